@@ -1,1 +1,39 @@
-//! placeholder
+//! weft's runtime: one thread, one reactor, many coroutines.
+//!
+//! It knows file descriptors, deadlines and coroutines. It must not know PHP (it names no zval, includes no Zend header)
+//! nor HTTP. Everything that waits goes through [`Runtime::park`], everything that ends a wait through
+//! [`Runtime::wake`].
+//!
+//! # Layout, in reading order
+//!
+//! - [`clock`]: nanoseconds since boot.
+//! - [`coroutine`]: what a coroutine is to the scheduler, and the [`Switch`] that gives it the processor.
+//! - [`runtime`]: the scheduler and its loop, on one screen.
+//! - [`park`]: the one door to suspend.
+//! - [`timers`], [`fds`], [`reactor`]: who waits for a time, who waits for a descriptor, and the kernel mechanism.
+//! - [`offload`]: threads for calls that cannot be made ready-based.
+//! - [`watch`]: the thread that notices a coroutine that holds the loop.
+//! - [`hook`]: the libc symbols this executable provides in place of libc's.
+//!
+//! # Invariants
+//!
+//! - One [`Runtime`] per process, used by the one thread that made it; other threads only reach [`offload`]'s queues.
+//! - No borrow is held across a switch: `RefCell` guards end before `Switch::enter` and `Switch::leave` are called.
+#![deny(unsafe_code)]
+
+pub mod clock;
+pub mod coroutine;
+pub mod fds;
+pub mod hook;
+pub mod offload;
+pub mod park;
+pub mod reactor;
+pub mod runtime;
+pub mod timers;
+pub mod watch;
+
+pub use clock::{MILLISECOND, Nanos, SECOND};
+pub use coroutine::{Context, CoroutineId, Job, Left, Switch};
+pub use park::{Wait, Wake};
+pub use reactor::Readiness;
+pub use runtime::{Driver, Limits, Runtime, Spawn, Stats};

@@ -1,0 +1,86 @@
+//! What a coroutine is to the scheduler: a slot, a generation, a state; and [`Switch`], which gives it the processor.
+//!
+//! The scheduler must not know what a context is made of. Within a PHP instance it is a pooled Fiber; between instances
+//! an image and a native stack. Both are one implementation of [`Switch`] each.
+
+use crate::{Nanos, park::Wake, timers::TimerKey};
+
+/// Names one run of one coroutine slot. A later run in the same slot has another generation, so a stale id never
+/// reaches it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub struct CoroutineId {
+    /// Slot in the scheduler's table.
+    pub index: u32,
+    /// Run of that slot, counted from 1.
+    pub generation: u32,
+}
+
+/// An execution context of a [`Switch`], opaque to the scheduler.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Context(pub usize);
+
+/// Work for a coroutine: a function of the switch's world and one word for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Job {
+    /// What kind of work, in the switch's own numbering.
+    pub kind: u32,
+    /// The argument: a request key, for example.
+    pub argument: u64,
+}
+
+/// Why a context gave the processor back to the loop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Left {
+    /// It is parked inside its job and will be entered again.
+    Parked,
+    /// Its job has ended; the context is idle and can take another.
+    Ended,
+    /// Its job has ended and the context must not be used again (its stack is gone).
+    Lost,
+}
+
+/// Gives coroutines the processor. Two calls move control: `enter` from the loop into a context, `leave` from a context
+/// back into the loop.
+pub trait Switch {
+    /// Makes an idle context. It costs a stack: 10 us and two mappings for a Fiber.
+    ///
+    /// # Errors
+    /// The operating system's, when memory or mappings (`vm.max_map_count`) run out.
+    fn create(&self) -> std::io::Result<Context>;
+
+    /// Gives `context` the processor: with a job when it is idle, with `None` to go on where it left.
+    /// MUST be called from the loop only. Returns when the context leaves or ends.
+    fn enter(&self, context: Context, job: Option<Job>) -> Left;
+
+    /// Gives the processor back to the loop; returns when `context` is entered again. MUST be called on `context`.
+    fn leave(&self, context: Context);
+
+    /// Whether the running context may leave now (Zend forbids it inside GC destructors and ticks).
+    fn may_leave(&self) -> bool;
+
+    /// Frees an idle context.
+    fn destroy(&self, context: Context);
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum State {
+    Idle,
+    Running,
+    Parked,
+    /// Woken, in the ready queue.
+    Ready,
+}
+
+pub(crate) struct Coroutine {
+    pub context: Context,
+    pub generation: u32,
+    pub state: State,
+    /// Number of the present wait; a wake for an older one is stale and ignored.
+    pub wait: u32,
+    pub wake: Wake,
+    pub timer: Option<TimerKey>,
+    pub cancelled: bool,
+    pub job: Job,
+    /// Loop turn time when the job was started.
+    pub since: Nanos,
+}

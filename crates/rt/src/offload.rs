@@ -1,0 +1,116 @@
+//! Threads for calls that block inside libc and cannot be made ready-based: name resolution, fsync.
+//!
+//! An offload thread never touches Zend and never parks; it takes closures from a bounded queue and reports through an
+//! eventfd. Threads are started when work waits, after fork, with every signal blocked.
+
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+use rustix::event::{EventfdFlags, eventfd};
+
+use crate::park::Wait;
+use crate::{Runtime, Wake};
+
+/// Jobs that wait for a thread. As each belongs to a parked coroutine, `coroutines_max` bounds it as well.
+type Work = Box<dyn FnOnce() + Send>;
+
+#[derive(Default)]
+struct Queues {
+    work: VecDeque<(Work, Wait)>,
+    done: Vec<Wait>,
+    idle_threads: usize,
+}
+
+struct Shared {
+    queues: Mutex<Queues>,
+    work_arrived: Condvar,
+    report: OwnedFd,
+}
+
+/// The offload threads and their queues.
+pub struct Offload {
+    shared: Arc<Shared>,
+    threads: Cell<usize>,
+    threads_max: usize,
+}
+
+impl Offload {
+    pub(crate) fn new(threads_max: usize) -> rustix::io::Result<Offload> {
+        let report = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
+        let shared = Shared { queues: Mutex::default(), work_arrived: Condvar::new(), report };
+        Ok(Offload { shared: Arc::new(shared), threads: Cell::new(0), threads_max: threads_max.max(1) })
+    }
+
+    pub(crate) fn fd(&self) -> RawFd {
+        self.shared.report.as_raw_fd()
+    }
+
+    fn submit(&self, work: Work, wait: Wait) {
+        let mut queues = self.shared.lock();
+        queues.work.push_back((work, wait));
+        let start = queues.work.len() > queues.idle_threads && self.threads.get() < self.threads_max;
+        drop(queues);
+        if start && self.start_thread() {
+            self.threads.set(self.threads.get() + 1);
+        }
+        self.shared.work_arrived.notify_one();
+    }
+
+    /// Starts a thread; without one (`RLIMIT_NPROC`) the work waits for those there are.
+    fn start_thread(&self) -> bool {
+        let shared = Arc::clone(&self.shared);
+        let name = "weft-offload".to_owned();
+        let start = std::thread::Builder::new().name(name).stack_size(512 * 1024);
+        crate::hook::with_signals_blocked(|| start.spawn(move || shared.serve())).is_ok()
+    }
+
+    /// Takes what the threads have finished.
+    pub(crate) fn finished(&self, mut wake: impl FnMut(Wait)) {
+        let mut counter = [0u8; 8];
+        let _ = rustix::io::read(&self.shared.report, &mut counter);
+        let done = std::mem::take(&mut self.shared.lock().done);
+        done.into_iter().for_each(&mut wake);
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Queues> {
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn serve(&self) {
+        let mut queues = self.lock();
+        loop {
+            let Some((work, wait)) = queues.work.pop_front() else {
+                queues.idle_threads += 1;
+                queues = self.work_arrived.wait(queues).unwrap_or_else(PoisonError::into_inner);
+                queues.idle_threads -= 1;
+                continue;
+            };
+            drop(queues);
+            work();
+            queues = self.lock();
+            queues.done.push(wait);
+            // It fails only when the counter is full, and then the loop has been told already.
+            let _ = rustix::io::write(&self.report, &1u64.to_ne_bytes());
+        }
+    }
+}
+
+impl Runtime {
+    /// Runs `work` on an offload thread while the coroutine is parked. `None` when the coroutine was cancelled before the
+    /// thread was done; the result is then dropped when it comes.
+    pub fn offload<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+        let slot = Arc::new(Mutex::new(None));
+        let result = Arc::clone(&slot);
+        let wait = self.begin_wait();
+        let work = move || *result.lock().unwrap_or_else(PoisonError::into_inner) = Some(work());
+        self.offload.submit(Box::new(work), wait);
+        match self.park(wait, None) {
+            Wake::Ready(_) => slot.lock().unwrap_or_else(PoisonError::into_inner).take(),
+            Wake::TimedOut | Wake::Cancelled => None,
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! The one door to suspend: `begin` a wait, tell somebody how to end it, `park`; whoever ends it calls `wake`.
+//!
+//! Invariant: a wait is ended once, by the first of its wakers, its deadline or a cancellation; all later ones find
+//! another wait number and do nothing.
+
+use crate::coroutine::{CoroutineId, State};
+use crate::{Nanos, Readiness, Runtime, clock};
+
+/// Names one wait of one coroutine. Copies may lie in as many queues as can end the wait.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Wait {
+    /// Who waits.
+    pub coroutine: CoroutineId,
+    /// Which of its waits.
+    pub number: u32,
+}
+
+/// How a wait ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wake {
+    /// Somebody called [`Runtime::wake`]; for descriptors, with what is ready.
+    Ready(Readiness),
+    /// The deadline has passed.
+    TimedOut,
+    /// The coroutine was cancelled: it should end soon, and every further wait ends at once the same way.
+    Cancelled,
+}
+
+impl Runtime {
+    /// Opens a wait for the running coroutine. Follow it with [`Runtime::park`] in the same breath.
+    ///
+    /// # Panics
+    /// When called from the loop: only coroutines wait.
+    pub fn begin_wait(&self) -> Wait {
+        let id = self.current().expect("only a coroutine can wait; the loop must not");
+        let mut coroutines = self.coroutines.borrow_mut();
+        let coroutine = &mut coroutines[id.index as usize];
+        coroutine.wait = coroutine.wait.wrapping_add(1);
+        coroutine.wake = Wake::TimedOut;
+        Wait { coroutine: id, number: coroutine.wait }
+    }
+
+    /// Parks the running coroutine until `wait` is ended or the deadline (absolute, [`clock::now`]) has passed.
+    /// The caller must hold no borrow, guard or lock.
+    pub fn park(&self, wait: Wait, deadline: Option<Nanos>) -> Wake {
+        let context = {
+            let mut coroutines = self.coroutines.borrow_mut();
+            let coroutine = &mut coroutines[wait.coroutine.index as usize];
+            if coroutine.cancelled {
+                coroutine.wait = coroutine.wait.wrapping_add(1);
+                coroutine.state = State::Running;
+                return Wake::Cancelled;
+            }
+            if coroutine.state == State::Ready {
+                // Ended before it began: leave through the ready queue all the same, so that order is kept.
+            } else {
+                coroutine.state = State::Parked;
+                coroutine.timer = deadline.map(|at| self.timers.borrow_mut().arm(at, wait));
+            }
+            coroutine.context
+        };
+        self.stats.parks.set(self.stats.parks.get() + 1);
+        self.switch.leave(context);
+        let mut coroutines = self.coroutines.borrow_mut();
+        let coroutine = &mut coroutines[wait.coroutine.index as usize];
+        // The wait is over: a waker that still holds it must find it stale.
+        coroutine.wait = coroutine.wait.wrapping_add(1);
+        if let Some(key) = coroutine.timer.take() {
+            self.timers.borrow_mut().disarm(key);
+        }
+        if coroutine.cancelled { Wake::Cancelled } else { coroutine.wake }
+    }
+
+    /// Ends a wait. Stale waits are ignored, so everyone who might end it may call this.
+    pub fn wake(&self, wait: Wait, readiness: Readiness) {
+        self.end_wait(wait, Wake::Ready(readiness));
+    }
+
+    pub(crate) fn end_wait(&self, wait: Wait, wake: Wake) {
+        let mut coroutines = self.coroutines.borrow_mut();
+        let Some(coroutine) = coroutines.get_mut(wait.coroutine.index as usize) else { return };
+        let current = coroutine.generation == wait.coroutine.generation && coroutine.wait == wait.number;
+        if !current || !matches!(coroutine.state, State::Parked | State::Running) {
+            return;
+        }
+        coroutine.state = State::Ready;
+        coroutine.wake = wake;
+        drop(coroutines);
+        self.ready.borrow_mut().push_back(crate::runtime::Ready::Wake(wait));
+    }
+
+    /// Parks until the deadline. Returns how it ended: `TimedOut` is the normal case.
+    pub fn sleep_until(&self, deadline: Nanos) -> Wake {
+        let wait = self.begin_wait();
+        self.park(wait, Some(deadline))
+    }
+
+    /// Lets everyone else who is ready run first.
+    pub fn yield_now(&self) -> Wake {
+        let wait = self.begin_wait();
+        self.end_wait(wait, Wake::Ready(Readiness::default()));
+        self.park(wait, None)
+    }
+
+    /// Cancels a coroutine: its present wait and all further ones end with [`Wake::Cancelled`].
+    pub fn cancel(&self, id: CoroutineId) {
+        let wait = {
+            let mut coroutines = self.coroutines.borrow_mut();
+            let Some(coroutine) = coroutines.get_mut(id.index as usize) else { return };
+            if coroutine.generation != id.generation || coroutine.state == State::Idle {
+                return;
+            }
+            coroutine.cancelled = true;
+            if coroutine.state == State::Running {
+                return;
+            }
+            Wait { coroutine: id, number: coroutine.wait }
+        };
+        self.end_wait(wait, Wake::Cancelled);
+    }
+
+    /// The deadline `span` from now; `None` (for ever) stays `None`.
+    pub fn deadline(&self, span: Option<Nanos>) -> Option<Nanos> {
+        span.map(|ns| clock::now().saturating_add(ns))
+    }
+}

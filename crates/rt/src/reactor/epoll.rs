@@ -1,0 +1,82 @@
+//! epoll(7), edge-triggered, with nanosecond deadlines (epoll_pwait2). It must be made after fork: an epoll descriptor
+//! inherited by a child would report the parent's descriptors.
+#![allow(unsafe_code)]
+
+use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
+
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::fs::Timespec;
+use rustix::io::Result;
+
+use super::{Event, Readiness};
+use crate::{Nanos, SECOND};
+
+/// Events taken from the kernel in one turn. More stay queued in the kernel for the next.
+const EVENTS_PER_TURN: usize = 512;
+
+/// An epoll instance and its buffer of events.
+pub struct Epoll {
+    epoll: OwnedFd,
+    events: Vec<epoll::Event>,
+}
+
+impl Epoll {
+    /// Opens an instance.
+    ///
+    /// # Errors
+    /// `EMFILE`, `ENFILE`, `ENOMEM` (epoll_create1(2)).
+    pub fn new() -> Result<Epoll> {
+        Ok(Epoll { epoll: epoll::create(CreateFlags::CLOEXEC)?, events: Vec::with_capacity(EVENTS_PER_TURN) })
+    }
+
+    /// Registers a descriptor for every edge, under `key`.
+    ///
+    /// # Errors
+    /// `EPERM` for descriptors that are always ready (regular files), `EEXIST`, `EBADF`, `ENOSPC`
+    /// (`fs.epoll.max_user_watches`).
+    pub fn add(&self, fd: RawFd, key: u64) -> Result<()> {
+        let flags = EventFlags::IN | EventFlags::OUT | EventFlags::PRI | EventFlags::RDHUP | EventFlags::ET;
+        epoll::add(&self.epoll, borrow(fd), EventData::new_u64(key), flags)
+    }
+
+    /// Registers a listening socket: level-triggered, one of the processes that share it is woken.
+    ///
+    /// # Errors
+    /// As [`Epoll::add`].
+    pub fn add_shared(&self, fd: RawFd, key: u64) -> Result<()> {
+        epoll::add(&self.epoll, borrow(fd), EventData::new_u64(key), EventFlags::IN | EventFlags::EXCLUSIVE)
+    }
+
+    /// Forgets a descriptor. MUST come before close: a forked child may keep the open file description alive, and its
+    /// events would go on arriving.
+    ///
+    /// # Errors
+    /// `ENOENT` when it was not registered, `EBADF`.
+    pub fn delete(&self, fd: RawFd) -> Result<()> {
+        epoll::delete(&self.epoll, borrow(fd))
+    }
+
+    /// Waits for events: until `timeout` nanoseconds have passed, or for ever.
+    pub fn wait(&mut self, timeout: Option<Nanos>) -> Result<()> {
+        let timeout =
+            timeout.map(|ns| Timespec { tv_sec: (ns / SECOND) as i64, tv_nsec: (ns % SECOND) as _ });
+        self.events.clear();
+        epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut self.events), timeout.as_ref())?;
+        Ok(())
+    }
+
+    /// The events of the last wait.
+    pub fn event(&self, index: usize) -> Option<Event> {
+        let event = self.events.get(index)?;
+        // The low six bits of epoll's events are poll's (linux/eventpoll.h: EPOLLIN is POLLIN and so on); RDHUP is
+        // 0x2000 in both.
+        let flags = event.flags;
+        let bits = flags.bits() as i16;
+        Some(Event { key: event.data.u64(), readiness: Readiness(bits) })
+    }
+}
+
+fn borrow<'fd>(fd: RawFd) -> BorrowedFd<'fd> {
+    // SAFETY: the number is only handed to epoll_ctl, which answers EBADF for one that is not open; it is not kept.
+    unsafe { BorrowedFd::borrow_raw(fd) }
+}

@@ -1,0 +1,352 @@
+//! The scheduler: slots, the ready queue, and the loop. It decides who runs; [`Switch`] makes them run.
+//!
+//! Invariants: only the loop enters a coroutine; a coroutine only leaves to the loop; idle contexts are reused last in,
+//! first out, so that their stacks are hot; every queue has a limit of [`Limits`].
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+
+use crate::coroutine::{Context, Coroutine, CoroutineId, Job, Left, State, Switch};
+use crate::fds::FdTable;
+use crate::offload::Offload;
+use crate::park::{Wait, Wake};
+use crate::reactor::{Event, Reactor};
+use crate::timers::Timers;
+use crate::watch::Heartbeat;
+use crate::{Nanos, clock};
+
+/// Keys of the reactor at and above this one belong to the [`Driver`]; below it they are descriptor numbers.
+pub const DRIVER_KEY: u64 = 1 << 32;
+
+/// Key of the eventfd by which offload threads report.
+const OFFLOAD_KEY: u64 = DRIVER_KEY - 1;
+
+/// Bounds of the scheduler.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Coroutines alive at once, parked ones included. Default 10,000.
+    pub coroutines_max: usize,
+    /// Jobs that wait for a coroutine when all are taken. Default 1,000; one more is refused.
+    pub queue_max: usize,
+    /// Contexts kept when they are idle. Default 1,024; those above are freed.
+    pub idle_max: usize,
+    /// Offload threads. Default 8, started when needed.
+    pub offload_threads_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { coroutines_max: 10_000, queue_max: 1_000, idle_max: 1_024, offload_threads_max: 8 }
+    }
+}
+
+/// What became of a spawned job.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Spawn {
+    /// It has run (and may have ended) or runs in this turn.
+    Started,
+    /// All coroutines are taken; it waits in the queue.
+    Queued,
+    /// All coroutines are taken and the queue is full, or no stack could be had. The caller answers 503.
+    Refused,
+}
+
+/// What the loop serves besides coroutines: listeners, connections, control pipes.
+pub trait Driver {
+    /// A descriptor registered under `key` (at least [`DRIVER_KEY`]) is ready.
+    fn event(&self, event: Event);
+    /// The end of a turn, with nothing left to run: flush what was written, expire what is late.
+    fn turn(&self, now: Nanos);
+    /// When [`Driver::turn`] must be called next though nothing happens.
+    fn deadline(&self) -> Option<Nanos>;
+    /// Whether the loop should return.
+    fn finished(&self) -> bool;
+}
+
+/// Counters since start; gauges where said so.
+#[derive(Default, Debug)]
+pub struct Stats {
+    /// Loop turns.
+    pub turns: Cell<u64>,
+    /// Jobs started.
+    pub jobs: Cell<u64>,
+    /// Times a coroutine parked.
+    pub parks: Cell<u64>,
+    /// Jobs refused because the queue was full.
+    pub refused: Cell<u64>,
+    /// Waits that blocked the whole worker because Zend forbade the switch.
+    pub blocked: Cell<u64>,
+    /// Gauge: coroutines alive.
+    pub live: Cell<usize>,
+}
+
+pub(crate) enum Ready {
+    Wake(Wait),
+    Start(Job),
+}
+
+/// The scheduler of this process. Made once by [`Runtime::start`], never freed.
+pub struct Runtime {
+    pub(crate) switch: Box<dyn Switch>,
+    pub(crate) limits: Limits,
+    pub(crate) reactor: RefCell<Reactor>,
+    pub(crate) fds: RefCell<FdTable>,
+    pub(crate) timers: RefCell<Timers>,
+    pub(crate) coroutines: RefCell<Vec<Coroutine>>,
+    pub(crate) ready: RefCell<VecDeque<Ready>>,
+    pub(crate) offload: Offload,
+    /// Counters for the status.
+    pub stats: Stats,
+    /// What the watch thread looks at.
+    pub heartbeat: &'static Heartbeat,
+    idle: RefCell<Vec<u32>>,
+    vacant: RefCell<Vec<u32>>,
+    queue: RefCell<VecDeque<Job>>,
+    current: Cell<Option<CoroutineId>>,
+    now: Cell<Nanos>,
+}
+
+thread_local! {
+    static RUNTIME: Cell<Option<&'static Runtime>> = const { Cell::new(None) };
+}
+
+impl Runtime {
+    /// Makes the runtime of this thread. MUST be called after fork, once per process.
+    ///
+    /// # Errors
+    /// Those of epoll_create1(2) and eventfd(2).
+    pub fn start(switch: Box<dyn Switch>, limits: Limits) -> rustix::io::Result<&'static Runtime> {
+        let reactor = Reactor::new()?;
+        let offload = Offload::new(limits.offload_threads_max)?;
+        reactor.add(offload.fd(), OFFLOAD_KEY)?;
+        let runtime: &'static Runtime = Box::leak(Box::new(Runtime {
+            switch,
+            limits,
+            reactor: RefCell::new(reactor),
+            fds: RefCell::default(),
+            timers: RefCell::default(),
+            coroutines: RefCell::default(),
+            ready: RefCell::default(),
+            offload,
+            stats: Stats::default(),
+            heartbeat: Box::leak(Box::default()),
+            idle: RefCell::default(),
+            vacant: RefCell::default(),
+            queue: RefCell::default(),
+            current: Cell::new(None),
+            now: Cell::new(clock::now()),
+        }));
+        RUNTIME.set(Some(runtime));
+        Ok(runtime)
+    }
+
+    /// The runtime of this thread, if it has one.
+    #[inline]
+    pub fn get() -> Option<&'static Runtime> {
+        RUNTIME.get()
+    }
+
+    /// Forgets this thread's runtime: in a child of fork, hooks must be plain system calls again.
+    pub fn forget() {
+        RUNTIME.set(None);
+    }
+
+    /// The running coroutine; `None` in the loop.
+    #[inline]
+    pub fn current(&self) -> Option<CoroutineId> {
+        self.current.get()
+    }
+
+    /// Whether the caller is a coroutine that may park now.
+    #[inline]
+    pub fn can_park(&self) -> bool {
+        self.current.get().is_some() && self.switch.may_leave()
+    }
+
+    /// The time at which this turn began: good enough for headers and idle deadlines, free of charge.
+    pub fn turn_time(&self) -> Nanos {
+        self.now.get()
+    }
+
+    /// Access to the reactor for the driver's own descriptors (keys from [`DRIVER_KEY`] up).
+    pub fn with_reactor<T>(&self, work: impl FnOnce(&Reactor) -> T) -> T {
+        work(&self.reactor.borrow())
+    }
+
+    /// The loop. Returns when the driver has finished.
+    pub fn run(&self, driver: &dyn Driver) {
+        loop {
+            self.run_ready();
+            driver.turn(self.now.get());
+            if driver.finished() {
+                return;
+            }
+            self.poll(driver);
+            self.stats.turns.set(self.stats.turns.get() + 1);
+            while let Some(wait) = { self.timers.borrow_mut().expire(self.now.get()) } {
+                self.end_wait(wait, Wake::TimedOut);
+            }
+        }
+    }
+
+    /// Waits for events no longer than the next deadline, and hands them out.
+    fn poll(&self, driver: &dyn Driver) {
+        let timeout = if self.ready.borrow().is_empty() {
+            let timer = self.timers.borrow().next();
+            let next = [timer, driver.deadline()].into_iter().flatten().min();
+            next.map(|at| at.saturating_sub(clock::now()))
+        } else {
+            Some(0)
+        };
+        self.heartbeat.idle();
+        let waited = self.reactor.borrow_mut().wait(timeout);
+        self.now.set(clock::now());
+        if waited.is_err() {
+            return; // EINTR: the turn goes on with what is due
+        }
+        for index in 0.. {
+            let Some(event) = ({ self.reactor.borrow().event(index) }) else { return };
+            match event.key {
+                key if key >= DRIVER_KEY => driver.event(event),
+                OFFLOAD_KEY => self.offload.finished(|wait| self.wake(wait, event.readiness)),
+                fd => self.fd_ready(fd as i32, event.readiness),
+            }
+        }
+    }
+
+    /// Runs what is ready now. What becomes ready meanwhile waits for the next turn, so that I/O is never starved.
+    fn run_ready(&self) {
+        let mut turns = self.ready.borrow().len();
+        while turns > 0 {
+            turns -= 1;
+            let Some(next) = ({ self.ready.borrow_mut().pop_front() }) else { return };
+            match next {
+                Ready::Wake(wait) if self.is_ready(wait) => self.enter(wait.coroutine.index, None),
+                Ready::Wake(_) => (), // cancelled between its wake and its turn
+                Ready::Start(job) => drop(self.start_job(job)),
+            }
+        }
+    }
+
+    fn is_ready(&self, wait: Wait) -> bool {
+        let coroutines = self.coroutines.borrow();
+        let coroutine = &coroutines[wait.coroutine.index as usize];
+        coroutine.state == State::Ready
+            && coroutine.generation == wait.coroutine.generation
+            && coroutine.wait == wait.number
+    }
+
+    /// Gives a job to a coroutine. From the loop it starts at once; from a coroutine, in the next turn.
+    pub fn spawn(&self, job: Job) -> Spawn {
+        if self.stats.live.get() >= self.limits.coroutines_max {
+            return self.enqueue(job);
+        }
+        if self.current.get().is_some() {
+            self.ready.borrow_mut().push_back(Ready::Start(job));
+            return Spawn::Started;
+        }
+        self.start_job(job)
+    }
+
+    fn enqueue(&self, job: Job) -> Spawn {
+        let mut queue = self.queue.borrow_mut();
+        if queue.len() >= self.limits.queue_max {
+            self.stats.refused.set(self.stats.refused.get() + 1);
+            return Spawn::Refused;
+        }
+        queue.push_back(job);
+        Spawn::Queued
+    }
+
+    fn start_job(&self, job: Job) -> Spawn {
+        if self.stats.live.get() >= self.limits.coroutines_max {
+            return self.enqueue(job);
+        }
+        let taken = self.idle.borrow_mut().pop();
+        let index = match taken {
+            Some(index) => index,
+            None => match self.switch.create() {
+                Ok(context) => self.insert(context),
+                // No memory or no mappings left for another stack: as good as having reached the limit.
+                Err(_) => return self.enqueue(job),
+            },
+        };
+        self.stats.live.set(self.stats.live.get() + 1);
+        self.stats.jobs.set(self.stats.jobs.get() + 1);
+        self.enter(index, Some(job));
+        Spawn::Started
+    }
+
+    fn insert(&self, context: Context) -> u32 {
+        let mut coroutines = self.coroutines.borrow_mut();
+        let vacant = self.vacant.borrow_mut().pop();
+        if let Some(index) = vacant {
+            coroutines[index as usize].context = context;
+            return index;
+        }
+        coroutines.push(Coroutine {
+            context,
+            generation: 0,
+            state: State::Idle,
+            wait: 0,
+            wake: Wake::TimedOut,
+            timer: None,
+            cancelled: false,
+            job: Job { kind: 0, argument: 0 },
+            since: 0,
+        });
+        coroutines.len() as u32 - 1
+    }
+
+    fn enter(&self, index: u32, job: Option<Job>) {
+        let (context, id) = {
+            let mut coroutines = self.coroutines.borrow_mut();
+            let coroutine = &mut coroutines[index as usize];
+            if let Some(job) = job {
+                coroutine.generation = coroutine.generation.wrapping_add(1);
+                coroutine.cancelled = false;
+                coroutine.job = job;
+                coroutine.since = self.now.get();
+            }
+            coroutine.state = State::Running;
+            (coroutine.context, CoroutineId { index, generation: coroutine.generation })
+        };
+        self.current.set(Some(id));
+        self.heartbeat.enter(id);
+        let left = self.switch.enter(context, job);
+        self.current.set(None);
+        if left != Left::Parked {
+            self.ended(index, context, left);
+        }
+    }
+
+    fn ended(&self, index: u32, context: Context, left: Left) {
+        self.coroutines.borrow_mut()[index as usize].state = State::Idle;
+        self.stats.live.set(self.stats.live.get() - 1);
+        let keep = left == Left::Ended && self.idle.borrow().len() < self.limits.idle_max;
+        if keep {
+            self.idle.borrow_mut().push(index);
+        } else {
+            self.vacant.borrow_mut().push(index);
+            if left == Left::Ended {
+                self.switch.destroy(context);
+            }
+        }
+        let queued = self.queue.borrow_mut().pop_front();
+        if let Some(job) = queued {
+            self.ready.borrow_mut().push_back(Ready::Start(job));
+        }
+    }
+
+    /// The coroutines alive, with their jobs and since when they run: for cancellation, status and reports.
+    pub fn live(&self) -> Vec<(CoroutineId, Job, Nanos)> {
+        let coroutines = self.coroutines.borrow();
+        let alive = coroutines.iter().enumerate().filter(|(_, coroutine)| coroutine.state != State::Idle);
+        alive
+            .map(|(index, coroutine)| {
+                let id = CoroutineId { index: index as u32, generation: coroutine.generation };
+                (id, coroutine.job, coroutine.since)
+            })
+            .collect()
+    }
+}

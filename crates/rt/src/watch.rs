@@ -1,0 +1,91 @@
+//! The watch thread: notices a coroutine that has held the loop too long, and ticks time slices.
+//!
+//! It only reads two atomics and calls two function pointers, which MUST be safe from another thread (they set flags the
+//! loop's thread acts on). No clock is read on the loop's fast path: the thread compares the heartbeat between its ticks.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::CoroutineId;
+
+/// What the loop shows of itself: which coroutine it entered, and how often it has entered one.
+#[derive(Default, Debug)]
+pub struct Heartbeat {
+    /// Number of entries, shifted left by one; the low bit is set while the loop itself runs.
+    beat: AtomicU64,
+    coroutine: AtomicU64,
+}
+
+impl Heartbeat {
+    #[inline]
+    pub(crate) fn enter(&self, id: CoroutineId) {
+        self.coroutine.store(u64::from(id.generation) << 32 | u64::from(id.index), Ordering::Relaxed);
+        let beat = self.beat.load(Ordering::Relaxed);
+        self.beat.store((beat | 1) + 1, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn idle(&self) {
+        let beat = self.beat.load(Ordering::Relaxed);
+        self.beat.store(beat | 1, Ordering::Relaxed);
+    }
+
+    fn read(&self) -> (u64, CoroutineId) {
+        let id = self.coroutine.load(Ordering::Relaxed);
+        let id = CoroutineId { index: id as u32, generation: (id >> 32) as u32 };
+        (self.beat.load(Ordering::Relaxed), id)
+    }
+}
+
+/// What to do, and when. Both functions run on the watch thread.
+#[derive(Clone, Copy, Debug)]
+pub struct Watch {
+    /// A coroutine that has held the loop this long is reported, once. Zero: never.
+    pub held_max: Duration,
+    /// Reports it, with the time it has held the loop so far.
+    pub held: fn(CoroutineId, Duration),
+    /// A coroutine that has run this long is asked to yield. Zero: never.
+    pub slice: Duration,
+    /// Asks the running coroutine to yield.
+    pub preempt: fn(),
+}
+
+impl Watch {
+    /// Starts the thread when either limit is set.
+    ///
+    /// # Errors
+    /// Those of pthread_create(3).
+    pub fn start(self, heartbeat: &'static Heartbeat) -> std::io::Result<()> {
+        let Some(tick) = self.tick() else { return Ok(()) };
+        let thread = std::thread::Builder::new().name("weft-watch".to_owned()).stack_size(64 * 1024);
+        let run = move || self.run(heartbeat, tick);
+        crate::hook::with_signals_blocked(|| thread.spawn(run)).map(drop)
+    }
+
+    fn tick(&self) -> Option<Duration> {
+        let quarter = self.held_max / 4;
+        let smallest = [quarter, self.slice].into_iter().filter(|span| !span.is_zero()).min()?;
+        Some(smallest.max(Duration::from_millis(1)))
+    }
+
+    fn run(self, heartbeat: &Heartbeat, tick: Duration) {
+        let (mut last, mut held, mut reported) = (0, Duration::ZERO, false);
+        loop {
+            std::thread::sleep(tick);
+            let (beat, coroutine) = heartbeat.read();
+            let in_coroutine = beat & 1 == 0 && beat != 0;
+            if beat != last || !in_coroutine {
+                (last, held, reported) = (beat, Duration::ZERO, false);
+                continue;
+            }
+            held += tick;
+            if !self.slice.is_zero() && held >= self.slice {
+                (self.preempt)();
+            }
+            if !self.held_max.is_zero() && held >= self.held_max && !reported {
+                reported = true;
+                (self.held)(coroutine, held);
+            }
+        }
+    }
+}

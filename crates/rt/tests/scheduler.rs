@@ -1,0 +1,265 @@
+//! The contract of the scheduler, shown with a switch that is not PHP's: stackful contexts of corosensei.
+#![allow(unsafe_code)]
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+use weft_rt::{Context, Driver, Job, Left, Limits, Nanos, Readiness, Runtime, Spawn, Switch, Wake, clock};
+
+type Task = Box<dyn FnOnce()>;
+type Stack = Coroutine<Task, Option<()>, ()>;
+
+thread_local! {
+    static TASKS: RefCell<Vec<Option<Task>>> = const { RefCell::new(Vec::new()) };
+    static YIELDER: Cell<*const Yielder<Task, Option<()>>> = const { Cell::new(std::ptr::null()) };
+}
+
+/// Runs closures on corosensei stacks, one job after the other on the same stack, as the Fiber pool does.
+#[derive(Default)]
+struct Stacks {
+    stacks: RefCell<HashMap<usize, Rc<RefCell<Stack>>>>,
+    next: Cell<usize>,
+    created: Rc<Cell<usize>>,
+}
+
+impl Switch for Stacks {
+    fn create(&self) -> std::io::Result<Context> {
+        let stack = Coroutine::new(|yielder: &Yielder<Task, Option<()>>, mut task: Task| {
+            loop {
+                YIELDER.set(yielder);
+                task();
+                task = yielder.suspend(Some(()));
+            }
+        });
+        self.created.set(self.created.get() + 1);
+        self.next.set(self.next.get() + 1);
+        self.stacks.borrow_mut().insert(self.next.get(), Rc::new(RefCell::new(stack)));
+        Ok(Context(self.next.get()))
+    }
+
+    fn enter(&self, context: Context, job: Option<Job>) -> Left {
+        let stack = Rc::clone(&self.stacks.borrow()[&context.0]);
+        let task = match job {
+            Some(job) => TASKS.with_borrow_mut(|tasks| tasks[job.argument as usize].take()).unwrap(),
+            None => Box::new(|| ()),
+        };
+        match stack.borrow_mut().resume(task) {
+            CoroutineResult::Yield(Some(())) => Left::Ended,
+            _ => Left::Parked,
+        }
+    }
+
+    fn leave(&self, _: Context) {
+        let yielder = YIELDER.get();
+        // SAFETY: set by the coroutine that runs now; its yielder lives as long as its stack.
+        drop(unsafe { &*yielder }.suspend(None));
+        YIELDER.set(yielder);
+    }
+
+    fn may_leave(&self) -> bool {
+        true
+    }
+
+    fn destroy(&self, context: Context) {
+        self.stacks.borrow_mut().remove(&context.0);
+    }
+}
+
+/// A driver that ends the loop when no coroutine is left.
+struct UntilDone(&'static Runtime);
+
+impl Driver for UntilDone {
+    fn event(&self, _: weft_rt::reactor::Event) {}
+    fn turn(&self, _: Nanos) {}
+    fn deadline(&self) -> Option<Nanos> {
+        None
+    }
+    fn finished(&self) -> bool {
+        self.0.stats.live.get() == 0
+    }
+}
+
+fn start(limits: Limits) -> (&'static Runtime, Rc<Cell<usize>>) {
+    let stacks = Stacks::default();
+    let created = Rc::clone(&stacks.created);
+    (Runtime::start(Box::new(stacks), limits).unwrap(), created)
+}
+
+fn spawn(runtime: &Runtime, task: impl FnOnce() + 'static) -> Spawn {
+    let argument = TASKS.with_borrow_mut(|tasks| {
+        tasks.push(Some(Box::new(task)));
+        tasks.len() as u64 - 1
+    });
+    runtime.spawn(Job { kind: 0, argument })
+}
+
+fn log() -> (Rc<RefCell<Vec<&'static str>>>, impl Fn(&'static str) + Clone) {
+    let entries = Rc::new(RefCell::new(Vec::new()));
+    let writer = Rc::clone(&entries);
+    (entries, move |entry| writer.borrow_mut().push(entry))
+}
+
+#[test]
+fn a_job_that_does_not_wait_ends_within_spawn_and_its_stack_is_used_again() {
+    let (runtime, created) = start(Limits::default());
+    let (entries, write) = log();
+    for _ in 0..3 {
+        let write = write.clone();
+        assert_eq!(spawn(runtime, move || write("ran")), Spawn::Started);
+    }
+    assert_eq!(*entries.borrow(), ["ran"; 3]);
+    assert_eq!(created.get(), 1);
+    assert_eq!(runtime.stats.live.get(), 0);
+}
+
+#[test]
+fn sleepers_wake_in_order_of_their_deadlines_and_not_before_them() {
+    let (runtime, _) = start(Limits::default());
+    let (entries, write) = log();
+    for (name, span) in [("late", 3_000_000), ("early", 1_000_000)] {
+        let write = write.clone();
+        spawn(runtime, move || {
+            let deadline = clock::now() + span;
+            assert_eq!(runtime.sleep_until(deadline), Wake::TimedOut);
+            assert!(clock::now() >= deadline);
+            write(name);
+        });
+    }
+    runtime.run(&UntilDone(runtime));
+    assert_eq!(*entries.borrow(), ["early", "late"]);
+}
+
+#[test]
+fn a_wake_ends_one_wait_once_and_is_stale_afterwards() {
+    let (runtime, _) = start(Limits::default());
+    let wait = Rc::new(Cell::new(None));
+    let (entries, write) = log();
+    let (slot, first) = (Rc::clone(&wait), write.clone());
+    spawn(runtime, move || {
+        let mine = runtime.begin_wait();
+        slot.set(Some(mine));
+        assert_eq!(runtime.park(mine, None), Wake::Ready(Readiness::READ));
+        first("woken");
+        runtime.wake(mine, Readiness::READ); // stale: must not end the sleep below
+        assert_eq!(runtime.sleep_until(clock::now() + 1_000_000), Wake::TimedOut);
+        first("slept");
+    });
+    let taken = wait.get().unwrap();
+    runtime.wake(taken, Readiness::READ);
+    runtime.wake(taken, Readiness::WRITE);
+    runtime.run(&UntilDone(runtime));
+    assert_eq!(*entries.borrow(), ["woken", "slept"]);
+    runtime.wake(taken, Readiness::READ);
+}
+
+#[test]
+fn beyond_the_limits_jobs_queue_and_then_are_refused() {
+    let limits = Limits { coroutines_max: 1, queue_max: 1, ..Limits::default() };
+    let (runtime, _) = start(limits);
+    let (entries, write) = log();
+    let (one, two) = (write.clone(), write.clone());
+    let first = spawn(runtime, move || {
+        runtime.sleep_until(clock::now() + 1_000_000);
+        one("first");
+    });
+    let second = spawn(runtime, move || two("second"));
+    let third = spawn(runtime, move || write("third"));
+    assert_eq!((first, second, third), (Spawn::Started, Spawn::Queued, Spawn::Refused));
+    runtime.run(&UntilDone(runtime));
+    runtime.run(&UntilDone(runtime));
+    assert_eq!(*entries.borrow(), ["first", "second"]);
+    assert_eq!(runtime.stats.refused.get(), 1);
+}
+
+#[test]
+fn a_cancelled_coroutine_leaves_this_wait_and_every_later_one_at_once() {
+    let (runtime, _) = start(Limits::default());
+    let id = Rc::new(Cell::new(None));
+    let slot = Rc::clone(&id);
+    let (entries, write) = log();
+    spawn(runtime, move || {
+        slot.set(runtime.current());
+        assert_eq!(runtime.sleep_until(Nanos::MAX), Wake::Cancelled);
+        assert_eq!(runtime.sleep_until(Nanos::MAX), Wake::Cancelled);
+        write("ended");
+    });
+    runtime.cancel(id.get().unwrap());
+    runtime.run(&UntilDone(runtime));
+    assert_eq!(*entries.borrow(), ["ended"]);
+}
+
+#[test]
+fn a_parked_reader_wakes_when_its_pipe_has_data_and_a_closed_descriptor_says_so() {
+    use std::os::fd::AsRawFd;
+    let (runtime, _) = start(Limits::default());
+    let (reader, writer) = rustix::pipe::pipe().unwrap();
+    let (fd, (entries, write)) = (reader.as_raw_fd(), log());
+    let second = write.clone();
+    spawn(runtime, move || {
+        let Wake::Ready(ready) = runtime.wait_fd(fd, Readiness::READ, None) else { panic!("not woken") };
+        assert!(ready.readable());
+        let mut buffer = [0; 8];
+        assert_eq!(rustix::io::read(&reader, &mut buffer), Ok(5));
+        write("read");
+        assert_eq!(runtime.wait_fd(fd, Readiness::READ, None), Wake::Ready(Readiness::CLOSED));
+        write("closed");
+    });
+    spawn(runtime, move || {
+        rustix::io::write(&writer, b"hello").unwrap();
+        runtime.sleep_until(clock::now() + 2_000_000);
+        second("close");
+        runtime.close_fd(fd);
+        drop(writer);
+    });
+    runtime.run(&UntilDone(runtime));
+    assert_eq!(*entries.borrow(), ["read", "close", "closed"]);
+}
+
+#[test]
+fn a_wait_that_times_out_leaves_nothing_behind_for_the_descriptor() {
+    use std::os::fd::AsRawFd;
+    let (runtime, _) = start(Limits::default());
+    let (reader, writer) = rustix::pipe::pipe().unwrap();
+    spawn(runtime, move || {
+        let deadline = clock::now() + 1_000_000;
+        assert_eq!(runtime.wait_fd(reader.as_raw_fd(), Readiness::READ, Some(deadline)), Wake::TimedOut);
+        rustix::io::write(&writer, b"x").unwrap();
+        assert_eq!(runtime.sleep_until(clock::now() + 1_000_000), Wake::TimedOut);
+    });
+    runtime.run(&UntilDone(runtime));
+}
+
+#[test]
+fn offloaded_work_runs_on_another_thread_and_its_result_comes_back() {
+    let (runtime, _) = start(Limits::default());
+    let (entries, write) = log();
+    spawn(runtime, move || {
+        let here = std::thread::current().id();
+        let there = runtime.offload(|| std::thread::current().id());
+        assert!(there.is_some_and(|there| there != here));
+        write("done");
+    });
+    runtime.run(&UntilDone(runtime));
+    assert_eq!(*entries.borrow(), ["done"]);
+}
+
+#[test]
+fn a_coroutine_that_yields_lets_the_others_run_first() {
+    let (runtime, _) = start(Limits::default());
+    let (entries, write) = log();
+    let (one, two) = (write.clone(), write);
+    spawn(runtime, move || {
+        one("a1");
+        runtime.yield_now();
+        one("a2");
+    });
+    spawn(runtime, move || {
+        two("b1");
+        runtime.yield_now();
+        two("b2");
+    });
+    runtime.run(&UntilDone(runtime));
+    assert_eq!(*entries.borrow(), ["a1", "b1", "a2", "b2"]);
+}
