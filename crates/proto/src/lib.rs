@@ -1,1 +1,39 @@
-//! placeholder
+//! HTTP/1.1 as bytes in, messages out: RFC 9110 (semantics) and RFC 9112 (wire format), strictly.
+//!
+//! No I/O, no clock, no allocation on the way of a typical request, none of weft's other crates. Whoever calls owns
+//! the buffers, the sockets and the time; this crate says what the bytes mean or, as a [`Reject`], why they are
+//! refused and with which status.
+//!
+//! ```text
+//!   bytes -> Head::parse -> method, target, fields, Framing -> ChunkDecoder (if chunked) -> body bytes, trailers
+//!   status, fields, body length -> ResponseHead::encode -> bytes; write_chunk, write_last_chunk, write_interim
+//! ```
+//!
+//! Strict means: what two HTTP implementations could read differently is refused, because that difference is how
+//! requests are smuggled past a proxy. The rules stand in [`Reject`], one constant each, with their sections.
+//!
+//! Invariant: the outcome depends on the bytes alone, never on how they were split over reads.
+
+#![forbid(unsafe_code)]
+
+mod authority;
+mod bytes;
+mod chunked;
+mod date;
+mod encode;
+mod head;
+mod limits;
+mod reject;
+mod response;
+mod span;
+mod status;
+
+pub use authority::{Authority, split_authority};
+pub use chunked::{ChunkDecoder, Decoded};
+pub use date::{DateCache, format_date, parse_date};
+pub use encode::{ChunkPrefix, InvalidHeader, Part, write_chunk, write_interim, write_last_chunk};
+pub use head::{Framing, Head, Parse, TargetForm, Version};
+pub use limits::Limits;
+pub use reject::Reject;
+pub use response::{BodyLength, ResponseHead, Sent, SentBody};
+pub use status::reason_phrase;

@@ -1,0 +1,108 @@
+//! The trailer section of a chunked body (RFC 9112 section 7.1.2, RFC 9110 section 6.5).
+//!
+//! Knows no chunks. Invariant: at most [`Limits::trailer_bytes_max`] bytes are kept, with the same line discipline
+//! as a head, and nothing that changes framing or routing comes out.
+
+use memchr::memchr;
+
+use crate::limits::Limits;
+use crate::reject::Reject;
+use crate::span::Span;
+
+/// Refused: a sender of these means to be read differently by two recipients.
+const REFUSED: &[&str] = &["content-length", "transfer-encoding", "host"];
+
+/// Left out: framing, control, authentication and content fields of RFC 9110 6.5.1, and what proxies vouch for.
+const DROPPED: &[&str] = &[
+    "authorization",
+    "cache-control",
+    "connection",
+    "content-encoding",
+    "content-range",
+    "content-type",
+    "cookie",
+    "expect",
+    "forwarded",
+    "if-match",
+    "if-modified-since",
+    "if-none-match",
+    "if-range",
+    "if-unmodified-since",
+    "keep-alive",
+    "max-forwards",
+    "pragma",
+    "proxy-authorization",
+    "proxy-connection",
+    "range",
+    "set-cookie",
+    "te",
+    "trailer",
+    "upgrade",
+    "x-forwarded-for",
+    "x-forwarded-host",
+    "x-forwarded-proto",
+];
+
+/// Trailer lines as they arrive, then as fields.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Trailers {
+    bytes: Vec<u8>,
+    fields: Vec<(Span, Span)>,
+}
+
+impl Trailers {
+    /// Takes in what `input` holds of the section: bytes used, and whether the section's empty line was among them.
+    pub(super) fn read(&mut self, input: &[u8], limits: &Limits) -> Result<(usize, bool), Reject> {
+        // Nearly every chunked body: no trailers at all, nothing to copy.
+        if self.bytes.is_empty() && input.starts_with(b"\r\n") {
+            return Ok((2, true));
+        }
+        let mut used = 0;
+        while used < input.len() {
+            let lf = memchr(b'\n', &input[used..]);
+            let piece = &input[used..lf.map_or(input.len(), |distance| used + distance + 1)];
+            // The empty line that ends the section is not counted.
+            if self.bytes.len() + piece.len() > limits.trailer_bytes_max.saturating_add(2) {
+                return Err(Reject::TRAILER_TOO_LARGE);
+            }
+            self.bytes.extend_from_slice(piece);
+            used += piece.len();
+            if lf.is_none() {
+                break;
+            }
+            if !self.bytes.ends_with(b"\r\n") {
+                return Err(Reject::BARE_LF);
+            }
+            if self.bytes == b"\r\n" || self.bytes.ends_with(b"\n\r\n") {
+                self.parse(limits)?;
+                return Ok((used, true));
+            }
+        }
+        Ok((used, false))
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        self.fields.iter().map(|(name, value)| (name.slice(&self.bytes), value.slice(&self.bytes)))
+    }
+
+    fn parse(&mut self, limits: &Limits) -> Result<(), Reject> {
+        let mut table = [httparse::EMPTY_HEADER; Limits::HEADER_COUNT_CAP];
+        let table = &mut table[..limits.trailer_count_max.min(Limits::HEADER_COUNT_CAP)];
+        let fields = match httparse::parse_headers(&self.bytes, table) {
+            Ok(httparse::Status::Complete((_, fields))) => fields,
+            Err(httparse::Error::TooManyHeaders) => return Err(Reject::TRAILER_TOO_LARGE),
+            Ok(httparse::Status::Partial) | Err(_) => return Err(Reject::TRAILER),
+        };
+        let base = self.bytes.as_ptr().addr();
+        for field in fields {
+            let is = |name: &&str| field.name.eq_ignore_ascii_case(name);
+            if REFUSED.iter().any(is) {
+                return Err(Reject::TRAILER_FORBIDDEN);
+            }
+            if !DROPPED.iter().any(is) {
+                self.fields.push((Span::of(field.name.as_bytes(), base), Span::of(field.value, base)));
+            }
+        }
+        Ok(())
+    }
+}

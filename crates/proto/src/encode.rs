@@ -1,0 +1,211 @@
+//! Pieces of a response as bytes: checked fields, chunks, interim responses.
+//!
+//! Knows no connection. Invariant: no field written here can end its own line: names are tokens, values hold no CR,
+//! LF or NUL (RFC 9110 section 5.5), so an application cannot be made to split a response.
+
+use std::fmt;
+
+use crate::bytes::is_token;
+use crate::head::Version;
+use crate::status::push_status_line;
+
+/// Which part of a response an application got wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// The status code is out of range.
+    Status,
+    /// The field name is not a token.
+    Name,
+    /// The field value holds CR, LF or NUL, or is a Content-Length that is repeated or no number.
+    Value,
+}
+
+/// A response that must not be written as it is; nothing of it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvalidHeader {
+    /// What is wrong.
+    pub part: Part,
+    /// The field's name, or the status code, for the log.
+    pub name: String,
+}
+
+impl InvalidHeader {
+    pub(crate) fn new(part: Part, name: &[u8]) -> InvalidHeader {
+        InvalidHeader { part, name: String::from_utf8_lossy(name).escape_debug().collect() }
+    }
+}
+
+impl fmt::Display for InvalidHeader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = &self.name;
+        match self.part {
+            Part::Status => write!(f, "the response status {name} is out of range"),
+            Part::Name => write!(f, "the response header name \"{name}\" is not a token"),
+            Part::Value => {
+                write!(f, "the value of the response header \"{name}\" is invalid: remove CR, LF and NUL")
+            }
+        }
+    }
+}
+
+impl std::error::Error for InvalidHeader {}
+
+/// Appends `name: value` CRLF after checking both.
+pub(crate) fn push_field(out: &mut Vec<u8>, name: &[u8], value: &[u8]) -> Result<(), InvalidHeader> {
+    if !is_token(name) {
+        return Err(InvalidHeader::new(Part::Name, name));
+    }
+    // Without an early exit the compiler compares sixteen bytes at a time.
+    if value.iter().fold(false, |bad, &b| bad | (b == b'\r') | (b == b'\n') | (b == 0)) {
+        return Err(InvalidHeader::new(Part::Value, name));
+    }
+    out.reserve(name.len() + value.len() + 4);
+    out.extend_from_slice(name);
+    out.extend_from_slice(b": ");
+    out.extend_from_slice(value);
+    out.extend_from_slice(b"\r\n");
+    Ok(())
+}
+
+/// Appends a number in decimal.
+pub(crate) fn push_decimal(out: &mut Vec<u8>, mut number: u64) {
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+/// A chunk's size line, for those who write the data from where it lies: prefix, data, CRLF.
+#[derive(Debug, Clone, Copy)]
+pub struct ChunkPrefix {
+    line: [u8; 18],
+    at: usize,
+}
+
+impl ChunkPrefix {
+    /// The line for `len` bytes of data. 0 would end the body: see [`write_last_chunk`].
+    pub fn new(len: usize) -> ChunkPrefix {
+        let mut line = *b"................\r\n";
+        let (mut at, mut left) = (16, len);
+        loop {
+            at -= 1;
+            line[at] = b"0123456789abcdef"[left % 16];
+            left /= 16;
+            if left == 0 {
+                return ChunkPrefix { line, at };
+            }
+        }
+    }
+
+    /// Hexadecimal size and CRLF.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.line[self.at..]
+    }
+}
+
+/// Appends one chunk (RFC 9112 7.1); nothing when `data` is empty, as an empty chunk ends the body.
+pub fn write_chunk(out: &mut Vec<u8>, data: &[u8]) {
+    if data.is_empty() {
+        return;
+    }
+    out.reserve(data.len() + 20);
+    out.extend_from_slice(ChunkPrefix::new(data.len()).as_bytes());
+    out.extend_from_slice(data);
+    out.extend_from_slice(b"\r\n");
+}
+
+/// Appends the last chunk with `trailers`, which may be none.
+///
+/// # Errors
+/// A trailer that is malformed, or one of Content-Length, Transfer-Encoding, Host and Trailer (RFC 9110 6.5.1);
+/// `out` is then as before.
+pub fn write_last_chunk<'f, I>(out: &mut Vec<u8>, trailers: I) -> Result<(), InvalidHeader>
+where
+    I: IntoIterator<Item = (&'f [u8], &'f [u8])>,
+{
+    let start = out.len();
+    out.extend_from_slice(b"0\r\n");
+    for (name, value) in trailers {
+        let forbidden =
+            is_framing(name) || name.eq_ignore_ascii_case(b"host") || name.eq_ignore_ascii_case(b"trailer");
+        let pushed =
+            if forbidden { Err(InvalidHeader::new(Part::Name, name)) } else { push_field(out, name, value) };
+        if let Err(invalid) = pushed {
+            out.truncate(start);
+            return Err(invalid);
+        }
+    }
+    out.extend_from_slice(b"\r\n");
+    Ok(())
+}
+
+/// Appends an interim response (RFC 9110 15.2) for a request of `version`: 100, 102, 103 with its Link fields, or
+/// 101 with its Upgrade field, to which `Connection: upgrade` is added. Framing and connection fields are left out.
+/// Writes nothing and returns false for HTTP/1.0, which knows no interim responses.
+///
+/// # Errors
+/// A malformed field, or a status outside 100 to 199; `out` is then as before.
+pub fn write_interim<'f, I>(
+    out: &mut Vec<u8>,
+    version: Version,
+    status: u16,
+    fields: I,
+) -> Result<bool, InvalidHeader>
+where
+    I: IntoIterator<Item = (&'f [u8], &'f [u8])>,
+{
+    if !(100..200).contains(&status) {
+        return Err(InvalidHeader::new(Part::Status, status.to_string().as_bytes()));
+    }
+    if version == Version::Http10 {
+        return Ok(false);
+    }
+    let start = out.len();
+    push_status_line(out, status);
+    for (name, value) in fields {
+        if is_framing(name) || name.eq_ignore_ascii_case(b"connection") {
+            continue;
+        }
+        if let Err(invalid) = push_field(out, name, value) {
+            out.truncate(start);
+            return Err(invalid);
+        }
+    }
+    if status == 101 {
+        out.extend_from_slice(b"Connection: upgrade\r\n");
+    }
+    out.extend_from_slice(b"\r\n");
+    Ok(true)
+}
+
+fn is_framing(name: &[u8]) -> bool {
+    name.eq_ignore_ascii_case(b"content-length") || name.eq_ignore_ascii_case(b"transfer-encoding")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals() {
+        for number in [0, 9, 10, 1234567890, u64::MAX] {
+            let mut out = Vec::new();
+            push_decimal(&mut out, number);
+            assert_eq!(out, number.to_string().as_bytes());
+        }
+    }
+
+    #[test]
+    fn chunk_prefixes() {
+        for len in [1, 15, 16, 255, 65536, usize::MAX] {
+            assert_eq!(ChunkPrefix::new(len).as_bytes(), format!("{len:x}\r\n").as_bytes());
+        }
+    }
+}

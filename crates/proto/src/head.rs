@@ -1,0 +1,237 @@
+//! A request's head: from the first byte to the empty line (RFC 9112 sections 2 to 6).
+//!
+//! Owns no bytes, only offsets into the caller's buffer, and is reused from request to request, so a connection
+//! allocates its field table once. Must not know where bytes come from, nor do anything about what it finds.
+//!
+//! Three steps: `scan` finds the end of the head and remembers how far it looked, so a trickling head costs what a
+//! whole one does; httparse tokenizes it once; `fields` and `target` add what RFC 9112 refuses and httparse forgives.
+
+mod diagnose;
+mod fields;
+mod scan;
+mod target;
+
+use std::mem::MaybeUninit;
+
+use crate::limits::Limits;
+use crate::reject::Reject;
+use crate::span::Span;
+use fields::Meaning;
+use scan::Scan;
+use target::Target;
+pub use target::TargetForm;
+
+/// What [`Head::parse`] found so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Parse {
+    /// The head is complete and takes this many bytes from the buffer's start; the body follows.
+    Complete {
+        /// Bytes, leading empty lines included.
+        head_bytes: usize,
+    },
+    /// More bytes are needed: call again with the same bytes and what followed them.
+    Partial,
+}
+
+/// The HTTP version of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Version {
+    /// HTTP/1.0
+    Http10,
+    /// HTTP/1.1
+    #[default]
+    Http11,
+}
+
+/// How a request's body is delimited (RFC 9112 6.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Framing {
+    /// No body.
+    #[default]
+    None,
+    /// Exactly this many bytes, at most [`Limits::body_bytes_max`]; may be 0.
+    Length(u64),
+    /// Chunked: give the bytes to a [`ChunkDecoder`](crate::ChunkDecoder).
+    Chunked,
+}
+
+/// A parsed request head. Accessors are meaningful after [`Parse::Complete`], given the same bytes again.
+#[derive(Debug, Clone, Default)]
+pub struct Head {
+    scan: Scan,
+    method: Span,
+    raw_target: Span,
+    version: Version,
+    fields: Vec<(Span, Span)>,
+    target: Target,
+    meaning: Meaning,
+}
+
+impl Head {
+    /// An empty head; its field table grows with the first requests and is then kept.
+    pub fn new() -> Head {
+        Head::default()
+    }
+
+    /// Parses the head at the start of `buf`. Call again with more bytes while [`Parse::Partial`]; the bytes given
+    /// before must still be there, and only new ones are looked at. After `Complete` or an error the next call
+    /// starts a new message.
+    ///
+    /// # Errors
+    /// The first rule broken: answer its status and close the connection.
+    pub fn parse(&mut self, buf: &[u8], limits: &Limits) -> Result<Parse, Reject> {
+        let end = match self.scan.find_end(buf, limits) {
+            Ok(Some(end)) => end,
+            Ok(None) => return Ok(Parse::Partial),
+            Err(reject) => {
+                self.scan = Scan::default();
+                return Err(reject);
+            }
+        };
+        let start = self.scan.start();
+        self.scan = Scan::default();
+        self.tokenize(buf, start..end)?;
+        let method = self.method.slice(buf);
+        if method.len() > Limits::METHOD_BYTES_MAX {
+            return Err(Reject::METHOD_TOO_LONG);
+        }
+        if method == b"CONNECT" {
+            return Err(Reject::CONNECT);
+        }
+        if self.raw_target.len as usize > limits.target_bytes_max {
+            return Err(Reject::TARGET_TOO_LONG);
+        }
+        self.target = Target::parse(self.raw_target.slice(buf), self.raw_target.at, method)?;
+        self.meaning = Meaning::default();
+        for (index, (name, value)) in self.fields.iter().enumerate() {
+            self.meaning.field(index, name.slice(buf), value.slice(buf))?;
+        }
+        self.meaning.finish(self.version, limits)?;
+        Ok(Parse::Complete { head_bytes: end })
+    }
+
+    /// Forgets a partially parsed message; the field table keeps its capacity.
+    pub fn clear(&mut self) {
+        let mut fields = std::mem::take(&mut self.fields);
+        fields.clear();
+        *self = Head { fields, ..Head::default() };
+    }
+
+    /// Runs httparse over a head that `scan` found complete, and turns its slices into offsets.
+    fn tokenize(&mut self, buf: &[u8], range: std::ops::Range<usize>) -> Result<(), Reject> {
+        let head = &buf[range];
+        let mut table = [const { MaybeUninit::uninit() }; Limits::HEADER_COUNT_CAP];
+        let mut request = httparse::Request::new(&mut []);
+        match request.parse_with_uninit_headers(head, &mut table) {
+            Ok(httparse::Status::Complete(bytes)) if bytes == head.len() => {}
+            Ok(_) => return Err(Reject::REQUEST_LINE),
+            Err(error) => return Err(diagnose::reject(head, error)),
+        }
+        let base = buf.as_ptr().addr();
+        self.method = Span::of(request.method.unwrap_or_default().as_bytes(), base);
+        self.raw_target = Span::of(request.path.unwrap_or_default().as_bytes(), base);
+        self.version = if request.version == Some(0) { Version::Http10 } else { Version::Http11 };
+        self.fields.clear();
+        self.fields.extend(
+            request.headers.iter().map(|h| (Span::of(h.name.as_bytes(), base), Span::of(h.value, base))),
+        );
+        Ok(())
+    }
+
+    /// The method, case-sensitive, as sent.
+    pub fn method<'a>(&self, buf: &'a [u8]) -> &'a [u8] {
+        self.method.slice(buf)
+    }
+
+    /// The request target, as sent.
+    pub fn target<'a>(&self, buf: &'a [u8]) -> &'a [u8] {
+        self.raw_target.slice(buf)
+    }
+
+    /// The request's version.
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// Which of RFC 9112 3.2's forms the target has.
+    pub fn form(&self) -> TargetForm {
+        self.target.form
+    }
+
+    /// The target's path, percent-encoding left alone: starts with `/`, or is `*`.
+    pub fn path<'a>(&self, buf: &'a [u8]) -> &'a [u8] {
+        match self.target.path.slice(buf) {
+            [] => b"/",
+            path => path,
+        }
+    }
+
+    /// What follows the target's first `?`, if there is one.
+    pub fn query<'a>(&self, buf: &'a [u8]) -> Option<&'a [u8]> {
+        self.target.query.map(|query| query.slice(buf))
+    }
+
+    /// Host and port as sent: an absolute-form target's (RFC 9112 3.2.2: it overrides Host), else the Host field's,
+    /// which may be empty. `None` only in HTTP/1.0. [`split_authority`](crate::split_authority) takes it apart.
+    pub fn authority<'a>(&self, buf: &'a [u8]) -> Option<&'a [u8]> {
+        match self.target.authority {
+            Some(authority) => Some(authority.slice(buf)),
+            None => self.meaning.host().map(|index| self.header(buf, index).1),
+        }
+    }
+
+    /// Number of header fields.
+    pub fn header_count(&self) -> usize {
+        self.fields.len()
+    }
+
+    /// The field at `index` as name (case as sent) and value (without surrounding whitespace).
+    /// Empty slices beyond [`header_count`](Head::header_count).
+    pub fn header<'a>(&self, buf: &'a [u8], index: usize) -> (&'a [u8], &'a [u8]) {
+        let (name, value) = self.fields.get(index).copied().unwrap_or_default();
+        (name.slice(buf), value.slice(buf))
+    }
+
+    /// All fields in order.
+    pub fn headers<'a>(&self, buf: &'a [u8]) -> impl ExactSizeIterator<Item = (&'a [u8], &'a [u8])> {
+        self.fields.iter().map(|(name, value)| (name.slice(buf), value.slice(buf)))
+    }
+
+    /// The first value of the field called `name`, case-insensitively.
+    pub fn get<'a>(&self, buf: &'a [u8], name: &str) -> Option<&'a [u8]> {
+        self.get_all(buf, name).next()
+    }
+
+    /// Every value of the fields called `name`, case-insensitively, in order.
+    pub fn get_all<'a>(&self, buf: &'a [u8], name: &str) -> impl Iterator<Item = &'a [u8]> {
+        self.fields
+            .iter()
+            .filter(move |(field, _)| field.len as usize == name.len())
+            .filter(move |(field, _)| field.slice(buf).eq_ignore_ascii_case(name.as_bytes()))
+            .map(|(_, value)| value.slice(buf))
+    }
+
+    /// How the body is delimited.
+    pub fn framing(&self) -> Framing {
+        self.meaning.framing()
+    }
+
+    /// The peer wants the connection to persist (RFC 9112 9.3): HTTP/1.1 without `close`, HTTP/1.0 with `keep-alive`.
+    pub fn keep_alive(&self) -> bool {
+        self.meaning.keep_alive(self.version)
+    }
+
+    /// The peer waits for a 100 before it sends the body (RFC 9110 10.1.1): HTTP/1.1 with a body only.
+    pub fn expect_continue(&self) -> bool {
+        self.version == Version::Http11
+            && self.meaning.expects_continue()
+            && !matches!(self.framing(), Framing::None | Framing::Length(0))
+    }
+
+    /// The protocols of the Upgrade field, when Connection names it (RFC 9110 7.8) and the version is 1.1.
+    pub fn upgrade<'a>(&self, buf: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
+        let asked = self.version == Version::Http11 && self.meaning.upgrades();
+        let values = if asked { Some(self.get_all(buf, "upgrade")) } else { None };
+        values.into_iter().flatten().flat_map(crate::bytes::list).filter(|protocol| !protocol.is_empty())
+    }
+}

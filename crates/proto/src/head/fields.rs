@@ -1,0 +1,176 @@
+//! The fields that decide framing, routing and persistence (RFC 9112 sections 3.2, 6 and 9; RFC 9110 section 10.1.1).
+//!
+//! Every other field is the application's. Invariant: at most one reading of where the body ends survives; whatever
+//! allows two is refused.
+
+use super::{Framing, Version};
+use crate::authority::split_authority;
+use crate::bytes::{decimal, is_token, list};
+use crate::limits::Limits;
+use crate::reject::Reject;
+
+/// What the fields seen so far mean together.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Meaning {
+    host: Option<usize>,
+    content_length: Option<u64>,
+    codings: Codings,
+    connection_close: bool,
+    connection_keep_alive: bool,
+    connection_upgrade: bool,
+    expect_continue: bool,
+    expect_other: bool,
+}
+
+/// The transfer codings of all Transfer-Encoding fields, in order.
+#[derive(Debug, Clone, Default)]
+struct Codings {
+    present: bool,
+    chunked: u32,
+    other: bool,
+    /// A coding followed a chunked one.
+    after_chunked: bool,
+}
+
+impl Meaning {
+    /// Takes one field in; `index` is its place in the table.
+    pub(super) fn field(&mut self, index: usize, name: &[u8], value: &[u8]) -> Result<(), Reject> {
+        // Length first: most fields are none of these, and are passed over with one jump.
+        match name.len() {
+            4 if name.eq_ignore_ascii_case(b"host") => self.host_field(index, value),
+            6 if name.eq_ignore_ascii_case(b"expect") => {
+                self.expect(value);
+                Ok(())
+            }
+            10 if name.eq_ignore_ascii_case(b"connection") => {
+                self.connection(value);
+                Ok(())
+            }
+            14 if name.eq_ignore_ascii_case(b"content-length") => self.length(value),
+            17 if name.eq_ignore_ascii_case(b"transfer-encoding") => self.codings.field(value),
+            _ => Ok(()),
+        }
+    }
+
+    /// The rules that need all fields.
+    pub(super) fn finish(&self, version: Version, limits: &Limits) -> Result<(), Reject> {
+        if self.host.is_none() && version == Version::Http11 {
+            return Err(Reject::HOST_MISSING);
+        }
+        if self.codings.present {
+            if self.content_length.is_some() {
+                return Err(Reject::LENGTH_AND_CODING);
+            }
+            if version == Version::Http10 {
+                return Err(Reject::CODING_IN_1_0);
+            }
+            self.codings.check()?;
+        }
+        if self.content_length.is_some_and(|length| length > limits.body_bytes_max) {
+            return Err(Reject::BODY_TOO_LARGE);
+        }
+        // RFC 9110 10.1.1: a 100-continue expectation of an HTTP/1.0 request is ignored; others are, too.
+        if self.expect_other && version == Version::Http11 {
+            return Err(Reject::EXPECTATION);
+        }
+        Ok(())
+    }
+
+    pub(super) fn host(&self) -> Option<usize> {
+        self.host
+    }
+
+    pub(super) fn framing(&self) -> Framing {
+        match self.content_length {
+            _ if self.codings.present => Framing::Chunked,
+            Some(length) => Framing::Length(length),
+            None => Framing::None,
+        }
+    }
+
+    pub(super) fn keep_alive(&self, version: Version) -> bool {
+        !self.connection_close && (version == Version::Http11 || self.connection_keep_alive)
+    }
+
+    pub(super) fn expects_continue(&self) -> bool {
+        self.expect_continue
+    }
+
+    pub(super) fn upgrades(&self) -> bool {
+        self.connection_upgrade
+    }
+
+    fn host_field(&mut self, index: usize, value: &[u8]) -> Result<(), Reject> {
+        if self.host.is_some() {
+            return Err(Reject::HOST_REPEATED);
+        }
+        self.host = Some(index);
+        // An empty Host is valid (RFC 9112 3.2); a port without a host is not.
+        match split_authority(value) {
+            Some(authority) if !authority.host.is_empty() || value.is_empty() => Ok(()),
+            _ => Err(Reject::HOST),
+        }
+    }
+
+    fn length(&mut self, value: &[u8]) -> Result<(), Reject> {
+        if self.content_length.is_some() {
+            return Err(Reject::CONTENT_LENGTH_REPEATED);
+        }
+        self.content_length = Some(decimal(value).ok_or(Reject::CONTENT_LENGTH)?);
+        Ok(())
+    }
+
+    fn connection(&mut self, value: &[u8]) {
+        for option in list(value) {
+            match option.len() {
+                5 => self.connection_close |= option.eq_ignore_ascii_case(b"close"),
+                7 => self.connection_upgrade |= option.eq_ignore_ascii_case(b"upgrade"),
+                10 => self.connection_keep_alive |= option.eq_ignore_ascii_case(b"keep-alive"),
+                _ => {}
+            }
+        }
+    }
+
+    fn expect(&mut self, value: &[u8]) {
+        for expectation in list(value).filter(|member| !member.is_empty()) {
+            if expectation.eq_ignore_ascii_case(b"100-continue") {
+                self.expect_continue = true;
+            } else {
+                self.expect_other = true;
+            }
+        }
+    }
+}
+
+impl Codings {
+    fn field(&mut self, value: &[u8]) -> Result<(), Reject> {
+        self.present = true;
+        for coding in list(value) {
+            let name = coding.split(|&b| b == b';').next().unwrap_or_default();
+            let name = crate::bytes::trim_ows(name);
+            if !is_token(name) {
+                return Err(Reject::CODING_SYNTAX);
+            }
+            self.after_chunked |= self.chunked > 0;
+            if !name.eq_ignore_ascii_case(b"chunked") {
+                self.other = true;
+            } else if coding.len() == name.len() {
+                self.chunked += 1;
+            } else {
+                return Err(Reject::CODING_SYNTAX);
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes exactly one chunked and nothing else.
+    fn check(&self) -> Result<(), Reject> {
+        match self.chunked {
+            0 => Err(Reject::CODING_NOT_FINAL),
+            1 if self.after_chunked => Err(Reject::CODING_NOT_FINAL),
+            1 if self.other => Err(Reject::CODING_UNKNOWN),
+            1 => Ok(()),
+            _ => Err(Reject::CODING_TWICE),
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Where a head ends, and what can be refused before it does: size, count and line ends.
+//!
+//! Knows lines, not fields. Invariant: each byte is searched once however the head trickles in, and what is refused
+//! depends on the bytes before it alone, so every split of the same bytes meets the same refusal.
+
+use memchr::memchr;
+
+use crate::bytes::is_tchar;
+use crate::limits::Limits;
+use crate::reject::Reject;
+
+/// A resumable search for the empty line.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Scan {
+    /// Bytes before this hold no LF that was not looked at.
+    searched: usize,
+    /// The request line's first byte.
+    start: usize,
+    /// The current line's first byte.
+    line: usize,
+    /// Lines ended since `start`: 0 while in the request line.
+    lines: usize,
+    /// Empty lines before `start`.
+    empty_lines: usize,
+}
+
+impl Scan {
+    /// The request line's offset, after leading empty lines.
+    pub(super) fn start(&self) -> usize {
+        self.start
+    }
+
+    /// The offset after the empty line that ends the head, or `None` if it has not arrived.
+    pub(super) fn find_end(&mut self, buf: &[u8], limits: &Limits) -> Result<Option<usize>, Reject> {
+        let head_max = limits.head_bytes_max.min(Limits::HEAD_BYTES_CAP);
+        let header_max = limits.header_count_max.min(Limits::HEADER_COUNT_CAP);
+        // The longest request line that can be valid: method, target, version and two spaces.
+        let line_max = limits.target_bytes_max.saturating_add(Limits::METHOD_BYTES_MAX + "  HTTP/1.1".len());
+        let window = &buf[..buf.len().min(head_max)];
+        self.check_first_byte(window)?;
+        while let Some(distance) = memchr(b'\n', window.get(self.searched..).unwrap_or_default()) {
+            let lf = self.searched + distance;
+            if self.lines == 0 && lf - self.start > line_max + 1 {
+                return Err(Reject::TARGET_TOO_LONG);
+            }
+            if lf == self.line || window[lf - 1] != b'\r' {
+                return Err(Reject::BARE_LF);
+            }
+            let empty = lf - 1 == self.line;
+            self.searched = lf + 1;
+            self.line = lf + 1;
+            match (empty, self.lines) {
+                (true, 0) => self.skip_empty_line(window)?,
+                (true, _) => return Ok(Some(lf + 1)),
+                // The request line is a line, too.
+                (false, lines) if lines > header_max => return Err(Reject::HEADERS_TOO_MANY),
+                (false, _) => self.lines += 1,
+            }
+        }
+        self.searched = window.len();
+        if self.lines == 0 && window.len().saturating_sub(self.start) > line_max + 1 {
+            return Err(Reject::TARGET_TOO_LONG);
+        }
+        if buf.len() >= head_max { Err(Reject::HEAD_TOO_LARGE) } else { Ok(None) }
+    }
+
+    fn skip_empty_line(&mut self, window: &[u8]) -> Result<(), Reject> {
+        self.start = self.line;
+        self.empty_lines += 1;
+        if self.empty_lines > Limits::LEADING_EMPTY_LINES_MAX {
+            return Err(Reject::EMPTY_LINES);
+        }
+        self.check_first_byte(window)
+    }
+
+    /// Refuses other protocols at their first byte instead of waiting for a line that may never end.
+    fn check_first_byte(&self, window: &[u8]) -> Result<(), Reject> {
+        match window.get(self.start) {
+            Some(&first) if !is_tchar(first) && first != b'\r' && first != b'\n' => Err(Reject::NOT_HTTP),
+            _ => Ok(()),
+        }
+    }
+}

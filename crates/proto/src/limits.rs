@@ -1,0 +1,53 @@
+//! The bounds of a request, each with its default and the status a violation is answered with.
+//!
+//! Knows no connection and no time: deadlines belong to the server. Invariant: nothing in this crate grows with a
+//! peer's input beyond one of these numbers.
+
+/// Bounds of a request's parts. `Default` gives the numbers named at each field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes from the first byte (leading empty lines included) to the end of the head: 16 KiB; 431 above.
+    /// Values above 1 GiB act as 1 GiB.
+    pub head_bytes_max: usize,
+    /// Header lines: 100; 431 above. Values above [`Limits::HEADER_COUNT_CAP`] act as that.
+    pub header_count_max: usize,
+    /// Bytes of the request target: 8 KiB (RFC 9112 section 3 asks for 8000 octets at least); 414 above.
+    pub target_bytes_max: usize,
+    /// Bytes of content, after chunked decoding: 8 MiB; 413 above.
+    pub body_bytes_max: u64,
+    /// Bytes of one chunk-size line, extensions included, its CRLF not: 256; 400 above.
+    pub chunk_line_bytes_max: usize,
+    /// Bytes of all chunk extensions of one body: 16 KiB; 400 above. Stops a body made of extensions.
+    pub chunk_extension_bytes_max: usize,
+    /// Bytes of the trailer section, line ends included: 8 KiB; 431 above.
+    pub trailer_bytes_max: usize,
+    /// Trailer lines: 32; 431 above. Values above [`Limits::HEADER_COUNT_CAP`] act as that.
+    pub trailer_count_max: usize,
+}
+
+impl Limits {
+    /// The most header lines any configuration allows: the parser's table of them lives on the stack.
+    pub const HEADER_COUNT_CAP: usize = 256;
+    /// The longest method, in bytes: beyond it 501 (RFC 9112 section 3). The longest registered one,
+    /// `UPDATEREDIRECTREF`, has 17.
+    pub const METHOD_BYTES_MAX: usize = 32;
+    /// Empty lines ignored before a request line (RFC 9112 section 2.2); one more is refused with 400.
+    pub const LEADING_EMPTY_LINES_MAX: usize = 4;
+    /// Offsets are kept as `u32`.
+    pub(crate) const HEAD_BYTES_CAP: usize = 1 << 30;
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            head_bytes_max: 16 * 1024,
+            header_count_max: 100,
+            target_bytes_max: 8 * 1024,
+            body_bytes_max: 8 * 1024 * 1024,
+            chunk_line_bytes_max: 256,
+            chunk_extension_bytes_max: 16 * 1024,
+            trailer_bytes_max: 8 * 1024,
+            trailer_count_max: 32,
+        }
+    }
+}

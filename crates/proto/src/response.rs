@@ -1,0 +1,175 @@
+//! A response's head: which body it announces and whether the connection persists (RFC 9112 sections 6 and 9).
+//!
+//! Knows no socket and no clock. Invariant: what the head announces and what [`Sent`] tells the caller to write are
+//! the same thing, so a response can never be longer or shorter than its reader believes, if `Sent` is followed.
+
+use crate::bytes::{decimal, list};
+use crate::date::DateCache;
+use crate::encode::{InvalidHeader, Part, push_decimal, push_field};
+use crate::head::Version;
+use crate::status::push_status_line;
+
+/// What the server knows of a body's length before it writes the head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BodyLength {
+    /// All bytes are at hand (0 for none).
+    Known(u64),
+    /// The body is produced while it is sent.
+    Unknown,
+}
+
+/// How the body must be written after this head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SentBody {
+    /// No byte at all, whatever the application produced: HEAD, 204, 304.
+    None,
+    /// Exactly this many bytes, as they are.
+    Length(u64),
+    /// In chunks: [`write_chunk`](crate::write_chunk), then [`write_last_chunk`](crate::write_last_chunk).
+    Chunked,
+    /// As they are, then close.
+    UntilClose,
+}
+
+/// What an encoded head promised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sent {
+    /// How to write the body.
+    pub body: SentBody,
+    /// Whether the connection may serve another request after the body.
+    pub keep_alive: bool,
+}
+
+/// A final response, before its fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ResponseHead {
+    /// 200 to 999; interim responses are [`write_interim`](crate::write_interim)'s.
+    pub status: u16,
+    /// The request's version.
+    pub version: Version,
+    /// The request's method is HEAD.
+    pub head_request: bool,
+    /// Request and server both want the connection to persist.
+    pub keep_alive: bool,
+    /// What is known of the body's length.
+    pub body: BodyLength,
+}
+
+/// What the application's own fields said about things this file decides.
+#[derive(Default)]
+struct Declared {
+    length: Option<u64>,
+    close: bool,
+    date: bool,
+}
+
+impl ResponseHead {
+    /// Appends the head to `out`: status line, `fields` in order, Date unless the application set it, framing.
+    ///
+    /// Of the application's fields, Transfer-Encoding, Keep-Alive and Proxy-Connection are left out, Connection is
+    /// obeyed if it says `close` and left out, and Content-Length counts only where the server has no better
+    /// knowledge: when the length is [`Unknown`](BodyLength::Unknown) it becomes the framing (the caller must then
+    /// write exactly that many bytes or close), and for HEAD and 304 it describes the body that is not sent.
+    ///
+    /// # Errors
+    /// A status out of range, a name or value that could split the response, a Content-Length that is not one
+    /// number; `out` is then as before.
+    pub fn encode<'f, I>(&self, fields: I, date: &DateCache, out: &mut Vec<u8>) -> Result<Sent, InvalidHeader>
+    where
+        I: IntoIterator<Item = (&'f [u8], &'f [u8])>,
+    {
+        if !(200..=999).contains(&self.status) {
+            return Err(InvalidHeader::new(Part::Status, self.status.to_string().as_bytes()));
+        }
+        let start = out.len();
+        push_status_line(out, self.status);
+        let mut declared = Declared::default();
+        for (name, value) in fields {
+            if let Err(invalid) = declared.take(name, value, out) {
+                out.truncate(start);
+                return Err(invalid);
+            }
+        }
+        if !declared.date {
+            out.extend_from_slice(date.line());
+        }
+        let body = self.push_framing(declared.length, out);
+        let keep_alive = self.keep_alive && !declared.close && body != SentBody::UntilClose;
+        match (keep_alive, self.version) {
+            (true, Version::Http11) => {}
+            (true, Version::Http10) => out.extend_from_slice(b"Connection: keep-alive\r\n"),
+            (false, _) => out.extend_from_slice(b"Connection: close\r\n"),
+        }
+        out.extend_from_slice(b"\r\n");
+        Ok(Sent { body, keep_alive })
+    }
+
+    /// RFC 9112 6.3 from the sender's side, RFC 9110 6.4.1 and 8.6 for what has no body.
+    fn push_framing(&self, declared: Option<u64>, out: &mut Vec<u8>) -> SentBody {
+        let known = match self.body {
+            BodyLength::Known(length) => Some(length),
+            BodyLength::Unknown => None,
+        };
+        match self.status {
+            // RFC 9110 8.6: no Content-Length in a 204.
+            204 => SentBody::None,
+            // RFC 9110 15.4.5 and 8.6: only the length a 200 would have had, which only the application knows.
+            304 => {
+                push_length(declared, out);
+                SentBody::None
+            }
+            // RFC 9110 15.3.6: no content.
+            205 => {
+                push_length(Some(0), out);
+                SentBody::Length(0)
+            }
+            _ if self.head_request => {
+                push_length(declared.or(known), out);
+                SentBody::None
+            }
+            _ => match known.or(declared) {
+                Some(length) => {
+                    push_length(Some(length), out);
+                    SentBody::Length(length)
+                }
+                None if self.version == Version::Http11 => {
+                    out.extend_from_slice(b"Transfer-Encoding: chunked\r\n");
+                    SentBody::Chunked
+                }
+                None => SentBody::UntilClose,
+            },
+        }
+    }
+}
+
+fn push_length(length: Option<u64>, out: &mut Vec<u8>) {
+    if let Some(length) = length {
+        out.extend_from_slice(b"Content-Length: ");
+        push_decimal(out, length);
+        out.extend_from_slice(b"\r\n");
+    }
+}
+
+impl Declared {
+    /// Writes one field, or notes what it says.
+    fn take(&mut self, name: &[u8], value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidHeader> {
+        // Length first: most fields are none of these.
+        match name.len() {
+            4 if name.eq_ignore_ascii_case(b"date") => self.date = true,
+            10 if name.eq_ignore_ascii_case(b"connection") => {
+                self.close |= list(value).any(|option| option.eq_ignore_ascii_case(b"close"));
+                return Ok(());
+            }
+            10 if name.eq_ignore_ascii_case(b"keep-alive") => return Ok(()),
+            14 if name.eq_ignore_ascii_case(b"content-length") => {
+                let length = decimal(value).filter(|_| self.length.is_none());
+                self.length = Some(length.ok_or_else(|| InvalidHeader::new(Part::Value, name))?);
+                return Ok(());
+            }
+            16 if name.eq_ignore_ascii_case(b"proxy-connection") => return Ok(()),
+            17 if name.eq_ignore_ascii_case(b"transfer-encoding") => return Ok(()),
+            _ => {}
+        }
+        push_field(out, name, value)
+    }
+}
