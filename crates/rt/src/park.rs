@@ -43,10 +43,21 @@ impl Runtime {
     /// Parks the running coroutine until `wait` is ended or the deadline (absolute, [`clock::now`]) has passed.
     /// The caller must hold no borrow, guard or lock.
     pub fn park(&self, wait: Wait, deadline: Option<Nanos>) -> Wake {
+        self.leave(wait, deadline, true)
+    }
+
+    /// Parks until the deadline or until woken, cancelled or not: for calls that cannot fail, such as taking a mutex that
+    /// another coroutine holds.
+    pub fn sleep_uncancelled(&self, deadline: Nanos) {
+        let wait = self.begin_wait();
+        self.leave(wait, Some(deadline), false);
+    }
+
+    fn leave(&self, wait: Wait, deadline: Option<Nanos>, heed_cancel: bool) -> Wake {
         let context = {
             let mut coroutines = self.coroutines.borrow_mut();
             let coroutine = &mut coroutines[wait.coroutine.index as usize];
-            if coroutine.cancelled {
+            if coroutine.cancelled && heed_cancel {
                 coroutine.wait = coroutine.wait.wrapping_add(1);
                 coroutine.state = State::Running;
                 return Wake::Cancelled;

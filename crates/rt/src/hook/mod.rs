@@ -1,5 +1,33 @@
 //! The libc symbols this executable provides in place of libc's, so that stock extensions become cooperative.
+//!
+//! The executable is linked with `-Wl,--export-dynamic`: libphp, its extensions and the client libraries below them bind
+//! to these symbols. So does Rust's std in this executable; a hook outside of a coroutine is the plain call.
+//!
+//! - `symbols`: the table of all of them, one row each; read it as [`SYMBOLS`].
+//! - `call`: what a hooked call is; the waits.
+//! - `ready`, `sleep`, `offload`, `note`: the code behind the rows, by what they wait for.
+//! - `raw`, `real`: plain system calls, and libc's own functions.
+//! - `descriptor`: what is remembered of a descriptor number.
+//!
+//! # Invariants
+//!
+//! - Outside a coroutine, and in threads without a runtime, each hook is exactly the plain call.
+//! - In a coroutine that may not leave, the call blocks the worker for real and is counted: [`blocked_calls`].
+//! - A cancelled coroutine's call fails with `ECANCELED`; one whose descriptor is closed meanwhile with `EBADF`.
 #![allow(unsafe_code)]
+
+mod blocked;
+mod call;
+mod descriptor;
+mod note;
+mod raw;
+mod ready;
+mod real;
+mod sleep;
+mod symbols;
+
+pub use blocked::blocked_calls;
+pub use symbols::{Kind, Row, SYMBOLS};
 
 /// Runs `work` with every signal blocked on this thread, so that a thread started by it never takes one.
 pub fn with_signals_blocked<T>(work: impl FnOnce() -> T) -> T {

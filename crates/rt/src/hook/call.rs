@@ -1,0 +1,248 @@
+//! One hooked call: who makes it, whether it may park, and the waits all hooks are built from.
+//!
+//! It knows descriptors, deadlines and errno; it must not know any function of libc by name.
+//!
+//! Invariants: errno after a successful call is what it was before it, although other coroutines ran in between; after
+//! a wait the descriptor's number is only used again when it was not closed meanwhile.
+#![allow(unsafe_code)]
+
+use std::os::fd::RawFd;
+
+use libc::c_int;
+
+use super::symbols::Symbol;
+use super::{blocked, descriptor, raw};
+use crate::{MILLISECOND, Nanos, Readiness, Runtime, SECOND, Wake, clock};
+
+/// A call made by a coroutine. Outside of coroutines there is none, and the hook is the plain function.
+#[derive(Clone, Copy)]
+pub struct Call {
+    pub runtime: &'static Runtime,
+    symbol: Symbol,
+}
+
+/// Why a wait ended without readiness.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stop {
+    /// Its deadline has passed.
+    Expired,
+    /// The call fails with this errno: `EBADF` (closed meanwhile) or `ECANCELED`.
+    Failed(c_int),
+}
+
+impl Stop {
+    /// The errno a socket call reports: Linux says `EAGAIN` when `SO_RCVTIMEO` or `SO_SNDTIMEO` expires.
+    pub fn errno(self) -> c_int {
+        match self {
+            Stop::Expired => libc::EAGAIN,
+            Stop::Failed(errno) => errno,
+        }
+    }
+}
+
+/// Pauses between attempts at what has no readiness (locks, other processes): doubling up to a maximum.
+pub struct Backoff {
+    pause: Nanos,
+    max: Nanos,
+}
+
+impl Backoff {
+    /// From 0.5 ms to `max`.
+    pub fn up_to(max: Nanos) -> Backoff {
+        Backoff { pause: MILLISECOND / 2, max }
+    }
+
+    /// The default: up to 16 ms, so that a freed lock is noticed within a disk's access time.
+    pub fn new() -> Backoff {
+        Backoff::up_to(16 * MILLISECOND)
+    }
+
+    fn next(&mut self) -> Nanos {
+        let pause = self.pause;
+        self.pause = (pause * 2).min(self.max);
+        pause
+    }
+}
+
+impl Call {
+    /// The call, when a coroutine of this thread makes it.
+    #[inline(always)]
+    pub fn enter(symbol: Symbol) -> Option<Call> {
+        let runtime = Runtime::get()?;
+        runtime.current()?;
+        Some(Call { runtime, symbol })
+    }
+
+    /// Whether the call must block the whole worker because the coroutine may not leave now. Ask when it would wait: a yes
+    /// is counted.
+    #[cold]
+    pub fn must_block(self) -> bool {
+        let blocks = !self.runtime.can_park();
+        if blocks {
+            self.count_blocked();
+        }
+        blocks
+    }
+
+    /// Counts a call that blocks the whole worker.
+    #[cold]
+    pub fn count_blocked(self) {
+        self.runtime.stats.blocked.set(self.runtime.stats.blocked.get() + 1);
+        blocked::count(self.symbol);
+    }
+
+    /// Parks until `fd` is ready. The caller has tried and found it not ready.
+    pub fn wait(self, fd: RawFd, interest: Readiness, deadline: Option<Nanos>) -> Result<Readiness, Stop> {
+        descriptor::drop_stale(self.runtime, fd);
+        let generation = descriptor::generation(fd);
+        let wake = self.runtime.wait_fd(fd, interest, deadline);
+        // It may have been closed after its readiness was reported and before this coroutine's turn came.
+        if descriptor::generation(fd) != generation {
+            return Err(Stop::Failed(libc::EBADF));
+        }
+        match wake {
+            Wake::Ready(readiness) if readiness.any(Readiness::CLOSED) => Err(Stop::Failed(libc::EBADF)),
+            Wake::Ready(readiness) => Ok(readiness),
+            Wake::TimedOut => Err(Stop::Expired),
+            Wake::Cancelled => Err(Stop::Failed(libc::ECANCELED)),
+        }
+    }
+
+    /// Parks until `deadline`. `ECANCELED` when cancelled before.
+    pub fn sleep_until(self, deadline: Nanos) -> Result<(), c_int> {
+        let saved = errno();
+        let wake = self.runtime.sleep_until(deadline);
+        set_errno(saved);
+        if wake == Wake::Cancelled { Err(libc::ECANCELED) } else { Ok(()) }
+    }
+
+    /// Pauses before the next attempt, not beyond `deadline`.
+    pub fn pause(self, backoff: &mut Backoff, deadline: Option<Nanos>) -> Result<(), Stop> {
+        let now = clock::now();
+        if deadline.is_some_and(|deadline| now >= deadline) {
+            return Err(Stop::Expired);
+        }
+        let until = now + backoff.next();
+        self.sleep_until(deadline.map_or(until, |deadline| until.min(deadline))).map_err(Stop::Failed)
+    }
+
+    /// Pauses though the coroutine is cancelled: for calls that cannot fail, such as taking a mutex.
+    pub fn pause_uncancelled(self, backoff: &mut Backoff) {
+        let saved = errno();
+        self.runtime.sleep_uncancelled(clock::now() + backoff.next());
+        set_errno(saved);
+    }
+
+    /// Runs `attempt`, which never blocks, until it says something else than `EAGAIN`; parks in between. A descriptor in
+    /// non-blocking mode is not waited for. `block` is the plain call, made when the coroutine may not leave.
+    #[inline]
+    pub fn until_ready(
+        self,
+        fd: RawFd,
+        interest: Readiness,
+        timeout: &mut SocketTimeout,
+        mut attempt: impl FnMut() -> isize,
+        block: impl FnOnce() -> isize,
+    ) -> isize {
+        let saved = errno();
+        let result = attempt();
+        if result >= 0 || errno() != libc::EAGAIN {
+            return result;
+        }
+        self.wait_and_retry(saved, fd, interest, timeout, attempt, block)
+    }
+
+    #[cold]
+    fn wait_and_retry(
+        self,
+        saved: c_int,
+        fd: RawFd,
+        interest: Readiness,
+        timeout: &mut SocketTimeout,
+        mut attempt: impl FnMut() -> isize,
+        block: impl FnOnce() -> isize,
+    ) -> isize {
+        if is_nonblocking(fd) {
+            return fail(libc::EAGAIN);
+        }
+        if self.must_block() {
+            set_errno(saved);
+            return block();
+        }
+        let deadline = timeout.deadline(fd);
+        loop {
+            if let Err(stop) = self.wait(fd, interest, deadline) {
+                return fail(stop.errno());
+            }
+            let result = attempt();
+            if result >= 0 {
+                set_errno(saved);
+                return result;
+            }
+            if errno() != libc::EAGAIN {
+                return result;
+            }
+        }
+    }
+}
+
+/// `SO_RCVTIMEO` or `SO_SNDTIMEO` of one call: read when the call first waits, as one deadline for the whole call.
+pub struct SocketTimeout {
+    option: Option<c_int>,
+    deadline: Option<Nanos>,
+}
+
+impl SocketTimeout {
+    /// Of receiving calls and accept.
+    pub const RECEIVE: SocketTimeout = SocketTimeout { option: Some(libc::SO_RCVTIMEO), deadline: None };
+    /// Of sending calls and connect.
+    pub const SEND: SocketTimeout = SocketTimeout { option: Some(libc::SO_SNDTIMEO), deadline: None };
+    /// Of what is no socket: none.
+    pub const NONE: SocketTimeout = SocketTimeout { option: None, deadline: None };
+
+    /// The deadline, if the socket has a timeout.
+    pub fn deadline(&mut self, fd: RawFd) -> Option<Nanos> {
+        if let Some(option) = self.option.take() {
+            self.deadline = descriptor::socket_timeout(fd, option).map(|span| clock::now() + span);
+        }
+        self.deadline
+    }
+}
+
+/// errno of this thread.
+#[inline]
+pub fn errno() -> c_int {
+    // SAFETY: the location is valid for the life of the thread.
+    unsafe { *libc::__errno_location() }
+}
+
+/// Sets errno of this thread.
+#[inline]
+pub fn set_errno(errno: c_int) {
+    // SAFETY: the location is valid for the life of the thread.
+    unsafe { *libc::__errno_location() = errno };
+}
+
+/// Sets errno and returns -1.
+pub fn fail(errno: c_int) -> isize {
+    set_errno(errno);
+    -1
+}
+
+/// Whether the descriptor is in non-blocking mode. One system call: ask only when about to park.
+pub fn is_nonblocking(fd: RawFd) -> bool {
+    let flags = raw::fcntl(fd, libc::F_GETFL, 0);
+    flags < 0 || flags as c_int & libc::O_NONBLOCK != 0
+}
+
+/// A timespec as a span. `None` when it is not valid: the plain call then reports `EINVAL`.
+pub fn span_of(time: &libc::timespec) -> Option<Nanos> {
+    let seconds = u64::try_from(time.tv_sec).ok()?;
+    let nanos = u64::try_from(time.tv_nsec).ok().filter(|&nanos| nanos < SECOND)?;
+    Some(seconds.saturating_mul(SECOND).saturating_add(nanos))
+}
+
+/// A span as a timespec.
+pub fn timespec_of(span: Nanos) -> libc::timespec {
+    libc::timespec { tv_sec: (span / SECOND) as _, tv_nsec: (span % SECOND) as _ }
+}

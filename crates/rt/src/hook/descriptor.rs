@@ -1,0 +1,127 @@
+//! What the hooks remember of a descriptor number: its kind, and how often it was closed.
+//!
+//! It must not know who waits (that is [`crate::fds`]). One word per number, shared by all threads and without a lock,
+//! so that it is right after fork and in every thread.
+//!
+//! Invariant: each close, by whatever thread, makes a new generation of an unknown kind. Closes inside libc that no hook
+//! sees (closedir, freopen) leave a wrong kind behind; it costs one system call or one real block, never a wrong result.
+#![allow(unsafe_code)]
+
+use std::os::fd::RawFd;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use libc::c_int;
+
+use super::raw;
+use crate::{Nanos, Runtime, SECOND};
+
+/// Numbers remembered: Linux's default `fs.nr_open`. Those above are asked for anew each time. The table is zero pages
+/// until touched.
+const NUMBERS: usize = 1 << 20;
+
+/// Bits 0-1: kind. Bit 2: closed by a thread without a runtime. From bit 3: generation.
+static STATES: [AtomicU32; NUMBERS] = [const { AtomicU32::new(0) }; NUMBERS];
+static HIGHEST: AtomicU32 = AtomicU32::new(0);
+
+const KIND: u32 = 3;
+const STALE: u32 = 4;
+const GENERATION: u32 = 8;
+
+/// What reading and writing a descriptor means.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum Kind {
+    /// Regular file, directory, block device: always ready.
+    File = 1,
+    /// Socket: `MSG_DONTWAIT` tries without blocking.
+    Socket = 2,
+    /// Pipe, terminal, eventfd and the like: poll(2) tells whether it would block.
+    Stream = 3,
+}
+
+fn state(fd: RawFd) -> Option<&'static AtomicU32> {
+    STATES.get(usize::try_from(fd).ok()?)
+}
+
+/// The kind of an open descriptor: one fstat(2) in its life. `None` when it is not open.
+#[inline]
+pub fn kind(fd: RawFd) -> Option<Kind> {
+    match state(fd)?.load(Ordering::Relaxed) & KIND {
+        1 => Some(Kind::File),
+        2 => Some(Kind::Socket),
+        3 => Some(Kind::Stream),
+        _ => learn(fd),
+    }
+}
+
+#[cold]
+fn learn(fd: RawFd) -> Option<Kind> {
+    // SAFETY: the all-zero stat is valid storage.
+    let mut stat: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: fstat only writes `stat`. It is not hooked.
+    if unsafe { libc::fstat(fd, &raw mut stat) } < 0 {
+        return None;
+    }
+    let kind = match stat.st_mode & libc::S_IFMT {
+        libc::S_IFREG | libc::S_IFDIR | libc::S_IFBLK => Kind::File,
+        libc::S_IFSOCK => Kind::Socket,
+        _ => Kind::Stream,
+    };
+    if let Some(state) = state(fd) {
+        state.fetch_or(kind as u32, Ordering::Relaxed);
+        HIGHEST.fetch_max(fd as u32, Ordering::Relaxed);
+    }
+    Some(kind)
+}
+
+/// How often the number was closed. A wait during which it changes MUST NOT touch the number again.
+pub fn generation(fd: RawFd) -> u32 {
+    state(fd).map_or(0, |state| state.load(Ordering::Relaxed) / GENERATION)
+}
+
+/// Notes that a descriptor is about to be closed or replaced. Waiters of this thread's runtime wake.
+pub fn closing(fd: RawFd) {
+    let runtime = Runtime::get();
+    if let Some(state) = state(fd) {
+        let stale = if runtime.is_none() { STALE } else { 0 };
+        let next = |old: u32| Some((old & !KIND | stale).wrapping_add(GENERATION));
+        let _ = state.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+    }
+    if let Some(runtime) = runtime {
+        runtime.close_fd(fd);
+    }
+}
+
+/// Notes that all descriptors from `first` to `last` are about to be closed.
+pub fn closing_range(first: u32, last: u32) {
+    let highest = HIGHEST.load(Ordering::Relaxed);
+    for fd in first..=last.min(highest) {
+        closing(fd as RawFd);
+    }
+}
+
+/// Before a wait: forgets the registration of a number that another thread has closed meanwhile.
+pub fn drop_stale(runtime: &Runtime, fd: RawFd) {
+    let Some(state) = state(fd) else { return };
+    HIGHEST.fetch_max(fd as u32, Ordering::Relaxed);
+    if state.load(Ordering::Relaxed) & STALE != 0 {
+        state.fetch_and(!STALE, Ordering::Relaxed);
+        runtime.close_fd(fd);
+    }
+}
+
+/// `SO_RCVTIMEO` or `SO_SNDTIMEO` of a socket; `None` for none.
+pub fn socket_timeout(fd: RawFd, option: c_int) -> Option<Nanos> {
+    let mut time = libc::timeval { tv_sec: 0, tv_usec: 0 };
+    if !raw::getsockopt(fd, option, &mut time) {
+        return None;
+    }
+    let span = time.tv_sec as u64 * SECOND + time.tv_usec as u64 * 1_000;
+    (span > 0).then_some(span)
+}
+
+/// Whether a socket is a byte stream, which may give less than was asked for.
+pub fn is_byte_stream(fd: RawFd) -> bool {
+    let mut kind: c_int = 0;
+    raw::getsockopt(fd, libc::SO_TYPE, &mut kind) && kind == libc::SOCK_STREAM
+}

@@ -1,0 +1,104 @@
+//! Hooks of kind *note*: bookkeeping around a call that does not wait.
+//!
+//! Closing wakes whoever waits for the descriptor, before the number can be used again. A forked child of a coroutine
+//! never runs the loop: it has no runtime, and starts with a clean signal state so that what it executes does too.
+#![allow(unsafe_code)]
+
+use libc::{FILE, c_char, c_int, c_uint, c_void, pid_t};
+
+use super::call::Call;
+use super::real::real;
+use super::{descriptor, raw};
+use crate::Runtime;
+
+pub unsafe fn close(_: Option<Call>, fd: c_int) -> c_int {
+    descriptor::closing(fd);
+    raw::close(fd) as c_int
+}
+
+pub unsafe fn close_range(_: Option<Call>, first: c_uint, last: c_uint, flags: c_int) -> c_int {
+    if flags as c_uint & libc::CLOSE_RANGE_CLOEXEC == 0 {
+        descriptor::closing_range(first, last);
+    }
+    // SAFETY: it takes numbers.
+    unsafe { raw::syscall!(SYS_close_range, first, last, flags) as c_int }
+}
+
+pub unsafe fn closefrom(_: Option<Call>, first: c_int) {
+    let first = first.max(0) as c_uint;
+    descriptor::closing_range(first, c_uint::MAX);
+    // SAFETY: it takes numbers.
+    unsafe { raw::syscall!(SYS_close_range, first, c_uint::MAX, 0) };
+}
+
+pub unsafe fn fclose(_: Option<Call>, file: *mut FILE) -> c_int {
+    // SAFETY: an open stream by the caller's contract. fileno is not hooked; streams without a descriptor give -1.
+    let fd = unsafe { keep_errno(|| libc::fileno(file)) };
+    if fd >= 0 {
+        descriptor::closing(fd);
+    }
+    let real = real!(c"fclose": fn(*mut FILE) -> c_int);
+    // SAFETY: by the caller's contract.
+    unsafe { real(file) }
+}
+
+fn keep_errno<T>(work: impl FnOnce() -> T) -> T {
+    let saved = super::call::errno();
+    let result = work();
+    super::call::set_errno(saved);
+    result
+}
+
+pub unsafe fn dup2(_: Option<Call>, from: c_int, to: c_int) -> c_int {
+    if from == to {
+        // dup3 refuses what dup2 allows: the same number twice, if it is open.
+        let flags = raw::fcntl(from, libc::F_GETFD, 0);
+        return if flags < 0 { -1 } else { to };
+    }
+    // SAFETY: it takes numbers.
+    unsafe { dup3(None, from, to, 0) }
+}
+
+pub unsafe fn dup3(_: Option<Call>, from: c_int, to: c_int, flags: c_int) -> c_int {
+    // A refused call must not disturb who waits for `to`.
+    if from != to && keep_errno(|| raw::fcntl(from, libc::F_GETFD, 0)) >= 0 {
+        descriptor::closing(to);
+    }
+    // SAFETY: it takes numbers.
+    unsafe { raw::syscall!(SYS_dup3, from, to, flags) as c_int }
+}
+
+pub unsafe fn fork(_: Option<Call>) -> pid_t {
+    let real = real!(c"fork": fn() -> pid_t);
+    // SAFETY: fork(2) asks nothing of the caller.
+    let pid = unsafe { real() };
+    if pid == 0 && Runtime::get().is_some() {
+        become_plain_child();
+    }
+    pid
+}
+
+/// In a child of a worker: no runtime, every signal deliverable, those the worker ignores back at their default.
+fn become_plain_child() {
+    Runtime::forget();
+    // SAFETY: the all-zero sigset_t is valid storage, and sigemptyset fills it before it is used.
+    unsafe {
+        let mut none: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut none);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
+    }
+    for signal in [libc::SIGPIPE, libc::SIGINT] {
+        // SAFETY: the default action is no function.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+}
+
+/// PHP loads extensions with `RTLD_DEEPBIND`: they would bind libc before this executable and bypass every hook.
+///
+/// As the caller of libc's dlopen is now this executable, a name without a slash is not searched in the RUNPATH of the
+/// library that asked.
+pub unsafe fn dlopen(_: Option<Call>, name: *const c_char, flags: c_int) -> *mut c_void {
+    let real = real!(c"dlopen": fn(*const c_char, c_int) -> *mut c_void);
+    // SAFETY: by the caller's contract.
+    unsafe { real(name, flags & !libc::RTLD_DEEPBIND) }
+}

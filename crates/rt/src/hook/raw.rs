@@ -1,0 +1,155 @@
+//! The plain system calls behind the hooks. libc::syscall sets errno as libc's own wrappers do and is not hooked, so
+//! nothing here can come back to a hook. No allocation, no std I/O.
+//!
+//! Only calls that every 64-bit Linux architecture has: ppoll for poll, dup3 for dup2, and so on.
+#![allow(unsafe_code)]
+
+use std::os::fd::RawFd;
+
+use libc::{c_int, c_void, iovec, msghdr, pollfd, size_t, sockaddr, socklen_t};
+
+use super::call::{span_of, timespec_of};
+use crate::Nanos;
+
+/// The size of the kernel's signal set, in bytes (`_NSIG / 8`).
+pub const SIGSET_BYTES: usize = 8;
+
+/// `syscall!(NAME, arguments…)`: libc::syscall with every argument widened to a register.
+macro_rules! syscall {
+    ($name:ident $(, $argument:expr)* $(,)?) => { libc::syscall(libc::$name $(, $argument as libc::c_long)*) as isize };
+}
+pub(super) use syscall;
+
+pub fn fcntl(fd: RawFd, command: c_int, argument: usize) -> isize {
+    // SAFETY: the callers pass integers, or a pointer that the hooked call was given for this command.
+    unsafe { syscall!(SYS_fcntl, fd, command, argument) }
+}
+
+pub fn close(fd: RawFd) -> isize {
+    // SAFETY: close takes a number.
+    unsafe { syscall!(SYS_close, fd) }
+}
+
+/// Reads a socket option of exactly `T`'s size. `false` on any error; errno is kept.
+pub fn getsockopt<T>(fd: RawFd, option: c_int, value: &mut T) -> bool {
+    let saved = super::call::errno();
+    let mut length = size_of::<T>() as socklen_t;
+    let (value, length) = (std::ptr::from_mut(value), &raw mut length);
+    // SAFETY: both pointers are to live storage of the size told to the kernel.
+    let result = unsafe { syscall!(SYS_getsockopt, fd, libc::SOL_SOCKET, option, value, length) };
+    super::call::set_errno(saved);
+    result == 0
+}
+
+/// What is ready of `fds`, without waiting.
+pub fn poll_now(fds: &mut [pollfd]) -> isize {
+    // SAFETY: the slice is live for the call.
+    unsafe { ppoll(fds.as_mut_ptr(), fds.len(), Some(0), std::ptr::null()) }
+}
+
+/// Whether one descriptor is ready for `events`, now. An error counts as ready: the call itself will report it.
+pub fn is_ready(fd: RawFd, events: i16) -> bool {
+    poll_now(&mut [pollfd { fd, events, revents: 0 }]) != 0
+}
+
+/// # Safety
+/// `fds` must point to `count` entries, `mask` to a signal set or nothing.
+pub unsafe fn ppoll(
+    fds: *mut pollfd,
+    count: usize,
+    span: Option<Nanos>,
+    mask: *const libc::sigset_t,
+) -> isize {
+    // The kernel writes the time left.
+    let mut time = span.map(timespec_of);
+    let time = time.as_mut().map_or(std::ptr::null_mut(), std::ptr::from_mut);
+    // SAFETY: by contract, and `time` outlives the call.
+    unsafe { syscall!(SYS_ppoll, fds, count, time, mask, SIGSET_BYTES) }
+}
+
+/// # Safety
+/// As recvfrom(2).
+#[inline]
+pub unsafe fn recvfrom(
+    fd: RawFd,
+    buffer: *mut c_void,
+    length: size_t,
+    flags: c_int,
+    address: *mut sockaddr,
+    address_length: *mut socklen_t,
+) -> isize {
+    // SAFETY: by contract.
+    unsafe { syscall!(SYS_recvfrom, fd, buffer, length, flags, address, address_length) }
+}
+
+/// # Safety
+/// As sendto(2).
+#[inline]
+pub unsafe fn sendto(
+    fd: RawFd,
+    buffer: *const c_void,
+    length: size_t,
+    flags: c_int,
+    address: *const sockaddr,
+    address_length: socklen_t,
+) -> isize {
+    // SAFETY: by contract.
+    unsafe { syscall!(SYS_sendto, fd, buffer, length, flags, address, address_length) }
+}
+
+/// # Safety
+/// As recvmsg(2).
+pub unsafe fn recvmsg(fd: RawFd, message: *mut msghdr, flags: c_int) -> isize {
+    // SAFETY: by contract.
+    unsafe { syscall!(SYS_recvmsg, fd, message, flags) }
+}
+
+/// # Safety
+/// As sendmsg(2).
+pub unsafe fn sendmsg(fd: RawFd, message: *const msghdr, flags: c_int) -> isize {
+    // SAFETY: by contract.
+    unsafe { syscall!(SYS_sendmsg, fd, message, flags) }
+}
+
+/// # Safety
+/// As read(2).
+#[inline]
+pub unsafe fn read(fd: RawFd, buffer: *mut c_void, length: size_t) -> isize {
+    // SAFETY: by contract.
+    unsafe { syscall!(SYS_read, fd, buffer, length) }
+}
+
+/// # Safety
+/// As write(2).
+#[inline]
+pub unsafe fn write(fd: RawFd, buffer: *const c_void, length: size_t) -> isize {
+    // SAFETY: by contract.
+    unsafe { syscall!(SYS_write, fd, buffer, length) }
+}
+
+/// # Safety
+/// As readv(2).
+pub unsafe fn readv(fd: RawFd, vectors: *const iovec, count: c_int) -> isize {
+    // SAFETY: by contract.
+    unsafe { syscall!(SYS_readv, fd, vectors, count) }
+}
+
+/// # Safety
+/// As writev(2).
+pub unsafe fn writev(fd: RawFd, vectors: *const iovec, count: c_int) -> isize {
+    // SAFETY: by contract.
+    unsafe { syscall!(SYS_writev, fd, vectors, count) }
+}
+
+/// A poll timeout in milliseconds as a span; negative means for ever.
+pub fn span_of_ms(timeout_ms: c_int) -> Option<Nanos> {
+    u64::try_from(timeout_ms).ok().map(|ms| ms * crate::MILLISECOND)
+}
+
+/// The time of a clock, in nanoseconds; 0 for a clock there is not.
+pub fn clock_time(clock: libc::clockid_t) -> Nanos {
+    let mut time = timespec_of(0);
+    // SAFETY: `time` is live. clock_gettime goes through the vDSO and is not hooked.
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
+    span_of(&time).unwrap_or(0)
+}

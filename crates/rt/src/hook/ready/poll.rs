@@ -1,0 +1,224 @@
+//! Waiting for readiness itself: poll, ppoll, epoll_wait. [`select`](super::select) is made of these.
+#![allow(unsafe_code)]
+
+use libc::{c_int, epoll_event, nfds_t, pollfd, sigset_t, size_t, timespec};
+
+use crate::hook::call::{Call, Stop, errno, fail, set_errno, span_of};
+use crate::hook::descriptor::{self, Kind};
+use crate::hook::raw;
+use crate::{Nanos, Readiness, Wake, clock};
+
+/// Events that the reactor reports by these very bits.
+const PLAIN_EVENTS: i16 = libc::POLLIN | libc::POLLOUT | libc::POLLPRI | libc::POLLRDHUP;
+
+pub unsafe fn poll(call: Option<Call>, fds: *mut pollfd, count: nfds_t, timeout_ms: c_int) -> c_int {
+    let span = raw::span_of_ms(timeout_ms);
+    // SAFETY: by the caller's contract.
+    let plain = || unsafe { raw::ppoll(fds, count as usize, span, std::ptr::null()) };
+    match call.filter(|_| timeout_ms != 0) {
+        // SAFETY: by the caller's contract.
+        Some(call) => (unsafe { poll_span(call, fds, count as usize, span, plain) }) as c_int,
+        None => plain() as c_int,
+    }
+}
+
+pub unsafe fn poll_chk(
+    call: Option<Call>,
+    fds: *mut pollfd,
+    count: nfds_t,
+    timeout_ms: c_int,
+    _: size_t,
+) -> c_int {
+    // SAFETY: by the caller's contract.
+    unsafe { poll(call, fds, count, timeout_ms) }
+}
+
+/// A call with a signal mask is made plainly (and counted when it would wait): the mask holds for the whole thread.
+pub unsafe fn ppoll(
+    call: Option<Call>,
+    fds: *mut pollfd,
+    count: nfds_t,
+    time: *const timespec,
+    mask: *const sigset_t,
+) -> c_int {
+    // SAFETY: null or live by the caller's contract. The system call would write the time left; the plain function does not.
+    let time = unsafe { time.as_ref() }.copied();
+    let plain = || {
+        let mut time = time;
+        let time = time.as_mut().map_or(std::ptr::null_mut(), std::ptr::from_mut);
+        // SAFETY: by the caller's contract.
+        unsafe { raw::syscall!(SYS_ppoll, fds, count, time, mask, raw::SIGSET_BYTES) }
+    };
+    let span = match time.as_ref().map(span_of) {
+        Some(None | Some(0)) => return plain() as c_int,
+        Some(span) => span,
+        None => None,
+    };
+    match call {
+        Some(call) if !mask.is_null() => {
+            call.count_blocked();
+            plain() as c_int
+        }
+        // SAFETY: by the caller's contract.
+        Some(call) => (unsafe { poll_span(call, fds, count as usize, span, plain) }) as c_int,
+        None => plain() as c_int,
+    }
+}
+
+pub unsafe fn ppoll_chk(
+    call: Option<Call>,
+    fds: *mut pollfd,
+    count: nfds_t,
+    time: *const timespec,
+    mask: *const sigset_t,
+    _: size_t,
+) -> c_int {
+    // SAFETY: by the caller's contract.
+    unsafe { ppoll(call, fds, count, time, mask) }
+}
+
+/// poll(2) with a span in nanoseconds (`None` is for ever); `plain` is the call as it was made.
+pub unsafe fn poll_span(
+    call: Call,
+    fds: *mut pollfd,
+    count: usize,
+    span: Option<Nanos>,
+    plain: impl FnOnce() -> isize,
+) -> isize {
+    let saved = errno();
+    // SAFETY: by the caller's contract.
+    let now = unsafe { raw::ppoll(fds, count, Some(0), std::ptr::null()) };
+    if now != 0 || span == Some(0) {
+        return now;
+    }
+    if call.must_block() {
+        return plain();
+    }
+    let fds = match count {
+        0 => &mut [],
+        // SAFETY: the kernel has just read and written these entries.
+        _ => unsafe { std::slice::from_raw_parts_mut(fds, count) },
+    };
+    let deadline = call.runtime.deadline(span);
+    let result = match fds {
+        [fd] if fd.events & !PLAIN_EVENTS == 0 && watched(fd.fd) >= 0 => poll_one(call, fd, deadline),
+        fds => poll_many(call, fds, deadline),
+    };
+    if result >= 0 {
+        set_errno(saved);
+    }
+    result
+}
+
+/// One descriptor: the readiness that ended the wait is the answer.
+fn poll_one(call: Call, fd: &mut pollfd, deadline: Option<Nanos>) -> isize {
+    loop {
+        fd.revents = match call.wait(fd.fd, Readiness(fd.events), deadline) {
+            Ok(ready) => ready.0 & (fd.events | libc::POLLERR | libc::POLLHUP),
+            Err(Stop::Expired) => return raw::poll_now(std::slice::from_mut(fd)),
+            Err(Stop::Failed(libc::EBADF)) => libc::POLLNVAL,
+            Err(Stop::Failed(errno)) => return fail(errno),
+        };
+        if fd.revents != 0 {
+            return 1;
+        }
+    }
+}
+
+/// Many descriptors: park until something happens to one of them, then ask the kernel about all.
+fn poll_many(call: Call, fds: &mut [pollfd], deadline: Option<Nanos>) -> isize {
+    let watched: Vec<_> = fds.iter().map(|fd| (watched(fd.fd), interest(fd.events))).collect();
+    fds.iter().for_each(|fd| descriptor::drop_stale(call.runtime, fd.fd));
+    let generations: Vec<_> = fds.iter().map(|fd| descriptor::generation(fd.fd)).collect();
+    loop {
+        let wake = call.runtime.wait_fds(&watched, deadline);
+        let mut closed = 0;
+        for (fd, &generation) in fds.iter_mut().zip(&generations) {
+            fd.revents = 0;
+            if descriptor::generation(fd.fd) != generation {
+                fd.revents = libc::POLLNVAL;
+                closed += 1;
+            }
+        }
+        match wake {
+            _ if closed > 0 => return closed,
+            Wake::Cancelled => return fail(libc::ECANCELED),
+            Wake::Ready(ready) if ready.any(Readiness::CLOSED) => return fail(libc::ENOMEM),
+            Wake::Ready(_) | Wake::TimedOut => (),
+        }
+        let ready = raw::poll_now(fds);
+        if ready != 0 || wake == Wake::TimedOut {
+            return ready;
+        }
+    }
+}
+
+/// The descriptor to watch: a file is either ready at once or never, so there is nothing to watch.
+fn watched(fd: c_int) -> c_int {
+    if descriptor::kind(fd) == Some(Kind::File) { -1 } else { fd }
+}
+
+/// The reactor registers the basic events; poll's other names for them come with these.
+fn interest(events: i16) -> Readiness {
+    let mut interest = events & PLAIN_EVENTS;
+    if events & (libc::POLLRDNORM | libc::POLLRDBAND) != 0 {
+        interest |= libc::POLLIN | libc::POLLPRI;
+    }
+    if events & (libc::POLLWRNORM | libc::POLLWRBAND) != 0 {
+        interest |= libc::POLLOUT;
+    }
+    Readiness(interest)
+}
+
+pub unsafe fn epoll_wait(
+    call: Option<Call>,
+    fd: c_int,
+    events: *mut epoll_event,
+    events_max: c_int,
+    timeout_ms: c_int,
+) -> c_int {
+    // SAFETY: by the caller's contract.
+    unsafe { epoll_pwait(call, fd, events, events_max, timeout_ms, std::ptr::null()) }
+}
+
+/// An epoll descriptor is readable when it has events, so waiting for it is waiting for a descriptor.
+pub unsafe fn epoll_pwait(
+    call: Option<Call>,
+    fd: c_int,
+    events: *mut epoll_event,
+    events_max: c_int,
+    timeout_ms: c_int,
+    mask: *const sigset_t,
+) -> c_int {
+    // SAFETY: by the caller's contract.
+    let wait = |timeout_ms: c_int| unsafe {
+        raw::syscall!(SYS_epoll_pwait, fd, events, events_max, timeout_ms, mask, raw::SIGSET_BYTES)
+    };
+    let Some(call) = call.filter(|_| timeout_ms != 0) else { return wait(timeout_ms) as c_int };
+    if !mask.is_null() {
+        call.count_blocked();
+        return wait(timeout_ms) as c_int;
+    }
+    let (saved, now) = (errno(), wait(0));
+    if now != 0 {
+        return now as c_int;
+    }
+    if call.must_block() {
+        return wait(timeout_ms) as c_int;
+    }
+    let deadline = raw::span_of_ms(timeout_ms).map(|span| clock::now() + span);
+    loop {
+        let expired = match call.wait(fd, Readiness::READ, deadline) {
+            Ok(_) => false,
+            Err(Stop::Expired) => true,
+            Err(stop) => return fail(stop.errno()) as c_int,
+        };
+        let ready = wait(0);
+        if ready != 0 || expired {
+            if ready >= 0 {
+                set_errno(saved);
+            }
+            return ready as c_int;
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! What the tests of this crate share: a [`Switch`] that is not PHP's (stackful contexts of corosensei), and a loop that
+//! runs until no coroutine is left.
+#![allow(unsafe_code, dead_code)]
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+use weft_rt::{Context, Driver, Job, Left, Limits, Nanos, Runtime, Spawn, Switch};
+
+type Task = Box<dyn FnOnce()>;
+type Stack = Coroutine<Task, Option<()>, ()>;
+
+thread_local! {
+    static TASKS: RefCell<Vec<Option<Task>>> = const { RefCell::new(Vec::new()) };
+    /// Whether coroutines of this thread may park: Zend forbids it at times.
+    pub static MAY_LEAVE: Cell<bool> = const { Cell::new(true) };
+    static YIELDER: Cell<*const Yielder<Task, Option<()>>> = const { Cell::new(std::ptr::null()) };
+}
+
+/// Runs closures on corosensei stacks, one job after the other on the same stack, as the Fiber pool does.
+#[derive(Default)]
+struct Stacks {
+    stacks: RefCell<HashMap<usize, Rc<RefCell<Stack>>>>,
+    next: Cell<usize>,
+    created: Rc<Cell<usize>>,
+}
+
+impl Switch for Stacks {
+    fn create(&self) -> std::io::Result<Context> {
+        let stack = Coroutine::new(|yielder: &Yielder<Task, Option<()>>, mut task: Task| {
+            loop {
+                YIELDER.set(yielder);
+                task();
+                task = yielder.suspend(Some(()));
+            }
+        });
+        self.created.set(self.created.get() + 1);
+        self.next.set(self.next.get() + 1);
+        self.stacks.borrow_mut().insert(self.next.get(), Rc::new(RefCell::new(stack)));
+        Ok(Context(self.next.get()))
+    }
+
+    fn enter(&self, context: Context, job: Option<Job>) -> Left {
+        let stack = Rc::clone(&self.stacks.borrow()[&context.0]);
+        let task = match job {
+            Some(job) => TASKS.with_borrow_mut(|tasks| tasks[job.argument as usize].take()).unwrap(),
+            None => Box::new(|| ()),
+        };
+        match stack.borrow_mut().resume(task) {
+            CoroutineResult::Yield(Some(())) => Left::Ended,
+            _ => Left::Parked,
+        }
+    }
+
+    fn leave(&self, _: Context) {
+        let yielder = YIELDER.get();
+        // SAFETY: set by the coroutine that runs now; its yielder lives as long as its stack.
+        drop(unsafe { &*yielder }.suspend(None));
+        YIELDER.set(yielder);
+    }
+
+    fn may_leave(&self) -> bool {
+        MAY_LEAVE.get()
+    }
+
+    fn destroy(&self, context: Context) {
+        self.stacks.borrow_mut().remove(&context.0);
+    }
+}
+
+/// A driver that ends the loop when no coroutine is left.
+pub struct UntilDone(pub &'static Runtime);
+
+impl Driver for UntilDone {
+    fn event(&self, _: weft_rt::reactor::Event) {}
+    fn turn(&self, _: Nanos) {}
+    fn deadline(&self) -> Option<Nanos> {
+        None
+    }
+    fn finished(&self) -> bool {
+        self.0.stats.live.get() == 0
+    }
+}
+
+pub fn start(limits: Limits) -> (&'static Runtime, Rc<Cell<usize>>) {
+    let stacks = Stacks::default();
+    let created = Rc::clone(&stacks.created);
+    (Runtime::start(Box::new(stacks), limits).unwrap(), created)
+}
+
+pub fn spawn(runtime: &Runtime, task: impl FnOnce() + 'static) -> Spawn {
+    let argument = TASKS.with_borrow_mut(|tasks| {
+        tasks.push(Some(Box::new(task)));
+        tasks.len() as u64 - 1
+    });
+    runtime.spawn(Job { kind: 0, argument })
+}
+
+pub fn log() -> (Rc<RefCell<Vec<&'static str>>>, impl Fn(&'static str) + Clone) {
+    let entries = Rc::new(RefCell::new(Vec::new()));
+    let writer = Rc::clone(&entries);
+    (entries, move |entry| writer.borrow_mut().push(entry))
+}
+
+/// Runs these coroutines until all have ended.
+pub fn run(tasks: impl IntoIterator<Item = Box<dyn FnOnce()>>) -> &'static Runtime {
+    let runtime = Runtime::get().unwrap_or_else(|| start(Limits::default()).0);
+    for task in tasks {
+        assert_eq!(spawn(runtime, task), Spawn::Started);
+    }
+    runtime.run(&UntilDone(runtime));
+    runtime
+}
+
+/// `tasks![closure, …]`: coroutines for [`run`].
+#[macro_export]
+macro_rules! tasks {
+    ($($task:expr),* $(,)?) => { [$(Box::new($task) as Box<dyn FnOnce()>),*] };
+}
