@@ -61,7 +61,10 @@ pub fn parse_range(value: &[u8], length: u64, ranges_max: usize) -> Ranges {
             Member::Invalid => return Ranges::Ignore,
             Member::Outside => {}
             Member::Range(range) => {
-                total = total.saturating_add(range.byte_count());
+                total = match total.checked_add(range.byte_count()) {
+                    Some(total) if total <= length => total,
+                    _ => return Ranges::Ignore,
+                };
                 ranges.push(range);
             }
         }
@@ -69,7 +72,6 @@ pub fn parse_range(value: &[u8], length: u64, ranges_max: usize) -> Ranges {
     match (members, ranges.is_empty()) {
         (0, _) => Ranges::Ignore,
         (_, true) => Ranges::Unsatisfiable,
-        _ if total > length => Ranges::Ignore,
         _ => Ranges::Satisfiable(ranges),
     }
 }
@@ -163,12 +165,13 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_representation_has_no_ranges() {
+    fn the_smallest_and_the_largest_representation() {
         for text in ["bytes=0-", "bytes=0-0", "bytes=-0"] {
             assert_eq!(parse_range(text.as_bytes(), 0, 4), Ranges::Unsatisfiable);
         }
         assert_eq!(parse_range(b"bytes=-1", 0, 4), Ranges::Ignore);
         assert_eq!(parse_range(b"bytes=0-", u64::MAX, 4), some(&[(0, u64::MAX - 1)]));
+        assert_eq!(parse_range(b"bytes=5-,5-", u64::MAX, 4), Ranges::Ignore);
     }
 
     #[test]
