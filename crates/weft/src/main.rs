@@ -1,1 +1,44 @@
-fn main() {}
+//! weft, a coroutine application server for PHP: the binary that joins the crates.
+//!
+//! # Layout, in reading order
+//! - [`cli`]: the command line. [`config`]: every setting, from flags, variables and `weft.toml`.
+//! - [`master`]: owns the listeners, starts PHP, forks workers, replaces, reloads, drains.
+//! - [`worker`]: one process, one thread that touches Zend; serves requests. [`php`]: the PHP face.
+//! - [`log`]: error log and access log. [`check`]: `weft check`. [`watch`]: reload on file changes.
+
+#![deny(unsafe_code)]
+
+mod check;
+mod cli;
+mod config;
+mod log;
+mod master;
+mod php;
+mod watch;
+mod worker;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use cli::{Cli, Verb};
+
+fn main() -> ExitCode {
+    match Cli::parse().command {
+        Verb::Serve(settings) => master::serve(settings),
+        Verb::Php { arguments } => php::cli_main(arguments),
+        Verb::Check(settings) => check::check(settings),
+        Verb::Reload(settings) => master::client::reload(settings),
+        Verb::Stop(settings) => master::client::stop(settings),
+        Verb::Version => version(),
+    }
+}
+
+fn version() -> ExitCode {
+    println!("weft {}", env!("CARGO_PKG_VERSION"));
+    println!("PHP {}", php::version());
+    let system = rustix::system::uname();
+    let parts = [system.sysname(), system.release(), system.machine()];
+    println!("{}", parts.map(|part| part.to_string_lossy()).join(" "));
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,68 @@
+//! `weft check`: would it start, and what would be served how? Changes nothing, binds nothing.
+//!
+//! Must not know: how serving works. Invariant: success means that configuration and application are in order, which is
+//! what a reload relies on.
+
+use std::fmt::Write;
+use std::process::ExitCode;
+
+use crate::cli::Settings;
+use crate::config::{Config, LogTarget};
+use crate::master::{Mode, banner};
+use crate::php;
+
+/// Runs `weft check`.
+pub fn check(settings: Settings) -> ExitCode {
+    let checked = settings.load().and_then(|config| {
+        let said = check_application(&config).map_err(|why| vec![why])?;
+        Ok(screen(&config, &said))
+    });
+    match checked {
+        Ok(screen) => {
+            print!("{screen}");
+            ExitCode::SUCCESS
+        }
+        Err(mistakes) => {
+            mistakes.iter().for_each(|mistake| eprintln!("weft: {mistake}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn check_application(config: &Config) -> Result<String, String> {
+    let application = config.server.application.as_deref();
+    php::check_application(application.ok_or("no application to check: name one, as in weft check app.php")?)
+}
+
+fn screen(config: &Config, said: &str) -> String {
+    let mut rows: Vec<(&str, String)> = Vec::new();
+    let file = config.file.as_ref().map_or("none (flags, variables, defaults)".into(), |f| f.display().to_string());
+    rows.push(("file", file));
+    if let Some(application) = &config.server.application {
+        let mode = Mode::of(application);
+        rows.push(("application", format!("{}: {said}", application.display())));
+        rows.push(("mode", format!("{}: {}", mode.name(), banner::explain(mode))));
+    }
+    rows.extend(config.server.listen.iter().map(|address| ("listen", address.to_string())));
+    rows.push(("workers", banner::workers(config)));
+    if let Some(user) = &config.server.user {
+        rows.push(("user", user.clone()));
+    }
+    rows.push(("errors", banner::errors(config)));
+    rows.push(("error log", target(&config.log.error_log, "stderr")));
+    rows.push(("access log", target(&config.log.access_log, "stdout")));
+    rows.extend(banner::limits(config).into_iter().map(|limit| ("limit", limit)));
+    rows.iter().fold(String::new(), |mut screen, (name, value)| {
+        // A String takes everything.
+        let _ = writeln!(screen, "{name:<12}{value}");
+        screen
+    }) + "in order\n"
+}
+
+fn target(target: &LogTarget, stream: &str) -> String {
+    match target {
+        LogTarget::Off => "off".into(),
+        LogTarget::Stream => stream.into(),
+        LogTarget::File(path) => path.display().to_string(),
+    }
+}

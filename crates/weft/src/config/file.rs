@@ -1,0 +1,105 @@
+//! `weft.toml`: each key looked up in the table, each refusal with its line.
+//!
+//! Must not know: what a key means. Invariant: nothing in the file is ignored.
+
+use std::path::{Path, PathBuf};
+
+use toml::de::{DeTable, DeValue};
+
+use super::keys::{KEYS, Key};
+use super::{Config, Value, suggest};
+
+/// Read from the current directory when no file is named.
+const DEFAULT_NAME: &str = "weft.toml";
+/// A configuration larger than this is not one.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// The named file, else `weft.toml` in the current directory if there is one.
+pub fn find(named: Option<PathBuf>) -> Option<PathBuf> {
+    named.or_else(|| Some(PathBuf::from(DEFAULT_NAME)).filter(|path| path.exists()))
+}
+
+/// Lays the file's values over `config`.
+pub fn apply(path: &Path, config: &mut Config, errors: &mut Vec<String>) {
+    let text = match read(path) {
+        Ok(text) => text,
+        Err(why) => return errors.push(format!("{}: {why}", path.display())),
+    };
+    let place = |offset: usize| format!("{}:{}", path.display(), line(&text, offset));
+    let table = match DeTable::parse(&text) {
+        Ok(table) => table,
+        Err(error) => {
+            let offset = error.span().map_or(0, |span| span.start);
+            return errors.push(format!("{}: {}", place(offset), error.message()));
+        }
+    };
+    for (section, value) in table.get_ref() {
+        let (name, at) = (section.get_ref().as_ref(), place(section.span().start));
+        if !KEYS.iter().any(|key| key.section == name) {
+            errors.push(unknown_section(&at, name, value.get_ref()));
+            continue;
+        }
+        let DeValue::Table(entries) = value.get_ref() else {
+            errors.push(format!("{at}: {name} is a section: write [{name}] on a line of its own, its keys below"));
+            continue;
+        };
+        for (key, value) in entries {
+            let at = place(key.span().start);
+            let applied = apply_key(name, key.get_ref(), value.get_ref(), config);
+            errors.extend(applied.err().map(|why| format!("{at}: {why}")));
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    let size = std::fs::metadata(path).map_err(|e| format!("cannot be read: {e}"))?.len();
+    if size > FILE_BYTES_MAX {
+        return Err(format!("has {size} bytes; a configuration has at most {FILE_BYTES_MAX}"));
+    }
+    std::fs::read_to_string(path).map_err(|e| format!("cannot be read: {e}"))
+}
+
+fn apply_key(section: &str, name: &str, value: &DeValue<'_>, config: &mut Config) -> Result<(), String> {
+    match KEYS.iter().find(|key| key.section == section && key.name == name) {
+        Some(key) => (key.set)(config, convert(value)).map_err(|why| format!("{section}.{name}: {why}")),
+        None => {
+            if let Some(elsewhere) = KEYS.iter().find(|key| key.name == name) {
+                return Err(format!("{name} belongs in section [{}], not [{section}]", elsewhere.section));
+            }
+            let here = KEYS.iter().filter(|key| key.section == section).map(|key| key.name);
+            Err(format!("unknown key {name} in [{section}]{}", suggest::hint(name, here)))
+        }
+    }
+}
+
+fn unknown_section(at: &str, name: &str, value: &DeValue<'_>) -> String {
+    let sections = KEYS.iter().map(|key| key.section);
+    if matches!(value, DeValue::Table(_)) {
+        return format!("{at}: unknown section [{name}]{}", suggest::hint(name, sections));
+    }
+    match KEYS.iter().find(|key| key.name == name) {
+        Some(Key { section, .. }) => format!("{at}: {name} stands outside a section: put it under [{section}]"),
+        None => format!("{at}: unknown key {name}{}", suggest::hint(name, KEYS.iter().map(|key| key.name))),
+    }
+}
+
+fn convert(value: &DeValue<'_>) -> Value {
+    match value {
+        DeValue::String(text) => Value::Text(text.to_string()),
+        DeValue::Boolean(b) => Value::Boolean(*b),
+        DeValue::Array(entries) => Value::List(entries.iter().map(|entry| convert(entry.get_ref())).collect()),
+        DeValue::Integer(n) => {
+            let digits = n.as_str().replace('_', "");
+            i64::from_str_radix(&digits, n.radix()).map_or(Value::Other("a number too large"), Value::Integer)
+        }
+        DeValue::Table(entries) => {
+            Value::Table(entries.iter().map(|(k, v)| (k.get_ref().to_string(), convert(v.get_ref()))).collect())
+        }
+        DeValue::Float(_) => Value::Other("a fraction"),
+        DeValue::Datetime(_) => Value::Other("a date"),
+    }
+}
+
+fn line(text: &str, offset: usize) -> usize {
+    text.as_bytes()[..offset.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
+}

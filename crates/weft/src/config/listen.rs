@@ -1,0 +1,94 @@
+//! An address to listen on, as the operator writes it.
+//!
+//! Must not know: sockets. Invariant: `Display` and `FromStr` are inverse, so an address survives a reload as text.
+
+use std::fmt;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// Where to listen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ListenAddress {
+    /// TCP over IPv4 or IPv6; port 0 lets the kernel choose.
+    Tcp(SocketAddr),
+    /// A unix socket and the permission bits of its file.
+    Unix {
+        /// Path of the socket.
+        path: PathBuf,
+        /// Permission bits; who may connect needs write permission (unix(7)).
+        mode: u32,
+    },
+}
+
+/// Everyone on the machine may connect, as to a TCP port on loopback; narrow it with `,mode=0660`.
+const UNIX_MODE: u32 = 0o666;
+
+impl ListenAddress {
+    /// Whether each bind of this address is another port.
+    pub fn is_ephemeral(&self) -> bool {
+        matches!(self, ListenAddress::Tcp(address) if address.port() == 0)
+    }
+}
+
+impl fmt::Display for ListenAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ListenAddress::Tcp(address) => address.fmt(f),
+            ListenAddress::Unix { path, mode } if *mode == UNIX_MODE => write!(f, "unix:{}", path.display()),
+            ListenAddress::Unix { path, mode } => write!(f, "unix:{},mode={mode:04o}", path.display()),
+        }
+    }
+}
+
+impl FromStr for ListenAddress {
+    type Err = String;
+
+    /// Accepts `HOST:PORT`, `[V6]:PORT`, `:PORT`, `PORT`, `*:PORT`, `localhost:PORT`, `unix:/path` and `unix:/path,mode=0660`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(rest) = text.strip_prefix("unix:") {
+            return unix(rest);
+        }
+        if let Ok(address) = text.parse::<SocketAddr>() {
+            return Ok(ListenAddress::Tcp(address));
+        }
+        let (host, port) = text.rsplit_once(':').unwrap_or(("", text));
+        let Ok(port) = port.parse::<u16>() else {
+            return Err(format!(
+                "\"{text}\" is not an address to listen on: write HOST:PORT (127.0.0.1:8080, [::1]:8080, :8080 for all \
+                 interfaces) or unix:/path"
+            ));
+        };
+        let host = match host {
+            "" | "*" => Ipv4Addr::UNSPECIFIED,
+            "localhost" => Ipv4Addr::LOCALHOST,
+            v6 if v6.contains(':') => {
+                return Err(format!("\"{text}\": write an IPv6 address in brackets, as in [{v6}]:{port}"));
+            }
+            name => {
+                return Err(format!("\"{text}\": \"{name}\" is not an IP address; listening takes addresses, not names"));
+            }
+        };
+        Ok(ListenAddress::Tcp((host, port).into()))
+    }
+}
+
+/// Longest path that fits `sockaddr_un` with its NUL (unix(7)).
+const UNIX_PATH_BYTES_MAX: usize = 107;
+
+fn unix(rest: &str) -> Result<ListenAddress, String> {
+    let (path, mode) = match rest.rsplit_once(",mode=") {
+        None => (rest, UNIX_MODE),
+        Some((path, digits)) => match u32::from_str_radix(digits, 8) {
+            Ok(mode) if mode <= 0o777 => (path, mode),
+            _ => return Err(format!("mode \"{digits}\" is not permission bits: write them in octal, as in mode=0660")),
+        },
+    };
+    if path.is_empty() {
+        return Err("unix: needs a path, as in unix:/run/weft/weft.sock".into());
+    }
+    if path.len() > UNIX_PATH_BYTES_MAX {
+        return Err(format!("the unix socket path has {} bytes; the kernel allows {UNIX_PATH_BYTES_MAX}", path.len()));
+    }
+    Ok(ListenAddress::Unix { path: path.into(), mode })
+}

@@ -1,0 +1,324 @@
+//! The one typed configuration: flags over `WEFT_*` variables over `weft.toml` over defaults.
+//!
+//! Must not know: sockets, processes, PHP. Invariant: a `Config` that exists is complete and in range; every key is one
+//! row of [`keys::KEYS`], which the flags, the variables, the file and the reference documentation are all made from.
+
+mod environment;
+mod file;
+pub mod keys;
+mod listen;
+mod network;
+mod suggest;
+#[cfg(test)]
+mod tests;
+mod value;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+pub use environment::HANDOVER;
+pub use listen::ListenAddress;
+pub use network::Network;
+pub use value::Value;
+
+/// Everything weft can be told, in the sections of `weft.toml`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Config {
+    /// Sockets, processes, privileges.
+    pub server: Server,
+    /// What a peer, a request or a coroutine may use at most.
+    pub limits: Limits,
+    /// When a worker is replaced by a fresh one.
+    pub recycle: Recycle,
+    /// Where the logs go and how they look.
+    pub log: Log,
+    /// Which peers are believed about the client's address.
+    pub trust: Trust,
+    /// PHP's own settings.
+    pub php: Php,
+    /// Development comfort.
+    pub dev: Dev,
+    /// The file that was read, if any.
+    pub file: Option<PathBuf>,
+}
+
+/// `[server]`: sockets, processes, privileges.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Server {
+    /// The application: a PHP script or a document root. `None` only for commands that need none.
+    pub application: Option<PathBuf>,
+    /// Addresses to listen on.
+    pub listen: Vec<ListenAddress>,
+    /// Worker processes.
+    pub workers: Workers,
+    /// Length of each accept queue.
+    pub backlog: u32,
+    /// User the workers run as.
+    pub user: Option<String>,
+    /// Group the workers run as; the user's own group when absent.
+    pub group: Option<String>,
+    /// The master's pid file; `weft reload` and `weft stop` find the master through it.
+    pub pid_file: Option<PathBuf>,
+    /// Whether to go into the background.
+    pub daemon: bool,
+    /// What running requests get to finish when a worker stops.
+    pub drain_timeout_ms: u64,
+    /// What a worker gets to load the application.
+    pub boot_timeout_ms: u64,
+}
+
+/// How many worker processes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Workers {
+    /// One per core this process may use, cgroup quota included.
+    Auto,
+    /// Exactly so many.
+    Exactly(usize),
+}
+
+impl Workers {
+    /// The number of workers on this machine, at least one.
+    pub fn count(self) -> usize {
+        match self {
+            Workers::Auto => std::thread::available_parallelism().map_or(1, |n| n.get()),
+            Workers::Exactly(n) => n,
+        }
+    }
+}
+
+/// `[limits]`: each bound has a name and a default; 0 means off only where the help says so.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "each field is described once, by its row in keys.rs")]
+pub struct Limits {
+    pub head_bytes_max: usize,
+    pub header_count_max: usize,
+    pub target_bytes_max: usize,
+    pub body_bytes_max: u64,
+    pub body_memory_bytes_max: usize,
+    pub response_buffer_bytes_max: usize,
+    pub pipeline_max: usize,
+    pub head_timeout_ms: u64,
+    pub body_timeout_ms: u64,
+    pub idle_timeout_ms: u64,
+    pub write_timeout_ms: u64,
+    pub request_timeout_ms: u64,
+    pub connections_max: usize,
+    pub coroutines_max: usize,
+    pub queue_max: usize,
+    pub queue_timeout_ms: u64,
+    pub stack_bytes: usize,
+}
+
+/// `[recycle]`: 0 turns a rule off.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[allow(missing_docs, reason = "each field is described once, by its row in keys.rs")]
+pub struct Recycle {
+    pub requests_max: u64,
+    pub memory_growth_bytes_max: u64,
+    pub age_s_max: u64,
+}
+
+/// `[log]`: error log and access log.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Log {
+    /// Where the error log goes.
+    pub error_log: LogTarget,
+    /// The least severe level that is logged.
+    pub level: Level,
+    /// Form of the error log.
+    pub format: Format,
+    /// Where the access log goes.
+    pub access_log: LogTarget,
+    /// Form of the access log.
+    pub access_log_format: Format,
+    /// Bytes a log may hold in memory while its file is slow; beyond it lines are dropped and counted.
+    pub queue_bytes_max: usize,
+}
+
+/// Where log lines go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LogTarget {
+    /// Nowhere.
+    Off,
+    /// The process's own stream: stderr for the error log, stdout for the access log.
+    Stream,
+    /// A file, appended to, reopened on SIGUSR1.
+    File(PathBuf),
+}
+
+/// Form of log lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// For people.
+    Text,
+    /// One JSON object per line.
+    Json,
+}
+
+/// Severity of the error log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Level {
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+/// `[trust]`: peers whose Forwarded and X-Forwarded-* headers are believed.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Trust {
+    /// Networks of the proxies in front.
+    pub proxies: Vec<Network>,
+}
+
+/// `[php]`: ini settings, applied over php.ini in this order.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Php {
+    /// `name`, `value`; a later entry of the same name wins.
+    pub ini: Vec<(String, String)>,
+}
+
+/// `[dev]`: development comfort.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dev {
+    /// Whether error pages show the stack.
+    pub mode: Environment,
+    /// Paths whose changes trigger a reload; empty is off.
+    pub watch: Vec<PathBuf>,
+    /// Time slice after which a coroutine that computes is set aside; 0 is off.
+    pub preempt_ms: u64,
+    /// A coroutine that holds the loop longer is logged with file and line; 0 is off.
+    pub watchdog_ms: u64,
+}
+
+/// Who sees the details of an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Environment {
+    /// Plain error pages; details only in the log.
+    Production,
+    /// Error pages with the stack.
+    Development,
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        Server {
+            application: None,
+            listen: vec![ListenAddress::Tcp(([127, 0, 0, 1], 8080).into())],
+            workers: Workers::Auto,
+            backlog: 4096,
+            user: None,
+            group: None,
+            pid_file: None,
+            daemon: false,
+            drain_timeout_ms: 30_000,
+            boot_timeout_ms: 60_000,
+        }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            head_bytes_max: 16 << 10,
+            header_count_max: 100,
+            target_bytes_max: 8 << 10,
+            body_bytes_max: 8 << 20,
+            body_memory_bytes_max: 256 << 10,
+            response_buffer_bytes_max: 256 << 10,
+            pipeline_max: 16,
+            head_timeout_ms: 10_000,
+            body_timeout_ms: 30_000,
+            idle_timeout_ms: 75_000,
+            write_timeout_ms: 60_000,
+            request_timeout_ms: 0,
+            connections_max: 65_536,
+            coroutines_max: 10_000,
+            queue_max: 1_000,
+            queue_timeout_ms: 5_000,
+            stack_bytes: 512 << 10,
+        }
+    }
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Log {
+            error_log: LogTarget::Stream,
+            level: Level::Info,
+            format: Format::Text,
+            access_log: LogTarget::Off,
+            access_log_format: Format::Text,
+            queue_bytes_max: 1 << 20,
+        }
+    }
+}
+
+impl Default for Dev {
+    fn default() -> Self {
+        Dev { mode: Environment::Production, watch: Vec::new(), preempt_ms: 0, watchdog_ms: 1_000 }
+    }
+}
+
+/// Reads the file and the variables, lays the flags over them and checks the whole.
+///
+/// `flags` are pairs of a key's flag name and its value, in the order given; `file` is `--config`; `variables` the
+/// process's environment.
+///
+/// # Errors
+/// One text per mistake found, each naming its place and what to do; an operator fixes them all in one go.
+pub fn load(
+    file: Option<PathBuf>,
+    variables: impl Iterator<Item = (OsString, OsString)>,
+    flags: Vec<(&'static str, Value)>,
+) -> Result<Config, Vec<String>> {
+    let mut config = Config::default();
+    let mut errors = Vec::new();
+    let (variables, config_variable) = environment::collect(variables, &mut errors);
+    config.file = file::find(file.or(config_variable));
+    if let Some(path) = config.file.clone() {
+        file::apply(&path, &mut config, &mut errors);
+    }
+    for (key, value) in variables {
+        if let Err(why) = (key.set)(&mut config, value) {
+            errors.push(format!("variable {}: {why}", key.variable()));
+        }
+    }
+    for (flag, value) in flags {
+        let key = keys::by_flag(flag).expect("clap only knows flags made from the table");
+        if let Err(why) = (key.set)(&mut config, value) {
+            let name = if key.positional { flag.to_string() } else { format!("--{flag}") };
+            errors.push(format!("{name}: {why}"));
+        }
+    }
+    check_together(&config, &mut errors);
+    if errors.is_empty() { Ok(config) } else { Err(errors) }
+}
+
+/// Rules that span more than one key.
+fn check_together(config: &Config, errors: &mut Vec<String>) {
+    let limits = &config.limits;
+    if limits.target_bytes_max > limits.head_bytes_max {
+        errors.push(format!(
+            "target_bytes_max ({}) is larger than head_bytes_max ({}), of which the target is a part: lower the first \
+             or raise the second",
+            limits.target_bytes_max, limits.head_bytes_max
+        ));
+    }
+    if config.server.listen.is_empty() {
+        errors.push("listen is empty: give at least one address, e.g. --listen 127.0.0.1:8080".into());
+    }
+    for (i, address) in config.server.listen.iter().enumerate() {
+        if config.server.listen[..i].contains(address) && !address.is_ephemeral() {
+            errors.push(format!("listen names {address} twice: remove one"));
+        }
+    }
+    if config.server.daemon && !matches!(config.log.error_log, LogTarget::File(_)) {
+        errors.push("daemon is on, but error_log is not a file: a daemon has no terminal; give --error-log PATH".into());
+    }
+    if config.server.group.is_some() && config.server.user.is_none() {
+        errors.push("group is set without user: give --user as well (workers keep root's rights otherwise)".into());
+    }
+}

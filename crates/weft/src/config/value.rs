@@ -1,0 +1,249 @@
+//! A value as it was given, before a key makes it typed.
+//!
+//! Must not know: which key it is for. Invariant: text (flags, variables) and TOML of the same meaning become equal.
+
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+
+use super::{Environment, Format, Level, ListenAddress, LogTarget, Network, Workers};
+
+/// A value from a flag, a variable or the file.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// Anything written as text.
+    Text(String),
+    /// A TOML integer.
+    Integer(i64),
+    /// A TOML boolean, or a flag given without a value.
+    Boolean(bool),
+    /// A TOML array, a repeated flag, or a variable split at spaces.
+    List(Vec<Value>),
+    /// A TOML table of names and values.
+    Table(Vec<(String, Value)>),
+    /// A TOML kind no key accepts, by name.
+    Other(&'static str),
+}
+
+/// How a number is written and shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// A plain number.
+    Count,
+    /// Bytes, with KiB, MiB or GiB if wanted.
+    Bytes,
+    /// Milliseconds.
+    Milliseconds,
+    /// Seconds.
+    Seconds,
+}
+
+impl Unit {
+    /// The number as help and documentation show it.
+    pub fn show(self, number: u64) -> String {
+        match self {
+            Unit::Bytes if number > 0 && number.is_multiple_of(1 << 30) => format!("{}GiB", number >> 30),
+            Unit::Bytes if number > 0 && number.is_multiple_of(1 << 20) => format!("{}MiB", number >> 20),
+            Unit::Bytes if number > 0 && number.is_multiple_of(1 << 10) => format!("{}KiB", number >> 10),
+            _ => number.to_string(),
+        }
+    }
+
+    fn what(self) -> &'static str {
+        match self {
+            Unit::Count => "a whole number",
+            Unit::Bytes => "a number of bytes such as 65536, 64KiB or 8MiB",
+            Unit::Milliseconds => "a whole number of milliseconds",
+            Unit::Seconds => "a whole number of seconds",
+        }
+    }
+}
+
+/// The result of making a value typed; the error says what was expected.
+pub type Typed<T> = Result<T, String>;
+
+impl Value {
+    /// A number within `range`.
+    pub fn number(&self, unit: Unit, range: RangeInclusive<u64>) -> Typed<u64> {
+        let number = match self {
+            Value::Integer(n) => u64::try_from(*n).ok(),
+            Value::Text(text) => parse_number(text.trim(), unit),
+            _ => None,
+        };
+        let number = number.ok_or_else(|| format!("expected {}, got {}", unit.what(), self.shown()))?;
+        if range.contains(&number) {
+            return Ok(number);
+        }
+        Err(format!(
+            "{} is out of range: allowed are {} to {}",
+            self.shown(),
+            unit.show(*range.start()),
+            unit.show(*range.end())
+        ))
+    }
+
+    /// `true` or `false`, also as text.
+    pub fn boolean(&self) -> Typed<bool> {
+        match self {
+            Value::Boolean(b) => Ok(*b),
+            Value::Text(t) if matches!(t.as_str(), "true" | "1" | "on" | "yes") => Ok(true),
+            Value::Text(t) if matches!(t.as_str(), "false" | "0" | "off" | "no") => Ok(false),
+            _ => Err(format!("expected true or false, got {}", self.shown())),
+        }
+    }
+
+    /// Non-empty text.
+    pub fn text(&self) -> Typed<String> {
+        match self {
+            Value::Text(t) if t.is_empty() => Err("is empty: leave the key out instead".into()),
+            Value::Text(t) if t.contains('\0') => Err("contains a NUL byte".into()),
+            Value::Text(t) => Ok(t.clone()),
+            _ => Err(format!("expected text, got {}", self.shown())),
+        }
+    }
+
+    /// A path.
+    pub fn path(&self) -> Typed<PathBuf> {
+        self.text().map(PathBuf::from)
+    }
+
+    /// One of a few words; a near miss is named.
+    pub fn word<T: Copy>(&self, words: &[(&str, T)]) -> Typed<T> {
+        let names: Vec<&str> = words.iter().map(|w| w.0).collect();
+        if let Value::Text(text) = self {
+            if let Some(found) = words.iter().find(|w| w.0 == text) {
+                return Ok(found.1);
+            }
+            let near = super::suggest::nearest(text, names.iter().copied());
+            let hint = near.map(|n| format!(" (did you mean \"{n}\"?)")).unwrap_or_default();
+            return Err(format!("{} is not one of {}{hint}", self.shown(), names.join(", ")));
+        }
+        Err(format!("expected one of {}, got {}", names.join(", "), self.shown()))
+    }
+
+    /// Each entry of a list; a single value is a list of one.
+    pub fn each<T>(&self, typed: impl Fn(&Value) -> Typed<T>) -> Typed<Vec<T>> {
+        match self {
+            Value::List(entries) => entries.iter().map(typed).collect(),
+            one => Ok(vec![typed(one)?]),
+        }
+    }
+
+    /// `auto` or a number of workers.
+    pub fn workers(&self) -> Typed<Workers> {
+        if matches!(self, Value::Text(t) if t == "auto") {
+            return Ok(Workers::Auto);
+        }
+        let count = self.number(Unit::Count, 1..=WORKERS_MAX).map_err(|why| format!("{why} (or \"auto\")"))?;
+        Ok(Workers::Exactly(count as usize))
+    }
+
+    /// An address to listen on.
+    pub fn listen(&self) -> Typed<ListenAddress> {
+        match self {
+            Value::Integer(port) => port.to_string().parse(),
+            _ => self.text()?.parse(),
+        }
+    }
+
+    /// A network in CIDR form.
+    pub fn network(&self) -> Typed<Network> {
+        self.text()?.parse()
+    }
+
+    /// `off`, `-` or a path.
+    pub fn log_target(&self) -> Typed<LogTarget> {
+        Ok(match self.text()?.as_str() {
+            "off" => LogTarget::Off,
+            "-" => LogTarget::Stream,
+            path => LogTarget::File(path.into()),
+        })
+    }
+
+    /// `text` or `json`.
+    pub fn format(&self) -> Typed<Format> {
+        self.word(&[("text", Format::Text), ("json", Format::Json)])
+    }
+
+    /// A severity.
+    pub fn level(&self) -> Typed<Level> {
+        self.word(&[
+            ("error", Level::Error),
+            ("warn", Level::Warn),
+            ("info", Level::Info),
+            ("debug", Level::Debug),
+            ("trace", Level::Trace),
+        ])
+    }
+
+    /// `production` or `development`.
+    pub fn environment(&self) -> Typed<Environment> {
+        self.word(&[("production", Environment::Production), ("development", Environment::Development)])
+    }
+
+    /// Paths to watch; `true` stands for the application's own directory, the empty path.
+    pub fn watch(&self) -> Typed<Vec<PathBuf>> {
+        match self {
+            Value::Boolean(false) => Ok(Vec::new()),
+            Value::List(entries) if entries.len() == 1 && entries[0].boolean() == Ok(false) => Ok(Vec::new()),
+            _ => self.each(|entry| match entry.boolean() {
+                Ok(true) => Ok(PathBuf::new()),
+                Ok(false) => Err("off stands alone, not beside paths".into()),
+                Err(_) => entry.path(),
+            }),
+        }
+    }
+
+    /// PHP ini settings: a table, or texts of the form `name=value`.
+    pub fn ini(&self) -> Typed<Vec<(String, String)>> {
+        if let Value::Table(rows) = self {
+            return rows.iter().map(|(name, value)| Ok((name.clone(), value.ini_value()?))).collect();
+        }
+        self.each(|entry| {
+            let text = entry.text()?;
+            // As php's own -d: a name alone means "1" (sapi/cli/php_cli.c).
+            let (name, value) = text.split_once('=').unwrap_or((&text, "1"));
+            if name.trim().is_empty() {
+                return Err(format!("expected name=value, got {}", entry.shown()));
+            }
+            Ok((name.trim().to_string(), value.to_string()))
+        })
+    }
+
+    fn ini_value(&self) -> Typed<String> {
+        match self {
+            Value::Text(t) => Ok(t.clone()),
+            Value::Integer(n) => Ok(n.to_string()),
+            Value::Boolean(b) => Ok(if *b { "1" } else { "0" }.to_string()),
+            _ => Err(format!("expected text, a number or a boolean, got {}", self.shown())),
+        }
+    }
+
+    /// The value as an error message quotes it, cut where it would fill the screen.
+    fn shown(&self) -> String {
+        match self {
+            Value::Text(t) if t.chars().count() > 60 => format!("\"{}…\"", t.chars().take(60).collect::<String>()),
+            Value::Text(t) => format!("\"{t}\""),
+            Value::Integer(n) => n.to_string(),
+            Value::Boolean(b) => b.to_string(),
+            Value::List(_) => "a list".into(),
+            Value::Table(_) => "a table".into(),
+            Value::Other(kind) => (*kind).to_string(),
+        }
+    }
+}
+
+/// More worker processes than this on one machine is a typing mistake.
+const WORKERS_MAX: u64 = 1024;
+
+fn parse_number(text: &str, unit: Unit) -> Option<u64> {
+    let suffixes: &[(&str, u32)] = match unit {
+        Unit::Bytes => &[("KiB", 10), ("MiB", 20), ("GiB", 30), ("K", 10), ("M", 20), ("G", 30)],
+        _ => &[],
+    };
+    for (suffix, shift) in suffixes {
+        if let Some(digits) = text.strip_suffix(suffix) {
+            return digits.trim_end().parse::<u64>().ok()?.checked_mul(1 << shift);
+        }
+    }
+    text.parse().ok()
+}

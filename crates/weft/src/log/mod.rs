@@ -1,0 +1,205 @@
+//! Error log (through `tracing`) and access log of this process.
+//!
+//! Must not know: requests, coroutines, PHP. Invariant: the master writes directly, because it must stay single-threaded
+//! to fork; a worker hands lines to a writer thread and never waits for a file. Both are the same to whoever logs.
+
+mod access;
+mod clock;
+mod line;
+mod output;
+mod queue;
+
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::time::Duration;
+
+use tracing::level_filters::LevelFilter;
+use tracing::span;
+
+pub use access::Access;
+use output::Output;
+use queue::Queue;
+
+use crate::config::{Config, Format, Level, Log, LogTarget};
+use crate::master::identity::Identity;
+
+/// How long access lines gather before they are written together.
+const ACCESS_LINGER: Duration = Duration::from_millis(50);
+/// How long a process that ends waits for its logs.
+const FINISH_PATIENCE: Duration = Duration::from_secs(2);
+
+/// Where this process's error log goes.
+enum Sink {
+    Direct(Output),
+    Queue(Arc<Queue>),
+}
+
+struct Process {
+    sink: Sink,
+    name: String,
+    form: Format,
+}
+
+static PROCESS: RwLock<Option<Process>> = RwLock::new(None);
+static ACCESS: OnceLock<AccessLog> = OnceLock::new();
+
+struct AccessLog {
+    queue: Arc<Queue>,
+    form: Format,
+    worker: usize,
+}
+
+/// Starts the master's error log: direct, no thread. Makes the files that workers will write to, and gives them to the
+/// workers' user.
+///
+/// # Errors
+/// One line with the path that cannot be written.
+pub fn start_master(config: &Config, identity: Option<&Identity>) -> Result<(), String> {
+    let log = &config.log;
+    let output = Output::open(&log.error_log, config.server.daemon)?;
+    let access = match &log.access_log {
+        LogTarget::Off => None,
+        target => Some(Output::open_access(target)?),
+    };
+    give_away([Some(&output), access.as_ref()], identity)?;
+    let sink = Sink::Direct(output);
+    install(log, Process { sink, name: "master".into(), form: log.format });
+    Ok(())
+}
+
+/// Starts a worker's logs, each with its writer thread. Called once in the child, after the fork and after rights were
+/// dropped.
+///
+/// # Errors
+/// One line with the path that cannot be written, or why there is no thread.
+pub fn start_worker(config: &Config, slot: usize) -> Result<(), String> {
+    let log = &config.log;
+    let no_thread = |e: std::io::Error| format!("no thread for a log: {e}");
+    let (form, name) = (log.format, format!("worker {slot}"));
+    let dropped_by = name.clone();
+    let dropped = Box::new(move |n| line::plain(form, "WARN", &dropped_by, &dropped_text(n, "error_log")));
+    let output = Output::open(&log.error_log, config.server.daemon)?;
+    let queue =
+        Queue::start("weft-log", output, log.queue_bytes_max, Duration::ZERO, dropped).map_err(no_thread)?;
+    install(log, Process { sink: Sink::Queue(queue), name, form });
+    if log.access_log != LogTarget::Off {
+        let output = Output::open_access(&log.access_log)?;
+        // In the error log: the access log's lines have a form that others parse.
+        let dropped = Box::new(move |n| {
+            tracing::warn!("{}", dropped_text(n, "access_log"));
+            String::new()
+        });
+        let queue = Queue::start("weft-access", output, log.queue_bytes_max, ACCESS_LINGER, dropped);
+        let access =
+            AccessLog { queue: queue.map_err(no_thread)?, form: log.access_log_format, worker: slot };
+        // A process becomes a worker once.
+        let _ = ACCESS.set(access);
+    }
+    Ok(())
+}
+
+fn dropped_text(lines: u64, log: &str) -> String {
+    format!("{lines} lines dropped: {log} is written faster than its target takes it")
+}
+
+/// Logs one answered request; never waits. Does nothing while the access log is off.
+pub fn access(access: &Access<'_>) {
+    if let Some(log) = ACCESS.get() {
+        log.queue.push(|out| access.write(log.form, log.worker, out));
+    }
+}
+
+/// Whether [`access()`] does anything, for callers that would have to collect its values.
+pub fn access_is_on() -> bool {
+    ACCESS.get().is_some()
+}
+
+/// Opens all log files anew, after they were renamed.
+pub fn reopen(identity: Option<&Identity>) {
+    if let Some(log) = ACCESS.get() {
+        log.queue.reopen();
+    }
+    let mut process = PROCESS.write().unwrap_or_else(PoisonError::into_inner);
+    match process.as_mut().map(|process| &mut process.sink) {
+        Some(Sink::Direct(output)) => {
+            output.reopen();
+            // The old owner stays where this fails; a worker then says that it cannot reopen.
+            let _ = give_away([Some(&*output), None], identity);
+        }
+        Some(Sink::Queue(queue)) => queue.reopen(),
+        None => {}
+    }
+}
+
+/// Waits, briefly, until everything logged is written. Called before a process ends.
+pub fn finish() {
+    if let Some(log) = ACCESS.get() {
+        log.queue.finish(FINISH_PATIENCE);
+    }
+    let process = PROCESS.read().unwrap_or_else(PoisonError::into_inner);
+    if let Some(Process { sink: Sink::Queue(queue), .. }) = &*process {
+        queue.finish(FINISH_PATIENCE);
+    }
+}
+
+fn install(log: &Log, process: Process) {
+    *PROCESS.write().unwrap_or_else(PoisonError::into_inner) = Some(process);
+    let level = if log.error_log == LogTarget::Off { LevelFilter::OFF } else { filter(log.level) };
+    // The second time, in a worker, the subscriber of the master is still there and finds the new process.
+    let _ = tracing::subscriber::set_global_default(Lines(level));
+}
+
+fn filter(level: Level) -> LevelFilter {
+    match level {
+        Level::Error => LevelFilter::ERROR,
+        Level::Warn => LevelFilter::WARN,
+        Level::Info => LevelFilter::INFO,
+        Level::Debug => LevelFilter::DEBUG,
+        Level::Trace => LevelFilter::TRACE,
+    }
+}
+
+fn give_away(outputs: [Option<&Output>; 2], identity: Option<&Identity>) -> Result<(), String> {
+    let Some(identity) = identity.filter(|_| rustix::process::geteuid().is_root()) else { return Ok(()) };
+    let (uid, gid) = (rustix::fs::Uid::from_raw(identity.uid), rustix::fs::Gid::from_raw(identity.gid));
+    for file in outputs.into_iter().flatten().filter_map(Output::file) {
+        rustix::fs::fchown(file, Some(uid), Some(gid))
+            .map_err(|e| format!("a log cannot be given to the workers' user: {e}"))?;
+    }
+    Ok(())
+}
+
+/// The process's `tracing` subscriber: each event becomes a line at once; spans are not kept.
+struct Lines(LevelFilter);
+
+impl tracing::Subscriber for Lines {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        *metadata.level() <= self.0
+    }
+
+    fn max_level_hint(&self) -> Option<LevelFilter> {
+        Some(self.0)
+    }
+
+    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+        span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+
+    fn event(&self, event: &tracing::Event<'_>) {
+        let process = PROCESS.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(process) = process.as_ref() else { return };
+        let text = line::format(event, &process.name, process.form);
+        match &process.sink {
+            // A full disk must not stop the master.
+            Sink::Direct(output) => drop(output.write(text.as_bytes())),
+            Sink::Queue(queue) => queue.push(|out| out.extend_from_slice(text.as_bytes())),
+        }
+    }
+
+    fn enter(&self, _: &span::Id) {}
+
+    fn exit(&self, _: &span::Id) {}
+}

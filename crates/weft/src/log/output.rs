@@ -1,0 +1,109 @@
+//! A log's file or stream.
+//!
+//! Must not know: lines, threads. Invariant: writes go straight to the kernel (rustix), never through libc, whose `write`
+//! is hooked; a file is appended to, so that two processes never overwrite each other.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{Mode, OFlags, open};
+use rustix::io::Errno;
+
+use crate::config::LogTarget;
+
+/// Somewhere to write log lines.
+#[derive(Debug)]
+pub struct Output {
+    path: Option<PathBuf>,
+    fd: OwnedFd,
+    takes_streams: bool,
+}
+
+impl Output {
+    /// Opens `target`; a stream is the process's stderr. With `takes_streams` the process's own stdout and stderr are
+    /// led there as well, which a daemon needs.
+    ///
+    /// # Errors
+    /// One line with the path.
+    pub fn open(target: &LogTarget, takes_streams: bool) -> Result<Self, String> {
+        let LogTarget::File(path) = target else {
+            return Self::copy_of(rustix::stdio::stderr());
+        };
+        let path = std::path::absolute(path).map_err(|e| format!("log {}: {e}", path.display()))?;
+        let fd = open_file(&path).map_err(|e| format!("cannot write the log {}: {e}", path.display()))?;
+        let output = Output { path: Some(path), fd, takes_streams };
+        output.lead_streams();
+        Ok(output)
+    }
+
+    /// Opens `target`; a stream is the process's stdout.
+    ///
+    /// # Errors
+    /// One line with the path.
+    pub fn open_access(target: &LogTarget) -> Result<Self, String> {
+        match target {
+            LogTarget::File(_) => Self::open(target, false),
+            _ => Self::copy_of(rustix::stdio::stdout()),
+        }
+    }
+
+    fn copy_of(stream: rustix::fd::BorrowedFd<'_>) -> Result<Self, String> {
+        let fd = stream.try_clone_to_owned().map_err(|e| format!("no file descriptor for a log: {e}"))?;
+        Ok(Output { path: None, fd, takes_streams: false })
+    }
+
+    /// The open descriptor, if it is a file's.
+    pub fn file(&self) -> Option<&OwnedFd> {
+        self.path.is_some().then_some(&self.fd)
+    }
+
+    /// Opens the file anew; keeps the old one if that fails, and says so in it.
+    pub fn reopen(&mut self) {
+        let Some(path) = &self.path else { return };
+        match open_file(path) {
+            Ok(fd) => {
+                self.fd = fd;
+                self.lead_streams();
+            }
+            Err(e) => {
+                let line = format!("weft: cannot reopen the log {}: {e}; going on with the old file\n", path.display());
+                // The old file was writable a moment ago; if it is not now, nobody is left to tell.
+                let _ = self.write(line.as_bytes());
+            }
+        }
+    }
+
+    /// Writes everything.
+    ///
+    /// # Errors
+    /// The file system's, such as a full disk.
+    pub fn write(&self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            match rustix::io::write(&self.fd, bytes) {
+                Ok(length) => bytes = &bytes[length..],
+                Err(Errno::INTR) => {}
+                // A terminal or pipe that somebody made non-blocking.
+                Err(Errno::AGAIN) => {
+                    poll(&mut [PollFd::new(&self.fd, PollFlags::OUT)], None)?;
+                }
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn lead_streams(&self) {
+        if self.takes_streams {
+            // Both numbers are open: they exist from the start of the process on.
+            let _ = rustix::stdio::dup2_stdout(&self.fd);
+            let _ = rustix::stdio::dup2_stderr(&self.fd);
+        }
+    }
+}
+
+fn open_file(path: &std::path::Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::CLOEXEC;
+    Ok(open(path, flags, Mode::from_raw_mode(0o640))?)
+}

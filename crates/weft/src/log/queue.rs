@@ -1,0 +1,185 @@
+//! A log's bytes between those who write lines and the thread that writes the file.
+//!
+//! Must not know: what a line means. Invariant: a caller never waits for a file: it appends to memory bounded by
+//! `bytes_max`, and what finds no room is dropped, counted, and told in the log once there is room again.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::output::Output;
+
+/// A bounded queue of finished lines with its writer thread.
+#[derive(Debug)]
+pub struct Queue {
+    state: Mutex<State>,
+    changed: Condvar,
+    bytes_max: usize,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    lines: Vec<u8>,
+    dropped: u64,
+    reopen: bool,
+    closing: bool,
+    closed: bool,
+}
+
+/// How a log tells that it dropped lines.
+pub type DroppedLine = Box<dyn Fn(u64) -> String + Send>;
+
+impl Queue {
+    /// Starts the writer thread. `linger` is how long lines may gather, so that a busy log costs one write per batch.
+    ///
+    /// # Errors
+    /// The kernel's, when no thread is to be had.
+    pub fn start(
+        name: &str,
+        output: Output,
+        bytes_max: usize,
+        linger: Duration,
+        dropped_line: DroppedLine,
+    ) -> std::io::Result<Arc<Self>> {
+        let queue =
+            Arc::new(Queue { state: Mutex::default(), changed: Condvar::new(), bytes_max });
+        let own = Arc::clone(&queue);
+        std::thread::Builder::new()
+            .name(name.to_string())
+            .spawn(move || own.write_all(output, linger, &dropped_line))?;
+        Ok(queue)
+    }
+
+    /// Has `format` append one line. The line is dropped if the queue is full.
+    pub fn push(&self, format: impl FnOnce(&mut Vec<u8>)) {
+        let mut state = self.lock();
+        let before = state.lines.len();
+        if before < self.bytes_max {
+            format(&mut state.lines);
+        }
+        if before >= self.bytes_max || state.lines.len() > self.bytes_max {
+            state.lines.truncate(before);
+            state.dropped += 1;
+            return;
+        }
+        // The thread sleeps only while there is nothing, or lingers until half is full.
+        if before == 0 || (before < self.bytes_max / 2 && state.lines.len() >= self.bytes_max / 2) {
+            self.changed.notify_all();
+        }
+    }
+
+    /// Has the thread open its file anew.
+    pub fn reopen(&self) {
+        self.lock().reopen = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits until everything is written, at most `patience`; the queue takes nothing useful afterwards.
+    pub fn finish(&self, patience: Duration) {
+        let deadline = Instant::now() + patience;
+        let mut state = self.lock();
+        state.closing = true;
+        self.changed.notify_all();
+        while !state.closed {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing in here panics while it holds the lock; a poisoned log is still a log.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The writer thread.
+    fn write_all(&self, mut output: Output, linger: Duration, dropped_line: &DroppedLine) {
+        let mut batch = Vec::new();
+        let mut lost = 0;
+        loop {
+            let (dropped, reopen, closing) = self.next_batch(&mut batch, linger);
+            if reopen {
+                output.reopen();
+            }
+            lost += dropped;
+            if lost > 0 && output.write(dropped_line(lost).as_bytes()).is_ok() {
+                lost = 0;
+            }
+            if output.write(&batch).is_err() {
+                lost += batch.iter().filter(|byte| **byte == b'\n').count() as u64;
+            }
+            batch.clear();
+            if closing {
+                break;
+            }
+        }
+        self.lock().closed = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits for something to do; swaps the lines into the empty `batch`, so that the lock is held for no longer.
+    fn next_batch(&self, batch: &mut Vec<u8>, linger: Duration) -> (u64, bool, bool) {
+        let mut state = self.lock();
+        while state.lines.is_empty() && !state.reopen && !state.closing {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if !linger.is_zero() && !state.closing && !state.reopen && state.lines.len() < self.bytes_max / 2 {
+            state = self.changed.wait_timeout(state, linger).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        std::mem::swap(&mut state.lines, batch);
+        (std::mem::take(&mut state.dropped), std::mem::take(&mut state.reopen), state.closing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::LogTarget;
+    use crate::master::testing::Directory;
+
+    fn queue(directory: &Directory, bytes_max: usize) -> (Arc<Queue>, std::path::PathBuf) {
+        let path = directory.path().join("log");
+        let output = Output::open(&LogTarget::File(path.clone()), false).unwrap();
+        let dropped = Box::new(|n| format!("{n} lines dropped\n"));
+        (Queue::start("test", output, bytes_max, Duration::ZERO, dropped).unwrap(), path)
+    }
+
+    #[test]
+    fn lines_are_written_in_order_before_finish_returns() {
+        let directory = Directory::new();
+        let (queue, path) = queue(&directory, 1 << 20);
+        let expected: String = (0..1000).map(|i| format!("line {i}\n")).collect();
+        for i in 0..1000 {
+            queue.push(|line| line.extend_from_slice(format!("line {i}\n").as_bytes()));
+        }
+        queue.finish(Duration::from_secs(60));
+        assert_eq!(std::fs::read_to_string(path).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_line_without_room_is_counted_and_told() {
+        let directory = Directory::new();
+        let (queue, path) = queue(&directory, 64);
+        queue.push(|line| line.extend_from_slice(&[b'x'; 100]));
+        queue.push(|line| line.extend_from_slice(b"fits\n"));
+        queue.finish(Duration::from_secs(60));
+        assert_eq!(std::fs::read_to_string(path).unwrap(), "1 lines dropped\nfits\n");
+    }
+
+    #[test]
+    fn a_renamed_file_is_left_after_reopen() {
+        let directory = Directory::new();
+        let (queue, path) = queue(&directory, 1 << 20);
+        let rotated = path.with_extension("1");
+        std::fs::rename(&path, &rotated).unwrap();
+        queue.reopen();
+        while !path.exists() {
+            std::thread::yield_now();
+        }
+        queue.push(|line| line.extend_from_slice(b"new\n"));
+        queue.finish(Duration::from_secs(60));
+        assert_eq!(std::fs::read_to_string(path).unwrap(), "new\n");
+        assert_eq!(std::fs::read_to_string(rotated).unwrap(), "");
+    }
+}

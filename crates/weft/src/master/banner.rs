@@ -1,0 +1,124 @@
+//! What the operator sees at start, on one screen.
+//!
+//! Must not know: how any of it was decided. Invariant: scripts can rely on two lines, `weft: listening on URL` per
+//! listener and `weft: ready`.
+
+use rustix::process::{Resource, getrlimit};
+
+use super::supervise::{Stage, Worker};
+use super::{Master, Mode};
+use crate::config::{Config, Environment, Workers};
+
+/// Descriptors a worker needs beside its connections: PHP's files and database connections, logs, epoll.
+const DESCRIPTORS_BESIDE: u64 = 256;
+
+impl Master {
+    /// Tells what is about to be served, before the workers are ready.
+    pub fn say_screen(&self) {
+        let (bold, dim, end) =
+            if self.console.has_colours() { ("\x1b[1m", "\x1b[2m", "\x1b[0m") } else { ("", "", "") };
+        let mut screen = format!("{bold}weft {}{end}\n", env!("CARGO_PKG_VERSION"));
+        for (name, value) in self.rows() {
+            screen.push_str(&format!("  {dim}{name:<12}{end}{value}\n"));
+        }
+        for listener in &self.listeners {
+            screen.push_str(&format!("weft: listening on {}\n", listener.address));
+        }
+        self.console.say(&screen);
+    }
+
+    /// Tells that the first workers are ready, once they are.
+    pub fn announce_if_ready(&mut self) {
+        let booting = self.workers.iter().any(|w: &Worker| matches!(w.stage, Stage::Booting { .. }));
+        let ready = self.workers.iter().filter(|w| w.stage == Stage::Ready).count();
+        if self.announced || self.stopping || booting || ready == 0 {
+            return;
+        }
+        self.announced = true;
+        if ready < self.slots.len() {
+            let missing = self.slots.len() - ready;
+            self.console.say(&format!("weft: {missing} workers did not start and are tried again; see the error log\n"));
+        }
+        self.console.say("weft: ready\n");
+        self.console.ready();
+        self.notify.ready(&self.status_text());
+    }
+
+    fn rows(&self) -> Vec<(&'static str, String)> {
+        let config = &self.config;
+        let mut rows = Vec::new();
+        if let Some(application) = &config.server.application {
+            rows.push(("application", format!("{} ({} mode)", application.display(), self.mode.name())));
+        }
+        rows.push(("workers", workers(config)));
+        if let Some(engine) = &self.engine {
+            let extensions = engine.extensions.len();
+            rows.push(("PHP", format!("{}, {extensions} extensions", engine.php_version)));
+            rows.push(("opcache", format!("{}; JIT {}", engine.opcache, engine.jit)));
+        }
+        rows.push(("errors", errors(config)));
+        rows.extend(limits(config).into_iter().map(|limit| ("limit", limit)));
+        rows.push(("pid", std::process::id().to_string()));
+        rows.push(("stop", how(config, "weft stop", "Ctrl-C or kill")));
+        rows.push(("reload", how(config, "weft reload", "kill -HUP")));
+        rows
+    }
+}
+
+/// How many workers, and why so many.
+pub fn workers(config: &Config) -> String {
+    let count = config.server.workers.count();
+    match config.server.workers {
+        Workers::Auto => format!("{count} (one per available core)"),
+        Workers::Exactly(_) => count.to_string(),
+    }
+}
+
+/// Who sees errors.
+pub fn errors(config: &Config) -> String {
+    match config.dev.mode {
+        Environment::Production => "plain pages, details in the log (production)".into(),
+        Environment::Development => "shown in the browser (development; never on a public address)".into(),
+    }
+}
+
+/// The limits that will bite first.
+pub fn limits(config: &Config) -> Vec<String> {
+    let limits = &config.limits;
+    let mut rows = vec![format!(
+        "{} connections and {} running requests per worker (connections_max, coroutines_max)",
+        limits.connections_max, limits.coroutines_max
+    )];
+    let needed = limits.connections_max as u64 + DESCRIPTORS_BESIDE;
+    // No limit is enough.
+    let descriptors = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
+    if descriptors < needed {
+        rows.insert(
+            0,
+            format!("{descriptors} file descriptors per worker bite before connections_max; raise ulimit -Hn to {needed}"),
+        );
+    }
+    let somaxconn = std::fs::read_to_string("/proc/sys/net/core/somaxconn").ok();
+    if let Some(kernel) = somaxconn.and_then(|text| text.trim().parse::<u32>().ok())
+        && kernel < config.server.backlog
+    {
+        let backlog = config.server.backlog;
+        rows.push(format!("the kernel cuts backlog {backlog} to {kernel}; sysctl net.core.somaxconn={backlog} lifts it"));
+    }
+    rows
+}
+
+fn how(config: &Config, command: &str, signal: &str) -> String {
+    match &config.server.pid_file {
+        Some(path) => format!("{command} --pid-file {}", path.display()),
+        None => format!("{signal} {}", std::process::id()),
+    }
+}
+
+/// What a mode means, in a few words.
+pub fn explain(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Classic => "each request has PHP to itself",
+        Mode::Coroutine => "many requests at once share one PHP per worker",
+    }
+}

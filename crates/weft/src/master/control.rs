@@ -1,0 +1,305 @@
+//! The words between master and worker, and the socket pair that carries them.
+//!
+//! Must not know: what either side does with a message. Invariant: one message is one packet of at most
+//! [`PACKET_BYTES_MAX`] bytes (SOCK_SEQPACKET keeps the borders, unix(7)); neither end ever blocks; a lost peer is
+//! [`Received::Closed`], which is how a worker learns that its master died.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair};
+
+/// Longest packet; longer texts are cut.
+pub const PACKET_BYTES_MAX: usize = 8 << 10;
+
+/// What a worker tells its master.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToMaster {
+    /// The application is loaded; connections are being accepted.
+    Ready,
+    /// Replace me; I go on until the replacement is ready and `Drain` comes.
+    Recycle {
+        /// Why, for the log.
+        reason: String,
+    },
+    /// What the worker is doing.
+    Status(Status),
+    /// It cannot serve; text for the operator. The worker exits after it.
+    Fatal {
+        /// What is wrong and what to do.
+        message: String,
+    },
+}
+
+/// A worker's figures at one moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Status {
+    /// Requests answered since the worker started.
+    pub requests: u64,
+    /// Requests running now.
+    pub live: u64,
+    /// Connections open now.
+    pub connections: u64,
+    /// Requests waiting for a coroutine now.
+    pub queued: u64,
+    /// Resident memory in bytes.
+    pub memory_bytes: u64,
+}
+
+/// What a master tells its worker.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToWorker {
+    /// Accept nothing more, finish what runs, exit 0; after the deadline cancel the rest.
+    Drain {
+        /// Milliseconds from now.
+        deadline_ms: u64,
+    },
+    /// Exit now.
+    Stop,
+    /// Open the log files anew.
+    ReopenLogs,
+}
+
+/// What came out of the pair.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Received<M> {
+    /// A message.
+    Message(M),
+    /// Nothing yet.
+    Nothing,
+    /// The peer is gone.
+    Closed,
+}
+
+/// The worker's end.
+#[derive(Debug)]
+pub struct ControlEnd(OwnedFd);
+
+/// The master's end.
+#[derive(Debug)]
+pub struct MasterEnd(OwnedFd);
+
+/// A connected pair, both ends non-blocking and closed on exec.
+///
+/// # Errors
+/// The kernel's, when no descriptor is left.
+pub fn pair() -> io::Result<(MasterEnd, ControlEnd)> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let (master, worker) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
+    Ok((MasterEnd(master), ControlEnd(worker)))
+}
+
+impl ControlEnd {
+    /// The descriptor to watch for readability.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+
+    /// The next message of the master.
+    pub fn receive(&self) -> Received<ToWorker> {
+        receive(&self.0, ToWorker::decode)
+    }
+
+    /// Sends without waiting.
+    ///
+    /// # Errors
+    /// `WouldBlock` when the master has not read earlier messages (a [`Status`] may then be skipped), `BrokenPipe` when
+    /// it is gone.
+    pub fn send(&self, message: &ToMaster) -> io::Result<()> {
+        send_packet(&self.0, &message.encode())
+    }
+}
+
+impl MasterEnd {
+    /// An end that survived a reload.
+    pub fn adopt(fd: OwnedFd) -> Self {
+        MasterEnd(fd)
+    }
+
+    /// The descriptor to watch for readability.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+
+    /// The next message of the worker.
+    pub fn receive(&self) -> Received<ToMaster> {
+        receive(&self.0, ToMaster::decode)
+    }
+
+    /// Sends without waiting.
+    ///
+    /// # Errors
+    /// `WouldBlock` when the worker does not read, `BrokenPipe` when it is gone.
+    pub fn send(&self, message: &ToWorker) -> io::Result<()> {
+        send_packet(&self.0, &message.encode())
+    }
+}
+
+fn send_packet(fd: &OwnedFd, packet: &[u8]) -> io::Result<()> {
+    loop {
+        match send(fd, packet, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+            Err(Errno::INTR) => continue,
+            other => return other.map(|_| ()).map_err(io::Error::from),
+        }
+    }
+}
+
+fn receive<M>(fd: &OwnedFd, decode: fn(&[u8]) -> Option<M>) -> Received<M> {
+    let mut packet = [0; PACKET_BYTES_MAX];
+    loop {
+        match recv(fd, &mut packet[..], RecvFlags::DONTWAIT) {
+            Err(Errno::INTR) => continue,
+            Err(Errno::AGAIN) => return Received::Nothing,
+            Ok((0, _)) | Err(_) => return Received::Closed,
+            // A packet of another version of weft (a reload may change the binary) is passed over.
+            Ok((length, _)) => match decode(&packet[..length]) {
+                Some(message) => return Received::Message(message),
+                None => continue,
+            },
+        }
+    }
+}
+
+// A packet is one byte of kind, then the fields: numbers as eight little-endian bytes, a text as the rest.
+const READY: u8 = 1;
+const RECYCLE: u8 = 2;
+const STATUS: u8 = 3;
+const FATAL: u8 = 4;
+const DRAIN: u8 = 16;
+const STOP: u8 = 17;
+const REOPEN_LOGS: u8 = 18;
+
+impl ToMaster {
+    fn encode(&self) -> Vec<u8> {
+        match self {
+            ToMaster::Ready => vec![READY],
+            ToMaster::Recycle { reason } => with_text(RECYCLE, reason),
+            ToMaster::Fatal { message } => with_text(FATAL, message),
+            ToMaster::Status(s) => {
+                with_numbers(STATUS, &[s.requests, s.live, s.connections, s.queued, s.memory_bytes])
+            }
+        }
+    }
+
+    fn decode(packet: &[u8]) -> Option<Self> {
+        let (kind, rest) = packet.split_first()?;
+        match *kind {
+            READY => Some(ToMaster::Ready),
+            RECYCLE => Some(ToMaster::Recycle { reason: text(rest) }),
+            FATAL => Some(ToMaster::Fatal { message: text(rest) }),
+            STATUS => {
+                let [requests, live, connections, queued, memory_bytes] = numbers(rest)?;
+                Some(ToMaster::Status(Status { requests, live, connections, queued, memory_bytes }))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl ToWorker {
+    fn encode(&self) -> Vec<u8> {
+        match self {
+            ToWorker::Drain { deadline_ms } => with_numbers(DRAIN, &[*deadline_ms]),
+            ToWorker::Stop => vec![STOP],
+            ToWorker::ReopenLogs => vec![REOPEN_LOGS],
+        }
+    }
+
+    fn decode(packet: &[u8]) -> Option<Self> {
+        let (kind, rest) = packet.split_first()?;
+        match *kind {
+            DRAIN => numbers(rest).map(|[deadline_ms]| ToWorker::Drain { deadline_ms }),
+            STOP => Some(ToWorker::Stop),
+            REOPEN_LOGS => Some(ToWorker::ReopenLogs),
+            _ => None,
+        }
+    }
+}
+
+fn with_text(kind: u8, text: &str) -> Vec<u8> {
+    let end = text.floor_char_boundary(PACKET_BYTES_MAX - 1);
+    [&[kind], &text.as_bytes()[..end]].concat()
+}
+
+fn with_numbers(kind: u8, numbers: &[u64]) -> Vec<u8> {
+    let mut packet = vec![kind];
+    numbers.iter().for_each(|n| packet.extend(n.to_le_bytes()));
+    packet
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn numbers<const N: usize>(bytes: &[u8]) -> Option<[u64; N]> {
+    let mut numbers = [0; N];
+    let (chunks, []) = bytes.as_chunks::<8>() else { return None };
+    if chunks.len() != N {
+        return None;
+    }
+    numbers.iter_mut().zip(chunks).for_each(|(n, chunk)| *n = u64::from_le_bytes(*chunk));
+    Some(numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_message_arrives_as_it_was_sent() {
+        let (master, worker) = pair().unwrap();
+        let status = Status { requests: u64::MAX, live: 1, connections: 2, queued: 3, memory_bytes: 4 };
+        let up = [
+            ToMaster::Ready,
+            ToMaster::Recycle { reason: "10000 requests".into() },
+            ToMaster::Status(status),
+            ToMaster::Fatal { message: "app.php: é\nline 2".into() },
+            ToMaster::Fatal { message: String::new() },
+        ];
+        up.iter().for_each(|message| worker.send(message).unwrap());
+        for message in up {
+            assert_eq!(master.receive(), Received::Message(message));
+        }
+        assert_eq!(master.receive(), Received::Nothing);
+        for message in [ToWorker::Drain { deadline_ms: 30_000 }, ToWorker::Stop, ToWorker::ReopenLogs] {
+            master.send(&message).unwrap();
+            assert_eq!(worker.receive(), Received::Message(message));
+        }
+    }
+
+    #[test]
+    fn a_long_text_is_cut_between_characters() {
+        let (master, worker) = pair().unwrap();
+        worker.send(&ToMaster::Fatal { message: "é".repeat(PACKET_BYTES_MAX) }).unwrap();
+        let Received::Message(ToMaster::Fatal { message }) = master.receive() else { panic!("no message") };
+        assert_eq!(message, "é".repeat((PACKET_BYTES_MAX - 1) / 2));
+    }
+
+    #[test]
+    fn a_dead_peer_is_told_after_its_last_words() {
+        let (master, worker) = pair().unwrap();
+        worker.send(&ToMaster::Fatal { message: "bye".into() }).unwrap();
+        drop(worker);
+        assert_eq!(master.receive(), Received::Message(ToMaster::Fatal { message: "bye".into() }));
+        assert_eq!(master.receive(), Received::Closed);
+        assert_eq!(master.send(&ToWorker::Stop).unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+    }
+
+    #[test]
+    fn an_unread_peer_never_blocks_the_sender() {
+        let (_master, worker) = pair().unwrap();
+        let full = (0..1_000_000).find_map(|_| worker.send(&ToMaster::Ready).err());
+        assert_eq!(full.unwrap().kind(), io::ErrorKind::WouldBlock);
+    }
+
+    #[test]
+    fn unknown_and_malformed_packets_are_passed_over() {
+        let (master, worker) = pair().unwrap();
+        for packet in [&[99u8][..], &[STATUS, 1, 2], &[STATUS; 34]] {
+            send_packet(&worker.0, packet).unwrap();
+        }
+        worker.send(&ToMaster::Ready).unwrap();
+        assert_eq!(master.receive(), Received::Message(ToMaster::Ready));
+    }
+}

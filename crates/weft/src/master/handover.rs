@@ -1,0 +1,255 @@
+//! What one image of the master leaves to the next: descriptors, workers, counters, as text in one variable.
+//!
+//! Must not know: what the next image does with it. Invariant: what `take` returns owns every descriptor named in the
+//! text, closed on exec again; text of another version is refused whole.
+
+#![allow(unsafe_code)]
+
+use std::fmt::Write;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::path::PathBuf;
+
+use rustix::io::{FdFlags, fcntl_getfd, fcntl_setfd};
+use rustix::process::Pid;
+
+use super::listen::{BoundAddress, Listener};
+use crate::config::HANDOVER;
+
+/// First word of the text; changes with its form.
+const VERSION: &str = "weft-handover-1";
+
+/// Everything that survives a reload.
+#[derive(Debug, Default)]
+pub struct Handover {
+    /// Generation of the newest workers.
+    pub generation: u32,
+    /// Reloads begun, the one under way included.
+    pub begun: u64,
+    /// Whether another reload was asked for meanwhile.
+    pub pending: bool,
+    /// The pid file and its lock.
+    pub pid_file: Option<(PathBuf, OwnedFd)>,
+    /// Bound sockets.
+    pub listeners: Vec<Listener>,
+    /// Running workers.
+    pub workers: Vec<Heir>,
+}
+
+/// A running worker, handed on.
+#[derive(Debug)]
+pub struct Heir {
+    /// Its process, a child of this one.
+    pub pid: Pid,
+    /// Its slot.
+    pub slot: usize,
+    /// Its generation.
+    pub generation: u32,
+    /// Milliseconds until it is killed, if it drains.
+    pub drain_left_ms: Option<u64>,
+    /// The master's end of its control pair.
+    pub control: OwnedFd,
+}
+
+/// The text being written, and the descriptors it names.
+#[derive(Debug)]
+pub struct Writer<'a> {
+    text: String,
+    fds: Vec<BorrowedFd<'a>>,
+}
+
+impl<'a> Writer<'a> {
+    /// Begins with the counters.
+    pub fn new(generation: u32, begun: u64, pending: bool) -> Self {
+        Writer { text: format!("{VERSION}\ncounters {generation} {begun} {pending}\n"), fds: Vec::new() }
+    }
+
+    /// Adds the pid file.
+    pub fn pid_file(&mut self, path: &std::path::Path, fd: BorrowedFd<'a>) {
+        self.line(format_args!("pid_file {} {}", fd.as_raw_fd(), path.display()));
+        self.fds.push(fd);
+    }
+
+    /// Adds a listener with all its sockets.
+    pub fn listener(&mut self, listener: &'a Listener) {
+        let fds: Vec<String> = listener.sockets.iter().map(|fd| fd.as_raw_fd().to_string()).collect();
+        let bound = match &listener.address {
+            BoundAddress::Tcp(address) => address.to_string(),
+            BoundAddress::Unix(_) => "unix".into(),
+        };
+        self.line(format_args!("listener {bound} {} {}", fds.join(","), listener.configured));
+        self.fds.extend(listener.sockets.iter().map(AsFd::as_fd));
+    }
+
+    /// Adds a worker.
+    pub fn worker(
+        &mut self,
+        pid: Pid,
+        slot: usize,
+        generation: u32,
+        drain_left_ms: Option<u64>,
+        control: BorrowedFd<'a>,
+    ) {
+        let drain = drain_left_ms.map_or("-".into(), |ms| ms.to_string());
+        let (pid, fd) = (pid.as_raw_pid(), control.as_raw_fd());
+        self.line(format_args!("worker {pid} {slot} {generation} {drain} {fd}"));
+        self.fds.push(control);
+    }
+
+    /// Leaves the descriptors open (or closed again) on exec and gives the text.
+    ///
+    /// # Errors
+    /// The kernel's, for a descriptor that is not open.
+    pub fn keep_open(&self, keep: bool) -> std::io::Result<&str> {
+        for fd in &self.fds {
+            fcntl_setfd(fd, if keep { FdFlags::empty() } else { FdFlags::CLOEXEC })?;
+        }
+        Ok(&self.text)
+    }
+
+    fn line(&mut self, text: std::fmt::Arguments<'_>) {
+        // A String takes everything.
+        let _ = writeln!(self.text, "{text}");
+    }
+}
+
+impl Handover {
+    /// What the image before this one left, if this is a reload; the variable is removed from the environment.
+    ///
+    /// # Errors
+    /// The text is of a version this image does not know.
+    pub fn take() -> Result<Option<Self>, String> {
+        let Ok(text) = std::env::var(HANDOVER) else { return Ok(None) };
+        super::fork::remove_variable(HANDOVER);
+        Handover::parse(&text).map(Some).ok_or_else(|| {
+            format!("{HANDOVER} is set but is not from this version of weft: unset it, or restart instead of reloading")
+        })
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let mut lines = text.lines();
+        if lines.next()? != VERSION {
+            return None;
+        }
+        let mut handover = Handover::default();
+        for line in lines {
+            let (kind, rest) = line.split_once(' ')?;
+            match kind {
+                "counters" => {
+                    let [generation, begun, pending] = words(rest)?;
+                    handover.generation = generation.parse().ok()?;
+                    handover.begun = begun.parse().ok()?;
+                    handover.pending = pending.parse().ok()?;
+                }
+                "pid_file" => {
+                    let [fd, path] = words(rest)?;
+                    handover.pid_file = Some((path.into(), own(fd)?));
+                }
+                "listener" => handover.listeners.push(listener(rest)?),
+                "worker" => handover.workers.push(worker(rest)?),
+                _ => return None,
+            }
+        }
+        Some(handover)
+    }
+}
+
+fn listener(text: &str) -> Option<Listener> {
+    let [bound, fds, configured] = words(text)?;
+    let configured: crate::config::ListenAddress = configured.parse().ok()?;
+    let address = match &configured {
+        crate::config::ListenAddress::Unix { path, .. } => BoundAddress::Unix(path.clone()),
+        crate::config::ListenAddress::Tcp(_) => BoundAddress::Tcp(bound.parse().ok()?),
+    };
+    let sockets = fds.split(',').map(own).collect::<Option<_>>()?;
+    Some(Listener { configured, address, sockets })
+}
+
+fn worker(text: &str) -> Option<Heir> {
+    let [pid, slot, generation, drain, control] = words(text)?;
+    Some(Heir {
+        pid: Pid::from_raw(pid.parse().ok()?)?,
+        slot: slot.parse().ok()?,
+        generation: generation.parse().ok()?,
+        drain_left_ms: if drain == "-" { None } else { Some(drain.parse().ok()?) },
+        control: own(control)?,
+    })
+}
+
+/// `text` in exactly `N` words; the last takes the rest, because a path may contain spaces.
+fn words<const N: usize>(text: &str) -> Option<[&str; N]> {
+    text.splitn(N, ' ').collect::<Vec<_>>().try_into().ok()
+}
+
+/// The descriptor with this number, closed on exec from now on.
+fn own(number: &str) -> Option<OwnedFd> {
+    let number: i32 = number.parse().ok().filter(|n| *n > 2)?;
+    // SAFETY: only used to ask whether the number is open, and not after that.
+    let borrowed = unsafe { BorrowedFd::borrow_raw(number) };
+    fcntl_getfd(borrowed).ok()?;
+    fcntl_setfd(borrowed, FdFlags::CLOEXEC).ok()?;
+    // SAFETY: it is open, and the image before this one left it for this one alone; each number is named once.
+    Some(unsafe { OwnedFd::from_raw_fd(number) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::master::{control, testing::Directory};
+
+    #[test]
+    fn what_is_written_is_taken_whole() {
+        let directory = Directory::new();
+        let path = directory.path().join("a socket");
+        let tcp = Listener::bind(&"127.0.0.1:0".parse().unwrap(), 3, 16).unwrap();
+        let unix = Listener::bind(&format!("unix:{},mode=0600", path.display()).parse().unwrap(), 3, 16).unwrap();
+        let (end, _worker) = control::pair().unwrap();
+        let lock = std::fs::File::create(directory.path().join("weft.pid")).unwrap();
+        let pid = rustix::process::getpid();
+
+        let mut writer = Writer::new(7, 3, true);
+        writer.pid_file(std::path::Path::new("/run/we ft.pid"), lock.as_fd());
+        writer.listener(&tcp);
+        writer.listener(&unix);
+        writer.worker(pid, 2, 6, Some(1500), end.fd());
+        writer.worker(pid, 1, 7, None, end.fd());
+        let text = writer.keep_open(true).unwrap().to_string();
+        assert_eq!(fcntl_getfd(&lock).unwrap(), FdFlags::empty());
+        // The test process cannot own a descriptor twice: each number is replaced by a copy's.
+        let mut copied = String::new();
+        for (i, line) in text.lines().enumerate() {
+            let at = match line.split(' ').next() {
+                Some("pid_file") => 1,
+                Some("listener") => 2,
+                Some("worker") => 5,
+                _ => 0,
+            };
+            let mut words: Vec<String> = line.split(' ').map(String::from).collect();
+            if at > 0 {
+                let copy = |n: &str| own(n).map(|fd| (fd.try_clone().unwrap(), std::mem::ManuallyDrop::new(fd)));
+                let copies = words[at].split(',').map(|n| copy(n).unwrap().0);
+                words[at] = copies.map(|fd| std::os::fd::IntoRawFd::into_raw_fd(fd).to_string()).collect::<Vec<_>>().join(",");
+            }
+            copied.push_str(&format!("{}{}", if i == 0 { "" } else { "\n" }, words.join(" ")));
+        }
+
+        let taken = Handover::parse(&copied).unwrap();
+        assert_eq!((taken.generation, taken.begun, taken.pending), (7, 3, true));
+        assert_eq!(taken.pid_file.unwrap().0, std::path::Path::new("/run/we ft.pid"));
+        let listeners: Vec<_> =
+            taken.listeners.iter().map(|l| (&l.configured, &l.address, l.sockets.len())).collect();
+        assert_eq!(
+            listeners,
+            [(&tcp.configured, &tcp.address, 3), (&unix.configured, &unix.address, 1)]
+        );
+        let workers: Vec<_> =
+            taken.workers.iter().map(|w| (w.pid, w.slot, w.generation, w.drain_left_ms)).collect();
+        assert_eq!(workers, [(pid, 2, 6, Some(1500)), (pid, 1, 7, None)]);
+    }
+
+    #[test]
+    fn text_of_another_version_is_refused() {
+        assert!(Handover::parse("weft-handover-0\ncounters 1 1 false").is_none());
+        assert!(Handover::parse(&format!("{VERSION}\nsurprise 1")).is_none());
+        assert!(Handover::parse(&format!("{VERSION}\nworker 1 0 1 - 99999")).is_none());
+    }
+}

@@ -1,0 +1,92 @@
+//! The user and groups the workers run as.
+//!
+//! Must not know: when rights are dropped. Invariant: after [`Identity::assume`] the process cannot get its rights back.
+
+#![allow(unsafe_code)]
+
+use std::ffi::CString;
+use std::io;
+
+/// A user of this machine with its groups.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    name: CString,
+    /// User id.
+    pub uid: u32,
+    /// Group id.
+    pub gid: u32,
+}
+
+impl Identity {
+    /// Looks `user` up, and `group` if it is not the user's own.
+    ///
+    /// # Errors
+    /// One line: what does not exist, or that the master lacks the rights to change user.
+    pub fn look_up(user: &str, group: Option<&str>) -> Result<Self, String> {
+        let name = CString::new(user).map_err(|_| "user: contains a NUL byte".to_string())?;
+        // SAFETY: the name is NUL-terminated; the process has one thread, so the static result is not overwritten.
+        let found = unsafe { libc::getpwnam(name.as_ptr()).as_ref() };
+        let Some(found) = found else {
+            return Err(format!("user {user} does not exist: create it (adduser --system {user}) or name another"));
+        };
+        let (uid, own_group) = (found.pw_uid, found.pw_gid);
+        let gid = group.map_or(Ok(own_group), group_id)?;
+        let me = rustix::process::geteuid();
+        if !me.is_root() && me.as_raw() != uid {
+            return Err(format!("user {user}: only root may run workers as another user; start as root or leave it out"));
+        }
+        Ok(Identity { name, uid, gid })
+    }
+
+    /// Becomes this user for good: supplementary groups, group, user.
+    ///
+    /// # Errors
+    /// The kernel's; the process must then not go on.
+    pub fn assume(&self) -> io::Result<()> {
+        if !rustix::process::geteuid().is_root() {
+            return Ok(());
+        }
+        // SAFETY: the name is NUL-terminated and the ids are plain numbers. libc's calls are used because they change
+        // every thread of the process.
+        let refused = unsafe {
+            libc::initgroups(self.name.as_ptr(), self.gid) != 0
+                || libc::setgid(self.gid) != 0
+                || libc::setuid(self.uid) != 0
+        };
+        if refused { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+}
+
+fn group_id(group: &str) -> Result<u32, String> {
+    let name = CString::new(group).map_err(|_| "group: contains a NUL byte".to_string())?;
+    // SAFETY: as for getpwnam above.
+    let found = unsafe { libc::getgrnam(name.as_ptr()).as_ref() };
+    found.map(|g| g.gr_gid).ok_or_else(|| format!("group {group} does not exist: create it or name another"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn root_exists_everywhere_and_strangers_are_named() {
+        let root = Identity::look_up("root", None);
+        if rustix::process::geteuid().is_root() {
+            assert_eq!(root.map(|i| (i.uid, i.gid)), Ok((0, 0)));
+        } else {
+            let refusal = root.unwrap_err();
+            assert_eq!(
+                refusal,
+                "user root: only root may run workers as another user; start as root or leave it out"
+            );
+        }
+        assert_eq!(
+            Identity::look_up("no-such-user", None).unwrap_err(),
+            "user no-such-user does not exist: create it (adduser --system no-such-user) or name another"
+        );
+        assert_eq!(
+            Identity::look_up("root", Some("no-such-group")).unwrap_err(),
+            "group no-such-group does not exist: create it or name another"
+        );
+    }
+}

@@ -1,0 +1,237 @@
+//! The master: owns the listeners, starts PHP once, forks workers, replaces, reloads and drains them.
+//!
+//! Must not know: requests, coroutines, user code. Invariant: one thread, one loop over poll(2), every wait in it has a
+//! deadline; a queued connection is never lost while the master lives, because it keeps every listening socket.
+//!
+//! Reading order: `start` (from configuration to the first fork), this loop, `supervise` (what happens to workers),
+//! `reload` (new code in the same process), `client` (`weft reload`, `weft stop`).
+
+pub mod banner;
+pub mod client;
+mod console;
+pub mod control;
+mod fork;
+mod handover;
+pub mod identity;
+mod launch;
+pub mod listen;
+mod notify;
+mod pidfile;
+mod reload;
+mod signal;
+mod start;
+mod supervise;
+#[cfg(test)]
+pub mod testing;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use self::console::Console;
+use self::control::ControlEnd;
+use self::identity::Identity;
+use self::launch::Launch;
+use self::listen::{BoundListener, Listener};
+use self::notify::Notify;
+use self::pidfile::PidFile;
+use self::reload::Reload;
+use self::signal::Signals;
+use self::supervise::{Slot, Worker};
+use crate::config::Config;
+use crate::php::EngineInfo;
+use crate::watch::Watch;
+
+pub use self::start::serve;
+
+/// How an application runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// A document root: each request has PHP to itself.
+    Classic,
+    /// A script that returns a handler: many requests at once share one PHP.
+    Coroutine,
+}
+
+impl Mode {
+    /// What an application of this kind of file is run as.
+    pub fn of(application: &std::path::Path) -> Self {
+        if application.is_dir() { Mode::Classic } else { Mode::Coroutine }
+    }
+
+    /// For people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Classic => "classic",
+            Mode::Coroutine => "coroutine",
+        }
+    }
+}
+
+/// Everything a worker is born with.
+#[derive(Debug)]
+pub struct WorkerSetup {
+    /// Its place, 0 to workers - 1; a replacement takes the same.
+    pub slot: usize,
+    /// Counts reloads, from 1.
+    pub generation: u32,
+    /// The sockets to accept from; no other worker of the generation has these TCP sockets.
+    pub listeners: Vec<BoundListener>,
+    /// Its line to the master.
+    pub control: ControlEnd,
+    /// All settings.
+    pub config: Arc<Config>,
+    /// How the application runs.
+    pub mode: Mode,
+}
+
+/// The running master.
+struct Master {
+    config: Arc<Config>,
+    mode: Mode,
+    launch: Launch,
+    /// `None` after a reload whose engine did not start: old workers go on, new ones cannot be made.
+    engine: Option<EngineInfo>,
+    identity: Option<Identity>,
+    signals: Signals,
+    listeners: Vec<Listener>,
+    /// No longer configured; closed when the last worker that accepts from them is gone.
+    retired: Vec<Listener>,
+    pid_file: Option<PidFile>,
+    slots: Vec<Slot>,
+    workers: Vec<Worker>,
+    generation: u32,
+    reload: Reload,
+    stopping: bool,
+    /// Whether the first workers were ready and the operator was told.
+    announced: bool,
+    /// Why the master must give up.
+    failure: Option<String>,
+    notify: Notify,
+    next_alive: Option<Instant>,
+    watch: Option<Watch>,
+    console: Console,
+}
+
+/// What the loop ended with.
+enum Outcome {
+    /// The master is done.
+    Exit(ExitCode),
+    /// This is a forked child now.
+    Worker(WorkerSetup),
+}
+
+impl Master {
+    /// The loop.
+    fn run(&mut self) -> Outcome {
+        loop {
+            if let Some(setup) = self.start_due_workers() {
+                return Outcome::Worker(setup);
+            }
+            if let Some(code) = self.finished() {
+                return Outcome::Exit(code);
+            }
+            self.wait();
+            self.take_signals();
+            self.take_messages();
+            self.take_check_output();
+            self.take_changes();
+            self.run_deadlines(Instant::now());
+        }
+    }
+
+    /// Sleeps until a descriptor has something or the next deadline passed. Which descriptor does not matter: each is
+    /// looked at without waiting afterwards, and there are few.
+    fn wait(&self) {
+        let timeout = self.next_deadline().saturating_duration_since(Instant::now());
+        // One nanosecond more than nothing, so that a deadline is over when the wait is.
+        let timeout = Timespec::try_from(timeout + Duration::from_nanos(1)).ok();
+        let mut fds = vec![PollFd::from_borrowed_fd(self.signals.fd(), PollFlags::IN)];
+        let controls = self.workers.iter().filter_map(Worker::control_fd);
+        let others = self.watch.as_ref().map(Watch::fd).into_iter().chain(self.reload.check_fd());
+        fds.extend(controls.chain(others).map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+        // An interruption is a reason to look as well.
+        let _ = poll(&mut fds, timeout.as_ref());
+    }
+
+    fn take_signals(&mut self) {
+        while let Some(signal) = self.signals.next() {
+            match signal {
+                libc::SIGTERM | libc::SIGINT | libc::SIGQUIT if self.stopping => self.stop_at_once(),
+                libc::SIGTERM | libc::SIGINT | libc::SIGQUIT => self.stop(),
+                libc::SIGHUP => self.reload.request(),
+                libc::SIGUSR1 => self.reopen_logs(),
+                libc::SIGCHLD => self.reap(),
+                _ => {}
+            }
+        }
+    }
+
+    fn take_changes(&mut self) {
+        if let Some(changed) = self.watch.as_mut().and_then(|watch| watch.changed(Instant::now())) {
+            tracing::info!("{changed}: reloading");
+            self.reload.request();
+        }
+    }
+
+    /// The end, if this is it.
+    fn finished(&mut self) -> Option<ExitCode> {
+        if !self.workers.is_empty() {
+            return None;
+        }
+        if let Some(failure) = self.failure.take() {
+            self.console.say(&format!("weft: {failure}\n"));
+            tracing::error!("stopped: {failure}");
+            return Some(ExitCode::FAILURE);
+        }
+        if self.stopping {
+            tracing::info!("stopped");
+            return Some(ExitCode::SUCCESS);
+        }
+        if self.engine.is_none() {
+            self.failure = Some("no worker is left and PHP did not start; see the error log".into());
+            return self.finished();
+        }
+        None
+    }
+
+    fn next_deadline(&self) -> Instant {
+        let slots = self.slots.iter().filter_map(|slot| self.start_time(slot));
+        let workers = self.workers.iter().filter_map(Worker::deadline);
+        let others = [self.next_alive, self.reload.deadline(), self.watch.as_ref().and_then(Watch::deadline)];
+        let far = Instant::now() + Duration::from_secs(60);
+        slots.chain(workers).chain(others.into_iter().flatten()).min().unwrap_or(far).min(far)
+    }
+
+    fn run_deadlines(&mut self, now: Instant) {
+        self.kill_overdue(now);
+        self.kill_overdue_check(now);
+        if let (Some(at), Some(every)) = (self.next_alive, self.notify.watchdog)
+            && at <= now
+        {
+            self.notify.alive();
+            self.next_alive = Some(now + every);
+        }
+        if self.announced && !self.stopping {
+            self.begin_requested_reload();
+        }
+    }
+
+    fn reopen_logs(&mut self) {
+        crate::log::reopen(self.identity.as_ref());
+        tracing::info!("log files reopened");
+        for worker in &self.workers {
+            worker.tell(&control::ToWorker::ReopenLogs);
+        }
+    }
+
+    /// Removes what would outlive the master.
+    fn clean_up(&mut self) {
+        self.listeners.iter().chain(&self.retired).for_each(Listener::unlink);
+        if let Some(pid_file) = self.pid_file.take() {
+            pid_file.remove();
+        }
+    }
+}

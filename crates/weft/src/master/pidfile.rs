@@ -1,0 +1,217 @@
+//! The pid file, its lock, and the state file beside it.
+//!
+//! Must not know: what the master does. Invariant: a running master holds an exclusive flock on its pid file, so "is it
+//! running?" never rests on a pid that may belong to somebody else by now.
+
+use std::io::{self, Read, Seek, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
+use rustix::io::Errno;
+use rustix::process::{Pid, getpid};
+
+/// A pid file held by this master.
+#[derive(Debug)]
+pub struct PidFile {
+    path: PathBuf,
+    file: OwnedFd,
+}
+
+impl PidFile {
+    /// Locks `path` and writes this process's pid. A file left by a dead master is taken over.
+    ///
+    /// # Errors
+    /// One line: who holds it, or why it cannot be written.
+    pub fn acquire(path: &Path) -> Result<Self, String> {
+        let path = std::path::absolute(path).map_err(|e| format!("pid file {}: {e}", path.display()))?;
+        let fail = |e: io::Error| format!("cannot write the pid file {}: {e}", path.display());
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC;
+        let file = open(&path, flags, Mode::from_raw_mode(0o644)).map_err(|e| fail(e.into()))?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => {
+                let owner = find(&path).ok().flatten().map(|pid| format!(" as pid {pid}")).unwrap_or_default();
+                return Err(format!(
+                    "weft is already running{owner} with the pid file {}: use weft reload, or weft stop first",
+                    path.display()
+                ));
+            }
+            other => other.map_err(|e| fail(e.into()))?,
+        }
+        let pid_file = PidFile { path, file };
+        pid_file.write_pid().map_err(fail_at(&pid_file.path))?;
+        Ok(pid_file)
+    }
+
+    /// A pid file whose lock came through a reload; the pid is unchanged.
+    pub fn adopt(path: PathBuf, file: OwnedFd) -> Self {
+        PidFile { path, file }
+    }
+
+    /// The file's absolute path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The locked descriptor, to hand on.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+
+    /// Publishes `state` in one step: a reader sees the old or the new one.
+    ///
+    /// # Errors
+    /// The file system's.
+    pub fn publish(&self, state: &State) -> io::Result<()> {
+        let (target, temporary) = (state_path(&self.path), self.path.with_added_extension("state.new"));
+        std::fs::write(&temporary, state.to_text())?;
+        std::fs::rename(temporary, target)
+    }
+
+    /// Removes both files; the master is done.
+    pub fn remove(self) {
+        // Gone already is as good.
+        let _ = std::fs::remove_file(state_path(&self.path));
+        let _ = std::fs::remove_file(&self.path);
+    }
+
+    fn write_pid(&self) -> io::Result<()> {
+        let mut file = std::fs::File::from(self.file.try_clone()?);
+        file.set_len(0)?;
+        file.rewind()?;
+        writeln!(file, "{}", getpid())
+    }
+}
+
+fn fail_at(path: &Path) -> impl Fn(io::Error) -> String {
+    move |e| format!("cannot write the pid file {}: {e}", path.display())
+}
+
+fn state_path(pid_file: &Path) -> PathBuf {
+    pid_file.with_added_extension("state")
+}
+
+/// The pid of the master that holds the pid file; `None` when there is no file or nobody holds it.
+///
+/// # Errors
+/// The file cannot be read, or does not contain a pid.
+pub fn find(path: &Path) -> io::Result<Option<Pid>> {
+    let mut file = match std::fs::File::open(path) {
+        Ok(file) => file,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(e),
+    };
+    match flock(&file, FlockOperation::NonBlockingLockShared) {
+        Err(Errno::WOULDBLOCK) => {}
+        other => return other.map(|()| None).map_err(io::Error::from),
+    }
+    let mut text = String::new();
+    Read::by_ref(&mut file).take(32).read_to_string(&mut text)?;
+    let pid = text.trim().parse().ok().and_then(Pid::from_raw);
+    pid.map(Some).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "it does not contain a pid"))
+}
+
+/// What a master tells those who wait for it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct State {
+    /// Reloads begun so far.
+    pub begun: u64,
+    /// Reloads finished so far, well or not.
+    pub done: u64,
+    /// The workers' generation.
+    pub generation: u32,
+    /// Workers that are ready.
+    pub ready: usize,
+    /// Why the last reload failed, if it did.
+    pub failure: Option<String>,
+}
+
+impl State {
+    /// Reads what the master of this pid file published last.
+    ///
+    /// # Errors
+    /// The file system's; `InvalidData` for a file that is not a state.
+    pub fn read(pid_file: &Path) -> io::Result<State> {
+        let text = std::fs::read_to_string(state_path(pid_file))?;
+        State::from_text(&text).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "it is not a state"))
+    }
+
+    fn to_text(&self) -> String {
+        let State { begun, done, generation, ready, failure } = self;
+        let failure = failure.as_deref().unwrap_or_default();
+        format!("begun {begun}\ndone {done}\ngeneration {generation}\nready {ready}\nfailure {failure}")
+    }
+
+    fn from_text(text: &str) -> Option<State> {
+        let mut parts = text.splitn(5, '\n');
+        let mut field = |name: &str| parts.next()?.strip_prefix(name)?.strip_prefix(' ');
+        Some(State {
+            begun: field("begun")?.parse().ok()?,
+            done: field("done")?.parse().ok()?,
+            generation: field("generation")?.parse().ok()?,
+            ready: field("ready")?.parse().ok()?,
+            failure: Some(field("failure")?.to_string()).filter(|text| !text.is_empty()),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::master::testing::Directory;
+
+    #[test]
+    fn a_second_master_is_refused_and_told_who_runs() {
+        let directory = Directory::new();
+        let path = directory.path().join("weft.pid");
+        let held = PidFile::acquire(&path).unwrap();
+        let refusal = PidFile::acquire(&path).unwrap_err();
+        assert_eq!(
+            refusal,
+            format!(
+                "weft is already running as pid {} with the pid file {}: use weft reload, or weft stop first",
+                getpid(),
+                path.display()
+            )
+        );
+        assert_eq!(find(&path).unwrap(), Some(getpid()));
+        held.remove();
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_stale_file_is_nobodys_and_is_taken_over() {
+        let directory = Directory::new();
+        let path = directory.path().join("weft.pid");
+        // Pid 1 lives, but does not hold the lock.
+        std::fs::write(&path, "1\nand rubbish that is longer than a pid").unwrap();
+        assert_eq!(find(&path).unwrap(), None);
+        let _held = PidFile::acquire(&path).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{}\n", getpid()));
+    }
+
+    #[test]
+    fn a_missing_directory_is_named() {
+        let directory = Directory::new();
+        let path = directory.path().join("none/weft.pid");
+        let refusal = PidFile::acquire(&path).unwrap_err();
+        assert_eq!(
+            refusal,
+            format!("cannot write the pid file {}: No such file or directory (os error 2)", path.display())
+        );
+    }
+
+    #[test]
+    fn a_state_is_read_as_it_was_published() {
+        let directory = Directory::new();
+        let path = directory.path().join("weft.pid");
+        let held = PidFile::acquire(&path).unwrap();
+        let failure = Some("app.php: line 3\nsyntax error".to_string());
+        for state in
+            [State { begun: 2, done: 1, generation: 3, ready: 4, failure }, State { begun: 9, ..State::default() }]
+        {
+            held.publish(&state).unwrap();
+            assert_eq!(State::read(&path).unwrap(), state);
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! New code in the same process: check, become the new image, start new workers, drain the old ones.
+//!
+//! Must not know: how a worker loads code. Invariant: until every new worker is ready the old ones serve, and whatever
+//! fails on the way leaves them serving; the sockets are open all the time, so no connection is refused.
+//!
+//! ```text
+//! idle --SIGHUP--> checking --ok, exec--> booting --all ready--> idle   (old workers drain)
+//!                     └------failed, or a new worker died---------> idle   (old workers stay)
+//! ```
+
+use std::io::Read;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::process::ChildStderr;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, WaitStatus, kill_process};
+
+use super::handover::Writer;
+use super::pidfile::State;
+use super::supervise::Stage;
+use super::{Master, Worker};
+
+/// What of the check's words is kept for the log.
+const CHECK_OUTPUT_BYTES_MAX: usize = 16 << 10;
+
+/// The state of reloading.
+#[derive(Debug, Default)]
+pub struct Reload {
+    /// Reloads begun so far.
+    pub begun: u64,
+    /// Reloads finished so far, well or not.
+    pub done: u64,
+    /// Whether one is asked for.
+    pub pending: bool,
+    /// Why the last one failed.
+    pub failure: Option<String>,
+    phase: Phase,
+}
+
+#[derive(Debug, Default)]
+enum Phase {
+    #[default]
+    Idle,
+    /// `weft check` runs on the new code.
+    Checking(Check),
+    /// This is the new image; its first workers load the application.
+    Booting,
+}
+
+#[derive(Debug)]
+struct Check {
+    pid: Pid,
+    words: Option<ChildStderr>,
+    heard: Vec<u8>,
+    until: Instant,
+}
+
+impl Reload {
+    /// The state right after the new image took over.
+    pub fn continued(begun: u64, pending: bool) -> Self {
+        Reload { begun, done: begun - 1, pending, failure: None, phase: Phase::Booting }
+    }
+
+    /// Asks for a reload; one that is under way is followed by another.
+    pub fn request(&mut self) {
+        self.pending = true;
+    }
+
+    /// Whether new workers are starting beside the old ones.
+    pub fn is_booting(&self) -> bool {
+        matches!(self.phase, Phase::Booting)
+    }
+
+    /// The check's output, while it runs.
+    pub fn check_fd(&self) -> Option<BorrowedFd<'_>> {
+        match &self.phase {
+            Phase::Checking(check) => check.words.as_ref().map(AsFd::as_fd),
+            _ => None,
+        }
+    }
+
+    /// When the check is taking too long.
+    pub fn deadline(&self) -> Option<Instant> {
+        match &self.phase {
+            Phase::Checking(check) => Some(check.until),
+            _ => None,
+        }
+    }
+
+    fn end(&mut self, failure: Option<String>) {
+        self.phase = Phase::Idle;
+        self.done = self.begun;
+        self.failure = failure;
+    }
+}
+
+impl Master {
+    /// Begins a reload that was asked for, unless one is under way.
+    pub fn begin_requested_reload(&mut self) {
+        if !self.reload.pending || !matches!(self.reload.phase, Phase::Idle) {
+            return;
+        }
+        self.reload.pending = false;
+        self.reload.begun += 1;
+        self.notify.reloading();
+        tracing::info!("reload: checking configuration and application");
+        self.publish();
+        let started = self.launch.check().and_then(|mut child| {
+            let words = child.stderr.take();
+            if let Some(words) = &words {
+                rustix::io::ioctl_fionbio(words, true)?;
+            }
+            let pid = Pid::from_raw(child.id() as i32).expect("a child has a positive pid");
+            let until = Instant::now() + Duration::from_millis(self.config.server.boot_timeout_ms);
+            Ok(Check { pid, words, heard: Vec::new(), until })
+        });
+        match started {
+            Ok(check) => self.reload.phase = Phase::Checking(check),
+            Err(e) => self.fail_reload(&format!("cannot run {}: {e}", self.launch.program().display())),
+        }
+    }
+
+    /// Reads what the check says, so that it never waits for us.
+    pub fn take_check_output(&mut self) {
+        let Phase::Checking(check) = &mut self.reload.phase else { return };
+        let Some(words) = &mut check.words else { return };
+        let mut buffer = [0; 4096];
+        loop {
+            match words.read(&mut buffer) {
+                Ok(0) => return check.words = None,
+                Ok(length) => {
+                    let room = CHECK_OUTPUT_BYTES_MAX - check.heard.len();
+                    check.heard.extend_from_slice(&buffer[..length.min(room)]);
+                }
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// A child that is no worker ended: the check, or somebody's orphan.
+    pub fn check_ended(&mut self, pid: Pid, status: WaitStatus) {
+        self.take_check_output();
+        let Phase::Checking(check) = &self.reload.phase else { return };
+        if check.pid != pid || self.stopping {
+            return;
+        }
+        if status.exit_status() == Some(0) {
+            return self.become_new_image();
+        }
+        let words = String::from_utf8_lossy(&check.heard).trim().to_string();
+        self.fail_reload(if words.is_empty() { "weft check ended without a word" } else { &words });
+    }
+
+    /// Ends a check that takes too long; its end fails the reload.
+    pub fn kill_overdue_check(&mut self, now: Instant) {
+        if let Phase::Checking(check) = &mut self.reload.phase
+            && check.until <= now
+        {
+            let limit = self.config.server.boot_timeout_ms;
+            check.heard = format!("weft check took longer than boot_timeout_ms = {limit}").into_bytes();
+            check.until = now + Duration::from_secs(60);
+            // It may have ended already; then its SIGCHLD is on the way.
+            let _ = kill_process(check.pid, Signal::KILL);
+        }
+    }
+
+    /// Forgets the check; the server stops.
+    pub fn abandon_check(&mut self) {
+        if let Phase::Checking(check) = &self.reload.phase {
+            let _ = kill_process(check.pid, Signal::KILL);
+        }
+    }
+
+    fn become_new_image(&mut self) {
+        let mut writer = Writer::new(self.generation, self.reload.begun, self.reload.pending);
+        if let Some(pid_file) = &self.pid_file {
+            writer.pid_file(pid_file.path(), pid_file.fd());
+        }
+        self.listeners.iter().chain(&self.retired).for_each(|listener| writer.listener(listener));
+        let now = Instant::now();
+        for worker in &self.workers {
+            let left = match worker.stage {
+                Stage::Draining { until } => Some(until.saturating_duration_since(now).as_millis() as u64),
+                Stage::Killed => Some(0),
+                Stage::Ready | Stage::Booting { .. } => None,
+            };
+            writer.worker(worker.pid, worker.slot, worker.generation, left, worker.control());
+        }
+        let error = match writer.keep_open(true) {
+            Ok(text) => self.launch.again(text),
+            Err(e) => e,
+        };
+        // The descriptors are open; closing them on exec again cannot fail where leaving them open did not.
+        let _ = writer.keep_open(false);
+        self.fail_reload(&format!("cannot run {}: {error}", self.launch.program().display()));
+    }
+
+    /// Drains the old workers if a new one is ready in every slot.
+    pub fn complete_reload_if_ready(&mut self) {
+        let generation = self.generation;
+        let ready = |slot| {
+            self.workers.iter().any(|w: &Worker| {
+                (w.slot, w.generation, w.stage) == (slot, generation, Stage::Ready)
+            })
+        };
+        if !self.reload.is_booting() || !(0..self.slots.len()).all(ready) {
+            return;
+        }
+        self.drain_where(|worker, _| worker.generation < generation && worker.is_staying());
+        self.reload.end(None);
+        tracing::info!("reload: generation {generation} is ready, {} workers", self.slots.len());
+        self.notify.ready(&self.status_text());
+        self.publish();
+    }
+
+    /// Leaves the old workers in charge and tells why.
+    pub fn fail_reload(&mut self, why: &str) {
+        tracing::error!("reload failed, the running code goes on: {why}");
+        if self.reload.is_booting() {
+            let generation = self.generation;
+            self.drain_where(|worker, _| worker.generation == generation && worker.is_staying());
+            for slot in 0..self.slots.len() {
+                let served = self.workers.iter().any(|w| w.slot == slot && w.is_staying());
+                self.slots[slot].wanted = if served { None } else { Some(Instant::now() + Duration::from_secs(1)) };
+            }
+        }
+        self.reload.end(Some(why.to_string()));
+        self.notify.ready(&format!("{}; the last reload failed", self.status_text()));
+        self.publish();
+    }
+
+    /// Tells those who wait at the pid file.
+    pub fn publish(&mut self) {
+        let Some(pid_file) = self.pid_file.as_ref().filter(|_| self.announced) else { return };
+        let Reload { begun, done, failure, .. } = &self.reload;
+        let ready = self.workers.iter().filter(|w| w.stage == Stage::Ready).count();
+        let state =
+            State { begun: *begun, done: *done, generation: self.generation, ready, failure: failure.clone() };
+        if let Err(e) = pid_file.publish(&state) {
+            tracing::warn!("cannot write the state beside {}: {e}", pid_file.path().display());
+        }
+    }
+
+    /// One line for the service manager.
+    pub fn status_text(&self) -> String {
+        format!("{} workers, generation {}", self.slots.len(), self.generation)
+    }
+}

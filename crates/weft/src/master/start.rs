@@ -1,0 +1,248 @@
+//! From configuration to the first fork, the first time and after each reload.
+//!
+//! Must not know: what happens to workers later. Invariant: before a first start everything that can be refused is refused
+//! with one line and exit code 1; after a reload nothing is, because old workers are serving: a failure is kept and told.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Resource, getrlimit, setrlimit};
+
+use super::console::{Console, Daemon, daemonize};
+use super::control::{MasterEnd, ToMaster};
+use super::handover::{Handover, Heir};
+use super::identity::Identity;
+use super::launch::Launch;
+use super::listen::Listener;
+use super::notify::Notify;
+use super::pidfile::PidFile;
+use super::reload::Reload;
+use super::signal::{Signals, prepare_worker};
+use super::supervise::{Slot, Stage, Worker};
+use super::{Master, Mode, Outcome, WorkerSetup, fork};
+use crate::cli::Settings;
+use crate::config::Config;
+use crate::watch::Watch;
+use crate::{log, php, worker};
+
+/// What an orphaned worker gets on top of its drain deadline before its alarm ends it.
+const ORPHAN_GRACE_S: u64 = 5;
+
+/// Runs `weft serve`: this process is the master, and its forked children return from here as well.
+pub fn serve(settings: Settings) -> ExitCode {
+    let prepared = match (Launch::of_this_process(), Handover::take()) {
+        (Err(e), _) => Err(format!("cannot find out how weft was started: {e}")),
+        (_, Err(why)) => Err(why),
+        (Ok(launch), Ok(None)) => first_start(settings, launch),
+        (Ok(launch), Ok(Some(handover))) => next_image(settings, launch, handover).map(Ok),
+    };
+    let mut master = match prepared {
+        Ok(Ok(master)) => master,
+        Ok(Err(code)) => return code,
+        Err(why) => {
+            eprintln!("weft: {why}");
+            return ExitCode::FAILURE;
+        }
+    };
+    match master.run() {
+        Outcome::Exit(code) => {
+            master.clean_up();
+            code
+        }
+        Outcome::Worker(setup) => {
+            let identity = master.identity.take();
+            // Closes every descriptor of the master's: other workers' control ends above all, whose closing is how they
+            // learn of the master's death.
+            drop(master);
+            run_worker(setup, identity.as_ref())
+        }
+    }
+}
+
+/// The first start; an `Err` inside is the exit code of a daemon's parent.
+fn first_start(settings: Settings, launch: Launch) -> Result<Result<Master, ExitCode>, String> {
+    let config = settings.load().map_err(|mistakes| mistakes.join("\nweft: "))?;
+    let application = config.server.application.clone().ok_or(NO_APPLICATION)?;
+    php::check_application(&application)?;
+    let identity = look_up(&config)?;
+    let console = match config.server.daemon.then(daemonize) {
+        None => Console::Stderr,
+        Some(Ok(Daemon::Inside(console))) => console,
+        Some(Ok(Daemon::Outside(code))) => return Ok(Err(code)),
+        Some(Err(e)) => return Err(format!("cannot go into the background: {e}")),
+    };
+    raise_descriptor_limit();
+    let mut master = Master::new(config, launch, console, Mode::of(&application))?;
+    master.identity = identity;
+    // From here on a daemon's words go to its parent.
+    match master.set_up() {
+        Ok(()) => {
+            master.want_everywhere();
+            master.say_screen();
+            Ok(Ok(master))
+        }
+        Err(why) => {
+            master.console.say(&format!("weft: {why}\n"));
+            master.clean_up();
+            Ok(Err(ExitCode::FAILURE))
+        }
+    }
+}
+
+const NO_APPLICATION: &str = "no application: name the PHP script that returns it, as in weft serve app.php";
+
+/// The new image of a running master.
+fn next_image(settings: Settings, launch: Launch, handover: Handover) -> Result<Master, String> {
+    let (config, mut failure) = match settings.load() {
+        Ok(config) => (config, None),
+        // It was right when it was checked a moment ago.
+        Err(mistakes) => (Config::default(), Some(mistakes.join("; "))),
+    };
+    let mode = config.server.application.as_deref().map_or(Mode::Coroutine, Mode::of);
+    let mut master = Master::new(config, launch, Console::Parent(None), mode)?;
+    master.generation = handover.generation + 1;
+    master.reload = Reload::continued(handover.begun, handover.pending);
+    master.announced = true;
+    master.workers = handover.workers.into_iter().map(adopt).collect();
+    master.pid_file = handover.pid_file.map(|(path, fd)| PidFile::adopt(path, fd));
+    master.retired = handover.listeners;
+    if failure.is_none() {
+        failure = look_up(&master.config)
+            .map(|identity| master.identity = identity)
+            .and_then(|()| master.set_up())
+            .err();
+    }
+    match failure {
+        None => master.want_everywhere(),
+        Some(why) => {
+            master.engine = None;
+            // The log may be what failed.
+            let _ = log::start_master(&master.config, None);
+            // Nothing is configured well enough to close anything: all sockets stay.
+            master.fail_reload(&why);
+        }
+    }
+    Ok(master)
+}
+
+fn adopt(heir: Heir) -> Worker {
+    let stage = match heir.drain_left_ms {
+        Some(ms) => Stage::Draining { until: Instant::now() + Duration::from_millis(ms) },
+        None => Stage::Ready,
+    };
+    Worker::new(heir.pid, heir.slot, heir.generation, stage, MasterEnd::adopt(heir.control))
+}
+
+fn look_up(config: &Config) -> Result<Option<Identity>, String> {
+    let server = &config.server;
+    server.user.as_deref().map(|user| Identity::look_up(user, server.group.as_deref())).transpose()
+}
+
+/// The soft limit on descriptors is a default for programs that use select(2); ours is the hard one.
+fn raise_descriptor_limit() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    // Raising to the hard limit is always allowed; where a sandbox forbids it the screen shows what is left.
+    let _ = setrlimit(Resource::Nofile, limit);
+}
+
+impl Master {
+    fn new(config: Config, launch: Launch, console: Console, mode: Mode) -> Result<Self, String> {
+        let signals = Signals::take().map_err(|e| format!("cannot watch signals: {e}"))?;
+        let notify = Notify::from_environment();
+        Ok(Master {
+            mode,
+            launch,
+            engine: None,
+            identity: None,
+            signals,
+            listeners: Vec::new(),
+            retired: Vec::new(),
+            pid_file: None,
+            slots: (0..config.server.workers.count()).map(|_| Slot::default()).collect(),
+            workers: Vec::new(),
+            generation: 1,
+            reload: Reload::default(),
+            stopping: false,
+            announced: false,
+            failure: None,
+            next_alive: notify.watchdog.map(|every| Instant::now() + every),
+            notify,
+            watch: None,
+            console,
+            config: Arc::new(config),
+        })
+    }
+
+    /// Pid file, sockets, logs, watch, engine: in the order in which their failures are cheap.
+    fn set_up(&mut self) -> Result<(), String> {
+        let config = Arc::clone(&self.config);
+        if let (None, Some(path)) = (&self.pid_file, &config.server.pid_file) {
+            self.pid_file = Some(PidFile::acquire(path)?);
+        }
+        self.bind(&config)?;
+        log::start_master(&config, self.identity.as_ref())?;
+        if !config.dev.watch.is_empty() {
+            let application = config.server.application.as_deref().ok_or(NO_APPLICATION)?;
+            self.watch = Some(Watch::start(&config.dev.watch, application)?);
+        }
+        self.engine = Some(php::engine_start(&config).map_err(|why| format!("PHP did not start: {why}"))?);
+        Ok(())
+    }
+
+    /// Binds what is configured, taking over what an earlier image bound.
+    fn bind(&mut self, config: &Config) -> Result<(), String> {
+        let (workers, backlog) = (self.slots.len(), config.server.backlog);
+        for address in &config.server.listen {
+            let known = self.retired.iter().position(|l| l.configured == *address);
+            let listener = match known.map(|at| self.retired.remove(at)) {
+                Some(mut listener) => {
+                    let spread = listener.spread(workers, backlog);
+                    self.listeners.push(listener);
+                    spread?;
+                    continue;
+                }
+                None => Listener::bind(address, workers, backlog)?,
+            };
+            self.listeners.push(listener);
+        }
+        Ok(())
+    }
+
+    fn want_everywhere(&mut self) {
+        let now = Instant::now();
+        self.slots.iter_mut().for_each(|slot| slot.wanted = Some(now));
+    }
+}
+
+/// The forked child: gives up the master's rights and habits, then works.
+fn run_worker(setup: WorkerSetup, identity: Option<&Identity>) -> ExitCode {
+    let prepared = prepare(&setup, identity);
+    if let Err(message) = prepared {
+        // If the master is gone too, nobody is left to tell.
+        let _ = setup.control.send(&ToMaster::Fatal { message });
+        return ExitCode::FAILURE;
+    }
+    let code = worker::run(setup);
+    log::finish();
+    code
+}
+
+fn prepare(setup: &WorkerSetup, identity: Option<&Identity>) -> Result<(), String> {
+    let name = format!("weft: worker {}\0", setup.slot);
+    if let Ok(name) = std::ffi::CStr::from_bytes_with_nul(name.as_bytes()) {
+        // The kernel cuts it at 15 bytes; a wrong name in ps harms nobody.
+        let _ = rustix::thread::set_name(name);
+    }
+    for variable in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"] {
+        fork::remove_variable(variable);
+    }
+    if let Some(identity) = identity {
+        identity.assume().map_err(|e| format!("cannot become the workers' user: {e}"))?;
+    }
+    // After the rights are dropped, because that clears the parent-death signal (prctl(2)).
+    let grace_s = setup.config.server.drain_timeout_ms.div_ceil(1000) + ORPHAN_GRACE_S;
+    prepare_worker(u32::try_from(grace_s).unwrap_or(u32::MAX));
+    log::start_worker(&setup.config, setup.slot)
+}

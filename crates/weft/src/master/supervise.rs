@@ -1,0 +1,391 @@
+//! The workers' lives: start, ready, recycle, drain, death, replacement.
+//!
+//! Must not know: how code changes (reload does). Invariant: every slot either has a worker that serves or will have one
+//! at a known time; a worker is drained only when another one is ready in its slot, or the server stops.
+
+use std::os::fd::BorrowedFd;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait};
+
+use super::control::{MasterEnd, Received, Status, ToMaster, ToWorker, pair};
+use super::fork::{Forked, fork};
+use super::listen::Listener;
+use super::{Master, WorkerSetup};
+
+/// What a worker gets on top of its drain deadline before it is killed.
+const DRAIN_GRACE: Duration = Duration::from_secs(2);
+/// What a worker gets after `Stop` before it is killed.
+const STOP_GRACE: Duration = Duration::from_millis(500);
+/// A worker that lived longer did not "die again".
+const HEALTHY_LIFE: Duration = Duration::from_secs(10);
+const BACKOFF_MIN: Duration = Duration::from_secs(1);
+const BACKOFF_MAX: Duration = Duration::from_secs(30);
+
+/// A worker's place.
+#[derive(Debug, Default)]
+pub struct Slot {
+    /// When a new worker is to be started here, if one is.
+    pub wanted: Option<Instant>,
+    /// Deaths in a row.
+    pub failures: u32,
+}
+
+/// A worker process.
+#[derive(Debug)]
+pub struct Worker {
+    pub pid: Pid,
+    pub slot: usize,
+    pub generation: u32,
+    pub stage: Stage,
+    control: MasterEnd,
+    control_closed: bool,
+    born: Instant,
+    /// Its last words.
+    fatal: Option<String>,
+    status: Status,
+}
+
+/// Where in its life a worker is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Loading the application.
+    Booting {
+        /// When it is killed for not being ready.
+        until: Instant,
+    },
+    /// Serving.
+    Ready,
+    /// Finishing what runs.
+    Draining {
+        /// When it is killed for not being done.
+        until: Instant,
+    },
+    /// SIGKILL was sent.
+    Killed,
+}
+
+impl Worker {
+    /// A worker with its control end.
+    pub fn new(pid: Pid, slot: usize, generation: u32, stage: Stage, control: MasterEnd) -> Self {
+        let (born, status) = (Instant::now(), Status::default());
+        Worker { pid, slot, generation, stage, control, control_closed: false, born, fatal: None, status }
+    }
+
+    /// The descriptor to watch, while the worker may say something.
+    pub fn control_fd(&self) -> Option<BorrowedFd<'_>> {
+        (!self.control_closed).then(|| self.control.fd())
+    }
+
+    /// The control end, to hand on.
+    pub fn control(&self) -> BorrowedFd<'_> {
+        self.control.fd()
+    }
+
+    /// When something must be done about it.
+    pub fn deadline(&self) -> Option<Instant> {
+        match self.stage {
+            Stage::Booting { until } | Stage::Draining { until } => Some(until),
+            Stage::Ready | Stage::Killed => None,
+        }
+    }
+
+    /// Sends, if the worker listens; one that does not is ended by its deadline.
+    pub fn tell(&self, message: &ToWorker) {
+        if let Err(e) = self.control.send(message) {
+            tracing::debug!("{} did not take {message:?}: {e}", self.name());
+        }
+    }
+
+    /// For the log.
+    pub fn name(&self) -> String {
+        format!("worker {} (pid {}, generation {})", self.slot, self.pid, self.generation)
+    }
+
+    /// Whether it is up or coming up.
+    pub fn is_staying(&self) -> bool {
+        matches!(self.stage, Stage::Ready | Stage::Booting { .. })
+    }
+
+    fn drain(&mut self, timeout_ms: u64) {
+        self.tell(&ToWorker::Drain { deadline_ms: timeout_ms });
+        self.stage = Stage::Draining { until: Instant::now() + Duration::from_millis(timeout_ms) + DRAIN_GRACE };
+    }
+
+    fn stop(&mut self) {
+        self.tell(&ToWorker::Stop);
+        self.stage = Stage::Draining { until: Instant::now() + STOP_GRACE };
+    }
+
+    fn kill(&mut self) {
+        self.stage = Stage::Killed;
+        // It may have died already; then its SIGCHLD is on the way.
+        let _ = kill_process(self.pid, Signal::KILL);
+    }
+}
+
+impl Master {
+    /// When a slot's wanted worker may start. Replacements of workers that still serve start one at a time: recycling
+    /// must not double the memory of the whole server.
+    pub fn start_time(&self, slot: &Slot) -> Option<Instant> {
+        let index = self.slots.iter().position(|s| std::ptr::eq(s, slot))?;
+        let serving = self.workers.iter().any(|w| w.slot == index && w.is_staying());
+        let other_boots = self.workers.iter().any(|w| matches!(w.stage, Stage::Booting { .. }));
+        let must_wait = serving && other_boots && !self.reload.is_booting();
+        slot.wanted.filter(|_| self.engine.is_some() && !self.stopping && !must_wait)
+    }
+
+    /// Forks the workers that are due; `Some` in the child.
+    pub fn start_due_workers(&mut self) -> Option<WorkerSetup> {
+        let now = Instant::now();
+        while let Some(slot) = self.slots.iter().position(|s| self.start_time(s).is_some_and(|at| at <= now)) {
+            self.slots[slot].wanted = None;
+            match self.start_worker(slot) {
+                Ok(None) => {}
+                Ok(Some(setup)) => return Some(setup),
+                Err(e) => {
+                    tracing::error!("cannot start worker {slot}: {e}");
+                    self.want_later(slot);
+                }
+            }
+        }
+        None
+    }
+
+    fn start_worker(&mut self, slot: usize) -> std::io::Result<Option<WorkerSetup>> {
+        let count = self.slots.len();
+        let mut listeners = Vec::new();
+        for listener in &self.listeners {
+            listeners.extend(listener.for_slot(slot, count)?);
+        }
+        let (master_end, worker_end) = pair()?;
+        match fork()? {
+            Forked::Parent(pid) => {
+                let until = Instant::now() + Duration::from_millis(self.config.server.boot_timeout_ms);
+                let worker = Worker::new(pid, slot, self.generation, Stage::Booting { until }, master_end);
+                tracing::debug!("{} started", worker.name());
+                self.workers.push(worker);
+                Ok(None)
+            }
+            Forked::Child => Ok(Some(WorkerSetup {
+                slot,
+                generation: self.generation,
+                listeners,
+                control: worker_end,
+                config: self.config.clone(),
+                mode: self.mode,
+            })),
+        }
+    }
+
+    /// Hears what the workers say.
+    pub fn take_messages(&mut self) {
+        for index in 0..self.workers.len() {
+            while let Some(message) = self.workers[index].hear() {
+                self.act_on(index, message);
+            }
+        }
+    }
+
+    fn act_on(&mut self, index: usize, message: ToMaster) {
+        match message {
+            ToMaster::Ready => self.became_ready(index),
+            ToMaster::Recycle { reason } => self.recycle(index, &reason),
+            ToMaster::Status(status) => self.workers[index].status = status,
+            ToMaster::Fatal { message } => self.workers[index].fatal = Some(message),
+        }
+    }
+
+    fn became_ready(&mut self, index: usize) {
+        let worker = &mut self.workers[index];
+        if !matches!(worker.stage, Stage::Booting { .. }) {
+            return;
+        }
+        worker.stage = Stage::Ready;
+        tracing::debug!("{} is ready", worker.name());
+        let (slot, generation) = (worker.slot, worker.generation);
+        if self.reload.is_booting() {
+            if generation == self.generation {
+                self.complete_reload_if_ready();
+            }
+        } else {
+            self.drain_where(|w, i| w.slot == slot && i != index && w.is_staying());
+        }
+        self.announce_if_ready();
+        self.publish();
+    }
+
+    /// Sends `Drain` to every worker that `which` picks.
+    pub fn drain_where(&mut self, which: impl Fn(&Worker, usize) -> bool) {
+        let timeout_ms = self.config.server.drain_timeout_ms;
+        for (index, worker) in self.workers.iter_mut().enumerate() {
+            if which(worker, index) {
+                worker.drain(timeout_ms);
+            }
+        }
+    }
+
+    fn recycle(&mut self, index: usize, reason: &str) {
+        let worker = &self.workers[index];
+        let (slot, booting) = (worker.slot, self.reload.is_booting());
+        if worker.stage != Stage::Ready || self.stopping || (booting && worker.generation < self.generation) {
+            return;
+        }
+        tracing::info!("{} asks to be replaced: {reason}", worker.name());
+        let coming = self.workers.iter().any(|w| w.slot == slot && matches!(w.stage, Stage::Booting { .. }));
+        if let Some(slot) = self.slots.get_mut(slot).filter(|_| !coming) {
+            slot.wanted.get_or_insert_with(Instant::now);
+        }
+    }
+
+    /// Buries the dead. As pid 1 of a container this includes children that others left behind.
+    pub fn reap(&mut self) {
+        while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
+            if let Some(index) = self.workers.iter().position(|w| w.pid == pid) {
+                while let Some(message) = self.workers[index].hear() {
+                    self.act_on(index, message);
+                }
+                let worker = self.workers.remove(index);
+                self.worker_died(worker, status);
+            } else {
+                self.check_ended(pid, status);
+            }
+        }
+    }
+
+    fn worker_died(&mut self, worker: Worker, status: WaitStatus) {
+        let how = describe(status);
+        let name = worker.name();
+        match worker.stage {
+            _ if self.stopping => tracing::debug!("{name} {how}"),
+            Stage::Draining { .. } if status.exit_status() == Some(0) => tracing::info!("{name} has drained"),
+            Stage::Draining { .. } => tracing::warn!("{name} {how} while it drained"),
+            Stage::Booting { .. } => self.boot_failed(&worker, &how),
+            Stage::Killed if worker.fatal.is_some() => self.boot_failed(&worker, &how),
+            Stage::Ready | Stage::Killed => self.died_serving(&worker, &how),
+        }
+        if self.workers.iter().all(|w| w.generation == self.generation) {
+            self.retired.iter().for_each(Listener::unlink);
+            self.retired.clear();
+        }
+        if self.reload.is_booting() {
+            self.complete_reload_if_ready();
+        }
+        self.publish();
+    }
+
+    fn died_serving(&mut self, worker: &Worker, how: &str) {
+        let why = worker.fatal.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
+        tracing::error!("{} {how}{why}", worker.name());
+        let replaced = self.workers.iter().any(|w| w.slot == worker.slot && w.is_staying());
+        let Some(slot) = self.slots.get_mut(worker.slot).filter(|_| !replaced) else { return };
+        if worker.born.elapsed() >= HEALTHY_LIFE {
+            slot.failures = 0;
+        }
+        // The first death is answered at once, the second after a second.
+        let delay = backoff(slot.failures);
+        slot.failures += 1;
+        slot.wanted = Some(Instant::now() + delay);
+        if !delay.is_zero() {
+            tracing::warn!("worker {} is started again in {} s", worker.slot, delay.as_secs());
+        }
+        if self.engine.is_none() {
+            tracing::error!("it cannot be replaced: PHP did not start at the last reload; mend it and reload");
+        }
+    }
+
+    fn boot_failed(&mut self, worker: &Worker, how: &str) {
+        let why = worker.fatal.clone().unwrap_or_else(|| format!("{} {how} before it was ready", worker.name()));
+        if self.reload.is_booting() && worker.generation == self.generation {
+            return self.fail_reload(&why);
+        }
+        let hope = self.announced || self.workers.iter().any(Worker::is_staying);
+        if !hope {
+            self.failure = Some(why);
+            self.slots.iter_mut().for_each(|slot| slot.wanted = None);
+            return;
+        }
+        tracing::error!("worker {} did not start: {why}", worker.slot);
+        self.want_later(worker.slot);
+        self.announce_if_ready();
+    }
+
+    fn want_later(&mut self, slot: usize) {
+        let Some(slot) = self.slots.get_mut(slot) else { return };
+        slot.failures += 1;
+        slot.wanted = Some(Instant::now() + backoff(slot.failures));
+    }
+
+    /// SIGTERM: nothing new is accepted, what runs is finished.
+    pub fn stop(&mut self) {
+        self.stopping = true;
+        tracing::info!("stopping: running requests have {} ms", self.config.server.drain_timeout_ms);
+        self.notify.stopping();
+        self.abandon_check();
+        self.drain_where(|worker, _| worker.is_staying());
+    }
+
+    /// The second SIGTERM: no more patience.
+    pub fn stop_at_once(&mut self) {
+        tracing::warn!("stopping at once: {} workers are not done", self.workers.len());
+        self.workers.iter_mut().filter(|w| w.stage != Stage::Killed).for_each(Worker::stop);
+    }
+
+    /// Ends the workers whose time is up.
+    pub fn kill_overdue(&mut self, now: Instant) {
+        for worker in self.workers.iter_mut().filter(|w| w.deadline().is_some_and(|at| at <= now)) {
+            let name = worker.name();
+            if let Stage::Booting { .. } = worker.stage {
+                let limit = self.config.server.boot_timeout_ms;
+                worker.fatal.get_or_insert_with(|| format!("{name} was not ready within boot_timeout_ms = {limit}"));
+            } else {
+                tracing::warn!("{name} was not done within its deadline and is killed");
+            }
+            worker.kill();
+        }
+    }
+}
+
+impl Worker {
+    fn hear(&mut self) -> Option<ToMaster> {
+        match self.control.receive() {
+            Received::Message(message) => Some(message),
+            Received::Nothing => None,
+            Received::Closed => {
+                self.control_closed = true;
+                None
+            }
+        }
+    }
+}
+
+/// Nothing after the first failure, then 1 s, 2 s, 4 s, up to 30 s.
+fn backoff(failures: u32) -> Duration {
+    match failures {
+        0 => Duration::ZERO,
+        n => BACKOFF_MIN.saturating_mul(1 << (n - 1).min(10)).min(BACKOFF_MAX),
+    }
+}
+
+fn describe(status: WaitStatus) -> String {
+    match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => format!("exited with status {code}"),
+        (_, Some(signal)) => match Signal::from_named_raw(signal) {
+            Some(named) => format!("was killed by {named:?} (signal {signal})"),
+            None => format!("was killed by signal {signal}"),
+        },
+        _ => "ended".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn back_off_doubles_from_nothing_to_half_a_minute() {
+        let seconds: Vec<u64> = (0..8).map(|n| backoff(n).as_secs()).collect();
+        assert_eq!(seconds, [0, 1, 2, 4, 8, 16, 30, 30]);
+        assert_eq!(backoff(u32::MAX), BACKOFF_MAX);
+    }
+}
