@@ -1,0 +1,3 @@
+<?php
+
+return fn (Weft\Http\Request $r) => "Hello World";

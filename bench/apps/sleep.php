@@ -1,0 +1,7 @@
+<?php
+
+return function (Weft\Http\Request $r): string {
+    usleep(10_000);
+
+    return 'Hello World';
+};

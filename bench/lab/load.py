@@ -1,0 +1,143 @@
+"""The load: wrk for everything that is timed, a plain blocking client for connections that are counted or held.
+
+It must not know which server answers. wrk sends varied requests (lua/vary.lua) from its own core; a run with any
+socket error or bad status is refused, so no figure can come from a server that failed quickly.
+"""
+
+from __future__ import annotations
+
+import json
+import select
+import socket
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from .proc import BenchError
+
+LOAD_CORE = 1
+SCRIPT = Path(__file__).resolve().parent.parent / "lua" / "vary.lua"
+CLIENT_TIMEOUT_S = 30
+CONNECTIONS_PER_SOURCE = 5_000  # well inside one address's ephemeral ports
+ERRORS = ("bad_status", "connect_errors", "read_errors", "write_errors", "timeouts")
+
+
+@dataclass(frozen=True)
+class Load:
+    """What wrk saw: requests answered, wall time and the latency percentiles in microseconds."""
+
+    requests: int
+    wall_us: int
+    p50_us: int
+    p90_us: int
+    p99_us: int
+    max_us: int
+
+    @property
+    def rate(self) -> float:
+        """Requests per second."""
+        return self.requests / (self.wall_us / 1e6)
+
+
+def wrk_command(port: int, path: str, connections: int, seconds: float, close: bool = False) -> list[str]:
+    """The exact command, also recorded in the results."""
+    command = ["taskset", "-c", str(LOAD_CORE), "wrk", "-t1", f"-c{connections}", f"-d{max(1, round(seconds))}s"]
+    return command + ["--timeout", "30s", "-s", str(SCRIPT), f"http://127.0.0.1:{port}/", "--", path, "close" if close else "keep"]
+
+
+def wrk(port: int, path: str, connections: int, seconds: float, close: bool = False) -> Load:
+    """One wrk run."""
+    command = wrk_command(port, path, connections, seconds, close)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 120, check=False)
+    line = next((x for x in done.stdout.splitlines() if x.startswith("BENCH ")), None)
+    if done.returncode != 0 or line is None:
+        raise BenchError(f"wrk failed ({done.returncode}): {(done.stderr or done.stdout).strip()[-400:]}")
+    seen = json.loads(line.removeprefix("BENCH "))
+    errors = {name: seen.pop(name) for name in ERRORS}
+    if any(errors.values()) or seen["requests"] == 0:
+        raise BenchError(f"the server did not answer every request: {seen['requests']} answered, {errors}")
+    return Load(**seen)
+
+
+def request_bytes(path: str, number: int) -> bytes:
+    """A small GET, different for each number."""
+    return f"GET {path}?id={number} HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: bench/{number % 17}\r\n\r\n".encode()
+
+
+def connect(port: int, number: int) -> socket.socket:
+    """Connects from one of several loopback addresses, so that no address runs out of ports."""
+    client = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    client.settimeout(CLIENT_TIMEOUT_S)
+    client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    client.setsockopt(socket.SOL_IP, 24, 1)  # IP_BIND_ADDRESS_NO_PORT: the port is chosen at connect
+    client.bind((f"127.0.0.{2 + number // CONNECTIONS_PER_SOURCE}", 0))
+    client.connect(("127.0.0.1", port))
+    return client
+
+
+def read_answer(client: socket.socket) -> None:
+    """Reads one answer to its end, so that the next answer on this connection is not mistaken for it."""
+    seen = b""
+    end = b""
+    while not end or not seen.endswith(end):
+        piece = client.recv(4096)
+        if not piece:
+            raise BenchError(f"the server closed the connection after {seen[:200]!r}")
+        seen += piece
+        head, complete, _ = seen.partition(b"\r\n\r\n")
+        if complete and not head.startswith(b"HTTP/1.1 200"):
+            raise BenchError(f"not a 200: {head[:200]!r}")
+        if complete:
+            end = b"\r\n0\r\n\r\n" if b"transfer-encoding: chunked" in head.lower() else b"Hello World"
+
+
+def ask(client: socket.socket, path: str, number: int) -> None:
+    """One request, one answer, the connection stays open."""
+    client.sendall(request_bytes(path, number))
+    read_answer(client)
+
+
+def drive(port: int, path: str, requests: int, connections: int = 100) -> None:
+    """Exactly so many requests over keep-alive connections, one after the other. For counting, never for timing."""
+    clients = [connect(port, number) for number in range(connections)]
+    try:
+        for number in range(requests):
+            ask(clients[number % connections], path, number)
+    finally:
+        for client in clients:
+            client.close()
+
+
+class Held:
+    """Connections held open: `idle` after one answered request each, `parked` with a request that has no answer yet."""
+
+    def __init__(self) -> None:
+        self.clients: list[socket.socket] = []
+
+    def __enter__(self) -> Held:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for client in self.clients:
+            client.close()
+
+    def idle(self, port: int, count: int, path: str) -> None:
+        for number in range(count):
+            self.clients.append(connect(port, number))
+            ask(self.clients[-1], path, number)
+
+    def parked(self, port: int, count: int, path: str) -> None:
+        for number in range(count):
+            self.clients.append(connect(port, number))
+            self.clients[-1].sendall(request_bytes(path, number))
+
+    def require_silence(self) -> None:
+        """All connections must still be open and without an unread byte, else what is measured is not what is meant."""
+        poll = select.poll()
+        for client in self.clients:
+            poll.register(client, select.POLLIN | select.POLLHUP)
+        spoken = poll.poll(0)
+        if spoken:
+            first = next(c for c in self.clients if c.fileno() == spoken[0][0])
+            raise BenchError(f"{len(spoken)} of {len(self.clients)} held connections were answered or closed, "
+                             f"the first with {first.recv(200)!r}: look at the server's limits")

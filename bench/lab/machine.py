@@ -1,0 +1,57 @@
+"""On what the figures were measured: machine, kernel, versions, revision. Only reads; a missing tool is recorded as missing."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+from pathlib import Path
+
+from .peers import BENCH, ROOT, weft_binary
+
+
+def first_line(*command: str) -> str:
+    """The first line a version command says, on whichever stream."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False,
+                              env={**os.environ, "PATH": f"{os.environ.get('PATH', '')}:/usr/sbin"})
+    except OSError:
+        return "missing"
+    return next(iter((done.stdout + done.stderr).strip().splitlines()), "").strip() or "missing"
+
+
+def locked(name: str) -> str:
+    """The version of a crate in the hyper peer's lock file."""
+    found = re.search(rf'name = "{name}"\nversion = "([^"]+)"', (BENCH / "peers" / "hyper" / "Cargo.lock").read_text())
+    return found.group(1) if found else "missing"
+
+
+def proc_value(path: str, key: str) -> str:
+    for line in Path(path).read_text().splitlines():
+        if line.startswith(key):
+            return line.partition(":")[2].strip()
+    return "unknown"
+
+
+def describe() -> dict[str, str]:
+    """Name and value of each fact, in the order the report shows them."""
+    netty = next((BENCH / "peers" / "netty" / "target" / "lib").glob("netty-codec-http-*.jar"), Path("missing")).stem
+    return {
+        "processor": f"{proc_value('/proc/cpuinfo', 'model name')}, {os.cpu_count()} cores",
+        "memory": proc_value("/proc/meminfo", "MemTotal"),
+        "kernel": f"{platform.system()} {platform.release()}",
+        "spectre_v2": Path("/sys/devices/system/cpu/vulnerabilities/spectre_v2").read_text().strip(),
+        "distribution": platform.freedesktop_os_release().get("PRETTY_NAME", "unknown"),
+        "weft": first_line(str(weft_binary()), "version"),
+        "weft revision": first_line("git", "-C", str(ROOT), "describe", "--always", "--dirty"),
+        "gcc": first_line("gcc", "--version"),
+        "hyper": f"{locked('hyper')} on tokio {locked('tokio')}",
+        "rustc": first_line("rustc", "--version"),
+        "Netty": netty.removeprefix("netty-codec-http-"),
+        "java": first_line("java", "-version"),
+        "nginx": first_line("nginx", "-v"),
+        "php-fpm": first_line("php-fpm8.2", "--version"),
+        "wrk": first_line("wrk", "-v"),
+        "strace": first_line("strace", "-V"),
+    }

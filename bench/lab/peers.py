@@ -1,0 +1,169 @@
+"""The servers: how each is started, where its routes are, what it cannot do. One table, PEERS.
+
+A peer runs pinned to SERVER_CORE, listens on 127.0.0.1 only, logs into its own temporary directory and is stopped by
+its process ids. Ready means: it accepted a connection and gave one good answer.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import load, proc
+from .proc import BenchError
+
+BENCH = Path(__file__).resolve().parent.parent
+ROOT = BENCH.parent
+SERVER_CORE = 0
+READY_DEADLINE_S = 30.0
+STOP_DEADLINE_S = 10.0
+PARKED_STOP_DEADLINE_S = 1.0  # ten-minute requests are not worth draining
+NGINX_FPM = BENCH / "peers" / "nginx_fpm"
+FPM_CHILDREN = 32  # as in fpm.conf.in
+
+Commands = list[list[str]]
+
+
+def weft_binary() -> Path:
+    """The binary under test: $WEFT_BIN, or the release build of this checkout."""
+    return Path(os.environ.get("WEFT_BIN", ROOT / "target" / "release" / "weft"))
+
+
+def weft(role: str, port: int, _run: Path) -> Commands:
+    extra = os.environ.get("WEFT_FLAGS", "").split()
+    app = str(BENCH / "apps" / f"{role}.php")
+    return [[str(weft_binary()), "serve", app, "--listen", f"127.0.0.1:{port}", "--workers", "1", *extra]]
+
+
+def bare(_role: str, port: int, _run: Path) -> Commands:
+    return [[str(BENCH / "peers" / "bare" / "target" / "bare"), str(port)]]
+
+
+def hyper(_role: str, port: int, _run: Path) -> Commands:
+    return [[str(BENCH / "peers" / "hyper" / "target" / "release" / "bench-hyper"), str(port)]]
+
+
+def netty(_role: str, port: int, _run: Path) -> Commands:
+    target = BENCH / "peers" / "netty" / "target"
+    return [["java", "-cp", f"{target}/classes:{target}/lib/*", "bench.Hello", str(port)]]
+
+
+def nginx_fpm(_role: str, port: int, run: Path) -> Commands:
+    values = {"@RUN@": str(run), "@PORT@": str(port), "@USER@": getpass.getuser(), "@DOCROOT@": str(NGINX_FPM)}
+    for name in ("nginx.conf", "fpm.conf"):
+        text = (NGINX_FPM / f"{name}.in").read_text()
+        for key, value in values.items():
+            text = text.replace(key, value)
+        (run / name).write_text(text)
+    fpm = ["php-fpm8.2", "--nodaemonize", "--fpm-config", str(run / "fpm.conf")]
+    as_root = ["--allow-to-run-as-root"] if os.geteuid() == 0 else []
+    return [fpm + as_root, ["nginx", "-c", str(run / "nginx.conf"), "-e", str(run / "nginx.log")]]
+
+
+@dataclass(frozen=True)
+class Peer:
+    """One row of PEERS. `paths` names the roles it can play; a scenario skips a peer without the role it needs."""
+
+    name: str
+    label: str
+    commands: Callable[[str, int, Path], Commands]
+    artefact: Callable[[], Path | None]
+    paths: dict[str, str] = field(default_factory=dict)
+    warmup_factor: int = 1  # of the usual warm-up: a JIT compiler needs more
+    process_per_request: bool = False
+    soaks: bool = True
+
+
+def found(command: str) -> Callable[[], Path | None]:
+    def look() -> Path | None:
+        path = shutil.which(command, path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+        return Path(path) if path else None
+    return look
+
+
+ROUTES = {"hello": "/", "sleep": "/sleep", "park": "/park"}
+PHP_FILES = {"hello": "/hello.php", "sleep": "/sleep.php", "park": "/park.php"}
+PEERS = (
+    Peer("weft", "weft (coroutine mode)", weft, weft_binary, {**ROUTES}),
+    Peer("bare", "bare epoll (C)", bare, lambda: BENCH / "peers" / "bare" / "target" / "bare", {"hello": "/"}),
+    Peer("hyper", "hyper (tokio current_thread)", hyper,
+         lambda: BENCH / "peers" / "hyper" / "target" / "release" / "bench-hyper", ROUTES),
+    Peer("netty", "Netty 4.1 (native epoll)", netty, lambda: BENCH / "peers" / "netty" / "target" / "classes", ROUTES,
+         warmup_factor=4),
+    Peer("nginx-fpm", "nginx + php-fpm", nginx_fpm, found("php-fpm8.2"), PHP_FILES, process_per_request=True, soaks=False),
+)
+
+
+class Running:
+    """A started peer: `with Running(peer, role) as server`. Leaving the block stops what it started, and only that."""
+
+    def __init__(self, peer: Peer, role: str) -> None:
+        self.peer, self.role, self.path = peer, role, peer.paths[role]
+        self.processes: list[subprocess.Popen[bytes]] = []
+
+    def __enter__(self) -> Running:
+        self.run = Path(tempfile.mkdtemp(prefix=f"bench-{self.peer.name}-"))
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port: int = probe.getsockname()[1]
+        self.log = self.run / "server.log"
+        try:
+            for command in self.peer.commands(self.role, self.port, self.run):
+                with self.log.open("ab") as log:
+                    self.processes.append(subprocess.Popen(
+                        ["taskset", "-c", str(SERVER_CORE), *command], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                        cwd=self.run, env={**os.environ, "PATH": f"{os.environ.get('PATH', '')}:/usr/sbin"}))
+            proc.wait_for(f"{self.peer.name} to answer on 127.0.0.1:{self.port}", self._answers, READY_DEADLINE_S)
+        except BaseException as error:
+            said = self.log.read_text(errors="replace")[-1500:] if self.log.exists() else ""
+            self.__exit__()
+            if isinstance(error, BenchError):
+                raise BenchError(f"{error}\n--- {self.peer.name} said:\n{said}") from None
+            raise
+        return self
+
+    def _answers(self) -> bool:
+        for process in self.processes:
+            if process.poll() is not None:
+                raise BenchError(f"{self.peer.name} ended with {process.returncode} before it was ready: {process.args}")
+        try:
+            with load.connect(self.port, 0) as client:
+                load.ask(client, "/" if self.role == "park" else self.path, 0)
+            return True
+        except (OSError, BenchError):
+            return False
+
+    def __exit__(self, *_: object) -> None:
+        everyone = proc.tree(p.pid for p in self.processes if p.poll() is None)
+        deadline_s = PARKED_STOP_DEADLINE_S if self.role == "park" else STOP_DEADLINE_S
+        for process in reversed(self.processes):
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+        for process in self.processes:
+            try:
+                process.wait(deadline_s)
+            except subprocess.TimeoutExpired:
+                for pid in everyone:  # ours by descent, collected before the first signal
+                    try:
+                        os.kill(pid, signal.SIGKILL)
+                    except ProcessLookupError:
+                        continue
+                process.wait()
+        shutil.rmtree(self.run, ignore_errors=True)
+
+    def pids(self) -> list[int]:
+        """All processes of the peer: their CPU time is its price."""
+        return proc.tree(p.pid for p in self.processes)
+
+    def workers(self) -> list[int]:
+        """The processes that serve: the children of a master, or the one process there is."""
+        roots = {p.pid for p in self.processes}
+        return [pid for pid in self.pids() if pid not in roots] or list(roots)

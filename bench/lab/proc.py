@@ -1,0 +1,150 @@
+"""What the kernel says about processes: CPU time, memory, queues. Reads /proc, changes nothing but our own limits.
+
+It must not know which server it looks at. Every figure of the bench comes from here or from the load generator.
+Sources: proc(5), proc_pid_stat(5), proc_pid_smaps(5).
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+TCP_LISTEN = "0A"
+
+
+class BenchError(Exception):
+    """Something the person at the terminal can act on: what is wrong, where, what to do."""
+
+
+@dataclass(frozen=True)
+class Cpu:
+    """CPU time in seconds. The sum is exact to one tick (10 ms); the user/kernel split is sampled by the timer tick."""
+
+    user_s: float
+    kernel_s: float
+
+    @property
+    def total_s(self) -> float:
+        return self.user_s + self.kernel_s
+
+    def __sub__(self, before: Cpu) -> Cpu:
+        return Cpu(self.user_s - before.user_s, self.kernel_s - before.kernel_s)
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Resident memory of some processes in bytes. Pss shares a page among those that map it, Rss counts it for each."""
+
+    rss: int
+    pss: int
+    anonymous: int
+
+
+def stat_fields(pid: int) -> list[str]:
+    """/proc/PID/stat after the command name, which may itself hold spaces: index 0 is the state (field 3)."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+
+
+def tree(roots: Iterable[int]) -> list[int]:
+    """The given processes and all their living descendants."""
+    children: dict[int, list[int]] = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                children.setdefault(int(stat_fields(int(entry))[1]), []).append(int(entry))
+            except (FileNotFoundError, ProcessLookupError):
+                continue  # it ended while we looked
+    found, waiting = [], list(roots)
+    while waiting:
+        pid = waiting.pop()
+        found.append(pid)
+        waiting.extend(children.get(pid, []))
+    return found
+
+
+def cpu(pids: Iterable[int]) -> Cpu:
+    """CPU used so far by the processes, all their threads included, also those that have ended."""
+    user = kernel = 0
+    for pid in pids:
+        fields = stat_fields(pid)
+        user, kernel = user + int(fields[11]), kernel + int(fields[12])
+    return Cpu(user / TICKS_PER_S, kernel / TICKS_PER_S)
+
+
+def memory(pids: Iterable[int]) -> Memory:
+    """Resident memory of the processes, summed, from smaps_rollup."""
+    sums = {"Rss:": 0, "Pss:": 0, "Anonymous:": 0}
+    for pid in pids:
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            words = line.split()
+            if words[0] in sums:
+                sums[words[0]] += int(words[1]) * 1024
+    return Memory(*sums.values())
+
+
+def kernel_memory() -> int:
+    """Bytes the kernel holds for sockets, machine-wide: slab plus TCP buffer pages. Both ends of a loopback connection."""
+    slab = next(line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("Slab:"))
+    tcp = next(line for line in Path("/proc/net/sockstat").read_text().splitlines() if line.startswith("TCP:"))
+    return int(slab.split()[1]) * 1024 + int(tcp.split()[-1]) * PAGE_BYTES
+
+
+def core_busy_s(core: int) -> tuple[float, float]:
+    """(busy, stolen) seconds of a core since boot. Stolen: the hypervisor ran somebody else."""
+    for line in Path("/proc/stat").read_text().splitlines():
+        if line.startswith(f"cpu{core} "):
+            user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, line.split()[1:9])
+            return (user + nice + system + irq + softirq + steal) / TICKS_PER_S, steal / TICKS_PER_S
+    raise BenchError(f"core {core} is not in /proc/stat: the bench needs two cores, 0 for servers and 1 for load")
+
+
+def unread_bytes(port: int) -> int:
+    """Bytes that clients sent to 127.0.0.1:port and the server has not yet received."""
+    total = 0
+    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        fields = line.split()
+        if int(fields[1].partition(":")[2], 16) == port and fields[3] != TCP_LISTEN:
+            total += int(fields[4].partition(":")[2], 16)
+    return total
+
+
+def wait_for(what: str, ready: Callable[[], bool], deadline_s: float = 60.0) -> None:
+    """Polls a condition every 20 ms until it holds; past the deadline it is an error that names the condition."""
+    end = time.monotonic() + deadline_s
+    while not ready():
+        if time.monotonic() > end:
+            raise BenchError(f"waited {deadline_s:.0f} s in vain: {what}")
+        time.sleep(0.02)
+
+
+def wait_quiet(pids: list[int], deadline_s: float = 60.0) -> None:
+    """Returns when the processes have used at most one tick of CPU over a third of a second."""
+    state = {"since": time.monotonic(), "cpu": cpu(pids).total_s}
+
+    def quiet() -> bool:
+        now = cpu(pids).total_s
+        if now - state["cpu"] > 1.5 / TICKS_PER_S:
+            state.update(since=time.monotonic(), cpu=now)
+        return time.monotonic() - state["since"] > 0.33
+
+    wait_for("the server to become idle", quiet, deadline_s)
+
+
+def require_files(needed: int) -> None:
+    """Raises our own open-file limit, which servers and generators inherit."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft >= needed:
+        return
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, max(hard, needed)))
+    except (ValueError, PermissionError):
+        raise BenchError(
+            f"{needed} open files are needed and this shell allows {hard}: raise it (ulimit -n {needed} as root, "
+            "or LimitNOFILE= of the service you run in), or ask for fewer connections with --idle and --parked"
+        ) from None

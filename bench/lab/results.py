@@ -1,0 +1,104 @@
+"""From samples to figures: medians, spread, ratios; one JSON file per scenario; the table in the terminal.
+
+It must not measure and must not draw. A sample is kept as it was taken, so that every figure can be computed again.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from .scenarios import Metrics, Scenario
+
+REFERENCE = "bare"
+SERIES = "step"  # samples of this variant are points of a curve, not repetitions
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What one measurement gave."""
+
+    round: int
+    peer: str
+    variant: str
+    metrics: Metrics
+
+
+def summarise(samples: list[Sample], headline: str) -> list[dict[str, Any]]:
+    """One row per variant and peer: median, min, max of each metric; the headline's ratio to the reference peer."""
+    groups: dict[tuple[str, str], list[Metrics]] = {}
+    for sample in samples:
+        if sample.variant != SERIES:
+            groups.setdefault((sample.variant, sample.peer), []).append(sample.metrics)
+    rows = []
+    for (variant, peer), runs in groups.items():
+        spread = {}
+        for metric in runs[0]:
+            values = [run[metric] for run in runs if metric in run]
+            spread[metric] = {"median": statistics.median(values), "min": min(values), "max": max(values)}
+        rows.append({"variant": variant, "peer": peer, "runs": len(runs), "metrics": spread})
+    for row in rows:
+        base = next((r for r in rows if r["variant"] == row["variant"] and r["peer"] == REFERENCE), None)
+        value = base["metrics"][headline]["median"] if base else 0
+        row["ratio"] = row["metrics"][headline]["median"] / value if value > 0 else None
+    return rows
+
+
+def save(directory: Path, scenario: Scenario, samples: list[Sample], facts: dict[str, Any]) -> dict[str, Any]:
+    """Writes out/<scenario>.json and returns what it holds."""
+    result = {
+        "scenario": scenario.name, "title": scenario.title, "question": scenario.question, "goal": scenario.goal,
+        "limit": scenario.limit, "lower_is_better": scenario.lower_is_better,
+        "headline": asdict(scenario.headline), "columns": [asdict(c) for c in scenario.columns],
+        **facts, "summary": summarise(samples, scenario.headline.metric), "samples": [asdict(s) for s in samples],
+    }
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / f"{scenario.name}.json").write_text(json.dumps(result, indent=1) + "\n")
+    return result
+
+
+def load_all(directory: Path, order: list[str]) -> list[dict[str, Any]]:
+    """The saved results, in the order of the scenarios."""
+    files = [directory / f"{name}.json" for name in order]
+    return [json.loads(file.read_text()) for file in files if file.exists()]
+
+
+def number(value: float, digits: int) -> str:
+    return f"{value:,.{digits}f}"
+
+
+def cells(result: dict[str, Any], row: dict[str, Any]) -> list[str]:
+    """One row of the table: variant, peer, headline with spread, ratio, the other columns."""
+    headline, metrics = result["headline"], row["metrics"]
+    main = metrics[headline["metric"]]
+    spread = f"{number(main['min'], headline['digits'])} … {number(main['max'], headline['digits'])}" if row["runs"] > 1 else ""
+    ratio = f"{row['ratio']:.2f} x" if row["ratio"] is not None and result["limit"] and result["limit"][0] == "ratio" else ""
+    rest = [number(metrics[c["metric"]]["median"], c["digits"]) if c["metric"] in metrics else "" for c in result["columns"]]
+    return [row["variant"], row["peer"], number(main["median"], headline["digits"]), spread, ratio, *rest]
+
+
+def header(result: dict[str, Any]) -> list[str]:
+    return ["", "peer", result["headline"]["label"], "min … max", "to bare", *(c["label"] for c in result["columns"])]
+
+
+def ordered(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Rows by variant as first seen, the best headline first within each."""
+    variants = list(dict.fromkeys(row["variant"] for row in result["summary"]))
+    sign = 1 if result["lower_is_better"] else -1
+    metric = result["headline"]["metric"]
+    return sorted(result["summary"], key=lambda r: (variants.index(r["variant"]), sign * r["metrics"][metric]["median"]))
+
+
+def table(result: dict[str, Any]) -> str:
+    """The terminal's table; columns without any value are left out."""
+    lines = [header(result)] + [cells(result, row) for row in ordered(result)]
+    keep = [i for i in range(len(lines[0])) if any(line[i] for line in lines[1:])]
+    widths = [max(len(line[i]) for line in lines) for i in keep]
+    text = [f"\n{result['title']}: {result['goal'] or result['question']}"]
+    for line in lines:
+        padded = (line[i].ljust(w) if i < 2 else line[i].rjust(w) for i, w in zip(keep, widths, strict=True))
+        text.append("  " + "  ".join(padded).rstrip())
+    return "\n".join(text)

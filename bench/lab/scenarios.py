@@ -1,0 +1,205 @@
+"""What is measured and how: one function per question, one row each in SCENARIOS.
+
+A scenario function starts its peer afresh, warms it, measures, stops it, and yields (variant, metrics). The driver calls
+it once per peer and round, A B C A B C, so that drift of the machine hits all peers alike. This is the only file
+that measures; it must not know how results are written or drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from . import load, micro, proc, trace
+from .peers import FPM_CHILDREN, SERVER_CORE, Peer, Running
+
+Metrics = dict[str, float]
+Measured = Iterator[tuple[str, Metrics]]
+MARK_REQUESTS = 100_000  # memory after this many is what the soak compares with
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How long and how much. `quick` shrinks them; the results record them."""
+
+    rounds: int = 5
+    seconds: float = 5.0
+    warmup_s: float = 2.0
+    parked: int = 10_000
+    idle: int = 15_000
+    soak_requests: int = 10_000_000
+    soak_step_s: float = 10.0
+    traced_requests: int = 10_000
+
+
+@dataclass(frozen=True)
+class Column:
+    """One metric of a scenario's table."""
+
+    metric: str
+    label: str
+    digits: int = 2
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """`limit` is the goal of the issue: ("ratio", x) of the bare responder's headline, or ("value", x) in its unit."""
+
+    name: str
+    title: str
+    question: str
+    headline: Column
+    columns: tuple[Column, ...]
+    measure: Callable[[Peer, Settings], Measured]
+    role: str | None = "hello"
+    lower_is_better: bool = True
+    goal: str = ""
+    limit: tuple[str, float] | None = None
+    rounds: int | None = None  # None: as the settings say
+
+
+def timed(server: Running, settings: Settings, connections: int, close: bool = False) -> Metrics:
+    """One wrk run beside the kernel's accounting. Foreign: what else kept the server's core busy, as a share of the time."""
+    pids = server.pids()
+    before, busy_before = proc.cpu(pids), proc.core_busy_s(SERVER_CORE)
+    seen = load.wrk(server.port, server.path, connections, settings.seconds, close)
+    used, busy_after = proc.cpu(pids) - before, proc.core_busy_s(SERVER_CORE)
+    wall_s = seen.wall_us / 1e6
+    return {
+        "cpu_us": used.total_s * 1e6 / seen.requests,
+        "user_us": used.user_s * 1e6 / seen.requests,
+        "kernel_us": used.kernel_s * 1e6 / seen.requests,
+        "rate": seen.rate,
+        "server_core_percent": 100 * used.total_s / wall_s,
+        "foreign_percent": max(0.0, 100 * (busy_after[0] - busy_before[0] - used.total_s) / wall_s),
+        "stolen_percent": 100 * (busy_after[1] - busy_before[1]) / wall_s,
+        "p50_ms": seen.p50_us / 1e3,
+        "p99_ms": seen.p99_us / 1e3,
+    }
+
+
+def warm(server: Running, settings: Settings, connections: int = 100, close: bool = False) -> None:
+    load.wrk(server.port, server.path, connections, settings.warmup_s * server.peer.warmup_factor, close)
+
+
+def hello(peer: Peer, settings: Settings) -> Measured:
+    with Running(peer, "hello") as server:
+        warm(server, settings)
+        for connections in (100, 1000):
+            yield f"c={connections}", timed(server, settings, connections)
+
+
+def sleep10(peer: Peer, settings: Settings) -> Measured:
+    """A closed loop of c connections cannot ask for more than c / 10 ms: `reach` is the rate against that bound too."""
+    connections = 1000
+    with Running(peer, "hello") as server:
+        warm(server, settings, connections)
+        hello_rate = timed(server, settings, connections)["rate"]
+    with Running(peer, "sleep") as server:
+        warm(server, settings, connections)
+        metrics = timed(server, settings, connections)
+    reachable = min(hello_rate, connections / 0.010)
+    metrics |= {"hello_rate": hello_rate, "to_hello": metrics["rate"] / hello_rate, "reach": metrics["rate"] / reachable}
+    yield f"c={connections}", metrics
+
+
+def short(peer: Peer, settings: Settings) -> Measured:
+    with Running(peer, "hello") as server:
+        warm(server, settings, close=True)
+        yield "c=100", timed(server, settings, 100, close=True)
+
+
+def parked(peer: Peer, settings: Settings) -> Measured:
+    """Memory before and after all requests are held. A process per request has no before: its processes are the price."""
+    count = FPM_CHILDREN - 2 if peer.process_per_request else settings.parked
+    with Running(peer, "park") as server, load.Held() as held:
+        server.path = "/" if not peer.process_per_request else peer.paths["hello"]
+        warm(server, settings)
+        proc.wait_quiet(server.pids())
+        before, kernel_before = proc.memory(server.workers()), proc.kernel_memory()
+        held.parked(server.port, count, peer.paths["park"])
+        proc.wait_for("the server to receive every request", lambda: proc.unread_bytes(server.port) == 0)
+        proc.wait_quiet(server.pids())
+        held.require_silence()
+        after, kernel_after = proc.memory(server.workers()), proc.kernel_memory()
+    if peer.process_per_request:
+        before, after = proc.Memory(0, 0, 0), proc.Memory(*(v * count // FPM_CHILDREN for v in (after.rss, after.pss, after.anonymous)))
+    yield "each", per_connection(before, after, kernel_after - kernel_before, count)
+
+
+def idle(peer: Peer, settings: Settings) -> Measured:
+    with Running(peer, "hello") as server, load.Held() as held:
+        warm(server, settings)
+        proc.wait_quiet(server.pids())
+        before, kernel_before = proc.memory(server.workers()), proc.kernel_memory()
+        held.idle(server.port, settings.idle, server.path)
+        proc.wait_quiet(server.pids())
+        held.require_silence()
+        after, kernel_after = proc.memory(server.workers()), proc.kernel_memory()
+    yield "each", per_connection(before, after, kernel_after - kernel_before, settings.idle)
+
+
+def per_connection(before: proc.Memory, after: proc.Memory, kernel: int, count: int) -> Metrics:
+    """Differences divided by the count, in KiB."""
+    each = 1024 * count
+    return {
+        "rss_kib": (after.rss - before.rss) / each,
+        "pss_kib": (after.pss - before.pss) / each,
+        "anonymous_kib": (after.anonymous - before.anonymous) / each,
+        "kernel_both_ends_kib": kernel / each,
+        "total_rss_mib": after.rss / 2**20,
+        "count": count,
+    }
+
+
+def soak(peer: Peer, settings: Settings) -> Measured:
+    """Yields one sample per step, then the verdict as the variant `growth`."""
+    with Running(peer, "hello") as server:
+        workers = server.workers()
+        done = min(MARK_REQUESTS, settings.soak_requests)
+        load.drive(server.port, server.path, done)
+        first = rss = proc.memory(workers).rss
+        yield "step", {"requests": done, "rss_mib": rss / 2**20}
+        while done < settings.soak_requests:
+            done += load.wrk(server.port, server.path, 100, settings.soak_step_s).requests
+            rss = proc.memory(workers).rss
+            yield "step", {"requests": done, "rss_mib": rss / 2**20}
+    yield "growth", {"requests": done, "rss_mib": rss / 2**20, "first_rss_mib": first / 2**20, "growth_mib": (rss - first) / 2**20}
+
+
+def syscalls(peer: Peer, settings: Settings) -> Measured:
+    with Running(peer, "hello") as server:
+        load.wrk(server.port, server.path, 100, 1)
+        yield "keep-alive", trace.per_request(server, settings.traced_requests)
+
+
+CPU = Column("cpu_us", "CPU us/request")
+SHARE = (Column("user_us", "user us"), Column("kernel_us", "kernel us"), Column("rate", "requests/s", 0),
+         Column("server_core_percent", "server core %", 0), Column("p50_ms", "p50 ms"), Column("p99_ms", "p99 ms"),
+         Column("foreign_percent", "foreign %", 1), Column("stolen_percent", "stolen %", 1))
+MEMORY = (Column("pss_kib", "Pss KiB"), Column("anonymous_kib", "anonymous KiB"),
+          Column("kernel_both_ends_kib", "kernel KiB (both ends)"), Column("total_rss_mib", "workers' Rss MiB", 1), Column("count", "held", 0))
+
+SCENARIOS = (
+    Scenario("hello", "Hello, keep-alive", "What does one answer cost when the handler does nothing?", CPU, SHARE, hello,
+             goal="at most 1.15 x bare, user share at most 0.7 us", limit=("ratio", 1.15)),
+    Scenario("short", "One request per connection", "What do accept and close add?", CPU, SHARE, short,
+             goal="at most 1.1 x bare", limit=("ratio", 1.1)),
+    Scenario("sleep10", "A handler that sleeps 10 ms, c=1000", "Does waiting cost anything but time?",
+             Column("to_hello", "rate / own hello rate"),
+             (Column("reach", "rate / reachable"), Column("rate", "requests/s", 0), Column("hello_rate", "hello/s", 0), CPU,
+              Column("p50_ms", "p50 ms", 1), Column("p99_ms", "p99 ms", 1), Column("foreign_percent", "foreign %", 1)),
+             sleep10, role="sleep", lower_is_better=False, goal="at least 0.85, p99 below 25 ms", limit=("value", 0.85)),
+    Scenario("parked", "Requests parked at once in one worker", "What does a waiting request keep resident?",
+             Column("rss_kib", "Rss KiB each"), MEMORY, parked, role="park", goal="at most 12 KB each", limit=("value", 12.0)),
+    Scenario("idle", "Idle keep-alive connections", "What does a connection that says nothing keep resident?",
+             Column("rss_kib", "Rss KiB each"), MEMORY, idle, goal="at most 1 KB of user memory each", limit=("value", 1.0)),
+    Scenario("syscalls", "System calls per keep-alive request", "One recv and one send?", Column("all", "all calls/request"),
+             (Column("recv", "recv"), Column("send", "send"), Column("wait", "epoll/poll wait"), Column("other", "other")),
+             syscalls, goal="one recv, one send", rounds=1),
+    Scenario("micro", "Micro costs", "What do the parts cost on this machine?", Column("ns", "ns", 1), (), micro.measure,
+             role=None, goal="the floor under the figures above"),
+    Scenario("soak", "Ten million requests", "Does memory stay where it was?", Column("growth_mib", "Rss growth MiB"),
+             (Column("first_rss_mib", "Rss MiB after 100,000"), Column("rss_mib", "Rss MiB at the end"), Column("requests", "requests", 0)),
+             soak, goal="within 1 MB of the first 100,000", limit=("value", 1.0), rounds=1),
+)

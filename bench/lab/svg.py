@@ -1,0 +1,107 @@
+"""Two drawings as inline SVG: a dot plot with spread, and a curve. Text in, text out; knows nothing of the bench.
+
+Colours and fonts come from CSS classes of the page, so that light and dark both work. Every dot carries a title.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from html import escape
+
+WIDTH, LABELS, RIGHT, ROW, TOP, BOTTOM = 860, 190, 70, 26, 14, 44
+CURVE_HEIGHT, CURVE_LEFT = 300, 64
+
+
+@dataclass(frozen=True)
+class Dots:
+    """One row of a dot plot: the runs as they were, their median, what to print at the end."""
+
+    label: str
+    css: str
+    runs: list[float]
+    median: float
+    text: str
+
+
+def ticks(low: float, high: float, logarithmic: bool) -> list[float]:
+    """Round values inside [low, high]: 1-2-5 steps, per decade if logarithmic."""
+    if logarithmic:
+        decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        return [v for e in decades for m in (1, 2, 5) if low <= (v := m * 10.0**e) <= high]
+    step = 10.0 ** math.floor(math.log10((high - low) / 4))
+    step *= next(m for m in (1, 2, 5, 10) if (high - low) / (m * step) <= 6)
+    return [i * step for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
+
+def short(value: float) -> str:
+    """A tick's text: no needless digits."""
+    if abs(value) >= 1e6:
+        return f"{value / 1e6:g} M"
+    return f"{value / 1e3:g} k" if abs(value) >= 1e4 else f"{value:g}"
+
+
+def text(x: float, y: float, css: str, content: str, anchor: str = "start") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" class="{css}" text-anchor="{anchor}">{escape(content)}</text>'
+
+
+def line(x1: float, y1: float, x2: float, y2: float, css: str) -> str:
+    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{css}"/>'
+
+
+def frame(height: float, caption: str, parts: list[str]) -> str:
+    return (f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{escape(caption)}">' + "".join(parts) + "</svg>")
+
+
+def dot_plot(rows: list[Dots], axis: str, mark: tuple[float, str] | None = None) -> str:
+    """Rows of dots on one axis; logarithmic when the values span more than a decade. `mark` is a vertical line with its name."""
+    values = [v for row in rows for v in row.runs] + ([mark[0]] if mark else [])
+    logarithmic = min(values) > 0 and max(values) / min(values) > 8
+    low, high = (min(values) / 1.3, max(values) * 1.3) if logarithmic else (min(0.0, *values), max(values) * 1.08 or 1.0)
+    plot = WIDTH - LABELS - RIGHT
+
+    def x(value: float) -> float:
+        share = math.log(value / low) / math.log(high / low) if logarithmic else (value - low) / (high - low)
+        return LABELS + plot * share
+
+    bottom = TOP + ROW * len(rows) + 6
+    parts = []
+    for tick in ticks(low, high, logarithmic):
+        parts += [line(x(tick), TOP, x(tick), bottom, "grid"), text(x(tick), bottom + 15, "tick", short(tick), "middle")]
+    if mark:
+        parts += [line(x(mark[0]), TOP - 8, x(mark[0]), bottom, "goal"), text(x(mark[0]) + 4, TOP - 3, "goal-text", mark[1])]
+    for index, row in enumerate(rows):
+        y = TOP + ROW * index + ROW / 2 + 3
+        parts += [text(LABELS - 12, y + 4, "row", row.label, "end"), line(x(min(row.runs)), y, x(max(row.runs)), y, f"spread {row.css}")]
+        parts += [f'<circle cx="{x(run):.1f}" cy="{y:.1f}" r="2.5" class="run {row.css}"><title>{run:.4g}</title></circle>' for run in row.runs]
+        parts += [f'<circle cx="{x(row.median):.1f}" cy="{y:.1f}" r="5.5" class="median {row.css}"><title>{escape(row.text)}</title></circle>',
+                  text(x(max(*row.runs, row.median)) + 10, y + 4, "value", row.text)]
+    scale = f"{axis} (logarithmic)" if logarithmic else axis
+    parts.append(text(LABELS + plot / 2, bottom + 34, "axis", scale, "middle"))
+    return frame(bottom + BOTTOM - 4, axis, parts)
+
+
+def curve(series: list[tuple[str, str, list[tuple[float, float]]]], x_axis: str, y_axis: str) -> str:
+    """Curves of (label, css, points); the y axis starts at zero so that growth is seen in proportion."""
+    xs, ys = ([p[i] for _, _, points in series for p in points] for i in (0, 1))
+    right, bottom = WIDTH - 150, CURVE_HEIGHT - 48
+    width, height, x_high, y_high = right - CURVE_LEFT, bottom - TOP, max(xs), max(ys) * 1.1
+
+    def place(point: tuple[float, float]) -> tuple[float, float]:
+        return CURVE_LEFT + width * point[0] / x_high, bottom - height * point[1] / y_high
+
+    parts = []
+    for tick in ticks(0, y_high, False):
+        y = place((0, tick))[1]
+        parts += [line(CURVE_LEFT, y, right, y, "grid"), text(CURVE_LEFT - 8, y + 4, "tick", short(tick), "end")]
+    for tick in ticks(0, x_high, False):
+        parts.append(text(place((tick, 0))[0], bottom + 16, "tick", short(tick), "middle"))
+    taken: list[float] = []
+    for label, css, points in sorted(series, key=lambda s: -s[2][-1][1]):
+        path = " ".join(f"{a:.1f},{b:.1f}" for a, b in map(place, points))
+        end = place(points[-1])
+        y = max([end[1], *(t + 15 for t in taken)])
+        taken.append(y)
+        parts += [f'<polyline points="{path}" class="curve {css}"/>', text(right + 8, y + 4, f"value {css}", label)]
+    parts += [text(CURVE_LEFT + width / 2, CURVE_HEIGHT - 10, "axis", x_axis, "middle"), text(4, TOP - 2, "axis", y_axis)]
+    return frame(CURVE_HEIGHT, y_axis, parts)

@@ -1,0 +1,35 @@
+-- The load of every wrk run: requests that differ in query and headers, so that no server can answer one it has seen.
+--
+-- The variants are formatted once, before the clock starts: the generator must stay cheaper than the servers it loads.
+-- The count is prime so that the order never falls into step with the number of connections.
+-- Arguments after "--": PATH, then "close" for one request per connection or "keep".
+local VARIANTS = 4093
+local requests, next_one = {}, 0
+
+function init(args)
+  local path, close = args[1] or "/", args[2] == "close"
+  for i = 1, VARIANTS do
+    local agent = string.format("bench/%d (%s)", i % 17, string.rep("x", i % 23))
+    requests[i] = wrk.format("GET", string.format("%s?id=%d&page=%d", path, i * 7919, i % 11), {
+      ["Host"] = wrk.headers["Host"],
+      ["User-Agent"] = agent,
+      ["Accept"] = "text/html",
+      ["X-Request-Id"] = string.format("%08x", i * 2654435 % 4294967296),
+      ["Connection"] = close and "close" or nil,
+    })
+  end
+end
+
+function request()
+  next_one = next_one % VARIANTS + 1
+  return requests[next_one]
+end
+
+function done(summary, latency, _)
+  local e = summary.errors
+  io.write(string.format(
+    '\nBENCH {"requests":%d,"wall_us":%d,"p50_us":%d,"p90_us":%d,"p99_us":%d,"max_us":%d,' ..
+    '"bad_status":%d,"connect_errors":%d,"read_errors":%d,"write_errors":%d,"timeouts":%d}\n',
+    summary.requests, summary.duration, latency:percentile(50), latency:percentile(90), latency:percentile(99),
+    latency.max, e.status, e.connect, e.read, e.write, e.timeout))
+end

@@ -1,0 +1,74 @@
+<?php
+
+declare(strict_types=1);
+
+/**
+ * PHP's own part of a request, each primitive alone. Prints one JSON object, nanoseconds per operation, the cost of
+ * the empty loop taken off. Runs under `php` and `weft php` alike: the difference is what the server adds.
+ */
+const ROUNDS = 300_000;
+const ROUNDS_OF_WAITS = 5_000;
+
+/** Too much for the optimizer to put in place of the call. */
+function nothing(int $depth = 0): string
+{
+    return $depth > 0 ? nothing($depth - 1) : 'Hello World';
+}
+
+/** @param callable(int): void $loop runs its operation as often as it is told */
+function ns(callable $loop, int $rounds = ROUNDS): float
+{
+    $loop(100);
+    $start = hrtime(true);
+    $loop($rounds);
+
+    return (hrtime(true) - $start) / $rounds;
+}
+
+$empty = ns(function (int $rounds): void {
+    for ($i = 0; $i < $rounds; $i++) {
+    }
+});
+$closure = fn (object $request): string => 'Hello World';
+$argument = new stdClass();
+
+$costs = [
+    'a function call' => ns(function (int $rounds): void {
+        for ($i = 0; $i < $rounds; $i++) {
+            nothing();
+        }
+    }),
+    'a closure call with an object' => ns(function (int $rounds) use ($closure, $argument): void {
+        for ($i = 0; $i < $rounds; $i++) {
+            $closure($argument);
+        }
+    }),
+    'an object made and dropped' => ns(function (int $rounds): void {
+        for ($i = 0; $i < $rounds; $i++) {
+            new stdClass();
+        }
+    }),
+    'a fiber resumed and suspended' => ns(function (int $rounds): void {
+        $fiber = new Fiber(function (): void {
+            while (true) {
+                Fiber::suspend();
+            }
+        });
+        $fiber->start();
+        for ($i = 0; $i < $rounds; $i++) {
+            $fiber->resume();
+        }
+    }),
+    'a fiber made, run, dropped' => ns(function (int $rounds): void {
+        for ($i = 0; $i < $rounds; $i++) {
+            (new Fiber(nothing(...)))->start();
+        }
+    }),
+    'usleep(0)' => ns(function (int $rounds): void {
+        for ($i = 0; $i < $rounds; $i++) {
+            usleep(0);
+        }
+    }, ROUNDS_OF_WAITS),
+];
+
+echo json_encode(array_map(fn (float $cost): float => round(max(0.0, $cost - $empty), 1), $costs)), "\n";

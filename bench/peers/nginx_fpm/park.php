@@ -1,0 +1,3 @@
+<?php
+sleep(600);
+echo 'Hello World';

@@ -1,0 +1,3 @@
+<?php
+usleep(10_000);
+echo 'Hello World';
