@@ -15,6 +15,13 @@ pub struct Wait {
     pub number: u32,
 }
 
+impl Wait {
+    /// The wait as one word, never 0, for callers that can keep no more (C). [`Runtime::wake_word`] takes it back.
+    pub fn word(self) -> u64 {
+        (u64::from(self.coroutine.index) + 1) << 32 | u64::from(self.number)
+    }
+}
+
 /// How a wait ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wake {
@@ -85,6 +92,15 @@ impl Runtime {
     /// Ends a wait. Stale waits are ignored, so everyone who might end it may call this.
     pub fn wake(&self, wait: Wait, readiness: Readiness) {
         self.end_wait(wait, Wake::Ready(readiness));
+    }
+
+    /// [`Runtime::wake`] for a wait kept as a word.
+    pub fn wake_word(&self, word: u64, readiness: Readiness) {
+        let index = (word >> 32) as u32 - 1;
+        let generation = self.coroutines.borrow().get(index as usize).map(|coroutine| coroutine.generation);
+        let Some(generation) = generation else { return };
+        // Wait numbers go on across generations, so slot and number name one wait.
+        self.wake(Wait { coroutine: CoroutineId { index, generation }, number: word as u32 }, readiness);
     }
 
     pub(crate) fn end_wait(&self, wait: Wait, wake: Wake) {

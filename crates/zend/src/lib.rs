@@ -1,1 +1,24 @@
-//! placeholder
+//! weft's binding to Zend: the only crate that includes a Zend header.
+//!
+//! Zend itself is called from C (`c/`, read `weft.h` first): its errors leave by longjmp, which must not cross a Rust frame.
+//! Rust starts and stops the engine, switches its contexts, and answers what C asks about requests.
+//!
+//! It knows coroutines (weft-rt) and PHP. It must not know HTTP's connections: what stands behind a request key is the
+//! [`Host`]'s business. Nothing in its public API is unsafe.
+//!
+//! # Layout, in reading order
+//!
+//! - [`engine`]: start PHP, boot an application, run a script, stop.
+//! - [`fiber`]: the [`weft_rt::Switch`] within one PHP instance.
+//! - [`host`]: what PHP asks of the server, as a trait and as the table of C symbols behind it.
+//! - `sys`: the C functions.
+#![deny(unsafe_code)]
+
+pub mod engine;
+pub mod fiber;
+pub mod host;
+mod sys;
+
+pub use engine::{Boot, Engine, EngineError, Options, Script};
+pub use fiber::{FiberSwitch, JobKind};
+pub use host::{Field, Host, LogLevel, RequestId, Slice};

@@ -1,0 +1,194 @@
+/* The switch within one PHP instance: pooled Fibers, entered and left by raw context switches.
+ *
+ *      loop ── enter ──► coroutine ──► (user Fiber ──► …)          zend_fiber_switch_context in both directions;
+ *      loop ◄── leave ── wherever it stands                        the engine keeps the VM stack, bailout, active fiber
+ *
+ * A pooled coroutine is a real \Fiber object, so that Fiber::getCurrent() and libraries built on it see what they expect;
+ * it runs `weft_coroutine_main` for ever, one job after the other. A script's {main} is a bare context: for it
+ * Fiber::getCurrent() is null, as under the php command.
+ *
+ * Invariants: only the loop enters; a coroutine only leaves to the loop; a context is destroyed only when idle. */
+#include "weft.h"
+#include "zend_closures.h"
+#include "zend_interfaces.h"
+
+weft_coroutine *weft_current;
+
+static zend_fiber_context *loop_context;
+static bool bare_contexts;
+static size_t bare_stack_bytes;
+static weft_coroutine *starting;
+static char bare_kind;
+static zend_function *fiber_start;
+static zend_internal_function main_function; /* what a pooled Fiber runs; in no function table */
+
+static void switch_to(zend_fiber_context *context)
+{
+	zend_fiber_transfer transfer = {.context = context, .flags = 0};
+	ZVAL_NULL(&transfer.value);
+	zend_fiber_switch_context(&transfer);
+}
+
+static void run_job(weft_coroutine *coroutine)
+{
+	if (coroutine->job == WEFT_JOB_REQUEST) {
+		weft_handler_run(coroutine);
+	} else {
+		weft_script_run(coroutine);
+	}
+}
+
+/* Takes jobs until it is told to end. Runs on the coroutine. */
+static void take_jobs(weft_coroutine *coroutine)
+{
+	while (coroutine->job != WEFT_JOB_END) {
+		run_job(coroutine);
+		if (UNEXPECTED(coroutine->stack_overflowed)) {
+			coroutine->stack_overflowed = false;
+			weft_stack_arm(EG(current_fiber_context));
+		}
+		coroutine->ended = true;
+		coroutine->resume_at = EG(current_fiber_context);
+		switch_to(loop_context);
+	}
+}
+
+static ZEND_NAMED_FUNCTION(weft_coroutine_main)
+{
+	ZEND_PARSE_PARAMETERS_NONE();
+	take_jobs(starting);
+}
+
+/* The VM stack of a bare context, as zend_fiber_execute (Zend/zend_fibers.c) sets up a Fiber's. */
+static void bare_main(zend_fiber_transfer *transfer)
+{
+	static zend_function bottom = {ZEND_INTERNAL_FUNCTION};
+	weft_coroutine *coroutine = starting;
+	zend_vm_stack stack = emalloc(ZEND_FIBER_VM_STACK_SIZE);
+	stack->top = ZEND_VM_STACK_ELEMENTS(stack);
+	stack->end = (zval *) ((char *) stack + ZEND_FIBER_VM_STACK_SIZE);
+	stack->prev = NULL;
+	EG(vm_stack) = stack;
+	EG(vm_stack_top) = stack->top + ZEND_CALL_FRAME_SLOT;
+	EG(vm_stack_end) = stack->end;
+	EG(vm_stack_page_size) = ZEND_FIBER_VM_STACK_SIZE;
+	zend_execute_data *frame = (zend_execute_data *) stack->top;
+	memset(frame, 0, sizeof(*frame));
+	frame->func = &bottom;
+	EG(current_execute_data) = NULL;
+	EG(jit_trace_num) = 0;
+	EG(active_fiber) = NULL;
+	run_job(coroutine);
+	coroutine->ended = true;
+	coroutine->lost = true;
+	zend_vm_stack_destroy();
+	transfer->context = loop_context;
+	transfer->flags = 0;
+	ZVAL_NULL(&transfer->value);
+}
+
+void weft_switch_start(bool bare, size_t stack_bytes)
+{
+	loop_context = EG(current_fiber_context);
+	bare_contexts = bare;
+	bare_stack_bytes = stack_bytes;
+	fiber_start = zend_hash_str_find_ptr(&zend_ce_fiber->function_table, ZEND_STRL("start"));
+	if (bare) {
+		return;
+	}
+	main_function.type = ZEND_INTERNAL_FUNCTION;
+	main_function.handler = weft_coroutine_main;
+	main_function.function_name = zend_string_init_interned(ZEND_STRL("{coroutine}"), 1);
+	weft_fiber_methods_start();
+}
+
+weft_coroutine *weft_coroutine_create(void)
+{
+	weft_coroutine *coroutine = calloc(1, sizeof(*coroutine));
+	if (!coroutine) {
+		return NULL;
+	}
+	if (bare_contexts) {
+		if (!zend_fiber_init_context(&coroutine->bare, &bare_kind, bare_main, bare_stack_bytes)) {
+			zend_clear_exception();
+			free(coroutine);
+			return NULL;
+		}
+		coroutine->resume_at = &coroutine->bare;
+		return coroutine;
+	}
+	zval fiber, function;
+	object_init_ex(&fiber, zend_ce_fiber);
+	zend_create_closure(&function, (zend_function *) &main_function, NULL, NULL, NULL);
+	zend_call_known_instance_method_with_1_params(zend_ce_fiber->constructor, Z_OBJ(fiber), NULL, &function);
+	zval_ptr_dtor(&function);
+	coroutine->fiber = Z_OBJ(fiber);
+	weft_fiber_mark(coroutine);
+	return coroutine;
+}
+
+/* Fiber::start() allocates the stack; the first leave() returns from it. false: no memory or mappings for a stack. */
+static bool start_fiber(weft_coroutine *coroutine)
+{
+	zval result;
+	ZVAL_UNDEF(&result);
+	zend_call_known_instance_method_with_0_params(fiber_start, coroutine->fiber, &result);
+	zval_ptr_dtor(&result);
+	if (EG(exception)) {
+		zend_clear_exception();
+		return false;
+	}
+	return true;
+}
+
+/* 0: parked. 1: the job has ended, the coroutine is idle. 2: ended, never to be used again. */
+int weft_coroutine_enter(weft_coroutine *coroutine, bool has_job, uint32_t job, uint64_t argument)
+{
+	weft_current = coroutine;
+	coroutine->ended = false;
+	if (has_job) {
+		coroutine->job = job;
+		coroutine->argument = argument;
+		coroutine->request = job == WEFT_JOB_REQUEST ? argument : 0;
+	}
+	if (EXPECTED(coroutine->started)) {
+		switch_to(coroutine->resume_at);
+	} else {
+		coroutine->started = true;
+		starting = coroutine;
+		if (coroutine->fiber && !start_fiber(coroutine)) {
+			weft_host_respond(argument, 503, NULL, 0, weft_slice_text("No memory for another coroutine.\n"));
+			coroutine->ended = coroutine->lost = true;
+		} else if (!coroutine->fiber) {
+			switch_to(&coroutine->bare);
+		}
+	}
+	weft_current = NULL;
+	return coroutine->ended ? 1 + coroutine->lost : 0;
+}
+
+void weft_coroutine_leave(weft_coroutine *coroutine)
+{
+	weft_isolate_out(coroutine);
+	coroutine->resume_at = EG(current_fiber_context);
+	switch_to(loop_context);
+	weft_isolate_in(coroutine);
+}
+
+bool weft_coroutine_may_leave(void)
+{
+	return !zend_fiber_switch_blocked();
+}
+
+void weft_coroutine_destroy(weft_coroutine *coroutine)
+{
+	if (coroutine->fiber) {
+		if (coroutine->started && !coroutine->lost) {
+			/* Its main returns, so the Fiber ends as any other does. */
+			coroutine->job = WEFT_JOB_END;
+			switch_to(coroutine->resume_at);
+		}
+		OBJ_RELEASE(coroutine->fiber);
+	}
+	free(coroutine);
+}

@@ -1,0 +1,227 @@
+/* Start and stop of PHP under a SAPI of our own.
+ *
+ * opcache only starts for SAPIs it knows by name (ext/opcache/ZendAccelerator.c, accel_startup): so the module starts as
+ * "cli-server" and takes its own name afterwards. In a worker one request is begun at start and lasts as long as the worker. */
+#include "weft.h"
+#include "zend_extensions.h"
+#include "zend_ini.h"
+#include "zend_signal.h"
+#include "ext/standard/info.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+bool weft_cli;
+static uint32_t *shared_superglobals;
+static char *ini_entries;
+
+size_t weft_read_post(char *buffer, size_t size);
+
+static int start_module(sapi_module_struct *module)
+{
+	return php_module_startup(module, &weft_module);
+}
+
+static size_t write_output(const char *bytes, size_t length)
+{
+	weft_coroutine *coroutine = weft_current;
+	if (!coroutine || !coroutine->request) {
+		weft_host_output((weft_slice){bytes, length});
+	} else if (coroutine->streaming) {
+		if (!weft_host_stream_write(coroutine->request, (weft_slice){bytes, length})) {
+			php_handle_aborted_connection();
+		}
+	} else {
+		smart_str_appendl(&coroutine->output, bytes, length);
+	}
+	return length;
+}
+
+static void flush_output(void *context)
+{
+	(void) context;
+	if (weft_current && weft_current->request) {
+		weft_handler_flush(weft_current);
+	}
+}
+
+static int send_headers(sapi_headers_struct *headers)
+{
+	(void) headers;
+	return SAPI_HEADER_SENT_SUCCESSFULLY;
+}
+
+static void send_header(sapi_header_struct *header, void *context)
+{
+	(void) header, (void) context;
+}
+
+static char *read_cookies(void)
+{
+	return SG(request_info).cookie_data;
+}
+
+static void server_variables(zval *array)
+{
+	php_import_environment_variables(array);
+	const char *script = SG(request_info).path_translated;
+	if (script) {
+		php_register_variable("PHP_SELF", script, array);
+		php_register_variable("SCRIPT_NAME", script, array);
+		php_register_variable("SCRIPT_FILENAME", script, array);
+		php_register_variable("PATH_TRANSLATED", script, array);
+		php_register_variable("DOCUMENT_ROOT", "", array);
+	}
+}
+
+static void log_message(const char *message, int syslog_type)
+{
+	uint32_t level = syslog_type <= 3 ? WEFT_LOG_ERROR : syslog_type == 4 ? WEFT_LOG_WARNING : WEFT_LOG_NOTICE;
+	weft_host_log(level, weft_current ? weft_current->request : 0, weft_slice_text(message));
+}
+
+sapi_module_struct weft_sapi = {
+	.name = "cli-server",
+	.pretty_name = "weft coroutine application server",
+	.startup = start_module,
+	.shutdown = php_module_shutdown_wrapper,
+	.ub_write = write_output,
+	.flush = flush_output,
+	.sapi_error = php_error,
+	.send_headers = send_headers,
+	.send_header = send_header,
+	.read_post = weft_read_post,
+	.read_cookies = read_cookies,
+	.register_server_variables = server_variables,
+	.log_message = log_message,
+};
+
+static PHP_MINIT_FUNCTION(weft)
+{
+	(void) type, (void) module_number;
+	weft_request_register();
+	weft_writer_register();
+	return SUCCESS;
+}
+
+static PHP_MINFO_FUNCTION(weft)
+{
+	(void) zend_module;
+	php_info_print_table_start();
+	php_info_print_table_row(2, "weft", WEFT_VERSION);
+	php_info_print_table_row(2, "Coroutines", weft_cli ? "the script runs on one" : "each request runs on one");
+	php_info_print_table_end();
+}
+
+zend_module_entry weft_module = {
+	STANDARD_MODULE_HEADER, "weft", NULL, PHP_MINIT(weft), NULL, NULL, NULL, PHP_MINFO(weft), WEFT_VERSION,
+	STANDARD_MODULE_PROPERTIES};
+
+/* Starts the engine; no user code runs (but opcache.preload). 0, or what failed. */
+int weft_engine_start(const weft_engine_options *options)
+{
+	static const char always[] = "html_errors=0\nregister_argc_argv=1\nimplicit_flush=0\noutput_buffering=0\n"
+		"max_execution_time=0\nmax_input_time=-1\n";
+	static const char script[] = "display_errors=1\nimplicit_flush=1\nmemory_limit=-1\n";
+	weft_cli = options->cli;
+	shared_superglobals = options->superglobals;
+	signal(SIGPIPE, SIG_IGN);
+	zend_signal_startup();
+	sapi_startup(&weft_sapi);
+	size_t size = sizeof(always) + sizeof(script) + strlen(options->ini) + 1;
+	ini_entries = malloc(size);
+	snprintf(ini_entries, size, "%s%s%s", always, weft_cli ? script : "", options->ini);
+	weft_sapi.ini_entries = ini_entries;
+	weft_sapi.php_ini_ignore_cwd = 1;
+	weft_sapi.php_ini_ignore = options->ignore_ini;
+	weft_sapi.php_ini_path_override = options->ini_path ? strdup(options->ini_path) : NULL;
+	weft_sapi.executable_location = strdup(options->executable);
+	weft_sapi.phpinfo_as_text = weft_cli;
+	if (weft_cli) {
+		weft_sapi.name = "cli";
+	}
+	if (weft_sapi.startup(&weft_sapi) == FAILURE) {
+		return 1;
+	}
+	if (!weft_cli) {
+		weft_sapi.name = "weft";
+	}
+	return 0;
+}
+
+/* Begins the request in which the application boots and all coroutines run. */
+int weft_engine_begin(const char *script, int argc, char **argv)
+{
+	SG(request_info).argc = argc;
+	SG(request_info).argv = argv;
+	SG(request_info).path_translated = (char *) script;
+	if (php_request_startup() == FAILURE) {
+		return 1;
+	}
+	SG(headers_sent) = weft_cli;
+	SG(request_info).no_headers = 1;
+	if (!weft_cli) {
+		weft_superglobals_start(shared_superglobals);
+		weft_failure_start();
+	}
+	return 0;
+}
+
+/* Ends that request: shutdown functions and destructors of the application run now. */
+void weft_engine_end(void)
+{
+	zend_try {
+		php_request_shutdown(NULL);
+	} zend_end_try();
+}
+
+/* ---- what the engine is ---- */
+
+/* The value of an ini setting; 0 when there is none of that name. */
+size_t weft_engine_ini(const char *name, char *buffer, size_t size)
+{
+	const char *value = zend_ini_string((char *) name, strlen(name), 0);
+	return value ? (size_t) snprintf(buffer, size, "%s", value) : 0;
+}
+
+size_t weft_engine_extensions(char *buffer, size_t size)
+{
+	zend_module_entry *module;
+	size_t used = 0;
+	ZEND_HASH_MAP_FOREACH_PTR(&module_registry, module) {
+		int n = snprintf(buffer + used, size - used, "%s ", module->name);
+		if (n < 0 || (size_t) n >= size - used) {
+			break;
+		}
+		used += (size_t) n;
+	} ZEND_HASH_FOREACH_END();
+	return used;
+}
+
+/* Whether opcache is on; with it, whether its JIT is: asked of opcache itself, in a request. */
+bool weft_engine_opcache(bool *jit)
+{
+	zval status, callable, argument, *part;
+	bool on = false;
+	*jit = false;
+	ZVAL_STRING(&callable, "opcache_get_status");
+	ZVAL_FALSE(&argument);
+	ZVAL_UNDEF(&status);
+	if (zend_hash_str_exists(EG(function_table), ZEND_STRL("opcache_get_status"))
+		&& call_user_function(NULL, NULL, &callable, &status, 1, &argument) == SUCCESS && Z_TYPE(status) == IS_ARRAY) {
+		part = zend_hash_str_find(Z_ARRVAL(status), ZEND_STRL("opcache_enabled"));
+		on = part && zend_is_true(part);
+		part = zend_hash_str_find(Z_ARRVAL(status), ZEND_STRL("jit"));
+		part = part && Z_TYPE_P(part) == IS_ARRAY ? zend_hash_str_find(Z_ARRVAL_P(part), ZEND_STRL("on")) : NULL;
+		*jit = part && zend_is_true(part);
+	}
+	zval_ptr_dtor(&status);
+	zval_ptr_dtor(&callable);
+	return on;
+}
+
+/* Bytes the Zend memory manager has from the system. */
+size_t weft_engine_memory(void)
+{
+	return zend_memory_usage(1);
+}

@@ -1,0 +1,142 @@
+/* What goes wrong inside a coroutine, contained: fatal errors, stack overflow; and what the watch thread asks for.
+ *
+ * php_error_cb marks every object of the process as destructed before it bails out, in all coroutines: so fatal errors of a
+ * request go to fatal_error() instead. A C stack that runs over is caught by a zone at its low end:
+ *
+ *      low                                                              high
+ *      | guard page | yellow zone, PROT_NONE | ........ stack ........ |
+ *                     ^ first touch: the SIGSEGV handler opens the zone and asks the VM to throw an Error at its next
+ *                       check; there is 128 KiB left to unwind on. The zone is closed again when the job has ended. */
+#include "weft.h"
+#include "zend_atomic.h"
+#include "zend_observer.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define YELLOW_BYTES (128 * 1024)
+
+/* Zend/zend_fibers.c keeps this struct to itself; its first two fields have been these since 8.1. */
+typedef struct {
+	void *pointer;
+	size_t size;
+} fiber_stack;
+
+static void (*stock_error_cb)(int, zend_string *, const uint32_t, zend_string *);
+static void (*next_interrupt)(zend_execute_data *);
+static volatile sig_atomic_t overflowed, preempt, report;
+
+static bool is_fatal(int type)
+{
+	const int fatal = E_ERROR | E_CORE_ERROR | E_COMPILE_ERROR | E_USER_ERROR | E_RECOVERABLE_ERROR | E_PARSE;
+	return (type & fatal) && !(type & E_DONT_BAIL);
+}
+
+static void fatal_error(zend_string *file, uint32_t line, zend_string *message)
+{
+	if (PG(last_error_message)) {
+		zend_string_release(PG(last_error_message));
+	}
+	if (PG(last_error_file)) {
+		zend_string_release(PG(last_error_file));
+	}
+	PG(last_error_type) = E_ERROR;
+	PG(last_error_message) = zend_string_copy(message);
+	PG(last_error_file) = file ? zend_string_copy(file) : NULL;
+	PG(last_error_lineno) = line;
+	EG(exit_status) = 255;
+	zend_bailout();
+}
+
+static void on_error(int type, zend_string *file, const uint32_t line, zend_string *message)
+{
+	if (weft_current && weft_current->request && is_fatal(type)) {
+		fatal_error(file, line, message);
+	}
+	stock_error_cb(type, file, line, message);
+}
+
+static void on_interrupt(zend_execute_data *frame)
+{
+	if (overflowed) {
+		overflowed = 0;
+		zend_throw_error(NULL, "Maximum call stack size reached: the C stack of this coroutine is used up. Infinite recursion?");
+		return;
+	}
+	if (report) {
+		char where[512];
+		report = 0;
+		snprintf(where, sizeof(where), "a coroutine holds the loop: at %s:%u; everyone else in this worker waits for it",
+			zend_get_executed_filename(), zend_get_executed_lineno());
+		weft_host_log(WEFT_LOG_WARNING, weft_current ? weft_current->request : 0, weft_slice_text(where));
+	}
+	if (preempt) {
+		preempt = 0;
+		/* Never while a class is being loaded: another coroutine that needs it would not find it. */
+		bool loading = EG(in_autoload) && zend_hash_num_elements(EG(in_autoload)) > 0;
+		if (weft_current && !EG(exception) && !loading && weft_coroutine_may_leave()) {
+			weft_host_yield();
+		}
+	}
+	if (next_interrupt) {
+		next_interrupt(frame);
+	}
+}
+
+static void on_segv(int signal_number, siginfo_t *info, void *context)
+{
+	(void) context;
+	zend_fiber_context *running = EG(current_fiber_context);
+	if (weft_current && running && running->stack) {
+		char *low = ((fiber_stack *) running->stack)->pointer;
+		char *address = info->si_addr;
+		if (address >= low && address < low + YELLOW_BYTES) {
+			mprotect(low, YELLOW_BYTES, PROT_READ | PROT_WRITE);
+			overflowed = 1;
+			weft_current->stack_overflowed = true;
+			zend_atomic_bool_store(&EG(vm_interrupt), true);
+			return;
+		}
+	}
+	signal(signal_number, SIG_DFL); /* the access is made again, and kills */
+}
+
+void weft_failure_start(void)
+{
+	stack_t stack = {.ss_size = 64 * 1024};
+	struct sigaction action = {.sa_sigaction = on_segv, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+	stack.ss_sp = mmap(NULL, stack.ss_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (stack.ss_sp != MAP_FAILED) {
+		sigaltstack(&stack, NULL);
+		sigaction(SIGSEGV, &action, NULL);
+	}
+	zend_observer_fiber_init_register(weft_stack_arm);
+	stock_error_cb = zend_error_cb;
+	zend_error_cb = on_error;
+	next_interrupt = zend_interrupt_function;
+	zend_interrupt_function = on_interrupt;
+}
+
+/* Closes the yellow zone of a context's stack: of every new one (user Fibers too), and after it has been opened. */
+void weft_stack_arm(zend_fiber_context *context)
+{
+	if (context->stack) {
+		mprotect(((fiber_stack *) context->stack)->pointer, YELLOW_BYTES, PROT_NONE);
+	}
+}
+
+/* The next two are called by other threads: they only set flags, which the VM looks at between two instructions. */
+void weft_interrupt_preempt(void)
+{
+	preempt = 1;
+	zend_atomic_bool_store(&EG(vm_interrupt), true);
+}
+
+void weft_interrupt_report(void)
+{
+	report = 1;
+	zend_atomic_bool_store(&EG(vm_interrupt), true);
+}

@@ -1,0 +1,115 @@
+/* Fiber's own methods, when they are used on the pooled Fiber of a coroutine.
+ *
+ * A library such as Revolt suspends the Fiber it finds itself in and lets somebody else resume it. The pooled Fiber belongs
+ * to the scheduler: suspending it parks the coroutine, resuming it wakes it. Fibers that user code makes itself are left
+ * to the engine. */
+#include "weft.h"
+#include "zend_extensions.h"
+
+static int slot; /* ours in zend_fiber_context.reserved */
+static zif_handler stock_suspend, stock_resume, stock_throw, stock_is_suspended;
+
+/* The coroutine whose pooled Fiber this is, if it is one. */
+static weft_coroutine *coroutine_of(zend_object *fiber)
+{
+	return ((zend_fiber *) fiber)->context.reserved[slot];
+}
+
+void weft_fiber_mark(weft_coroutine *coroutine)
+{
+	((zend_fiber *) coroutine->fiber)->context.reserved[slot] = coroutine;
+}
+
+static ZEND_NAMED_FUNCTION(fiber_suspend)
+{
+	weft_coroutine *coroutine = weft_current;
+	if (!coroutine || !coroutine->fiber || EG(active_fiber) != (zend_fiber *) coroutine->fiber) {
+		stock_suspend(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+		return;
+	}
+	if (zend_fiber_switch_blocked()) {
+		zend_throw_error(NULL, "Cannot switch fibers in current execution context");
+		RETURN_THROWS();
+	}
+	ZVAL_NULL(&coroutine->user_value);
+	coroutine->user_throw = false;
+	bool resumed = weft_host_park(&coroutine->user_wait);
+	coroutine->user_wait = 0;
+	if (!resumed) {
+		zend_throw_error(NULL, "The coroutine was cancelled while it was suspended");
+		RETURN_THROWS();
+	}
+	zval value;
+	ZVAL_COPY_VALUE(&value, &coroutine->user_value);
+	ZVAL_UNDEF(&coroutine->user_value);
+	if (coroutine->user_throw) {
+		zend_throw_exception_object(&value);
+		RETURN_THROWS();
+	}
+	RETURN_COPY_VALUE(&value);
+}
+
+static void resume(INTERNAL_FUNCTION_PARAMETERS, bool throw, zif_handler stock)
+{
+	weft_coroutine *target = coroutine_of(Z_OBJ_P(ZEND_THIS));
+	if (!target) {
+		stock(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+		return;
+	}
+	zval *value = NULL;
+	ZEND_PARSE_PARAMETERS_START(throw ? 1 : 0, 1)
+		Z_PARAM_OPTIONAL
+		Z_PARAM_ZVAL(value)
+	ZEND_PARSE_PARAMETERS_END();
+	if (!target->user_wait) {
+		zend_throw_error(NULL, "Cannot resume a fiber that is not suspended");
+		RETURN_THROWS();
+	}
+	if (value) {
+		ZVAL_COPY(&target->user_value, value);
+	}
+	target->user_throw = throw;
+	weft_host_wake(target->user_wait);
+	target->user_wait = 0;
+	if (weft_current && weft_coroutine_may_leave()) {
+		weft_host_yield(); /* whoever is resumed runs first, as with any Fiber */
+	}
+}
+
+static ZEND_NAMED_FUNCTION(fiber_resume)
+{
+	resume(INTERNAL_FUNCTION_PARAM_PASSTHRU, false, stock_resume);
+}
+
+static ZEND_NAMED_FUNCTION(fiber_throw)
+{
+	resume(INTERNAL_FUNCTION_PARAM_PASSTHRU, true, stock_throw);
+}
+
+static ZEND_NAMED_FUNCTION(fiber_is_suspended)
+{
+	weft_coroutine *coroutine = coroutine_of(Z_OBJ_P(ZEND_THIS));
+	if (!coroutine) {
+		stock_is_suspended(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+		return;
+	}
+	ZEND_PARSE_PARAMETERS_NONE();
+	RETURN_BOOL(coroutine->user_wait != 0);
+}
+
+static zif_handler replace(const char *name, zif_handler with)
+{
+	zend_internal_function *method = zend_hash_str_find_ptr(&zend_ce_fiber->function_table, name, strlen(name));
+	zif_handler stock = method->handler;
+	method->handler = with;
+	return stock;
+}
+
+void weft_fiber_methods_start(void)
+{
+	slot = zend_get_resource_handle("weft");
+	stock_suspend = replace("suspend", fiber_suspend);
+	stock_resume = replace("resume", fiber_resume);
+	stock_throw = replace("throw", fiber_throw);
+	stock_is_suspended = replace("issuspended", fiber_is_suspended);
+}

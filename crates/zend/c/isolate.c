@@ -1,0 +1,193 @@
+/* What a coroutine owns of PHP's globals, exchanged when it parks and when it goes on.
+ *
+ * The table is WEFT_OWNED in weft.h. Ini changes, superglobals and uploads cost nothing until they are touched.
+ * Invariant: while the loop runs, the globals hold no coroutine's state; `base` is what every new request starts from. */
+#include "weft.h"
+#include "zend_ini.h"
+#include "rfc1867.h"
+
+static weft_owned base;
+
+static void save(weft_owned *owned)
+{
+#define WEFT_SAVE(field, global) memcpy(&owned->field, &(global), sizeof(owned->field));
+	WEFT_OWNED(WEFT_SAVE)
+#undef WEFT_SAVE
+}
+
+static void load(const weft_owned *owned)
+{
+#define WEFT_LOAD(field, global) memcpy(&(global), &owned->field, sizeof(owned->field));
+	WEFT_OWNED(WEFT_LOAD)
+#undef WEFT_LOAD
+}
+
+static void free_header(void *header)
+{
+	sapi_free_header((sapi_header_struct *) header);
+}
+
+/* After the application has booted: what it has set up (error handlers, ini values) is what each request starts from. */
+void weft_isolate_start(void)
+{
+	php_output_end_all();
+	php_output_deactivate();
+	php_output_activate();
+	zend_llist_clean(&SG(sapi_headers).headers);
+	SG(sapi_headers).http_response_code = 200;
+	SG(headers_sent) = 0;
+	/* header() after output stays legal until the response has begun: the output is ours to hold back. */
+	SG(request_info).no_headers = 1;
+	/* Ini values set while booting become the values that a request's ini_restore() goes back to. */
+	if (EG(modified_ini_directives)) {
+		zend_ini_entry *entry;
+		ZEND_HASH_MAP_FOREACH_PTR(EG(modified_ini_directives), entry) {
+			if (entry->orig_value && entry->orig_value != entry->value) {
+				zend_string_release(entry->orig_value);
+			}
+			entry->modified = 0;
+			entry->orig_value = NULL;
+			entry->orig_modifiable = 0;
+		} ZEND_HASH_FOREACH_END();
+		zend_hash_destroy(EG(modified_ini_directives));
+		FREE_HASHTABLE(EG(modified_ini_directives));
+		EG(modified_ini_directives) = NULL;
+	}
+	save(&base);
+	base.shutdown_functions = NULL; /* those of the boot script run when the worker ends */
+	base.last_error_message = base.last_error_file = NULL;
+	base.strtok_string = NULL;
+	base.strtok_last = NULL;
+	base.strtok_length = 0;
+	base.uploaded_files = NULL;
+	for (int i = 0; i < NUM_TRACK_VARS; i++) {
+		ZVAL_UNDEF(&base.http_globals[i]);
+	}
+	/* Environment variables are the process's own: every request sees them. */
+	ZVAL_COPY_VALUE(&base.http_globals[TRACK_VARS_ENV], &PG(http_globals)[TRACK_VARS_ENV]);
+}
+
+/* The state a new request starts from: that of the booted application, with stacks and lists of its own. */
+void weft_isolate_begin(weft_coroutine *coroutine)
+{
+	load(&base);
+	Z_TRY_ADDREF(EG(user_error_handler));
+	Z_TRY_ADDREF(EG(user_exception_handler));
+	zend_stack_init(&EG(user_error_handlers_error_reporting), sizeof(int));
+	zend_stack_init(&EG(user_error_handlers), sizeof(zval));
+	zend_stack_init(&EG(user_exception_handlers), sizeof(zval));
+	zend_llist_init(&SG(sapi_headers).headers, sizeof(sapi_header_struct), free_header, 0);
+	SG(sapi_headers).mimetype = NULL;
+	SG(sapi_headers).http_status_line = NULL;
+	SG(sapi_headers).send_default_content_type = 1;
+	coroutine->superglobals = 0;
+	coroutine->streaming = false;
+}
+
+/* Puts aside the ini values that this coroutine has changed, and gives everyone else theirs back. */
+static void ini_out(weft_coroutine *coroutine)
+{
+	zend_ini_entry *entry;
+	array_init(&coroutine->ini_values);
+	ZEND_HASH_MAP_FOREACH_PTR(EG(modified_ini_directives), entry) {
+		zval value;
+		ZVAL_STR_COPY(&value, entry->value ? entry->value : ZSTR_EMPTY_ALLOC());
+		zend_hash_add_new(Z_ARRVAL(coroutine->ini_values), entry->name, &value);
+	} ZEND_HASH_FOREACH_END();
+	zend_ini_deactivate();
+	coroutine->ini_parked = true;
+}
+
+static void ini_in(weft_coroutine *coroutine)
+{
+	zend_string *name;
+	zval *value;
+	ZEND_HASH_FOREACH_STR_KEY_VAL(Z_ARRVAL(coroutine->ini_values), name, value) {
+		zend_alter_ini_entry_ex(name, Z_STR_P(value), PHP_INI_USER, PHP_INI_STAGE_RUNTIME, 1);
+	} ZEND_HASH_FOREACH_END();
+	zval_ptr_dtor(&coroutine->ini_values);
+	coroutine->ini_parked = false;
+}
+
+void weft_isolate_out(weft_coroutine *coroutine)
+{
+	if (UNEXPECTED(EG(modified_ini_directives) != NULL)) {
+		ini_out(coroutine);
+	}
+	if (UNEXPECTED(coroutine->superglobals != 0)) {
+		weft_superglobals_exchange(coroutine);
+	}
+	save(&coroutine->owned);
+}
+
+void weft_isolate_in(weft_coroutine *coroutine)
+{
+	load(&coroutine->owned);
+	if (UNEXPECTED(coroutine->superglobals != 0)) {
+		weft_superglobals_exchange(coroutine);
+	}
+	if (UNEXPECTED(coroutine->ini_parked)) {
+		ini_in(coroutine);
+	}
+	if (coroutine->request) {
+		weft_superglobals_fill(coroutine);
+	}
+}
+
+/* After a bailout the frames above are gone with whatever they had half done: back to a state one can go on with. */
+void weft_isolate_reset(weft_coroutine *coroutine)
+{
+	EG(error_handling) = EH_NORMAL;
+	EG(exception_class) = NULL;
+	EG(in_autoload) = base.in_autoload;
+	EG(fake_scope) = NULL;
+	BG(serialize_lock) = 0;
+	memset(&BG(serialize), 0, sizeof(BG(serialize)));
+	memset(&BG(unserialize), 0, sizeof(BG(unserialize)));
+	BG(user_compare_fci) = base.compare_function;
+	BG(user_compare_fci_cache) = base.compare_function_cache;
+	CG(unclean_shutdown) = 0;
+	(void) coroutine;
+}
+
+/* Frees what the request owned. Output and headers have been taken by then. */
+void weft_isolate_end(weft_coroutine *coroutine)
+{
+	if (UNEXPECTED(OG(handlers).elements || OG(output_start_filename))) {
+		php_output_discard_all();
+		php_output_deactivate();
+	}
+	if (EG(modified_ini_directives)) {
+		zend_ini_deactivate();
+	}
+	weft_superglobals_end(coroutine);
+	if (SG(rfc1867_uploaded_files)) {
+		destroy_uploaded_files_hash();
+	}
+	zend_llist_destroy(&SG(sapi_headers).headers);
+	if (SG(sapi_headers).mimetype) {
+		efree(SG(sapi_headers).mimetype);
+		SG(sapi_headers).mimetype = NULL;
+	}
+	if (SG(sapi_headers).http_status_line) {
+		efree(SG(sapi_headers).http_status_line);
+		SG(sapi_headers).http_status_line = NULL;
+	}
+	zval_ptr_dtor(&EG(user_error_handler));
+	zval_ptr_dtor(&EG(user_exception_handler));
+	zend_stack_clean(&EG(user_error_handlers), (void (*)(void *)) ZVAL_PTR_DTOR, 1);
+	zend_stack_destroy(&EG(user_error_handlers));
+	zend_stack_destroy(&EG(user_error_handlers_error_reporting));
+	zend_stack_clean(&EG(user_exception_handlers), (void (*)(void *)) ZVAL_PTR_DTOR, 1);
+	zend_stack_destroy(&EG(user_exception_handlers));
+	if (PG(last_error_message)) {
+		zend_string_release(PG(last_error_message));
+	}
+	if (PG(last_error_file)) {
+		zend_string_release(PG(last_error_file));
+	}
+	if (BG(strtok_string)) {
+		zend_string_release(BG(strtok_string));
+	}
+	load(&base);
+}

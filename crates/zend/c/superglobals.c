@@ -1,0 +1,253 @@
+/* $_GET and its kin in coroutine mode: each request has its own, paid for only when the application mentions them.
+ *
+ * The engine asks for an auto global by its callback when it compiles code that names it. Ours notes that in memory shared
+ * by all workers (opcache compiles once for all of them); from then on every request fills that superglobal. */
+#include "weft.h"
+#include "zend_compile.h"
+
+static const char *const names[WEFT_SUPERGLOBALS] = {"_GET", "_POST", "_COOKIE", "_FILES", "_SERVER", "_REQUEST"};
+static const int tracks[WEFT_SUPERGLOBALS] = {
+	TRACK_VARS_GET, TRACK_VARS_POST, TRACK_VARS_COOKIE, TRACK_VARS_FILES, TRACK_VARS_SERVER, -1};
+static zend_string *name_of[WEFT_SUPERGLOBALS];
+static zend_auto_global_callback original[WEFT_SUPERGLOBALS];
+static bool original_called[WEFT_SUPERGLOBALS];
+static uint32_t *used;
+
+/* The compiler has met the superglobal. */
+static bool mentioned(zend_string *name)
+{
+	for (int i = 0; i < WEFT_SUPERGLOBALS; i++) {
+		if (!zend_string_equals(name, name_of[i])) {
+			continue;
+		}
+		__atomic_fetch_or(used, 1u << i, __ATOMIC_RELAXED);
+		if (weft_current && weft_current->request) {
+			weft_superglobals_fill(weft_current);
+		} else if (!original_called[i] && original[i]) {
+			original_called[i] = true;
+			original[i](name);
+		}
+	}
+	return true; /* stay armed: the next compilation asks again */
+}
+
+/* After php_request_startup, before any user code is compiled. */
+void weft_superglobals_start(uint32_t *shared)
+{
+	used = shared;
+	for (int i = 0; i < WEFT_SUPERGLOBALS; i++) {
+		name_of[i] = zend_string_init_interned(names[i], strlen(names[i]), 1);
+		zend_auto_global *global = zend_hash_find_ptr(CG(auto_globals), name_of[i]);
+		original[i] = global->auto_global_callback;
+		original_called[i] = !global->armed;
+		global->auto_global_callback = mentioned;
+		global->armed = true;
+	}
+	const char *preload = INI_STR("opcache.preload"), *files = INI_STR("opcache.file_cache");
+	if ((preload && *preload) || (files && *files)) {
+		*used = (1u << WEFT_SUPERGLOBALS) - 1; /* compiled before we could look */
+	}
+}
+
+static void query_variables(weft_slice query, zval *array)
+{
+	array_init(array);
+	if (query.length) {
+		sapi_module.treat_data(PARSE_STRING, estrndup(query.bytes, query.length), array);
+	}
+}
+
+/* The cookies of a request, decoded as PHP does. */
+void weft_cookie_variables(uint64_t request, zval *array)
+{
+	weft_slice name, value;
+	smart_str cookies = {0};
+	for (uint32_t i = 0; weft_host_header_at(request, i, &name, &value); i++) {
+		if (name.length == 6 && zend_binary_strcasecmp(name.bytes, 6, "cookie", 6) == 0) {
+			if (cookies.s) {
+				smart_str_appends(&cookies, "; ");
+			}
+			smart_str_appendl(&cookies, value.bytes, value.length);
+		}
+	}
+	smart_str_0(&cookies);
+	/* PARSE_COOKIE fills PG(http_globals): for the time of the call that is ours. */
+	zval *slot = &PG(http_globals)[TRACK_VARS_COOKIE], kept;
+	ZVAL_COPY_VALUE(&kept, slot);
+	ZVAL_UNDEF(slot);
+	SG(request_info).cookie_data = cookies.s ? ZSTR_VAL(cookies.s) : NULL;
+	sapi_module.treat_data(PARSE_COOKIE, NULL, NULL);
+	SG(request_info).cookie_data = NULL;
+	ZVAL_COPY_VALUE(array, slot);
+	ZVAL_COPY_VALUE(slot, &kept);
+	smart_str_free(&cookies);
+}
+
+static void add(zval *array, const char *name, weft_slice value)
+{
+	if (value.bytes) {
+		php_register_variable_safe(name, value.bytes, value.length, array);
+	}
+}
+
+/* HTTP_* as CGI has them (RFC 3875 section 4.1.18); Content-Type and Content-Length without the prefix. "Proxy" is left
+ * out, for it would become HTTP_PROXY (httpoxy). */
+static void header_variables(uint64_t request, zval *array)
+{
+	weft_slice name, value;
+	char key[256] = "HTTP_";
+	for (uint32_t i = 0; weft_host_header_at(request, i, &name, &value); i++) {
+		if (name.length > sizeof(key) - 6 || memchr(name.bytes, '_', name.length)) {
+			continue; /* an underscore would be indistinguishable from a dash: refused as nginx does */
+		}
+		for (size_t k = 0; k < name.length; k++) {
+			char c = name.bytes[k];
+			key[5 + k] = c == '-' ? '_' : (c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+		}
+		key[5 + name.length] = 0;
+		const char *variable = key;
+		if (!strcmp(key, "HTTP_CONTENT_TYPE") || !strcmp(key, "HTTP_CONTENT_LENGTH")) {
+			variable += 5;
+		} else if (!strcmp(key, "HTTP_PROXY")) {
+			continue;
+		}
+		add(array, variable, value);
+	}
+}
+
+static void server_variables(uint64_t request, zval *array)
+{
+	char protocol[16];
+	zval time;
+	zval *booted = zend_hash_find_known_hash(&EG(symbol_table), name_of[WEFT_SERVER]);
+	ZVAL_ARR(array, booted && Z_TYPE_P(booted) == IS_ARRAY ? zend_array_dup(Z_ARRVAL_P(booted)) : zend_new_array(32));
+	add(array, "REQUEST_METHOD", weft_host_field(request, WEFT_FIELD_METHOD));
+	add(array, "REQUEST_URI", weft_host_field(request, WEFT_FIELD_TARGET));
+	add(array, "PATH_INFO", weft_host_field(request, WEFT_FIELD_PATH));
+	weft_slice query = weft_host_field(request, WEFT_FIELD_QUERY);
+	add(array, "QUERY_STRING", query.bytes ? query : weft_slice_text(""));
+	weft_slice version = weft_host_field(request, WEFT_FIELD_VERSION);
+	snprintf(protocol, sizeof(protocol), "HTTP/%.*s", (int) version.length, version.bytes);
+	add(array, "SERVER_PROTOCOL", weft_slice_text(protocol));
+	add(array, "SERVER_SOFTWARE", weft_slice_text("weft"));
+	add(array, "GATEWAY_INTERFACE", weft_slice_text("CGI/1.1"));
+	add(array, "REMOTE_ADDR", weft_host_field(request, WEFT_FIELD_CLIENT));
+	add(array, "REMOTE_PORT", weft_host_field(request, WEFT_FIELD_CLIENT_PORT));
+	add(array, "SERVER_ADDR", weft_host_field(request, WEFT_FIELD_SERVER));
+	add(array, "SERVER_PORT", weft_host_field(request, WEFT_FIELD_SERVER_PORT));
+	add(array, "SERVER_NAME", weft_host_field(request, WEFT_FIELD_HOST));
+	weft_slice scheme = weft_host_field(request, WEFT_FIELD_SCHEME);
+	add(array, "REQUEST_SCHEME", scheme);
+	if (scheme.length == 5) {
+		add(array, "HTTPS", weft_slice_text("on"));
+	}
+	header_variables(request, array);
+	double now = weft_host_time(request);
+	ZVAL_DOUBLE(&time, now);
+	zend_hash_str_update(Z_ARRVAL_P(array), ZEND_STRL("REQUEST_TIME_FLOAT"), &time);
+	ZVAL_LONG(&time, (zend_long) now);
+	zend_hash_str_update(Z_ARRVAL_P(array), ZEND_STRL("REQUEST_TIME"), &time);
+}
+
+/* $_REQUEST by request_order, as php_auto_globals_create_request (main/php_variables.c). */
+static void request_variables(zval *array)
+{
+	const char *order = PG(request_order) ? PG(request_order) : PG(variables_order);
+	array_init(array);
+	for (; *order; order++) {
+		int track = *order == 'g' || *order == 'G' ? TRACK_VARS_GET
+			: *order == 'p' || *order == 'P' ? TRACK_VARS_POST
+			: *order == 'c' || *order == 'C' ? TRACK_VARS_COOKIE : -1;
+		if (track >= 0 && Z_TYPE(PG(http_globals)[track]) == IS_ARRAY) {
+			zend_hash_merge(Z_ARRVAL_P(array), Z_ARRVAL(PG(http_globals)[track]), zval_add_ref, 1);
+		}
+	}
+}
+
+static void fill(weft_coroutine *coroutine, int which)
+{
+	uint64_t request = coroutine->request;
+	zval *globals = PG(http_globals), *value = &coroutine->superglobal[which];
+	switch (which) {
+		case WEFT_GET:
+			query_variables(weft_host_field(request, WEFT_FIELD_QUERY), &globals[TRACK_VARS_GET]);
+			break;
+		case WEFT_COOKIE:
+			weft_cookie_variables(request, &globals[TRACK_VARS_COOKIE]);
+			break;
+		case WEFT_SERVER:
+			server_variables(request, &globals[TRACK_VARS_SERVER]);
+			break;
+		case WEFT_POST:
+		case WEFT_FILES:
+			if (Z_TYPE(globals[TRACK_VARS_POST]) != IS_ARRAY) {
+				weft_request_form(request, &globals[TRACK_VARS_POST], &globals[TRACK_VARS_FILES]);
+			}
+			break;
+		default:
+			request_variables(value);
+			return;
+	}
+	ZVAL_COPY(value, &globals[tracks[which]]);
+}
+
+static void exchange(weft_coroutine *coroutine, uint32_t which)
+{
+	for (int i = 0; i < WEFT_SUPERGLOBALS; i++) {
+		if (!(which & (1u << i))) {
+			continue;
+		}
+		zval other, *slot = zend_hash_find_known_hash(&EG(symbol_table), name_of[i]);
+		if (!slot) {
+			ZVAL_EMPTY_ARRAY(&other);
+			slot = zend_hash_add_new(&EG(symbol_table), name_of[i], &other);
+		}
+		ZVAL_COPY_VALUE(&other, slot);
+		ZVAL_COPY_VALUE(slot, &coroutine->superglobal[i]);
+		ZVAL_COPY_VALUE(&coroutine->superglobal[i], &other);
+	}
+}
+
+/* Fills what the application mentions and this request does not have yet. It may park (for the body of a form). */
+void weft_superglobals_fill(weft_coroutine *coroutine)
+{
+	uint32_t missing = __atomic_load_n(used, __ATOMIC_RELAXED) & ~coroutine->superglobals;
+	if (EXPECTED(!missing)) {
+		return;
+	}
+	if (missing & (1u << WEFT_REQUEST)) { /* made from the others */
+		missing |= ((1u << WEFT_GET) | (1u << WEFT_POST) | (1u << WEFT_COOKIE)) & ~coroutine->superglobals;
+	}
+	coroutine->superglobals |= missing;
+	for (int i = 0; i < WEFT_SUPERGLOBALS; i++) {
+		if (missing & (1u << i)) {
+			fill(coroutine, i);
+			exchange(coroutine, 1u << i);
+		}
+	}
+}
+
+void weft_superglobals_exchange(weft_coroutine *coroutine)
+{
+	exchange(coroutine, coroutine->superglobals);
+}
+
+void weft_superglobals_end(weft_coroutine *coroutine)
+{
+	if (EXPECTED(!coroutine->superglobals)) {
+		return;
+	}
+	exchange(coroutine, coroutine->superglobals);
+	for (int i = 0; i < WEFT_SUPERGLOBALS; i++) {
+		if (coroutine->superglobals & (1u << i)) {
+			zval_ptr_dtor(&coroutine->superglobal[i]);
+		}
+	}
+	for (int track = 0; track < NUM_TRACK_VARS; track++) {
+		if (track != TRACK_VARS_ENV) {
+			zval_ptr_dtor(&PG(http_globals)[track]);
+			ZVAL_UNDEF(&PG(http_globals)[track]);
+		}
+	}
+	coroutine->superglobals = 0;
+}

@@ -1,0 +1,244 @@
+/* The C side of weft-zend in one view: what it keeps per coroutine, what Rust calls, what it calls in Rust.
+ *
+ * Zend is called from C only. Its errors leave by longjmp (bailout), which must never cross a Rust frame that owns
+ * something; so Rust functions called from here return plain values, and Zend is never called from inside them except
+ * to switch contexts. Differences between PHP versions live in these files, nowhere else. */
+#ifndef WEFT_H
+#define WEFT_H
+
+#include "php.h"
+#include "php_main.h"
+#include "php_output.h"
+#include "php_variables.h"
+#include "SAPI.h"
+#include "zend_exceptions.h"
+#include "zend_fibers.h"
+#include "zend_smart_str.h"
+#include "ext/json/php_json.h"
+#include "ext/standard/basic_functions.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Bytes owned by Rust: valid until the next call into the host or the next park. Copy at once. bytes is NULL for
+ * "there is none". */
+typedef struct {
+	const char *bytes;
+	size_t length;
+} weft_slice;
+
+typedef struct {
+	weft_slice name;
+	weft_slice value;
+} weft_header;
+
+/* ---- What a coroutine owns of PHP's globals --------------------------------------------------------------------
+ * The table: a field name and the global it keeps. All of it is exchanged when the coroutine parks and when it goes on;
+ * about 900 bytes, 20 ns. What is not in here is shared by all coroutines of the instance. */
+#define WEFT_OWNED(OWN)                                                                                               \
+	OWN(output, output_globals)                                                                                       \
+	OWN(exception, EG(exception))                                                                                     \
+	OWN(previous_exception, EG(prev_exception))                                                                       \
+	OWN(opline_before_exception, EG(opline_before_exception))                                                         \
+	OWN(error_handling, EG(error_handling))                                                                           \
+	OWN(exception_class, EG(exception_class))                                                                         \
+	OWN(in_autoload, EG(in_autoload))                                                                                 \
+	OWN(fake_scope, EG(fake_scope))                                                                                   \
+	OWN(exit_status, EG(exit_status))                                                                                 \
+	OWN(error_handler, EG(user_error_handler))                                                                        \
+	OWN(error_handler_mask, EG(user_error_handler_error_reporting))                                                   \
+	OWN(error_handlers, EG(user_error_handlers))                                                                      \
+	OWN(error_handler_masks, EG(user_error_handlers_error_reporting))                                                 \
+	OWN(exception_handler, EG(user_exception_handler))                                                                \
+	OWN(exception_handlers, EG(user_exception_handlers))                                                              \
+	OWN(last_error_message, PG(last_error_message))                                                                   \
+	OWN(last_error_file, PG(last_error_file))                                                                         \
+	OWN(last_error_type, PG(last_error_type))                                                                         \
+	OWN(last_error_line, PG(last_error_lineno))                                                                       \
+	OWN(connection_status, PG(connection_status))                                                                     \
+	OWN(http_globals, PG(http_globals))                                                                               \
+	OWN(ini_changes, EG(modified_ini_directives))                                                                     \
+	OWN(headers, SG(sapi_headers))                                                                                    \
+	OWN(headers_sent, SG(headers_sent))                                                                               \
+	OWN(request_info, SG(request_info))                                                                               \
+	OWN(uploaded_files, SG(rfc1867_uploaded_files))                                                                   \
+	OWN(shutdown_functions, BG(user_shutdown_function_names))                                                         \
+	OWN(serialize_lock, BG(serialize_lock))                                                                           \
+	OWN(serialize, BG(serialize))                                                                                     \
+	OWN(unserialize, BG(unserialize))                                                                                 \
+	OWN(compare_function, BG(user_compare_fci))                                                                       \
+	OWN(compare_function_cache, BG(user_compare_fci_cache))                                                           \
+	OWN(strtok_string, BG(strtok_string))                                                                             \
+	OWN(strtok_last, BG(strtok_last))                                                                                 \
+	OWN(strtok_length, BG(strtok_len))                                                                                \
+	OWN(json_error, JSON_G(error_code))
+
+typedef struct {
+#define WEFT_OWNED_FIELD(field, global) __typeof__(global) field;
+	WEFT_OWNED(WEFT_OWNED_FIELD)
+#undef WEFT_OWNED_FIELD
+} weft_owned;
+
+/* The superglobals that belong to a request, in the order of weft_superglobals' bits. */
+enum { WEFT_GET, WEFT_POST, WEFT_COOKIE, WEFT_FILES, WEFT_SERVER, WEFT_REQUEST, WEFT_SUPERGLOBALS };
+
+typedef enum { WEFT_JOB_REQUEST = 0, WEFT_JOB_SCRIPT = 1, WEFT_JOB_END = 2 } weft_job;
+
+typedef struct weft_coroutine {
+	zend_fiber_context *resume_at; /* where to go on; a nested user Fiber's context when it parked inside one */
+	zend_object *fiber;            /* the pooled \Fiber; NULL for a bare context (a script's {main}) */
+	zend_fiber_context bare;
+	bool started;
+	bool ended;
+	bool lost;
+	volatile bool stack_overflowed; /* its yellow zone is open */
+	uint32_t job;
+	uint64_t argument;
+	weft_owned owned;
+
+	/* The request it runs, if any. */
+	uint64_t request;
+	zval request_object;
+	smart_str output;              /* what was echoed and not handed to the server yet */
+	bool streaming;                /* headers are out; output goes to the stream */
+	uint32_t superglobals;         /* bit set of those filled for this request */
+	zval superglobal[WEFT_SUPERGLOBALS];
+	bool ini_parked;               /* it has changed ini values, which wait in ini_values while it is parked */
+	zval ini_values;
+	uint64_t user_wait;            /* set while it is inside Fiber::suspend() of the pooled Fiber itself */
+	zval user_value;               /* what Fiber::resume() or throw() passed to it */
+	bool user_throw;
+} weft_coroutine;
+
+extern weft_coroutine *weft_current; /* the coroutine that has the processor; NULL in the loop */
+
+/* ---- engine.c: start and stop ---- */
+typedef struct {
+	const char *ini;           /* ini lines that override php.ini ("name=value\n"…) */
+	const char *ini_path;      /* -c, or NULL */
+	const char *executable;    /* PHP_BINARY */
+	bool cli;                  /* `weft php`: PHP_SAPI is cli */
+	bool ignore_ini;           /* -n */
+	uint32_t *superglobals;    /* shared by all workers: bit set of superglobals that compiled code mentions */
+} weft_engine_options;
+
+int weft_engine_start(const weft_engine_options *options);
+int weft_engine_begin(const char *script, int argc, char **argv);
+void weft_engine_end(void);
+size_t weft_engine_ini(const char *name, char *buffer, size_t size);
+size_t weft_engine_extensions(char *buffer, size_t size);
+bool weft_engine_opcache(bool *jit);
+size_t weft_engine_memory(void);
+extern sapi_module_struct weft_sapi;
+extern bool weft_cli;
+
+/* ---- coroutine.c: the switch ---- */
+void weft_switch_start(bool bare, size_t stack_bytes);
+weft_coroutine *weft_coroutine_create(void);
+int weft_coroutine_enter(weft_coroutine *coroutine, bool has_job, uint32_t job, uint64_t argument);
+void weft_coroutine_leave(weft_coroutine *coroutine);
+bool weft_coroutine_may_leave(void);
+void weft_coroutine_destroy(weft_coroutine *coroutine);
+/* fiber.c: Fiber's own methods on a pooled Fiber */
+void weft_fiber_methods_start(void);
+void weft_fiber_mark(weft_coroutine *coroutine);
+
+/* ---- isolate.c: what it owns ---- */
+void weft_isolate_start(void);
+void weft_isolate_begin(weft_coroutine *coroutine);
+void weft_isolate_out(weft_coroutine *coroutine);
+void weft_isolate_in(weft_coroutine *coroutine);
+void weft_isolate_end(weft_coroutine *coroutine);
+void weft_isolate_reset(weft_coroutine *coroutine);
+
+/* ---- superglobals.c ---- */
+void weft_superglobals_start(uint32_t *used);
+void weft_superglobals_fill(weft_coroutine *coroutine);
+void weft_superglobals_exchange(weft_coroutine *coroutine);
+void weft_superglobals_end(weft_coroutine *coroutine);
+void weft_cookie_variables(uint64_t request, zval *array);
+
+/* ---- failure.c: fatal errors, stack overflow, interrupts ---- */
+void weft_failure_start(void);
+void weft_stack_arm(zend_fiber_context *context);
+void weft_interrupt_preempt(void);
+void weft_interrupt_report(void);
+
+/* ---- handler.c: one request ---- */
+bool weft_engine_include(const char *path);
+int weft_handler_load(const char *path);
+void weft_handler_run(weft_coroutine *coroutine);
+void weft_handler_flush(weft_coroutine *coroutine);
+extern bool weft_development;
+
+/* ---- script.c: `weft php` ---- */
+void weft_script_run(weft_coroutine *coroutine);
+
+typedef enum { WEFT_SCRIPT_FILE, WEFT_SCRIPT_CODE, WEFT_SCRIPT_LINT, WEFT_SCRIPT_INFO, WEFT_SCRIPT_MODULES } weft_script_kind;
+void weft_script_prepare(weft_script_kind kind, const char *source);
+int weft_script_status(void);
+
+/* ---- request.c and writer.c: native classes ---- */
+void weft_request_register(void);
+void weft_writer_register(void);
+void weft_request_open(weft_coroutine *coroutine);
+void weft_request_close(weft_coroutine *coroutine);
+void weft_request_form(uint64_t request, zval *fields, zval *files);
+extern zend_class_entry *weft_request_class;
+extern zend_class_entry *weft_writer_class;
+void weft_writer_open(zval *writer, uint64_t request);
+void weft_writer_close(zval *writer);
+extern zend_module_entry weft_module;
+
+/* ---- What C calls in Rust (src/host.rs) ---- */
+enum {
+	WEFT_FIELD_METHOD, WEFT_FIELD_TARGET, WEFT_FIELD_PATH, WEFT_FIELD_QUERY, WEFT_FIELD_VERSION, WEFT_FIELD_SCHEME,
+	WEFT_FIELD_HOST, WEFT_FIELD_CLIENT, WEFT_FIELD_CLIENT_PORT, WEFT_FIELD_PEER, WEFT_FIELD_PEER_PORT,
+	WEFT_FIELD_SERVER, WEFT_FIELD_SERVER_PORT, WEFT_FIELD_ID, WEFT_FIELD_BODY_PATH
+};
+weft_slice weft_host_field(uint64_t request, uint32_t field);
+bool weft_host_header_at(uint64_t request, uint32_t index, weft_slice *name, weft_slice *value);
+bool weft_host_trailer_at(uint64_t request, uint32_t index, weft_slice *name, weft_slice *value);
+double weft_host_time(uint64_t request);
+bool weft_host_aborted(uint64_t request);
+/* Reads the body at an offset; parks until there is something. 0 is its end, -1 a failure (the client went away, was too
+ * slow, or sent too much). */
+int64_t weft_host_body_read(uint64_t request, uint64_t offset, char *buffer, size_t size);
+/* Parks until the whole body is here: its length, or -1. */
+int64_t weft_host_body_wait(uint64_t request);
+/* Keeps the head of a request for an object that outlives it, and lets it go. */
+void weft_host_detach(uint64_t request);
+void weft_host_release(uint64_t request);
+
+bool weft_host_respond(uint64_t request, uint32_t status, const weft_header *headers, size_t count, weft_slice body);
+/* 0, or the status (403, 404) that says why the file cannot be sent. */
+uint32_t weft_host_respond_file(uint64_t request, uint32_t status, const weft_header *headers, size_t count, weft_slice path);
+bool weft_host_stream_start(uint64_t request, uint32_t status, const weft_header *headers, size_t count);
+/* Parks while the client does not keep up. false: the client has gone. */
+bool weft_host_stream_write(uint64_t request, weft_slice chunk);
+void weft_host_stream_end(uint64_t request, const weft_header *trailers, size_t count, bool failed);
+bool weft_host_early_hints(uint64_t request, const weft_header *headers, size_t count);
+
+enum { WEFT_LOG_ERROR, WEFT_LOG_WARNING, WEFT_LOG_NOTICE };
+void weft_host_log(uint32_t level, uint64_t request, weft_slice message);
+void weft_host_output(weft_slice bytes);
+/* PHP is not what it was after a fatal error: finish what is in flight, then replace this worker. */
+void weft_host_replace(weft_slice reason);
+/* Parks the running coroutine until weft_host_wake is called with the word put into *wait. false: cancelled. */
+bool weft_host_park(uint64_t *wait);
+void weft_host_wake(uint64_t wait);
+void weft_host_yield(void);
+
+static inline weft_slice weft_slice_of(const zend_string *string)
+{
+	weft_slice slice = {ZSTR_VAL(string), ZSTR_LEN(string)};
+	return slice;
+}
+
+static inline weft_slice weft_slice_text(const char *text)
+{
+	weft_slice slice = {text, strlen(text)};
+	return slice;
+}
+
+#endif

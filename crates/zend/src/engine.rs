@@ -1,0 +1,238 @@
+//! Start PHP, boot an application, run a script, stop.
+//!
+//! Invariant: one engine per process, on one thread, started before fork; everything that follows happens in that thread.
+#![allow(unsafe_code)]
+
+use std::ffi::{CString, c_char, c_int};
+use std::fmt;
+use std::path::Path;
+
+use crate::sys;
+
+/// How PHP is to be started.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Ini settings that win over php.ini, in order.
+    pub ini: Vec<(String, String)>,
+    /// A php.ini, or a directory with one, instead of the distribution's.
+    pub ini_path: Option<String>,
+    /// Read no php.ini at all.
+    pub ignore_ini: bool,
+    /// Be the php command: `PHP_SAPI` is "cli".
+    pub cli: bool,
+    /// What PHP reports as `PHP_BINARY`.
+    pub executable: String,
+    /// Show exceptions to clients, with their stacks.
+    pub development: bool,
+}
+
+/// Why the engine, or an application in it, did not start.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum EngineError {
+    /// PHP could not be started; it has said why on standard error.
+    Start,
+    /// The application's script failed; the error log says how.
+    Boot,
+    /// The application's script returned nothing that can be called.
+    NotCallable,
+    /// A path or setting contains a NUL byte.
+    Nul(String),
+}
+
+impl fmt::Display for EngineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EngineError::Start => write!(f, "PHP did not start; its own message is above"),
+            EngineError::Boot => write!(f, "the application's script failed; the PHP error is above"),
+            EngineError::NotCallable => write!(
+                f,
+                "the script returned no handler; end it with: \
+                 return fn (Weft\\Http\\Request $request) => \"Hello World\";"
+            ),
+            EngineError::Nul(what) => write!(f, "{what:?} contains a NUL byte"),
+        }
+    }
+}
+
+impl std::error::Error for EngineError {}
+
+/// What is known of a started engine, within a request.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Boot {
+    /// Whether opcache is enabled.
+    pub opcache: bool,
+    /// Whether its JIT is on.
+    pub jit: bool,
+}
+
+/// What `weft php` is to run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Script {
+    /// A file; "-" is standard input.
+    File(String),
+    /// Code (`-r`).
+    Code(String),
+    /// Only check the syntax of a file (`-l`).
+    Lint(String),
+    /// phpinfo() (`-i`).
+    Info,
+    /// The list of modules (`-m`).
+    Modules,
+}
+
+/// PHP, started.
+#[derive(Debug)]
+pub struct Engine(());
+
+fn c_string(text: &str) -> Result<CString, EngineError> {
+    CString::new(text).map_err(|_| EngineError::Nul(text.to_owned()))
+}
+
+impl Engine {
+    /// Starts PHP in this process. No user code runs, except a script of `opcache.preload`.
+    ///
+    /// # Errors
+    /// [`EngineError::Start`], [`EngineError::Nul`].
+    pub fn start(options: &Options) -> Result<Engine, EngineError> {
+        let lines: String = options.ini.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
+        let (ini, executable) = (c_string(&lines)?, c_string(&options.executable)?);
+        let ini_path = options.ini_path.as_deref().map(c_string).transpose()?;
+        let raw = sys::EngineOptions {
+            ini: ini.as_ptr(),
+            ini_path: ini_path.as_ref().map_or(std::ptr::null(), |path| path.as_ptr()),
+            executable: executable.as_ptr(),
+            cli: options.cli,
+            ignore_ini: options.ignore_ini,
+            superglobals: shared_word(),
+        };
+        // SAFETY: the strings live for the call, which copies what it keeps; the word lives for ever.
+        let failed = unsafe {
+            sys::weft_development = options.development;
+            sys::weft_engine_start(&raw const raw)
+        };
+        if failed == 0 { Ok(Engine(())) } else { Err(EngineError::Start) }
+    }
+
+    /// Begins the request in which everything of this process runs. `arguments[0]` is the script.
+    ///
+    /// # Errors
+    /// [`EngineError::Start`], [`EngineError::Nul`].
+    pub fn begin(&self, arguments: &[String]) -> Result<Boot, EngineError> {
+        let arguments = arguments.iter().map(|argument| c_string(argument)).collect::<Result<Vec<_>, _>>()?;
+        // $argv points into these for as long as the process lives.
+        let mut pointers: Vec<*mut c_char> = arguments.into_iter().map(CString::into_raw).collect();
+        let count = pointers.len() as c_int;
+        pointers.push(std::ptr::null_mut());
+        let pointers: &'static mut [*mut c_char] = Vec::leak(pointers);
+        let mut jit = false;
+        // SAFETY: the argument vector is NULL-terminated and never freed.
+        unsafe {
+            if sys::weft_engine_begin(pointers[0], count, pointers.as_mut_ptr()) != 0 {
+                return Err(EngineError::Start);
+            }
+            let opcache = sys::weft_engine_opcache(&raw mut jit);
+            Ok(Boot { opcache, jit })
+        }
+    }
+
+    /// Includes a library file, such as an autoloader.
+    ///
+    /// # Errors
+    /// [`EngineError::Boot`], [`EngineError::Nul`].
+    pub fn include(&self, path: &Path) -> Result<(), EngineError> {
+        let path = c_string(&path.to_string_lossy())?;
+        // SAFETY: the string lives for the call; begin() has run.
+        if unsafe { sys::weft_engine_include(path.as_ptr()) } { Ok(()) } else { Err(EngineError::Boot) }
+    }
+
+    /// Runs the application's script and keeps the handler it returns.
+    ///
+    /// # Errors
+    /// [`EngineError::Boot`], [`EngineError::NotCallable`], [`EngineError::Nul`].
+    pub fn load_handler(&self, path: &Path) -> Result<(), EngineError> {
+        let path = c_string(&path.to_string_lossy())?;
+        // SAFETY: the string lives for the call.
+        match unsafe { sys::weft_handler_load(path.as_ptr()) } {
+            0 => {}
+            1 => return Err(EngineError::Boot),
+            _ => return Err(EngineError::NotCallable),
+        }
+        // SAFETY: begin() has run, and no coroutine yet.
+        unsafe { sys::weft_isolate_start() };
+        Ok(())
+    }
+
+    /// Says what the next [`crate::JobKind::Script`] job runs.
+    ///
+    /// # Errors
+    /// [`EngineError::Nul`].
+    pub fn prepare_script(&self, script: &Script) -> Result<(), EngineError> {
+        let (kind, source) = match script {
+            Script::File(path) => (0, path.as_str()),
+            Script::Code(code) => (1, code.as_str()),
+            Script::Lint(path) => (2, path.as_str()),
+            Script::Info => (3, ""),
+            Script::Modules => (4, ""),
+        };
+        // SAFETY: the source is leaked on purpose: C keeps the pointer until the process ends.
+        unsafe { sys::weft_script_prepare(kind, c_string(source)?.into_raw()) };
+        Ok(())
+    }
+
+    /// The exit status of the script, once its job has ended.
+    pub fn script_status(&self) -> u8 {
+        // SAFETY: reads an int.
+        unsafe { sys::weft_script_status() as u8 }
+    }
+
+    /// Ends the request: the application's shutdown functions and destructors run.
+    pub fn end(&self) {
+        // SAFETY: no coroutine runs; the scheduler has returned.
+        unsafe { sys::weft_engine_end() };
+    }
+
+    /// The value of an ini setting; empty when it has none.
+    pub fn ini(&self, name: &str) -> String {
+        let Ok(name) = c_string(name) else { return String::new() };
+        read(|buffer, size| {
+            // SAFETY: the buffer has `size` bytes; the name lives for the call.
+            unsafe { sys::weft_engine_ini(name.as_ptr(), buffer, size) }
+        })
+    }
+
+    /// The extensions loaded.
+    pub fn extensions(&self) -> Vec<String> {
+        // SAFETY: the buffer has `size` bytes.
+        let list = read(|buffer, size| unsafe { sys::weft_engine_extensions(buffer, size) });
+        list.split_whitespace().map(str::to_owned).collect()
+    }
+
+    /// Bytes that PHP's memory manager holds of the system's memory.
+    pub fn memory_bytes() -> usize {
+        // SAFETY: reads the heap's counters.
+        unsafe { sys::weft_engine_memory() }
+    }
+}
+
+fn read(fill: impl FnOnce(*mut c_char, usize) -> usize) -> String {
+    let mut buffer = vec![0u8; 8192];
+    let length = fill(buffer.as_mut_ptr().cast(), buffer.len()).min(buffer.len() - 1);
+    String::from_utf8_lossy(&buffer[..length]).into_owned()
+}
+
+/// A word that the workers share: made before fork, never freed.
+fn shared_word() -> *mut u32 {
+    // SAFETY: a new anonymous mapping; failure is the constant MAP_FAILED.
+    let page = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            4096,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_SHARED | libc::MAP_ANONYMOUS,
+            -1,
+            0,
+        )
+    };
+    assert_ne!(page, libc::MAP_FAILED, "no memory for one shared page");
+    page.cast()
+}

@@ -1,0 +1,94 @@
+//! The switch within one PHP instance: each coroutine is a pooled Fiber (or, for a script's main, a bare context).
+//!
+//! What happens at a switch is in `c/coroutine.c`; this file only gives it the scheduler's shape.
+#![allow(unsafe_code)]
+
+use std::ffi::c_void;
+use std::io;
+
+use weft_rt::{Context, Job, Left, Switch};
+
+use crate::sys;
+
+/// Kinds of [`Job`] a coroutine of this switch can run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum JobKind {
+    /// Answer the request whose key is the job's argument.
+    Request = 0,
+    /// Run the script prepared by [`crate::Engine::prepare_script`].
+    Script = 1,
+}
+
+/// Switches between the Fibers of this process's one PHP instance.
+#[derive(Debug)]
+pub struct FiberSwitch(());
+
+impl FiberSwitch {
+    /// For requests: pooled Fibers with the C stack size of `fiber.stack_size`. The calling context becomes the loop's.
+    /// Call it after [`crate::Engine::begin`].
+    pub fn pooled() -> FiberSwitch {
+        // SAFETY: only notes the current context and replaces method handlers; the engine runs (begin).
+        unsafe { sys::weft_switch_start(false, 0) };
+        FiberSwitch(())
+    }
+
+    /// For one script: a bare context with a C stack of `stack_bytes`.
+    pub fn bare(stack_bytes: usize) -> FiberSwitch {
+        // SAFETY: as in `pooled`.
+        unsafe { sys::weft_switch_start(true, stack_bytes) };
+        FiberSwitch(())
+    }
+
+    /// Asks the running coroutine to yield at its next VM interrupt check. Any thread may call this.
+    pub fn preempt() {
+        // SAFETY: only stores to two flags, one of them atomic; documented for any thread.
+        unsafe { sys::weft_interrupt_preempt() };
+    }
+
+    /// Asks the running coroutine to log where it is. Any thread may call this.
+    pub fn report() {
+        // SAFETY: as in `preempt`.
+        unsafe { sys::weft_interrupt_report() };
+    }
+}
+
+fn pointer(context: Context) -> *mut c_void {
+    context.0 as *mut c_void
+}
+
+impl Switch for FiberSwitch {
+    fn create(&self) -> io::Result<Context> {
+        // SAFETY: called on the engine's thread, from the loop.
+        let coroutine = unsafe { sys::weft_coroutine_create() };
+        if coroutine.is_null() {
+            return Err(io::ErrorKind::OutOfMemory.into());
+        }
+        Ok(Context(coroutine as usize))
+    }
+
+    fn enter(&self, context: Context, job: Option<Job>) -> Left {
+        let (kind, argument) = job.map_or((0, 0), |job| (job.kind, job.argument));
+        // SAFETY: the context came from `create` and has not been destroyed; the scheduler enters from the loop only.
+        match unsafe { sys::weft_coroutine_enter(pointer(context), job.is_some(), kind, argument) } {
+            0 => Left::Parked,
+            1 => Left::Ended,
+            _ => Left::Lost,
+        }
+    }
+
+    fn leave(&self, context: Context) {
+        // SAFETY: the scheduler calls it on the context that runs.
+        unsafe { sys::weft_coroutine_leave(pointer(context)) };
+    }
+
+    fn may_leave(&self) -> bool {
+        // SAFETY: reads a counter of the engine.
+        unsafe { sys::weft_coroutine_may_leave() }
+    }
+
+    fn destroy(&self, context: Context) {
+        // SAFETY: the scheduler destroys idle contexts only, once.
+        unsafe { sys::weft_coroutine_destroy(pointer(context)) };
+    }
+}

@@ -1,0 +1,353 @@
+//! What PHP asks of the server: the [`Host`] trait, and the table of C symbols that leads to it.
+//!
+//! Every row below is called from C on the engine's thread. A row returns plain values and calls nothing of Zend, so no
+//! longjmp ever passes through it; those that say so park the calling coroutine.
+#![allow(unsafe_code)]
+
+use std::cell::Cell;
+use std::ffi::c_char;
+
+use weft_rt::{Readiness, Runtime, Wake};
+
+/// Names a request to the host; never 0.
+pub type RequestId = u64;
+
+/// Bytes lent to C, which copies them at once: they must stay valid until the host is called again or the coroutine
+/// parks. A null pointer says "there is none".
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Slice {
+    bytes: *const c_char,
+    length: usize,
+}
+
+impl Slice {
+    /// "There is none".
+    pub const NONE: Slice = Slice { bytes: std::ptr::null(), length: 0 };
+
+    /// Lends bytes. The promise of validity is the caller's; nothing unsafe happens if it is broken before C looks.
+    pub fn of(bytes: &[u8]) -> Slice {
+        Slice { bytes: bytes.as_ptr().cast(), length: bytes.len() }
+    }
+
+    /// # Safety
+    /// The bytes must be valid for `'a`, or the pointer null.
+    unsafe fn get<'a>(self) -> &'a [u8] {
+        if self.bytes.is_null() {
+            return &[];
+        }
+        // SAFETY: by contract of this function.
+        unsafe { std::slice::from_raw_parts(self.bytes.cast(), self.length) }
+    }
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Header {
+    name: Slice,
+    value: Slice,
+}
+
+/// A field of a request. The order is that of `WEFT_FIELD_*` in `c/weft.h`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+#[expect(missing_docs, reason = "each is the term of RFC 9110 or of $_SERVER")]
+pub enum Field {
+    Method,
+    Target,
+    Path,
+    Query,
+    Version,
+    Scheme,
+    Host,
+    Client,
+    ClientPort,
+    Peer,
+    PeerPort,
+    Server,
+    ServerPort,
+    Id,
+}
+
+impl Field {
+    const ALL: [Field; 14] = [
+        Field::Method,
+        Field::Target,
+        Field::Path,
+        Field::Query,
+        Field::Version,
+        Field::Scheme,
+        Field::Host,
+        Field::Client,
+        Field::ClientPort,
+        Field::Peer,
+        Field::PeerPort,
+        Field::Server,
+        Field::ServerPort,
+        Field::Id,
+    ];
+}
+
+/// How grave a message of PHP's is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LogLevel {
+    /// Something failed.
+    Error,
+    /// Something will.
+    Warning,
+    /// For information.
+    Notice,
+}
+
+/// A header line lent by PHP for the time of one call.
+pub type HeaderLine<'a> = (&'a [u8], &'a [u8]);
+
+/// The server, as PHP sees it. No method may keep a borrow while it parks; none may call Zend.
+pub trait Host {
+    /// A field of the request, [`Slice::NONE`] when it has none.
+    fn field(&self, request: RequestId, field: Field) -> Slice;
+    /// The header line at `index`, in the order received.
+    fn header_at(&self, request: RequestId, index: u32) -> Option<(Slice, Slice)>;
+    /// The trailer line at `index`; none before the body is complete.
+    fn trailer_at(&self, request: RequestId, index: u32) -> Option<(Slice, Slice)>;
+    /// When the request arrived, in seconds since 1970.
+    fn time(&self, request: RequestId) -> f64;
+    /// Whether the client has gone.
+    fn aborted(&self, request: RequestId) -> bool;
+    /// Copies body bytes from `offset` on; parks until there are some. `Some(0)` at the end, `None` when the body failed.
+    fn body_read(&self, request: RequestId, offset: u64, buffer: &mut [u8]) -> Option<usize>;
+    /// Parks until the body is complete: its length, `None` when it failed.
+    fn body_wait(&self, request: RequestId) -> Option<u64>;
+    /// Keeps the head of a request beyond its end, until `release`.
+    fn detach(&self, request: RequestId);
+    /// Lets go of a detached head.
+    fn release(&self, request: RequestId);
+    /// Answers with a body of known length. `false`: the client has gone, or the response is not valid (logged).
+    fn respond(&self, request: RequestId, status: u16, headers: &[HeaderLine], body: &[u8]) -> bool;
+    /// Answers with a file. `Err` is the status that says why not: 403, 404.
+    fn respond_file(&self, request: RequestId, status: u16, headers: &[HeaderLine], path: &[u8]) -> Result<(), u16>;
+    /// Begins a response of unknown length.
+    fn stream_start(&self, request: RequestId, status: u16, headers: &[HeaderLine]) -> bool;
+    /// Sends a piece; parks while the client does not keep up. `false`: the client has gone.
+    fn stream_write(&self, request: RequestId, chunk: &[u8]) -> bool;
+    /// Ends the response; when it `failed`, so that the client notices.
+    fn stream_end(&self, request: RequestId, trailers: &[HeaderLine], failed: bool);
+    /// Sends a 103 response. `false`: not possible any more, or a header is not valid.
+    fn early_hints(&self, request: RequestId, headers: &[HeaderLine]) -> bool;
+    /// A line for the error log; `request` is 0 outside of any.
+    fn log(&self, level: LogLevel, request: RequestId, message: &[u8]);
+    /// Output of PHP code outside of any request.
+    fn output(&self, bytes: &[u8]);
+    /// This process should be replaced once it has finished what is in flight.
+    fn replace(&self, reason: &[u8]);
+}
+
+thread_local! {
+    static HOST: Cell<Option<&'static dyn Host>> = const { Cell::new(None) };
+}
+
+/// Sets the host of this process's PHP.
+pub fn install(host: &'static dyn Host) {
+    HOST.set(Some(host));
+}
+
+fn with<T>(otherwise: T, ask: impl FnOnce(&'static dyn Host) -> T) -> T {
+    HOST.get().map_or(otherwise, ask)
+}
+
+/// Header lines as slices. Up to this many per response; PHP's side refuses more.
+const HEADERS_MAX: usize = 256;
+
+/// Calls `work` with the lines behind a C array.
+///
+/// # Safety
+/// `headers` points to `count` headers whose slices are valid during the call.
+unsafe fn with_headers<T>(headers: *const Header, count: usize, work: impl FnOnce(&[HeaderLine]) -> T) -> T {
+    const INLINE: usize = 16;
+    if headers.is_null() || count == 0 {
+        return work(&[]);
+    }
+    // SAFETY: by contract.
+    let list = unsafe { std::slice::from_raw_parts(headers, count.min(HEADERS_MAX)) };
+    // SAFETY: by contract, each slice is valid during the call.
+    let line = |header: &Header| unsafe { (header.name.get(), header.value.get()) };
+    if count <= INLINE {
+        let mut lines: [HeaderLine; INLINE] = [(&[], &[]); INLINE];
+        list.iter().zip(&mut lines).for_each(|(header, slot)| *slot = line(header));
+        work(&lines[..list.len()])
+    } else {
+        let lines: Vec<HeaderLine> = list.iter().map(line).collect();
+        work(&lines)
+    }
+}
+
+// SAFETY of all rows: called by c/ only, with the arguments its prototypes in weft.h promise.
+
+#[unsafe(no_mangle)]
+extern "C" fn weft_host_field(request: u64, field: u32) -> Slice {
+    with(Slice::NONE, |host| Field::ALL.get(field as usize).map_or(Slice::NONE, |field| host.field(request, *field)))
+}
+
+/// Writes a line through the two out pointers.
+///
+/// # Safety
+/// Both point to writable slices.
+unsafe fn put_line(line: Option<(Slice, Slice)>, name: *mut Slice, value: *mut Slice) -> bool {
+    let Some(line) = line else { return false };
+    // SAFETY: by contract.
+    unsafe { (*name, *value) = line };
+    true
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn weft_host_header_at(request: u64, index: u32, name: *mut Slice, value: *mut Slice) -> bool {
+    // SAFETY: C passes pointers to two local slices.
+    unsafe { put_line(with(None, |host| host.header_at(request, index)), name, value) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn weft_host_trailer_at(request: u64, index: u32, name: *mut Slice, value: *mut Slice) -> bool {
+    // SAFETY: C passes pointers to two local slices.
+    unsafe { put_line(with(None, |host| host.trailer_at(request, index)), name, value) }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn weft_host_time(request: u64) -> f64 {
+    with(0.0, |host| host.time(request))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn weft_host_aborted(request: u64) -> bool {
+    with(true, |host| host.aborted(request))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn weft_host_body_read(request: u64, offset: u64, buffer: *mut u8, size: usize) -> i64 {
+    // SAFETY: C passes a buffer of `size` bytes, which stays where it is while the coroutine is parked.
+    let buffer = unsafe { std::slice::from_raw_parts_mut(buffer, size) };
+    with(-1, |host| host.body_read(request, offset, buffer).map_or(-1, |n| n as i64))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn weft_host_body_wait(request: u64) -> i64 {
+    with(-1, |host| host.body_wait(request).map_or(-1, |n| n as i64))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn weft_host_detach(request: u64) {
+    with((), |host| host.detach(request));
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn weft_host_release(request: u64) {
+    with((), |host| host.release(request));
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn weft_host_respond(
+    request: u64,
+    status: u32,
+    headers: *const Header,
+    count: usize,
+    body: Slice,
+) -> bool {
+    // SAFETY: as promised in weft.h; nothing parks during the call.
+    unsafe {
+        with_headers(headers, count, |lines| {
+            with(false, |host| host.respond(request, status as u16, lines, body.get()))
+        })
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn weft_host_respond_file(
+    request: u64,
+    status: u32,
+    headers: *const Header,
+    count: usize,
+    path: Slice,
+) -> u32 {
+    // SAFETY: as promised in weft.h.
+    unsafe {
+        with_headers(headers, count, |lines| {
+            let refused = |status: u16| u32::from(status);
+            with(500, |host| host.respond_file(request, status as u16, lines, path.get()).map_or_else(refused, |()| 0))
+        })
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn weft_host_stream_start(request: u64, status: u32, headers: *const Header, count: usize) -> bool {
+    // SAFETY: as promised in weft.h.
+    unsafe {
+        with_headers(headers, count, |lines| with(false, |host| host.stream_start(request, status as u16, lines)))
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn weft_host_stream_write(request: u64, chunk: Slice) -> bool {
+    // SAFETY: C keeps the chunk alive for the time of the call, parked or not.
+    let chunk = unsafe { chunk.get() };
+    with(false, |host| host.stream_write(request, chunk))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn weft_host_stream_end(request: u64, trailers: *const Header, count: usize, failed: bool) {
+    // SAFETY: as promised in weft.h.
+    unsafe { with_headers(trailers, count, |lines| with((), |host| host.stream_end(request, lines, failed))) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn weft_host_early_hints(request: u64, headers: *const Header, count: usize) -> bool {
+    // SAFETY: as promised in weft.h.
+    unsafe { with_headers(headers, count, |lines| with(false, |host| host.early_hints(request, lines))) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn weft_host_log(level: u32, request: u64, message: Slice) {
+    let level = match level {
+        0 => LogLevel::Error,
+        1 => LogLevel::Warning,
+        _ => LogLevel::Notice,
+    };
+    // SAFETY: valid during the call.
+    let message = unsafe { message.get() };
+    with((), |host| host.log(level, request, message));
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn weft_host_output(bytes: Slice) {
+    // SAFETY: valid during the call.
+    let bytes = unsafe { bytes.get() };
+    with((), |host| host.output(bytes));
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn weft_host_replace(reason: Slice) {
+    // SAFETY: valid during the call.
+    let reason = unsafe { reason.get() };
+    with((), |host| host.replace(reason));
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn weft_host_park(word: *mut u64) -> bool {
+    let Some(runtime) = Runtime::get() else { return false };
+    let wait = runtime.begin_wait();
+    // SAFETY: C passes a pointer into its coroutine, which outlives the wait.
+    unsafe { *word = wait.word() };
+    runtime.park(wait, None) != Wake::Cancelled
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn weft_host_wake(word: u64) {
+    if let Some(runtime) = Runtime::get() {
+        runtime.wake_word(word, Readiness::default());
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn weft_host_yield() {
+    if let Some(runtime) = Runtime::get() {
+        runtime.yield_now();
+    }
+}

@@ -1,0 +1,45 @@
+//! The C functions of `c/`, declared once. All of them MUST be called on the one thread that started the engine, but for
+//! the two `weft_interrupt_*`, which any thread may call.
+
+#![allow(unsafe_code)]
+
+use std::ffi::{c_char, c_int, c_void};
+
+#[repr(C)]
+pub struct EngineOptions {
+    pub ini: *const c_char,
+    pub ini_path: *const c_char,
+    pub executable: *const c_char,
+    pub cli: bool,
+    pub ignore_ini: bool,
+    pub superglobals: *mut u32,
+}
+
+unsafe extern "C" {
+    pub static mut weft_development: bool;
+
+    pub fn weft_engine_start(options: *const EngineOptions) -> c_int;
+    pub fn weft_engine_begin(script: *const c_char, argc: c_int, argv: *mut *mut c_char) -> c_int;
+    pub fn weft_engine_end();
+    pub fn weft_engine_ini(name: *const c_char, buffer: *mut c_char, size: usize) -> usize;
+    pub fn weft_engine_extensions(buffer: *mut c_char, size: usize) -> usize;
+    pub fn weft_engine_opcache(jit: *mut bool) -> bool;
+    pub fn weft_engine_memory() -> usize;
+
+    pub fn weft_isolate_start();
+    pub fn weft_engine_include(path: *const c_char) -> bool;
+    pub fn weft_handler_load(path: *const c_char) -> c_int;
+
+    pub fn weft_script_prepare(kind: c_int, source: *const c_char);
+    pub fn weft_script_status() -> c_int;
+
+    pub fn weft_switch_start(bare: bool, stack_bytes: usize);
+    pub fn weft_coroutine_create() -> *mut c_void;
+    pub fn weft_coroutine_enter(coroutine: *mut c_void, has_job: bool, job: u32, argument: u64) -> c_int;
+    pub fn weft_coroutine_leave(coroutine: *mut c_void);
+    pub fn weft_coroutine_may_leave() -> bool;
+    pub fn weft_coroutine_destroy(coroutine: *mut c_void);
+
+    pub fn weft_interrupt_preempt();
+    pub fn weft_interrupt_report();
+}
