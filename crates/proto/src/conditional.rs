@@ -47,16 +47,19 @@ impl<'a> Conditions<'a> {
     pub fn of(head: &Head, buf: &'a [u8]) -> Conditions<'a> {
         let mut conditions = Conditions::default();
         let (mut modified, mut unmodified, mut range) = (0, 0, 0);
-        for (name, value) in head.headers(buf).filter(|(name, _)| name.len() >= 8) {
-            if !name[..3].eq_ignore_ascii_case(b"if-") {
-                continue;
-            }
-            match name[3..].to_ascii_lowercase().as_slice() {
-                b"match" => conditions.if_match.push(value),
-                b"none-match" => conditions.if_none_match.push(value),
-                b"modified-since" => single(&mut conditions.if_modified_since, &mut modified, value),
-                b"unmodified-since" => single(&mut conditions.if_unmodified_since, &mut unmodified, value),
-                b"range" => single(&mut conditions.if_range, &mut range, value),
+        for (name, value) in head.headers(buf) {
+            let is = |wanted: &str| name.eq_ignore_ascii_case(wanted.as_bytes());
+            // Length first: most fields are none of these.
+            match name.len() {
+                8 if is("if-match") => conditions.if_match.push(value),
+                8 if is("if-range") => single(&mut conditions.if_range, &mut range, value),
+                13 if is("if-none-match") => conditions.if_none_match.push(value),
+                17 if is("if-modified-since") => {
+                    single(&mut conditions.if_modified_since, &mut modified, value)
+                }
+                19 if is("if-unmodified-since") => {
+                    single(&mut conditions.if_unmodified_since, &mut unmodified, value)
+                }
                 _ => {}
             }
         }

@@ -9,6 +9,9 @@ use crate::bytes::is_token;
 use crate::head::Version;
 use crate::status::push_status_line;
 
+/// How much of a name an error repeats.
+const NAME_BYTES_SHOWN_MAX: usize = 100;
+
 /// Which part of a response an application got wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
@@ -25,12 +28,13 @@ pub enum Part {
 pub struct InvalidHeader {
     /// What is wrong.
     pub part: Part,
-    /// The field's name, or the status code, for the log.
+    /// The field's name (its first 100 bytes, control characters escaped), or the status code, for the log.
     pub name: String,
 }
 
 impl InvalidHeader {
     pub(crate) fn new(part: Part, name: &[u8]) -> InvalidHeader {
+        let name = &name[..name.len().min(NAME_BYTES_SHOWN_MAX)];
         InvalidHeader { part, name: String::from_utf8_lossy(name).escape_debug().collect() }
     }
 }

@@ -5,7 +5,7 @@
 //! refused and with which status.
 //!
 //! ```text
-//!   bytes -> Head::parse -> method, target, fields, Framing -> ChunkDecoder (if chunked) -> body bytes, trailers
+//!   bytes -> Head::parse -> method, target, fields, Framing -> Body -> body bytes, trailers
 //!   status, fields, body length -> ResponseHead::encode -> bytes; write_chunk, write_last_chunk, write_interim
 //! ```
 //!
@@ -17,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 mod authority;
+mod body;
 mod bytes;
 mod chunked;
 mod conditional;
@@ -34,6 +35,7 @@ mod span;
 mod status;
 
 pub use authority::{Authority, split_authority};
+pub use body::Body;
 pub use chunked::{ChunkDecoder, Decoded};
 pub use conditional::{Conditions, Outcome, Validators};
 pub use cookie::{Cookies, cookies};
