@@ -36,5 +36,6 @@ fn main() {
     let short: Vec<&str> = version.split('.').take(2).collect();
     println!("cargo:rustc-link-search=native={}", php_config("--prefix") + "/lib");
     println!("cargo:rustc-link-lib=dylib=php{}", short.join("."));
+    println!("cargo:rustc-env=WEFT_PHP_VERSION={version}");
     println!("cargo:rerun-if-env-changed=PHP_CONFIG");
 }

@@ -198,17 +198,14 @@ size_t weft_engine_extensions(char *buffer, size_t size)
 	return used;
 }
 
-/* Whether opcache is on; with it, whether its JIT is: asked of opcache itself, in a request. */
-bool weft_engine_opcache(bool *jit)
+static bool opcache_status(bool *jit)
 {
 	zval status, callable, argument, *part;
 	bool on = false;
-	*jit = false;
 	ZVAL_STRING(&callable, "opcache_get_status");
 	ZVAL_FALSE(&argument);
 	ZVAL_UNDEF(&status);
-	if (zend_hash_str_exists(EG(function_table), ZEND_STRL("opcache_get_status"))
-		&& call_user_function(NULL, NULL, &callable, &status, 1, &argument) == SUCCESS && Z_TYPE(status) == IS_ARRAY) {
+	if (call_user_function(NULL, NULL, &callable, &status, 1, &argument) == SUCCESS && Z_TYPE(status) == IS_ARRAY) {
 		part = zend_hash_str_find(Z_ARRVAL(status), ZEND_STRL("opcache_enabled"));
 		on = part && zend_is_true(part);
 		part = zend_hash_str_find(Z_ARRVAL(status), ZEND_STRL("jit"));
@@ -217,6 +214,23 @@ bool weft_engine_opcache(bool *jit)
 	}
 	zval_ptr_dtor(&status);
 	zval_ptr_dtor(&callable);
+	return on;
+}
+
+/* Whether opcache is on, and its JIT: asked of opcache itself, in a request that runs no code. For the master. */
+bool weft_engine_opcache(bool *jit)
+{
+	bool on = false;
+	*jit = false;
+	if (php_request_startup() == FAILURE) {
+		return false;
+	}
+	SG(headers_sent) = 1;
+	SG(request_info).no_headers = 1;
+	if (zend_hash_str_exists(EG(function_table), ZEND_STRL("opcache_get_status"))) {
+		on = opcache_status(jit);
+	}
+	php_request_shutdown(NULL);
 	return on;
 }
 

@@ -114,7 +114,7 @@ static void run(void)
 			break;
 		case WEFT_SCRIPT_CODE:
 			register_handles();
-			if (zend_eval_string_ex((char *) source, NULL, "Command line code", 1) == FAILURE) {
+			if (zend_eval_string_ex((char *) source, NULL, "Command line code", 1) == FAILURE && !EG(exit_status)) {
 				EG(exit_status) = 254;
 			}
 			status = EG(exit_status);

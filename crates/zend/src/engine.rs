@@ -56,11 +56,11 @@ impl fmt::Display for EngineError {
 
 impl std::error::Error for EngineError {}
 
-/// What is known of a started engine, within a request.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Boot {
-    /// Whether opcache is enabled.
-    pub opcache: bool,
+/// The state of opcache, by its own account.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Opcache {
+    /// Whether it caches.
+    pub enabled: bool,
     /// Whether its JIT is on.
     pub jit: bool,
 }
@@ -113,26 +113,28 @@ impl Engine {
         if failed == 0 { Ok(Engine(())) } else { Err(EngineError::Start) }
     }
 
-    /// Begins the request in which everything of this process runs. `arguments[0]` is the script.
+    /// Begins the request in which everything of this process runs. `arguments[0]` is the script; there must be one.
     ///
     /// # Errors
     /// [`EngineError::Start`], [`EngineError::Nul`].
-    pub fn begin(&self, arguments: &[String]) -> Result<Boot, EngineError> {
+    pub fn begin(&self, arguments: &[String]) -> Result<(), EngineError> {
         let arguments = arguments.iter().map(|argument| c_string(argument)).collect::<Result<Vec<_>, _>>()?;
         // $argv points into these for as long as the process lives.
         let mut pointers: Vec<*mut c_char> = arguments.into_iter().map(CString::into_raw).collect();
         let count = pointers.len() as c_int;
         pointers.push(std::ptr::null_mut());
         let pointers: &'static mut [*mut c_char] = Vec::leak(pointers);
-        let mut jit = false;
         // SAFETY: the argument vector is NULL-terminated and never freed.
-        unsafe {
-            if sys::weft_engine_begin(pointers[0], count, pointers.as_mut_ptr()) != 0 {
-                return Err(EngineError::Start);
-            }
-            let opcache = sys::weft_engine_opcache(&raw mut jit);
-            Ok(Boot { opcache, jit })
-        }
+        let failed = unsafe { sys::weft_engine_begin(pointers[0], count, pointers.as_mut_ptr()) };
+        if failed == 0 { Ok(()) } else { Err(EngineError::Start) }
+    }
+
+    /// Whether opcache and its JIT are on. MUST come before [`Engine::begin`]: it begins and ends a request of its own.
+    pub fn opcache(&self) -> Opcache {
+        let mut jit = false;
+        // SAFETY: the engine runs, and is in no request.
+        let enabled = unsafe { sys::weft_engine_opcache(&raw mut jit) };
+        Opcache { enabled, jit }
     }
 
     /// Includes a library file, such as an autoloader.
@@ -236,3 +238,6 @@ fn shared_word() -> *mut u32 {
     assert_ne!(page, libc::MAP_FAILED, "no memory for one shared page");
     page.cast()
 }
+
+/// The version of PHP this binary was built against.
+pub const PHP_VERSION: &str = env!("WEFT_PHP_VERSION");

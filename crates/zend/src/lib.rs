@@ -19,6 +19,6 @@ pub mod fiber;
 pub mod host;
 mod sys;
 
-pub use engine::{Boot, Engine, EngineError, Options, Script};
+pub use engine::{Engine, EngineError, Opcache, Options, Script};
 pub use fiber::{FiberSwitch, JobKind};
 pub use host::{Field, Host, LogLevel, RequestId, Slice};
