@@ -42,7 +42,8 @@ class Load:
 def wrk_command(port: int, path: str, connections: int, seconds: float, close: bool = False) -> list[str]:
     """The exact command, also recorded in the results."""
     command = ["taskset", "-c", str(LOAD_CORE), "wrk", "-t1", f"-c{connections}", f"-d{max(1, round(seconds))}s"]
-    return command + ["--timeout", "30s", "-s", str(SCRIPT), f"http://127.0.0.1:{port}/", "--", path, "close" if close else "keep"]
+    command += ["--timeout", "30s", "-s", str(SCRIPT), f"http://127.0.0.1:{port}/"]
+    return command + ["--", path, "close" if close else "keep"]
 
 
 def wrk(port: int, path: str, connections: int, seconds: float, close: bool = False) -> Load:

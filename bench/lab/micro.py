@@ -21,7 +21,8 @@ ENGINE = str(BENCH / "micro" / "engine.php")
 
 def measure(peer: Peer, _settings: object) -> Iterator[tuple[str, dict[str, float]]]:
     command = peer.commands("", 0, BENCH)[0]
-    done = subprocess.run(["taskset", "-c", str(SERVER_CORE), *command], capture_output=True, text=True, timeout=120, check=False)
+    pinned = ["taskset", "-c", str(SERVER_CORE), *command]
+    done = subprocess.run(pinned, capture_output=True, text=True, timeout=120, check=False)
     if done.returncode != 0:
         raise BenchError(f"{' '.join(command)} failed ({done.returncode}): {(done.stderr or done.stdout).strip()[-400:]}")
     for name, nanoseconds in json.loads(done.stdout.splitlines()[-1]).items():

@@ -29,16 +29,20 @@ PARKED_STOP_DEADLINE_S = 1.0  # ten-minute requests are not worth draining
 NGINX_FPM = BENCH / "peers" / "nginx_fpm"
 FPM_CHILDREN = 32  # as in fpm.conf.in
 
+# Only what a scenario could not be asked without: connections that may idle for minutes, room for all that is parked.
+WEFT_FLAGS = {"hello": ["--idle-timeout-ms", "600000"], "park": ["--coroutines-max", "12000"]}
+
 Commands = list[list[str]]
 
 
 def weft_binary() -> Path:
-    """The binary under test: $WEFT_BIN, or the release build of this checkout."""
-    return Path(os.environ.get("WEFT_BIN", ROOT / "target" / "release" / "weft"))
+    """The binary under test: $BENCH_WEFT, or the release build of this checkout."""
+    return Path(os.environ.get("BENCH_WEFT", ROOT / "target" / "release" / "weft"))
 
 
 def weft(role: str, port: int, _run: Path) -> Commands:
-    extra = os.environ.get("WEFT_FLAGS", "").split()
+    """$BENCH_WEFT_FLAGS are added. (Not WEFT_*: weft reads those variables as its own configuration.)"""
+    extra = WEFT_FLAGS.get(role, []) + os.environ.get("BENCH_WEFT_FLAGS", "").split()
     app = str(BENCH / "apps" / f"{role}.php")
     return [[str(weft_binary()), "serve", app, "--listen", f"127.0.0.1:{port}", "--workers", "1", *extra]]
 
@@ -133,7 +137,7 @@ class Running:
     def _answers(self) -> bool:
         for process in self.processes:
             if process.poll() is not None:
-                raise BenchError(f"{self.peer.name} ended with {process.returncode} before it was ready: {process.args}")
+                raise BenchError(f"{self.peer.name} ended with {process.returncode} before it was ready: {process.args!r}")
         try:
             with load.connect(self.port, 0) as client:
                 load.ask(client, "/" if self.role == "park" else self.path, 0)

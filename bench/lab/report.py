@@ -1,4 +1,7 @@
-"""out/report.html: one self-contained page, inline SVG, no script, light and dark. Draws what results saved, measures nothing."""
+"""out/report.html: one self-contained page, inline SVG, no script, light and dark.
+
+It draws what results saved and must not measure. The style is report.css, copied into the page.
+"""
 
 from __future__ import annotations
 
@@ -8,25 +11,9 @@ from typing import Any
 
 from . import svg
 from .proc import BenchError
-from .results import SERIES, cells, header, number, ordered
+from .results import SERIES, cells, disturbed, header, number, ordered
 
-STYLE = """
-:root { color-scheme: light dark; --ink: #1d2430; --soft: #5d6675; --paper: #fbfbf9; --card: #fff; --rule: #e2e4e8; --goal: #b3261e;
-  --weft: #c2410c; --bare: #475569; --hyper: #1d4ed8; --netty: #047857; --fpm: #7e22ce; --weft-php: #c2410c; --kernel: #475569; --php: #7e22ce; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6e8ec; --soft: #9aa3b2; --paper: #14171c; --card: #1b1f26; --rule: #303641; --goal: #ff8a80;
-  --weft: #fb923c; --bare: #94a3b8; --hyper: #7aa2ff; --netty: #34d399; --fpm: #c792ea; --weft-php: #fb923c; --kernel: #94a3b8; --php: #c792ea; } }
-body { font: 16px/1.5 system-ui, "DejaVu Sans", sans-serif; color: var(--ink); background: var(--paper); margin: 0 auto; padding: 2rem 1rem 4rem; max-width: 960px; }
-h1 { font-size: 1.7rem; margin: 0; } h2 { font-size: 1.2rem; margin: 0; } p { margin: .3rem 0; } .soft, summary { color: var(--soft); }
-section { background: var(--card); border: 1px solid var(--rule); border-radius: 10px; padding: 1.1rem 1.3rem; margin-top: 1.3rem; }
-h3 { font-size: .95rem; margin: 1rem 0 0; } svg { width: 100%; height: auto; display: block; margin-top: .5rem; }
-.scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: .82rem; font-variant-numeric: tabular-nums; margin-top: .6rem; width: 100%; }
-th, td { text-align: right; padding: .28rem .55rem; border-bottom: 1px solid var(--rule); white-space: nowrap; } th { color: var(--soft); font-weight: 600; }
-th:nth-child(-n+2), td:nth-child(-n+2) { text-align: left; } table.facts td { white-space: normal; text-align: left; }
-details { margin-top: .7rem; font-size: .85rem; } code { font-size: .8rem; overflow-wrap: anywhere; } .failed { color: var(--goal); }
-svg text { font: 12px system-ui, "DejaVu Sans", sans-serif; fill: var(--ink); } svg .tick, svg .axis { fill: var(--soft); }
-.grid { stroke: var(--rule); } .goal { stroke: var(--goal); stroke-dasharray: 4 3; } svg .goal-text { fill: var(--goal); font-size: 11px; }
-.spread { stroke-width: 3; opacity: .35; } .run { opacity: .55; } .median { stroke: var(--card); stroke-width: 1.5; } .curve { fill: none; stroke-width: 2.2; }
-"""
+STYLE = Path(__file__).with_suffix(".css")
 PEER_CSS = {"nginx-fpm": "fpm"}
 PEERS = ("weft", "bare", "hyper", "netty", "fpm", "kernel", "php", "weft-php")
 
@@ -37,7 +24,8 @@ def css(peer: str) -> str:
 
 def peer_styles() -> str:
     """Dots take a fill, curves and spreads a stroke, labels a fill: one colour per peer everywhere."""
-    return "".join(f"circle.peer-{p}, text.peer-{p} {{ fill: var(--{p}); }} line.peer-{p}, polyline.peer-{p} {{ stroke: var(--{p}); }}\n" for p in PEERS)
+    rule = "circle.peer-{0}, text.peer-{0} {{ fill: var(--{0}); }} line.peer-{0}, polyline.peer-{0} {{ stroke: var(--{0}); }}\n"
+    return "".join(map(rule.format, PEERS))
 
 
 def plots(result: dict[str, Any]) -> str:
@@ -93,15 +81,19 @@ def html_table(result: dict[str, Any]) -> str:
 
 def facts(pairs: dict[str, Any], code: bool) -> str:
     cell = "<code>{}</code>" if code else "{}"
-    return '<table class="facts">' + "".join(f"<tr><td>{escape(k)}</td><td>{cell.format(escape(str(v)))}</td></tr>" for k, v in pairs.items()) + "</table>"
+    rows = (f"<tr><td>{escape(key)}</td><td>{cell.format(escape(str(value)))}</td></tr>" for key, value in pairs.items())
+    return f'<table class="facts">{"".join(rows)}</table>'
 
 
 def section(result: dict[str, Any]) -> str:
-    failed = "".join(f'<p class="failed">{escape(peer)} failed: {escape(why[:300])}</p>' for peer, why in result["failures"].items())
+    noise = "".join(f'<p class="failed">{escape(warning)}</p>' for warning in disturbed(result))
+    failed = noise + "".join(f'<p class="failed">{escape(peer)} failed: {escape(why[:300])}</p>'
+                             for peer, why in result["failures"].items())
     body = plots(result) + html_table(result) if result["summary"] else "<p>No peer took part.</p>"
     runs = max((row["runs"] for row in result["summary"]), default=0)
+    how = f"Median, spread and single runs of {runs}" if runs > 1 else "One run"
     return (f'<section><h2>{escape(result["title"])}</h2><p>{escape(result["question"])} '
-            f'<span class="soft">Goal: {escape(result["goal"])}. {"Median, spread and single runs of " + str(runs) if runs > 1 else "One run"}.</span></p>'
+            f'<span class="soft">Goal: {escape(result["goal"])}. {how}.</span></p>'
             f'{failed}{body}<details><summary>Commands and settings, {escape(result["started"])}</summary>'
             f'{facts(result["commands"], True)}{facts(result["settings"], False)}</details></section>')
 
@@ -113,10 +105,10 @@ def write(directory: Path, results: list[dict[str, Any]]) -> Path:
     newest = max(results, key=lambda r: r["finished"])
     page = directory / "report.html"
     page.write_text(
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        f"<title>weft bench</title><style>{STYLE}{peer_styles()}</style></head><body>"
-        f'<h1>weft beside its peers</h1><p class="soft">One server worker on one core, the load on another. CPU time as the kernel '
-        f'accounts it. {escape(newest["machine"]["processor"])}, {escape(newest["machine"]["kernel"])}, {escape(newest["finished"])}.</p>'
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f"<title>weft bench</title><style>{STYLE.read_text()}{peer_styles()}</style></head><body>"
+        '<h1>weft beside its peers</h1><p class="soft">One server worker on one core, the load on another. '
+        f'CPU time as the kernel accounts it. {escape(newest["machine"]["processor"])}, {escape(newest["machine"]["kernel"])}, {escape(newest["finished"])}.</p>'
         + "".join(map(section, results))
         + f"<section><h2>Machine and versions</h2>{facts(newest['machine'], False)}</section></body></html>\n")
     return page

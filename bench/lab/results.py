@@ -14,6 +14,7 @@ from typing import Any
 from .scenarios import Metrics, Scenario
 
 REFERENCE = "bare"
+FOREIGN_PERCENT_MAX = 5.0  # of the server's core, above which a row is called disturbed
 SERIES = "step"  # samples of this variant are points of a curve, not repetitions
 
 
@@ -33,7 +34,7 @@ def summarise(samples: list[Sample], headline: str) -> list[dict[str, Any]]:
     for sample in samples:
         if sample.variant != SERIES:
             groups.setdefault((sample.variant, sample.peer), []).append(sample.metrics)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for (variant, peer), runs in groups.items():
         spread = {}
         for metric in runs[0]:
@@ -92,6 +93,17 @@ def ordered(result: dict[str, Any]) -> list[dict[str, Any]]:
     return sorted(result["summary"], key=lambda r: (variants.index(r["variant"]), sign * r["metrics"][metric]["median"]))
 
 
+def disturbed(result: dict[str, Any]) -> list[str]:
+    """A sentence for each row whose server did not have its core to itself: such a row is to be measured again."""
+    said = []
+    for row in result["summary"]:
+        share = row["metrics"].get("foreign_percent", {"median": 0.0})["median"]
+        if share > FOREIGN_PERCENT_MAX:
+            said.append(f"disturbed: {row['peer']} {row['variant']} had {share:.0f} % of its core taken by other programs; "
+                        "measure it again in quiet, or with --nice -10")
+    return said
+
+
 def table(result: dict[str, Any]) -> str:
     """The terminal's table; columns without any value are left out."""
     lines = [header(result)] + [cells(result, row) for row in ordered(result)]
@@ -101,4 +113,4 @@ def table(result: dict[str, Any]) -> str:
     for line in lines:
         padded = (line[i].ljust(w) if i < 2 else line[i].rjust(w) for i, w in zip(keep, widths, strict=True))
         text.append("  " + "  ".join(padded).rstrip())
-    return "\n".join(text)
+    return "\n".join(text + [f"  {warning}" for warning in disturbed(result)])

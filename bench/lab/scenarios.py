@@ -15,7 +15,6 @@ from .peers import FPM_CHILDREN, SERVER_CORE, Peer, Running
 
 Metrics = dict[str, float]
 Measured = Iterator[tuple[str, Metrics]]
-MARK_REQUESTS = 100_000  # memory after this many is what the soak compares with
 
 
 @dataclass(frozen=True)
@@ -28,6 +27,7 @@ class Settings:
     parked: int = 10_000
     idle: int = 15_000
     soak_requests: int = 10_000_000
+    soak_mark: int = 100_000  # memory after this many requests is what the soak compares with
     soak_step_s: float = 10.0
     traced_requests: int = 10_000
 
@@ -123,7 +123,8 @@ def parked(peer: Peer, settings: Settings) -> Measured:
         held.require_silence()
         after, kernel_after = proc.memory(server.workers()), proc.kernel_memory()
     if peer.process_per_request:
-        before, after = proc.Memory(0, 0, 0), proc.Memory(*(v * count // FPM_CHILDREN for v in (after.rss, after.pss, after.anonymous)))
+        before = proc.Memory(0, 0, 0)
+        after = proc.Memory(*(value * count // FPM_CHILDREN for value in (after.rss, after.pss, after.anonymous)))
     yield "each", per_connection(before, after, kernel_after - kernel_before, count)
 
 
@@ -156,7 +157,7 @@ def soak(peer: Peer, settings: Settings) -> Measured:
     """Yields one sample per step, then the verdict as the variant `growth`."""
     with Running(peer, "hello") as server:
         workers = server.workers()
-        done = min(MARK_REQUESTS, settings.soak_requests)
+        done = settings.soak_mark
         load.drive(server.port, server.path, done)
         first = rss = proc.memory(workers).rss
         yield "step", {"requests": done, "rss_mib": rss / 2**20}
@@ -164,7 +165,8 @@ def soak(peer: Peer, settings: Settings) -> Measured:
             done += load.wrk(server.port, server.path, 100, settings.soak_step_s).requests
             rss = proc.memory(workers).rss
             yield "step", {"requests": done, "rss_mib": rss / 2**20}
-    yield "growth", {"requests": done, "rss_mib": rss / 2**20, "first_rss_mib": first / 2**20, "growth_mib": (rss - first) / 2**20}
+    yield "growth", {"requests": done, "rss_mib": rss / 2**20, "first_rss_mib": first / 2**20,
+                     "growth_mib": (rss - first) / 2**20}
 
 
 def syscalls(peer: Peer, settings: Settings) -> Measured:
@@ -178,7 +180,8 @@ SHARE = (Column("user_us", "user us"), Column("kernel_us", "kernel us"), Column(
          Column("server_core_percent", "server core %", 0), Column("p50_ms", "p50 ms"), Column("p99_ms", "p99 ms"),
          Column("foreign_percent", "foreign %", 1), Column("stolen_percent", "stolen %", 1))
 MEMORY = (Column("pss_kib", "Pss KiB"), Column("anonymous_kib", "anonymous KiB"),
-          Column("kernel_both_ends_kib", "kernel KiB (both ends)"), Column("total_rss_mib", "workers' Rss MiB", 1), Column("count", "held", 0))
+          Column("kernel_both_ends_kib", "kernel KiB (both ends)"), Column("total_rss_mib", "workers' Rss MiB", 1),
+          Column("count", "held", 0))
 
 SCENARIOS = (
     Scenario("hello", "Hello, keep-alive", "What does one answer cost when the handler does nothing?", CPU, SHARE, hello,
@@ -200,6 +203,7 @@ SCENARIOS = (
     Scenario("micro", "Micro costs", "What do the parts cost on this machine?", Column("ns", "ns", 1), (), micro.measure,
              role=None, goal="the floor under the figures above"),
     Scenario("soak", "Ten million requests", "Does memory stay where it was?", Column("growth_mib", "Rss growth MiB"),
-             (Column("first_rss_mib", "Rss MiB after 100,000"), Column("rss_mib", "Rss MiB at the end"), Column("requests", "requests", 0)),
+             (Column("first_rss_mib", "Rss MiB after 100,000"), Column("rss_mib", "Rss MiB at the end"),
+              Column("requests", "requests", 0)),
              soak, goal="within 1 MB of the first 100,000", limit=("value", 1.0), rounds=1),
 )

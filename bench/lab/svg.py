@@ -9,7 +9,8 @@ import math
 from dataclasses import dataclass
 from html import escape
 
-WIDTH, LABELS, RIGHT, ROW, TOP, BOTTOM = 860, 190, 70, 26, 14, 44
+WIDTH, RIGHT, ROW, TOP, BOTTOM = 860, 110, 26, 14, 44
+LABEL_CHARACTER, LABELS_MIN = 6.6, 110
 CURVE_HEIGHT, CURVE_LEFT = 300, 64
 
 
@@ -25,10 +26,11 @@ class Dots:
 
 
 def ticks(low: float, high: float, logarithmic: bool) -> list[float]:
-    """Round values inside [low, high]: 1-2-5 steps, per decade if logarithmic."""
+    """Round values inside [low, high]: 1-2-5 steps, or whole decades where those would run into each other."""
     if logarithmic:
+        steps = (1, 2, 5) if high / low < 1e3 else (1,)
         decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-        return [v for e in decades for m in (1, 2, 5) if low <= (v := m * 10.0**e) <= high]
+        return [v for e in decades for m in steps if low <= (v := m * 10.0**e) <= high]
     step = 10.0 ** math.floor(math.log10((high - low) / 4))
     step *= next(m for m in (1, 2, 5, 10) if (high - low) / (m * step) <= 6)
     return [i * step for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
@@ -49,6 +51,10 @@ def line(x1: float, y1: float, x2: float, y2: float, css: str) -> str:
     return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{css}"/>'
 
 
+def dot(x: float, y: float, radius: float, css: str, title: str) -> str:
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}" class="{css}"><title>{escape(title)}</title></circle>'
+
+
 def frame(height: float, caption: str, parts: list[str]) -> str:
     return (f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{escape(caption)}">' + "".join(parts) + "</svg>")
 
@@ -58,11 +64,12 @@ def dot_plot(rows: list[Dots], axis: str, mark: tuple[float, str] | None = None)
     values = [v for row in rows for v in row.runs] + ([mark[0]] if mark else [])
     logarithmic = min(values) > 0 and max(values) / min(values) > 8
     low, high = (min(values) / 1.3, max(values) * 1.3) if logarithmic else (min(0.0, *values), max(values) * 1.08 or 1.0)
-    plot = WIDTH - LABELS - RIGHT
+    labels = max(LABELS_MIN, 24 + LABEL_CHARACTER * max(len(row.label) for row in rows))
+    plot = WIDTH - labels - RIGHT
 
     def x(value: float) -> float:
         share = math.log(value / low) / math.log(high / low) if logarithmic else (value - low) / (high - low)
-        return LABELS + plot * share
+        return labels + plot * share
 
     bottom = TOP + ROW * len(rows) + 6
     parts = []
@@ -72,20 +79,21 @@ def dot_plot(rows: list[Dots], axis: str, mark: tuple[float, str] | None = None)
         parts += [line(x(mark[0]), TOP - 8, x(mark[0]), bottom, "goal"), text(x(mark[0]) + 4, TOP - 3, "goal-text", mark[1])]
     for index, row in enumerate(rows):
         y = TOP + ROW * index + ROW / 2 + 3
-        parts += [text(LABELS - 12, y + 4, "row", row.label, "end"), line(x(min(row.runs)), y, x(max(row.runs)), y, f"spread {row.css}")]
-        parts += [f'<circle cx="{x(run):.1f}" cy="{y:.1f}" r="2.5" class="run {row.css}"><title>{run:.4g}</title></circle>' for run in row.runs]
-        parts += [f'<circle cx="{x(row.median):.1f}" cy="{y:.1f}" r="5.5" class="median {row.css}"><title>{escape(row.text)}</title></circle>',
-                  text(x(max(*row.runs, row.median)) + 10, y + 4, "value", row.text)]
+        parts.append(text(labels - 12, y + 4, "row", row.label, "end"))
+        parts.append(line(x(min(row.runs)), y, x(max(row.runs)), y, f"spread {row.css}"))
+        parts += [dot(x(run), y, 2.5, f"run {row.css}", f"{run:.4g}") for run in row.runs]
+        parts.append(dot(x(row.median), y, 5.5, f"median {row.css}", row.text))
+        parts.append(text(x(max(*row.runs, row.median)) + 10, y + 4, "value", row.text))
     scale = f"{axis} (logarithmic)" if logarithmic else axis
-    parts.append(text(LABELS + plot / 2, bottom + 34, "axis", scale, "middle"))
+    parts.append(text(labels + plot / 2, bottom + 34, "axis", scale, "middle"))
     return frame(bottom + BOTTOM - 4, axis, parts)
 
 
 def curve(series: list[tuple[str, str, list[tuple[float, float]]]], x_axis: str, y_axis: str) -> str:
     """Curves of (label, css, points); the y axis starts at zero so that growth is seen in proportion."""
     xs, ys = ([p[i] for _, _, points in series for p in points] for i in (0, 1))
-    right, bottom = WIDTH - 150, CURVE_HEIGHT - 48
-    width, height, x_high, y_high = right - CURVE_LEFT, bottom - TOP, max(xs), max(ys) * 1.1
+    right, bottom, top = WIDTH - 150, CURVE_HEIGHT - 48, TOP + 18
+    width, height, x_high, y_high = right - CURVE_LEFT, bottom - top, max(xs), max(ys) * 1.1
 
     def place(point: tuple[float, float]) -> tuple[float, float]:
         return CURVE_LEFT + width * point[0] / x_high, bottom - height * point[1] / y_high
@@ -103,5 +111,5 @@ def curve(series: list[tuple[str, str, list[tuple[float, float]]]], x_axis: str,
         y = max([end[1], *(t + 15 for t in taken)])
         taken.append(y)
         parts += [f'<polyline points="{path}" class="curve {css}"/>', text(right + 8, y + 4, f"value {css}", label)]
-    parts += [text(CURVE_LEFT + width / 2, CURVE_HEIGHT - 10, "axis", x_axis, "middle"), text(4, TOP - 2, "axis", y_axis)]
+    parts += [text(CURVE_LEFT + width / 2, CURVE_HEIGHT - 10, "axis", x_axis, "middle"), text(4, TOP, "axis", y_axis)]
     return frame(CURVE_HEIGHT, y_axis, parts)
