@@ -332,7 +332,10 @@ fn select_answers_in_its_sets_and_tells_the_time_left() {
                 assert_eq!(libc::select(left + 1, &raw mut read, null, null, &raw mut time), 1);
                 assert!(libc::FD_ISSET(left, &raw const read) && time.tv_sec > 0);
                 libc::FD_SET(left, &raw mut write);
-                assert_eq!(libc::select(left + 1, &raw mut read, &raw mut write, null, std::ptr::null_mut()), 2);
+                assert_eq!(
+                    libc::select(left + 1, &raw mut read, &raw mut write, null, std::ptr::null_mut()),
+                    2
+                );
             }
         },
         move || {

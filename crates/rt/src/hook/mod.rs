@@ -15,11 +15,14 @@
 //! - In a coroutine that may not leave, the call blocks the worker for real and is counted: [`blocked_calls`].
 //! - A cancelled coroutine's call fails with `ECANCELED`; one whose descriptor is closed meanwhile with `EBADF`.
 #![allow(unsafe_code)]
+// The signatures are those of C.
+#![allow(clippy::too_many_arguments)]
 
 mod blocked;
 mod call;
 mod descriptor;
 mod note;
+mod offload;
 mod raw;
 mod ready;
 mod real;

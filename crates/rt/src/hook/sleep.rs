@@ -3,4 +3,10 @@
 //!
 //! Deadlines are exact nanoseconds. Pauses between attempts double from 0.5 ms to 16 ms (20 ms for processes).
 
+pub mod lock;
+pub mod mutex;
+pub mod process;
+pub mod signal;
+pub mod spawn;
+pub mod sysv;
 pub mod time;

@@ -9,14 +9,17 @@
 #![allow(unsafe_code)]
 
 use libc::{
-    FILE, c_char, c_int, c_uint, c_void, clockid_t, epoll_event, fd_set, iovec, msghdr, nfds_t, off_t, pid_t,
-    pollfd, sigset_t, size_t, sockaddr, socklen_t, ssize_t, timespec, timeval, useconds_t,
+    FILE, addrinfo, c_char, c_int, c_long, c_uchar, c_uint, c_void, clockid_t, epoll_event, fd_set, hostent,
+    id_t, idtype_t, iovec, msghdr, nfds_t, off_t, pid_t, pollfd, pthread_cond_t, pthread_mutex_t,
+    pthread_rwlock_t, pthread_t, rusage, sembuf, siginfo_t, sigset_t, size_t, sockaddr, socklen_t, ssize_t,
+    timespec, timeval, useconds_t,
 };
 
 use super::call::Call;
 use super::note;
+use super::offload::{address, lookup, search, sync};
 use super::ready::{connect, poll, receive, select, send};
-use super::sleep::time;
+use super::sleep::{lock, mutex, process, signal, spawn, sysv, time};
 
 /// What a hook waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -114,6 +117,44 @@ table! {
     sleep usleep(micros: useconds_t) -> c_int = time::usleep;
     sleep nanosleep(span: *const timespec, left: *mut timespec) -> c_int = time::nanosleep;
     sleep clock_nanosleep(clock: clockid_t, flags: c_int, span: *const timespec, left: *mut timespec) -> c_int = time::clock_nanosleep;
+    sleep flock(fd: c_int, operation: c_int) -> c_int = lock::flock;
+    sleep fcntl(fd: c_int, command: c_int, argument: usize) -> c_int = lock::fcntl;
+    sleep fcntl64(fd: c_int, command: c_int, argument: usize) -> c_int = lock::fcntl;
+    sleep lockf(fd: c_int, command: c_int, length: off_t) -> c_int = lock::lockf;
+    sleep lockf64(fd: c_int, command: c_int, length: off_t) -> c_int = lock::lockf;
+    sleep wait(status: *mut c_int) -> pid_t = process::wait;
+    sleep wait3(status: *mut c_int, options: c_int, usage: *mut rusage) -> pid_t = process::wait3;
+    sleep wait4(pid: pid_t, status: *mut c_int, options: c_int, usage: *mut rusage) -> pid_t = process::wait4;
+    sleep waitpid(pid: pid_t, status: *mut c_int, options: c_int) -> pid_t = process::waitpid;
+    sleep waitid(kind: idtype_t, id: id_t, info: *mut siginfo_t, options: c_int) -> c_int = process::waitid;
+    sleep pclose(file: *mut FILE) -> c_int = spawn::pclose;
+    sleep system(command: *const c_char) -> c_int = spawn::system;
+    sleep sigtimedwait(set: *const sigset_t, info: *mut siginfo_t, span: *const timespec) -> c_int = signal::sigtimedwait;
+    sleep sigwaitinfo(set: *const sigset_t, info: *mut siginfo_t) -> c_int = signal::sigwaitinfo;
+    sleep sigwait(set: *const sigset_t, signal: *mut c_int) -> c_int = signal::sigwait;
+    sleep semop(id: c_int, operations: *mut sembuf, count: size_t) -> c_int = sysv::semop;
+    sleep semtimedop(id: c_int, operations: *mut sembuf, count: size_t, span: *const timespec) -> c_int = sysv::semtimedop;
+    sleep msgsnd(id: c_int, message: *const c_void, length: size_t, flags: c_int) -> c_int = sysv::msgsnd;
+    sleep msgrcv(id: c_int, message: *mut c_void, length: size_t, kind: c_long, flags: c_int) -> ssize_t = sysv::msgrcv;
+    sleep pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_int = mutex::lock;
+    sleep pthread_rwlock_rdlock(lock: *mut pthread_rwlock_t) -> c_int = mutex::read_lock;
+    sleep pthread_rwlock_wrlock(lock: *mut pthread_rwlock_t) -> c_int = mutex::write_lock;
+    sleep pthread_join(thread: pthread_t, value: *mut *mut c_void) -> c_int = mutex::join;
+
+    offload getaddrinfo(node: *const c_char, service: *const c_char, hints: *const addrinfo, list: *mut *mut addrinfo) -> c_int = address::getaddrinfo;
+    offload getnameinfo(address: *const sockaddr, length: socklen_t, host: *mut c_char, host_length: socklen_t, service: *mut c_char, service_length: socklen_t, flags: c_int) -> c_int = address::getnameinfo;
+    offload gethostbyname(name: *const c_char) -> *mut hostent = lookup::gethostbyname;
+    offload gethostbyname2(name: *const c_char, family: c_int) -> *mut hostent = lookup::gethostbyname2;
+    offload gethostbyname_r(name: *const c_char, host: *mut hostent, buffer: *mut c_char, length: size_t, found: *mut *mut hostent, reason: *mut c_int) -> c_int = lookup::gethostbyname_r;
+    offload gethostbyname2_r(name: *const c_char, family: c_int, host: *mut hostent, buffer: *mut c_char, length: size_t, found: *mut *mut hostent, reason: *mut c_int) -> c_int = lookup::gethostbyname2_r;
+    offload gethostbyaddr(address: *const c_void, length: socklen_t, family: c_int) -> *mut hostent = lookup::gethostbyaddr;
+    offload gethostbyaddr_r(address: *const c_void, address_length: socklen_t, family: c_int, host: *mut hostent, buffer: *mut c_char, length: size_t, found: *mut *mut hostent, reason: *mut c_int) -> c_int = lookup::gethostbyaddr_r;
+    offload res_search(name: *const c_char, class: c_int, kind: c_int, answer: *mut c_uchar, room: c_int) -> c_int = search::res_search;
+    offload res_query(name: *const c_char, class: c_int, kind: c_int, answer: *mut c_uchar, room: c_int) -> c_int = search::res_query;
+    offload res_nsearch(state: *mut c_void, name: *const c_char, class: c_int, kind: c_int, answer: *mut c_uchar, room: c_int) -> c_int = search::res_nsearch;
+    offload res_nquery(state: *mut c_void, name: *const c_char, class: c_int, kind: c_int, answer: *mut c_uchar, room: c_int) -> c_int = search::res_nquery;
+    offload fsync(fd: c_int) -> c_int = sync::fsync;
+    offload fdatasync(fd: c_int) -> c_int = sync::fdatasync;
 
     note close(fd: c_int) -> c_int = note::close;
     note close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int = note::close_range;
@@ -122,6 +163,10 @@ table! {
     note dup2(from: c_int, to: c_int) -> c_int = note::dup2;
     note dup3(from: c_int, to: c_int, flags: c_int) -> c_int = note::dup3;
     note fork() -> pid_t = note::fork;
+    // A vfork that returns from here would return on a stack its child has used; POSIX allows it to be fork.
     note vfork() -> pid_t = note::fork;
+    note popen(command: *const c_char, mode: *const c_char) -> *mut FILE = spawn::popen;
+    note pthread_cond_wait(condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t) -> c_int = mutex::condition_wait;
+    note pthread_cond_timedwait(condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t, time: *const timespec) -> c_int = mutex::condition_timed_wait;
     note dlopen(name: *const c_char, flags: c_int) -> *mut c_void = note::dlopen;
 }

@@ -136,8 +136,7 @@ unsafe fn write_stream(call: Call, fd: c_int, buffer: *const c_void, length: siz
         if length > libc::PIPE_BUF && done == 0 && is_nonblocking(fd) {
             return write(length);
         }
-        let result = call
-            .until_ready(fd, Readiness::WRITE, &mut timeout, attempt, || write(length - done));
+        let result = call.until_ready(fd, Readiness::WRITE, &mut timeout, attempt, || write(length - done));
         if result <= 0 {
             return partial(done, result, saved);
         }

@@ -29,7 +29,7 @@ impl Vectors {
     /// `message` must be a valid msghdr.
     pub unsafe fn of_message(message: *const msghdr) -> Vectors {
         // SAFETY: by contract.
-        unsafe { Vectors::new((*message).msg_iov, (*message).msg_iovlen as usize) }
+        unsafe { Vectors::new((*message).msg_iov, (*message).msg_iovlen) }
     }
 
     /// Skips what is done.

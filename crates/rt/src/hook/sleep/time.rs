@@ -11,7 +11,7 @@ use crate::{Nanos, SECOND, clock};
 fn sleep_span(call: Option<Call>, span: Nanos) -> Result<(), Nanos> {
     let deadline = clock::now().saturating_add(span);
     let ended = match call {
-        Some(call) if !call.must_block() => call.sleep_until(deadline).map_err(|errno| fail(errno)).is_ok(),
+        Some(call) if !call.must_block() => call.sleep_until(deadline).map_err(fail).is_ok(),
         _ => {
             let time = timespec_of(span);
             // SAFETY: `time` is live; the time left is computed below.

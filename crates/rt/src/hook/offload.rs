@@ -1,0 +1,10 @@
+//! Hooks of kind *offload*: calls that wait inside libc run on an offload thread while the coroutine is parked.
+//!
+//! Invariant: the thread only sees copies. What it works on belongs to it, what it returns is owned by the result, so that
+//! a cancelled coroutine can go at any time and nothing writes to its stack afterwards.
+
+pub mod address;
+pub mod host;
+pub mod lookup;
+pub mod search;
+pub mod sync;

@@ -1,0 +1,152 @@
+//! popen, pclose, system by posix_spawn(3): libc's own wait inside themselves, where no hook can see it.
+//!
+//! The child starts with an empty signal mask and with SIGPIPE and SIGINT at their defaults, whatever the worker ignores.
+//! Invariant: a stream made by [`popen`] is in [`STREAMS`] until its [`pclose`]; as each holds an open descriptor,
+//! `RLIMIT_NOFILE` bounds them.
+#![allow(unsafe_code)]
+
+use std::ffi::CStr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use libc::{FILE, c_char, c_int, pid_t};
+
+use super::process;
+use crate::hook::call::{Call, errno, fail, set_errno};
+use crate::hook::real::real;
+use crate::hook::{note, raw};
+
+/// Streams of popen by address, with their processes.
+static STREAMS: Mutex<Vec<(usize, pid_t)>> = Mutex::new(Vec::new());
+
+fn streams() -> MutexGuard<'static, Vec<(usize, pid_t)>> {
+    STREAMS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+unsafe extern "C" {
+    static environ: *const *mut c_char;
+}
+
+/// Starts `sh -c command`, with `pipe_end` as its descriptor `target` when there is one.
+unsafe fn shell(command: *const c_char, pipe_end: Option<(c_int, c_int)>) -> Result<pid_t, c_int> {
+    let arguments = [c"sh".as_ptr(), c"-c".as_ptr(), command, std::ptr::null()];
+    let mut pid = 0;
+    // SAFETY: the all-zero objects are storage for the init functions, which are called before any other; both are
+    // destroyed at the end. All pointers are to live values.
+    unsafe {
+        let mut actions: libc::posix_spawn_file_actions_t = std::mem::zeroed();
+        let mut attributes: libc::posix_spawnattr_t = std::mem::zeroed();
+        let mut signals: libc::sigset_t = std::mem::zeroed();
+        libc::posix_spawn_file_actions_init(&raw mut actions);
+        libc::posix_spawnattr_init(&raw mut attributes);
+        let flags = libc::POSIX_SPAWN_SETSIGMASK | libc::POSIX_SPAWN_SETSIGDEF;
+        libc::posix_spawnattr_setflags(&raw mut attributes, flags as _);
+        libc::sigemptyset(&raw mut signals);
+        libc::posix_spawnattr_setsigmask(&raw mut attributes, &raw const signals);
+        libc::sigaddset(&raw mut signals, libc::SIGPIPE);
+        libc::sigaddset(&raw mut signals, libc::SIGINT);
+        libc::posix_spawnattr_setsigdefault(&raw mut attributes, &raw const signals);
+        if let Some((end, target)) = pipe_end {
+            libc::posix_spawn_file_actions_adddup2(&raw mut actions, end, target);
+        }
+        let error = libc::posix_spawn(
+            &raw mut pid,
+            c"/bin/sh".as_ptr(),
+            &raw const actions,
+            &raw const attributes,
+            arguments.as_ptr().cast(),
+            environ,
+        );
+        libc::posix_spawn_file_actions_destroy(&raw mut actions);
+        libc::posix_spawnattr_destroy(&raw mut attributes);
+        if error == 0 { Ok(pid) } else { Err(error) }
+    }
+}
+
+/// The stream's descriptor is closed on exec, with or without `e` in the mode: POSIX wants later children of popen not to
+/// have it.
+pub unsafe fn popen(_: Option<Call>, command: *const c_char, mode: *const c_char) -> *mut FILE {
+    // SAFETY: a C string by the caller's contract.
+    let mode = match unsafe { CStr::from_ptr(mode) }.to_bytes() {
+        b"r" | b"re" | b"er" => c"r",
+        b"w" | b"we" | b"ew" => c"w",
+        _ => {
+            set_errno(libc::EINVAL);
+            return std::ptr::null_mut();
+        }
+    };
+    let mut pipe = [0; 2];
+    // SAFETY: room for two descriptors.
+    if unsafe { raw::syscall!(SYS_pipe2, pipe.as_mut_ptr(), libc::O_CLOEXEC) } < 0 {
+        return std::ptr::null_mut();
+    }
+    let (ours, theirs, target) = if mode == c"r" { (pipe[0], pipe[1], 1) } else { (pipe[1], pipe[0], 0) };
+    // SAFETY: a C string by the caller's contract.
+    let started = unsafe { shell(command, Some((theirs, target))) };
+    // SAFETY: this end is the child's.
+    unsafe { note::close(None, theirs) };
+    let pid = match started {
+        Ok(pid) => pid,
+        Err(error) => return abandon(ours, error),
+    };
+    // SAFETY: an open descriptor and a valid mode.
+    let file = unsafe { libc::fdopen(ours, mode.as_ptr()) };
+    if file.is_null() {
+        return abandon(ours, libc::ENOMEM);
+    }
+    let mut streams = streams();
+    // An entry of the same address is of a stream that was closed with fclose.
+    streams.retain(|&(stream, _)| stream != file as usize);
+    streams.push((file as usize, pid));
+    file
+}
+
+fn abandon(fd: c_int, error: c_int) -> *mut FILE {
+    // SAFETY: the descriptor is ours.
+    unsafe { note::close(None, fd) };
+    set_errno(error);
+    std::ptr::null_mut()
+}
+
+pub unsafe fn pclose(call: Option<Call>, file: *mut FILE) -> c_int {
+    let pid = {
+        let mut streams = streams();
+        let found = streams.iter().position(|&(stream, _)| stream == file as usize);
+        found.map(|index| streams.swap_remove(index).1)
+    };
+    let Some(pid) = pid else {
+        let real = real!(c"pclose": fn(*mut FILE) -> c_int);
+        // SAFETY: by the caller's contract: libc knows the stream.
+        return unsafe { real(file) };
+    };
+    // SAFETY: the stream is open by the caller's contract.
+    unsafe { note::fclose(None, file) };
+    status_of(call, pid)
+}
+
+/// Waits for a child and gives its status; -1 with errno when that fails.
+fn status_of(call: Option<Call>, pid: pid_t) -> c_int {
+    let mut status = 0;
+    loop {
+        // SAFETY: `status` is live.
+        let ended = unsafe { process::waitpid(call, pid, &raw mut status, 0) };
+        match ended {
+            -1 if errno() == libc::EINTR => (),
+            -1 => return -1,
+            _ => return status,
+        }
+    }
+}
+
+/// In a coroutine the worker's SIGINT, SIGQUIT and SIGCHLD stay as they are: they are the server's.
+pub unsafe fn system(call: Option<Call>, command: *const c_char) -> c_int {
+    let Some(call) = call.filter(|_| !command.is_null()) else {
+        let real = real!(c"system": fn(*const c_char) -> c_int);
+        // SAFETY: by the caller's contract.
+        return unsafe { real(command) };
+    };
+    // SAFETY: a C string by the caller's contract.
+    match unsafe { shell(command, None) } {
+        Ok(pid) => status_of(Some(call), pid),
+        Err(error) => fail(error) as c_int,
+    }
+}

@@ -1,0 +1,71 @@
+//! System V semaphores and message queues: the attempt is made with `IPC_NOWAIT`, again after pauses.
+#![allow(unsafe_code)]
+
+use libc::{c_int, c_long, c_void, sembuf, size_t, timespec};
+
+use super::lock::until_free;
+use crate::hook::call::{Call, span_of};
+use crate::hook::raw;
+
+/// The kernel's default of operations in one call (`SEMOPM`); more are made plainly.
+const OPERATIONS_MAX: usize = 500;
+
+pub unsafe fn semop(call: Option<Call>, id: c_int, operations: *mut sembuf, count: size_t) -> c_int {
+    // SAFETY: by the caller's contract.
+    unsafe { semtimedop(call, id, operations, count, std::ptr::null()) }
+}
+
+pub unsafe fn semtimedop(
+    call: Option<Call>,
+    id: c_int,
+    operations: *mut sembuf,
+    count: size_t,
+    time: *const timespec,
+) -> c_int {
+    // SAFETY: by the caller's contract.
+    let plain = || unsafe { raw::syscall!(SYS_semtimedop, id, operations, count, time) };
+    let waits = call.filter(|_| !operations.is_null() && (1..=OPERATIONS_MAX).contains(&count));
+    // SAFETY: null or live by the caller's contract.
+    let span = unsafe { time.as_ref() }.map(span_of);
+    let (Some(call), Some(span)) = (waits, span.map_or(Some(None), |span| span.map(Some))) else {
+        return plain() as c_int;
+    };
+    // SAFETY: by the caller's contract.
+    let mut tried = unsafe { std::slice::from_raw_parts(operations, count) }.to_vec();
+    if tried.iter().any(|operation| c_int::from(operation.sem_flg) & libc::IPC_NOWAIT != 0) {
+        // It is not meant to wait, at least not for all of them.
+        return plain() as c_int;
+    }
+    tried.iter_mut().for_each(|operation| operation.sem_flg |= libc::IPC_NOWAIT as i16);
+    // SAFETY: the copies are live.
+    let attempt = || unsafe { raw::syscall!(SYS_semtimedop, id, tried.as_mut_ptr(), count, 0) };
+    let deadline = call.runtime.deadline(span);
+    until_free(call, &[libc::EAGAIN], deadline, attempt, plain) as c_int
+}
+
+pub unsafe fn msgsnd(
+    call: Option<Call>,
+    id: c_int,
+    message: *const c_void,
+    length: size_t,
+    flags: c_int,
+) -> c_int {
+    // SAFETY: by the caller's contract.
+    let send = |flags: c_int| unsafe { raw::syscall!(SYS_msgsnd, id, message, length, flags) };
+    let Some(call) = call.filter(|_| flags & libc::IPC_NOWAIT == 0) else { return send(flags) as c_int };
+    until_free(call, &[libc::EAGAIN], None, || send(flags | libc::IPC_NOWAIT), || send(flags)) as c_int
+}
+
+pub unsafe fn msgrcv(
+    call: Option<Call>,
+    id: c_int,
+    message: *mut c_void,
+    length: size_t,
+    kind: c_long,
+    flags: c_int,
+) -> isize {
+    // SAFETY: by the caller's contract.
+    let receive = |flags: c_int| unsafe { raw::syscall!(SYS_msgrcv, id, message, length, kind, flags) };
+    let Some(call) = call.filter(|_| flags & libc::IPC_NOWAIT == 0) else { return receive(flags) };
+    until_free(call, &[libc::ENOMSG], None, || receive(flags | libc::IPC_NOWAIT), || receive(flags))
+}
