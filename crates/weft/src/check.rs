@@ -36,7 +36,8 @@ fn check_application(config: &Config) -> Result<String, String> {
 
 fn screen(config: &Config, said: &str) -> String {
     let mut rows: Vec<(&str, String)> = Vec::new();
-    let file = config.file.as_ref().map_or("none (flags, variables, defaults)".into(), |f| f.display().to_string());
+    let file =
+        config.file.as_ref().map_or("none (flags, variables, defaults)".into(), |f| f.display().to_string());
     rows.push(("file", file));
     if let Some(application) = &config.server.application {
         let mode = Mode::of(application);

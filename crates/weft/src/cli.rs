@@ -24,6 +24,7 @@ Examples:
 /// weft, a coroutine application server for PHP.
 #[derive(Debug, Parser)]
 #[command(name = "weft", about, before_help = EXAMPLES, disable_version_flag = true, arg_required_else_help = true)]
+#[command(help_template = "{about}\n\n{before-help}{usage-heading} {usage}\n\n{all-args}")]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -50,7 +51,7 @@ pub enum Verb {
     /// Have the running master finish its requests and stop
     Stop(Settings),
     /// Print the versions of weft, PHP and the system
-    #[command(alias = "--version", alias = "-V")]
+    #[command(short_flag = 'V', long_flag = "version")]
     Version,
 }
 
@@ -83,7 +84,9 @@ impl Args for Settings {
                 .short('c')
                 .value_name("FILE")
                 .value_parser(clap::value_parser!(PathBuf))
-                .help("Read settings from FILE instead of ./weft.toml; flags and WEFT_* variables go over it"),
+                .help(
+                    "Read settings from FILE instead of ./weft.toml; flags and WEFT_* variables go over it",
+                ),
         );
         KEYS.iter().fold(command, |command, key| command.arg(argument(key)))
     }
@@ -122,6 +125,8 @@ fn argument(key: &'static Key) -> Arg {
     if key.positional {
         return argument.help(key.help).help_heading(Resettable::Reset);
     }
+    // `-h` fits a screen; `--help` is complete.
+    let argument = argument.hide_short_help(!matches!(key.section, "server" | "php" | "dev"));
     let argument = argument.long(key.flag).short(key.short).help(match default.as_str() {
         "none" | "off" | "false" => key.help.to_string(),
         _ => format!("{} [{default}]", key.help),
@@ -130,9 +135,11 @@ fn argument(key: &'static Key) -> Arg {
         Arity::Switch => argument.action(ArgAction::SetTrue),
         Arity::One => argument.action(ArgAction::Set).allow_hyphen_values(true),
         // The value needs its `=`, or `--watch app.php` would watch the application instead of serving it.
-        Arity::Many if key.flag == "watch" => {
-            argument.action(ArgAction::Append).num_args(0..=1).require_equals(true).default_missing_value(BARE)
-        }
+        Arity::Many if key.flag == "watch" => argument
+            .action(ArgAction::Append)
+            .num_args(0..=1)
+            .require_equals(true)
+            .default_missing_value(BARE),
         Arity::Many => argument.action(ArgAction::Append),
     }
 }

@@ -83,6 +83,7 @@ impl Watch {
         let (path, _) = self.first.take()?;
         let more = std::mem::take(&mut self.count) - 1;
         let others = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let path = path.strip_prefix(".").unwrap_or(&path);
         Some(format!("{}{others} changed", path.display()))
     }
 
@@ -128,12 +129,16 @@ impl Watch {
         let mut waiting = vec![root.to_path_buf()];
         while let Some(path) = waiting.pop() {
             if self.directories.len() >= DIRECTORIES_MAX {
-                return Err(format!("--watch: more than {DIRECTORIES_MAX} directories below {}", root.display()));
+                return Err(format!(
+                    "--watch: more than {DIRECTORIES_MAX} directories below {}",
+                    root.display()
+                ));
             }
             self.add(&path)?;
             // A directory that went away meanwhile has nothing to watch.
             let Ok(entries) = std::fs::read_dir(&path) else { continue };
-            let directories = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+            let directories =
+                entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
             waiting.extend(directories.map(|entry| entry.path()).filter(|path| !is_ignored(path)));
         }
         Ok(())
@@ -152,7 +157,8 @@ impl Watch {
                 Ok(())
             }
             Err(Errno::NOSPC) => {
-                Err("--watch: too many directories for fs.inotify.max_user_watches; raise it with sysctl".into())
+                Err("--watch: too many directories for fs.inotify.max_user_watches; raise it with sysctl"
+                    .into())
             }
             Err(e) => Err(format!("--watch: {}: {e}; name an existing directory", path.display())),
         }
@@ -176,6 +182,8 @@ fn is_ignored(path: &Path) -> bool {
         || IGNORED_PATHS.iter().any(|ignored| path.ends_with(ignored))
         || IGNORED_ENDINGS.iter().any(|ending| name.ends_with(ending))
         || name.starts_with(".#")
+        // A rotated log.
+        || name.contains(".log.")
         // vim tries whether it may write here.
         || name == "4913"
 }
@@ -215,7 +223,9 @@ mod tests {
         std::fs::create_dir_all(directory.path().join("var/cache/dev")).unwrap();
         std::fs::create_dir_all(directory.path().join(".git/objects")).unwrap();
         let mut watch = Watch::start(&[directory.path().into()], Path::new("app.php")).unwrap();
-        for name in ["var/cache/dev/a.php", ".git/objects/x", "a.php~", ".a.php.swp", "dev.log", "4913"] {
+        for name in
+            ["var/cache/dev/a.php", ".git/objects/x", "a.php~", ".a.php.swp", "dev.log", "dev.log.1", "4913"]
+        {
             std::fs::write(directory.path().join(name), "").unwrap();
         }
         std::fs::write(directory.path().join("z.php"), "").unwrap();

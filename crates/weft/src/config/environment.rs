@@ -22,7 +22,9 @@ pub fn collect(
 ) -> (Vec<(&'static Key, Value)>, Option<PathBuf>) {
     let (mut known, mut config_file) = (Vec::new(), None);
     for (name, value) in variables {
-        let Some(name) = name.to_str().filter(|name| name.starts_with(PREFIX) && *name != HANDOVER) else { continue };
+        let Some(name) = name.to_str().filter(|name| name.starts_with(PREFIX) && *name != HANDOVER) else {
+            continue;
+        };
         if name == CONFIG {
             config_file = Some(PathBuf::from(value));
             continue;
@@ -30,12 +32,16 @@ pub fn collect(
         let Some(key) = KEYS.iter().find(|key| key.variable() == name) else {
             let names: Vec<String> = KEYS.iter().map(Key::variable).chain([CONFIG.to_string()]).collect();
             let hint = suggest::hint(name, names.iter().map(String::as_str));
-            errors.push(format!("variable {name} is unknown{hint}: names starting with WEFT_ are weft's own"));
+            errors
+                .push(format!("variable {name} is unknown{hint}: names starting with WEFT_ are weft's own"));
             continue;
         };
         match value.into_string() {
             Ok(text) if key.arity == keys::Arity::Many => {
-                known.push((key, Value::List(text.split_whitespace().map(|t| Value::Text(t.into())).collect())));
+                known.push((
+                    key,
+                    Value::List(text.split_whitespace().map(|t| Value::Text(t.into())).collect()),
+                ));
             }
             Ok(text) => known.push((key, Value::Text(text))),
             Err(_) => errors.push(format!("variable {name} is not valid UTF-8")),

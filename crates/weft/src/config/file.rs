@@ -40,7 +40,9 @@ pub fn apply(path: &Path, config: &mut Config, errors: &mut Vec<String>) {
             continue;
         }
         let DeValue::Table(entries) = value.get_ref() else {
-            errors.push(format!("{at}: {name} is a section: write [{name}] on a line of its own, its keys below"));
+            errors.push(format!(
+                "{at}: {name} is a section: write [{name}] on a line of its own, its keys below"
+            ));
             continue;
         };
         for (key, value) in entries {
@@ -78,7 +80,9 @@ fn unknown_section(at: &str, name: &str, value: &DeValue<'_>) -> String {
         return format!("{at}: unknown section [{name}]{}", suggest::hint(name, sections));
     }
     match KEYS.iter().find(|key| key.name == name) {
-        Some(Key { section, .. }) => format!("{at}: {name} stands outside a section: put it under [{section}]"),
+        Some(Key { section, .. }) => {
+            format!("{at}: {name} stands outside a section: put it under [{section}]")
+        }
         None => format!("{at}: unknown key {name}{}", suggest::hint(name, KEYS.iter().map(|key| key.name))),
     }
 }
@@ -87,14 +91,16 @@ fn convert(value: &DeValue<'_>) -> Value {
     match value {
         DeValue::String(text) => Value::Text(text.to_string()),
         DeValue::Boolean(b) => Value::Boolean(*b),
-        DeValue::Array(entries) => Value::List(entries.iter().map(|entry| convert(entry.get_ref())).collect()),
+        DeValue::Array(entries) => {
+            Value::List(entries.iter().map(|entry| convert(entry.get_ref())).collect())
+        }
         DeValue::Integer(n) => {
             let digits = n.as_str().replace('_', "");
             i64::from_str_radix(&digits, n.radix()).map_or(Value::Other("a number too large"), Value::Integer)
         }
-        DeValue::Table(entries) => {
-            Value::Table(entries.iter().map(|(k, v)| (k.get_ref().to_string(), convert(v.get_ref()))).collect())
-        }
+        DeValue::Table(entries) => Value::Table(
+            entries.iter().map(|(k, v)| (k.get_ref().to_string(), convert(v.get_ref()))).collect(),
+        ),
         DeValue::Float(_) => Value::Other("a fraction"),
         DeValue::Datetime(_) => Value::Other("a date"),
     }

@@ -95,7 +95,9 @@ macro_rules! number {
                 Unit::Seconds => "S",
             },
             help: $help,
-            allowed: || format!("{} to {}", Unit::$unit.show(*$range.start()), Unit::$unit.show(*$range.end())),
+            allowed: || {
+                format!("{} to {}", Unit::$unit.show(*$range.start()), Unit::$unit.show(*$range.end()))
+            },
             default: || Unit::$unit.show(Config::default().$section.$name as u64),
             set: |config, given| {
                 config.$section.$name = given.number(Unit::$unit, $range)? as _;
@@ -117,81 +119,289 @@ const AGE_S: u64 = 315_360_000;
 pub static KEYS: &[Key] = &[
     Key {
         positional: true,
-        ..key!(server.application, "application", One, "APPLICATION", "a file or directory", "none",
-            |v| Some(v.path()?), "The PHP script that returns the application, or a document root")
+        ..key!(
+            server.application,
+            "application",
+            One,
+            "APPLICATION",
+            "a file or directory",
+            "none",
+            |v| Some(v.path()?),
+            "The PHP script that returns the application, or a document root"
+        )
     },
     key!(server.listen, "listen" 'l', Many, "ADDRESS", "HOST:PORT, :PORT, [V6]:PORT, unix:/path, unix:/path,mode=0660", "127.0.0.1:8080",
         |v| v.each(Value::listen)?, "Address to listen on; may be repeated; port 0 lets the kernel choose"),
     key!(server.workers, "workers" 'w', One, "N", "auto, 1 to 1024", "auto",
         |v| v.workers()?, "Worker processes; auto is one per core this process may use"),
-    number!(server.backlog, "backlog", Count, 1..=1_048_576,
-        "Length of each accept queue (the kernel caps it at net.core.somaxconn)"),
-    key!(server.user, "user", One, "USER", "a user of this machine", "none",
-        |v| Some(v.text()?), "User the workers run as; the master keeps its own rights"),
-    key!(server.group, "group", One, "GROUP", "a group of this machine", "the user's",
-        |v| Some(v.text()?), "Group the workers run as"),
-    key!(server.pid_file, "pid-file", One, "PATH", "a path", "none",
-        |v| Some(v.path()?), "Where to write the master's pid; weft reload and weft stop find it there"),
-    key!(server.daemon, "daemon", Switch, "", "true, false", "false",
-        |v| v.boolean()?, "Go into the background once ready"),
-    number!(server.drain_timeout_ms, "drain-timeout-ms", Milliseconds, 0..=DAY_MS,
-        "What running requests get to finish when a worker stops"),
-    number!(server.boot_timeout_ms, "boot-timeout-ms", Milliseconds, 100..=DAY_MS,
-        "What a worker gets to load the application"),
-    number!(limits.head_bytes_max, "head-bytes-max", Bytes, 256..=MIB,
-        "Request line and headers together; beyond it 431"),
-    number!(limits.header_count_max, "header-count-max", Count, 1..=1000,
-        "Header fields of one request; beyond it 431"),
-    number!(limits.target_bytes_max, "target-bytes-max", Bytes, 64..=MIB,
-        "The request target; beyond it 414"),
-    number!(limits.body_bytes_max, "body-bytes-max", Bytes, 0..=1024 * GIB,
-        "A request's body; beyond it 413"),
-    number!(limits.body_memory_bytes_max, "body-memory-bytes-max", Bytes, 0..=GIB,
-        "What of a body stays in memory; the rest goes to a temporary file"),
-    number!(limits.response_buffer_bytes_max, "response-buffer-bytes-max", Bytes, 4 * KIB..=GIB,
-        "What a streamed response may have waiting for its client before the coroutine waits"),
-    number!(limits.pipeline_max, "pipeline-max", Count, 1..=1024,
-        "Requests of one connection taken in ahead of their answers"),
-    number!(limits.head_timeout_ms, "head-timeout-ms", Milliseconds, 1..=DAY_MS,
-        "From a request's first byte to the end of its head; beyond it 408"),
-    number!(limits.body_timeout_ms, "body-timeout-ms", Milliseconds, 1..=DAY_MS,
-        "How long a body may stall; beyond it 408"),
-    number!(limits.idle_timeout_ms, "idle-timeout-ms", Milliseconds, 1..=DAY_MS,
-        "How long a connection may wait for its next request"),
-    number!(limits.write_timeout_ms, "write-timeout-ms", Milliseconds, 1..=DAY_MS,
-        "How long a client may take nothing of its response"),
-    number!(limits.request_timeout_ms, "request-timeout-ms", Milliseconds, 0..=DAY_MS,
-        "How long a request may run before it is cancelled with 504; 0 is off"),
-    number!(limits.connections_max, "connections-max", Count, 1..=10_000_000,
-        "Connections per worker; beyond it new ones wait in the accept queue"),
-    number!(limits.coroutines_max, "coroutines-max", Count, 1..=1_000_000,
-        "Requests running at once per worker; beyond it they queue"),
-    number!(limits.queue_max, "queue-max", Count, 0..=1_000_000,
-        "Requests waiting for a coroutine per worker; beyond it 503 with Retry-After"),
-    number!(limits.queue_timeout_ms, "queue-timeout-ms", Milliseconds, 1..=DAY_MS,
-        "How long a request may wait for a coroutine; beyond it 503 with Retry-After"),
-    number!(limits.stack_bytes, "stack-bytes", Bytes, 128 * KIB..=256 * MIB,
-        "Address space of a coroutine's C stack; only touched pages cost memory"),
-    number!(recycle.requests_max, "recycle-requests-max", Count, 0..=u64::MAX >> 1,
-        "Replace a worker after so many requests; 0 is off"),
-    number!(recycle.memory_growth_bytes_max, "recycle-memory-growth-bytes-max", Bytes, 0..=1024 * GIB,
-        "Replace a worker whose memory grew by so much since it was ready; 0 is off"),
-    number!(recycle.age_s_max, "recycle-age-s-max", Seconds, 0..=AGE_S,
-        "Replace a worker of this age; 0 is off"),
-    key!(log.error_log, "error-log", One, "TARGET", "off, - (stderr), a path", "-",
-        |v| v.log_target()?, "Where errors and the server's own messages go"),
-    key!(log.level, "log-level", One, "LEVEL", "error, warn, info, debug, trace", "info",
-        |v| v.level()?, "The least severe message that is logged"),
-    key!(log.format, "log-format", One, "FORM", "text, json", "text",
-        |v| v.format()?, "Form of the error log"),
-    key!(log.access_log, "access-log", One, "TARGET", "off, - (stdout), a path", "off",
-        |v| v.log_target()?, "Where one line per request goes"),
-    key!(log.access_log_format, "access-log-format", One, "FORM", "text, json", "text",
-        |v| v.format()?, "Form of the access log: combined-like text, or JSON"),
-    number!(log.queue_bytes_max, "log-queue-bytes-max", Bytes, 4 * KIB..=GIB,
-        "What each log holds in memory while its file is slow; beyond it lines are dropped and counted"),
-    key!(trust.proxies, "trust-proxies", Many, "NETWORK", "networks in CIDR form", "none",
-        |v| v.each(Value::network)?, "Proxies whose Forwarded and X-Forwarded-* headers are believed; may be repeated"),
+    number!(
+        server.backlog,
+        "backlog",
+        Count,
+        1..=1_048_576,
+        "Length of each accept queue (the kernel caps it at net.core.somaxconn)"
+    ),
+    key!(
+        server.user,
+        "user",
+        One,
+        "USER",
+        "a user of this machine",
+        "none",
+        |v| Some(v.text()?),
+        "User the workers run as; the master keeps its own rights"
+    ),
+    key!(
+        server.group,
+        "group",
+        One,
+        "GROUP",
+        "a group of this machine",
+        "the user's",
+        |v| Some(v.text()?),
+        "Group the workers run as"
+    ),
+    key!(
+        server.pid_file,
+        "pid-file",
+        One,
+        "PATH",
+        "a path",
+        "none",
+        |v| Some(v.path()?),
+        "Where to write the master's pid; weft reload and weft stop find it there"
+    ),
+    key!(
+        server.daemon,
+        "daemon",
+        Switch,
+        "",
+        "true, false",
+        "false",
+        |v| v.boolean()?,
+        "Go into the background once ready"
+    ),
+    number!(
+        server.drain_timeout_ms,
+        "drain-timeout-ms",
+        Milliseconds,
+        0..=DAY_MS,
+        "What running requests get to finish when a worker stops"
+    ),
+    number!(
+        server.boot_timeout_ms,
+        "boot-timeout-ms",
+        Milliseconds,
+        100..=DAY_MS,
+        "What a worker gets to load the application"
+    ),
+    number!(
+        limits.head_bytes_max,
+        "head-bytes-max",
+        Bytes,
+        256..=MIB,
+        "Request line and headers together; beyond it 431"
+    ),
+    number!(
+        limits.header_count_max,
+        "header-count-max",
+        Count,
+        1..=1000,
+        "Header fields of one request; beyond it 431"
+    ),
+    number!(
+        limits.target_bytes_max,
+        "target-bytes-max",
+        Bytes,
+        64..=MIB,
+        "The request target; beyond it 414"
+    ),
+    number!(
+        limits.body_bytes_max,
+        "body-bytes-max",
+        Bytes,
+        0..=1024 * GIB,
+        "A request's body; beyond it 413"
+    ),
+    number!(
+        limits.body_memory_bytes_max,
+        "body-memory-bytes-max",
+        Bytes,
+        0..=GIB,
+        "What of a body stays in memory; the rest goes to a temporary file"
+    ),
+    number!(
+        limits.response_buffer_bytes_max,
+        "response-buffer-bytes-max",
+        Bytes,
+        4 * KIB..=GIB,
+        "What a streamed response may have waiting for its client before the coroutine waits"
+    ),
+    number!(
+        limits.pipeline_max,
+        "pipeline-max",
+        Count,
+        1..=1024,
+        "Requests of one connection taken in ahead of their answers"
+    ),
+    number!(
+        limits.head_timeout_ms,
+        "head-timeout-ms",
+        Milliseconds,
+        1..=DAY_MS,
+        "From a request's first byte to the end of its head; beyond it 408"
+    ),
+    number!(
+        limits.body_timeout_ms,
+        "body-timeout-ms",
+        Milliseconds,
+        1..=DAY_MS,
+        "How long a body may stall; beyond it 408"
+    ),
+    number!(
+        limits.idle_timeout_ms,
+        "idle-timeout-ms",
+        Milliseconds,
+        1..=DAY_MS,
+        "How long a connection may wait for its next request"
+    ),
+    number!(
+        limits.write_timeout_ms,
+        "write-timeout-ms",
+        Milliseconds,
+        1..=DAY_MS,
+        "How long a client may take nothing of its response"
+    ),
+    number!(
+        limits.request_timeout_ms,
+        "request-timeout-ms",
+        Milliseconds,
+        0..=DAY_MS,
+        "How long a request may run before it is cancelled with 504; 0 is off"
+    ),
+    number!(
+        limits.connections_max,
+        "connections-max",
+        Count,
+        1..=10_000_000,
+        "Connections per worker; beyond it new ones wait in the accept queue"
+    ),
+    number!(
+        limits.coroutines_max,
+        "coroutines-max",
+        Count,
+        1..=1_000_000,
+        "Requests running at once per worker; beyond it they queue"
+    ),
+    number!(
+        limits.queue_max,
+        "queue-max",
+        Count,
+        0..=1_000_000,
+        "Requests waiting for a coroutine per worker; beyond it 503 with Retry-After"
+    ),
+    number!(
+        limits.queue_timeout_ms,
+        "queue-timeout-ms",
+        Milliseconds,
+        1..=DAY_MS,
+        "How long a request may wait for a coroutine; beyond it 503 with Retry-After"
+    ),
+    number!(
+        limits.stack_bytes,
+        "stack-bytes",
+        Bytes,
+        128 * KIB..=256 * MIB,
+        "Address space of a coroutine's C stack; only touched pages cost memory"
+    ),
+    number!(
+        recycle.requests_max,
+        "recycle-requests-max",
+        Count,
+        0..=u64::MAX >> 1,
+        "Replace a worker after so many requests; 0 is off"
+    ),
+    number!(
+        recycle.memory_growth_bytes_max,
+        "recycle-memory-growth-bytes-max",
+        Bytes,
+        0..=1024 * GIB,
+        "Replace a worker whose memory grew by so much since it was ready; 0 is off"
+    ),
+    number!(
+        recycle.age_s_max,
+        "recycle-age-s-max",
+        Seconds,
+        0..=AGE_S,
+        "Replace a worker of this age; 0 is off"
+    ),
+    key!(
+        log.error_log,
+        "error-log",
+        One,
+        "TARGET",
+        "off, - (stderr), a path",
+        "-",
+        |v| v.log_target()?,
+        "Where errors and the server's own messages go"
+    ),
+    key!(
+        log.level,
+        "log-level",
+        One,
+        "LEVEL",
+        "error, warn, info, debug, trace",
+        "info",
+        |v| v.level()?,
+        "The least severe message that is logged"
+    ),
+    key!(
+        log.format,
+        "log-format",
+        One,
+        "FORM",
+        "text, json",
+        "text",
+        |v| v.format()?,
+        "Form of the error log"
+    ),
+    key!(
+        log.access_log,
+        "access-log",
+        One,
+        "TARGET",
+        "off, - (stdout), a path",
+        "off",
+        |v| v.log_target()?,
+        "Where one line per request goes"
+    ),
+    key!(
+        log.access_log_format,
+        "access-log-format",
+        One,
+        "FORM",
+        "text, json",
+        "text",
+        |v| v.format()?,
+        "Form of the access log: combined-like text, or JSON"
+    ),
+    number!(
+        log.queue_bytes_max,
+        "log-queue-bytes-max",
+        Bytes,
+        4 * KIB..=GIB,
+        "What each log holds in memory while its file is slow; beyond it lines are dropped and counted"
+    ),
+    key!(
+        trust.proxies,
+        "trust-proxies",
+        Many,
+        "NETWORK",
+        "networks in CIDR form",
+        "none",
+        |v| v.each(Value::network)?,
+        "Proxies whose Forwarded and X-Forwarded-* headers are believed; may be repeated"
+    ),
     Key {
         set: |config, given| {
             config.php.ini.extend(given.ini()?);
@@ -200,13 +410,38 @@ pub static KEYS: &[Key] = &[
         ..key!(php.ini, "define" 'd', Many, "NAME=VALUE", "PHP ini settings; a table [php.ini] in the file", "none",
             |v| v.ini()?, "PHP ini setting, over php.ini; may be repeated")
     },
-    key!(dev.mode, "mode", One, "MODE", "production, development", "production",
-        |v| v.environment()?, "Whether error pages show details (development) or only the log does"),
-    key!(dev.watch, "watch", Many, "PATH", "paths; true for the application's directory", "off",
+    key!(
+        dev.mode,
+        "mode",
+        One,
+        "MODE",
+        "production, development",
+        "production",
+        |v| v.environment()?,
+        "Whether error pages show details (development) or only the log does"
+    ),
+    key!(
+        dev.watch,
+        "watch",
+        Many,
+        "PATH",
+        "paths; true for the application's directory",
+        "off",
         |v| v.watch()?,
-        "Reload when files below these paths change; alone, the application's directory"),
-    number!(dev.preempt_ms, "preempt-ms", Milliseconds, 0..=60_000,
-        "Time slice after which a computing coroutine lets others run; 0 is off"),
-    number!(dev.watchdog_ms, "watchdog-ms", Milliseconds, 0..=DAY_MS,
-        "Log a coroutine that holds the loop longer, with file and line; 0 is off"),
+        "Reload when files below these paths change; alone, the application's directory"
+    ),
+    number!(
+        dev.preempt_ms,
+        "preempt-ms",
+        Milliseconds,
+        0..=60_000,
+        "Time slice after which a computing coroutine lets others run; 0 is off"
+    ),
+    number!(
+        dev.watchdog_ms,
+        "watchdog-ms",
+        Milliseconds,
+        0..=DAY_MS,
+        "Log a coroutine that holds the loop longer, with file and line; 0 is off"
+    ),
 ];

@@ -25,6 +25,22 @@ pub enum ListenAddress {
 const UNIX_MODE: u32 = 0o666;
 
 impl ListenAddress {
+    /// Whether a socket bound for `other` serves this one too; permission bits can be changed later.
+    pub fn is_same_place(&self, other: &ListenAddress) -> bool {
+        match (self, other) {
+            (ListenAddress::Unix { path: a, .. }, ListenAddress::Unix { path: b, .. }) => a == b,
+            _ => self == other,
+        }
+    }
+
+    /// The TCP port asked for, if it is one.
+    pub fn port(&self) -> Option<u16> {
+        match self {
+            ListenAddress::Tcp(address) => Some(address.port()).filter(|port| *port != 0),
+            ListenAddress::Unix { .. } => None,
+        }
+    }
+
     /// Whether each bind of this address is another port.
     pub fn is_ephemeral(&self) -> bool {
         matches!(self, ListenAddress::Tcp(address) if address.port() == 0)
@@ -66,7 +82,9 @@ impl FromStr for ListenAddress {
                 return Err(format!("\"{text}\": write an IPv6 address in brackets, as in [{v6}]:{port}"));
             }
             name => {
-                return Err(format!("\"{text}\": \"{name}\" is not an IP address; listening takes addresses, not names"));
+                return Err(format!(
+                    "\"{text}\": \"{name}\" is not an IP address; listening takes addresses, not names"
+                ));
             }
         };
         Ok(ListenAddress::Tcp((host, port).into()))
@@ -81,14 +99,21 @@ fn unix(rest: &str) -> Result<ListenAddress, String> {
         None => (rest, UNIX_MODE),
         Some((path, digits)) => match u32::from_str_radix(digits, 8) {
             Ok(mode) if mode <= 0o777 => (path, mode),
-            _ => return Err(format!("mode \"{digits}\" is not permission bits: write them in octal, as in mode=0660")),
+            _ => {
+                return Err(format!(
+                    "mode \"{digits}\" is not permission bits: write them in octal, as in mode=0660"
+                ));
+            }
         },
     };
     if path.is_empty() {
         return Err("unix: needs a path, as in unix:/run/weft/weft.sock".into());
     }
     if path.len() > UNIX_PATH_BYTES_MAX {
-        return Err(format!("the unix socket path has {} bytes; the kernel allows {UNIX_PATH_BYTES_MAX}", path.len()));
+        return Err(format!(
+            "the unix socket path has {} bytes; the kernel allows {UNIX_PATH_BYTES_MAX}",
+            path.len()
+        ));
     }
     Ok(ListenAddress::Unix { path: path.into(), mode })
 }

@@ -311,14 +311,20 @@ fn check_together(config: &Config, errors: &mut Vec<String>) {
         errors.push("listen is empty: give at least one address, e.g. --listen 127.0.0.1:8080".into());
     }
     for (i, address) in config.server.listen.iter().enumerate() {
-        if config.server.listen[..i].contains(address) && !address.is_ephemeral() {
+        let before = &config.server.listen[..i];
+        if before.iter().any(|earlier| earlier.is_same_place(address)) && !address.is_ephemeral() {
             errors.push(format!("listen names {address} twice: remove one"));
         }
     }
     if config.server.daemon && !matches!(config.log.error_log, LogTarget::File(_)) {
-        errors.push("daemon is on, but error_log is not a file: a daemon has no terminal; give --error-log PATH".into());
+        errors.push(
+            "daemon is on, but error_log is not a file: a daemon has no terminal; give --error-log PATH"
+                .into(),
+        );
     }
     if config.server.group.is_some() && config.server.user.is_none() {
-        errors.push("group is set without user: give --user as well (workers keep root's rights otherwise)".into());
+        errors.push(
+            "group is set without user: give --user as well (workers keep root's rights otherwise)".into(),
+        );
     }
 }

@@ -31,7 +31,8 @@ impl FromStr for Network {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("\"{text}\" is not a network: write 10.0.0.0/8, 2001:db8::/32 or a single address");
+        let wrong =
+            || format!("\"{text}\" is not a network: write 10.0.0.0/8, 2001:db8::/32 or a single address");
         let (address, prefix) = match text.split_once('/') {
             Some((address, prefix)) => (address, Some(prefix.parse::<u8>().map_err(|_| wrong())?)),
             None => (text, None),

@@ -133,7 +133,8 @@ impl Value {
         if matches!(self, Value::Text(t) if t == "auto") {
             return Ok(Workers::Auto);
         }
-        let count = self.number(Unit::Count, 1..=WORKERS_MAX).map_err(|why| format!("{why} (or \"auto\")"))?;
+        let count =
+            self.number(Unit::Count, 1..=WORKERS_MAX).map_err(|why| format!("{why} (or \"auto\")"))?;
         Ok(Workers::Exactly(count as usize))
     }
 
@@ -221,7 +222,9 @@ impl Value {
     /// The value as an error message quotes it, cut where it would fill the screen.
     fn shown(&self) -> String {
         match self {
-            Value::Text(t) if t.chars().count() > 60 => format!("\"{}…\"", t.chars().take(60).collect::<String>()),
+            Value::Text(t) if t.chars().count() > 60 => {
+                format!("\"{}…\"", t.chars().take(60).collect::<String>())
+            }
             Value::Text(t) => format!("\"{t}\""),
             Value::Integer(n) => n.to_string(),
             Value::Boolean(b) => b.to_string(),

@@ -29,9 +29,11 @@ fn whole(form: Format, level: &str, process: &str, message: &str, others: &str) 
     let (time, pid) = (clock::rfc3339(clock::now()), std::process::id());
     match form {
         Format::Text => format!("{time} {level:<5} {process}[{pid}] {message}{others}\n"),
-        Format::Json => format!(
-            r#"{{"time":"{time}","level":"{level}","process":"{process}","pid":{pid},"message":"{message}"{others}}}"#
-        ) + "\n",
+        Format::Json => {
+            format!(
+                r#"{{"time":"{time}","level":"{level}","process":"{process}","pid":{pid},"message":"{message}"{others}}}"#
+            ) + "\n"
+        }
     }
 }
 

@@ -56,11 +56,8 @@ struct AccessLog {
 pub fn start_master(config: &Config, identity: Option<&Identity>) -> Result<(), String> {
     let log = &config.log;
     let output = Output::open(&log.error_log, config.server.daemon)?;
-    let access = match &log.access_log {
-        LogTarget::Off => None,
-        target => Some(Output::open_access(target)?),
-    };
-    give_away([Some(&output), access.as_ref()], identity)?;
+    give_away(&output, identity)?;
+    prepare_access(config, identity)?;
     let sink = Sink::Direct(output);
     install(log, Process { sink, name: "master".into(), form: log.format });
     Ok(())
@@ -113,20 +110,37 @@ pub fn access_is_on() -> bool {
     ACCESS.get().is_some()
 }
 
-/// Opens all log files anew, after they were renamed.
-pub fn reopen(identity: Option<&Identity>) {
+/// Opens a worker's log files anew, after they were renamed; done by the writer threads.
+pub fn reopen() {
     if let Some(log) = ACCESS.get() {
         log.queue.reopen();
     }
+    let process = PROCESS.read().unwrap_or_else(PoisonError::into_inner);
+    if let Some(Process { sink: Sink::Queue(queue), .. }) = &*process {
+        queue.reopen();
+    }
+}
+
+/// Opens the master's log file anew and makes the new files that the workers will open, before they are told to.
+pub fn reopen_master(config: &Config, identity: Option<&Identity>) {
     let mut process = PROCESS.write().unwrap_or_else(PoisonError::into_inner);
-    match process.as_mut().map(|process| &mut process.sink) {
-        Some(Sink::Direct(output)) => {
-            output.reopen();
-            // The old owner stays where this fails; a worker then says that it cannot reopen.
-            let _ = give_away([Some(&*output), None], identity);
-        }
-        Some(Sink::Queue(queue)) => queue.reopen(),
-        None => {}
+    let mut given = Ok(());
+    if let Some(Process { sink: Sink::Direct(output), .. }) = process.as_mut() {
+        output.reopen();
+        given = give_away(output, identity);
+    }
+    // Released, because what follows logs.
+    drop(process);
+    if let Err(why) = given.and_then(|()| prepare_access(config, identity)) {
+        tracing::warn!("{why}");
+    }
+}
+
+/// Makes the access log's file, which only workers write to, so that it can be given to their user.
+fn prepare_access(config: &Config, identity: Option<&Identity>) -> Result<(), String> {
+    match &config.log.access_log {
+        LogTarget::File(_) => give_away(&Output::open_access(&config.log.access_log)?, identity),
+        LogTarget::Off | LogTarget::Stream => Ok(()),
     }
 }
 
@@ -158,14 +172,12 @@ fn filter(level: Level) -> LevelFilter {
     }
 }
 
-fn give_away(outputs: [Option<&Output>; 2], identity: Option<&Identity>) -> Result<(), String> {
+fn give_away(output: &Output, identity: Option<&Identity>) -> Result<(), String> {
     let Some(identity) = identity.filter(|_| rustix::process::geteuid().is_root()) else { return Ok(()) };
+    let Some(file) = output.file() else { return Ok(()) };
     let (uid, gid) = (rustix::fs::Uid::from_raw(identity.uid), rustix::fs::Gid::from_raw(identity.gid));
-    for file in outputs.into_iter().flatten().filter_map(Output::file) {
-        rustix::fs::fchown(file, Some(uid), Some(gid))
-            .map_err(|e| format!("a log cannot be given to the workers' user: {e}"))?;
-    }
-    Ok(())
+    rustix::fs::fchown(file, Some(uid), Some(gid))
+        .map_err(|e| format!("a log cannot be given to the workers' user: {e}"))
 }
 
 /// The process's `tracing` subscriber: each event becomes a line at once; spans are not kept.

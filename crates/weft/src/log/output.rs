@@ -68,7 +68,10 @@ impl Output {
                 self.lead_streams();
             }
             Err(e) => {
-                let line = format!("weft: cannot reopen the log {}: {e}; going on with the old file\n", path.display());
+                let line = format!(
+                    "weft: cannot reopen the log {}: {e}; going on with the old file\n",
+                    path.display()
+                );
                 // The old file was writable a moment ago; if it is not now, nobody is left to tell.
                 let _ = self.write(line.as_bytes());
             }

@@ -40,8 +40,7 @@ impl Queue {
         linger: Duration,
         dropped_line: DroppedLine,
     ) -> std::io::Result<Arc<Self>> {
-        let queue =
-            Arc::new(Queue { state: Mutex::default(), changed: Condvar::new(), bytes_max });
+        let queue = Arc::new(Queue { state: Mutex::default(), changed: Condvar::new(), bytes_max });
         let own = Arc::clone(&queue);
         std::thread::Builder::new()
             .name(name.to_string())

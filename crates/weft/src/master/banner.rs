@@ -37,7 +37,9 @@ impl Master {
         self.announced = true;
         if ready < self.slots.len() {
             let missing = self.slots.len() - ready;
-            self.console.say(&format!("weft: {missing} workers did not start and are tried again; see the error log\n"));
+            self.console.say(&format!(
+                "weft: {missing} workers did not start and are tried again; see the error log\n"
+            ));
         }
         self.console.say("weft: ready\n");
         self.console.ready();
@@ -103,7 +105,9 @@ pub fn limits(config: &Config) -> Vec<String> {
         && kernel < config.server.backlog
     {
         let backlog = config.server.backlog;
-        rows.push(format!("the kernel cuts backlog {backlog} to {kernel}; sysctl net.core.somaxconn={backlog} lifts it"));
+        rows.push(format!(
+            "the kernel cuts backlog {backlog} to {kernel}; sysctl net.core.somaxconn={backlog} lifts it"
+        ));
     }
     rows
 }

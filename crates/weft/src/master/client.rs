@@ -61,7 +61,10 @@ fn try_reload(settings: Settings) -> Result<String, String> {
     let deadline = Instant::now() + patience;
     loop {
         if running.ended(LOOK_EVERY)? {
-            return Err(format!("the master (pid {}) ended during the reload; see its error log", running.pid));
+            return Err(format!(
+                "the master (pid {}) ended during the reload; see its error log",
+                running.pid
+            ));
         }
         match State::read(&running.pid_file) {
             Ok(State { done, generation, ready, failure: None, .. }) if done > before => {
@@ -101,9 +104,11 @@ fn load(settings: Settings) -> Result<Config, String> {
 impl Running {
     fn find(config: &Config) -> Result<Self, String> {
         let Some(path) = config.server.pid_file.clone() else {
-            return Err("no pid file: give the --pid-file the server was started with (or pid_file in weft.toml); \
+            return Err(
+                "no pid file: give the --pid-file the server was started with (or pid_file in weft.toml); \
                         without one, signal the pid it printed: kill -HUP reloads, kill stops"
-                .into());
+                    .into(),
+            );
         };
         let shown = path.display();
         let pid = find(&path).map_err(|e| format!("pid file {shown}: {e}"))?;

@@ -29,7 +29,9 @@ impl Console {
     pub fn say(&self, text: &str) {
         let written = match self {
             Console::Stderr => io::stderr().write_all(text.as_bytes()),
-            Console::Parent(Some(pipe)) => rustix::io::write(pipe, text.as_bytes()).map(|_| ()).map_err(Into::into),
+            Console::Parent(Some(pipe)) => {
+                rustix::io::write(pipe, text.as_bytes()).map(|_| ()).map_err(Into::into)
+            }
             Console::Parent(None) => Ok(()),
         };
         // An operator who closed the terminal does not want to read it.
@@ -48,7 +50,9 @@ impl Console {
 
     /// Whether colours would be seen.
     pub fn has_colours(&self) -> bool {
-        matches!(self, Console::Stderr) && io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+        matches!(self, Console::Stderr)
+            && io::stderr().is_terminal()
+            && std::env::var_os("NO_COLOR").is_none()
     }
 }
 
@@ -83,7 +87,6 @@ pub fn daemonize() -> io::Result<Daemon> {
     rustix::stdio::dup2_stderr(&null)?;
     Ok(Daemon::Inside(Console::Parent(Some(writer))))
 }
-
 
 /// Copies the daemon's start-up text to stderr until it ends.
 fn wait_until_ready(reader: OwnedFd) -> io::Result<ExitCode> {

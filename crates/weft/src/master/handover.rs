@@ -200,8 +200,10 @@ mod tests {
     fn what_is_written_is_taken_whole() {
         let directory = Directory::new();
         let path = directory.path().join("a socket");
-        let tcp = Listener::bind(&"127.0.0.1:0".parse().unwrap(), 3, 16).unwrap();
-        let unix = Listener::bind(&format!("unix:{},mode=0600", path.display()).parse().unwrap(), 3, 16).unwrap();
+        let tcp = Listener::bind(&"127.0.0.1:0".parse().unwrap(), 3, 16, false).unwrap();
+        let unix =
+            Listener::bind(&format!("unix:{},mode=0600", path.display()).parse().unwrap(), 3, 16, false)
+                .unwrap();
         let (end, _worker) = control::pair().unwrap();
         let lock = std::fs::File::create(directory.path().join("weft.pid")).unwrap();
         let pid = rustix::process::getpid();
@@ -225,9 +227,13 @@ mod tests {
             };
             let mut words: Vec<String> = line.split(' ').map(String::from).collect();
             if at > 0 {
-                let copy = |n: &str| own(n).map(|fd| (fd.try_clone().unwrap(), std::mem::ManuallyDrop::new(fd)));
+                let copy =
+                    |n: &str| own(n).map(|fd| (fd.try_clone().unwrap(), std::mem::ManuallyDrop::new(fd)));
                 let copies = words[at].split(',').map(|n| copy(n).unwrap().0);
-                words[at] = copies.map(|fd| std::os::fd::IntoRawFd::into_raw_fd(fd).to_string()).collect::<Vec<_>>().join(",");
+                words[at] = copies
+                    .map(|fd| std::os::fd::IntoRawFd::into_raw_fd(fd).to_string())
+                    .collect::<Vec<_>>()
+                    .join(",");
             }
             copied.push_str(&format!("{}{}", if i == 0 { "" } else { "\n" }, words.join(" ")));
         }
@@ -237,10 +243,7 @@ mod tests {
         assert_eq!(taken.pid_file.unwrap().0, std::path::Path::new("/run/we ft.pid"));
         let listeners: Vec<_> =
             taken.listeners.iter().map(|l| (&l.configured, &l.address, l.sockets.len())).collect();
-        assert_eq!(
-            listeners,
-            [(&tcp.configured, &tcp.address, 3), (&unix.configured, &unix.address, 1)]
-        );
+        assert_eq!(listeners, [(&tcp.configured, &tcp.address, 3), (&unix.configured, &unix.address, 1)]);
         let workers: Vec<_> =
             taken.workers.iter().map(|w| (w.pid, w.slot, w.generation, w.drain_left_ms)).collect();
         assert_eq!(workers, [(pid, 2, 6, Some(1500)), (pid, 1, 7, None)]);

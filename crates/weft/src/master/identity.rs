@@ -27,13 +27,17 @@ impl Identity {
         // SAFETY: the name is NUL-terminated; the process has one thread, so the static result is not overwritten.
         let found = unsafe { libc::getpwnam(name.as_ptr()).as_ref() };
         let Some(found) = found else {
-            return Err(format!("user {user} does not exist: create it (adduser --system {user}) or name another"));
+            return Err(format!(
+                "user {user} does not exist: create it (adduser --system {user}) or name another"
+            ));
         };
         let (uid, own_group) = (found.pw_uid, found.pw_gid);
         let gid = group.map_or(Ok(own_group), group_id)?;
         let me = rustix::process::geteuid();
         if !me.is_root() && me.as_raw() != uid {
-            return Err(format!("user {user}: only root may run workers as another user; start as root or leave it out"));
+            return Err(format!(
+                "user {user}: only root may run workers as another user; start as root or leave it out"
+            ));
         }
         Ok(Identity { name, uid, gid })
     }

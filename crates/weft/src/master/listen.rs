@@ -10,7 +10,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
@@ -57,19 +57,37 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Binds `configured` for `workers` slots.
+    /// Binds `configured` for `workers` slots. `shares_port` says that this master already has listeners on the port, for
+    /// another address of the machine.
     ///
     /// # Errors
     /// One line: which address, what is wrong, what to do.
-    pub fn bind(configured: &ListenAddress, workers: usize, backlog: u32) -> Result<Self, String> {
+    pub fn bind(
+        configured: &ListenAddress,
+        workers: usize,
+        backlog: u32,
+        shares_port: bool,
+    ) -> Result<Self, String> {
         let bound = match configured {
-            ListenAddress::Tcp(address) => bind_tcp(*address, backlog),
+            ListenAddress::Tcp(address) => bind_tcp(*address, backlog, shares_port),
             ListenAddress::Unix { path, mode } => bind_unix(path, *mode, backlog),
         };
         let (socket, address) = bound.map_err(|errno| explain(configured, errno))?;
         let mut listener = Listener { configured: configured.clone(), address, sockets: vec![socket] };
         listener.spread(workers, backlog)?;
         Ok(listener)
+    }
+
+    /// Takes over for `configured`, which is the same place.
+    ///
+    /// # Errors
+    /// One line, when a unix socket's permission bits cannot be changed.
+    pub fn rename(&mut self, configured: &ListenAddress) -> Result<(), String> {
+        if let ListenAddress::Unix { path, mode } = configured {
+            set_mode(path, *mode).map_err(|errno| explain(configured, errno))?;
+        }
+        self.configured = configured.clone();
+        Ok(())
     }
 
     /// Adds sockets until each of `workers` slots has equally many.
@@ -96,7 +114,8 @@ impl Listener {
     pub fn for_slot(&self, slot: usize, workers: usize) -> io::Result<Vec<BoundListener>> {
         let shared = matches!(self.address, BoundAddress::Unix(_));
         let own = self.sockets.iter().enumerate().filter(|(i, _)| shared || i % workers == slot);
-        own.map(|(_, socket)| Ok(BoundListener { fd: socket.try_clone()?, address: self.address.clone() })).collect()
+        own.map(|(_, socket)| Ok(BoundListener { fd: socket.try_clone()?, address: self.address.clone() }))
+            .collect()
     }
 
     /// Removes the file of a unix socket, once nobody will accept from it any more.
@@ -129,8 +148,12 @@ fn tcp_socket(address: SocketAddr) -> Result<OwnedFd, Errno> {
 /// listener on the port, another weft's included, and the kernel decides a race between two starts. Later sockets with
 /// the option join it, because the kernel looks at the option when they bind (`inet_csk_bind_conflict`) and makes the
 /// group when the second one listens (`reuseport_add_sock`).
-fn bind_tcp(address: SocketAddr, backlog: u32) -> Result<(OwnedFd, BoundAddress), Errno> {
+fn bind_tcp(address: SocketAddr, backlog: u32, shares_port: bool) -> Result<(OwnedFd, BoundAddress), Errno> {
     let socket = tcp_socket(address)?;
+    if shares_port {
+        // 127.0.0.1:80 beside our own 0.0.0.0:80 of before the reload.
+        sockopt::set_socket_reuseport(&socket, true)?;
+    }
     net::bind(&socket, &address)?;
     net::listen(&socket, backlog_of(backlog))?;
     sockopt::set_socket_reuseport(&socket, true)?;
@@ -144,17 +167,28 @@ fn bind_unix(path: &Path, mode: u32, backlog: u32) -> Result<(OwnedFd, BoundAddr
     let new = || net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None);
     let socket = new()?;
     match net::bind(&socket, &address) {
-        // The file of a server that is gone refuses connections; one that answers belongs to somebody.
-        Err(Errno::ADDRINUSE) if net::connect(&new()?, &address) == Err(Errno::CONNREFUSED) => {
+        // The socket of a server that is gone refuses connections; one that answers belongs to somebody. Any other file
+        // refuses them as well, and is not ours to remove.
+        Err(Errno::ADDRINUSE)
+            if is_socket(path) && net::connect(&new()?, &address) == Err(Errno::CONNREFUSED) =>
+        {
             rustix::fs::unlink(path)?;
             net::bind(&socket, &address)?;
         }
         other => other?,
     }
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
-        .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    set_mode(path, mode)?;
     net::listen(&socket, backlog_of(backlog))?;
     Ok((socket, BoundAddress::Unix(path.into())))
+}
+
+fn is_socket(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket())
+}
+
+fn set_mode(path: &Path, mode: u32) -> Result<(), Errno> {
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
+        .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
 }
 
 fn explain(address: &ListenAddress, errno: Errno) -> String {
@@ -165,14 +199,17 @@ fn explain(address: &ListenAddress, errno: Errno) -> String {
         ),
         (ListenAddress::Tcp(_), Errno::ACCESS | Errno::PERM) => (
             "ports below 1024 need privileges",
-            "start as root with --user, give the binary CAP_NET_BIND_SERVICE, or choose a port from 1024 up".into(),
+            "start as root with --user, give the binary CAP_NET_BIND_SERVICE, or choose a port from 1024 up"
+                .into(),
         ),
-        (ListenAddress::Tcp(_), Errno::ADDRNOTAVAIL) => {
-            ("this machine has no such address", "ip -brief address lists those it has; :PORT listens on all".into())
-        }
-        (ListenAddress::Unix { .. }, Errno::ADDRINUSE) => {
-            ("something already listens there, or a file is in the way", "stop it or choose another path".into())
-        }
+        (ListenAddress::Tcp(_), Errno::ADDRNOTAVAIL) => (
+            "this machine has no such address",
+            "ip -brief address lists those it has; :PORT listens on all".into(),
+        ),
+        (ListenAddress::Unix { .. }, Errno::ADDRINUSE) => (
+            "something already listens there, or a file is in the way",
+            "stop it or choose another path".into(),
+        ),
         (ListenAddress::Unix { path, .. }, Errno::NOENT | Errno::NOTDIR) => (
             "the directory does not exist",
             format!("create {}", path.parent().unwrap_or(Path::new("/")).display()),
@@ -183,8 +220,137 @@ fn explain(address: &ListenAddress, errno: Errno) -> String {
         (_, Errno::MFILE | Errno::NFILE) => {
             ("no file descriptor is left", "raise the limit (ulimit -n) or use fewer workers".into())
         }
-        (_, Errno::AFNOSUPPORT) => ("the kernel lacks this address family", "listen on another address".into()),
+        (_, Errno::AFNOSUPPORT) => {
+            ("the kernel lacks this address family", "listen on another address".into())
+        }
         _ => return format!("cannot listen on {address}: {}", io::Error::from(errno)),
     };
     format!("cannot listen on {address}: {what}; {todo}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::master::testing::Directory;
+    use std::io::Read;
+    use std::net::TcpStream;
+
+    fn bind(address: &str, workers: usize) -> Result<Listener, String> {
+        Listener::bind(&address.parse().unwrap(), workers, 128, false)
+    }
+
+    fn tcp_address(listener: &Listener) -> SocketAddr {
+        match listener.address {
+            BoundAddress::Tcp(address) => address,
+            BoundAddress::Unix(_) => panic!("not TCP"),
+        }
+    }
+
+    #[test]
+    fn all_slots_share_the_port_the_kernel_chose() {
+        for address in ["127.0.0.1:0", "[::1]:0"] {
+            let listener = bind(address, 4).unwrap();
+            assert_ne!(tcp_address(&listener).port(), 0);
+            assert_eq!(listener.sockets.len(), 4);
+            for socket in &listener.sockets {
+                let own = SocketAddr::try_from(net::getsockname(socket).unwrap()).unwrap();
+                assert_eq!(own, tcp_address(&listener));
+            }
+        }
+    }
+
+    #[test]
+    fn connections_reach_every_socket_and_none_is_lost() {
+        let listener = bind("127.0.0.1:0", 2).unwrap();
+        let connections: Vec<_> =
+            (0..64).map(|_| TcpStream::connect(tcp_address(&listener)).unwrap()).collect();
+        let accepted: Vec<usize> = listener
+            .sockets
+            .iter()
+            .map(|socket| std::iter::from_fn(|| net::accept(socket).ok()).count())
+            .collect();
+        assert_eq!(accepted.iter().sum::<usize>(), connections.len());
+        // 64 of 64 on one of two sockets happens once in 2^63 runs.
+        assert!(accepted.iter().all(|count| *count > 0), "{accepted:?}");
+    }
+
+    #[test]
+    fn a_second_server_on_the_port_is_refused_with_what_to_do() {
+        let listener = bind("127.0.0.1:0", 2).unwrap();
+        let address = tcp_address(&listener);
+        let refusal = bind(&address.to_string(), 2).unwrap_err();
+        assert_eq!(
+            refusal,
+            format!(
+                "cannot listen on {address}: the port is taken; stop its owner (ss -ltnp 'sport = :{}' shows it) or \
+                 choose another port",
+                address.port()
+            )
+        );
+    }
+
+    #[test]
+    fn more_or_fewer_workers_never_close_a_socket() {
+        let mut listener = bind("127.0.0.1:0", 4).unwrap();
+        for (workers, sockets) in [(4, 4), (2, 4), (3, 6), (1, 6), (6, 6), (5, 10)] {
+            listener.spread(workers, 128).unwrap();
+            assert_eq!(listener.sockets.len(), sockets, "{workers} workers");
+            let each: Vec<usize> =
+                (0..workers).map(|slot| listener.for_slot(slot, workers).unwrap().len()).collect();
+            assert_eq!(each, vec![sockets / workers; workers]);
+        }
+    }
+
+    #[test]
+    fn a_strange_address_is_refused_with_what_to_do() {
+        // TEST-NET-1 of RFC 5737 is nobody's.
+        assert_eq!(
+            bind("192.0.2.1:8080", 1).unwrap_err(),
+            "cannot listen on 192.0.2.1:8080: this machine has no such address; ip -brief address lists those it has; \
+             :PORT listens on all"
+        );
+    }
+
+    #[test]
+    fn a_unix_socket_has_its_mode_and_is_shared_by_all() {
+        let directory = Directory::new();
+        let path = directory.path().join("s");
+        let listener = bind(&format!("unix:{},mode=0640", path.display()), 4).unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+        assert_eq!((listener.sockets.len(), listener.for_slot(3, 4).unwrap().len()), (1, 1));
+        let refusal = bind(&format!("unix:{}", path.display()), 4).unwrap_err();
+        assert_eq!(
+            refusal,
+            format!(
+                "cannot listen on unix:{}: something already listens there, or a file is in the way; stop it or choose \
+                 another path",
+                path.display()
+            )
+        );
+        listener.unlink();
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_dead_servers_unix_socket_is_replaced_but_a_file_is_not() {
+        let directory = Directory::new();
+        let (socket, file) = (directory.path().join("s"), directory.path().join("f"));
+        drop(bind(&format!("unix:{}", socket.display()), 1).unwrap());
+        assert!(socket.exists());
+        let listener = bind(&format!("unix:{}", socket.display()), 1).unwrap();
+        let mut client = std::os::unix::net::UnixStream::connect(&socket).unwrap();
+        drop(net::accept(&listener.sockets[0]).unwrap());
+        assert_eq!(client.read(&mut [0]).unwrap(), 0);
+        std::fs::write(&file, "precious").unwrap();
+        assert!(bind(&format!("unix:{}", file.display()), 1).is_err());
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "precious");
+    }
+
+    #[test]
+    fn a_missing_directory_is_named() {
+        assert_eq!(
+            bind("unix:/nonexistent/s", 1).unwrap_err(),
+            "cannot listen on unix:/nonexistent/s: the directory does not exist; create /nonexistent"
+        );
+    }
 }

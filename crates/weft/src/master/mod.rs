@@ -183,7 +183,9 @@ impl Master {
         }
         if let Some(failure) = self.failure.take() {
             self.console.say(&format!("weft: {failure}\n"));
-            tracing::error!("stopped: {failure}");
+            if matches!(self.config.log.error_log, crate::config::LogTarget::File(_)) {
+                tracing::error!("stopped: {failure}");
+            }
             return Some(ExitCode::FAILURE);
         }
         if self.stopping {
@@ -220,7 +222,7 @@ impl Master {
     }
 
     fn reopen_logs(&mut self) {
-        crate::log::reopen(self.identity.as_ref());
+        crate::log::reopen_master(&self.config, self.identity.as_ref());
         tracing::info!("log files reopened");
         for worker in &self.workers {
             worker.tell(&control::ToWorker::ReopenLogs);

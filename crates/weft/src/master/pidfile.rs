@@ -30,7 +30,8 @@ impl PidFile {
         let file = open(&path, flags, Mode::from_raw_mode(0o644)).map_err(|e| fail(e.into()))?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => {
-                let owner = find(&path).ok().flatten().map(|pid| format!(" as pid {pid}")).unwrap_or_default();
+                let owner =
+                    find(&path).ok().flatten().map(|pid| format!(" as pid {pid}")).unwrap_or_default();
                 return Err(format!(
                     "weft is already running{owner} with the pid file {}: use weft reload, or weft stop first",
                     path.display()
@@ -207,9 +208,10 @@ mod tests {
         let path = directory.path().join("weft.pid");
         let held = PidFile::acquire(&path).unwrap();
         let failure = Some("app.php: line 3\nsyntax error".to_string());
-        for state in
-            [State { begun: 2, done: 1, generation: 3, ready: 4, failure }, State { begun: 9, ..State::default() }]
-        {
+        for state in [
+            State { begun: 2, done: 1, generation: 3, ready: 4, failure },
+            State { begun: 9, ..State::default() },
+        ] {
             held.publish(&state).unwrap();
             assert_eq!(State::read(&path).unwrap(), state);
         }

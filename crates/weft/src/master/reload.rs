@@ -200,9 +200,9 @@ impl Master {
     pub fn complete_reload_if_ready(&mut self) {
         let generation = self.generation;
         let ready = |slot| {
-            self.workers.iter().any(|w: &Worker| {
-                (w.slot, w.generation, w.stage) == (slot, generation, Stage::Ready)
-            })
+            self.workers
+                .iter()
+                .any(|w: &Worker| (w.slot, w.generation, w.stage) == (slot, generation, Stage::Ready))
         };
         if !self.reload.is_booting() || !(0..self.slots.len()).all(ready) {
             return;
@@ -222,7 +222,8 @@ impl Master {
             self.drain_where(|worker, _| worker.generation == generation && worker.is_staying());
             for slot in 0..self.slots.len() {
                 let served = self.workers.iter().any(|w| w.slot == slot && w.is_staying());
-                self.slots[slot].wanted = if served { None } else { Some(Instant::now() + Duration::from_secs(1)) };
+                self.slots[slot].wanted =
+                    if served { None } else { Some(Instant::now() + Duration::from_secs(1)) };
             }
         }
         self.reload.end(Some(why.to_string()));
@@ -235,8 +236,13 @@ impl Master {
         let Some(pid_file) = self.pid_file.as_ref().filter(|_| self.announced) else { return };
         let Reload { begun, done, failure, .. } = &self.reload;
         let ready = self.workers.iter().filter(|w| w.stage == Stage::Ready).count();
-        let state =
-            State { begun: *begun, done: *done, generation: self.generation, ready, failure: failure.clone() };
+        let state = State {
+            begun: *begun,
+            done: *done,
+            generation: self.generation,
+            ready,
+            failure: failure.clone(),
+        };
         if let Err(e) = pid_file.publish(&state) {
             tracing::warn!("cannot write the state beside {}: {e}", pid_file.path().display());
         }

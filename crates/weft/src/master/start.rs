@@ -183,6 +183,7 @@ impl Master {
         }
         self.bind(&config)?;
         log::start_master(&config, self.identity.as_ref())?;
+        self.say_what_stays();
         if !config.dev.watch.is_empty() {
             let application = config.server.application.as_deref().ok_or(NO_APPLICATION)?;
             self.watch = Some(Watch::start(&config.dev.watch, application)?);
@@ -191,23 +192,38 @@ impl Master {
         Ok(())
     }
 
+    /// The pid file is what a reload keeps: those who wait for the outcome look there.
+    fn say_what_stays(&self) {
+        let Some(held) = self.pid_file.as_ref().map(PidFile::path) else { return };
+        let configured = self.config.server.pid_file.as_deref().and_then(|p| std::path::absolute(p).ok());
+        if configured.as_deref() != Some(held) {
+            tracing::warn!("pid_file stays {} until the next start", held.display());
+        }
+    }
+
     /// Binds what is configured, taking over what an earlier image bound.
     fn bind(&mut self, config: &Config) -> Result<(), String> {
         let (workers, backlog) = (self.slots.len(), config.server.backlog);
         for address in &config.server.listen {
-            let known = self.retired.iter().position(|l| l.configured == *address);
-            let listener = match known.map(|at| self.retired.remove(at)) {
-                Some(mut listener) => {
-                    let spread = listener.spread(workers, backlog);
-                    self.listeners.push(listener);
-                    spread?;
-                    continue;
-                }
-                None => Listener::bind(address, workers, backlog)?,
+            let Some(known) = self.retired.iter().position(|l| l.configured.is_same_place(address)) else {
+                let shares_port =
+                    address.port().is_some() && self.ports().any(|port| Some(port) == address.port());
+                self.listeners.push(Listener::bind(address, workers, backlog, shares_port)?);
+                continue;
             };
+            // Kept even if what follows fails: old workers accept from it.
+            let listener = self.retired.remove(known);
             self.listeners.push(listener);
+            let listener = self.listeners.last_mut().expect("it was just pushed");
+            listener.rename(address)?;
+            listener.spread(workers, backlog)?;
         }
         Ok(())
+    }
+
+    /// The ports an earlier image bound.
+    fn ports(&self) -> impl Iterator<Item = u16> {
+        self.retired.iter().filter_map(|listener| listener.configured.port())
     }
 
     fn want_everywhere(&mut self) {

@@ -109,7 +109,10 @@ impl Worker {
 
     fn drain(&mut self, timeout_ms: u64) {
         self.tell(&ToWorker::Drain { deadline_ms: timeout_ms });
-        self.stage = Stage::Draining { until: Instant::now() + Duration::from_millis(timeout_ms) + DRAIN_GRACE };
+        // One that is still loading has nothing to finish, and may not look at its control end for long.
+        let timeout_ms = if self.stage == Stage::Ready { timeout_ms } else { 0 };
+        self.stage =
+            Stage::Draining { until: Instant::now() + Duration::from_millis(timeout_ms) + DRAIN_GRACE };
     }
 
     fn stop(&mut self) {
@@ -138,7 +141,8 @@ impl Master {
     /// Forks the workers that are due; `Some` in the child.
     pub fn start_due_workers(&mut self) -> Option<WorkerSetup> {
         let now = Instant::now();
-        while let Some(slot) = self.slots.iter().position(|s| self.start_time(s).is_some_and(|at| at <= now)) {
+        while let Some(slot) = self.slots.iter().position(|s| self.start_time(s).is_some_and(|at| at <= now))
+        {
             self.slots[slot].wanted = None;
             match self.start_worker(slot) {
                 Ok(None) => {}
@@ -198,8 +202,15 @@ impl Master {
 
     fn became_ready(&mut self, index: usize) {
         let worker = &mut self.workers[index];
-        if !matches!(worker.stage, Stage::Booting { .. }) {
-            return;
+        match worker.stage {
+            Stage::Booting { .. } => {}
+            // It became ready while `Drain` was on its way, and may have accepted something.
+            Stage::Draining { .. } => {
+                let timeout = Duration::from_millis(self.config.server.drain_timeout_ms);
+                worker.stage = Stage::Draining { until: Instant::now() + timeout + DRAIN_GRACE };
+                return;
+            }
+            Stage::Ready | Stage::Killed => return,
         }
         worker.stage = Stage::Ready;
         tracing::debug!("{} is ready", worker.name());
@@ -259,6 +270,8 @@ impl Master {
         match worker.stage {
             _ if self.stopping => tracing::debug!("{name} {how}"),
             Stage::Draining { .. } if status.exit_status() == Some(0) => tracing::info!("{name} has drained"),
+            // A new generation's other workers fail for the reason that was told for the first.
+            Stage::Draining { .. } if worker.fatal.is_some() => tracing::debug!("{name} {how}"),
             Stage::Draining { .. } => tracing::warn!("{name} {how} while it drained"),
             Stage::Booting { .. } => self.boot_failed(&worker, &how),
             Stage::Killed if worker.fatal.is_some() => self.boot_failed(&worker, &how),
@@ -290,12 +303,15 @@ impl Master {
             tracing::warn!("worker {} is started again in {} s", worker.slot, delay.as_secs());
         }
         if self.engine.is_none() {
-            tracing::error!("it cannot be replaced: PHP did not start at the last reload; mend it and reload");
+            tracing::error!(
+                "it cannot be replaced: PHP did not start at the last reload; mend it and reload"
+            );
         }
     }
 
     fn boot_failed(&mut self, worker: &Worker, how: &str) {
-        let why = worker.fatal.clone().unwrap_or_else(|| format!("{} {how} before it was ready", worker.name()));
+        let why =
+            worker.fatal.clone().unwrap_or_else(|| format!("{} {how} before it was ready", worker.name()));
         if self.reload.is_booting() && worker.generation == self.generation {
             return self.fail_reload(&why);
         }
@@ -337,7 +353,9 @@ impl Master {
             let name = worker.name();
             if let Stage::Booting { .. } = worker.stage {
                 let limit = self.config.server.boot_timeout_ms;
-                worker.fatal.get_or_insert_with(|| format!("{name} was not ready within boot_timeout_ms = {limit}"));
+                worker
+                    .fatal
+                    .get_or_insert_with(|| format!("{name} was not ready within boot_timeout_ms = {limit}"));
             } else {
                 tracing::warn!("{name} was not done within its deadline and is killed");
             }
@@ -370,17 +388,29 @@ fn backoff(failures: u32) -> Duration {
 fn describe(status: WaitStatus) -> String {
     match (status.exit_status(), status.terminating_signal()) {
         (Some(code), _) => format!("exited with status {code}"),
-        (_, Some(signal)) => match Signal::from_named_raw(signal) {
-            Some(named) => format!("was killed by {named:?} (signal {signal})"),
-            None => format!("was killed by signal {signal}"),
-        },
+        (_, Some(signal)) => format!("was killed by signal {signal}{}", signal_name(signal)),
         _ => "ended".into(),
     }
+}
+
+/// ` (SIGSEGV)`, or nothing for a signal without a name.
+fn signal_name(signal: i32) -> String {
+    // The name is only to be had as "Signal::SEGV".
+    let named = Signal::from_named_raw(signal).map(|named| format!("{named:?}"));
+    let short = named.as_deref().and_then(|text| text.trim_matches('"').strip_prefix("Signal::"));
+    short.map(|name| format!(" (SIG{})", name.to_ascii_uppercase())).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_signal_is_named() {
+        assert_eq!(signal_name(libc::SIGSEGV), " (SIGSEGV)");
+        assert_eq!(signal_name(libc::SIGKILL), " (SIGKILL)");
+        assert_eq!(signal_name(0), "");
+    }
 
     #[test]
     fn back_off_doubles_from_nothing_to_half_a_minute() {
