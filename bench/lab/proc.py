@@ -136,6 +136,15 @@ def wait_quiet(pids: list[int], deadline_s: float = 60.0) -> None:
     wait_for("the server to become idle", quiet, deadline_s)
 
 
+def set_nice(nice: int) -> None:
+    """Sets our nice value, which servers and load inherit, and that of our session's autogroup where the kernel has them:
+    between sessions only the latter counts (sched(7), The autogroup feature)."""
+    os.setpriority(os.PRIO_PROCESS, 0, nice)
+    autogroup = Path("/proc/self/autogroup")
+    if autogroup.exists():
+        autogroup.write_text(f"{nice}\n")
+
+
 def require_files(needed: int) -> None:
     """Raises our own open-file limit, which servers and generators inherit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -103,12 +103,13 @@ def write(directory: Path, results: list[dict[str, Any]]) -> Path:
     if not results:
         raise BenchError(f"no results in {directory}: run bench/run quick first")
     newest = max(results, key=lambda r: r["finished"])
+    measured_on = ", ".join([newest["machine"]["processor"], newest["machine"]["kernel"], newest["finished"]])
     page = directory / "report.html"
     page.write_text(
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         f"<title>weft bench</title><style>{STYLE.read_text()}{peer_styles()}</style></head><body>"
         '<h1>weft beside its peers</h1><p class="soft">One server worker on one core, the load on another. '
-        f'CPU time as the kernel accounts it. {escape(newest["machine"]["processor"])}, {escape(newest["machine"]["kernel"])}, {escape(newest["finished"])}.</p>'
+        f'CPU time as the kernel accounts it. {escape(measured_on)}.</p>'
         + "".join(map(section, results))
         + f"<section><h2>Machine and versions</h2>{facts(newest['machine'], False)}</section></body></html>\n")
     return page
