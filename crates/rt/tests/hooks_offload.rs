@@ -22,6 +22,8 @@ unsafe extern "C" {
         reason: *mut c_int,
     ) -> c_int;
     fn gethostbyaddr(address: *const c_void, length: u32, family: c_int) -> *mut hostent;
+    fn res_query(name: *const c_char, class: c_int, kind: c_int, answer: *mut u8, room: c_int) -> c_int;
+    fn __h_errno_location() -> *mut c_int;
     fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
 }
 
@@ -101,6 +103,20 @@ fn the_old_resolver_calls_answer_as_libc_does() {
             assert_eq!(*(*(*found).h_addr_list).cast::<[u8; 4]>(), [127, 0, 0, 1]);
         }
     }]);
+}
+
+#[test]
+fn a_query_the_resolver_refuses_fails_as_in_libc() {
+    let ask = || {
+        let (label, mut answer) = (std::ffi::CString::new("x".repeat(64)).unwrap(), [0u8; 512]);
+        // SAFETY: the answer's room is told; a label of 64 bytes is refused before anything is sent.
+        let length = unsafe { res_query(label.as_ptr(), 1, 1, answer.as_mut_ptr(), 512) };
+        // SAFETY: h_errno's location is always valid.
+        (length, unsafe { *__h_errno_location() })
+    };
+    let plain = ask();
+    let runtime = run(tasks![move || assert_eq!(ask(), plain)]);
+    assert_eq!((plain.0, runtime.stats.parks.get()), (-1, 1));
 }
 
 #[test]

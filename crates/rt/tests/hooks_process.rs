@@ -89,7 +89,10 @@ fn commands_run_while_other_coroutines_do_and_their_status_comes_back() {
         move || {
             // SAFETY: C strings; the streams are used until their pclose.
             unsafe {
-                let file = libc::popen(c"read -r line; echo got $line; exit 3".as_ptr(), c"w".as_ptr());
+                let file = libc::popen(
+                    c"read -r line; test \"$line\" = it || exit 9; exit 3".as_ptr(),
+                    c"w".as_ptr(),
+                );
                 assert!(!file.is_null());
                 assert!(libc::fputs(c"it\n".as_ptr(), file) >= 0);
                 assert_eq!(libc::WEXITSTATUS(libc::pclose(file)), 3);

@@ -1,230 +1,38 @@
-//! Hooked calls that wait for descriptors: called by their libc names, from coroutines and from outside.
+//! Hooked calls that wait for readiness and connections, and how waits end: closed, cancelled, forbidden, outside.
 #![allow(unsafe_code)]
 
 mod common;
+#[path = "common/fd.rs"]
+mod fd;
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::rc::Rc;
 
 use common::{MAY_LEAVE, run};
+use fd::{close, errno, recv, send, set_timeout, socket_pair};
 use libc::{c_int, c_void};
 use weft_rt::{MILLISECOND, SECOND, clock, hook};
 
-fn errno() -> c_int {
-    std::io::Error::last_os_error().raw_os_error().unwrap()
-}
-
-fn socket_pair(kind: c_int) -> [c_int; 2] {
-    let mut fds = [0; 2];
-    // SAFETY: room for two descriptors.
-    assert_eq!(unsafe { libc::socketpair(libc::AF_UNIX, kind, 0, fds.as_mut_ptr()) }, 0);
-    fds
-}
-
-fn pipe() -> [c_int; 2] {
-    let mut fds = [0; 2];
-    // SAFETY: room for two descriptors.
-    assert_eq!(unsafe { libc::pipe(fds.as_mut_ptr()) }, 0);
-    fds
-}
-
-fn recv(fd: c_int, buffer: &mut [u8], flags: c_int) -> isize {
-    // SAFETY: the buffer is live.
-    unsafe { libc::recv(fd, buffer.as_mut_ptr().cast(), buffer.len(), flags) }
-}
-
-fn send(fd: c_int, buffer: &[u8]) -> isize {
-    // SAFETY: the buffer is live.
-    unsafe { libc::send(fd, buffer.as_ptr().cast(), buffer.len(), libc::MSG_NOSIGNAL) }
-}
-
-fn read(fd: c_int, buffer: &mut [u8]) -> isize {
-    // SAFETY: the buffer is live.
-    unsafe { libc::read(fd, buffer.as_mut_ptr().cast(), buffer.len()) }
-}
-
-fn write(fd: c_int, buffer: &[u8]) -> isize {
-    // SAFETY: the buffer is live.
-    unsafe { libc::write(fd, buffer.as_ptr().cast(), buffer.len()) }
-}
-
-fn close(fd: c_int) {
-    // SAFETY: the tests own what they close.
-    assert_eq!(unsafe { libc::close(fd) }, 0);
-}
-
-fn set_timeout(fd: c_int, option: c_int, span_ms: i64) {
-    let time = libc::timeval { tv_sec: 0, tv_usec: span_ms * 1_000 };
-    let (value, length) = (&raw const time, size_of_val(&time) as u32);
-    // SAFETY: the value is live and of the length told.
-    assert_eq!(unsafe { libc::setsockopt(fd, libc::SOL_SOCKET, option, value.cast(), length) }, 0);
-}
-
-#[test]
-fn the_libc_names_of_this_executable_are_the_hooks() {
-    let bound: [(&str, *const ()); 6] = [
-        ("recv", libc::recv as *const ()),
-        ("send", libc::send as *const ()),
-        ("poll", libc::poll as *const ()),
-        ("read", libc::read as *const ()),
-        ("nanosleep", libc::nanosleep as *const ()),
-        ("close", libc::close as *const ()),
-    ];
-    for (name, address) in bound {
-        let row = hook::SYMBOLS.iter().find(|row| row.name == name).unwrap();
-        assert_eq!(row.address, address, "{name}");
+fn loopback() -> (c_int, libc::sockaddr_in) {
+    // SAFETY: every pointer is to a live value of the length told.
+    unsafe {
+        let fd = libc::socket(libc::AF_INET, libc::SOCK_STREAM, 0);
+        let mut address: libc::sockaddr_in = std::mem::zeroed();
+        address.sin_family = libc::AF_INET as _;
+        address.sin_addr.s_addr = u32::from_ne_bytes([127, 0, 0, 1]);
+        let mut length = size_of_val(&address) as u32;
+        assert_eq!(libc::bind(fd, (&raw const address).cast(), length), 0);
+        assert_eq!(libc::getsockname(fd, (&raw mut address).cast(), &raw mut length), 0);
+        (fd, address)
     }
 }
 
-#[test]
-fn two_coroutines_play_ping_pong_over_a_blocking_socket_pair() {
-    let [left, right] = socket_pair(libc::SOCK_STREAM);
-    let play = |fd, serves: bool| {
-        move || {
-            let mut ball = [0; 4];
-            for round in 0..1_000u32 {
-                if serves {
-                    assert_eq!(send(fd, &round.to_ne_bytes()), 4);
-                }
-                assert_eq!(recv(fd, &mut ball, 0), 4);
-                assert_eq!(u32::from_ne_bytes(ball), round);
-                if !serves {
-                    assert_eq!(send(fd, &ball), 4);
-                }
-            }
-        }
-    };
-    let runtime = run(tasks![play(left, true), play(right, false)]);
-    assert!(runtime.stats.parks.get() >= 1_000);
-    assert_eq!(runtime.stats.blocked.get(), 0);
-}
-
-#[test]
-fn errno_is_kept_by_a_call_that_waited_and_succeeded() {
-    let [left, right] = socket_pair(libc::SOCK_STREAM);
-    run(tasks![
-        move || {
-            // SAFETY: errno's location is always valid.
-            unsafe { *libc::__errno_location() = libc::EXDEV };
-            assert_eq!(recv(left, &mut [0; 4], 0), 1);
-            assert_eq!(errno(), libc::EXDEV);
-        },
-        move || {
-            assert_eq!(recv(right, &mut [0; 4], libc::MSG_DONTWAIT), -1);
-            assert_eq!(errno(), libc::EAGAIN);
-            assert_eq!(send(right, b"x"), 1);
-        },
-    ]);
-}
-
-#[test]
-fn a_receive_timeout_ends_the_wait_with_eagain_and_not_before() {
-    let [left, _right] = socket_pair(libc::SOCK_STREAM);
-    set_timeout(left, libc::SO_RCVTIMEO, 20);
-    run(tasks![move || {
-        let start = clock::now();
-        assert_eq!(recv(left, &mut [0; 4], 0), -1);
-        assert_eq!(errno(), libc::EAGAIN);
-        assert!(clock::now() - start >= 20 * MILLISECOND);
-    }]);
-}
-
-#[test]
-fn a_non_blocking_descriptor_does_not_wait() {
-    let [left, _right] = socket_pair(libc::SOCK_STREAM | libc::SOCK_NONBLOCK);
-    let runtime = run(tasks![move || {
-        assert_eq!(recv(left, &mut [0; 4], 0), -1);
-        assert_eq!(errno(), libc::EAGAIN);
-        assert_eq!(read(left, &mut [0; 4]), -1);
-        assert_eq!(errno(), libc::EAGAIN);
-    }]);
-    assert_eq!(runtime.stats.parks.get(), 0);
-}
-
-#[test]
-fn waitall_collects_every_byte_and_stops_at_the_end_of_file() {
-    let [left, right] = socket_pair(libc::SOCK_STREAM);
-    run(tasks![
-        move || {
-            let mut buffer = [0; 8];
-            assert_eq!(recv(left, &mut buffer, libc::MSG_WAITALL | libc::MSG_PEEK), 8);
-            assert_eq!(recv(left, &mut buffer, libc::MSG_WAITALL), 8);
-            assert_eq!(&buffer, b"abcdefgh");
-            assert_eq!(recv(left, &mut buffer, libc::MSG_WAITALL), 2);
-            assert_eq!(recv(left, &mut buffer, libc::MSG_WAITALL), 0);
-        },
-        move || {
-            for part in [&b"abc"[..], b"def", b"gh", b"ij"] {
-                assert_eq!(send(right, part), part.len() as isize);
-                std::thread::sleep(std::time::Duration::from_millis(1));
-            }
-            close(right);
-        },
-    ]);
-}
-
-#[test]
-fn a_large_write_goes_whole_through_a_small_pipe() {
-    let [reader, writer] = pipe();
-    // SAFETY: F_SETPIPE_SZ takes a number.
-    assert!(unsafe { libc::fcntl(writer, libc::F_SETPIPE_SZ, 4096) } > 0);
-    let sent: Vec<u8> = (0..1_000_000u32).map(|byte| byte as u8).collect();
-    let (got, expected) = (Rc::new(RefCell::new(Vec::new())), sent.clone());
-    let sink = Rc::clone(&got);
-    let runtime = run(tasks![
-        move || {
-            assert_eq!(write(writer, &sent), sent.len() as isize);
-            close(writer);
-        },
-        move || {
-            let mut part = [0; 777];
-            loop {
-                let count = read(reader, &mut part);
-                assert!(count >= 0);
-                if count == 0 {
-                    break;
-                }
-                sink.borrow_mut().extend_from_slice(&part[..count as usize]);
-            }
-            close(reader);
-        },
-    ]);
-    assert!(*got.borrow() == expected);
-    assert!(runtime.stats.parks.get() > 0);
-    assert_eq!(runtime.stats.blocked.get(), 0);
-}
-
-#[test]
-fn a_large_send_goes_whole_through_a_socket_and_a_send_timeout_reports_the_part() {
-    let [left, right] = socket_pair(libc::SOCK_STREAM);
-    let [full, _unread] = socket_pair(libc::SOCK_STREAM);
-    set_timeout(full, libc::SO_SNDTIMEO, 5);
-    let total = Rc::new(Cell::new(0));
-    let count = Rc::clone(&total);
-    run(tasks![
-        move || {
-            assert_eq!(send(left, &vec![7; 4_000_000]), 4_000_000);
-            close(left);
-        },
-        move || {
-            let mut part = vec![0; 65_536];
-            loop {
-                let got = recv(right, &mut part, 0);
-                assert!(got >= 0);
-                if got == 0 {
-                    break;
-                }
-                count.set(count.get() + got);
-            }
-        },
-        move || {
-            let part = send(full, &vec![7; 4_000_000]);
-            assert!(part > 0 && part < 4_000_000);
-            assert_eq!(send(full, b"more"), -1);
-            assert_eq!(errno(), libc::EAGAIN);
-        },
-    ]);
-    assert_eq!(total.get(), 4_000_000);
+fn connect(address: libc::sockaddr_in) -> (c_int, c_int) {
+    // SAFETY: the address is live.
+    unsafe {
+        let fd = libc::socket(libc::AF_INET, libc::SOCK_STREAM, 0);
+        (fd, libc::connect(fd, (&raw const address).cast(), size_of_val(&address) as u32))
+    }
 }
 
 #[test]
@@ -369,28 +177,6 @@ fn an_epoll_descriptor_of_the_program_is_waited_for_like_any_other() {
     assert_eq!(runtime.stats.blocked.get(), 0);
 }
 
-fn loopback() -> (c_int, libc::sockaddr_in) {
-    // SAFETY: every pointer is to a live value of the length told.
-    unsafe {
-        let fd = libc::socket(libc::AF_INET, libc::SOCK_STREAM, 0);
-        let mut address: libc::sockaddr_in = std::mem::zeroed();
-        address.sin_family = libc::AF_INET as _;
-        address.sin_addr.s_addr = u32::from_ne_bytes([127, 0, 0, 1]);
-        let mut length = size_of_val(&address) as u32;
-        assert_eq!(libc::bind(fd, (&raw const address).cast(), length), 0);
-        assert_eq!(libc::getsockname(fd, (&raw mut address).cast(), &raw mut length), 0);
-        (fd, address)
-    }
-}
-
-fn connect(address: libc::sockaddr_in) -> (c_int, c_int) {
-    // SAFETY: the address is live.
-    unsafe {
-        let fd = libc::socket(libc::AF_INET, libc::SOCK_STREAM, 0);
-        (fd, libc::connect(fd, (&raw const address).cast(), size_of_val(&address) as u32))
-    }
-}
-
 #[test]
 fn a_connection_is_made_between_two_coroutines_and_a_refused_one_says_so() {
     let (listener, address) = loopback();
@@ -418,6 +204,19 @@ fn a_connection_is_made_between_two_coroutines_and_a_refused_one_says_so() {
             assert_eq!((result, errno()), (-1, libc::ECONNREFUSED));
         },
     ]);
+}
+
+#[test]
+fn a_connection_made_where_leaving_is_forbidden_blocks_until_it_is_made() {
+    let (listener, address) = loopback();
+    // SAFETY: listen takes numbers.
+    assert_eq!(unsafe { libc::listen(listener, 8) }, 0);
+    let runtime = run(tasks![move || {
+        MAY_LEAVE.set(false);
+        assert_eq!(connect(address).1, 0);
+        MAY_LEAVE.set(true);
+    }]);
+    assert_eq!(runtime.stats.parks.get(), 0);
 }
 
 #[test]

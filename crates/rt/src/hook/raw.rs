@@ -52,6 +52,14 @@ pub fn is_ready(fd: RawFd, events: i16) -> bool {
     poll_now(&mut [pollfd { fd, events, revents: 0 }]) != 0
 }
 
+/// Blocks the thread until one descriptor is ready, the deadline has passed or a signal came.
+pub fn block_until_ready(fd: RawFd, events: i16, deadline: Option<Nanos>) {
+    let span = deadline.map(|deadline| deadline.saturating_sub(crate::clock::now()));
+    let mut entry = pollfd { fd, events, revents: 0 };
+    // SAFETY: the entry is live for the call.
+    unsafe { ppoll(&raw mut entry, 1, span, std::ptr::null()) };
+}
+
 /// # Safety
 /// `fds` must point to `count` entries, `mask` to a signal set or nothing.
 pub unsafe fn ppoll(

@@ -11,8 +11,8 @@
 use libc::{
     FILE, addrinfo, c_char, c_int, c_long, c_uchar, c_uint, c_void, clockid_t, epoll_event, fd_set, hostent,
     id_t, idtype_t, iovec, msghdr, nfds_t, off_t, pid_t, pollfd, pthread_cond_t, pthread_mutex_t,
-    pthread_rwlock_t, pthread_t, rusage, sembuf, siginfo_t, sigset_t, size_t, sockaddr, socklen_t, ssize_t,
-    timespec, timeval, useconds_t,
+    pthread_rwlock_t, pthread_t, rusage, sem_t, sembuf, siginfo_t, sigset_t, size_t, sockaddr, socklen_t,
+    ssize_t, timespec, timeval, useconds_t,
 };
 
 use super::call::Call;
@@ -140,6 +140,7 @@ table! {
     sleep pthread_rwlock_rdlock(lock: *mut pthread_rwlock_t) -> c_int = mutex::read_lock;
     sleep pthread_rwlock_wrlock(lock: *mut pthread_rwlock_t) -> c_int = mutex::write_lock;
     sleep pthread_join(thread: pthread_t, value: *mut *mut c_void) -> c_int = mutex::join;
+    sleep sem_wait(semaphore: *mut sem_t) -> c_int = mutex::semaphore_wait;
 
     offload getaddrinfo(node: *const c_char, service: *const c_char, hints: *const addrinfo, list: *mut *mut addrinfo) -> c_int = address::getaddrinfo;
     offload getnameinfo(address: *const sockaddr, length: socklen_t, host: *mut c_char, host_length: socklen_t, service: *mut c_char, service_length: socklen_t, flags: c_int) -> c_int = address::getnameinfo;

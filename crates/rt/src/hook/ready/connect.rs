@@ -28,9 +28,6 @@ pub unsafe fn connect(call: Option<Call>, fd: c_int, address: *const sockaddr, l
     let Some(call) = call.filter(|_| !crate::hook::call::is_nonblocking(fd)) else {
         return plain() as c_int;
     };
-    if call.must_block() {
-        return plain() as c_int;
-    }
     let saved = errno();
     let mut timeout = SocketTimeout::SEND;
     let mut backoff = Backoff::new();
@@ -42,6 +39,7 @@ pub unsafe fn connect(call: Option<Call>, fd: c_int, address: *const sockaddr, l
         match errno() {
             libc::EINPROGRESS | libc::EALREADY => break,
             // A Unix socket whose listener's queue is full: there is no readiness to wait for.
+            libc::EAGAIN if call.must_block() => return plain() as c_int,
             libc::EAGAIN => match call.pause(&mut backoff, timeout.deadline(fd)) {
                 Ok(()) => (),
                 Err(stop) => return fail(stop.errno()) as c_int,
@@ -51,6 +49,13 @@ pub unsafe fn connect(call: Option<Call>, fd: c_int, address: *const sockaddr, l
     }
     // A socket that is not connected yet is reported as hung up; poll(2) after the wake tells whether it still is.
     while !raw::is_ready(fd, libc::POLLOUT) {
+        if call.must_block() {
+            raw::block_until_ready(fd, libc::POLLOUT, timeout.deadline(fd));
+            if !raw::is_ready(fd, libc::POLLOUT) {
+                return fail(libc::EINPROGRESS) as c_int;
+            }
+            break;
+        }
         match call.wait(fd, Readiness::WRITE, timeout.deadline(fd)) {
             Ok(_) => (),
             // SO_SNDTIMEO: the connection goes on being made (socket(7)).

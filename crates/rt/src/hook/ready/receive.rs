@@ -74,6 +74,10 @@ pub unsafe fn recvfrom(
         }
         if flags & libc::MSG_PEEK != 0 {
             // The same bytes are seen again, with more behind them.
+            if call.must_block() {
+                // SAFETY: by the caller's contract.
+                return unsafe { raw::recvfrom(fd, buffer, length, flags, address, address_length) };
+            }
             match call.wait(fd, Readiness::READ, timeout.deadline(fd)) {
                 Ok(ready) if !ready.any(END) => done = 0,
                 _ => return partial(done, -1, saved),

@@ -6,7 +6,7 @@
 //! coroutine of the thread that holds it: its owner is the thread.
 #![allow(unsafe_code)]
 
-use libc::{c_int, c_void, pthread_cond_t, pthread_mutex_t, pthread_rwlock_t, pthread_t, timespec};
+use libc::{c_int, c_void, pthread_cond_t, pthread_mutex_t, pthread_rwlock_t, pthread_t, sem_t, timespec};
 
 use crate::hook::call::{Backoff, Call};
 use crate::hook::real::real;
@@ -74,6 +74,18 @@ pub unsafe fn join(call: Option<Call>, thread: pthread_t, value: *mut *mut c_voi
     let attempt = real!(c"pthread_tryjoin_np": fn(pthread_t, *mut *mut c_void) -> c_int);
     // SAFETY: by the caller's contract.
     until_taken(call, || unsafe { attempt(thread, value) }, block)
+}
+
+/// A POSIX semaphore. It can fail, so that a cancelled coroutine gets `ECANCELED`.
+pub unsafe fn semaphore_wait(call: Option<Call>, semaphore: *mut sem_t) -> c_int {
+    let real = real!(c"sem_wait": fn(*mut sem_t) -> c_int);
+    // SAFETY: by the caller's contract.
+    let block = || unsafe { real(semaphore) as isize };
+    let Some(call) = call else { return block() as c_int };
+    let attempt = real!(c"sem_trywait": fn(*mut sem_t) -> c_int);
+    // SAFETY: by the caller's contract.
+    super::lock::until_free(call, &[libc::EAGAIN], None, || unsafe { attempt(semaphore) as isize }, block)
+        as c_int
 }
 
 /// A condition is signalled by another thread, which no coroutine can be: it blocks for real and is counted.

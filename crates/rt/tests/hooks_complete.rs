@@ -1,0 +1,210 @@
+//! The table against the installed PHP: every function that waits and that libphp, an extension or a library below them
+//! imports is hooked, or is in the reviewed list of this file with the reason why not.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+use weft_rt::hook::{Kind, SYMBOLS};
+
+/// Beginnings of names of functions that wait, as far as POSIX, Linux and glibc have any. What a new library imports from
+/// these families fails this test until it is hooked or reviewed.
+const FAMILIES: &[&str] = &[
+    "accept",
+    "aio_",
+    "clock_nanosleep",
+    "close",
+    "cnd_",
+    "connect",
+    "copy_file_range",
+    "dlmopen",
+    "dlopen",
+    "dup",
+    "epoll_",
+    "fclose",
+    "fcntl",
+    "fdatasync",
+    "flock",
+    "fork",
+    "fsync",
+    "getaddrinfo",
+    "gethostby",
+    "getnameinfo",
+    "io_",
+    "lio_",
+    "lockf",
+    "mq_",
+    "msg",
+    "msync",
+    "mtx_",
+    "nanosleep",
+    "open",
+    "pause",
+    "pclose",
+    "poll",
+    "popen",
+    "ppoll",
+    "pread",
+    "pselect",
+    "pthread_barrier_",
+    "pthread_clockjoin",
+    "pthread_cond_",
+    "pthread_join",
+    "pthread_mutex_",
+    "pthread_once",
+    "pthread_rwlock_",
+    "pthread_spin_",
+    "pthread_timedjoin",
+    "pwrite",
+    "read",
+    "recv",
+    "res_",
+    "select",
+    "sem_",
+    "semop",
+    "semtimedop",
+    "send",
+    "sigsuspend",
+    "sigtimedwait",
+    "sigwait",
+    "sleep",
+    "splice",
+    "sync",
+    "system",
+    "tcdrain",
+    "tcsetattr",
+    "tee",
+    "thrd_",
+    "usleep",
+    "vfork",
+    "vmsplice",
+    "wait",
+    "write",
+];
+
+/// Reviewed and not hooked: they wait for a disk, or in ways that are said here.
+const NOT_HOOKED: &[(&str, &str)] = &[
+    ("copy_file_range", "between files only: disk, which has no readiness"),
+    ("open", "waits for FIFOs without a peer only; for files it is disk"),
+    ("open64", "as open"),
+    ("__open_2", "as open"),
+    ("openat", "as open"),
+    ("opendir", "disk"),
+    ("readdir", "disk"),
+    ("readlink", "disk"),
+    ("pread", "on files only: it fails on pipes and sockets"),
+    ("pread64", "as pread"),
+    ("pwrite", "as pread"),
+    ("pwrite64", "as pread"),
+    ("openlog", "connects to a datagram socket, which does not wait"),
+    ("openpty", "opens /dev/ptmx, which does not wait"),
+    ("sync", "the whole machine's disks: only krb5's tools call it"),
+    ("tcsetattr", "waits for a terminal's output with TCSADRAIN only; a worker's coroutine has no terminal"),
+    (
+        "pthread_once",
+        "has no form that tries; initialisers of libcrypto and libxml2 do not wait for descriptors",
+    ),
+];
+
+/// Members of the families that never wait.
+const NEVER_WAIT: &[&str] = &[
+    "__duplocale",
+    "__res_nclose",
+    "__res_ninit",
+    "closedir",
+    "closelog",
+    "dup",
+    "flockfile",
+    "msgctl",
+    "msgget",
+    "pthread_cond_broadcast",
+    "pthread_cond_destroy",
+    "pthread_cond_init",
+    "pthread_cond_signal",
+    "pthread_mutex_destroy",
+    "pthread_mutex_init",
+    "pthread_mutex_trylock",
+    "pthread_mutex_unlock",
+    "pthread_rwlock_destroy",
+    "pthread_rwlock_init",
+    "pthread_rwlock_tryrdlock",
+    "pthread_rwlock_trywrlock",
+    "pthread_rwlock_unlock",
+    "sem_destroy",
+    "sem_init",
+    "sem_post",
+    "thrd_exit",
+];
+
+/// Runs a tool and gives what it prints.
+fn output(tool: &str, arguments: &[&str]) -> String {
+    let output = Command::new(tool).args(arguments).output();
+    let output =
+        output.unwrap_or_else(|error| panic!("{tool}: {error}; on Debian: apt-get install binutils php-dev"));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// libphp, the extensions, and every library below them except libc's own.
+fn libraries() -> BTreeSet<String> {
+    let config = std::env::var("PHP_CONFIG").unwrap_or_else(|_| "php-config".to_owned());
+    let version = output(&config, &["--version"]);
+    let short: Vec<_> = version.split('.').take(2).collect();
+    let libphp = format!("{}/lib/libphp{}.so", output(&config, &["--prefix"]).trim(), short.join("."));
+    let extensions = std::fs::read_dir(output(&config, &["--extension-dir"]).trim()).unwrap();
+    let mut libraries: BTreeSet<String> = extensions
+        .map(|entry| entry.unwrap().path().display().to_string())
+        .filter(|path| path.ends_with(".so"))
+        .collect();
+    libraries.insert(libphp);
+    let direct: Vec<_> = libraries.iter().map(String::as_str).collect();
+    let below = output("ldd", &direct);
+    let below = below.lines().filter_map(|line| line.split("=> ").nth(1)?.split_whitespace().next());
+    let of_libc = ["/libc.", "/libm.", "/libresolv.", "/libdl.", "/libpthread.", "/librt."];
+    let below = below.filter(|path| path.starts_with('/') && !of_libc.iter().any(|name| path.contains(name)));
+    libraries.extend(below.map(str::to_owned).collect::<Vec<_>>());
+    libraries
+}
+
+/// Imported symbols with one library that imports each.
+fn imports() -> BTreeMap<String, String> {
+    let mut imports = BTreeMap::new();
+    for library in libraries() {
+        for line in output("nm", &["-D", "--undefined-only", &library]).lines() {
+            let symbol = line.split_whitespace().last().unwrap_or_default();
+            // Every symbol of glibc has one of its versions.
+            let Some((name, version)) = symbol.split_once('@') else { continue };
+            if version.starts_with("GLIBC") {
+                imports.insert(name.to_owned(), library.clone());
+            }
+        }
+    }
+    imports
+}
+
+#[test]
+fn every_imported_function_that_waits_is_hooked_or_reviewed() {
+    let imports = imports();
+    assert!(imports.len() > 500 && imports.contains_key("recv"), "nm found only {} imports", imports.len());
+    let hooked = |name: &str| SYMBOLS.iter().any(|row| row.name == name);
+    let reviewed =
+        |name: &str| NOT_HOOKED.iter().any(|(known, _)| *known == name) || NEVER_WAIT.contains(&name);
+    let in_family = |name: &str| {
+        let bare = name.trim_start_matches("__").trim_end_matches("_chk");
+        FAMILIES.iter().any(|family| bare.starts_with(family))
+    };
+    let missing: Vec<_> =
+        imports.iter().filter(|(name, _)| in_family(name) && !hooked(name) && !reviewed(name)).collect();
+    assert!(missing.is_empty(), "imported, waits, and neither hooked nor reviewed: {missing:?}");
+}
+
+#[test]
+fn the_lists_do_not_contradict_each_other_and_each_name_is_hooked_once() {
+    let names: BTreeSet<_> = SYMBOLS.iter().map(|row| row.name).collect();
+    assert_eq!(names.len(), SYMBOLS.len());
+    let reviewed = NOT_HOOKED.iter().map(|(name, _)| *name).chain(NEVER_WAIT.iter().copied());
+    for name in reviewed {
+        assert!(!names.contains(name), "{name} is hooked and in a list of those that are not");
+    }
+    for kind in [Kind::Ready, Kind::Sleep, Kind::Offload, Kind::Note] {
+        assert!(SYMBOLS.iter().any(|row| row.kind == kind));
+    }
+}
