@@ -125,12 +125,16 @@ fn argument(key: &'static Key) -> Arg {
     if key.positional {
         return argument.help(key.help).help_heading(Resettable::Reset);
     }
-    // `-h` fits a screen; `--help` is complete.
-    let argument = argument.hide_short_help(!matches!(key.section, "server" | "php" | "dev"));
-    let argument = argument.long(key.flag).short(key.short).help(match default.as_str() {
+    let (section, name) = (key.section, key.name);
+    let places =
+        format!("Allowed: {}. Variable {}, in the file [{section}] {name}.", (key.allowed)(), key.variable());
+    let help = match default.as_str() {
         "none" | "off" | "false" => key.help.to_string(),
         _ => format!("{} [{default}]", key.help),
-    });
+    };
+    let argument = argument.long(key.flag).short(key.short).long_help(format!("{help}\n{places}")).help(help);
+    // `-h` fits a screen; `--help` is complete.
+    let argument = argument.hide_short_help(!matches!(section, "server" | "php" | "dev"));
     match key.arity {
         Arity::Switch => argument.action(ArgAction::SetTrue),
         Arity::One => argument.action(ArgAction::Set).allow_hyphen_values(true),

@@ -9,6 +9,7 @@ mod line;
 mod output;
 mod queue;
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -29,7 +30,8 @@ const FINISH_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Where this process's error log goes.
 enum Sink {
-    Direct(Output),
+    /// With the number of lines dropped since the last that was written.
+    Direct(Output, AtomicU64),
     Queue(Arc<Queue>),
 }
 
@@ -37,6 +39,24 @@ struct Process {
     sink: Sink,
     name: String,
     form: Format,
+}
+
+impl Process {
+    /// Neither a full disk nor a stuck reader stops the master.
+    fn write_direct(&self, output: &Output, lost: &AtomicU64, text: &str) {
+        let before = lost.load(Ordering::Relaxed);
+        if before > 0 {
+            let told = line::plain(self.form, "WARN", &self.name, &dropped_text(before, "error_log"));
+            if output.write_soon(told.as_bytes()).is_err() {
+                lost.fetch_add(1, Ordering::Relaxed);
+                return;
+            }
+            lost.store(0, Ordering::Relaxed);
+        }
+        if output.write_soon(text.as_bytes()).is_err() {
+            lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
 }
 
 static PROCESS: RwLock<Option<Process>> = RwLock::new(None);
@@ -58,7 +78,7 @@ pub fn start_master(config: &Config, identity: Option<&Identity>) -> Result<(), 
     let output = Output::open(&log.error_log, config.server.daemon)?;
     give_away(&output, identity)?;
     prepare_access(config, identity)?;
-    let sink = Sink::Direct(output);
+    let sink = Sink::Direct(output, AtomicU64::new(0));
     install(log, Process { sink, name: "master".into(), form: log.format });
     Ok(())
 }
@@ -125,7 +145,7 @@ pub fn reopen() {
 pub fn reopen_master(config: &Config, identity: Option<&Identity>) {
     let mut process = PROCESS.write().unwrap_or_else(PoisonError::into_inner);
     let mut given = Ok(());
-    if let Some(Process { sink: Sink::Direct(output), .. }) = process.as_mut() {
+    if let Some(Process { sink: Sink::Direct(output, _), .. }) = process.as_mut() {
         output.reopen();
         given = give_away(output, identity);
     }
@@ -205,8 +225,7 @@ impl tracing::Subscriber for Lines {
         let Some(process) = process.as_ref() else { return };
         let text = line::format(event, &process.name, process.form);
         match &process.sink {
-            // A full disk must not stop the master.
-            Sink::Direct(output) => drop(output.write(text.as_bytes())),
+            Sink::Direct(output, lost) => process.write_direct(output, lost, &text),
             Sink::Queue(queue) => queue.push(|out| out.extend_from_slice(text.as_bytes())),
         }
     }

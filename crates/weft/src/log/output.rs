@@ -7,11 +7,14 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 
 use crate::config::LogTarget;
+
+/// How long a single-threaded process may wait for its log.
+const SOON: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 /// Somewhere to write log lines.
 #[derive(Debug)]
@@ -93,6 +96,22 @@ impl Output {
                 }
                 Err(errno) => return Err(errno.into()),
             }
+        }
+        Ok(())
+    }
+
+    /// Writes if that needs no waiting to speak of: a pipe whose reader is stuck must not stop the caller.
+    ///
+    /// # Errors
+    /// `WouldBlock` when the target takes nothing, and the file system's.
+    pub fn write_soon(&self, bytes: &[u8]) -> io::Result<()> {
+        // A pipe that poll calls writable takes PIPE_BUF = 4096 bytes at once (pipe(7)).
+        for piece in bytes.chunks(4096) {
+            let mut fds = [PollFd::new(&self.fd, PollFlags::OUT)];
+            if poll(&mut fds, Some(&SOON))? == 0 {
+                return Err(Errno::AGAIN.into());
+            }
+            self.write(piece)?;
         }
         Ok(())
     }

@@ -102,6 +102,12 @@ impl Worker {
         format!("worker {} (pid {}, generation {})", self.slot, self.pid, self.generation)
     }
 
+    /// What it had in hand when it told last, for the log.
+    fn load(&self) -> String {
+        let Status { live, connections, requests, .. } = self.status;
+        format!("last seen with {live} running requests on {connections} connections, {requests} answered")
+    }
+
     /// Whether it is up or coming up.
     pub fn is_staying(&self) -> bool {
         matches!(self.stage, Stage::Ready | Stage::Booting { .. })
@@ -242,11 +248,12 @@ impl Master {
         if worker.stage != Stage::Ready || self.stopping || (booting && worker.generation < self.generation) {
             return;
         }
-        tracing::info!("{} asks to be replaced: {reason}", worker.name());
         let coming = self.workers.iter().any(|w| w.slot == slot && matches!(w.stage, Stage::Booting { .. }));
-        if let Some(slot) = self.slots.get_mut(slot).filter(|_| !coming) {
-            slot.wanted.get_or_insert_with(Instant::now);
-        }
+        let Some(place) = self.slots.get_mut(slot).filter(|place| !coming && place.wanted.is_none()) else {
+            return;
+        };
+        tracing::info!("{} asks to be replaced: {reason}", worker.name());
+        place.wanted = Some(Instant::now());
     }
 
     /// Buries the dead. As pid 1 of a container this includes children that others left behind.
@@ -275,7 +282,7 @@ impl Master {
             Stage::Draining { .. } => tracing::warn!("{name} {how} while it drained"),
             Stage::Booting { .. } => self.boot_failed(&worker, &how),
             Stage::Killed if worker.fatal.is_some() => self.boot_failed(&worker, &how),
-            Stage::Ready | Stage::Killed => self.died_serving(&worker, &how),
+            Stage::Ready | Stage::Killed => self.died_serving(&worker, status, &how),
         }
         if self.workers.iter().all(|w| w.generation == self.generation) {
             self.retired.iter().for_each(Listener::unlink);
@@ -287,9 +294,14 @@ impl Master {
         self.publish();
     }
 
-    fn died_serving(&mut self, worker: &Worker, how: &str) {
+    fn died_serving(&mut self, worker: &Worker, status: WaitStatus, how: &str) {
         let why = worker.fatal.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
-        tracing::error!("{} {how}{why}", worker.name());
+        if status.exit_status() == Some(0) {
+            // Told to by a signal of its own.
+            tracing::info!("{} has ended by itself and is replaced", worker.name());
+        } else {
+            tracing::error!("{} {how}{why}; {}", worker.name(), worker.load());
+        }
         let replaced = self.workers.iter().any(|w| w.slot == worker.slot && w.is_staying());
         let Some(slot) = self.slots.get_mut(worker.slot).filter(|_| !replaced) else { return };
         if worker.born.elapsed() >= HEALTHY_LIFE {
@@ -357,7 +369,7 @@ impl Master {
                     .fatal
                     .get_or_insert_with(|| format!("{name} was not ready within boot_timeout_ms = {limit}"));
             } else {
-                tracing::warn!("{name} was not done within its deadline and is killed");
+                tracing::warn!("{name} was not done within its deadline and is killed; {}", worker.load());
             }
             worker.kill();
         }
