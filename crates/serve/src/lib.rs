@@ -1,1 +1,42 @@
-//! placeholder
+//! weft's server: listeners, connections, requests, responses, static files.
+//!
+//! It knows sockets and HTTP. It must not know PHP: whatever answers requests is a `dyn` [`Handler`] to it. Its own I/O
+//! is rustix' system calls, which no hook sees.
+//!
+//! # Layout, in reading order
+//!
+//! - [`Server`] (`server.rs`): events in, handler called, deadlines.
+//! - `connection.rs`: what happens to a connection, as a state machine on one screen.
+//! - `accept.rs`, `link.rs`, `outgoing.rs`: taking connections in, receiving, sending.
+//! - `exchange.rs`, `store.rs`: the buffers of one request, and its body.
+//! - `request.rs`, `respond.rs`: what a handler asks and answers.
+//! - `table.rs`, `wheel.rs`: who is who, and who is late.
+//!
+//! # Invariants
+//!
+//! - An idle connection holds no buffers: it is one slot of a table and one registration with the reactor.
+//! - The handler is called from the loop with nothing borrowed, and may call back at once or later from a coroutine.
+//! - A [`RequestKey`] never reaches another request than its own.
+//! - A keep-alive request costs one recv and one send.
+#![forbid(unsafe_code)]
+
+mod accept;
+mod address;
+mod connection;
+mod exchange;
+mod limits;
+mod link;
+mod outgoing;
+mod request;
+mod respond;
+mod server;
+mod store;
+mod table;
+mod wheel;
+
+pub use address::{Endpoint, Peer};
+pub use limits::Limits;
+pub use request::{RequestView, Summary};
+pub use respond::{Error, Headers};
+pub use server::{Handler, Server, Stats};
+pub use table::RequestKey;

@@ -1,0 +1,202 @@
+//! Listeners: taking connections in, and not taking them in.
+//!
+//! Must not know HTTP. Invariant: a listener that cannot be served (no room, no descriptors) is not registered, so the
+//! level-triggered event cannot spin; something is always set that will register it again.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use rustix::io::{Errno, fcntl_dupfd_cloexec};
+use rustix::net::{SocketAddrAny, SocketFlags, acceptfrom_with, sockopt};
+use weft_rt::{MILLISECOND, Nanos};
+
+use crate::address::{Endpoint, Peer};
+use crate::connection::{Connection, Phase};
+use crate::link::Link;
+use crate::server::Server;
+use crate::table::listener_key;
+
+/// Connections get numbers from here up: PHP's select() can only use numbers below 1024 (FD_SETSIZE).
+const DESCRIPTOR_MIN: i32 = 1024;
+/// How long to wait for descriptors or memory after accept4(2) found none.
+const PAUSE: Nanos = 100 * MILLISECOND;
+
+struct Listener {
+    fd: OwnedFd,
+    endpoint: Endpoint,
+}
+
+/// Why no connection is accepted now.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pause {
+    /// `connections_max` is reached.
+    Full,
+    /// Out of descriptors or memory: tried again at this time.
+    Until(Nanos),
+}
+
+/// The listeners of a worker.
+#[derive(Default)]
+pub(crate) struct Listeners {
+    open: Vec<Listener>,
+    pause: Option<Pause>,
+    full_reported: bool,
+}
+
+impl Listeners {
+    pub(crate) fn resume_at(&self) -> Option<Nanos> {
+        match self.pause {
+            Some(Pause::Until(at)) => Some(at),
+            _ => None,
+        }
+    }
+}
+
+impl Server {
+    /// Serves a listening socket. It is shared with other workers; the server only accepts from it.
+    ///
+    /// # Errors
+    /// Those of fcntl(2), setsockopt(2) and epoll_ctl(2).
+    pub fn listen(&self, fd: OwnedFd, endpoint: Endpoint) -> io::Result<()> {
+        rustix::io::ioctl_fionbio(&fd, true)?;
+        if let Endpoint::Tcp(_) = endpoint {
+            // Linux: accepted sockets inherit it, which saves a call for each.
+            sockopt::set_tcp_nodelay(&fd, true)?;
+        }
+        let mut listeners = self.listeners.borrow_mut();
+        let key = listener_key(listeners.open.len() as u32);
+        if listeners.pause.is_none() {
+            self.runtime.with_reactor(|reactor| reactor.add_shared(fd.as_raw_fd(), key))?;
+        }
+        listeners.open.push(Listener { fd, endpoint });
+        Ok(())
+    }
+
+    /// Takes in what waits at a listener.
+    pub(crate) fn accept(&self, index: u32) {
+        for _ in 0..self.limits.accepts_per_turn {
+            if !self.accept_one(index) {
+                return;
+            }
+        }
+    }
+
+    /// Whether there may be more.
+    fn accept_one(&self, index: u32) -> bool {
+        if self.stats.connections.get() >= self.limits.connections_max {
+            self.pause(Pause::Full);
+            return false;
+        }
+        let (accepted, is_unix) = {
+            let listeners = self.listeners.borrow();
+            let Some(listener) = listeners.open.get(index as usize) else { return false };
+            let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+            (acceptfrom_with(&listener.fd, flags), matches!(listener.endpoint, Endpoint::Unix(_)))
+        };
+        match accepted {
+            Ok((fd, address)) => self.accepted(fd, address, is_unix),
+            Err(Errno::AGAIN) => return false,
+            Err(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS) => {
+                self.pause(Pause::Until(self.runtime.turn_time() + PAUSE));
+                return false;
+            }
+            // ECONNABORTED and the network's errors belong to that one connection (accept(2)).
+            Err(_) => (),
+        }
+        true
+    }
+
+    fn accepted(&self, low: OwnedFd, address: Option<SocketAddrAny>, is_unix: bool) {
+        let peer = match address.map(SocketAddr::try_from) {
+            _ if is_unix => Peer::Unix,
+            Some(Ok(address)) => Peer::Tcp(address),
+            // The peer has gone between its connect and here.
+            _ => return,
+        };
+        // RLIMIT_NOFILE may not allow such numbers: then the low one has to do.
+        let fd = fcntl_dupfd_cloexec(&low, DESCRIPTOR_MIN).unwrap_or(low);
+        let number = fd.as_raw_fd();
+        let mut table = self.table.borrow_mut();
+        let index = table.insert(Connection {
+            link: Link::new(fd),
+            peer,
+            phase: Phase::Idle,
+            queued: false,
+            requests: 0,
+            dropped: 0,
+            since: self.runtime.turn_time(),
+            tick: u64::MAX,
+            exchange: None,
+        });
+        let Some(slot) = table.slot(index) else { return };
+        let key = slot.reactor_key(index);
+        if self.runtime.with_reactor(|reactor| reactor.add(number, key)).is_err() {
+            // fs.epoll.max_user_watches is used up.
+            table.remove(index);
+            drop(table);
+            return self.pause(Pause::Until(self.runtime.turn_time() + PAUSE));
+        }
+        self.arm(index, slot);
+        self.stats.accepted.set(self.stats.accepted.get() + 1);
+        self.stats.connections.set(self.stats.connections.get() + 1);
+    }
+
+    fn pause(&self, why: Pause) {
+        let mut listeners = self.listeners.borrow_mut();
+        let report = why == Pause::Full && !std::mem::replace(&mut listeners.full_reported, true);
+        if listeners.pause.replace(why).is_none() {
+            for listener in &listeners.open {
+                // Not registered is what is wanted.
+                let _ = self.runtime.with_reactor(|reactor| reactor.delete(listener.fd.as_raw_fd()));
+            }
+        }
+        drop(listeners);
+        if report {
+            let max = self.limits.connections_max;
+            self.handler.warn(&format!(
+                "connections_max ({max}) is reached: new connections wait until one leaves; raise it, or add workers"
+            ));
+        }
+    }
+
+    fn resume(&self) {
+        let mut listeners = self.listeners.borrow_mut();
+        listeners.pause = None;
+        for (index, listener) in (0..).zip(&listeners.open) {
+            let key = listener_key(index);
+            let number = listener.fd.as_raw_fd();
+            if self.runtime.with_reactor(|reactor| reactor.add_shared(number, key)).is_err() {
+                listeners.pause = Some(Pause::Until(self.runtime.turn_time() + PAUSE));
+                return;
+            }
+        }
+    }
+
+    /// A connection has left: there is room for another.
+    pub(crate) fn connection_left(&self) {
+        if self.listeners.borrow().pause == Some(Pause::Full) {
+            self.resume();
+        }
+    }
+
+    pub(crate) fn resume_accepting(&self, now: Nanos) {
+        if self.listeners.borrow().resume_at().is_some_and(|at| at <= now) {
+            self.resume();
+        }
+    }
+
+    /// Takes in what the kernel has accepted already (up to `connections_max`), then closes the listeners.
+    pub fn stop_accepting(&self) {
+        let count = self.listeners.borrow().open.len() as u32;
+        for index in 0..count {
+            while self.accept_one(index) {}
+        }
+        let mut listeners = self.listeners.borrow_mut();
+        for listener in listeners.open.drain(..) {
+            // A paused listener is not registered.
+            let _ = self.runtime.with_reactor(|reactor| reactor.delete(listener.fd.as_raw_fd()));
+        }
+        listeners.pause = None;
+    }
+}

@@ -1,0 +1,372 @@
+//! A connection: a struct without a stack, moved on by [`Server::advance`] as far as its bytes allow.
+//!
+//! ```text
+//!            bytes           head complete         response ended        keep-alive
+//!     Idle ────────▶ Head ────────────────▶ Active ──────────────▶ Ended ───────────▶ Head
+//!       ▲             │ nothing left                                 │ close
+//!       └─────────────┘                                              └───▶ Linger ──▶ closed
+//! ```
+//!
+//! Must not call the handler: it returns a [`Step`], as it runs with the table borrowed. Invariant: at most one request
+//! of a connection is with the handler; the next is looked at when its response has ended, so answers keep their order.
+
+use weft_proto::{Parse, Reject};
+use weft_rt::Nanos;
+
+use crate::address::Peer;
+use crate::exchange::{Exchange, Stage};
+use crate::link::{Link, Received};
+use crate::outgoing::Flush;
+use crate::server::Server;
+use crate::table::{RequestKey, Slot};
+
+/// Bytes of finished responses that are collected before they are sent, while more requests are at hand.
+const BATCH_BYTES: usize = 64 * 1024;
+
+/// Where a connection is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Phase {
+    /// Between requests: no buffers.
+    Idle,
+    /// Bytes of a head are being collected.
+    Head,
+    /// A request is with the handler.
+    Active,
+    /// Its response has ended; some of it may wait for the peer, some of the request's body may be unread.
+    Ended,
+    /// All is sent, the peer was told so; what it still sends is dropped until it closes.
+    Linger,
+}
+
+/// One connection. An idle one is no more than this.
+pub(crate) struct Connection {
+    pub link: Link,
+    pub peer: Peer,
+    pub phase: Phase,
+    /// It is in the list of connections to be looked at in this turn.
+    pub queued: bool,
+    /// Requests dispatched.
+    pub requests: u32,
+    /// Bytes dropped while lingering.
+    pub dropped: u64,
+    /// When the present phase began, for `Idle` and `Linger`.
+    pub since: Nanos,
+    /// Tick of its entry in the wheel; `u64::MAX` without one.
+    pub tick: u64,
+    pub exchange: Option<Box<Exchange>>,
+}
+
+/// What the loop has to do for a connection, with nothing borrowed.
+pub(crate) enum Step {
+    /// Give the request to the handler.
+    Request(RequestKey),
+    /// Give the handler a summary.
+    Report,
+    /// Nothing until something happens.
+    Wait,
+    Close,
+}
+
+/// What follows from a phase.
+pub(crate) enum Next {
+    Again,
+    Begin,
+    Report,
+    Wait,
+    Close,
+}
+
+impl Server {
+    /// Moves a connection on until it waits, ends, or needs the handler.
+    pub(crate) fn advance(&self, index: u32, slot: &mut Slot) -> Step {
+        let Some(connection) = &mut slot.connection else { return Step::Wait };
+        loop {
+            let next = match connection.phase {
+                _ if connection.link.broken => self.broken(connection),
+                Phase::Idle => self.idle_phase(connection),
+                Phase::Head => self.head_phase(connection),
+                Phase::Active => self.active_phase(connection),
+                Phase::Ended => self.ended_phase(connection),
+                Phase::Linger => self.linger_phase(connection),
+            };
+            match next {
+                Next::Again => (),
+                Next::Begin => {
+                    slot.request = slot.request.wrapping_add(1);
+                    self.begin(connection);
+                    return Step::Request(RequestKey::new(index, slot.request));
+                }
+                Next::Report => return Step::Report,
+                Next::Wait => return Step::Wait,
+                Next::Close => return Step::Close,
+            }
+        }
+    }
+
+    fn broken(&self, connection: &mut Connection) -> Next {
+        let Some(exchange) = connection.exchange.as_deref_mut() else { return Next::Close };
+        exchange.out.clear();
+        match connection.phase {
+            // The handler ends it: until then its request stays readable.
+            Phase::Active => {
+                exchange.wake_all(self.runtime);
+                Next::Wait
+            }
+            Phase::Ended if self.wants_summaries && !exchange.reported => Next::Report,
+            _ => Next::Close,
+        }
+    }
+
+    fn idle_phase(&self, connection: &mut Connection) -> Next {
+        if !connection.link.readable {
+            return Next::Wait;
+        }
+        let mut exchange = self.take_exchange();
+        exchange.since = self.runtime.turn_time();
+        connection.exchange = Some(exchange);
+        connection.phase = Phase::Head;
+        Next::Again
+    }
+
+    fn head_phase(&self, connection: &mut Connection) -> Next {
+        loop {
+            let Some(exchange) = connection.exchange.as_deref_mut() else { return Next::Close };
+            if exchange.unparsed() > 0 {
+                match exchange.head.parse(&exchange.input[exchange.start..], &self.limits.http) {
+                    Ok(Parse::Complete { head_bytes }) => {
+                        exchange.head_bytes = head_bytes;
+                        return Next::Begin;
+                    }
+                    Ok(Parse::Partial) => (),
+                    Err(reject) => {
+                        self.refuse(connection, reject);
+                        return Next::Again;
+                    }
+                }
+            }
+            if !connection.link.readable {
+                return self.head_waits(connection);
+            }
+            exchange.compact();
+            if exchange.input.len() == exchange.input.capacity() {
+                // The parser refuses a head at its limit, so this stops there.
+                exchange.input.reserve(exchange.input.len());
+            }
+            match connection.link.receive_more(&mut exchange.input) {
+                Received::Bytes(_) | Received::Nothing => (),
+                Received::End => return self.input_ended(connection),
+                Received::Broken => return Next::Again,
+            }
+        }
+    }
+
+    /// There is no whole head: what is ready goes out, and the buffers go back if nothing is left in them.
+    fn head_waits(&self, connection: &mut Connection) -> Next {
+        let empty = connection.exchange.as_ref().is_none_or(|exchange| exchange.unparsed() == 0);
+        match self.flush(connection) {
+            Flush::Done if empty => {
+                self.give_exchange(connection);
+                connection.phase = Phase::Idle;
+                connection.since = self.runtime.turn_time();
+                Next::Wait
+            }
+            Flush::Done | Flush::Blocked { .. } => Next::Wait,
+            Flush::Broken => Next::Again,
+        }
+    }
+
+    /// The peer has ended its side between requests or within a head: nothing more to answer than what is queued.
+    fn input_ended(&self, connection: &mut Connection) -> Next {
+        let Some(exchange) = connection.exchange.as_deref_mut() else { return Next::Close };
+        if exchange.out.is_empty() {
+            return Next::Close;
+        }
+        (exchange.keep_alive, exchange.reported) = (false, true);
+        exchange.input.truncate(exchange.start);
+        connection.phase = Phase::Ended;
+        Next::Again
+    }
+
+    /// A head is complete: its request starts.
+    fn begin(&self, connection: &mut Connection) {
+        let Some(exchange) = connection.exchange.as_deref_mut() else { return };
+        connection.phase = Phase::Active;
+        connection.requests = connection.requests.saturating_add(1);
+        self.stats.requests.set(self.stats.requests.get() + 1);
+        self.stats.in_flight.set(self.stats.in_flight.get() + 1);
+        let body_start = exchange.start + exchange.head_bytes;
+        let expects = exchange.head.expect_continue();
+        exchange.body.begin(exchange.head.framing(), expects, &self.limits);
+        exchange.next = body_start;
+        if exchange.body.is_pending() {
+            exchange.next += exchange.body.take(&exchange.input[body_start..], &self.limits);
+            exchange.body_since = self.runtime.turn_time();
+            self.receive_body(connection);
+        }
+    }
+
+    fn active_phase(&self, connection: &mut Connection) -> Next {
+        let arrived = self.receive_body(connection);
+        let Some(exchange) = connection.exchange.as_deref_mut() else { return Next::Close };
+        if arrived {
+            exchange.wake_all(self.runtime);
+        }
+        match self.flush(connection) {
+            Flush::Broken => Next::Again,
+            _ => Next::Wait,
+        }
+    }
+
+    /// Takes what has arrived of the body. Whether there was something to tell the handler.
+    pub(crate) fn receive_body(&self, connection: &mut Connection) -> bool {
+        /// Bytes received for one connection before others have their turn.
+        const BYTES_PER_TURN: usize = 256 * 1024;
+        let Some(exchange) = connection.exchange.as_deref_mut() else { return false };
+        let (mut taken, mut news) = (0, false);
+        let mut scratch = self.scratch.borrow_mut();
+        while connection.link.readable && exchange.body.is_pending() && taken < BYTES_PER_TURN {
+            let wanted =
+                exchange.body.left().map_or(scratch.len(), |left| left.min(scratch.len() as u64) as usize);
+            match connection.link.receive(&mut scratch[..wanted]) {
+                Received::Bytes(count) => {
+                    let used = exchange.body.take(&scratch[..count], &self.limits);
+                    exchange.carry.extend_from_slice(&scratch[used..count]);
+                    exchange.body_since = self.runtime.turn_time();
+                    taken += count;
+                }
+                Received::Nothing => break,
+                Received::End => exchange.body.fail(400),
+                Received::Broken => return true,
+            }
+            news = true;
+        }
+        news
+    }
+
+    fn ended_phase(&self, connection: &mut Connection) -> Next {
+        let Some(exchange) = connection.exchange.as_deref_mut() else { return Next::Close };
+        if self.wants_summaries && !exchange.reported {
+            return Next::Report;
+        }
+        if exchange.keep_alive && exchange.body.is_pending() {
+            return self.discard_body(connection);
+        }
+        let more = exchange.next < exchange.input.len() || !exchange.carry.is_empty();
+        if exchange.keep_alive && exchange.body.is_complete() {
+            let batch = more && exchange.out.segments.is_empty() && exchange.out.pending() < BATCH_BYTES;
+            // Without more to answer, `Head` sends what is queued.
+            if batch || exchange.out.is_empty() || (!more && exchange.out.segments.is_empty()) {
+                exchange.advance(self.runtime.turn_time());
+                connection.phase = Phase::Head;
+                return Next::Again;
+            }
+            return match self.flush(connection) {
+                Flush::Done | Flush::Broken => Next::Again,
+                Flush::Blocked { .. } => Next::Wait,
+            };
+        }
+        let unread = more || exchange.refused || !exchange.body.is_complete() || connection.link.readable;
+        match self.flush(connection) {
+            Flush::Blocked { .. } => return Next::Wait,
+            Flush::Broken => return Next::Again,
+            Flush::Done if !unread => return Next::Close,
+            Flush::Done => (),
+        }
+        // Closing with bytes unread would send a reset, which can destroy the response before the peer has read it
+        // (RFC 9112 9.6).
+        connection.link.end_sending();
+        self.give_exchange(connection);
+        connection.phase = Phase::Linger;
+        connection.since = self.runtime.turn_time();
+        Next::Again
+    }
+
+    /// The response has ended before the body: the rest is dropped, if it is not too much.
+    fn discard_body(&self, connection: &mut Connection) -> Next {
+        if let Some(exchange) = connection.exchange.as_deref_mut()
+            && !exchange.body.discarding
+        {
+            exchange.body.discarding = true;
+            exchange.discard_from = exchange.body.received();
+        }
+        self.receive_body(connection);
+        let Some(exchange) = connection.exchange.as_deref_mut() else { return Next::Close };
+        if exchange.body.received() - exchange.discard_from > self.limits.discard_bytes_max {
+            exchange.keep_alive = false;
+        }
+        if !exchange.keep_alive || !exchange.body.is_pending() || connection.link.broken {
+            exchange.keep_alive &= exchange.body.is_complete();
+            return Next::Again;
+        }
+        match self.flush(connection) {
+            Flush::Broken => Next::Again,
+            _ => Next::Wait,
+        }
+    }
+
+    fn linger_phase(&self, connection: &mut Connection) -> Next {
+        let mut scratch = self.scratch.borrow_mut();
+        while connection.link.readable {
+            match connection.link.receive(&mut scratch[..]) {
+                Received::Bytes(count) => connection.dropped += count as u64,
+                Received::Nothing => break,
+                Received::End | Received::Broken => return Next::Close,
+            }
+            if connection.dropped > self.limits.linger_bytes_max {
+                return Next::Close;
+            }
+        }
+        Next::Wait
+    }
+
+    /// Sends what is queued, and wakes writers when there is room again.
+    pub(crate) fn flush(&self, connection: &mut Connection) -> Flush {
+        let Some(exchange) = connection.exchange.as_deref_mut() else { return Flush::Done };
+        if exchange.out.is_empty() {
+            return Flush::Done;
+        }
+        let flushed = exchange.out.flush(connection.link.fd());
+        self.flushed(connection, flushed);
+        flushed
+    }
+
+    /// Takes in how a flush ended.
+    pub(crate) fn flushed(&self, connection: &mut Connection, flushed: Flush) {
+        let Some(exchange) = connection.exchange.as_deref_mut() else { return };
+        match flushed {
+            Flush::Done => exchange.blocked_since = 0,
+            Flush::Blocked { sent } => {
+                if sent > 0 || exchange.blocked_since == 0 {
+                    exchange.blocked_since = self.runtime.turn_time();
+                }
+            }
+            Flush::Broken => connection.link.broken = true,
+        }
+        if exchange.out.pending() <= self.limits.write_buffer_bytes_max / 2 || connection.link.broken {
+            exchange.wake_all(self.runtime);
+        }
+    }
+
+    /// Answers bytes that are no request, or no request in time.
+    pub(crate) fn refuse(&self, connection: &mut Connection, reject: Reject) {
+        let Some(exchange) = connection.exchange.as_deref_mut() else { return };
+        self.stats.refused.set(self.stats.refused.get() + 1);
+        self.encode_error(exchange, reject.status, reject.reason, None);
+        exchange.refused = true;
+        exchange.keep_alive = false;
+        exchange.reported = true;
+        connection.phase = Phase::Ended;
+    }
+
+    /// The response is complete as far as the handler is concerned.
+    pub(crate) fn end_response(&self, connection: &mut Connection) {
+        connection.phase = Phase::Ended;
+        self.stats.in_flight.set(self.stats.in_flight.get() - 1);
+        if let Some(exchange) = connection.exchange.as_deref_mut() {
+            if let Stage::Waiting = exchange.stage {
+                exchange.keep_alive = false;
+            }
+            exchange.wake_all(self.runtime);
+        }
+    }
+}

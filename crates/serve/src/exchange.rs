@@ -1,0 +1,173 @@
+//! One request and its response, and the buffers both need.
+//!
+//! An idle connection has none: exchanges come from a [`Pool`] when bytes arrive and go back when all is answered.
+//! Invariant: `input` neither moves nor changes from a request's dispatch to the end of its response, as the request's
+//! fields are slices of it; what arrives meanwhile goes elsewhere.
+
+use weft_proto::{Head, Sent, SentBody};
+use weft_rt::{Nanos, Readiness, Runtime, Wait};
+
+use crate::outgoing::Outgoing;
+use crate::store::Store;
+
+/// First size of an input buffer. Nearly all heads fit; larger ones grow it up to `head_bytes_max`.
+const INPUT_BYTES: usize = 4 * 1024;
+/// Buffers that grew beyond this are not kept.
+const KEPT_BYTES_MAX: usize = 64 * 1024;
+/// Exchanges kept for the next requests.
+const POOLED_MAX: usize = 128;
+
+/// How far the response is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Stage {
+    /// No byte of it was queued.
+    Waiting,
+    /// Its head was queued; this much is known of the body.
+    Started(SentBody),
+}
+
+/// A request, its response, their buffers.
+pub(crate) struct Exchange {
+    /// What was received; the request begins at `start`.
+    pub input: Vec<u8>,
+    pub start: usize,
+    pub head: Head,
+    /// Length of the head; 0 while it is incomplete.
+    pub head_bytes: usize,
+    /// Where the next request begins.
+    pub next: usize,
+    /// Received beyond the body while `input` must not change.
+    pub carry: Vec<u8>,
+    pub body: Store,
+    pub out: Outgoing,
+    pub stage: Stage,
+    pub status: u16,
+    /// Another request may follow.
+    pub keep_alive: bool,
+    /// The request was refused before its end was known: the rest of its bytes mean nothing.
+    pub refused: bool,
+    /// Bytes of the response's body so far, as the handler gave them.
+    pub written: u64,
+    /// The handler has had its summary.
+    pub reported: bool,
+    /// Coroutines parked on the body or on room for the response.
+    pub waiters: Vec<Wait>,
+    /// When the first byte of the request was seen.
+    pub since: Nanos,
+    /// Bytes of the body that had arrived when the rest began to be dropped.
+    pub discard_from: u64,
+    /// When the body made progress last.
+    pub body_since: Nanos,
+    /// When the peer took bytes last, while some wait for it; 0 when none do.
+    pub blocked_since: Nanos,
+}
+
+impl Exchange {
+    fn new() -> Exchange {
+        Exchange {
+            input: Vec::with_capacity(INPUT_BYTES),
+            start: 0,
+            head: Head::new(),
+            head_bytes: 0,
+            next: 0,
+            carry: Vec::new(),
+            body: Store::default(),
+            out: Outgoing::default(),
+            stage: Stage::Waiting,
+            status: 0,
+            keep_alive: true,
+            refused: false,
+            written: 0,
+            reported: false,
+            waiters: Vec::new(),
+            since: 0,
+            discard_from: 0,
+            body_since: 0,
+            blocked_since: 0,
+        }
+    }
+
+    /// The bytes [`Head`]'s offsets are into.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.input[self.start..]
+    }
+
+    /// Bytes of a request that were received and not parsed yet.
+    pub(crate) fn unparsed(&self) -> usize {
+        self.input.len() - self.start
+    }
+
+    /// Turns from a request that is answered to the bytes behind it.
+    pub(crate) fn advance(&mut self, now: Nanos) {
+        self.start = self.next;
+        if !self.carry.is_empty() {
+            self.compact();
+            self.input.append(&mut self.carry);
+        } else if self.start == self.input.len() {
+            self.input.clear();
+            self.start = 0;
+        }
+        self.head_bytes = 0;
+        self.next = self.start;
+        self.stage = Stage::Waiting;
+        (self.status, self.written, self.reported) = (0, 0, false);
+        self.keep_alive = true;
+        self.since = now;
+        self.body.clear();
+    }
+
+    /// Moves what is unparsed to the start of the buffer.
+    pub(crate) fn compact(&mut self) {
+        if self.start > 0 {
+            self.input.drain(..self.start);
+            (self.start, self.next) = (0, 0);
+        }
+    }
+
+    /// Wakes whoever is parked on this exchange; they look again for themselves.
+    pub(crate) fn wake_all(&mut self, runtime: &Runtime) {
+        for wait in self.waiters.drain(..) {
+            runtime.wake(wait, Readiness::default());
+        }
+    }
+
+    /// What the head promised.
+    pub(crate) fn begin_response(&mut self, status: u16, sent: Sent) {
+        self.status = status;
+        self.stage = Stage::Started(sent.body);
+        self.keep_alive = sent.keep_alive;
+    }
+}
+
+/// Exchanges that wait for a request, the last used first.
+#[derive(Default)]
+pub(crate) struct Pool {
+    idle: Vec<Box<Exchange>>,
+}
+
+impl Pool {
+    pub(crate) fn take(&mut self) -> Box<Exchange> {
+        self.idle.pop().unwrap_or_else(|| Box::new(Exchange::new()))
+    }
+
+    pub(crate) fn give(&mut self, mut exchange: Box<Exchange>) {
+        if self.idle.len() >= POOLED_MAX {
+            return;
+        }
+        exchange.input.clear();
+        if exchange.input.capacity() > INPUT_BYTES {
+            exchange.input = Vec::with_capacity(INPUT_BYTES);
+        }
+        exchange.out.clear();
+        if exchange.out.bytes.capacity() > KEPT_BYTES_MAX {
+            exchange.out.bytes = Vec::new();
+        }
+        exchange.carry = Vec::new();
+        exchange.head.clear();
+        exchange.waiters.clear();
+        (exchange.start, exchange.next) = (0, 0);
+        (exchange.refused, exchange.blocked_since) = (false, 0);
+        exchange.advance(0);
+        self.idle.push(exchange);
+    }
+}

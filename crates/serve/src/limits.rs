@@ -1,0 +1,66 @@
+//! The bounds of connections, requests and responses, each with its default.
+//!
+//! Knows no configuration file. Invariant: nothing in this crate grows with a peer's input, or waits for a peer, beyond
+//! one of these numbers.
+
+use std::path::PathBuf;
+
+/// Bounds of a [`Server`](crate::Server). `Default` gives the numbers named at each field.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Bounds of a request's head and body: 16 KiB, 100 fields, 8 MiB and so on, see [`weft_proto::Limits`].
+    pub http: weft_proto::Limits,
+    /// Connections of this worker: 20,000. Beyond it new ones wait in the kernel's queue until one leaves.
+    pub connections_max: usize,
+    /// Connections accepted in one turn of the loop: 64.
+    pub accepts_per_turn: usize,
+    /// Requests answered on one connection, then it is closed: 0, which is no limit.
+    pub requests_max: u32,
+    /// From a request's first byte to the end of its head: 10,000 ms; 408 beyond.
+    pub head_timeout_ms: u64,
+    /// Between requests, and before the first: 75,000 ms; the connection is closed silently.
+    pub idle_timeout_ms: u64,
+    /// Between two pieces of a body: 30,000 ms; the body has failed with 408 beyond.
+    pub body_timeout_ms: u64,
+    /// Without the peer taking a byte of what is ready for it: 30,000 ms; the connection is aborted.
+    pub write_timeout_ms: u64,
+    /// Bytes of a body kept in memory: 256 KiB. Beyond it the body goes to a temporary file.
+    pub body_memory_bytes_max: usize,
+    /// Where such files are made; they have no name in it. The system's temporary directory.
+    pub spool_directory: PathBuf,
+    /// Bytes of a streamed response that wait for the peer: 256 KiB. Writers wait until half has gone.
+    pub write_buffer_bytes_max: usize,
+    /// Bytes of an unread body that are read and dropped so that the connection can go on: 256 KiB.
+    pub discard_bytes_max: u64,
+    /// Bytes read and dropped after the last response of a connection, so that the peer can read it: 64 KiB.
+    pub linger_bytes_max: u64,
+    /// Time for the same: 2,000 ms.
+    pub linger_timeout_ms: u64,
+    /// Ranges of one request for a file: 16. A request for more is answered with the whole file.
+    pub ranges_max: usize,
+    /// While draining, an idle connection is kept this long for a request that is on its way: 2,000 ms.
+    pub drain_idle_ms: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            http: weft_proto::Limits::default(),
+            connections_max: 20_000,
+            accepts_per_turn: 64,
+            requests_max: 0,
+            head_timeout_ms: 10_000,
+            idle_timeout_ms: 75_000,
+            body_timeout_ms: 30_000,
+            write_timeout_ms: 30_000,
+            body_memory_bytes_max: 256 * 1024,
+            spool_directory: std::env::temp_dir(),
+            write_buffer_bytes_max: 256 * 1024,
+            discard_bytes_max: 256 * 1024,
+            linger_bytes_max: 64 * 1024,
+            linger_timeout_ms: 2_000,
+            ranges_max: 16,
+            drain_idle_ms: 2_000,
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Bytes and file parts that wait for the peer to take them.
+//!
+//! The only place that sends. Must not know what the bytes mean. Invariant: segments leave in the order they came; a
+//! flush ends only when nothing is left or the kernel has said EAGAIN, so that the next edge is sure to come.
+
+use std::collections::VecDeque;
+use std::io::IoSlice;
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+use rustix::fs::sendfile;
+use rustix::io::Errno;
+use rustix::net::{SendAncillaryBuffer, SendFlags, send, sendmsg};
+
+/// Most bytes given to one sendfile(2): the kernel's own bound, rounded to pages.
+const SENDFILE_BYTES_MAX: u64 = 0x7fff_f000;
+
+/// What comes after the bytes queued first.
+pub(crate) enum Segment {
+    Bytes(Vec<u8>),
+    /// A part of [`Outgoing::file`].
+    File {
+        offset: u64,
+        length: u64,
+    },
+}
+
+/// How a flush ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Flush {
+    /// Everything is the kernel's.
+    Done,
+    /// The peer's window is full; an event will tell.
+    Blocked {
+        /// Bytes left since the flush began.
+        sent: u64,
+    },
+    /// The connection is broken, or the file is shorter than was announced.
+    Broken,
+}
+
+/// The queue of one connection.
+#[derive(Default)]
+pub(crate) struct Outgoing {
+    /// Encoded bytes; those before `sent` have gone.
+    pub bytes: Vec<u8>,
+    sent: usize,
+    pub segments: VecDeque<Segment>,
+    pub file: Option<OwnedFd>,
+}
+
+impl Outgoing {
+    /// Bytes in memory that wait. File parts are not counted.
+    pub(crate) fn pending(&self) -> usize {
+        self.bytes.len() - self.sent
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pending() == 0 && self.segments.is_empty()
+    }
+
+    /// Forgets everything: nobody will take it.
+    pub(crate) fn clear(&mut self) {
+        self.bytes.clear();
+        self.sent = 0;
+        self.segments.clear();
+        self.file = None;
+    }
+
+    /// Sends as much as the kernel takes.
+    pub(crate) fn flush(&mut self, fd: BorrowedFd<'_>) -> Flush {
+        let mut total = 0;
+        loop {
+            let step = if self.pending() > 0 {
+                let flags = if self.segments.is_empty() { SendFlags::NOSIGNAL } else { MORE };
+                send(fd, &self.bytes[self.sent..], flags).inspect(|&count| self.advance(count))
+            } else {
+                match self.segments.pop_front() {
+                    None => {
+                        self.file = None;
+                        return Flush::Done;
+                    }
+                    Some(Segment::Bytes(bytes)) => {
+                        (self.bytes, self.sent) = (bytes, 0);
+                        continue;
+                    }
+                    Some(Segment::File { offset, length }) => self.send_file(fd, offset, length),
+                }
+            };
+            match step {
+                Ok(count) => total += count as u64,
+                Err(Errno::INTR) => (),
+                Err(Errno::AGAIN) => return Flush::Blocked { sent: total },
+                Err(_) => return Flush::Broken,
+            }
+        }
+    }
+
+    /// Sends the queue and then `data`, which is copied only as far as the kernel did not take it.
+    pub(crate) fn send_with(&mut self, fd: BorrowedFd<'_>, mut data: &[u8]) -> Flush {
+        let mut total = 0;
+        while self.segments.is_empty() && !data.is_empty() {
+            let parts = [IoSlice::new(&self.bytes[self.sent..]), IoSlice::new(data)];
+            match sendmsg(fd, &parts, &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL) {
+                Ok(count) => {
+                    total += count as u64;
+                    let queued = count.min(self.pending());
+                    self.advance(queued);
+                    data = &data[count - queued..];
+                }
+                Err(Errno::INTR) => (),
+                Err(Errno::AGAIN) => {
+                    self.bytes.extend_from_slice(data);
+                    return Flush::Blocked { sent: total };
+                }
+                Err(_) => return Flush::Broken,
+            }
+        }
+        self.bytes.extend_from_slice(data);
+        Flush::Done
+    }
+
+    fn advance(&mut self, count: usize) {
+        self.sent += count;
+        if self.sent == self.bytes.len() {
+            self.bytes.clear();
+            self.sent = 0;
+        }
+    }
+
+    fn send_file(&mut self, fd: BorrowedFd<'_>, mut offset: u64, length: u64) -> rustix::io::Result<usize> {
+        let Some(file) = &self.file else { return Err(Errno::BADF) };
+        let result = sendfile(fd, file, Some(&mut offset), length.min(SENDFILE_BYTES_MAX) as usize);
+        let left = length - *result.as_ref().unwrap_or(&0) as u64;
+        match result {
+            // The file has become shorter since its length was announced: the response cannot be completed.
+            Ok(0) => return Err(Errno::IO),
+            _ if left > 0 => self.segments.push_front(Segment::File { offset, length: left }),
+            _ => (),
+        }
+        result
+    }
+}
+
+/// Other bytes follow at once: do not send a small segment for these.
+const MORE: SendFlags = SendFlags::NOSIGNAL.union(SendFlags::MORE);

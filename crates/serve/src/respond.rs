@@ -1,0 +1,219 @@
+//! Responses that are at hand as a whole.
+//!
+//! Must not know where a body comes from. Invariant: a head that cannot be encoded leaves the request unanswered, so
+//! that the handler can answer it with an error page.
+
+use std::fmt;
+
+use weft_proto::{BodyLength, InvalidHeader, ResponseHead, Sent, SentBody, Version, reason_phrase};
+
+use crate::connection::Connection;
+use crate::exchange::{Exchange, Stage};
+use crate::outgoing::Flush;
+use crate::server::Server;
+use crate::table::{RequestKey, Table};
+
+/// Header fields as names and values.
+pub type Headers<'h> = [(&'h [u8], &'h [u8])];
+
+/// Bodies from this size on are sent from where they lie; smaller ones are copied behind their head.
+const DIRECT_BYTES_MIN: usize = 16 * 1024;
+
+/// Why a response could not be taken.
+#[derive(Debug)]
+pub enum Error {
+    /// The peer has gone, or the response has ended already.
+    Gone,
+    /// A status or header field that must not be sent; nothing was.
+    Header(InvalidHeader),
+    /// The response was started already.
+    Started,
+    /// The response was not started.
+    NotStarted,
+    /// The body is shorter or longer than was announced. The connection is closed, so that the peer can tell.
+    Length {
+        /// Bytes that were announced.
+        announced: u64,
+        /// Bytes given, the refused ones included.
+        given: u64,
+    },
+    /// No such file, or not a regular one.
+    NotFound,
+    /// The file must not be read.
+    Forbidden,
+    /// The file cannot be read.
+    File(std::io::Error),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Gone => f.write_str("the response has ended or its client has gone"),
+            Error::Header(invalid) => invalid.fmt(f),
+            Error::Started => f.write_str("the response has been started: status and headers are sent"),
+            Error::NotStarted => {
+                f.write_str("the response has not been started: send status and headers first")
+            }
+            Error::Length { announced, given } => {
+                write!(f, "Content-Length announced {announced} bytes, but the body has {given}")
+            }
+            Error::NotFound => f.write_str("no such file"),
+            Error::Forbidden => f.write_str("the file may not be read"),
+            Error::File(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl Server {
+    /// Answers with a whole response. The length is that of `body`; for HEAD, 204 and 304 no body is sent.
+    ///
+    /// # Errors
+    /// [`Error::Header`]: the request is unanswered still. [`Error::Started`]. [`Error::Gone`].
+    pub fn respond(
+        &self,
+        key: RequestKey,
+        status: u16,
+        headers: &Headers<'_>,
+        body: &[u8],
+    ) -> Result<(), Error> {
+        let mut table = self.table.borrow_mut();
+        let connection = self.answerable(&mut table, key)?;
+        self.encode_head(connection, status, headers, BodyLength::Known(body.len() as u64))?;
+        let Some(exchange) = connection.exchange.as_deref_mut() else { return Err(Error::Gone) };
+        if let Stage::Started(SentBody::Length(length)) = exchange.stage {
+            // 205 announces no content whatever was given.
+            let body = &body[..body.len().min(length as usize)];
+            exchange.written = length;
+            if body.len() < DIRECT_BYTES_MIN || exchange.blocked_since > 0 {
+                exchange.out.bytes.extend_from_slice(body);
+            } else {
+                let sent = exchange.out.send_with(connection.link.fd(), body);
+                if sent != Flush::Done {
+                    self.flushed(connection, sent);
+                }
+            }
+        }
+        self.end_response(connection);
+        self.enqueue(key.index(), connection);
+        Ok(())
+    }
+
+    /// Answers with a small text page that names the status. `retry_after`, in seconds, goes with 429 and 503.
+    ///
+    /// # Errors
+    /// As [`Server::respond`].
+    pub fn respond_error(&self, key: RequestKey, status: u16, retry_after: Option<u32>) -> Result<(), Error> {
+        let seconds = retry_after.map(|seconds| seconds.to_string());
+        let mut headers: Vec<(&[u8], &[u8])> = vec![PAGE_TYPE];
+        if let Some(seconds) = &seconds {
+            headers.push((b"Retry-After", seconds.as_bytes()));
+        }
+        self.respond(key, status, &headers, page(status, "").as_bytes())
+    }
+
+    /// Ends a request without (the rest of) a response: the connection is closed.
+    pub fn abort(&self, key: RequestKey) {
+        let mut table = self.table.borrow_mut();
+        let Some(connection) = table.active(key) else { return };
+        connection.link.broken = true;
+        self.end_response(connection);
+        self.enqueue(key.index(), connection);
+    }
+
+    /// Queues a response's head, or says why not.
+    pub(crate) fn encode_head(
+        &self,
+        connection: &mut Connection,
+        status: u16,
+        headers: &Headers<'_>,
+        body: BodyLength,
+    ) -> Result<(), Error> {
+        let may_continue = self.may_continue(connection);
+        let Some(exchange) = connection.exchange.as_deref_mut() else { return Err(Error::Gone) };
+        if exchange.stage != Stage::Waiting {
+            return Err(Error::Started);
+        }
+        let head = ResponseHead {
+            status,
+            version: exchange.head.version(),
+            head_request: exchange.head.method(exchange.bytes()) == b"HEAD",
+            keep_alive: may_continue && exchange.head.keep_alive(),
+            body,
+        };
+        let sent = self.encode(exchange, head, headers).map_err(Error::Header)?;
+        exchange.begin_response(status, sent);
+        Ok(())
+    }
+
+    /// The connection to answer `key` on. If it is broken, the request ends here.
+    pub(crate) fn answerable<'t>(
+        &self,
+        table: &'t mut Table,
+        key: RequestKey,
+    ) -> Result<&'t mut Connection, Error> {
+        let connection = table.active(key).ok_or(Error::Gone)?;
+        if connection.link.broken {
+            self.end_response(connection);
+            self.enqueue(key.index(), connection);
+            return Err(Error::Gone);
+        }
+        Ok(connection)
+    }
+
+    /// Whether another request may follow on this connection, as far as the server is concerned.
+    fn may_continue(&self, connection: &Connection) -> bool {
+        let Some(exchange) = connection.exchange.as_deref() else { return false };
+        let allowed = self.limits.requests_max == 0 || connection.requests < self.limits.requests_max;
+        // A peer that was not told to continue sends either its body or the next request: nobody can tell which
+        // (RFC 9110 10.1.1).
+        let body = &exchange.body;
+        let body_ends = body.is_complete()
+            || body.is_pending()
+                && !body.expects
+                && body.left().is_none_or(|left| left <= self.limits.discard_bytes_max);
+        allowed && body_ends && self.draining.get().is_none()
+    }
+
+    /// Encodes a head with this server's own fields.
+    fn encode(
+        &self,
+        exchange: &mut Exchange,
+        head: ResponseHead,
+        headers: &Headers<'_>,
+    ) -> Result<Sent, InvalidHeader> {
+        let named = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(b"server"));
+        let own: &Headers<'_> = if named { &[] } else { &[(b"Server", b"weft")] };
+        head.encode(own.iter().chain(headers).copied(), &self.date(), &mut exchange.out.bytes)
+    }
+
+    /// Queues the server's own answer to what is no request. It closes the connection.
+    pub(crate) fn encode_error(
+        &self,
+        exchange: &mut Exchange,
+        status: u16,
+        reason: &str,
+        retry_after: Option<&[u8]>,
+    ) {
+        let page = page(status, reason);
+        let mut headers: Vec<(&[u8], &[u8])> = vec![PAGE_TYPE];
+        headers.extend(retry_after.map(|seconds| (&b"Retry-After"[..], seconds)));
+        let body = BodyLength::Known(page.len() as u64);
+        let head =
+            ResponseHead { status, version: Version::Http11, head_request: false, keep_alive: false, body };
+        // The fields are constants and the status is one of a parser's: it cannot fail.
+        if let Ok(sent) = self.encode(exchange, head, &headers) {
+            exchange.begin_response(status, sent);
+            exchange.out.bytes.extend_from_slice(page.as_bytes());
+            exchange.written = page.len() as u64;
+        }
+    }
+}
+
+const PAGE_TYPE: (&[u8], &[u8]) = (b"Content-Type", b"text/plain; charset=utf-8");
+
+fn page(status: u16, reason: &str) -> String {
+    let phrase = reason_phrase(status).unwrap_or("Error");
+    if reason.is_empty() { format!("{status} {phrase}\n") } else { format!("{status} {phrase}: {reason}\n") }
+}

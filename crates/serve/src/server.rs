@@ -1,0 +1,376 @@
+//! The server of one worker: it takes the loop's events and calls the handler.
+//!
+//! Must not know what answers a request. Invariant: the handler is called with nothing borrowed, from the loop only;
+//! each method a coroutine may call borrows for its own duration, and never while it parks.
+
+use std::cell::{Cell, RefCell};
+
+use weft_proto::{DateCache, Reject};
+use weft_rt::reactor::Event;
+use weft_rt::{MILLISECOND, Nanos, Runtime, clock};
+
+use crate::Limits;
+use crate::accept::Listeners;
+use crate::connection::{Connection, Phase, Step};
+use crate::exchange::{Exchange, Pool};
+use crate::request::Summary;
+use crate::table::{RequestKey, SERVER_BIT, Slot, Source, Table, source};
+use crate::wheel::Wheel;
+
+/// Bytes of the buffer that bodies are received through.
+const SCRATCH_BYTES: usize = 64 * 1024;
+/// Pipelined requests of one connection answered before others have their turn.
+const REQUESTS_PER_TURN: u32 = 64;
+
+/// Answers requests. PHP is one of these to the server.
+pub trait Handler {
+    /// A request's head is complete. Called from the loop with nothing borrowed; the handler answers before it returns,
+    /// or lets a coroutine answer later. Every request MUST be ended: by a response, or by [`Server::abort`].
+    fn request(&self, key: RequestKey);
+
+    /// Whether [`Handler::finished`] is to be called. Asked once.
+    fn wants_summaries(&self) -> bool {
+        false
+    }
+
+    /// A response has ended. The summary lends the request's bytes: this MUST NOT call the server.
+    fn finished(&self, _summary: &Summary<'_>) {}
+
+    /// The operator should know this. By default it goes to standard error.
+    fn warn(&self, message: &str) {
+        eprintln!("weft: {message}");
+    }
+}
+
+/// Counters since start; gauges where said so.
+#[derive(Default, Debug)]
+pub struct Stats {
+    /// Connections accepted.
+    pub accepted: Cell<u64>,
+    /// Requests dispatched.
+    pub requests: Cell<u64>,
+    /// Heads answered with an error by the server itself.
+    pub refused: Cell<u64>,
+    /// Connections that met one of the deadlines of [`Limits`], idle ones included.
+    pub timed_out: Cell<u64>,
+    /// Gauge: connections.
+    pub connections: Cell<usize>,
+    /// Gauge: connections that hold buffers.
+    pub busy: Cell<usize>,
+    /// Gauge: requests whose response has not ended.
+    pub in_flight: Cell<usize>,
+}
+
+/// Listeners and connections of one worker. Made once, never freed.
+pub struct Server {
+    pub(crate) runtime: &'static Runtime,
+    pub(crate) limits: Limits,
+    pub(crate) wants_summaries: bool,
+    pub(crate) table: RefCell<Table>,
+    pub(crate) scratch: RefCell<Box<[u8]>>,
+    pub(crate) listeners: RefCell<Listeners>,
+    /// Counters for the status.
+    pub stats: Stats,
+    pub(crate) handler: Box<dyn Handler>,
+    pool: RefCell<Pool>,
+    wheel: RefCell<Wheel>,
+    /// Connections to be looked at before the loop waits again.
+    queue: RefCell<Vec<u32>>,
+    /// The connection whose request is being dispatched: it is looked at without being queued.
+    dispatching: Cell<Option<u32>>,
+    date: RefCell<DateCache>,
+    date_turn: Cell<Nanos>,
+    /// When [`Server::drain`] was called.
+    pub(crate) draining: Cell<Option<Nanos>>,
+}
+
+impl Server {
+    /// Makes the server of this worker. `runtime` is the one whose loop will deliver its events.
+    pub fn new(runtime: &'static Runtime, limits: Limits, handler: Box<dyn Handler>) -> &'static Server {
+        Box::leak(Box::new(Server {
+            runtime,
+            limits,
+            wants_summaries: handler.wants_summaries(),
+            table: RefCell::default(),
+            scratch: RefCell::new(vec![0; SCRATCH_BYTES].into_boxed_slice()),
+            listeners: RefCell::default(),
+            stats: Stats::default(),
+            handler,
+            pool: RefCell::default(),
+            wheel: RefCell::default(),
+            queue: RefCell::default(),
+            dispatching: Cell::new(None),
+            date: RefCell::new(DateCache::new(clock::unix_seconds())),
+            date_turn: Cell::new(0),
+            draining: Cell::new(None),
+        }))
+    }
+
+    /// Whether an event's key is this server's. Other keys belong to the worker.
+    pub fn owns(key: u64) -> bool {
+        key & SERVER_BIT != 0
+    }
+
+    /// Takes an event of the reactor: [`weft_rt::Driver::event`] of this part of the worker.
+    pub fn event(&self, event: Event) {
+        match source(event.key) {
+            Source::Listener(index) => self.accept(index),
+            Source::Connection { index, generation } => {
+                match self.table.borrow_mut().connection(index, generation) {
+                    Some(connection) => connection.link.note(event.readiness),
+                    // It was closed by an event before this one in the same turn.
+                    None => return,
+                }
+                self.process(index);
+            }
+        }
+    }
+
+    /// The end of a turn: [`weft_rt::Driver::turn`] of this part of the worker.
+    pub fn turn(&self, now: Nanos) {
+        let mut queue = std::mem::take(&mut *self.queue.borrow_mut());
+        for index in queue.drain(..) {
+            if let Some(connection) =
+                self.table.borrow_mut().slot(index).and_then(|slot| slot.connection.as_mut())
+            {
+                connection.queued = false;
+            }
+            self.process(index);
+        }
+        // Connections queued meanwhile are the next turn's; the old list's memory is used again if there are none.
+        let mut later = self.queue.borrow_mut();
+        if later.is_empty() {
+            *later = queue;
+        }
+        drop(later);
+        self.expire(now);
+        self.resume_accepting(now);
+    }
+
+    /// When [`Server::turn`] must be called though nothing happens.
+    pub fn deadline(&self) -> Option<Nanos> {
+        if !self.queue.borrow().is_empty() {
+            return Some(0);
+        }
+        let resume = self.listeners.borrow().resume_at();
+        [self.wheel.borrow().next(), resume].into_iter().flatten().min()
+    }
+
+    /// Moves one connection on, calling the handler as often as whole requests are at hand.
+    fn process(&self, index: u32) {
+        for _ in 0..REQUESTS_PER_TURN {
+            let step = {
+                let mut table = self.table.borrow_mut();
+                let Some(slot) = table.slot(index) else { return };
+                let step = self.advance(index, slot);
+                self.arm(index, slot);
+                step
+            };
+            match step {
+                Step::Request(key) => {
+                    self.dispatching.set(Some(index));
+                    self.handler.request(key);
+                    self.dispatching.set(None);
+                }
+                Step::Report => self.report(index),
+                Step::Wait => return,
+                Step::Close => return self.close(index),
+            }
+        }
+        self.touch(index);
+    }
+
+    /// Has a connection looked at in this turn.
+    pub(crate) fn touch(&self, index: u32) {
+        if self.dispatching.get() == Some(index) {
+            return;
+        }
+        let mut table = self.table.borrow_mut();
+        let Some(connection) = table.slot(index).and_then(|slot| slot.connection.as_mut()) else { return };
+        self.enqueue(index, connection);
+    }
+
+    /// [`Server::touch`] for a connection that is at hand.
+    pub(crate) fn enqueue(&self, index: u32, connection: &mut Connection) {
+        if !connection.queued && self.dispatching.get() != Some(index) {
+            connection.queued = true;
+            self.queue.borrow_mut().push(index);
+        }
+    }
+
+    fn report(&self, index: u32) {
+        {
+            let table = self.table.borrow();
+            let Some(connection) = table.peek(index) else { return };
+            if let Some(summary) = self.summary(connection) {
+                self.handler.finished(&summary);
+            }
+        }
+        let mut table = self.table.borrow_mut();
+        let exchange = table.slot(index).and_then(|slot| slot.connection.as_mut()?.exchange.as_deref_mut());
+        if let Some(exchange) = exchange {
+            exchange.reported = true;
+        }
+    }
+
+    fn close(&self, index: u32) {
+        let Some(mut connection) = self.table.borrow_mut().remove(index) else { return };
+        self.give_exchange(&mut connection);
+        // It fails only for a descriptor that epoll has dropped by itself.
+        let _ = self.runtime.with_reactor(|reactor| {
+            use std::os::fd::AsRawFd;
+            reactor.delete(connection.link.fd.as_raw_fd())
+        });
+        self.stats.connections.set(self.stats.connections.get() - 1);
+        self.connection_left();
+    }
+
+    pub(crate) fn take_exchange(&self) -> Box<Exchange> {
+        self.stats.busy.set(self.stats.busy.get() + 1);
+        self.pool.borrow_mut().take()
+    }
+
+    pub(crate) fn give_exchange(&self, connection: &mut Connection) {
+        if let Some(exchange) = connection.exchange.take() {
+            self.stats.busy.set(self.stats.busy.get() - 1);
+            self.pool.borrow_mut().give(exchange);
+        }
+    }
+
+    /// The Date field of this turn.
+    pub(crate) fn date(&self) -> std::cell::Ref<'_, DateCache> {
+        let turn = self.runtime.turn_time();
+        if self.date_turn.replace(turn) != turn {
+            self.date.borrow_mut().set(clock::unix_seconds());
+        }
+        self.date.borrow()
+    }
+}
+
+/// Deadlines.
+impl Server {
+    /// Makes sure that the wheel looks at a connection in time.
+    pub(crate) fn arm(&self, index: u32, slot: &mut Slot) {
+        let Some(connection) = &mut slot.connection else { return };
+        let deadline = self.deadline_of(connection);
+        if deadline == Nanos::MAX {
+            return;
+        }
+        let tick = Wheel::tick(deadline);
+        if tick < connection.tick {
+            connection.tick = tick;
+            self.wheel.borrow_mut().insert(tick, (index, slot.generation));
+        }
+    }
+
+    /// When a connection is late, if nothing happens; `Nanos::MAX` for never.
+    fn deadline_of(&self, connection: &Connection) -> Nanos {
+        let limits = &self.limits;
+        let after = |since: Nanos, span_ms: u64| since.saturating_add(span_ms.saturating_mul(MILLISECOND));
+        let mut deadline = Nanos::MAX;
+        if let Some(exchange) = &connection.exchange {
+            if exchange.blocked_since > 0 {
+                deadline = after(exchange.blocked_since, limits.write_timeout_ms);
+            }
+            if exchange.body.is_pending() && !exchange.body.expects && connection.phase != Phase::Head {
+                deadline = deadline.min(after(exchange.body_since, limits.body_timeout_ms));
+            }
+        }
+        match connection.phase {
+            Phase::Idle => {
+                let idle = after(connection.since, limits.idle_timeout_ms);
+                let drained = |began: Nanos| after(began.max(connection.since), limits.drain_idle_ms);
+                self.draining.get().map_or(idle, |began| idle.min(drained(began)))
+            }
+            Phase::Head => {
+                let since = connection.exchange.as_ref().map_or(0, |exchange| exchange.since);
+                deadline.min(after(since, limits.head_timeout_ms))
+            }
+            Phase::Active | Phase::Ended => deadline,
+            Phase::Linger => after(connection.since, limits.linger_timeout_ms),
+        }
+    }
+
+    fn expire(&self, now: Nanos) {
+        while let Some((tick, entries)) = { self.wheel.borrow_mut().expire(now) } {
+            for (index, generation) in entries {
+                if self.look_at(index, generation, tick, now) {
+                    self.process(index);
+                }
+            }
+        }
+    }
+
+    /// Whether the connection of a due entry is late; otherwise its entry is made again.
+    fn look_at(&self, index: u32, generation: u32, tick: u64, now: Nanos) -> bool {
+        let mut table = self.table.borrow_mut();
+        let Some(slot) = table.slot(index).filter(|slot| slot.generation == generation) else { return false };
+        let Some(connection) = slot.connection.as_mut().filter(|connection| connection.tick == tick) else {
+            return false;
+        };
+        connection.tick = u64::MAX;
+        if self.deadline_of(connection) > now {
+            self.arm(index, slot);
+            return false;
+        }
+        self.stats.timed_out.set(self.stats.timed_out.get() + 1);
+        self.late(connection, now);
+        true
+    }
+
+    /// A connection has met its deadline.
+    fn late(&self, connection: &mut Connection, now: Nanos) {
+        let blocked = connection.exchange.as_ref().is_some_and(|exchange| exchange.blocked_since > 0);
+        let write_late = blocked && {
+            let since = connection.exchange.as_ref().map_or(now, |exchange| exchange.blocked_since);
+            since.saturating_add(self.limits.write_timeout_ms.saturating_mul(MILLISECOND)) <= now
+        };
+        let unparsed = connection.exchange.as_ref().map_or(0, |exchange| exchange.unparsed());
+        match (connection.phase, connection.exchange.as_deref_mut()) {
+            (Phase::Head, _) if unparsed > 0 && !write_late => self.refuse(connection, HEAD_LATE),
+            (Phase::Active, Some(exchange)) if !write_late => {
+                exchange.body.fail(408);
+                exchange.wake_all(self.runtime);
+            }
+            (Phase::Ended, Some(exchange)) if !write_late => {
+                exchange.body.fail(408);
+                exchange.keep_alive = false;
+            }
+            // Silence: an idle connection, a lingering one, or a peer that takes nothing.
+            _ => connection.link.broken = true,
+        }
+    }
+}
+
+const HEAD_LATE: Reject = Reject { status: 408, reason: "the request head did not arrive in time" };
+
+/// Going away.
+impl Server {
+    /// Answers what is in flight and then closes: responses say `Connection: close`, idle connections are closed when
+    /// no request has come for `drain_idle_ms`. Done when [`Stats::connections`] is 0.
+    pub fn drain(&self) {
+        if self.draining.get().is_some() {
+            return;
+        }
+        self.draining.set(Some(self.runtime.turn_time()));
+        let mut table = self.table.borrow_mut();
+        for (index, slot) in table.occupied() {
+            self.arm(index, slot);
+        }
+    }
+
+    /// Connections that hold no buffers.
+    pub fn idle(&self) -> usize {
+        self.stats.connections.get().saturating_sub(self.stats.busy.get())
+    }
+
+    /// Connections.
+    pub fn connections(&self) -> usize {
+        self.stats.connections.get()
+    }
+
+    /// Requests whose response has not ended.
+    pub fn in_flight(&self) -> usize {
+        self.stats.in_flight.get()
+    }
+}

@@ -1,0 +1,210 @@
+//! A request's body as it arrives: decoded, counted, kept in memory and beyond a limit in a temporary file.
+//!
+//! Must not know the socket. Invariant: after a failure no byte is taken any more, so what was read stays consistent
+//! with the status the handler was told.
+
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rustix::fs::{CWD, Mode, OFlags, openat, unlinkat};
+use rustix::io::Errno;
+use weft_proto::{Body, Framing};
+
+use crate::Limits;
+
+/// A body and where it is kept.
+pub(crate) struct Store {
+    decoder: Body,
+    memory: Vec<u8>,
+    file: Option<OwnedFd>,
+    /// Bytes received, decoded.
+    received: u64,
+    /// Bytes handed to a stream reader.
+    read: u64,
+    /// The status to tell the handler: no more will come.
+    failed: Option<u16>,
+    /// The peer waits for a 100 before it sends.
+    pub expects: bool,
+    /// Received bytes are counted in place of being kept.
+    pub discarding: bool,
+}
+
+impl Default for Store {
+    fn default() -> Store {
+        Store {
+            decoder: Body::Length(0),
+            memory: Vec::new(),
+            file: None,
+            received: 0,
+            read: 0,
+            failed: None,
+            expects: false,
+            discarding: false,
+        }
+    }
+}
+
+impl Store {
+    /// Prepares for the body of another request. Memory is kept when it is small.
+    pub(crate) fn begin(&mut self, framing: Framing, expects: bool, limits: &Limits) {
+        self.decoder = Body::new(framing, &limits.http);
+        self.clear();
+        self.expects = expects;
+    }
+
+    /// Forgets the bytes.
+    pub(crate) fn clear(&mut self) {
+        const KEPT_BYTES_MAX: usize = 16 * 1024;
+        self.memory.clear();
+        if self.memory.capacity() > KEPT_BYTES_MAX {
+            self.memory = Vec::new();
+        }
+        self.file = None;
+        (self.received, self.read, self.failed) = (0, 0, None);
+        (self.expects, self.discarding) = (false, false);
+    }
+
+    /// Takes what `input` holds of the body; returns how many bytes of it. The rest is the next request's.
+    pub(crate) fn take(&mut self, input: &[u8], limits: &Limits) -> usize {
+        let mut used = 0;
+        while used < input.len() && self.failed.is_none() && !self.decoder.is_done() {
+            match self.decoder.decode(&input[used..]) {
+                Ok(step) => {
+                    let data = &input[used + step.data.start..used + step.data.end];
+                    used += step.consumed;
+                    self.push(data, limits);
+                }
+                Err(reject) => self.fail(reject.status),
+            }
+        }
+        if used > 0 {
+            self.expects = false;
+        }
+        used
+    }
+
+    fn push(&mut self, data: &[u8], limits: &Limits) {
+        self.received += data.len() as u64;
+        if self.discarding || data.is_empty() {
+            return;
+        }
+        if self.file.is_none() {
+            if self.memory.len() + data.len() <= limits.body_memory_bytes_max {
+                self.memory.extend_from_slice(data);
+                return;
+            }
+            match temporary_file(&limits.spool_directory) {
+                Ok(file) => self.file = Some(file),
+                Err(_) => return self.fail(507),
+            }
+            let memory = std::mem::take(&mut self.memory);
+            self.append(&memory);
+        }
+        self.append(data);
+    }
+
+    fn append(&mut self, mut data: &[u8]) {
+        let Some(file) = &self.file else { return };
+        while !data.is_empty() {
+            match rustix::io::write(file, data) {
+                Ok(count) => data = &data[count..],
+                Err(Errno::INTR) => (),
+                // No space left, or a broken disk.
+                Err(_) => return self.fail(507),
+            }
+        }
+    }
+
+    /// Nothing more will come.
+    pub(crate) fn fail(&mut self, status: u16) {
+        self.failed.get_or_insert(status);
+    }
+
+    pub(crate) fn failed(&self) -> Option<u16> {
+        self.failed
+    }
+
+    /// All of it has arrived.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.failed.is_none() && self.decoder.is_done()
+    }
+
+    /// More of it is to come.
+    pub(crate) fn is_pending(&self) -> bool {
+        self.failed.is_none() && !self.decoder.is_done()
+    }
+
+    /// Bytes that are still to come, if that is known.
+    pub(crate) fn left(&self) -> Option<u64> {
+        match &self.decoder {
+            Body::Length(left) => Some(*left),
+            Body::Chunked(_) => None,
+        }
+    }
+
+    pub(crate) fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// A stream reader would get something: data, the end, or a failure.
+    pub(crate) fn is_readable(&self) -> bool {
+        self.read < self.received || !self.is_pending()
+    }
+
+    /// Copies what a stream reader has not had yet; 0 when there is nothing now.
+    pub(crate) fn read(&mut self, buffer: &mut [u8]) -> usize {
+        let room = buffer.len().min((self.received - self.read) as usize);
+        let count = match &self.file {
+            None => {
+                let from = self.read as usize;
+                buffer[..room].copy_from_slice(&self.memory[from..from + room]);
+                room
+            }
+            Some(file) => match rustix::io::pread(file, &mut buffer[..room], self.read) {
+                Ok(count) => count,
+                Err(_) => {
+                    self.fail(500);
+                    0
+                }
+            },
+        };
+        self.read += count as u64;
+        count
+    }
+
+    pub(crate) fn memory(&self) -> &[u8] {
+        &self.memory
+    }
+
+    pub(crate) fn file(&self) -> Option<&OwnedFd> {
+        self.file.as_ref()
+    }
+
+    pub(crate) fn trailers(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        self.decoder.trailers()
+    }
+}
+
+/// A file that has no name, so that nothing is left of it whatever happens.
+fn temporary_file(directory: &Path) -> rustix::io::Result<OwnedFd> {
+    let (flags, mode) = (OFlags::RDWR | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR);
+    match openat(CWD, directory, flags | OFlags::TMPFILE, mode) {
+        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => (),
+        other => return other,
+    }
+    // File systems without O_TMPFILE (open(2)): a name of our own for a moment.
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = directory.join(format!(".weft-body-{}-{number}", std::process::id()));
+        match openat(CWD, &name, flags | OFlags::CREATE | OFlags::EXCL, mode) {
+            Err(Errno::EXIST) => (),
+            Err(error) => return Err(error),
+            Ok(file) => {
+                unlinkat(CWD, &name, rustix::fs::AtFlags::empty())?;
+                return Ok(file);
+            }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Slots of connections, and the keys that name a connection or a request in one.
+//!
+//! Invariant: a key names one request of one connection. When that has been answered, or its slot has another
+//! connection, the key finds nothing; it never finds another request.
+
+use std::fmt;
+
+use weft_rt::runtime::DRIVER_KEY;
+
+use crate::connection::{Connection, Phase};
+
+/// Reactor keys of this crate have this bit; a worker may use the other keys from [`DRIVER_KEY`] up for itself.
+pub(crate) const SERVER_BIT: u64 = 1 << 63;
+/// Reactor keys of listeners have this bit as well.
+const LISTENER_BIT: u64 = 1 << 62;
+const GENERATION_MASK: u32 = (1 << 30) - 1;
+const _: () = assert!(SERVER_BIT > DRIVER_KEY);
+
+/// Names one request until its response has ended.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RequestKey(pub u64);
+
+impl RequestKey {
+    pub(crate) fn new(index: u32, request: u32) -> RequestKey {
+        RequestKey(u64::from(request) << 32 | u64::from(index))
+    }
+
+    pub(crate) fn index(self) -> u32 {
+        self.0 as u32
+    }
+
+    fn request(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+}
+
+impl fmt::Debug for RequestKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "request {} of slot {}", self.request(), self.index())
+    }
+}
+
+/// What a reactor key of this crate names.
+pub(crate) enum Source {
+    Listener(u32),
+    Connection { index: u32, generation: u32 },
+}
+
+pub(crate) fn listener_key(index: u32) -> u64 {
+    SERVER_BIT | LISTENER_BIT | u64::from(index)
+}
+
+pub(crate) fn source(key: u64) -> Source {
+    let index = key as u32;
+    if key & LISTENER_BIT != 0 {
+        Source::Listener(index)
+    } else {
+        Source::Connection { index, generation: (key >> 32) as u32 & GENERATION_MASK }
+    }
+}
+
+/// A place for one connection at a time.
+#[derive(Default)]
+pub(crate) struct Slot {
+    /// Number of the slot's present connection.
+    pub generation: u32,
+    /// Number of the last request dispatched in this slot.
+    pub request: u32,
+    pub connection: Option<Connection>,
+}
+
+impl Slot {
+    pub(crate) fn reactor_key(&self, index: u32) -> u64 {
+        SERVER_BIT | u64::from(self.generation) << 32 | u64::from(index)
+    }
+}
+
+/// All slots; it grows to the most connections there were at once.
+#[derive(Default)]
+pub(crate) struct Table {
+    slots: Vec<Slot>,
+    vacant: Vec<u32>,
+}
+
+impl Table {
+    /// Puts a connection into a slot.
+    pub(crate) fn insert(&mut self, connection: Connection) -> u32 {
+        let index = self.vacant.pop().unwrap_or_else(|| {
+            self.slots.push(Slot::default());
+            self.slots.len() as u32 - 1
+        });
+        let slot = &mut self.slots[index as usize];
+        slot.generation = slot.generation.wrapping_add(1) & GENERATION_MASK;
+        slot.connection = Some(connection);
+        index
+    }
+
+    pub(crate) fn remove(&mut self, index: u32) -> Option<Connection> {
+        let connection = self.slots.get_mut(index as usize)?.connection.take()?;
+        self.vacant.push(index);
+        Some(connection)
+    }
+
+    pub(crate) fn slot(&mut self, index: u32) -> Option<&mut Slot> {
+        self.slots.get_mut(index as usize)
+    }
+
+    /// The connection that was number `generation` of its slot, if it is still there.
+    pub(crate) fn connection(&mut self, index: u32, generation: u32) -> Option<&mut Connection> {
+        let slot = self.slots.get_mut(index as usize)?;
+        if slot.generation == generation { slot.connection.as_mut() } else { None }
+    }
+
+    /// The connection whose request `key` is, while its response has not ended.
+    pub(crate) fn active(&mut self, key: RequestKey) -> Option<&mut Connection> {
+        let slot = self.slots.get_mut(key.index() as usize)?;
+        let connection = slot.connection.as_mut()?;
+        (slot.request == key.request() && connection.phase == Phase::Active).then_some(connection)
+    }
+
+    /// [`Table::active`] for reading.
+    pub(crate) fn active_ref(&self, key: RequestKey) -> Option<&Connection> {
+        let slot = self.slots.get(key.index() as usize)?;
+        let connection = slot.connection.as_ref()?;
+        (slot.request == key.request() && connection.phase == Phase::Active).then_some(connection)
+    }
+
+    /// The connection in a slot, for reading.
+    pub(crate) fn peek(&self, index: u32) -> Option<&Connection> {
+        self.slots.get(index as usize)?.connection.as_ref()
+    }
+
+    /// The slots that have a connection.
+    pub(crate) fn occupied(&mut self) -> impl Iterator<Item = (u32, &mut Slot)> {
+        (0u32..).zip(&mut self.slots).filter(|(_, slot)| slot.connection.is_some())
+    }
+}
