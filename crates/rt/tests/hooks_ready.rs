@@ -8,7 +8,7 @@ mod fd;
 use std::cell::Cell;
 use std::rc::Rc;
 
-use common::{MAY_LEAVE, run};
+use common::{MAY_LEAVE, Stage, run};
 use fd::{close, errno, recv, send, set_timeout, socket_pair};
 use libc::{c_int, c_void};
 use weft_rt::{MILLISECOND, SECOND, clock, hook};
@@ -89,6 +89,8 @@ fn poll_waits_for_one_for_many_and_for_time_alone() {
     let entry = |fd, events| libc::pollfd { fd, events, revents: -1 };
     // SAFETY: the slice is live.
     let poll = |fds: &mut [libc::pollfd], ms| unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as u64, ms) };
+    let stage = Stage::default();
+    let reached = stage.clone();
     run(tasks![
         move || {
             let start = clock::now();
@@ -96,25 +98,27 @@ fn poll_waits_for_one_for_many_and_for_time_alone() {
             assert_eq!(poll(&mut [entry(left, libc::POLLIN)], 10), 0);
             assert_eq!(poll(&mut [entry(left, libc::POLLIN), entry(-1, libc::POLLIN)], 10), 0);
             assert!(clock::now() - start >= 30 * MILLISECOND);
+            reached.reach(1);
             let mut one = [entry(left, libc::POLLIN | libc::POLLRDHUP)];
             assert_eq!((poll(&mut one, -1), one[0].revents), (1, libc::POLLIN));
             assert_eq!(recv(left, &mut [0; 8], 0), 1);
             let mut many =
                 [entry(idle, libc::POLLIN), entry(-1, libc::POLLIN), entry(left, libc::POLLRDNORM)];
-            assert_eq!(poll(&mut many, 5_000), 1);
+            reached.reach(2);
+            assert_eq!(poll(&mut many, 60_000), 1);
             assert_eq!(many.map(|fd| fd.revents), [0, 0, libc::POLLRDNORM]);
             assert_eq!(recv(left, &mut [0; 8], 0), 1);
+            reached.reach(3);
             let mut hup = [entry(left, libc::POLLRDHUP)];
             assert_eq!(poll(&mut hup, -1), 1);
             assert_eq!(hup[0].revents, libc::POLLRDHUP | libc::POLLHUP);
         },
         move || {
-            let pause = || std::thread::sleep(std::time::Duration::from_millis(40));
-            pause();
+            stage.until(1);
             assert_eq!(send(right, b"a"), 1);
-            pause();
+            stage.until(2);
             assert_eq!(send(right, b"b"), 1);
-            pause();
+            stage.until(3);
             close(right);
         },
     ]);
@@ -123,6 +127,8 @@ fn poll_waits_for_one_for_many_and_for_time_alone() {
 #[test]
 fn select_answers_in_its_sets_and_tells_the_time_left() {
     let [left, right] = socket_pair(libc::SOCK_STREAM);
+    let stage = Stage::default();
+    let reached = stage.clone();
     run(tasks![
         move || {
             // SAFETY: the all-zero fd_set is the empty set; all pointers are to live values.
@@ -137,6 +143,7 @@ fn select_answers_in_its_sets_and_tells_the_time_left() {
                 assert_eq!((time.tv_sec, time.tv_usec), (0, 0));
                 libc::FD_SET(left, &raw mut read);
                 time.tv_sec = 60;
+                reached.reach(1);
                 assert_eq!(libc::select(left + 1, &raw mut read, null, null, &raw mut time), 1);
                 assert!(libc::FD_ISSET(left, &raw const read) && time.tv_sec > 0);
                 libc::FD_SET(left, &raw mut write);
@@ -147,7 +154,7 @@ fn select_answers_in_its_sets_and_tells_the_time_left() {
             }
         },
         move || {
-            std::thread::sleep(std::time::Duration::from_millis(20));
+            stage.until(1);
             assert_eq!(send(right, b"a"), 1);
         },
     ]);
@@ -156,6 +163,8 @@ fn select_answers_in_its_sets_and_tells_the_time_left() {
 #[test]
 fn an_epoll_descriptor_of_the_program_is_waited_for_like_any_other() {
     let [left, right] = socket_pair(libc::SOCK_STREAM);
+    let stage = Stage::default();
+    let reached = stage.clone();
     let runtime = run(tasks![
         move || {
             // SAFETY: epoll's pointers are to live values.
@@ -164,13 +173,14 @@ fn an_epoll_descriptor_of_the_program_is_waited_for_like_any_other() {
                 let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: 42 };
                 assert_eq!(libc::epoll_ctl(epoll, libc::EPOLL_CTL_ADD, left, &raw mut event), 0);
                 assert_eq!(libc::epoll_wait(epoll, &raw mut event, 1, 5), 0);
+                reached.reach(1);
                 assert_eq!(libc::epoll_wait(epoll, &raw mut event, 1, -1), 1);
                 assert_eq!({ event.u64 }, 42);
                 close(epoll);
             }
         },
         move || {
-            std::thread::sleep(std::time::Duration::from_millis(20));
+            stage.until(1);
             assert_eq!(send(right, b"a"), 1);
         },
     ]);

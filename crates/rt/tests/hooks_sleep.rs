@@ -7,18 +7,23 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use common::run;
-use weft_rt::{MILLISECOND, clock};
+use weft_rt::{MILLISECOND, SECOND, clock};
 
 #[test]
-fn a_hundred_sleepers_share_one_thread_and_wake_in_order() {
+fn a_hundred_sleepers_share_one_thread_and_wake_in_the_order_of_their_deadlines() {
     let order = Rc::new(RefCell::new(Vec::new()));
-    let sleepers = (0..100u32).rev().map(|index| {
+    let start = clock::now();
+    let sleepers = (0..100u64).rev().map(|index| {
         let order = Rc::clone(&order);
         Box::new(move || {
-            let (start, micros) = (clock::now(), 5_000 + index * 500);
-            // SAFETY: usleep takes a number.
-            assert_eq!(unsafe { libc::usleep(micros) }, 0);
-            assert!(clock::now() - start >= u64::from(micros) * 1_000);
+            let until = start + (10 + index) * MILLISECOND / 2;
+            let at = libc::timespec { tv_sec: (until / SECOND) as _, tv_nsec: (until % SECOND) as _ };
+            let (monotonic, absolute) = (libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME);
+            // SAFETY: `at` is live; an absolute sleep tells no time left.
+            let result =
+                unsafe { libc::clock_nanosleep(monotonic, absolute, &raw const at, std::ptr::null_mut()) };
+            assert_eq!(result, 0);
+            assert!(clock::now() >= until);
             order.borrow_mut().push(index);
         }) as Box<dyn FnOnce()>
     });
@@ -45,14 +50,19 @@ fn every_kind_of_sleep_lasts_as_long_as_asked_and_refuses_what_is_not_valid() {
             };
             let clock = libc::CLOCK_MONOTONIC;
             assert_eq!(libc::clock_nanosleep(clock, libc::TIMER_ABSTIME, &raw const at, null), 0);
+            assert_eq!(
+                libc::clock_nanosleep(libc::CLOCK_REALTIME, libc::TIMER_ABSTIME, &raw const at, null),
+                0
+            );
+            assert_eq!(libc::usleep(1_000), 0);
             assert_eq!(libc::sleep(0), 0);
             std::thread::sleep(std::time::Duration::from_millis(3));
-            assert!(clock::now() - start >= 12 * MILLISECOND);
+            assert!(clock::now() - start >= 13 * MILLISECOND);
             assert_eq!(libc::nanosleep(&raw const wrong, null), -1);
             assert_eq!(libc::clock_nanosleep(clock, 0, &raw const wrong, null), libc::EINVAL);
         }
     };
     sleeps();
     let runtime = run(tasks![sleeps]);
-    assert!(runtime.stats.parks.get() >= 4);
+    assert!(runtime.stats.parks.get() >= 6);
 }

@@ -114,6 +114,25 @@ pub fn run(tasks: impl IntoIterator<Item = Box<dyn FnOnce()>>) -> &'static Runti
     runtime
 }
 
+/// How far a coroutine has come, for another to wait for.
+#[derive(Clone, Default)]
+pub struct Stage(Rc<Cell<u32>>);
+
+impl Stage {
+    /// Says so. What follows in the same coroutine happens before anybody sees it, up to its next wait.
+    pub fn reach(&self, stage: u32) {
+        self.0.set(stage);
+    }
+
+    /// Waits until the other has come this far.
+    pub fn until(&self, stage: u32) {
+        while self.0.get() < stage {
+            // SAFETY: usleep takes a number.
+            unsafe { libc::usleep(200) };
+        }
+    }
+}
+
 /// `tasks![closure, …]`: coroutines for [`run`].
 #[macro_export]
 macro_rules! tasks {

@@ -51,8 +51,8 @@ pub unsafe fn nanosleep(call: Option<Call>, time: *const timespec, left: *mut ti
     }
 }
 
-/// It returns the error number and leaves errno alone (clock_nanosleep(2)). An absolute time is turned into a span when
-/// the wait begins: a step of the wall clock meanwhile does not move its end.
+/// It returns the error number and leaves errno alone (clock_nanosleep(2)). An absolute time of another clock than
+/// `CLOCK_MONOTONIC` is turned into a span when the wait begins: a step of the wall clock meanwhile does not move its end.
 pub unsafe fn clock_nanosleep(
     call: Option<Call>,
     clock: clockid_t,
@@ -76,8 +76,12 @@ pub unsafe fn clock_nanosleep(
         return plain();
     }
     let absolute = flags & libc::TIMER_ABSTIME != 0;
-    let span = if absolute { span.saturating_sub(raw::clock_time(clock)) } else { span };
-    let deadline = crate::clock::now().saturating_add(span);
+    let deadline = match (absolute, clock) {
+        (false, _) => crate::clock::now().saturating_add(span),
+        // The scheduler's own clock.
+        (true, libc::CLOCK_MONOTONIC) => span,
+        (true, _) => crate::clock::now().saturating_add(span.saturating_sub(raw::clock_time(clock))),
+    };
     let Err(error) = call.sleep_until(deadline) else { return 0 };
     // SAFETY: null or live by the caller's contract.
     if let Some(left) = unsafe { left.as_mut() }.filter(|_| !absolute) {
