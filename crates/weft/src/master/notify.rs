@@ -1,13 +1,19 @@
 //! systemd's readiness protocol: datagrams to the socket named by `NOTIFY_SOCKET` (sd_notify(3)).
 //!
-//! Must not know: why a state changes. Invariant: without systemd every call does nothing; a notification never blocks.
+//! Must not know: why a state changes. Invariant: without systemd every call does nothing; a notification takes at
+//! most a tenth of a second.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
+use rustix::io::Errno;
 use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType, sendto, socket_with};
 use rustix::time::{ClockId, clock_gettime};
+
+const ALIVE: &str = "WATCHDOG=1";
+/// How long a busy manager gets to make room, once.
+const RETRY_AFTER: Duration = Duration::from_millis(100);
 
 /// The service manager, if there is one.
 #[derive(Debug)]
@@ -46,13 +52,20 @@ impl Notify {
 
     /// Still alive.
     pub fn alive(&self) {
-        self.send("WATCHDOG=1");
+        self.send(ALIVE);
     }
 
     fn send(&self, text: &str) {
         if let Some((socket, address)) = &self.peer {
-            // A manager that does not listen is not worth failing for.
-            let _ = sendto(socket, text.as_bytes(), SendFlags::NOSIGNAL | SendFlags::DONTWAIT, address);
+            let attempt =
+                || sendto(socket, text.as_bytes(), SendFlags::NOSIGNAL | SendFlags::DONTWAIT, address);
+            if attempt() == Err(Errno::AGAIN) && text != ALIVE {
+                // Its queue is full (net.unix.max_dgram_qlen): a state, unlike a heartbeat, is told only once. There is
+                // no event for room in a peer's queue on an unconnected socket, hence the pause.
+                std::thread::sleep(RETRY_AFTER);
+                // A manager that does not listen is not worth failing for.
+                let _ = attempt();
+            }
         }
     }
 }

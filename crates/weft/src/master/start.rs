@@ -76,7 +76,7 @@ fn first_start(settings: Settings, launch: Launch) -> Result<Result<Master, Exit
     let mut master = Master::new(config, launch, console, Mode::of(&application))?;
     master.identity = identity;
     // From here on a daemon's words go to its parent.
-    match master.set_up() {
+    match master.set_up().and_then(|()| master.start_engine()) {
         Ok(()) => {
             master.want_everywhere();
             master.say_screen();
@@ -94,7 +94,7 @@ const NO_APPLICATION: &str = "no application: name the PHP script that returns i
 
 /// The new image of a running master.
 fn next_image(settings: Settings, launch: Launch, handover: Handover) -> Result<Master, String> {
-    let (config, mut failure) = match settings.load() {
+    let (config, mistakes) = match settings.load() {
         Ok(config) => (config, None),
         // It was right when it was checked a moment ago.
         Err(mistakes) => (Config::default(), Some(mistakes.join("; "))),
@@ -107,19 +107,21 @@ fn next_image(settings: Settings, launch: Launch, handover: Handover) -> Result<
     master.workers = handover.workers.into_iter().map(adopt).collect();
     master.pid_file = handover.pid_file.map(|(path, fd)| PidFile::adopt(path, fd));
     master.retired = handover.listeners;
-    if failure.is_none() {
-        failure = look_up(&master.config)
-            .map(|identity| master.identity = identity)
-            .and_then(|()| master.set_up())
-            .err();
-    }
-    match failure {
-        None => master.want_everywhere(),
-        Some(why) => {
-            master.engine = None;
-            // The log may be what failed.
-            let _ = log::start_master(&master.config, None);
-            // Nothing is configured well enough to close anything: all sockets stay.
+    let started = match mistakes {
+        Some(mistakes) => Err(mistakes),
+        None => {
+            let prepared = look_up(&master.config)
+                .map(|identity| master.identity = identity)
+                .and_then(|()| master.set_up());
+            // Started even if something else failed: dead workers must be replaced.
+            let engine = master.start_engine();
+            prepared.and(engine)
+        }
+    };
+    match started {
+        Ok(()) => master.want_everywhere(),
+        Err(why) => {
+            master.make_do();
             master.fail_reload(&why);
         }
     }
@@ -175,7 +177,7 @@ impl Master {
         })
     }
 
-    /// Pid file, sockets, logs, watch, engine: in the order in which their failures are cheap.
+    /// Pid file, sockets, logs, watch.
     fn set_up(&mut self) -> Result<(), String> {
         let config = Arc::clone(&self.config);
         if let (None, Some(path)) = (&self.pid_file, &config.server.pid_file) {
@@ -188,8 +190,24 @@ impl Master {
             let application = config.server.application.as_deref().ok_or(NO_APPLICATION)?;
             self.watch = Some(Watch::start(&config.dev.watch, application)?);
         }
-        self.engine = Some(php::engine_start(&config).map_err(|why| format!("PHP did not start: {why}"))?);
         Ok(())
+    }
+
+    fn start_engine(&mut self) -> Result<(), String> {
+        let started = php::engine_start(&self.config);
+        self.engine = Some(started.map_err(|why| format!("PHP did not start: {why}"))?);
+        Ok(())
+    }
+
+    /// After a reload that failed half-way: every socket stays, and dead workers are replaced if PHP can be had.
+    fn make_do(&mut self) {
+        // The log may be what failed.
+        let _ = log::start_master(&self.config, self.identity.as_ref());
+        self.listeners.append(&mut self.retired);
+        for listener in &mut self.listeners {
+            let spread = listener.spread(self.slots.len(), self.config.server.backlog);
+            spread.unwrap_or_else(|why| tracing::error!("{why}"));
+        }
     }
 
     /// The pid file is what a reload keeps: those who wait for the outcome look there.
