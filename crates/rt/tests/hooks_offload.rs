@@ -24,7 +24,6 @@ unsafe extern "C" {
     fn gethostbyaddr(address: *const c_void, length: u32, family: c_int) -> *mut hostent;
     fn res_query(name: *const c_char, class: c_int, kind: c_int, answer: *mut u8, room: c_int) -> c_int;
     fn __h_errno_location() -> *mut c_int;
-    fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
 }
 
 /// The IPv4 addresses of a name, or libc's code.
@@ -150,15 +149,4 @@ fn a_file_is_flushed_on_a_thread_and_errors_come_back() {
         assert_eq!(std::io::Error::last_os_error().raw_os_error(), Some(libc::EBADF));
     }]);
     std::fs::remove_file(path).unwrap();
-}
-
-#[test]
-fn a_library_loaded_with_deepbind_does_not_bypass_the_hooks() {
-    // With the flag the library would see its own dependencies first; without it, loading still works.
-    // SAFETY: C strings; the library has no constructors that matter.
-    unsafe {
-        let library = libc::dlopen(c"libresolv.so.2".as_ptr(), libc::RTLD_NOW | libc::RTLD_DEEPBIND);
-        assert!(!library.is_null());
-        assert!(!dlsym(library, c"ns_name_uncompress".as_ptr()).is_null());
-    }
 }

@@ -57,6 +57,44 @@ fn closing_a_descriptor_ends_the_waits_on_it_with_ebadf_though_its_number_is_use
 }
 
 #[test]
+fn a_range_of_descriptors_that_is_closed_ends_waits_too() {
+    let [left, _right] = socket_pair(libc::SOCK_STREAM);
+    run(tasks![
+        move || {
+            assert_eq!(recv(left, &mut [0; 4], 0), -1);
+            assert_eq!(errno(), libc::EBADF);
+        },
+        // SAFETY: the test owns the one descriptor of the range.
+        move || assert_eq!(unsafe { libc::close_range(left as u32, left as u32, 0) }, 0),
+    ]);
+}
+
+#[test]
+fn a_number_that_another_thread_gave_to_another_socket_is_waited_for_anew() {
+    let [left, right] = socket_pair(libc::SOCK_STREAM);
+    let [other, peer] = socket_pair(libc::SOCK_STREAM);
+    let stage = Stage::default();
+    let reached = stage.clone();
+    run(tasks![
+        move || {
+            reached.reach(1);
+            assert_eq!(recv(left, &mut [0; 4], 0), 1);
+            // SAFETY: the test owns both. The thread has no runtime to tell.
+            let replace = move || unsafe { libc::dup2(other, left) };
+            assert_eq!(std::thread::spawn(replace).join().unwrap(), left);
+            reached.reach(2);
+            assert_eq!(recv(left, &mut [0; 4], 0), 2);
+        },
+        move || {
+            stage.until(1);
+            assert_eq!(send(right, b"x"), 1);
+            stage.until(2);
+            assert_eq!(send(peer, b"yz"), 2);
+        },
+    ]);
+}
+
+#[test]
 fn readiness_reported_before_a_close_does_not_lead_to_a_read_of_the_next_user() {
     let [left, right] = socket_pair(libc::SOCK_STREAM);
     let [other, peer] = socket_pair(libc::SOCK_STREAM);

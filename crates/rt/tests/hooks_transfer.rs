@@ -178,3 +178,86 @@ fn a_large_send_goes_whole_through_a_socket_and_a_send_timeout_reports_the_part(
     ]);
     assert_eq!(total.get(), 4_000_000);
 }
+
+/// Receives until the end of the stream, by readv into two buffers.
+fn drain(fd: libc::c_int) -> Vec<u8> {
+    let (mut all, mut one, mut two) = (Vec::new(), [0u8; 1_000], [0u8; 3_000]);
+    loop {
+        let vectors = [
+            libc::iovec { iov_base: one.as_mut_ptr().cast(), iov_len: one.len() },
+            libc::iovec { iov_base: two.as_mut_ptr().cast(), iov_len: two.len() },
+        ];
+        // SAFETY: both buffers are live.
+        let got = unsafe { libc::readv(fd, vectors.as_ptr(), 2) };
+        assert!(got >= 0);
+        if got == 0 {
+            return all;
+        }
+        let got = got as usize;
+        all.extend_from_slice(&one[..got.min(1_000)]);
+        all.extend_from_slice(&two[..got.saturating_sub(1_000)]);
+    }
+}
+
+#[test]
+fn vectors_messages_and_files_go_whole_through_a_socket() {
+    let [left, right] = socket_pair(libc::SOCK_STREAM);
+    let data: Vec<u8> = (0..1_500_000u32).map(|byte| (byte / 7) as u8).collect();
+    let path = std::env::temp_dir().join(format!("weft-sendfile-{}", std::process::id()));
+    std::fs::write(&path, &data).unwrap();
+    let (expected, file) = (data.repeat(3), path.clone());
+    let runtime = run(tasks![
+        move || {
+            use std::os::fd::AsRawFd;
+            let part = |from: usize, to: usize| libc::iovec {
+                iov_base: data[from..to].as_ptr().cast_mut().cast(),
+                iov_len: to - from,
+            };
+            let mut vectors = [part(0, 10), part(10, 10), part(10, 700_000), part(700_000, 1_500_000)];
+            let file = std::fs::File::open(&file).unwrap();
+            // SAFETY: the vectors lie in `data`; the all-zero message is empty; a null offset is the file's own.
+            unsafe {
+                assert_eq!(libc::writev(left, vectors.as_ptr(), 4), 1_500_000);
+                let mut message: libc::msghdr = std::mem::zeroed();
+                (message.msg_iov, message.msg_iovlen) = (vectors.as_mut_ptr(), 4);
+                assert_eq!(libc::sendmsg(left, &raw const message, libc::MSG_NOSIGNAL), 1_500_000);
+                let null = std::ptr::null_mut();
+                assert_eq!(libc::sendfile(left, file.as_raw_fd(), null, 1_500_000), 1_500_000);
+                assert_eq!(libc::fcntl(left, libc::F_GETFL) & libc::O_NONBLOCK, 0);
+            }
+            close(left);
+        },
+        move || assert!(drain(right) == expected),
+    ]);
+    assert!(runtime.stats.parks.get() > 0);
+    assert_eq!(runtime.stats.blocked.get(), 0);
+    std::fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn a_message_with_waitall_fills_every_vector() {
+    let [left, right] = socket_pair(libc::SOCK_STREAM);
+    run(tasks![
+        move || {
+            let (mut one, mut two) = ([0u8; 3], [0u8; 5]);
+            let mut vectors = [
+                libc::iovec { iov_base: one.as_mut_ptr().cast(), iov_len: 3 },
+                libc::iovec { iov_base: two.as_mut_ptr().cast(), iov_len: 5 },
+            ];
+            // SAFETY: the all-zero message is empty; the vectors are live.
+            unsafe {
+                let mut message: libc::msghdr = std::mem::zeroed();
+                (message.msg_iov, message.msg_iovlen) = (vectors.as_mut_ptr(), 2);
+                assert_eq!(libc::recvmsg(left, &raw mut message, libc::MSG_WAITALL), 8);
+            }
+            assert_eq!((&one, &two), (b"abc", b"defgh"));
+        },
+        move || {
+            for part in [&b"ab"[..], b"cd", b"efg", b"h"] {
+                assert_eq!(send(right, part), part.len() as isize);
+                // SAFETY: usleep takes a number.
+                unsafe { libc::usleep(500) };
+            }
+        },
+    ]);
+}
