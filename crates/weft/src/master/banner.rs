@@ -5,6 +5,7 @@
 
 use rustix::process::{Resource, getrlimit};
 
+use super::listen::Listener;
 use super::supervise::{Stage, Worker};
 use super::{Master, Mode};
 use crate::config::{Config, Environment, Workers};
@@ -35,6 +36,7 @@ impl Master {
             return;
         }
         self.announced = true;
+        self.listeners.iter_mut().for_each(Listener::settle);
         if ready < self.slots.len() {
             let missing = self.slots.len() - ready;
             self.console.say(&format!(

@@ -23,6 +23,8 @@ const VERSION: &str = "weft-handover-1";
 pub struct Handover {
     /// Generation of the newest workers.
     pub generation: u32,
+    /// Workers there were to be.
+    pub slots: usize,
     /// Reloads begun, the one under way included.
     pub begun: u64,
     /// Whether another reload was asked for meanwhile.
@@ -59,8 +61,11 @@ pub struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     /// Begins with the counters.
-    pub fn new(generation: u32, begun: u64, pending: bool) -> Self {
-        Writer { text: format!("{VERSION}\ncounters {generation} {begun} {pending}\n"), fds: Vec::new() }
+    pub fn new(generation: u32, slots: usize, begun: u64, pending: bool) -> Self {
+        Writer {
+            text: format!("{VERSION}\ncounters {generation} {slots} {begun} {pending}\n"),
+            fds: Vec::new(),
+        }
     }
 
     /// Adds the pid file.
@@ -135,7 +140,8 @@ impl Handover {
             let (kind, rest) = line.split_once(' ')?;
             match kind {
                 "counters" => {
-                    let [generation, begun, pending] = words(rest)?;
+                    let [generation, slots, begun, pending] = words(rest)?;
+                    handover.slots = slots.parse().ok()?;
                     handover.generation = generation.parse().ok()?;
                     handover.begun = begun.parse().ok()?;
                     handover.pending = pending.parse().ok()?;
@@ -160,8 +166,9 @@ fn listener(text: &str) -> Option<Listener> {
         crate::config::ListenAddress::Unix { path, .. } => BoundAddress::Unix(path.clone()),
         crate::config::ListenAddress::Tcp(_) => BoundAddress::Tcp(bound.parse().ok()?),
     };
-    let sockets = fds.split(',').map(own).collect::<Option<_>>()?;
-    Some(Listener { configured, address, sockets })
+    let sockets = fds.split(',').map(own).collect::<Option<Vec<_>>>()?;
+    let proven = sockets.len();
+    Some(Listener { configured, address, sockets, proven })
 }
 
 fn worker(text: &str) -> Option<Heir> {
@@ -208,7 +215,7 @@ mod tests {
         let lock = std::fs::File::create(directory.path().join("weft.pid")).unwrap();
         let pid = rustix::process::getpid();
 
-        let mut writer = Writer::new(7, 3, true);
+        let mut writer = Writer::new(7, 4, 3, true);
         writer.pid_file(std::path::Path::new("/run/we ft.pid"), lock.as_fd());
         writer.listener(&tcp);
         writer.listener(&unix);
@@ -239,7 +246,7 @@ mod tests {
         }
 
         let taken = Handover::parse(&copied).unwrap();
-        assert_eq!((taken.generation, taken.begun, taken.pending), (7, 3, true));
+        assert_eq!((taken.generation, taken.slots, taken.begun, taken.pending), (7, 4, 3, true));
         assert_eq!(taken.pid_file.unwrap().0, std::path::Path::new("/run/we ft.pid"));
         let listeners: Vec<_> =
             taken.listeners.iter().map(|l| (&l.configured, &l.address, l.sockets.len())).collect();
@@ -251,7 +258,7 @@ mod tests {
 
     #[test]
     fn text_of_another_version_is_refused() {
-        assert!(Handover::parse("weft-handover-0\ncounters 1 1 false").is_none());
+        assert!(Handover::parse("weft-handover-0\ncounters 1 1 1 false").is_none());
         assert!(Handover::parse(&format!("{VERSION}\nsurprise 1")).is_none());
         assert!(Handover::parse(&format!("{VERSION}\nworker 1 0 1 - 99999")).is_none());
     }

@@ -5,7 +5,8 @@
 //! kernel spreads new ones evenly.
 //!
 //! The number of TCP sockets is a multiple of the number of workers. When a reload changes the number of workers, sockets
-//! are only added (up to the next multiple), never closed: closing one would reset what waits in it.
+//! are only added (up to the next multiple), never closed: closing one would reset what waits in it. Added ones get no
+//! connections until the new workers are ready, so they can be given up if the reload fails.
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,6 +17,7 @@ use std::path::{Path, PathBuf};
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 
+use super::steer;
 use crate::config::ListenAddress;
 
 /// Where a socket really listens.
@@ -54,6 +56,8 @@ pub struct Listener {
     pub address: BoundAddress,
     /// All of them, in slot order.
     pub sockets: Vec<OwnedFd>,
+    /// How many of them had a worker before the reload under way; 0 for an address that is new with it.
+    pub proven: usize,
 }
 
 impl Listener {
@@ -73,7 +77,8 @@ impl Listener {
             ListenAddress::Unix { path, mode } => bind_unix(path, *mode, backlog),
         };
         let (socket, address) = bound.map_err(|errno| explain(configured, errno))?;
-        let mut listener = Listener { configured: configured.clone(), address, sockets: vec![socket] };
+        let mut listener =
+            Listener { configured: configured.clone(), address, sockets: vec![socket], proven: 0 };
         listener.spread(workers, backlog)?;
         Ok(listener)
     }
@@ -90,13 +95,20 @@ impl Listener {
         Ok(())
     }
 
-    /// Adds sockets until each of `workers` slots has equally many.
+    /// Adds sockets until each of `workers` slots has equally many. There are at least two, because the kernel makes the
+    /// group that can be steered when the second one joins.
     ///
     /// # Errors
     /// As for [`Listener::bind`].
     pub fn spread(&mut self, workers: usize, backlog: u32) -> Result<(), String> {
         let BoundAddress::Tcp(address) = self.address else { return Ok(()) };
-        while !self.sockets.len().is_multiple_of(workers) {
+        let enough = |count: usize| count >= 2 && count.is_multiple_of(workers);
+        if self.proven > 0 && !enough(self.sockets.len()) {
+            // Without it, connections to a new socket wait until its worker is ready, and are lost if it never is.
+            steer::to_first(&self.sockets[0], self.proven)
+                .unwrap_or_else(|e| tracing::warn!("cannot steer connections to the running workers: {e}"));
+        }
+        while !enough(self.sockets.len()) {
             let socket = tcp_socket(address)
                 .and_then(|socket| sockopt::set_socket_reuseport(&socket, true).map(|()| socket))
                 .and_then(|socket| net::bind(&socket, &address).map(|()| socket))
@@ -105,6 +117,21 @@ impl Listener {
             self.sockets.push(socket);
         }
         Ok(())
+    }
+
+    /// Every socket has a ready worker: all get connections.
+    pub fn settle(&mut self) {
+        if self.proven > 0 && matches!(self.address, BoundAddress::Tcp(_)) {
+            // Not steered is as good.
+            let _ = steer::to_all(&self.sockets[0]);
+        }
+        self.proven = self.sockets.len();
+    }
+
+    /// The new workers are not to be: gives up what was added for them. Steering stays: sockets that dying workers still
+    /// have open must get nothing.
+    pub fn retreat(&mut self) {
+        self.sockets.truncate(self.proven);
     }
 
     /// Copies of the sockets that slot `slot` of `workers` accepts from.
@@ -299,6 +326,31 @@ mod tests {
                 (0..workers).map(|slot| listener.for_slot(slot, workers).unwrap().len()).collect();
             assert_eq!(each, vec![sockets / workers; workers]);
         }
+    }
+
+    #[test]
+    fn sockets_added_by_a_reload_get_nothing_until_it_succeeds() {
+        let mut listener = bind("127.0.0.1:0", 1).unwrap();
+        assert_eq!(listener.sockets.len(), 2);
+        listener.settle();
+        let accepted_of_64 = |listener: &Listener| -> Vec<usize> {
+            let all: Vec<_> = (0..64).map(|_| TcpStream::connect(tcp_address(listener)).unwrap()).collect();
+            let count = |socket| std::iter::from_fn(|| net::accept(socket).ok()).count();
+            let counts: Vec<usize> = listener.sockets.iter().map(count).collect();
+            assert_eq!(counts.iter().sum::<usize>(), all.len());
+            counts
+        };
+        // A reload that fails ...
+        listener.spread(4, 128).unwrap();
+        let counts = accepted_of_64(&listener);
+        assert!(counts[0] > 0 && counts[1] > 0 && counts[2..] == [0, 0], "{counts:?}");
+        listener.retreat();
+        assert_eq!(accepted_of_64(&listener).len(), 2);
+        // ... and one that succeeds.
+        listener.spread(3, 128).unwrap();
+        listener.settle();
+        let counts = accepted_of_64(&listener);
+        assert!(counts.len() == 3 && counts.iter().all(|count| *count > 0), "{counts:?}");
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod pidfile;
 mod reload;
 mod signal;
 mod start;
+mod steer;
 mod supervise;
 #[cfg(test)]
 pub mod testing;

@@ -16,8 +16,9 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, WaitStatus, kill_process};
 
 use super::handover::Writer;
+use super::listen::Listener;
 use super::pidfile::State;
-use super::supervise::Stage;
+use super::supervise::{Slot, Stage};
 use super::{Master, Worker};
 
 /// What of the check's words is kept for the log.
@@ -34,6 +35,8 @@ pub struct Reload {
     pub pending: bool,
     /// Why the last one failed.
     pub failure: Option<String>,
+    /// Workers there were to be before the reload under way.
+    slots_before: usize,
     phase: Phase,
 }
 
@@ -57,8 +60,8 @@ struct Check {
 
 impl Reload {
     /// The state right after the new image took over.
-    pub fn continued(begun: u64, pending: bool) -> Self {
-        Reload { begun, done: begun - 1, pending, failure: None, phase: Phase::Booting }
+    pub fn continued(begun: u64, pending: bool, slots_before: usize) -> Self {
+        Reload { begun, done: begun - 1, pending, failure: None, slots_before, phase: Phase::Booting }
     }
 
     /// Asks for a reload; one that is under way is followed by another.
@@ -173,7 +176,8 @@ impl Master {
     }
 
     fn become_new_image(&mut self) {
-        let mut writer = Writer::new(self.generation, self.reload.begun, self.reload.pending);
+        let mut writer =
+            Writer::new(self.generation, self.slots.len(), self.reload.begun, self.reload.pending);
         if let Some(pid_file) = &self.pid_file {
             writer.pid_file(pid_file.path(), pid_file.fd());
         }
@@ -209,6 +213,7 @@ impl Master {
         }
         self.drain_where(|worker, _| worker.generation < generation && worker.is_staying());
         self.reload.end(None);
+        self.listeners.iter_mut().for_each(Listener::settle);
         tracing::info!("reload: generation {generation} is ready, {} workers", self.slots.len());
         self.notify.ready(&self.status_text());
         self.publish();
@@ -220,6 +225,7 @@ impl Master {
         if self.reload.is_booting() {
             let generation = self.generation;
             self.drain_where(|worker, _| worker.generation == generation && worker.is_staying());
+            self.retreat();
             for slot in 0..self.slots.len() {
                 let served = self.workers.iter().any(|w| w.slot == slot && w.is_staying());
                 self.slots[slot].wanted =
@@ -229,6 +235,17 @@ impl Master {
         self.reload.end(Some(why.to_string()));
         self.notify.ready(&format!("{}; the last reload failed", self.status_text()));
         self.publish();
+    }
+
+    /// Back to the sockets and slots that the old workers have.
+    fn retreat(&mut self) {
+        let (mut kept, new): (Vec<_>, Vec<_>) =
+            self.listeners.drain(..).partition(|listener| listener.proven > 0);
+        new.iter().for_each(Listener::unlink);
+        kept.append(&mut self.retired);
+        kept.iter_mut().for_each(Listener::retreat);
+        self.listeners = kept;
+        self.slots.resize_with(self.reload.slots_before, Slot::default);
     }
 
     /// Tells those who wait at the pid file.

@@ -102,7 +102,7 @@ fn next_image(settings: Settings, launch: Launch, handover: Handover) -> Result<
     let mode = config.server.application.as_deref().map_or(Mode::Coroutine, Mode::of);
     let mut master = Master::new(config, launch, Console::Parent(None), mode)?;
     master.generation = handover.generation + 1;
-    master.reload = Reload::continued(handover.begun, handover.pending);
+    master.reload = Reload::continued(handover.begun, handover.pending, handover.slots);
     master.announced = true;
     master.workers = handover.workers.into_iter().map(adopt).collect();
     master.pid_file = handover.pid_file.map(|(path, fd)| PidFile::adopt(path, fd));
@@ -121,7 +121,8 @@ fn next_image(settings: Settings, launch: Launch, handover: Handover) -> Result<
     match started {
         Ok(()) => master.want_everywhere(),
         Err(why) => {
-            master.make_do();
+            // The log may be what failed.
+            let _ = log::start_master(&master.config, master.identity.as_ref());
             master.fail_reload(&why);
         }
     }
@@ -197,17 +198,6 @@ impl Master {
         let started = php::engine_start(&self.config);
         self.engine = Some(started.map_err(|why| format!("PHP did not start: {why}"))?);
         Ok(())
-    }
-
-    /// After a reload that failed half-way: every socket stays, and dead workers are replaced if PHP can be had.
-    fn make_do(&mut self) {
-        // The log may be what failed.
-        let _ = log::start_master(&self.config, self.identity.as_ref());
-        self.listeners.append(&mut self.retired);
-        for listener in &mut self.listeners {
-            let spread = listener.spread(self.slots.len(), self.config.server.backlog);
-            spread.unwrap_or_else(|why| tracing::error!("{why}"));
-        }
     }
 
     /// The pid file is what a reload keeps: those who wait for the outcome look there.
