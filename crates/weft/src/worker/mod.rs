@@ -18,7 +18,7 @@ pub fn run(setup: WorkerSetup) -> ExitCode {
         fds.extend(setup.listeners.iter().map(|l| PollFd::from_borrowed_fd(l.fd.as_fd(), PollFlags::IN)));
         let _ = poll(&mut fds, None);
         match setup.control.receive() {
-            Received::Message(ToWorker::ReopenLogs) => crate::log::reopen(None),
+            Received::Message(ToWorker::ReopenLogs) => crate::log::reopen(),
             Received::Message(_) | Received::Closed => return ExitCode::SUCCESS,
             Received::Nothing => {}
         }
