@@ -314,6 +314,7 @@ impl Runtime {
         self.current.set(Some(id));
         self.heartbeat.enter(id);
         let left = self.switch.enter(context, job);
+        crate::hook::end_forked_child();
         self.current.set(None);
         if left != Left::Parked {
             self.ended(index, context, left);

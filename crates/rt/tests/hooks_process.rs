@@ -42,6 +42,25 @@ fn child(code: c_int) -> (c_int, c_int) {
 }
 
 #[test]
+fn a_child_that_comes_back_to_the_loop_ends_there() {
+    run(tasks![
+        || {
+            // SAFETY: the child only returns from this coroutine; `status` is live.
+            unsafe {
+                let mut status = -1;
+                match libc::fork() {
+                    0 => assert!(Runtime::get().is_none()),
+                    pid => assert_eq!(libc::waitpid(pid, &raw mut status, 0), pid),
+                }
+                assert!(Runtime::get().is_none() || status == 0);
+            }
+        },
+        || pause(1),
+    ]);
+    assert!(Runtime::get().is_some(), "only the parent comes here");
+}
+
+#[test]
 fn waiting_for_one_child_or_for_any_lets_other_coroutines_run() {
     let (entries, write) = log();
     let other = write.clone();

@@ -13,7 +13,11 @@
 //!
 //! - Outside a coroutine, and in threads without a runtime, each hook is exactly the plain call.
 //! - In a coroutine that may not leave, the call blocks the worker for real and is counted: [`blocked_calls`].
+//! - A child forked by a coroutine has no runtime and plain calls; when it comes back to the loop it ends.
 //! - A cancelled coroutine's call fails with `ECANCELED`; one whose descriptor is closed meanwhile with `EBADF`.
+//!
+//! Not done: a signal handler that runs in a coroutine must not call a hooked function that may wait; a waiting coroutine
+//! is not interrupted by signals (no `EINTR`), which the server takes for itself.
 #![allow(unsafe_code)]
 // The signatures are those of C.
 #![allow(clippy::too_many_arguments)]
@@ -30,6 +34,8 @@ mod sleep;
 mod symbols;
 
 pub use blocked::blocked_calls;
+pub(crate) use note::end_forked_child;
+pub use note::on_forked_child_end;
 pub use symbols::{Kind, Row, SYMBOLS};
 
 /// Runs `work` with every signal blocked on this thread, so that a thread started by it never takes one.

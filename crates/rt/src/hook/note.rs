@@ -4,6 +4,9 @@
 //! never runs the loop: it has no runtime, and starts with a clean signal state so that what it executes does too.
 #![allow(unsafe_code)]
 
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use libc::{FILE, c_char, c_int, c_uint, c_void, pid_t};
 
 use super::call::Call;
@@ -78,9 +81,33 @@ pub unsafe fn fork(_: Option<Call>) -> pid_t {
     pid
 }
 
+/// Set in a child that was forked by code of a worker.
+static FORKED_CHILD: AtomicBool = AtomicBool::new(false);
+
+/// How such a child ends.
+static FORKED_CHILD_END: OnceLock<fn() -> !> = OnceLock::new();
+
+/// Says how a child ends that was forked inside a coroutine when its code comes back to the loop: with PHP's own shutdown
+/// and exit status, for example. Without it, it ends with status 0 and runs no exit handler. The first call counts.
+pub fn on_forked_child_end(end: fn() -> !) {
+    let _ = FORKED_CHILD_END.set(end);
+}
+
+/// Ends a child that comes back to the loop: the loop, its descriptors and the other coroutines are the parent's.
+pub(crate) fn end_forked_child() {
+    if FORKED_CHILD.load(Ordering::Relaxed) && Runtime::get().is_none() {
+        match FORKED_CHILD_END.get() {
+            Some(end) => end(),
+            // SAFETY: it ends the process.
+            None => unsafe { libc::_exit(0) },
+        }
+    }
+}
+
 /// In a child of a worker: no runtime, every signal deliverable, those the worker ignores back at their default.
 fn become_plain_child() {
     Runtime::forget();
+    FORKED_CHILD.store(true, Ordering::Relaxed);
     // SAFETY: the all-zero sigset_t is valid storage, and sigemptyset fills it before it is used.
     unsafe {
         let mut none: libc::sigset_t = std::mem::zeroed();
