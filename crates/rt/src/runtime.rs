@@ -339,6 +339,11 @@ impl Runtime {
         }
     }
 
+    /// Jobs that wait for a coroutine.
+    pub fn queued(&self) -> usize {
+        self.queue.borrow().len()
+    }
+
     /// The coroutines alive, with their jobs and since when they run: for cancellation, status and reports.
     pub fn live(&self) -> Vec<(CoroutineId, Job, Nanos)> {
         let coroutines = self.coroutines.borrow();
