@@ -1,0 +1,113 @@
+//! One phpt file: its sections, its two runs, its verdict.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use weft_tests::command::{self, Output};
+
+use crate::expectation;
+
+/// Settings that both commands get, so that a developer's php.ini does not decide: errors are shown as text on stdout.
+const SETTINGS: [&str; 7] = [
+    "display_errors=1",
+    "log_errors=0",
+    "html_errors=0",
+    "error_reporting=-1",
+    "memory_limit=128M",
+    "date.timezone=UTC",
+    "max_execution_time=60",
+];
+
+const SECTIONS: [&str; 8] = ["TEST", "INI", "ARGS", "STDIN", "FILE", "EXPECT", "EXPECTF", "EXITCODE"];
+
+/// Runs it; an error says what differs from what.
+pub fn run(file: &Path) -> Result<(), String> {
+    let text = std::fs::read_to_string(file).map_err(|e| e.to_string())?;
+    let sections = parse(&text)?;
+    let of_php = run_one(&sections, |directory| {
+        let mut php = Command::new("php");
+        php.current_dir(directory);
+        php
+    })?;
+    let of_weft = run_one(&sections, |directory| {
+        let mut weft = command::command(directory);
+        weft.arg("php");
+        weft
+    })?;
+    judge(&sections, "php", &of_php)?;
+    judge(&sections, "weft php", &of_weft)?;
+    if sections.contains_key("EXPECT") && of_php.stdout != of_weft.stdout {
+        return Err(format!("php wrote\n{}\nweft php wrote\n{}", of_php.stdout, of_weft.stdout));
+    }
+    Ok(())
+}
+
+fn parse(text: &str) -> Result<HashMap<&str, String>, String> {
+    let mut sections: HashMap<&str, String> = HashMap::new();
+    let mut current = None;
+    for line in text.split_inclusive('\n') {
+        let name = line.trim_end().strip_prefix("--").and_then(|rest| rest.strip_suffix("--"));
+        match name.filter(|name| !name.is_empty() && name.bytes().all(|b| b.is_ascii_uppercase())) {
+            Some(name) if !SECTIONS.contains(&name) => return Err(format!("unknown section {name}")),
+            Some(name) => {
+                current = Some(name);
+                sections.insert(name, String::new());
+            }
+            None => {
+                let name = current.ok_or("text before the first section")?;
+                sections.entry(name).or_default().push_str(line);
+            }
+        }
+    }
+    if sections.contains_key("EXPECT") == sections.contains_key("EXPECTF") {
+        return Err("one of EXPECT and EXPECTF is needed".into());
+    }
+    Ok(sections)
+}
+
+/// Runs the script by one of the commands, in a directory of its own.
+fn run_one(sections: &HashMap<&str, String>, command: impl Fn(&Path) -> Command) -> Result<Output, String> {
+    let directory = tempfile::tempdir().map_err(|e| e.to_string())?;
+    let script = directory.path().join("test.php");
+    std::fs::write(&script, sections.get("FILE").ok_or("no FILE")?).map_err(|e| e.to_string())?;
+    let mut command = command(directory.path());
+    let own = sections.get("INI").map(String::as_str).unwrap_or_default();
+    for setting in SETTINGS.into_iter().chain(own.lines().filter(|line| !line.trim().is_empty())) {
+        command.args(["-d", setting]);
+    }
+    command.arg(&script);
+    command.args(sections.get("ARGS").map(String::as_str).unwrap_or_default().split_whitespace());
+    command.stdin(match sections.get("STDIN") {
+        None => Stdio::null(),
+        Some(input) => {
+            let path = script.with_file_name("stdin");
+            std::fs::write(&path, input).map_err(|e| e.to_string())?;
+            std::fs::File::open(path).map_err(|e| e.to_string())?.into()
+        }
+    });
+    Ok(command::finish(&mut command))
+}
+
+fn judge(sections: &HashMap<&str, String>, who: &str, output: &Output) -> Result<(), String> {
+    let code: i32 = match sections.get("EXITCODE") {
+        None => 0,
+        Some(text) => text.trim().parse().map_err(|_| format!("not an exit code: {text}"))?,
+    };
+    let Output { stdout, stderr, .. } = output;
+    if output.code != Some(code) {
+        return Err(format!(
+            "{who} ended with {:?}, not {code}; it wrote\n{stdout}\nand\n{stderr}",
+            output.code
+        ));
+    }
+    let (expected, right) = match (sections.get("EXPECT"), sections.get("EXPECTF")) {
+        (Some(expected), _) => (expected, expected.trim() == stdout.trim()),
+        (None, Some(pattern)) => (pattern, expectation::matches(pattern, stdout)),
+        (None, None) => unreachable!("parse demands one"),
+    };
+    if right {
+        return Ok(());
+    }
+    Err(format!("{who} wrote\n{stdout}\ninstead of\n{expected}\nand on stderr\n{stderr}"))
+}

@@ -1,0 +1,86 @@
+//! The weft binary, run to its end.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use crate::wait::{PATIENCE, until};
+
+/// What a command that has ended left behind.
+#[derive(Debug)]
+pub struct Output {
+    /// Its exit code; `None` when a signal ended it.
+    pub code: Option<i32>,
+    /// What it wrote to stdout.
+    pub stdout: String,
+    /// What it wrote to stderr.
+    pub stderr: String,
+}
+
+/// The binary under test: `WEFT_BINARY`, or the one cargo built beside this test.
+///
+/// # Panics
+/// When there is none.
+pub fn binary() -> PathBuf {
+    let path = match std::env::var_os("WEFT_BINARY") {
+        Some(path) => PathBuf::from(path),
+        None => {
+            let test = std::env::current_exe().expect("a test knows its own path");
+            test.ancestors().nth(2).expect("a test lies in target/<profile>/deps").join("weft")
+        }
+    };
+    assert!(path.is_file(), "{} is missing: cargo build -p weft makes it", path.display());
+    path
+}
+
+/// A command of the binary in `directory`, without settings of the tester's own environment.
+pub fn command(directory: &Path) -> Command {
+    let mut command = Command::new(binary());
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("WEFT_")) {
+        command.env_remove(name);
+    }
+    command.env_remove("NOTIFY_SOCKET").env("PWD", directory).current_dir(directory).stdin(Stdio::null());
+    command
+}
+
+/// Runs `weft` with these arguments in `directory`.
+///
+/// # Panics
+/// When it does not end in time.
+pub fn weft(directory: &Path, arguments: &[&str]) -> Output {
+    let mut command = command(directory);
+    finish(command.args(arguments))
+}
+
+/// Runs a command to its end, its output captured.
+///
+/// # Panics
+/// When it cannot be started, or does not end in time; it is killed then.
+pub fn finish(command: &mut Command) -> Output {
+    let shown = format!("{command:?}");
+    let mut child =
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts");
+    let (stdout, stderr) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
+    let (stdout, stderr) = (reader(stdout), reader(stderr));
+    let deadline = Instant::now() + PATIENCE / 2;
+    let status = until(&shown, || {
+        if Instant::now() > deadline {
+            // It may have ended at this moment; then the next look says so.
+            let _ = child.kill();
+        }
+        child.try_wait().expect("it is our child")
+    });
+    let text = |bytes: std::thread::JoinHandle<Vec<u8>>| {
+        String::from_utf8_lossy(&bytes.join().expect("a reader does not panic")).into_owned()
+    };
+    Output { code: status.code(), stdout: text(stdout), stderr: text(stderr) }
+}
+
+fn reader(mut from: impl std::io::Read + Send + 'static) -> std::thread::JoinHandle<Vec<u8>> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // What was read before an error is what there is.
+        let _ = from.read_to_end(&mut bytes);
+        bytes
+    })
+}

@@ -1,0 +1,40 @@
+//! Processes, seen through /proc (proc(5)), and signals.
+
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+
+/// The children of a process, oldest first. A zombie is a child too.
+pub fn children(pid: u32) -> Vec<u32> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    text.split_whitespace().filter_map(|word| word.parse().ok()).collect()
+}
+
+/// Whether it exists and is no zombie.
+pub fn is_alive(pid: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The name in parentheses may hold anything; the state follows it.
+    let state = status.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
+    state.is_some_and(|state| state != 'Z' && state != 'X') && test_kill_process(pid_of(pid)).is_ok()
+}
+
+/// Sends a signal to one process.
+///
+/// # Panics
+/// When it is gone already.
+pub fn signal(pid: u32, signal: Signal) {
+    kill_process(pid_of(pid), signal).unwrap_or_else(|e| panic!("cannot send {signal:?} to {pid}: {e}"));
+}
+
+/// Resident memory that is the process's own, in bytes: what is shared with others does not count.
+pub fn private_bytes(pid: u32) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).expect("the process is alive");
+    let sum: u64 = text
+        .lines()
+        .filter(|line| line.starts_with("Private_"))
+        .filter_map(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok())
+        .sum();
+    sum * 1024
+}
+
+fn pid_of(pid: u32) -> Pid {
+    Pid::from_raw(pid as i32).expect("a pid is positive")
+}

@@ -1,0 +1,273 @@
+//! A running `weft serve` with an application of its own in a directory of its own.
+//!
+//! Invariant: when it goes out of scope, its whole process group is killed and its directory is gone.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::client::Client;
+use crate::command;
+use crate::process;
+use crate::response::Response;
+use crate::wait::until;
+
+/// A server to be started.
+#[derive(Debug)]
+pub struct Server {
+    directory: tempfile::TempDir,
+    command: Command,
+    listens: bool,
+}
+
+/// A started server.
+#[derive(Debug)]
+pub struct Running {
+    /// The first TCP address it listens on.
+    pub address: SocketAddr,
+    directory: tempfile::TempDir,
+    child: Child,
+    status: Option<ExitStatus>,
+    log: Arc<Mutex<String>>,
+}
+
+impl Server {
+    /// A server of this application, one worker, on a port the kernel chooses.
+    ///
+    /// `source` is PHP without its opening tag.
+    pub fn new(source: &str) -> Server {
+        let directory =
+            tempfile::Builder::new().prefix("weft-test-").tempdir().expect("a temporary directory");
+        let mut server = Server { command: command::command(directory.path()), directory, listens: false };
+        server.write("app.php", &format!("<?php\n{source}\n"));
+        server.command.args(["serve", "app.php"]);
+        server
+    }
+
+    /// Adds a flag and its value. `--listen` and `--workers` take the place of the defaults.
+    pub fn with(mut self, flag: &str, value: &str) -> Server {
+        self.listens |= flag == "--listen";
+        self.command.arg(format!("{flag}={value}"));
+        self
+    }
+
+    /// Adds a flag without a value.
+    pub fn with_flag(mut self, flag: &str) -> Server {
+        self.command.arg(flag);
+        self
+    }
+
+    /// Sets a variable of its environment.
+    pub fn with_variable(mut self, name: &str, value: &str) -> Server {
+        self.command.env(name, value);
+        self
+    }
+
+    /// Adds a file to its directory.
+    pub fn with_file(self, name: &str, text: &str) -> Server {
+        self.write(name, text);
+        self
+    }
+
+    /// The directory it will run in.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        write_file(&self.directory.path().join(name), text);
+    }
+
+    /// Starts it and waits until it is ready.
+    ///
+    /// # Panics
+    /// When it does not become ready; with what it said.
+    pub fn start(self) -> Running {
+        let mut running = self.spawn();
+        running.wait_for_log("weft: ready\n");
+        running.address = running.addresses().first().copied().unwrap_or(running.address);
+        running
+    }
+
+    /// Starts it without waiting for anything.
+    ///
+    /// # Panics
+    /// When the binary cannot be run.
+    pub fn spawn(mut self) -> Running {
+        if !self.listens {
+            self.command.args(["--listen", "127.0.0.1:0"]);
+        }
+        if !self.command.get_args().any(|a| a.to_string_lossy().starts_with("--workers")) {
+            self.command.args(["--workers", "1"]);
+        }
+        self.command.process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = self.command.spawn().expect("weft can be run");
+        let log = Arc::new(Mutex::new(String::new()));
+        collect(child.stderr.take().expect("piped"), Arc::clone(&log));
+        collect(child.stdout.take().expect("piped"), Arc::clone(&log));
+        Running { address: ([127, 0, 0, 1], 0).into(), directory: self.directory, child, status: None, log }
+    }
+}
+
+/// Copies lines into the log as they come; ends with the last process that can write them.
+fn collect(from: impl std::io::Read + Send + 'static, log: Arc<Mutex<String>>) {
+    std::thread::spawn(move || {
+        let mut from = BufReader::new(from);
+        let mut line = Vec::new();
+        while from.read_until(b'\n', &mut line).is_ok_and(|count| count > 0) {
+            log.lock().expect("no holder panics").push_str(&String::from_utf8_lossy(&line));
+            line.clear();
+        }
+    });
+}
+
+fn write_file(path: &Path, text: &str) {
+    // Written aside and renamed, as a deployment does it: nobody sees half a file.
+    let aside = path.with_extension("new");
+    std::fs::write(&aside, text).and_then(|()| std::fs::rename(&aside, path)).expect("the test's own file");
+}
+
+impl Running {
+    /// The TCP addresses it said it listens on.
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        let log = self.log();
+        let urls = log.lines().filter_map(|line| line.strip_prefix("weft: listening on http://"));
+        urls.filter_map(|rest| rest.trim_end_matches('/').parse().ok()).collect()
+    }
+
+    /// Everything it has said so far, stderr and stdout.
+    pub fn log(&self) -> String {
+        self.log.lock().expect("no holder panics").clone()
+    }
+
+    /// Waits until it has said `text`.
+    ///
+    /// # Panics
+    /// When it does not, or ends before.
+    pub fn wait_for_log(&mut self, text: &str) {
+        self.wait_for_log_times(text, 1);
+    }
+
+    /// Waits until it has said `text` so many times.
+    ///
+    /// # Panics
+    /// As [`Running::wait_for_log`].
+    pub fn wait_for_log_times(&mut self, text: &str, times: usize) {
+        let found = until_or_end(self, |running| running.log().matches(text).count() >= times);
+        assert!(found, "weft did not say {text:?} {times} times; it said:\n{}", self.log());
+    }
+
+    /// The directory it runs in.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// A path in its directory.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// Changes a file of its directory in one step.
+    pub fn write(&self, name: &str, text: &str) {
+        write_file(&self.path(name), text);
+    }
+
+    /// A file of its directory; empty while it is missing.
+    pub fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap_or_default()
+    }
+
+    /// Puts the application aside for another one.
+    pub fn write_application(&self, source: &str) {
+        self.write("app.php", &format!("<?php\n{source}\n"));
+    }
+
+    /// A new connection.
+    pub fn connect(&self) -> Client {
+        Client::connect(self.address)
+    }
+
+    /// The response to one GET request on a connection of its own.
+    pub fn get(&self, target: &str) -> Response {
+        let mut client = self.connect();
+        client.get(target);
+        client.read()
+    }
+
+    /// The response to these bytes on a connection of their own.
+    pub fn say(&self, bytes: impl AsRef<[u8]>) -> Response {
+        let mut client = self.connect();
+        client.send(bytes);
+        client.read()
+    }
+
+    /// The master's pid.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The pids of its living workers.
+    pub fn workers(&self) -> Vec<u32> {
+        process::children(self.pid()).into_iter().filter(|pid| process::is_alive(*pid)).collect()
+    }
+
+    /// Signals the master.
+    pub fn signal(&self, signal: Signal) {
+        process::signal(self.pid(), signal);
+    }
+
+    /// Whether the master has not ended.
+    pub fn is_alive(&mut self) -> bool {
+        self.try_wait().is_none()
+    }
+
+    /// Waits for its end.
+    ///
+    /// # Panics
+    /// When it goes on.
+    pub fn wait(&mut self) -> ExitStatus {
+        until("weft's end", || self.try_wait())
+    }
+
+    fn try_wait(&mut self) -> Option<ExitStatus> {
+        if self.status.is_none() {
+            self.status = self.child.try_wait().expect("it is our child");
+        }
+        self.status
+    }
+
+    /// Runs another weft command in its directory.
+    pub fn weft(&self, arguments: &[&str]) -> command::Output {
+        command::weft(self.directory(), arguments)
+    }
+}
+
+fn until_or_end(running: &mut Running, mut condition: impl FnMut(&Running) -> bool) -> bool {
+    until("weft to say something", || {
+        // Looked at first, so that what it says while it ends is not missed.
+        let ended = running.try_wait().is_some();
+        if condition(running) {
+            return Some(true);
+        }
+        // Each reader of its output holds the log too, until there is nothing left to read.
+        (ended && Arc::strong_count(&running.log) == 1).then_some(false)
+    })
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("--- what weft said ---\n{}---", self.log());
+        }
+        if let Some(group) = Pid::from_raw(self.pid() as i32) {
+            // Nobody may be left in it.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        let _ = self.child.wait();
+    }
+}
