@@ -1,0 +1,23 @@
+# Each target is one command; what it does is in tools/.
+
+.PHONY: run test bench fuzz install
+
+# Installs what is missing, builds, and serves the example site on 127.0.0.1:8080.
+run:
+	@tools/run
+
+# Installs what is missing, builds, runs every check and test; the last line counts them.
+test:
+	@tools/test
+
+# Measures weft beside other servers; see BENCHMARKING.md.
+bench:
+	@tools/packages build && bench/run
+
+# Fuzzes each parser for a while: make fuzz SECONDS=60.
+fuzz:
+	@tools/fuzz $(or $(SECONDS),30)
+
+# Installs the binary and its PHP library: make install PREFIX=/usr/local.
+install:
+	@tools/install $(or $(PREFIX),/usr/local)
