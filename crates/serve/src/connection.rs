@@ -64,6 +64,8 @@ pub(crate) enum Step {
     Report,
     /// Nothing until something happens.
     Wait,
+    /// Nothing in this turn, so that others have theirs.
+    Later,
     Close,
 }
 
@@ -73,6 +75,7 @@ pub(crate) enum Next {
     Begin,
     Report,
     Wait,
+    Later,
     Close,
 }
 
@@ -98,6 +101,7 @@ impl Server {
                 }
                 Next::Report => return Step::Report,
                 Next::Wait => return Step::Wait,
+                Next::Later => return Step::Later,
                 Next::Close => return Step::Close,
             }
         }
@@ -201,6 +205,7 @@ impl Server {
         if exchange.body.is_pending() {
             exchange.next += exchange.body.take(&exchange.input[body_start..], &self.limits);
             exchange.body_since = self.runtime.turn_time();
+            // What is there already need not be waited for.
             self.receive_body(connection);
         }
     }
@@ -211,8 +216,17 @@ impl Server {
         if arrived {
             exchange.wake_all(self.runtime);
         }
-        match self.flush(connection) {
+        self.more_body(connection)
+    }
+
+    /// Sends what is queued; says whether more of the body is at hand than was taken in this turn.
+    fn more_body(&self, connection: &mut Connection) -> Next {
+        let flushed = self.flush(connection);
+        let Some(exchange) = connection.exchange.as_deref() else { return Next::Close };
+        match flushed {
             Flush::Broken => Next::Again,
+            _ if connection.link.broken => Next::Again,
+            _ if connection.link.readable && exchange.body.is_pending() => Next::Later,
             _ => Next::Wait,
         }
     }
@@ -251,11 +265,10 @@ impl Server {
         if exchange.keep_alive && exchange.body.is_pending() {
             return self.discard_body(connection);
         }
-        let more = exchange.next < exchange.input.len() || !exchange.carry.is_empty();
         if exchange.keep_alive && exchange.body.is_complete() {
-            let batch = more && exchange.out.segments.is_empty() && exchange.out.pending() < BATCH_BYTES;
-            // Without more to answer, `Head` sends what is queued.
-            if batch || exchange.out.is_empty() || (!more && exchange.out.segments.is_empty()) {
+            // What is queued may wait for the next response, as `Head` sends it when there is no next request yet.
+            let small = exchange.out.segments.is_empty() && exchange.out.pending() < BATCH_BYTES;
+            if small || exchange.out.is_empty() {
                 exchange.advance(self.runtime.turn_time());
                 connection.phase = Phase::Head;
                 return Next::Again;
@@ -265,6 +278,7 @@ impl Server {
                 Flush::Blocked { .. } => Next::Wait,
             };
         }
+        let more = exchange.next < exchange.input.len() || !exchange.carry.is_empty();
         let unread = more || exchange.refused || !exchange.body.is_complete() || connection.link.readable;
         match self.flush(connection) {
             Flush::Blocked { .. } => return Next::Wait,
@@ -298,10 +312,7 @@ impl Server {
             exchange.keep_alive &= exchange.body.is_complete();
             return Next::Again;
         }
-        match self.flush(connection) {
-            Flush::Broken => Next::Again,
-            _ => Next::Wait,
-        }
+        self.more_body(connection)
     }
 
     fn linger_phase(&self, connection: &mut Connection) -> Next {

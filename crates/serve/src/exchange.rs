@@ -141,6 +141,7 @@ impl Exchange {
 
 /// Exchanges that wait for a request, the last used first.
 #[derive(Default)]
+#[allow(clippy::vec_box)] // an exchange is large; connections hold it boxed, so it moves as a pointer
 pub(crate) struct Pool {
     idle: Vec<Box<Exchange>>,
 }

@@ -5,12 +5,14 @@
 //!
 //! # Layout, in reading order
 //!
-//! - [`Server`] (`server.rs`): events in, handler called, deadlines.
+//! - [`Server`] (`server.rs`): events in, handler called.
 //! - `connection.rs`: what happens to a connection, as a state machine on one screen.
 //! - `accept.rs`, `link.rs`, `outgoing.rs`: taking connections in, receiving, sending.
 //! - `exchange.rs`, `store.rs`: the buffers of one request, and its body.
-//! - `request.rs`, `respond.rs`: what a handler asks and answers.
-//! - `table.rs`, `wheel.rs`: who is who, and who is late.
+//! - `request.rs`, `client.rs`, `body.rs`: what a handler asks.
+//! - `respond.rs`, `stream.rs`, `file.rs`: what it answers.
+//! - `wait.rs`: how its coroutines wait for either.
+//! - `table.rs`, `deadlines.rs`, `wheel.rs`: who is who, and who is late.
 //!
 //! # Invariants
 //!
@@ -22,8 +24,12 @@
 
 mod accept;
 mod address;
+mod body;
+mod client;
 mod connection;
+mod deadlines;
 mod exchange;
+mod file;
 mod limits;
 mod link;
 mod outgoing;
@@ -31,12 +37,18 @@ mod request;
 mod respond;
 mod server;
 mod store;
+mod stream;
 mod table;
+mod wait;
 mod wheel;
 
 pub use address::{Endpoint, Peer};
+pub use body::{BodyRead, BodyView};
+pub use client::{Client, ProxyFields};
 pub use limits::Limits;
 pub use request::{RequestView, Summary};
 pub use respond::{Error, Headers};
 pub use server::{Handler, Server, Stats};
+pub use stream::Write;
 pub use table::RequestKey;
+pub use wait::Waited;

@@ -14,6 +14,9 @@ use rustix::net::{SendAncillaryBuffer, SendFlags, send, sendmsg};
 /// Most bytes given to one sendfile(2): the kernel's own bound, rounded to pages.
 const SENDFILE_BYTES_MAX: u64 = 0x7fff_f000;
 
+/// Sent bytes that may stay in front of the queue.
+const GONE_BYTES_MAX: usize = 64 * 1024;
+
 /// What comes after the bytes queued first.
 pub(crate) enum Segment {
     Bytes(Vec<u8>),
@@ -22,6 +25,16 @@ pub(crate) enum Segment {
         offset: u64,
         length: u64,
     },
+}
+
+impl Segment {
+    /// Bytes it stands for.
+    pub(crate) fn length(&self) -> u64 {
+        match self {
+            Segment::Bytes(bytes) => bytes.len() as u64,
+            Segment::File { length, .. } => *length,
+        }
+    }
 }
 
 /// How a flush ended.
@@ -123,6 +136,10 @@ impl Outgoing {
         self.sent += count;
         if self.sent == self.bytes.len() {
             self.bytes.clear();
+            self.sent = 0;
+        } else if self.sent >= GONE_BYTES_MAX && self.sent >= self.bytes.len() / 2 {
+            // A stream whose peer never quite catches up must not grow by what has gone.
+            self.bytes.drain(..self.sent);
             self.sent = 0;
         }
     }

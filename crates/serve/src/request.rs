@@ -124,6 +124,8 @@ impl<'a> RequestView<'a> {
 
 /// One request that is answered, for the access log.
 pub struct Summary<'a> {
+    /// Its name.
+    pub key: RequestKey,
     /// The request.
     pub request: RequestView<'a>,
     /// The status it was answered with; 0 when it was not.
@@ -150,9 +152,10 @@ impl Server {
         table.active_ref(key).is_none_or(|connection| connection.link.broken || connection.link.half_closed)
     }
 
-    pub(crate) fn summary<'a>(&self, connection: &'a Connection) -> Option<Summary<'a>> {
+    pub(crate) fn summary<'a>(&self, key: RequestKey, connection: &'a Connection) -> Option<Summary<'a>> {
         let request = RequestView::of(connection)?;
         Some(Summary {
+            key,
             request,
             status: request.exchange.status,
             body_bytes: request.exchange.written,

@@ -17,7 +17,7 @@ use crate::table::{RequestKey, Table};
 pub type Headers<'h> = [(&'h [u8], &'h [u8])];
 
 /// Bodies from this size on are sent from where they lie; smaller ones are copied behind their head.
-const DIRECT_BYTES_MIN: usize = 16 * 1024;
+pub(crate) const DIRECT_BYTES_MIN: usize = 16 * 1024;
 
 /// Why a response could not be taken.
 #[derive(Debug)]
@@ -113,11 +113,14 @@ impl Server {
         self.respond(key, status, &headers, page(status, "").as_bytes())
     }
 
-    /// Ends a request without (the rest of) a response: the connection is closed.
+    /// Ends a request without (the rest of) a response. The connection is closed behind what was queued before, so that
+    /// the peer can tell a response that is cut off.
     pub fn abort(&self, key: RequestKey) {
         let mut table = self.table.borrow_mut();
         let Some(connection) = table.active(key) else { return };
-        connection.link.broken = true;
+        if let Some(exchange) = connection.exchange.as_deref_mut() {
+            exchange.keep_alive = false;
+        }
         self.end_response(connection);
         self.enqueue(key.index(), connection);
     }

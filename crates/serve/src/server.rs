@@ -5,16 +5,16 @@
 
 use std::cell::{Cell, RefCell};
 
-use weft_proto::{DateCache, Reject};
+use weft_proto::DateCache;
 use weft_rt::reactor::Event;
-use weft_rt::{MILLISECOND, Nanos, Runtime, clock};
+use weft_rt::{Nanos, Runtime, clock};
 
 use crate::Limits;
 use crate::accept::Listeners;
-use crate::connection::{Connection, Phase, Step};
+use crate::connection::{Connection, Step};
 use crate::exchange::{Exchange, Pool};
 use crate::request::Summary;
-use crate::table::{RequestKey, SERVER_BIT, Slot, Source, Table, source};
+use crate::table::{RequestKey, SERVER_BIT, Source, Table, source};
 use crate::wheel::Wheel;
 
 /// Bytes of the buffer that bodies are received through.
@@ -73,7 +73,7 @@ pub struct Server {
     pub stats: Stats,
     pub(crate) handler: Box<dyn Handler>,
     pool: RefCell<Pool>,
-    wheel: RefCell<Wheel>,
+    pub(crate) wheel: RefCell<Wheel>,
     /// Connections to be looked at before the loop waits again.
     queue: RefCell<Vec<u32>>,
     /// The connection whose request is being dispatched: it is looked at without being queued.
@@ -157,7 +157,7 @@ impl Server {
     }
 
     /// Moves one connection on, calling the handler as often as whole requests are at hand.
-    fn process(&self, index: u32) {
+    pub(crate) fn process(&self, index: u32) {
         for _ in 0..REQUESTS_PER_TURN {
             let step = {
                 let mut table = self.table.borrow_mut();
@@ -174,6 +174,7 @@ impl Server {
                 }
                 Step::Report => self.report(index),
                 Step::Wait => return,
+                Step::Later => break,
                 Step::Close => return self.close(index),
             }
         }
@@ -201,8 +202,8 @@ impl Server {
     fn report(&self, index: u32) {
         {
             let table = self.table.borrow();
-            let Some(connection) = table.peek(index) else { return };
-            if let Some(summary) = self.summary(connection) {
+            let Some((key, connection)) = table.peek(index) else { return };
+            if let Some(summary) = self.summary(key, connection) {
                 self.handler.finished(&summary);
             }
         }
@@ -223,6 +224,13 @@ impl Server {
         });
         self.stats.connections.set(self.stats.connections.get() - 1);
         self.connection_left();
+    }
+
+    /// Has `work` done on a connection whose request is with the handler.
+    pub(crate) fn with_active(&self, key: RequestKey, work: impl FnOnce(&Server, &mut Connection)) {
+        if let Some(connection) = self.table.borrow_mut().active(key) {
+            work(self, connection);
+        }
     }
 
     pub(crate) fn take_exchange(&self) -> Box<Exchange> {
@@ -246,103 +254,6 @@ impl Server {
         self.date.borrow()
     }
 }
-
-/// Deadlines.
-impl Server {
-    /// Makes sure that the wheel looks at a connection in time.
-    pub(crate) fn arm(&self, index: u32, slot: &mut Slot) {
-        let Some(connection) = &mut slot.connection else { return };
-        let deadline = self.deadline_of(connection);
-        if deadline == Nanos::MAX {
-            return;
-        }
-        let tick = Wheel::tick(deadline);
-        if tick < connection.tick {
-            connection.tick = tick;
-            self.wheel.borrow_mut().insert(tick, (index, slot.generation));
-        }
-    }
-
-    /// When a connection is late, if nothing happens; `Nanos::MAX` for never.
-    fn deadline_of(&self, connection: &Connection) -> Nanos {
-        let limits = &self.limits;
-        let after = |since: Nanos, span_ms: u64| since.saturating_add(span_ms.saturating_mul(MILLISECOND));
-        let mut deadline = Nanos::MAX;
-        if let Some(exchange) = &connection.exchange {
-            if exchange.blocked_since > 0 {
-                deadline = after(exchange.blocked_since, limits.write_timeout_ms);
-            }
-            if exchange.body.is_pending() && !exchange.body.expects && connection.phase != Phase::Head {
-                deadline = deadline.min(after(exchange.body_since, limits.body_timeout_ms));
-            }
-        }
-        match connection.phase {
-            Phase::Idle => {
-                let idle = after(connection.since, limits.idle_timeout_ms);
-                let drained = |began: Nanos| after(began.max(connection.since), limits.drain_idle_ms);
-                self.draining.get().map_or(idle, |began| idle.min(drained(began)))
-            }
-            Phase::Head => {
-                let since = connection.exchange.as_ref().map_or(0, |exchange| exchange.since);
-                deadline.min(after(since, limits.head_timeout_ms))
-            }
-            Phase::Active | Phase::Ended => deadline,
-            Phase::Linger => after(connection.since, limits.linger_timeout_ms),
-        }
-    }
-
-    fn expire(&self, now: Nanos) {
-        while let Some((tick, entries)) = { self.wheel.borrow_mut().expire(now) } {
-            for (index, generation) in entries {
-                if self.look_at(index, generation, tick, now) {
-                    self.process(index);
-                }
-            }
-        }
-    }
-
-    /// Whether the connection of a due entry is late; otherwise its entry is made again.
-    fn look_at(&self, index: u32, generation: u32, tick: u64, now: Nanos) -> bool {
-        let mut table = self.table.borrow_mut();
-        let Some(slot) = table.slot(index).filter(|slot| slot.generation == generation) else { return false };
-        let Some(connection) = slot.connection.as_mut().filter(|connection| connection.tick == tick) else {
-            return false;
-        };
-        connection.tick = u64::MAX;
-        if self.deadline_of(connection) > now {
-            self.arm(index, slot);
-            return false;
-        }
-        self.stats.timed_out.set(self.stats.timed_out.get() + 1);
-        self.late(connection, now);
-        true
-    }
-
-    /// A connection has met its deadline.
-    fn late(&self, connection: &mut Connection, now: Nanos) {
-        let blocked = connection.exchange.as_ref().is_some_and(|exchange| exchange.blocked_since > 0);
-        let write_late = blocked && {
-            let since = connection.exchange.as_ref().map_or(now, |exchange| exchange.blocked_since);
-            since.saturating_add(self.limits.write_timeout_ms.saturating_mul(MILLISECOND)) <= now
-        };
-        let unparsed = connection.exchange.as_ref().map_or(0, |exchange| exchange.unparsed());
-        match (connection.phase, connection.exchange.as_deref_mut()) {
-            (Phase::Head, _) if unparsed > 0 && !write_late => self.refuse(connection, HEAD_LATE),
-            (Phase::Active, Some(exchange)) if !write_late => {
-                exchange.body.fail(408);
-                exchange.wake_all(self.runtime);
-            }
-            (Phase::Ended, Some(exchange)) if !write_late => {
-                exchange.body.fail(408);
-                exchange.keep_alive = false;
-            }
-            // Silence: an idle connection, a lingering one, or a peer that takes nothing.
-            _ => connection.link.broken = true,
-        }
-    }
-}
-
-const HEAD_LATE: Reject = Reject { status: 408, reason: "the request head did not arrive in time" };
 
 /// Going away.
 impl Server {

@@ -125,9 +125,10 @@ impl Table {
         (slot.request == key.request() && connection.phase == Phase::Active).then_some(connection)
     }
 
-    /// The connection in a slot, for reading.
-    pub(crate) fn peek(&self, index: u32) -> Option<&Connection> {
-        self.slots.get(index as usize)?.connection.as_ref()
+    /// The connection in a slot and the key of its last request, for reading.
+    pub(crate) fn peek(&self, index: u32) -> Option<(RequestKey, &Connection)> {
+        let slot = self.slots.get(index as usize)?;
+        Some((RequestKey::new(index, slot.request), slot.connection.as_ref()?))
     }
 
     /// The slots that have a connection.

@@ -1,0 +1,108 @@
+//! A request's body, as the handler reads it.
+//!
+//! Must not know how it arrives. Invariant: the body is kept whole until the response has ended, so that it can be
+//! streamed first and looked at as a whole afterwards.
+
+use std::os::fd::{AsFd, BorrowedFd};
+
+use weft_rt::Nanos;
+
+use crate::server::Server;
+use crate::table::RequestKey;
+use crate::wait::Waited;
+
+/// What a read of the body brought.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BodyRead {
+    /// This many bytes, at least one.
+    Data(usize),
+    /// Nothing now: see [`Server::wait_body`].
+    Pending,
+    /// All of it was read.
+    End,
+    /// No more will come. Answer with this status: 400 malformed or cut off, 408 too slow, 413 too large, 507 no
+    /// space for it.
+    Failed(u16),
+    /// The peer has gone, or the response has ended.
+    Gone,
+}
+
+/// Where a body is.
+#[derive(Clone, Copy, Debug)]
+pub enum BodyView<'a> {
+    /// In memory.
+    Memory(&'a [u8]),
+    /// In a file without a name. Its position is at its end: use pread(2), or seek.
+    File {
+        /// Open for reading and writing.
+        file: BorrowedFd<'a>,
+        /// Bytes of the body.
+        length: u64,
+    },
+}
+
+impl Server {
+    /// Reads on in the body. The first time, a peer that waits for `100 Continue` gets it.
+    pub fn read_body(&self, key: RequestKey, buffer: &mut [u8]) -> BodyRead {
+        let mut table = self.table.borrow_mut();
+        let Some(connection) = table.active(key) else { return BodyRead::Gone };
+        self.ask_for_body(connection);
+        let Some(exchange) = connection.exchange.as_deref_mut() else { return BodyRead::Gone };
+        if buffer.is_empty() {
+            return BodyRead::Data(0);
+        }
+        match exchange.body.read(buffer) {
+            0 if exchange.body.is_complete() => BodyRead::End,
+            0 => match exchange.body.failed() {
+                Some(status) => BodyRead::Failed(status),
+                None if connection.link.broken => BodyRead::Gone,
+                None => BodyRead::Pending,
+            },
+            count => BodyRead::Data(count),
+        }
+    }
+
+    /// Parks the running coroutine until a read would bring something else than [`BodyRead::Pending`].
+    pub fn wait_body(&self, key: RequestKey, deadline: Option<Nanos>) -> Waited {
+        self.with_active(key, |server, connection| server.ask_for_body(connection));
+        self.wait_until(key, deadline, |exchange| exchange.body.is_readable())
+    }
+
+    /// Parks the running coroutine until all of the body has arrived, or no more will: see [`Server::body_failed`].
+    pub fn wait_whole_body(&self, key: RequestKey, deadline: Option<Nanos>) -> Waited {
+        self.with_active(key, |server, connection| server.ask_for_body(connection));
+        self.wait_until(key, deadline, |exchange| !exchange.body.is_pending())
+    }
+
+    /// All of the body has arrived. True for a request without one.
+    pub fn body_complete(&self, key: RequestKey) -> bool {
+        let table = self.table.borrow();
+        let exchange = table.active_ref(key).and_then(|connection| connection.exchange.as_deref());
+        exchange.is_some_and(|exchange| exchange.body.is_complete())
+    }
+
+    /// The status to answer with, when the body cannot be had.
+    pub fn body_failed(&self, key: RequestKey) -> Option<u16> {
+        let table = self.table.borrow();
+        table.active_ref(key)?.exchange.as_deref()?.body.failed()
+    }
+
+    /// Lends what has arrived of the body to `look`, which MUST NOT call the server. `None` when the response has ended.
+    pub fn with_body<T>(&self, key: RequestKey, look: impl FnOnce(BodyView<'_>) -> T) -> Option<T> {
+        let table = self.table.borrow();
+        let body = &table.active_ref(key)?.exchange.as_deref()?.body;
+        let view = match body.file() {
+            Some(file) => BodyView::File { file: file.as_fd(), length: body.received() },
+            None => BodyView::Memory(body.memory()),
+        };
+        Some(look(view))
+    }
+
+    /// The trailer fields of a chunked body that is complete.
+    pub fn trailers(&self, key: RequestKey) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let table = self.table.borrow();
+        let exchange = table.active_ref(key).and_then(|connection| connection.exchange.as_deref());
+        let fields = exchange.into_iter().flat_map(|exchange| exchange.body.trailers());
+        fields.map(|(name, value)| (name.to_vec(), value.to_vec())).collect()
+    }
+}

@@ -1,0 +1,70 @@
+//! Who the client is, when proxies stand between.
+//!
+//! Must not know which proxies there are: it asks. Invariant: only the fields of one kind are read, as a proxy that
+//! sets one kind passes the other on as the client sent it.
+
+use std::borrow::Cow;
+use std::net::{IpAddr, Ipv4Addr};
+
+use weft_proto::forwarded::{Hop, client, forwarded, x_forwarded};
+
+use crate::address::Peer;
+use crate::request::RequestView;
+
+/// The fields in which the trusted proxies tell of their clients.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ProxyFields {
+    /// X-Forwarded-For, X-Forwarded-Proto and X-Forwarded-Host.
+    #[default]
+    XForwarded,
+    /// Forwarded (RFC 7239).
+    Forwarded,
+}
+
+/// The client, as far as trusted proxies vouch for it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Client<'a> {
+    /// Its address; `None` for a client of a Unix socket of whom no proxy tells.
+    pub address: Option<IpAddr>,
+    /// Its port, if known.
+    pub port: Option<u16>,
+    /// It spoke TLS with the proxy.
+    pub https: bool,
+    /// The host it asked for, port included.
+    pub host: Option<Cow<'a, [u8]>>,
+}
+
+impl<'a> RequestView<'a> {
+    /// Follows the proxies' accounts from the nearest on, as long as `trusted` accepts who gives them. The peer of a
+    /// Unix socket is always trusted: whoever may open the socket was let in by the file system.
+    pub fn client(&self, fields: ProxyFields, trusted: impl Fn(IpAddr) -> bool) -> Client<'a> {
+        // Never the address of a peer, so it can stand for the one of a Unix socket.
+        const NO_ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+        let (peer, peer_port) = match self.peer() {
+            Peer::Tcp(address) => (address.ip().to_canonical(), Some(address.port())),
+            Peer::Unix => (NO_ADDRESS, None),
+        };
+        let is_trusted = |address: IpAddr| (address == NO_ADDRESS && peer == NO_ADDRESS) || trusted(address);
+        let hops = if is_trusted(peer) { self.hops(fields) } else { Vec::new() };
+        let found = client(peer, &hops, is_trusted);
+        let is_peer = found.address == peer && found.port.is_none();
+        Client {
+            address: Some(found.address).filter(|address| *address != NO_ADDRESS),
+            port: if is_peer { peer_port } else { found.port },
+            https: found.https.unwrap_or(false),
+            host: found.host.or_else(|| self.authority().map(Cow::Borrowed)),
+        }
+    }
+
+    /// A chain that cannot be read is no chain.
+    fn hops(&self, fields: ProxyFields) -> Vec<Hop<'a>> {
+        let all = |name: &'static str| self.head().get_all(self.bytes(), name);
+        let hops = match fields {
+            ProxyFields::Forwarded => forwarded(all("forwarded")),
+            ProxyFields::XForwarded => {
+                x_forwarded(all("x-forwarded-for"), all("x-forwarded-proto"), all("x-forwarded-host"))
+            }
+        };
+        hops.unwrap_or_default()
+    }
+}

@@ -1,0 +1,114 @@
+//! When a connection is late, and what follows.
+//!
+//! Must not know what the other phases do in time. Invariant: after [`Server::late`] a connection has another deadline
+//! than the one it met, so that expiring ends.
+
+use weft_proto::Reject;
+use weft_rt::{MILLISECOND, Nanos};
+
+use crate::connection::{Connection, Phase};
+use crate::server::Server;
+use crate::table::Slot;
+use crate::wheel::Wheel;
+
+const HEAD_LATE: Reject = Reject { status: 408, reason: "the request head did not arrive in time" };
+
+impl Server {
+    /// Makes sure that the wheel looks at a connection in time.
+    pub(crate) fn arm(&self, index: u32, slot: &mut Slot) {
+        let Some(connection) = &mut slot.connection else { return };
+        let deadline = self.deadline_of(connection);
+        if deadline == Nanos::MAX {
+            return;
+        }
+        let tick = Wheel::tick(deadline);
+        if tick < connection.tick {
+            connection.tick = tick;
+            self.wheel.borrow_mut().insert(tick, (index, slot.generation));
+        }
+    }
+
+    /// When a connection is late, if nothing happens; `Nanos::MAX` for never.
+    fn deadline_of(&self, connection: &Connection) -> Nanos {
+        let limits = &self.limits;
+        let after = |since: Nanos, span_ms: u64| since.saturating_add(span_ms.saturating_mul(MILLISECOND));
+        if connection.link.broken {
+            // It is closed at once, or its handler ends it.
+            return Nanos::MAX;
+        }
+        let mut deadline = Nanos::MAX;
+        if let Some(exchange) = &connection.exchange {
+            if exchange.blocked_since > 0 {
+                deadline = after(exchange.blocked_since, limits.write_timeout_ms);
+            }
+            if exchange.body.is_pending() && !exchange.body.expects && connection.phase != Phase::Head {
+                deadline = deadline.min(after(exchange.body_since, limits.body_timeout_ms));
+            }
+        }
+        match connection.phase {
+            Phase::Idle => {
+                let idle = after(connection.since, limits.idle_timeout_ms);
+                let drained = |began: Nanos| after(began.max(connection.since), limits.drain_idle_ms);
+                self.draining.get().map_or(idle, |began| idle.min(drained(began)))
+            }
+            Phase::Head => {
+                let begun = connection.exchange.as_ref().filter(|exchange| exchange.unparsed() > 0);
+                deadline
+                    .min(begun.map_or(Nanos::MAX, |exchange| after(exchange.since, limits.head_timeout_ms)))
+            }
+            Phase::Active | Phase::Ended => deadline,
+            Phase::Linger => after(connection.since, limits.linger_timeout_ms),
+        }
+    }
+
+    /// Looks after what is due.
+    pub(crate) fn expire(&self, now: Nanos) {
+        while let Some((tick, entries)) = { self.wheel.borrow_mut().expire(now) } {
+            for (index, generation) in entries {
+                if self.look_at(index, generation, tick, now) {
+                    self.process(index);
+                }
+            }
+        }
+    }
+
+    /// Whether the connection of a due entry is late; otherwise its entry is made again.
+    fn look_at(&self, index: u32, generation: u32, tick: u64, now: Nanos) -> bool {
+        let mut table = self.table.borrow_mut();
+        let Some(slot) = table.slot(index).filter(|slot| slot.generation == generation) else { return false };
+        let Some(connection) = slot.connection.as_mut().filter(|connection| connection.tick == tick) else {
+            return false;
+        };
+        connection.tick = u64::MAX;
+        if self.deadline_of(connection) > now {
+            self.arm(index, slot);
+            return false;
+        }
+        self.stats.timed_out.set(self.stats.timed_out.get() + 1);
+        self.late(connection, now);
+        true
+    }
+
+    /// A connection has met its deadline.
+    fn late(&self, connection: &mut Connection, now: Nanos) {
+        let blocked = connection.exchange.as_ref().is_some_and(|exchange| exchange.blocked_since > 0);
+        let write_late = blocked && {
+            let since = connection.exchange.as_ref().map_or(now, |exchange| exchange.blocked_since);
+            since.saturating_add(self.limits.write_timeout_ms.saturating_mul(MILLISECOND)) <= now
+        };
+        let unparsed = connection.exchange.as_ref().map_or(0, |exchange| exchange.unparsed());
+        match (connection.phase, connection.exchange.as_deref_mut()) {
+            (Phase::Head, _) if unparsed > 0 && !write_late => self.refuse(connection, HEAD_LATE),
+            (Phase::Active, Some(exchange)) if !write_late => {
+                exchange.body.fail(408);
+                exchange.wake_all(self.runtime);
+            }
+            (Phase::Ended, Some(exchange)) if !write_late => {
+                exchange.body.fail(408);
+                exchange.keep_alive = false;
+            }
+            // Silence: an idle connection, a lingering one, or a peer that takes nothing.
+            _ => connection.link.broken = true,
+        }
+    }
+}

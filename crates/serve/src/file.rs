@@ -1,0 +1,255 @@
+//! Files as responses: validators, conditions, ranges, sendfile(2).
+//!
+//! Must not know which paths may be served: the caller has decided. Invariant: what is announced is what the opened
+//! file had; its content never passes through this process's memory, unless it is small.
+
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
+use rustix::io::{Errno, pread};
+use weft_proto::{
+    BodyLength, ByteRange, Conditions, Outcome, Ranges, SentBody, Validators, format_date, parse_date,
+    parse_range, unsatisfied_range,
+};
+
+use crate::connection::Connection;
+use crate::exchange::{Exchange, Stage};
+use crate::outgoing::Segment;
+use crate::respond::{Error, Headers};
+use crate::server::Server;
+use crate::table::RequestKey;
+
+/// Files up to this size are read and leave in one send together with their head.
+const COPIED_BYTES_MAX: u64 = 32 * 1024;
+
+/// An opened file and what is said of it.
+struct Opened {
+    file: OwnedFd,
+    length: u64,
+    etag: String,
+    modified: u64,
+}
+
+/// What is sent of it.
+enum Parts {
+    Whole,
+    One(ByteRange),
+    Many { ranges: Vec<ByteRange>, boundary: String },
+}
+
+impl Server {
+    /// Answers with a file, and returns the status it was answered with. For GET and HEAD and a `status` of 200,
+    /// preconditions (304, 412) and ranges (206, 416) are obeyed. Content-Type (by the name's extension), ETag and
+    /// Last-Modified are added unless among `headers`; a Content-Length there is ignored.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::Forbidden`] and [`Error::File`] leave the request unanswered; otherwise as
+    /// [`Server::respond`].
+    pub fn respond_file(
+        &self,
+        key: RequestKey,
+        status: u16,
+        headers: &Headers<'_>,
+        path: &Path,
+    ) -> Result<u16, Error> {
+        let Opened { file, length, etag, modified } = open(path)?;
+        let mut table = self.table.borrow_mut();
+        let connection = self.answerable(&mut table, key)?;
+        let mut fields: Vec<(&[u8], &[u8])> = headers
+            .iter()
+            .filter(|(name, _)| !name.eq_ignore_ascii_case(b"content-length"))
+            .copied()
+            .collect();
+        let has = |name: &str| headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name.as_bytes()));
+        let modified = format_date(modified);
+        if !has("etag") {
+            fields.push((b"ETag", etag.as_bytes()));
+        }
+        if !has("last-modified") {
+            fields.push((b"Last-Modified", &modified));
+        }
+        let plan = match connection.exchange.as_deref() {
+            Some(exchange) if status == 200 => self.plan(exchange, &fields, length),
+            _ => Plan::Send(Parts::Whole),
+        };
+        let content_type = content_type(path, headers);
+        let status = match plan {
+            Plan::Bare(status, extra) => {
+                fields.extend(extra.as_ref().map(|range| (&b"Content-Range"[..], range.as_bytes())));
+                self.encode_head(connection, status, &fields, BodyLength::Known(0))?;
+                status
+            }
+            Plan::Send(parts) => {
+                fields.push((b"Accept-Ranges", b"bytes"));
+                self.send_parts(connection, status, fields, (file, length), parts, &content_type)?
+            }
+        };
+        self.end_response(connection);
+        self.enqueue(key.index(), connection);
+        Ok(status)
+    }
+
+    /// What the request's preconditions and ranges make of the answer.
+    fn plan(&self, exchange: &Exchange, fields: &Headers<'_>, length: u64) -> Plan {
+        let bytes = exchange.bytes();
+        let (head, method) = (&exchange.head, exchange.head.method(bytes));
+        let get = |wanted: &str| {
+            fields
+                .iter()
+                .find(|(name, _)| name.eq_ignore_ascii_case(wanted.as_bytes()))
+                .map(|(_, value)| *value)
+        };
+        // Those that are sent, which the caller may have chosen.
+        let validators =
+            Validators { etag: get("etag"), last_modified: get("last-modified").and_then(parse_date) };
+        let conditions = Conditions::of(head, bytes);
+        match conditions.evaluate(method, Some(&validators)) {
+            Outcome::NotModified => return Plan::Bare(304, None),
+            Outcome::PreconditionFailed => return Plan::Bare(412, None),
+            Outcome::Proceed => (),
+        }
+        // RFC 9110 14.2: only GET has ranges.
+        let range = head.get(bytes, "range").filter(|_| method == b"GET");
+        let Some(range) = range.filter(|_| conditions.range_applies(&validators, self.date().unix_secs()))
+        else {
+            return Plan::Send(Parts::Whole);
+        };
+        match parse_range(range, length, self.limits.ranges_max) {
+            Ranges::Unsatisfiable => Plan::Bare(416, Some(unsatisfied_range(length))),
+            Ranges::Satisfiable(ranges) => match ranges[..] {
+                [one] => Plan::Send(Parts::One(one)),
+                _ => Plan::Send(Parts::Many { ranges, boundary: boundary() }),
+            },
+            Ranges::Ignore => Plan::Send(Parts::Whole),
+        }
+    }
+
+    fn send_parts(
+        &self,
+        connection: &mut Connection,
+        status: u16,
+        fields: Vec<(&[u8], &[u8])>,
+        (file, whole): (OwnedFd, u64),
+        parts: Parts,
+        content_type: &[u8],
+    ) -> Result<u16, Error> {
+        let mut segments = Vec::new();
+        let (mut kind, mut range) = (content_type.to_vec(), None);
+        match &parts {
+            Parts::Whole => segments.push(Segment::File { offset: 0, length: whole }),
+            Parts::One(one) => {
+                range = Some(one.content_range(whole));
+                segments.push(Segment::File { offset: one.first, length: one.byte_count() });
+            }
+            Parts::Many { ranges, boundary } => {
+                kind = format!("multipart/byteranges; boundary={boundary}").into_bytes();
+                multipart(&mut segments, ranges, boundary, content_type, whole);
+            }
+        }
+        let mut fields = fields;
+        fields.retain(|(name, _)| !name.eq_ignore_ascii_case(b"content-type"));
+        fields.push((b"Content-Type", &kind));
+        fields.extend(range.as_ref().map(|range| (&b"Content-Range"[..], range.as_bytes())));
+        let status = if matches!(parts, Parts::Whole) { status } else { 206 };
+        let length = segments.iter().map(Segment::length).sum::<u64>();
+        // A small file is read before its head is encoded: if that fails, the request is unanswered still.
+        if let ([Segment::File { offset, length }], true) = (&segments[..], length <= COPIED_BYTES_MAX) {
+            let content = read(&file, *offset, *length as usize)?;
+            segments = vec![Segment::Bytes(content)];
+        }
+        self.encode_head(connection, status, &fields, BodyLength::Known(length))?;
+        let Some(exchange) = connection.exchange.as_deref_mut() else { return Err(Error::Gone) };
+        if let Stage::Started(SentBody::Length(length)) = exchange.stage {
+            exchange.written = length;
+            if let [Segment::Bytes(content)] = &segments[..] {
+                exchange.out.bytes.extend_from_slice(content);
+            } else {
+                exchange.out.segments.extend(segments.into_iter().filter(|segment| segment.length() > 0));
+                exchange.out.file = Some(file);
+            }
+        }
+        Ok(status)
+    }
+}
+
+/// What becomes of a request for a file.
+enum Plan {
+    /// A status without content, and its Content-Range.
+    Bare(u16, Option<String>),
+    Send(Parts),
+}
+
+/// RFC 9110 14.6: each part with its own Content-Type and Content-Range.
+fn multipart(
+    segments: &mut Vec<Segment>,
+    ranges: &[ByteRange],
+    boundary: &str,
+    content_type: &[u8],
+    whole: u64,
+) {
+    for range in ranges {
+        let mut head = format!("\r\n--{boundary}\r\nContent-Type: ").into_bytes();
+        head.extend_from_slice(content_type);
+        head.extend_from_slice(
+            format!("\r\nContent-Range: {}\r\n\r\n", range.content_range(whole)).as_bytes(),
+        );
+        segments.push(Segment::Bytes(head));
+        segments.push(Segment::File { offset: range.first, length: range.byte_count() });
+    }
+    segments.push(Segment::Bytes(format!("\r\n--{boundary}--\r\n").into_bytes()));
+}
+
+/// A line that no file contains, except by an accident of 2^-128.
+fn boundary() -> String {
+    let mut random = [0; 16];
+    // It fails only for kernels without the call; the time of day is then all there is.
+    if rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty()).is_err() {
+        random[..8].copy_from_slice(&weft_rt::clock::now().to_ne_bytes());
+    }
+    format!("{:032x}", u128::from_ne_bytes(random))
+}
+
+/// Opens a regular file. NONBLOCK, so that a FIFO or a device cannot hold the worker.
+fn open(path: &Path) -> Result<Opened, Error> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = openat(CWD, path, flags, Mode::empty()).map_err(|errno| match errno {
+        Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG | Errno::LOOP | Errno::INVAL | Errno::NXIO => {
+            Error::NotFound
+        }
+        Errno::ACCESS | Errno::PERM => Error::Forbidden,
+        errno => Error::File(errno.into()),
+    })?;
+    let stat = fstat(&file).map_err(|errno| Error::File(errno.into()))?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        return Err(Error::NotFound);
+    }
+    let length = stat.st_size as u64;
+    let modified = stat.st_mtime.max(0) as u64;
+    let etag = format!("\"{length:x}-{:x}{:08x}\"", modified, stat.st_mtime_nsec);
+    Ok(Opened { file, length, etag, modified })
+}
+
+fn read(file: &OwnedFd, offset: u64, length: usize) -> Result<Vec<u8>, Error> {
+    let mut content = vec![0; length];
+    let mut done = 0;
+    while done < length {
+        match pread(file, &mut content[done..], offset + done as u64) {
+            Ok(0) => return Err(Error::File(std::io::ErrorKind::UnexpectedEof.into())),
+            Ok(count) => done += count,
+            Err(Errno::INTR) => (),
+            Err(errno) => return Err(Error::File(errno.into())),
+        }
+    }
+    Ok(content)
+}
+
+/// The caller's, or by extension. Text is taken to be UTF-8.
+fn content_type(path: &Path, headers: &Headers<'_>) -> Vec<u8> {
+    if let Some((_, given)) = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(b"content-type")) {
+        return given.to_vec();
+    }
+    let guessed = mime_guess::from_path(path).first_raw().unwrap_or("application/octet-stream");
+    let charset = if guessed.starts_with("text/") { "; charset=utf-8" } else { "" };
+    format!("{guessed}{charset}").into_bytes()
+}

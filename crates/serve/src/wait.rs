@@ -1,0 +1,103 @@
+//! Coroutines that wait for a body or for room in a response.
+//!
+//! Must not know what for. Invariant: nothing is borrowed while a coroutine is parked; who is woken looks again, as the
+//! reason may have gone meanwhile.
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use weft_rt::{Nanos, Readiness, SECOND, Wake, clock};
+
+use crate::exchange::Exchange;
+use crate::server::Server;
+use crate::table::RequestKey;
+
+/// How a wait of a coroutine ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Waited {
+    /// What was waited for is there.
+    Ready,
+    /// The deadline has passed.
+    TimedOut,
+    /// The coroutine was cancelled.
+    Cancelled,
+    /// The peer has gone, or the response has ended.
+    Gone,
+}
+
+impl Server {
+    /// Parks the running coroutine until `ready`. Where it may not park, the whole worker waits.
+    pub(crate) fn wait_until(
+        &self,
+        key: RequestKey,
+        deadline: Option<Nanos>,
+        ready: impl Fn(&Exchange) -> bool,
+    ) -> Waited {
+        loop {
+            let wait = {
+                let mut table = self.table.borrow_mut();
+                let Some(connection) = table.active(key).filter(|connection| !connection.link.broken) else {
+                    return Waited::Gone;
+                };
+                let Some(exchange) = connection.exchange.as_deref_mut() else { return Waited::Gone };
+                if ready(exchange) {
+                    return Waited::Ready;
+                }
+                if self.runtime.can_park() {
+                    let wait = self.runtime.begin_wait();
+                    exchange.waiters.push(wait);
+                    Some(wait)
+                } else {
+                    None
+                }
+            };
+            let Some(wait) = wait else {
+                if !self.block(key, deadline) {
+                    return Waited::TimedOut;
+                }
+                continue;
+            };
+            let wake = self.runtime.park(wait, deadline);
+            if let Some(connection) = self.table.borrow_mut().active(key)
+                && let Some(exchange) = connection.exchange.as_deref_mut()
+            {
+                exchange.waiters.retain(|waiter| *waiter != wait);
+            }
+            match wake {
+                Wake::Ready(_) => (),
+                Wake::TimedOut => return Waited::TimedOut,
+                Wake::Cancelled => return Waited::Cancelled,
+            }
+        }
+    }
+
+    /// Waits for the socket with the whole worker, where a switch is forbidden. False when the deadline has passed.
+    fn block(&self, key: RequestKey, deadline: Option<Nanos>) -> bool {
+        let left = deadline.map(|at| at.saturating_sub(clock::now()));
+        if left == Some(0) {
+            return false;
+        }
+        self.runtime.stats.blocked.set(self.runtime.stats.blocked.get() + 1);
+        let mut table = self.table.borrow_mut();
+        let Some(connection) = table.active(key) else { return true };
+        let Some(exchange) = connection.exchange.as_deref_mut() else { return true };
+        let mut interest = PollFlags::empty();
+        interest.set(PollFlags::IN, exchange.body.is_pending());
+        interest.set(PollFlags::OUT, !exchange.out.is_empty());
+        // No longer than either side of the connection may stall; the deadlines of the loop do not run meanwhile.
+        let stall = self.limits.body_timeout_ms.min(self.limits.write_timeout_ms).saturating_mul(1_000_000);
+        let span = left.map_or(stall, |left| left.min(stall));
+        let timeout = Timespec { tv_sec: (span / SECOND) as i64, tv_nsec: (span % SECOND) as _ };
+        let (ready, returned) = {
+            let mut fds = [PollFd::new(&connection.link.fd, interest)];
+            let ready = poll(&mut fds, Some(&timeout));
+            (ready, fds[0].revents())
+        };
+        match ready {
+            Ok(0) if span == stall => connection.link.broken = true,
+            Ok(0) => return false,
+            _ => connection.link.note(Readiness(returned.bits() as i16)),
+        }
+        self.receive_body(connection);
+        self.flush(connection);
+        true
+    }
+}
