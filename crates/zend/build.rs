@@ -5,14 +5,17 @@ use std::process::Command;
 fn php_config(argument: &str) -> String {
     let tool = std::env::var("PHP_CONFIG").unwrap_or_else(|_| "php-config".to_owned());
     let output = Command::new(&tool).arg(argument).output();
-    let output = output.unwrap_or_else(|error| panic!("{tool}: {error}; on Debian: apt-get install php-dev libphp-embed"));
+    let output = output
+        .unwrap_or_else(|error| panic!("{tool}: {error}; on Debian: apt-get install php-dev libphp-embed"));
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
 fn main() {
     let mut build = cc::Build::new();
-    let mut sources: Vec<_> =
-        std::fs::read_dir("c").expect("the crate has a c/ directory").filter_map(|entry| Some(entry.ok()?.path())).collect();
+    let mut sources: Vec<_> = std::fs::read_dir("c")
+        .expect("the crate has a c/ directory")
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .collect();
     sources.sort();
     for source in sources {
         println!("cargo:rerun-if-changed={}", source.display());
@@ -24,7 +27,10 @@ fn main() {
         build.flag(flag);
     }
     let version = format!("\"{}\"", std::env::var("CARGO_PKG_VERSION").expect("cargo sets it"));
-    build.define("_GNU_SOURCE", None).define("WEFT_VERSION", version.as_str()).define("ZEND_ENABLE_STATIC_TSRMLS_CACHE", None);
+    build
+        .define("_GNU_SOURCE", None)
+        .define("WEFT_VERSION", version.as_str())
+        .define("ZEND_ENABLE_STATIC_TSRMLS_CACHE", None);
     build.std("gnu11").flag("-fno-strict-aliasing").flag("-Wall").flag("-Wextra");
     // Zend's headers are full of these three.
     build.flag("-Wno-unused-parameter").flag("-Wno-sign-compare").flag("-Wno-unused-function");

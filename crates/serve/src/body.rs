@@ -42,8 +42,8 @@ pub enum BodyView<'a> {
 }
 
 impl Server {
-    /// Reads on in the body. The first time, a peer that waits for `100 Continue` gets it.
-    pub fn read_body(&self, key: RequestKey, buffer: &mut [u8]) -> BodyRead {
+    /// Reads the body from `offset` on. The first time, a peer that waits for `100 Continue` gets it.
+    pub fn read_body(&self, key: RequestKey, offset: u64, buffer: &mut [u8]) -> BodyRead {
         let mut table = self.table.borrow_mut();
         let Some(connection) = table.active(key) else { return BodyRead::Gone };
         self.ask_for_body(connection);
@@ -51,7 +51,7 @@ impl Server {
         if buffer.is_empty() {
             return BodyRead::Data(0);
         }
-        match exchange.body.read(buffer) {
+        match exchange.body.read(offset, buffer) {
             0 if exchange.body.is_complete() => BodyRead::End,
             0 => match exchange.body.failed() {
                 Some(status) => BodyRead::Failed(status),
@@ -62,10 +62,10 @@ impl Server {
         }
     }
 
-    /// Parks the running coroutine until a read would bring something else than [`BodyRead::Pending`].
-    pub fn wait_body(&self, key: RequestKey, deadline: Option<Nanos>) -> Waited {
+    /// Parks the running coroutine until a read at `offset` would bring something else than [`BodyRead::Pending`].
+    pub fn wait_body(&self, key: RequestKey, offset: u64, deadline: Option<Nanos>) -> Waited {
         self.with_active(key, |server, connection| server.ask_for_body(connection));
-        self.wait_until(key, deadline, |exchange| exchange.body.is_readable())
+        self.wait_until(key, deadline, |exchange| exchange.body.is_readable(offset))
     }
 
     /// Parks the running coroutine until all of the body has arrived, or no more will: see [`Server::body_failed`].

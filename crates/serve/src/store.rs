@@ -20,8 +20,6 @@ pub(crate) struct Store {
     file: Option<OwnedFd>,
     /// Bytes received, decoded.
     received: u64,
-    /// Bytes handed to a stream reader.
-    read: u64,
     /// The status to tell the handler: no more will come.
     failed: Option<u16>,
     /// The peer waits for a 100 before it sends.
@@ -37,7 +35,6 @@ impl Default for Store {
             memory: Vec::new(),
             file: None,
             received: 0,
-            read: 0,
             failed: None,
             expects: false,
             discarding: false,
@@ -61,7 +58,7 @@ impl Store {
             self.memory = Vec::new();
         }
         self.file = None;
-        (self.received, self.read, self.failed) = (0, 0, None);
+        (self.received, self.failed) = (0, None);
         (self.expects, self.discarding) = (false, false);
     }
 
@@ -147,30 +144,29 @@ impl Store {
         self.received
     }
 
-    /// A stream reader would get something: data, the end, or a failure.
-    pub(crate) fn is_readable(&self) -> bool {
-        self.read < self.received || !self.is_pending()
+    /// A reader at `offset` would get something: data, the end, or a failure.
+    pub(crate) fn is_readable(&self, offset: u64) -> bool {
+        offset < self.received || !self.is_pending()
     }
 
-    /// Copies what a stream reader has not had yet; 0 when there is nothing now.
-    pub(crate) fn read(&mut self, buffer: &mut [u8]) -> usize {
-        let room = buffer.len().min((self.received - self.read) as usize);
-        let count = match &self.file {
+    /// Copies what has arrived from `offset` on; 0 when there is nothing now.
+    pub(crate) fn read(&mut self, offset: u64, buffer: &mut [u8]) -> usize {
+        let room = buffer.len().min(self.received.saturating_sub(offset) as usize);
+        match &self.file {
+            None if room == 0 => 0,
             None => {
-                let from = self.read as usize;
+                let from = offset as usize;
                 buffer[..room].copy_from_slice(&self.memory[from..from + room]);
                 room
             }
-            Some(file) => match rustix::io::pread(file, &mut buffer[..room], self.read) {
+            Some(file) => match rustix::io::pread(file, &mut buffer[..room], offset) {
                 Ok(count) => count,
                 Err(_) => {
                     self.fail(500);
                     0
                 }
             },
-        };
-        self.read += count as u64;
-        count
+        }
     }
 
     pub(crate) fn memory(&self) -> &[u8] {

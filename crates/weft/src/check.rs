@@ -31,7 +31,8 @@ pub fn check(settings: Settings) -> ExitCode {
 
 fn check_application(config: &Config) -> Result<String, String> {
     let application = config.server.application.as_deref();
-    php::check_application(application.ok_or("no application to check: name one, as in weft check app.php")?)
+    let application = application.ok_or("no application to check: name one, as in weft check app.php")?;
+    php::try_application(config, application)
 }
 
 fn screen(config: &Config, said: &str) -> String {

@@ -170,6 +170,9 @@ int weft_engine_begin(const char *script, int argc, char **argv)
 /* Ends that request: shutdown functions and destructors of the application run now. */
 void weft_engine_end(void)
 {
+	if (!weft_cli) {
+		weft_isolate_stop();
+	}
 	zend_try {
 		php_request_shutdown(NULL);
 	} zend_end_try();

@@ -1,7 +1,8 @@
 /* What a coroutine owns of PHP's globals, exchanged when it parks and when it goes on.
  *
  * The table is WEFT_OWNED in weft.h. Ini changes, superglobals and uploads cost nothing until they are touched.
- * Invariant: while the loop runs, the globals hold no coroutine's state; `base` is what every new request starts from. */
+ * Invariant: the loop runs no PHP code, so what the globals hold meanwhile does not matter; every request starts from
+ * `base`, the state of the booted application. */
 #include "weft.h"
 #include "zend_ini.h"
 #include "rfc1867.h"
@@ -189,5 +190,10 @@ void weft_isolate_end(weft_coroutine *coroutine)
 	if (BG(strtok_string)) {
 		zend_string_release(BG(strtok_string));
 	}
+}
+
+/* Before the engine's request ends: its shutdown needs the application's own state. */
+void weft_isolate_stop(void)
+{
 	load(&base);
 }

@@ -145,6 +145,7 @@ void weft_fiber_mark(weft_coroutine *coroutine);
 
 /* ---- isolate.c: what it owns ---- */
 void weft_isolate_start(void);
+void weft_isolate_stop(void);
 void weft_isolate_begin(weft_coroutine *coroutine);
 void weft_isolate_out(weft_coroutine *coroutine);
 void weft_isolate_in(weft_coroutine *coroutine);

@@ -103,43 +103,77 @@ pub enum LogLevel {
 pub type HeaderLine<'a> = (&'a [u8], &'a [u8]);
 
 /// The server, as PHP sees it. No method may keep a borrow while it parks; none may call Zend.
+///
+/// The defaults are those of a process that has no requests.
+#[expect(unused_variables, reason = "the defaults have nothing to look at")]
 pub trait Host {
-    /// A field of the request, [`Slice::NONE`] when it has none.
-    fn field(&self, request: RequestId, field: Field) -> Slice;
-    /// The header line at `index`, in the order received.
-    fn header_at(&self, request: RequestId, index: u32) -> Option<(Slice, Slice)>;
-    /// The trailer line at `index`; none before the body is complete.
-    fn trailer_at(&self, request: RequestId, index: u32) -> Option<(Slice, Slice)>;
-    /// When the request arrived, in seconds since 1970.
-    fn time(&self, request: RequestId) -> f64;
-    /// Whether the client has gone.
-    fn aborted(&self, request: RequestId) -> bool;
-    /// Copies body bytes from `offset` on; parks until there are some. `Some(0)` at the end, `None` when the body failed.
-    fn body_read(&self, request: RequestId, offset: u64, buffer: &mut [u8]) -> Option<usize>;
-    /// Parks until the body is complete: its length, `None` when it failed.
-    fn body_wait(&self, request: RequestId) -> Option<u64>;
-    /// Keeps the head of a request beyond its end, until `release`.
-    fn detach(&self, request: RequestId);
-    /// Lets go of a detached head.
-    fn release(&self, request: RequestId);
-    /// Answers with a body of known length. `false`: the client has gone, or the response is not valid (logged).
-    fn respond(&self, request: RequestId, status: u16, headers: &[HeaderLine], body: &[u8]) -> bool;
-    /// Answers with a file. `Err` is the status that says why not: 403, 404.
-    fn respond_file(&self, request: RequestId, status: u16, headers: &[HeaderLine], path: &[u8]) -> Result<(), u16>;
-    /// Begins a response of unknown length.
-    fn stream_start(&self, request: RequestId, status: u16, headers: &[HeaderLine]) -> bool;
-    /// Sends a piece; parks while the client does not keep up. `false`: the client has gone.
-    fn stream_write(&self, request: RequestId, chunk: &[u8]) -> bool;
-    /// Ends the response; when it `failed`, so that the client notices.
-    fn stream_end(&self, request: RequestId, trailers: &[HeaderLine], failed: bool);
-    /// Sends a 103 response. `false`: not possible any more, or a header is not valid.
-    fn early_hints(&self, request: RequestId, headers: &[HeaderLine]) -> bool;
     /// A line for the error log; `request` is 0 outside of any.
     fn log(&self, level: LogLevel, request: RequestId, message: &[u8]);
     /// Output of PHP code outside of any request.
     fn output(&self, bytes: &[u8]);
     /// This process should be replaced once it has finished what is in flight.
-    fn replace(&self, reason: &[u8]);
+    fn replace(&self, reason: &[u8]) {}
+
+    /// A field of the request, [`Slice::NONE`] when it has none.
+    fn field(&self, request: RequestId, field: Field) -> Slice {
+        Slice::NONE
+    }
+    /// The header line at `index`, in the order received.
+    fn header_at(&self, request: RequestId, index: u32) -> Option<(Slice, Slice)> {
+        None
+    }
+    /// The trailer line at `index`; none before the body is complete.
+    fn trailer_at(&self, request: RequestId, index: u32) -> Option<(Slice, Slice)> {
+        None
+    }
+    /// When the request arrived, in seconds since 1970.
+    fn time(&self, request: RequestId) -> f64 {
+        0.0
+    }
+    /// Whether the client has gone.
+    fn aborted(&self, request: RequestId) -> bool {
+        true
+    }
+    /// Copies body bytes from `offset` on; parks until there are some. `Some(0)` at the end, `None` when the body failed.
+    fn body_read(&self, request: RequestId, offset: u64, buffer: &mut [u8]) -> Option<usize> {
+        None
+    }
+    /// Parks until the body is complete: its length, `None` when it failed.
+    fn body_wait(&self, request: RequestId) -> Option<u64> {
+        None
+    }
+    /// Keeps the head of a request beyond its end, until `release`.
+    fn detach(&self, request: RequestId) {}
+    /// Lets go of a detached head.
+    fn release(&self, request: RequestId) {}
+    /// Answers with a body of known length. `false`: the client has gone, or the response is not valid (logged).
+    fn respond(&self, request: RequestId, status: u16, headers: &[HeaderLine], body: &[u8]) -> bool {
+        false
+    }
+    /// Answers with a file. `Err` is the status that says why not: 403, 404.
+    fn respond_file(
+        &self,
+        request: RequestId,
+        status: u16,
+        headers: &[HeaderLine],
+        path: &[u8],
+    ) -> Result<(), u16> {
+        Err(404)
+    }
+    /// Begins a response of unknown length.
+    fn stream_start(&self, request: RequestId, status: u16, headers: &[HeaderLine]) -> bool {
+        false
+    }
+    /// Sends a piece; parks while the client does not keep up. `false`: the client has gone.
+    fn stream_write(&self, request: RequestId, chunk: &[u8]) -> bool {
+        false
+    }
+    /// Ends the response; when it `failed`, so that the client notices.
+    fn stream_end(&self, request: RequestId, trailers: &[HeaderLine], failed: bool) {}
+    /// Sends a 103 response. `false`: not possible any more, or a header is not valid.
+    fn early_hints(&self, request: RequestId, headers: &[HeaderLine]) -> bool {
+        false
+    }
 }
 
 thread_local! {
@@ -149,6 +183,11 @@ thread_local! {
 /// Sets the host of this process's PHP.
 pub fn install(host: &'static dyn Host) {
     HOST.set(Some(host));
+}
+
+/// Whether a host has been set.
+pub fn installed() -> bool {
+    HOST.get().is_some()
 }
 
 fn with<T>(otherwise: T, ask: impl FnOnce(&'static dyn Host) -> T) -> T {
@@ -185,7 +224,9 @@ unsafe fn with_headers<T>(headers: *const Header, count: usize, work: impl FnOnc
 
 #[unsafe(no_mangle)]
 extern "C" fn weft_host_field(request: u64, field: u32) -> Slice {
-    with(Slice::NONE, |host| Field::ALL.get(field as usize).map_or(Slice::NONE, |field| host.field(request, *field)))
+    with(Slice::NONE, |host| {
+        Field::ALL.get(field as usize).map_or(Slice::NONE, |field| host.field(request, *field))
+    })
 }
 
 /// Writes a line through the two out pointers.
@@ -200,13 +241,23 @@ unsafe fn put_line(line: Option<(Slice, Slice)>, name: *mut Slice, value: *mut S
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn weft_host_header_at(request: u64, index: u32, name: *mut Slice, value: *mut Slice) -> bool {
+unsafe extern "C" fn weft_host_header_at(
+    request: u64,
+    index: u32,
+    name: *mut Slice,
+    value: *mut Slice,
+) -> bool {
     // SAFETY: C passes pointers to two local slices.
     unsafe { put_line(with(None, |host| host.header_at(request, index)), name, value) }
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn weft_host_trailer_at(request: u64, index: u32, name: *mut Slice, value: *mut Slice) -> bool {
+unsafe extern "C" fn weft_host_trailer_at(
+    request: u64,
+    index: u32,
+    name: *mut Slice,
+    value: *mut Slice,
+) -> bool {
     // SAFETY: C passes pointers to two local slices.
     unsafe { put_line(with(None, |host| host.trailer_at(request, index)), name, value) }
 }
@@ -271,16 +322,25 @@ unsafe extern "C" fn weft_host_respond_file(
     unsafe {
         with_headers(headers, count, |lines| {
             let refused = |status: u16| u32::from(status);
-            with(500, |host| host.respond_file(request, status as u16, lines, path.get()).map_or_else(refused, |()| 0))
+            with(500, |host| {
+                host.respond_file(request, status as u16, lines, path.get()).map_or_else(refused, |()| 0)
+            })
         })
     }
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn weft_host_stream_start(request: u64, status: u32, headers: *const Header, count: usize) -> bool {
+unsafe extern "C" fn weft_host_stream_start(
+    request: u64,
+    status: u32,
+    headers: *const Header,
+    count: usize,
+) -> bool {
     // SAFETY: as promised in weft.h.
     unsafe {
-        with_headers(headers, count, |lines| with(false, |host| host.stream_start(request, status as u16, lines)))
+        with_headers(headers, count, |lines| {
+            with(false, |host| host.stream_start(request, status as u16, lines))
+        })
     }
 }
 

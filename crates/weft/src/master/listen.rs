@@ -29,6 +29,16 @@ pub enum BoundAddress {
     Unix(PathBuf),
 }
 
+impl BoundAddress {
+    /// The address as the server names it.
+    pub fn endpoint(&self) -> weft_serve::Endpoint {
+        match self {
+            BoundAddress::Tcp(address) => weft_serve::Endpoint::Tcp(*address),
+            BoundAddress::Unix(path) => weft_serve::Endpoint::Unix(path.clone()),
+        }
+    }
+}
+
 impl std::fmt::Display for BoundAddress {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

@@ -2,7 +2,10 @@
 //!
 //! It joins weft-zend with weft-serve and must not know processes: those are the master's.
 
+mod facts;
+mod host;
 mod script;
+mod serve;
 
 use std::cell::OnceCell;
 use std::ffi::OsString;
@@ -11,7 +14,9 @@ use std::process::ExitCode;
 
 use weft_zend::{Engine, Options};
 
-use crate::config::Config;
+pub use serve::{host, start as serve};
+
+use crate::config::{Config, Environment};
 
 /// What the started engine says about itself.
 #[derive(Debug, Clone)]
@@ -51,7 +56,7 @@ pub fn engine_start(config: &Config) -> Result<EngineInfo, String> {
     let options = Options {
         ini: defaults.into_iter().chain(config.php.ini.clone()).collect(),
         executable: executable(),
-        development: config.dev.mode == crate::config::Environment::Development,
+        development: config.dev.mode == Environment::Development,
         ..Options::default()
     };
     let engine = Engine::start(&options).map_err(|error| error.to_string())?;
@@ -64,6 +69,38 @@ pub fn engine_start(config: &Config) -> Result<EngineInfo, String> {
     };
     ENGINE.with(|cell| cell.set(engine).map_err(|_| "PHP has been started twice".to_owned()))?;
     Ok(info)
+}
+
+/// Boots the application in a worker: from here on this process runs user code.
+///
+/// # Errors
+/// What the operator must know; PHP's own message is in the error log.
+pub fn boot(application: &Path) -> Result<(), String> {
+    if host().is_none() && !weft_zend::host::installed() {
+        weft_zend::host::install(&host::Boot);
+    }
+    let path = application.canonicalize().map_err(|error| format!("{}: {error}", application.display()))?;
+    ENGINE.with(|cell| {
+        let engine = cell.get().ok_or("PHP has not been started")?;
+        let failed = |error: weft_zend::EngineError| format!("{}: {error}", application.display());
+        engine.begin(&[path.to_string_lossy().into_owned()]).map_err(failed)?;
+        let library = library().ok_or(NO_LIBRARY)?;
+        engine.include(&library.join("autoload.php")).map_err(failed)?;
+        engine.load_handler(&path).map_err(failed)
+    })
+}
+
+const NO_LIBRARY: &str = "weft's PHP library was not found beside the executable: install both (make install), or keep \
+                          share/weft/php beside the bin directory";
+
+/// Ends the application: its shutdown functions and destructors run.
+pub fn end() {
+    ENGINE.with(|cell| cell.get().map(Engine::end));
+}
+
+/// Why this worker should be replaced, as PHP sees it; said once.
+pub fn replacement_wanted() -> Option<String> {
+    host().and_then(host::ServerHost::take_replacement)
 }
 
 fn on_off(on: bool) -> &'static str {
@@ -95,26 +132,40 @@ fn ini_setting(text: &str) -> (String, String) {
     (name.to_owned(), value.to_owned())
 }
 
-/// The directory of weft's PHP library: `WEFT_LIBRARY`, or beside the executable as installed, or in the source tree that
-/// the executable was built in.
+/// The directory of weft's PHP library: beside the executable as installed, or in the source tree it was built in.
 fn library() -> Option<PathBuf> {
-    if let Some(path) = std::env::var_os("WEFT_LIBRARY") {
-        return Some(PathBuf::from(path));
-    }
     let executable = std::env::current_exe().ok()?;
     let directory = executable.parent()?;
     let places = [directory.join("../share/weft/php"), directory.join("../../php")];
     places.into_iter().find(|place| place.join("autoload.php").is_file())
 }
 
-/// Says what `application` would be served as.
+/// Says what `application` would be served as, by a look at the file.
 ///
 /// # Errors
 /// Why it would not.
 pub fn check_application(application: &Path) -> Result<String, String> {
-    match std::fs::metadata(application) {
-        Ok(found) if found.is_dir() => Ok("a document root".into()),
-        Ok(_) => Ok("a script".into()),
-        Err(error) => Err(format!("{}: {error}", application.display())),
+    let found =
+        std::fs::metadata(application).map_err(|error| format!("{}: {error}", application.display()))?;
+    if found.is_dir() {
+        return Err(format!(
+            "{}: a document root needs classic mode, which this version does not have yet; name a script that returns a \
+             handler, as in weft serve app.php",
+            application.display()
+        ));
     }
+    Ok("a script that returns its handler".to_owned())
+}
+
+/// Boots the application in this process, as a worker would, and ends it again.
+///
+/// # Errors
+/// Why a worker could not; PHP's own message is on standard error.
+pub fn try_application(config: &Config, application: &Path) -> Result<String, String> {
+    let said = check_application(application)?;
+    weft_zend::host::install(&script::Terminal);
+    let info = engine_start(config)?;
+    boot(application)?;
+    end();
+    Ok(format!("{said}; it boots on PHP {}", info.php_version))
 }

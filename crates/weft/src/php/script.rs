@@ -4,11 +4,11 @@
 //! It takes the options of the php command that concern one script; the rest is refused with the name of the option.
 
 use std::ffi::OsString;
-use std::io::Write;
+use std::os::fd::AsFd;
 use std::process::ExitCode;
 
 use weft_rt::{Driver, Job, Limits, Nanos, Runtime};
-use weft_zend::{Engine, FiberSwitch, Host, JobKind, LogLevel, Options, RequestId, Script, Slice};
+use weft_zend::{Engine, FiberSwitch, Host, JobKind, LogLevel, Options, RequestId, Script};
 
 /// C stack of the script's coroutine: what a process has for its main thread.
 const STACK_BYTES: usize = 8 << 20;
@@ -69,7 +69,9 @@ fn parse(arguments: Vec<OsString>) -> Result<Command, String> {
             "m" => command.script = Some(Script::Modules),
             "v" => command.version = true,
             "q" => {}
-            _ => return Err(format!("unknown option {argument}; known are -c -d -f -i -l -m -n -r -v and --")),
+            _ => {
+                return Err(format!("unknown option {argument}; known are -c -d -f -i -l -m -n -r -v and --"));
+            }
         }
     }
     finish(command, rest.collect())
@@ -119,68 +121,26 @@ fn run(command: Command) -> Result<ExitCode, String> {
     Ok(ExitCode::from(engine.script_status()))
 }
 
-/// The host of a script: there are no requests; output is standard output.
-struct Terminal;
+/// The host of a process that has a terminal and no requests: output is standard output.
+pub struct Terminal;
 
 impl Host for Terminal {
     fn output(&self, bytes: &[u8]) {
         // A closed pipe ends the output, not the script: as under the php command.
-        let _ = write_all(bytes);
+        let _ = write_all(std::io::stdout(), &[bytes]);
     }
     fn log(&self, _: LogLevel, _: RequestId, message: &[u8]) {
-        let mut stderr = std::io::stderr().lock();
-        let _ = stderr.write_all(message).and_then(|()| stderr.write_all(b"\n"));
+        let _ = write_all(std::io::stderr(), &[message, b"\n"]);
     }
-    fn field(&self, _: RequestId, _: weft_zend::Field) -> Slice {
-        Slice::NONE
-    }
-    fn header_at(&self, _: RequestId, _: u32) -> Option<(Slice, Slice)> {
-        None
-    }
-    fn trailer_at(&self, _: RequestId, _: u32) -> Option<(Slice, Slice)> {
-        None
-    }
-    fn time(&self, _: RequestId) -> f64 {
-        0.0
-    }
-    fn aborted(&self, _: RequestId) -> bool {
-        true
-    }
-    fn body_read(&self, _: RequestId, _: u64, _: &mut [u8]) -> Option<usize> {
-        None
-    }
-    fn body_wait(&self, _: RequestId) -> Option<u64> {
-        None
-    }
-    fn detach(&self, _: RequestId) {}
-    fn release(&self, _: RequestId) {}
-    fn respond(&self, _: RequestId, _: u16, _: &[(&[u8], &[u8])], _: &[u8]) -> bool {
-        false
-    }
-    fn respond_file(&self, _: RequestId, _: u16, _: &[(&[u8], &[u8])], _: &[u8]) -> Result<(), u16> {
-        Err(404)
-    }
-    fn stream_start(&self, _: RequestId, _: u16, _: &[(&[u8], &[u8])]) -> bool {
-        false
-    }
-    fn stream_write(&self, _: RequestId, _: &[u8]) -> bool {
-        false
-    }
-    fn stream_end(&self, _: RequestId, _: &[(&[u8], &[u8])], _: bool) {}
-    fn early_hints(&self, _: RequestId, _: &[(&[u8], &[u8])]) -> bool {
-        false
-    }
-    fn replace(&self, _: &[u8]) {}
 }
 
-/// Through the hooked write, so that a slow reader of the pipe parks the script and not its other coroutines.
-fn write_all(mut bytes: &[u8]) -> std::io::Result<()> {
-    use std::os::fd::AsFd;
-    let stdout = std::io::stdout();
-    while !bytes.is_empty() {
-        match rustix::io::retry_on_intr(|| rustix::io::write(stdout.as_fd(), bytes)) {
-            Ok(n) => bytes = &bytes[n..],
-            Err(error) => return Err(error.into()),
+/// Plain system calls: the locks of std's streams must not be held by a coroutine that parks.
+fn write_all(stream: impl AsFd, parts: &[&[u8]]) -> rustix::io::Result<()> {
+    for part in parts {
+        let mut rest = *part;
+        while !rest.is_empty() {
+            let written = rustix::io::retry_on_intr(|| rustix::io::write(stream.as_fd(), rest))?;
+            rest = &rest[written..];
         }
     }
     Ok(())

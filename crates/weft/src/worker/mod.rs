@@ -1,39 +1,217 @@
-//! A worker that answers every connection with one fixed response: what the master's lifecycle needs to be tried out
-//! before PHP is linked.
+//! A worker: one process, one thread that touches Zend, one loop.
+//!
+//! It boots the application, then serves until its master says drain, its master is gone, or SIGTERM comes. It must not
+//! know how it was forked. Invariant: everything that has a descriptor or a thread is made here, after the fork.
 
-use std::io::{Read, Write};
-use std::os::fd::AsFd;
+mod drain;
+mod recycle;
+mod signals;
+
+use std::cell::{Cell, RefCell};
 use std::process::ExitCode;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, poll};
+use weft_rt::reactor::Event;
+use weft_rt::runtime::DRIVER_KEY;
+use weft_rt::watch::Watch;
+use weft_rt::{CoroutineId, Driver, MILLISECOND, Nanos, Runtime, SECOND, clock};
+use weft_serve::Server;
+use weft_zend::FiberSwitch;
 
+use self::drain::Drain;
+use self::recycle::Recycle;
+use self::signals::Signals;
+use crate::config::Config;
 use crate::master::WorkerSetup;
-use crate::master::control::{Received, ToMaster, ToWorker};
+use crate::master::control::{ControlEnd, Received, Status, ToMaster, ToWorker};
+use crate::php;
 
-/// Serves until it is told to drain or its master is gone.
+/// Keys of the worker's own descriptors; the server's are above.
+const CONTROL_KEY: u64 = DRIVER_KEY;
+const SIGNAL_KEY: u64 = DRIVER_KEY + 1;
+
+/// How often the master hears how the worker is, and recycling is considered.
+const STATUS_EVERY: Nanos = SECOND;
+
+/// Boots the application and serves; the exit code is the process's.
 pub fn run(setup: WorkerSetup) -> ExitCode {
-    let _ = setup.control.send(&ToMaster::Ready);
-    loop {
-        let mut fds = vec![PollFd::from_borrowed_fd(setup.control.fd(), PollFlags::IN)];
-        fds.extend(setup.listeners.iter().map(|l| PollFd::from_borrowed_fd(l.fd.as_fd(), PollFlags::IN)));
-        let _ = poll(&mut fds, None);
-        match setup.control.receive() {
-            Received::Message(ToWorker::ReopenLogs) => crate::log::reopen(),
-            Received::Message(_) | Received::Closed => return ExitCode::SUCCESS,
-            Received::Nothing => {}
+    let control = Rc::new(setup.control);
+    let booted = Worker::boot(Arc::clone(&setup.config), Rc::clone(&control), setup.listeners);
+    let worker = match booted {
+        Ok(worker) => worker,
+        Err(message) => {
+            tracing::error!("{message}");
+            let _ = control.send(&ToMaster::Fatal { message });
+            crate::log::finish();
+            return ExitCode::FAILURE;
         }
-        for listener in &setup.listeners {
-            while let Ok(socket) = rustix::net::accept(&listener.fd) {
-                let mut socket = std::net::TcpStream::from(socket);
-                let mut head = [0; 4096];
-                let _ = socket.read(&mut head);
-                let body = format!("{} {} {}\n", setup.generation, setup.slot, std::process::id());
-                let _ = write!(
-                    socket,
-                    "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
-                    body.len()
-                );
+    };
+    let _ = control.send(&ToMaster::Ready);
+    worker.runtime.run(&worker);
+    worker.end()
+}
+
+/// The loop's driver: the server, the line to the master, signals, and what happens every second.
+struct Worker {
+    runtime: &'static Runtime,
+    server: &'static Server,
+    control: Rc<ControlEnd>,
+    signals: Signals,
+    drain: RefCell<Drain>,
+    recycle: RefCell<Recycle>,
+    next_status: Cell<Nanos>,
+    config: Arc<Config>,
+}
+
+impl Worker {
+    fn boot(
+        config: Arc<Config>,
+        control: Rc<ControlEnd>,
+        listeners: Vec<crate::master::listen::BoundListener>,
+    ) -> Result<Worker, String> {
+        let signals = Signals::block()?;
+        let application = config.server.application.clone().ok_or("no application was given")?;
+        php::boot(&application)?;
+        let limits = weft_rt::Limits {
+            coroutines_max: config.limits.coroutines_max,
+            queue_max: config.limits.queue_max,
+            ..weft_rt::Limits::default()
+        };
+        let failed = |error: rustix::io::Errno| format!("the event loop cannot be made: {error}");
+        let runtime = Runtime::start(Box::new(FiberSwitch::pooled()), limits).map_err(failed)?;
+        let server = php::serve(runtime, &config);
+        for listener in listeners {
+            server
+                .listen(listener.fd, listener.address.endpoint())
+                .map_err(|error| format!("cannot listen: {error}"))?;
+        }
+        let add = |fd, key| runtime.with_reactor(|reactor| reactor.add(fd, key)).map_err(failed);
+        use std::os::fd::AsRawFd;
+        add(control.fd().as_raw_fd(), CONTROL_KEY)?;
+        add(signals.fd(), SIGNAL_KEY)?;
+        watch(&config)
+            .start(runtime.heartbeat)
+            .map_err(|error| format!("no thread for the watch: {error}"))?;
+        let recycle = RefCell::new(Recycle::new(&config.recycle));
+        let next_status = Cell::new(clock::now() + STATUS_EVERY);
+        Ok(Worker {
+            runtime,
+            server,
+            control,
+            signals,
+            drain: RefCell::default(),
+            recycle,
+            next_status,
+            config,
+        })
+    }
+
+    /// What the master says. EOF says that it is gone: then there is nobody to serve for.
+    fn hear(&self) {
+        loop {
+            match self.control.receive() {
+                Received::Nothing => return,
+                Received::Message(ToWorker::Drain { deadline_ms }) => self.begin_drain(deadline_ms),
+                Received::Message(ToWorker::Stop) => return self.drain.borrow_mut().stop(),
+                Received::Message(ToWorker::ReopenLogs) => crate::log::reopen(),
+                Received::Closed => {
+                    tracing::warn!("the master is gone; this worker finishes what it has and ends");
+                    let _ = self.runtime.with_reactor(|reactor| {
+                        use std::os::fd::AsRawFd;
+                        reactor.delete(self.control.fd().as_raw_fd())
+                    });
+                    return self.begin_drain(self.config.server.drain_timeout_ms);
+                }
             }
         }
+    }
+
+    fn begin_drain(&self, deadline_ms: u64) {
+        self.server.stop_accepting();
+        self.server.drain();
+        self.drain.borrow_mut().begin(clock::now() + deadline_ms * MILLISECOND);
+    }
+
+    fn status(&self) -> Status {
+        Status {
+            requests: self.server.stats.requests.get(),
+            live: self.runtime.stats.live.get() as u64,
+            connections: self.server.connections() as u64,
+            queued: self.runtime.queued() as u64,
+            memory_bytes: recycle::resident_bytes(),
+        }
+    }
+
+    fn every_second(&self) {
+        let status = self.status();
+        // A full line only means that the master is busy; the next figures come in a second.
+        let _ = self.control.send(&ToMaster::Status(status));
+        if let Some(reason) = self.recycle.borrow_mut().due(&status) {
+            self.ask_for_replacement(reason);
+        }
+    }
+
+    fn ask_for_replacement(&self, reason: String) {
+        let _ = self.control.send(&ToMaster::Recycle { reason });
+    }
+
+    /// After the loop: the application's shutdown functions and destructors, then the logs.
+    fn end(&self) -> ! {
+        let report = self.drain.borrow().report(self.runtime);
+        if let Some(report) = &report {
+            tracing::error!("{report}");
+        } else {
+            Runtime::forget();
+            php::end();
+        }
+        crate::log::finish();
+        // No exit handlers: those of the libraries PHP loaded expect it to be shut down, which parked coroutines forbid.
+        signals::exit_now(i32::from(report.is_some()))
+    }
+}
+
+impl Driver for Worker {
+    fn event(&self, event: Event) {
+        match event.key {
+            CONTROL_KEY => self.hear(),
+            SIGNAL_KEY => {
+                if self.signals.take() {
+                    self.begin_drain(self.config.server.drain_timeout_ms);
+                }
+            }
+            _ => self.server.event(event),
+        }
+    }
+
+    fn turn(&self, now: Nanos) {
+        self.server.turn(now);
+        if let Some(reason) = php::replacement_wanted() {
+            self.ask_for_replacement(reason);
+        }
+        if now >= self.next_status.get() {
+            self.next_status.set(now + STATUS_EVERY);
+            self.every_second();
+        }
+        self.drain.borrow_mut().turn(now, self.runtime, self.server);
+    }
+
+    fn deadline(&self) -> Option<Nanos> {
+        let own = [Some(self.next_status.get()), self.drain.borrow().deadline(), self.server.deadline()];
+        own.into_iter().flatten().min()
+    }
+
+    fn finished(&self) -> bool {
+        self.drain.borrow().finished()
+    }
+}
+
+fn watch(config: &Config) -> Watch {
+    Watch {
+        held_max: Duration::from_millis(config.dev.watchdog_ms),
+        held: |_: CoroutineId, _: Duration| FiberSwitch::report(),
+        slice: Duration::from_millis(config.dev.preempt_ms),
+        preempt: FiberSwitch::preempt,
     }
 }

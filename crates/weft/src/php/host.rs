@@ -1,0 +1,321 @@
+//! The server as PHP sees it: answers each question of weft-zend's [`Host`] from weft-serve.
+//!
+//! Invariant: slices given to PHP lie in a connection's buffer, in a detached copy, or in `scratch`; each stays as it is
+//! until the host is called again. Nothing is borrowed while a method parks.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::path::Path;
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+use weft_proto::{Head, Parse};
+use weft_rt::{SECOND, clock};
+use weft_serve::{BodyRead, BodyView, Endpoint, Error, Peer, RequestKey, Server, Waited, Write};
+use weft_zend::host::HeaderLine;
+use weft_zend::{Field, Host, LogLevel, RequestId, Slice};
+
+use super::facts::{Facts, Scratch};
+use crate::config::Network;
+
+/// The head of a request that has ended, for a Request object that was kept.
+struct Detached {
+    head: Head,
+    bytes: Vec<u8>,
+    peer: Peer,
+    time: f64,
+}
+
+/// What the host keeps besides the server.
+pub struct ServerHost {
+    server: &'static Server,
+    trusted: Vec<Network>,
+    /// Random for each worker, so that request ids of two workers differ.
+    id_prefix: String,
+    scratch: RefCell<Scratch>,
+    detached: RefCell<HashMap<RequestId, Detached>>,
+    replacement: Cell<Option<String>>,
+}
+
+impl ServerHost {
+    /// Makes the host of this worker.
+    pub fn new(server: &'static Server, trusted: Vec<Network>) -> ServerHost {
+        let mut random = [0u8; 4];
+        // Without randomness the pid still tells workers apart.
+        let _ = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::NONBLOCK);
+        let id_prefix = format!("{:x}{:08x}", std::process::id(), u32::from_ne_bytes(random));
+        ServerHost {
+            server,
+            trusted,
+            id_prefix,
+            scratch: RefCell::default(),
+            detached: RefCell::default(),
+            replacement: Cell::new(None),
+        }
+    }
+
+    /// Why this worker should be replaced; said once.
+    pub fn take_replacement(&self) -> Option<String> {
+        self.replacement.take()
+    }
+
+    /// The name of a request in logs and for PHP.
+    pub fn id(&self, request: RequestId) -> String {
+        format!("{}-{request:x}", self.id_prefix)
+    }
+
+    /// "GET /path", for reports to the operator.
+    pub fn describe(&self, request: RequestId) -> String {
+        let text = |facts: &Facts<'_>| {
+            let part =
+                |field| String::from_utf8_lossy(facts.received(field).unwrap_or_default()).into_owned();
+            format!("{} {}", part(Field::Method), part(Field::Target))
+        };
+        self.look(request, text).unwrap_or_else(|| "a request that has been answered".to_owned())
+    }
+
+    /// The client's address for the access log.
+    pub fn client(&self, facts: &Facts<'_>, scratch: &mut Scratch) {
+        facts.made(Field::Client, &self.trusted, None, scratch);
+    }
+
+    fn look<T>(&self, request: RequestId, with: impl FnOnce(&Facts<'_>) -> T) -> Option<T> {
+        let mut with = Some(with);
+        let live = self.server.with_request(RequestKey(request), |view| {
+            let facts = Facts { head: view.head(), bytes: view.bytes(), peer: view.peer() };
+            with.take().map(|with| with(&facts))
+        });
+        if let Some(result) = live {
+            return result;
+        }
+        let detached = self.detached.borrow();
+        let kept = detached.get(&request)?;
+        let with = with.take()?;
+        Some(with(&Facts { head: &kept.head, bytes: &kept.bytes, peer: kept.peer }))
+    }
+
+    fn local(&self, request: RequestId) -> Option<std::net::SocketAddr> {
+        let local = self.server.with_request(RequestKey(request), |view| view.local().ok())??;
+        match local {
+            Endpoint::Tcp(address) => Some(address),
+            Endpoint::Unix(_) => None,
+        }
+    }
+
+    fn logged(&self, request: RequestId, result: Result<(), Error>) -> bool {
+        match result {
+            Ok(()) => true,
+            Err(Error::Gone) => false,
+            Err(error) => {
+                tracing::error!(request = self.id(request), "the response could not be sent: {error}");
+                // Never leave a client without an answer.
+                let _ = self.server.respond_error(RequestKey(request), 500, None);
+                false
+            }
+        }
+    }
+}
+
+impl Host for ServerHost {
+    fn field(&self, request: RequestId, field: Field) -> Slice {
+        match field {
+            Field::Id => {
+                use std::io::Write;
+                let mut scratch = self.scratch.borrow_mut();
+                scratch.clear();
+                let _ = write!(scratch, "{}-{request:x}", self.id_prefix);
+                Slice::of(&scratch)
+            }
+            Field::Method | Field::Target | Field::Path | Field::Query | Field::Version => self
+                .look(request, |facts| facts.received(field).map(Slice::of))
+                .flatten()
+                .unwrap_or(Slice::NONE),
+            _ => {
+                let local =
+                    matches!(field, Field::Server | Field::ServerPort).then(|| self.local(request)).flatten();
+                let make = |facts: &Facts<'_>| {
+                    facts.made(field, &self.trusted, local, &mut self.scratch.borrow_mut())
+                };
+                self.look(request, make).unwrap_or(Slice::NONE)
+            }
+        }
+    }
+
+    fn header_at(&self, request: RequestId, index: u32) -> Option<(Slice, Slice)> {
+        self.look(request, |facts| {
+            let index = index as usize;
+            let line = (index < facts.head.header_count()).then(|| facts.head.header(facts.bytes, index))?;
+            Some((Slice::of(line.0), Slice::of(line.1)))
+        })?
+    }
+
+    fn trailer_at(&self, request: RequestId, index: u32) -> Option<(Slice, Slice)> {
+        let line = self.server.trailers(RequestKey(request)).into_iter().nth(index as usize)?;
+        let mut scratch = self.scratch.borrow_mut();
+        scratch.clear();
+        scratch.extend_from_slice(&line.0);
+        scratch.extend_from_slice(&line.1);
+        let (name, value) = scratch.split_at(line.0.len());
+        Some((Slice::of(name), Slice::of(value)))
+    }
+
+    fn time(&self, request: RequestId) -> f64 {
+        let started = self.server.with_request(RequestKey(request), |view| view.started());
+        match started {
+            Some(started) => wall_time(started),
+            None => self.detached.borrow().get(&request).map_or(0.0, |kept| kept.time),
+        }
+    }
+
+    fn aborted(&self, request: RequestId) -> bool {
+        self.server.aborted(RequestKey(request))
+    }
+
+    fn body_read(&self, request: RequestId, offset: u64, buffer: &mut [u8]) -> Option<usize> {
+        let key = RequestKey(request);
+        loop {
+            match self.server.read_body(key, offset, buffer) {
+                BodyRead::Data(length) => return Some(length),
+                BodyRead::End => return Some(0),
+                BodyRead::Failed(_) | BodyRead::Gone => return None,
+                BodyRead::Pending => match self.server.wait_body(key, offset, None) {
+                    Waited::Ready => {}
+                    Waited::TimedOut | Waited::Cancelled | Waited::Gone => return None,
+                },
+            }
+        }
+    }
+
+    fn body_wait(&self, request: RequestId) -> Option<u64> {
+        let key = RequestKey(request);
+        if self.server.wait_whole_body(key, None) != Waited::Ready || !self.server.body_complete(key) {
+            return None;
+        }
+        self.server.with_body(key, |body| match body {
+            BodyView::Memory(bytes) => bytes.len() as u64,
+            BodyView::File { length, .. } => length,
+        })
+    }
+
+    fn detach(&self, request: RequestId) {
+        let time = self.time(request);
+        let kept = self.server.with_request(RequestKey(request), |view| (view.bytes().to_vec(), view.peer()));
+        let Some((bytes, peer)) = kept else { return };
+        let mut head = Head::new();
+        // It was parsed before, by the same rules or stricter ones.
+        if let Ok(Parse::Complete { .. }) = head.parse(&bytes, &weft_proto::Limits::default()) {
+            self.detached.borrow_mut().insert(request, Detached { head, bytes, peer, time });
+        }
+    }
+
+    fn release(&self, request: RequestId) {
+        self.detached.borrow_mut().remove(&request);
+    }
+
+    fn respond(&self, request: RequestId, status: u16, headers: &[HeaderLine], body: &[u8]) -> bool {
+        let result = self.server.respond(RequestKey(request), status, headers, body);
+        self.logged(request, result)
+    }
+
+    fn respond_file(
+        &self,
+        request: RequestId,
+        status: u16,
+        headers: &[HeaderLine],
+        path: &[u8],
+    ) -> Result<(), u16> {
+        match self.server.respond_file(
+            RequestKey(request),
+            status,
+            headers,
+            Path::new(OsStr::from_bytes(path)),
+        ) {
+            Err(Error::NotFound) => Err(404),
+            Err(Error::Forbidden) => Err(403),
+            result => {
+                self.logged(request, result.map(drop));
+                Ok(())
+            }
+        }
+    }
+
+    fn stream_start(&self, request: RequestId, status: u16, headers: &[HeaderLine]) -> bool {
+        let result = self.server.start(RequestKey(request), status, headers, None);
+        self.logged(request, result)
+    }
+
+    fn stream_write(&self, request: RequestId, mut chunk: &[u8]) -> bool {
+        let key = RequestKey(request);
+        while !chunk.is_empty() {
+            match self.server.write(key, chunk) {
+                Ok(Write::Accepted(length)) => chunk = &chunk[length..],
+                Ok(Write::Full) if self.server.wait_writable(key, None) == Waited::Ready => {}
+                Ok(Write::Full) | Err(Error::Gone) => return false,
+                Err(error) => return self.logged(request, Err(error)),
+            }
+        }
+        !self.server.aborted(key)
+    }
+
+    fn stream_end(&self, request: RequestId, trailers: &[HeaderLine], failed: bool) {
+        let key = RequestKey(request);
+        if failed {
+            self.server.abort(key);
+        } else if let Err(error) = self.server.finish(key, trailers) {
+            self.logged(request, Err(error));
+        }
+    }
+
+    fn early_hints(&self, request: RequestId, headers: &[HeaderLine]) -> bool {
+        self.server.early_hints(RequestKey(request), headers).is_ok()
+    }
+
+    fn log(&self, level: LogLevel, request: RequestId, message: &[u8]) {
+        if request == 0 {
+            return Boot.log(level, request, message);
+        }
+        let (message, id) = (String::from_utf8_lossy(message), self.id(request));
+        match level {
+            LogLevel::Error => tracing::error!(request = id, "{message}"),
+            LogLevel::Warning => tracing::warn!(request = id, "{message}"),
+            LogLevel::Notice => tracing::info!(request = id, "{message}"),
+        }
+    }
+
+    fn output(&self, bytes: &[u8]) {
+        Boot.output(bytes);
+    }
+
+    fn replace(&self, reason: &[u8]) {
+        self.replacement.set(Some(String::from_utf8_lossy(reason).into_owned()));
+    }
+}
+
+/// The host while an application boots: there are no requests; what PHP prints goes to the error log, so that it is not
+/// lost.
+pub struct Boot;
+
+impl Host for Boot {
+    fn log(&self, level: LogLevel, _: RequestId, message: &[u8]) {
+        let message = String::from_utf8_lossy(message);
+        match level {
+            LogLevel::Error => tracing::error!("{message}"),
+            LogLevel::Warning => tracing::warn!("{message}"),
+            LogLevel::Notice => tracing::info!("{message}"),
+        }
+    }
+
+    fn output(&self, bytes: &[u8]) {
+        let text = String::from_utf8_lossy(bytes);
+        for line in text.lines().filter(|line| !line.trim().is_empty()) {
+            tracing::info!("output outside of a request: {line}");
+        }
+    }
+}
+
+/// A monotonic time as seconds since 1970.
+fn wall_time(at: weft_rt::Nanos) -> f64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    now.as_secs_f64() - clock::now().saturating_sub(at) as f64 / SECOND as f64
+}

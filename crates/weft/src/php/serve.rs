@@ -1,0 +1,109 @@
+//! Joins the three: a request of weft-serve becomes a job of weft-rt, which weft-zend runs.
+//!
+//! Invariant: each request handed over is answered: by its job, or here when it cannot be started.
+
+use std::cell::{Cell, RefCell};
+use std::time::Duration;
+
+use weft_rt::{Job, Runtime, Spawn};
+use weft_serve::{Handler, RequestKey, Server, Summary};
+use weft_zend::JobKind;
+
+use super::facts::{Facts, Scratch};
+use super::host::ServerHost;
+use crate::config::{Config, Limits};
+use crate::log::{self, Access};
+
+/// What a client that was turned away is told to wait, in seconds.
+const RETRY_AFTER: u32 = 1;
+
+thread_local! {
+    static SERVER: Cell<Option<&'static Server>> = const { Cell::new(None) };
+    static HOST: Cell<Option<&'static ServerHost>> = const { Cell::new(None) };
+}
+
+/// The host of this worker, once it serves.
+pub fn host() -> Option<&'static ServerHost> {
+    HOST.get()
+}
+
+/// Makes this worker's server and the host that PHP asks.
+pub fn start(runtime: &'static Runtime, config: &Config) -> &'static Server {
+    let handler = Requests { runtime, scratch: RefCell::default() };
+    let server = Server::new(runtime, limits(&config.limits), Box::new(handler));
+    let host: &'static ServerHost =
+        Box::leak(Box::new(ServerHost::new(server, config.trust.proxies.clone())));
+    SERVER.set(Some(server));
+    HOST.set(Some(host));
+    weft_zend::host::install(host);
+    server
+}
+
+fn limits(limits: &Limits) -> weft_serve::Limits {
+    weft_serve::Limits {
+        http: weft_proto::Limits {
+            head_bytes_max: limits.head_bytes_max,
+            header_count_max: limits.header_count_max,
+            target_bytes_max: limits.target_bytes_max,
+            body_bytes_max: limits.body_bytes_max,
+            ..weft_proto::Limits::default()
+        },
+        connections_max: limits.connections_max,
+        head_timeout_ms: limits.head_timeout_ms,
+        idle_timeout_ms: limits.idle_timeout_ms,
+        body_timeout_ms: limits.body_timeout_ms,
+        write_timeout_ms: limits.write_timeout_ms,
+        body_memory_bytes_max: limits.body_memory_bytes_max,
+        write_buffer_bytes_max: limits.response_buffer_bytes_max,
+        ..weft_serve::Limits::default()
+    }
+}
+
+/// Turns requests into jobs.
+struct Requests {
+    runtime: &'static Runtime,
+    scratch: RefCell<Scratch>,
+}
+
+impl Handler for Requests {
+    fn request(&self, key: RequestKey) {
+        let job = Job { kind: JobKind::Request as u32, argument: key.0 };
+        if self.runtime.spawn(job) == Spawn::Refused
+            && let Some(server) = SERVER.get()
+        {
+            // Gone means that nobody waits for the answer.
+            let _ = server.respond_error(key, 503, Some(RETRY_AFTER));
+        }
+    }
+
+    fn wants_summaries(&self) -> bool {
+        log::access_is_on()
+    }
+
+    fn finished(&self, summary: &Summary<'_>) {
+        let Some(host) = HOST.get() else { return };
+        let request = &summary.request;
+        let facts = Facts { head: request.head(), bytes: request.bytes(), peer: request.peer() };
+        let mut scratch = self.scratch.borrow_mut();
+        host.client(&facts, &mut scratch);
+        log::access(&Access {
+            request_id: &host.id(summary.key.0),
+            peer: std::str::from_utf8(&scratch).unwrap_or("-"),
+            method: request.method(),
+            target: request.target(),
+            protocol: match request.version() {
+                weft_proto::Version::Http10 => "HTTP/1.0",
+                weft_proto::Version::Http11 => "HTTP/1.1",
+            },
+            status: summary.status,
+            bytes: summary.body_bytes,
+            duration: Duration::from_nanos(summary.duration),
+            referer: request.header("referer").unwrap_or_default(),
+            user_agent: request.header("user-agent").unwrap_or_default(),
+        });
+    }
+
+    fn warn(&self, message: &str) {
+        tracing::warn!("{message}");
+    }
+}

@@ -1,0 +1,95 @@
+//! The end of a worker: finish what is in flight, cancel what does not finish in time, and say what held on.
+//!
+//!     serving ── begin ──► draining ── nothing left ──► finished
+//!                             └── deadline ──► cancelling ── nothing left, or a second ──► finished
+
+use weft_rt::{Nanos, Runtime, SECOND};
+use weft_serve::Server;
+
+/// What cancelled coroutines get to answer.
+const CANCEL_GRACE: Nanos = SECOND;
+
+/// How far the end has come.
+#[derive(Debug, Default)]
+pub enum Drain {
+    /// Not begun.
+    #[default]
+    Serving,
+    /// Nothing new is accepted; what runs may finish until the deadline.
+    Draining {
+        /// When the rest is cancelled.
+        deadline: Nanos,
+    },
+    /// The rest was cancelled.
+    Cancelling {
+        /// When the worker ends all the same.
+        deadline: Nanos,
+    },
+    /// The loop returns.
+    Finished,
+}
+
+impl Drain {
+    /// Begins; a second call can only make the deadline earlier.
+    pub fn begin(&mut self, at: Nanos) {
+        match self {
+            Drain::Serving => *self = Drain::Draining { deadline: at },
+            Drain::Draining { deadline } => *deadline = at.min(*deadline),
+            Drain::Cancelling { .. } | Drain::Finished => {}
+        }
+    }
+
+    /// Ends at once.
+    pub fn stop(&mut self) {
+        *self = Drain::Finished;
+    }
+
+    /// Whether the loop should return.
+    pub fn finished(&self) -> bool {
+        matches!(self, Drain::Finished)
+    }
+
+    /// When something has to happen.
+    pub fn deadline(&self) -> Option<Nanos> {
+        match self {
+            Drain::Draining { deadline } | Drain::Cancelling { deadline } => Some(*deadline),
+            Drain::Serving | Drain::Finished => None,
+        }
+    }
+
+    /// Goes on as far as it can now.
+    pub fn turn(&mut self, now: Nanos, runtime: &Runtime, server: &Server) {
+        let done = runtime.stats.live.get() == 0 && server.connections() == 0;
+        match self {
+            Drain::Draining { .. } | Drain::Cancelling { .. } if done => *self = Drain::Finished,
+            Drain::Draining { deadline } if now >= *deadline => {
+                for (id, _, _) in runtime.live() {
+                    runtime.cancel(id);
+                }
+                *self = Drain::Cancelling { deadline: now + CANCEL_GRACE };
+            }
+            Drain::Cancelling { deadline } if now >= *deadline => *self = Drain::Finished,
+            _ => {}
+        }
+    }
+
+    /// What still held on when the worker ended; `None` when nothing did.
+    pub fn report(&self, runtime: &Runtime) -> Option<String> {
+        let live = runtime.live();
+        if live.is_empty() {
+            return None;
+        }
+        let now = weft_rt::clock::now();
+        let name = |(_, job, since): &(_, weft_rt::Job, Nanos)| {
+            let seconds = now.saturating_sub(*since) as f64 / SECOND as f64;
+            let what = crate::php::host().map_or_else(String::new, |host| host.describe(job.argument));
+            format!("{what} for {seconds:.1} s")
+        };
+        let shown: Vec<String> = live.iter().take(5).map(name).collect();
+        Some(format!(
+            "the drain deadline has passed: {} requests were cut off: {}",
+            live.len(),
+            shown.join("; ")
+        ))
+    }
+}

@@ -1,0 +1,61 @@
+//! The process itself: its signals, as readable events, and its end.
+//!
+//! SIGTERM and SIGQUIT drain it. SIGINT and SIGHUP are the master's business; a
+//! terminal sends them to the whole process group, so here they are taken and ignored.
+//!
+//! Invariant: they stay blocked, whatever handlers PHP installs (zend_signal takes TERM, INT, HUP and USR1 at each request), so none of them ever interrupts PHP code.
+#![allow(unsafe_code)]
+
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+/// SIGUSR2 is not among them: it is how the kernel tells a worker that its master has died (`master::fork`).
+const TAKEN: [libc::c_int; 5] = [libc::SIGTERM, libc::SIGQUIT, libc::SIGINT, libc::SIGHUP, libc::SIGUSR1];
+
+/// The blocked signals of this process, as a descriptor.
+#[derive(Debug)]
+pub struct Signals(OwnedFd);
+
+impl Signals {
+    /// Blocks them and opens the descriptor.
+    ///
+    /// # Errors
+    /// When no descriptor is left.
+    pub fn block() -> Result<Signals, String> {
+        // SAFETY: the set is initialised by sigemptyset before it is used; the descriptor is new and owned by nobody else.
+        unsafe {
+            let mut set: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&raw mut set);
+            for signal in TAKEN {
+                libc::sigaddset(&raw mut set, signal);
+            }
+            libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
+            match libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) {
+                -1 => Err(format!("no descriptor for signals: {}", std::io::Error::last_os_error())),
+                fd => Ok(Signals(OwnedFd::from_raw_fd(fd))),
+            }
+        }
+    }
+
+    /// To watch for readability.
+    pub fn fd(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+
+    /// Takes what came; true when the worker shall drain.
+    pub fn take(&self) -> bool {
+        let mut drain = false;
+        let mut info = [0u8; size_of::<libc::signalfd_siginfo>()];
+        while rustix::io::read(&self.0, &mut info).is_ok_and(|length| length == info.len()) {
+            // ssi_signo is the first field (signalfd(2)).
+            let signal = i32::from_ne_bytes([info[0], info[1], info[2], info[3]]);
+            drain |= signal == libc::SIGTERM || signal == libc::SIGQUIT;
+        }
+        drain
+    }
+}
+
+/// Ends the process without running exit handlers.
+pub fn exit_now(status: i32) -> ! {
+    // SAFETY: ends the process; nothing runs after it.
+    unsafe { libc::_exit(status) }
+}
