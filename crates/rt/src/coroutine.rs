@@ -58,6 +58,10 @@ pub trait Switch {
     /// Whether the running context may leave now (Zend forbids it inside GC destructors and ticks).
     fn may_leave(&self) -> bool;
 
+    /// Tells the running context that it was cancelled: a wait of it has just ended for that reason. A switch whose code
+    /// could go on for ever all the same should stop it here.
+    fn cancelled(&self) {}
+
     /// Frees an idle context.
     fn destroy(&self, context: Context);
 }

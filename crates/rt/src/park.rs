@@ -67,6 +67,8 @@ impl Runtime {
             if coroutine.cancelled && heed_cancel {
                 coroutine.wait = coroutine.wait.wrapping_add(1);
                 coroutine.state = State::Running;
+                drop(coroutines);
+                self.switch.cancelled();
                 return Wake::Cancelled;
             }
             if coroutine.state == State::Ready {
@@ -86,7 +88,12 @@ impl Runtime {
         if let Some(key) = coroutine.timer.take() {
             self.timers.borrow_mut().disarm(key);
         }
-        if coroutine.cancelled { Wake::Cancelled } else { coroutine.wake }
+        if !coroutine.cancelled {
+            return coroutine.wake;
+        }
+        drop(coroutines);
+        self.switch.cancelled();
+        Wake::Cancelled
     }
 
     /// Ends a wait. Stale waits are ignored, so everyone who might end it may call this.

@@ -51,6 +51,13 @@ static int send_headers(sapi_headers_struct *headers)
 	return SAPI_HEADER_SENT_SUCCESSFULLY;
 }
 
+/* A script has no headers to send: they are not kept (sapi_cli_header_handler). */
+static int ignore_header(sapi_header_struct *header, sapi_header_op_enum op, sapi_headers_struct *headers)
+{
+	(void) header, (void) op, (void) headers;
+	return 0;
+}
+
 static void send_header(sapi_header_struct *header, void *context)
 {
 	(void) header, (void) context;
@@ -139,6 +146,7 @@ int weft_engine_start(const weft_engine_options *options)
 	weft_sapi.phpinfo_as_text = weft_cli;
 	if (weft_cli) {
 		weft_sapi.name = "cli";
+		weft_sapi.header_handler = ignore_header;
 	}
 	if (weft_sapi.startup(&weft_sapi) == FAILURE) {
 		return 1;
@@ -158,9 +166,8 @@ int weft_engine_begin(const char *script, int argc, char **argv)
 	if (php_request_startup() == FAILURE) {
 		return 1;
 	}
-	SG(headers_sent) = weft_cli;
-	SG(request_info).no_headers = 1;
 	if (!weft_cli) {
+		SG(request_info).no_headers = 1;
 		weft_superglobals_start(shared_superglobals);
 		weft_failure_start();
 	}

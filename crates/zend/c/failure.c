@@ -73,6 +73,11 @@ static void on_interrupt(zend_execute_data *frame)
 			zend_get_executed_filename(), zend_get_executed_lineno());
 		weft_host_log(WEFT_LOG_WARNING, weft_current ? weft_current->request : 0, weft_slice_text(where));
 	}
+	if (weft_current && weft_current->cancelled) {
+		weft_current->cancelled = false;
+		zend_throw_error(NULL, "The request was cancelled: it did not end before the deadline of its worker");
+		return;
+	}
 	if (preempt) {
 		preempt = 0;
 		/* Never while a class is being loaded: another coroutine that needs it would not find it. */
@@ -126,6 +131,13 @@ void weft_stack_arm(zend_fiber_context *context)
 	if (context->stack) {
 		mprotect(((fiber_stack *) context->stack)->pointer, YELLOW_BYTES, PROT_NONE);
 	}
+}
+
+/* The running coroutine shall end: each of its waits fails from now on, and each throws. */
+void weft_interrupt_cancel(void)
+{
+	weft_current->cancelled = true;
+	zend_atomic_bool_store(&EG(vm_interrupt), true);
 }
 
 /* The next two are called by other threads: they only set flags, which the VM looks at between two instructions. */

@@ -351,6 +351,40 @@ static void log_failure(weft_coroutine *coroutine, const char *what, zend_string
 	smart_str_free(&line);
 }
 
+static zend_string *describe(zend_object *exception)
+{
+	zval text;
+	ZVAL_UNDEF(&text);
+	zend_call_method_with_0_params(exception, exception->ce, NULL, "__tostring", &text);
+	zend_clear_exception();
+	return Z_TYPE(text) == IS_STRING ? Z_STR(text) : zend_string_copy(exception->ce->name);
+}
+
+/* Shutdown functions, once, and the output buffers that are still open. What they throw is logged: nobody can catch it. */
+static void finish_script(weft_coroutine *coroutine)
+{
+	if (UNEXPECTED(BG(user_shutdown_function_names) != NULL)) {
+		php_call_shutdown_functions();
+		php_free_shutdown_functions();
+		if (EG(exception)) {
+			zend_object *exception = EG(exception);
+			if (!zend_is_unwind_exit(exception)) {
+				GC_ADDREF(exception);
+				zend_clear_exception();
+				zend_string *text = describe(exception);
+				log_failure(coroutine, "PHP Fatal error:  Uncaught ", text);
+				zend_string_release(text);
+			} else {
+				EG(exception) = EG(prev_exception) = NULL;
+			}
+			OBJ_RELEASE(exception);
+		}
+	}
+	if (UNEXPECTED(OG(active) != NULL)) {
+		php_output_end_all();
+	}
+}
+
 /* The page of an exception in development: Weft\Development\ErrorPage::render(Throwable): string. */
 static bool render_page(zend_object *exception, zval *page)
 {
@@ -365,40 +399,95 @@ static bool render_page(zend_object *exception, zval *page)
 	return rendered;
 }
 
-static void respond_failure(weft_coroutine *coroutine, weft_slice page, bool html)
+/* What has been echoed before the failure is not the page the client asked for: it goes. */
+static void drop_output(weft_coroutine *coroutine)
 {
+	if (OG(active)) {
+		php_output_discard_all();
+	}
+	smart_str_free(&coroutine->output);
+	zend_llist_clean(&SG(sapi_headers).headers);
+	SG(sapi_headers).http_response_code = 500;
+	SG(sapi_headers).send_default_content_type = 1;
+}
+
+/* Answers a request that has failed: with what its shutdown functions said (frameworks render their error page there), or
+ * with a page of ours. */
+static void respond_failure(weft_coroutine *coroutine, zend_object *exception, const char *text)
+{
+	zval page;
 	if (coroutine->streaming) {
+		finish_script(coroutine);
 		weft_host_stream_end(coroutine->request, NULL, 0, true); /* cut short: the client must not take it for whole */
 		return;
 	}
-	headers *with = new_headers();
-	if (!html) {
-		add_header(with, weft_slice_text("Content-Type"), weft_slice_text("text/plain; charset=UTF-8"));
+	drop_output(coroutine);
+	finish_script(coroutine);
+	if (coroutine->output.s) {
+		headers *with = new_headers();
+		respond(coroutine, php_status(), with, weft_slice_text(""));
+	} else if (weft_development && exception && render_page(exception, &page)) {
+		headers *with = new_headers();
+		respond(coroutine, 500, with, weft_slice_of(Z_STR(page)));
+		zval_ptr_dtor(&page);
+	} else {
+		respond_text(coroutine, 500, weft_development ? text : "Internal Server Error\n");
 	}
-	zend_llist_clean(&SG(sapi_headers).headers);
-	SG(sapi_headers).send_default_content_type = 1;
-	smart_str_free(&coroutine->output);
-	respond(coroutine, 500, with, page);
+}
+
+/* error_get_last() tells shutdown functions of the failure, as after any fatal error. */
+static void remember_failure(zend_string *message)
+{
+	if (PG(last_error_message)) {
+		zend_string_release(PG(last_error_message));
+	}
+	PG(last_error_type) = E_ERROR;
+	PG(last_error_message) = zend_string_concat2(ZEND_STRL("Uncaught "), ZSTR_VAL(message), ZSTR_LEN(message));
 }
 
 static void respond_exception(weft_coroutine *coroutine, zend_object *exception)
 {
-	zval page, value;
-	ZVAL_OBJ(&value, exception);
-	zend_string *text = NULL;
-	zval description;
-	ZVAL_UNDEF(&description);
-	zend_call_method_with_0_params(exception, exception->ce, NULL, "__tostring", &description);
-	zend_clear_exception();
-	text = Z_TYPE(description) == IS_STRING ? Z_STR(description) : exception->ce->name;
+	zend_string *text = describe(exception);
 	log_failure(coroutine, "PHP Fatal error:  Uncaught ", text);
-	if (weft_development && render_page(exception, &page)) {
-		respond_failure(coroutine, weft_slice_of(Z_STR(page)), true);
-		zval_ptr_dtor(&page);
-	} else {
-		respond_failure(coroutine, weft_slice_text("Internal Server Error\n"), false);
+	remember_failure(text);
+	respond_failure(coroutine, exception, ZSTR_VAL(text));
+	zend_string_release(text);
+}
+
+/* The application's own exception handler. true: it has dealt with it. */
+static bool handled_by_user(zend_object **exception)
+{
+	if (Z_TYPE(EG(user_exception_handler)) == IS_UNDEF) {
+		return false;
 	}
-	zval_ptr_dtor(&description);
+	zval argument, result, callable;
+	ZVAL_OBJ(&argument, *exception);
+	ZVAL_UNDEF(&result);
+	ZVAL_COPY_VALUE(&callable, &EG(user_exception_handler));
+	ZVAL_UNDEF(&EG(user_exception_handler));
+	call_user_function(NULL, NULL, &callable, &result, 1, &argument);
+	zval_ptr_dtor(&callable);
+	zval_ptr_dtor(&result);
+	if (!EG(exception)) {
+		return true;
+	}
+	if (!zend_is_unwind_exit(EG(exception))) { /* the handler's own failure is the one to report */
+		OBJ_RELEASE(*exception);
+		*exception = EG(exception);
+		GC_ADDREF(*exception);
+		zend_clear_exception();
+		return false;
+	}
+	OBJ_RELEASE(EG(exception));
+	EG(exception) = EG(prev_exception) = NULL;
+	return true;
+}
+
+static void respond_echoed(weft_coroutine *coroutine, uint32_t status)
+{
+	finish_script(coroutine);
+	headers *with = new_headers();
+	respond(coroutine, status, with, weft_slice_text(""));
 }
 
 /* An exception has left the handler: exit() is none of them; others go to the application's handler, or become a 500. */
@@ -408,31 +497,16 @@ static void settle_exception(weft_coroutine *coroutine)
 	if (zend_is_unwind_exit(exception)) {
 		OBJ_RELEASE(exception);
 		EG(exception) = EG(prev_exception) = NULL;
-		zval nothing;
-		ZVAL_NULL(&nothing);
-		respond_value(coroutine, &nothing);
+		respond_echoed(coroutine, php_status());
 		return;
 	}
 	GC_ADDREF(exception);
 	zend_clear_exception();
-	if (Z_TYPE(EG(user_exception_handler)) != IS_UNDEF) {
-		zval argument, result, callable;
-		ZVAL_OBJ(&argument, exception);
-		ZVAL_UNDEF(&result);
-		ZVAL_COPY_VALUE(&callable, &EG(user_exception_handler));
-		ZVAL_UNDEF(&EG(user_exception_handler));
-		call_user_function(NULL, NULL, &callable, &result, 1, &argument);
-		zval_ptr_dtor(&callable);
-		zval_ptr_dtor(&result);
-		if (!EG(exception)) {
-			headers *with = new_headers();
-			respond(coroutine, php_status() == 200 ? 500 : php_status(), with, weft_slice_text(""));
-			OBJ_RELEASE(exception);
-			return;
-		}
-		zend_clear_exception();
+	if (handled_by_user(&exception)) {
+		respond_echoed(coroutine, php_status() == 200 ? 500 : php_status());
+	} else {
+		respond_exception(coroutine, exception);
 	}
-	respond_exception(coroutine, exception);
 	OBJ_RELEASE(exception);
 }
 
@@ -443,37 +517,37 @@ static void settle_bailout(weft_coroutine *coroutine)
 	zend_string *message = PG(last_error_message) ? PG(last_error_message) : ZSTR_EMPTY_ALLOC();
 	const char *file = PG(last_error_file) ? ZSTR_VAL(PG(last_error_file)) : "unknown";
 	smart_str text = {0};
-	smart_str_append_printf(&text, "%s in %s:%d", ZSTR_VAL(message), file, (int) PG(last_error_lineno));
+	smart_str_append_printf(&text, "%s in %s:%d\n", ZSTR_VAL(message), file, (int) PG(last_error_lineno));
 	smart_str_0(&text);
 	log_failure(coroutine, "PHP Fatal error:  ", text.s);
-	if (weft_development) {
-		smart_str_appendc(&text, '\n');
-		smart_str_0(&text);
-		respond_failure(coroutine, weft_slice_of(text.s), false);
-	} else {
-		respond_failure(coroutine, weft_slice_text("Internal Server Error\n"), false);
-	}
-	smart_str_free(&text);
 	weft_host_replace(weft_slice_text("a fatal error in PHP code"));
+	respond_failure(coroutine, NULL, ZSTR_VAL(text.s));
+	smart_str_free(&text);
 }
 
-#ifdef ZEND_HAS_OOM
-/* Debian's PHP unwinds from out-of-memory as from exit, with this state left behind. */
-static bool take_out_of_memory(void)
+/* The last resort: even answering has failed. */
+static void respond_plain(weft_coroutine *coroutine)
 {
-	if (!ZEND_HAS_OOM()) {
-		return false;
+	smart_str_free(&coroutine->output);
+	if (coroutine->streaming) {
+		weft_host_stream_end(coroutine->request, NULL, 0, true);
+	} else {
+		respond_text(coroutine, 500, "Internal Server Error\n");
 	}
-	EG(delayed_oom).state = ZEND_OOM_STATE_NONE;
-	zend_set_memory_limit(PG(memory_limit));
-	return true;
 }
-#else
-static bool take_out_of_memory(void)
+
+/* Debian's PHP unwinds from out-of-memory as from exit, with a state of its own left behind. */
+bool weft_take_out_of_memory(void)
 {
+#ifdef ZEND_HAS_OOM
+	if (ZEND_HAS_OOM()) {
+		EG(delayed_oom).state = ZEND_OOM_STATE_NONE;
+		zend_set_memory_limit(PG(memory_limit));
+		return true;
+	}
+#endif
 	return false;
 }
-#endif
 
 /* ---- the request ---- */
 
@@ -487,34 +561,17 @@ static void call_handler(weft_coroutine *coroutine)
 	call.params = &coroutine->request_object;
 	call.param_count = 1;
 	zend_call_function(&call, &handler_cache);
-	if (UNEXPECTED(BG(user_shutdown_function_names) != NULL) && !EG(exception)) {
-		php_call_shutdown_functions();
-		php_free_shutdown_functions();
-	}
-	if (UNEXPECTED(OG(active) != NULL)) {
-		php_output_end_all();
-	}
 	if (EXPECTED(!EG(exception))) {
+		finish_script(coroutine);
 		respond_value(coroutine, &result);
 	}
 	zval_ptr_dtor(&result);
 }
 
-/* Ends what has not ended in order: an exception, or what a shutdown function may still say after exit(). */
+/* Ends what has not ended in order. */
 static void settle(weft_coroutine *coroutine)
 {
-	if (BG(user_shutdown_function_names)) {
-		zend_object *exception = EG(exception);
-		EG(exception) = NULL;
-		php_call_shutdown_functions();
-		php_free_shutdown_functions();
-		zend_clear_exception();
-		EG(exception) = exception;
-	}
-	if (OG(active)) {
-		php_output_end_all();
-	}
-	if (take_out_of_memory()) {
+	if (weft_take_out_of_memory()) {
 		OBJ_RELEASE(EG(exception));
 		EG(exception) = NULL;
 		settle_bailout(coroutine);
@@ -552,10 +609,10 @@ void weft_handler_run(weft_coroutine *coroutine)
 	if (UNEXPECTED(finished && EG(exception))) {
 		finished = contained(settle, coroutine);
 	}
-	if (UNEXPECTED(!finished)) {
+	for (step last[] = {settle_bailout, respond_plain, NULL}, *next = last; UNEXPECTED(!finished && *next); next++) {
 		EG(exception) = EG(prev_exception) = NULL; /* leaked with the frames that held it */
-		weft_isolate_reset(coroutine);
-		contained(settle_bailout, coroutine);
+		weft_isolate_reset();
+		finished = contained(*next, coroutine);
 	}
 	weft_request_close(coroutine);
 	smart_str_free(&coroutine->output);

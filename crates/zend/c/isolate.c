@@ -136,7 +136,7 @@ void weft_isolate_in(weft_coroutine *coroutine)
 }
 
 /* After a bailout the frames above are gone with whatever they had half done: back to a state one can go on with. */
-void weft_isolate_reset(weft_coroutine *coroutine)
+void weft_isolate_reset(void)
 {
 	EG(error_handling) = EH_NORMAL;
 	EG(exception_class) = NULL;
@@ -148,7 +148,7 @@ void weft_isolate_reset(weft_coroutine *coroutine)
 	BG(user_compare_fci) = base.compare_function;
 	BG(user_compare_fci_cache) = base.compare_function_cache;
 	CG(unclean_shutdown) = 0;
-	(void) coroutine;
+	weft_take_out_of_memory();
 }
 
 /* Frees what the request owned. Output and headers have been taken by then. */
@@ -164,6 +164,9 @@ void weft_isolate_end(weft_coroutine *coroutine)
 	weft_superglobals_end(coroutine);
 	if (SG(rfc1867_uploaded_files)) {
 		destroy_uploaded_files_hash();
+	}
+	if (UNEXPECTED(BG(user_shutdown_function_names) != NULL)) {
+		php_free_shutdown_functions();
 	}
 	zend_llist_destroy(&SG(sapi_headers).headers);
 	if (SG(sapi_headers).mimetype) {

@@ -4,7 +4,7 @@
  * head that the host makes when the request ends. */
 #include "weft.h"
 #include "weft_arginfo.h"
-#include "rfc1867.h"
+#include "ext/spl/spl_exceptions.h"
 
 zend_class_entry *weft_request_class;
 static zend_object_handlers handlers;
@@ -245,8 +245,8 @@ ZEND_METHOD(Weft_Http_Request, cookie)
 
 static void throw_body(void)
 {
-	zend_throw_error(NULL, "The request's body did not arrive: the client went away, was too slow, or sent more than"
-		" body_bytes_max");
+	zend_throw_exception(spl_ce_RuntimeException, "The request's body did not arrive: the client went away, was too slow,"
+		" or sent more than body_bytes_max", 0);
 }
 
 /* The whole body as a string; NULL with an exception when it did not arrive. */

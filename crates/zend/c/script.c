@@ -141,6 +141,9 @@ void weft_script_run(weft_coroutine *coroutine)
 	} zend_catch {
 		status = EG(exit_status) ? EG(exit_status) : 255;
 	} zend_end_try();
+	/* As php_request_shutdown (main/main.c): after a bailout the frames point to nowhere. */
+	EG(current_execute_data) = NULL;
+	weft_take_out_of_memory();
 	zend_try {
 		php_call_shutdown_functions();
 		php_free_shutdown_functions();

@@ -91,6 +91,7 @@ typedef struct weft_coroutine {
 	bool started;
 	bool ended;
 	bool lost;
+	bool cancelled;                /* an Error is to be thrown at the VM's next check */
 	volatile bool stack_overflowed; /* its yellow zone is open */
 	uint32_t job;
 	uint64_t argument;
@@ -150,7 +151,7 @@ void weft_isolate_begin(weft_coroutine *coroutine);
 void weft_isolate_out(weft_coroutine *coroutine);
 void weft_isolate_in(weft_coroutine *coroutine);
 void weft_isolate_end(weft_coroutine *coroutine);
-void weft_isolate_reset(weft_coroutine *coroutine);
+void weft_isolate_reset(void);
 
 /* ---- superglobals.c ---- */
 void weft_superglobals_start(uint32_t *used);
@@ -164,12 +165,14 @@ void weft_failure_start(void);
 void weft_stack_arm(zend_fiber_context *context);
 void weft_interrupt_preempt(void);
 void weft_interrupt_report(void);
+void weft_interrupt_cancel(void);
 
 /* ---- handler.c: one request ---- */
 bool weft_engine_include(const char *path);
 int weft_handler_load(const char *path);
 void weft_handler_run(weft_coroutine *coroutine);
 void weft_handler_flush(weft_coroutine *coroutine);
+bool weft_take_out_of_memory(void);
 extern bool weft_development;
 
 /* ---- script.c: `weft php` ---- */

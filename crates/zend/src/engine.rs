@@ -193,6 +193,15 @@ impl Engine {
         unsafe { sys::weft_engine_end() };
     }
 
+    /// Ends the request in a child that the script has forked, and returns the script's exit status.
+    pub fn end_child() -> u8 {
+        // SAFETY: called when the script has ended, on the one thread of the child; the engine runs, or there were no script.
+        unsafe {
+            sys::weft_engine_end();
+            sys::weft_script_status() as u8
+        }
+    }
+
     /// The value of an ini setting; empty when it has none.
     pub fn ini(&self, name: &str) -> String {
         let Ok(name) = c_string(name) else { return String::new() };

@@ -87,6 +87,11 @@ impl Switch for FiberSwitch {
         unsafe { sys::weft_coroutine_may_leave() }
     }
 
+    fn cancelled(&self) {
+        // SAFETY: as in `preempt`.
+        unsafe { sys::weft_interrupt_cancel() };
+    }
+
     fn destroy(&self, context: Context) {
         // SAFETY: the scheduler destroys idle contexts only, once.
         unsafe { sys::weft_coroutine_destroy(pointer(context)) };

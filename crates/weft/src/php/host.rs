@@ -10,7 +10,7 @@ use std::path::Path;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-use weft_proto::{Head, Parse};
+use weft_proto::Head;
 use weft_rt::{SECOND, clock};
 use weft_serve::{BodyRead, BodyView, Endpoint, Error, Peer, RequestKey, Server, Waited, Write};
 use weft_zend::host::HeaderLine;
@@ -200,12 +200,14 @@ impl Host for ServerHost {
 
     fn detach(&self, request: RequestId) {
         let time = self.time(request);
-        let kept = self.server.with_request(RequestKey(request), |view| (view.bytes().to_vec(), view.peer()));
-        let Some((bytes, peer)) = kept else { return };
-        let mut head = Head::new();
-        // It was parsed before, by the same rules or stricter ones.
-        if let Ok(Parse::Complete { .. }) = head.parse(&bytes, &weft_proto::Limits::default()) {
-            self.detached.borrow_mut().insert(request, Detached { head, bytes, peer, time });
+        let keep = self.server.with_request(RequestKey(request), |view| Detached {
+            head: view.head().clone(),
+            bytes: view.bytes().to_vec(),
+            peer: view.peer(),
+            time,
+        });
+        if let Some(kept) = keep {
+            self.detached.borrow_mut().insert(request, kept);
         }
     }
 

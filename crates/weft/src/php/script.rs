@@ -112,6 +112,7 @@ fn run(command: Command) -> Result<ExitCode, String> {
     }
     engine.prepare_script(&command.script.unwrap_or(Script::File("-".to_owned()))).map_err(text)?;
     engine.begin(&command.arguments).map_err(text)?;
+    weft_rt::hook::on_forked_child_end(end_forked_child);
     let switch = FiberSwitch::bare(STACK_BYTES);
     let runtime = Runtime::start(Box::new(switch), Limits::default()).map_err(|error| error.to_string())?;
     runtime.spawn(Job { kind: JobKind::Script as u32, argument: 0 });
@@ -119,6 +120,11 @@ fn run(command: Command) -> Result<ExitCode, String> {
     Runtime::forget();
     engine.end();
     Ok(ExitCode::from(engine.script_status()))
+}
+
+/// The end of a child that the script has forked: it shuts PHP down and exits as the script would.
+fn end_forked_child() -> ! {
+    std::process::exit(i32::from(Engine::end_child()))
 }
 
 /// The host of a process that has a terminal and no requests: output is standard output.
