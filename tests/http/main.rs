@@ -1,1 +1,18 @@
-//! Black-box tests.
+//! HTTP/1.1 (RFC 9110, RFC 9112) through the real binary, byte by byte.
+
+mod bodies;
+mod clients;
+mod connections;
+mod files;
+mod listeners;
+mod refusals;
+mod requests;
+mod responses;
+mod splits;
+
+use weft_tests::Server;
+
+/// The application of all these tests; its routes are in app.php.
+fn server() -> Server {
+    Server::new(include_str!("app.php").trim_start_matches("<?php"))
+}

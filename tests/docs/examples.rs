@@ -1,0 +1,252 @@
+//! The examples of README.md and docs/guide, run as a reader would run them.
+//!
+//! A `php` block that returns a handler is served; one that returns nothing is a script for `weft php`. The `console`
+//! blocks behind it are its session: `$ ` begins a command, what follows is its output, `…` stands for anything. A
+//! `toml` block must pass `weft check`. Commands in `sh` blocks must exist, with their flags.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use weft_tests::{Running, Server, command};
+
+use crate::markdown::{Block, Document, documents, root};
+
+/// Documents whose examples are run.
+fn guides() -> Vec<Document> {
+    let all = documents().into_iter();
+    all.filter(|document| document.path.starts_with("docs/guide") || document.path == Path::new("README.md")).collect()
+}
+
+/// One command of a session and the output it is said to have.
+struct Step {
+    command: String,
+    output: String,
+}
+
+fn steps(block: &Block) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    for line in block.text.lines() {
+        if let Some(command) = line.strip_prefix("$ ") {
+            steps.push(Step { command: command.to_string(), output: String::new() });
+        } else if let Some(step) = steps.last_mut() {
+            // A command goes on behind a backslash.
+            if let (Some(start), true) = (step.command.strip_suffix('\\'), step.output.is_empty()) {
+                step.command = format!("{start}{}", line.trim_start());
+            } else {
+                step.output.push_str(line);
+                step.output.push('\n');
+            }
+        }
+    }
+    steps
+}
+
+/// Whether `said` is `expected`, in which `…` stands for anything.
+fn matches(expected: &str, said: &str) -> bool {
+    let (expected, mut rest) = (expected.trim_end(), said.trim_end());
+    let mut pieces = expected.split('…');
+    let first = pieces.next().unwrap_or_default();
+    let Some(behind) = rest.strip_prefix(first) else { return false };
+    rest = behind;
+    let pieces: Vec<&str> = pieces.collect();
+    let Some((last, middle)) = pieces.split_last() else { return rest.is_empty() };
+    for piece in middle {
+        let Some(at) = rest.find(piece) else { return false };
+        rest = &rest[at + piece.len()..];
+    }
+    rest.ends_with(last)
+}
+
+/// Runs a line of a session by the shell, with `weft` in its path.
+fn run(directory: &Path, line: &str) -> command::Output {
+    let binary = command::binary();
+    let beside = binary.parent().expect("a file has a directory");
+    let path = std::env::var("PATH").unwrap_or_default();
+    let mut shell = Command::new("sh");
+    shell.args(["-c", line]).current_dir(directory).env("PATH", format!("{}:{path}", beside.display()));
+    command::finish(&mut shell)
+}
+
+fn expect(place: &str, step: &Step, output: &command::Output) {
+    let said = output.stdout.replace('\r', "");
+    let expected = &step.output;
+    assert!(
+        matches(expected, &said),
+        "{place}: $ {}\n--- said ---\n{said}--- stderr ---\n{}--- should have said ---\n{expected}",
+        step.command,
+        output.stderr
+    );
+}
+
+/// An application of a document, started when its session first speaks to it.
+enum Subject {
+    None,
+    Waiting(Server),
+    Running(Running),
+    Script(tempfile::TempDir, String),
+}
+
+impl Subject {
+    fn of(php: &str) -> Subject {
+        if php.lines().any(|line| line.starts_with("return ")) {
+            Subject::Waiting(Server::new(php.strip_prefix("<?php").unwrap_or(php)))
+        } else {
+            Subject::Script(tempfile::tempdir().expect("a temporary directory"), php.to_string())
+        }
+    }
+
+    fn running(&mut self) -> Option<&mut Running> {
+        if let Subject::Waiting(_) = self
+            && let Subject::Waiting(server) = std::mem::replace(self, Subject::None)
+        {
+            *self = Subject::Running(server.start());
+        }
+        if let Subject::Running(running) = self { Some(running) } else { None }
+    }
+
+    fn step(&mut self, place: &str, step: &Step) {
+        if let Some(flags) = step.command.strip_prefix("weft serve app.php") {
+            let Subject::Waiting(server) = std::mem::replace(self, Subject::None) else {
+                panic!("{place}: nothing to serve, or served already");
+            };
+            let flags = flags.split_whitespace().filter(|word| *word != "&");
+            *self = Subject::Waiting(flags.fold(server, Server::with_flag));
+            return;
+        }
+        if let Subject::Script(directory, text) = self {
+            let mut words = step.command.split_whitespace();
+            let name = words.find(|word| word.ends_with(".php")).unwrap_or("script.php");
+            std::fs::write(directory.path().join(name), text).expect("the test's own file");
+            return expect(place, step, &run(directory.path(), &step.command));
+        }
+        let running = self.running().unwrap_or_else(|| panic!("{place}: a session without an application"));
+        let line = step.command.replace("127.0.0.1:8080", &running.address.to_string());
+        expect(place, step, &run(running.directory(), &line));
+    }
+
+    /// An example without a session must work at least.
+    fn try_alone(mut self, place: &str) {
+        if let Some(running) = self.running() {
+            let status = running.get("/").status;
+            assert!(status < 500, "{place}: GET / is answered with {status}");
+        } else if let Subject::Script(directory, text) = &self {
+            std::fs::write(directory.path().join("script.php"), text).expect("the test's own file");
+            let output = run(directory.path(), "weft php script.php");
+            assert_eq!(output.code, Some(0), "{place}: {}{}", output.stdout, output.stderr);
+        }
+    }
+}
+
+fn run_examples(document: &Document) {
+    let blocks = document.blocks();
+    let mut blocks = blocks.iter().peekable();
+    while let Some(block) = blocks.next() {
+        let place = format!("{}:{}", document.path.display(), block.line);
+        if block.language != "php" || !block.text.starts_with("<?php") {
+            continue;
+        }
+        let mut subject = Subject::of(&block.text);
+        let mut alone = true;
+        while let Some(session) = blocks.next_if(|next| next.language == "console") {
+            alone = false;
+            let place = format!("{}:{}", document.path.display(), session.line);
+            steps(session).iter().for_each(|step| subject.step(&place, step));
+        }
+        if alone {
+            subject.try_alone(&place);
+        }
+    }
+}
+
+#[test]
+fn every_example_of_the_readme_and_the_guides_runs() {
+    for document in guides() {
+        run_examples(&document);
+    }
+}
+
+#[test]
+fn every_configuration_of_the_readme_and_the_guides_is_in_order() {
+    for document in guides() {
+        for block in document.blocks().iter().filter(|block| block.language == "toml") {
+            let directory = tempfile::tempdir().expect("a temporary directory");
+            let write = |name, text: &str| std::fs::write(directory.path().join(name), text).expect("our own file");
+            write("app.php", "<?php\nreturn fn () => '';\n");
+            write("weft.toml", &block.text);
+            let output = run(directory.path(), "weft check app.php");
+            assert_eq!(output.code, Some(0), "{}:{}: {}", document.path.display(), block.line, output.stderr);
+        }
+    }
+}
+
+/// What `weft VERB --help` says, asked once for each verb.
+#[derive(Default)]
+struct Help(BTreeMap<String, String>);
+
+impl Help {
+    fn of(&mut self, verb: &str) -> &str {
+        let ask = || run(&root(), &format!("weft {verb} --help")).stdout;
+        self.0.entry(verb.to_string()).or_insert_with(ask)
+    }
+
+    /// What is wrong with a command line.
+    fn objection(&mut self, line: &str) -> Option<String> {
+        let mut words = line.split_whitespace().skip_while(|word| *word == "sudo" || word.contains('='));
+        let program = words.next()?;
+        let words: Vec<&str> = words.collect();
+        let first = words.first().copied().unwrap_or_default();
+        match program {
+            "weft" if matches!(first, "--help" | "--version" | "help" | "") => None,
+            "weft" => {
+                let verbs = self.of("").to_string();
+                let known = verbs.lines().any(|line| line.split_whitespace().next() == Some(first));
+                if !known {
+                    return Some(format!("weft {first}: no such command"));
+                }
+                let flags = words.iter().filter_map(|word| word.split('=').next().filter(|w| w.starts_with("--")));
+                let mut unknown = flags.filter(|flag| first != "php" && !self.of(first).contains(*flag));
+                unknown.next().map(|flag| format!("weft {first} has no {flag}"))
+            }
+            "make" => {
+                let makefile = std::fs::read_to_string(root().join("Makefile")).unwrap_or_default();
+                let target = first.to_string() + ":";
+                (!makefile.lines().any(|line| line.starts_with(&target))).then(|| format!("make {first}: no such target"))
+            }
+            path if path.contains('/') && !path.starts_with(['/', '$', '~']) && !path.contains("://") => {
+                (!root().join(path).exists()).then(|| format!("{path} is not in the repository"))
+            }
+            _ => None,
+        }
+    }
+}
+
+#[test]
+fn every_command_the_documents_show_exists() {
+    let mut help = Help::default();
+    let mut wrong = Vec::new();
+    for document in documents() {
+        let mut lines: Vec<(usize, String)> = Vec::new();
+        for block in document.blocks().iter().filter(|block| block.language == "sh") {
+            lines.extend(block.text.lines().map(|line| (block.line, line.to_string())));
+        }
+        let spans = document.spans().into_iter();
+        lines.extend(spans.filter(|s| s.text.starts_with("weft ") || s.text.starts_with("make ")).map(|s| (s.line, s.text)));
+        for (line, text) in lines {
+            if let Some(objection) = help.objection(&text) {
+                wrong.push(format!("{}:{line}: {objection}", document.path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "commands that do not exist: {wrong:#?}");
+}
+
+#[test]
+fn a_wrong_example_would_be_found() {
+    assert!(matches("a…c\n", "abc") && matches("", "") && matches("…", "x") && matches("a\n…\nd", "a\nb\nc\nd\n"));
+    assert!(!matches("a…d", "abc") && !matches("a", "ab") && !matches("b…", "abc"));
+    let mut help = Help::default();
+    assert!(help.objection("weft sreve app.php").is_some() && help.objection("weft serve app.php --nonsense").is_some());
+    assert!(help.objection("make nonsense").is_some() && help.objection("bench/nonsense").is_some());
+    assert_eq!(help.objection("weft serve app.php --listen=:80"), None);
+}

@@ -1,0 +1,7 @@
+//! The documentation against the product: every name exists, every link leads somewhere, every example runs.
+
+mod examples;
+mod links;
+mod markdown;
+mod names;
+mod reference;

@@ -1,0 +1,125 @@
+//! As much of Markdown as the project's documents use: fenced blocks, code spans, links.
+//!
+//! Must not know what any of it means. Invariant: whatever is found carries the line it stands on.
+
+use std::path::{Path, PathBuf};
+
+/// A document of the repository.
+pub struct Document {
+    /// Relative to the repository.
+    pub path: PathBuf,
+    text: String,
+}
+
+/// A fenced block.
+pub struct Block {
+    /// The word behind the opening fence.
+    pub language: String,
+    /// What is between the fences.
+    pub text: String,
+    /// Line of the opening fence.
+    pub line: usize,
+}
+
+/// A code span, and what stands between it and the one before on the same line.
+pub struct Span {
+    pub text: String,
+    pub before: String,
+    pub line: usize,
+}
+
+/// The repository.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ lies in the repository").to_path_buf()
+}
+
+/// All documents: those at the root and those below docs/.
+pub fn documents() -> Vec<Document> {
+    let mut found = Vec::new();
+    let mut waiting = vec![root().join("docs")];
+    let is_document = |path: &Path| path.extension().is_some_and(|ending| ending == "md");
+    found.extend(entries(&root()).into_iter().filter(|path| is_document(path)));
+    while let Some(directory) = waiting.pop() {
+        for path in entries(&directory) {
+            if path.is_dir() {
+                waiting.push(path);
+            } else if is_document(&path) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found.iter().map(|path| Document::read(path.strip_prefix(root()).expect("below the root"))).collect()
+}
+
+fn entries(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).unwrap_or_else(|e| panic!("{}: {e}", directory.display()));
+    entries.map(|entry| entry.expect("an entry can be read").path()).collect()
+}
+
+impl Document {
+    /// Reads a document by its path in the repository.
+    pub fn read(path: impl AsRef<Path>) -> Document {
+        let path = path.as_ref().to_path_buf();
+        let text =
+            std::fs::read_to_string(root().join(&path)).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        Document { path, text }
+    }
+
+    /// Its fenced blocks, in order.
+    pub fn blocks(&self) -> Vec<Block> {
+        let mut blocks: Vec<Block> = Vec::new();
+        let mut open = false;
+        for (line, text) in (1..).zip(self.text.lines()) {
+            if let Some(language) = text.strip_prefix("```") {
+                open = !open;
+                if open {
+                    blocks.push(Block { language: language.trim().to_string(), text: String::new(), line });
+                }
+            } else if let (true, Some(block)) = (open, blocks.last_mut()) {
+                block.text.push_str(text);
+                block.text.push('\n');
+            }
+        }
+        assert!(!open, "{}: a fence is not closed", self.path.display());
+        blocks
+    }
+
+    /// The lines of prose: outside of fences and of indented blocks.
+    pub fn prose(&self) -> Vec<(usize, &str)> {
+        let mut fenced = false;
+        let lines = (1..).zip(self.text.lines()).filter(move |(_, line)| {
+            let fence = line.starts_with("```");
+            fenced ^= fence;
+            !fenced && !fence && !line.starts_with("    ")
+        });
+        lines.collect()
+    }
+
+    /// The code spans of its prose.
+    pub fn spans(&self) -> Vec<Span> {
+        let mut spans = Vec::new();
+        for (line, text) in self.prose() {
+            let parts: Vec<&str> = text.split('`').collect();
+            assert!(parts.len() % 2 == 1, "{}:{line}: a code span is not closed", self.path.display());
+            for pair in parts.chunks_exact(2) {
+                spans.push(Span { before: pair[0].to_string(), text: pair[1].to_string(), line });
+            }
+        }
+        spans
+    }
+
+    /// The targets of its links that are files: relative, without a fragment.
+    pub fn links(&self) -> Vec<(usize, String)> {
+        let mut links = Vec::new();
+        for (line, text) in self.prose() {
+            for rest in text.split("](").skip(1) {
+                let target = rest.split([')', '#']).next().unwrap_or_default();
+                if !target.is_empty() && !target.contains("://") && !target.starts_with("mailto:") {
+                    links.push((line, target.to_string()));
+                }
+            }
+        }
+        links
+    }
+}

@@ -1,0 +1,77 @@
+//! docs/reference/php.md against the classes: each public method stands there once, with its signature.
+//!
+//! The document has a heading per class and, below it, a list item per method that begins with the signature.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crate::markdown::{Document, root};
+
+type Methods = BTreeMap<String, BTreeSet<String>>;
+
+/// Public methods by class, as the source declares them; @internal ones are no one's business.
+fn declared(path: &str) -> Methods {
+    let text = std::fs::read_to_string(root().join(path)).expect("a file of the library");
+    let (mut methods, mut class, mut internal) = (Methods::new(), String::new(), false);
+    let mut lines = text.lines().map(str::trim);
+    while let Some(line) = lines.next() {
+        internal = line.contains("@internal") || internal && line.starts_with('*');
+        if let Some(rest) = line.strip_prefix("final class ") {
+            class = rest.split([' ', '{']).next().unwrap_or_default().to_string();
+        }
+        let Some(rest) = line.strip_prefix("public ") else { continue };
+        let mut signature = rest.to_string();
+        // Parameters on lines of their own.
+        while !signature.contains(')') {
+            signature.push_str(lines.next().expect("a signature ends"));
+            signature.push(' ');
+        }
+        if signature.contains("function ") && !internal {
+            methods.entry(class.clone()).or_default().insert(normal(&signature));
+        }
+    }
+    methods
+}
+
+/// One spelling of a signature: without "function", bodies, line breaks and trailing commas.
+fn normal(signature: &str) -> String {
+    let text = signature.replace("function ", "").replace("{}", "");
+    let text = text.trim().trim_end_matches(['{', ';']).trim();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    text.replace("( ", "(").replace(", )", ")").replace(",)", ")").replace(" )", ")")
+}
+
+fn documented() -> Methods {
+    let document = Document::read(Path::new("docs/reference/php.md"));
+    let (mut methods, mut class) = (Methods::new(), String::new());
+    for (line, text) in document.prose() {
+        if let Some(heading) = text.strip_prefix("## ") {
+            class = heading.trim_matches('`').rsplit('\\').next().unwrap_or_default().to_string();
+        }
+        let Some(item) = text.strip_prefix("- `") else { continue };
+        let (signature, rest) = item.split_once('`').expect("a code span is closed");
+        assert!(rest.len() > 4, "docs/reference/php.md:{line}: {signature} is not explained");
+        let new = methods.entry(class.clone()).or_default().insert(normal(signature));
+        assert!(new, "docs/reference/php.md:{line}: {signature} stands there twice");
+    }
+    methods
+}
+
+#[test]
+fn every_public_method_stands_in_the_reference_with_its_signature() {
+    let mut declared_methods = declared("php/stubs/weft.php");
+    for path in ["php/src/Http/Response.php", "php/src/Http/UploadedFile.php"] {
+        declared_methods.extend(declared(path));
+    }
+    assert!(declared_methods.values().map(BTreeSet::len).sum::<usize>() > 30, "the classes were not read");
+    let documented_methods = documented();
+    for (class, methods) in &declared_methods {
+        let none = BTreeSet::new();
+        let written = documented_methods.get(class).unwrap_or(&none);
+        let missing: Vec<_> = methods.difference(written).collect();
+        let gone: Vec<_> = written.difference(methods).collect();
+        assert!(missing.is_empty() && gone.is_empty(), "{class}: missing {missing:#?}, not in the code {gone:#?}");
+    }
+    let classes: Vec<_> = documented_methods.keys().filter(|class| !declared_methods.contains_key(*class)).collect();
+    assert!(classes.is_empty(), "no such classes: {classes:?}");
+}

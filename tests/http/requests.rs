@@ -1,0 +1,79 @@
+//! What the application learns of a request's head.
+
+use serde_json::json;
+
+use crate::server;
+
+#[test]
+fn method_target_and_headers_arrive_as_they_were_sent() {
+    let weft = server().start();
+    let response = weft.say(
+        "PATCH /describe?a=b%20c&d HTTP/1.1\r\nhost: example.org:81\r\nX-Odd:\t spaced \t\r\nx-odd: again\r\n\
+         Empty:\r\nHigh: \u{e9}\r\n\r\n",
+    );
+    let said = response.json();
+    assert_eq!(said["method"], "PATCH");
+    assert_eq!(said["target"], "/describe?a=b%20c&d");
+    assert_eq!(said["path"], "/describe");
+    assert_eq!(said["query"], "a=b%20c&d");
+    assert_eq!(said["version"], "1.1");
+    assert_eq!(said["scheme"], "http");
+    assert_eq!(said["host"], "example.org:81");
+    assert_eq!(said["headers"]["x-odd"], json!(["spaced", "again"]));
+    assert_eq!(said["headers"]["empty"], json!([""]));
+    assert_eq!(said["headers"]["high"], json!(["\u{e9}"]));
+}
+
+#[test]
+fn an_absolute_target_overrides_the_host_header() {
+    let weft = server().start();
+    let said =
+        weft.say("GET http://right.example:8080/describe?x HTTP/1.1\r\nHost: wrong.example\r\n\r\n").json();
+    assert_eq!(said["path"], "/describe");
+    assert_eq!(said["query"], "x");
+    assert_eq!(said["host"], "right.example:8080");
+}
+
+#[test]
+fn the_asterisk_is_for_options() {
+    let weft = server().start();
+    let said = weft.say("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n").json();
+    assert_eq!((said["method"].as_str(), said["path"].as_str()), (Some("OPTIONS"), Some("*")));
+    assert_eq!(weft.say("GET * HTTP/1.1\r\nHost: a\r\n\r\n").status, 400);
+}
+
+#[test]
+fn unknown_methods_reach_the_application() {
+    let weft = server().start();
+    let said = weft.say("PROPFIND /describe HTTP/1.1\r\nHost: a\r\n\r\n").json();
+    assert_eq!(said["method"], "PROPFIND");
+    let said = weft.say("get /describe HTTP/1.1\r\nHost: a\r\n\r\n").json();
+    assert_eq!(said["method"], "get", "methods are case-sensitive");
+}
+
+#[test]
+fn a_trusted_proxy_says_who_the_client_is() {
+    let app =
+        "return fn ($r) => Weft\\Http\\Response::json([$r->client(), $r->peer(), $r->scheme(), $r->host()]);";
+    let request = "GET / HTTP/1.1\r\nHost: inside\r\nX-Forwarded-For: 6.6.6.6, 203.0.113.9\r\n\
+                   X-Forwarded-Proto: https\r\nX-Forwarded-Host: outside.example\r\n\r\n";
+    let trusting = weft_tests::Server::new(app).with("--trust-proxies", "127.0.0.0/8").start();
+    assert_eq!(trusting.say(request).json(), json!(["203.0.113.9", "127.0.0.1", "https", "outside.example"]));
+    let request = "GET / HTTP/1.1\r\nHost: inside\r\n\
+                   Forwarded: for=\"[2001:db8::1]:4711\";proto=https;host=outside.example\r\n\r\n";
+    assert_eq!(trusting.say(request).json(), json!(["2001:db8::1", "127.0.0.1", "https", "outside.example"]));
+    let plain = weft_tests::Server::new(app).start();
+    assert_eq!(plain.say(request).json(), json!(["127.0.0.1", "127.0.0.1", "http", "inside"]));
+}
+
+#[test]
+fn each_request_has_an_id_of_its_own() {
+    let weft = weft_tests::Server::new("return fn ($r) => $r->id();").start();
+    let mut seen = std::collections::HashSet::new();
+    let mut client = weft.connect();
+    for _ in 0..50 {
+        client.get("/");
+        let id = client.read().text();
+        assert!(!id.is_empty() && seen.insert(id.clone()), "{id:?} came twice");
+    }
+}
