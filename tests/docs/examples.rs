@@ -15,7 +15,8 @@ use crate::markdown::{Block, Document, documents, root};
 /// Documents whose examples are run.
 fn guides() -> Vec<Document> {
     let all = documents().into_iter();
-    all.filter(|document| document.path.starts_with("docs/guide") || document.path == Path::new("README.md")).collect()
+    all.filter(|document| document.path.starts_with("docs/guide") || document.path == Path::new("README.md"))
+        .collect()
 }
 
 /// One command of a session and the output it is said to have.
@@ -171,7 +172,8 @@ fn every_configuration_of_the_readme_and_the_guides_is_in_order() {
     for document in guides() {
         for block in document.blocks().iter().filter(|block| block.language == "toml") {
             let directory = tempfile::tempdir().expect("a temporary directory");
-            let write = |name, text: &str| std::fs::write(directory.path().join(name), text).expect("our own file");
+            let write =
+                |name, text: &str| std::fs::write(directory.path().join(name), text).expect("our own file");
             write("app.php", "<?php\nreturn fn () => '';\n");
             write("weft.toml", &block.text);
             let output = run(directory.path(), "weft check app.php");
@@ -204,14 +206,16 @@ impl Help {
                 if !known {
                     return Some(format!("weft {first}: no such command"));
                 }
-                let flags = words.iter().filter_map(|word| word.split('=').next().filter(|w| w.starts_with("--")));
+                let flags =
+                    words.iter().filter_map(|word| word.split('=').next().filter(|w| w.starts_with("--")));
                 let mut unknown = flags.filter(|flag| first != "php" && !self.of(first).contains(*flag));
                 unknown.next().map(|flag| format!("weft {first} has no {flag}"))
             }
             "make" => {
                 let makefile = std::fs::read_to_string(root().join("Makefile")).unwrap_or_default();
                 let target = first.to_string() + ":";
-                (!makefile.lines().any(|line| line.starts_with(&target))).then(|| format!("make {first}: no such target"))
+                (!makefile.lines().any(|line| line.starts_with(&target)))
+                    .then(|| format!("make {first}: no such target"))
             }
             path if path.contains('/') && !path.starts_with(['/', '$', '~']) && !path.contains("://") => {
                 (!root().join(path).exists()).then(|| format!("{path} is not in the repository"))
@@ -231,7 +235,11 @@ fn every_command_the_documents_show_exists() {
             lines.extend(block.text.lines().map(|line| (block.line, line.to_string())));
         }
         let spans = document.spans().into_iter();
-        lines.extend(spans.filter(|s| s.text.starts_with("weft ") || s.text.starts_with("make ")).map(|s| (s.line, s.text)));
+        lines.extend(
+            spans
+                .filter(|s| s.text.starts_with("weft ") || s.text.starts_with("make "))
+                .map(|s| (s.line, s.text)),
+        );
         for (line, text) in lines {
             if let Some(objection) = help.objection(&text) {
                 wrong.push(format!("{}:{line}: {objection}", document.path.display()));
@@ -243,10 +251,15 @@ fn every_command_the_documents_show_exists() {
 
 #[test]
 fn a_wrong_example_would_be_found() {
-    assert!(matches("a…c\n", "abc") && matches("", "") && matches("…", "x") && matches("a\n…\nd", "a\nb\nc\nd\n"));
+    assert!(
+        matches("a…c\n", "abc") && matches("", "") && matches("…", "x") && matches("a\n…\nd", "a\nb\nc\nd\n")
+    );
     assert!(!matches("a…d", "abc") && !matches("a", "ab") && !matches("b…", "abc"));
     let mut help = Help::default();
-    assert!(help.objection("weft sreve app.php").is_some() && help.objection("weft serve app.php --nonsense").is_some());
+    assert!(
+        help.objection("weft sreve app.php").is_some()
+            && help.objection("weft serve app.php --nonsense").is_some()
+    );
     assert!(help.objection("make nonsense").is_some() && help.objection("bench/nonsense").is_some());
     assert_eq!(help.objection("weft serve app.php --listen=:80"), None);
 }

@@ -72,10 +72,12 @@ fn check(document: &Document, source: &Source) -> Vec<String> {
             }
             continue;
         }
-        let names: Vec<&str> = words(&span.text).filter(|word| !word.starts_with(|c: char| c.is_ascii_digit())).collect();
+        let names: Vec<&str> =
+            words(&span.text).filter(|word| !word.starts_with(|c: char| c.is_ascii_digit())).collect();
         for name in &names {
             // A prefix such as `weft_host_` stands for all that begin with it.
-            let family = name.ends_with('_') && source.files.iter().any(|(_, w)| w.iter().any(|w| w.starts_with(name)));
+            let family = name.ends_with('_')
+                && source.files.iter().any(|(_, w)| w.iter().any(|w| w.starts_with(name)));
             if !family && !source.has(name) {
                 wrong.push(format!("{place}: {name} (in `{}`) is nowhere in the code", span.text));
             }
@@ -103,7 +105,9 @@ fn every_name_in_the_architecture_and_the_internals_is_in_the_code() {
     let source = Source::read();
     let wrong: Vec<String> = documents()
         .iter()
-        .filter(|document| document.path == Path::new("ARCHITECTURE.md") || document.path.starts_with("docs/internals"))
+        .filter(|document| {
+            document.path == Path::new("ARCHITECTURE.md") || document.path.starts_with("docs/internals")
+        })
         .flat_map(|document| check(document, &source))
         .collect();
     assert!(wrong.is_empty(), "names that the code does not have: {wrong:#?}");
@@ -112,9 +116,17 @@ fn every_name_in_the_architecture_and_the_internals_is_in_the_code() {
 #[test]
 fn a_wrong_name_would_be_found() {
     let source = Source::read();
-    assert!(source.has_together(&["Runtime", "park"]) && source.file_has(&root().join("crates/rt/src/park.rs"), &["park"]));
+    assert!(
+        source.has_together(&["Runtime", "park"])
+            && source.file_has(&root().join("crates/rt/src/park.rs"), &["park"])
+    );
     // Put together here, so that this file does not hold the word.
     let nowhere = ["no", "such", "name"].join("_");
     assert!(!source.has(&nowhere) && !source.file_has(&root().join("crates/rt/src/park.rs"), &["Listener"]));
-    assert!(is_path("crates/rt/src/park.rs") && is_path("tests/docs") && !is_path("Runtime::park") && !is_path("text/html"));
+    assert!(
+        is_path("crates/rt/src/park.rs")
+            && is_path("tests/docs")
+            && !is_path("Runtime::park")
+            && !is_path("text/html")
+    );
 }

@@ -70,8 +70,12 @@ fn every_public_method_stands_in_the_reference_with_its_signature() {
         let written = documented_methods.get(class).unwrap_or(&none);
         let missing: Vec<_> = methods.difference(written).collect();
         let gone: Vec<_> = written.difference(methods).collect();
-        assert!(missing.is_empty() && gone.is_empty(), "{class}: missing {missing:#?}, not in the code {gone:#?}");
+        assert!(
+            missing.is_empty() && gone.is_empty(),
+            "{class}: missing {missing:#?}, not in the code {gone:#?}"
+        );
     }
-    let classes: Vec<_> = documented_methods.keys().filter(|class| !declared_methods.contains_key(*class)).collect();
+    let classes: Vec<_> =
+        documented_methods.keys().filter(|class| !declared_methods.contains_key(*class)).collect();
     assert!(classes.is_empty(), "no such classes: {classes:?}");
 }

@@ -1,0 +1,164 @@
+//! Fifty requests at once in one worker, each waiting somewhere else: what belongs to one is never seen by another.
+
+use serde_json::{Value, json};
+use weft_tests::{Client, Response, Running, until};
+
+use crate::server;
+
+const AT_ONCE: usize = 50;
+const ROUNDS: usize = 4;
+
+/// Sends one request on each of many connections, then reads the answers.
+fn at_once(weft: &Running, request: impl Fn(usize) -> String, check: impl Fn(usize, Response)) {
+    let mut clients: Vec<Client> = (0..AT_ONCE).map(|_| weft.connect()).collect();
+    for round in 0..ROUNDS {
+        for (i, client) in clients.iter_mut().enumerate() {
+            client.send(request(round * AT_ONCE + i));
+        }
+        for (i, client) in clients.iter_mut().enumerate() {
+            check(round * AT_ONCE + i, client.read());
+        }
+    }
+}
+
+#[test]
+fn superglobals_output_headers_status_and_cookies() {
+    let weft = server().start();
+    let request = |n: usize| {
+        let body = format!("field={n}&p[]={n}");
+        format!(
+            "POST /superglobals?n={n}&q=g{n} HTTP/1.1\r\nHost: a\r\nX-N: {n}\r\nCookie: c=c{n}\r\n\
+             Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+    };
+    at_once(&weft, request, |n, response| {
+        let text = response.text();
+        let (echoed, rest) = text.split_once("again ").unwrap_or_else(|| panic!("{n}: {text}"));
+        assert_eq!(echoed, format!("echo {n};"));
+        let said: Value =
+            serde_json::from_str(rest.split_once(';').expect("the echo's end").1).expect("JSON");
+        let name = n.to_string();
+        assert_eq!(
+            said["same"], true,
+            "{n}: what was seen before the wait is not what was seen after: {said}"
+        );
+        assert_eq!(said["seen"][0], json!({"n": name, "q": format!("g{n}")}));
+        assert_eq!(said["seen"][1], json!({"field": name, "p": [name]}));
+        assert_eq!(said["seen"][2], json!({"c": format!("c{n}")}));
+        assert_eq!(said["seen"][3]["field"], name);
+        assert_eq!(said["seen"][5], format!("/superglobals?n={n}&q=g{n}"));
+        assert_eq!(said["seen"][7], name);
+        assert_eq!(said["seen"][9], format!("field={n}&p[]={n}"));
+        assert_eq!(said["added"], json!([n, n]));
+        assert_eq!(response.all("x-before"), [name.as_str()]);
+        assert_eq!(response.all("x-after"), [name.as_str()]);
+        assert_eq!(response.all("set-cookie"), [format!("seen={n}")]);
+    });
+}
+
+#[test]
+fn a_returned_response_has_the_status_it_says() {
+    let weft = server().start();
+    let request = |n: usize| {
+        format!("GET /return?what={} HTTP/1.1\r\nHost: a\r\n\r\n", ["string", "null", "int"][n % 3])
+    };
+    at_once(&weft, request, |n, response| {
+        assert_eq!((response.status, response.text().as_str()), (200, ["text", "", "42"][n % 3]));
+    });
+}
+
+#[test]
+fn settings_handlers_buffers_and_hidden_state() {
+    let weft = server().start();
+    let clean = weft.get("/settings?n=0").json()["clean"].clone();
+    let request = |n: usize| format!("GET /settings?n={n} HTTP/1.1\r\nHost: a\r\n\r\n");
+    at_once(&weft, request, |n, response| {
+        let text = response.text();
+        let (buffered, rest) = text.split_at(text.find('{').unwrap_or_else(|| panic!("{n}: {text}")));
+        assert_eq!(buffered, format!("[{n}:buffered]"));
+        let said: Value = serde_json::from_str(rest).expect("JSON");
+        assert_eq!(said["clean"], clean, "{n} found what another request had left");
+        let zone = ["Europe/Berlin", "Asia/Tokyo", "UTC", "America/New_York"][n % 4];
+        let reporting = 32767 & !(1 << (n % 3 + 8));
+        assert_eq!(
+            said["after"],
+            json!([(5 + n % 10).to_string(), format!("agent {n}"), 1, zone, reporting]),
+            "{n}"
+        );
+        assert_eq!(said["json"], if n % 2 == 1 { 4 } else { 0 }, "{n}: json_last_error()");
+        assert_eq!(said["strtok"], json!([format!("a{n}"), format!("b{n}"), format!("c{n}")]));
+        assert_eq!(said["handled"], json!([format!("{n}: warning {n}")]));
+        assert_eq!(said["sorted"], true);
+    });
+}
+
+#[test]
+fn shutdown_functions_belong_to_their_request() {
+    let weft = server().start();
+    let request = |n: usize| {
+        let leave = if n % 2 == 0 { "&exit" } else { "" };
+        format!("GET /shutdown?n={n}{leave} HTTP/1.1\r\nHost: a\r\n\r\n")
+    };
+    at_once(&weft, request, |n, response| {
+        let word = if n % 2 == 0 { "left" } else { "shut" };
+        assert_eq!(response.text(), format!("{word} {n}"));
+        until("the shutdown function", || {
+            (weft.read(&format!("shutdown-{n}")) == n.to_string()).then_some(())
+        });
+    });
+}
+
+#[test]
+fn the_current_directory_and_the_locale_belong_to_their_request() {
+    let app = r#"foreach (range(0, 3) as $i) { @mkdir("d$i"); }
+        $base = getcwd();
+        return function ($r) use ($base) {
+            $n = (int) $r->query('n');
+            $clean = getcwd() === $base && setlocale(LC_ALL, 0) === 'C';
+            chdir($base . '/d' . $n % 4);
+            putenv("WHO=$n");
+            setlocale(LC_ALL, $n % 2 ? 'C.UTF-8' : 'C');
+            usleep(1000 + $n * 50 % 2000);
+            return json_encode([$clean, basename(getcwd()), getenv('WHO'), setlocale(LC_CTYPE, 0)]);
+        };"#;
+    let weft = weft_tests::Server::new(app).start();
+    let request = |n: usize| format!("GET /?n={n} HTTP/1.1\r\nHost: a\r\n\r\n");
+    at_once(&weft, request, |n, response| {
+        let locale = if n % 2 == 1 { "C.UTF-8" } else { "C" };
+        let said = response.json();
+        assert_eq!(said[0], true, "{n} began in another request's directory or locale: {said}");
+        assert_eq!(said[1], format!("d{}", n % 4), "{n}: the current directory");
+        assert_eq!(said[3], locale, "{n}: the locale");
+    });
+}
+
+#[test]
+fn sessions_belong_to_their_request() {
+    let app = r#"return function ($r) {
+            session_id('session' . $r->query('n') % 5);
+            session_start(['save_path' => __DIR__, 'use_cookies' => 0, 'cache_limiter' => '']);
+            $_SESSION['hits'] = ($_SESSION['hits'] ?? 0) + 1;
+            usleep(500);
+            $said = [session_id(), $_SESSION['hits']];
+            session_write_close();
+            return json_encode($said);
+        };"#;
+    let weft = weft_tests::Server::new(app).start();
+    let request = |n: usize| format!("GET /?n={n} HTTP/1.1\r\nHost: a\r\n\r\n");
+    let mut hits = std::cell::RefCell::new(vec![Vec::new(); 5]);
+    at_once(&weft, request, |n, response| {
+        assert_eq!(response.status, 200, "{n}: {}", response.text());
+        let said = response.json();
+        assert_eq!(said[0], format!("session{}", n % 5));
+        hits.borrow_mut()[n % 5].push(said[1].as_u64().expect("a number"));
+    });
+    for seen in hits.get_mut() {
+        seen.sort_unstable();
+        assert_eq!(
+            *seen,
+            (1..=(AT_ONCE * ROUNDS / 5) as u64).collect::<Vec<_>>(),
+            "hits of a session were lost"
+        );
+    }
+}
