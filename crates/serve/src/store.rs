@@ -153,11 +153,12 @@ impl Store {
     pub(crate) fn read(&mut self, offset: u64, buffer: &mut [u8]) -> usize {
         let room = buffer.len().min(self.received.saturating_sub(offset) as usize);
         match &self.file {
-            None if room == 0 => 0,
             None => {
-                let from = offset as usize;
-                buffer[..room].copy_from_slice(&self.memory[from..from + room]);
-                room
+                // Less than `received` when the file could not be made.
+                let arrived = self.memory.get(offset as usize..).unwrap_or_default();
+                let count = room.min(arrived.len());
+                buffer[..count].copy_from_slice(&arrived[..count]);
+                count
             }
             Some(file) => match rustix::io::pread(file, &mut buffer[..room], offset) {
                 Ok(count) => count,

@@ -136,3 +136,23 @@ impl Table {
         (0u32..).zip(&mut self.slots).filter(|(_, slot)| slot.connection.is_some())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_idle_connection_is_small() {
+        assert!(size_of::<Slot>() <= 128, "{}", size_of::<Slot>());
+    }
+
+    #[test]
+    fn reactor_keys_are_read_back() {
+        let slot = Slot { generation: GENERATION_MASK, ..Slot::default() };
+        assert!(matches!(
+            source(slot.reactor_key(7)),
+            Source::Connection { index: 7, generation: GENERATION_MASK }
+        ));
+        assert!(matches!(source(listener_key(3)), Source::Listener(3)));
+    }
+}
