@@ -64,7 +64,7 @@ final class Request
     /** A cookie by name, decoded as in $_COOKIE; without a name, all of them. */
     public function cookie(?string $name = null, mixed $default = null): mixed {}
 
-    /** The whole body. Waits until it has arrived. @throws \RuntimeException when it does not arrive */
+    /** The whole body. Waits until it has arrived. @throws BodyException when it does not arrive */
     public function body(): string {}
 
     /**

@@ -124,6 +124,14 @@ zend_module_entry weft_module = {
 	STANDARD_MODULE_HEADER, "weft", NULL, PHP_MINIT(weft), NULL, NULL, NULL, PHP_MINFO(weft), WEFT_VERSION,
 	STANDARD_MODULE_PROPERTIES};
 
+/* opcache has looked: from here on PHP_SAPI and php_sapi_name() say who we are. */
+static void take_name(void)
+{
+	sapi_module.name = weft_sapi.name = "weft";
+	zval *constant = zend_get_constant_str(ZEND_STRL("PHP_SAPI"));
+	ZVAL_INTERNED_STR(constant, zend_string_init_interned(ZEND_STRL("weft"), 1));
+}
+
 /* Starts the engine; no user code runs (but opcache.preload). 0, or what failed. */
 int weft_engine_start(const weft_engine_options *options)
 {
@@ -152,7 +160,7 @@ int weft_engine_start(const weft_engine_options *options)
 		return 1;
 	}
 	if (!weft_cli) {
-		weft_sapi.name = "weft";
+		take_name();
 	}
 	return 0;
 }

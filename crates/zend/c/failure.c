@@ -35,7 +35,8 @@ static bool is_fatal(int type)
 	return (type & fatal) && !(type & E_DONT_BAIL);
 }
 
-static void fatal_error(zend_string *file, uint32_t line, zend_string *message)
+/* Sets what error_get_last() returns. Takes both strings over. */
+void weft_remember_error(int type, zend_string *file, uint32_t line, zend_string *message)
 {
 	if (PG(last_error_message)) {
 		zend_string_release(PG(last_error_message));
@@ -43,10 +44,16 @@ static void fatal_error(zend_string *file, uint32_t line, zend_string *message)
 	if (PG(last_error_file)) {
 		zend_string_release(PG(last_error_file));
 	}
-	PG(last_error_type) = E_ERROR;
-	PG(last_error_message) = zend_string_copy(message);
-	PG(last_error_file) = file ? zend_string_copy(file) : NULL;
-	PG(last_error_lineno) = line;
+	PG(last_error_type) = type;
+	PG(last_error_message) = message;
+	PG(last_error_file) = file;
+	PG(last_error_lineno) = (int) line;
+}
+
+static void fatal_error(int type, zend_string *file, uint32_t line, zend_string *message)
+{
+	file = file ? zend_string_copy(file) : zend_string_init(ZEND_STRL("Unknown"), 0);
+	weft_remember_error(type, file, line, zend_string_copy(message));
 	EG(exit_status) = 255;
 	zend_bailout();
 }
@@ -54,7 +61,7 @@ static void fatal_error(zend_string *file, uint32_t line, zend_string *message)
 static void on_error(int type, zend_string *file, const uint32_t line, zend_string *message)
 {
 	if (weft_current && weft_current->request && is_fatal(type)) {
-		fatal_error(file, line, message);
+		fatal_error(type, file, line, message);
 	}
 	stock_error_cb(type, file, line, message);
 }

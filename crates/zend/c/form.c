@@ -4,22 +4,30 @@
 #include "weft.h"
 #include "rfc1867.h"
 
-static uint64_t reading;         /* the request whose body read_post() gives to a parser */
-static uint64_t reading_offset;
-
-/* sapi_module.read_post */
+/* sapi_module.read_post: php://input and PHP's parsers of forms read on where SG(read_post_bytes) stands. */
 size_t weft_read_post(char *buffer, size_t size)
 {
+	uint64_t request = weft_current ? weft_current->request : 0;
 	size_t filled = 0;
-	while (reading && filled < size) {
-		int64_t n = weft_host_body_read(reading, reading_offset, buffer + filled, size - filled);
+	while (request && filled < size) {
+		int64_t n = weft_host_body_read(request, (uint64_t) SG(read_post_bytes) + filled, buffer + filled, size - filled);
 		if (n <= 0) {
 			break;
 		}
 		filled += (size_t) n;
-		reading_offset += (uint64_t) n;
 	}
 	return filled;
+}
+
+/* The body has failed: Weft\Http\BodyException with the status to answer with as its code. */
+void weft_throw_body(int64_t failure)
+{
+	zend_string *name = zend_string_init(ZEND_STRL("Weft\\Http\\BodyException"), 0);
+	zend_class_entry *class = zend_lookup_class(name);
+	zend_string_release(name);
+	const char *why = failure == -413 ? "it is larger than body_bytes_max" : failure == -408 ? "it stalled for body_timeout_ms"
+		: failure == -400 ? "it is malformed" : "the client has gone";
+	zend_throw_exception_ex(class ? class : zend_ce_exception, (zend_long) -failure, "The body of the request did not arrive: %s", why);
 }
 
 static char *content_type_of(uint64_t request)
@@ -36,29 +44,36 @@ static char *content_type_of(uint64_t request)
 static void urlencoded(uint64_t request, int64_t length, zval *fields)
 {
 	char *body = emalloc((size_t) length + 1);
-	reading = request;
-	reading_offset = 0;
-	size_t filled = weft_read_post(body, (size_t) length);
-	reading = 0;
+	int64_t filled = 0, n;
+	while (filled < length && (n = weft_host_body_read(request, filled, body + filled, length - filled)) > 0) {
+		filled += n;
+	}
 	body[filled] = 0;
 	sapi_module.treat_data(PARSE_STRING, body, fields);
 }
 
-/* rfc1867_post_handler (main/rfc1867.c) reads through sapi_module.read_post and leaves the files in PG(http_globals). */
-static void multipart(uint64_t request, int64_t length, char *content_type, zval *fields, zval *files)
+/* rfc1867_post_handler (main/rfc1867.c) reads through sapi_module.read_post and leaves fields and files in PG(http_globals):
+ * for the time of the call those are ours. */
+static void multipart(int64_t length, char *content_type, zval *fields, zval *files)
 {
 	zval *slot = &PG(http_globals)[TRACK_VARS_FILES], kept;
+	zval *post = &PG(http_globals)[TRACK_VARS_POST], kept_post;
 	HashTable *earlier = SG(rfc1867_uploaded_files);
 	ZVAL_COPY_VALUE(&kept, slot);
 	ZVAL_UNDEF(slot);
+	ZVAL_COPY_VALUE(&kept_post, post);
+	ZVAL_COPY_VALUE(post, fields);
 	SG(rfc1867_uploaded_files) = NULL;
+	int64_t read_before = SG(read_post_bytes);
+	unsigned char done_before = SG(post_read);
 	SG(request_info).content_length = (zend_long) length;
 	SG(read_post_bytes) = 0;
 	SG(post_read) = 0;
-	reading = request;
-	reading_offset = 0;
-	rfc1867_post_handler(content_type, fields);
-	reading = 0;
+	rfc1867_post_handler(content_type, post);
+	ZVAL_COPY_VALUE(fields, post);
+	ZVAL_COPY_VALUE(post, &kept_post);
+	SG(read_post_bytes) = read_before; /* php://input starts where it stood */
+	SG(post_read) = done_before;
 	if (Z_TYPE_P(slot) == IS_ARRAY) {
 		zval_ptr_dtor(files);
 		ZVAL_COPY_VALUE(files, slot);
@@ -80,24 +95,29 @@ static void multipart(uint64_t request, int64_t length, char *content_type, zval
 }
 
 /* Both arrays, empty when the body is no form. Parks until the body is complete. */
-void weft_request_form(uint64_t request, zval *fields, zval *files)
+bool weft_request_form(uint64_t request, zval *fields, zval *files)
 {
 	array_init(fields);
 	array_init(files);
 	char *content_type = content_type_of(request);
 	if (!content_type) {
-		return;
+		return true;
 	}
+	bool arrived = true;
 	size_t length = strcspn(content_type, ";, ");
 	bool is_urlencoded = length == 33 && !strncasecmp(content_type, "application/x-www-form-urlencoded", 33);
 	bool is_multipart = length == 19 && !strncasecmp(content_type, "multipart/form-data", 19);
 	if (is_urlencoded || is_multipart) {
 		int64_t body = weft_host_body_wait(request);
-		if (body > 0 && is_urlencoded) {
+		arrived = body >= 0;
+		if (!arrived) {
+			weft_throw_body(body);
+		} else if (body > 0 && is_urlencoded) {
 			urlencoded(request, body, fields);
 		} else if (body > 0) {
-			multipart(request, body, content_type, fields, files);
+			multipart(body, content_type, fields, files);
 		}
 	}
 	efree(content_type);
+	return arrived;
 }

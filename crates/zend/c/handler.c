@@ -7,6 +7,7 @@
 #include "zend_interfaces.h"
 
 #define HEADERS_MAX 256
+#define LOGGED_BYTES_MAX 4096
 
 bool weft_development;
 
@@ -345,7 +346,12 @@ static void log_failure(weft_coroutine *coroutine, const char *what, zend_string
 {
 	smart_str line = {0};
 	smart_str_appends(&line, what);
-	smart_str_append(&line, message);
+	if (ZSTR_LEN(message) > LOGGED_BYTES_MAX) { /* the stack of an endless recursion has thousands of lines */
+		smart_str_appendl(&line, ZSTR_VAL(message), LOGGED_BYTES_MAX);
+		smart_str_append_printf(&line, "\n(%zu more bytes)", ZSTR_LEN(message) - LOGGED_BYTES_MAX);
+	} else {
+		smart_str_append(&line, message);
+	}
 	smart_str_0(&line);
 	weft_host_log(WEFT_LOG_ERROR, coroutine->request, weft_slice_of(line.s));
 	smart_str_free(&line);
@@ -383,6 +389,7 @@ static void finish_script(weft_coroutine *coroutine)
 	if (UNEXPECTED(OG(active) != NULL)) {
 		php_output_end_all();
 	}
+	weft_session_end();
 }
 
 /* The page of an exception in development: Weft\Development\ErrorPage::render(Throwable): string. */
@@ -436,20 +443,39 @@ static void respond_failure(weft_coroutine *coroutine, zend_object *exception, c
 }
 
 /* error_get_last() tells shutdown functions of the failure, as after any fatal error. */
-static void remember_failure(zend_string *message)
+static void remember_failure(zend_object *exception, zend_string *message)
 {
-	if (PG(last_error_message)) {
-		zend_string_release(PG(last_error_message));
+	zval scratch;
+	zend_class_entry *base = instanceof_function(exception->ce, zend_ce_exception) ? zend_ce_exception : zend_ce_error;
+	zval *file = zend_read_property_ex(base, exception, ZSTR_KNOWN(ZEND_STR_FILE), 1, &scratch);
+	weft_remember_error(E_ERROR, zval_get_string(file),
+		zval_get_long(zend_read_property_ex(base, exception, ZSTR_KNOWN(ZEND_STR_LINE), 1, &scratch)),
+		zend_string_concat2(ZEND_STRL("Uncaught "), ZSTR_VAL(message), ZSTR_LEN(message)));
+}
+
+/* The request's own fault: its body failed, and the handler did not deal with it. The client is told what; the log is not
+ * bothered. */
+static bool respond_body_failure(weft_coroutine *coroutine, zend_object *exception)
+{
+	if (!zend_string_equals_literal(exception->ce->name, "Weft\\Http\\BodyException") || coroutine->streaming) {
+		return false;
 	}
-	PG(last_error_type) = E_ERROR;
-	PG(last_error_message) = zend_string_concat2(ZEND_STRL("Uncaught "), ZSTR_VAL(message), ZSTR_LEN(message));
+	zval scratch;
+	zend_long status = zval_get_long(zend_read_property_ex(zend_ce_exception, exception, ZSTR_KNOWN(ZEND_STR_CODE), 1, &scratch));
+	drop_output(coroutine);
+	finish_script(coroutine);
+	respond_text(coroutine, status >= 400 && status <= 599 ? (uint32_t) status : 400, "The body of the request did not arrive.\n");
+	return true;
 }
 
 static void respond_exception(weft_coroutine *coroutine, zend_object *exception)
 {
+	if (respond_body_failure(coroutine, exception)) {
+		return;
+	}
 	zend_string *text = describe(exception);
 	log_failure(coroutine, "PHP Fatal error:  Uncaught ", text);
-	remember_failure(text);
+	remember_failure(exception, text);
 	respond_failure(coroutine, exception, ZSTR_VAL(text));
 	zend_string_release(text);
 }
@@ -556,6 +582,9 @@ static void call_handler(weft_coroutine *coroutine)
 	zval result;
 	ZVAL_UNDEF(&result);
 	weft_superglobals_fill(coroutine);
+	if (UNEXPECTED(EG(exception) != NULL)) {
+		return; /* the form it should hold did not arrive */
+	}
 	zend_fcall_info call = handler;
 	call.retval = &result;
 	call.params = &coroutine->request_object;
@@ -563,6 +592,7 @@ static void call_handler(weft_coroutine *coroutine)
 	zend_call_function(&call, &handler_cache);
 	if (EXPECTED(!EG(exception))) {
 		finish_script(coroutine);
+		weft_request_keep(coroutine);
 		respond_value(coroutine, &result);
 	}
 	zval_ptr_dtor(&result);
@@ -571,6 +601,7 @@ static void call_handler(weft_coroutine *coroutine)
 /* Ends what has not ended in order. */
 static void settle(weft_coroutine *coroutine)
 {
+	weft_request_keep(coroutine);
 	if (weft_take_out_of_memory()) {
 		OBJ_RELEASE(EG(exception));
 		EG(exception) = NULL;

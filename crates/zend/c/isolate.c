@@ -54,6 +54,7 @@ void weft_isolate_start(void)
 		FREE_HASHTABLE(EG(modified_ini_directives));
 		EG(modified_ini_directives) = NULL;
 	}
+	weft_session_start();
 	save(&base);
 	base.shutdown_functions = NULL; /* those of the boot script run when the worker ends */
 	base.last_error_message = base.last_error_file = NULL;
@@ -61,6 +62,9 @@ void weft_isolate_start(void)
 	base.strtok_last = NULL;
 	base.strtok_length = 0;
 	base.uploaded_files = NULL;
+	base.post_bytes = 0;
+	base.post_read = 0;
+	base.request_info.request_body = NULL;
 	for (int i = 0; i < NUM_TRACK_VARS; i++) {
 		ZVAL_UNDEF(&base.http_globals[i]);
 	}
@@ -112,6 +116,7 @@ static void ini_in(weft_coroutine *coroutine)
 
 void weft_isolate_out(weft_coroutine *coroutine)
 {
+	weft_session_out(coroutine);
 	if (UNEXPECTED(EG(modified_ini_directives) != NULL)) {
 		ini_out(coroutine);
 	}
@@ -130,6 +135,7 @@ void weft_isolate_in(weft_coroutine *coroutine)
 	if (UNEXPECTED(coroutine->ini_parked)) {
 		ini_in(coroutine);
 	}
+	weft_session_in(coroutine);
 	if (coroutine->request) {
 		weft_superglobals_fill(coroutine);
 	}
@@ -154,6 +160,7 @@ void weft_isolate_reset(void)
 /* Frees what the request owned. Output and headers have been taken by then. */
 void weft_isolate_end(weft_coroutine *coroutine)
 {
+	weft_session_end();
 	if (UNEXPECTED(OG(handlers).elements || OG(output_start_filename))) {
 		php_output_discard_all();
 		php_output_deactivate();
@@ -164,6 +171,9 @@ void weft_isolate_end(weft_coroutine *coroutine)
 	weft_superglobals_end(coroutine);
 	if (SG(rfc1867_uploaded_files)) {
 		destroy_uploaded_files_hash();
+	}
+	if (UNEXPECTED(SG(request_info).request_body != NULL)) {
+		php_stream_close(SG(request_info).request_body);
 	}
 	if (UNEXPECTED(BG(user_shutdown_function_names) != NULL)) {
 		php_free_shutdown_functions();

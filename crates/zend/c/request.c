@@ -4,7 +4,6 @@
  * head that the host makes when the request ends. */
 #include "weft.h"
 #include "weft_arginfo.h"
-#include "ext/spl/spl_exceptions.h"
 
 zend_class_entry *weft_request_class;
 static zend_object_handlers handlers;
@@ -66,19 +65,26 @@ void weft_request_open(weft_coroutine *coroutine)
 	object_of(Z_OBJ(coroutine->request_object))->request = coroutine->request;
 }
 
+/* Before the response ends, and the request's bytes with it: somebody else holds the object, so its head is copied. */
+void weft_request_keep(weft_coroutine *coroutine)
+{
+	request_object *object = object_of(Z_OBJ(coroutine->request_object));
+	if (UNEXPECTED(GC_REFCOUNT(&object->std) > 1) && !object->detached) {
+		weft_host_detach(object->request);
+		object->detached = true;
+	}
+}
+
 void weft_request_close(weft_coroutine *coroutine)
 {
 	request_object *object = object_of(Z_OBJ(coroutine->request_object));
-	if (EXPECTED(GC_REFCOUNT(&object->std) == 1)) {
-		if (UNEXPECTED(object->form_read || Z_TYPE(object->query) || Z_TYPE(object->cookies))) {
-			forget_parsed(object);
-		}
-		return;
+	if (UNEXPECTED(GC_REFCOUNT(&object->std) > 1 || object->detached)) {
+		object->detached = true;
+		zval_ptr_dtor(&coroutine->request_object);
+		ZVAL_UNDEF(&coroutine->request_object);
+	} else if (UNEXPECTED(object->form_read || Z_TYPE(object->query) || Z_TYPE(object->cookies))) {
+		forget_parsed(object);
 	}
-	weft_host_detach(object->request);
-	object->detached = true;
-	zval_ptr_dtor(&coroutine->request_object);
-	ZVAL_UNDEF(&coroutine->request_object);
 }
 
 static void return_slice(zval *return_value, weft_slice slice)
@@ -243,18 +249,12 @@ ZEND_METHOD(Weft_Http_Request, cookie)
 
 /* ---- body ---- */
 
-static void throw_body(void)
-{
-	zend_throw_exception(spl_ce_RuntimeException, "The request's body did not arrive: the client went away, was too slow,"
-		" or sent more than body_bytes_max", 0);
-}
-
 /* The whole body as a string; NULL with an exception when it did not arrive. */
 static zend_string *read_body(uint64_t request)
 {
 	int64_t length = weft_host_body_wait(request);
 	if (length < 0) {
-		throw_body();
+		weft_throw_body(length);
 		return NULL;
 	}
 	if (length == 0) {
@@ -370,13 +370,31 @@ ZEND_METHOD(Weft_Http_Request, stream)
 	php_stream_to_zval(stream, return_value);
 }
 
+/* A form is parsed once: $_POST and $_FILES have it already when the application mentions them. */
+static bool read_form(request_object *object)
+{
+	if (object->form_read) {
+		return true;
+	}
+	if (Z_TYPE(PG(http_globals)[TRACK_VARS_POST]) == IS_ARRAY && weft_current && weft_current->request == object->request) {
+		ZVAL_COPY(&object->fields, &PG(http_globals)[TRACK_VARS_POST]);
+		ZVAL_COPY(&object->files, &PG(http_globals)[TRACK_VARS_FILES]);
+		object->form_read = true;
+	} else {
+		object->form_read = weft_request_form(object->request, &object->fields, &object->files);
+		if (!object->form_read) {
+			forget_parsed(object);
+		}
+	}
+	return object->form_read;
+}
+
 ZEND_METHOD(Weft_Http_Request, form)
 {
 	NAME_AND_DEFAULT(name, fallback);
 	request_object *object = THIS;
-	if (!object->form_read) {
-		object->form_read = true;
-		weft_request_form(object->request, &object->fields, &object->files);
+	if (!read_form(object)) {
+		RETURN_THROWS();
 	}
 	pick(return_value, &object->fields, name, fallback);
 }
@@ -386,9 +404,8 @@ ZEND_METHOD(Weft_Http_Request, files)
 {
 	ZEND_PARSE_PARAMETERS_NONE();
 	request_object *object = THIS;
-	if (!object->form_read) {
-		object->form_read = true;
-		weft_request_form(object->request, &object->fields, &object->files);
+	if (!read_form(object)) {
+		RETURN_THROWS();
 	}
 	zval callable, files;
 	ZVAL_COPY(&files, &object->files);

@@ -31,6 +31,15 @@ static bool mentioned(zend_string *name)
 	return true; /* stay armed: the next compilation asks again */
 }
 
+/* PHP itself is about to read these: as if the application had mentioned them. */
+void weft_superglobals_need(uint32_t which)
+{
+	__atomic_fetch_or(used, which, __ATOMIC_RELAXED);
+	if (weft_current && weft_current->request) {
+		weft_superglobals_fill(weft_current);
+	}
+}
+
 /* After php_request_startup, before any user code is compiled. */
 void weft_superglobals_start(uint32_t *shared)
 {
@@ -115,6 +124,19 @@ static void header_variables(uint64_t request, zval *array)
 	}
 }
 
+/* "example.org:81" and "[::1]:81" without the port. */
+static weft_slice without_port(weft_slice host)
+{
+	size_t colon = host.length;
+	while (colon > 0 && host.bytes[colon - 1] >= '0' && host.bytes[colon - 1] <= '9') {
+		colon--;
+	}
+	if (colon > 0 && host.bytes[colon - 1] == ':') {
+		host.length = colon - 1;
+	}
+	return host;
+}
+
 static void server_variables(uint64_t request, zval *array)
 {
 	char protocol[16];
@@ -135,7 +157,7 @@ static void server_variables(uint64_t request, zval *array)
 	add(array, "REMOTE_PORT", weft_host_field(request, WEFT_FIELD_CLIENT_PORT));
 	add(array, "SERVER_ADDR", weft_host_field(request, WEFT_FIELD_SERVER));
 	add(array, "SERVER_PORT", weft_host_field(request, WEFT_FIELD_SERVER_PORT));
-	add(array, "SERVER_NAME", weft_host_field(request, WEFT_FIELD_HOST));
+	add(array, "SERVER_NAME", without_port(weft_host_field(request, WEFT_FIELD_HOST)));
 	weft_slice scheme = weft_host_field(request, WEFT_FIELD_SCHEME);
 	add(array, "REQUEST_SCHEME", scheme);
 	if (scheme.length == 5) {
@@ -172,16 +194,22 @@ static void fill(weft_coroutine *coroutine, int which)
 		case WEFT_GET:
 			query_variables(weft_host_field(request, WEFT_FIELD_QUERY), &globals[TRACK_VARS_GET]);
 			break;
-		case WEFT_COOKIE:
-			weft_cookie_variables(request, &globals[TRACK_VARS_COOKIE]);
+		case WEFT_COOKIE: {
+			zval cookies; /* not the global itself: the parser uses it */
+			weft_cookie_variables(request, &cookies);
+			ZVAL_COPY_VALUE(&globals[TRACK_VARS_COOKIE], &cookies);
 			break;
+		}
 		case WEFT_SERVER:
 			server_variables(request, &globals[TRACK_VARS_SERVER]);
 			break;
 		case WEFT_POST:
 		case WEFT_FILES:
 			if (Z_TYPE(globals[TRACK_VARS_POST]) != IS_ARRAY) {
-				weft_request_form(request, &globals[TRACK_VARS_POST], &globals[TRACK_VARS_FILES]);
+				zval fields, files; /* not the globals themselves: the parser uses those */
+				weft_request_form(request, &fields, &files);
+				ZVAL_COPY_VALUE(&globals[TRACK_VARS_POST], &fields);
+				ZVAL_COPY_VALUE(&globals[TRACK_VARS_FILES], &files);
 			}
 			break;
 		default:

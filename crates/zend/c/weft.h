@@ -62,6 +62,8 @@ typedef struct {
 	OWN(headers_sent, SG(headers_sent))                                                                               \
 	OWN(request_info, SG(request_info))                                                                               \
 	OWN(uploaded_files, SG(rfc1867_uploaded_files))                                                                   \
+	OWN(post_bytes, SG(read_post_bytes))                                                                              \
+	OWN(post_read, SG(post_read))                                                                                     \
 	OWN(shutdown_functions, BG(user_shutdown_function_names))                                                         \
 	OWN(serialize_lock, BG(serialize_lock))                                                                           \
 	OWN(serialize, BG(serialize))                                                                                     \
@@ -104,6 +106,7 @@ typedef struct weft_coroutine {
 	bool streaming;                /* headers are out; output goes to the stream */
 	uint32_t superglobals;         /* bit set of those filled for this request */
 	zval superglobal[WEFT_SUPERGLOBALS];
+	void *session;                 /* its session while it is parked, if it has one (session.c) */
 	bool ini_parked;               /* it has changed ini values, which wait in ini_values while it is parked */
 	zval ini_values;
 	uint64_t user_wait;            /* set while it is inside Fiber::suspend() of the pooled Fiber itself */
@@ -156,12 +159,20 @@ void weft_isolate_reset(void);
 /* ---- superglobals.c ---- */
 void weft_superglobals_start(uint32_t *used);
 void weft_superglobals_fill(weft_coroutine *coroutine);
+void weft_superglobals_need(uint32_t which);
 void weft_superglobals_exchange(weft_coroutine *coroutine);
 void weft_superglobals_end(weft_coroutine *coroutine);
 void weft_cookie_variables(uint64_t request, zval *array);
 
+/* ---- session.c ---- */
+void weft_session_start(void);
+void weft_session_out(weft_coroutine *coroutine);
+void weft_session_in(weft_coroutine *coroutine);
+void weft_session_end(void);
+
 /* ---- failure.c: fatal errors, stack overflow, interrupts ---- */
 void weft_failure_start(void);
+void weft_remember_error(int type, zend_string *file, uint32_t line, zend_string *message);
 void weft_stack_arm(zend_fiber_context *context);
 void weft_interrupt_preempt(void);
 void weft_interrupt_report(void);
@@ -186,8 +197,11 @@ int weft_script_status(void);
 void weft_request_register(void);
 void weft_writer_register(void);
 void weft_request_open(weft_coroutine *coroutine);
+void weft_request_keep(weft_coroutine *coroutine);
 void weft_request_close(weft_coroutine *coroutine);
-void weft_request_form(uint64_t request, zval *fields, zval *files);
+/* form.c. false: the body has failed, and an exception says so. */
+bool weft_request_form(uint64_t request, zval *fields, zval *files);
+void weft_throw_body(int64_t failure);
 extern zend_class_entry *weft_request_class;
 extern zend_class_entry *weft_writer_class;
 void weft_writer_open(zval *writer, uint64_t request);
@@ -198,17 +212,17 @@ extern zend_module_entry weft_module;
 enum {
 	WEFT_FIELD_METHOD, WEFT_FIELD_TARGET, WEFT_FIELD_PATH, WEFT_FIELD_QUERY, WEFT_FIELD_VERSION, WEFT_FIELD_SCHEME,
 	WEFT_FIELD_HOST, WEFT_FIELD_CLIENT, WEFT_FIELD_CLIENT_PORT, WEFT_FIELD_PEER, WEFT_FIELD_PEER_PORT,
-	WEFT_FIELD_SERVER, WEFT_FIELD_SERVER_PORT, WEFT_FIELD_ID, WEFT_FIELD_BODY_PATH
+	WEFT_FIELD_SERVER, WEFT_FIELD_SERVER_PORT, WEFT_FIELD_ID
 };
 weft_slice weft_host_field(uint64_t request, uint32_t field);
 bool weft_host_header_at(uint64_t request, uint32_t index, weft_slice *name, weft_slice *value);
 bool weft_host_trailer_at(uint64_t request, uint32_t index, weft_slice *name, weft_slice *value);
 double weft_host_time(uint64_t request);
 bool weft_host_aborted(uint64_t request);
-/* Reads the body at an offset; parks until there is something. 0 is its end, -1 a failure (the client went away, was too
- * slow, or sent too much). */
+/* Reads the body at an offset; parks until there is something. 0 is its end; less, a failure: minus the status to answer
+ * with (400 malformed, 408 too slow, 413 too large, 499 the client has gone). */
 int64_t weft_host_body_read(uint64_t request, uint64_t offset, char *buffer, size_t size);
-/* Parks until the whole body is here: its length, or -1. */
+/* Parks until the whole body is here: its length, or a failure as above. */
 int64_t weft_host_body_wait(uint64_t request);
 /* Keeps the head of a request for an object that outlives it, and lets it go. */
 void weft_host_detach(uint64_t request);

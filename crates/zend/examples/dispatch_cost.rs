@@ -30,11 +30,11 @@ impl Host for Counter {
     fn header_at(&self, _: RequestId, index: u32) -> Option<(Slice, Slice)> {
         (index == 0).then(|| (Slice::of(b"Host"), Slice::of(b"localhost")))
     }
-    fn body_read(&self, _: RequestId, _: u64, _: &mut [u8]) -> Option<usize> {
-        Some(0)
+    fn body_read(&self, _: RequestId, _: u64, _: &mut [u8]) -> Result<usize, u16> {
+        Ok(0)
     }
-    fn body_wait(&self, _: RequestId) -> Option<u64> {
-        Some(0)
+    fn body_wait(&self, _: RequestId) -> Result<u64, u16> {
+        Ok(0)
     }
     fn respond(&self, _: RequestId, status: u16, headers: &[HeaderLine], body: &[u8]) -> bool {
         if !self.shown.replace(true) {

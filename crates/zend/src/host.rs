@@ -134,13 +134,14 @@ pub trait Host {
     fn aborted(&self, request: RequestId) -> bool {
         true
     }
-    /// Copies body bytes from `offset` on; parks until there are some. `Some(0)` at the end, `None` when the body failed.
-    fn body_read(&self, request: RequestId, offset: u64, buffer: &mut [u8]) -> Option<usize> {
-        None
+    /// Copies body bytes from `offset` on; parks until there are some. `Ok(0)` at the end; `Err` is the status to answer with
+    /// when the body failed.
+    fn body_read(&self, request: RequestId, offset: u64, buffer: &mut [u8]) -> Result<usize, u16> {
+        Err(CLIENT_GONE)
     }
-    /// Parks until the body is complete: its length, `None` when it failed.
-    fn body_wait(&self, request: RequestId) -> Option<u64> {
-        None
+    /// Parks until the body is complete: its length, or as `body_read`.
+    fn body_wait(&self, request: RequestId) -> Result<u64, u16> {
+        Err(CLIENT_GONE)
     }
     /// Keeps the head of a request beyond its end, until `release`.
     fn detach(&self, request: RequestId) {}
@@ -192,6 +193,14 @@ pub fn installed() -> bool {
 
 fn with<T>(otherwise: T, ask: impl FnOnce(&'static dyn Host) -> T) -> T {
     HOST.get().map_or(otherwise, ask)
+}
+
+/// The status for a body whose client has gone: nobody will read it (nginx's number for it).
+pub const CLIENT_GONE: u16 = 499;
+
+/// A failed body as C sees it: minus the status.
+fn failure(status: u16) -> i64 {
+    -i64::from(status)
 }
 
 /// Header lines as slices. Up to this many per response; PHP's side refuses more.
@@ -276,12 +285,12 @@ extern "C" fn weft_host_aborted(request: u64) -> bool {
 unsafe extern "C" fn weft_host_body_read(request: u64, offset: u64, buffer: *mut u8, size: usize) -> i64 {
     // SAFETY: C passes a buffer of `size` bytes, which stays where it is while the coroutine is parked.
     let buffer = unsafe { std::slice::from_raw_parts_mut(buffer, size) };
-    with(-1, |host| host.body_read(request, offset, buffer).map_or(-1, |n| n as i64))
+    with(-1, |host| host.body_read(request, offset, buffer).map_or_else(failure, |n| n as i64))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn weft_host_body_wait(request: u64) -> i64 {
-    with(-1, |host| host.body_wait(request).map_or(-1, |n| n as i64))
+    with(-1, |host| host.body_wait(request).map_or_else(failure, |n| n as i64))
 }
 
 #[unsafe(no_mangle)]

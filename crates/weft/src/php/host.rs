@@ -13,7 +13,7 @@ use std::os::unix::ffi::OsStrExt;
 use weft_proto::Head;
 use weft_rt::{SECOND, clock};
 use weft_serve::{BodyRead, BodyView, Endpoint, Error, Peer, RequestKey, Server, Waited, Write};
-use weft_zend::host::HeaderLine;
+use weft_zend::host::{CLIENT_GONE, HeaderLine};
 use weft_zend::{Field, Host, LogLevel, RequestId, Slice};
 
 use super::facts::{Facts, Scratch};
@@ -172,30 +172,36 @@ impl Host for ServerHost {
         self.server.aborted(RequestKey(request))
     }
 
-    fn body_read(&self, request: RequestId, offset: u64, buffer: &mut [u8]) -> Option<usize> {
+    fn body_read(&self, request: RequestId, offset: u64, buffer: &mut [u8]) -> Result<usize, u16> {
         let key = RequestKey(request);
         loop {
             match self.server.read_body(key, offset, buffer) {
-                BodyRead::Data(length) => return Some(length),
-                BodyRead::End => return Some(0),
-                BodyRead::Failed(_) | BodyRead::Gone => return None,
+                BodyRead::Data(length) => return Ok(length),
+                BodyRead::End => return Ok(0),
+                BodyRead::Failed(status) => return Err(status),
+                BodyRead::Gone => return Err(CLIENT_GONE),
                 BodyRead::Pending => match self.server.wait_body(key, offset, None) {
                     Waited::Ready => {}
-                    Waited::TimedOut | Waited::Cancelled | Waited::Gone => return None,
+                    Waited::TimedOut | Waited::Cancelled | Waited::Gone => return Err(CLIENT_GONE),
                 },
             }
         }
     }
 
-    fn body_wait(&self, request: RequestId) -> Option<u64> {
+    fn body_wait(&self, request: RequestId) -> Result<u64, u16> {
         let key = RequestKey(request);
-        if self.server.wait_whole_body(key, None) != Waited::Ready || !self.server.body_complete(key) {
-            return None;
+        let waited = self.server.wait_whole_body(key, None);
+        if let Some(status) = self.server.body_failed(key) {
+            return Err(status);
         }
-        self.server.with_body(key, |body| match body {
+        if waited != Waited::Ready {
+            return Err(CLIENT_GONE);
+        }
+        let length = |body: BodyView<'_>| match body {
             BodyView::Memory(bytes) => bytes.len() as u64,
             BodyView::File { length, .. } => length,
-        })
+        };
+        self.server.with_body(key, length).ok_or(CLIENT_GONE)
     }
 
     fn detach(&self, request: RequestId) {
