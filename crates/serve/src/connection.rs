@@ -363,6 +363,9 @@ impl Server {
         let Some(exchange) = connection.exchange.as_deref_mut() else { return };
         self.stats.refused.set(self.stats.refused.get() + 1);
         self.encode_error(exchange, reject.status, reject.reason, None);
+        if self.wants_summaries {
+            self.refusal.set(Some((connection.peer, reject)));
+        }
         exchange.refused = true;
         exchange.keep_alive = false;
         exchange.reported = true;

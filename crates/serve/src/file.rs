@@ -2,6 +2,8 @@
 //!
 //! Must not know which paths may be served: the caller has decided. Invariant: what is announced is what the opened
 //! file had; its content never passes through this process's memory, unless it is small.
+//!
+//! sendfile(2) has no MSG_NOSIGNAL: SIGPIPE MUST be ignored by the process, as Rust's runtime does at its start.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;

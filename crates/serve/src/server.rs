@@ -5,12 +5,13 @@
 
 use std::cell::{Cell, RefCell};
 
-use weft_proto::DateCache;
+use weft_proto::{DateCache, Reject};
 use weft_rt::reactor::Event;
 use weft_rt::{Nanos, Runtime, clock};
 
 use crate::Limits;
 use crate::accept::Listeners;
+use crate::address::Peer;
 use crate::connection::{Connection, Step};
 use crate::exchange::{Exchange, Pool};
 use crate::request::Summary;
@@ -35,6 +36,10 @@ pub trait Handler {
 
     /// A response has ended. The summary lends the request's bytes: this MUST NOT call the server.
     fn finished(&self, _summary: &Summary<'_>) {}
+
+    /// The server has refused bytes of `peer` that are no request, or none in time, with this status. Called with
+    /// nothing borrowed, when the handler wants summaries.
+    fn refused(&self, _peer: Peer, _reject: Reject) {}
 
     /// The operator should know this. By default it goes to standard error.
     fn warn(&self, message: &str) {
@@ -78,6 +83,8 @@ pub struct Server {
     queue: RefCell<Vec<u32>>,
     /// The connection whose request is being dispatched: it is looked at without being queued.
     dispatching: Cell<Option<u32>>,
+    /// What the handler is still to be told of.
+    pub(crate) refusal: Cell<Option<(Peer, Reject)>>,
     date: RefCell<DateCache>,
     date_turn: Cell<Nanos>,
     /// When [`Server::drain`] was called.
@@ -100,6 +107,7 @@ impl Server {
             wheel: RefCell::default(),
             queue: RefCell::default(),
             dispatching: Cell::new(None),
+            refusal: Cell::new(None),
             date: RefCell::new(DateCache::new(clock::unix_seconds())),
             date_turn: Cell::new(0),
             draining: Cell::new(None),
@@ -166,6 +174,9 @@ impl Server {
                 self.arm(index, slot);
                 step
             };
+            if let Some((peer, reject)) = self.refusal.take() {
+                self.handler.refused(peer, reject);
+            }
             match step {
                 Step::Request(key) => {
                     self.dispatching.set(Some(index));

@@ -96,7 +96,12 @@ impl Server {
             Ok(0) => return false,
             _ => connection.link.note(Readiness(returned.bits() as i16)),
         }
-        self.receive_body(connection);
+        if self.receive_body(connection)
+            && let Some(exchange) = connection.exchange.as_deref_mut()
+        {
+            // Coroutines of the same request must not miss what arrived here.
+            exchange.wake_all(self.runtime);
+        }
         self.flush(connection);
         true
     }

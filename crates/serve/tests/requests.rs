@@ -282,8 +282,16 @@ fn summaries_tell_what_was_answered() {
     server
         .ask("GET /a?b HTTP/1.1\r\nHost: a\r\n\r\nPOST /c HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
     assert_eq!(server.ask("GET /abort HTTP/1.1\r\nHost: a\r\n\r\n"), "");
+    server.ask("GET / HTTP/1.1\r\nHost: a\r\n\r\n\x16\x03\x01");
+    server.settle();
     assert_eq!(
         *server.log.lock().unwrap(),
-        ["GET /a?b 404 4 complete", "POST /c 404 4 complete", "GET /abort 0 0 complete"]
+        [
+            "GET /a?b 404 4 complete",
+            "POST /c 404 4 complete",
+            "GET /abort 0 0 complete",
+            "GET / 404 4 complete",
+            "refused 400"
+        ]
     );
 }

@@ -14,10 +14,11 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread::JoinHandle;
 
 use corosensei::{Coroutine, CoroutineResult, Yielder};
+use weft_proto::Reject;
 use weft_rt::reactor::Event;
 use weft_rt::runtime::DRIVER_KEY;
 use weft_rt::{Context, Driver, Job, Left, Nanos, Runtime, Switch};
-use weft_serve::{Endpoint, Handler, Limits, RequestKey, Server, Summary};
+use weft_serve::{Endpoint, Handler, Limits, Peer, RequestKey, Server, Summary};
 
 pub type Serve = dyn Fn(&'static Server, RequestKey) + Send + Sync;
 type Command = Box<dyn FnOnce(&'static Server) + Send>;
@@ -99,6 +100,10 @@ impl Handler for Closure {
 
     fn wants_summaries(&self) -> bool {
         self.log.is_some()
+    }
+
+    fn refused(&self, _: Peer, reject: Reject) {
+        self.log.as_ref().unwrap().lock().unwrap().push(format!("refused {}", reject.status));
     }
 
     fn finished(&self, summary: &Summary<'_>) {
