@@ -99,13 +99,20 @@ impl Document {
     /// The code spans of its prose.
     pub fn spans(&self) -> Vec<Span> {
         let mut spans = Vec::new();
+        let mut begun = String::new();
         for (line, text) in self.prose() {
+            // A span may go on in the next line.
+            let text = std::mem::take(&mut begun) + text;
+            if text.matches('`').count() % 2 == 1 {
+                begun = text + " ";
+                continue;
+            }
             let parts: Vec<&str> = text.split('`').collect();
-            assert!(parts.len() % 2 == 1, "{}:{line}: a code span is not closed", self.path.display());
             for pair in parts.chunks_exact(2) {
                 spans.push(Span { before: pair[0].to_string(), text: pair[1].to_string(), line });
             }
         }
+        assert!(begun.is_empty(), "{}: a code span is not closed: {begun}", self.path.display());
         spans
     }
 
