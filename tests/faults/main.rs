@@ -1,1 +1,77 @@
-//! Black-box tests.
+//! What one request can do to others: nothing.
+
+mod contained;
+mod crashes;
+
+use std::process::{Child, Command, Stdio};
+
+use weft_tests::{Client, Running, Server, until};
+
+/// The application of all these tests; its routes are in app.php.
+pub fn server() -> Server {
+    Server::new(include_str!("app.php").trim_start_matches("<?php"))
+        .with_file("compile-error.inc", "<?php class A { public $x; public $x; }")
+        .with_file("parse-error.inc", "<?php function {")
+        .with_file("redeclare.inc", "<?php function parked() {}")
+}
+
+/// Requests that wait in one worker until the gate opens.
+pub struct Parked {
+    clients: Vec<Client>,
+    holder: Child,
+    /// Answers `/slow` to those parked in curl and in streams.
+    slow: Running,
+}
+
+impl Parked {
+    /// Parks so many requests in a server, one way after the other, and returns once all of them wait.
+    pub fn park(weft: &Running, count: usize) -> Parked {
+        let slow = server().start();
+        let holder = hold_locks(weft);
+        let url = format!("http%3A%2F%2F{}%2Fslow", slow.address);
+        let mut clients: Vec<Client> = (0..count).map(|_| weft.connect()).collect();
+        for (n, client) in clients.iter_mut().enumerate() {
+            client.get(&format!("/parked?n={n}&slow={url}"));
+        }
+        // One thread of PHP answers this only after those before it have parked.
+        assert_eq!(weft.get("/pid").status, 200);
+        assert!(
+            clients.iter_mut().all(|client| !client.is_readable()),
+            "nobody is answered before the gate is open"
+        );
+        Parked { clients, holder, slow }
+    }
+
+    /// Opens the gate and asserts that each of them gets its answer.
+    pub fn release(mut self, weft: &Running) {
+        weft.write("gate", "open");
+        self.slow.write("gate", "open");
+        // Closing its stdin ends it, and with it the locks.
+        drop(self.holder.stdin.take());
+        for (n, client) in self.clients.iter_mut().enumerate() {
+            let response = client.read();
+            assert_eq!((response.status, response.text()), (200, format!("parked {n}")));
+        }
+        assert!(self.holder.wait().is_ok_and(|status| status.success()));
+    }
+}
+
+impl Drop for Parked {
+    fn drop(&mut self) {
+        // It may have ended in order already.
+        let _ = self.holder.kill();
+        let _ = self.holder.wait();
+    }
+}
+
+/// A process that holds the database's lock and the file's until its stdin is closed.
+fn hold_locks(weft: &Running) -> Child {
+    let script =
+        "$db = new PDO('sqlite:locked.db'); $db->exec('CREATE TABLE t (x)'); $db->exec('BEGIN EXCLUSIVE');
+        $f = fopen('locked', 'c'); flock($f, LOCK_EX); touch('held'); fgets(STDIN); $db->exec('COMMIT');";
+    let mut command = Command::new("php");
+    command.args(["-r", script]).current_dir(weft.directory()).stdin(Stdio::piped());
+    let holder = command.spawn().expect("php runs");
+    until("the locks to be held", || weft.path("held").exists().then_some(()));
+    holder
+}

@@ -1,1 +1,36 @@
-//! Black-box tests.
+//! From start to stop: what an operator does, and what must not be lost meanwhile.
+
+mod commands;
+mod limits;
+mod load;
+mod logs;
+mod recycling;
+mod reload;
+mod start;
+mod stop;
+mod supervision;
+
+use weft_tests::Server;
+
+/// An application that says which code it is, in which process, and waits when asked.
+const APPLICATION: &str = r#"
+return function (Weft\Http\Request $request): string {
+    if ($file = $request->query('wait')) {
+        while (!is_file($file)) { usleep(1000); clearstatcache(); }
+    }
+    if ($request->query('spin') !== null) {
+        file_put_contents('spinning', 'yes');
+        for ($end = hrtime(true) + 1e6 * $request->query('spin'); hrtime(true) < $end;) { }
+    }
+    usleep((int) $request->query('us', '0'));
+    return 'code one ' . getmypid();
+};"#;
+
+fn server() -> Server {
+    Server::new(APPLICATION)
+}
+
+/// The same application after a change.
+fn changed(word: &str) -> String {
+    APPLICATION.replace("code one", &format!("code {word}"))
+}

@@ -1,0 +1,151 @@
+//! Fifty requests are parked in real waits while another one fails: all fifty answer, and the worker stays where it can.
+
+use weft_tests::until;
+
+use crate::{Parked, server};
+
+const PARKED: usize = 50;
+
+/// What a failure means.
+struct Fault {
+    how: &'static str,
+    status: u16,
+    /// In the response.
+    body: &'static str,
+    /// In the log; nothing for what is no failure.
+    log: &'static str,
+    /// Whether the worker is replaced afterwards, because PHP has leaked.
+    replaced: bool,
+}
+
+const fn harmless(how: &'static str, body: &'static str) -> Fault {
+    Fault { how, status: 200, body, log: "", replaced: false }
+}
+
+const fn thrown(how: &'static str, log: &'static str) -> Fault {
+    Fault { how, status: 500, body: "Internal Server Error\n", log, replaced: false }
+}
+
+const fn fatal(how: &'static str, log: &'static str) -> Fault {
+    Fault { how, status: 500, body: "Internal Server Error\n", log, replaced: true }
+}
+
+fn survive(faults: &[Fault]) {
+    let mut weft = server().start();
+    let first = weft.get("/pid").text();
+    for fault in faults {
+        let parked = Parked::park(&weft, PARKED);
+        let before = weft.get("/pid").text();
+        let response = weft.get(&format!("/fail?how={}", fault.how));
+        assert_eq!((response.status, response.text().as_str()), (fault.status, fault.body), "{}", fault.how);
+        weft.wait_for_log(fault.log);
+        if fault.replaced {
+            until("the worker to be replaced", || (weft.get("/pid").text() != before).then_some(()));
+        } else {
+            assert_eq!(weft.get("/pid").text(), before, "{} cost a worker", fault.how);
+        }
+        parked.release(&weft);
+        for left in ["gate", "held", "locked.db", "locked"] {
+            std::fs::remove_file(weft.path(left)).expect("a file of this test");
+        }
+    }
+    if !faults.iter().any(|fault| fault.replaced) {
+        assert_eq!(weft.get("/pid").text(), first);
+        // Again and again: nothing of a failure piles up.
+        for _ in 0..200 {
+            for fault in faults.iter().filter(|fault| fault.how != "time") {
+                assert_eq!(
+                    weft.get(&format!("/fail?how={}", fault.how)).status,
+                    fault.status,
+                    "{}",
+                    fault.how
+                );
+            }
+        }
+        assert_eq!(weft.get("/pid").text(), first);
+    }
+}
+
+#[test]
+fn exit() {
+    survive(&[
+        harmless("exit", "said before the end; "),
+        harmless("exit-text", "said before the end; left"),
+        harmless("die-in-shutdown", "said before the end; from shutdownreturned; "),
+        harmless("fiber-exit", "said before the end; left by a fiber"),
+    ]);
+}
+
+#[test]
+fn exceptions() {
+    survive(&[
+        thrown("throw", "Uncaught RuntimeException: thrown"),
+        thrown("throw-in-destructor", "from destructor"),
+        thrown("type-error", "strlen(): Argument #1 ($string) must be of type string, array given"),
+        thrown("undefined-function", "Call to undefined function no_such_function()"),
+        thrown("undefined-class", "Class \"No\\Such\\Thing\" not found"),
+        thrown("undefined-method", "Call to undefined method ArrayObject::no_such_method()"),
+        thrown("fiber-throw", "in a fiber"),
+    ]);
+}
+
+#[test]
+fn exceptions_after_the_handler() {
+    // The response is made by then; what was wrong is in the log.
+    let late = Fault { log: "late", ..harmless("throw-in-shutdown", "said before the end; returned; ") };
+    survive(&[late, thrown("throw-in-output-callback", "from callback")]);
+}
+
+#[test]
+fn errors_in_included_files() {
+    survive(&[
+        thrown("parse-error", "syntax error"),
+        thrown("missing", "Failed opening required 'missing.inc'"),
+    ]);
+}
+
+#[test]
+fn compile_errors() {
+    survive(&[fatal("compile-error", "Cannot redeclare A::$x")]);
+}
+
+#[test]
+fn redeclared_functions() {
+    survive(&[fatal("redeclare", "Cannot redeclare parked()")]);
+}
+
+#[test]
+fn user_errors() {
+    survive(&[fatal("trigger-fatal", "user error")]);
+}
+
+#[test]
+fn too_much_memory_at_once() {
+    survive(&[fatal("memory", "Allowed memory size of")]);
+}
+
+#[test]
+fn too_much_memory_bit_by_bit() {
+    survive(&[fatal("memory-slowly", "Allowed memory size of")]);
+}
+
+#[test]
+fn too_much_memory_in_a_fiber() {
+    survive(&[fatal("fiber-memory", "Allowed memory size of")]);
+}
+
+#[test]
+fn endless_recursion_in_php_code() {
+    // Frames of PHP code live in the heap: memory_limit ends it.
+    survive(&[fatal("recursion", "Allowed memory size of")]);
+}
+
+#[test]
+fn endless_recursion_through_c_code() {
+    survive(&[
+        thrown("recursion-map", "stack"),
+        thrown("recursion-sort", "stack"),
+        thrown("recursion-get", "stack"),
+        thrown("recursion-string", "stack"),
+    ]);
+}

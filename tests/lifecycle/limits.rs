@@ -1,0 +1,109 @@
+//! What happens when there is too much.
+
+use weft_tests::{Client, Running, Server, until};
+
+use crate::server;
+
+fn waiting(weft: &Running, count: usize) -> Vec<Client> {
+    let mut clients: Vec<Client> = (0..count).map(|_| weft.connect()).collect();
+    for client in &mut clients {
+        client.get("/?wait=gate");
+    }
+    clients
+}
+
+#[test]
+fn beyond_the_coroutines_requests_queue_and_beyond_the_queue_they_get_503() {
+    let weft = server().with("--coroutines-max", "3").with("--queue-max", "2").start();
+    let mut accepted = waiting(&weft, 5);
+    // Which of them come first is not said, but five are in and the sixth is not.
+    let refused = until("a refusal", || {
+        let response = weft_tests::Response::clone(&probe(&weft)?);
+        Some(response)
+    });
+    assert_eq!(refused.status, 503);
+    assert!(
+        refused.header("retry-after").is_some_and(|seconds| seconds.parse::<u32>().is_ok()),
+        "{refused:?}"
+    );
+    weft.write("gate", "open");
+    for client in &mut accepted {
+        assert_eq!(client.read().status, 200);
+    }
+    assert_eq!(weft.get("/").status, 200, "and then there is room again");
+}
+
+/// A request that is answered at once only if it is refused.
+fn probe(weft: &Running) -> Option<weft_tests::Response> {
+    let mut client = weft.connect();
+    client.get("/?wait=gate");
+    until("an answer or none", || {
+        // Another connection's refusal shows that this one was looked at.
+        Some(client.is_readable().then(|| client.read()))
+    })
+}
+
+#[test]
+fn a_request_that_waits_too_long_for_a_coroutine_gets_503() {
+    let weft = server()
+        .with("--coroutines-max", "1")
+        .with("--queue-max", "10")
+        .with("--queue-timeout-ms", "200")
+        .start();
+    let mut running = waiting(&weft, 1);
+    let mut queued = weft.connect();
+    queued.get("/");
+    let refused = queued.read();
+    assert_eq!(refused.status, 503);
+    assert!(refused.header("retry-after").is_some());
+    weft.write("gate", "open");
+    assert_eq!(running[0].read().status, 200);
+}
+
+#[test]
+fn a_request_that_runs_too_long_is_cancelled_with_504() {
+    let weft = server().with("--request-timeout-ms", "200").start();
+    let mut client = weft.connect();
+    client.get("/?wait=never");
+    assert_eq!(client.read().status, 504);
+    assert_eq!(weft.get("/").status, 200);
+}
+
+#[test]
+fn ten_thousand_requests_leave_the_worker_as_it_was() {
+    let weft = server().start();
+    let worker = weft.workers()[0];
+    let ask = |count: usize| {
+        let mut client = weft.connect();
+        for _ in 0..count / 10 {
+            client.send("GET /?us=1 HTTP/1.1\r\nHost: a\r\n\r\n".repeat(10));
+            for _ in 0..10 {
+                assert_eq!(client.read().status, 200);
+            }
+        }
+    };
+    ask(2000);
+    let before = weft_tests::process::private_bytes(worker);
+    ask(10_000);
+    let after = weft_tests::process::private_bytes(worker);
+    assert!(after < before + (1 << 20), "it grew from {before} to {after} bytes");
+    assert_eq!(weft.workers(), [worker]);
+}
+
+#[test]
+fn a_thousand_requests_are_parked_at_once_in_one_worker() {
+    let app = "$n = 0; return function ($r) use (&$n) {
+            $n++;
+            while ($n < 1000) { usleep(5000); }
+            return 'all';
+        };";
+    let weft = Server::new(app).start();
+    let mut clients: Vec<Client> = (0..1000).map(|_| weft.connect()).collect();
+    for client in &mut clients {
+        client.get("/");
+    }
+    // None can end before all of them run.
+    for client in &mut clients {
+        assert_eq!(client.read().text(), "all");
+    }
+}

@@ -1,0 +1,94 @@
+//! Workers that hold the loop, die again and again, or share their load.
+
+use std::collections::HashMap;
+
+use rustix::process::Signal;
+use weft_tests::{Server, process, until};
+
+use crate::server;
+
+#[test]
+fn the_watchdog_names_file_and_line_of_a_stuck_coroutine() {
+    let app = "function busy() {\n  for ($end = hrtime(true) + 8e8; hrtime(true) < $end;) {\n  }\n}\nreturn function () { busy(); return 'done'; };";
+    let mut weft = Server::new(app).with("--watchdog-ms", "100").start();
+    assert_eq!(weft.get("/").text(), "done");
+    weft.wait_for_log("app.php");
+    let log = weft.log();
+    let line = log
+        .lines()
+        .find(|line| line.contains("WARN") && line.contains("app.php"))
+        .unwrap_or_else(|| panic!("{log}"));
+    // Lines 3 and 4 of the file are the loop.
+    assert!(line.contains("app.php:3") || line.contains("app.php:4"), "{line}");
+    assert!(line.contains("GET /") || line.contains("request="), "the request is not named: {line}");
+}
+
+#[test]
+fn preemption_lets_others_run() {
+    let app = "return function ($r) {
+            if ($r->path() === '/other') { return 'other'; }
+            file_put_contents('spinning', 'yes');
+            for ($n = 0; !($n % 1000 === 0 && is_file('enough')); $n++) { if ($n % 1000 === 0) { clearstatcache(); } }
+            return 'spun';
+        };";
+    let weft = Server::new(app).with("--preempt-ms", "5").with("--watchdog-ms", "0").start();
+    let mut spinning: Vec<_> = (0..3).map(|_| weft.connect()).collect();
+    for client in &mut spinning {
+        client.get("/spin");
+    }
+    until("the loop to be held", || (weft.read("spinning") == "yes").then_some(()));
+    for _ in 0..5 {
+        assert_eq!(weft.get("/other").text(), "other");
+    }
+    weft.write("enough", "yes");
+    for client in &mut spinning {
+        assert_eq!(client.read().text(), "spun");
+    }
+}
+
+#[test]
+fn a_worker_that_keeps_dying_is_started_later_and_later() {
+    let mut weft = server().start();
+    for round in 0..2 {
+        let worker = until("a worker", || weft.workers().first().copied());
+        process::signal(worker, Signal::KILL);
+        weft.wait_for_log_times("was killed by signal 9", round + 1);
+        until("it to be gone", || (!process::is_alive(worker)).then_some(()));
+    }
+    weft.wait_for_log("worker 0 is started again in 1 s");
+    // Its connections wait in the queue meanwhile.
+    assert_eq!(weft.get("/").status, 200);
+}
+
+#[test]
+fn connections_are_spread_evenly() {
+    let weft = server().with("--workers", "2").start();
+    let mut clients = Vec::new();
+    let mut shares: HashMap<String, usize> = HashMap::new();
+    for _ in 0..400 {
+        let mut client = weft.connect();
+        client.get("/");
+        *shares.entry(client.read().text()).or_default() += 1;
+        clients.push(client);
+    }
+    assert_eq!(shares.len(), 2, "{shares:?}");
+    assert!(shares.values().all(|share| *share >= 120), "{shares:?}");
+}
+
+#[test]
+fn a_worker_that_is_busy_does_not_keep_connections_from_the_other() {
+    let weft = server().with("--workers", "2").start();
+    let mut busy = weft.connect();
+    busy.get("/?spin=3000");
+    until("a worker to spin", || (weft.read("spinning") == "yes").then_some(()));
+    let mut answered = 0;
+    let mut clients: Vec<_> = (0..20).map(|_| weft.connect()).collect();
+    for client in &mut clients {
+        client.get("/");
+    }
+    until("some of them to be answered", || {
+        answered = clients.iter_mut().map(|client| usize::from(client.is_readable())).sum();
+        (answered >= 3).then_some(())
+    });
+    assert!(!busy.is_readable(), "the worker was not busy any more");
+}
