@@ -80,7 +80,7 @@ fn run(index: usize, address: SocketAddr, stop: &AtomicBool, answered: &AtomicU6
         }
         answered.fetch_add(1, Relaxed);
         fresh = false;
-        if index % 2 == 0 && response.header("connection") != Some("close") {
+        if index.is_multiple_of(2) && response.header("connection") != Some("close") {
             kept = Some(client);
         }
     }
