@@ -136,21 +136,23 @@ impl Runtime {
         self.park(wait, None)
     }
 
-    /// Cancels a coroutine: its present wait and all further ones end with [`Wake::Cancelled`].
-    pub fn cancel(&self, id: CoroutineId) {
+    /// Cancels a coroutine: its present wait and all further ones end with [`Wake::Cancelled`]. False when that has been done
+    /// before, or it has ended.
+    pub fn cancel(&self, id: CoroutineId) -> bool {
         let wait = {
             let mut coroutines = self.coroutines.borrow_mut();
-            let Some(coroutine) = coroutines.get_mut(id.index as usize) else { return };
-            if coroutine.generation != id.generation || coroutine.state == State::Idle {
-                return;
+            let Some(coroutine) = coroutines.get_mut(id.index as usize) else { return false };
+            if coroutine.generation != id.generation || coroutine.state == State::Idle || coroutine.cancelled {
+                return false;
             }
             coroutine.cancelled = true;
             if coroutine.state == State::Running {
-                return;
+                return true;
             }
             Wait { coroutine: id, number: coroutine.wait }
         };
         self.end_wait(wait, Wake::Cancelled);
+        true
     }
 
     /// The deadline `span` from now; `None` (for ever) stays `None`.

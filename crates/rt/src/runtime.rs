@@ -13,7 +13,7 @@ use crate::park::{Wait, Wake};
 use crate::reactor::{Event, Reactor};
 use crate::timers::Timers;
 use crate::watch::Heartbeat;
-use crate::{Nanos, clock};
+use crate::{Nanos, SECOND, clock};
 
 /// Keys of the reactor at and above this one belong to the [`Driver`]; below it they are descriptor numbers.
 pub const DRIVER_KEY: u64 = 1 << 32;
@@ -28,6 +28,8 @@ pub struct Limits {
     pub coroutines_max: usize,
     /// Jobs that wait for a coroutine when all are taken. Default 1,000; one more is refused.
     pub queue_max: usize,
+    /// How long a job may wait in that queue. Default 5 s; then it is given to [`Driver::expired`].
+    pub queue_wait_max: Nanos,
     /// Contexts kept when they are idle. Default 1,024; those above are freed.
     pub idle_max: usize,
     /// Offload threads. Default 8, started when needed.
@@ -36,7 +38,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { coroutines_max: 10_000, queue_max: 1_000, idle_max: 1_024, offload_threads_max: 8 }
+        Limits { coroutines_max: 10_000, queue_max: 1_000, queue_wait_max: 5 * SECOND, idle_max: 1_024, offload_threads_max: 8 }
     }
 }
 
@@ -59,6 +61,10 @@ pub trait Driver {
     fn turn(&self, now: Nanos);
     /// When [`Driver::turn`] must be called next though nothing happens.
     fn deadline(&self) -> Option<Nanos>;
+    /// A job has waited longer for a coroutine than [`Limits::queue_wait_max`]; it will not run.
+    fn expired(&self, job: Job) {
+        let _ = job;
+    }
     /// Whether the loop should return.
     fn finished(&self) -> bool;
 }
@@ -101,7 +107,7 @@ pub struct Runtime {
     pub heartbeat: &'static Heartbeat,
     idle: RefCell<Vec<u32>>,
     vacant: RefCell<Vec<u32>>,
-    queue: RefCell<VecDeque<Job>>,
+    queue: RefCell<VecDeque<(Job, Nanos)>>,
     current: Cell<Option<CoroutineId>>,
     now: Cell<Nanos>,
 }
@@ -186,6 +192,9 @@ impl Runtime {
             while let Some(wait) = { self.timers.borrow_mut().expire(self.now.get()) } {
                 self.end_wait(wait, Wake::TimedOut);
             }
+            while let Some(job) = self.expired_job() {
+                driver.expired(job);
+            }
         }
     }
 
@@ -193,7 +202,7 @@ impl Runtime {
     fn poll(&self, driver: &dyn Driver) {
         let timeout = if self.ready.borrow().is_empty() {
             let timer = self.timers.borrow().next();
-            let next = [timer, driver.deadline()].into_iter().flatten().min();
+            let next = [timer, self.queue_deadline(), driver.deadline()].into_iter().flatten().min();
             next.map(|at| at.saturating_sub(clock::now()))
         } else {
             Some(0)
@@ -254,8 +263,19 @@ impl Runtime {
             self.stats.refused.set(self.stats.refused.get() + 1);
             return Spawn::Refused;
         }
-        queue.push_back(job);
+        queue.push_back((job, self.now.get()));
         Spawn::Queued
+    }
+
+    /// When the first job of the queue has waited too long.
+    fn queue_deadline(&self) -> Option<Nanos> {
+        let queue = self.queue.borrow();
+        queue.front().map(|(_, since)| since.saturating_add(self.limits.queue_wait_max))
+    }
+
+    fn expired_job(&self) -> Option<Job> {
+        let late = self.queue_deadline().is_some_and(|deadline| deadline <= self.now.get());
+        if late { self.queue.borrow_mut().pop_front().map(|(job, _)| job) } else { None }
     }
 
     fn start_job(&self, job: Job) -> Spawn {
@@ -334,7 +354,7 @@ impl Runtime {
             }
         }
         let queued = self.queue.borrow_mut().pop_front();
-        if let Some(job) = queued {
+        if let Some((job, _)) = queued {
             self.ready.borrow_mut().push_back(Ready::Start(job));
         }
     }

@@ -37,13 +37,23 @@ impl Heartbeat {
     }
 }
 
+/// How often a coroutine that holds the loop has been reported.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Attempt {
+    /// It has reached the limit.
+    First,
+    /// It has reached twice the limit.
+    Second,
+}
+
 /// What to do, and when. Both functions run on the watch thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Watch {
     /// A coroutine that has held the loop this long is reported, once. Zero: never.
     pub held_max: Duration,
-    /// Reports it, with the time it has held the loop so far.
-    pub held: fn(CoroutineId, Duration),
+    /// Reports it, with the time it has held the loop so far. Called once when the limit is reached, and once more at twice
+    /// the limit, when whoever was asked to report has not come to it.
+    pub held: fn(CoroutineId, Duration, Attempt),
     /// A coroutine that has run this long is asked to yield. Zero: never.
     pub slice: Duration,
     /// Asks the running coroutine to yield.
@@ -69,23 +79,24 @@ impl Watch {
     }
 
     fn run(self, heartbeat: &Heartbeat, tick: Duration) {
-        let (mut last, mut held, mut reported) = (0, Duration::ZERO, false);
+        let (mut last, mut held, mut reports) = (0, Duration::ZERO, 0);
         loop {
             std::thread::sleep(tick);
             let (beat, coroutine) = heartbeat.read();
             let in_coroutine = beat & 1 == 0 && beat != 0;
             if beat != last || !in_coroutine {
-                (last, held, reported) = (beat, Duration::ZERO, false);
+                (last, held, reports) = (beat, Duration::ZERO, 0);
                 continue;
             }
             held += tick;
             if !self.slice.is_zero() && held >= self.slice {
                 (self.preempt)();
             }
-            if !self.held_max.is_zero() && held >= self.held_max && !reported {
-                reported = true;
-                (self.held)(coroutine, held);
+            if self.held_max.is_zero() || held < self.held_max * (reports + 1) || reports == 2 {
+                continue;
             }
+            reports += 1;
+            (self.held)(coroutine, held, if reports == 1 { Attempt::First } else { Attempt::Second });
         }
     }
 }

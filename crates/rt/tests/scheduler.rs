@@ -170,3 +170,34 @@ fn a_coroutine_that_yields_lets_the_others_run_first() {
     runtime.run(&UntilDone(runtime));
     assert_eq!(*entries.borrow(), ["a1", "b1", "a2", "b2"]);
 }
+
+#[test]
+fn a_job_that_waits_too_long_for_a_coroutine_is_handed_back() {
+    struct Expiring(&'static Runtime, Cell<usize>);
+    impl Driver for Expiring {
+        fn event(&self, _: weft_rt::reactor::Event) {}
+        fn turn(&self, _: Nanos) {}
+        fn deadline(&self) -> Option<Nanos> {
+            None
+        }
+        fn expired(&self, _: Job) {
+            self.1.set(self.1.get() + 1);
+        }
+        fn finished(&self) -> bool {
+            self.0.stats.live.get() == 0
+        }
+    }
+    let limits = Limits { coroutines_max: 1, queue_wait_max: 1_000_000, ..Limits::default() };
+    let (runtime, _) = start(limits);
+    let (entries, write) = log();
+    let one = write.clone();
+    spawn(runtime, move || {
+        runtime.sleep_until(clock::now() + 20_000_000);
+        one("first");
+    });
+    assert_eq!(spawn(runtime, move || write("second")), Spawn::Queued);
+    let driver = Expiring(runtime, Cell::new(0));
+    runtime.run(&driver);
+    assert_eq!((driver.1.get(), runtime.queued()), (1, 0));
+    assert_eq!(*entries.borrow(), ["first"]);
+}

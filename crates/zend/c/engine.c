@@ -174,6 +174,7 @@ int weft_engine_begin(const char *script, int argc, char **argv)
 	if (php_request_startup() == FAILURE) {
 		return 1;
 	}
+	PG(during_request_startup) = 0; /* else errors are not displayed, as those of start-up */
 	if (!weft_cli) {
 		SG(request_info).no_headers = 1;
 		weft_superglobals_start(shared_superglobals);

@@ -80,11 +80,6 @@ static void on_interrupt(zend_execute_data *frame)
 			zend_get_executed_filename(), zend_get_executed_lineno());
 		weft_host_log(WEFT_LOG_WARNING, weft_current ? weft_current->request : 0, weft_slice_text(where));
 	}
-	if (weft_current && weft_current->cancelled) {
-		weft_current->cancelled = false;
-		zend_throw_error(NULL, "The request was cancelled: it did not end before the deadline of its worker");
-		return;
-	}
 	if (preempt) {
 		preempt = 0;
 		/* Never while a class is being loaded: another coroutine that needs it would not find it. */
@@ -140,14 +135,16 @@ void weft_stack_arm(zend_fiber_context *context)
 	}
 }
 
-/* The running coroutine shall end: each of its waits fails from now on, and each throws. */
-void weft_interrupt_cancel(void)
+/* The running coroutine shall end: each of its waits fails from now on, and throws. Not by the VM's check for interrupts:
+ * loops compiled by the tracing JIT may go round without it. */
+void weft_cancel(void)
 {
-	weft_current->cancelled = true;
-	zend_atomic_bool_store(&EG(vm_interrupt), true);
+	if (!EG(exception)) {
+		zend_throw_error(NULL, "The request was cancelled: it has run longer than request_timeout_ms, or its worker had to end");
+	}
 }
 
-/* The next two are called by other threads: they only set flags, which the VM looks at between two instructions. */
+/* The next three are called by other threads: they only look at or set flags, which the VM looks at between two instructions. */
 void weft_interrupt_preempt(void)
 {
 	preempt = 1;
@@ -158,4 +155,10 @@ void weft_interrupt_report(void)
 {
 	report = 1;
 	zend_atomic_bool_store(&EG(vm_interrupt), true);
+}
+
+/* Whether the last report is still to be made: then the coroutine is not in PHP code, but inside a C function. */
+bool weft_interrupt_report_pending(void)
+{
+	return report;
 }

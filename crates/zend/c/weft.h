@@ -93,7 +93,6 @@ typedef struct weft_coroutine {
 	bool started;
 	bool ended;
 	bool lost;
-	bool cancelled;                /* an Error is to be thrown at the VM's next check */
 	volatile bool stack_overflowed; /* its yellow zone is open */
 	uint32_t job;
 	uint64_t argument;
@@ -176,7 +175,8 @@ void weft_remember_error(int type, zend_string *file, uint32_t line, zend_string
 void weft_stack_arm(zend_fiber_context *context);
 void weft_interrupt_preempt(void);
 void weft_interrupt_report(void);
-void weft_interrupt_cancel(void);
+bool weft_interrupt_report_pending(void);
+void weft_cancel(void);
 
 /* ---- handler.c: one request ---- */
 bool weft_engine_include(const char *path);

@@ -51,6 +51,13 @@ impl FiberSwitch {
         // SAFETY: as in `preempt`.
         unsafe { sys::weft_interrupt_report() };
     }
+
+    /// Whether the last [`FiberSwitch::report`] has not been made yet: the coroutine is inside a C function, not in PHP
+    /// code. Any thread may call this.
+    pub fn report_pending() -> bool {
+        // SAFETY: reads one flag.
+        unsafe { sys::weft_interrupt_report_pending() }
+    }
 }
 
 fn pointer(context: Context) -> *mut c_void {
@@ -88,8 +95,8 @@ impl Switch for FiberSwitch {
     }
 
     fn cancelled(&self) {
-        // SAFETY: as in `preempt`.
-        unsafe { sys::weft_interrupt_cancel() };
+        // SAFETY: the scheduler calls it on the context that runs, inside a call that PHP code has made.
+        unsafe { sys::weft_cancel() };
     }
 
     fn destroy(&self, context: Context) {

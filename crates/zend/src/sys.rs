@@ -1,5 +1,5 @@
 //! The C functions of `c/`, declared once. All of them MUST be called on the one thread that started the engine, but for
-//! `weft_interrupt_preempt` and `weft_interrupt_report`, which any thread may call.
+//! `weft_interrupt_preempt` and `weft_interrupt_report*`, which any thread may call.
 
 #![allow(unsafe_code)]
 
@@ -40,7 +40,8 @@ unsafe extern "C" {
     pub fn weft_coroutine_may_leave() -> bool;
     pub fn weft_coroutine_destroy(coroutine: *mut c_void);
 
-    pub fn weft_interrupt_cancel();
+    pub fn weft_cancel();
     pub fn weft_interrupt_preempt();
     pub fn weft_interrupt_report();
+    pub fn weft_interrupt_report_pending() -> bool;
 }

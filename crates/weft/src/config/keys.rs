@@ -238,13 +238,6 @@ pub static KEYS: &[Key] = &[
         "What a streamed response may have waiting for its client before the coroutine waits"
     ),
     number!(
-        limits.pipeline_max,
-        "pipeline-max",
-        Count,
-        1..=1024,
-        "Requests of one connection taken in ahead of their answers"
-    ),
-    number!(
         limits.head_timeout_ms,
         "head-timeout-ms",
         Milliseconds,

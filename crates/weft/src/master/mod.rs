@@ -76,16 +76,12 @@ impl Mode {
 pub struct WorkerSetup {
     /// Its place, 0 to workers - 1; a replacement takes the same.
     pub slot: usize,
-    /// Counts reloads, from 1.
-    pub generation: u32,
     /// The sockets to accept from; no other worker of the generation has these TCP sockets.
     pub listeners: Vec<BoundListener>,
     /// Its line to the master.
     pub control: ControlEnd,
     /// All settings.
     pub config: Arc<Config>,
-    /// How the application runs.
-    pub mode: Mode,
 }
 
 /// The running master.

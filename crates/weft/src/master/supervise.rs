@@ -179,11 +179,9 @@ impl Master {
             }
             Forked::Child => Ok(Some(WorkerSetup {
                 slot,
-                generation: self.generation,
                 listeners,
                 control: worker_end,
                 config: self.config.clone(),
-                mode: self.mode,
             })),
         }
     }

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 use weft_zend::{Engine, Options};
 
-pub use serve::{host, start as serve};
+pub use serve::{host, start as serve, turn_away};
 
 use crate::config::{Config, Environment};
 
@@ -32,14 +32,11 @@ pub struct EngineInfo {
 }
 
 /// Ini settings a server needs and Debian's php.ini does not have. `[php]` settings and `-d` come after, and win.
-const SERVER_INI: [(&str, &str); 7] = [
+const SERVER_INI: [(&str, &str); 4] = [
     ("opcache.enable", "1"),
-    ("opcache.jit", "tracing"),
     ("opcache.jit_buffer_size", "64M"),
     // The limit is one process's, which holds thousands of requests: not one request's as under FPM.
     ("memory_limit", "1G"),
-    ("fiber.stack_size", "512K"),
-    ("display_errors", "0"),
     ("log_errors", "1"),
 ];
 
@@ -52,11 +49,17 @@ thread_local! {
 /// # Errors
 /// What the operator must know.
 pub fn engine_start(config: &Config) -> Result<EngineInfo, String> {
-    let defaults = SERVER_INI.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let development = config.dev.mode == Environment::Development;
+    let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+    let mut ini: Vec<(String, String)> = SERVER_INI.map(own).to_vec();
+    // Loops compiled by the tracing JIT may go round without the VM's check for interrupts: no time slice would end there.
+    ini.push(own(("opcache.jit", if config.dev.preempt_ms > 0 { "function" } else { "tracing" })));
+    ini.push(own(("display_errors", if development { "1" } else { "0" })));
+    ini.push(own(("fiber.stack_size", &config.limits.stack_bytes.to_string())));
     let options = Options {
-        ini: defaults.into_iter().chain(config.php.ini.clone()).collect(),
+        ini: ini.into_iter().chain(config.php.ini.clone()).collect(),
         executable: executable(),
-        development: config.dev.mode == Environment::Development,
+        development,
         ..Options::default()
     };
     let engine = Engine::start(&options).map_err(|error| error.to_string())?;

@@ -59,6 +59,14 @@ fn limits(limits: &Limits) -> weft_serve::Limits {
     }
 }
 
+/// Answers a request for which there is no coroutine, or was none in time.
+pub fn turn_away(request: u64) {
+    if let Some(server) = SERVER.get() {
+        // Gone means that nobody waits for the answer.
+        let _ = server.respond_error(RequestKey(request), 503, Some(RETRY_AFTER));
+    }
+}
+
 /// Turns requests into jobs.
 struct Requests {
     runtime: &'static Runtime,
@@ -68,11 +76,8 @@ struct Requests {
 impl Handler for Requests {
     fn request(&self, key: RequestKey) {
         let job = Job { kind: JobKind::Request as u32, argument: key.0 };
-        if self.runtime.spawn(job) == Spawn::Refused
-            && let Some(server) = SERVER.get()
-        {
-            // Gone means that nobody waits for the answer.
-            let _ = server.respond_error(key, 503, Some(RETRY_AFTER));
+        if self.runtime.spawn(job) == Spawn::Refused {
+            turn_away(key.0);
         }
     }
 

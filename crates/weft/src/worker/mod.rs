@@ -15,8 +15,8 @@ use std::time::Duration;
 
 use weft_rt::reactor::Event;
 use weft_rt::runtime::DRIVER_KEY;
-use weft_rt::watch::Watch;
-use weft_rt::{CoroutineId, Driver, MILLISECOND, Nanos, Runtime, SECOND, clock};
+use weft_rt::watch::{Attempt, Watch};
+use weft_rt::{CoroutineId, Driver, Job, MILLISECOND, Nanos, Runtime, SECOND, clock};
 use weft_serve::Server;
 use weft_zend::FiberSwitch;
 
@@ -77,6 +77,7 @@ impl Worker {
         let limits = weft_rt::Limits {
             coroutines_max: config.limits.coroutines_max,
             queue_max: config.limits.queue_max,
+            queue_wait_max: config.limits.queue_timeout_ms.saturating_mul(MILLISECOND),
             ..weft_rt::Limits::default()
         };
         let failed = |error: rustix::io::Errno| format!("the event loop cannot be made: {error}");
@@ -144,6 +145,20 @@ impl Worker {
         }
     }
 
+    /// Cancels the requests that have run longer than `request_timeout_ms`.
+    fn cancel_late(&self, now: Nanos) {
+        let limit = self.config.limits.request_timeout_ms.saturating_mul(MILLISECOND);
+        if limit == 0 {
+            return;
+        }
+        for (id, job, since) in self.runtime.live() {
+            if now.saturating_sub(since) >= limit && self.runtime.cancel(id) {
+                let what = php::host().map_or_else(String::new, |host| host.describe(job.argument));
+                tracing::warn!("{what} is cancelled: it has run longer than request_timeout_ms");
+            }
+        }
+    }
+
     fn every_second(&self) {
         let status = self.status();
         // A full line only means that the master is busy; the next figures come in a second.
@@ -193,6 +208,7 @@ impl Driver for Worker {
         if now >= self.next_status.get() {
             self.next_status.set(now + STATUS_EVERY);
             self.every_second();
+            self.cancel_late(now);
         }
         self.drain.borrow_mut().turn(now, self.runtime, self.server);
     }
@@ -202,15 +218,32 @@ impl Driver for Worker {
         own.into_iter().flatten().min()
     }
 
+    fn expired(&self, job: Job) {
+        php::turn_away(job.argument);
+    }
+
     fn finished(&self) -> bool {
         self.drain.borrow().finished()
+    }
+}
+
+/// A coroutine holds the loop: PHP is asked to say where it is; when it does not come to that, it is inside a C function.
+fn held(_: CoroutineId, held: Duration, attempt: Attempt) {
+    match attempt {
+        Attempt::First => FiberSwitch::report(),
+        Attempt::Second if FiberSwitch::report_pending() => tracing::warn!(
+            "a coroutine has held the loop for {} ms and PHP cannot say where: {}; everyone else in this worker waits for it",
+            held.as_millis(),
+            signals::busy_with()
+        ),
+        Attempt::Second => {}
     }
 }
 
 fn watch(config: &Config) -> Watch {
     Watch {
         held_max: Duration::from_millis(config.dev.watchdog_ms),
-        held: |_: CoroutineId, _: Duration| FiberSwitch::report(),
+        held,
         slice: Duration::from_millis(config.dev.preempt_ms),
         preempt: FiberSwitch::preempt,
     }

@@ -59,3 +59,14 @@ pub fn exit_now(status: i32) -> ! {
     // SAFETY: ends the process; nothing runs after it.
     unsafe { libc::_exit(status) }
 }
+
+/// What the main thread of this process is at, when it is not in interpreted PHP code (proc_pid_syscall(5),
+/// proc_pid_wchan(5)).
+pub fn busy_with() -> String {
+    let read = |name: &str| std::fs::read_to_string(format!("/proc/self/{name}")).unwrap_or_default();
+    let syscall = read("syscall");
+    match syscall.split(' ').next().unwrap_or_default().trim() {
+        "running" | "" => "it computes, in a C function or in code compiled by the tracing JIT".to_owned(),
+        number => format!("it is blocked in system call {number} ({}), which no hook made cooperative", read("wchan")),
+    }
+}
