@@ -207,8 +207,25 @@ return fn (Request $request) => match ($request->path()) {
     '/parked' => parked($request),
     '/slow' => slow(),
     '/fail' => failing($request->query('how')),
-    '/wait' => (function () { sleep_until_open(); return 'waited'; })(),
+    '/wait' => (function () {
+        sleep_until_open();
+
+        return 'waited';
+    })(),
+    '/limited' => (function () {
+        set_time_limit(1);
+        file_put_contents('limited', 'yes');
+        sleep_until_open();
+
+        return 'waited';
+    })(),
+    '/compute' => (function () {
+        for ($end = hrtime(true) + 1_500_000_000; hrtime(true) < $end;) {
+        }
+
+        return 'computed';
+    })(),
     '/pid' => (string) getmypid(),
-    '/crash' => (function () { usleep(100); $p = FFI::cast('int *', FFI::new('long')); return $p[0]; })(),
+    '/crash' => FFI::cast('int *', FFI::new('long'))[0],
     default => 'ok',
 };

@@ -53,7 +53,7 @@ fn survive(faults: &[Fault]) {
         assert_eq!(weft.get("/pid").text(), first);
         // Again and again: nothing of a failure piles up.
         for _ in 0..200 {
-            for fault in faults.iter().filter(|fault| fault.how != "time") {
+            for fault in faults {
                 assert_eq!(
                     weft.get(&format!("/fail?how={}", fault.how)).status,
                     fault.status,
@@ -148,4 +148,21 @@ fn endless_recursion_through_c_code() {
         thrown("recursion-get", "stack"),
         thrown("recursion-string", "stack"),
     ]);
+}
+
+#[test]
+fn computing_for_ever() {
+    survive(&[fatal("time", "Maximum execution time of 1 second exceeded")]);
+}
+
+#[test]
+fn a_time_limit_ends_only_the_request_that_set_it() {
+    let weft = server().start();
+    let mut limited = weft.connect();
+    limited.get("/limited");
+    until("it to start", || (weft.read("limited") == "yes").then_some(()));
+    // This one computes for longer than the other one's limit.
+    assert_eq!(weft.get("/compute").text(), "computed");
+    weft.write("gate", "open");
+    assert_eq!(limited.read().text(), "waited");
 }

@@ -128,7 +128,7 @@ fn a_service_managers_watchdog_is_fed() {
 
 #[test]
 fn a_daemon_is_ready_when_its_parent_returns() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = tempfile::Builder::new().prefix("weft-test-").tempdir().unwrap();
     std::fs::write(directory.path().join("app.php"), format!("<?php {}", crate::APPLICATION)).unwrap();
     let log = directory.path().join("error.log");
     let mut start = command::command(directory.path());
