@@ -1,6 +1,7 @@
 //! From start to stop: what an operator does, and what must not be lost meanwhile.
 
 mod commands;
+mod first_request;
 mod limits;
 mod load;
 mod logs;

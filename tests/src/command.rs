@@ -17,12 +17,12 @@ pub struct Output {
     pub stderr: String,
 }
 
-/// The binary under test: `WEFT_BINARY`, or the one cargo built beside this test.
+/// The binary under test: `BINARY_UNDER_TEST`, or the one cargo built beside this test.
 ///
 /// # Panics
 /// When there is none.
 pub fn binary() -> PathBuf {
-    let path = match std::env::var_os("WEFT_BINARY") {
+    let path = match std::env::var_os("BINARY_UNDER_TEST") {
         Some(path) => PathBuf::from(path),
         None => {
             let test = std::env::current_exe().expect("a test knows its own path");
