@@ -64,16 +64,13 @@ impl Runtime {
         let context = {
             let mut coroutines = self.coroutines.borrow_mut();
             let coroutine = &mut coroutines[wait.coroutine.index as usize];
-            if coroutine.cancelled && heed_cancel {
-                coroutine.wait = coroutine.wait.wrapping_add(1);
-                coroutine.state = State::Running;
-                drop(coroutines);
-                self.switch.cancelled();
-                return Wake::Cancelled;
-            }
-            if coroutine.state == State::Ready {
-                // Ended before it began: leave through the ready queue all the same, so that order is kept.
-            } else {
+            // Ended before it began, or cancelled: it leaves through the ready queue all the same, so that order is kept and
+            // a cancelled coroutine that waits in a loop does not keep the processor.
+            let ready = coroutine.state == State::Ready;
+            if coroutine.cancelled && heed_cancel && !ready {
+                coroutine.state = State::Ready;
+                self.ready.borrow_mut().push_back(crate::runtime::Ready::Wake(wait));
+            } else if !ready {
                 coroutine.state = State::Parked;
                 coroutine.timer = deadline.map(|at| self.timers.borrow_mut().arm(at, wait));
             }
@@ -88,7 +85,7 @@ impl Runtime {
         if let Some(key) = coroutine.timer.take() {
             self.timers.borrow_mut().disarm(key);
         }
-        if !coroutine.cancelled {
+        if !coroutine.cancelled || !heed_cancel {
             return coroutine.wake;
         }
         drop(coroutines);

@@ -281,6 +281,11 @@ impl Server {
         }
     }
 
+    /// Whether [`Server::drain`] was called.
+    pub fn draining(&self) -> bool {
+        self.draining.get().is_some()
+    }
+
     /// Connections that hold no buffers.
     pub fn idle(&self) -> usize {
         self.stats.connections.get().saturating_sub(self.stats.busy.get())

@@ -149,6 +149,7 @@ int weft_coroutine_enter(weft_coroutine *coroutine, bool has_job, uint32_t job, 
 	if (has_job) {
 		coroutine->job = job;
 		coroutine->argument = argument;
+		coroutine->cancelled = false;
 		coroutine->request = job == WEFT_JOB_REQUEST ? argument : 0;
 	}
 	if (EXPECTED(coroutine->started)) {

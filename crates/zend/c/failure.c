@@ -109,6 +109,9 @@ static void on_segv(int signal_number, siginfo_t *info, void *context)
 		}
 	}
 	signal(signal_number, SIG_DFL); /* the access is made again, and kills */
+	if (info->si_code <= 0) { /* there was no access: somebody sent the signal */
+		raise(signal_number);
+	}
 }
 
 void weft_failure_start(void)
@@ -139,6 +142,7 @@ void weft_stack_arm(zend_fiber_context *context)
  * loops compiled by the tracing JIT may go round without it. */
 void weft_cancel(void)
 {
+	weft_current->cancelled = true;
 	if (!EG(exception)) {
 		zend_throw_error(NULL, "The request was cancelled: it has run longer than request_timeout_ms, or its worker had to end");
 	}

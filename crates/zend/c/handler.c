@@ -20,6 +20,7 @@ typedef struct {
 	weft_header list[HEADERS_MAX];
 	size_t count;
 	bool content_type;
+	bool full;
 } headers;
 
 /* Slots of Weft\Http\Response's properties, in the order of their declaration (php/src/Http/Response.php). */
@@ -92,13 +93,18 @@ static headers *new_headers(void)
 {
 	static headers scratch;
 	scratch.count = 0;
-	scratch.content_type = false;
+	scratch.content_type = scratch.full = false;
 	return &scratch;
 }
 
 static void add_header(headers *to, weft_slice name, weft_slice value)
 {
 	if (to->count == HEADERS_MAX) {
+		if (!to->full) {
+			to->full = true;
+			weft_host_log(WEFT_LOG_ERROR, weft_current->request,
+				weft_slice_text("a response has more than 256 header lines; the rest is not sent"));
+		}
 		return;
 	}
 	if (name.length == 12 && zend_binary_strcasecmp(name.bytes, 12, "content-type", 12) == 0) {
@@ -380,6 +386,9 @@ static void finish_script(weft_coroutine *coroutine)
 				zend_string *text = describe(exception);
 				log_failure(coroutine, "PHP Fatal error:  Uncaught ", text);
 				zend_string_release(text);
+				if (SG(sapi_headers).http_response_code == 200) {
+					SG(sapi_headers).http_response_code = 500;
+				}
 			} else {
 				EG(exception) = EG(prev_exception) = NULL;
 			}
@@ -430,6 +439,7 @@ static void respond_failure(weft_coroutine *coroutine, zend_object *exception, c
 	}
 	drop_output(coroutine);
 	finish_script(coroutine);
+	zend_clear_exception(); /* of an output callback: the first failure is the one that is told */
 	if (coroutine->output.s) {
 		headers *with = new_headers();
 		respond(coroutine, php_status(), with, weft_slice_text(""));
@@ -471,6 +481,14 @@ static bool respond_body_failure(weft_coroutine *coroutine, zend_object *excepti
 static void respond_exception(weft_coroutine *coroutine, zend_object *exception)
 {
 	if (respond_body_failure(coroutine, exception)) {
+		return;
+	}
+	if (coroutine->cancelled && !coroutine->streaming) { /* the server's doing, which it has logged */
+		drop_output(coroutine);
+		finish_script(coroutine);
+		zend_clear_exception();
+		uint32_t status = weft_host_cancel_status();
+		respond_text(coroutine, status, status == 504 ? "Gateway Timeout\n" : "Service Unavailable\n");
 		return;
 	}
 	zend_string *text = describe(exception);
@@ -592,8 +610,10 @@ static void call_handler(weft_coroutine *coroutine)
 	zend_call_function(&call, &handler_cache);
 	if (EXPECTED(!EG(exception))) {
 		finish_script(coroutine);
-		weft_request_keep(coroutine);
-		respond_value(coroutine, &result);
+		if (EXPECTED(!EG(exception))) { /* an output callback may throw */
+			weft_request_keep(coroutine);
+			respond_value(coroutine, &result);
+		}
 	}
 	zval_ptr_dtor(&result);
 }

@@ -8,6 +8,7 @@
 #include "rfc1867.h"
 
 static weft_owned base;
+static HashTable *boot_shutdown_functions;
 
 static void save(weft_owned *owned)
 {
@@ -55,8 +56,10 @@ void weft_isolate_start(void)
 		EG(modified_ini_directives) = NULL;
 	}
 	weft_session_start();
+	weft_process_start();
 	save(&base);
-	base.shutdown_functions = NULL; /* those of the boot script run when the worker ends */
+	boot_shutdown_functions = base.shutdown_functions; /* they run when the worker ends */
+	base.shutdown_functions = NULL;
 	base.last_error_message = base.last_error_file = NULL;
 	base.strtok_string = NULL;
 	base.strtok_last = NULL;
@@ -117,6 +120,7 @@ static void ini_in(weft_coroutine *coroutine)
 void weft_isolate_out(weft_coroutine *coroutine)
 {
 	weft_session_out(coroutine);
+	weft_process_out(coroutine);
 	if (UNEXPECTED(EG(modified_ini_directives) != NULL)) {
 		ini_out(coroutine);
 	}
@@ -136,6 +140,7 @@ void weft_isolate_in(weft_coroutine *coroutine)
 		ini_in(coroutine);
 	}
 	weft_session_in(coroutine);
+	weft_process_in(coroutine);
 	if (coroutine->request) {
 		weft_superglobals_fill(coroutine);
 	}
@@ -169,6 +174,7 @@ void weft_isolate_end(weft_coroutine *coroutine)
 		zend_ini_deactivate();
 	}
 	weft_superglobals_end(coroutine);
+	weft_process_end(coroutine);
 	if (SG(rfc1867_uploaded_files)) {
 		destroy_uploaded_files_hash();
 	}
@@ -209,4 +215,5 @@ void weft_isolate_end(weft_coroutine *coroutine)
 void weft_isolate_stop(void)
 {
 	load(&base);
+	BG(user_shutdown_function_names) = boot_shutdown_functions;
 }

@@ -99,6 +99,23 @@ static void add(zval *array, const char *name, weft_slice value)
 	}
 }
 
+/* Several lines of one name are joined (RFC 3875 section 4.1.18), as Request::header() does. */
+static void add_line(zval *array, const char *name, weft_slice value)
+{
+	zval *earlier = zend_hash_str_find(Z_ARRVAL_P(array), name, strlen(name));
+	if (EXPECTED(!earlier || Z_TYPE_P(earlier) != IS_STRING)) {
+		add(array, name, value);
+		return;
+	}
+	smart_str joined = {0};
+	smart_str_append(&joined, Z_STR_P(earlier));
+	smart_str_appends(&joined, strcmp(name, "HTTP_COOKIE") ? ", " : "; ");
+	smart_str_appendl(&joined, value.bytes, value.length);
+	smart_str_0(&joined);
+	add(array, name, weft_slice_of(joined.s));
+	smart_str_free(&joined);
+}
+
 /* HTTP_* as CGI has them (RFC 3875 section 4.1.18); Content-Type and Content-Length without the prefix. "Proxy" is left
  * out, for it would become HTTP_PROXY (httpoxy). */
 static void header_variables(uint64_t request, zval *array)
@@ -120,7 +137,7 @@ static void header_variables(uint64_t request, zval *array)
 		} else if (!strcmp(key, "HTTP_PROXY")) {
 			continue;
 		}
-		add(array, variable, value);
+		add_line(array, variable, value);
 	}
 }
 

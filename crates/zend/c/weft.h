@@ -92,6 +92,7 @@ typedef struct weft_coroutine {
 	zend_fiber_context bare;
 	bool started;
 	bool ended;
+	bool cancelled;                /* its waits fail from now on */
 	bool lost;
 	volatile bool stack_overflowed; /* its yellow zone is open */
 	uint32_t job;
@@ -106,6 +107,11 @@ typedef struct weft_coroutine {
 	uint32_t superglobals;         /* bit set of those filled for this request */
 	zval superglobal[WEFT_SUPERGLOBALS];
 	void *session;                 /* its session while it is parked, if it has one (session.c) */
+	uint32_t process_changed;      /* what it has changed of the process's state (process.c) */
+	char *directory;               /* its own while it is parked */
+	char *locale;
+	zend_string *timezone;
+	int mask;
 	bool ini_parked;               /* it has changed ini values, which wait in ini_values while it is parked */
 	zval ini_values;
 	uint64_t user_wait;            /* set while it is inside Fiber::suspend() of the pooled Fiber itself */
@@ -168,6 +174,12 @@ void weft_session_start(void);
 void weft_session_out(weft_coroutine *coroutine);
 void weft_session_in(weft_coroutine *coroutine);
 void weft_session_end(void);
+
+/* ---- process.c: current directory, locale, umask and time zone ---- */
+void weft_process_start(void);
+void weft_process_out(weft_coroutine *coroutine);
+void weft_process_in(weft_coroutine *coroutine);
+void weft_process_end(weft_coroutine *coroutine);
 
 /* ---- failure.c: fatal errors, stack overflow, interrupts ---- */
 void weft_failure_start(void);
@@ -246,6 +258,8 @@ void weft_host_replace(weft_slice reason);
 bool weft_host_park(uint64_t *wait);
 void weft_host_wake(uint64_t wait);
 void weft_host_yield(void);
+/* The status of a request that was cancelled: 504 when it ran too long, 503 when its worker ends. */
+uint32_t weft_host_cancel_status(void);
 
 static inline weft_slice weft_slice_of(const zend_string *string)
 {

@@ -114,6 +114,11 @@ pub trait Host {
     /// This process should be replaced once it has finished what is in flight.
     fn replace(&self, reason: &[u8]) {}
 
+    /// The status of a request that was cancelled: 504 when it ran too long, 503 when its worker ends.
+    fn cancel_status(&self) -> u16 {
+        503
+    }
+
     /// A field of the request, [`Slice::NONE`] when it has none.
     fn field(&self, request: RequestId, field: Field) -> Slice {
         Slice::NONE
@@ -396,6 +401,11 @@ unsafe extern "C" fn weft_host_replace(reason: Slice) {
     // SAFETY: valid during the call.
     let reason = unsafe { reason.get() };
     with((), |host| host.replace(reason));
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn weft_host_cancel_status() -> u32 {
+    with(503, |host| u32::from(host.cancel_status()))
 }
 
 #[unsafe(no_mangle)]

@@ -347,6 +347,10 @@ impl Master {
         self.stopping = true;
         tracing::info!("stopping: running requests have {} ms", self.config.server.drain_timeout_ms);
         self.notify.stopping();
+        // Nobody will accept again: who connects from now on is refused at once. The workers take in what is queued.
+        for listener in self.listeners.drain(..).chain(self.retired.drain(..)) {
+            listener.unlink();
+        }
         self.abandon_check();
         self.drain_where(|worker, _| worker.is_staying());
     }

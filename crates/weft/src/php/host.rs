@@ -295,6 +295,10 @@ impl Host for ServerHost {
         Boot.output(bytes);
     }
 
+    fn cancel_status(&self) -> u16 {
+        if self.server.draining() { 503 } else { 504 }
+    }
+
     fn replace(&self, reason: &[u8]) {
         self.replacement.set(Some(String::from_utf8_lossy(reason).into_owned()));
     }

@@ -110,7 +110,15 @@ fn run(command: Command) -> Result<ExitCode, String> {
         println!("{}", super::version_line(&engine));
         return Ok(ExitCode::SUCCESS);
     }
-    engine.prepare_script(&command.script.unwrap_or(Script::File("-".to_owned()))).map_err(text)?;
+    let script = command.script.unwrap_or(Script::File("-".to_owned()));
+    if let Script::File(path) | Script::Lint(path) = &script
+        && path != "-"
+        && std::fs::File::open(path).is_err()
+    {
+        eprintln!("Could not open input file: {path}"); // the php command's words
+        return Ok(ExitCode::FAILURE);
+    }
+    engine.prepare_script(&script).map_err(text)?;
     engine.begin(&command.arguments).map_err(text)?;
     weft_rt::hook::on_forked_child_end(end_forked_child);
     let switch = FiberSwitch::bare(STACK_BYTES);

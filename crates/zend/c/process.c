@@ -1,0 +1,167 @@
+/* What a request changes of the process: current directory, locale, umask, default time zone. Put aside while it is parked,
+ * undone at its end.
+ *
+ * The four functions that change them are wrapped, so a request that calls none of them pays one comparison. */
+#include "weft.h"
+#include "zend_operators.h"
+
+#include <locale.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { DIRECTORY = 1, LOCALE = 2, MASK = 4, TIMEZONE = 8 };
+
+static struct {
+	char *directory;
+	char *locale;
+	int mask;
+	zend_string *timezone;
+} base;
+
+static zif_handler stock_chdir, stock_setlocale, stock_umask, stock_timezone;
+
+static void changed(uint32_t what)
+{
+	if (weft_current) {
+		weft_current->process_changed |= what;
+	}
+}
+
+static ZEND_NAMED_FUNCTION(wrapped_chdir)
+{
+	changed(DIRECTORY);
+	stock_chdir(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+}
+
+static ZEND_NAMED_FUNCTION(wrapped_setlocale)
+{
+	changed(LOCALE);
+	stock_setlocale(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+}
+
+static ZEND_NAMED_FUNCTION(wrapped_umask)
+{
+	changed(MASK);
+	stock_umask(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+}
+
+static ZEND_NAMED_FUNCTION(wrapped_timezone)
+{
+	changed(TIMEZONE);
+	stock_timezone(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+}
+
+/* ext/date keeps its globals to itself: asked and told by its own functions. */
+static zend_string *get_timezone(void)
+{
+	zval result;
+	zend_function *get = zend_hash_str_find_ptr(EG(function_table), ZEND_STRL("date_default_timezone_get"));
+	ZVAL_UNDEF(&result);
+	if (get) {
+		zend_call_known_function(get, NULL, NULL, &result, 0, NULL, NULL);
+	}
+	return Z_TYPE(result) == IS_STRING ? Z_STR(result) : zend_string_init(ZEND_STRL("UTC"), 0);
+}
+
+static void set_timezone(zend_string *timezone)
+{
+	zval result, argument;
+	zend_function *set = zend_hash_str_find_ptr(EG(function_table), ZEND_STRL("date_default_timezone_set"));
+	ZVAL_STR(&argument, timezone);
+	ZVAL_UNDEF(&result);
+	if (set) {
+		zend_call_known_function(set, NULL, NULL, &result, 1, &argument, NULL);
+	}
+}
+
+static zif_handler wrap(const char *name, zif_handler with)
+{
+	zend_internal_function *function = zend_hash_str_find_ptr(EG(function_table), name, strlen(name));
+	if (!function) { /* named in disable_functions */
+		return NULL;
+	}
+	zif_handler stock = function->handler;
+	function->handler = with;
+	return stock;
+}
+
+static void set_locale(const char *locale)
+{
+	setlocale(LC_ALL, locale);
+	zend_update_current_locale();
+}
+
+/* After the application has booted: its state is what each request starts from. */
+void weft_process_start(void)
+{
+	base.directory = getcwd(NULL, 0);
+	base.locale = strdup(setlocale(LC_ALL, NULL));
+	base.mask = umask(0);
+	umask(base.mask);
+	base.timezone = get_timezone();
+	stock_timezone = wrap("date_default_timezone_set", wrapped_timezone);
+	stock_chdir = wrap("chdir", wrapped_chdir);
+	stock_setlocale = wrap("setlocale", wrapped_setlocale);
+	stock_umask = wrap("umask", wrapped_umask);
+}
+
+static void restore_base(uint32_t what)
+{
+	if ((what & DIRECTORY) && base.directory && chdir(base.directory) != 0) {
+		weft_host_log(WEFT_LOG_ERROR, 0, weft_slice_text("the directory the application was started in is gone"));
+	}
+	if (what & LOCALE) {
+		set_locale(base.locale);
+	}
+	if (what & MASK) {
+		umask(base.mask);
+	}
+	if (what & TIMEZONE) {
+		set_timezone(base.timezone);
+	}
+}
+
+void weft_process_out(weft_coroutine *coroutine)
+{
+	uint32_t what = coroutine->process_changed;
+	if (EXPECTED(!what)) {
+		return;
+	}
+	coroutine->directory = what & DIRECTORY ? getcwd(NULL, 0) : NULL;
+	coroutine->locale = what & LOCALE ? strdup(setlocale(LC_ALL, NULL)) : NULL;
+	coroutine->mask = what & MASK ? umask(base.mask) : 0;
+	coroutine->timezone = what & TIMEZONE ? get_timezone() : NULL;
+	restore_base(what & ~MASK);
+}
+
+void weft_process_in(weft_coroutine *coroutine)
+{
+	uint32_t what = coroutine->process_changed;
+	if (EXPECTED(!what)) {
+		return;
+	}
+	if (coroutine->directory && chdir(coroutine->directory) != 0) {
+		weft_host_log(WEFT_LOG_WARNING, coroutine->request, weft_slice_text("the current directory went while waiting"));
+	}
+	if (what & LOCALE) {
+		set_locale(coroutine->locale);
+	}
+	if (what & MASK) {
+		umask(coroutine->mask);
+	}
+	if (what & TIMEZONE) {
+		set_timezone(coroutine->timezone);
+		zend_string_release(coroutine->timezone);
+	}
+	free(coroutine->directory);
+	free(coroutine->locale);
+	coroutine->directory = coroutine->locale = NULL;
+}
+
+void weft_process_end(weft_coroutine *coroutine)
+{
+	if (UNEXPECTED(coroutine->process_changed)) {
+		restore_base(coroutine->process_changed);
+		coroutine->process_changed = 0;
+	}
+}
