@@ -1,4 +1,4 @@
-//! The examples of README.md and docs/guide, run as a reader would run them.
+//! The examples of README.md and docs/, run as a reader would run them.
 //!
 //! A `php` block that returns a handler is served; one that returns nothing is a script for `weft php`. The `console`
 //! blocks behind it are its session: `$ ` begins a command, what follows is its output, `…` stands for anything. A
@@ -17,8 +17,9 @@ const ADDRESS: &str = "127.0.0.1:8080";
 
 /// Documents whose examples are run.
 fn guides() -> Vec<Document> {
-    let all = documents().into_iter();
-    all.filter(|document| document.path.starts_with("docs/guide") || document.path == Path::new("README.md"))
+    documents()
+        .into_iter()
+        .filter(|d| d.path.starts_with("docs") || d.path == Path::new("README.md"))
         .collect()
 }
 
@@ -170,14 +171,14 @@ fn run_examples(document: &Document) {
 }
 
 #[test]
-fn every_example_of_the_readme_and_the_guides_runs() {
+fn every_example_of_the_readme_and_the_docs_runs() {
     for document in guides() {
         run_examples(&document);
     }
 }
 
 #[test]
-fn every_configuration_of_the_readme_and_the_guides_is_in_order() {
+fn every_configuration_of_the_readme_and_the_docs_is_in_order() {
     for document in guides() {
         for block in document.blocks().iter().filter(|block| block.language == "toml") {
             let directory = tempfile::tempdir().expect("a temporary directory");
