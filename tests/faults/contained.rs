@@ -91,9 +91,10 @@ fn exceptions() {
 
 #[test]
 fn exceptions_after_the_handler() {
-    // The response is made by then; what was wrong is in the log.
-    let late = Fault { log: "late", ..harmless("throw-in-shutdown", "said before the end; returned; ") };
-    survive(&[late, thrown("throw-in-output-callback", "from callback")]);
+    // As under php-fpm: what was said by then is kept, and the status tells that something was wrong.
+    let body = "said before the end; returned; ";
+    let late = Fault { body, ..thrown("throw-in-shutdown", "Uncaught RuntimeException: late") };
+    survive(&[late, thrown("throw-in-output-callback", "Uncaught RuntimeException: from callback")]);
 }
 
 #[test]
