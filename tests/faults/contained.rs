@@ -167,3 +167,12 @@ fn a_time_limit_ends_only_the_request_that_set_it() {
     weft.write("gate", "open");
     assert_eq!(limited.read().text(), "waited");
 }
+
+#[test]
+fn a_deep_stack_does_not_flood_the_log() {
+    let mut weft = server().start();
+    assert_eq!(weft.get("/fail?how=recursion-map").status, 500);
+    weft.wait_for_log("request=");
+    let lines = weft.log().lines().count();
+    assert!(lines < 300, "one failure made {lines} lines");
+}

@@ -159,3 +159,19 @@ fn every_request_method_answers_on_a_bare_request() {
     assert_eq!(said["now"], true);
     assert_eq!(said["aborted"], false);
 }
+
+#[test]
+fn no_header_is_lost_silently() {
+    let app = "return function ($r) { $h = []; for ($i = 0; $i < $r->query('n'); $i++) { $h[\"X-$i\"] = $i; }
+        return new Weft\\Http\\Response('x', 200, $h); };";
+    let mut weft = Server::new(app).start();
+    let sent = |response: &weft_tests::Response| {
+        response.headers.iter().filter(|(name, _)| name.starts_with("X-")).count()
+    };
+    assert_eq!(sent(&weft.get("/?n=200")), 200);
+    let response = weft.get("/?n=1000");
+    if sent(&response) != 1000 {
+        assert_eq!(response.status, 500, "{} of 1000 headers were sent as if they were all", sent(&response));
+        weft.wait_for_log("header");
+    }
+}

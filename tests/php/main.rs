@@ -4,6 +4,7 @@ mod api;
 mod forms;
 mod interleaved;
 mod sapi;
+mod sessions;
 
 use weft_tests::Server;
 
