@@ -22,6 +22,8 @@ use crate::table::{RequestKey, Slot};
 
 /// Bytes of finished responses that are collected before they are sent, while more requests are at hand.
 const BATCH_BYTES: usize = 64 * 1024;
+/// Received at once while a head is expected: nearly all requests come as a whole.
+const HEAD_RECEIVE_BYTES: usize = 16 * 1024;
 
 /// Where a connection is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -152,12 +154,12 @@ impl Server {
                 return self.head_waits(connection);
             }
             exchange.compact();
-            if exchange.input.len() == exchange.input.capacity() {
+            // Through a buffer that all connections share: what a request keeps while it is in flight is as long as it is.
+            let mut scratch = self.scratch.borrow_mut();
+            match connection.link.receive(&mut scratch[..HEAD_RECEIVE_BYTES]) {
                 // The parser refuses a head at its limit, so this stops there.
-                exchange.input.reserve(exchange.input.len());
-            }
-            match connection.link.receive_more(&mut exchange.input) {
-                Received::Bytes(_) | Received::Nothing => (),
+                Received::Bytes(count) => exchange.input.extend_from_slice(&scratch[..count]),
+                Received::Nothing => (),
                 Received::End => return self.input_ended(connection),
                 Received::Broken => return Next::Again,
             }

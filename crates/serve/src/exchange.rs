@@ -10,8 +10,10 @@ use weft_rt::{Nanos, Readiness, Runtime, Wait};
 use crate::outgoing::Outgoing;
 use crate::store::Store;
 
-/// First size of an input buffer. Nearly all heads fit; larger ones grow it up to `head_bytes_max`.
-const INPUT_BYTES: usize = 4 * 1024;
+/// First size of an input buffer; it grows to what a request has. Thousands of requests in flight have one each.
+const INPUT_BYTES: usize = 512;
+/// Input buffers that grew beyond this are not kept.
+const INPUT_KEPT_BYTES_MAX: usize = 4 * 1024;
 /// Buffers that grew beyond this are not kept.
 const KEPT_BYTES_MAX: usize = 64 * 1024;
 /// Exchanges kept for the next requests.
@@ -156,7 +158,7 @@ impl Pool {
             return;
         }
         exchange.input.clear();
-        if exchange.input.capacity() > INPUT_BYTES {
+        if exchange.input.capacity() > INPUT_KEPT_BYTES_MAX {
             exchange.input = Vec::with_capacity(INPUT_BYTES);
         }
         exchange.out.clear();

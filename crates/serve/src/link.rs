@@ -5,7 +5,6 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::buffer::spare_capacity;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, Shutdown, recv, shutdown};
 use weft_rt::Readiness;
@@ -50,18 +49,6 @@ impl Link {
         const HALF_CLOSED: Readiness = Readiness(0x2000);
         self.half_closed |= readiness.any(HALF_CLOSED);
         self.broken |= readiness.any(Readiness::BROKEN);
-    }
-
-    /// Receives into the free capacity of `buffer`.
-    pub(crate) fn receive_more(&mut self, buffer: &mut Vec<u8>) -> Received {
-        let room = buffer.capacity() - buffer.len();
-        let received = loop {
-            match recv(&self.fd, spare_capacity(buffer), RecvFlags::empty()) {
-                Err(Errno::INTR) => (),
-                other => break other,
-            }
-        };
-        self.received(received.map(|(_, count)| count), room)
     }
 
     /// Receives into `buffer`.
