@@ -8,7 +8,7 @@ namespace Weft\Http;
  * An HTTP response: a status, headers, and a body that is a string, a file, or made while it is sent.
  *
  * The setters change the response and return it, so that they can be chained. The order of the four properties is known to
- * the server (crates/zend/c/handler.c).
+ * the server (crates/zend/c/response.c).
  */
 final class Response
 {

@@ -1,0 +1,268 @@
+/* What ends a request that did not end in order: exit(), exceptions, fatal errors, out of memory, cancellation.
+ *
+ * As under FPM, shutdown functions run, and what they say is the answer; else the client gets a page of ours. Invariant:
+ * whatever happens, the request is answered, once. */
+#include "response.h"
+#include "zend_interfaces.h"
+
+#define LOGGED_BYTES_MAX 4096
+
+bool weft_development;
+
+static void log_failure(weft_coroutine *coroutine, const char *what, zend_string *message)
+{
+	smart_str line = {0};
+	smart_str_appends(&line, what);
+	if (ZSTR_LEN(message) > LOGGED_BYTES_MAX) { /* the stack of an endless recursion has thousands of lines */
+		smart_str_appendl(&line, ZSTR_VAL(message), LOGGED_BYTES_MAX);
+		smart_str_append_printf(&line, "\n(%zu more bytes)", ZSTR_LEN(message) - LOGGED_BYTES_MAX);
+	} else {
+		smart_str_append(&line, message);
+	}
+	smart_str_0(&line);
+	weft_host_log(WEFT_LOG_ERROR, coroutine->request, weft_slice_of(line.s));
+	smart_str_free(&line);
+}
+
+static zend_string *describe(zend_object *exception)
+{
+	zval text;
+	ZVAL_UNDEF(&text);
+	zend_call_method_with_0_params(exception, exception->ce, NULL, "__tostring", &text);
+	zend_clear_exception();
+	return Z_TYPE(text) == IS_STRING ? Z_STR(text) : zend_string_copy(exception->ce->name);
+}
+
+/* Shutdown functions, once, and the output buffers that are still open. What they throw is logged: nobody can catch it. */
+void weft_finish_script(weft_coroutine *coroutine)
+{
+	if (UNEXPECTED(BG(user_shutdown_function_names) != NULL)) {
+		php_call_shutdown_functions();
+		php_free_shutdown_functions();
+		if (EG(exception)) {
+			zend_object *exception = EG(exception);
+			if (!zend_is_unwind_exit(exception)) {
+				GC_ADDREF(exception);
+				zend_clear_exception();
+				zend_string *text = describe(exception);
+				log_failure(coroutine, "PHP Fatal error:  Uncaught ", text);
+				zend_string_release(text);
+				if (SG(sapi_headers).http_response_code == 200) {
+					SG(sapi_headers).http_response_code = 500;
+				}
+			} else {
+				EG(exception) = EG(prev_exception) = NULL;
+			}
+			OBJ_RELEASE(exception);
+		}
+	}
+	if (UNEXPECTED(OG(active) != NULL)) {
+		php_output_end_all();
+	}
+	weft_session_end();
+}
+
+/* The page of an exception in development: Weft\Development\ErrorPage::render(Throwable): string. */
+static bool render_page(zend_object *exception, zval *page)
+{
+	zval callable, argument;
+	ZVAL_STRING(&callable, "Weft\\Development\\ErrorPage::render");
+	ZVAL_OBJ(&argument, exception);
+	ZVAL_UNDEF(page);
+	bool rendered = call_user_function(NULL, NULL, &callable, page, 1, &argument) == SUCCESS && !EG(exception)
+		&& Z_TYPE_P(page) == IS_STRING;
+	zval_ptr_dtor(&callable);
+	zend_clear_exception();
+	return rendered;
+}
+
+/* What has been echoed before the failure is not the page the client asked for: it goes. */
+static void drop_output(weft_coroutine *coroutine)
+{
+	if (OG(active)) {
+		php_output_discard_all();
+	}
+	smart_str_free(&coroutine->output);
+	zend_llist_clean(&SG(sapi_headers).headers);
+	SG(sapi_headers).http_response_code = 500;
+	SG(sapi_headers).send_default_content_type = 1;
+}
+
+/* Answers a request that has failed: with what its shutdown functions said (frameworks render their error page there), or
+ * with a page of ours. */
+static void respond_failure(weft_coroutine *coroutine, zend_object *exception, const char *text)
+{
+	zval page;
+	if (coroutine->streaming) {
+		weft_finish_script(coroutine);
+		weft_host_stream_end(coroutine->request, NULL, 0, true); /* cut short: the client must not take it for whole */
+		return;
+	}
+	drop_output(coroutine);
+	weft_finish_script(coroutine);
+	zend_clear_exception(); /* of an output callback: the first failure is the one that is told */
+	if (coroutine->output.s) {
+		weft_headers *with = weft_new_headers();
+		weft_respond(coroutine, weft_php_status(), with, weft_slice_text(""));
+	} else if (weft_development && exception && render_page(exception, &page)) {
+		weft_headers *with = weft_new_headers();
+		weft_respond(coroutine, 500, with, weft_slice_of(Z_STR(page)));
+		zval_ptr_dtor(&page);
+	} else {
+		weft_respond_text(coroutine, 500, weft_development ? text : "Internal Server Error\n");
+	}
+}
+
+/* error_get_last() tells shutdown functions of the failure, as after any fatal error. */
+static void remember_failure(zend_object *exception, zend_string *message)
+{
+	zval scratch;
+	zend_class_entry *base = instanceof_function(exception->ce, zend_ce_exception) ? zend_ce_exception : zend_ce_error;
+	zval *file = zend_read_property_ex(base, exception, ZSTR_KNOWN(ZEND_STR_FILE), 1, &scratch);
+	weft_remember_error(E_ERROR, zval_get_string(file),
+		zval_get_long(zend_read_property_ex(base, exception, ZSTR_KNOWN(ZEND_STR_LINE), 1, &scratch)),
+		zend_string_concat2(ZEND_STRL("Uncaught "), ZSTR_VAL(message), ZSTR_LEN(message)));
+}
+
+/* The request's own fault: its body failed, and the handler did not deal with it. The client is told what; the log is not
+ * bothered. */
+static bool respond_body_failure(weft_coroutine *coroutine, zend_object *exception)
+{
+	if (!zend_string_equals_literal(exception->ce->name, "Weft\\Http\\BodyException") || coroutine->streaming) {
+		return false;
+	}
+	zval scratch;
+	zend_long status = zval_get_long(zend_read_property_ex(zend_ce_exception, exception, ZSTR_KNOWN(ZEND_STR_CODE), 1, &scratch));
+	drop_output(coroutine);
+	weft_finish_script(coroutine);
+	weft_respond_text(coroutine, status >= 400 && status <= 599 ? (uint32_t) status : 400, "The body of the request did not arrive.\n");
+	return true;
+}
+
+static void respond_exception(weft_coroutine *coroutine, zend_object *exception)
+{
+	if (respond_body_failure(coroutine, exception)) {
+		return;
+	}
+	if (coroutine->cancelled && !coroutine->streaming) { /* the server's doing, which it has logged */
+		drop_output(coroutine);
+		weft_finish_script(coroutine);
+		zend_clear_exception();
+		uint32_t status = weft_host_cancel_status();
+		weft_respond_text(coroutine, status, status == 504 ? "Gateway Timeout\n" : "Service Unavailable\n");
+		return;
+	}
+	zend_string *text = describe(exception);
+	log_failure(coroutine, "PHP Fatal error:  Uncaught ", text);
+	remember_failure(exception, text);
+	respond_failure(coroutine, exception, ZSTR_VAL(text));
+	zend_string_release(text);
+}
+
+/* The application's own exception handler. true: it has dealt with it. */
+static bool handled_by_user(zend_object **exception)
+{
+	if (Z_TYPE(EG(user_exception_handler)) == IS_UNDEF) {
+		return false;
+	}
+	zval argument, result, callable;
+	ZVAL_OBJ(&argument, *exception);
+	ZVAL_UNDEF(&result);
+	ZVAL_COPY_VALUE(&callable, &EG(user_exception_handler));
+	ZVAL_UNDEF(&EG(user_exception_handler));
+	call_user_function(NULL, NULL, &callable, &result, 1, &argument);
+	zval_ptr_dtor(&callable);
+	zval_ptr_dtor(&result);
+	if (!EG(exception)) {
+		return true;
+	}
+	if (!zend_is_unwind_exit(EG(exception))) { /* the handler's own failure is the one to report */
+		OBJ_RELEASE(*exception);
+		*exception = EG(exception);
+		GC_ADDREF(*exception);
+		zend_clear_exception();
+		return false;
+	}
+	OBJ_RELEASE(EG(exception));
+	EG(exception) = EG(prev_exception) = NULL;
+	return true;
+}
+
+static void respond_echoed(weft_coroutine *coroutine, uint32_t status)
+{
+	weft_finish_script(coroutine);
+	weft_headers *with = weft_new_headers();
+	weft_respond(coroutine, status, with, weft_slice_text(""));
+}
+
+/* An exception has left the handler: exit() is none of them; others go to the application's handler, or become a 500. */
+static void settle_exception(weft_coroutine *coroutine)
+{
+	zend_object *exception = EG(exception);
+	if (zend_is_unwind_exit(exception)) {
+		OBJ_RELEASE(exception);
+		EG(exception) = EG(prev_exception) = NULL;
+		respond_echoed(coroutine, weft_php_status());
+		return;
+	}
+	GC_ADDREF(exception);
+	zend_clear_exception();
+	if (handled_by_user(&exception)) {
+		respond_echoed(coroutine, weft_php_status() == 200 ? 500 : weft_php_status());
+	} else {
+		respond_exception(coroutine, exception);
+	}
+	OBJ_RELEASE(exception);
+}
+
+/* A bailout has thrown away the frames of this coroutine: what they held is leaked, so the worker is to be replaced once
+ * it has finished what is in flight. */
+void weft_settle_bailout(weft_coroutine *coroutine)
+{
+	zend_string *message = PG(last_error_message) ? PG(last_error_message) : ZSTR_EMPTY_ALLOC();
+	const char *file = PG(last_error_file) ? ZSTR_VAL(PG(last_error_file)) : "unknown";
+	smart_str text = {0};
+	smart_str_append_printf(&text, "%s in %s:%d\n", ZSTR_VAL(message), file, (int) PG(last_error_lineno));
+	smart_str_0(&text);
+	log_failure(coroutine, "PHP Fatal error:  ", text.s);
+	weft_host_replace(weft_slice_text("a fatal error in PHP code"));
+	respond_failure(coroutine, NULL, ZSTR_VAL(text.s));
+	smart_str_free(&text);
+}
+
+/* The last resort: even answering has failed. */
+void weft_respond_plain(weft_coroutine *coroutine)
+{
+	smart_str_free(&coroutine->output);
+	if (coroutine->streaming) {
+		weft_host_stream_end(coroutine->request, NULL, 0, true);
+	} else {
+		weft_respond_text(coroutine, 500, "Internal Server Error\n");
+	}
+}
+
+/* Debian's PHP unwinds from out-of-memory as from exit, with a state of its own left behind. */
+bool weft_take_out_of_memory(void)
+{
+#ifdef ZEND_HAS_OOM
+	if (ZEND_HAS_OOM()) {
+		EG(delayed_oom).state = ZEND_OOM_STATE_NONE;
+		zend_set_memory_limit(PG(memory_limit));
+		return true;
+	}
+#endif
+	return false;
+}
+
+/* Ends what has not ended in order. */
+void weft_settle(weft_coroutine *coroutine)
+{
+	weft_request_keep(coroutine);
+	if (weft_take_out_of_memory()) {
+		OBJ_RELEASE(EG(exception));
+		EG(exception) = NULL;
+		weft_settle_bailout(coroutine);
+	} else {
+		settle_exception(coroutine);
+	}
+}
