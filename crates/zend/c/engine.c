@@ -194,6 +194,12 @@ void weft_engine_end(void)
 	} zend_end_try();
 }
 
+/* What exit() said last: the status of a child that a handler has forked. */
+int weft_engine_exit_status(void)
+{
+	return EG(exit_status);
+}
+
 /* ---- what the engine is ---- */
 
 /* The value of an ini setting; 0 when there is none of that name. */

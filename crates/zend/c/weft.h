@@ -134,6 +134,7 @@ typedef struct {
 int weft_engine_start(const weft_engine_options *options);
 int weft_engine_begin(const char *script, int argc, char **argv);
 void weft_engine_end(void);
+int weft_engine_exit_status(void);
 size_t weft_engine_ini(const char *name, char *buffer, size_t size);
 size_t weft_engine_extensions(char *buffer, size_t size);
 bool weft_engine_opcache(bool *jit);

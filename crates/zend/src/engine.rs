@@ -202,6 +202,12 @@ impl Engine {
         }
     }
 
+    /// What `exit()` said last: the status of a child that a handler has forked.
+    pub fn exit_status() -> u8 {
+        // SAFETY: reads an int.
+        unsafe { sys::weft_engine_exit_status() as u8 }
+    }
+
     /// The value of an ini setting; empty when it has none.
     pub fn ini(&self, name: &str) -> String {
         let Ok(name) = c_string(name) else { return String::new() };

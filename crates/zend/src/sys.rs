@@ -21,6 +21,7 @@ unsafe extern "C" {
     pub fn weft_engine_start(options: *const EngineOptions) -> c_int;
     pub fn weft_engine_begin(script: *const c_char, argc: c_int, argv: *mut *mut c_char) -> c_int;
     pub fn weft_engine_end();
+    pub fn weft_engine_exit_status() -> c_int;
     pub fn weft_engine_ini(name: *const c_char, buffer: *mut c_char, size: usize) -> usize;
     pub fn weft_engine_extensions(buffer: *mut c_char, size: usize) -> usize;
     pub fn weft_engine_opcache(jit: *mut bool) -> bool;

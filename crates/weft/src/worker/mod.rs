@@ -18,7 +18,7 @@ use weft_rt::runtime::DRIVER_KEY;
 use weft_rt::watch::{Attempt, Watch};
 use weft_rt::{CoroutineId, Driver, Job, MILLISECOND, Nanos, Runtime, SECOND, clock};
 use weft_serve::Server;
-use weft_zend::FiberSwitch;
+use weft_zend::{Engine, FiberSwitch};
 
 use self::drain::Drain;
 use self::recycle::Recycle;
@@ -82,6 +82,7 @@ impl Worker {
         };
         let failed = |error: rustix::io::Errno| format!("the event loop cannot be made: {error}");
         let runtime = Runtime::start(Box::new(FiberSwitch::pooled()), limits).map_err(failed)?;
+        weft_rt::hook::on_forked_child_end(|| signals::exit_now(i32::from(Engine::exit_status())));
         let server = php::serve(runtime, &config);
         for listener in listeners {
             server
