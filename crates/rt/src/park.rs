@@ -139,7 +139,8 @@ impl Runtime {
         let wait = {
             let mut coroutines = self.coroutines.borrow_mut();
             let Some(coroutine) = coroutines.get_mut(id.index as usize) else { return false };
-            if coroutine.generation != id.generation || coroutine.state == State::Idle || coroutine.cancelled {
+            if coroutine.generation != id.generation || coroutine.state == State::Idle || coroutine.cancelled
+            {
                 return false;
             }
             coroutine.cancelled = true;

@@ -38,7 +38,13 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { coroutines_max: 10_000, queue_max: 1_000, queue_wait_max: 5 * SECOND, idle_max: 1_024, offload_threads_max: 8 }
+        Limits {
+            coroutines_max: 10_000,
+            queue_max: 1_000,
+            queue_wait_max: 5 * SECOND,
+            idle_max: 1_024,
+            offload_threads_max: 8,
+        }
     }
 }
 

@@ -75,7 +75,7 @@ fn main() {
     let ini = [("opcache.jit", "tracing"), ("opcache.jit_buffer_size", "64M"), ("fiber.stack_size", "512K")];
     let ini = ini.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
     let engine = Engine::start(&Options { ini, ..Options::default() }).expect("PHP starts");
-    engine.begin(&[script.clone()]).expect("a request begins");
+    engine.begin(std::slice::from_ref(&script)).expect("a request begins");
     engine.load_handler(Path::new(&script)).expect("the application boots");
     let runtime = Runtime::start(Box::new(FiberSwitch::pooled()), Limits::default()).expect("a runtime");
     for round in 0..5 {

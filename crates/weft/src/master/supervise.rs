@@ -177,12 +177,9 @@ impl Master {
                 self.workers.push(worker);
                 Ok(None)
             }
-            Forked::Child => Ok(Some(WorkerSetup {
-                slot,
-                listeners,
-                control: worker_end,
-                config: self.config.clone(),
-            })),
+            Forked::Child => {
+                Ok(Some(WorkerSetup { slot, listeners, control: worker_end, config: self.config.clone() }))
+            }
         }
     }
 

@@ -70,7 +70,9 @@ fn parse(arguments: Vec<OsString>) -> Result<Command, String> {
             "v" => command.version = true,
             "q" => {}
             _ => {
-                return Err(format!("unknown option {argument}; known are -c -d -f -i -l -m -n -r -v and --"));
+                return Err(format!(
+                    "unknown option {argument}; known are -c -d -f -i -l -m -n -r -v and --"
+                ));
             }
         }
     }

@@ -67,6 +67,9 @@ pub fn busy_with() -> String {
     let syscall = read("syscall");
     match syscall.split(' ').next().unwrap_or_default().trim() {
         "running" | "" => "it computes, in a C function or in code compiled by the tracing JIT".to_owned(),
-        number => format!("it is blocked in system call {number} ({}), which no hook made cooperative", read("wchan")),
+        number => format!(
+            "it is blocked in system call {number} ({}), which no hook made cooperative",
+            read("wchan")
+        ),
     }
 }
