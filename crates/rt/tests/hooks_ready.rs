@@ -296,7 +296,7 @@ fn a_cancelled_coroutine_gets_ecanceled_from_this_call_and_the_next() {
                 assert_eq!(errno(), libc::ECANCELED);
             }
         },
-        move || weft_rt::Runtime::get().unwrap().cancel(id.get().unwrap()),
+        move || assert!(weft_rt::Runtime::get().unwrap().cancel(id.get().unwrap())),
     ]);
 }
 

@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use common::{UntilDone, log, spawn, start};
-use weft_rt::{Limits, Nanos, Readiness, Spawn, Wake, clock};
+use weft_rt::{Driver, Job, Limits, Nanos, Readiness, Runtime, Spawn, Wake, clock};
 
 #[test]
 fn a_job_that_does_not_wait_ends_within_spawn_and_its_stack_is_used_again() {

@@ -1,7 +1,9 @@
 //! The end of a worker: finish what is in flight, cancel what does not finish in time, and say what held on.
 //!
-//!     serving ── begin ──► draining ── nothing left ──► finished
-//!                             └── deadline ──► cancelling ── nothing left, or a second ──► finished
+//! ```text
+//! serving ── begin ──► draining ── nothing left ──► finished
+//!                         └── deadline ──► cancelling ── nothing left, or a second ──► finished
+//! ```
 
 use weft_rt::{Nanos, Runtime, SECOND};
 use weft_serve::Server;
