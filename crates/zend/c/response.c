@@ -36,7 +36,7 @@ static void add_header(weft_headers *to, weft_slice name, weft_slice value)
 		if (!to->full) {
 			to->full = true;
 			weft_host_log(WEFT_LOG_ERROR, weft_current->request,
-				weft_slice_text("a response has more than 256 header lines; the rest is not sent"));
+				weft_slice_text("a response has more than 256 header lines; its client gets a 500 in place of a part of them"));
 		}
 		return;
 	}
@@ -95,6 +95,9 @@ uint32_t weft_php_status(void)
 static bool start_stream(weft_coroutine *coroutine, uint32_t status, weft_headers *with)
 {
 	complete_headers(with);
+	if (UNEXPECTED(with->full)) {
+		status = 500;
+	}
 	coroutine->streaming = true;
 	SG(headers_sent) = 1;
 	SG(request_info).no_headers = 0; /* from here on header() warns, as it should */
@@ -135,6 +138,14 @@ static weft_slice echoed(weft_coroutine *coroutine)
 	return coroutine->output.s ? weft_slice_of(coroutine->output.s) : weft_slice_text("");
 }
 
+/* A response that cannot be sent whole is not sent in part. */
+static void refuse(weft_coroutine *coroutine)
+{
+	weft_headers *plain = weft_new_headers();
+	add_header(plain, weft_slice_text("Content-Type"), weft_slice_text("text/plain; charset=UTF-8"));
+	weft_host_respond(coroutine->request, 500, plain->list, plain->count, weft_slice_text("Internal Server Error\n"));
+}
+
 /* A fixed body: what was echoed, then what was returned. */
 void weft_respond(weft_coroutine *coroutine, uint32_t status, weft_headers *with, weft_slice body)
 {
@@ -145,6 +156,10 @@ void weft_respond(weft_coroutine *coroutine, uint32_t status, weft_headers *with
 		return;
 	}
 	complete_headers(with);
+	if (UNEXPECTED(with->full)) {
+		refuse(coroutine);
+		return;
+	}
 	if (UNEXPECTED(coroutine->output.s)) {
 		smart_str_appendl(&coroutine->output, body.bytes, body.length);
 		body = echoed(coroutine);
@@ -222,6 +237,10 @@ static void respond_file(weft_coroutine *coroutine, uint32_t status, weft_header
 	}
 	if (zend_llist_count(&SG(sapi_headers).headers)) {
 		add_php_headers(with);
+	}
+	if (UNEXPECTED(with->full)) {
+		refuse(coroutine);
+		return;
 	}
 	uint32_t refused = weft_host_respond_file(coroutine->request, status, with->list, with->count, weft_slice_of(path));
 	if (refused) {
