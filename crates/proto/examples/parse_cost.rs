@@ -38,6 +38,7 @@ fn main() {
         head_request: false,
         keep_alive: true,
         body: BodyLength::Known(13),
+        own_lines: b"",
     };
     let mut out = Vec::with_capacity(4096);
     let cost = best_ns(|| {

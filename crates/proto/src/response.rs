@@ -53,6 +53,8 @@ pub struct ResponseHead {
     pub keep_alive: bool,
     /// What is known of the body's length.
     pub body: BodyLength,
+    /// Whole field lines of the server itself, CRLF included, written as they are: `b"Server: weft\r\n"`, or none.
+    pub own_lines: &'static [u8],
 }
 
 /// What the application's own fields said about things this file decides.
@@ -83,6 +85,7 @@ impl ResponseHead {
         }
         let start = out.len();
         push_status_line(out, self.status);
+        out.extend_from_slice(self.own_lines);
         let mut declared = Declared::default();
         for (name, value) in fields {
             if let Err(invalid) = declared.take(name, value, out) {

@@ -17,8 +17,10 @@ use crate::link::Link;
 use crate::server::Server;
 use crate::table::listener_key;
 
-/// Connections get numbers from here up: PHP's select() can only use numbers below 1024 (FD_SETSIZE).
-const DESCRIPTOR_MIN: i32 = 1024;
+/// PHP's select() can only use numbers below 1024 (FD_SETSIZE), so connections must leave some of them free: those that got
+/// a number above the first of these are moved to the second and up. Few connections are never moved.
+const DESCRIPTOR_LOW_MAX: i32 = 511;
+const DESCRIPTOR_HIGH_MIN: i32 = 1024;
 /// How long to wait for descriptors or memory after accept4(2) found none.
 const PAUSE: Nanos = 100 * MILLISECOND;
 
@@ -114,8 +116,12 @@ impl Server {
             // The peer has gone between its connect and here.
             _ => return,
         };
-        // RLIMIT_NOFILE may not allow such numbers: then the low one has to do.
-        let fd = fcntl_dupfd_cloexec(&low, DESCRIPTOR_MIN).unwrap_or(low);
+        let fd = if (DESCRIPTOR_LOW_MAX + 1..DESCRIPTOR_HIGH_MIN).contains(&low.as_raw_fd()) {
+            // RLIMIT_NOFILE may not allow such numbers: then the low one has to do.
+            fcntl_dupfd_cloexec(&low, DESCRIPTOR_HIGH_MIN).unwrap_or(low)
+        } else {
+            low
+        };
         let number = fd.as_raw_fd();
         let mut table = self.table.borrow_mut();
         let index = table.insert(Connection {

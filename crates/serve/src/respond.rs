@@ -144,6 +144,7 @@ impl Server {
             head_request: exchange.head.method(exchange.bytes()) == b"HEAD",
             keep_alive: may_continue && exchange.head.keep_alive(),
             body,
+            own_lines: b"",
         };
         let sent = self.encode(exchange, head, headers).map_err(Error::Header)?;
         exchange.begin_response(status, sent);
@@ -187,8 +188,8 @@ impl Server {
         headers: &Headers<'_>,
     ) -> Result<Sent, InvalidHeader> {
         let named = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(b"server"));
-        let own: &Headers<'_> = if named { &[] } else { &[(b"Server", b"weft")] };
-        head.encode(own.iter().chain(headers).copied(), &self.date(), &mut exchange.out.bytes)
+        let head = ResponseHead { own_lines: if named { b"" } else { b"Server: weft\r\n" }, ..head };
+        head.encode(headers.iter().copied(), &self.date(), &mut exchange.out.bytes)
     }
 
     /// Queues the server's own answer to what is no request. It closes the connection.
@@ -203,8 +204,14 @@ impl Server {
         let mut headers: Vec<(&[u8], &[u8])> = vec![PAGE_TYPE];
         headers.extend(retry_after.map(|seconds| (&b"Retry-After"[..], seconds)));
         let body = BodyLength::Known(page.len() as u64);
-        let head =
-            ResponseHead { status, version: Version::Http11, head_request: false, keep_alive: false, body };
+        let head = ResponseHead {
+            status,
+            version: Version::Http11,
+            head_request: false,
+            keep_alive: false,
+            body,
+            own_lines: b"",
+        };
         // The fields are constants and the status is one of a parser's: it cannot fail.
         if let Ok(sent) = self.encode(exchange, head, &headers) {
             exchange.begin_response(status, sent);

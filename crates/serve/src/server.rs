@@ -228,11 +228,9 @@ impl Server {
     fn close(&self, index: u32) {
         let Some(mut connection) = self.table.borrow_mut().remove(index) else { return };
         self.give_exchange(&mut connection);
-        // It fails only for a descriptor that epoll has dropped by itself.
-        let _ = self.runtime.with_reactor(|reactor| {
-            use std::os::fd::AsRawFd;
-            reactor.delete(connection.link.fd.as_raw_fd())
-        });
+        // Closing takes it out of epoll, unless a forked child still has it: an event from there finds another generation
+        // in the slot, or nobody.
+        drop(connection);
         self.stats.connections.set(self.stats.connections.get() - 1);
         self.connection_left();
     }

@@ -162,6 +162,18 @@ void weft_isolate_reset(void)
 	weft_take_out_of_memory();
 }
 
+/* A user's error or exception handler, and those it has replaced. */
+static void free_handler(zval *handler, zend_stack *replaced)
+{
+	if (UNEXPECTED(Z_REFCOUNTED_P(handler))) {
+		zval_ptr_dtor(handler);
+	}
+	if (UNEXPECTED(replaced->elements != NULL)) {
+		zend_stack_clean(replaced, (void (*)(void *)) ZVAL_PTR_DTOR, 1);
+		zend_stack_destroy(replaced);
+	}
+}
+
 /* Frees what the request owned. Output and headers have been taken by then. */
 void weft_isolate_end(weft_coroutine *coroutine)
 {
@@ -184,7 +196,9 @@ void weft_isolate_end(weft_coroutine *coroutine)
 	if (UNEXPECTED(BG(user_shutdown_function_names) != NULL)) {
 		php_free_shutdown_functions();
 	}
-	zend_llist_destroy(&SG(sapi_headers).headers);
+	if (UNEXPECTED(zend_llist_count(&SG(sapi_headers).headers) > 0)) {
+		zend_llist_destroy(&SG(sapi_headers).headers);
+	}
 	if (SG(sapi_headers).mimetype) {
 		efree(SG(sapi_headers).mimetype);
 		SG(sapi_headers).mimetype = NULL;
@@ -193,13 +207,11 @@ void weft_isolate_end(weft_coroutine *coroutine)
 		efree(SG(sapi_headers).http_status_line);
 		SG(sapi_headers).http_status_line = NULL;
 	}
-	zval_ptr_dtor(&EG(user_error_handler));
-	zval_ptr_dtor(&EG(user_exception_handler));
-	zend_stack_clean(&EG(user_error_handlers), (void (*)(void *)) ZVAL_PTR_DTOR, 1);
-	zend_stack_destroy(&EG(user_error_handlers));
-	zend_stack_destroy(&EG(user_error_handlers_error_reporting));
-	zend_stack_clean(&EG(user_exception_handlers), (void (*)(void *)) ZVAL_PTR_DTOR, 1);
-	zend_stack_destroy(&EG(user_exception_handlers));
+	free_handler(&EG(user_error_handler), &EG(user_error_handlers));
+	free_handler(&EG(user_exception_handler), &EG(user_exception_handlers));
+	if (UNEXPECTED(EG(user_error_handlers_error_reporting).elements != NULL)) {
+		zend_stack_destroy(&EG(user_error_handlers_error_reporting));
+	}
 	if (PG(last_error_message)) {
 		zend_string_release(PG(last_error_message));
 	}

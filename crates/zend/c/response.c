@@ -79,7 +79,12 @@ static void complete_headers(weft_headers *to)
 		add_php_headers(to);
 	}
 	if (!to->content_type && SG(sapi_headers).send_default_content_type) {
-		add_header(to, weft_slice_text("Content-Type"), weft_slice_text("text/html; charset=UTF-8"));
+		static const weft_header html = {{"Content-Type", 12}, {"text/html; charset=UTF-8", 24}};
+		if (UNEXPECTED(to->count == HEADERS_MAX)) {
+			to->full = true;
+		} else {
+			to->list[to->count++] = html;
+		}
 	}
 }
 

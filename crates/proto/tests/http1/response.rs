@@ -13,6 +13,7 @@ const OK: ResponseHead = ResponseHead {
     head_request: false,
     keep_alive: true,
     body: BodyLength::Known(5),
+    own_lines: b"",
 };
 const DATE: &str = "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n";
 
@@ -203,4 +204,12 @@ fn chunks() {
     for name in ["Content-Length", "transfer-encoding", "Host", "Trailer"] {
         assert_eq!(write_last_chunk(&mut Vec::new(), bytes(&[(name, "1")])).unwrap_err().part, Part::Name);
     }
+}
+
+#[test]
+fn the_servers_own_lines_stand_first_and_as_they_are() {
+    let head = ResponseHead { own_lines: b"Server: weft\r\n", ..OK };
+    let mut out = Vec::new();
+    head.encode([(&b"X-A"[..], &b"b"[..])], &DateCache::new(0), &mut out).unwrap();
+    assert!(out.starts_with(b"HTTP/1.1 200 OK\r\nServer: weft\r\nX-A: b\r\n"));
 }

@@ -12,7 +12,7 @@ use super::{Event, Readiness};
 use crate::{Nanos, SECOND};
 
 /// Events taken from the kernel in one turn. More stay queued in the kernel for the next.
-const EVENTS_PER_TURN: usize = 512;
+const EVENTS_PER_TURN: usize = 128;
 
 /// An epoll instance and its buffer of events.
 pub struct Epoll {
