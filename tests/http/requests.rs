@@ -61,6 +61,15 @@ fn a_trusted_proxy_says_who_the_client_is() {
     assert_eq!(trusting.say(request).json(), json!(["203.0.113.9", "127.0.0.1", "https", "outside.example"]));
     let request = "GET / HTTP/1.1\r\nHost: inside\r\n\
                    Forwarded: for=\"[2001:db8::1]:4711\";proto=https;host=outside.example\r\n\r\n";
+    assert_eq!(
+        trusting.say(request).json(),
+        json!(["127.0.0.1", "127.0.0.1", "http", "inside"]),
+        "a proxy that speaks X-Forwarded passes Forwarded on as its client sent it"
+    );
+    let forwarded = ["--trust-proxies", "127.0.0.0/8", "--trust-fields", "forwarded"];
+    let trusting =
+        forwarded.chunks(2).fold(weft_tests::Server::new(app), |server, flag| server.with(flag[0], flag[1]));
+    let trusting = trusting.start();
     assert_eq!(trusting.say(request).json(), json!(["2001:db8::1", "127.0.0.1", "https", "outside.example"]));
     let plain = weft_tests::Server::new(app).start();
     assert_eq!(plain.say(request).json(), json!(["127.0.0.1", "127.0.0.1", "http", "inside"]));

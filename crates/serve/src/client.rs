@@ -6,7 +6,8 @@
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr};
 
-use weft_proto::forwarded::{Hop, client, forwarded, x_forwarded};
+use weft_proto::Head;
+use weft_proto::forwarded::{self, Hop};
 
 use crate::address::Peer;
 use crate::request::RequestView;
@@ -34,37 +35,48 @@ pub struct Client<'a> {
     pub host: Option<Cow<'a, [u8]>>,
 }
 
-impl<'a> RequestView<'a> {
-    /// Follows the proxies' accounts from the nearest on, as long as `trusted` accepts who gives them. The peer of a
-    /// Unix socket is always trusted: whoever may open the socket was let in by the file system.
-    pub fn client(&self, fields: ProxyFields, trusted: impl Fn(IpAddr) -> bool) -> Client<'a> {
-        // Never the address of a peer, so it can stand for the one of a Unix socket.
-        const NO_ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
-        let (peer, peer_port) = match self.peer() {
-            Peer::Tcp(address) => (address.ip().to_canonical(), Some(address.port())),
-            Peer::Unix => (NO_ADDRESS, None),
-        };
-        let is_trusted = |address: IpAddr| (address == NO_ADDRESS && peer == NO_ADDRESS) || trusted(address);
-        let hops = if is_trusted(peer) { self.hops(fields) } else { Vec::new() };
-        let found = client(peer, &hops, is_trusted);
-        let is_peer = found.address == peer && found.port.is_none();
-        Client {
-            address: Some(found.address).filter(|address| *address != NO_ADDRESS),
-            port: if is_peer { peer_port } else { found.port },
-            https: found.https.unwrap_or(false),
-            host: found.host.or_else(|| self.authority().map(Cow::Borrowed)),
-        }
+/// Follows the proxies' accounts from the nearest on, as long as `trusted` accepts who gives them. The peer of a Unix socket
+/// is always trusted: whoever may open the socket was let in by the file system. `bytes` are those of `head`.
+pub fn client<'a>(
+    head: &'a Head,
+    bytes: &'a [u8],
+    peer: Peer,
+    fields: ProxyFields,
+    trusted: impl Fn(IpAddr) -> bool,
+) -> Client<'a> {
+    // Never the address of a peer, so it can stand for the one of a Unix socket.
+    const NO_ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+    let (peer, peer_port) = match peer {
+        Peer::Tcp(address) => (address.ip().to_canonical(), Some(address.port())),
+        Peer::Unix => (NO_ADDRESS, None),
+    };
+    let is_trusted = |address: IpAddr| (address == NO_ADDRESS && peer == NO_ADDRESS) || trusted(address);
+    let hops = if is_trusted(peer) { hops(head, bytes, fields) } else { Vec::new() };
+    let found = forwarded::client(peer, &hops, is_trusted);
+    let is_peer = found.address == peer && found.port.is_none();
+    Client {
+        address: Some(found.address).filter(|address| *address != NO_ADDRESS),
+        port: if is_peer { peer_port } else { found.port },
+        https: found.https.unwrap_or(false),
+        host: found.host.or_else(|| head.authority(bytes).map(Cow::Borrowed)),
     }
+}
 
-    /// A chain that cannot be read is no chain.
-    fn hops(&self, fields: ProxyFields) -> Vec<Hop<'a>> {
-        let all = |name: &'static str| self.head().get_all(self.bytes(), name);
-        let hops = match fields {
-            ProxyFields::Forwarded => forwarded(all("forwarded")),
-            ProxyFields::XForwarded => {
-                x_forwarded(all("x-forwarded-for"), all("x-forwarded-proto"), all("x-forwarded-host"))
-            }
-        };
-        hops.unwrap_or_default()
+/// A chain that cannot be read is no chain.
+fn hops<'a>(head: &'a Head, bytes: &'a [u8], fields: ProxyFields) -> Vec<Hop<'a>> {
+    let all = |name: &'static str| head.get_all(bytes, name);
+    let hops = match fields {
+        ProxyFields::Forwarded => forwarded::forwarded(all("forwarded")),
+        ProxyFields::XForwarded => {
+            forwarded::x_forwarded(all("x-forwarded-for"), all("x-forwarded-proto"), all("x-forwarded-host"))
+        }
+    };
+    hops.unwrap_or_default()
+}
+
+impl<'a> RequestView<'a> {
+    /// [`client`] of this request.
+    pub fn client(&self, fields: ProxyFields, trusted: impl Fn(IpAddr) -> bool) -> Client<'a> {
+        client(self.head(), self.bytes(), self.peer(), fields, trusted)
     }
 }

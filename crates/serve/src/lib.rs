@@ -44,7 +44,7 @@ mod wheel;
 
 pub use address::{Endpoint, Peer};
 pub use body::{BodyRead, BodyView};
-pub use client::{Client, ProxyFields};
+pub use client::{Client, ProxyFields, client};
 pub use limits::Limits;
 pub use request::{RequestView, Summary};
 pub use respond::{Error, Headers};

@@ -216,7 +216,7 @@ const HEADERS_MAX: usize = 256;
 /// # Safety
 /// `headers` points to `count` headers whose slices are valid during the call.
 unsafe fn with_headers<T>(headers: *const Header, count: usize, work: impl FnOnce(&[HeaderLine]) -> T) -> T {
-    const INLINE: usize = 16;
+    const INLINE: usize = 4;
     if headers.is_null() || count == 0 {
         return work(&[]);
     }

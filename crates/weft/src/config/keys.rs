@@ -393,7 +393,17 @@ pub static KEYS: &[Key] = &[
         "networks in CIDR form",
         "none",
         |v| v.each(Value::network)?,
-        "Proxies whose Forwarded and X-Forwarded-* headers are believed; may be repeated"
+        "Proxies whose word about their clients is believed; may be repeated"
+    ),
+    key!(
+        trust.fields,
+        "trust-fields",
+        One,
+        "KIND",
+        "x-forwarded, forwarded",
+        "x-forwarded",
+        |v| v.proxy_fields()?,
+        "The headers they tell it in: X-Forwarded-For, -Proto and -Host, or Forwarded (RFC 7239); the other kind is ignored"
     ),
     Key {
         set: |config, given| {

@@ -170,6 +170,8 @@ pub enum Level {
 pub struct Trust {
     /// Networks of the proxies in front.
     pub proxies: Vec<Network>,
+    /// The fields they tell of their clients in. Those of the other kind are the client's own words.
+    pub fields: weft_serve::ProxyFields,
 }
 
 /// `[php]`: ini settings, applied over php.ini in this order.

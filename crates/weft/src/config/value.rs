@@ -5,6 +5,8 @@
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
+use weft_serve::ProxyFields;
+
 use super::{Environment, Format, Level, ListenAddress, LogTarget, Network, Workers};
 
 /// A value from a flag, a variable or the file.
@@ -179,6 +181,11 @@ impl Value {
     /// `production` or `development`.
     pub fn environment(&self) -> Typed<Environment> {
         self.word(&[("production", Environment::Production), ("development", Environment::Development)])
+    }
+
+    /// `x-forwarded` or `forwarded`.
+    pub fn proxy_fields(&self) -> Typed<ProxyFields> {
+        self.word(&[("x-forwarded", ProxyFields::XForwarded), ("forwarded", ProxyFields::Forwarded)])
     }
 
     /// Paths to watch; `true` stands for the application's own directory, the empty path.

@@ -3,15 +3,13 @@
 //! Must not know where the head lies: in a connection's buffer, or in the copy that a kept Request object has. Invariant:
 //! nothing a client sends is believed about addresses unless the peer is a trusted proxy.
 
-use std::borrow::Cow;
 use std::net::{IpAddr, SocketAddr};
 
 use weft_proto::Head;
-use weft_proto::forwarded::{self, Client};
-use weft_serve::Peer;
+use weft_serve::{Client, Peer};
 use weft_zend::{Field, Slice};
 
-use crate::config::Network;
+use crate::config::Trust;
 
 /// A request's head and the ends of its connection.
 pub struct Facts<'a> {
@@ -46,28 +44,26 @@ impl<'a> Facts<'a> {
     pub fn made(
         &self,
         field: Field,
-        trusted: &[Network],
+        trust: &Trust,
         local: Option<SocketAddr>,
         scratch: &mut Scratch,
     ) -> Slice {
-        use std::io::Write;
         scratch.clear();
-        // Writing to a vector cannot fail.
-        let _ = match field {
-            Field::Client => {
-                self.client(trusted).map_or(Ok(()), |client| write!(scratch, "{}", client.address))
+        let text = match field {
+            Field::Client => self.client(trust).address.map(|address| address.to_string()),
+            Field::ClientPort => self.client(trust).port.map(|port| port.to_string()),
+            Field::Peer => self.address().map(|peer| peer.ip().to_canonical().to_string()),
+            Field::PeerPort => self.address().map(|peer| peer.port().to_string()),
+            Field::Server => local.map(|local| local.ip().to_canonical().to_string()),
+            Field::ServerPort => local.map(|local| local.port().to_string()),
+            Field::Scheme => Some(if self.client(trust).https { "https" } else { "http" }.to_owned()),
+            Field::Host => {
+                scratch.extend_from_slice(&self.client(trust).host.unwrap_or_default());
+                None
             }
-            Field::ClientPort => self.client_port(trusted).map_or(Ok(()), |port| write!(scratch, "{port}")),
-            Field::Peer => {
-                self.address().map_or(Ok(()), |peer| write!(scratch, "{}", peer.ip().to_canonical()))
-            }
-            Field::PeerPort => self.address().map_or(Ok(()), |peer| write!(scratch, "{}", peer.port())),
-            Field::Server => local.map_or(Ok(()), |local| write!(scratch, "{}", local.ip().to_canonical())),
-            Field::ServerPort => local.map_or(Ok(()), |local| write!(scratch, "{}", local.port())),
-            Field::Scheme => scratch.write_all(self.scheme(trusted)),
-            Field::Host => scratch.write_all(&self.host(trusted)),
-            _ => Ok(()),
+            _ => None,
         };
+        scratch.extend_from_slice(text.unwrap_or_default().as_bytes());
         Slice::of(scratch)
     }
 
@@ -78,49 +74,9 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// The client as far as trusted proxies vouch for it. A unix socket's peer is on this machine, and was let in by the
-    /// permissions of a file: it counts as 127.0.0.1 to decide whether it is trusted.
-    fn client(&self, trusted: &[Network]) -> Option<Client<'a>> {
-        let peer = self.address().map(|address| address.ip());
-        let asked = peer.unwrap_or(IpAddr::from([127, 0, 0, 1]));
-        let trusts = |address: IpAddr| trusted.iter().any(|network| network.contains(address));
-        if !trusts(asked) {
-            return peer.map(|address| Client {
-                address: address.to_canonical(),
-                port: None,
-                https: None,
-                host: None,
-            });
-        }
-        let hops = if self.head.get(self.bytes, "forwarded").is_some() {
-            forwarded::forwarded(self.all("forwarded"))
-        } else {
-            forwarded::x_forwarded(
-                self.all("x-forwarded-for"),
-                self.all("x-forwarded-proto"),
-                self.all("x-forwarded-host"),
-            )
-        };
-        Some(forwarded::client(asked, &hops.unwrap_or_default(), trusts))
-    }
-
-    fn all(&self, name: &'static str) -> impl Iterator<Item = &'a [u8]> + use<'a> {
-        self.head.get_all(self.bytes, name)
-    }
-
-    fn client_port(&self, trusted: &[Network]) -> Option<u16> {
-        let client = self.client(trusted)?;
-        let own = self.address().filter(|peer| peer.ip().to_canonical() == client.address);
-        client.port.or(own.map(|peer| peer.port()))
-    }
-
-    fn scheme(&self, trusted: &[Network]) -> &'static [u8] {
-        let https = self.client(trusted).and_then(|client| client.https);
-        if https == Some(true) { b"https" } else { b"http" }
-    }
-
-    fn host(&self, trusted: &[Network]) -> Cow<'a, [u8]> {
-        let told = self.client(trusted).and_then(|client| client.host);
-        told.unwrap_or_else(|| self.head.authority(self.bytes).unwrap_or_default().into())
+    /// The client as far as trusted proxies vouch for it.
+    fn client(&self, trust: &Trust) -> Client<'a> {
+        let trusts = |address: IpAddr| trust.proxies.iter().any(|network| network.contains(address));
+        weft_serve::client(self.head, self.bytes, self.peer, trust.fields, trusts)
     }
 }

@@ -17,7 +17,7 @@ use weft_zend::host::{CLIENT_GONE, HeaderLine};
 use weft_zend::{Field, Host, LogLevel, RequestId, Slice};
 
 use super::facts::{Facts, Scratch};
-use crate::config::Network;
+use crate::config::Trust;
 
 /// The head of a request that has ended, for a Request object that was kept.
 struct Detached {
@@ -30,7 +30,7 @@ struct Detached {
 /// What the host keeps besides the server.
 pub struct ServerHost {
     server: &'static Server,
-    trusted: Vec<Network>,
+    trust: Trust,
     /// Random for each worker, so that request ids of two workers differ.
     id_prefix: String,
     scratch: RefCell<Scratch>,
@@ -40,14 +40,14 @@ pub struct ServerHost {
 
 impl ServerHost {
     /// Makes the host of this worker.
-    pub fn new(server: &'static Server, trusted: Vec<Network>) -> ServerHost {
+    pub fn new(server: &'static Server, trust: Trust) -> ServerHost {
         let mut random = [0u8; 4];
         // Without randomness the pid still tells workers apart.
         let _ = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::NONBLOCK);
         let id_prefix = format!("{:x}{:08x}", std::process::id(), u32::from_ne_bytes(random));
         ServerHost {
             server,
-            trusted,
+            trust,
             id_prefix,
             scratch: RefCell::default(),
             detached: RefCell::default(),
@@ -77,7 +77,7 @@ impl ServerHost {
 
     /// The client's address for the access log.
     pub fn client(&self, facts: &Facts<'_>, scratch: &mut Scratch) {
-        facts.made(Field::Client, &self.trusted, None, scratch);
+        facts.made(Field::Client, &self.trust, None, scratch);
     }
 
     fn look<T>(&self, request: RequestId, with: impl FnOnce(&Facts<'_>) -> T) -> Option<T> {
@@ -134,9 +134,8 @@ impl Host for ServerHost {
             _ => {
                 let local =
                     matches!(field, Field::Server | Field::ServerPort).then(|| self.local(request)).flatten();
-                let make = |facts: &Facts<'_>| {
-                    facts.made(field, &self.trusted, local, &mut self.scratch.borrow_mut())
-                };
+                let make =
+                    |facts: &Facts<'_>| facts.made(field, &self.trust, local, &mut self.scratch.borrow_mut());
                 self.look(request, make).unwrap_or(Slice::NONE)
             }
         }

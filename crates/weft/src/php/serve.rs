@@ -31,8 +31,7 @@ pub fn host() -> Option<&'static ServerHost> {
 pub fn start(runtime: &'static Runtime, config: &Config) -> &'static Server {
     let handler = Requests { runtime, scratch: RefCell::default() };
     let server = Server::new(runtime, limits(&config.limits), Box::new(handler));
-    let host: &'static ServerHost =
-        Box::leak(Box::new(ServerHost::new(server, config.trust.proxies.clone())));
+    let host: &'static ServerHost = Box::leak(Box::new(ServerHost::new(server, config.trust.clone())));
     SERVER.set(Some(server));
     HOST.set(Some(host));
     weft_zend::host::install(host);
