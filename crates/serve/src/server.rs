@@ -83,6 +83,8 @@ pub struct Server {
     queue: RefCell<Vec<u32>>,
     /// The connection whose request is being dispatched: it is looked at without being queued.
     dispatching: Cell<Option<u32>>,
+    /// Events are being taken in: answers wait for the end of the turn.
+    pub(crate) receiving: Cell<bool>,
     /// What the handler is still to be told of.
     pub(crate) refusal: Cell<Option<(Peer, Reject)>>,
     date: RefCell<DateCache>,
@@ -107,6 +109,7 @@ impl Server {
             wheel: RefCell::default(),
             queue: RefCell::default(),
             dispatching: Cell::new(None),
+            receiving: Cell::new(false),
             refusal: Cell::new(None),
             date: RefCell::new(DateCache::new(clock::unix_seconds())),
             date_turn: Cell::new(0),
@@ -129,7 +132,9 @@ impl Server {
                     // It was closed by an event before this one in the same turn.
                     None => return,
                 }
+                self.receiving.set(true);
                 self.process(index);
+                self.receiving.set(false);
             }
         }
     }
