@@ -49,6 +49,9 @@ final class ErrorPage
         $place = self::text($e->getFile() . ':' . $e->getLine());
         $frames = '';
         foreach ($e->getTrace() as $frame) {
+            if ($frame['function'] === '{coroutine}') {
+                break; // below is the server
+            }
             $call = self::text(($frame['class'] ?? '') . ($frame['type'] ?? '') . $frame['function'] . '()');
             $where = self::text(isset($frame['file']) ? "{$frame['file']}:{$frame['line']}" : 'PHP itself');
             $frames .= "<li><code>$call</code><br>$where</li>\n";
