@@ -47,6 +47,18 @@ fn a_request_that_waits_too_long_for_a_coroutine_gets_503() {
 }
 
 #[test]
+fn without_memory_for_a_stack_requests_get_503_and_the_worker_lives() {
+    let weft = server()
+        .with("--define", "fiber.stack_size=70000000000000")
+        .with("--queue-timeout-ms", "100")
+        .start();
+    for _ in 0..3 {
+        assert_eq!(weft.get("/").status, 503);
+    }
+    assert!(!weft.log().contains("is started again"), "{}", weft.log());
+}
+
+#[test]
 fn a_request_that_runs_too_long_is_cancelled_with_504() {
     let weft = server().with("--request-timeout-ms", "200").start();
     let mut client = weft.connect();

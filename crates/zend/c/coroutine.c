@@ -12,6 +12,8 @@
 #include "zend_closures.h"
 #include "zend_interfaces.h"
 
+#include <sys/mman.h>
+
 weft_coroutine *weft_current;
 
 static zend_fiber_context *loop_context;
@@ -102,8 +104,26 @@ void weft_switch_start(bool bare, size_t stack_bytes)
 	weft_fiber_methods_start();
 }
 
+/* Whether another stack can be had: the mappings that zend_fiber_stack_allocate (Zend/zend_fibers.c) will ask for. There it
+ * would throw, and an exception in the loop, where nobody can catch it, ends the process with all its requests. */
+static bool stack_available(size_t bytes)
+{
+	const size_t guard = 4096;
+	void *stack = mmap(NULL, bytes + guard, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	if (stack == MAP_FAILED) {
+		return false;
+	}
+	bool available = mprotect(stack, guard, PROT_NONE) == 0;
+	munmap(stack, bytes + guard);
+	return available;
+}
+
+/* NULL: no memory, or no mappings left (vm.max_map_count). */
 weft_coroutine *weft_coroutine_create(void)
 {
+	if (!stack_available(bare_contexts ? bare_stack_bytes : EG(fiber_stack_size))) {
+		return NULL;
+	}
 	weft_coroutine *coroutine = calloc(1, sizeof(*coroutine));
 	if (!coroutine) {
 		return NULL;

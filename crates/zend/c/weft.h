@@ -34,7 +34,7 @@ typedef struct {
 
 /* ---- What a coroutine owns of PHP's globals --------------------------------------------------------------------
  * The table: a field name and the global it keeps. All of it is exchanged when the coroutine parks and when it goes on;
- * about 900 bytes, 20 ns. What is not in here is shared by all coroutines of the instance. */
+ * about 900 bytes. What is not in here is shared by all coroutines of the instance. */
 #define WEFT_OWNED(OWN)                                                                                               \
 	OWN(output, output_globals)                                                                                       \
 	OWN(exception, EG(exception))                                                                                     \

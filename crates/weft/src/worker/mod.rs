@@ -75,7 +75,7 @@ impl Worker {
         let application = config.server.application.clone().ok_or("no application was given")?;
         php::boot(&application)?;
         let limits = weft_rt::Limits {
-            coroutines_max: config.limits.coroutines_max,
+            coroutines_max: coroutines_max(config.limits.coroutines_max),
             queue_max: config.limits.queue_max,
             queue_wait_max: config.limits.queue_timeout_ms.saturating_mul(MILLISECOND),
             ..weft_rt::Limits::default()
@@ -226,6 +226,23 @@ impl Driver for Worker {
     fn finished(&self) -> bool {
         self.drain.borrow().finished()
     }
+}
+
+/// As many coroutines as were asked for, but no more than the kernel has mappings for: a stack takes two, and a process that
+/// has none left cannot even allocate memory (`vm.max_map_count`, proc_sys_vm(5)).
+fn coroutines_max(wanted: usize) -> usize {
+    const OTHER_MAPPINGS: usize = 2_000;
+    let text = std::fs::read_to_string("/proc/sys/vm/max_map_count").unwrap_or_default();
+    let Ok(mappings) = text.trim().parse::<usize>() else { return wanted };
+    let possible = ((mappings / 10 * 9).saturating_sub(OTHER_MAPPINGS) / 2).max(1);
+    if possible < wanted {
+        tracing::warn!(
+            "coroutines_max is {possible}, not {wanted}: vm.max_map_count = {mappings} allows no more; raise it with sysctl \
+             vm.max_map_count={}",
+            wanted * 2 * 10 / 9 + 2 * OTHER_MAPPINGS
+        );
+    }
+    wanted.min(possible)
 }
 
 /// A coroutine holds the loop: PHP is asked to say where it is; when it does not come to that, it is inside a C function.
