@@ -1,5 +1,6 @@
 //! The documentation against the product: every name exists, every link leads somewhere, every example runs.
 
+mod cooperative;
 mod examples;
 mod links;
 mod markdown;
