@@ -5,11 +5,11 @@ use weft_tests::{Client, Response, Running, until};
 
 use crate::server;
 
-const AT_ONCE: usize = 50;
-const ROUNDS: usize = 4;
+pub const AT_ONCE: usize = 50;
+pub const ROUNDS: usize = 4;
 
 /// Sends one request on each of many connections, then reads the answers.
-fn at_once(weft: &Running, request: impl Fn(usize) -> String, check: impl Fn(usize, Response)) {
+pub fn at_once(weft: &Running, request: impl Fn(usize) -> String, check: impl Fn(usize, Response)) {
     let mut clients: Vec<Client> = (0..AT_ONCE).map(|_| weft.connect()).collect();
     for round in 0..ROUNDS {
         for (i, client) in clients.iter_mut().enumerate() {

@@ -3,6 +3,7 @@
 mod api;
 mod forms;
 mod interleaved;
+mod persistent;
 mod sapi;
 mod sessions;
 

@@ -20,6 +20,7 @@ static zend_fiber_context *loop_context;
 static bool bare_contexts;
 static size_t bare_stack_bytes;
 static weft_coroutine *starting;
+static uint64_t runs;
 static char bare_kind;
 static zend_function *fiber_start;
 static zend_internal_function main_function; /* what a pooled Fiber runs; in no function table */
@@ -170,6 +171,7 @@ int weft_coroutine_enter(weft_coroutine *coroutine, bool has_job, uint32_t job, 
 		coroutine->job = job;
 		coroutine->argument = argument;
 		coroutine->cancelled = false;
+		coroutine->run = ++runs;
 		coroutine->request = job == WEFT_JOB_REQUEST ? argument : 0;
 	}
 	if (EXPECTED(coroutine->started)) {

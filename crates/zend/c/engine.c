@@ -108,6 +108,7 @@ static PHP_MINIT_FUNCTION(weft)
 	(void) type, (void) module_number;
 	weft_request_register();
 	weft_writer_register();
+	weft_wrap_prepare();
 	return SUCCESS;
 }
 

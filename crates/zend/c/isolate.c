@@ -121,6 +121,9 @@ void weft_isolate_out(weft_coroutine *coroutine)
 {
 	weft_session_out(coroutine);
 	weft_process_out(coroutine);
+	if (UNEXPECTED(coroutine->opening != NULL)) {
+		weft_persistent_out(coroutine);
+	}
 	if (UNEXPECTED(EG(modified_ini_directives) != NULL)) {
 		ini_out(coroutine);
 	}
@@ -138,6 +141,9 @@ void weft_isolate_in(weft_coroutine *coroutine)
 	}
 	if (UNEXPECTED(coroutine->ini_parked)) {
 		ini_in(coroutine);
+	}
+	if (UNEXPECTED(coroutine->opening != NULL)) {
+		weft_persistent_in(coroutine);
 	}
 	weft_session_in(coroutine);
 	weft_process_in(coroutine);
@@ -159,6 +165,7 @@ void weft_isolate_reset(void)
 	BG(user_compare_fci) = base.compare_function;
 	BG(user_compare_fci_cache) = base.compare_function_cache;
 	CG(unclean_shutdown) = 0;
+	weft_persistent_reset(weft_current);
 	weft_take_out_of_memory();
 }
 
@@ -178,6 +185,7 @@ static void free_handler(zval *handler, zend_stack *replaced)
 void weft_isolate_end(weft_coroutine *coroutine)
 {
 	weft_session_end();
+	weft_persistent_end(coroutine);
 	if (UNEXPECTED(OG(handlers).elements || OG(output_start_filename))) {
 		php_output_discard_all();
 		php_output_deactivate();

@@ -106,6 +106,9 @@ typedef struct weft_coroutine {
 	bool streaming;                /* headers are out; output goes to the stream */
 	uint32_t superglobals;         /* bit set of those filled for this request */
 	zval superglobal[WEFT_SUPERGLOBALS];
+	uint64_t run;                  /* which of all runs of coroutines this is */
+	void *opening;                 /* the call that opens a persistent connection, while it is in one (persistent.c) */
+	bool opened;                   /* it has opened a persistent connection */
 	void *session;                 /* its session while it is parked, if it has one (session.c) */
 	uint32_t process_changed;      /* what it has changed of the process's state (process.c) */
 	char *directory;               /* its own while it is parked */
@@ -181,6 +184,22 @@ void weft_process_start(void);
 void weft_process_out(weft_coroutine *coroutine);
 void weft_process_in(weft_coroutine *coroutine);
 void weft_process_end(weft_coroutine *coroutine);
+
+/* ---- wrap.c: PHP's functions with something of ours around them ---- */
+void weft_wrap_prepare(void);
+bool weft_wrap(const char *class_name, const char *name, zif_handler with, void *row, zif_handler *stock);
+void weft_wrap_function(zend_internal_function *function, zif_handler with, void *row, zif_handler *stock);
+zend_internal_function *weft_find_function(const char *class_name, const char *name);
+void *weft_wrapped_row(const zend_execute_data *execute_data);
+
+/* ---- persistent.c and pgsql.c: who has which connection ---- */
+void weft_persistent_start(void);
+void weft_persistent_out(weft_coroutine *coroutine);
+void weft_persistent_in(weft_coroutine *coroutine);
+void weft_persistent_reset(weft_coroutine *coroutine);
+void weft_persistent_end(weft_coroutine *coroutine);
+void weft_pgsql_start(void);
+void weft_pgsql_reset(const zval *persistent);
 
 /* ---- failure.c: fatal errors, stack overflow, interrupts ---- */
 void weft_failure_start(void);

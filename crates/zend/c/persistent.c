@@ -1,0 +1,331 @@
+/* Persistent connections: each coroutine that opens one gets its own, and idle ones are used again.
+ *
+ * PHP keeps them in EG(persistent_list) under a key made of host, user and so on, and hands the same one to everybody who
+ * asks: right for one request at a time, a crash for two coroutines. So the functions that open them (`openers`) are
+ * wrapped. In the list a connection waits under a name of its own ("key\0weft 7"), which nobody else looks for; for the time
+ * of the call the coroutine has a list to itself, in which one connection stands under its plain key. What the call used
+ * is taken until the object or resource it was opened for is gone. As in PHP, opening the same twice in one coroutine
+ * gives the same connection twice.
+ *
+ * ext/mysqli and phpredis keep stacks of idle connections themselves, which serve coroutines as they are.
+ * Invariant: outside of such a call EG(persistent_list) is everybody's, so that closing and shutdown find what they seek. */
+#include "weft.h"
+#include "zend_weakrefs.h"
+
+/* Keys that one call may mean: those of one server with several users, say. Beyond, a new connection is opened. */
+#define LENT_MAX 16
+
+/* One persistent connection, named by `place` in EG(persistent_list). */
+typedef struct held {
+	struct held *next;         /* of its group */
+	struct group *group;
+	zend_string *place;
+	weft_coroutine *owner;     /* who opened it last; with `run`, which of its runs */
+	uint64_t run;
+	uint32_t users;            /* living objects that were opened for it */
+	zend_long handle;          /* of the resource that was; -1: none */
+	bool lent;                 /* in the list of a call in progress */
+	bool pinned;               /* nobody knows who uses it: never given away */
+} held;
+
+/* All connections of one key. */
+typedef struct group {
+	zend_string *key;
+	held *links;
+} group;
+
+typedef struct {
+	const char *class_name;    /* NULL: a function */
+	const char *name;
+	const char *prefix;        /* of the keys it makes */
+	zif_handler stock;
+} opener;
+
+static opener openers[] = {
+	{"pdo", "__construct", "PDO:DBH:DSN=", NULL},
+	{"memcached", "__construct", "memcached:id=", NULL},
+	{"amqpconnection", "pconnect", "amqp_conn_res_", NULL},
+	{"amqpconnection", "preconnect", "amqp_conn_res_", NULL},
+	{NULL, "pg_pconnect", "pgsql", NULL},
+	{NULL, "pfsockopen", "pfsockopen__", NULL},
+	{NULL, "stream_socket_client", "stream_socket_client__", NULL},
+	{NULL, "odbc_pconnect", "odbc_", NULL},
+};
+
+/* A call in progress. */
+typedef struct {
+	HashTable list;            /* in EG(persistent_list) while its coroutine runs, here while that is parked */
+	held *lent[LENT_MAX];
+	uint32_t count;
+} opening;
+
+static HashTable groups;       /* key -> group */
+static HashTable users;        /* object -> link, weakly: an entry goes with its object */
+static HashTable everybodys;   /* EG(persistent_list) while a call has its own in there */
+static bool boot_opens;        /* as weft_coroutine.opening, for code that runs on no coroutine */
+static uint64_t places;
+
+static void user_gone(zval *entry)
+{
+	((held *) Z_PTR_P(entry))->users--;
+}
+
+static bool in_use(const held *connection)
+{
+	return connection->lent || connection->pinned || connection->users > 0
+		|| (connection->handle >= 0 && zend_hash_index_exists(&EG(regular_list), connection->handle));
+}
+
+static bool owned(const held *connection)
+{
+	return connection->owner == weft_current && (!weft_current || connection->run == weft_current->run);
+}
+
+/* A connection of this key for the running coroutine: the one it has, or an idle one. Forgets those that were closed. */
+static held *choose(group *all)
+{
+	held *idle = NULL;
+	for (held **at = &all->links, *connection; (connection = *at);) {
+		bool used = in_use(connection);
+		if (!connection->lent && !zend_hash_exists(&EG(persistent_list), connection->place)) {
+			if (!used) {
+				*at = connection->next;
+				zend_string_release(connection->place);
+				free(connection);
+				continue;
+			}
+		} else if (used && owned(connection) && !connection->lent && !connection->pinned) {
+			return connection;
+		} else if (!used && !idle) {
+			idle = connection;
+		}
+		at = &connection->next;
+	}
+	return idle;
+}
+
+/* Moves an entry to another list and name. */
+static bool move(HashTable *from, zend_string *name, HashTable *to, zend_string *as)
+{
+	zval entry, *found = zend_hash_find(from, name);
+	if (!found) {
+		return false;
+	}
+	dtor_func_t destroy = from->pDestructor;
+	ZVAL_COPY_VALUE(&entry, found);
+	from->pDestructor = NULL;
+	zend_hash_del(from, name);
+	from->pDestructor = destroy;
+	zend_hash_update(to, as, &entry);
+	return true;
+}
+
+/* A DSN, an address and an id stand in the key as they are; a mere name may stand for a DSN. */
+static bool may_mean(const opener *with, zend_execute_data *execute_data, const zend_string *key)
+{
+	size_t length = strlen(with->prefix);
+	if (ZSTR_LEN(key) < length || memcmp(ZSTR_VAL(key), with->prefix, length) != 0) {
+		return false;
+	}
+	zval *target = ZEND_NUM_ARGS() > 0 ? ZEND_CALL_ARG(execute_data, 1) : NULL;
+	if (!target || Z_TYPE_P(target) != IS_STRING || !strchr(Z_STRVAL_P(target), ':')) {
+		return true;
+	}
+	return zend_memnstr(ZSTR_VAL(key), Z_STRVAL_P(target), Z_STRLEN_P(target), ZSTR_VAL(key) + ZSTR_LEN(key)) != NULL;
+}
+
+static void lend(const opener *with, zend_execute_data *execute_data, opening *call)
+{
+	group *all;
+	call->count = 0;
+	ZEND_HASH_FOREACH_PTR(&groups, all) {
+		held *connection = may_mean(with, execute_data, all->key) ? choose(all) : NULL;
+		if (connection) {
+			connection->lent = true;
+			call->lent[call->count++] = connection;
+			if (call->count == LENT_MAX) {
+				break;
+			}
+		}
+	} ZEND_HASH_FOREACH_END();
+	for (uint32_t i = 0; i < call->count; i++) { /* it may park */
+		if (!call->lent[i]->users) {
+			weft_pgsql_reset(zend_hash_find(&EG(persistent_list), call->lent[i]->place));
+		}
+	}
+	zend_hash_init(&call->list, 8, NULL, EG(persistent_list).pDestructor, 1);
+	for (uint32_t i = 0; i < call->count; i++) {
+		move(&EG(persistent_list), call->lent[i]->place, &call->list, call->lent[i]->group->key);
+	}
+}
+
+static held *new_held(zend_string *key)
+{
+	group *all = zend_hash_find_ptr(&groups, key);
+	if (!all) {
+		all = malloc(sizeof(*all));
+		all->key = zend_string_init(ZSTR_VAL(key), ZSTR_LEN(key), 1);
+		all->links = NULL;
+		zend_hash_add_new_ptr(&groups, all->key, all);
+	}
+	char name[32];
+	size_t length = (size_t) snprintf(name, sizeof(name), "%cweft %" PRIu64, 0, ++places);
+	held *connection = calloc(1, sizeof(*connection));
+	connection->group = all;
+	connection->place = zend_string_alloc(ZSTR_LEN(key) + length, 1);
+	memcpy(ZSTR_VAL(connection->place), ZSTR_VAL(key), ZSTR_LEN(key));
+	memcpy(ZSTR_VAL(connection->place) + ZSTR_LEN(key), name, length + 1);
+	connection->handle = -1;
+	connection->next = all->links;
+	all->links = connection;
+	return connection;
+}
+
+/* Every class of these keeps the connection in the first word of its object, before the zend_object. */
+static bool opened_for(zval *user, const zend_resource *entry)
+{
+	if (!entry->ptr) { /* closed */
+		return false;
+	}
+	if (Z_TYPE_P(user) == IS_RESOURCE) {
+		return Z_RES_P(user)->ptr == entry->ptr;
+	}
+	return Z_TYPE_P(user) == IS_OBJECT
+		&& *(void **) ((char *) Z_OBJ_P(user) - Z_OBJ_P(user)->handlers->offset) == entry->ptr;
+}
+
+static void take(held *connection, zval *user)
+{
+	connection->owner = weft_current;
+	connection->run = weft_current ? weft_current->run : 0;
+	if (weft_current) {
+		weft_current->opened = true;
+	}
+	if (Z_TYPE_P(user) == IS_RESOURCE) {
+		connection->handle = Z_RES_HANDLE_P(user);
+		return;
+	}
+	zval entry;
+	ZVAL_PTR(&entry, connection);
+	zend_weakrefs_hash_del(&users, Z_OBJ_P(user)); /* it has connected anew */
+	if (zend_weakrefs_hash_add(&users, Z_OBJ_P(user), &entry)) {
+		connection->users++;
+	}
+}
+
+/* Puts what is in the call's list back to its place, and what is new in one of its own. */
+static void give_back(opening *call, zval *user)
+{
+	zend_string *key;
+	zval *entry;
+	for (uint32_t i = 0; i < call->count; i++) {
+		held *connection = call->lent[i];
+		connection->lent = false;
+		entry = zend_hash_find(&call->list, connection->group->key);
+		if (entry && opened_for(user, Z_RES_P(entry))) {
+			take(connection, user);
+		}
+		move(&call->list, connection->group->key, &EG(persistent_list), connection->place);
+	}
+	ZEND_HASH_FOREACH_STR_KEY_VAL(&call->list, key, entry) {
+		held *connection = new_held(key);
+		if (opened_for(user, Z_RES_P(entry))) {
+			take(connection, user);
+		} else {
+			connection->pinned = true;
+		}
+		zend_hash_add_new(&EG(persistent_list), connection->place, entry);
+	} ZEND_HASH_FOREACH_END();
+	call->list.pDestructor = NULL;
+	zend_hash_destroy(&call->list);
+}
+
+static ZEND_NAMED_FUNCTION(open_own)
+{
+	const opener *with = weft_wrapped_row(execute_data);
+	weft_coroutine *coroutine = weft_current;
+	if (coroutine ? coroutine->opening != NULL : boot_opens) { /* from an error handler within the call, say */
+		with->stock(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+		return;
+	}
+	opening call;
+	zval user;
+	if (with->class_name) {
+		ZVAL_COPY(&user, ZEND_THIS);
+	}
+	lend(with, execute_data, &call);
+	if (coroutine) {
+		coroutine->opening = &call;
+	} else {
+		boot_opens = true;
+	}
+	everybodys = EG(persistent_list);
+	EG(persistent_list) = call.list;
+	with->stock(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	call.list = EG(persistent_list);
+	EG(persistent_list) = everybodys;
+	if (coroutine) {
+		coroutine->opening = NULL;
+	} else {
+		boot_opens = false;
+	}
+	give_back(&call, with->class_name ? &user : return_value);
+	if (with->class_name) {
+		zval_ptr_dtor(&user);
+	}
+}
+
+/* The coroutine parks within such a call: its list goes with it. */
+void weft_persistent_out(weft_coroutine *coroutine)
+{
+	((opening *) coroutine->opening)->list = EG(persistent_list);
+	EG(persistent_list) = everybodys;
+}
+
+void weft_persistent_in(weft_coroutine *coroutine)
+{
+	everybodys = EG(persistent_list);
+	EG(persistent_list) = ((opening *) coroutine->opening)->list;
+}
+
+/* A bailout has ended the call: what it had in its list is lost. */
+void weft_persistent_reset(weft_coroutine *coroutine)
+{
+	if (coroutine->opening) {
+		coroutine->opening = NULL;
+		EG(persistent_list) = everybodys;
+	}
+}
+
+/* The coroutine's job has ended: transactions it has left open hold no locks until somebody comes for the connection. */
+void weft_persistent_end(weft_coroutine *coroutine)
+{
+	group *all;
+	if (EXPECTED(!coroutine->opened)) {
+		return;
+	}
+	coroutine->opened = false;
+	held *left[LENT_MAX];
+	uint32_t count = 0;
+	ZEND_HASH_FOREACH_PTR(&groups, all) {
+		for (held *connection = all->links; connection && count < LENT_MAX; connection = connection->next) {
+			if (owned(connection) && !in_use(connection)) {
+				connection->lent = true;
+				left[count++] = connection;
+			}
+		}
+	} ZEND_HASH_FOREACH_END();
+	for (uint32_t i = 0; i < count; i++) {
+		weft_pgsql_reset(zend_hash_find(&EG(persistent_list), left[i]->place));
+		left[i]->lent = false;
+	}
+}
+
+void weft_persistent_start(void)
+{
+	zend_hash_init(&groups, 8, NULL, NULL, 1);
+	zend_hash_init(&users, 8, NULL, user_gone, 1);
+	for (size_t i = 0; i < sizeof(openers) / sizeof(openers[0]); i++) {
+		weft_wrap(openers[i].class_name, openers[i].name, open_own, &openers[i], &openers[i].stock);
+	}
+}

@@ -1,0 +1,128 @@
+/* What ext/pgsql shares between requests: connections of pg_connect(), and open transactions of persistent ones.
+ *
+ * pg_connect() with the same string gives the same connection again: kept per run of a coroutine here, by renaming what the
+ * extension has noted. Neither its headers nor libpq's are needed to build: the two structures are written out below, after
+ * ext/pgsql/php_pgsql.h, and libpq's functions are looked up when first needed, for which the extension must be loaded. */
+#include "weft.h"
+
+#include <dlfcn.h>
+
+enum { FORCE_NEW = 2, TRANSACTION_IDLE = 0, CONNECTION_OK = 0 };
+
+typedef struct {
+	void *connection;
+	zend_string *name;         /* in the table below */
+	HashTable *notices;
+	bool persistent;
+	zend_object object;
+} pgsql_connection;
+
+typedef struct {
+	zend_long links, persistent_links, links_max, persistent_links_max;
+	bool allow_persistent;
+	int ignore_notices;
+	zend_long auto_reset_persistent;
+	int log_notices;
+	zend_object *default_link;
+	HashTable field_oids;
+	HashTable table_oids;
+	HashTable connections;     /* those of pg_connect(), which it finds again by their name */
+} pgsql_globals;
+
+static pgsql_globals *globals;
+static zif_handler stock_connect;
+
+static void set_default(zend_object *object)
+{
+	GC_ADDREF(object);
+	if (globals->default_link) {
+		OBJ_RELEASE(globals->default_link);
+	}
+	globals->default_link = object;
+}
+
+/* The name the extension gives it: "pgsql", the string, "_", the flags. */
+static zend_string *plain_name(const zend_string *string, zend_long flags)
+{
+	return strpprintf(0, "pgsql%s_" ZEND_LONG_FMT, ZSTR_VAL(string), flags & ~FORCE_NEW);
+}
+
+/* Looks for a connection of this run; one that the extension opens is put under a name of this run. */
+static ZEND_NAMED_FUNCTION(connect_own)
+{
+	zval *string = ZEND_NUM_ARGS() > 0 ? ZEND_CALL_ARG(execute_data, 1) : NULL;
+	zval *number = ZEND_NUM_ARGS() > 1 ? ZEND_CALL_ARG(execute_data, 2) : NULL;
+	zend_long flags = number && Z_TYPE_P(number) == IS_LONG ? Z_LVAL_P(number) : 0;
+	if (!weft_current || !string || Z_TYPE_P(string) != IS_STRING) {
+		stock_connect(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+		return;
+	}
+	zend_string *plain = plain_name(Z_STR_P(string), flags);
+	zend_string *own = strpprintf(0, "%s run %" PRIu64, ZSTR_VAL(plain), weft_current->run);
+	zval *known = flags & FORCE_NEW ? NULL : zend_hash_find(&globals->connections, own);
+	if (known) {
+		set_default(Z_OBJ_P(known));
+		ZVAL_COPY(return_value, known);
+	} else {
+		stock_connect(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+		if (Z_TYPE_P(return_value) == IS_OBJECT) {
+			pgsql_connection *made = (pgsql_connection *) ((char *) Z_OBJ_P(return_value) - XtOffsetOf(pgsql_connection, object));
+			zend_hash_del(&globals->connections, made->name);
+			zend_string_release(made->name);
+			made->name = zend_string_init(ZSTR_VAL(own), ZSTR_LEN(own), 1);
+			zend_hash_update(&globals->connections, made->name, return_value);
+		}
+	}
+	zend_string_release(plain);
+	zend_string_release(own);
+}
+
+static void ignore_notice(void *argument, const char *message)
+{
+	(void) argument, (void) message;
+}
+
+/* A persistent connection that nobody uses: a transaction left open is rolled back, as PHP does at the end of a request.
+ * May park. Anything but a connection of ext/pgsql is left alone. */
+void weft_pgsql_reset(const zval *persistent)
+{
+	static int (*status)(const void *), (*transaction)(const void *);
+	static void *(*execute)(void *, const char *), *(*next_result)(void *), *(*set_notice)(void *, void *, void *);
+	static void (*clear)(void *);
+	if (!globals || !persistent || !Z_RES_P(persistent)->ptr) {
+		return;
+	}
+	const char *type = zend_rsrc_list_get_rsrc_type(Z_RES_P(persistent));
+	void *connection = Z_RES_P(persistent)->ptr, *result;
+	if (!type || strcmp(type, "pgsql link persistent") != 0) {
+		return;
+	}
+	if (!status) {
+		transaction = dlsym(RTLD_DEFAULT, "PQtransactionStatus");
+		execute = dlsym(RTLD_DEFAULT, "PQexec");
+		next_result = dlsym(RTLD_DEFAULT, "PQgetResult");
+		set_notice = dlsym(RTLD_DEFAULT, "PQsetNoticeProcessor");
+		clear = dlsym(RTLD_DEFAULT, "PQclear");
+		status = dlsym(RTLD_DEFAULT, "PQstatus");
+	}
+	if (!transaction || !execute || !next_result || !set_notice || !clear || !status) {
+		return;
+	}
+	if (status(connection) == CONNECTION_OK && transaction(connection) != TRANSACTION_IDLE) {
+		set_notice(connection, ignore_notice, NULL); /* the object it was for is gone */
+		while ((result = next_result(connection))) {
+			clear(result);
+		}
+		clear(execute(connection, "ROLLBACK"));
+	}
+}
+
+void weft_pgsql_start(void)
+{
+	zend_module_entry *module = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("pgsql"));
+	if (!module || module->globals_size != sizeof(pgsql_globals)) {
+		return; /* of another layout than we know */
+	}
+	globals = module->globals_ptr;
+	weft_wrap(NULL, "pg_connect", connect_own, NULL, &stock_connect);
+}
