@@ -39,6 +39,16 @@ fn version_and_help() {
 }
 
 #[test]
+fn a_script_is_found_by_its_relative_path_and_runs_where_it_was_called() {
+    let directory = directory();
+    std::fs::create_dir(directory.path().join("below")).unwrap();
+    std::fs::write(directory.path().join("below/script.php"), "<?php echo basename(__DIR__), getcwd();")
+        .unwrap();
+    let outcome = weft(directory.path(), &["php", "below/script.php"]);
+    assert_eq!(outcome.stdout, format!("below{}", directory.path().display()), "{outcome:?}");
+}
+
+#[test]
 fn check_says_what_would_be_served_how() {
     let directory = directory();
     let outcome = weft(directory.path(), &["check", "app.php", "--listen=127.0.0.1:9", "--workers=3"]);

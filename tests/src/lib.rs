@@ -8,6 +8,7 @@ pub mod command;
 pub mod process;
 pub mod response;
 pub mod server;
+pub mod services;
 pub mod wait;
 
 pub use client::Client;

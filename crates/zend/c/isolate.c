@@ -57,6 +57,7 @@ void weft_isolate_start(void)
 	}
 	weft_session_start();
 	weft_process_start();
+	weft_pgsql_booted();
 	save(&base);
 	boot_shutdown_functions = base.shutdown_functions; /* they run when the worker ends */
 	base.shutdown_functions = NULL;
@@ -90,6 +91,7 @@ void weft_isolate_begin(weft_coroutine *coroutine)
 	SG(sapi_headers).send_default_content_type = 1;
 	coroutine->superglobals = 0;
 	coroutine->streaming = false;
+	weft_pgsql_begin();
 }
 
 /* Puts aside the ini values that this coroutine has changed, and gives everyone else theirs back. */
@@ -102,10 +104,7 @@ static void ini_out(weft_coroutine *coroutine)
 		ZVAL_STR_COPY(&value, entry->value ? entry->value : ZSTR_EMPTY_ALLOC());
 		zend_hash_add_new(Z_ARRVAL(coroutine->ini_values), entry->name, &value);
 	} ZEND_HASH_FOREACH_END();
-	/* The @ operator lists error_reporting as changed without changing its value: what is in force goes with the Fiber. */
-	int reporting = EG(error_reporting);
 	zend_ini_deactivate();
-	EG(error_reporting) = reporting;
 	coroutine->ini_parked = true;
 }
 
@@ -113,11 +112,9 @@ static void ini_in(weft_coroutine *coroutine)
 {
 	zend_string *name;
 	zval *value;
-	int reporting = EG(error_reporting);
 	ZEND_HASH_FOREACH_STR_KEY_VAL(Z_ARRVAL(coroutine->ini_values), name, value) {
 		zend_alter_ini_entry_ex(name, Z_STR_P(value), PHP_INI_USER, PHP_INI_STAGE_RUNTIME, 1);
 	} ZEND_HASH_FOREACH_END();
-	EG(error_reporting) = reporting;
 	zval_ptr_dtor(&coroutine->ini_values);
 	coroutine->ini_parked = false;
 }
@@ -126,6 +123,7 @@ void weft_isolate_out(weft_coroutine *coroutine)
 {
 	weft_session_out(coroutine);
 	weft_process_out(coroutine);
+	weft_pgsql_exchange(coroutine);
 	if (UNEXPECTED(coroutine->opening != NULL)) {
 		weft_persistent_out(coroutine);
 	}
@@ -152,6 +150,7 @@ void weft_isolate_in(weft_coroutine *coroutine)
 	}
 	weft_session_in(coroutine);
 	weft_process_in(coroutine);
+	weft_pgsql_exchange(coroutine);
 	if (coroutine->request) {
 		weft_superglobals_fill(coroutine);
 	}
@@ -190,6 +189,7 @@ static void free_handler(zval *handler, zend_stack *replaced)
 void weft_isolate_end(weft_coroutine *coroutine)
 {
 	weft_session_end();
+	weft_pgsql_end();
 	weft_persistent_end(coroutine);
 	if (UNEXPECTED(OG(handlers).elements || OG(output_start_filename))) {
 		php_output_discard_all();

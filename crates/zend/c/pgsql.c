@@ -1,4 +1,5 @@
-/* What ext/pgsql shares between requests: connections of pg_connect(), and open transactions of persistent ones.
+/* What ext/pgsql shares between requests: connections of pg_connect(), the one that functions without a connection use, and
+ * open transactions of persistent ones.
  *
  * pg_connect() with the same string gives the same connection again: kept per run of a coroutine here, by renaming what the
  * extension has noted. Neither its headers nor libpq's are needed to build: the two structures are written out below, after
@@ -30,6 +31,7 @@ typedef struct {
 } pgsql_globals;
 
 static pgsql_globals *globals;
+static zend_object *boot_link; /* opened last while the application booted: every request starts from it */
 static zif_handler stock_connect;
 
 static void set_default(zend_object *object)
@@ -75,6 +77,42 @@ static ZEND_NAMED_FUNCTION(connect_own)
 	}
 	zend_string_release(plain);
 	zend_string_release(own);
+}
+
+/* After the application has booted. */
+void weft_pgsql_booted(void)
+{
+	if (globals) {
+		boot_link = globals->default_link;
+		globals->default_link = NULL;
+	}
+}
+
+void weft_pgsql_begin(void)
+{
+	if (UNEXPECTED(boot_link != NULL)) {
+		set_default(boot_link);
+	}
+}
+
+/* The coroutine parks with the connection that it opened last, or goes on. */
+void weft_pgsql_exchange(weft_coroutine *coroutine)
+{
+	if (globals) {
+		zend_object *link = globals->default_link;
+		globals->default_link = coroutine->pgsql_link;
+		coroutine->pgsql_link = link;
+	}
+}
+
+/* As ext/pgsql does at the end of a request. */
+void weft_pgsql_end(void)
+{
+	if (globals && globals->default_link) {
+		zend_object *link = globals->default_link;
+		globals->default_link = NULL;
+		OBJ_RELEASE(link);
+	}
 }
 
 static void ignore_notice(void *argument, const char *message)

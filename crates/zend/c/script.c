@@ -85,6 +85,8 @@ static void run_file(void)
 	zend_file_handle file;
 	open_source(&file);
 	CG(skip_shebang) = 1;
+	/* Else the script's directory becomes the current one, as under a web server. */
+	SG(options) |= SAPI_OPTION_NO_CHDIR;
 	register_handles();
 	php_execute_script(&file);
 	status = EG(exit_status);

@@ -84,7 +84,7 @@ typedef struct {
 /* The superglobals that belong to a request, in the order of weft_superglobals' bits. */
 enum { WEFT_GET, WEFT_POST, WEFT_COOKIE, WEFT_FILES, WEFT_SERVER, WEFT_REQUEST, WEFT_SUPERGLOBALS };
 
-typedef enum { WEFT_JOB_REQUEST = 0, WEFT_JOB_SCRIPT = 1, WEFT_JOB_END = 2, WEFT_JOB_SIGNALS = 8 } weft_job;
+typedef enum { WEFT_JOB_REQUEST = 0, WEFT_JOB_SCRIPT = 1, WEFT_JOB_END = 2 } weft_job;
 
 typedef struct weft_coroutine {
 	zend_fiber_context *resume_at; /* where to go on; a nested user Fiber's context when it parked inside one */
@@ -109,6 +109,7 @@ typedef struct weft_coroutine {
 	uint64_t run;                  /* which of all runs of coroutines this is */
 	void *opening;                 /* the call that opens a persistent connection, while it is in one (persistent.c) */
 	bool opened;                   /* it has opened a persistent connection */
+	zend_object *pgsql_link;       /* what ext/pgsql's functions use by default, while it is parked (pgsql.c) */
 	void *session;                 /* its session while it is parked, if it has one (session.c) */
 	uint32_t process_changed;      /* what it has changed of the process's state (process.c) */
 	char *directory;               /* its own while it is parked */
@@ -199,6 +200,10 @@ void weft_persistent_in(weft_coroutine *coroutine);
 void weft_persistent_reset(weft_coroutine *coroutine);
 void weft_persistent_end(weft_coroutine *coroutine);
 void weft_pgsql_start(void);
+void weft_pgsql_booted(void);
+void weft_pgsql_begin(void);
+void weft_pgsql_exchange(weft_coroutine *coroutine);
+void weft_pgsql_end(void);
 void weft_pgsql_reset(const zval *persistent);
 
 /* ---- failure.c: fatal errors, stack overflow, interrupts ---- */
@@ -209,10 +214,6 @@ void weft_interrupt_preempt(void);
 void weft_interrupt_report(void);
 bool weft_interrupt_report_pending(void);
 void weft_cancel(void);
-
-/* ---- signals.c: what signals leave to do while every coroutine is parked ---- */
-bool weft_signals_pending(void);
-void weft_signals_run(weft_coroutine *coroutine);
 
 /* ---- handler.c: one request ---- */
 bool weft_engine_include(const char *path);

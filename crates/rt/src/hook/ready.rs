@@ -4,7 +4,6 @@
 //! results are continued exactly where the blocking call would go on by itself.
 
 pub mod connect;
-pub mod masked;
 pub mod poll;
 pub mod receive;
 pub mod select;

@@ -1,0 +1,63 @@
+//! Client libraries against real servers: every `tests/clients/scripts/*/*.php`, which Debian's stock extensions serve.
+//!
+//! A script returns `prints`, `waits` and the `seconds` of one wait (0.5 without it). Three tests come of it: what `prints`
+//! prints is the same under `php` and `weft php`; it is the same when requests of one worker print at once; and 100 requests
+//! that wait in one worker end in a tenth of the time that 100 waits take.
+//!
+//! Must not know: what a script is about. Its directory says which server it needs. Invariant: each server is started when the
+//! first script needs it, once, and ends with this process.
+
+mod script;
+mod servers;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use libtest_mimic::{Arguments, Trial};
+
+use script::Script;
+use servers::Servers;
+
+/// A test of a script.
+type Test = fn(&Script, &Servers);
+
+fn main() -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    // The tests wait for servers most of the time.
+    arguments.test_threads.get_or_insert(4);
+    let servers = Arc::new(Servers::default());
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients");
+    let scripts = scripts(&root.join("scripts"));
+    assert!(!scripts.is_empty(), "no scripts below {}", root.display());
+    let mut trials = Vec::new();
+    for path in scripts {
+        let script = Arc::new(Script::new(&root, path));
+        let tests: [(&str, Test); 3] = [
+            ("prints", Script::prints_the_same),
+            ("prints_at_once", Script::prints_the_same_at_once),
+            ("waits", Script::waits_at_once),
+        ];
+        for (name, test) in tests {
+            let (script, servers) = (Arc::clone(&script), Arc::clone(&servers));
+            trials.push(Trial::test(format!("{}::{name}", script.name), move || {
+                test(&script, &servers);
+                Ok(())
+            }));
+        }
+    }
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    servers.stop();
+    conclusion.exit_code()
+}
+
+/// The scripts of every server, in order.
+fn scripts(directory: &Path) -> Vec<PathBuf> {
+    let entries = |path: &Path| -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(path).expect("a directory of this repository");
+        entries.map(|entry| entry.expect("an entry can be read").path()).collect()
+    };
+    let mut scripts: Vec<PathBuf> = entries(directory).iter().flat_map(|path| entries(path)).collect();
+    scripts.sort();
+    scripts
+}

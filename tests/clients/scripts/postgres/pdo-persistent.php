@@ -1,0 +1,22 @@
+<?php
+
+/* PDO pgsql, persistent: each request that runs at the same time has a connection of its own. */
+
+declare(strict_types=1);
+
+require_once __DIR__ . '/../../support/postgres.php';
+
+return [
+    'prints' => static function (): void {
+        $pid = pdo([PDO::ATTR_PERSISTENT => true])->query('SELECT pg_backend_pid()')->fetchColumn();
+        $again = pdo([PDO::ATTR_PERSISTENT => true]);
+        var_dump($pid === $again->query('SELECT pg_backend_pid()')->fetchColumn());
+        var_dump($pid === pdo()->query('SELECT pg_backend_pid()')->fetchColumn());
+    },
+    'waits' => static function (int $n): string {
+        $pdo = pdo([PDO::ATTR_PERSISTENT => true]);
+        $pdo->exec("SET weft.n = $n");
+
+        return (string) $pdo->query("SELECT current_setting('weft.n') FROM pg_sleep(0.5)")->fetchColumn();
+    },
+];

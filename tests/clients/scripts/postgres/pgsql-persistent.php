@@ -1,0 +1,21 @@
+<?php
+
+/* ext-pgsql, pg_pconnect(): each request that runs at the same time has a connection of its own. */
+
+declare(strict_types=1);
+
+require_once __DIR__ . '/../../support/postgres.php';
+
+return [
+    'prints' => static function (): void {
+        $first = pg_pconnect(dsn());
+        $second = pg_pconnect(dsn());
+        var_dump(pg_get_pid($first) === pg_get_pid($second), pg_get_pid(connect()) === pg_get_pid($first));
+    },
+    'waits' => static function (int $n): string {
+        $link = pg_pconnect(dsn());
+        pg_query($link, "SET weft.n = $n");
+
+        return pg_fetch_result(pg_query($link, "SELECT current_setting('weft.n') FROM pg_sleep(0.5)"), 0, 0);
+    },
+];

@@ -1,0 +1,139 @@
+//! The servers of the suite: each is started by the first script that needs it.
+//!
+//! Invariant: after `stop`, none of them runs.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use weft_tests::services::{Delay, MariaDb, Memcached, OpenLdap, Postgres, RabbitMq, Redis};
+use weft_tests::{Running, Server};
+
+/// What tells a script where its server is.
+pub type Environment = Vec<(String, String)>;
+
+/// A server that is started once.
+struct Once<T>(Mutex<Option<Arc<T>>>);
+
+impl<T> Default for Once<T> {
+    fn default() -> Once<T> {
+        Once(Mutex::new(None))
+    }
+}
+
+impl<T> Once<T> {
+    /// The server; started if it is not yet. Who comes meanwhile waits. After a failure the next one tries again.
+    fn get(&self, start: impl FnOnce() -> T) -> Arc<T> {
+        let mut server = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(server.get_or_insert_with(|| Arc::new(start())))
+    }
+
+    fn stop(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}
+
+/// All servers.
+#[derive(Default)]
+pub struct Servers {
+    mariadb: Once<MariaDb>,
+    postgres: Once<Postgres>,
+    redis: Once<Redis>,
+    memcached: Once<(Memcached, Delay)>,
+    rabbitmq: Once<RabbitMq>,
+    openldap: Once<(OpenLdap, Delay)>,
+    soap: Once<Running>,
+}
+
+impl Servers {
+    /// The environment of scripts in the directory `kind`; starts what they need.
+    pub fn environment(&self, kind: &str) -> Environment {
+        let pairs = match kind {
+            "mariadb" => self.mariadb(),
+            "postgres" => self.postgres(),
+            "redis" => self.redis(),
+            "memcached" => self.memcached(),
+            "rabbitmq" => self.rabbitmq(),
+            "openldap" => self.openldap(),
+            "soap" => self.soap(),
+            "odbc" => [self.mariadb(), self.postgres()].concat(),
+            "sqlite" | "mongodb" => Vec::new(),
+            other => panic!("scripts/{other}: no server is known by that name; servers.rs has them"),
+        };
+        pairs.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
+    }
+
+    /// Ends every server.
+    pub fn stop(&self) {
+        self.mariadb.stop();
+        self.postgres.stop();
+        self.redis.stop();
+        self.memcached.stop();
+        self.rabbitmq.stop();
+        self.openldap.stop();
+        self.soap.stop();
+    }
+
+    fn mariadb(&self) -> Vec<(&'static str, String)> {
+        let server = self.mariadb.get(MariaDb::start);
+        vec![
+            ("MARIADB_PORT", server.port.to_string()),
+            ("MARIADB_SOCKET", server.socket().display().to_string()),
+            ("MARIADB_CERTIFICATE", server.certificate().display().to_string()),
+        ]
+    }
+
+    fn postgres(&self) -> Vec<(&'static str, String)> {
+        let server = self.postgres.get(Postgres::start);
+        vec![
+            ("POSTGRES_PORT", server.port.to_string()),
+            ("POSTGRES_DIRECTORY", server.socket_directory().display().to_string()),
+        ]
+    }
+
+    fn redis(&self) -> Vec<(&'static str, String)> {
+        let server = self.redis.get(Redis::start);
+        vec![
+            ("REDIS_PORT", server.port.to_string()),
+            ("REDIS_TLS_PORT", server.tls_port.to_string()),
+            ("REDIS_SOCKET", server.socket().display().to_string()),
+            ("REDIS_CERTIFICATE", server.certificate().display().to_string()),
+        ]
+    }
+
+    fn memcached(&self) -> Vec<(&'static str, String)> {
+        let servers = self.memcached.get(|| {
+            let server = Memcached::start();
+            let slow = Delay::before(server.port, Duration::from_millis(500));
+            (server, slow)
+        });
+        vec![
+            ("MEMCACHED_PORT", servers.0.port.to_string()),
+            ("MEMCACHED_SLOW_PORT", servers.1.port.to_string()),
+        ]
+    }
+
+    fn rabbitmq(&self) -> Vec<(&'static str, String)> {
+        let server = self.rabbitmq.get(RabbitMq::start);
+        vec![
+            ("RABBITMQ_PORT", server.port.to_string()),
+            ("RABBITMQ_TLS_PORT", server.tls_port.to_string()),
+            ("RABBITMQ_CERTIFICATE", server.certificate().display().to_string()),
+        ]
+    }
+
+    fn openldap(&self) -> Vec<(&'static str, String)> {
+        let servers = self.openldap.get(|| {
+            let server = OpenLdap::start();
+            let slow = Delay::before(server.port, Duration::from_millis(250));
+            (server, slow)
+        });
+        vec![("LDAP_PORT", servers.0.port.to_string()), ("LDAP_SLOW_PORT", servers.1.port.to_string())]
+    }
+
+    /// A SOAP service: weft itself serves it.
+    fn soap(&self) -> Vec<(&'static str, String)> {
+        let source = include_str!("support/soap-service.php");
+        let server = self.soap.get(|| Server::new(source.trim_start_matches("<?php")).start());
+        vec![("SOAP_URL", format!("http://{}/", server.address))]
+    }
+}

@@ -1,0 +1,24 @@
+<?php
+
+/* A script as an application: its wait, what it prints, and how long its wait is. */
+
+declare(strict_types=1);
+
+use Weft\Http\Request;
+
+require getenv('CLIENT_SUPPORT') . '/strict.php';
+
+$script = require getenv('CLIENT_SCRIPT');
+
+return static function (Request $request) use ($script): string {
+    if ($request->path() === '/seconds') {
+        return (string) ($script['seconds'] ?? 0.5);
+    }
+    if ($request->path() === '/waits') {
+        return $script['waits']((int) $request->query('n'));
+    }
+    ob_start();
+    $script['prints']();
+
+    return ob_get_clean();
+};

@@ -1,0 +1,219 @@
+//! Real servers for the tests to speak to, from Debian's packages: free ports, a directory of their own, gone at the end.
+//!
+//! Must not know what is tested with them. Invariant: a service ends with the value that started it, and also when the test
+//! process is killed: each runs below a shell that ends it when the pipe from the test closes.
+
+mod delay;
+mod mariadb;
+mod openldap;
+mod postgres;
+mod rabbitmq;
+mod simple;
+mod tls;
+
+use std::fs::File;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+pub use delay::Delay;
+pub use mariadb::MariaDb;
+pub use openldap::OpenLdap;
+pub use postgres::Postgres;
+pub use rabbitmq::RabbitMq;
+pub use simple::{Memcached, Redis};
+pub use tls::Certificate;
+
+use crate::command;
+use crate::wait::until;
+
+/// Runs the rest of its arguments in the background and ends it, by the signal that is its first one, once stdin closes.
+const KEEPER: &str = r#"signal=$1; shift; "$@" </dev/null & read -r _; kill -s "$signal" $!; wait $!"#;
+
+/// Debian's user and group without rights (base-passwd).
+const NOBODY: &str = "65534";
+
+/// A service to be started: its directory and, by and by, its command.
+#[derive(Debug)]
+pub struct Setup {
+    directory: tempfile::TempDir,
+    is_nobody: bool,
+}
+
+/// A started service.
+#[derive(Debug)]
+pub struct Service {
+    directory: tempfile::TempDir,
+    keeper: Child,
+}
+
+impl Setup {
+    /// A service with a directory of its own.
+    ///
+    /// # Panics
+    /// When there can be no directory.
+    pub fn new() -> Setup {
+        let directory = tempfile::Builder::new().prefix("weft-test-").tempdir();
+        Setup { directory: directory.expect("a temporary directory"), is_nobody: false }
+    }
+
+    /// A service that refuses to run as root: it runs as nobody when the test is root. The directory is nobody's.
+    ///
+    /// # Panics
+    /// When root cannot give a directory away.
+    pub fn without_root() -> Setup {
+        let mut setup = Setup::new();
+        if rustix::process::geteuid().is_root() {
+            setup.is_nobody = true;
+            setup.give("");
+        }
+        setup
+    }
+
+    /// Its directory.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// A path in its directory, as text.
+    pub fn path(&self, name: &str) -> String {
+        self.directory.path().join(name).display().to_string()
+    }
+
+    /// Adds a file to its directory, readable for its user only.
+    ///
+    /// # Panics
+    /// When it cannot be written.
+    pub fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.directory.path().join(name), text).expect("the service's own file");
+    }
+
+    /// Makes a file of its directory the property of the service's user.
+    ///
+    /// # Panics
+    /// When that is not allowed.
+    pub fn give(&self, name: &str) {
+        if self.is_nobody {
+            let given = Command::new("chown").arg(format!("{NOBODY}:{NOBODY}")).arg(self.path(name)).status();
+            assert!(given.is_ok_and(|status| status.success()), "{name:?} cannot be given to nobody");
+        }
+    }
+
+    /// A command as the service's user in its directory.
+    fn command(&self, program: &str, arguments: &[&str]) -> Command {
+        let mut words = vec![program];
+        words.extend(arguments);
+        if self.is_nobody {
+            words.splice(0..0, ["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"]);
+        }
+        let mut command = Command::new(words[0]);
+        command.args(&words[1..]).current_dir(self.directory.path()).env("HOME", self.directory.path());
+        command.stdin(Stdio::null());
+        command
+    }
+
+    /// Runs a command to its end, as the service's user.
+    ///
+    /// # Panics
+    /// When it fails; with what it said.
+    pub fn run(&self, program: &str, arguments: &[&str]) {
+        let output = command::finish(&mut self.command(program, arguments));
+        assert_eq!(output.code, Some(0), "{program}: {}{}", output.stdout, output.stderr);
+    }
+
+    /// Starts it in the foreground of a keeper, which ends it by `signal` ("KILL", "QUIT").
+    ///
+    /// # Panics
+    /// When the shell cannot be run.
+    pub fn start(
+        self,
+        signal: &str,
+        environment: &[(&str, &str)],
+        program: &str,
+        arguments: &[&str],
+    ) -> Service {
+        let service = self.command(program, arguments);
+        let log = File::create(self.directory.path().join("service.log")).expect("the service's log");
+        let mut keeper = Command::new("sh");
+        keeper
+            .args(["-c", KEEPER, "keeper", signal])
+            .arg(service.get_program())
+            .args(service.get_args())
+            .current_dir(self.directory.path())
+            .env("HOME", self.directory.path())
+            .envs(environment.iter().copied())
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(log.try_clone().expect("a descriptor"))
+            .stderr(log);
+        let keeper = keeper.spawn().expect("a shell");
+        Service { directory: self.directory, keeper }
+    }
+}
+
+impl Default for Setup {
+    fn default() -> Setup {
+        Setup::new()
+    }
+}
+
+impl Service {
+    /// Waits until it is ready.
+    ///
+    /// # Panics
+    /// When it is not in time; with its log.
+    pub fn wait_until(self, ready: impl Fn() -> bool) -> Service {
+        let found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            until("a service to be ready", || ready().then_some(()));
+        }));
+        assert!(found.is_ok(), "the service said:\n{}", self.log());
+        self
+    }
+
+    /// Waits until it listens on a port of the loopback.
+    ///
+    /// # Panics
+    /// As [`Service::wait_until`].
+    pub fn wait_for_port(self, port: u16) -> Service {
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        self.wait_until(|| TcpStream::connect(address).is_ok())
+    }
+
+    /// A path in its directory.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.path("service.log")).unwrap_or_default()
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        drop(self.keeper.stdin.take());
+        // It has its end from the keeper now; whoever ignores it goes with the group.
+        let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            until("a service's end", || self.keeper.try_wait().expect("it is our child"));
+        }));
+        if let Some(group) = Pid::from_raw(self.keeper.id() as i32) {
+            // Nobody may be left in it.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        if ended.is_err() {
+            let _ = self.keeper.wait();
+        }
+    }
+}
+
+/// A port of the loopback that was free a moment ago: for services that cannot be told to let the kernel choose.
+///
+/// # Panics
+/// When there is none.
+pub fn free_port() -> u16 {
+    let socket = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+    socket.local_addr().expect("a bound socket has an address").port()
+}

@@ -1,0 +1,83 @@
+//! Redis and memcached: one process, a few flags.
+
+use std::path::PathBuf;
+
+use super::{Certificate, Service, Setup, free_port};
+
+/// A running Redis, with TLS on a port of its own and a unix socket.
+#[derive(Debug)]
+pub struct Redis {
+    /// Its port on 127.0.0.1.
+    pub port: u16,
+    /// Its port for TLS.
+    pub tls_port: u16,
+    service: Service,
+}
+
+impl Redis {
+    /// Starts one that keeps nothing on disk.
+    ///
+    /// # Panics
+    /// When it does not become ready; with its log.
+    pub fn start() -> Redis {
+        let setup = Setup::new();
+        Certificate::write(setup.directory());
+        let (port, tls_port) = (free_port(), free_port());
+        let (plain, tls) = (port.to_string(), tls_port.to_string());
+        let (socket, cert, key) = (setup.path("socket"), setup.path("cert.pem"), setup.path("key.pem"));
+        let arguments = [
+            "--bind",
+            "127.0.0.1",
+            "--port",
+            &plain,
+            "--tls-port",
+            &tls,
+            "--unixsocket",
+            &socket,
+            "--tls-cert-file",
+            &cert,
+            "--tls-key-file",
+            &key,
+            "--tls-auth-clients",
+            "no",
+            "--save",
+            "",
+            "--tls-ca-cert-file",
+            &cert,
+        ];
+        let service = setup.start("KILL", &[], "redis-server", &arguments);
+        Redis { port, tls_port, service: service.wait_for_port(port).wait_for_port(tls_port) }
+    }
+
+    /// Its unix socket.
+    pub fn socket(&self) -> PathBuf {
+        self.service.path("socket")
+    }
+
+    /// The certificate its clients may check.
+    pub fn certificate(&self) -> PathBuf {
+        self.service.path("cert.pem")
+    }
+}
+
+/// A running memcached.
+#[derive(Debug)]
+pub struct Memcached {
+    /// Its port on 127.0.0.1.
+    pub port: u16,
+    _service: Service,
+}
+
+impl Memcached {
+    /// Starts one.
+    ///
+    /// # Panics
+    /// When it does not become ready; with its log.
+    pub fn start() -> Memcached {
+        let setup = Setup::without_root();
+        let port = free_port();
+        let number = port.to_string();
+        let service = setup.start("KILL", &[], "memcached", &["-l", "127.0.0.1", "-p", &number, "-m", "16"]);
+        Memcached { port, _service: service.wait_for_port(port) }
+    }
+}
