@@ -3,8 +3,9 @@
 //! Must not know: what a script is about. Invariant: a script passes if both commands write the same to stdout and exit
 //! with the same code, and both are what the file expects.
 //!
-//! Sections, as in php-src's own tests: TEST, INI, ARGS, STDIN, FILE, and EXPECT or EXPECTF. EXITCODE is ours (0 without
-//! it).
+//! Sections, as in php-src's own tests: TEST, INI, ARGS, STDIN, FILE, and EXPECT or EXPECTF. Ours are EXITCODE (0 without
+//! it), STDERR (a pattern as in EXPECTF; anything without it) and WEFT-ONLY: the script uses weft's own functions, so that
+//! only `weft php` can run it. WEFT-ONLY's text says which, or is empty.
 
 mod case;
 mod expectation;

@@ -62,6 +62,10 @@ pub trait Switch {
     /// could go on for ever all the same should stop it here.
     fn cancelled(&self) {}
 
+    /// A signal's handler has run, and there may be work of it that no coroutine has done: the loop has nothing left to
+    /// run. Called from the loop; it may spawn.
+    fn signalled(&self) {}
+
     /// Frees an idle context.
     fn destroy(&self, context: Context);
 }

@@ -1,6 +1,9 @@
 //! Who waits for which descriptor. The server's own connections are not in here: the loop's [`Driver`](crate::Driver)
 //! has them under keys of its own.
 //!
+//! A descriptor that the kernel does not register for want of memory or of watches (`ENOSPC`, `ENOMEM`) is asked for again
+//! after pauses: its waiters are woken without readiness, and try again.
+//!
 //! Invariants: closing a descriptor wakes whoever waits for it, with `POLLNVAL`; a descriptor number that is used again
 //! inherits neither waiters nor a registration.
 
@@ -20,6 +23,18 @@ struct Waiter {
 struct Entry {
     registered: bool,
     waiters: Vec<Waiter>,
+}
+
+/// Pause before another look at a descriptor that could not be registered.
+const UNREGISTERED_PAUSE: Nanos = 10 * crate::MILLISECOND;
+
+/// What came of watching one descriptor.
+enum Watched {
+    Registered,
+    /// The kernel has no room for it.
+    Unregistered,
+    /// There is nothing to wait for.
+    Ready(Readiness),
 }
 
 /// Waiters by descriptor number. It grows to the highest descriptor waited for, which `RLIMIT_NOFILE` bounds.
@@ -47,22 +62,30 @@ impl FdTable {
 impl Runtime {
     /// Parks the running coroutine until one of `fds` is ready for its interest, or the deadline has passed.
     /// The caller has tried already and found none ready (the registrations are edge-triggered). Descriptors that epoll
-    /// does not take (regular files) count as ready at once.
+    /// does not take (regular files) count as ready at once. A wake with an empty readiness only asks to try again.
     pub fn wait_fds(&self, fds: &[(RawFd, Readiness)], deadline: Option<Nanos>) -> Wake {
         let wait = self.begin_wait();
+        let mut until = deadline;
         for (position, &(fd, interest)) in fds.iter().enumerate() {
             if fd < 0 {
                 continue;
             }
-            if let Err(readiness) = self.watch_fd(fd, interest, wait) {
-                self.unwatch_fds(&fds[..position], wait);
-                self.wake(wait, readiness);
-                break;
+            match self.watch_fd(fd, interest, wait) {
+                Watched::Registered => (),
+                Watched::Unregistered => {
+                    let look = crate::clock::now() + UNREGISTERED_PAUSE;
+                    until = Some(deadline.map_or(look, |deadline| deadline.min(look)));
+                }
+                Watched::Ready(readiness) => {
+                    self.unwatch_fds(&fds[..position], wait);
+                    self.wake(wait, readiness);
+                    break;
+                }
             }
         }
-        let wake = self.park(wait, deadline);
+        let wake = self.park(wait, until);
         self.unwatch_fds(fds, wait);
-        wake
+        if wake == Wake::TimedOut && until != deadline { Wake::Ready(Readiness::default()) } else { wake }
     }
 
     /// [`Runtime::wait_fds`] for one descriptor.
@@ -70,18 +93,23 @@ impl Runtime {
         self.wait_fds(&[(fd, interest)], deadline)
     }
 
-    fn watch_fd(&self, fd: RawFd, interest: Readiness, wait: Wait) -> Result<(), Readiness> {
+    fn watch_fd(&self, fd: RawFd, interest: Readiness, wait: Wait) -> Watched {
         let mut table = self.fds.borrow_mut();
         let entry = table.entry(fd);
         if !entry.registered {
             match self.reactor.borrow().add(fd, fd as u64) {
                 Ok(()) | Err(Errno::EXIST) => entry.registered = true,
-                Err(Errno::PERM) => return Err(interest),
-                Err(_) => return Err(Readiness::CLOSED),
+                Err(Errno::PERM) => return Watched::Ready(interest),
+                Err(Errno::BADF) => return Watched::Ready(Readiness::CLOSED),
+                Err(_) => {
+                    // No event will come, but a close can.
+                    entry.waiters.push(Waiter { wait, interest });
+                    return Watched::Unregistered;
+                }
             }
         }
         entry.waiters.push(Waiter { wait, interest });
-        Ok(())
+        Watched::Registered
     }
 
     fn unwatch_fds(&self, fds: &[(RawFd, Readiness)], wait: Wait) {
@@ -96,12 +124,10 @@ impl Runtime {
         let woken = {
             let mut table = self.fds.borrow_mut();
             let Some(entry) = table.entries.get_mut(fd as usize) else { return };
-            if !entry.registered {
-                return;
+            if std::mem::take(&mut entry.registered) {
+                // It fails only when the kernel has dropped the registration already.
+                let _ = self.reactor.borrow().delete(fd);
             }
-            entry.registered = false;
-            // It fails only when the kernel has dropped the registration already.
-            let _ = self.reactor.borrow().delete(fd);
             std::mem::take(&mut entry.waiters)
         };
         for waiter in woken {

@@ -151,6 +151,7 @@ impl Runtime {
             current: Cell::new(None),
             now: Cell::new(clock::now()),
         }));
+        crate::hook::start_signals(runtime.offload.fd());
         RUNTIME.set(Some(runtime));
         Ok(runtime)
     }
@@ -192,6 +193,9 @@ impl Runtime {
     pub fn run(&self, driver: &dyn Driver) {
         loop {
             self.run_ready();
+            if self.ready.borrow().is_empty() {
+                crate::hook::before_idle(self);
+            }
             driver.turn(self.now.get());
             if driver.finished() {
                 return;
@@ -219,6 +223,7 @@ impl Runtime {
         self.heartbeat.idle();
         let waited = self.reactor.borrow_mut().wait(timeout);
         self.now.set(clock::now());
+        crate::hook::deliver(self);
         if waited.is_err() {
             return; // EINTR: the turn goes on with what is due
         }

@@ -36,6 +36,8 @@ static void run_job(weft_coroutine *coroutine)
 {
 	if (coroutine->job == WEFT_JOB_REQUEST) {
 		weft_handler_run(coroutine);
+	} else if (coroutine->job == WEFT_JOB_SIGNALS) {
+		weft_signals_run(coroutine);
 	} else {
 		weft_script_run(coroutine);
 	}

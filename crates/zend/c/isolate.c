@@ -104,7 +104,10 @@ static void ini_out(weft_coroutine *coroutine)
 		ZVAL_STR_COPY(&value, entry->value ? entry->value : ZSTR_EMPTY_ALLOC());
 		zend_hash_add_new(Z_ARRVAL(coroutine->ini_values), entry->name, &value);
 	} ZEND_HASH_FOREACH_END();
+	/* The @ operator lists error_reporting as changed without changing its value: what is in force goes with the Fiber. */
+	int reporting = EG(error_reporting);
 	zend_ini_deactivate();
+	EG(error_reporting) = reporting;
 	coroutine->ini_parked = true;
 }
 
@@ -112,9 +115,11 @@ static void ini_in(weft_coroutine *coroutine)
 {
 	zend_string *name;
 	zval *value;
+	int reporting = EG(error_reporting);
 	ZEND_HASH_FOREACH_STR_KEY_VAL(Z_ARRVAL(coroutine->ini_values), name, value) {
 		zend_alter_ini_entry_ex(name, Z_STR_P(value), PHP_INI_USER, PHP_INI_STAGE_RUNTIME, 1);
 	} ZEND_HASH_FOREACH_END();
+	EG(error_reporting) = reporting;
 	zval_ptr_dtor(&coroutine->ini_values);
 	coroutine->ini_parked = false;
 }

@@ -84,7 +84,7 @@ typedef struct {
 /* The superglobals that belong to a request, in the order of weft_superglobals' bits. */
 enum { WEFT_GET, WEFT_POST, WEFT_COOKIE, WEFT_FILES, WEFT_SERVER, WEFT_REQUEST, WEFT_SUPERGLOBALS };
 
-typedef enum { WEFT_JOB_REQUEST = 0, WEFT_JOB_SCRIPT = 1, WEFT_JOB_END = 2 } weft_job;
+typedef enum { WEFT_JOB_REQUEST = 0, WEFT_JOB_SCRIPT = 1, WEFT_JOB_END = 2, WEFT_JOB_SIGNALS = 8 } weft_job;
 
 typedef struct weft_coroutine {
 	zend_fiber_context *resume_at; /* where to go on; a nested user Fiber's context when it parked inside one */
@@ -214,6 +214,10 @@ void weft_interrupt_preempt(void);
 void weft_interrupt_report(void);
 bool weft_interrupt_report_pending(void);
 void weft_cancel(void);
+
+/* ---- signals.c: what signals leave to do while every coroutine is parked ---- */
+bool weft_signals_pending(void);
+void weft_signals_run(weft_coroutine *coroutine);
 
 /* ---- handler.c: one request ---- */
 bool weft_engine_include(const char *path);

@@ -6,7 +6,7 @@
 use std::ffi::c_void;
 use std::io;
 
-use weft_rt::{Context, Job, Left, Switch};
+use weft_rt::{Context, Job, Left, Runtime, Switch};
 
 use crate::sys;
 
@@ -18,6 +18,8 @@ pub enum JobKind {
     Request = 0,
     /// Run the script prepared by [`crate::Engine::prepare_script`].
     Script = 1,
+    /// Do what a signal's handler has left to do while every coroutine was parked.
+    Signals = 8,
 }
 
 /// Switches between the Fibers of this process's one PHP instance.
@@ -97,6 +99,16 @@ impl Switch for FiberSwitch {
     fn cancelled(&self) {
         // SAFETY: the scheduler calls it on the context that runs, inside a call that PHP code has made.
         unsafe { sys::weft_cancel() };
+    }
+
+    fn signalled(&self) {
+        // SAFETY: reads one flag of the engine, on its thread.
+        if unsafe { sys::weft_signals_pending() }
+            && let Some(runtime) = Runtime::get()
+        {
+            // When no coroutine is left, those there are will look when they go on.
+            let _ = runtime.spawn(Job { kind: JobKind::Signals as u32, argument: 0 });
+        }
     }
 
     fn destroy(&self, context: Context) {

@@ -41,6 +41,7 @@ unsafe extern "C" {
     pub fn weft_coroutine_may_leave() -> bool;
     pub fn weft_coroutine_destroy(coroutine: *mut c_void);
 
+    pub fn weft_signals_pending() -> bool;
     pub fn weft_cancel();
     pub fn weft_interrupt_preempt();
     pub fn weft_interrupt_report();

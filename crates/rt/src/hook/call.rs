@@ -11,7 +11,7 @@ use std::os::fd::RawFd;
 use libc::c_int;
 
 use super::symbols::Symbol;
-use super::{blocked, descriptor, raw};
+use super::{blocked, descriptor, interrupt, raw};
 use crate::{MILLISECOND, Nanos, Readiness, Runtime, SECOND, Wake, clock};
 
 /// A call made by a coroutine. Outside of coroutines there is none, and the hook is the plain function.
@@ -26,7 +26,7 @@ pub struct Call {
 pub enum Stop {
     /// Its deadline has passed.
     Expired,
-    /// The call fails with this errno: `EBADF` (closed meanwhile) or `ECANCELED`.
+    /// The call fails with this errno: `EBADF` (closed meanwhile), `ECANCELED`, or `EINTR` (a signal's handler has run).
     Failed(c_int),
 }
 
@@ -95,25 +95,38 @@ impl Call {
     pub fn wait(self, fd: RawFd, interest: Readiness, deadline: Option<Nanos>) -> Result<Readiness, Stop> {
         descriptor::drop_stale(self.runtime, fd);
         let generation = descriptor::generation(fd);
-        let wake = self.runtime.wait_fd(fd, interest, deadline);
+        let interruptible = interrupt::class(self.symbol, deadline.is_some());
+        let wake = interrupt::during(self, interruptible, || self.runtime.wait_fd(fd, interest, deadline));
         // It may have been closed after its readiness was reported and before this coroutine's turn came.
         if descriptor::generation(fd) != generation {
             return Err(Stop::Failed(libc::EBADF));
         }
         match wake {
             Wake::Ready(readiness) if readiness.any(Readiness::CLOSED) => Err(Stop::Failed(libc::EBADF)),
+            Wake::Ready(readiness) if readiness.any(Readiness::INTERRUPTED) => Err(Stop::Failed(libc::EINTR)),
             Wake::Ready(readiness) => Ok(readiness),
             Wake::TimedOut => Err(Stop::Expired),
             Wake::Cancelled => Err(Stop::Failed(libc::ECANCELED)),
         }
     }
 
-    /// Parks until `deadline`. `ECANCELED` when cancelled before.
+    /// Parks until one of `fds` is ready; for calls that ask the kernel again afterwards.
+    pub fn wait_any(self, fds: &[(RawFd, Readiness)], deadline: Option<Nanos>) -> Wake {
+        let interruptible = interrupt::class(self.symbol, false);
+        interrupt::during(self, interruptible, || self.runtime.wait_fds(fds, deadline))
+    }
+
+    /// Parks until `deadline`. `ECANCELED` when cancelled before, `EINTR` when a signal's handler has run.
     pub fn sleep_until(self, deadline: Nanos) -> Result<(), c_int> {
         let saved = errno();
-        let wake = self.runtime.sleep_until(deadline);
+        let interruptible = interrupt::class(self.symbol, false);
+        let wake = interrupt::during(self, interruptible, || self.runtime.sleep_until(deadline));
         set_errno(saved);
-        if wake == Wake::Cancelled { Err(libc::ECANCELED) } else { Ok(()) }
+        match wake {
+            Wake::Cancelled => Err(libc::ECANCELED),
+            Wake::Ready(readiness) if readiness.any(Readiness::INTERRUPTED) => Err(libc::EINTR),
+            Wake::Ready(_) | Wake::TimedOut => Ok(()),
+        }
     }
 
     /// Pauses before the next attempt, not beyond `deadline`.

@@ -7,6 +7,7 @@
 //! - `call`: what a hooked call is; the waits.
 //! - `ready`, `sleep`, `offload`, `note`: the code behind the rows, by what they wait for.
 //! - `raw`, `real`: plain system calls, and libc's own functions.
+//! - `interrupt`: signal handlers, and the waits they interrupt.
 //! - `descriptor`: what is remembered of a descriptor number.
 //!
 //! # Invariants
@@ -16,8 +17,7 @@
 //! - A child forked by a coroutine has no runtime and plain calls; when it comes back to the loop it ends.
 //! - A cancelled coroutine's call fails with `ECANCELED`; one whose descriptor is closed meanwhile with `EBADF`.
 //!
-//! Not done: a signal handler that runs in a coroutine must not call a hooked function that may wait; a waiting coroutine
-//! is not interrupted by signals (no `EINTR`), which the server takes for itself.
+//! Not done: a signal handler (of C) that runs in a coroutine must not call a hooked function that may wait.
 #![allow(unsafe_code)]
 // The signatures are those of C.
 #![allow(clippy::too_many_arguments)]
@@ -25,6 +25,7 @@
 mod blocked;
 mod call;
 mod descriptor;
+mod interrupt;
 mod note;
 mod offload;
 mod raw;
@@ -34,6 +35,8 @@ mod sleep;
 mod symbols;
 
 pub use blocked::blocked_calls;
+pub use interrupt::has_handlers;
+pub(crate) use interrupt::{before_idle, deliver, forget as forget_signals, start as start_signals};
 pub(crate) use note::end_forked_child;
 pub use note::on_forked_child_end;
 pub use symbols::{Kind, Row, SYMBOLS};

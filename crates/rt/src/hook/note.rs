@@ -107,6 +107,7 @@ pub(crate) fn end_forked_child() {
 /// In a child of a worker: no runtime, every signal deliverable, those the worker ignores back at their default.
 fn become_plain_child() {
     Runtime::forget();
+    super::forget_signals();
     FORKED_CHILD.store(true, Ordering::Relaxed);
     // SAFETY: the all-zero sigset_t is valid storage, and sigemptyset fills it before it is used.
     unsafe {

@@ -11,15 +11,16 @@
 use libc::{
     FILE, addrinfo, c_char, c_int, c_long, c_uchar, c_uint, c_void, clockid_t, epoll_event, fd_set, hostent,
     id_t, idtype_t, iovec, msghdr, nfds_t, off_t, pid_t, pollfd, pthread_cond_t, pthread_mutex_t,
-    pthread_rwlock_t, pthread_t, rusage, sem_t, sembuf, siginfo_t, sigset_t, size_t, sockaddr, socklen_t,
-    ssize_t, timespec, timeval, useconds_t,
+    pthread_rwlock_t, pthread_t, rusage, sem_t, sembuf, sigaction as sigaction_t, sighandler_t, siginfo_t,
+    sigset_t, size_t, sockaddr, socklen_t, ssize_t, timespec, timeval, useconds_t,
 };
 
 use super::call::Call;
+use super::interrupt;
 use super::note;
 use super::offload::{address, lookup, search, sync};
 use super::ready::{connect, poll, receive, select, send};
-use super::sleep::{lock, mutex, process, signal, spawn, sysv, time};
+use super::sleep::{lock, mutex, process, signal as waited_signal, spawn, sysv, time};
 
 /// What a hook waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -129,9 +130,9 @@ table! {
     sleep waitid(kind: idtype_t, id: id_t, info: *mut siginfo_t, options: c_int) -> c_int = process::waitid;
     sleep pclose(file: *mut FILE) -> c_int = spawn::pclose;
     sleep system(command: *const c_char) -> c_int = spawn::system;
-    sleep sigtimedwait(set: *const sigset_t, info: *mut siginfo_t, span: *const timespec) -> c_int = signal::sigtimedwait;
-    sleep sigwaitinfo(set: *const sigset_t, info: *mut siginfo_t) -> c_int = signal::sigwaitinfo;
-    sleep sigwait(set: *const sigset_t, signal: *mut c_int) -> c_int = signal::sigwait;
+    sleep sigtimedwait(set: *const sigset_t, info: *mut siginfo_t, span: *const timespec) -> c_int = waited_signal::sigtimedwait;
+    sleep sigwaitinfo(set: *const sigset_t, info: *mut siginfo_t) -> c_int = waited_signal::sigwaitinfo;
+    sleep sigwait(set: *const sigset_t, signal: *mut c_int) -> c_int = waited_signal::sigwait;
     sleep semop(id: c_int, operations: *mut sembuf, count: size_t) -> c_int = sysv::semop;
     sleep semtimedop(id: c_int, operations: *mut sembuf, count: size_t, span: *const timespec) -> c_int = sysv::semtimedop;
     sleep msgsnd(id: c_int, message: *const c_void, length: size_t, flags: c_int) -> c_int = sysv::msgsnd;
@@ -157,6 +158,8 @@ table! {
     offload fsync(fd: c_int) -> c_int = sync::fsync;
     offload fdatasync(fd: c_int) -> c_int = sync::fdatasync;
 
+    note sigaction(signal: c_int, new: *const sigaction_t, old: *mut sigaction_t) -> c_int = interrupt::sigaction;
+    note signal(number: c_int, handler: sighandler_t) -> sighandler_t = interrupt::signal;
     note close(fd: c_int) -> c_int = note::close;
     note close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int = note::close_range;
     note closefrom(first: c_int) = note::closefrom;

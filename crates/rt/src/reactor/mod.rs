@@ -23,6 +23,9 @@ impl Readiness {
     /// The descriptor was closed by somebody else while it was waited for.
     pub const CLOSED: Readiness = Readiness(libc::POLLNVAL);
 
+    /// No readiness: a signal whose handler has run ends the wait.
+    pub const INTERRUPTED: Readiness = Readiness(0x4000);
+
     /// Whether any bit of `other` is set.
     pub fn any(self, other: Readiness) -> bool {
         self.0 & other.0 != 0

@@ -3,6 +3,7 @@
 
 use libc::{c_int, epoll_event, nfds_t, pollfd, sigset_t, size_t, timespec};
 
+use super::masked::Masked;
 use crate::hook::call::{Call, Stop, errno, fail, set_errno, span_of};
 use crate::hook::descriptor::{self, Kind};
 use crate::hook::raw;
@@ -17,7 +18,7 @@ pub unsafe fn poll(call: Option<Call>, fds: *mut pollfd, count: nfds_t, timeout_
     let plain = || unsafe { raw::ppoll(fds, count as usize, span, std::ptr::null()) };
     match call.filter(|_| timeout_ms != 0) {
         // SAFETY: by the caller's contract.
-        Some(call) => (unsafe { poll_span(call, fds, count as usize, span, plain) }) as c_int,
+        Some(call) => (unsafe { poll_span(call, fds, count as usize, span, None, plain) }) as c_int,
         None => plain() as c_int,
     }
 }
@@ -33,7 +34,6 @@ pub unsafe fn poll_chk(
     unsafe { poll(call, fds, count, timeout_ms) }
 }
 
-/// A call with a signal mask is made plainly (and counted when it would wait): the mask holds for the whole thread.
 pub unsafe fn ppoll(
     call: Option<Call>,
     fds: *mut pollfd,
@@ -54,14 +54,11 @@ pub unsafe fn ppoll(
         Some(span) => span,
         None => None,
     };
-    match call {
-        Some(call) if !mask.is_null() => {
-            call.count_blocked();
-            plain() as c_int
-        }
-        // SAFETY: by the caller's contract.
-        Some(call) => (unsafe { poll_span(call, fds, count as usize, span, plain) }) as c_int,
-        None => plain() as c_int,
+    let Some(call) = call else { return plain() as c_int };
+    // SAFETY: by the caller's contract.
+    unsafe {
+        let masked = Masked::new(mask);
+        poll_span(call, fds, count as usize, span, masked, plain) as c_int
     }
 }
 
@@ -77,17 +74,20 @@ pub unsafe fn ppoll_chk(
     unsafe { ppoll(call, fds, count, time, mask) }
 }
 
-/// poll(2) with a span in nanoseconds (`None` is for ever); `plain` is the call as it was made.
+/// poll(2) with a span in nanoseconds (`None` is for ever) and a signal mask, if it has one; `plain` is the call as it was
+/// made.
 pub unsafe fn poll_span(
     call: Call,
     fds: *mut pollfd,
     count: usize,
     span: Option<Nanos>,
+    masked: Option<Masked>,
     plain: impl FnOnce() -> isize,
 ) -> isize {
     let saved = errno();
-    // SAFETY: by the caller's contract.
-    let now = unsafe { raw::ppoll(fds, count, Some(0), std::ptr::null()) };
+    let mask = masked.as_ref().map_or(std::ptr::null(), Masked::mask);
+    // SAFETY: by the caller's contract; the mask is live.
+    let now = unsafe { raw::ppoll(fds, count, Some(0), mask) };
     if now != 0 || span == Some(0) {
         return now;
     }
@@ -101,8 +101,10 @@ pub unsafe fn poll_span(
     };
     let deadline = call.runtime.deadline(span);
     let result = match fds {
-        [fd] if fd.events & !PLAIN_EVENTS == 0 && watched(fd.fd) >= 0 => poll_one(call, fd, deadline),
-        fds => poll_many(call, fds, deadline),
+        [fd] if masked.is_none() && fd.events & !PLAIN_EVENTS == 0 && watched(fd.fd) >= 0 => {
+            poll_one(call, fd, deadline)
+        }
+        fds => poll_many(call, fds, deadline, masked.as_ref()),
     };
     if result >= 0 {
         set_errno(saved);
@@ -114,6 +116,10 @@ pub unsafe fn poll_span(
 fn poll_one(call: Call, fd: &mut pollfd, deadline: Option<Nanos>) -> isize {
     loop {
         fd.revents = match call.wait(fd.fd, Readiness(fd.events), deadline) {
+            Ok(Readiness(0)) => {
+                raw::poll_now(std::slice::from_mut(fd));
+                fd.revents
+            }
             Ok(ready) => ready.0 & (fd.events | libc::POLLERR | libc::POLLHUP),
             Err(Stop::Expired) => return raw::poll_now(std::slice::from_mut(fd)),
             Err(Stop::Failed(libc::EBADF)) => libc::POLLNVAL,
@@ -126,12 +132,14 @@ fn poll_one(call: Call, fd: &mut pollfd, deadline: Option<Nanos>) -> isize {
 }
 
 /// Many descriptors: park until something happens to one of them, then ask the kernel about all.
-fn poll_many(call: Call, fds: &mut [pollfd], deadline: Option<Nanos>) -> isize {
-    let watched: Vec<_> = fds.iter().map(|fd| (watched(fd.fd), interest(fd.events))).collect();
+fn poll_many(call: Call, fds: &mut [pollfd], deadline: Option<Nanos>, masked: Option<&Masked>) -> isize {
+    let mut watched: Vec<_> = fds.iter().map(|fd| (watched(fd.fd), interest(fd.events))).collect();
+    watched.extend(masked.map(|masked| (masked.signals(), Readiness::READ)));
+    let mask = masked.map_or(std::ptr::null(), Masked::mask);
     fds.iter().for_each(|fd| descriptor::drop_stale(call.runtime, fd.fd));
     let generations: Vec<_> = fds.iter().map(|fd| descriptor::generation(fd.fd)).collect();
     loop {
-        let wake = call.runtime.wait_fds(&watched, deadline);
+        let wake = call.wait_any(&watched, deadline);
         let mut closed = 0;
         for (fd, &generation) in fds.iter_mut().zip(&generations) {
             fd.revents = 0;
@@ -143,10 +151,11 @@ fn poll_many(call: Call, fds: &mut [pollfd], deadline: Option<Nanos>) -> isize {
         match wake {
             _ if closed > 0 => return closed,
             Wake::Cancelled => return fail(libc::ECANCELED),
-            Wake::Ready(ready) if ready.any(Readiness::CLOSED) => return fail(libc::ENOMEM),
+            Wake::Ready(ready) if ready.any(Readiness::INTERRUPTED) => return fail(libc::EINTR),
             Wake::Ready(_) | Wake::TimedOut => (),
         }
-        let ready = raw::poll_now(fds);
+        // SAFETY: the entries and the mask are live.
+        let ready = unsafe { raw::ppoll(fds.as_mut_ptr(), fds.len(), Some(0), mask) };
         if ready != 0 || wake == Wake::TimedOut {
             return ready;
         }
@@ -191,30 +200,34 @@ pub unsafe fn epoll_pwait(
     mask: *const sigset_t,
 ) -> c_int {
     // SAFETY: by the caller's contract.
-    let wait = |timeout_ms: c_int| unsafe {
+    let wait = |timeout_ms: c_int, mask: *const sigset_t| unsafe {
         raw::syscall!(SYS_epoll_pwait, fd, events, events_max, timeout_ms, mask, raw::SIGSET_BYTES)
     };
-    let Some(call) = call.filter(|_| timeout_ms != 0) else { return wait(timeout_ms) as c_int };
-    if !mask.is_null() {
-        call.count_blocked();
-        return wait(timeout_ms) as c_int;
-    }
-    let (saved, now) = (errno(), wait(0));
+    let Some(call) = call.filter(|_| timeout_ms != 0) else { return wait(timeout_ms, mask) as c_int };
+    // SAFETY: null or live by the caller's contract.
+    let masked = unsafe { Masked::new(mask) };
+    let now_mask = masked.as_ref().map_or(std::ptr::null(), Masked::mask);
+    let (saved, now) = (errno(), wait(0, now_mask));
     if now != 0 {
         return now as c_int;
     }
     if call.must_block() {
-        return wait(timeout_ms) as c_int;
+        return wait(timeout_ms, mask) as c_int;
     }
     let deadline = raw::span_of_ms(timeout_ms).map(|span| clock::now() + span);
+    let signals = masked.as_ref().map_or(-1, Masked::signals);
+    let generation = descriptor::generation(fd);
+    descriptor::drop_stale(call.runtime, fd);
     loop {
-        let expired = match call.wait(fd, Readiness::READ, deadline) {
-            Ok(_) => false,
-            Err(Stop::Expired) => true,
-            Err(stop) => return fail(stop.errno()) as c_int,
-        };
-        let ready = wait(0);
-        if ready != 0 || expired {
+        let wake = call.wait_any(&[(fd, Readiness::READ), (signals, Readiness::READ)], deadline);
+        match wake {
+            _ if descriptor::generation(fd) != generation => return fail(libc::EBADF) as c_int,
+            Wake::Cancelled => return fail(libc::ECANCELED) as c_int,
+            Wake::Ready(ready) if ready.any(Readiness::INTERRUPTED) => return fail(libc::EINTR) as c_int,
+            Wake::Ready(_) | Wake::TimedOut => (),
+        }
+        let ready = wait(0, now_mask);
+        if ready != 0 || wake == Wake::TimedOut {
             if ready >= 0 {
                 set_errno(saved);
             }

@@ -3,6 +3,7 @@
 
 use libc::{c_int, fd_set, pollfd, sigset_t, timespec, timeval};
 
+use super::masked::Masked;
 use super::poll::poll_span;
 use crate::hook::call::{Call, fail, span_of, timespec_of};
 use crate::hook::raw;
@@ -38,7 +39,7 @@ pub unsafe fn select(
     };
     let result = match call.filter(|_| span != Some(0)) {
         // SAFETY: by the caller's contract.
-        Some(call) => unsafe { select_span(call, count, [read, write, except], span, plain) },
+        Some(call) => unsafe { select_span(call, count, [read, write, except], span, None, plain) },
         None => plain(),
     };
     // Linux tells the time left (select(2)).
@@ -50,7 +51,6 @@ pub unsafe fn select(
     result as c_int
 }
 
-/// As ppoll: a call with a signal mask is made plainly.
 pub unsafe fn pselect(
     call: Option<Call>,
     count: c_int,
@@ -74,14 +74,11 @@ pub unsafe fn pselect(
         Some(span) => span,
         None => None,
     };
-    match call {
-        Some(call) if !mask.is_null() => {
-            call.count_blocked();
-            plain() as c_int
-        }
-        // SAFETY: by the caller's contract.
-        Some(call) => (unsafe { select_span(call, count, [read, write, except], span, plain) }) as c_int,
-        None => plain() as c_int,
+    let Some(call) = call else { return plain() as c_int };
+    // SAFETY: by the caller's contract.
+    unsafe {
+        let masked = Masked::new(mask);
+        select_span(call, count, [read, write, except], span, masked, plain) as c_int
     }
 }
 
@@ -90,6 +87,7 @@ unsafe fn select_span(
     count: c_int,
     [read, write, except]: [*mut fd_set; 3],
     span: Option<Nanos>,
+    masked: Option<Masked>,
     plain: impl FnOnce() -> isize,
 ) -> isize {
     if !(0..=libc::FD_SETSIZE as c_int).contains(&count) {
@@ -108,7 +106,7 @@ unsafe fn select_span(
         plain()
     };
     // SAFETY: the entries are live for the call.
-    let result = unsafe { poll_span(call, pointer, length, span, block) };
+    let result = unsafe { poll_span(call, pointer, length, span, masked, block) };
     if result < 0 || blocked {
         return result;
     }

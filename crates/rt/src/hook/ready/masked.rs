@@ -1,0 +1,56 @@
+//! The signal mask of ppoll, pselect and epoll_pwait. It holds for the whole thread, so it is not set while the coroutine is
+//! parked: a signalfd tells when a signal that only the mask lets through is pending, and the attempt after it, made with
+//! the mask, has the kernel run the handler and say `EINTR`.
+#![allow(unsafe_code)]
+
+use libc::{c_int, sigset_t};
+
+use crate::hook::{interrupt, note, raw};
+
+/// A call's mask and what to watch for it.
+pub struct Masked {
+    mask: Box<u64>,
+    signals: c_int,
+}
+
+impl Masked {
+    /// `None` for a call without a mask.
+    ///
+    /// # Safety
+    /// `mask` must be null or live.
+    pub unsafe fn new(mask: *const sigset_t) -> Option<Masked> {
+        if mask.is_null() {
+            return None;
+        }
+        // SAFETY: by contract.
+        let mask = Box::new(unsafe { interrupt::mask_of(mask) });
+        let let_through = interrupt::blocked_signals() & !*mask;
+        let flags = libc::SFD_NONBLOCK | libc::SFD_CLOEXEC;
+        let signals = match let_through {
+            0 => -1,
+            // SAFETY: the set is live, and of the size told. Without a descriptor (EMFILE) such a signal waits for the next
+            // event.
+            set => unsafe { raw::syscall!(SYS_signalfd4, -1, &raw const set, raw::SIGSET_BYTES, flags) },
+        };
+        Some(Masked { mask, signals: signals as c_int })
+    }
+
+    /// For the attempt.
+    pub fn mask(&self) -> *const sigset_t {
+        std::ptr::from_ref(&*self.mask).cast()
+    }
+
+    /// A descriptor that is readable when a signal that the mask lets through is pending; -1 when there is none.
+    pub fn signals(&self) -> c_int {
+        self.signals
+    }
+}
+
+impl Drop for Masked {
+    fn drop(&mut self) {
+        if self.signals >= 0 {
+            // SAFETY: it was opened above.
+            unsafe { note::close(None, self.signals) };
+        }
+    }
+}

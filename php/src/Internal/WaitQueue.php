@@ -1,0 +1,86 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Weft\Internal;
+
+/**
+ * Coroutines that wait for the same thing, first come, first served. A linked list: a waiter that gives up leaves at once,
+ * wherever it stands, so that nothing is ever kept for, or given to, one that has gone.
+ *
+ * @internal
+ */
+final class WaitQueue implements \Countable
+{
+    private ?Place $first = null;
+
+    private ?Place $last = null;
+
+    /** @var int<0, max> */
+    private int $count = 0;
+
+    /** Puts a waiter at the end. */
+    public function add(Waiter $waiter, mixed $value = null): Place
+    {
+        $place = new Place($waiter, $value);
+        $place->queue = $this;
+        $place->before = $this->last;
+        if ($this->last === null) {
+            $this->first = $place;
+        } else {
+            $this->last->behind = $place;
+        }
+        $this->last = $place;
+        $this->count++;
+
+        return $place;
+    }
+
+    /** Takes a waiter out; nothing happens if it is not in here any more. */
+    public function remove(Place $place): void
+    {
+        if ($place->queue !== $this) {
+            return;
+        }
+        if ($place->before === null) {
+            $this->first = $place->behind;
+        } else {
+            $place->before->behind = $place->behind;
+        }
+        if ($place->behind === null) {
+            $this->last = $place->before;
+        } else {
+            $place->behind->before = $place->before;
+        }
+        $place->before = $place->behind = $place->queue = null;
+        $this->count--;
+    }
+
+    /** Serves the first that still waits. Null: nobody does, and the value is still the caller's. */
+    public function serve(mixed $value = null): ?Place
+    {
+        while (($place = $this->first) !== null) {
+            $this->remove($place);
+            if ($place->waiter->serve($place, $value)) {
+                return $place;
+            }
+        }
+
+        return null;
+    }
+
+    /** Sends all away with nothing. */
+    public function dismiss(): void
+    {
+        while (($place = $this->first) !== null) {
+            $this->remove($place);
+            $place->waiter->dismiss();
+        }
+    }
+
+    /** How many stand here. */
+    public function count(): int
+    {
+        return $this->count;
+    }
+}

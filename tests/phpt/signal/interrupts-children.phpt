@@ -1,0 +1,52 @@
+--TEST--
+A handler without SA_RESTART interrupts pcntl_waitpid() and flock(); one with it does not
+--FILE--
+<?php
+pcntl_async_signals(true);
+foreach ([true, false] as $restart) {
+    pcntl_signal(SIGUSR1, function () { echo "handler\n"; }, $restart);
+    $pid = pcntl_fork();
+    if ($pid === 0) {
+        usleep(200_000);
+        posix_kill(posix_getppid(), SIGUSR1);
+        usleep(200_000);
+        exit(3);
+    }
+    $ended = pcntl_waitpid($pid, $status);
+    var_dump($ended === $pid, $ended === $pid ? pcntl_wexitstatus($status) : pcntl_get_last_error() === PCNTL_EINTR);
+    if ($ended !== $pid) {
+        var_dump(pcntl_waitpid($pid, $status) === $pid);
+    }
+
+    $file = fopen(__FILE__, 'r');
+    $pid = pcntl_fork();
+    if ($pid === 0) {
+        $mine = fopen(__FILE__, 'r');
+        flock($mine, LOCK_EX);
+        touch(__DIR__ . '/locked');
+        usleep(200_000);
+        posix_kill(posix_getppid(), SIGUSR1);
+        usleep(200_000);
+        exit(0);
+    }
+    while (!file_exists(__DIR__ . '/locked')) {
+        usleep(1000);
+        clearstatcache();
+    }
+    unlink(__DIR__ . '/locked');
+    var_dump(flock($file, LOCK_EX));
+    while (pcntl_waitpid($pid, $status) !== $pid);
+    flock($file, LOCK_UN);
+}
+--EXPECT--
+handler
+bool(true)
+int(3)
+handler
+bool(true)
+handler
+bool(false)
+bool(true)
+bool(true)
+handler
+bool(false)

@@ -1,0 +1,34 @@
+--TEST--
+A signal's handler ends sleep(), usleep() and time_nanosleep() early, and runs at once
+--FILE--
+<?php
+pcntl_async_signals(true);
+pcntl_signal(SIGALRM, function () { echo "handler\n"; });
+
+$begun = microtime(true);
+pcntl_alarm(1);
+$left = sleep(30);
+var_dump($left >= 28 && $left <= 29, microtime(true) - $begun < 10);
+
+$pid = pcntl_fork();
+if ($pid === 0) {
+    usleep(300_000);
+    posix_kill(posix_getppid(), SIGALRM);
+    exit;
+}
+$left = time_nanosleep(20, 0);
+var_dump(is_array($left) && $left['seconds'] >= 15 && $left['nanoseconds'] >= 0);
+pcntl_waitpid($pid, $status);
+
+$begun = microtime(true);
+pcntl_alarm(1);
+usleep(20_000_000);
+var_dump(microtime(true) - $begun < 10);
+--EXPECT--
+handler
+bool(true)
+bool(true)
+handler
+bool(true)
+handler
+bool(true)
