@@ -75,6 +75,7 @@ pub(crate) enum Step {
 pub(crate) enum Next {
     Again,
     Begin,
+    Whole,
     Report,
     Wait,
     Later,
@@ -98,9 +99,12 @@ impl Server {
                 Next::Again => (),
                 Next::Begin => {
                     slot.request = slot.request.wrapping_add(1);
-                    self.begin(connection);
+                    if !self.begin(connection) {
+                        continue;
+                    }
                     return Step::Request(RequestKey::new(index, slot.request));
                 }
+                Next::Whole => return Step::Request(RequestKey::new(index, slot.request)),
                 Next::Report => return Step::Report,
                 Next::Wait => return Step::Wait,
                 Next::Later => return Step::Later,
@@ -114,9 +118,13 @@ impl Server {
         exchange.out.clear();
         match connection.phase {
             // The handler ends it: until then its request stays readable.
-            Phase::Active => {
+            Phase::Active if !exchange.held => {
                 exchange.wake_all(self.runtime);
                 Next::Wait
+            }
+            Phase::Active => {
+                self.stats.in_flight.set(self.stats.in_flight.get() - 1);
+                Next::Close
             }
             Phase::Ended if self.wants_summaries && !exchange.reported => Next::Report,
             _ => Next::Close,
@@ -200,9 +208,9 @@ impl Server {
         Next::Again
     }
 
-    /// A head is complete: its request starts.
-    fn begin(&self, connection: &mut Connection) {
-        let Some(exchange) = connection.exchange.as_deref_mut() else { return };
+    /// A head is complete: its request starts. Whether the handler gets it now; else when its body is there.
+    fn begin(&self, connection: &mut Connection) -> bool {
+        let Some(exchange) = connection.exchange.as_deref_mut() else { return false };
         connection.phase = Phase::Active;
         connection.requests = connection.requests.saturating_add(1);
         self.stats.requests.set(self.stats.requests.get() + 1);
@@ -216,12 +224,22 @@ impl Server {
             exchange.body_since = self.runtime.turn_time();
             // What is there already need not be waited for.
             self.receive_body(connection);
+            if self.wants_whole_bodies {
+                self.ask_for_body(connection);
+            }
         }
+        let Some(exchange) = connection.exchange.as_deref_mut() else { return false };
+        exchange.held = self.wants_whole_bodies && exchange.body.is_pending();
+        !exchange.held
     }
 
     fn active_phase(&self, connection: &mut Connection) -> Next {
         let arrived = self.receive_body(connection);
         let Some(exchange) = connection.exchange.as_deref_mut() else { return Next::Close };
+        if exchange.held && !exchange.body.is_pending() {
+            exchange.held = false;
+            return Next::Whole;
+        }
         if arrived {
             exchange.wake_all(self.runtime);
         }

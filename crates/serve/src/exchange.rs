@@ -44,6 +44,8 @@ pub(crate) struct Exchange {
     pub out: Outgoing,
     pub stage: Stage,
     pub status: u16,
+    /// The handler gets the request when its body is there.
+    pub held: bool,
     /// Another request may follow.
     pub keep_alive: bool,
     /// The request was refused before its end was known: the rest of its bytes mean nothing.
@@ -77,6 +79,7 @@ impl Exchange {
             out: Outgoing::default(),
             stage: Stage::Waiting,
             status: 0,
+            held: false,
             keep_alive: true,
             refused: false,
             written: 0,

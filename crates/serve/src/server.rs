@@ -34,6 +34,12 @@ pub trait Handler {
         false
     }
 
+    /// Whether requests are to be handed over when their body has arrived as well, or will not: one that cannot do anything
+    /// with a part of a body need not be kept waiting for a slow client. Asked once.
+    fn wants_whole_bodies(&self) -> bool {
+        false
+    }
+
     /// A response has ended. The summary lends the request's bytes: this MUST NOT call the server.
     fn finished(&self, _summary: &Summary<'_>) {}
 
@@ -71,6 +77,7 @@ pub struct Server {
     pub(crate) runtime: &'static Runtime,
     pub(crate) limits: Limits,
     pub(crate) wants_summaries: bool,
+    pub(crate) wants_whole_bodies: bool,
     pub(crate) table: RefCell<Table>,
     pub(crate) scratch: RefCell<Box<[u8]>>,
     pub(crate) listeners: RefCell<Listeners>,
@@ -100,6 +107,7 @@ impl Server {
             runtime,
             limits,
             wants_summaries: handler.wants_summaries(),
+            wants_whole_bodies: handler.wants_whole_bodies(),
             table: RefCell::default(),
             scratch: RefCell::new(vec![0; SCRATCH_BYTES].into_boxed_slice()),
             listeners: RefCell::default(),

@@ -41,12 +41,12 @@ fn screen(config: &Config, said: &str) -> String {
         config.file.as_ref().map_or("none (flags, variables, defaults)".into(), |f| f.display().to_string());
     rows.push(("file", file));
     if let Some(application) = &config.server.application {
-        let mode = Mode::of(application);
+        let mode = Mode::of(config);
         rows.push(("application", format!("{}: {said}", application.display())));
         rows.push(("mode", format!("{}: {}", mode.name(), banner::explain(mode))));
     }
     rows.extend(config.server.listen.iter().map(|address| ("listen", address.to_string())));
-    rows.push(("workers", banner::workers(config)));
+    rows.push(("workers", banner::workers(config, Mode::of(config))));
     if let Some(user) = &config.server.user {
         rows.push(("user", user.clone()));
     }

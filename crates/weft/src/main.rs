@@ -9,6 +9,7 @@
 #![deny(unsafe_code)]
 
 mod check;
+mod classic;
 mod cli;
 mod config;
 mod log;

@@ -32,12 +32,14 @@ static void switch_to(zend_fiber_context *context)
 	zend_fiber_switch_context(&transfer);
 }
 
-static void run_job(weft_coroutine *coroutine)
+void weft_job_run(weft_coroutine *coroutine)
 {
 	if (coroutine->job == WEFT_JOB_REQUEST) {
 		weft_handler_run(coroutine);
 	} else if (coroutine->job == WEFT_JOB_SIGNALS) {
 		weft_signals_run(coroutine);
+	} else if (coroutine->job == WEFT_JOB_CLASSIC) {
+		weft_classic_run(coroutine);
 	} else {
 		weft_script_run(coroutine);
 	}
@@ -47,7 +49,7 @@ static void run_job(weft_coroutine *coroutine)
 static void take_jobs(weft_coroutine *coroutine)
 {
 	while (coroutine->job != WEFT_JOB_END) {
-		run_job(coroutine);
+		weft_job_run(coroutine);
 		if (UNEXPECTED(coroutine->stack_overflowed)) {
 			coroutine->stack_overflowed = false;
 			weft_stack_arm(EG(current_fiber_context));
@@ -83,7 +85,7 @@ static void bare_main(zend_fiber_transfer *transfer)
 	EG(current_execute_data) = NULL;
 	EG(jit_trace_num) = 0;
 	EG(active_fiber) = NULL;
-	run_job(coroutine);
+	weft_job_run(coroutine);
 	coroutine->ended = true;
 	coroutine->lost = true;
 	zend_vm_stack_destroy();

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 bool weft_cli;
+static bool classic;
 static uint32_t *shared_superglobals;
 static char *ini_entries;
 
@@ -108,7 +109,11 @@ static PHP_MINIT_FUNCTION(weft)
 	(void) type, (void) module_number;
 	weft_request_register();
 	weft_writer_register();
-	weft_wrap_prepare();
+	if (classic) {
+		weft_classic_register();
+	} else {
+		weft_wrap_prepare();
+	}
 	return SUCCESS;
 }
 
@@ -117,7 +122,8 @@ static PHP_MINFO_FUNCTION(weft)
 	(void) zend_module;
 	php_info_print_table_start();
 	php_info_print_table_row(2, "weft", WEFT_VERSION);
-	php_info_print_table_row(2, "Coroutines", weft_cli ? "the script runs on one" : "each request runs on one");
+	php_info_print_table_row(2, "Coroutines", weft_cli ? "the script runs on one"
+		: classic ? "each request has one, and PHP to itself" : "each request runs on one");
 	php_info_print_table_end();
 }
 
@@ -136,15 +142,18 @@ static void take_name(void)
 /* Starts the engine; no user code runs (but opcache.preload). 0, or what failed. */
 int weft_engine_start(const weft_engine_options *options)
 {
-	static const char always[] = "html_errors=0\nregister_argc_argv=1\nimplicit_flush=0\noutput_buffering=0\n"
+	static const char shared[] = "html_errors=0\nregister_argc_argv=1\nimplicit_flush=0\noutput_buffering=0\n"
 		"max_execution_time=0\nmax_input_time=-1\n";
 	static const char script[] = "display_errors=1\nimplicit_flush=1\nmemory_limit=-1\n";
+	/* Classic mode leaves to php.ini what php-fpm leaves to it. */
+	const char *always = options->classic ? "" : shared;
 	weft_cli = options->cli;
+	classic = options->classic;
 	shared_superglobals = options->superglobals;
 	signal(SIGPIPE, SIG_IGN);
 	zend_signal_startup();
 	sapi_startup(&weft_sapi);
-	size_t size = sizeof(always) + sizeof(script) + strlen(options->ini) + 1;
+	size_t size = strlen(always) + sizeof(script) + strlen(options->ini) + 1;
 	ini_entries = malloc(size);
 	snprintf(ini_entries, size, "%s%s%s", always, weft_cli ? script : "", options->ini);
 	weft_sapi.ini_entries = ini_entries;
@@ -156,6 +165,9 @@ int weft_engine_start(const weft_engine_options *options)
 	if (weft_cli) {
 		weft_sapi.name = "cli";
 		weft_sapi.header_handler = ignore_header;
+	}
+	if (classic) {
+		weft_classic_prepare(&weft_sapi);
 	}
 	if (weft_sapi.startup(&weft_sapi) == FAILURE) {
 		return 1;
@@ -179,7 +191,7 @@ int weft_engine_begin(const char *script, int argc, char **argv)
 	if (!weft_cli) {
 		SG(request_info).no_headers = 1;
 		weft_superglobals_start(shared_superglobals);
-		weft_failure_start();
+		weft_failure_start(true);
 	}
 	return 0;
 }

@@ -17,8 +17,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define YELLOW_BYTES (128 * 1024)
-
 /* Zend/zend_fibers.c keeps this struct to itself; its first two fields have been these since 8.1. */
 typedef struct {
 	void *pointer;
@@ -97,10 +95,11 @@ static void on_segv(int signal_number, siginfo_t *info, void *context)
 {
 	(void) context;
 	zend_fiber_context *running = EG(current_fiber_context);
-	if (weft_current && running && running->stack) {
-		char *low = ((fiber_stack *) running->stack)->pointer;
+	if (weft_current) {
+		bool fiber = running && running->stack; /* else the native stack of classic mode, if it has one */
+		char *low = fiber ? ((fiber_stack *) running->stack)->pointer : weft_native_yellow(weft_current);
 		char *address = info->si_addr;
-		if (address >= low && address < low + YELLOW_BYTES) {
+		if (low && address >= low && address < low + YELLOW_BYTES) {
 			mprotect(low, YELLOW_BYTES, PROT_READ | PROT_WRITE);
 			overflowed = 1;
 			weft_current->stack_overflowed = true;
@@ -114,7 +113,8 @@ static void on_segv(int signal_number, siginfo_t *info, void *context)
 	}
 }
 
-void weft_failure_start(void)
+/* contain: fatal errors end their coroutine only; else PHP deals with them as it always does. */
+void weft_failure_start(bool contain)
 {
 	stack_t stack = {.ss_size = 64 * 1024};
 	struct sigaction action = {.sa_sigaction = on_segv, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
@@ -124,8 +124,10 @@ void weft_failure_start(void)
 		sigaction(SIGSEGV, &action, NULL);
 	}
 	zend_observer_fiber_init_register(weft_stack_arm);
-	stock_error_cb = zend_error_cb;
-	zend_error_cb = on_error;
+	if (contain) {
+		stock_error_cb = zend_error_cb;
+		zend_error_cb = on_error;
+	}
 	next_interrupt = zend_interrupt_function;
 	zend_interrupt_function = on_interrupt;
 }

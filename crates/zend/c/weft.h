@@ -84,7 +84,11 @@ typedef struct {
 /* The superglobals that belong to a request, in the order of weft_superglobals' bits. */
 enum { WEFT_GET, WEFT_POST, WEFT_COOKIE, WEFT_FILES, WEFT_SERVER, WEFT_REQUEST, WEFT_SUPERGLOBALS };
 
-typedef enum { WEFT_JOB_REQUEST = 0, WEFT_JOB_SCRIPT = 1, WEFT_JOB_END = 2, WEFT_JOB_SIGNALS = 8 } weft_job;
+typedef enum {
+	WEFT_JOB_REQUEST = 0, WEFT_JOB_SCRIPT = 1, WEFT_JOB_END = 2, WEFT_JOB_CLASSIC = 3, WEFT_JOB_SIGNALS = 8
+} weft_job;
+
+typedef struct weft_classic weft_classic; /* classic_response.c */
 
 typedef struct weft_coroutine {
 	zend_fiber_context *resume_at; /* where to go on; a nested user Fiber's context when it parked inside one */
@@ -121,6 +125,12 @@ typedef struct weft_coroutine {
 	uint64_t user_wait;            /* set while it is inside Fiber::suspend() of the pooled Fiber itself */
 	zval user_value;               /* what Fiber::resume() or throw() passed to it */
 	bool user_throw;
+
+	/* Classic mode: its native stack (native.c), and the response its request makes. */
+	char *native_stack;
+	size_t native_bytes;
+	void *native_handle;
+	weft_classic *classic;
 } weft_coroutine;
 
 extern weft_coroutine *weft_current; /* the coroutine that has the processor; NULL in the loop */
@@ -132,6 +142,7 @@ typedef struct {
 	const char *executable;    /* PHP_BINARY */
 	bool cli;                  /* `weft php`: PHP_SAPI is cli */
 	bool ignore_ini;           /* -n */
+	bool classic;              /* no request lasts as long as the worker: each begins and ends one */
 	uint32_t *superglobals;    /* shared by all workers: bit set of superglobals that compiled code mentions */
 } weft_engine_options;
 
@@ -153,6 +164,16 @@ int weft_coroutine_enter(weft_coroutine *coroutine, bool has_job, uint32_t job, 
 void weft_coroutine_leave(weft_coroutine *coroutine);
 bool weft_coroutine_may_leave(void);
 void weft_coroutine_destroy(weft_coroutine *coroutine);
+void weft_job_run(weft_coroutine *coroutine);
+/* native.c: the switch below PHP */
+#define YELLOW_BYTES (128 * 1024) /* the end of a C stack that is kept for unwinding */
+void weft_native_start(size_t stack_bytes);
+weft_coroutine *weft_native_create(void);
+int weft_native_enter(weft_coroutine *coroutine, bool has_job, uint32_t job, uint64_t argument);
+void weft_native_leave(weft_coroutine *coroutine);
+void weft_native_destroy(weft_coroutine *coroutine);
+char *weft_native_yellow(const weft_coroutine *coroutine);
+void weft_native_limits(const weft_coroutine *coroutine, char **base, char **limit);
 /* fiber.c: Fiber's own methods on a pooled Fiber */
 void weft_fiber_methods_start(void);
 void weft_fiber_mark(weft_coroutine *coroutine);
@@ -207,7 +228,7 @@ void weft_pgsql_end(void);
 void weft_pgsql_reset(const zval *persistent);
 
 /* ---- failure.c: fatal errors, stack overflow, interrupts ---- */
-void weft_failure_start(void);
+void weft_failure_start(bool contain);
 void weft_remember_error(int type, zend_string *file, uint32_t line, zend_string *message);
 void weft_stack_arm(zend_fiber_context *context);
 void weft_interrupt_preempt(void);
@@ -234,6 +255,13 @@ typedef enum { WEFT_SCRIPT_FILE, WEFT_SCRIPT_CODE, WEFT_SCRIPT_LINT, WEFT_SCRIPT
 void weft_script_prepare(weft_script_kind kind, const char *source);
 int weft_script_status(void);
 
+/* ---- classic.c: a docroot's script, with PHP to itself ---- */
+void weft_classic_prepare(sapi_module_struct *module);
+void weft_classic_register(void);
+void weft_classic_run(weft_coroutine *coroutine);
+/* user_ini.c */
+void weft_user_ini_apply(const char *script, const char *root);
+
 /* ---- request.c and writer.c: native classes ---- */
 void weft_request_register(void);
 void weft_writer_register(void);
@@ -253,7 +281,9 @@ extern zend_module_entry weft_module;
 enum {
 	WEFT_FIELD_METHOD, WEFT_FIELD_TARGET, WEFT_FIELD_PATH, WEFT_FIELD_QUERY, WEFT_FIELD_VERSION, WEFT_FIELD_SCHEME,
 	WEFT_FIELD_HOST, WEFT_FIELD_CLIENT, WEFT_FIELD_CLIENT_PORT, WEFT_FIELD_PEER, WEFT_FIELD_PEER_PORT,
-	WEFT_FIELD_SERVER, WEFT_FIELD_SERVER_PORT, WEFT_FIELD_ID
+	WEFT_FIELD_SERVER, WEFT_FIELD_SERVER_PORT, WEFT_FIELD_ID,
+	/* classic mode: the file to run, its path below the document root, what follows that in the URL, the document root */
+	WEFT_FIELD_SCRIPT, WEFT_FIELD_SCRIPT_NAME, WEFT_FIELD_PATH_INFO, WEFT_FIELD_ROOT
 };
 weft_slice weft_host_field(uint64_t request, uint32_t field);
 bool weft_host_header_at(uint64_t request, uint32_t index, weft_slice *name, weft_slice *value);

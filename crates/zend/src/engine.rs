@@ -20,6 +20,8 @@ pub struct Options {
     pub ignore_ini: bool,
     /// Be the php command: `PHP_SAPI` is "cli".
     pub cli: bool,
+    /// Classic mode: [`Engine::begin`] is never called, each request begins and ends a PHP request of its own.
+    pub classic: bool,
     /// What PHP reports as `PHP_BINARY`.
     pub executable: String,
     /// Show exceptions to clients, with their stacks.
@@ -103,6 +105,7 @@ impl Engine {
             executable: executable.as_ptr(),
             cli: options.cli,
             ignore_ini: options.ignore_ini,
+            classic: options.classic,
             superglobals: shared_word(),
         };
         // SAFETY: the strings live for the call, which copies what it keeps; the word lives for ever.

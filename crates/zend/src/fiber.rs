@@ -20,6 +20,8 @@ pub enum JobKind {
     Script = 1,
     /// Do what a signal's handler has left to do while every coroutine was parked.
     Signals = 8,
+    /// Run the script that a request in classic mode is for, with PHP to itself; only on a [`crate::NativeSwitch`].
+    Classic = 3,
 }
 
 /// Switches between the Fibers of this process's one PHP instance.

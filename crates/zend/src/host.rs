@@ -67,10 +67,14 @@ pub enum Field {
     Server,
     ServerPort,
     Id,
+    Script,
+    ScriptName,
+    PathInfo,
+    Root,
 }
 
 impl Field {
-    const ALL: [Field; 14] = [
+    const ALL: [Field; 18] = [
         Field::Method,
         Field::Target,
         Field::Path,
@@ -85,6 +89,10 @@ impl Field {
         Field::Server,
         Field::ServerPort,
         Field::Id,
+        Field::Script,
+        Field::ScriptName,
+        Field::PathInfo,
+        Field::Root,
     ];
 }
 

@@ -10,6 +10,7 @@
 //!
 //! - [`engine`]: start PHP, boot an application, run a script, stop.
 //! - [`fiber`]: the [`weft_rt::Switch`] within one PHP instance.
+//! - [`native`]: the one below PHP, for classic mode.
 //! - [`host`]: what PHP asks of the server, as a trait and as the table of C symbols behind it.
 //! - `sys`: the C functions.
 #![deny(unsafe_code)]
@@ -17,8 +18,10 @@
 pub mod engine;
 pub mod fiber;
 pub mod host;
+pub mod native;
 mod sys;
 
 pub use engine::{Engine, EngineError, Opcache, Options, Script};
 pub use fiber::{FiberSwitch, JobKind};
 pub use host::{Field, Host, LogLevel, RequestId, Slice};
+pub use native::NativeSwitch;

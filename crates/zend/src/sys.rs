@@ -12,6 +12,7 @@ pub struct EngineOptions {
     pub executable: *const c_char,
     pub cli: bool,
     pub ignore_ini: bool,
+    pub classic: bool,
     pub superglobals: *mut u32,
 }
 
@@ -42,6 +43,13 @@ unsafe extern "C" {
     pub fn weft_coroutine_destroy(coroutine: *mut c_void);
 
     pub fn weft_signals_pending() -> bool;
+    pub fn weft_native_start(stack_bytes: usize);
+    pub fn weft_native_create() -> *mut c_void;
+    pub fn weft_native_enter(coroutine: *mut c_void, has_job: bool, job: u32, argument: u64) -> c_int;
+    pub fn weft_native_leave(coroutine: *mut c_void);
+    pub fn weft_native_destroy(coroutine: *mut c_void);
+    pub fn weft_failure_start(contain: bool);
+
     pub fn weft_cancel();
     pub fn weft_interrupt_preempt();
     pub fn weft_interrupt_report();

@@ -130,10 +130,23 @@ pub static KEYS: &[Key] = &[
             "The PHP script that returns the application, or a document root"
         )
     },
+    Key {
+        name: "mode",
+        ..key!(
+            server.run_as,
+            "run-as",
+            One,
+            "MODE",
+            "auto, classic, coroutine",
+            "auto",
+            |v| v.run_as()?,
+            "How the application runs: auto is classic for a document root, coroutine for a script that returns a handler"
+        )
+    },
     key!(server.listen, "listen" 'l', Many, "ADDRESS", "HOST:PORT, :PORT, [V6]:PORT, unix:/path, unix:/path,mode=0660", "127.0.0.1:8080",
         |v| v.each(Value::listen)?, "Address to listen on; may be repeated; port 0 lets the kernel choose"),
     key!(server.workers, "workers" 'w', One, "N", "auto, 1 to 1024", "auto",
-        |v| v.workers()?, "Worker processes; auto is one per core this process may use"),
+        |v| v.workers()?, "Worker processes; auto is one per core this process may use, in classic mode four per core and at least eight"),
     number!(
         server.backlog,
         "backlog",
@@ -306,6 +319,29 @@ pub static KEYS: &[Key] = &[
         Bytes,
         128 * KIB..=256 * MIB,
         "Address space of a coroutine's C stack; only touched pages cost memory"
+    ),
+    Key {
+        name: "try",
+        ..key!(
+            classic.rules,
+            "try",
+            Many,
+            "RULE",
+            "$path, $path/NAME, NAME",
+            "$path $path/index.php $path/index.html index.php",
+            |v| v.each(Value::rule)?,
+            "What a URL stands for in a document root: the first that is a file; may be repeated"
+        )
+    },
+    key!(
+        classic.symlinks,
+        "symlinks",
+        One,
+        "WHICH",
+        "follow, inside",
+        "follow",
+        |v| v.symlinks()?,
+        "Symbolic links that a document root's files may be: all, or those that stay inside it"
     ),
     number!(
         recycle.requests_max,

@@ -28,6 +28,8 @@ pub struct Config {
     pub server: Server,
     /// What a peer, a request or a coroutine may use at most.
     pub limits: Limits,
+    /// What a document root's URLs stand for.
+    pub classic: Classic,
     /// When a worker is replaced by a fresh one.
     pub recycle: Recycle,
     /// Where the logs go and how they look.
@@ -47,6 +49,8 @@ pub struct Config {
 pub struct Server {
     /// The application: a PHP script or a document root. `None` only for commands that need none.
     pub application: Option<PathBuf>,
+    /// What it is run as.
+    pub run_as: RunAs,
     /// Addresses to listen on.
     pub listen: Vec<ListenAddress>,
     /// Worker processes.
@@ -65,6 +69,43 @@ pub struct Server {
     pub drain_timeout_ms: u64,
     /// What a worker gets to load the application.
     pub boot_timeout_ms: u64,
+}
+
+/// What an application is run as.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum RunAs {
+    /// A directory in classic mode, a script in coroutine mode.
+    #[default]
+    Auto,
+    /// A document root.
+    Classic,
+    /// A script that returns a handler.
+    Coroutine,
+}
+
+/// `[classic]`: what a document root's URLs stand for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Classic {
+    /// What is tried for a path, in this order: `$path`, a file in the directory it names, or one file.
+    pub rules: Vec<String>,
+    /// Which symbolic links are followed.
+    pub symlinks: Symlinks,
+}
+
+/// Which symbolic links in a document root are followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Symlinks {
+    /// All.
+    Follow,
+    /// Those that lead to a file below the document root.
+    Inside,
+}
+
+impl Default for Classic {
+    fn default() -> Self {
+        let rules = ["$path", "$path/index.php", "$path/index.html", "index.php"];
+        Classic { rules: rules.map(str::to_owned).to_vec(), symlinks: Symlinks::Follow }
+    }
 }
 
 /// How many worker processes.
@@ -207,6 +248,7 @@ impl Default for Server {
     fn default() -> Self {
         Server {
             application: None,
+            run_as: RunAs::Auto,
             listen: vec![ListenAddress::Tcp(([127, 0, 0, 1], 8080).into())],
             workers: Workers::Auto,
             backlog: 4096,

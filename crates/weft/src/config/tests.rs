@@ -305,3 +305,15 @@ fn the_sample_configuration_is_accepted() {
     let config = load_from(sample, &[], &[]).unwrap();
     assert_eq!(config.recycle.memory_growth_bytes_max, 512 << 20);
 }
+
+#[test]
+fn rules_of_a_document_root_stay_below_it() {
+    let file = |rule: &str| format!("[classic]\ntry = [\"{rule}\"]\n");
+    for rule in ["$path", "$path/index.php", "index.php", "/app.php", "$path/a/index.html"] {
+        let config = load_from(&file(rule), &[], &[]).unwrap();
+        assert_eq!(config.classic.rules, [rule]);
+    }
+    for rule in ["../index.php", "$path/../a.php", "$pathindex.php", ".."] {
+        assert!(refusal_of_file(&file(rule)).contains("below the document root"), "{rule}");
+    }
+}

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use weft_serve::ProxyFields;
 
-use super::{Environment, Format, Level, ListenAddress, LogTarget, Network, Workers};
+use super::{Environment, Format, Level, ListenAddress, LogTarget, Network, RunAs, Symlinks, Workers};
 
 /// A value from a flag, a variable or the file.
 #[derive(Debug, Clone, PartialEq)]
@@ -140,6 +140,25 @@ impl Value {
         Ok(Workers::Exactly(count as usize))
     }
 
+    /// What an application is run as.
+    pub fn run_as(&self) -> Typed<RunAs> {
+        self.word(&[("auto", RunAs::Auto), ("classic", RunAs::Classic), ("coroutine", RunAs::Coroutine)])
+    }
+
+    /// `follow` or `inside`.
+    pub fn symlinks(&self) -> Typed<Symlinks> {
+        self.word(&[("follow", Symlinks::Follow), ("inside", Symlinks::Inside)])
+    }
+
+    /// A rule of `[classic] try`.
+    pub fn rule(&self) -> Typed<String> {
+        let rule = self.text()?;
+        if rule_is_sound(&rule) {
+            return Ok(rule);
+        }
+        Err(format!("expected $path, $path/NAME or NAME below the document root, got {}", self.shown()))
+    }
+
     /// An address to listen on.
     pub fn listen(&self) -> Typed<ListenAddress> {
         match self {
@@ -244,6 +263,17 @@ impl Value {
 
 /// More worker processes than this on one machine is a typing mistake.
 const WORKERS_MAX: u64 = 1024;
+
+/// A rule of `[classic] try` stays below the document root.
+fn rule_is_sound(rule: &str) -> bool {
+    let path = match rule.strip_prefix("$path") {
+        Some(behind) if !behind.is_empty() && !behind.starts_with('/') => return false,
+        Some(behind) => behind,
+        None if rule.is_empty() => return false,
+        None => rule,
+    };
+    path.split('/').all(|segment| segment != "..")
+}
 
 fn parse_number(text: &str, unit: Unit) -> Option<u64> {
     let suffixes: &[(&str, u32)] = match unit {

@@ -54,7 +54,7 @@ impl Master {
         if let Some(application) = &config.server.application {
             rows.push(("application", format!("{} ({} mode)", application.display(), self.mode.name())));
         }
-        rows.push(("workers", workers(config)));
+        rows.push(("workers", workers(config, self.mode)));
         if let Some(engine) = &self.engine {
             let extensions = engine.extensions.len();
             rows.push(("PHP", format!("{}, {extensions} extensions", engine.php_version)));
@@ -70,9 +70,12 @@ impl Master {
 }
 
 /// How many workers, and why so many.
-pub fn workers(config: &Config) -> String {
-    let count = config.server.workers.count();
+pub fn workers(config: &Config, mode: Mode) -> String {
+    let count = mode.workers(config);
     match config.server.workers {
+        Workers::Auto if mode == Mode::Classic => {
+            format!("{count} (each runs one request of PHP at a time)")
+        }
         Workers::Auto => format!("{count} (one per available core)"),
         Workers::Exactly(_) => count.to_string(),
     }

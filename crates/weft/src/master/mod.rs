@@ -41,7 +41,7 @@ use self::pidfile::PidFile;
 use self::reload::Reload;
 use self::signal::Signals;
 use self::supervise::{Slot, Worker};
-use crate::config::Config;
+use crate::config::{Config, RunAs, Workers};
 use crate::php::EngineInfo;
 use crate::watch::Watch;
 
@@ -57,9 +57,31 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// What an application of this kind of file is run as.
-    pub fn of(application: &std::path::Path) -> Self {
-        if application.is_dir() { Mode::Classic } else { Mode::Coroutine }
+    /// What the configured application is run as.
+    pub fn of(config: &Config) -> Self {
+        match config.server.run_as {
+            RunAs::Classic => Mode::Classic,
+            RunAs::Coroutine => Mode::Coroutine,
+            RunAs::Auto
+                if config.server.application.as_ref().is_some_and(|application| application.is_dir()) =>
+            {
+                Mode::Classic
+            }
+            RunAs::Auto => Mode::Coroutine,
+        }
+    }
+
+    /// How many worker processes there are to be.
+    ///
+    /// In classic mode a worker has one request in PHP at a time, and a request that waits keeps it: so there are more
+    /// than one per core.
+    pub fn workers(self, config: &Config) -> usize {
+        const PER_CORE: usize = 4;
+        const MIN: usize = 8;
+        match (self, config.server.workers) {
+            (Mode::Classic, Workers::Auto) => (Workers::Auto.count() * PER_CORE).max(MIN),
+            (_, workers) => workers.count(),
+        }
     }
 
     /// For people.

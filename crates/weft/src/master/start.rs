@@ -64,7 +64,7 @@ pub fn serve(settings: Settings) -> ExitCode {
 fn first_start(settings: Settings, launch: Launch) -> Result<Result<Master, ExitCode>, String> {
     let config = settings.load().map_err(|mistakes| mistakes.join("\nweft: "))?;
     let application = config.server.application.clone().ok_or(NO_APPLICATION)?;
-    php::check_application(&application)?;
+    php::check_application(&config, &application)?;
     let identity = look_up(&config)?;
     let console = match config.server.daemon.then(daemonize) {
         None => Console::Stderr,
@@ -73,7 +73,8 @@ fn first_start(settings: Settings, launch: Launch) -> Result<Result<Master, Exit
         Some(Err(e)) => return Err(format!("cannot go into the background: {e}")),
     };
     raise_descriptor_limit();
-    let mut master = Master::new(config, launch, console, Mode::of(&application))?;
+    let mode = Mode::of(&config);
+    let mut master = Master::new(config, launch, console, mode)?;
     master.identity = identity;
     // From here on a daemon's words go to its parent.
     match master.set_up().and_then(|()| master.start_engine()) {
@@ -99,7 +100,7 @@ fn next_image(settings: Settings, launch: Launch, handover: Handover) -> Result<
         // It was right when it was checked a moment ago.
         Err(mistakes) => (Config::default(), Some(mistakes.join("; "))),
     };
-    let mode = config.server.application.as_deref().map_or(Mode::Coroutine, Mode::of);
+    let mode = Mode::of(&config);
     let mut master = Master::new(config, launch, Console::Parent(None), mode)?;
     master.generation = handover.generation + 1;
     master.reload = Reload::continued(handover.begun, handover.pending, handover.slots);
@@ -163,7 +164,7 @@ impl Master {
             listeners: Vec::new(),
             retired: Vec::new(),
             pid_file: None,
-            slots: (0..config.server.workers.count()).map(|_| Slot::default()).collect(),
+            slots: (0..mode.workers(&config)).map(|_| Slot::default()).collect(),
             workers: Vec::new(),
             generation: 1,
             reload: Reload::default(),

@@ -5,7 +5,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -17,6 +17,7 @@ use weft_zend::host::{CLIENT_GONE, HeaderLine};
 use weft_zend::{Field, Host, LogLevel, RequestId, Slice};
 
 use super::facts::{Facts, Scratch};
+use crate::classic::Script;
 use crate::config::Trust;
 
 /// The head of a request that has ended, for a Request object that was kept.
@@ -36,6 +37,9 @@ pub struct ServerHost {
     scratch: RefCell<Scratch>,
     detached: RefCell<HashMap<RequestId, Detached>>,
     replacement: Cell<Option<String>>,
+    /// Classic mode: the scripts of requests that have not ended.
+    scripts: RefCell<HashMap<RequestId, Script>>,
+    docroot: RefCell<PathBuf>,
 }
 
 impl ServerHost {
@@ -52,6 +56,32 @@ impl ServerHost {
             scratch: RefCell::default(),
             detached: RefCell::default(),
             replacement: Cell::new(None),
+            scripts: RefCell::default(),
+            docroot: RefCell::default(),
+        }
+    }
+
+    /// Remembers what is to run for a request, until PHP releases it.
+    pub fn keep_script(&self, request: RequestId, docroot: &Path, script: Script) {
+        if self.docroot.borrow().as_os_str().is_empty() {
+            self.docroot.replace(docroot.to_owned());
+        }
+        self.scripts.borrow_mut().insert(request, script);
+    }
+
+    /// Forgets what was to run for a request that is turned away.
+    pub fn forget_script(&self, request: RequestId) {
+        self.scripts.borrow_mut().remove(&request);
+    }
+
+    fn script(&self, request: RequestId, field: Field) -> Slice {
+        let scripts = self.scripts.borrow();
+        let Some(script) = scripts.get(&request) else { return Slice::NONE };
+        match field {
+            Field::Script => Slice::of(script.file.as_os_str().as_bytes()),
+            Field::ScriptName => Slice::of(&script.name),
+            Field::PathInfo => Slice::of(&script.path_info),
+            _ => Slice::of(self.docroot.borrow().as_os_str().as_bytes()),
         }
     }
 
@@ -127,6 +157,7 @@ impl Host for ServerHost {
                 let _ = write!(scratch, "{}-{request:x}", self.id_prefix);
                 Slice::of(&scratch)
             }
+            Field::Script | Field::ScriptName | Field::PathInfo | Field::Root => self.script(request, field),
             Field::Method | Field::Target | Field::Path | Field::Query | Field::Version => self
                 .look(request, |facts| facts.received(field).map(Slice::of))
                 .flatten()
@@ -218,6 +249,7 @@ impl Host for ServerHost {
 
     fn release(&self, request: RequestId) {
         self.detached.borrow_mut().remove(&request);
+        self.forget_script(request);
     }
 
     fn respond(&self, request: RequestId, status: u16, headers: &[HeaderLine], body: &[u8]) -> bool {

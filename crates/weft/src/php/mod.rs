@@ -7,16 +7,19 @@ mod host;
 mod script;
 mod serve;
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use weft_zend::{Engine, Options};
+use weft_rt::Switch;
+use weft_zend::{Engine, FiberSwitch, NativeSwitch, Options};
 
 pub use serve::{host, start as serve, turn_away};
 
+use crate::classic::Docroot;
 use crate::config::{Config, Environment};
+use crate::master::Mode;
 
 /// What the started engine says about itself.
 #[derive(Debug, Clone)]
@@ -32,16 +35,15 @@ pub struct EngineInfo {
 }
 
 /// Ini settings a server needs and Debian's php.ini does not have. `[php]` settings and `-d` come after, and win.
-const SERVER_INI: [(&str, &str); 4] = [
-    ("opcache.enable", "1"),
-    ("opcache.jit_buffer_size", "64M"),
-    // The limit is one process's, which holds thousands of requests: not one request's as under FPM.
-    ("memory_limit", "1G"),
-    ("log_errors", "1"),
-];
+const SERVER_INI: [(&str, &str); 3] =
+    [("opcache.enable", "1"), ("opcache.jit_buffer_size", "64M"), ("log_errors", "1")];
+
+/// In coroutine mode the limit is one process's, which holds thousands of requests: not one request's as under FPM.
+const COROUTINE_INI: (&str, &str) = ("memory_limit", "1G");
 
 thread_local! {
     static ENGINE: OnceCell<Engine> = const { OnceCell::new() };
+    static BOOTED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Starts the engine in the master, before the first fork.
@@ -51,7 +53,11 @@ thread_local! {
 pub fn engine_start(config: &Config) -> Result<EngineInfo, String> {
     let development = config.dev.mode == Environment::Development;
     let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+    let classic = Mode::of(config) == Mode::Classic;
     let mut ini: Vec<(String, String)> = SERVER_INI.map(own).to_vec();
+    if !classic {
+        ini.push(own(COROUTINE_INI));
+    }
     // Loops compiled by the tracing JIT may go round without the VM's check for interrupts: no time slice would end there.
     ini.push(own(("opcache.jit", if config.dev.preempt_ms > 0 { "function" } else { "tracing" })));
     ini.push(own(("display_errors", if development { "1" } else { "0" })));
@@ -60,6 +66,7 @@ pub fn engine_start(config: &Config) -> Result<EngineInfo, String> {
         ini: ini.into_iter().chain(config.php.ini.clone()).collect(),
         executable: executable(),
         development,
+        classic,
         ..Options::default()
     };
     let engine = Engine::start(&options).map_err(|error| error.to_string())?;
@@ -74,11 +81,21 @@ pub fn engine_start(config: &Config) -> Result<EngineInfo, String> {
     Ok(info)
 }
 
-/// Boots the application in a worker: from here on this process runs user code.
+/// Makes the worker ready to run user code: in coroutine mode the application boots here, in classic mode each request brings
+/// its own script. Then gives the switch its coroutines run on.
 ///
 /// # Errors
 /// What the operator must know; PHP's own message is in the error log.
-pub fn boot(application: &Path) -> Result<(), String> {
+pub fn boot(config: &Config, application: &Path) -> Result<Box<dyn Switch>, String> {
+    if Mode::of(config) == Mode::Classic {
+        weft_zend::host::install(&host::Boot);
+        return Ok(Box::new(NativeSwitch::new(CLASSIC_STACK_BYTES)));
+    }
+    boot_application(application)?;
+    Ok(Box::new(FiberSwitch::pooled()))
+}
+
+fn boot_application(application: &Path) -> Result<(), String> {
     if host().is_none() && !weft_zend::host::installed() {
         weft_zend::host::install(&host::Boot);
     }
@@ -89,16 +106,23 @@ pub fn boot(application: &Path) -> Result<(), String> {
         engine.begin(&[path.to_string_lossy().into_owned()]).map_err(failed)?;
         let library = library().ok_or(NO_LIBRARY)?;
         engine.include(&library.join("autoload.php")).map_err(failed)?;
-        engine.load_handler(&path).map_err(failed)
+        engine.load_handler(&path).map_err(failed)?;
+        BOOTED.set(true);
+        Ok(())
     })
 }
+
+/// Address space of the stack that requests in classic mode run on, as of a main thread's; only touched pages cost memory.
+const CLASSIC_STACK_BYTES: usize = 8 << 20;
 
 const NO_LIBRARY: &str = "weft's PHP library was not found beside the executable: install both (make install), or keep \
                           share/weft/php beside the bin directory";
 
-/// Ends the application: its shutdown functions and destructors run.
+/// Ends the application, if one was booted: its shutdown functions and destructors run.
 pub fn end() {
-    ENGINE.with(|cell| cell.get().map(Engine::end));
+    if BOOTED.take() {
+        ENGINE.with(|cell| cell.get().map(Engine::end));
+    }
 }
 
 /// Why this worker should be replaced, as PHP sees it; said once.
@@ -147,13 +171,16 @@ fn library() -> Option<PathBuf> {
 ///
 /// # Errors
 /// Why it would not.
-pub fn check_application(application: &Path) -> Result<String, String> {
+pub fn check_application(config: &Config, application: &Path) -> Result<String, String> {
     let found =
         std::fs::metadata(application).map_err(|error| format!("{}: {error}", application.display()))?;
+    if Mode::of(config) == Mode::Classic {
+        return Docroot::open(application, &config.classic).map(|docroot| docroot.describe());
+    }
     if found.is_dir() {
         return Err(format!(
-            "{}: a document root needs classic mode, which this version does not have yet; name a script that returns a \
-             handler, as in weft serve app.php",
+            "{}: a directory is a document root, which runs in classic mode: leave --run-as out, or name a script that \
+             returns a handler, as in weft serve app.php",
             application.display()
         ));
     }
@@ -165,10 +192,13 @@ pub fn check_application(application: &Path) -> Result<String, String> {
 /// # Errors
 /// Why a worker could not; PHP's own message is on standard error.
 pub fn try_application(config: &Config, application: &Path) -> Result<String, String> {
-    let said = check_application(application)?;
+    let said = check_application(config, application)?;
     weft_zend::host::install(&script::Terminal);
     let info = engine_start(config)?;
-    boot(application)?;
+    if Mode::of(config) == Mode::Classic {
+        return Ok(format!("{said}; PHP {}", info.php_version));
+    }
+    boot_application(application)?;
     end();
     Ok(format!("{said}; it boots on PHP {}", info.php_version))
 }

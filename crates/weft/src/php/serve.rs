@@ -3,16 +3,19 @@
 //! Invariant: each request handed over is answered: by its job, or here when it cannot be started.
 
 use std::cell::{Cell, RefCell};
+use std::path::Path;
 use std::time::Duration;
 
 use weft_rt::{Job, Runtime, Spawn};
-use weft_serve::{Handler, RequestKey, Server, Summary};
+use weft_serve::{Error, Handler, RequestKey, Server, Summary};
 use weft_zend::JobKind;
 
 use super::facts::{Facts, Scratch};
 use super::host::ServerHost;
+use crate::classic::{Docroot, Route};
 use crate::config::{Config, Limits};
 use crate::log::{self, Access};
+use crate::master::Mode;
 
 /// What a client that was turned away is told to wait, in seconds.
 const RETRY_AFTER: u32 = 1;
@@ -28,14 +31,25 @@ pub fn host() -> Option<&'static ServerHost> {
 }
 
 /// Makes this worker's server and the host that PHP asks.
-pub fn start(runtime: &'static Runtime, config: &Config) -> &'static Server {
-    let handler = Requests { runtime, scratch: RefCell::default() };
+///
+/// # Errors
+/// Why a document root cannot be served.
+pub fn start(
+    runtime: &'static Runtime,
+    config: &Config,
+    application: &Path,
+) -> Result<&'static Server, String> {
+    let docroot = match Mode::of(config) {
+        Mode::Classic => Some(Docroot::open(application, &config.classic)?),
+        Mode::Coroutine => None,
+    };
+    let handler = Requests { runtime, docroot, scratch: RefCell::default() };
     let server = Server::new(runtime, limits(&config.limits), Box::new(handler));
     let host: &'static ServerHost = Box::leak(Box::new(ServerHost::new(server, config.trust.clone())));
     SERVER.set(Some(server));
     HOST.set(Some(host));
     weft_zend::host::install(host);
-    server
+    Ok(server)
 }
 
 fn limits(limits: &Limits) -> weft_serve::Limits {
@@ -61,6 +75,9 @@ fn limits(limits: &Limits) -> weft_serve::Limits {
 /// Answers a request for which there is no coroutine, or was none in time.
 pub fn turn_away(request: u64) {
     if let Some(server) = SERVER.get() {
+        if let Some(host) = HOST.get() {
+            host.forget_script(request);
+        }
         // Gone means that nobody waits for the answer.
         let _ = server.respond_error(RequestKey(request), 503, Some(RETRY_AFTER));
     }
@@ -69,15 +86,76 @@ pub fn turn_away(request: u64) {
 /// Turns requests into jobs.
 struct Requests {
     runtime: &'static Runtime,
+    /// In classic mode.
+    docroot: Option<Docroot>,
     scratch: RefCell<Scratch>,
+}
+
+impl Requests {
+    fn spawn(&self, kind: JobKind, key: RequestKey) {
+        if self.runtime.spawn(Job { kind: kind as u32, argument: key.0 }) == Spawn::Refused {
+            turn_away(key.0);
+        }
+    }
+
+    /// Sends a file, or has a script run.
+    fn serve_docroot(&self, docroot: &Docroot, key: RequestKey) {
+        let (Some(server), Some(host)) = (SERVER.get(), HOST.get()) else { return };
+        let Some(route) = server.with_request(key, |request| docroot.route(request)) else { return };
+        // Gone means that nobody waits for the answer.
+        let _ = match route {
+            Route::Script(script) => {
+                host.keep_script(key.0, docroot.root(), script);
+                self.spawn(JobKind::Classic, key);
+                Ok(())
+            }
+            Route::File(file) => send_file(server, key, &file),
+            Route::Redirect(path) => redirect(server, key, path),
+            Route::Refused(405) => {
+                server.respond(key, 405, &[(b"Allow", b"GET, HEAD"), PLAIN], b"405 Method Not Allowed\n")
+            }
+            Route::Refused(status) => server.respond_error(key, status, None),
+        };
+    }
+}
+
+const PLAIN: (&[u8], &[u8]) = (b"Content-Type", b"text/plain; charset=utf-8");
+
+fn send_file(server: &Server, key: RequestKey, file: &Path) -> Result<(), Error> {
+    match server.respond_file(key, 200, &[], file) {
+        Ok(_) => Ok(()),
+        Err(Error::NotFound) => server.respond_error(key, 404, None),
+        Err(Error::Forbidden) => server.respond_error(key, 403, None),
+        Err(Error::File(error)) => {
+            tracing::error!("{}: {error}", file.display());
+            server.respond_error(key, 500, None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// To the path of a directory with the slash at its end; the query goes along.
+fn redirect(server: &Server, key: RequestKey, path: String) -> Result<(), Error> {
+    let query = server.with_request(key, |request| request.query().map(<[u8]>::to_vec)).flatten();
+    let location = match query {
+        Some(query) => [path.as_bytes(), b"?", &query].concat(),
+        None => path.into_bytes(),
+    };
+    let get = server.with_request(key, |request| matches!(request.method(), b"GET" | b"HEAD"));
+    let status = if get == Some(true) { 301 } else { 308 };
+    server.respond(key, status, &[(b"Location", &location), PLAIN], b"Moved\n")
 }
 
 impl Handler for Requests {
     fn request(&self, key: RequestKey) {
-        let job = Job { kind: JobKind::Request as u32, argument: key.0 };
-        if self.runtime.spawn(job) == Spawn::Refused {
-            turn_away(key.0);
+        match &self.docroot {
+            None => self.spawn(JobKind::Request, key),
+            Some(docroot) => self.serve_docroot(docroot, key),
         }
+    }
+
+    fn wants_whole_bodies(&self) -> bool {
+        self.docroot.is_some()
     }
 
     fn wants_summaries(&self) -> bool {

@@ -24,8 +24,8 @@ use self::drain::Drain;
 use self::recycle::Recycle;
 use self::signals::Signals;
 use crate::config::Config;
-use crate::master::WorkerSetup;
 use crate::master::control::{ControlEnd, Received, Status, ToMaster, ToWorker};
+use crate::master::{Mode, WorkerSetup};
 use crate::php;
 
 /// Keys of the worker's own descriptors; the server's are above.
@@ -73,17 +73,20 @@ impl Worker {
     ) -> Result<Worker, String> {
         let signals = Signals::block()?;
         let application = config.server.application.clone().ok_or("no application was given")?;
-        php::boot(&application)?;
+        let switch = php::boot(&config, &application)?;
         let limits = weft_rt::Limits {
-            coroutines_max: coroutines_max(config.limits.coroutines_max),
+            coroutines_max: match Mode::of(&config) {
+                Mode::Classic => 1,
+                Mode::Coroutine => coroutines_max(config.limits.coroutines_max),
+            },
             queue_max: config.limits.queue_max,
             queue_wait_max: config.limits.queue_timeout_ms.saturating_mul(MILLISECOND),
             ..weft_rt::Limits::default()
         };
         let failed = |error: rustix::io::Errno| format!("the event loop cannot be made: {error}");
-        let runtime = Runtime::start(Box::new(FiberSwitch::pooled()), limits).map_err(failed)?;
+        let runtime = Runtime::start(switch, limits).map_err(failed)?;
         weft_rt::hook::on_forked_child_end(|| signals::exit_now(i32::from(Engine::exit_status())));
-        let server = php::serve(runtime, &config);
+        let server = php::serve(runtime, &config, &application)?;
         for listener in listeners {
             server
                 .listen(listener.fd, listener.address.endpoint())

@@ -1,0 +1,63 @@
+//! Classic mode: a document root. Each request is for a file that is sent, or for a script that runs with PHP to itself.
+//!
+//! It decides which, from the loop; it must not know how either is done. Invariant: whatever a client writes, only regular
+//! files below the document root are named, never one whose name begins with a dot, never the source of a script.
+
+mod path;
+mod route;
+
+use std::path::{Path, PathBuf};
+
+use weft_serve::RequestView;
+
+pub use self::path::Wanted;
+pub use self::route::{Route, Script};
+use crate::config::{self, Symlinks};
+
+/// A document root and the rules for it.
+#[derive(Debug)]
+pub struct Docroot {
+    root: PathBuf,
+    rules: Vec<String>,
+    symlinks: Symlinks,
+}
+
+impl Docroot {
+    /// The document root at `application`, with symbolic links in its own path resolved: it stays the same directory until
+    /// the next reload.
+    ///
+    /// # Errors
+    /// Those of realpath(3); not a directory.
+    pub fn open(application: &Path, classic: &config::Classic) -> Result<Docroot, String> {
+        let failed = |error: std::io::Error| format!("{}: {error}", application.display());
+        let root = application.canonicalize().map_err(failed)?;
+        if !root.is_dir() {
+            return Err(format!("{}: classic mode serves a directory", application.display()));
+        }
+        Ok(Docroot { root, rules: classic.rules.clone(), symlinks: classic.symlinks })
+    }
+
+    /// The directory.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// What a request is for.
+    pub fn route(&self, request: &RequestView<'_>) -> Route {
+        match Wanted::read(request.path()) {
+            Ok(wanted) => self.resolve(&wanted, request.method()),
+            Err(status) => Route::Refused(status),
+        }
+    }
+
+    /// What would be served, for people.
+    pub fn describe(&self) -> String {
+        let first = self.resolve(&Wanted::root(), b"GET");
+        let page = match first {
+            Route::Script(script) => format!("/ is {}", script.file.display()),
+            Route::File(file) => format!("/ is {}", file.display()),
+            _ => "there is nothing at / yet".to_owned(),
+        };
+        format!("a document root; {page}")
+    }
+}

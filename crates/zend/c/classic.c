@@ -1,0 +1,155 @@
+/* Classic mode: each request has PHP to itself, from php_request_startup() to php_request_shutdown(), as under php-fpm. The
+ * script, its includes and its errors are PHP's own business; nothing of it is left for the next request.
+ *
+ * A job runs on a native stack (native.c): it may park wherever PHP stands. Invariant: whatever happens, the request is
+ * answered, once, and PHP is out of it when the job ends. */
+#include "classic.h"
+#include "zend_stream.h"
+
+size_t weft_read_post(char *buffer, size_t size);
+
+/* Before the script's own settings count: those of its directory. */
+static int activate(void)
+{
+	weft_classic *classic = weft_current ? weft_current->classic : NULL;
+	if (classic) {
+		weft_user_ini_apply(SG(request_info).path_translated, classic->root);
+	}
+	return SUCCESS;
+}
+
+/* Has PHP speak to classic mode's server. Before its start. */
+void weft_classic_prepare(sapi_module_struct *module)
+{
+	module->activate = activate;
+	module->ub_write = weft_classic_write;
+	module->flush = weft_classic_flush;
+	module->send_headers = weft_classic_send_headers;
+	module->read_post = weft_read_post;
+	module->read_cookies = weft_classic_cookies;
+	module->register_server_variables = weft_classic_variables;
+	module->get_request_time = weft_classic_time;
+}
+
+static void set_stack_limits(weft_coroutine *coroutine)
+{
+#if PHP_VERSION_ID >= 80300
+	char *base, *limit;
+	weft_native_limits(coroutine, &base, &limit);
+	EG(stack_base) = base;
+	EG(stack_limit) = limit;
+#else
+	(void) coroutine;
+#endif
+}
+
+static void run_script(void)
+{
+	zend_file_handle file;
+	zend_stream_init_filename(&file, SG(request_info).path_translated);
+	file.primary_script = 1;
+	php_execute_script(&file);
+	zend_destroy_file_handle(&file);
+}
+
+/* One request in PHP. Its end runs whatever happens before: shutdown functions, destructors, the session's last word. */
+static void run(weft_coroutine *coroutine)
+{
+	zend_first_try {
+		if (php_request_startup() == SUCCESS) {
+			set_stack_limits(coroutine);
+			run_script();
+		}
+	} zend_end_try();
+	SG(post_read) = 1; /* what is left of the body is the server's to drop */
+	zend_try {
+		php_request_shutdown(NULL);
+	} zend_end_try();
+}
+
+void weft_classic_run(weft_coroutine *coroutine)
+{
+	weft_classic classic = {0};
+	coroutine->classic = &classic;
+	if (weft_classic_tell(coroutine)) {
+		run(coroutine);
+		weft_classic_finish(coroutine);
+	}
+	SG(server_context) = NULL;
+	memset(&SG(request_info), 0, sizeof(SG(request_info)));
+	weft_classic_free(&classic);
+	coroutine->classic = NULL;
+	weft_host_release(coroutine->request);
+	coroutine->request = 0;
+}
+
+/* ---- functions that only such scripts expect ---- */
+
+/* The response is complete, the script goes on: sapi/fpm's fastcgi_finish_request(). false: it was complete before. */
+ZEND_FUNCTION(fastcgi_finish_request)
+{
+	ZEND_PARSE_PARAMETERS_NONE();
+	weft_classic *classic = weft_current ? weft_current->classic : NULL;
+	if (!classic || classic->finished) {
+		RETURN_FALSE;
+	}
+	php_output_end_all();
+	php_header();
+	weft_host_detach(weft_current->request); /* the script may still ask for what its head said */
+	weft_classic_finish(weft_current);
+	RETURN_TRUE;
+}
+
+/* "x-forwarded-for" as "X-Forwarded-For": field names have no case (RFC 9110 section 5.1), PHP's arrays do. */
+static zend_string *header_name(weft_slice name)
+{
+	zend_string *nice = zend_string_alloc(name.length, 0);
+	bool first = true;
+	for (size_t i = 0; i < name.length; i++) {
+		char c = name.bytes[i];
+		ZSTR_VAL(nice)[i] = first ? zend_toupper_ascii(c) : zend_tolower_ascii(c);
+		first = c == '-';
+	}
+	ZSTR_VAL(nice)[name.length] = 0;
+	return nice;
+}
+
+ZEND_FUNCTION(getallheaders)
+{
+	ZEND_PARSE_PARAMETERS_NONE();
+	array_init(return_value);
+	weft_slice name, value;
+	for (uint32_t i = 0; weft_current && weft_host_header_at(weft_current->request, i, &name, &value); i++) {
+		zend_string *key = header_name(name);
+		zval line, *earlier = zend_symtable_find(Z_ARRVAL_P(return_value), key);
+		if (UNEXPECTED(earlier)) {
+			const char *between = zend_string_equals_literal(key, "Cookie") ? "; " : ", ";
+			smart_str joined = {0};
+			smart_str_append(&joined, Z_STR_P(earlier));
+			smart_str_appends(&joined, between);
+			smart_str_appendl(&joined, value.bytes, value.length);
+			ZVAL_STR(&line, smart_str_extract(&joined));
+		} else {
+			ZVAL_STRINGL(&line, value.bytes, value.length);
+		}
+		zend_symtable_update(Z_ARRVAL_P(return_value), key, &line);
+		zend_string_release(key);
+	}
+}
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_finish, 0, 0, _IS_BOOL, 0)
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_headers, 0, 0, IS_ARRAY, 0)
+ZEND_END_ARG_INFO()
+
+static const zend_function_entry functions[] = {
+	ZEND_FE(fastcgi_finish_request, arginfo_finish)
+	ZEND_FE(getallheaders, arginfo_headers)
+	ZEND_FALIAS(apache_request_headers, getallheaders, arginfo_headers)
+	ZEND_FE_END
+};
+
+void weft_classic_register(void)
+{
+	zend_register_functions(NULL, functions, CG(function_table), MODULE_PERSISTENT);
+}

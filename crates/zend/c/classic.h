@@ -1,0 +1,45 @@
+/* Between the files of classic mode: classic.c runs a request, classic_variables.c says what PHP is told of it,
+ * classic_response.c takes what PHP answers. Not for anybody else. */
+#ifndef WEFT_CLASSIC_H
+#define WEFT_CLASSIC_H
+
+#include "weft.h"
+
+#define KEPT_MAX 16
+
+/* A response on its way from PHP to the client. It lies on the coroutine's stack: PHP's heap ends before it does. */
+struct weft_classic {
+	/* What SG(request_info) and the script point to; freed with the request. */
+	char *kept[KEPT_MAX];
+	size_t kept_count;
+	char *root, *script_name, *path_info;
+
+	bool sent;     /* PHP has sent the head: it lies in `lines` */
+	bool begun;    /* the client has it */
+	bool finished; /* the response has ended */
+	uint32_t status;
+	char *lines;
+	weft_header *headers;
+	size_t headers_count;
+	char *sendfile; /* the file to send in place of the output: in `lines` */
+
+	char *output;
+	size_t output_bytes, output_room;
+};
+
+/* classic_variables.c */
+bool weft_classic_tell(weft_coroutine *coroutine);
+char *weft_classic_keep(weft_classic *classic, weft_slice value);
+char *weft_classic_cookies(void);
+void weft_classic_variables(zval *array);
+zend_result weft_classic_time(double *time);
+
+/* classic_response.c */
+int weft_classic_send_headers(sapi_headers_struct *headers);
+size_t weft_classic_write(const char *bytes, size_t length);
+void weft_classic_flush(void *context);
+void weft_classic_finish(weft_coroutine *coroutine);
+void weft_classic_refuse(weft_coroutine *coroutine, uint32_t status);
+void weft_classic_free(weft_classic *classic);
+
+#endif

@@ -1,0 +1,258 @@
+/* What PHP answers in classic mode, on its way to the client.
+ *
+ * Output is kept until the script ends, so that it goes out as one piece with its length, or until it is more than
+ * OUTPUT_BYTES_MAX or the script says flush(): then it is streamed. Invariants: the head is taken when PHP sends it, for PHP
+ * frees its own before the response has ended; memory is malloc's, as PHP's heap ends with the request; the request is
+ * answered once. */
+#include "classic.h"
+#include "ext/standard/url.h"
+
+/* Output that waits for the end of the script. */
+#define OUTPUT_BYTES_MAX (64 * 1024)
+/* Header lines of one response; the host takes no more. */
+#define HEADERS_MAX 256
+
+static bool named(weft_slice name, const char *wanted)
+{
+	size_t length = strlen(wanted);
+	return name.length == length && zend_binary_strcasecmp(name.bytes, length, wanted, length) == 0;
+}
+
+/* "Name: value" as two slices of `line`. false: no header. */
+static bool split(char *line, weft_header *header)
+{
+	char *colon = strchr(line, ':');
+	if (!colon) {
+		return false;
+	}
+	header->name = (weft_slice){line, (size_t) (colon - line)};
+	for (colon++; *colon == ' ' || *colon == '\t'; colon++) {
+	}
+	header->value = weft_slice_text(colon);
+	return true;
+}
+
+/* Headers that are for the server, not for the client. */
+static bool take(weft_classic *classic, weft_header header)
+{
+	if (named(header.name, "Status")) { /* the CGI way to say it (RFC 3875 section 6.3.3) */
+		int status = atoi(header.value.bytes);
+		if (status >= 200 && status <= 599) {
+			classic->status = (uint32_t) status;
+		}
+		return true;
+	}
+	if (named(header.name, "X-Sendfile") || named(header.name, "X-Accel-Redirect")) {
+		classic->sendfile = (char *) header.name.bytes;
+		return true;
+	}
+	return named(header.name, "X-Accel-Buffering") || named(header.name, "X-Accel-Expires");
+}
+
+/* sapi_module.send_headers: keeps status and header lines; the client gets them with the first bytes of the body. */
+int weft_classic_send_headers(sapi_headers_struct *headers)
+{
+	weft_classic *classic = weft_current ? weft_current->classic : NULL;
+	if (!classic || classic->sent) {
+		return SAPI_HEADER_SENT_SUCCESSFULLY;
+	}
+	size_t bytes = 1;
+	zend_llist_position position;
+	sapi_header_struct *line = zend_llist_get_first_ex(&headers->headers, &position);
+	for (; line; line = zend_llist_get_next_ex(&headers->headers, &position)) {
+		bytes += line->header_len + 1;
+	}
+	classic->lines = malloc(bytes);
+	classic->headers = malloc(sizeof(weft_header) * HEADERS_MAX);
+	if (!classic->lines || !classic->headers) {
+		return SAPI_HEADER_SEND_FAILED;
+	}
+	int status = headers->http_response_code;
+	classic->status = status >= 200 && status <= 599 ? (uint32_t) status : 200;
+	char *to = classic->lines;
+	line = zend_llist_get_first_ex(&headers->headers, &position);
+	for (; line; line = zend_llist_get_next_ex(&headers->headers, &position)) {
+		weft_header header;
+		memcpy(to, line->header, line->header_len);
+		to[line->header_len] = 0;
+		if (split(to, &header) && !take(classic, header)) {
+			if (classic->headers_count < HEADERS_MAX) {
+				classic->headers[classic->headers_count++] = header;
+			} else {
+				weft_host_log(WEFT_LOG_ERROR, weft_current->request,
+					weft_slice_text("a response has more than 256 header lines; its client gets a 500"));
+				classic->status = 500;
+				classic->headers_count = 0;
+			}
+		}
+		to += line->header_len + 1;
+	}
+	classic->sent = true;
+	return SAPI_HEADER_SENT_SUCCESSFULLY;
+}
+
+/* The server's own decision, where it cancelled the request and PHP could only make a 500 of it. */
+static uint32_t status_of(weft_coroutine *coroutine)
+{
+	uint32_t status = coroutine->classic->status;
+	return UNEXPECTED(coroutine->cancelled && status == 500) ? weft_host_cancel_status() : status;
+}
+
+static bool begin(weft_coroutine *coroutine)
+{
+	weft_classic *classic = coroutine->classic;
+	classic->begun = true;
+	return weft_host_stream_start(coroutine->request, status_of(coroutine), classic->headers, classic->headers_count);
+}
+
+static bool stream(weft_coroutine *coroutine, const char *bytes, size_t length)
+{
+	return length == 0 || weft_host_stream_write(coroutine->request, (weft_slice){bytes, length});
+}
+
+/* What is kept goes out. false: the client has gone. */
+static bool let_out(weft_coroutine *coroutine)
+{
+	weft_classic *classic = coroutine->classic;
+	size_t length = classic->output_bytes;
+	classic->output_bytes = 0;
+	return (classic->begun || begin(coroutine)) && stream(coroutine, classic->output, length);
+}
+
+/* Keeps output for the end. false: there is too much of it. */
+static bool keep(weft_classic *classic, const char *bytes, size_t length)
+{
+	size_t needed = classic->output_bytes + length;
+	if (needed > OUTPUT_BYTES_MAX) {
+		return false;
+	}
+	if (needed > classic->output_room) {
+		size_t room = needed < 4096 ? 4096 : needed * 2;
+		char *grown = realloc(classic->output, room);
+		if (!grown) {
+			return false;
+		}
+		classic->output = grown;
+		classic->output_room = room;
+	}
+	memcpy(classic->output + classic->output_bytes, bytes, length);
+	classic->output_bytes = needed;
+	return true;
+}
+
+/* sapi_module.ub_write */
+size_t weft_classic_write(const char *bytes, size_t length)
+{
+	weft_coroutine *coroutine = weft_current;
+	weft_classic *classic = coroutine ? coroutine->classic : NULL;
+	if (!classic) {
+		weft_host_output((weft_slice){bytes, length});
+		return length;
+	}
+	if (classic->finished || classic->sendfile) {
+		return length;
+	}
+	if (!classic->begun && keep(classic, bytes, length)) {
+		return length;
+	}
+	if (!let_out(coroutine) || !stream(coroutine, bytes, length)) {
+		php_handle_aborted_connection(); /* it does not return unless ignore_user_abort is on */
+	}
+	return length;
+}
+
+/* sapi_module.flush: flush() in the script. */
+void weft_classic_flush(void *context)
+{
+	(void) context;
+	weft_classic *classic = weft_current ? weft_current->classic : NULL;
+	if (!classic || classic->finished || PG(connection_status) == PHP_CONNECTION_ABORTED) {
+		return;
+	}
+	if (!classic->sent) {
+		sapi_send_headers();
+	}
+	if (classic->sent && !classic->sendfile && !let_out(weft_current)) {
+		php_handle_aborted_connection();
+	}
+}
+
+/* X-Sendfile: a path, the document root's when relative. X-Accel-Redirect: a path below the document root. */
+static void send_file(weft_coroutine *coroutine)
+{
+	weft_classic *classic = coroutine->classic;
+	weft_header header;
+	char path[PATH_MAX];
+	split(classic->sendfile, &header);
+	bool below = *header.value.bytes != '/';
+	if (named(header.name, "X-Accel-Redirect")) { /* a URI */
+		php_raw_url_decode((char *) header.value.bytes, header.value.length);
+		below = true;
+	}
+	bool slash = *header.value.bytes == '/';
+	int length = snprintf(path, sizeof(path), "%s%s%s", below ? classic->root : "", below && !slash ? "/" : "", header.value.bytes);
+	bool climbs = below && strstr(header.value.bytes, "..");
+	uint32_t refused = 404;
+	if (length > 0 && (size_t) length < sizeof(path) && !climbs) {
+		size_t kept = 0; /* the type that PHP adds by default is not the file's */
+		for (size_t i = 0; i < classic->headers_count; i++) {
+			weft_header line = classic->headers[i];
+			bool by_default = named(line.name, "Content-type") && !strncmp(line.value.bytes, "text/html", 9);
+			if (!by_default) {
+				classic->headers[kept++] = line;
+			}
+		}
+		refused = weft_host_respond_file(coroutine->request, classic->status, classic->headers, kept, weft_slice_text(path));
+	}
+	if (refused) {
+		char line[PATH_MAX + 128];
+		snprintf(line, sizeof(line), "%.*s names a file that cannot be sent: %s", (int) header.name.length, header.name.bytes, path);
+		weft_host_log(WEFT_LOG_ERROR, coroutine->request, weft_slice_text(line));
+		weft_classic_refuse(coroutine, refused);
+	}
+}
+
+/* Answers a request that PHP does not answer. */
+void weft_classic_refuse(weft_coroutine *coroutine, uint32_t status)
+{
+	static const weft_header plain[] = {{{"Content-Type", 12}, {"text/plain; charset=utf-8", 25}}};
+	char page[64];
+	snprintf(page, sizeof(page), "%u %s\n", status, status == 404 ? "Not Found" : status == 403 ? "Forbidden"
+		: status == 413 ? "Content Too Large" : status == 408 ? "Request Timeout" : status == 400 ? "Bad Request"
+		: status == 503 ? "Service Unavailable" : status == 504 ? "Gateway Timeout" : "Internal Server Error");
+	weft_host_respond(coroutine->request, status, plain, 1, weft_slice_text(page));
+	coroutine->classic->finished = true;
+}
+
+/* The response is complete: when PHP has ended, or before, by fastcgi_finish_request(). */
+void weft_classic_finish(weft_coroutine *coroutine)
+{
+	weft_classic *classic = coroutine->classic;
+	if (classic->finished) {
+		return;
+	}
+	if (!classic->sent) { /* not even its head: PHP could not begin, or not end, this request */
+		weft_classic_refuse(coroutine, coroutine->cancelled ? weft_host_cancel_status() : 500);
+	} else if (classic->begun) {
+		bool whole = let_out(coroutine);
+		weft_host_stream_end(coroutine->request, NULL, 0, !whole || coroutine->cancelled);
+	} else if (classic->sendfile) {
+		send_file(coroutine);
+	} else if (SG(request_info).headers_only && begin(coroutine)) { /* HEAD: nobody knows how long the body would be */
+		weft_host_stream_end(coroutine->request, NULL, 0, false);
+	} else {
+		weft_host_respond(coroutine->request, status_of(coroutine), classic->headers, classic->headers_count,
+			(weft_slice){classic->output, classic->output_bytes});
+	}
+	classic->finished = true;
+}
+
+void weft_classic_free(weft_classic *classic)
+{
+	for (size_t i = 0; i < classic->kept_count; i++) {
+		free(classic->kept[i]);
+	}
+	free(classic->lines);
+	free(classic->headers);
+	free(classic->output);
+}

@@ -1,0 +1,211 @@
+/* What PHP is told of a request in classic mode: SG(request_info) and $_SERVER, as php-fpm behind nginx would have them
+ * (nginx's fastcgi_params, RFC 3875).
+ *
+ * Invariant: everything PHP may keep a pointer to is copied first, for the host's slices are gone when the coroutine parks. */
+#include "classic.h"
+
+/* A copy that lives as long as the request; NULL for none, and when there is no memory. */
+char *weft_classic_keep(weft_classic *classic, weft_slice value)
+{
+	if (!value.bytes || classic->kept_count == KEPT_MAX) {
+		return NULL;
+	}
+	char *copy = strndup(value.bytes, value.length);
+	if (copy) {
+		classic->kept[classic->kept_count++] = copy;
+	}
+	return copy;
+}
+
+static char *field(weft_coroutine *coroutine, uint32_t which)
+{
+	return weft_classic_keep(coroutine->classic, weft_host_field(coroutine->request, which));
+}
+
+static bool is(weft_slice name, const char *wanted)
+{
+	return name.length == strlen(wanted) && zend_binary_strcasecmp(name.bytes, name.length, wanted, name.length) == 0;
+}
+
+static weft_slice header(uint64_t request, const char *wanted)
+{
+	weft_slice name, value;
+	for (uint32_t i = 0; weft_host_header_at(request, i, &name, &value); i++) {
+		if (is(name, wanted)) {
+			return value;
+		}
+	}
+	return (weft_slice){NULL, 0};
+}
+
+/* Fills SG(request_info) for php_request_startup(). false: the body has failed, and its client has been told. */
+bool weft_classic_tell(weft_coroutine *coroutine)
+{
+	weft_classic *classic = coroutine->classic;
+	uint64_t request = coroutine->request;
+	int64_t length = weft_host_body_wait(request);
+	if (length < 0) {
+		weft_classic_refuse(coroutine, length == -499 ? 400 : (uint32_t) -length);
+		return false;
+	}
+	classic->root = field(coroutine, WEFT_FIELD_ROOT);
+	classic->script_name = field(coroutine, WEFT_FIELD_SCRIPT_NAME);
+	classic->path_info = field(coroutine, WEFT_FIELD_PATH_INFO);
+	memset(&SG(request_info), 0, sizeof(SG(request_info)));
+	SG(request_info).request_method = field(coroutine, WEFT_FIELD_METHOD);
+	char *query = field(coroutine, WEFT_FIELD_QUERY);
+	SG(request_info).query_string = query ? query : weft_classic_keep(classic, weft_slice_text(""));
+	SG(request_info).request_uri = classic->script_name;
+	SG(request_info).path_translated = field(coroutine, WEFT_FIELD_SCRIPT);
+	SG(request_info).content_type = weft_classic_keep(classic, header(request, "content-type"));
+	SG(request_info).content_length = (zend_long) length;
+	SG(sapi_headers).http_response_code = 200;
+	SG(server_context) = coroutine;
+	char *authorization = weft_classic_keep(classic, header(request, "authorization"));
+	php_handle_auth_data(authorization);
+	bool complete = classic->root && classic->script_name && SG(request_info).path_translated && SG(request_info).request_method;
+	if (!complete) {
+		weft_classic_refuse(coroutine, 500);
+	}
+	return complete;
+}
+
+/* sapi_module.read_cookies: all lines of them, as one. */
+char *weft_classic_cookies(void)
+{
+	weft_slice name, value;
+	char *joined = NULL;
+	size_t length = 0;
+	for (uint32_t i = 0; weft_host_header_at(weft_current->request, i, &name, &value); i++) {
+		if (!is(name, "cookie")) {
+			continue;
+		}
+		char *longer = realloc(joined, length + value.length + 3);
+		if (!longer) {
+			break;
+		}
+		joined = longer;
+		if (length) {
+			memcpy(joined + length, "; ", 2);
+			length += 2;
+		}
+		memcpy(joined + length, value.bytes, value.length);
+		length += value.length;
+		joined[length] = 0;
+	}
+	char *kept = joined ? weft_classic_keep(weft_current->classic, weft_slice_text(joined)) : NULL;
+	free(joined);
+	return kept;
+}
+
+/* sapi_module.get_request_time: when it arrived, not when PHP came to it. */
+zend_result weft_classic_time(double *time)
+{
+	*time = weft_current ? weft_host_time(weft_current->request) : 0;
+	return *time > 0 ? SUCCESS : FAILURE;
+}
+
+/* ---- $_SERVER ---- */
+
+/* Through the input filter, which keeps what filter_input(INPUT_SERVER) looks at. */
+static void add(zval *array, const char *name, weft_slice value)
+{
+	char *copy = estrndup(value.bytes ? value.bytes : "", value.length);
+	size_t length = value.length;
+	if (sapi_module.input_filter(PARSE_SERVER, name, &copy, value.length, &length)) {
+		php_register_variable_safe(name, copy, length, array);
+	}
+	efree(copy);
+}
+
+/* Several lines of one name are one list (RFC 3875 section 4.1.18); cookies are a list of their own kind. */
+static void add_line(zval *array, const char *name, weft_slice value)
+{
+	zval *earlier = zend_hash_str_find(Z_ARRVAL_P(array), name, strlen(name));
+	if (EXPECTED(!earlier || Z_TYPE_P(earlier) != IS_STRING)) {
+		add(array, name, value);
+		return;
+	}
+	smart_str joined = {0};
+	smart_str_append(&joined, Z_STR_P(earlier));
+	smart_str_appends(&joined, strcmp(name, "HTTP_COOKIE") ? ", " : "; ");
+	smart_str_appendl(&joined, value.bytes, value.length);
+	smart_str_0(&joined);
+	add(array, name, weft_slice_of(joined.s));
+	smart_str_free(&joined);
+}
+
+/* "Proxy" is left out: as HTTP_PROXY it would be believed to be the operator's setting (httpoxy). Names with an underscore
+ * are left out as by nginx: they could not be told from those with a dash. */
+static void add_headers(zval *array, uint64_t request)
+{
+	weft_slice name, value;
+	char key[256] = "HTTP_";
+	for (uint32_t i = 0; weft_host_header_at(request, i, &name, &value); i++) {
+		if (name.length > sizeof(key) - 6 || memchr(name.bytes, '_', name.length) || is(name, "proxy")) {
+			continue;
+		}
+		for (size_t k = 0; k < name.length; k++) {
+			char c = name.bytes[k];
+			key[5 + k] = c == '-' ? '_' : (c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+		}
+		key[5 + name.length] = 0;
+		add_line(array, key, value);
+	}
+}
+
+static void add_connection(zval *array, uint64_t request)
+{
+	add(array, "REMOTE_ADDR", weft_host_field(request, WEFT_FIELD_CLIENT));
+	add(array, "REMOTE_PORT", weft_host_field(request, WEFT_FIELD_CLIENT_PORT));
+	add(array, "SERVER_ADDR", weft_host_field(request, WEFT_FIELD_SERVER));
+	add(array, "SERVER_PORT", weft_host_field(request, WEFT_FIELD_SERVER_PORT));
+	weft_slice host = weft_host_field(request, WEFT_FIELD_HOST);
+	size_t end = host.length;
+	while (end > 0 && host.bytes[end - 1] >= '0' && host.bytes[end - 1] <= '9') {
+		end--;
+	}
+	if (end > 0 && host.bytes[end - 1] == ':') {
+		host.length = end - 1;
+	}
+	add(array, "SERVER_NAME", host);
+	weft_slice scheme = weft_host_field(request, WEFT_FIELD_SCHEME);
+	add(array, "REQUEST_SCHEME", scheme);
+	if (scheme.length == 5) {
+		add(array, "HTTPS", weft_slice_text("on"));
+	}
+}
+
+/* sapi_module.register_server_variables. The environment comes first, so that no variable of it hides what the server says. */
+void weft_classic_variables(zval *array)
+{
+	weft_coroutine *coroutine = weft_current;
+	php_import_environment_variables(array);
+	if (!coroutine || !coroutine->classic) {
+		return;
+	}
+	weft_classic *classic = coroutine->classic;
+	uint64_t request = coroutine->request;
+	char protocol[16], self[4096];
+	const char *path_info = classic->path_info ? classic->path_info : "";
+	weft_slice version = weft_host_field(request, WEFT_FIELD_VERSION);
+	snprintf(protocol, sizeof(protocol), "HTTP/%.*s", (int) version.length, version.bytes);
+	snprintf(self, sizeof(self), "%s%s", classic->script_name, path_info);
+	add(array, "SCRIPT_FILENAME", weft_slice_text(SG(request_info).path_translated));
+	add(array, "PATH_INFO", weft_slice_text(path_info));
+	add(array, "QUERY_STRING", weft_slice_text(SG(request_info).query_string));
+	add(array, "REQUEST_METHOD", weft_slice_text(SG(request_info).request_method));
+	add(array, "CONTENT_TYPE", header(request, "content-type"));
+	add(array, "CONTENT_LENGTH", header(request, "content-length"));
+	add(array, "SCRIPT_NAME", weft_slice_text(classic->script_name));
+	add(array, "REQUEST_URI", weft_host_field(request, WEFT_FIELD_TARGET));
+	add(array, "DOCUMENT_URI", weft_slice_text(self));
+	add(array, "DOCUMENT_ROOT", weft_slice_text(classic->root));
+	add(array, "SERVER_PROTOCOL", weft_slice_text(protocol));
+	add(array, "GATEWAY_INTERFACE", weft_slice_text("CGI/1.1"));
+	add(array, "SERVER_SOFTWARE", weft_slice_text("weft/" WEFT_VERSION));
+	add_connection(array, request);
+	add(array, "REDIRECT_STATUS", weft_slice_text("200"));
+	add_headers(array, request);
+	add(array, "PHP_SELF", weft_slice_text(self));
+}

@@ -1,0 +1,111 @@
+/* The switch below PHP: a job runs on a native stack of its own, and Zend knows nothing of it.
+ *
+ *      loop's stack ── enter ──► native stack of a coroutine      the engine's own machine-context switch in both
+ *      loop's stack ◄── leave ── wherever it stands               directions; to Zend it is one plain main stack
+ *
+ *      low                                                              high
+ *      | guard page | yellow zone, PROT_NONE | ........ stack ........ |
+ *
+ * A job here begins and ends PHP requests (classic.c), which a Zend Fiber could not do: its context lives in the memory that
+ * the end of a request frees. Invariants: only the loop enters; a coroutine only leaves to the loop; while one is parked in
+ * the middle of a request, no other runs PHP code, unless somebody has put PHP's whole state aside (it must not know who). */
+#include "weft.h"
+
+#include <sys/mman.h>
+
+/* Exported by libphp for its Fibers (Zend/zend_fibers.c). */
+typedef struct {
+	void *handle;
+	void *passed;
+} machine_context;
+extern void *make_fcontext(void *stack_top, size_t size, void (*run)(machine_context from));
+extern machine_context jump_fcontext(void *to, void *passed);
+
+#define GUARD_BYTES 4096
+
+static size_t stack_bytes = 8 * 1024 * 1024;
+static void *loop_handle;
+
+void weft_native_start(size_t bytes)
+{
+	stack_bytes = bytes;
+}
+
+static void run_jobs(machine_context from)
+{
+	weft_coroutine *coroutine = from.passed;
+	loop_handle = from.handle;
+	for (;;) {
+		weft_job_run(coroutine);
+		coroutine->ended = true;
+		loop_handle = jump_fcontext(loop_handle, NULL).handle;
+	}
+}
+
+/* NULL: no memory, or no mappings left (vm.max_map_count). */
+weft_coroutine *weft_native_create(void)
+{
+	weft_coroutine *coroutine = calloc(1, sizeof(*coroutine));
+	if (!coroutine) {
+		return NULL;
+	}
+	size_t size = GUARD_BYTES + YELLOW_BYTES + stack_bytes;
+	char *stack = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
+	if (stack == MAP_FAILED) {
+		free(coroutine);
+		return NULL;
+	}
+	if (mprotect(stack, GUARD_BYTES + YELLOW_BYTES, PROT_NONE)) {
+		munmap(stack, size);
+		free(coroutine);
+		return NULL;
+	}
+	coroutine->native_stack = stack;
+	coroutine->native_bytes = size;
+	coroutine->native_handle = make_fcontext(stack + size, stack_bytes, run_jobs);
+	return coroutine;
+}
+
+/* Where the yellow zone of a coroutine's native stack begins; NULL when it has none. */
+char *weft_native_yellow(const weft_coroutine *coroutine)
+{
+	return coroutine->native_stack ? coroutine->native_stack + GUARD_BYTES : NULL;
+}
+
+/* The ends of the stack, for engines that check it (PHP 8.3 and later). */
+void weft_native_limits(const weft_coroutine *coroutine, char **base, char **limit)
+{
+	*base = coroutine->native_stack + coroutine->native_bytes;
+	*limit = coroutine->native_stack + GUARD_BYTES + YELLOW_BYTES;
+}
+
+/* 0: parked. 1: the job has ended, the coroutine is idle. */
+int weft_native_enter(weft_coroutine *coroutine, bool has_job, uint32_t job, uint64_t argument)
+{
+	weft_current = coroutine;
+	coroutine->ended = false;
+	if (has_job) {
+		coroutine->job = job;
+		coroutine->argument = coroutine->request = argument;
+		coroutine->cancelled = false;
+	}
+	coroutine->native_handle = jump_fcontext(coroutine->native_handle, coroutine).handle;
+	weft_current = NULL;
+	if (coroutine->ended && UNEXPECTED(coroutine->stack_overflowed)) {
+		coroutine->stack_overflowed = false;
+		mprotect(weft_native_yellow(coroutine), YELLOW_BYTES, PROT_NONE);
+	}
+	return coroutine->ended;
+}
+
+void weft_native_leave(weft_coroutine *coroutine)
+{
+	(void) coroutine;
+	loop_handle = jump_fcontext(loop_handle, NULL).handle;
+}
+
+void weft_native_destroy(weft_coroutine *coroutine)
+{
+	munmap(coroutine->native_stack, coroutine->native_bytes);
+	free(coroutine);
+}
