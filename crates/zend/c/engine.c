@@ -109,6 +109,7 @@ static PHP_MINIT_FUNCTION(weft)
 	(void) type, (void) module_number;
 	weft_request_register();
 	weft_writer_register();
+	weft_guard_register();
 	if (classic) {
 		weft_classic_register();
 	} else {

@@ -175,6 +175,7 @@ void weft_isolate_reset(void)
 	BG(user_compare_fci_cache) = base.compare_function_cache;
 	CG(unclean_shutdown) = 0;
 	weft_persistent_reset(weft_current);
+	weft_guard_reset(weft_current);
 	weft_take_out_of_memory();
 }
 

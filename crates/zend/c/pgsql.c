@@ -115,6 +115,13 @@ void weft_pgsql_end(void)
 	}
 }
 
+/* The connection that functions use which are not told one; NULL: none. */
+void *weft_pgsql_default(void)
+{
+	return globals && globals->default_link
+		? ((pgsql_connection *) ((char *) globals->default_link - XtOffsetOf(pgsql_connection, object)))->connection : NULL;
+}
+
 static void ignore_notice(void *argument, const char *message)
 {
 	(void) argument, (void) message;

@@ -112,6 +112,7 @@ typedef struct weft_coroutine {
 	zval superglobal[WEFT_SUPERGLOBALS];
 	uint64_t run;                  /* which of all runs of coroutines this is */
 	void *opening;                 /* the call that opens a persistent connection, while it is in one (persistent.c) */
+	struct weft_call *calls;       /* in progress on connections, innermost first (guard.c) */
 	bool opened;                   /* it has opened a persistent connection */
 	zend_object *pgsql_link;       /* what ext/pgsql's functions use by default, while it is parked (pgsql.c) */
 	void *session;                 /* its session while it is parked, if it has one (session.c) */
@@ -226,6 +227,11 @@ void weft_pgsql_begin(void);
 void weft_pgsql_exchange(weft_coroutine *coroutine);
 void weft_pgsql_end(void);
 void weft_pgsql_reset(const zval *persistent);
+void *weft_pgsql_default(void);
+/* guard.c: two coroutines on one connection at the same moment */
+void weft_guard_register(void);
+void weft_guard_start(void);
+void weft_guard_reset(weft_coroutine *coroutine);
 
 /* ---- failure.c: fatal errors, stack overflow, interrupts ---- */
 void weft_failure_start(bool contain);
