@@ -60,7 +60,7 @@ static ZEND_NAMED_FUNCTION(connect_own)
 		return;
 	}
 	zend_string *plain = plain_name(Z_STR_P(string), flags);
-	zend_string *own = strpprintf(0, "%s run %" PRIu64, ZSTR_VAL(plain), weft_current->run);
+	zend_string *own = strpprintf(0, "%s run %" PRIu64, ZSTR_VAL(plain), weft_current->serial);
 	zval *known = flags & FORCE_NEW ? NULL : zend_hash_find(&globals->connections, own);
 	if (known) {
 		set_default(Z_OBJ_P(known));
