@@ -2,7 +2,6 @@
 
 mod api;
 mod forms;
-mod guard;
 mod interleaved;
 mod persistent;
 mod sapi;

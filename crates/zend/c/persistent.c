@@ -49,7 +49,7 @@ static opener openers[] = {
 	{NULL, "pg_pconnect", "pgsql", NULL},
 	{NULL, "pfsockopen", "pfsockopen__", NULL},
 	{NULL, "stream_socket_client", "stream_socket_client__", NULL},
-	{NULL, "odbc_pconnect", "odbc_", NULL},
+	{NULL, "odbc_pconnect", "unixODBC_", NULL},
 };
 
 /* A call in progress. */
@@ -78,7 +78,7 @@ static bool in_use(const held *connection)
 
 static bool owned(const held *connection)
 {
-	return connection->owner == weft_current && (!weft_current || connection->run == weft_current->serial);
+	return connection->owner == weft_current && (!weft_current || connection->run == weft_current->run);
 }
 
 /* A connection of this key for the running coroutine: the one it has, or an idle one. Forgets those that were closed. */
@@ -197,7 +197,7 @@ static bool opened_for(zval *user, const zend_resource *entry)
 static void take(held *connection, zval *user)
 {
 	connection->owner = weft_current;
-	connection->run = weft_current ? weft_current->serial : 0;
+	connection->run = weft_current ? weft_current->run : 0;
 	if (weft_current) {
 		weft_current->opened = true;
 	}

@@ -52,7 +52,6 @@ static zend_result modules_started(void)
 {
 	weft_persistent_start();
 	weft_pgsql_start();
-	weft_guard_start();
 	return next_start ? next_start() : SUCCESS;
 }
 

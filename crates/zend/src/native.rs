@@ -60,9 +60,9 @@ impl Switch for NativeSwitch {
         true // to Zend this is one plain stack, wherever it stands
     }
 
-    fn cancelled(&self, for_good: bool) {
+    fn cancelled(&self) {
         // SAFETY: the scheduler calls it on the context that runs, inside a call that PHP code has made.
-        unsafe { sys::weft_cancel(for_good) };
+        unsafe { sys::weft_cancel() };
     }
 
     fn destroy(&self, context: Context) {

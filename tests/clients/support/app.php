@@ -15,6 +15,8 @@ return static function (Request $request) use ($script): string {
         return (string) ($script['seconds'] ?? 0.5);
     }
     if ($request->path() === '/waits') {
+        usleep((int) ($request->query('later') * 1e6));
+
         return $script['waits']((int) $request->query('n'));
     }
     ob_start();

@@ -8,11 +8,11 @@ require_once __DIR__ . '/../../support/postgres.php';
 
 return [
     'prints' => static function (): void {
-        $pdo = pdo(more: ';sslmode=require');
+        $pdo = pdo(sslmode: 'require');
         var_dump($pdo->query('SELECT version FROM pg_stat_ssl WHERE pid = pg_backend_pid()')->fetchColumn());
         var_dump(md5($pdo->query("SELECT repeat('0123456789', 300000)")->fetchColumn()));
     },
     'waits' => static function (int $n): string {
-        return (string) pdo(more: ';sslmode=require')->query("SELECT $n FROM pg_sleep(0.5)")->fetchColumn();
+        return (string) pdo(sslmode: 'require')->query("SELECT $n FROM pg_sleep(0.5)")->fetchColumn();
     },
 ];

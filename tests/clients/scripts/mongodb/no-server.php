@@ -1,0 +1,32 @@
+<?php
+
+/* ext-mongodb without a server, of which Debian has none: what can be seen is how it waits for one. A listener that says
+ * nothing takes its connections. */
+
+declare(strict_types=1);
+
+use MongoDB\Driver\{Command, Manager};
+
+/** Asks a server that does not answer; says why that failed. */
+function ask(int $milliseconds): string
+{
+    $silent = stream_socket_server('tcp://127.0.0.1:0');
+    $options = ['serverSelectionTimeoutMS' => $milliseconds, 'connectTimeoutMS' => $milliseconds, 'socketTimeoutMS' => $milliseconds];
+    $manager = new Manager('mongodb://' . stream_socket_get_name($silent, false), $options, ['disableClientPersistence' => true]);
+    try {
+        $manager->executeCommand('weft', new Command(['ping' => 1]));
+    } catch (MongoDB\Driver\Exception\ConnectionTimeoutException) {
+        return 'timed out';
+    }
+
+    return 'answered';
+}
+
+return [
+    'prints' => static function (): void {
+        echo ask(50), "\n";
+        $document = MongoDB\BSON\fromPHP(['n' => 1, 'list' => ['a', 'b']]);
+        echo MongoDB\BSON\toCanonicalExtendedJSON($document), "\n";
+    },
+    'waits' => static fn (int $n): string => ask(500) === 'timed out' ? (string) $n : 'answered',
+];

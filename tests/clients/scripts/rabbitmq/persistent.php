@@ -1,0 +1,36 @@
+<?php
+
+/* ext-amqp, pconnect(): each request that runs at the same time has a connection of its own. */
+
+declare(strict_types=1);
+
+require_once __DIR__ . '/../../support/rabbitmq.php';
+
+function kept(): AMQPConnection
+{
+    $connection = new AMQPConnection(['host' => '127.0.0.1', 'port' => (int) getenv('RABBITMQ_PORT')]);
+    $connection->pconnect();
+
+    return $connection;
+}
+
+return [
+    'prints' => static function (): void {
+        $connection = kept();
+        $queue = queue(new AMQPChannel($connection));
+        var_dump($connection->isConnected(), $connection->isPersistent(), $queue->get());
+    },
+    'waits' => static function (int $n): string {
+        $channel = new AMQPChannel(kept());
+        $queue = queue($channel);
+        later($channel, $queue, (string) $n, 500);
+        $body = '';
+        $queue->consume(static function (AMQPEnvelope $message) use (&$body): bool {
+            $body = $message->getBody();
+
+            return false;
+        }, AMQP_AUTOACK);
+
+        return $body;
+    },
+];

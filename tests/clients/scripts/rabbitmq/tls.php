@@ -1,0 +1,37 @@
+<?php
+
+/* ext-amqp over TLS. */
+
+declare(strict_types=1);
+
+require_once __DIR__ . '/../../support/rabbitmq.php';
+
+function secure(): AMQPConnection
+{
+    return connect(['port' => (int) getenv('RABBITMQ_TLS_PORT'), 'cacert' => getenv('RABBITMQ_CERTIFICATE'), 'verify' => false]);
+}
+
+return [
+    'prints' => static function (): void {
+        $channel = new AMQPChannel(secure());
+        $queue = queue($channel);
+        (new AMQPExchange($channel))->publish(str_repeat('0123456789', 100_000), $queue->getName());
+        while (!($message = $queue->get(AMQP_AUTOACK))) {
+            usleep(1_000);
+        }
+        var_dump(md5($message->getBody()));
+    },
+    'waits' => static function (int $n): string {
+        $channel = new AMQPChannel(secure());
+        $queue = queue($channel);
+        later($channel, $queue, (string) $n, 500);
+        $body = '';
+        $queue->consume(static function (AMQPEnvelope $message) use (&$body): bool {
+            $body = $message->getBody();
+
+            return false;
+        }, AMQP_AUTOACK);
+
+        return $body;
+    },
+];

@@ -1,0 +1,28 @@
+<?php
+
+declare(strict_types=1);
+
+/** The administrator's connection; `$slow`: behind a network that delays each answer by 0.25 s. */
+function connect(bool $slow = false): LDAP\Connection
+{
+    $link = ldap_connect('ldap://127.0.0.1:' . getenv($slow ? 'LDAP_SLOW_PORT' : 'LDAP_PORT'));
+    ldap_set_option($link, LDAP_OPT_PROTOCOL_VERSION, 3);
+    ldap_bind($link, 'cn=admin,dc=weft,dc=test', 'secret');
+
+    return $link;
+}
+
+/** The directory's root, and an entry for units of one's own below it. */
+function unit(LDAP\Connection $link): string
+{
+    $root = ['objectClass' => ['dcObject', 'organization'], 'o' => 'weft', 'dc' => 'weft'];
+    // Another one may have added it.
+    try {
+        ldap_add($link, 'dc=weft,dc=test', $root);
+    } catch (ErrorException) {
+    }
+    $unit = 'ou=' . bin2hex(random_bytes(8)) . ',dc=weft,dc=test';
+    ldap_add($link, $unit, ['objectClass' => 'organizationalUnit']);
+
+    return $unit;
+}
