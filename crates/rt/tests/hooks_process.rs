@@ -294,3 +294,48 @@ fn a_semaphore_and_a_message_queue_are_waited_for() {
         libc::msgctl(queue, libc::IPC_RMID, std::ptr::null_mut());
     }
 }
+
+/// An open file description of its own.
+fn open(path: &std::path::Path) -> c_int {
+    use std::os::fd::IntoRawFd;
+    std::fs::File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)
+        .unwrap()
+        .into_raw_fd()
+}
+
+#[test]
+fn waiters_of_one_file_lock_get_it_in_the_order_they_came_by_unlock_or_close() {
+    let path = std::env::temp_dir().join(format!("weft-queue-{}", std::process::id()));
+    let order = Rc::new(RefCell::new(Vec::new()));
+    let queued = Rc::new(Cell::new(0));
+    let mut tasks: Vec<Box<dyn FnOnce()>> = Vec::new();
+    for number in 0..20 {
+        let (path, order, queued) = (path.clone(), Rc::clone(&order), Rc::clone(&queued));
+        tasks.push(Box::new(move || {
+            let fd = open(&path);
+            queued.set(queued.get() + 1);
+            // SAFETY: flock and close take numbers.
+            unsafe {
+                assert_eq!(libc::flock(fd, libc::LOCK_EX), 0);
+                order.borrow_mut().push(number);
+                // The first holds it until all others wait.
+                while queued.get() < 20 {
+                    pause(1);
+                }
+                pause(1);
+                if number % 2 == 0 {
+                    assert_eq!(libc::flock(fd, libc::LOCK_UN), 0);
+                }
+                assert_eq!(libc::close(fd), 0);
+            }
+        }));
+    }
+    run(tasks);
+    assert_eq!(*order.borrow(), (0..20).collect::<Vec<_>>());
+    std::fs::remove_file(path).unwrap();
+}

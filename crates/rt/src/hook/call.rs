@@ -12,7 +12,7 @@ use libc::c_int;
 
 use super::symbols::Symbol;
 use super::{blocked, descriptor, interrupt, raw};
-use crate::{MILLISECOND, Nanos, Readiness, Runtime, SECOND, Wake, clock};
+use crate::{MILLISECOND, Nanos, Readiness, Runtime, SECOND, Wait, Wake, clock};
 
 /// A call made by a coroutine. Outside of coroutines there is none, and the hook is the plain function.
 #[derive(Clone, Copy)]
@@ -118,9 +118,17 @@ impl Call {
 
     /// Parks until `deadline`. `ECANCELED` when cancelled before, `EINTR` when a signal's handler has run.
     pub fn sleep_until(self, deadline: Nanos) -> Result<(), c_int> {
+        self.sleep_with(|_| (), Some(deadline))
+    }
+
+    fn sleep_with(self, waiting: impl FnOnce(Wait), deadline: Option<Nanos>) -> Result<(), c_int> {
         let saved = errno();
         let interruptible = interrupt::class(self.symbol, false);
-        let wake = interrupt::during(self, interruptible, || self.runtime.sleep_until(deadline));
+        let wake = interrupt::during(self, interruptible, || {
+            let wait = self.runtime.begin_wait();
+            waiting(wait);
+            self.runtime.park(wait, deadline)
+        });
         set_errno(saved);
         match wake {
             Wake::Cancelled => Err(libc::ECANCELED),
@@ -131,12 +139,23 @@ impl Call {
 
     /// Pauses before the next attempt, not beyond `deadline`.
     pub fn pause(self, backoff: &mut Backoff, deadline: Option<Nanos>) -> Result<(), Stop> {
+        self.pause_for(Some(backoff), deadline, |_| ())
+    }
+
+    /// [`Call::pause`], which whoever is told of the wait by `waiting` may end earlier. Without a back-off there is no next
+    /// attempt before that.
+    pub fn pause_for(
+        self,
+        backoff: Option<&mut Backoff>,
+        deadline: Option<Nanos>,
+        waiting: impl FnOnce(Wait),
+    ) -> Result<(), Stop> {
         let now = clock::now();
         if deadline.is_some_and(|deadline| now >= deadline) {
             return Err(Stop::Expired);
         }
-        let until = now + backoff.next();
-        self.sleep_until(deadline.map_or(until, |deadline| until.min(deadline))).map_err(Stop::Failed)
+        let until = [backoff.map(|backoff| now + backoff.next()), deadline].into_iter().flatten().min();
+        self.sleep_with(waiting, until).map_err(Stop::Failed)
     }
 
     /// Pauses though the coroutine is cancelled: for calls that cannot fail, such as taking a mutex.

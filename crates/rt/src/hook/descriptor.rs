@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use libc::c_int;
 
 use super::raw;
+use super::sleep::contend;
 use crate::{Nanos, Runtime, SECOND};
 
 /// Numbers remembered: Linux's default `fs.nr_open`. Those above are asked for anew each time. The table is zero pages
@@ -82,6 +83,10 @@ pub fn generation(fd: RawFd) -> u32 {
 /// Notes that a descriptor is about to be closed or replaced. Waiters of this thread's runtime wake.
 pub fn closing(fd: RawFd) {
     let runtime = Runtime::get();
+    if runtime.is_some() {
+        // Its locks go with it.
+        contend::file_freed(fd);
+    }
     if let Some(state) = state(fd) {
         let stale = if runtime.is_none() { STALE } else { 0 };
         let next = |old: u32| Some((old & !KIND | stale).wrapping_add(GENERATION));

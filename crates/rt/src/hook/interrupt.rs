@@ -106,7 +106,7 @@ fn pack(id: CoroutineId) -> u64 {
 
 fn owner(signal: c_int) -> Option<CoroutineId> {
     let word = HANDLERS[signal as usize].owner.load(Ordering::Relaxed);
-    (word != 0).then(|| CoroutineId { index: (word >> 32) as u32, generation: word as u32 })
+    (word != 0).then_some(CoroutineId { index: (word >> 32) as u32, generation: word as u32 })
 }
 
 fn signals(set: u64) -> impl Iterator<Item = c_int> {
@@ -120,11 +120,15 @@ pub fn during<T>(call: Call, interruptible: Interruptible, wait: impl FnOnce() -
     if owned == 0 {
         return wait();
     }
-    let Some(id) =
-        call.runtime.current().filter(|&id| signals(owned).any(|signal| owner(signal) == Some(id)))
-    else {
+    let Some(id) = call.runtime.current() else { return wait() };
+    let own = signals(owned).filter(|&signal| owner(signal) == Some(id)).map(bit).sum::<u64>();
+    if own == 0 {
         return wait();
-    };
+    }
+    // What came while it ran was no interruption.
+    if ARRIVED.fetch_and(!own, Ordering::Relaxed) & own != 0 {
+        PENDING.set(true);
+    }
     WAITS.with_borrow_mut(|waits| waits.insert(id, interruptible));
     let result = wait();
     WAITS.with_borrow_mut(|waits| waits.remove(&id));

@@ -8,6 +8,7 @@
 
 use libc::{c_int, c_void, pthread_cond_t, pthread_mutex_t, pthread_rwlock_t, pthread_t, sem_t, timespec};
 
+use super::contend::{Resource, until_free};
 use crate::hook::call::{Backoff, Call};
 use crate::hook::real::real;
 
@@ -84,8 +85,8 @@ pub unsafe fn semaphore_wait(call: Option<Call>, semaphore: *mut sem_t) -> c_int
     let Some(call) = call else { return block() as c_int };
     let attempt = real!(c"sem_trywait": fn(*mut sem_t) -> c_int);
     // SAFETY: by the caller's contract.
-    super::lock::until_free(call, &[libc::EAGAIN], None, || unsafe { attempt(semaphore) as isize }, block)
-        as c_int
+    let attempt = || unsafe { attempt(semaphore) as isize };
+    until_free(call, || Resource::Unseen, &[libc::EAGAIN], None, attempt, block) as c_int
 }
 
 /// A condition is signalled by another thread, which no coroutine can be: it blocks for real and is counted.

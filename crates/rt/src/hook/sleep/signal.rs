@@ -4,7 +4,7 @@
 
 use libc::{c_int, siginfo_t, sigset_t, timespec};
 
-use super::lock::until_free;
+use super::contend::{Resource, until_free};
 use crate::hook::call::{Call, errno, set_errno, span_of, timespec_of};
 use crate::hook::raw;
 
@@ -25,7 +25,8 @@ pub unsafe fn sigtimedwait(
     };
     let deadline = call.runtime.deadline(span);
     let now = timespec_of(0);
-    until_free(call, &[libc::EAGAIN], deadline, || wait(&raw const now), || wait(time)) as c_int
+    until_free(call, || Resource::Unseen, &[libc::EAGAIN], deadline, || wait(&raw const now), || wait(time))
+        as c_int
 }
 
 pub unsafe fn sigwaitinfo(call: Option<Call>, set: *const sigset_t, info: *mut siginfo_t) -> c_int {

@@ -3,7 +3,7 @@
 
 use libc::{c_int, c_long, c_void, sembuf, size_t, timespec};
 
-use super::lock::until_free;
+use super::contend::{Resource, freed, until_free};
 use crate::hook::call::{Call, span_of};
 use crate::hook::raw;
 
@@ -36,11 +36,17 @@ pub unsafe fn semtimedop(
         // It is not meant to wait, at least not for all of them.
         return plain() as c_int;
     }
+    let releases = tried.iter().any(|operation| operation.sem_op > 0);
     tried.iter_mut().for_each(|operation| operation.sem_flg |= libc::IPC_NOWAIT as i16);
     // SAFETY: the copies are live.
     let attempt = || unsafe { raw::syscall!(SYS_semtimedop, id, tried.as_mut_ptr(), count, 0) };
     let deadline = call.runtime.deadline(span);
-    until_free(call, &[libc::EAGAIN], deadline, attempt, plain) as c_int
+    let semaphores = || Resource::Semaphores(id);
+    let result = until_free(call, semaphores, &[libc::EAGAIN], deadline, attempt, plain);
+    if result == 0 && releases {
+        freed(Resource::Semaphores(id));
+    }
+    result as c_int
 }
 
 pub unsafe fn msgsnd(
@@ -52,8 +58,17 @@ pub unsafe fn msgsnd(
 ) -> c_int {
     // SAFETY: by the caller's contract.
     let send = |flags: c_int| unsafe { raw::syscall!(SYS_msgsnd, id, message, length, flags) };
-    let Some(call) = call.filter(|_| flags & libc::IPC_NOWAIT == 0) else { return send(flags) as c_int };
-    until_free(call, &[libc::EAGAIN], None, || send(flags | libc::IPC_NOWAIT), || send(flags)) as c_int
+    let result = match call.filter(|_| flags & libc::IPC_NOWAIT == 0) {
+        None => send(flags),
+        Some(call) => {
+            let (room, attempt) = (|| Resource::Room(id), || send(flags | libc::IPC_NOWAIT));
+            until_free(call, room, &[libc::EAGAIN], None, attempt, || send(flags))
+        }
+    };
+    if result == 0 {
+        freed(Resource::Message(id));
+    }
+    result as c_int
 }
 
 pub unsafe fn msgrcv(
@@ -66,6 +81,15 @@ pub unsafe fn msgrcv(
 ) -> isize {
     // SAFETY: by the caller's contract.
     let receive = |flags: c_int| unsafe { raw::syscall!(SYS_msgrcv, id, message, length, kind, flags) };
-    let Some(call) = call.filter(|_| flags & libc::IPC_NOWAIT == 0) else { return receive(flags) };
-    until_free(call, &[libc::ENOMSG], None, || receive(flags | libc::IPC_NOWAIT), || receive(flags))
+    let result = match call.filter(|_| flags & libc::IPC_NOWAIT == 0) {
+        None => receive(flags),
+        Some(call) => {
+            let (sent, attempt) = (|| Resource::Message(id), || receive(flags | libc::IPC_NOWAIT));
+            until_free(call, sent, &[libc::ENOMSG], None, attempt, || receive(flags))
+        }
+    };
+    if result >= 0 {
+        freed(Resource::Room(id));
+    }
+    result
 }

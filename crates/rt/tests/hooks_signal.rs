@@ -1,0 +1,137 @@
+//! Signals with handlers: which waits they interrupt, and calls with a signal mask.
+//!
+//! Handlers are the process's, which has one runtime: so there is one test, and its parts run one after the other.
+#![allow(unsafe_code)]
+
+mod common;
+#[path = "common/fd.rs"]
+mod fd;
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use common::{Stage, run};
+use fd::{close, errno, pipe, read};
+use libc::c_int;
+
+static RUNS: AtomicU32 = AtomicU32::new(0);
+
+extern "C" fn count(_: c_int) {
+    RUNS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Installs [`count`] for a signal; the handler there was.
+fn handle(signal: c_int, flags: c_int) -> usize {
+    // SAFETY: the all-zero sigaction is valid; both are live.
+    unsafe {
+        let (mut new, mut old): (libc::sigaction, libc::sigaction) = std::mem::zeroed();
+        new.sa_sigaction = count as *const () as usize;
+        new.sa_flags = flags;
+        assert_eq!(libc::sigaction(signal, &raw const new, &raw mut old), 0);
+        old.sa_sigaction
+    }
+}
+
+/// Sends a signal to this thread.
+fn raise(signal: c_int) {
+    // SAFETY: it takes a number.
+    assert_eq!(unsafe { libc::raise(signal) }, 0);
+}
+
+#[test]
+fn signals_interrupt_what_they_should() {
+    a_signal_interrupts_the_wait_of_the_coroutine_that_installed_its_handler();
+    a_read_is_interrupted_unless_its_handler_restarts_calls();
+    a_wait_with_a_mask_lets_its_signal_through_and_others_run();
+}
+
+fn a_signal_interrupts_the_wait_of_the_coroutine_that_installed_its_handler() {
+    let stage = Stage::default();
+    let (owner, other, sender) = (stage.clone(), stage.clone(), stage);
+    run(tasks![
+        move || {
+            assert_eq!(handle(libc::SIGUSR1, libc::SA_RESTART), libc::SIG_DFL);
+            assert_eq!(handle(libc::SIGUSR1, libc::SA_RESTART), count as *const () as usize);
+            owner.reach(1);
+            // SAFETY: usleep takes a number.
+            assert_eq!((unsafe { libc::usleep(60_000_000) }, errno()), (-1, libc::EINTR));
+            owner.reach(3);
+        },
+        move || {
+            other.until(1);
+            // Not its signal: it sleeps on.
+            // SAFETY: usleep takes a number.
+            assert_eq!(unsafe { libc::usleep(50_000) }, 0);
+            other.until(3);
+        },
+        move || {
+            sender.until(1);
+            raise(libc::SIGUSR1);
+        },
+    ]);
+    assert_eq!(RUNS.load(Ordering::Relaxed), 1);
+}
+
+fn a_read_is_interrupted_unless_its_handler_restarts_calls() {
+    for (flags, expected) in [(0, -1), (libc::SA_RESTART, 1)] {
+        let stage = Stage::default();
+        let (reader, sender) = (stage.clone(), stage);
+        let [from, to] = pipe();
+        run(tasks![
+            move || {
+                handle(libc::SIGUSR2, flags);
+                reader.reach(1);
+                assert_eq!(read(from, &mut [0; 8]), expected);
+                assert!(expected == 1 || errno() == libc::EINTR);
+                reader.reach(2);
+            },
+            move || {
+                sender.until(1);
+                raise(libc::SIGUSR2);
+                if expected == 1 {
+                    fd::write(to, b"x");
+                }
+                sender.until(2);
+            },
+        ]);
+        close(from);
+        close(to);
+    }
+}
+
+fn a_wait_with_a_mask_lets_its_signal_through_and_others_run() {
+    let stage = Stage::default();
+    let (waiter, sender) = (stage.clone(), stage);
+    let runtime = run(tasks![
+        move || {
+            handle(libc::SIGHUP, 0);
+            // SAFETY: the sets are filled in before use, and live.
+            unsafe {
+                let (mut hangup, mut none): (libc::sigset_t, libc::sigset_t) = std::mem::zeroed();
+                libc::sigemptyset(&raw mut none);
+                libc::sigemptyset(&raw mut hangup);
+                libc::sigaddset(&raw mut hangup, libc::SIGHUP);
+                libc::pthread_sigmask(libc::SIG_BLOCK, &raw const hangup, std::ptr::null_mut());
+                waiter.reach(1);
+                let null = std::ptr::null_mut();
+                assert_eq!(libc::ppoll(null, 0, null.cast(), &raw const none), -1);
+                assert_eq!(errno(), libc::EINTR);
+                waiter.reach(2);
+                waiter.until(3);
+                let sets = std::ptr::null_mut();
+                assert_eq!(libc::pselect(0, sets, sets, sets, null.cast(), &raw const none), -1);
+                assert_eq!(errno(), libc::EINTR);
+                let time = libc::timespec { tv_sec: 0, tv_nsec: 1_000_000 };
+                assert_eq!(libc::ppoll(null, 0, &raw const time, &raw const hangup), 0);
+                libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const hangup, std::ptr::null_mut());
+            }
+        },
+        move || {
+            sender.until(1);
+            raise(libc::SIGHUP);
+            sender.until(2);
+            sender.reach(3);
+            raise(libc::SIGHUP);
+        },
+    ]);
+    assert_eq!(runtime.stats.blocked.get(), 0);
+}
