@@ -66,6 +66,11 @@ pub trait Switch {
     /// run. Called from the loop; it may spawn.
     fn signalled(&self) {}
 
+    /// The running context makes a call of `symbol` that blocks the loop, for the first time.
+    fn blocks(&self, symbol: &'static str) {
+        let _ = symbol;
+    }
+
     /// Frees an idle context.
     fn destroy(&self, context: Context);
 }

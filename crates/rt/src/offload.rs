@@ -11,7 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use rustix::event::{EventfdFlags, eventfd};
 
 use crate::park::Wait;
-use crate::{Runtime, Wake};
+use crate::{MILLISECOND, Runtime, Wake, clock};
 
 /// Jobs that wait for a thread. As each belongs to a parked coroutine, `coroutines_max` bounds it as well.
 type Work = Box<dyn FnOnce() + Send>;
@@ -103,14 +103,49 @@ impl Runtime {
     /// Runs `work` on an offload thread while the coroutine is parked. `None` when the coroutine was cancelled before the
     /// thread was done; the result is then dropped when it comes.
     pub fn offload<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-        let slot = Arc::new(Mutex::new(None));
-        let result = Arc::clone(&slot);
         let wait = self.begin_wait();
-        let work = move || *result.lock().unwrap_or_else(PoisonError::into_inner) = Some(work());
-        self.offload.submit(Box::new(work), wait);
+        let result = self.submit(work, wait);
         match self.park(wait, None) {
-            Wake::Ready(_) => slot.lock().unwrap_or_else(PoisonError::into_inner).take(),
+            Wake::Ready(_) => result.take(),
             Wake::TimedOut | Wake::Cancelled => None,
         }
+    }
+
+    /// Runs `work` on an offload thread while the coroutine is parked, and waits for its end even when it is cancelled.
+    pub fn offload_to_end<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
+        let wait = self.begin_wait();
+        let result = self.submit(work, wait);
+        self.park_uncancelled(wait);
+        loop {
+            if let Some(value) = result.take() {
+                return value;
+            }
+            // A cancellation has ended the wait that the thread knows of.
+            self.sleep_uncancelled(clock::now() + MILLISECOND);
+        }
+    }
+
+    fn submit<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+        wait: Wait,
+    ) -> Arc<Outcome<T>> {
+        let outcome = Arc::new(Outcome(Mutex::new(None)));
+        let place = Arc::clone(&outcome);
+        self.offload.submit(Box::new(move || place.put(work())), wait);
+        outcome
+    }
+}
+
+/// What a thread has made, once it has.
+struct Outcome<T>(Mutex<Option<T>>);
+
+impl<T> Outcome<T> {
+    fn put(&self, value: T) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+    }
+
+    fn take(&self) -> Option<T> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }

@@ -60,6 +60,11 @@ impl Runtime {
         self.leave(wait, Some(deadline), false);
     }
 
+    /// Parks until woken or cancelled, without heeding a cancellation: for what must not be left half done.
+    pub(crate) fn park_uncancelled(&self, wait: Wait) {
+        self.leave(wait, None, false);
+    }
+
     fn leave(&self, wait: Wait, deadline: Option<Nanos>, heed_cancel: bool) -> Wake {
         let context = {
             let mut coroutines = self.coroutines.borrow_mut();

@@ -83,7 +83,6 @@ const FAMILIES: &[&str] = &[
 
 /// Reviewed and not hooked: they wait for a disk, or in ways that are said here.
 const NOT_HOOKED: &[(&str, &str)] = &[
-    ("copy_file_range", "between files only: disk, which has no readiness"),
     ("open", "waits for FIFOs without a peer only; for files it is disk"),
     ("open64", "as open"),
     ("__open_2", "as open"),
@@ -91,10 +90,6 @@ const NOT_HOOKED: &[(&str, &str)] = &[
     ("opendir", "disk"),
     ("readdir", "disk"),
     ("readlink", "disk"),
-    ("pread", "on files only: it fails on pipes and sockets"),
-    ("pread64", "as pread"),
-    ("pwrite", "as pread"),
-    ("pwrite64", "as pread"),
     ("openlog", "connects to a datagram socket, which does not wait"),
     ("openpty", "opens /dev/ptmx, which does not wait"),
     ("sync", "the whole machine's disks: only krb5's tools call it"),

@@ -150,3 +150,115 @@ fn a_file_is_flushed_on_a_thread_and_errors_come_back() {
     }]);
     std::fs::remove_file(path).unwrap();
 }
+
+/// How often threads did calls of this name.
+fn offloaded(name: &str) -> u64 {
+    weft_rt::hook::offloaded_calls().find(|&(known, _)| known == name).map_or(0, |(_, count)| count)
+}
+
+/// Whether the page cache can be asked on this file's disk (preadv2(2): ext4, XFS, Btrfs and others can).
+fn cache_can_be_asked(file: &std::fs::File) -> bool {
+    use std::os::fd::AsRawFd;
+    let mut byte = 0u8;
+    let vector = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
+    // SAFETY: the vector is live and describes one byte.
+    let read = unsafe { libc::preadv2(file.as_raw_fd(), &raw const vector, 1, 0, libc::RWF_NOWAIT) };
+    read >= 0 || std::io::Error::last_os_error().raw_os_error() == Some(libc::EAGAIN)
+}
+
+/// Whether the file lies on a file system without a disk.
+fn is_memory(file: &std::fs::File) -> bool {
+    use std::os::fd::AsRawFd;
+    // SAFETY: the all-zero statfs is storage, and live.
+    unsafe {
+        let mut stat: libc::statfs = std::mem::zeroed();
+        libc::fstatfs(file.as_raw_fd(), &raw mut stat) == 0 && stat.f_type == libc::TMPFS_MAGIC
+    }
+}
+
+/// An empty file in a place of its own.
+fn file(name: &str) -> std::path::PathBuf {
+    std::env::temp_dir().join(format!("weft-{name}-{}", std::process::id()))
+}
+
+#[test]
+fn a_large_file_is_copied_by_a_thread_and_a_small_one_directly() {
+    use std::os::fd::AsRawFd;
+    let (from, to) = (file("from"), file("to"));
+    let bytes: Vec<u8> = (0..40_000_000u32).map(|index| (index % 249) as u8).collect();
+    std::fs::write(&from, &bytes).unwrap();
+    let (source, target) = (from.clone(), to.clone());
+    run(tasks![move || {
+        let (source, target) =
+            (std::fs::File::open(&source).unwrap(), std::fs::File::create(&target).unwrap());
+        let copy = |at: i64, length: usize| {
+            let mut at = at;
+            let (from, to) = (source.as_raw_fd(), target.as_raw_fd());
+            let null = std::ptr::null_mut();
+            // SAFETY: the offset is live.
+            let copied = unsafe { libc::copy_file_range(from, &raw mut at, to, null, length, 0) };
+            (copied, at)
+        };
+        assert_eq!(copy(0, 1000), (1000, 1000));
+        assert_eq!(offloaded("copy_file_range"), 0);
+        // The kernel copies all there is by one call, and so do the pieces.
+        assert_eq!(copy(1000, usize::MAX >> 1), (39_999_000, 40_000_000));
+        assert_eq!(offloaded("copy_file_range"), 4, "three pieces, and the end of the file");
+    }]);
+    assert!(std::fs::read(&to).unwrap() == bytes);
+    std::fs::remove_file(from).unwrap();
+    std::fs::remove_file(to).unwrap();
+}
+
+#[test]
+fn closing_a_descriptor_that_a_thread_works_on_waits_for_the_thread() {
+    use std::os::fd::IntoRawFd;
+    let path = file("busy");
+    let fd = std::fs::File::create(&path).unwrap().into_raw_fd();
+    let done = Rc::new(Cell::new(false));
+    let flushed = Rc::clone(&done);
+    run(tasks![
+        move || {
+            let bytes = vec![b'x'; 30_000_000];
+            // SAFETY: the bytes are live.
+            assert_eq!(unsafe { libc::write(fd, bytes.as_ptr().cast(), bytes.len()) }, 30_000_000);
+            flushed.set(true);
+        },
+        move || {
+            // SAFETY: close takes a number.
+            assert_eq!(unsafe { libc::close(fd) }, 0);
+        },
+    ]);
+    assert!(done.get());
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), 30_000_000);
+    std::fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn a_file_is_read_directly_from_the_cache_and_on_a_thread_from_the_disk() {
+    use std::io::{Read, Seek, Write};
+    use std::os::fd::AsRawFd;
+    let path = file("disk");
+    let bytes: Vec<u8> = (0..3_000_000u32).map(|index| (index % 251) as u8).collect();
+    let file = path.clone();
+    run(tasks![move || {
+        std::fs::File::create(&file).unwrap().write_all(&bytes).unwrap();
+        assert!(offloaded("write") >= 1, "a large write is made by a thread");
+        let mut opened = std::fs::File::open(&file).unwrap();
+        let mut seen = Vec::new();
+        opened.read_to_end(&mut seen).unwrap();
+        assert_eq!((seen == bytes, offloaded("read")), (true, 0), "it is cached");
+        opened.sync_all().unwrap();
+        // SAFETY: it takes numbers.
+        unsafe { libc::posix_fadvise(opened.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+        opened.rewind().unwrap();
+        let from_disk = cache_can_be_asked(&opened);
+        let mut buffer = vec![0; bytes.len()];
+        // One call gives all of it, as a blocking read does.
+        assert_eq!(opened.read(&mut buffer).unwrap(), bytes.len());
+        assert_eq!((buffer == bytes, opened.stream_position().unwrap()), (true, bytes.len() as u64));
+        assert_eq!(opened.read(&mut buffer).unwrap(), 0);
+        assert_eq!(offloaded("read") > 0, from_disk && !is_memory(&opened), "the disk was asked by a thread");
+    }]);
+    std::fs::remove_file(path).unwrap();
+}

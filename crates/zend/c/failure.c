@@ -150,6 +150,17 @@ void weft_cancel(void)
 	}
 }
 
+/* The running coroutine makes a call that blocks the whole worker: where the engine forbids a switch, or because the function
+ * has no cooperative form. */
+void weft_report_blocked(const char *function)
+{
+	char where[512];
+	const char *why = weft_coroutine_may_leave() ? "it has no cooperative form" : "PHP forbids to switch coroutines here";
+	snprintf(where, sizeof(where), "%s() blocks the whole worker, at %s:%u: %s. It is counted, and said once per function",
+		function, zend_get_executed_filename(), zend_get_executed_lineno(), why);
+	weft_host_log(WEFT_LOG_WARNING, weft_current ? weft_current->request : 0, weft_slice_text(where));
+}
+
 /* The next three are called by other threads: they only look at or set flags, which the VM looks at between two instructions. */
 void weft_interrupt_preempt(void)
 {

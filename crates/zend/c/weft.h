@@ -235,6 +235,7 @@ void weft_interrupt_preempt(void);
 void weft_interrupt_report(void);
 bool weft_interrupt_report_pending(void);
 void weft_cancel(void);
+void weft_report_blocked(const char *function);
 
 /* ---- signals.c: what signals leave to do while every coroutine is parked ---- */
 bool weft_signals_pending(void);

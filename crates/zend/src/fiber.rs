@@ -103,6 +103,12 @@ impl Switch for FiberSwitch {
         unsafe { sys::weft_cancel() };
     }
 
+    fn blocks(&self, symbol: &'static str) {
+        let Ok(symbol) = std::ffi::CString::new(symbol) else { return };
+        // SAFETY: the scheduler calls it on the context that runs; the text is live.
+        unsafe { sys::weft_report_blocked(symbol.as_ptr()) };
+    }
+
     fn signalled(&self) {
         // SAFETY: reads one flag of the engine, on its thread.
         if unsafe { sys::weft_signals_pending() }

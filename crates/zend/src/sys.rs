@@ -50,6 +50,7 @@ unsafe extern "C" {
     pub fn weft_native_destroy(coroutine: *mut c_void);
     pub fn weft_failure_start(contain: bool);
 
+    pub fn weft_report_blocked(function: *const c_char);
     pub fn weft_cancel();
     pub fn weft_interrupt_preempt();
     pub fn weft_interrupt_report();

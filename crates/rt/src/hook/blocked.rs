@@ -1,17 +1,35 @@
-//! How often each hooked symbol blocked the whole worker because the coroutine could not leave.
+//! How often each hooked symbol blocked the whole worker because the coroutine could not leave, and how often one was done
+//! by an offload thread.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::symbols::{SYMBOLS, Symbol};
 
-static COUNTS: [AtomicU64; SYMBOLS.len()] = [const { AtomicU64::new(0) }; SYMBOLS.len()];
+type Counts = [AtomicU64; SYMBOLS.len()];
 
-pub(super) fn count(symbol: Symbol) {
-    COUNTS[symbol as usize].fetch_add(1, Ordering::Relaxed);
+static BLOCKED: Counts = [const { AtomicU64::new(0) }; SYMBOLS.len()];
+static OFFLOADED: Counts = [const { AtomicU64::new(0) }; SYMBOLS.len()];
+
+/// Counts a call that blocks. `true`: it is the first of its symbol.
+pub(super) fn count(symbol: Symbol) -> bool {
+    BLOCKED[symbol as usize].fetch_add(1, Ordering::Relaxed) == 0
+}
+
+pub(super) fn count_offloaded(symbol: Symbol) {
+    OFFLOADED[symbol as usize].fetch_add(1, Ordering::Relaxed);
 }
 
 /// The symbols that blocked at least once since the process began, with how often.
 pub fn blocked_calls() -> impl Iterator<Item = (&'static str, u64)> {
-    let counts = SYMBOLS.iter().zip(&COUNTS);
+    named(&BLOCKED)
+}
+
+/// The symbols that a thread did at least once since the process began, with how often.
+pub fn offloaded_calls() -> impl Iterator<Item = (&'static str, u64)> {
+    named(&OFFLOADED)
+}
+
+fn named(counts: &'static Counts) -> impl Iterator<Item = (&'static str, u64)> {
+    let counts = SYMBOLS.iter().zip(counts);
     counts.map(|(row, count)| (row.name, count.load(Ordering::Relaxed))).filter(|&(_, count)| count > 0)
 }

@@ -10,7 +10,7 @@ use std::os::fd::RawFd;
 
 use libc::c_int;
 
-use super::symbols::Symbol;
+use super::symbols::{SYMBOLS, Symbol};
 use super::{blocked, descriptor, interrupt, raw};
 use crate::{MILLISECOND, Nanos, Readiness, Runtime, SECOND, Wait, Wake, clock};
 
@@ -88,7 +88,23 @@ impl Call {
     #[cold]
     pub fn count_blocked(self) {
         self.runtime.stats.blocked.set(self.runtime.stats.blocked.get() + 1);
-        blocked::count(self.symbol);
+        if blocked::count(self.symbol) {
+            let saved = errno();
+            self.runtime.switch.blocks(SYMBOLS[self.symbol as usize].name);
+            set_errno(saved);
+        }
+    }
+
+    /// Runs `work` on an offload thread. `None`: cancelled before it was done.
+    pub fn offload<T: Send + 'static>(self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+        blocked::count_offloaded(self.symbol);
+        self.runtime.offload(work)
+    }
+
+    /// Runs `work` on an offload thread and waits for its end, cancelled or not.
+    pub fn offload_to_end<T: Send + 'static>(self, work: impl FnOnce() -> T + Send + 'static) -> T {
+        blocked::count_offloaded(self.symbol);
+        self.runtime.offload_to_end(work)
     }
 
     /// Parks until `fd` is ready. The caller has tried and found it not ready.

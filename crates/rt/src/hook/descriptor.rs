@@ -9,24 +9,71 @@
 
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use libc::c_int;
 
-use super::raw;
 use super::sleep::contend;
+use super::{busy, raw};
 use crate::{Nanos, Runtime, SECOND};
 
 /// Numbers remembered: Linux's default `fs.nr_open`. Those above are asked for anew each time. The table is zero pages
 /// until touched.
 const NUMBERS: usize = 1 << 20;
 
-/// Bits 0-1: kind. Bit 2: closed by a thread without a runtime. From bit 3: generation.
+/// Bits 0-1: kind. Bit 2: closed by a thread without a runtime. Bits 3-4: pace of a file. From bit 5: generation.
 static STATES: [AtomicU32; NUMBERS] = [const { AtomicU32::new(0) }; NUMBERS];
 static HIGHEST: AtomicU32 = AtomicU32::new(0);
 
 const KIND: u32 = 3;
 const STALE: u32 = 4;
-const GENERATION: u32 = 8;
+const PACE: u32 = 8 | 16;
+const GENERATION: u32 = 32;
+
+/// How a regular file's disk is treated ([`disk`](super::offload::disk)).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum Pace {
+    /// The page cache is asked first: it can say that it does not have the bytes.
+    Cached = 0,
+    /// It cannot say: direct calls are timed.
+    Timed = 8,
+    /// A call has taken long: a thread makes the next.
+    Slow = 16,
+}
+
+/// The pace of an open file.
+pub fn pace(fd: RawFd) -> Pace {
+    match state(fd).map_or(0, |state| state.load(Ordering::Relaxed) & PACE) {
+        8 => Pace::Timed,
+        16 => Pace::Slow,
+        _ => Pace::Cached,
+    }
+}
+
+/// Remembers the pace of an open file, and of others on its disk that are opened from now on.
+pub fn set_pace(fd: RawFd, pace: Pace) {
+    if let Some(state) = state(fd) {
+        let next = |old: u32| Some(old & !PACE | pace as u32);
+        let _ = state.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+    }
+    // SAFETY: the all-zero stat is valid storage.
+    let mut stat: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: fstat only writes `stat`. It is not hooked.
+    if unsafe { libc::fstat(fd, &raw mut stat) } == 0 {
+        let mut disks = DISKS.lock().unwrap_or_else(PoisonError::into_inner);
+        disks.retain(|&(device, _)| device != stat.st_dev);
+        disks.push((stat.st_dev, pace));
+    }
+}
+
+/// The disks whose files do not begin as [`Pace::Cached`], by device number: as many as are mounted.
+static DISKS: Mutex<Vec<(libc::dev_t, Pace)>> = Mutex::new(Vec::new());
+
+fn pace_of_disk(device: libc::dev_t) -> Pace {
+    let disks = DISKS.lock().unwrap_or_else(PoisonError::into_inner);
+    disks.iter().find(|&&(known, _)| known == device).map_or(Pace::Cached, |&(_, pace)| pace)
+}
 
 /// What reading and writing a descriptor means.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,7 +116,8 @@ fn learn(fd: RawFd) -> Option<Kind> {
         _ => Kind::Stream,
     };
     if let Some(state) = state(fd) {
-        state.fetch_or(kind as u32, Ordering::Relaxed);
+        let pace = if kind == Kind::File { pace_of_disk(stat.st_dev) } else { Pace::Cached };
+        state.fetch_or(kind as u32 | pace as u32, Ordering::Relaxed);
         HIGHEST.fetch_max(fd as u32, Ordering::Relaxed);
     }
     Some(kind)
@@ -87,9 +135,10 @@ pub fn closing(fd: RawFd) {
         // Its locks go with it.
         contend::file_freed(fd);
     }
+    busy::wait_until_free(fd);
     if let Some(state) = state(fd) {
         let stale = if runtime.is_none() { STALE } else { 0 };
-        let next = |old: u32| Some((old & !KIND | stale).wrapping_add(GENERATION));
+        let next = |old: u32| Some((old & !(KIND | PACE) | stale).wrapping_add(GENERATION));
         let _ = state.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
     }
     if let Some(runtime) = runtime {

@@ -8,7 +8,7 @@
 //! - `ready`, `sleep`, `offload`, `note`: the code behind the rows, by what they wait for.
 //! - `raw`, `real`: plain system calls, and libc's own functions.
 //! - `interrupt`: signal handlers, and the waits they interrupt.
-//! - `descriptor`: what is remembered of a descriptor number.
+//! - `descriptor`: what is remembered of a descriptor number. `busy`: those a thread works on.
 //!
 //! # Invariants
 //!
@@ -23,6 +23,7 @@
 #![allow(clippy::too_many_arguments)]
 
 mod blocked;
+mod busy;
 mod call;
 mod descriptor;
 mod interrupt;
@@ -34,7 +35,7 @@ mod real;
 mod sleep;
 mod symbols;
 
-pub use blocked::blocked_calls;
+pub use blocked::{blocked_calls, offloaded_calls};
 pub use interrupt::has_handlers;
 pub(crate) use interrupt::{before_idle, deliver, forget as forget_signals, start as start_signals};
 pub(crate) use note::end_forked_child;

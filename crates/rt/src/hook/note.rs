@@ -108,6 +108,7 @@ pub(crate) fn end_forked_child() {
 fn become_plain_child() {
     Runtime::forget();
     super::forget_signals();
+    super::busy::forget();
     FORKED_CHILD.store(true, Ordering::Relaxed);
     // SAFETY: the all-zero sigset_t is valid storage, and sigemptyset fills it before it is used.
     unsafe {

@@ -2,9 +2,10 @@
 //!
 //! Invariant: the thread only sees copies. What it works on belongs to it, what it returns is owned by the result, so that
 //! a cancelled coroutine can go at any time and nothing writes to its stack afterwards.
+//! Calls on files (`disk`) are waited for in any case.
 
 pub mod address;
+pub mod disk;
 pub mod host;
 pub mod lookup;
 pub mod search;
-pub mod sync;

@@ -18,7 +18,7 @@ use libc::{
 use super::call::Call;
 use super::interrupt;
 use super::note;
-use super::offload::{address, lookup, search, sync};
+use super::offload::{address, disk, lookup, search};
 use super::ready::{connect, poll, receive, select, send};
 use super::sleep::{lock, mutex, process, signal as waited_signal, spawn, sysv, time};
 
@@ -155,8 +155,13 @@ table! {
     offload res_query(name: *const c_char, class: c_int, kind: c_int, answer: *mut c_uchar, room: c_int) -> c_int = search::res_query;
     offload res_nsearch(state: *mut c_void, name: *const c_char, class: c_int, kind: c_int, answer: *mut c_uchar, room: c_int) -> c_int = search::res_nsearch;
     offload res_nquery(state: *mut c_void, name: *const c_char, class: c_int, kind: c_int, answer: *mut c_uchar, room: c_int) -> c_int = search::res_nquery;
-    offload fsync(fd: c_int) -> c_int = sync::fsync;
-    offload fdatasync(fd: c_int) -> c_int = sync::fdatasync;
+    offload pread(fd: c_int, buffer: *mut c_void, length: size_t, at: off_t) -> ssize_t = disk::pread;
+    offload pread64(fd: c_int, buffer: *mut c_void, length: size_t, at: off_t) -> ssize_t = disk::pread;
+    offload pwrite(fd: c_int, buffer: *const c_void, length: size_t, at: off_t) -> ssize_t = disk::pwrite;
+    offload pwrite64(fd: c_int, buffer: *const c_void, length: size_t, at: off_t) -> ssize_t = disk::pwrite;
+    offload copy_file_range(from: c_int, from_offset: *mut off_t, to: c_int, to_offset: *mut off_t, length: size_t, flags: c_uint) -> ssize_t = disk::copy_file_range;
+    offload fsync(fd: c_int) -> c_int = disk::fsync;
+    offload fdatasync(fd: c_int) -> c_int = disk::fdatasync;
 
     note sigaction(signal: c_int, new: *const sigaction_t, old: *mut sigaction_t) -> c_int = interrupt::sigaction;
     note signal(number: c_int, handler: sighandler_t) -> sighandler_t = interrupt::signal;

@@ -89,7 +89,7 @@ pub unsafe fn getaddrinfo(
         if call.must_block() {
             return plain();
         }
-        let offloaded = call.runtime.offload(move || question.ask());
+        let offloaded = call.offload(move || question.ask());
         answer = offloaded.unwrap_or(Err((libc::EAI_SYSTEM, libc::ECANCELED)));
     }
     match answer {
@@ -174,7 +174,7 @@ pub unsafe fn getnameinfo(
     // SAFETY: the address has `length` bytes by the caller's contract, and so has the copy.
     unsafe { std::ptr::copy_nonoverlapping(address.cast::<u8>(), copy.as_mut_ptr().cast(), length as usize) };
     let room = if service.is_null() { 0 } else { service_length };
-    let found = call.runtime.offload(move || find_names(&copy, length, host_length, room, flags));
+    let found = call.offload(move || find_names(&copy, length, host_length, room, flags));
     let Some(names) = found else {
         set_errno(libc::ECANCELED);
         return libc::EAI_SYSTEM;

@@ -109,7 +109,7 @@ impl Question {
 
     /// Asks on an offload thread.
     pub fn offloaded(self, call: Call) -> Result<Host, Failure> {
-        call.runtime.offload(move || self.ask()).unwrap_or(Err(CANCELLED))
+        call.offload(move || self.ask()).unwrap_or(Err(CANCELLED))
     }
 }
 

@@ -79,7 +79,7 @@ impl Form {
         // SAFETY: a C string by the caller's contract.
         let name: CString = unsafe { CStr::from_ptr(name) }.to_owned();
         let bytes = (room.max(0) as usize).min(ANSWER_BYTES_MAX);
-        let Some(found) = call.runtime.offload(move || self.ask(&name, class, kind, bytes)) else {
+        let Some(found) = call.offload(move || self.ask(&name, class, kind, bytes)) else {
             set_h_errno(super::host::NETDB_INTERNAL);
             return fail(libc::ECANCELED) as c_int;
         };

@@ -7,6 +7,7 @@ use super::vectors::Vectors;
 use crate::Readiness;
 use crate::hook::call::{Call, SocketTimeout, errno, fail, is_nonblocking, set_errno};
 use crate::hook::descriptor::{self, Kind};
+use crate::hook::offload::disk;
 use crate::hook::raw;
 
 /// Flags with which a receiving call does not wait in the kernel either: the error queue and urgent data.
@@ -172,7 +173,9 @@ pub unsafe fn read(call: Option<Call>, fd: c_int, buffer: *mut c_void, length: s
             unsafe { recv(Some(call), fd, buffer, length, 0) }
         }
         Some(Kind::Stream) => read_when_ready(call, fd, plain),
-        Some(Kind::File) | None => plain(),
+        // SAFETY: by the caller's contract.
+        Some(Kind::File) => unsafe { disk::read(call, fd, buffer, length) },
+        None => plain(),
     }
 }
 

@@ -9,6 +9,7 @@ use super::vectors::Vectors;
 use crate::Readiness;
 use crate::hook::call::{Call, SocketTimeout, errno, fail, is_nonblocking};
 use crate::hook::descriptor::{self, Kind};
+use crate::hook::offload::disk;
 use crate::hook::raw;
 
 pub unsafe fn send(
@@ -118,7 +119,9 @@ pub unsafe fn write(call: Option<Call>, fd: c_int, buffer: *const c_void, length
         // SAFETY: by the caller's contract.
         Some(Kind::Stream) => unsafe { write_stream(call, fd, buffer, length) },
         // SAFETY: by the caller's contract.
-        Some(Kind::File) | None => unsafe { raw::write(fd, buffer, length) },
+        Some(Kind::File) => unsafe { disk::write(call, fd, buffer, length) },
+        // SAFETY: by the caller's contract.
+        None => unsafe { raw::write(fd, buffer, length) },
     }
 }
 
