@@ -65,6 +65,10 @@ impl Switch for NativeSwitch {
         unsafe { sys::weft_cancel() };
     }
 
+    fn blocks(&self, symbol: &'static str) {
+        crate::fiber::report_blocked(symbol);
+    }
+
     fn destroy(&self, context: Context) {
         // SAFETY: the scheduler destroys idle contexts only, once.
         unsafe { sys::weft_native_destroy(pointer(context)) };
