@@ -49,6 +49,19 @@ impl Server {
         server
     }
 
+    /// A server of the document root `public` in its directory, whose files are these.
+    pub fn of_docroot(files: &[(&str, &str)]) -> Server {
+        let directory =
+            tempfile::Builder::new().prefix("weft-test-").tempdir().expect("a temporary directory");
+        let mut server = Server { command: command::command(directory.path()), directory, listens: false };
+        std::fs::create_dir(server.directory().join("public")).expect("a new directory");
+        for (name, text) in files {
+            server.write(&format!("public/{name}"), text);
+        }
+        server.command.args(["serve", "public"]);
+        server
+    }
+
     /// Adds a flag and its value. `--listen` and `--workers` take the place of the defaults.
     pub fn with(mut self, flag: &str, value: &str) -> Server {
         self.listens |= flag == "--listen";
@@ -127,6 +140,9 @@ fn collect(from: impl std::io::Read + Send + 'static, log: Arc<Mutex<String>>) {
 }
 
 fn write_file(path: &Path, text: &str) {
+    if let Some(directory) = path.parent() {
+        std::fs::create_dir_all(directory).expect("the test's own directory");
+    }
     // Written aside and renamed, as a deployment does it: nobody sees half a file.
     let aside = path.with_extension("new");
     std::fs::write(&aside, text).and_then(|()| std::fs::rename(&aside, path)).expect("the test's own file");

@@ -136,7 +136,11 @@ static void take_name(void)
 {
 	sapi_module.name = weft_sapi.name = "weft";
 	zval *constant = zend_get_constant_str(ZEND_STRL("PHP_SAPI"));
-	ZVAL_INTERNED_STR(constant, zend_string_init_interned(ZEND_STRL("weft"), 1));
+	/* Interned by hand: since start-up is over, the table of interned strings is the running request's. */
+	zend_string *name = zend_string_init(ZEND_STRL("weft"), 1);
+	zend_string_hash_val(name);
+	GC_ADD_FLAGS(name, IS_STR_INTERNED | IS_STR_PERMANENT);
+	ZVAL_INTERNED_STR(constant, name);
 }
 
 /* Starts the engine; no user code runs (but opcache.preload). 0, or what failed. */

@@ -1,0 +1,16 @@
+//! Classic mode: document roots, scripts with PHP to themselves, static files, as a client sees them.
+
+mod files;
+mod requests;
+mod responses;
+mod routing;
+mod settings;
+
+use weft_tests::{Response, Running};
+
+/// The response to a request with these header lines.
+fn ask(weft: &Running, method: &str, target: &str, headers: &str) -> Response {
+    let mut client = weft.connect();
+    client.send(format!("{method} {target} HTTP/1.1\r\nHost: weft.test\r\n{headers}\r\n"));
+    if method == "HEAD" { client.read_of_head() } else { client.read() }
+}

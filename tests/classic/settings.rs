@@ -1,0 +1,118 @@
+//! Settings: php.ini's and directories', and that nothing of one request is left for the next.
+
+use weft_tests::{Server, until};
+
+use super::ask;
+
+#[test]
+fn user_ini_files_count_for_their_directory_and_below() {
+    let show = "<?php echo ini_get('memory_limit'), ' ', ini_get('precision');";
+    let files = [
+        ("show.php", show),
+        (".user.ini", "memory_limit = 77M\nprecision = 3\n"),
+        ("sub/deep/show.php", show),
+        ("sub/.user.ini", "precision = 5\n"),
+        ("pre/.user.ini", "auto_prepend_file = before.inc\nauto_append_file = after.inc\n"),
+        ("pre/before.inc", "<"),
+        ("pre/after.inc", ">"),
+        ("pre/show.php", show),
+    ];
+    let weft = Server::of_docroot(&files).with("--define", "user_ini.cache_ttl=0").start();
+    assert_eq!(weft.get("/show.php").text(), "77M 3");
+    assert_eq!(weft.get("/sub/deep/show.php").text(), "77M 5");
+    assert_eq!(weft.get("/pre/show.php").text(), "<77M 3>");
+    weft.write("public/.user.ini", "precision = 9\n");
+    until("the cache to end", || weft.get("/show.php").text().ends_with(" 9").then_some(()));
+    assert_eq!(weft.get("/sub/deep/show.php").text().split(' ').next_back(), Some("5"));
+}
+
+#[test]
+fn user_ini_files_are_cached() {
+    let files = [("show.php", "<?php echo ini_get('precision');"), (".user.ini", "precision = 4\n")];
+    let weft = Server::of_docroot(&files).with("--define", "user_ini.cache_ttl=300").start();
+    assert_eq!(weft.get("/show.php").text(), "4");
+    weft.write("public/.user.ini", "precision = 8\n");
+    assert_eq!(weft.get("/show.php").text(), "4");
+}
+
+#[test]
+fn nothing_is_left_for_the_next_request() {
+    let script = r#"<?php
+        static $n = 0; $n++;
+        $found = [$n, $GLOBALS['left'] ?? 'no', class_exists('Left', false), function_exists('left'), defined('LEFT'), getenv('LEFT_ENV'),
+            ini_get('precision'), error_reporting() === E_ALL, basename(getcwd()), umask(), setlocale(LC_ALL, 0), date_default_timezone_get(),
+            json_last_error(), strtok('/'), error_get_last(), session_status(), ob_get_level()];
+        echo json_encode($found);
+        $left = 'yes'; eval('class Left {} function left() {}'); define('LEFT', 1); ini_set('precision', 3); error_reporting(0);
+        date_default_timezone_set('Asia/Tokyo'); json_decode('{'); strtok('a/b', '/'); @trigger_error('x'); ob_start();
+        set_error_handler(fn () => true); set_exception_handler(fn () => true); libxml_use_internal_errors(true);
+    "#;
+    let weft = Server::of_docroot(&[("left.php", script)]).with("--define", "error_reporting=32767").start();
+    let first = weft.get("/left.php").text();
+    assert!(
+        first.starts_with(r#"[1,"no",false,false,false,false"#) && first.contains("\"public\""),
+        "{first}"
+    );
+    for _ in 0..20 {
+        assert_eq!(weft.get("/left.php").text(), first);
+    }
+}
+
+#[test]
+fn sessions_last_from_request_to_request() {
+    let script =
+        "<?php session_save_path(__DIR__); session_start(); echo $_SESSION['n'] = ($_SESSION['n'] ?? 0) + 1;";
+    let weft = Server::of_docroot(&[("count.php", script)]).with("--workers", "2").start();
+    let first = weft.get("/count.php");
+    let cookie =
+        first.header("set-cookie").and_then(|cookie| cookie.split(';').next()).expect("a session").to_owned();
+    for n in 2..6 {
+        assert_eq!(ask(&weft, "GET", "/count.php", &format!("Cookie: {cookie}\r\n")).text(), n.to_string());
+    }
+    assert_eq!(weft.get("/count.php").text(), "1");
+}
+
+#[test]
+fn a_script_is_compiled_once_and_again_when_it_changes() {
+    let weft = Server::of_docroot(&[("v.php", "<?php echo 'one';")])
+        .with("--define", "opcache.revalidate_freq=0")
+        .with("--define", "opcache.file_update_protection=0")
+        .with_file("preload.php", "<?php class Preloaded { const WORD = 'preloaded'; }")
+        .with("--define", "opcache.preload=preload.php")
+        .with("--define", "opcache.preload_user=root");
+    // opcache looks at whole seconds.
+    let earlier = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+    let file = std::fs::File::options().append(true).open(weft.directory().join("public/v.php"));
+    file.and_then(|file| file.set_modified(earlier)).expect("a file of the test's own");
+    let weft = weft.start();
+    assert_eq!(weft.get("/v.php").text(), "one");
+    weft.write("public/v.php", "<?php echo 'two and ', Preloaded::WORD;");
+    until("the change", || (weft.get("/v.php").text() == "two and preloaded").then_some(()));
+    weft.write("public/o.php", "<?php $s = opcache_get_status(false); var_export([$s['opcache_enabled'], $s['opcache_statistics']['num_cached_scripts'] > 0]);");
+    assert_eq!(weft.get("/o.php").text().split_whitespace().collect::<String>(), "array(0=>true,1=>true,)");
+}
+
+#[test]
+fn hundreds_of_requests_leave_the_workers_memory_as_it_was() {
+    let script = "<?php class A { public $b; } $a = new A; $a->b = $a; $x = str_repeat('x', 1 << 20); echo strlen($x); if (isset($_GET['fail'])) { undefined(); }";
+    let weft = Server::of_docroot(&[("a.php", script)]).start();
+    let resident = || {
+        let statm =
+            std::fs::read_to_string(format!("/proc/{}/statm", weft.workers()[0])).expect("a living worker");
+        statm.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok()).expect("its resident pages") * 4
+    };
+    let mut client = weft.connect();
+    let mut hundred = || {
+        for n in 0..100 {
+            client.get(if n % 10 == 0 { "/a.php?fail" } else { "/a.php" });
+            assert_eq!(client.read().status, if n % 10 == 0 { 500 } else { 200 });
+        }
+    };
+    hundred();
+    let before = resident();
+    hundred();
+    hundred();
+    hundred();
+    let after = resident();
+    assert!(after < before + 2_000, "{before} KiB became {after} KiB");
+}
