@@ -6,6 +6,164 @@
  * (php/stubs/generate.php), so that the two cannot differ.
  */
 
+namespace Weft;
+
+/**
+ * Starts $work on a coroutine of its own. It begins when the running one next waits, or ends.
+ *
+ * The task has copies of its parent's Context and superglobals; all else of PHP's state is as the application's boot left it.
+ * What it echoes goes to the error log, or in a script to standard output. What it throws goes to whoever awaits it; if nobody
+ * does, it is logged. In a script that `weft php` runs, the script ends when {main} and all tasks have ended. In the
+ * application's own script, before it serves, tasks begin when the worker serves.
+ *
+ * @throws \Error when tasks_max tasks are alive, or PHP does not run under weft's coroutines
+ */
+function go(callable $work, mixed ...$arguments): Task {}
+
+/** Calls $work when the running coroutine ends (in a handler: when the response has been handed over), last one first. */
+function defer(callable $work): void {}
+
+/**
+ * Runs $work here, on this coroutine, for no longer than that: then its wait is interrupted.
+ *
+ * @param float $seconds more than 0
+ * @throws TimeoutException when $work was interrupted and did not return for all that
+ */
+function timeout(float $seconds, callable $work): mixed {}
+
+/**
+ * Runs all at once, each on its own coroutine; the results by key. The first failure cancels the others and is thrown.
+ *
+ * @param iterable<array-key, callable> $works
+ * @param ?int $concurrency how many run at the same time; null for all
+ * @throws TimeoutException
+ */
+function parallel(iterable $works, ?int $concurrency = null, ?float $timeout = null): array {}
+
+/**
+ * Runs all at once; what the first to end returned or threw. The others are cancelled.
+ *
+ * @param iterable<array-key, callable> $works at least one
+ * @throws TimeoutException
+ */
+function race(iterable $works, ?float $timeout = null): mixed {}
+
+/** Work that go() has started. */
+final class Task
+{
+    private function __construct() {}
+
+    /** A number for logs and reports, never used twice in a worker. */
+    public function id(): int {}
+
+    /**
+     * Waits for the end: what the work returned, or throws what it threw. It may be called often.
+     *
+     * @param ?float $timeout seconds; the task goes on when they have passed
+     * @throws TimeoutException
+     * @throws CancelledError when the task was cancelled, or the waiting coroutine is
+     */
+    public function await(?float $timeout = null): mixed {}
+
+    /**
+     * Interrupts: the present wait of the task, or else its next one, throws CancelledError, once. A task that has not begun
+     * never does.
+     *
+     * @return bool false when it had ended
+     */
+    public function cancel(string $reason = ''): bool {}
+
+    /** Whether it has returned or thrown. */
+    public function ended(): bool {}
+
+    /** Whether it has thrown. */
+    public function failed(): bool {}
+}
+
+/** What locks, channels and pools are made of: waits that somebody else ends. */
+final class Coroutine
+{
+    private function __construct() {}
+
+    /** The number of the running coroutine, for logs; 0 when none runs: while an application boots. */
+    public static function id(): int {}
+
+    /** The task that runs; null in a handler, or in {main}. */
+    public static function current(): ?Task {}
+
+    /**
+     * Opens a wait of the running coroutine. Its number goes to whoever shall end it; then park() must follow, with nothing
+     * between that waits itself.
+     *
+     * @param string|object $on what it waits for, as reports shall name it: a text, or an object for its class
+     * @param bool $external something outside PHP will end it, a signal for example: it is no part of a deadlock
+     * @throws \Error when nothing can wait here: no coroutine runs, or PHP forbids it (in a destructor)
+     */
+    public static function prepare(string|object $on, bool $external = false): int {}
+
+    /**
+     * Parks until wake().
+     *
+     * @param ?float $timeout seconds
+     * @return bool false when they have passed
+     * @throws CancelledError when the coroutine is interrupted meanwhile
+     */
+    public static function park(int $wait, ?float $timeout = null): bool {}
+
+    /** Ends a wait. False: it is over already, so what it waited for is somebody else's. */
+    public static function wake(int $wait): bool {}
+
+    /**
+     * Interrupts a coroutine by its id(), be it a task or not: its present wait, or else its next one, throws CancelledError, once.
+     *
+     * @return bool false when it has ended
+     */
+    public static function interrupt(int $id, string $reason = ''): bool {}
+
+    /** Lets everyone else who is ready run first. */
+    public static function yield(): void {}
+
+    /**
+     * The coroutines alive.
+     *
+     * @return list<array{id: int, task: ?Task, seconds: float, waiting_on: ?string, waiting_seconds: float, trace: list<array>}>
+     */
+    public static function list(): array {}
+}
+
+/** Values of the running coroutine. A task starts with a copy of its parent's, a request with what the boot has set. */
+final class Context
+{
+    private function __construct() {}
+
+    public static function get(string $key, mixed $default = null): mixed {}
+
+    public static function set(string $key, mixed $value): void {}
+
+    public static function has(string $key): bool {}
+
+    public static function delete(string $key): void {}
+}
+
+/**
+ * A wait was interrupted: its task was cancelled, a timeout() has passed, or the worker ends. It is thrown once: what cleans up
+ * after it may wait again. Only a request that has run longer than request_timeout_ms gets it from each wait. An Error, so that
+ * catching Exception does not swallow it.
+ */
+class CancelledError extends \Error
+{
+}
+
+/** Something has not happened in its time. */
+class TimeoutException extends \RuntimeException
+{
+}
+
+/** All coroutines of a script wait for each other. */
+class DeadlockError extends \Error
+{
+}
+
 namespace Weft\Http;
 
 /**

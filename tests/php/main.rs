@@ -2,6 +2,7 @@
 
 mod api;
 mod forms;
+mod guard;
 mod interleaved;
 mod persistent;
 mod sapi;

@@ -58,9 +58,11 @@ pub trait Switch {
     /// Whether the running context may leave now (Zend forbids it inside GC destructors and ticks).
     fn may_leave(&self) -> bool;
 
-    /// Tells the running context that it was cancelled: a wait of it has just ended for that reason. A switch whose code
-    /// could go on for ever all the same should stop it here.
-    fn cancelled(&self) {}
+    /// Tells the running context that a wait of it has just ended because it was interrupted, or, `for_good`, cancelled: then
+    /// all further waits end the same way, and a switch whose code could go on for ever all the same should stop it here.
+    fn cancelled(&self, for_good: bool) {
+        let _ = for_good;
+    }
 
     /// A signal's handler has run, and there may be work of it that no coroutine has done: the loop has nothing left to
     /// run. Called from the loop; it may spawn.
@@ -92,7 +94,12 @@ pub(crate) struct Coroutine {
     pub wait: u32,
     pub wake: Wake,
     pub timer: Option<TimerKey>,
+    /// Every wait ends as cancelled from now on.
     pub cancelled: bool,
+    /// The present wait or the next one ends as cancelled, once.
+    pub interrupted: bool,
+    /// Spawned as a task: it counts for `tasks_max`, not for `coroutines_max`.
+    pub task: bool,
     pub job: Job,
     /// Loop turn time when the job was started.
     pub since: Nanos,

@@ -52,6 +52,11 @@ impl FdTable {
         &mut self.entries[index]
     }
 
+    /// Whether anybody waits for a descriptor.
+    pub fn has_waiters(&self) -> bool {
+        self.entries.iter().any(|entry| !entry.waiters.is_empty())
+    }
+
     fn remove(&mut self, fd: RawFd, wait: Wait) {
         if let Some(entry) = self.entries.get_mut(fd as usize) {
             entry.waiters.retain(|waiter| waiter.wait != wait);

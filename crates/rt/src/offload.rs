@@ -33,6 +33,7 @@ struct Shared {
 pub struct Offload {
     shared: Arc<Shared>,
     threads: Cell<usize>,
+    unfinished: Cell<usize>,
     threads_max: usize,
 }
 
@@ -40,14 +41,25 @@ impl Offload {
     pub(crate) fn new(threads_max: usize) -> rustix::io::Result<Offload> {
         let report = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
         let shared = Shared { queues: Mutex::default(), work_arrived: Condvar::new(), report };
-        Ok(Offload { shared: Arc::new(shared), threads: Cell::new(0), threads_max: threads_max.max(1) })
+        Ok(Offload {
+            shared: Arc::new(shared),
+            threads: Cell::new(0),
+            unfinished: Cell::new(0),
+            threads_max: threads_max.max(1),
+        })
     }
 
     pub(crate) fn fd(&self) -> RawFd {
         self.shared.report.as_raw_fd()
     }
 
+    /// Whether no work is under way.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.unfinished.get() == 0
+    }
+
     fn submit(&self, work: Work, wait: Wait) {
+        self.unfinished.set(self.unfinished.get() + 1);
         let mut queues = self.shared.lock();
         queues.work.push_back((work, wait));
         let start = queues.work.len() > queues.idle_threads && self.threads.get() < self.threads_max;
@@ -71,6 +83,7 @@ impl Offload {
         let mut counter = [0u8; 8];
         let _ = rustix::io::read(&self.shared.report, &mut counter);
         let done = std::mem::take(&mut self.shared.lock().done);
+        self.unfinished.set(self.unfinished.get() - done.len());
         done.into_iter().for_each(&mut wake);
     }
 }

@@ -4,6 +4,7 @@
 //! another wait number and do nothing.
 
 use crate::coroutine::{CoroutineId, State};
+use crate::timers::{Due, TimerKey};
 use crate::{Nanos, Readiness, Runtime, clock};
 
 /// Names one wait of one coroutine. Copies may lie in as many queues as can end the wait.
@@ -29,7 +30,7 @@ pub enum Wake {
     Ready(Readiness),
     /// The deadline has passed.
     TimedOut,
-    /// The coroutine was cancelled: it should end soon, and every further wait ends at once the same way.
+    /// The coroutine was interrupted, or cancelled: then it should end soon, and every further wait ends at once the same way.
     Cancelled,
 }
 
@@ -72,12 +73,13 @@ impl Runtime {
             // Ended before it began, or cancelled: it leaves through the ready queue all the same, so that order is kept and
             // a cancelled coroutine that waits in a loop does not keep the processor.
             let ready = coroutine.state == State::Ready;
-            if coroutine.cancelled && heed_cancel && !ready {
+            if (coroutine.cancelled || coroutine.interrupted) && heed_cancel && !ready {
                 coroutine.state = State::Ready;
+                coroutine.wake = Wake::Cancelled;
                 self.ready.borrow_mut().push_back(crate::runtime::Ready::Wake(wait));
             } else if !ready {
                 coroutine.state = State::Parked;
-                coroutine.timer = deadline.map(|at| self.timers.borrow_mut().arm(at, wait));
+                coroutine.timer = deadline.map(|at| self.timers.borrow_mut().arm(at, Due::Wait(wait)));
             }
             coroutine.context
         };
@@ -90,39 +92,52 @@ impl Runtime {
         if let Some(key) = coroutine.timer.take() {
             self.timers.borrow_mut().disarm(key);
         }
-        if !coroutine.cancelled || !heed_cancel {
+        let for_good = coroutine.cancelled;
+        if !heed_cancel || !for_good && coroutine.wake != Wake::Cancelled {
             return coroutine.wake;
         }
+        coroutine.interrupted = false;
         drop(coroutines);
-        self.switch.cancelled();
+        self.switch.cancelled(for_good);
         Wake::Cancelled
     }
 
-    /// Ends a wait. Stale waits are ignored, so everyone who might end it may call this.
-    pub fn wake(&self, wait: Wait, readiness: Readiness) {
-        self.end_wait(wait, Wake::Ready(readiness));
+    /// Ends a wait. Stale waits are ignored, so everyone who might end it may call this. `false`: it was stale.
+    pub fn wake(&self, wait: Wait, readiness: Readiness) -> bool {
+        self.end_wait(wait, Wake::Ready(readiness))
     }
 
     /// [`Runtime::wake`] for a wait kept as a word.
-    pub fn wake_word(&self, word: u64, readiness: Readiness) {
-        let index = (word >> 32) as u32 - 1;
-        let generation = self.coroutines.borrow().get(index as usize).map(|coroutine| coroutine.generation);
-        let Some(generation) = generation else { return };
-        // Wait numbers go on across generations, so slot and number name one wait.
-        self.wake(Wait { coroutine: CoroutineId { index, generation }, number: word as u32 }, readiness);
+    pub fn wake_word(&self, word: u64, readiness: Readiness) -> bool {
+        self.wait_of(word).is_some_and(|wait| self.wake(wait, readiness))
     }
 
-    pub(crate) fn end_wait(&self, wait: Wait, wake: Wake) {
+    /// The wait behind a word. Wait numbers go on across generations, so slot and number name one wait.
+    fn wait_of(&self, word: u64) -> Option<Wait> {
+        let index = ((word >> 32) as u32).checked_sub(1)?;
+        let generation = self.coroutines.borrow().get(index as usize)?.generation;
+        Some(Wait { coroutine: CoroutineId { index, generation }, number: word as u32 })
+    }
+
+    /// [`Runtime::park`] for a wait kept as a word. `None`: it is not the present wait of the running coroutine.
+    pub fn park_word(&self, word: u64, deadline: Option<Nanos>) -> Option<Wake> {
+        let wait = self.wait_of(word).filter(|wait| self.current() == Some(wait.coroutine))?;
+        let present = self.coroutines.borrow()[wait.coroutine.index as usize].wait;
+        (present == wait.number).then(|| self.park(wait, deadline))
+    }
+
+    pub(crate) fn end_wait(&self, wait: Wait, wake: Wake) -> bool {
         let mut coroutines = self.coroutines.borrow_mut();
-        let Some(coroutine) = coroutines.get_mut(wait.coroutine.index as usize) else { return };
+        let Some(coroutine) = coroutines.get_mut(wait.coroutine.index as usize) else { return false };
         let current = coroutine.generation == wait.coroutine.generation && coroutine.wait == wait.number;
         if !current || !matches!(coroutine.state, State::Parked | State::Running) {
-            return;
+            return false;
         }
         coroutine.state = State::Ready;
         coroutine.wake = wake;
         drop(coroutines);
         self.ready.borrow_mut().push_back(crate::runtime::Ready::Wake(wait));
+        true
     }
 
     /// Parks until the deadline. Returns how it ended: `TimedOut` is the normal case.
@@ -136,6 +151,42 @@ impl Runtime {
         let wait = self.begin_wait();
         self.end_wait(wait, Wake::Ready(Readiness::default()));
         self.park(wait, None)
+    }
+
+    /// Interrupts a coroutine: its present wait, or else the next one, ends with [`Wake::Cancelled`], once. False when it has
+    /// ended.
+    pub fn interrupt(&self, id: CoroutineId) -> bool {
+        let wait = {
+            let mut coroutines = self.coroutines.borrow_mut();
+            let Some(coroutine) = coroutines.get_mut(id.index as usize) else { return false };
+            if coroutine.generation != id.generation || coroutine.state == State::Idle {
+                return false;
+            }
+            coroutine.interrupted = true;
+            if coroutine.state != State::Parked {
+                return true;
+            }
+            Wait { coroutine: id, number: coroutine.wait }
+        };
+        self.end_wait(wait, Wake::Cancelled);
+        true
+    }
+
+    /// Takes back an interruption that no wait of the running coroutine has met yet.
+    pub fn forget_interrupt(&self) {
+        if let Some(id) = self.current() {
+            self.coroutines.borrow_mut()[id.index as usize].interrupted = false;
+        }
+    }
+
+    /// Interrupts a coroutine when the deadline has passed, unless [`Runtime::disarm`] comes first.
+    pub fn interrupt_at(&self, deadline: Nanos, id: CoroutineId) -> TimerKey {
+        self.timers.borrow_mut().arm(deadline, Due::Interrupt(id))
+    }
+
+    /// Disarms a timer. False: it has fired.
+    pub fn disarm(&self, key: TimerKey) -> bool {
+        self.timers.borrow_mut().disarm(key)
     }
 
     /// Cancels a coroutine: its present wait and all further ones end with [`Wake::Cancelled`]. False when that has been done

@@ -11,7 +11,7 @@ use crate::fds::FdTable;
 use crate::offload::Offload;
 use crate::park::{Wait, Wake};
 use crate::reactor::{Event, Reactor};
-use crate::timers::Timers;
+use crate::timers::{Due, Timers};
 use crate::watch::Heartbeat;
 use crate::{Nanos, SECOND, clock};
 
@@ -29,6 +29,9 @@ const READY_PER_TURN: usize = 64;
 pub struct Limits {
     /// Coroutines alive at once, parked ones included. Default 10,000.
     pub coroutines_max: usize,
+    /// Coroutines alive at once that coroutines have spawned themselves ([`Runtime::spawn_task`]). Default 10,000. Apart from
+    /// `coroutines_max`, so that requests which wait for tasks of theirs can never keep those from starting.
+    pub tasks_max: usize,
     /// Jobs that wait for a coroutine when all are taken. Default 1,000; one more is refused.
     pub queue_max: usize,
     /// How long a job may wait in that queue. Default 5 s; then it is given to [`Driver::expired`].
@@ -43,6 +46,7 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             coroutines_max: 10_000,
+            tasks_max: 10_000,
             queue_max: 1_000,
             queue_wait_max: 5 * SECOND,
             idle_max: 1_024,
@@ -74,6 +78,11 @@ pub trait Driver {
     fn expired(&self, job: Job) {
         let _ = job;
     }
+    /// Coroutines are parked, and nothing that the runtime knows of can ever wake one. `true`: something has been done about
+    /// it; else the loop waits for whatever may come, a signal for example.
+    fn stalled(&self) -> bool {
+        false
+    }
     /// Whether the loop should return.
     fn finished(&self) -> bool;
 }
@@ -91,13 +100,22 @@ pub struct Stats {
     pub refused: Cell<u64>,
     /// Waits that blocked the whole worker because Zend forbade the switch.
     pub blocked: Cell<u64>,
-    /// Gauge: coroutines alive.
+    /// Gauge: coroutines alive, tasks included.
     pub live: Cell<usize>,
+    /// Gauge: tasks alive, or about to start.
+    pub tasks: Cell<usize>,
 }
 
 pub(crate) enum Ready {
     Wake(Wait),
-    Start(Job),
+    Start(Start),
+}
+
+/// A job on its way to a coroutine.
+#[derive(Clone, Copy)]
+pub(crate) struct Start {
+    job: Job,
+    task: bool,
 }
 
 /// The scheduler of this process. Made once by [`Runtime::start`], never freed.
@@ -116,7 +134,9 @@ pub struct Runtime {
     pub heartbeat: &'static Heartbeat,
     idle: RefCell<Vec<u32>>,
     vacant: RefCell<Vec<u32>>,
-    queue: RefCell<VecDeque<(Job, Nanos)>>,
+    queue: RefCell<VecDeque<(Start, Nanos)>>,
+    /// Of those alive, the tasks.
+    live_tasks: Cell<usize>,
     current: Cell<Option<CoroutineId>>,
     now: Cell<Nanos>,
 }
@@ -148,6 +168,7 @@ impl Runtime {
             idle: RefCell::default(),
             vacant: RefCell::default(),
             queue: RefCell::default(),
+            live_tasks: Cell::new(0),
             current: Cell::new(None),
             now: Cell::new(clock::now()),
         }));
@@ -202,12 +223,19 @@ impl Runtime {
             }
             self.poll(driver);
             self.stats.turns.set(self.stats.turns.get() + 1);
-            while let Some(wait) = { self.timers.borrow_mut().expire(self.now.get()) } {
-                self.end_wait(wait, Wake::TimedOut);
-            }
+            self.expire_timers();
             while let Some(job) = self.expired_job() {
                 driver.expired(job);
             }
+        }
+    }
+
+    fn expire_timers(&self) {
+        while let Some(due) = { self.timers.borrow_mut().expire(self.now.get()) } {
+            match due {
+                Due::Wait(wait) => self.end_wait(wait, Wake::TimedOut),
+                Due::Interrupt(id) => self.interrupt(id),
+            };
         }
     }
 
@@ -216,6 +244,13 @@ impl Runtime {
         let timeout = if self.ready.borrow().is_empty() {
             let timer = self.timers.borrow().next();
             let next = [timer, self.queue_deadline(), driver.deadline()].into_iter().flatten().min();
+            if next.is_none()
+                && !self.fds.borrow().has_waiters()
+                && self.offload.is_idle()
+                && driver.stalled()
+            {
+                return;
+            }
             next.map(|at| at.saturating_sub(clock::now()))
         } else {
             Some(0)
@@ -231,7 +266,9 @@ impl Runtime {
             let Some(event) = ({ self.reactor.borrow().event(index) }) else { return };
             match event.key {
                 key if key >= DRIVER_KEY => driver.event(event),
-                OFFLOAD_KEY => self.offload.finished(|wait| self.wake(wait, event.readiness)),
+                OFFLOAD_KEY => self.offload.finished(|wait| {
+                    self.wake(wait, event.readiness);
+                }),
                 fd => self.fd_ready(fd as i32, event.readiness),
             }
         }
@@ -247,7 +284,7 @@ impl Runtime {
             match next {
                 Ready::Wake(wait) if self.is_ready(wait) => self.enter(wait.coroutine.index, None),
                 Ready::Wake(_) => (), // cancelled between its wake and its turn
-                Ready::Start(job) => drop(self.start_job(job)),
+                Ready::Start(start) => drop(self.start_job(start)),
             }
         }
     }
@@ -262,23 +299,39 @@ impl Runtime {
 
     /// Gives a job to a coroutine. From the loop it starts at once; from a coroutine, in the next turn.
     pub fn spawn(&self, job: Job) -> Spawn {
-        if self.stats.live.get() >= self.limits.coroutines_max {
-            return self.enqueue(job);
+        let start = Start { job, task: false };
+        if self.is_full() {
+            return self.enqueue(start);
         }
         if self.current.get().is_some() {
-            self.ready.borrow_mut().push_back(Ready::Start(job));
+            self.ready.borrow_mut().push_back(Ready::Start(start));
             return Spawn::Started;
         }
-        self.start_job(job)
+        self.start_job(start)
     }
 
-    fn enqueue(&self, job: Job) -> Spawn {
+    /// Gives a job of a coroutine's own to another one; it starts in the next turn. False: there are `tasks_max` already.
+    pub fn spawn_task(&self, job: Job) -> bool {
+        if self.stats.tasks.get() >= self.limits.tasks_max {
+            return false;
+        }
+        self.stats.tasks.set(self.stats.tasks.get() + 1);
+        self.ready.borrow_mut().push_back(Ready::Start(Start { job, task: true }));
+        true
+    }
+
+    /// Whether `coroutines_max` are alive; tasks do not count.
+    fn is_full(&self) -> bool {
+        self.stats.live.get() - self.live_tasks.get() >= self.limits.coroutines_max
+    }
+
+    fn enqueue(&self, start: Start) -> Spawn {
         let mut queue = self.queue.borrow_mut();
-        if queue.len() >= self.limits.queue_max {
+        if queue.len() >= self.limits.queue_max && !start.task {
             self.stats.refused.set(self.stats.refused.get() + 1);
             return Spawn::Refused;
         }
-        queue.push_back((job, self.now.get()));
+        queue.push_back((start, self.now.get()));
         Spawn::Queued
     }
 
@@ -290,12 +343,16 @@ impl Runtime {
 
     fn expired_job(&self) -> Option<Job> {
         let late = self.queue_deadline().is_some_and(|deadline| deadline <= self.now.get());
-        if late { self.queue.borrow_mut().pop_front().map(|(job, _)| job) } else { None }
+        let (start, _) = late.then(|| self.queue.borrow_mut().pop_front())??;
+        if start.task {
+            self.stats.tasks.set(self.stats.tasks.get() - 1);
+        }
+        Some(start.job)
     }
 
-    fn start_job(&self, job: Job) -> Spawn {
-        if self.stats.live.get() >= self.limits.coroutines_max {
-            return self.enqueue(job);
+    fn start_job(&self, start: Start) -> Spawn {
+        if !start.task && self.is_full() {
+            return self.enqueue(start);
         }
         let taken = self.idle.borrow_mut().pop();
         let index = match taken {
@@ -303,12 +360,13 @@ impl Runtime {
             None => match self.switch.create() {
                 Ok(context) => self.insert(context),
                 // No memory or no mappings left for another stack: as good as having reached the limit.
-                Err(_) => return self.enqueue(job),
+                Err(_) => return self.enqueue(start),
             },
         };
         self.stats.live.set(self.stats.live.get() + 1);
+        self.live_tasks.set(self.live_tasks.get() + usize::from(start.task));
         self.stats.jobs.set(self.stats.jobs.get() + 1);
-        self.enter(index, Some(job));
+        self.enter(index, Some(start));
         Spawn::Started
     }
 
@@ -327,20 +385,24 @@ impl Runtime {
             wake: Wake::TimedOut,
             timer: None,
             cancelled: false,
+            interrupted: false,
+            task: false,
             job: Job { kind: 0, argument: 0 },
             since: 0,
         });
         coroutines.len() as u32 - 1
     }
 
-    fn enter(&self, index: u32, job: Option<Job>) {
+    fn enter(&self, index: u32, start: Option<Start>) {
         let (context, id) = {
             let mut coroutines = self.coroutines.borrow_mut();
             let coroutine = &mut coroutines[index as usize];
-            if let Some(job) = job {
+            if let Some(start) = start {
                 coroutine.generation = coroutine.generation.wrapping_add(1);
                 coroutine.cancelled = false;
-                coroutine.job = job;
+                coroutine.interrupted = false;
+                coroutine.task = start.task;
+                coroutine.job = start.job;
                 coroutine.since = self.now.get();
             }
             coroutine.state = State::Running;
@@ -348,7 +410,7 @@ impl Runtime {
         };
         self.current.set(Some(id));
         self.heartbeat.enter(id);
-        let left = self.switch.enter(context, job);
+        let left = self.switch.enter(context, start.map(|start| start.job));
         crate::hook::end_forked_child();
         self.current.set(None);
         if left != Left::Parked {
@@ -357,8 +419,14 @@ impl Runtime {
     }
 
     fn ended(&self, index: u32, context: Context, left: Left) {
-        self.coroutines.borrow_mut()[index as usize].state = State::Idle;
+        let task = {
+            let mut coroutines = self.coroutines.borrow_mut();
+            coroutines[index as usize].state = State::Idle;
+            coroutines[index as usize].task
+        };
         self.stats.live.set(self.stats.live.get() - 1);
+        self.live_tasks.set(self.live_tasks.get() - usize::from(task));
+        self.stats.tasks.set(self.stats.tasks.get() - usize::from(task));
         let keep = left == Left::Ended && self.idle.borrow().len() < self.limits.idle_max;
         if keep {
             self.idle.borrow_mut().push(index);
@@ -369,14 +437,21 @@ impl Runtime {
             }
         }
         let queued = self.queue.borrow_mut().pop_front();
-        if let Some((job, _)) = queued {
-            self.ready.borrow_mut().push_back(Ready::Start(job));
+        if let Some((start, _)) = queued {
+            self.ready.borrow_mut().push_back(Ready::Start(start));
         }
     }
 
     /// Jobs that wait for a coroutine.
     pub fn queued(&self) -> usize {
         self.queue.borrow().len()
+    }
+
+    /// When a coroutine's job was started; `None` when it has ended.
+    pub fn since(&self, id: CoroutineId) -> Option<Nanos> {
+        let coroutines = self.coroutines.borrow();
+        let coroutine = coroutines.get(id.index as usize)?;
+        (coroutine.generation == id.generation && coroutine.state != State::Idle).then_some(coroutine.since)
     }
 
     /// The coroutines alive, with their jobs and since when they run: for cancellation, status and reports.

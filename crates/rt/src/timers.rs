@@ -2,30 +2,40 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Nanos, park::Wait};
+use crate::{CoroutineId, Nanos, park::Wait};
 
 /// Names one armed timer: its deadline and a sequence number that keeps equal deadlines apart and in order.
 pub type TimerKey = (Nanos, u64);
 
-/// Armed timers by deadline. As many as there are parked coroutines, so `coroutines_max` bounds it.
+/// What happens at a deadline.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Due {
+    /// A wait ends.
+    Wait(Wait),
+    /// A coroutine is interrupted, whatever it does.
+    Interrupt(CoroutineId),
+}
+
+/// Armed timers by deadline. One for each parked coroutine at most, so `coroutines_max` and `tasks_max` bound these, and those
+/// that interrupt nest no deeper than the stack of the coroutine that arms them.
 #[derive(Default)]
 pub struct Timers {
-    armed: BTreeMap<TimerKey, Wait>,
+    armed: BTreeMap<TimerKey, Due>,
     sequence: u64,
 }
 
 impl Timers {
-    /// Arms a timer that will end `wait` at `deadline`.
-    pub fn arm(&mut self, deadline: Nanos, wait: Wait) -> TimerKey {
+    /// Arms a timer for `due` at `deadline`.
+    pub fn arm(&mut self, deadline: Nanos, due: Due) -> TimerKey {
         self.sequence += 1;
         let key = (deadline, self.sequence);
-        self.armed.insert(key, wait);
+        self.armed.insert(key, due);
         key
     }
 
-    /// Disarms; a timer that has fired is not there any more, which is no error.
-    pub fn disarm(&mut self, key: TimerKey) {
-        self.armed.remove(&key);
+    /// Disarms. False: it has fired, which is no error.
+    pub fn disarm(&mut self, key: TimerKey) -> bool {
+        self.armed.remove(&key).is_some()
     }
 
     /// The next deadline.
@@ -33,8 +43,8 @@ impl Timers {
         self.armed.first_key_value().map(|(key, _)| key.0)
     }
 
-    /// Takes one wait whose deadline has passed, earliest first.
-    pub fn expire(&mut self, now: Nanos) -> Option<Wait> {
+    /// Takes one whose deadline has passed, earliest first.
+    pub fn expire(&mut self, now: Nanos) -> Option<Due> {
         let entry = self.armed.first_entry()?;
         (entry.key().0 <= now).then(|| entry.remove())
     }
@@ -43,10 +53,9 @@ impl Timers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::CoroutineId;
 
-    fn wait(number: u32) -> Wait {
-        Wait { coroutine: CoroutineId { index: number, generation: 1 }, number }
+    fn wait(number: u32) -> Due {
+        Due::Wait(Wait { coroutine: CoroutineId { index: number, generation: 1 }, number })
     }
 
     #[test]
@@ -67,8 +76,8 @@ mod tests {
     fn a_disarmed_timer_does_not_fire() {
         let mut timers = Timers::default();
         let key = timers.arm(10, wait(0));
-        timers.disarm(key);
-        timers.disarm(key);
+        assert!(timers.disarm(key));
+        assert!(!timers.disarm(key));
         assert_eq!(timers.expire(100), None);
     }
 }

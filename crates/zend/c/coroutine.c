@@ -14,13 +14,13 @@
 
 #include <sys/mman.h>
 
-weft_coroutine *weft_current;
+weft_coroutine *weft_current, *weft_coroutines;
 
 static zend_fiber_context *loop_context;
-static bool bare_contexts;
+static bool bare_first; /* the first coroutine is a script's {main} */
 static size_t bare_stack_bytes;
+static uint64_t last_serial;
 static weft_coroutine *starting;
-static uint64_t runs;
 static char bare_kind;
 static zend_function *fiber_start;
 static zend_internal_function main_function; /* what a pooled Fiber runs; in no function table */
@@ -34,14 +34,21 @@ static void switch_to(zend_fiber_context *context)
 
 void weft_job_run(weft_coroutine *coroutine)
 {
-	if (coroutine->job == WEFT_JOB_REQUEST) {
-		weft_handler_run(coroutine);
-	} else if (coroutine->job == WEFT_JOB_SIGNALS) {
-		weft_signals_run(coroutine);
-	} else if (coroutine->job == WEFT_JOB_CLASSIC) {
-		weft_classic_run(coroutine);
-	} else {
-		weft_script_run(coroutine);
+	switch (coroutine->job) {
+		case WEFT_JOB_REQUEST:
+			weft_handler_run(coroutine);
+			break;
+		case WEFT_JOB_TASK:
+			weft_task_run(coroutine);
+			break;
+		case WEFT_JOB_SIGNALS:
+			weft_signals_run(coroutine);
+			break;
+		case WEFT_JOB_CLASSIC:
+			weft_classic_run(coroutine);
+			break;
+		default:
+			weft_script_run(coroutine);
 	}
 }
 
@@ -97,12 +104,9 @@ static void bare_main(zend_fiber_transfer *transfer)
 void weft_switch_start(bool bare, size_t stack_bytes)
 {
 	loop_context = EG(current_fiber_context);
-	bare_contexts = bare;
+	bare_first = bare;
 	bare_stack_bytes = stack_bytes;
 	fiber_start = zend_hash_str_find_ptr(&zend_ce_fiber->function_table, ZEND_STRL("start"));
-	if (bare) {
-		return;
-	}
 	main_function.type = ZEND_INTERNAL_FUNCTION;
 	main_function.handler = weft_coroutine_main;
 	main_function.function_name = zend_string_init_interned(ZEND_STRL("{coroutine}"), 1);
@@ -123,23 +127,35 @@ static bool stack_available(size_t bytes)
 	return available;
 }
 
+static void list(weft_coroutine *coroutine)
+{
+	coroutine->next = weft_coroutines;
+	coroutine->previous = &weft_coroutines;
+	if (weft_coroutines) {
+		weft_coroutines->previous = &coroutine->next;
+	}
+	weft_coroutines = coroutine;
+}
+
 /* NULL: no memory, or no mappings left (vm.max_map_count). */
 weft_coroutine *weft_coroutine_create(void)
 {
-	if (!stack_available(bare_contexts ? bare_stack_bytes : EG(fiber_stack_size))) {
+	if (!stack_available(bare_first ? bare_stack_bytes : EG(fiber_stack_size))) {
 		return NULL;
 	}
 	weft_coroutine *coroutine = calloc(1, sizeof(*coroutine));
 	if (!coroutine) {
 		return NULL;
 	}
-	if (bare_contexts) {
+	if (bare_first) {
+		bare_first = false;
 		if (!zend_fiber_init_context(&coroutine->bare, &bare_kind, bare_main, bare_stack_bytes)) {
 			zend_clear_exception();
 			free(coroutine);
 			return NULL;
 		}
 		coroutine->resume_at = &coroutine->bare;
+		list(coroutine);
 		return coroutine;
 	}
 	zval fiber, function;
@@ -148,7 +164,11 @@ weft_coroutine *weft_coroutine_create(void)
 	zend_call_known_instance_method_with_1_params(zend_ce_fiber->constructor, Z_OBJ(fiber), NULL, &function);
 	zval_ptr_dtor(&function);
 	coroutine->fiber = Z_OBJ(fiber);
+	/* A Fiber's destructor resumes it when it looks suspended, to unwind it. This one has nothing to unwind when it is idle, and
+	 * would take its last job again. */
+	GC_ADD_FLAGS(coroutine->fiber, IS_OBJ_DESTRUCTOR_CALLED);
 	weft_fiber_mark(coroutine);
+	list(coroutine);
 	return coroutine;
 }
 
@@ -174,9 +194,10 @@ int weft_coroutine_enter(weft_coroutine *coroutine, bool has_job, uint32_t job, 
 	if (has_job) {
 		coroutine->job = job;
 		coroutine->argument = argument;
-		coroutine->cancelled = false;
-		coroutine->run = ++runs;
+		coroutine->cancelled = coroutine->interrupted = false;
 		coroutine->request = job == WEFT_JOB_REQUEST ? argument : 0;
+		coroutine->serial = ++last_serial;
+		coroutine->id = weft_host_self();
 	}
 	if (EXPECTED(coroutine->started)) {
 		switch_to(coroutine->resume_at);
@@ -184,7 +205,11 @@ int weft_coroutine_enter(weft_coroutine *coroutine, bool has_job, uint32_t job, 
 		coroutine->started = true;
 		starting = coroutine;
 		if (coroutine->fiber && !start_fiber(coroutine)) {
-			weft_host_respond(argument, 503, NULL, 0, weft_slice_text("No memory for another coroutine.\n"));
+			if (job == WEFT_JOB_REQUEST) {
+				weft_host_respond(argument, 503, NULL, 0, weft_slice_text("No memory for another coroutine.\n"));
+			} else {
+				weft_task_abandon(argument);
+			}
 			coroutine->ended = coroutine->lost = true;
 		} else if (!coroutine->fiber) {
 			switch_to(&coroutine->bare);
@@ -198,6 +223,7 @@ void weft_coroutine_leave(weft_coroutine *coroutine)
 {
 	weft_isolate_out(coroutine);
 	coroutine->resume_at = EG(current_fiber_context);
+	coroutine->frame = EG(current_execute_data);
 	switch_to(loop_context);
 	weft_isolate_in(coroutine);
 }
@@ -207,15 +233,24 @@ bool weft_coroutine_may_leave(void)
 	return !zend_fiber_switch_blocked();
 }
 
+/* The main function of an idle one returns, so that its Fiber ends as any other does. */
+static void end_fiber(weft_coroutine *coroutine)
+{
+	if (coroutine->fiber && coroutine->started && !coroutine->lost) {
+		coroutine->job = WEFT_JOB_END;
+		switch_to(coroutine->resume_at);
+	}
+}
+
 void weft_coroutine_destroy(weft_coroutine *coroutine)
 {
 	if (coroutine->fiber) {
-		if (coroutine->started && !coroutine->lost) {
-			/* Its main returns, so the Fiber ends as any other does. */
-			coroutine->job = WEFT_JOB_END;
-			switch_to(coroutine->resume_at);
-		}
+		end_fiber(coroutine);
 		OBJ_RELEASE(coroutine->fiber);
+	}
+	*coroutine->previous = coroutine->next;
+	if (coroutine->next) {
+		coroutine->next->previous = coroutine->previous;
 	}
 	free(coroutine);
 }

@@ -3,6 +3,7 @@
  * opcache only starts for SAPIs it knows by name (ext/opcache/ZendAccelerator.c, accel_startup): so the module starts as
  * "cli-server" and takes its own name afterwards. In a worker one request is begun at start and lasts as long as the worker. */
 #include "weft.h"
+#include "weft_arginfo.h"
 #include "zend_extensions.h"
 #include "zend_ini.h"
 #include "zend_signal.h"
@@ -109,6 +110,10 @@ static PHP_MINIT_FUNCTION(weft)
 	(void) type, (void) module_number;
 	weft_request_register();
 	weft_writer_register();
+	weft_guard_register();
+	weft_wait_register();
+	weft_task_register();
+	weft_context_register();
 	if (classic) {
 		weft_classic_register();
 	} else {
@@ -128,7 +133,7 @@ static PHP_MINFO_FUNCTION(weft)
 }
 
 zend_module_entry weft_module = {
-	STANDARD_MODULE_HEADER, "weft", NULL, PHP_MINIT(weft), NULL, NULL, NULL, PHP_MINFO(weft), WEFT_VERSION,
+	STANDARD_MODULE_HEADER, "weft", weft_functions, PHP_MINIT(weft), NULL, NULL, NULL, PHP_MINFO(weft), WEFT_VERSION,
 	STANDARD_MODULE_PROPERTIES};
 
 /* opcache has looked: from here on PHP_SAPI and php_sapi_name() say who we are. */
@@ -179,6 +184,7 @@ int weft_engine_start(const weft_engine_options *options)
 	if (!weft_cli) {
 		take_name();
 	}
+	weft_library_start(options->library ? strdup(options->library) : NULL);
 	return 0;
 }
 

@@ -58,7 +58,7 @@ static void fatal_error(int type, zend_string *file, uint32_t line, zend_string 
 
 static void on_error(int type, zend_string *file, const uint32_t line, zend_string *message)
 {
-	if (weft_current && weft_current->request && is_fatal(type)) {
+	if (weft_current && is_fatal(type)) {
 		fatal_error(type, file, line, message);
 	}
 	stock_error_cb(type, file, line, message);
@@ -82,7 +82,7 @@ static void on_interrupt(zend_execute_data *frame)
 		preempt = 0;
 		/* Never while a class is being loaded: another coroutine that needs it would not find it. */
 		bool loading = EG(in_autoload) && zend_hash_num_elements(EG(in_autoload)) > 0;
-		if (weft_current && !EG(exception) && !loading && weft_coroutine_may_leave()) {
+		if (weft_current && !weft_current->prepared && !EG(exception) && !loading && weft_coroutine_may_leave()) {
 			weft_host_yield();
 		}
 	}
@@ -137,16 +137,6 @@ void weft_stack_arm(zend_fiber_context *context)
 {
 	if (context->stack) {
 		mprotect(((fiber_stack *) context->stack)->pointer, YELLOW_BYTES, PROT_NONE);
-	}
-}
-
-/* The running coroutine shall end: each of its waits fails from now on, and throws. Not by the VM's check for interrupts:
- * loops compiled by the tracing JIT may go round without it. */
-void weft_cancel(void)
-{
-	weft_current->cancelled = true;
-	if (!EG(exception)) {
-		zend_throw_error(NULL, "The request was cancelled: it has run longer than request_timeout_ms, or its worker had to end");
 	}
 }
 

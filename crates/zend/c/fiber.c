@@ -33,10 +33,10 @@ static ZEND_NAMED_FUNCTION(fiber_suspend)
 	}
 	ZVAL_NULL(&coroutine->user_value);
 	coroutine->user_throw = false;
-	bool resumed = weft_host_park(&coroutine->user_wait);
+	coroutine->user_wait = weft_host_wait_begin();
+	weft_wait_end end = weft_host_wait(coroutine->user_wait, WEFT_NEVER);
 	coroutine->user_wait = 0;
-	if (!resumed) {
-		zend_throw_error(NULL, "The coroutine was cancelled while it was suspended");
+	if (end != WEFT_WOKEN) {
 		RETURN_THROWS();
 	}
 	zval value;

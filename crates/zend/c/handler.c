@@ -40,16 +40,6 @@ static bool include(const char *path, zval *result)
 	return done;
 }
 
-/* Includes a library file of weft's own, such as its autoloader. */
-bool weft_engine_include(const char *path)
-{
-	zval result;
-	ZVAL_UNDEF(&result);
-	bool done = include(path, &result);
-	zval_ptr_dtor(&result);
-	return done;
-}
-
 /* Includes the application's script and keeps the handler it returns. 0, or what is wrong: 1 it cannot be run, 2 it
  * returned nothing that can be called. */
 int weft_handler_load(const char *path)
@@ -93,7 +83,7 @@ static void call_handler(weft_coroutine *coroutine)
 typedef void (*step)(weft_coroutine *coroutine);
 
 /* Runs one step; a bailout ends here, at the coroutine's own base. false: it bailed out. */
-static bool contained(step run, weft_coroutine *coroutine)
+bool weft_contained(step run, weft_coroutine *coroutine)
 {
 	volatile bool finished = true;
 	zend_execute_data *frame = EG(current_execute_data);
@@ -115,14 +105,18 @@ void weft_handler_run(weft_coroutine *coroutine)
 {
 	weft_isolate_begin(coroutine);
 	weft_request_open(coroutine);
-	bool finished = contained(call_handler, coroutine);
+	bool finished = weft_contained(call_handler, coroutine);
 	if (UNEXPECTED(finished && EG(exception))) {
-		finished = contained(weft_settle, coroutine);
+		finished = weft_contained(weft_settle, coroutine);
 	}
 	for (step last[] = {weft_settle_bailout, weft_respond_plain, NULL}, *next = last; UNEXPECTED(!finished && *next); next++) {
 		EG(exception) = EG(prev_exception) = NULL; /* leaked with the frames that held it */
 		weft_isolate_reset();
-		finished = contained(*next, coroutine);
+		finished = weft_contained(*next, coroutine);
+	}
+	if (UNEXPECTED(Z_TYPE(coroutine->deferred) != IS_UNDEF)) {
+		coroutine->streaming = false; /* the response is out; what is echoed now goes nowhere */
+		weft_contained(weft_run_deferred, coroutine);
 	}
 	weft_request_close(coroutine);
 	smart_str_free(&coroutine->output);

@@ -29,18 +29,9 @@ static void free_header(void *header)
 	sapi_free_header((sapi_header_struct *) header);
 }
 
-/* After the application has booted: what it has set up (error handlers, ini values) is what each request starts from. */
-void weft_isolate_start(void)
+/* Ini values set so far become the values that ini_restore() goes back to. */
+static void keep_ini_changes(void)
 {
-	php_output_end_all();
-	php_output_deactivate();
-	php_output_activate();
-	zend_llist_clean(&SG(sapi_headers).headers);
-	SG(sapi_headers).http_response_code = 200;
-	SG(headers_sent) = 0;
-	/* header() after output stays legal until the response has begun: the output is ours to hold back. */
-	SG(request_info).no_headers = 1;
-	/* Ini values set while booting become the values that a request's ini_restore() goes back to. */
 	if (EG(modified_ini_directives)) {
 		zend_ini_entry *entry;
 		ZEND_HASH_MAP_FOREACH_PTR(EG(modified_ini_directives), entry) {
@@ -55,12 +46,14 @@ void weft_isolate_start(void)
 		FREE_HASHTABLE(EG(modified_ini_directives));
 		EG(modified_ini_directives) = NULL;
 	}
-	weft_session_start();
-	weft_process_start();
-	weft_pgsql_booted();
+}
+
+/* What holds now is what coroutines start from, but for what belongs to one run. */
+static void set_base(void)
+{
 	save(&base);
-	boot_shutdown_functions = base.shutdown_functions; /* they run when the worker ends */
 	base.shutdown_functions = NULL;
+	base.exit_status = 0;
 	base.last_error_message = base.last_error_file = NULL;
 	base.strtok_string = NULL;
 	base.strtok_last = NULL;
@@ -74,6 +67,50 @@ void weft_isolate_start(void)
 	}
 	/* Environment variables are the process's own: every request sees them. */
 	ZVAL_COPY_VALUE(&base.http_globals[TRACK_VARS_ENV], &PG(http_globals)[TRACK_VARS_ENV]);
+}
+
+/* After the application has booted: what it has set up (error handlers, ini values) is what each request starts from. */
+void weft_isolate_start(void)
+{
+	php_output_end_all();
+	php_output_deactivate();
+	php_output_activate();
+	zend_llist_clean(&SG(sapi_headers).headers);
+	SG(sapi_headers).http_response_code = 200;
+	SG(headers_sent) = 0;
+	/* header() after output stays legal until the response has begun: the output is ours to hold back. */
+	SG(request_info).no_headers = 1;
+	keep_ini_changes();
+	weft_session_start();
+	weft_process_start();
+	weft_pgsql_booted();
+	boot_shutdown_functions = BG(user_shutdown_function_names); /* they run when the worker ends */
+	set_base();
+}
+
+/* A script starts its first task: what {main} has set up by now is what tasks start from; {main} goes on with its own. */
+void weft_isolate_start_script(void)
+{
+	static bool started;
+	weft_owned main;
+	if (started) {
+		return;
+	}
+	started = true;
+	keep_ini_changes();
+	weft_session_start();
+	weft_process_start();
+	weft_pgsql_booted();
+	weft_failure_start(false);
+	save(&main);
+	memset(&output_globals, 0, sizeof(output_globals)); /* output buffers are {main}'s */
+	php_output_activate();
+	EG(user_error_handlers).elements = EG(user_error_handlers_error_reporting).elements = NULL;
+	EG(user_exception_handlers).elements = NULL;
+	Z_TRY_ADDREF(EG(user_error_handler));
+	Z_TRY_ADDREF(EG(user_exception_handler));
+	set_base();
+	load(&main);
 }
 
 /* The state a new request starts from: that of the booted application, with stacks and lists of its own. */
@@ -92,6 +129,7 @@ void weft_isolate_begin(weft_coroutine *coroutine)
 	coroutine->superglobals = 0;
 	coroutine->streaming = false;
 	weft_pgsql_begin();
+	weft_context_begin(coroutine);
 }
 
 /* Puts aside the ini values that this coroutine has changed, and gives everyone else theirs back. */
@@ -175,6 +213,10 @@ void weft_isolate_reset(void)
 	BG(user_compare_fci_cache) = base.compare_function_cache;
 	CG(unclean_shutdown) = 0;
 	weft_persistent_reset(weft_current);
+	weft_guard_reset(weft_current);
+	while (zend_fiber_switch_blocked()) { /* the destructor that blocked it is gone */
+		zend_fiber_switch_unblock();
+	}
 	weft_take_out_of_memory();
 }
 
@@ -196,6 +238,7 @@ void weft_isolate_end(weft_coroutine *coroutine)
 	weft_session_end();
 	weft_pgsql_end();
 	weft_persistent_end(coroutine);
+	weft_context_end(coroutine);
 	if (UNEXPECTED(OG(handlers).elements || OG(output_start_filename))) {
 		php_output_discard_all();
 		php_output_deactivate();

@@ -78,7 +78,7 @@ static bool in_use(const held *connection)
 
 static bool owned(const held *connection)
 {
-	return connection->owner == weft_current && (!weft_current || connection->run == weft_current->run);
+	return connection->owner == weft_current && (!weft_current || connection->run == weft_current->serial);
 }
 
 /* A connection of this key for the running coroutine: the one it has, or an idle one. Forgets those that were closed. */
@@ -197,7 +197,7 @@ static bool opened_for(zval *user, const zend_resource *entry)
 static void take(held *connection, zval *user)
 {
 	connection->owner = weft_current;
-	connection->run = weft_current ? weft_current->run : 0;
+	connection->run = weft_current ? weft_current->serial : 0;
 	if (weft_current) {
 		weft_current->opened = true;
 	}

@@ -60,7 +60,7 @@ static ZEND_NAMED_FUNCTION(connect_own)
 		return;
 	}
 	zend_string *plain = plain_name(Z_STR_P(string), flags);
-	zend_string *own = strpprintf(0, "%s run %" PRIu64, ZSTR_VAL(plain), weft_current->run);
+	zend_string *own = strpprintf(0, "%s run %" PRIu64, ZSTR_VAL(plain), weft_current->serial);
 	zval *known = flags & FORCE_NEW ? NULL : zend_hash_find(&globals->connections, own);
 	if (known) {
 		set_default(Z_OBJ_P(known));
@@ -113,6 +113,13 @@ void weft_pgsql_end(void)
 		globals->default_link = NULL;
 		OBJ_RELEASE(link);
 	}
+}
+
+/* The connection that functions use which are not told one; NULL: none. */
+void *weft_pgsql_default(void)
+{
+	return globals && globals->default_link
+		? ((pgsql_connection *) ((char *) globals->default_link - XtOffsetOf(pgsql_connection, object)))->connection : NULL;
 }
 
 static void ignore_notice(void *argument, const char *message)

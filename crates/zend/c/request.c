@@ -257,7 +257,7 @@ ZEND_METHOD(Weft_Http_Request, sendEarlyHints)
 
 void weft_request_register(void)
 {
-	weft_request_class = register_class_Weft_Http_Request();
+	weft_request_class = register_class_Weft_Http_Request(NULL);
 	weft_request_class->create_object = create;
 	memcpy(&handlers, &std_object_handlers, sizeof(handlers));
 	handlers.offset = XtOffsetOf(weft_request_object, std);

@@ -11,6 +11,9 @@
 static weft_script_kind kind;
 static const char *source; /* a path ("-" or NULL: standard input) or code */
 static int status;
+static uint64_t end_wait; /* {main} has ended, and waits for its tasks */
+
+weft_coroutine *weft_main;
 
 void weft_script_prepare(weft_script_kind what, const char *of)
 {
@@ -80,7 +83,8 @@ static void open_source(zend_file_handle *file)
 	file->primary_script = 1;
 }
 
-static void run_file(void)
+/* The functions that run return whether the script came to its end: not by exit(), an exception or an error. */
+static bool run_file(void)
 {
 	zend_file_handle file;
 	open_source(&file);
@@ -88,9 +92,21 @@ static void run_file(void)
 	/* Else the script's directory becomes the current one, as under a web server. */
 	SG(options) |= SAPI_OPTION_NO_CHDIR;
 	register_handles();
-	php_execute_script(&file);
+	bool in_order = php_execute_script(&file);
 	status = EG(exit_status);
 	zend_destroy_file_handle(&file);
+	return in_order;
+}
+
+static bool run_code(void)
+{
+	register_handles();
+	bool in_order = zend_eval_string_ex((char *) source, NULL, "Command line code", 1) == SUCCESS;
+	if (!in_order && !EG(exit_status)) {
+		EG(exit_status) = 254;
+	}
+	status = EG(exit_status);
+	return in_order;
 }
 
 static void lint_file(void)
@@ -108,19 +124,13 @@ static void lint_file(void)
 	zend_destroy_file_handle(&file);
 }
 
-static void run(void)
+static bool run(void)
 {
 	switch (kind) {
 		case WEFT_SCRIPT_FILE:
-			run_file();
-			break;
+			return run_file();
 		case WEFT_SCRIPT_CODE:
-			register_handles();
-			if (zend_eval_string_ex((char *) source, NULL, "Command line code", 1) == FAILURE && !EG(exit_status)) {
-				EG(exit_status) = 254;
-			}
-			status = EG(exit_status);
-			break;
+			return run_code();
 		case WEFT_SCRIPT_LINT:
 			lint_file();
 			break;
@@ -131,21 +141,85 @@ static void run(void)
 			print_modules();
 			break;
 	}
+	return true;
+}
+
+/* ---- {main} and its tasks ---- */
+
+/* The last task has ended: {main}, which waits for that, goes on. */
+void weft_script_task_ended(void)
+{
+	if (end_wait && !weft_tasks_are_alive()) {
+		weft_host_wake(end_wait);
+	}
+}
+
+/* The exit status, wherever {main} stands. */
+static int *main_status(void)
+{
+	return weft_current == weft_main ? &EG(exit_status) : &weft_main->owned.exit_status;
+}
+
+/* A failure that nobody awaits is one of the script. */
+void weft_script_failed(void)
+{
+	if (weft_main && *main_status() == 0) {
+		*main_status() = 255;
+	}
+}
+
+/* exit() in a task: {main}'s wait ends as if it had called exit() itself. In a server it ends the task alone. */
+void weft_script_exit(int with)
+{
+	if (weft_main) {
+		*main_status() = with;
+		weft_host_cancel(weft_main->id);
+	}
+}
+
+/* {main} has ended; the script ends when its tasks have. Out of order: they end now. */
+static void wait_for_tasks(bool in_order)
+{
+	while (weft_tasks_are_alive()) {
+		if (!in_order) {
+			weft_tasks_cancel_for_good();
+		}
+		end_wait = weft_host_wait_begin();
+		weft_wait_end end = weft_host_wait(end_wait, WEFT_NEVER);
+		end_wait = 0;
+		in_order &= end == WEFT_WOKEN;
+		if (weft_main->deadlocked) { /* which has been reported */
+			weft_main->deadlocked = false;
+			weft_script_failed();
+		}
+	}
+	if (EG(exit_status)) {
+		status = EG(exit_status);
+	}
 }
 
 /* Shutdown functions, destructors and output handlers may wait as well, so they run here, on the coroutine; the request's
  * own shutdown finds them done. */
 void weft_script_run(weft_coroutine *coroutine)
 {
-	(void) coroutine;
+	volatile bool in_order = false;
+	weft_main = coroutine;
 	zend_try {
-		run();
+		in_order = run();
 	} zend_catch {
 		status = EG(exit_status) ? EG(exit_status) : 255;
 	} zend_end_try();
 	/* As php_request_shutdown (main/main.c): after a bailout the frames point to nowhere. */
 	EG(current_execute_data) = NULL;
 	weft_take_out_of_memory();
+	while (zend_fiber_switch_blocked()) { /* by a destructor that is gone */
+		zend_fiber_switch_unblock();
+	}
+	zend_try {
+		wait_for_tasks(in_order);
+	} zend_catch {
+		status = 255;
+	} zend_end_try();
 	zend_try {
 		php_call_shutdown_functions();
 		php_free_shutdown_functions();

@@ -277,6 +277,34 @@ void weft_superglobals_exchange(weft_coroutine *coroutine)
 	exchange(coroutine, coroutine->superglobals);
 }
 
+/* Copies of those the running coroutine has, for a task of its: which ones. */
+uint32_t weft_superglobals_copy(const weft_coroutine *coroutine, zval *values)
+{
+	for (int i = 0; i < WEFT_SUPERGLOBALS; i++) {
+		if (coroutine->superglobals & (1u << i)) {
+			ZVAL_COPY(&values[i], zend_hash_find_known_hash(&EG(symbol_table), name_of[i]));
+		}
+	}
+	return coroutine->superglobals;
+}
+
+/* A task begins with them. Takes the values over. */
+void weft_superglobals_inherit(weft_coroutine *coroutine, uint32_t which, zval *values)
+{
+	for (int i = 0; i < WEFT_SUPERGLOBALS; i++) {
+		if (!(which & (1u << i))) {
+			continue;
+		}
+		if (tracks[i] >= 0) {
+			ZVAL_COPY(&PG(http_globals)[tracks[i]], &values[i]);
+		}
+		ZVAL_COPY_VALUE(&coroutine->superglobal[i], &values[i]);
+		ZVAL_UNDEF(&values[i]);
+	}
+	coroutine->superglobals = which;
+	exchange(coroutine, which);
+}
+
 void weft_superglobals_end(weft_coroutine *coroutine)
 {
 	if (EXPECTED(!coroutine->superglobals)) {

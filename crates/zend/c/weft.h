@@ -84,11 +84,13 @@ typedef struct {
 /* The superglobals that belong to a request, in the order of weft_superglobals' bits. */
 enum { WEFT_GET, WEFT_POST, WEFT_COOKIE, WEFT_FILES, WEFT_SERVER, WEFT_REQUEST, WEFT_SUPERGLOBALS };
 
+/* The kinds of a job, as JobKind in src/fiber.rs; END is C's own: the pooled coroutine shall return. */
 typedef enum {
-	WEFT_JOB_REQUEST = 0, WEFT_JOB_SCRIPT = 1, WEFT_JOB_END = 2, WEFT_JOB_CLASSIC = 3, WEFT_JOB_SIGNALS = 8
+	WEFT_JOB_REQUEST = 0, WEFT_JOB_SCRIPT = 1, WEFT_JOB_TASK = 2, WEFT_JOB_CLASSIC = 3, WEFT_JOB_SIGNALS = 8, WEFT_JOB_END = 255
 } weft_job;
-
 typedef struct weft_classic weft_classic; /* classic_response.c */
+typedef struct weft_task weft_task;       /* task.h */
+typedef struct weft_deadline weft_deadline; /* wait.c */
 
 typedef struct weft_coroutine {
 	zend_fiber_context *resume_at; /* where to go on; a nested user Fiber's context when it parked inside one */
@@ -110,8 +112,8 @@ typedef struct weft_coroutine {
 	bool streaming;                /* headers are out; output goes to the stream */
 	uint32_t superglobals;         /* bit set of those filled for this request */
 	zval superglobal[WEFT_SUPERGLOBALS];
-	uint64_t run;                  /* which of all runs of coroutines this is */
 	void *opening;                 /* the call that opens a persistent connection, while it is in one (persistent.c) */
+	struct weft_call *calls;       /* in progress on connections, innermost first (guard.c) */
 	bool opened;                   /* it has opened a persistent connection */
 	zend_object *pgsql_link;       /* what ext/pgsql's functions use by default, while it is parked (pgsql.c) */
 	void *session;                 /* its session while it is parked, if it has one (session.c) */
@@ -122,6 +124,24 @@ typedef struct weft_coroutine {
 	int mask;
 	bool ini_parked;               /* it has changed ini values, which wait in ini_values while it is parked */
 	zval ini_values;
+
+	/* The coroutine API. */
+	struct weft_coroutine *next, **previous; /* of all there are */
+	uint64_t serial;               /* number of this run: never the same twice */
+	uint64_t id;                   /* this run, for the scheduler */
+	weft_task *task;               /* what it runs, if it is a task */
+	weft_deadline *deadline;       /* the innermost timeout() */
+	bool interrupted;              /* cancel() was called; the next wait throws */
+	zend_string *reason;           /* why; NULL for no reason given */
+	bool deadlocked;               /* {main}: its wait shall throw a DeadlockError */
+	zval context;                  /* Weft\\Context: an array once it is used */
+	zval deferred;                 /* what defer() was given: an array once it is used */
+	uint64_t prepared;             /* between Coroutine::prepare() and park(): the wait */
+	zval waiting_on;               /* what park() waits for; UNDEF in any other wait */
+	uint64_t waiting_since;
+	bool external;                 /* that wait ends from outside PHP */
+	zend_execute_data *frame;      /* where it stands while it is parked */
+
 	uint64_t user_wait;            /* set while it is inside Fiber::suspend() of the pooled Fiber itself */
 	zval user_value;               /* what Fiber::resume() or throw() passed to it */
 	bool user_throw;
@@ -134,6 +154,7 @@ typedef struct weft_coroutine {
 } weft_coroutine;
 
 extern weft_coroutine *weft_current; /* the coroutine that has the processor; NULL in the loop */
+extern weft_coroutine *weft_coroutines; /* all there are, idle ones too */
 
 /* ---- engine.c: start and stop ---- */
 typedef struct {
@@ -143,6 +164,7 @@ typedef struct {
 	bool cli;                  /* `weft php`: PHP_SAPI is cli */
 	bool ignore_ini;           /* -n */
 	bool classic;              /* no request lasts as long as the worker: each begins and ends one */
+	const char *library;       /* directory of weft's PHP library; NULL: there is none */
 	uint32_t *superglobals;    /* shared by all workers: bit set of superglobals that compiled code mentions */
 } weft_engine_options;
 
@@ -180,6 +202,7 @@ void weft_fiber_mark(weft_coroutine *coroutine);
 
 /* ---- isolate.c: what it owns ---- */
 void weft_isolate_start(void);
+void weft_isolate_start_script(void);
 void weft_isolate_stop(void);
 void weft_isolate_begin(weft_coroutine *coroutine);
 void weft_isolate_out(weft_coroutine *coroutine);
@@ -193,6 +216,8 @@ void weft_superglobals_fill(weft_coroutine *coroutine);
 void weft_superglobals_need(uint32_t which);
 void weft_superglobals_exchange(weft_coroutine *coroutine);
 void weft_superglobals_end(weft_coroutine *coroutine);
+uint32_t weft_superglobals_copy(const weft_coroutine *coroutine, zval *values);
+void weft_superglobals_inherit(weft_coroutine *coroutine, uint32_t which, zval *values);
 void weft_cookie_variables(uint64_t request, zval *array);
 
 /* ---- session.c ---- */
@@ -226,6 +251,11 @@ void weft_pgsql_begin(void);
 void weft_pgsql_exchange(weft_coroutine *coroutine);
 void weft_pgsql_end(void);
 void weft_pgsql_reset(const zval *persistent);
+void *weft_pgsql_default(void);
+/* guard.c: two coroutines on one connection at the same moment */
+void weft_guard_register(void);
+void weft_guard_start(void);
+void weft_guard_reset(weft_coroutine *coroutine);
 
 /* ---- failure.c: fatal errors, stack overflow, interrupts ---- */
 void weft_failure_start(bool contain);
@@ -234,7 +264,6 @@ void weft_stack_arm(zend_fiber_context *context);
 void weft_interrupt_preempt(void);
 void weft_interrupt_report(void);
 bool weft_interrupt_report_pending(void);
-void weft_cancel(void);
 void weft_report_blocked(const char *function);
 
 /* ---- signals.c: what signals leave to do while every coroutine is parked ---- */
@@ -242,15 +271,60 @@ bool weft_signals_pending(void);
 void weft_signals_run(weft_coroutine *coroutine);
 
 /* ---- handler.c: one request ---- */
-bool weft_engine_include(const char *path);
 int weft_handler_load(const char *path);
 void weft_handler_run(weft_coroutine *coroutine);
 void weft_handler_flush(weft_coroutine *coroutine);
 bool weft_take_out_of_memory(void);
 extern bool weft_development;
 
+/* Runs one step; a bailout ends there. false: it bailed out. */
+bool weft_contained(void (*run)(weft_coroutine *coroutine), weft_coroutine *coroutine);
+
+/* ---- task.c: go() ---- */
+void weft_task_register(void);
+void weft_task_run(weft_coroutine *coroutine);
+void weft_task_abandon(uint64_t argument);
+void weft_tasks_start(void);
+bool weft_tasks_are_alive(void);
+void weft_tasks_cancel(const char *reason);
+void weft_tasks_cancel_for_good(void);
+size_t weft_task_describe(uint64_t argument, char *buffer, size_t size);
+void weft_task_place(const weft_task *task, const char **file, uint32_t *line);
+zval *weft_task_value(weft_task *task, zval *value);
+bool weft_task_interrupt(weft_task *task, zend_string *reason);
+
+/* ---- wait.c: waits, timeouts, cancellation ---- */
+typedef enum { WEFT_WOKEN, WEFT_TIMED_OUT, WEFT_CANCELLED, WEFT_NOT_THIS_ONE } weft_wait_end;
+#define WEFT_NEVER UINT64_MAX
+void weft_wait_register(void);
+uint64_t weft_wait_begin(void);
+uint64_t weft_wait_deadline(double seconds, bool is_null);
+void weft_interrupt(weft_coroutine *coroutine, zend_string *reason);
+void weft_cancel(bool for_good);
+extern zend_class_entry *weft_cancelled_class;
+extern zend_class_entry *weft_timeout_class;
+extern zend_class_entry *weft_deadlock_class;
+
+/* ---- report.c: who waits on what ---- */
+bool weft_deadlock(void);
+zend_string *weft_report(void);
+
+/* ---- context.c: Weft\Context and defer() ---- */
+void weft_context_register(void);
+void weft_context_begin(weft_coroutine *coroutine);
+void weft_context_end(weft_coroutine *coroutine);
+void weft_run_deferred(weft_coroutine *coroutine);
+
+/* ---- library.c: weft's PHP library ---- */
+void weft_library_start(const char *directory);
+
 /* ---- script.c: `weft php` ---- */
 void weft_script_run(weft_coroutine *coroutine);
+/* An exit() in a task ends the script. */
+void weft_script_exit(int status);
+void weft_script_failed(void);
+void weft_script_task_ended(void);
+extern weft_coroutine *weft_main;      /* the coroutine of {main}; NULL in a server */
 
 typedef enum { WEFT_SCRIPT_FILE, WEFT_SCRIPT_CODE, WEFT_SCRIPT_LINT, WEFT_SCRIPT_INFO, WEFT_SCRIPT_MODULES } weft_script_kind;
 void weft_script_prepare(weft_script_kind kind, const char *source);
@@ -314,12 +388,27 @@ void weft_host_log(uint32_t level, uint64_t request, weft_slice message);
 void weft_host_output(weft_slice bytes);
 /* PHP is not what it was after a fatal error: finish what is in flight, then replace this worker. */
 void weft_host_replace(weft_slice reason);
-/* Parks the running coroutine until weft_host_wake is called with the word put into *wait. false: cancelled. */
-bool weft_host_park(uint64_t *wait);
-void weft_host_wake(uint64_t wait);
-void weft_host_yield(void);
 /* The status of a request that was cancelled: 504 when it ran too long, 503 when its worker ends. */
 uint32_t weft_host_cancel_status(void);
+
+/* ---- What C calls of the scheduler (src/schedule.rs) ---- */
+uint64_t weft_host_wait_begin(void);
+uint32_t weft_host_wait(uint64_t wait, uint64_t deadline);
+bool weft_host_wake(uint64_t wait);
+void weft_host_yield(void);
+bool weft_host_spawn(uint32_t kind, uint64_t argument);
+uint64_t weft_host_self(void);
+bool weft_host_interrupt(uint64_t coroutine);
+void weft_host_interrupt_forget(void);
+bool weft_host_cancel(uint64_t coroutine);
+typedef struct {
+	uint64_t at;
+	uint64_t sequence;
+} weft_timer;
+weft_timer weft_host_interrupt_at(uint64_t at);
+bool weft_host_disarm(weft_timer timer);
+uint64_t weft_host_now(void);
+uint64_t weft_host_since(uint64_t coroutine);
 
 static inline weft_slice weft_slice_of(const zend_string *string)
 {

@@ -1,5 +1,262 @@
 /* Generated from php/stubs/weft.php by php/stubs/generate.php: do not edit. */
 
+ZEND_BEGIN_ARG_WITH_RETURN_OBJ_TYPE_MASK_EX(arginfo_Weft_go, 0, 1, Weft\\Task, 0)
+	ZEND_ARG_TYPE_MASK(0, work, MAY_BE_CALLABLE, NULL)
+	ZEND_ARG_VARIADIC_TYPE_INFO(0, arguments, IS_MIXED, 0)
+ZEND_END_ARG_INFO()
+
+ZEND_FUNCTION(Weft_go);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_defer, 0, 1, MAY_BE_VOID)
+	ZEND_ARG_TYPE_MASK(0, work, MAY_BE_CALLABLE, NULL)
+ZEND_END_ARG_INFO()
+
+ZEND_FUNCTION(Weft_defer);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_timeout, 0, 2, MAY_BE_ANY)
+	ZEND_ARG_TYPE_MASK(0, seconds, MAY_BE_DOUBLE, NULL)
+	ZEND_ARG_TYPE_MASK(0, work, MAY_BE_CALLABLE, NULL)
+ZEND_END_ARG_INFO()
+
+ZEND_FUNCTION(Weft_timeout);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_parallel, 0, 1, MAY_BE_ARRAY)
+	ZEND_ARG_OBJ_TYPE_MASK(0, works, Traversable, MAY_BE_ARRAY, NULL)
+	ZEND_ARG_TYPE_MASK(0, concurrency, MAY_BE_LONG|MAY_BE_NULL, "null")
+	ZEND_ARG_TYPE_MASK(0, timeout, MAY_BE_DOUBLE|MAY_BE_NULL, "null")
+ZEND_END_ARG_INFO()
+
+ZEND_FUNCTION(Weft_parallel);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_race, 0, 1, MAY_BE_ANY)
+	ZEND_ARG_OBJ_TYPE_MASK(0, works, Traversable, MAY_BE_ARRAY, NULL)
+	ZEND_ARG_TYPE_MASK(0, timeout, MAY_BE_DOUBLE|MAY_BE_NULL, "null")
+ZEND_END_ARG_INFO()
+
+ZEND_FUNCTION(Weft_race);
+
+static const zend_function_entry weft_functions[] = {
+	ZEND_NS_FALIAS("Weft", go, Weft_go, arginfo_Weft_go)
+	ZEND_NS_FALIAS("Weft", defer, Weft_defer, arginfo_Weft_defer)
+	ZEND_NS_FALIAS("Weft", timeout, Weft_timeout, arginfo_Weft_timeout)
+	ZEND_NS_FALIAS("Weft", parallel, Weft_parallel, arginfo_Weft_parallel)
+	ZEND_NS_FALIAS("Weft", race, Weft_race, arginfo_Weft_race)
+	ZEND_FE_END
+};
+
+ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Weft_Task___construct, 0, 0, 0)
+ZEND_END_ARG_INFO()
+
+ZEND_METHOD(Weft_Task, __construct);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Task_id, 0, 0, MAY_BE_LONG)
+ZEND_END_ARG_INFO()
+
+ZEND_METHOD(Weft_Task, id);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Task_await, 0, 0, MAY_BE_ANY)
+	ZEND_ARG_TYPE_MASK(0, timeout, MAY_BE_DOUBLE|MAY_BE_NULL, "null")
+ZEND_END_ARG_INFO()
+
+ZEND_METHOD(Weft_Task, await);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Task_cancel, 0, 0, MAY_BE_BOOL)
+	ZEND_ARG_TYPE_MASK(0, reason, MAY_BE_STRING, "''")
+ZEND_END_ARG_INFO()
+
+ZEND_METHOD(Weft_Task, cancel);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Task_ended, 0, 0, MAY_BE_BOOL)
+ZEND_END_ARG_INFO()
+
+ZEND_METHOD(Weft_Task, ended);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Task_failed, 0, 0, MAY_BE_BOOL)
+ZEND_END_ARG_INFO()
+
+ZEND_METHOD(Weft_Task, failed);
+
+static const zend_function_entry class_Weft_Task_methods[] = {
+	ZEND_ME(Weft_Task, __construct, arginfo_class_Weft_Task___construct, ZEND_ACC_PRIVATE)
+	ZEND_ME(Weft_Task, id, arginfo_class_Weft_Task_id, ZEND_ACC_PUBLIC)
+	ZEND_ME(Weft_Task, await, arginfo_class_Weft_Task_await, ZEND_ACC_PUBLIC)
+	ZEND_ME(Weft_Task, cancel, arginfo_class_Weft_Task_cancel, ZEND_ACC_PUBLIC)
+	ZEND_ME(Weft_Task, ended, arginfo_class_Weft_Task_ended, ZEND_ACC_PUBLIC)
+	ZEND_ME(Weft_Task, failed, arginfo_class_Weft_Task_failed, ZEND_ACC_PUBLIC)
+	ZEND_FE_END
+};
+
+static inline zend_class_entry *register_class_Weft_Task(zend_class_entry *parent)
+{
+	zend_class_entry entry;
+	INIT_NS_CLASS_ENTRY(entry, "Weft", "Task", class_Weft_Task_methods);
+	zend_class_entry *registered = zend_register_internal_class_ex(&entry, parent);
+	registered->ce_flags |= ZEND_ACC_FINAL | ZEND_ACC_NO_DYNAMIC_PROPERTIES | ZEND_ACC_NOT_SERIALIZABLE;
+	return registered;
+}
+
+ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Weft_Coroutine___construct, 0, 0, 0)
+ZEND_END_ARG_INFO()
+
+ZEND_METHOD(Weft_Coroutine, __construct);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Coroutine_id, 0, 0, MAY_BE_LONG)
+ZEND_END_ARG_INFO()
+
+ZEND_METHOD(Weft_Coroutine, id);
+
+ZEND_BEGIN_ARG_WITH_RETURN_OBJ_TYPE_MASK_EX(arginfo_class_Weft_Coroutine_current, 0, 0, Weft\\Task, MAY_BE_NULL)
+ZEND_END_ARG_INFO()
+
+ZEND_METHOD(Weft_Coroutine, current);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Coroutine_prepare, 0, 1, MAY_BE_LONG)
+	ZEND_ARG_TYPE_MASK(0, on, MAY_BE_OBJECT|MAY_BE_STRING, NULL)
+	ZEND_ARG_TYPE_MASK(0, external, MAY_BE_BOOL, "false")
+ZEND_END_ARG_INFO()
+
+ZEND_METHOD(Weft_Coroutine, prepare);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Coroutine_park, 0, 1, MAY_BE_BOOL)
+	ZEND_ARG_TYPE_MASK(0, wait, MAY_BE_LONG, NULL)
+	ZEND_ARG_TYPE_MASK(0, timeout, MAY_BE_DOUBLE|MAY_BE_NULL, "null")
+ZEND_END_ARG_INFO()
+
+ZEND_METHOD(Weft_Coroutine, park);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Coroutine_wake, 0, 1, MAY_BE_BOOL)
+	ZEND_ARG_TYPE_MASK(0, wait, MAY_BE_LONG, NULL)
+ZEND_END_ARG_INFO()
+
+ZEND_METHOD(Weft_Coroutine, wake);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Coroutine_interrupt, 0, 1, MAY_BE_BOOL)
+	ZEND_ARG_TYPE_MASK(0, id, MAY_BE_LONG, NULL)
+	ZEND_ARG_TYPE_MASK(0, reason, MAY_BE_STRING, "''")
+ZEND_END_ARG_INFO()
+
+ZEND_METHOD(Weft_Coroutine, interrupt);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Coroutine_yield, 0, 0, MAY_BE_VOID)
+ZEND_END_ARG_INFO()
+
+ZEND_METHOD(Weft_Coroutine, yield);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Coroutine_list, 0, 0, MAY_BE_ARRAY)
+ZEND_END_ARG_INFO()
+
+ZEND_METHOD(Weft_Coroutine, list);
+
+static const zend_function_entry class_Weft_Coroutine_methods[] = {
+	ZEND_ME(Weft_Coroutine, __construct, arginfo_class_Weft_Coroutine___construct, ZEND_ACC_PRIVATE)
+	ZEND_ME(Weft_Coroutine, id, arginfo_class_Weft_Coroutine_id, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
+	ZEND_ME(Weft_Coroutine, current, arginfo_class_Weft_Coroutine_current, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
+	ZEND_ME(Weft_Coroutine, prepare, arginfo_class_Weft_Coroutine_prepare, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
+	ZEND_ME(Weft_Coroutine, park, arginfo_class_Weft_Coroutine_park, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
+	ZEND_ME(Weft_Coroutine, wake, arginfo_class_Weft_Coroutine_wake, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
+	ZEND_ME(Weft_Coroutine, interrupt, arginfo_class_Weft_Coroutine_interrupt, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
+	ZEND_ME(Weft_Coroutine, yield, arginfo_class_Weft_Coroutine_yield, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
+	ZEND_ME(Weft_Coroutine, list, arginfo_class_Weft_Coroutine_list, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
+	ZEND_FE_END
+};
+
+static inline zend_class_entry *register_class_Weft_Coroutine(zend_class_entry *parent)
+{
+	zend_class_entry entry;
+	INIT_NS_CLASS_ENTRY(entry, "Weft", "Coroutine", class_Weft_Coroutine_methods);
+	zend_class_entry *registered = zend_register_internal_class_ex(&entry, parent);
+	registered->ce_flags |= ZEND_ACC_FINAL | ZEND_ACC_NO_DYNAMIC_PROPERTIES | ZEND_ACC_NOT_SERIALIZABLE;
+	return registered;
+}
+
+ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Weft_Context___construct, 0, 0, 0)
+ZEND_END_ARG_INFO()
+
+ZEND_METHOD(Weft_Context, __construct);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Context_get, 0, 1, MAY_BE_ANY)
+	ZEND_ARG_TYPE_MASK(0, key, MAY_BE_STRING, NULL)
+	ZEND_ARG_TYPE_MASK(0, default, MAY_BE_ANY, "null")
+ZEND_END_ARG_INFO()
+
+ZEND_METHOD(Weft_Context, get);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Context_set, 0, 2, MAY_BE_VOID)
+	ZEND_ARG_TYPE_MASK(0, key, MAY_BE_STRING, NULL)
+	ZEND_ARG_TYPE_MASK(0, value, MAY_BE_ANY, NULL)
+ZEND_END_ARG_INFO()
+
+ZEND_METHOD(Weft_Context, set);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Context_has, 0, 1, MAY_BE_BOOL)
+	ZEND_ARG_TYPE_MASK(0, key, MAY_BE_STRING, NULL)
+ZEND_END_ARG_INFO()
+
+ZEND_METHOD(Weft_Context, has);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Context_delete, 0, 1, MAY_BE_VOID)
+	ZEND_ARG_TYPE_MASK(0, key, MAY_BE_STRING, NULL)
+ZEND_END_ARG_INFO()
+
+ZEND_METHOD(Weft_Context, delete);
+
+static const zend_function_entry class_Weft_Context_methods[] = {
+	ZEND_ME(Weft_Context, __construct, arginfo_class_Weft_Context___construct, ZEND_ACC_PRIVATE)
+	ZEND_ME(Weft_Context, get, arginfo_class_Weft_Context_get, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
+	ZEND_ME(Weft_Context, set, arginfo_class_Weft_Context_set, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
+	ZEND_ME(Weft_Context, has, arginfo_class_Weft_Context_has, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
+	ZEND_ME(Weft_Context, delete, arginfo_class_Weft_Context_delete, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
+	ZEND_FE_END
+};
+
+static inline zend_class_entry *register_class_Weft_Context(zend_class_entry *parent)
+{
+	zend_class_entry entry;
+	INIT_NS_CLASS_ENTRY(entry, "Weft", "Context", class_Weft_Context_methods);
+	zend_class_entry *registered = zend_register_internal_class_ex(&entry, parent);
+	registered->ce_flags |= ZEND_ACC_FINAL | ZEND_ACC_NO_DYNAMIC_PROPERTIES | ZEND_ACC_NOT_SERIALIZABLE;
+	return registered;
+}
+
+static const zend_function_entry class_Weft_CancelledError_methods[] = {
+	ZEND_FE_END
+};
+
+static inline zend_class_entry *register_class_Weft_CancelledError(zend_class_entry *parent)
+{
+	zend_class_entry entry;
+	INIT_NS_CLASS_ENTRY(entry, "Weft", "CancelledError", class_Weft_CancelledError_methods);
+	zend_class_entry *registered = zend_register_internal_class_ex(&entry, parent);
+	registered->ce_flags |= 0;
+	return registered;
+}
+
+static const zend_function_entry class_Weft_TimeoutException_methods[] = {
+	ZEND_FE_END
+};
+
+static inline zend_class_entry *register_class_Weft_TimeoutException(zend_class_entry *parent)
+{
+	zend_class_entry entry;
+	INIT_NS_CLASS_ENTRY(entry, "Weft", "TimeoutException", class_Weft_TimeoutException_methods);
+	zend_class_entry *registered = zend_register_internal_class_ex(&entry, parent);
+	registered->ce_flags |= 0;
+	return registered;
+}
+
+static const zend_function_entry class_Weft_DeadlockError_methods[] = {
+	ZEND_FE_END
+};
+
+static inline zend_class_entry *register_class_Weft_DeadlockError(zend_class_entry *parent)
+{
+	zend_class_entry entry;
+	INIT_NS_CLASS_ENTRY(entry, "Weft", "DeadlockError", class_Weft_DeadlockError_methods);
+	zend_class_entry *registered = zend_register_internal_class_ex(&entry, parent);
+	registered->ce_flags |= 0;
+	return registered;
+}
+
 ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Weft_Http_Request___construct, 0, 0, 0)
 ZEND_END_ARG_INFO()
 
@@ -158,11 +415,11 @@ static const zend_function_entry class_Weft_Http_Request_methods[] = {
 	ZEND_FE_END
 };
 
-static inline zend_class_entry *register_class_Weft_Http_Request(void)
+static inline zend_class_entry *register_class_Weft_Http_Request(zend_class_entry *parent)
 {
 	zend_class_entry entry;
 	INIT_NS_CLASS_ENTRY(entry, "Weft\\Http", "Request", class_Weft_Http_Request_methods);
-	zend_class_entry *registered = zend_register_internal_class_ex(&entry, NULL);
+	zend_class_entry *registered = zend_register_internal_class_ex(&entry, parent);
 	registered->ce_flags |= ZEND_ACC_FINAL | ZEND_ACC_NO_DYNAMIC_PROPERTIES | ZEND_ACC_NOT_SERIALIZABLE;
 	return registered;
 }
@@ -184,11 +441,11 @@ static const zend_function_entry class_Weft_Http_Writer_methods[] = {
 	ZEND_FE_END
 };
 
-static inline zend_class_entry *register_class_Weft_Http_Writer(void)
+static inline zend_class_entry *register_class_Weft_Http_Writer(zend_class_entry *parent)
 {
 	zend_class_entry entry;
 	INIT_NS_CLASS_ENTRY(entry, "Weft\\Http", "Writer", class_Weft_Http_Writer_methods);
-	zend_class_entry *registered = zend_register_internal_class_ex(&entry, NULL);
+	zend_class_entry *registered = zend_register_internal_class_ex(&entry, parent);
 	registered->ce_flags |= ZEND_ACC_FINAL | ZEND_ACC_NO_DYNAMIC_PROPERTIES | ZEND_ACC_NOT_SERIALIZABLE;
 	return registered;
 }

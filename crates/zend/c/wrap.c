@@ -52,6 +52,7 @@ static zend_result modules_started(void)
 {
 	weft_persistent_start();
 	weft_pgsql_start();
+	weft_guard_start();
 	return next_start ? next_start() : SUCCESS;
 }
 

@@ -62,7 +62,7 @@ ZEND_METHOD(Weft_Http_Writer, write)
 
 void weft_writer_register(void)
 {
-	weft_writer_class = register_class_Weft_Http_Writer();
+	weft_writer_class = register_class_Weft_Http_Writer(NULL);
 	weft_writer_class->create_object = create;
 	memcpy(&handlers, &std_object_handlers, sizeof(handlers));
 	handlers.offset = XtOffsetOf(writer_object, std);

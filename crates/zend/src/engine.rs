@@ -5,7 +5,7 @@
 
 use std::ffi::{CString, c_char, c_int};
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::sys;
 
@@ -24,6 +24,8 @@ pub struct Options {
     pub classic: bool,
     /// What PHP reports as `PHP_BINARY`.
     pub executable: String,
+    /// The directory of weft's PHP library; without one there are only the native classes.
+    pub library: Option<PathBuf>,
     /// Show exceptions to clients, with their stacks.
     pub development: bool,
 }
@@ -99,6 +101,7 @@ impl Engine {
         let lines: String = options.ini.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
         let (ini, executable) = (c_string(&lines)?, c_string(&options.executable)?);
         let ini_path = options.ini_path.as_deref().map(c_string).transpose()?;
+        let library = options.library.as_ref().map(|path| c_string(&path.to_string_lossy())).transpose()?;
         let raw = sys::EngineOptions {
             ini: ini.as_ptr(),
             ini_path: ini_path.as_ref().map_or(std::ptr::null(), |path| path.as_ptr()),
@@ -106,6 +109,7 @@ impl Engine {
             cli: options.cli,
             ignore_ini: options.ignore_ini,
             classic: options.classic,
+            library: library.as_ref().map_or(std::ptr::null(), |path| path.as_ptr()),
             superglobals: shared_word(),
         };
         // SAFETY: the strings live for the call, which copies what it keeps; the word lives for ever.
@@ -140,16 +144,6 @@ impl Engine {
         Opcache { enabled, jit }
     }
 
-    /// Includes a library file, such as an autoloader.
-    ///
-    /// # Errors
-    /// [`EngineError::Boot`], [`EngineError::Nul`].
-    pub fn include(&self, path: &Path) -> Result<(), EngineError> {
-        let path = c_string(&path.to_string_lossy())?;
-        // SAFETY: the string lives for the call; begin() has run.
-        if unsafe { sys::weft_engine_include(path.as_ptr()) } { Ok(()) } else { Err(EngineError::Boot) }
-    }
-
     /// Runs the application's script and keeps the handler it returns.
     ///
     /// # Errors
@@ -182,6 +176,42 @@ impl Engine {
         // SAFETY: the source is leaked on purpose: C keeps the pointer until the process ends.
         unsafe { sys::weft_script_prepare(kind, c_string(source)?.into_raw()) };
         Ok(())
+    }
+
+    /// Starts the tasks that the application's boot has asked for. Call it once the runtime is there.
+    pub fn start_tasks(&self) {
+        // SAFETY: the engine runs; tasks are only handed to the scheduler.
+        unsafe { sys::weft_tasks_start() };
+    }
+
+    /// Interrupts all tasks, once, with a reason they can read in their exception.
+    ///
+    /// # Errors
+    /// [`EngineError::Nul`].
+    pub fn cancel_tasks(reason: &str) -> Result<(), EngineError> {
+        let reason = c_string(reason)?;
+        // SAFETY: called from the loop, on the engine's thread; the string lives for the call.
+        unsafe { sys::weft_tasks_cancel(reason.as_ptr()) };
+        Ok(())
+    }
+
+    /// Fails a task that the scheduler could not start. `argument` is that of its [`crate::JobKind::Task`] job.
+    pub fn abandon_task(argument: u64) {
+        // SAFETY: the argument is that of a job which has not run and never will.
+        unsafe { sys::weft_task_abandon(argument) };
+    }
+
+    /// "task 7, started at app.php:12": the task of a live [`crate::JobKind::Task`] job.
+    pub fn describe_task(argument: u64) -> String {
+        // SAFETY: the argument is that of a live job; the buffer has `size` bytes.
+        read(|buffer, size| unsafe { sys::weft_task_describe(argument, buffer, size) })
+    }
+
+    /// Nothing is left that could wake a coroutine of this script: reports it, and throws in {main}. False when somebody
+    /// waits for something outside PHP.
+    pub fn deadlock() -> bool {
+        // SAFETY: called from the loop, on the engine's thread, while the script's job lives.
+        unsafe { sys::weft_deadlock() }
     }
 
     /// The exit status of the script, once its job has ended.

@@ -18,6 +18,8 @@ pub enum JobKind {
     Request = 0,
     /// Run the script prepared by [`crate::Engine::prepare_script`].
     Script = 1,
+    /// Run the task behind the argument: what go() was given.
+    Task = 2,
     /// Do what a signal's handler has left to do while every coroutine was parked.
     Signals = 8,
     /// Run the script that a request in classic mode is for, with PHP to itself; only on a [`crate::NativeSwitch`].
@@ -105,9 +107,9 @@ impl Switch for FiberSwitch {
         unsafe { sys::weft_coroutine_may_leave() }
     }
 
-    fn cancelled(&self) {
+    fn cancelled(&self, for_good: bool) {
         // SAFETY: the scheduler calls it on the context that runs, inside a call that PHP code has made.
-        unsafe { sys::weft_cancel() };
+        unsafe { sys::weft_cancel(for_good) };
     }
 
     fn blocks(&self, symbol: &'static str) {

@@ -7,8 +7,6 @@
 use std::cell::Cell;
 use std::ffi::c_char;
 
-use weft_rt::{Readiness, Runtime, Wake};
-
 /// Names a request to the host; never 0.
 pub type RequestId = u64;
 
@@ -414,27 +412,4 @@ unsafe extern "C" fn weft_host_replace(reason: Slice) {
 #[unsafe(no_mangle)]
 extern "C" fn weft_host_cancel_status() -> u32 {
     with(503, |host| u32::from(host.cancel_status()))
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn weft_host_park(word: *mut u64) -> bool {
-    let Some(runtime) = Runtime::get() else { return false };
-    let wait = runtime.begin_wait();
-    // SAFETY: C passes a pointer into its coroutine, which outlives the wait.
-    unsafe { *word = wait.word() };
-    runtime.park(wait, None) != Wake::Cancelled
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn weft_host_wake(word: u64) {
-    if let Some(runtime) = Runtime::get() {
-        runtime.wake_word(word, Readiness::default());
-    }
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn weft_host_yield() {
-    if let Some(runtime) = Runtime::get() {
-        runtime.yield_now();
-    }
 }

@@ -12,6 +12,7 @@
 //! - [`fiber`]: the [`weft_rt::Switch`] within one PHP instance.
 //! - [`native`]: the one below PHP, for classic mode.
 //! - [`host`]: what PHP asks of the server, as a trait and as the table of C symbols behind it.
+//! - `schedule`: what C asks of the scheduler.
 //! - `sys`: the C functions.
 #![deny(unsafe_code)]
 
@@ -19,6 +20,7 @@ pub mod engine;
 pub mod fiber;
 pub mod host;
 pub mod native;
+mod schedule;
 mod sys;
 
 pub use engine::{Engine, EngineError, Opcache, Options, Script};

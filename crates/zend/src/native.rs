@@ -60,9 +60,9 @@ impl Switch for NativeSwitch {
         true // to Zend this is one plain stack, wherever it stands
     }
 
-    fn cancelled(&self) {
+    fn cancelled(&self, for_good: bool) {
         // SAFETY: the scheduler calls it on the context that runs, inside a call that PHP code has made.
-        unsafe { sys::weft_cancel() };
+        unsafe { sys::weft_cancel(for_good) };
     }
 
     fn blocks(&self, symbol: &'static str) {

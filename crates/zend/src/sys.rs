@@ -13,6 +13,7 @@ pub struct EngineOptions {
     pub cli: bool,
     pub ignore_ini: bool,
     pub classic: bool,
+    pub library: *const c_char,
     pub superglobals: *mut u32,
 }
 
@@ -29,7 +30,6 @@ unsafe extern "C" {
     pub fn weft_engine_memory() -> usize;
 
     pub fn weft_isolate_start();
-    pub fn weft_engine_include(path: *const c_char) -> bool;
     pub fn weft_handler_load(path: *const c_char) -> c_int;
 
     pub fn weft_script_prepare(kind: c_int, source: *const c_char);
@@ -51,7 +51,12 @@ unsafe extern "C" {
     pub fn weft_failure_start(contain: bool);
 
     pub fn weft_report_blocked(function: *const c_char);
-    pub fn weft_cancel();
+    pub fn weft_cancel(for_good: bool);
+    pub fn weft_tasks_start();
+    pub fn weft_tasks_cancel(reason: *const c_char);
+    pub fn weft_task_abandon(argument: u64);
+    pub fn weft_task_describe(argument: u64, buffer: *mut c_char, size: usize) -> usize;
+    pub fn weft_deadlock() -> bool;
     pub fn weft_interrupt_preempt();
     pub fn weft_interrupt_report();
     pub fn weft_interrupt_report_pending() -> bool;

@@ -300,6 +300,13 @@ pub static KEYS: &[Key] = &[
         "Requests running at once per worker; beyond it they queue"
     ),
     number!(
+        limits.tasks_max,
+        "tasks-max",
+        Count,
+        1..=1_000_000,
+        "Tasks running at once per worker; beyond it go() throws"
+    ),
+    number!(
         limits.queue_max,
         "queue-max",
         Count,

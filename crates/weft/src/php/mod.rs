@@ -16,6 +16,7 @@ use weft_rt::Switch;
 use weft_zend::{Engine, FiberSwitch, NativeSwitch, Options};
 
 pub use serve::{host, start as serve, turn_away};
+use weft_zend::JobKind;
 
 use crate::classic::Docroot;
 use crate::config::{Config, Environment};
@@ -65,6 +66,7 @@ pub fn engine_start(config: &Config) -> Result<EngineInfo, String> {
     let options = Options {
         ini: ini.into_iter().chain(config.php.ini.clone()).collect(),
         executable: executable(),
+        library: Some(library().ok_or(NO_LIBRARY)?),
         development,
         classic,
         ..Options::default()
@@ -104,8 +106,6 @@ fn boot_application(application: &Path) -> Result<(), String> {
         let engine = cell.get().ok_or("PHP has not been started")?;
         let failed = |error: weft_zend::EngineError| format!("{}: {error}", application.display());
         engine.begin(&[path.to_string_lossy().into_owned()]).map_err(failed)?;
-        let library = library().ok_or(NO_LIBRARY)?;
-        engine.include(&library.join("autoload.php")).map_err(failed)?;
         engine.load_handler(&path).map_err(failed)?;
         BOOTED.set(true);
         Ok(())
@@ -117,6 +117,26 @@ const CLASSIC_STACK_BYTES: usize = 8 << 20;
 
 const NO_LIBRARY: &str = "weft's PHP library was not found beside the executable: install both (make install), or keep \
                           share/weft/php beside the bin directory";
+
+/// Starts the tasks that the application's boot has asked for, once there is a runtime.
+pub fn start_tasks() {
+    ENGINE.with(|cell| cell.get().map(Engine::start_tasks));
+}
+
+/// Interrupts the tasks that are left when the worker ends; what they do about it, the drain deadline bounds.
+pub fn end_tasks() {
+    if let Err(error) = Engine::cancel_tasks("the worker ends") {
+        tracing::error!("{error}");
+    }
+}
+
+/// What a coroutine does, for reports to the operator: "GET /path", or "task 7, started at app.php:12".
+pub fn describe(job: weft_rt::Job) -> String {
+    if job.kind == JobKind::Task as u32 {
+        return Engine::describe_task(job.argument);
+    }
+    host().map_or_else(String::new, |host| host.describe(job.argument))
+}
 
 /// Ends the application, if one was booted: its shutdown functions and destructors run.
 pub fn end() {

@@ -42,6 +42,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
 fn parse(arguments: Vec<OsString>) -> Result<Command, String> {
     let mut command = Command { options: Options { cli: true, ..Options::default() }, ..Command::default() };
     command.options.executable = super::executable();
+    command.options.library = super::library();
     let mut rest = arguments.into_iter().map(|argument| argument.to_string_lossy().into_owned());
     while let Some(argument) = rest.next() {
         let (option, attached) = match argument.strip_prefix('-') {
@@ -98,6 +99,10 @@ impl Driver for UntilDone {
     fn turn(&self, _: Nanos) {}
     fn deadline(&self) -> Option<Nanos> {
         None
+    }
+    fn stalled(&self) -> bool {
+        // A signal may still wake somebody, when PHP code handles it.
+        !weft_rt::hook::has_handlers() && Engine::deadlock()
     }
     fn finished(&self) -> bool {
         self.0.stats.live.get() == 0

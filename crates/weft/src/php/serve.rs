@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use weft_rt::{Job, Runtime, Spawn};
 use weft_serve::{Error, Handler, RequestKey, Server, Summary};
-use weft_zend::JobKind;
+use weft_zend::{Engine, JobKind};
 
 use super::facts::{Facts, Scratch};
 use super::host::ServerHost;
@@ -72,14 +72,16 @@ fn limits(limits: &Limits) -> weft_serve::Limits {
     }
 }
 
-/// Answers a request for which there is no coroutine, or was none in time.
-pub fn turn_away(request: u64) {
-    if let Some(server) = SERVER.get() {
+/// Answers for a job for which there is no coroutine, or was none in time.
+pub fn turn_away(job: Job) {
+    if job.kind == JobKind::Task as u32 {
+        Engine::abandon_task(job.argument);
+    } else if let Some(server) = SERVER.get() {
         if let Some(host) = HOST.get() {
-            host.forget_script(request);
+            host.forget_script(job.argument);
         }
         // Gone means that nobody waits for the answer.
-        let _ = server.respond_error(RequestKey(request), 503, Some(RETRY_AFTER));
+        let _ = server.respond_error(RequestKey(job.argument), 503, Some(RETRY_AFTER));
     }
 }
 
@@ -93,8 +95,9 @@ struct Requests {
 
 impl Requests {
     fn spawn(&self, kind: JobKind, key: RequestKey) {
-        if self.runtime.spawn(Job { kind: kind as u32, argument: key.0 }) == Spawn::Refused {
-            turn_away(key.0);
+        let job = Job { kind: kind as u32, argument: key.0 };
+        if self.runtime.spawn(job) == Spawn::Refused {
+            turn_away(job);
         }
     }
 

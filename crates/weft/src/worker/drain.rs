@@ -1,7 +1,7 @@
 //! The end of a worker: finish what is in flight, cancel what does not finish in time, and say what held on.
 //!
 //! ```text
-//! serving ── begin ──► draining ── nothing left ──► finished
+//! serving ── begin ──► draining ── no request left ──► tasks are told ── nothing left ──► finished
 //!                         └── deadline ──► cancelling ── nothing left, or a second ──► finished
 //! ```
 
@@ -21,6 +21,8 @@ pub enum Drain {
     Draining {
         /// When the rest is cancelled.
         deadline: Nanos,
+        /// No request is left, and the tasks were told to end.
+        tasks_told: bool,
     },
     /// The rest was cancelled.
     Cancelling {
@@ -35,8 +37,8 @@ impl Drain {
     /// Begins; a second call can only make the deadline earlier.
     pub fn begin(&mut self, at: Nanos) {
         match self {
-            Drain::Serving => *self = Drain::Draining { deadline: at },
-            Drain::Draining { deadline } => *deadline = at.min(*deadline),
+            Drain::Serving => *self = Drain::Draining { deadline: at, tasks_told: false },
+            Drain::Draining { deadline, .. } => *deadline = at.min(*deadline),
             Drain::Cancelling { .. } | Drain::Finished => {}
         }
     }
@@ -54,21 +56,28 @@ impl Drain {
     /// When something has to happen.
     pub fn deadline(&self) -> Option<Nanos> {
         match self {
-            Drain::Draining { deadline } | Drain::Cancelling { deadline } => Some(*deadline),
+            Drain::Draining { deadline, .. } | Drain::Cancelling { deadline } => Some(*deadline),
             Drain::Serving | Drain::Finished => None,
         }
     }
 
     /// Goes on as far as it can now.
     pub fn turn(&mut self, now: Nanos, runtime: &Runtime, server: &Server) {
-        let done = runtime.stats.live.get() == 0 && server.connections() == 0;
+        let requests_done =
+            runtime.stats.live.get() <= runtime.stats.tasks.get() && server.connections() == 0;
+        let done = requests_done && runtime.stats.tasks.get() == 0;
         match self {
             Drain::Draining { .. } | Drain::Cancelling { .. } if done => *self = Drain::Finished,
-            Drain::Draining { deadline } if now >= *deadline => {
+            Drain::Draining { deadline, .. } if now >= *deadline => {
                 for (id, _, _) in runtime.live() {
                     runtime.cancel(id);
                 }
                 *self = Drain::Cancelling { deadline: now + CANCEL_GRACE };
+            }
+            // What requests have left behind, and what the boot has started: no request can need it any more.
+            Drain::Draining { tasks_told: told @ false, .. } if requests_done => {
+                *told = true;
+                crate::php::end_tasks();
             }
             Drain::Cancelling { deadline } if now >= *deadline => *self = Drain::Finished,
             _ => {}
@@ -84,12 +93,12 @@ impl Drain {
         let now = weft_rt::clock::now();
         let name = |(_, job, since): &(_, weft_rt::Job, Nanos)| {
             let seconds = now.saturating_sub(*since) as f64 / SECOND as f64;
-            let what = crate::php::host().map_or_else(String::new, |host| host.describe(job.argument));
+            let what = crate::php::describe(*job);
             format!("{what} for {seconds:.1} s")
         };
         let shown: Vec<String> = live.iter().take(5).map(name).collect();
         Some(format!(
-            "the drain deadline has passed: {} requests were cut off: {}",
+            "the drain deadline has passed: {} requests and tasks were cut off: {}",
             live.len(),
             shown.join("; ")
         ))

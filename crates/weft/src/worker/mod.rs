@@ -18,7 +18,7 @@ use weft_rt::runtime::DRIVER_KEY;
 use weft_rt::watch::{Attempt, Watch};
 use weft_rt::{CoroutineId, Driver, Job, MILLISECOND, Nanos, Runtime, SECOND, clock};
 use weft_serve::Server;
-use weft_zend::{Engine, FiberSwitch};
+use weft_zend::{Engine, FiberSwitch, JobKind};
 
 use self::drain::Drain;
 use self::recycle::Recycle;
@@ -74,11 +74,14 @@ impl Worker {
         let signals = Signals::block()?;
         let application = config.server.application.clone().ok_or("no application was given")?;
         let switch = php::boot(&config, &application)?;
+        let (coroutines_max, tasks_max) =
+            within_mappings(config.limits.coroutines_max, config.limits.tasks_max);
         let limits = weft_rt::Limits {
             coroutines_max: match Mode::of(&config) {
                 Mode::Classic => 1,
-                Mode::Coroutine => coroutines_max(config.limits.coroutines_max),
+                Mode::Coroutine => coroutines_max,
             },
+            tasks_max,
             queue_max: config.limits.queue_max,
             queue_wait_max: config.limits.queue_timeout_ms.saturating_mul(MILLISECOND),
             ..weft_rt::Limits::default()
@@ -87,6 +90,7 @@ impl Worker {
         let runtime = Runtime::start(switch, limits).map_err(failed)?;
         weft_rt::hook::on_forked_child_end(|| signals::exit_now(i32::from(Engine::exit_status())));
         let server = php::serve(runtime, &config, &application)?;
+        php::start_tasks();
         for listener in listeners {
             server
                 .listen(listener.fd, listener.address.endpoint())
@@ -156,8 +160,9 @@ impl Worker {
             return;
         }
         for (id, job, since) in self.runtime.live() {
-            if now.saturating_sub(since) >= limit && self.runtime.cancel(id) {
-                let what = php::host().map_or_else(String::new, |host| host.describe(job.argument));
+            let late = job.kind != JobKind::Task as u32 && now.saturating_sub(since) >= limit;
+            if late && self.runtime.cancel(id) {
+                let what = php::describe(job);
                 tracing::warn!("{what} is cancelled: it has run longer than request_timeout_ms");
             }
         }
@@ -223,7 +228,7 @@ impl Driver for Worker {
     }
 
     fn expired(&self, job: Job) {
-        php::turn_away(job.argument);
+        php::turn_away(job);
     }
 
     fn finished(&self) -> bool {
@@ -231,21 +236,25 @@ impl Driver for Worker {
     }
 }
 
-/// As many coroutines as were asked for, but no more than the kernel has mappings for: a stack takes two, and a process that
-/// has none left cannot even allocate memory (`vm.max_map_count`, proc_sys_vm(5)).
-fn coroutines_max(wanted: usize) -> usize {
+/// As many coroutines and tasks as were asked for, but together no more than the kernel has mappings for: a stack takes two,
+/// and a process that has none left cannot even allocate memory (`vm.max_map_count`, proc_sys_vm(5)).
+fn within_mappings(coroutines: usize, tasks: usize) -> (usize, usize) {
     const OTHER_MAPPINGS: usize = 2_000;
     let text = std::fs::read_to_string("/proc/sys/vm/max_map_count").unwrap_or_default();
-    let Ok(mappings) = text.trim().parse::<usize>() else { return wanted };
-    let possible = ((mappings / 10 * 9).saturating_sub(OTHER_MAPPINGS) / 2).max(1);
-    if possible < wanted {
-        tracing::warn!(
-            "coroutines_max is {possible}, not {wanted}: vm.max_map_count = {mappings} allows no more; raise it with sysctl \
-             vm.max_map_count={}",
-            wanted * 2 * 10 / 9 + 2 * OTHER_MAPPINGS
-        );
+    let Ok(mappings) = text.trim().parse::<usize>() else { return (coroutines, tasks) };
+    let possible = ((mappings / 10 * 9).saturating_sub(OTHER_MAPPINGS) / 2).max(2);
+    let wanted = coroutines + tasks;
+    if possible >= wanted {
+        return (coroutines, tasks);
     }
-    wanted.min(possible)
+    let fitting = (possible * coroutines / wanted).max(1);
+    tracing::warn!(
+        "coroutines_max is {fitting}, not {coroutines}, and tasks_max {}, not {tasks}: vm.max_map_count = {mappings} allows no \
+         more; raise it with sysctl vm.max_map_count={}",
+        possible - fitting,
+        wanted * 2 * 10 / 9 + 2 * OTHER_MAPPINGS
+    );
+    (fitting, possible - fitting)
 }
 
 /// A coroutine holds the loop: PHP is asked to say where it is; when it does not come to that, it is inside a C function.

@@ -1,0 +1,164 @@
+/* Weft\Context and defer(): what a coroutine keeps for itself, and what it does at its end.
+ *
+ * Invariants: a value set in one coroutine is never seen by another that runs already; arrays are shared until one of them
+ * writes, so that inheriting costs a reference. */
+#include "weft.h"
+#include "weft_arginfo.h"
+#include "zend_closures.h"
+
+static zval boot; /* what was set while the application booted: every request starts with it */
+
+static zval *own(void)
+{
+	return weft_current ? &weft_current->context : &boot;
+}
+
+/* The array to write to, of its own. */
+static HashTable *writable(zval *array)
+{
+	if (Z_TYPE_P(array) == IS_UNDEF) {
+		array_init(array);
+	} else {
+		SEPARATE_ARRAY(array);
+	}
+	return Z_ARRVAL_P(array);
+}
+
+static zval *find(zend_string *key)
+{
+	zval *array = own();
+	return Z_TYPE_P(array) == IS_ARRAY ? zend_hash_find(Z_ARRVAL_P(array), key) : NULL;
+}
+
+ZEND_METHOD(Weft_Context, __construct)
+{
+	ZEND_PARSE_PARAMETERS_NONE();
+}
+
+ZEND_METHOD(Weft_Context, get)
+{
+	zend_string *key;
+	zval *otherwise = NULL;
+	ZEND_PARSE_PARAMETERS_START(1, 2)
+		Z_PARAM_STR(key)
+		Z_PARAM_OPTIONAL
+		Z_PARAM_ZVAL(otherwise)
+	ZEND_PARSE_PARAMETERS_END();
+	zval *value = find(key);
+	if (value || otherwise) {
+		RETURN_COPY_DEREF(value ? value : otherwise);
+	}
+}
+
+ZEND_METHOD(Weft_Context, set)
+{
+	zend_string *key;
+	zval *value;
+	ZEND_PARSE_PARAMETERS_START(2, 2)
+		Z_PARAM_STR(key)
+		Z_PARAM_ZVAL(value)
+	ZEND_PARSE_PARAMETERS_END();
+	Z_TRY_ADDREF_P(value);
+	zend_hash_update(writable(own()), key, value);
+}
+
+ZEND_METHOD(Weft_Context, has)
+{
+	zend_string *key;
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_STR(key)
+	ZEND_PARSE_PARAMETERS_END();
+	RETURN_BOOL(find(key) != NULL);
+}
+
+ZEND_METHOD(Weft_Context, delete)
+{
+	zend_string *key;
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_STR(key)
+	ZEND_PARSE_PARAMETERS_END();
+	if (find(key)) {
+		zend_hash_del(writable(own()), key);
+	}
+}
+
+/* A request begins. A task has its parent's values already. */
+void weft_context_begin(weft_coroutine *coroutine)
+{
+	if (UNEXPECTED(Z_TYPE(boot) != IS_UNDEF) && Z_TYPE(coroutine->context) == IS_UNDEF) {
+		ZVAL_COPY(&coroutine->context, &boot);
+	}
+}
+
+void weft_context_end(weft_coroutine *coroutine)
+{
+	if (UNEXPECTED(Z_TYPE(coroutine->context) != IS_UNDEF)) {
+		zval values;
+		ZVAL_COPY_VALUE(&values, &coroutine->context);
+		ZVAL_UNDEF(&coroutine->context);
+		zval_ptr_dtor(&values);
+	}
+	if (UNEXPECTED(Z_TYPE(coroutine->deferred) != IS_UNDEF)) { /* a bailout came in between */
+		zval_ptr_dtor(&coroutine->deferred);
+		ZVAL_UNDEF(&coroutine->deferred);
+	}
+}
+
+/* ---- defer() ---- */
+
+ZEND_FUNCTION(Weft_defer)
+{
+	zval *work;
+	zend_fcall_info call;
+	zend_fcall_info_cache cache;
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_ZVAL(work)
+	ZEND_PARSE_PARAMETERS_END();
+	if (zend_fcall_info_init(work, 0, &call, &cache, NULL, NULL) != SUCCESS) {
+		zend_argument_type_error(1, "must be of type callable, %s given", zend_zval_type_name(work));
+		RETURN_THROWS();
+	}
+	if (!weft_current) {
+		zend_throw_error(NULL, "Weft\\defer() needs a coroutine: none runs while an application boots. "
+			"register_shutdown_function() is called when the worker ends");
+		RETURN_THROWS();
+	}
+	Z_TRY_ADDREF_P(work);
+	zend_hash_next_index_insert(writable(&weft_current->deferred), work);
+}
+
+/* The last one first; one of them may defer more. What they throw nobody can catch: it is logged. Runs contained: after a
+ * bailout the rest is not run. */
+void weft_run_deferred(weft_coroutine *coroutine)
+{
+	while (Z_TYPE(coroutine->deferred) == IS_ARRAY && zend_hash_num_elements(Z_ARRVAL(coroutine->deferred))) {
+		HashTable *all = Z_ARRVAL(coroutine->deferred);
+		zend_ulong last = all->nNextFreeElement - 1;
+		zval work, result;
+		zval *found = zend_hash_index_find(all, last);
+		if (!found) {
+			break;
+		}
+		ZVAL_COPY(&work, found);
+		zend_hash_index_del(all, last);
+		all->nNextFreeElement = (zend_long) last;
+		ZVAL_UNDEF(&result);
+		call_user_function(NULL, NULL, &work, &result, 0, NULL);
+		zval_ptr_dtor(&result);
+		zval_ptr_dtor(&work);
+		if (EG(exception) && zend_is_unwind_exit(EG(exception))) {
+			OBJ_RELEASE(EG(exception));
+			EG(exception) = EG(prev_exception) = NULL;
+		} else if (EG(exception)) {
+			zend_exception_error(EG(exception), E_WARNING);
+		}
+	}
+	zval_ptr_dtor(&coroutine->deferred);
+	ZVAL_UNDEF(&coroutine->deferred);
+}
+
+void weft_context_register(void)
+{
+	ZVAL_UNDEF(&boot);
+	register_class_Weft_Context(NULL);
+}

@@ -1,0 +1,208 @@
+/* One connection, two coroutines at the same moment: refused with both places named, before a byte of the second call can
+ * get between those of the first.
+ *
+ * A connection has one conversation. While a call on it is parked, another coroutine's call would send into the middle of
+ * it, and each would read the other's answer. So the methods and functions of the clients below are wrapped: a call notes
+ * its connection for as long as it runs, and one that finds its connection noted by another coroutine throws
+ * Weft\ConcurrentUseError. Whether a call reaches the server is not known in advance; those that never do are named and not
+ * wrapped. A connection that is merely open, between two calls, is no conflict.
+ *
+ * Costs a call on the same connection some nanoseconds: a few words in a list of its own, no allocation. Invariant: what
+ * identifies a connection is the client library's own handle where several objects can share one. */
+#include "weft.h"
+#include "guard.h"
+
+#include <time.h>
+
+/* As many lists as spread a few thousand calls in progress thinly. */
+#define LISTS 1024
+
+/* A call in progress. Not on the C stack: a bailout leaves that without a word. */
+typedef struct weft_call {
+	struct weft_call *next;          /* of its list; of the spare ones */
+	struct weft_call *outer;         /* of the same coroutine */
+	void *connection;
+	weft_coroutine *coroutine;
+	const weft_client *client;
+	zend_execute_data *frame;
+	time_t since_s;
+	long since_ns;
+} weft_call;
+
+/* What a wrapped function carries. */
+typedef struct {
+	zif_handler stock;
+	const weft_client *client;
+} guarded;
+
+static weft_call *calls[LISTS];
+static weft_call *spare;
+static zend_class_entry *error_class;
+
+static weft_call **list_of(const void *connection)
+{
+	return &calls[((uintptr_t) connection >> 4) % LISTS];
+}
+
+static void begin(weft_call *call, weft_call **list)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	call->since_s = now.tv_sec;
+	call->since_ns = now.tv_nsec;
+	call->next = *list;
+	*list = call;
+	call->outer = call->coroutine->calls;
+	call->coroutine->calls = call;
+}
+
+static void end(weft_call *call)
+{
+	weft_call **at = list_of(call->connection);
+	while (*at != call) {
+		at = &(*at)->next;
+	}
+	*at = call->next;
+	for (at = &call->coroutine->calls; *at != call; at = &(*at)->outer) {
+	}
+	*at = call->outer;
+	call->next = spare;
+	spare = call;
+}
+
+/* "a.php:12 (PDO::query" */
+static void describe(smart_str *text, const zend_execute_data *frame)
+{
+	const zend_function *function = frame->func;
+	while (frame && !(frame->func && ZEND_USER_CODE(frame->func->type))) {
+		frame = frame->prev_execute_data;
+	}
+	if (frame) {
+		smart_str_append_printf(text, "%s:%u (", ZSTR_VAL(frame->func->op_array.filename), frame->opline->lineno);
+	} else {
+		smart_str_appends(text, "an unknown place (");
+	}
+	if (function->common.scope) {
+		smart_str_append_printf(text, "%s::", ZSTR_VAL(function->common.scope->name));
+	}
+	smart_str_append(text, function->common.function_name);
+}
+
+static void refuse(const weft_call *other, const zend_execute_data *frame)
+{
+	struct timespec now;
+	smart_str text = {0};
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	long waited_ms = (now.tv_sec - other->since_s) * 1000 + (now.tv_nsec - other->since_ns) / 1000000;
+	smart_str_append_printf(&text, "This %s connection is in use by another coroutine, which waits at ", other->client->name);
+	describe(&text, other->frame);
+	smart_str_append_printf(&text, ", since %ld ms); used again at ", waited_ms);
+	describe(&text, frame);
+	smart_str_appends(&text, "). Give each coroutine its own connection, or use a pool (Weft\\Pool).");
+	smart_str_0(&text);
+	zend_throw_error(error_class, "%s", ZSTR_VAL(text.s));
+	smart_str_free(&text);
+}
+
+static ZEND_NAMED_FUNCTION(guarded_call)
+{
+	const guarded *row = weft_wrapped_row(execute_data);
+	weft_coroutine *coroutine = weft_current;
+	void *connection = coroutine ? weft_connection_of(execute_data, row->client) : NULL;
+	if (!connection) {
+		row->stock(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+		return;
+	}
+	weft_call **list = list_of(connection);
+	for (const weft_call *other = *list; other; other = other->next) {
+		if (UNEXPECTED(other->connection == connection && other->coroutine != coroutine)) {
+			refuse(other, execute_data);
+			return;
+		}
+	}
+	weft_call *call = spare;
+	if (EXPECTED(call)) {
+		spare = call->next;
+	} else {
+		call = malloc(sizeof(*call));
+	}
+	call->connection = connection;
+	call->coroutine = coroutine;
+	call->client = row->client;
+	call->frame = execute_data;
+	begin(call, list);
+	row->stock(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	end(call);
+}
+
+/* A bailout has ended all calls of this coroutine. */
+void weft_guard_reset(weft_coroutine *coroutine)
+{
+	while (coroutine->calls) {
+		end(coroutine->calls);
+	}
+}
+
+static bool named(const char *names, const zend_string *name)
+{
+	size_t length = ZSTR_LEN(name);
+	for (const char *at = names; (at = strstr(at, ZSTR_VAL(name))); at += length) {
+		if ((at == names || at[-1] == ' ') && (at[length] == ' ' || at[length] == 0)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void guard(zend_internal_function *function, const weft_client *client)
+{
+	guarded *row = malloc(sizeof(*row));
+	row->client = client;
+	weft_wrap_function(function, guarded_call, row, &row->stock);
+}
+
+static void guard_methods(const weft_client *client)
+{
+	zend_class_entry *class_entry = zend_hash_str_find_ptr(CG(class_table), client->class_name, strlen(client->class_name));
+	zend_internal_function *function;
+	zend_string *name;
+	if (!class_entry || class_entry->type != ZEND_INTERNAL_CLASS) {
+		return;
+	}
+	ZEND_HASH_MAP_FOREACH_STR_KEY_PTR(&class_entry->function_table, name, function) {
+		bool own = function->type == ZEND_INTERNAL_FUNCTION && function->scope == class_entry;
+		if (own && !(function->fn_flags & (ZEND_ACC_STATIC | ZEND_ACC_ABSTRACT)) && !named(client->local, name)) {
+			guard(function, client);
+		}
+	} ZEND_HASH_FOREACH_END();
+}
+
+static void guard_functions(const weft_client *client)
+{
+	zend_internal_function *function;
+	zend_string *name;
+	ZEND_HASH_MAP_FOREACH_STR_KEY_PTR(CG(function_table), name, function) {
+		if (function->type == ZEND_INTERNAL_FUNCTION && function->module && !strcmp(function->module->name, client->module)
+				&& function->num_args > 0 && !named(client->local, name)) {
+			guard(function, client);
+		}
+	} ZEND_HASH_FOREACH_END();
+}
+
+void weft_guard_start(void)
+{
+	for (const weft_client *client = weft_clients; client->name; client++) {
+		if (client->class_name) {
+			guard_methods(client);
+		} else {
+			guard_functions(client);
+		}
+	}
+}
+
+void weft_guard_register(void)
+{
+	zend_class_entry entry;
+	INIT_NS_CLASS_ENTRY(entry, "Weft", "ConcurrentUseError", NULL);
+	error_class = zend_register_internal_class_ex(&entry, zend_ce_error);
+}

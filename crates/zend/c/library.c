@@ -1,0 +1,105 @@
+/* weft's PHP library: classes below Weft\\ are there for every application, without Composer and without an autoloader that
+ * could be seen. Also the native functions that are made in PHP.
+ *
+ * Invariant: only names of ours cost anything; the directory comes from the installation, never from a request. */
+#include "weft.h"
+#include "weft_arginfo.h"
+
+#include <unistd.h>
+
+#define PREFIX "weft\\"
+
+static const char *directory;
+static zend_class_entry *(*next_autoload)(zend_string *name, zend_string *lower_name);
+
+/* "Weft\Http\Response" as a path below src/. Names that could lead elsewhere are nobody's. */
+static bool path_of(const char *name, size_t length, char *path, size_t size)
+{
+	int used = snprintf(path, size, "%s/src/", directory);
+	if (used < 0 || used + length + sizeof(".php") > size) {
+		return false;
+	}
+	char *at = path + used;
+	for (size_t i = 0; i < length; i++) {
+		char c = name[i];
+		if (!isalnum((unsigned char) c) && c != '_' && c != '\\') {
+			return false;
+		}
+		*at++ = c == '\\' ? '/' : c;
+	}
+	memcpy(at, ".php", sizeof(".php"));
+	return true;
+}
+
+/* As require does, inside whatever runs now. */
+static void require(const char *path)
+{
+	zend_file_handle file;
+	zval result;
+	ZVAL_UNDEF(&result);
+	zend_stream_init_filename(&file, path);
+	zend_op_array *script = zend_compile_file(&file, ZEND_REQUIRE);
+	zend_destroy_file_handle(&file);
+	if (script) {
+		zend_execute(script, &result);
+		zend_destroy_static_vars(script);
+		destroy_op_array(script);
+		efree_size(script, sizeof(zend_op_array));
+		zval_ptr_dtor(&result);
+	}
+}
+
+static zend_class_entry *autoload(zend_string *name, zend_string *lower_name)
+{
+	char path[MAXPATHLEN];
+	size_t prefix = sizeof(PREFIX) - 1;
+	bool ours = ZSTR_LEN(lower_name) > prefix && !memcmp(ZSTR_VAL(lower_name), PREFIX, prefix)
+		&& path_of(ZSTR_VAL(name) + prefix, ZSTR_LEN(name) - prefix, path, sizeof(path)) && access(path, R_OK) == 0;
+	if (ours) {
+		require(path);
+		zend_class_entry *class = EG(exception) ? NULL : zend_hash_find_ptr(EG(class_table), lower_name);
+		if (class || EG(exception)) {
+			return class;
+		}
+	}
+	return next_autoload ? next_autoload(name, lower_name) : NULL;
+}
+
+/* Once, when PHP has started and with it SPL, whose autoloader is asked after ours. */
+void weft_library_start(const char *path)
+{
+	directory = path;
+	if (directory && zend_autoload != autoload) {
+		next_autoload = zend_autoload;
+		zend_autoload = autoload;
+	}
+}
+
+/* ---- functions made in PHP ---- */
+
+/* Passes the call on to a static method of the library. */
+static void forward(INTERNAL_FUNCTION_PARAMETERS, const char *class_name, const char *method)
+{
+	zend_string *name = zend_string_init(class_name, strlen(class_name), 0);
+	zend_class_entry *class = zend_lookup_class(name);
+	zend_string_release(name);
+	zend_function *function = class ? zend_hash_str_find_ptr(&class->function_table, method, strlen(method)) : NULL;
+	if (!function) {
+		if (!EG(exception)) {
+			zend_throw_error(NULL, "%s::%s() is missing: weft's PHP library is not the one this binary was made with", class_name, method);
+		}
+		RETURN_THROWS();
+	}
+	HashTable *named = ZEND_CALL_INFO(execute_data) & ZEND_CALL_HAS_EXTRA_NAMED_PARAMS ? EX(extra_named_params) : NULL;
+	zend_call_known_function(function, NULL, class, return_value, ZEND_NUM_ARGS(), ZEND_CALL_ARG(execute_data, 1), named);
+}
+
+ZEND_FUNCTION(Weft_parallel)
+{
+	forward(INTERNAL_FUNCTION_PARAM_PASSTHRU, "Weft\\Scope", "parallel");
+}
+
+ZEND_FUNCTION(Weft_race)
+{
+	forward(INTERNAL_FUNCTION_PARAM_PASSTHRU, "Weft\\Scope", "race");
+}

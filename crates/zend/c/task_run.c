@@ -1,0 +1,200 @@
+/* The life of a task, from go() to its end.
+ *
+ * While it waits or runs, a task holds a reference to itself: nobody need keep it. Invariants: it ends once, and wakes all who
+ * await it; its callable, arguments and context are released when it ends, not when the object goes. */
+#include "task.h"
+
+weft_task *weft_tasks_alive;
+
+static void link_alive(weft_task *task)
+{
+	task->next = weft_tasks_alive;
+	task->previous = &weft_tasks_alive;
+	if (weft_tasks_alive) {
+		weft_tasks_alive->previous = &task->next;
+	}
+	weft_tasks_alive = task;
+}
+
+static void unlink_alive(weft_task *task)
+{
+	*task->previous = task->next;
+	if (task->next) {
+		task->next->previous = task->previous;
+	}
+}
+
+bool weft_tasks_are_alive(void)
+{
+	return weft_tasks_alive != NULL;
+}
+
+/* The scheduler has it from here on, or, while the application boots, weft_tasks_start() will give it to it. */
+bool weft_task_start(weft_task *task)
+{
+	task->state = weft_current ? TASK_WAITING : TASK_BOOT;
+	if (weft_current && !weft_host_spawn(WEFT_JOB_TASK, (uint64_t) (uintptr_t) task)) {
+		return false;
+	}
+	link_alive(task);
+	GC_ADDREF(&task->std);
+	return true;
+}
+
+/* It has ended: its result or exception is there. */
+static void end(weft_task *task)
+{
+	task->state = TASK_ENDED;
+	task->coroutine = NULL;
+	unlink_alive(task);
+	for (uint32_t i = 0; i < task->waits_count; i++) {
+		weft_host_wake(task->waits[i]);
+	}
+	task->waits_count = 0;
+	weft_script_task_ended();
+	weft_task_release_work(task);
+	OBJ_RELEASE(&task->std);
+}
+
+/* It ends by an error of ours: of class Error or below. */
+static void fail(weft_task *task, zend_class_entry *class, const char *message)
+{
+	zval exception;
+	object_init_ex(&exception, class);
+	zend_update_property_string(zend_ce_error, Z_OBJ(exception), ZEND_STRL("message"), message);
+	task->exception = Z_OBJ(exception);
+	zval_ptr_dtor(&task->result);
+	ZVAL_UNDEF(&task->result);
+}
+
+/* The scheduler could not start it: no stack was to be had in time. */
+void weft_task_abandon(uint64_t argument)
+{
+	weft_task *task = (weft_task *) (uintptr_t) argument;
+	fail(task, zend_ce_error, "No memory for another coroutine: vm.max_map_count or the memory is used up");
+	end(task);
+}
+
+/* Boot is over: the tasks it has started begin, in their order. */
+void weft_tasks_start(void)
+{
+	weft_task *first = NULL;
+	for (weft_task *task = weft_tasks_alive; task; task = task->next) {
+		if (task->state == TASK_BOOT) {
+			first = task; /* the list has the last one first */
+		}
+	}
+	while (first) {
+		weft_task *next = first->previous == &weft_tasks_alive ? NULL
+			: (weft_task *) ((char *) first->previous - XtOffsetOf(weft_task, next));
+		first->state = TASK_WAITING;
+		weft_host_spawn(WEFT_JOB_TASK, (uint64_t) (uintptr_t) first);
+		first = next;
+	}
+}
+
+static void call_task(weft_coroutine *coroutine)
+{
+	weft_task *task = coroutine->task;
+	task->call.retval = &task->result;
+	zend_call_function(&task->call, &task->cache);
+}
+
+static void release_task(weft_coroutine *coroutine)
+{
+	weft_task *task = coroutine->task;
+	coroutine->task = NULL;
+	end(task);
+}
+
+/* What has left the work: exit() ends the task, or the script that it belongs to. */
+static void settle(weft_task *task)
+{
+	zend_object *thrown = EG(exception);
+	if (zend_is_unwind_exit(thrown) || zend_is_graceful_exit(thrown)) {
+		OBJ_RELEASE(thrown);
+		EG(exception) = EG(prev_exception) = NULL;
+		fail(task, weft_cancelled_class, "The task has called exit()");
+		task->seen = true;
+		return;
+	}
+	GC_ADDREF(thrown);
+	zend_clear_exception();
+	task->exception = thrown;
+}
+
+static void settle_bailout(weft_task *task)
+{
+	const char *message = PG(last_error_message) ? ZSTR_VAL(PG(last_error_message)) : "a fatal error";
+	const char *file = PG(last_error_file) ? ZSTR_VAL(PG(last_error_file)) : "unknown";
+	char text[1024];
+	snprintf(text, sizeof(text), "%s in %s:%d", message, file, (int) PG(last_error_lineno));
+	if (!weft_main) { /* PHP has told a script already */
+		weft_host_log(WEFT_LOG_ERROR, 0, weft_slice_text(text));
+	}
+	weft_host_replace(weft_slice_text("a fatal error in PHP code"));
+	fail(task, zend_ce_error, text);
+}
+
+static void finish(weft_coroutine *coroutine)
+{
+	(void) coroutine;
+	if (BG(user_shutdown_function_names)) {
+		php_call_shutdown_functions();
+		php_free_shutdown_functions();
+	}
+	if (EG(exception)) {
+		zend_exception_error(EG(exception), E_WARNING);
+	}
+	php_output_end_all();
+}
+
+/* Runs the work. How it ended is in the task; the return value says whether it left by exit(). */
+static bool run_work(weft_coroutine *coroutine)
+{
+	weft_task *task = coroutine->task;
+	bool finished = weft_contained(call_task, coroutine);
+	if (EXPECTED(finished && !EG(exception))) {
+		return false;
+	}
+	if (finished && !(zend_is_unwind_exit(EG(exception)) && weft_take_out_of_memory())) {
+		bool exits = zend_is_unwind_exit(EG(exception)) && !coroutine->cancelled; /* cancelled: the script ends already */
+		settle(task);
+		return exits;
+	}
+	/* Debian's PHP unwinds from out-of-memory as from exit; a bailout has leaked what its frames held. */
+	if (finished) {
+		OBJ_RELEASE(EG(exception));
+	}
+	EG(exception) = EG(prev_exception) = NULL;
+	settle_bailout(task);
+	weft_isolate_reset();
+	EG(exit_status) = 255;
+	return weft_main != NULL;
+}
+
+void weft_task_run(weft_coroutine *coroutine)
+{
+	weft_task *task = (weft_task *) (uintptr_t) coroutine->argument;
+	coroutine->task = task;
+	task->coroutine = coroutine;
+	task->state = TASK_RUNNING;
+	ZVAL_COPY_VALUE(&coroutine->context, &task->context);
+	ZVAL_UNDEF(&task->context);
+	weft_isolate_begin(coroutine);
+	weft_superglobals_inherit(coroutine, task->superglobals, task->superglobal);
+	bool exits = false;
+	if (task->cancelled) {
+		fail(task, weft_cancelled_class, task->reason && ZSTR_LEN(task->reason) ? ZSTR_VAL(task->reason) : "The task was cancelled");
+	} else {
+		exits = run_work(coroutine);
+	}
+	int status = EG(exit_status);
+	weft_contained(weft_run_deferred, coroutine);
+	weft_contained(finish, coroutine);
+	weft_isolate_end(coroutine);
+	if (UNEXPECTED(exits)) {
+		weft_script_exit(status);
+	}
+	weft_contained(release_task, coroutine);
+}

@@ -1,0 +1,293 @@
+/* Weft\Coroutine, timeout(), and what a wait that was cut short throws.
+ *
+ * A coroutine is interrupted (once: a task was cancelled, a timeout() has passed) or cancelled for good (a request has run too
+ * long, the worker ends). The scheduler knows only that a wait shall end; why is kept here, in the coroutine.
+ *
+ * Invariant: an interruption is thrown by one wait, or taken back: after timeout() has returned, nothing of it is left. */
+#include "weft.h"
+#include "weft_arginfo.h"
+#include "ext/spl/spl_exceptions.h"
+
+zend_class_entry *weft_cancelled_class, *weft_timeout_class, *weft_deadlock_class;
+static zend_class_entry *coroutine_class;
+
+/* One timeout() under way; on the C stack of its coroutine. */
+struct weft_deadline {
+	weft_timer timer;
+	bool met; /* a wait has thrown for it */
+	weft_deadline *outer;
+};
+
+/* ---- deadlines and waits ---- */
+
+/* An optional number of seconds as a deadline. */
+uint64_t weft_wait_deadline(double seconds, bool is_null)
+{
+	if (is_null) {
+		return WEFT_NEVER;
+	}
+	uint64_t now = weft_host_now();
+	double nanoseconds = seconds * 1e9;
+	if (!(nanoseconds > 0)) {
+		return now;
+	}
+	return nanoseconds >= (double) (WEFT_NEVER - now) ? WEFT_NEVER : now + (uint64_t) nanoseconds;
+}
+
+/* Opens a wait. 0: nothing can wait here, and an exception says why. */
+uint64_t weft_wait_begin(void)
+{
+	if (UNEXPECTED(!weft_current)) {
+		zend_throw_error(NULL, "Nothing can wait here: no coroutine runs. While an application boots, start tasks with Weft\\go(); "
+			"they begin when the worker serves");
+		return 0;
+	}
+	if (UNEXPECTED(!weft_coroutine_may_leave())) {
+		zend_throw_error(NULL, "Nothing can wait here: PHP forbids it in a destructor");
+		return 0;
+	}
+	return weft_host_wait_begin();
+}
+
+/* ---- why a wait was cut short ---- */
+
+static void throw_cancelled(const char *what, const zend_string *reason)
+{
+	if (reason && ZSTR_LEN(reason)) {
+		zend_throw_error(weft_cancelled_class, "%s: %s", what, ZSTR_VAL(reason));
+	} else {
+		zend_throw_error(weft_cancelled_class, "%s", what);
+	}
+}
+
+/* The outermost timeout() whose time has passed and that no wait has met yet: the inner ones end with it. */
+static weft_deadline *passed(weft_coroutine *coroutine)
+{
+	weft_deadline *found = NULL;
+	uint64_t now = weft_host_now();
+	for (weft_deadline *deadline = coroutine->deadline; deadline; deadline = deadline->outer) {
+		if (!deadline->met && deadline->timer.at <= now) {
+			found = deadline;
+		}
+	}
+	return found;
+}
+
+static void throw_interrupted(weft_coroutine *coroutine)
+{
+	weft_deadline *deadline = passed(coroutine);
+	if (coroutine->deadlocked) {
+		coroutine->deadlocked = false;
+		zend_throw_error(weft_deadlock_class, "All coroutines wait for each other; standard error says who waits for what");
+	} else if (coroutine->interrupted) {
+		coroutine->interrupted = false;
+		throw_cancelled(coroutine->task ? "The task was cancelled" : "The coroutine was interrupted", coroutine->reason);
+	} else {
+		throw_cancelled("The time of a timeout() has passed", NULL);
+	}
+	if (deadline) {
+		deadline->met = true;
+	}
+}
+
+/* A wait of the running coroutine has just been cut short: its caller gets an error, and this is what PHP code gets. Not by
+ * the VM's check for interrupts: loops compiled by the tracing JIT may go round without it. */
+void weft_cancel(bool for_good)
+{
+	weft_coroutine *coroutine = weft_current;
+	coroutine->cancelled |= for_good;
+	if (EG(exception) || !EG(current_execute_data)) {
+		return; /* without a frame nothing can be thrown: a script's {main} that has ended sees what happened (script.c) */
+	}
+	if (!for_good) {
+		throw_interrupted(coroutine);
+	} else if (weft_main) { /* the script has ended, by exit() or by an exception: its tasks end as exit() does */
+		zend_throw_exception_internal(zend_create_unwind_exit());
+	} else if (coroutine->task) {
+		throw_cancelled("The task was cancelled: its worker had to end", NULL);
+	} else {
+		throw_cancelled("The request was cancelled: it has run longer than request_timeout_ms, or its worker had to end", NULL);
+	}
+}
+
+/* ---- timeout() ---- */
+
+/* What $work threw because its time has passed becomes a TimeoutException; whatever else it threw stays. */
+static void convert_exception(double seconds)
+{
+	zend_object *thrown = EG(exception);
+	if (zend_is_unwind_exit(thrown)) {
+		return;
+	}
+	GC_ADDREF(thrown);
+	zend_clear_exception();
+	zval exception;
+	object_init_ex(&exception, weft_timeout_class);
+	char message[64];
+	snprintf(message, sizeof(message), "Not done within %.9g seconds", seconds);
+	zend_update_property_string(zend_ce_exception, Z_OBJ(exception), ZEND_STRL("message"), message);
+	zend_throw_exception_object(&exception);
+	zend_exception_set_previous(Z_OBJ(exception), thrown);
+}
+
+ZEND_FUNCTION(Weft_timeout)
+{
+	double seconds;
+	zend_fcall_info call;
+	zend_fcall_info_cache cache;
+	ZEND_PARSE_PARAMETERS_START(2, 2)
+		Z_PARAM_DOUBLE(seconds)
+		Z_PARAM_FUNC(call, cache)
+	ZEND_PARSE_PARAMETERS_END();
+	if (!(seconds > 0)) {
+		zend_argument_value_error(1, "must be greater than 0");
+		RETURN_THROWS();
+	}
+	weft_coroutine *coroutine = weft_current;
+	if (!coroutine) {
+		zend_throw_error(NULL, "Weft\\timeout() needs a coroutine: none runs while an application boots");
+		RETURN_THROWS();
+	}
+	weft_deadline deadline = {.outer = coroutine->deadline};
+	deadline.timer = weft_host_interrupt_at(weft_wait_deadline(seconds, false));
+	coroutine->deadline = &deadline;
+	call.retval = return_value;
+	zend_call_function(&call, &cache);
+	coroutine->deadline = deadline.outer;
+	if (weft_host_disarm(deadline.timer)) {
+		return;
+	}
+	if (!deadline.met) {
+		if (!coroutine->interrupted && !passed(coroutine)) {
+			weft_host_interrupt_forget();
+		}
+	} else if (EG(exception)) {
+		convert_exception(seconds);
+	}
+}
+
+/* ---- Weft\Coroutine ---- */
+
+ZEND_METHOD(Weft_Coroutine, __construct)
+{
+	ZEND_PARSE_PARAMETERS_NONE();
+}
+
+ZEND_METHOD(Weft_Coroutine, id)
+{
+	ZEND_PARSE_PARAMETERS_NONE();
+	RETURN_LONG(weft_current ? (zend_long) weft_current->serial : 0);
+}
+
+ZEND_METHOD(Weft_Coroutine, current)
+{
+	ZEND_PARSE_PARAMETERS_NONE();
+	if (weft_current && weft_current->task) {
+		RETURN_COPY(weft_task_value(weft_current->task, return_value));
+	}
+}
+
+ZEND_METHOD(Weft_Coroutine, prepare)
+{
+	zend_object *object = NULL;
+	zend_string *text = NULL;
+	bool external = false;
+	ZEND_PARSE_PARAMETERS_START(1, 2)
+		Z_PARAM_OBJ_OR_STR(object, text)
+		Z_PARAM_OPTIONAL
+		Z_PARAM_BOOL(external)
+	ZEND_PARSE_PARAMETERS_END();
+	weft_coroutine *coroutine = weft_current;
+	uint64_t wait = weft_wait_begin();
+	if (!wait) {
+		RETURN_THROWS();
+	}
+	zval_ptr_dtor(&coroutine->waiting_on);
+	ZVAL_STR(&coroutine->waiting_on, object ? strpprintf(0, "%s #%u", ZSTR_VAL(object->ce->name), object->handle)
+		: zend_string_copy(text));
+	coroutine->external = external;
+	coroutine->prepared = wait;
+	RETURN_LONG((zend_long) wait);
+}
+
+ZEND_METHOD(Weft_Coroutine, park)
+{
+	zend_long wait;
+	double seconds = 0;
+	bool for_ever = true;
+	ZEND_PARSE_PARAMETERS_START(1, 2)
+		Z_PARAM_LONG(wait)
+		Z_PARAM_OPTIONAL
+		Z_PARAM_DOUBLE_OR_NULL(seconds, for_ever)
+	ZEND_PARSE_PARAMETERS_END();
+	weft_coroutine *coroutine = weft_current;
+	weft_wait_end end = WEFT_NOT_THIS_ONE;
+	if (coroutine && coroutine->prepared == (uint64_t) wait) {
+		coroutine->prepared = 0;
+		coroutine->waiting_since = weft_host_now();
+		end = weft_host_wait((uint64_t) wait, weft_wait_deadline(seconds, for_ever));
+		coroutine->waiting_since = 0;
+		zval_ptr_dtor(&coroutine->waiting_on);
+		ZVAL_UNDEF(&coroutine->waiting_on);
+	}
+	if (end == WEFT_NOT_THIS_ONE) {
+		zend_throw_error(NULL, "This wait is not open: Coroutine::park() must follow Coroutine::prepare(), with nothing between "
+			"that waits itself");
+		RETURN_THROWS();
+	}
+	RETURN_BOOL(end == WEFT_WOKEN);
+}
+
+ZEND_METHOD(Weft_Coroutine, wake)
+{
+	zend_long wait;
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_LONG(wait)
+	ZEND_PARSE_PARAMETERS_END();
+	RETURN_BOOL(weft_host_wake((uint64_t) wait));
+}
+
+/* Why the next wait of a coroutine will throw. */
+void weft_interrupt(weft_coroutine *coroutine, zend_string *reason)
+{
+	coroutine->interrupted = true;
+	if (coroutine->reason) {
+		zend_string_release(coroutine->reason);
+	}
+	coroutine->reason = zend_string_copy(reason);
+	weft_host_interrupt(coroutine->id);
+}
+
+ZEND_METHOD(Weft_Coroutine, interrupt)
+{
+	zend_long id;
+	zend_string *reason = ZSTR_EMPTY_ALLOC();
+	ZEND_PARSE_PARAMETERS_START(1, 2)
+		Z_PARAM_LONG(id)
+		Z_PARAM_OPTIONAL
+		Z_PARAM_STR(reason)
+	ZEND_PARSE_PARAMETERS_END();
+	for (weft_coroutine *coroutine = weft_coroutines; coroutine; coroutine = coroutine->next) {
+		if (coroutine->serial == (uint64_t) id && coroutine->started && !coroutine->ended) {
+			weft_interrupt(coroutine, reason);
+			RETURN_TRUE;
+		}
+	}
+	RETURN_FALSE;
+}
+
+ZEND_METHOD(Weft_Coroutine, yield)
+{
+	ZEND_PARSE_PARAMETERS_NONE();
+	if (weft_wait_begin()) {
+		weft_host_yield();
+	}
+}
+
+void weft_wait_register(void)
+{
+	coroutine_class = register_class_Weft_Coroutine(NULL);
+	weft_cancelled_class = register_class_Weft_CancelledError(zend_ce_error);
+	weft_timeout_class = register_class_Weft_TimeoutException(spl_ce_RuntimeException);
+	weft_deadlock_class = register_class_Weft_DeadlockError(zend_ce_error);
+}

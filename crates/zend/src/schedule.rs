@@ -1,0 +1,132 @@
+//! What C asks of the scheduler: to park, to wake, to start tasks, to interrupt. The table of C symbols that leads to weft-rt.
+//!
+//! It must not know what waits or why. As in [`crate::host`], a row returns plain values and calls nothing of Zend but the
+//! switch; those that say so park the calling coroutine. Without a runtime (an application boots) nothing can be done: the
+//! rows say so by 0 or false.
+#![allow(unsafe_code)]
+
+use weft_rt::timers::TimerKey;
+use weft_rt::{CoroutineId, Job, Nanos, Readiness, Runtime, Wake, clock};
+
+/// How a wait ended, as C sees it. The order is that of `weft_wait_end` in `c/weft.h`.
+#[derive(Clone, Copy)]
+#[repr(u32)]
+enum WaitEnd {
+    Woken = 0,
+    TimedOut = 1,
+    Cancelled = 2,
+    NotThisOne = 3,
+}
+
+/// No deadline.
+const NEVER: Nanos = Nanos::MAX;
+
+/// A coroutine as one word, never 0: generations count from 1.
+fn word_of(id: CoroutineId) -> u64 {
+    u64::from(id.index) << 32 | u64::from(id.generation)
+}
+
+fn coroutine_of(word: u64) -> CoroutineId {
+    CoroutineId { index: (word >> 32) as u32, generation: word as u32 }
+}
+
+fn with<T>(otherwise: T, ask: impl FnOnce(&'static Runtime) -> T) -> T {
+    Runtime::get().map_or(otherwise, ask)
+}
+
+/// Opens a wait of the running coroutine: a word by which anybody can end it. 0: nothing can wait here.
+#[unsafe(no_mangle)]
+extern "C" fn weft_host_wait_begin() -> u64 {
+    with(0, |runtime| if runtime.current().is_some() { runtime.begin_wait().word() } else { 0 })
+}
+
+/// Parks the running coroutine until its wait is ended or the deadline ([`weft_host_now`]) has passed.
+#[unsafe(no_mangle)]
+extern "C" fn weft_host_wait(word: u64, deadline: u64) -> u32 {
+    let end = with(WaitEnd::NotThisOne, |runtime| {
+        match runtime.park_word(word, (deadline != NEVER).then_some(deadline)) {
+            Some(Wake::Ready(_)) => WaitEnd::Woken,
+            Some(Wake::TimedOut) => WaitEnd::TimedOut,
+            Some(Wake::Cancelled) => WaitEnd::Cancelled,
+            None => WaitEnd::NotThisOne,
+        }
+    });
+    end as u32
+}
+
+/// Ends a wait. `false`: it is over already.
+#[unsafe(no_mangle)]
+extern "C" fn weft_host_wake(word: u64) -> bool {
+    with(false, |runtime| runtime.wake_word(word, Readiness::default()))
+}
+
+/// Lets everyone else who is ready run first.
+#[unsafe(no_mangle)]
+extern "C" fn weft_host_yield() {
+    with((), |runtime| {
+        runtime.current().map(|_| runtime.yield_now());
+    });
+}
+
+/// Gives a task to another coroutine. `false`: there are too many, or there is no runtime.
+#[unsafe(no_mangle)]
+extern "C" fn weft_host_spawn(kind: u32, argument: u64) -> bool {
+    with(false, |runtime| runtime.spawn_task(Job { kind, argument }))
+}
+
+/// The running coroutine; 0 in the loop.
+#[unsafe(no_mangle)]
+extern "C" fn weft_host_self() -> u64 {
+    with(0, |runtime| runtime.current().map_or(0, word_of))
+}
+
+/// Interrupts a coroutine: its present or next wait ends as cancelled.
+#[unsafe(no_mangle)]
+extern "C" fn weft_host_interrupt(coroutine: u64) -> bool {
+    with(false, |runtime| runtime.interrupt(coroutine_of(coroutine)))
+}
+
+/// Takes back an interruption of the running coroutine that no wait has met.
+#[unsafe(no_mangle)]
+extern "C" fn weft_host_interrupt_forget() {
+    with((), Runtime::forget_interrupt);
+}
+
+/// Cancels a coroutine: all its waits end from now on.
+#[unsafe(no_mangle)]
+extern "C" fn weft_host_cancel(coroutine: u64) -> bool {
+    with(false, |runtime| runtime.cancel(coroutine_of(coroutine)))
+}
+
+/// A timer that interrupts, as C keeps it.
+#[repr(C)]
+struct Timer {
+    at: u64,
+    sequence: u64,
+}
+
+/// Interrupts the running coroutine at a time.
+#[unsafe(no_mangle)]
+extern "C" fn weft_host_interrupt_at(at: u64) -> Timer {
+    let armed = with(None, |runtime| Some(runtime.interrupt_at(at, runtime.current()?)));
+    let (at, sequence): TimerKey = armed.unwrap_or((at, 0));
+    Timer { at, sequence }
+}
+
+/// Disarms. `false`: it has fired.
+#[unsafe(no_mangle)]
+extern "C" fn weft_host_disarm(timer: Timer) -> bool {
+    with(false, |runtime| runtime.disarm((timer.at, timer.sequence)))
+}
+
+/// When a coroutine began, by the clock of deadlines; 0 when it has ended.
+#[unsafe(no_mangle)]
+extern "C" fn weft_host_since(coroutine: u64) -> u64 {
+    with(0, |runtime| runtime.since(coroutine_of(coroutine)).unwrap_or(0))
+}
+
+/// The clock of deadlines: nanoseconds that only go forward.
+#[unsafe(no_mangle)]
+extern "C" fn weft_host_now() -> u64 {
+    clock::now()
+}
