@@ -12,8 +12,9 @@ fn php_config(argument: &str) -> String {
 
 fn main() {
     let mut build = cc::Build::new();
-    let mut sources: Vec<_> = std::fs::read_dir("c")
-        .expect("the crate has a c/ directory")
+    let mut sources: Vec<_> = ["c", "c/instance"]
+        .iter()
+        .flat_map(|directory| std::fs::read_dir(directory).expect("the crate has the directory"))
         .filter_map(|entry| Some(entry.ok()?.path()))
         .collect();
     sources.sort();
@@ -44,4 +45,6 @@ fn main() {
     println!("cargo:rustc-link-lib=dylib=php{}", short.join("."));
     println!("cargo:rustc-env=WEFT_PHP_VERSION={version}");
     println!("cargo:rerun-if-env-changed=PHP_CONFIG");
+    // libphp and its extensions bind to the symbols of tests as they do to the executable's.
+    println!("cargo:rustc-link-arg-tests=-Wl,--export-dynamic");
 }

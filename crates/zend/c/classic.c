@@ -4,6 +4,7 @@
  * A job runs on a native stack (native.c): it may park wherever PHP stands. Invariant: whatever happens, the request is
  * answered, once, and PHP is out of it when the job ends. */
 #include "classic.h"
+#include "ext/standard/head.h"
 #include "zend_stream.h"
 
 size_t weft_read_post(char *buffer, size_t size);

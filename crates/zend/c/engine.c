@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 bool weft_cli;
+bool weft_collects_garbage; /* what zend.enable_gc is for instances, which begin without */
 static bool classic;
 static uint32_t *shared_superglobals;
 static char *ini_entries;
@@ -148,23 +149,42 @@ static void take_name(void)
 	ZVAL_INTERNED_STR(constant, name);
 }
 
+/* Whether the last "name=…" of the lines says no. */
+static bool is_off(const char *lines, const char *name)
+{
+	const char *last = NULL, *found = lines;
+	while ((found = strstr(found, name))) {
+		last = found += strlen(name);
+	}
+	return last && (!strncmp(last, "=0", 2) || !strncasecmp(last, "=off", 4) || !strncasecmp(last, "=no", 3));
+}
+
 /* Starts the engine; no user code runs (but opcache.preload). 0, or what failed. */
 int weft_engine_start(const weft_engine_options *options)
 {
 	static const char shared[] = "html_errors=0\nregister_argc_argv=1\nimplicit_flush=0\noutput_buffering=0\n"
 		"max_execution_time=0\nmax_input_time=-1\n";
 	static const char script[] = "display_errors=1\nimplicit_flush=1\nmemory_limit=-1\n";
+	/* A hard time limit, and opcache when it loses patience with a reader, would kill the process with all its instances. */
+	static const char many[] = "hard_timeout=0\nopcache.force_restart_timeout=2147483\n";
+	/* Last, so that it wins: instances switch it on for themselves (instance/instance.c). */
+	static const char many_at_last[] = "zend.enable_gc=0\n";
 	/* Classic mode leaves to php.ini what php-fpm leaves to it. */
-	const char *always = options->classic ? "" : shared;
+	const char *always = !options->classic ? shared : options->instances ? many : "";
+	const char *at_last = options->instances ? many_at_last : "";
+	weft_collects_garbage = !is_off(options->ini, "zend.enable_gc");
+	if (options->instances && weft_arena_open() != 0) {
+		return 1;
+	}
 	weft_cli = options->cli;
 	classic = options->classic;
 	shared_superglobals = options->superglobals;
 	signal(SIGPIPE, SIG_IGN);
 	zend_signal_startup();
 	sapi_startup(&weft_sapi);
-	size_t size = strlen(always) + sizeof(script) + strlen(options->ini) + 1;
+	size_t size = strlen(always) + sizeof(script) + strlen(options->ini) + strlen(at_last) + 1;
 	ini_entries = malloc(size);
-	snprintf(ini_entries, size, "%s%s%s", always, weft_cli ? script : "", options->ini);
+	snprintf(ini_entries, size, "%s%s%s%s", always, weft_cli ? script : "", options->ini, at_last);
 	weft_sapi.ini_entries = ini_entries;
 	weft_sapi.php_ini_ignore_cwd = 1;
 	weft_sapi.php_ini_ignore = options->ignore_ini;

@@ -94,6 +94,9 @@ static void on_interrupt(zend_execute_data *frame)
 static void on_segv(int signal_number, siginfo_t *info, void *context)
 {
 	(void) context;
+	if (info->si_code == SEGV_ACCERR && weft_image_fault(info->si_addr)) {
+		return; /* the first write to a page of the image: made again */
+	}
 	zend_fiber_context *running = EG(current_fiber_context);
 	if (weft_current) {
 		bool fiber = running && running->stack; /* else the native stack of classic mode, if it has one */

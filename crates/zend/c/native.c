@@ -109,3 +109,19 @@ void weft_native_destroy(weft_coroutine *coroutine)
 	munmap(coroutine->native_stack, coroutine->native_bytes);
 	free(coroutine);
 }
+
+/* Gives back the stack's memory below where an idle coroutine stands. */
+void weft_native_trim(const weft_coroutine *coroutine)
+{
+	char *low = weft_native_yellow(coroutine) + YELLOW_BYTES;
+	char *high = (char *) ((uintptr_t) coroutine->native_handle & ~(uintptr_t) 4095) - 4096;
+	if (high > low) {
+		madvise(low, (size_t) (high - low), MADV_DONTNEED);
+	}
+}
+
+bool weft_native_holds(const weft_coroutine *coroutine, const void *address)
+{
+	const char *low = coroutine->native_stack;
+	return (const char *) address >= low && (const char *) address < low + coroutine->native_bytes;
+}

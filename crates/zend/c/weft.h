@@ -165,6 +165,7 @@ typedef struct {
 	bool ignore_ini;           /* -n */
 	bool classic;              /* no request lasts as long as the worker: each begins and ends one */
 	const char *library;       /* directory of weft's PHP library; NULL: there is none */
+	bool instances;            /* classic, and there will be several of PHP in a worker */
 	uint32_t *superglobals;    /* shared by all workers: bit set of superglobals that compiled code mentions */
 } weft_engine_options;
 
@@ -196,6 +197,20 @@ void weft_native_leave(weft_coroutine *coroutine);
 void weft_native_destroy(weft_coroutine *coroutine);
 char *weft_native_yellow(const weft_coroutine *coroutine);
 void weft_native_limits(const weft_coroutine *coroutine, char **base, char **limit);
+void weft_native_trim(const weft_coroutine *coroutine);
+bool weft_native_holds(const weft_coroutine *coroutine, const void *address);
+/* instance/: many PHPs in one process */
+typedef struct weft_instances_figures {
+	uint32_t instances;  /* alive */
+	uint32_t pages;      /* of the image that differ between instances */
+	uint32_t lines;      /* of 64 bytes, put aside for the instance that ran last */
+	uint64_t switches;   /* images exchanged since start */
+	uint64_t heap_bytes; /* address space of all heaps */
+} weft_instances_figures;
+int weft_arena_open(void);
+bool weft_arena_is_open(void);
+bool weft_image_fault(void *address);
+extern bool weft_collects_garbage;
 /* fiber.c: Fiber's own methods on a pooled Fiber */
 void weft_fiber_methods_start(void);
 void weft_fiber_mark(weft_coroutine *coroutine);

@@ -22,6 +22,8 @@ pub struct Options {
     pub cli: bool,
     /// Classic mode: [`Engine::begin`] is never called, each request begins and ends a PHP request of its own.
     pub classic: bool,
+    /// Classic mode with several PHP instances in a worker ([`crate::InstanceSwitch`]).
+    pub instances: bool,
     /// What PHP reports as `PHP_BINARY`.
     pub executable: String,
     /// The directory of weft's PHP library; without one there are only the native classes.
@@ -110,6 +112,7 @@ impl Engine {
             ignore_ini: options.ignore_ini,
             classic: options.classic,
             library: library.as_ref().map_or(std::ptr::null(), |path| path.as_ptr()),
+            instances: options.instances,
             superglobals: shared_word(),
         };
         // SAFETY: the strings live for the call, which copies what it keeps; the word lives for ever.

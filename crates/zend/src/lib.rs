@@ -11,6 +11,7 @@
 //! - [`engine`]: start PHP, boot an application, run a script, stop.
 //! - [`fiber`]: the [`weft_rt::Switch`] within one PHP instance.
 //! - [`native`]: the one below PHP, for classic mode.
+//! - [`instance`]: the one between PHP instances, on top of it.
 //! - [`host`]: what PHP asks of the server, as a trait and as the table of C symbols behind it.
 //! - `schedule`: what C asks of the scheduler.
 //! - `sys`: the C functions.
@@ -19,6 +20,7 @@
 pub mod engine;
 pub mod fiber;
 pub mod host;
+pub mod instance;
 pub mod native;
 mod schedule;
 mod sys;
@@ -26,4 +28,5 @@ mod sys;
 pub use engine::{Engine, EngineError, Opcache, Options, Script};
 pub use fiber::{FiberSwitch, JobKind};
 pub use host::{Field, Host, LogLevel, RequestId, Slice};
+pub use instance::{InstanceOptions, InstanceSwitch};
 pub use native::NativeSwitch;

@@ -14,7 +14,18 @@ pub struct EngineOptions {
     pub ignore_ini: bool,
     pub classic: bool,
     pub library: *const c_char,
+    pub instances: bool,
     pub superglobals: *mut u32,
+}
+
+/// What [`weft_instances_report`] tells.
+#[repr(C)]
+pub struct InstancesFigures {
+    pub instances: u32,
+    pub pages: u32,
+    pub lines: u32,
+    pub switches: u64,
+    pub heap_bytes: u64,
 }
 
 unsafe extern "C" {
@@ -57,6 +68,14 @@ unsafe extern "C" {
     pub fn weft_task_abandon(argument: u64);
     pub fn weft_task_describe(argument: u64, buffer: *mut c_char, size: usize) -> usize;
     pub fn weft_deadlock() -> bool;
+    pub fn weft_instances_start(max: u32, heap_bytes: usize) -> *const c_char;
+    pub fn weft_instance_create() -> *mut c_void;
+    pub fn weft_instance_enter(instance: *mut c_void, has_job: bool, job: u32, argument: u64) -> c_int;
+    pub fn weft_instance_leave(instance: *mut c_void);
+    pub fn weft_instance_destroy(instance: *mut c_void);
+    pub fn weft_instances_trim(idle_ns: u64);
+    pub fn weft_instances_report() -> InstancesFigures;
+    pub fn weft_process_record_lock(command: c_int, lock: *mut c_void, result: *mut c_int) -> bool;
     pub fn weft_interrupt_preempt();
     pub fn weft_interrupt_report();
     pub fn weft_interrupt_report_pending() -> bool;

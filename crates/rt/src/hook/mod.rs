@@ -40,6 +40,7 @@ pub use interrupt::has_handlers;
 pub(crate) use interrupt::{before_idle, deliver, forget as forget_signals, start as start_signals};
 pub(crate) use note::end_forked_child;
 pub use note::on_forked_child_end;
+pub use sleep::lock::{RecordLock, on_record_lock};
 pub use symbols::{Kind, Row, SYMBOLS};
 
 /// Runs `work` with every signal blocked on this thread, so that a thread started by it never takes one.

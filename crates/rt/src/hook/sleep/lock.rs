@@ -6,6 +6,8 @@
 //! contend, as between threads.
 #![allow(unsafe_code)]
 
+use std::sync::OnceLock;
+
 use libc::{c_int, off_t};
 
 use super::contend::{Resource, file_freed, until_free};
@@ -32,20 +34,41 @@ pub unsafe fn flock(call: Option<Call>, fd: c_int, operation: c_int) -> c_int {
     result as c_int
 }
 
+/// Answers a record lock in the kernel's place: gets the command and the address of the `struct flock`.
+pub type RecordLock = fn(c_int, usize) -> Option<c_int>;
+
+static RECORD_LOCK: OnceLock<RecordLock> = OnceLock::new();
+
+/// Has `answer` asked before each `F_SETLK` and `F_GETLK` of a coroutine: those of one process never conflict, as the kernel
+/// sees it, though its coroutines may be separate users of the lock. The first call counts.
+pub fn on_record_lock(answer: RecordLock) {
+    let _ = RECORD_LOCK.set(answer);
+}
+
+/// Takes a lock without waiting, or unlocks.
+fn set_lock(call: Option<Call>, fd: c_int, command: c_int, argument: usize) -> c_int {
+    let ours = call.filter(|_| command == libc::F_SETLK);
+    if let Some(answer) = ours.and_then(|_| RECORD_LOCK.get()?(command, argument)) {
+        return answer;
+    }
+    let result = raw::fcntl(fd, command, argument);
+    // SAFETY: the kernel has just read the lock there.
+    let unlocks = result == 0 && unsafe { (*(argument as *const libc::flock)).l_type } == libc::F_UNLCK as _;
+    if unlocks {
+        file_freed(fd);
+    }
+    result as c_int
+}
+
 /// `argument` is a number or a pointer, as `command` says, and is passed on as it came.
 pub unsafe fn fcntl(call: Option<Call>, fd: c_int, command: c_int, argument: usize) -> c_int {
     let attempt = match command {
         libc::F_SETLKW => libc::F_SETLK,
         libc::F_OFD_SETLKW => libc::F_OFD_SETLK,
-        libc::F_SETLK | libc::F_OFD_SETLK => {
-            let result = raw::fcntl(fd, command, argument);
-            // SAFETY: the kernel has just read the lock there.
-            let unlocks =
-                result == 0 && unsafe { (*(argument as *const libc::flock)).l_type } == libc::F_UNLCK as _;
-            if unlocks {
-                file_freed(fd);
-            }
-            return result as c_int;
+        libc::F_SETLK | libc::F_OFD_SETLK => return set_lock(call, fd, command, argument),
+        libc::F_GETLK => {
+            let answered = call.and_then(|_| RECORD_LOCK.get()?(command, argument));
+            return answered.unwrap_or_else(|| raw::fcntl(fd, command, argument) as c_int);
         }
         _ => return raw::fcntl(fd, command, argument) as c_int,
     };

@@ -1,0 +1,96 @@
+/* For debugging (WEFT_INSTANCES_CHECK=1): whole pages are kept when an instance is put aside and compared when it is back, and
+ * every page is searched for pointers into heaps and stacks of other instances.
+ *
+ * A page that is not as it was is a fault of the exchange, or somebody wrote to it meanwhile: the worker is replaced. A
+ * pointer into another instance is only reported: a stale one, to memory that has gone to a new owner since, looks the same. */
+#include "instance.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define INSTANCES_MAX 65536
+
+typedef struct {
+	char *copy;
+	uint32_t pages;
+} kept;
+
+static kept *all;
+
+static bool is_on(void)
+{
+	static int on = -1;
+	if (UNEXPECTED(on < 0)) {
+		const char *value = getenv("WEFT_INSTANCES_CHECK");
+		on = value && strcmp(value, "0") != 0;
+		all = on ? calloc(INSTANCES_MAX, sizeof(*all)) : NULL;
+		on = all != NULL;
+	}
+	return on;
+}
+
+static void report(const char *what, const char *address, uint32_t instance, uint32_t other)
+{
+	char text[256];
+	snprintf(text, sizeof(text), "instances: %s in %s at %p, of instance %u (other: %u)", what, weft_library_name(address),
+		(const void *) address, instance, other);
+	weft_host_log(WEFT_LOG_ERROR, 0, weft_slice_text(text));
+}
+
+static void search(char *page, uint32_t instance)
+{
+	void **word = (void **) page;
+	for (size_t i = 0; i < WEFT_PAGE_BYTES / sizeof(*word); i++) {
+		uint32_t owner = weft_heap_owner(word[i]);
+		owner = owner ? owner : weft_instance_of_stack(word[i]);
+		if (owner && owner != instance) {
+			report("a pointer to another instance", (char *) &word[i], instance, owner);
+		}
+	}
+}
+
+void weft_check_out(uint32_t instance)
+{
+	if (!is_on() || instance >= INSTANCES_MAX) {
+		return;
+	}
+	kept *mine = &all[instance];
+	uint32_t pages = weft_image_pages();
+	if (mine->pages != pages) {
+		free(mine->copy);
+		mine->copy = malloc(pages * WEFT_PAGE_BYTES);
+		mine->pages = mine->copy ? pages : 0;
+	}
+	for (uint32_t i = 0; i < mine->pages; i++) {
+		memcpy(mine->copy + i * WEFT_PAGE_BYTES, weft_image_page(i), WEFT_PAGE_BYTES);
+		search(weft_image_page(i), instance);
+	}
+}
+
+void weft_check_in(uint32_t instance)
+{
+	if (!is_on() || instance >= INSTANCES_MAX) {
+		return;
+	}
+	const kept *mine = &all[instance];
+	for (uint32_t i = 0; i < mine->pages; i++) {
+		const char *page = weft_image_page(i), *copy = mine->copy + i * WEFT_PAGE_BYTES;
+		if (memcmp(page, copy, WEFT_PAGE_BYTES) != 0) {
+			size_t at = 0;
+			while (page[at] == copy[at]) {
+				at++;
+			}
+			report("a page is not as it was left", page + at, instance, 0);
+			weft_host_replace(weft_slice_text("an instance was corrupted (WEFT_INSTANCES_CHECK)"));
+			return;
+		}
+	}
+}
+
+void weft_check_forget(uint32_t instance)
+{
+	if (is_on() && instance < INSTANCES_MAX) {
+		free(all[instance].copy);
+		memset(&all[instance], 0, sizeof(*all));
+	}
+}

@@ -1,0 +1,201 @@
+/* The Zend heaps of the instances. Zend's memory manager asks for chunks of 2 MiB; they are cut from one region of address
+ * space, so that an instance costs no mapping, chunks go from one instance to the next while they are hot, and an address
+ * says whose it is.
+ *
+ * Invariants: a run of chunks has one owner until it is freed; chunks on the spare list have none. The region bounds what all
+ * instances can have together: beyond it a request ends with PHP's "Out of memory". */
+#include "instance.h"
+
+#include <sys/mman.h>
+
+#define CHUNK_BYTES ((size_t) 2 << 20)
+#define SPARES_MAX 32 /* free chunks that keep their memory: 64 MiB at most */
+
+#define SPARE UINT32_MAX /* the owner of a spare */
+
+static char *region;
+static uint32_t chunk_count;
+static uint32_t *owners;     /* per chunk; 0: free */
+static uint32_t first_free;  /* no free chunk is below */
+static uint32_t spares[SPARES_MAX];
+static uint32_t spare_count;
+static uint32_t used;
+
+bool weft_heap_start(size_t region_bytes)
+{
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+	size_t bytes = region_bytes / CHUNK_BYTES * CHUNK_BYTES;
+	char *memory = mmap(NULL, bytes + CHUNK_BYTES, PROT_READ | PROT_WRITE, flags, -1, 0);
+	if (memory == MAP_FAILED) {
+		return false;
+	}
+	madvise(memory, bytes + CHUNK_BYTES, MADV_NOHUGEPAGE);
+	region = (char *) (((uintptr_t) memory + CHUNK_BYTES - 1) & ~(CHUNK_BYTES - 1));
+	chunk_count = (uint32_t) (bytes / CHUNK_BYTES);
+	owners = calloc(chunk_count, sizeof(*owners));
+	return owners != NULL;
+}
+
+uint32_t weft_heap_owner(const void *address)
+{
+	size_t offset = (size_t) ((const char *) address - region);
+	uint32_t owner = region && offset < chunk_count * CHUNK_BYTES ? owners[offset / CHUNK_BYTES] : 0;
+	return owner == SPARE ? 0 : owner;
+}
+
+size_t weft_heap_bytes(void)
+{
+	return (size_t) used * CHUNK_BYTES;
+}
+
+static uint32_t chunks_of(size_t bytes)
+{
+	return (uint32_t) ((bytes + CHUNK_BYTES - 1) / CHUNK_BYTES);
+}
+
+static void *take(uint32_t first, uint32_t count, uint32_t owner)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		owners[first + i] = owner;
+	}
+	used += count;
+	return region + first * CHUNK_BYTES;
+}
+
+/* A run of `count` free chunks that are not spares, lowest first. */
+static void *take_run(uint32_t count, uint32_t owner)
+{
+	uint32_t run = 0;
+	for (uint32_t i = first_free; i < chunk_count; i++) {
+		run = owners[i] ? 0 : run + 1;
+		if (run == count) {
+			uint32_t first = i + 1 - count;
+			if (first == first_free) {
+				first_free = i + 1;
+			}
+			return take(first, count, owner);
+		}
+	}
+	return NULL;
+}
+
+static void release(uint32_t chunk, uint32_t count)
+{
+	madvise(region + chunk * CHUNK_BYTES, count * CHUNK_BYTES, MADV_DONTNEED);
+	memset(owners + chunk, 0, count * sizeof(*owners));
+	if (chunk < first_free) {
+		first_free = chunk;
+	}
+}
+
+static void release_spares(void)
+{
+	while (spare_count) {
+		release(spares[--spare_count], 1);
+	}
+}
+
+static void *chunk_alloc(zend_mm_storage *storage, size_t size, size_t alignment)
+{
+	uint32_t owner = (uint32_t) (uintptr_t) storage->data;
+	if (UNEXPECTED(alignment > CHUNK_BYTES)) {
+		return NULL;
+	}
+	if (size == CHUNK_BYTES && spare_count) {
+		return take(spares[--spare_count], 1, owner);
+	}
+	void *chunks = take_run(chunks_of(size), owner);
+	if (UNEXPECTED(!chunks) && spare_count) {
+		release_spares();
+		chunks = take_run(chunks_of(size), owner);
+	}
+	return chunks;
+}
+
+static void chunk_free(zend_mm_storage *storage, void *chunk, size_t size)
+{
+	uint32_t first = (uint32_t) (((char *) chunk - region) / CHUNK_BYTES), count = chunks_of(size);
+	(void) storage;
+	used -= count;
+	if (count == 1 && spare_count < SPARES_MAX) {
+		owners[first] = SPARE;
+		spares[spare_count++] = first;
+		return;
+	}
+	release(first, count);
+}
+
+/* A huge block shrinks or grows inside the chunks it has. */
+static bool chunk_truncate(zend_mm_storage *storage, void *chunk, size_t old_size, size_t new_size)
+{
+	uint32_t first = (uint32_t) (((char *) chunk - region) / CHUNK_BYTES);
+	uint32_t before = chunks_of(old_size), after = chunks_of(new_size);
+	(void) storage;
+	if (after < before) {
+		used -= before - after;
+		release(first + after, before - after);
+	}
+	return true;
+}
+
+static bool chunk_extend(zend_mm_storage *storage, void *chunk, size_t old_size, size_t new_size)
+{
+	(void) storage, (void) chunk;
+	return chunks_of(new_size) == chunks_of(old_size);
+}
+
+static const zend_mm_handlers handlers = {chunk_alloc, chunk_free, chunk_truncate, chunk_extend};
+
+/* zend_mm_startup_ex puts the storage into the heap itself, where the end of a request wipes it (zend_mm_shutdown expects
+ * none): so the heap is told of one that lies outside. Where it keeps the pointer is found by its value. */
+static bool move_storage(zend_mm_heap *heap, zend_mm_storage *outside)
+{
+	const zend_mm_storage *inside = zend_mm_get_storage(heap);
+	void **word = (void **) heap;
+	for (size_t i = 0; i < 16; i++) {
+		if (word[i] == inside) {
+			word[i] = outside;
+			return zend_mm_get_storage(heap) == outside;
+		}
+	}
+	return false;
+}
+
+/* `storage` stays where it is as long as the heap. */
+zend_mm_heap *weft_heap_create(uint32_t owner, zend_mm_storage **storage)
+{
+	const zend_mm_storage filled = {.handlers = handlers, .data = (void *) (uintptr_t) owner};
+	zend_mm_storage *outside = malloc(sizeof(*outside));
+	zend_mm_heap *heap = outside ? zend_mm_startup_ex(&handlers, filled.data, 0) : NULL;
+	if (outside) {
+		memcpy(outside, &filled, sizeof(filled));
+	}
+	if (!heap || !move_storage(heap, outside)) {
+		weft_heap_destroy(owner);
+		free(outside);
+		return NULL;
+	}
+	*storage = outside;
+	return heap;
+}
+
+/* Between requests a heap is empty: each of its chunks keeps the page that describes it, the rest goes back. */
+void weft_heap_trim(uint32_t owner)
+{
+	for (uint32_t i = 0; i < chunk_count; i++) {
+		if (owners[i] == owner) {
+			madvise(region + i * CHUNK_BYTES + WEFT_PAGE_BYTES, CHUNK_BYTES - WEFT_PAGE_BYTES, MADV_DONTNEED);
+		}
+	}
+	release_spares();
+}
+
+void weft_heap_destroy(uint32_t owner)
+{
+	for (uint32_t i = 0; i < chunk_count; i++) {
+		if (owners[i] == owner) {
+			used--;
+			release(i, 1);
+		}
+	}
+}

@@ -1,0 +1,214 @@
+/* PHP instances: each has its image, its heap, its process state and a native stack, and runs one request at a time.
+ *
+ *      loop ── enter ──► instance (its image is put in place first, if another one ran in between)
+ *      loop ◄── leave ── wherever it stands: the stack is changed below PHP (native.c), which sees one plain main stack. So
+ *                        user Fibers, generators, sort callbacks and destructors may all wait
+ *
+ * Invariants: an image changes only while no PHP code runs; between two requests a heap is empty; the memory of these files
+ * is the process's, never an instance's. */
+#include "instance.h"
+#include "zend_gc.h"
+#include "zend_ini.h"
+#include "zend_virtual_cwd.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#define REGION_BYTES_LEAST ((size_t) 64 << 30)
+
+static weft_instance **instances; /* by number - 1 */
+static uint32_t instances_max;
+static weft_instance *placed;     /* whose image is in place; NULL: nobody's, it is pristine */
+static weft_instances_figures figures;
+
+static uint64_t now(void)
+{
+	struct timespec time;
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t) time.tv_sec * 1000000000 + (uint64_t) time.tv_nsec;
+}
+
+/* After the engine has started for instances, before any request. NULL, or why there can be none in this process. */
+const char *weft_instances_start(uint32_t max, size_t heap_bytes)
+{
+	instances_max = max;
+	instances = calloc(max, sizeof(*instances));
+	if (!instances) {
+		return "no memory";
+	}
+	if (!weft_arena_is_open()) {
+		return "PHP was not started for instances";
+	}
+	if (!weft_heap_start(heap_bytes > REGION_BYTES_LEAST ? heap_bytes : REGION_BYTES_LEAST)) {
+		return "no address space for their heaps (see ulimit -v)";
+	}
+	/* Start-up leaves one allocation in its heap; the next request would hand it to another one. */
+	virtual_cwd_deactivate();
+	weft_process_start_instances();
+	return weft_image_start();
+}
+
+/* Tables that grow with every application, moved out of the arena before they do: else each switch would carry them. */
+static void move_tables(void)
+{
+	HashTable *tables[] = {CG(function_table), CG(class_table), EG(zend_constants)};
+	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
+		zend_hash_extend(tables[i], tables[i]->nTableSize * 2, false);
+	}
+	zend_map_ptr_extend(CG(map_ptr_last) + 8192);
+}
+
+/* What a process does once after its start, an instance does once in its image. */
+static void begin(weft_instance *instance)
+{
+	instance->begun = true;
+	zend_mm_set_heap(instance->heap);
+	zend_set_memory_limit(PG(memory_limit));
+	if (weft_collects_garbage) {
+		/* Off while PHP started, so that the buffer of roots is this instance's own. */
+		zend_ini_entry *entry = zend_hash_str_find_ptr(EG(ini_directives), ZEND_STRL("zend.enable_gc"));
+		entry->value = ZSTR_CHAR('1');
+		gc_enable(true);
+	}
+	move_tables();
+}
+
+/* Puts the image and the process state of an instance in place; NULL: those of start-up. */
+static void put_in_place(weft_instance *instance)
+{
+	if (placed) {
+		weft_process_put_aside(&placed->process);
+		weft_check_out(placed->number);
+	}
+	weft_image_exchange(placed ? &placed->image : NULL, instance ? &instance->image : NULL);
+	figures.switches++;
+	placed = instance;
+	if (instance) {
+		weft_check_in(instance->number);
+		weft_process_put_in(&instance->process);
+	}
+}
+
+static uint32_t free_number(void)
+{
+	for (uint32_t i = 0; i < instances_max; i++) {
+		if (!instances[i]) {
+			return i + 1;
+		}
+	}
+	return 0;
+}
+
+static void free_instance(weft_instance *instance)
+{
+	if (instance->coroutine) {
+		weft_native_destroy(instance->coroutine);
+	}
+	if (instance->heap) {
+		weft_heap_destroy(instance->number);
+	}
+	free(instance->storage);
+	free(instance);
+}
+
+/* NULL: no memory, no mappings, or there are as many as there may be. */
+weft_instance *weft_instance_create(void)
+{
+	uint32_t number = free_number();
+	weft_instance *instance = number ? calloc(1, sizeof(*instance)) : NULL;
+	if (!instance) {
+		return NULL;
+	}
+	instance->number = number;
+	instance->coroutine = weft_native_create();
+	instance->heap = weft_heap_create(number, &instance->storage);
+	if (!instance->coroutine || !instance->heap) {
+		free_instance(instance);
+		return NULL;
+	}
+	weft_process_init(&instance->process);
+	instances[number - 1] = instance;
+	figures.instances++;
+	return instance;
+}
+
+/* 0: parked. 1: the job has ended, the instance is idle. */
+int weft_instance_enter(weft_instance *instance, bool has_job, uint32_t job, uint64_t argument)
+{
+	if (placed != instance) {
+		put_in_place(instance);
+	}
+	if (UNEXPECTED(!instance->begun)) {
+		begin(instance);
+	}
+	instance->trimmed = false;
+	weft_process_activate(&instance->process);
+	errno = instance->saved_errno;
+	int ended = weft_native_enter(instance->coroutine, has_job, job, argument);
+	instance->saved_errno = errno;
+	weft_process_activate(NULL);
+	if (ended) {
+		instance->idle_since = now();
+	}
+	return ended;
+}
+
+void weft_instance_leave(weft_instance *instance)
+{
+	weft_native_leave(instance->coroutine);
+}
+
+/* Instances that have been idle for `idle_ns` keep what they must: the memory of heap and stack goes back. */
+void weft_instances_trim(uint64_t idle_ns)
+{
+	uint64_t before = now() - idle_ns;
+	for (uint32_t i = 0; i < instances_max; i++) {
+		weft_instance *instance = instances[i];
+		bool idle = instance && instance->begun && instance->coroutine->ended && instance->idle_since < before;
+		if (idle && !instance->trimmed) {
+			weft_native_trim(instance->coroutine);
+			weft_heap_trim(instance->number);
+			weft_image_trim(&instance->image);
+			instance->trimmed = true;
+		}
+	}
+}
+
+/* Frees an idle instance. What its PHP has from malloc (tables, caches) is lost with its image: instances are made to stay. */
+void weft_instance_destroy(weft_instance *instance)
+{
+	if (placed != instance) {
+		put_in_place(instance);
+	}
+	zend_try { /* connections kept by pconnect and the like */
+		zend_hash_graceful_reverse_destroy(&EG(persistent_list));
+	} zend_end_try();
+	weft_process_put_aside(&instance->process);
+	weft_image_exchange(NULL, NULL);
+	placed = NULL;
+	weft_process_free(&instance->process);
+	weft_image_free(&instance->image);
+	weft_check_forget(instance->number);
+	instances[instance->number - 1] = NULL;
+	figures.instances--;
+	free_instance(instance);
+}
+
+uint32_t weft_instance_of_stack(const void *address)
+{
+	for (uint32_t i = 0; i < instances_max; i++) {
+		if (instances[i] && weft_native_holds(instances[i]->coroutine, address)) {
+			return i + 1;
+		}
+	}
+	return 0;
+}
+
+weft_instances_figures weft_instances_report(void)
+{
+	figures.pages = weft_image_pages();
+	figures.heap_bytes = weft_heap_bytes();
+	figures.lines = placed ? placed->image.line_count : 0;
+	return figures;
+}

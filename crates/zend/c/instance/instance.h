@@ -1,0 +1,116 @@
+/* The inside of zend/instance: many isolated PHPs in one process, one of them active at a time.
+ *
+ * PHP without ZTS keeps its state in libraries' global variables. JIT code and opcache's shared memory have the addresses
+ * of those built in, so the addresses stay and the contents are exchanged: "fork in user space". In reading order:
+ *
+ *   libraries.c  which libraries belong to an instance: libphp, its extensions, libxml2 and what is built on it
+ *   arena.c      malloc and its family: what those libraries allocate while PHP starts lies in one arena
+ *   image.c      the writable pages (arena and libraries' data): protection, pristine copies, exchange
+ *   heap.c       the Zend heap of each instance, cut from one region
+ *   process.c    what PHP changes of the process: environment, directory, locale, umask, timer, opcache's lock
+ *   check.c      debugging: compares whole pages, looks for pointers between instances
+ *   instance.c   all of it together with a native stack: create, enter, leave, destroy, trim
+ *
+ * docs/internals/instances.md draws who owns which page when. */
+#ifndef WEFT_INSTANCE_H
+#define WEFT_INSTANCE_H
+
+#include "../weft.h"
+
+#include <sys/time.h>
+
+#define WEFT_PAGE_BYTES ((size_t) 4096)
+
+/* ---- libraries.c ---- */
+/* Whether code at this address belongs to a library whose state is an instance's. */
+bool weft_library_owns(const void *address);
+/* Calls visit for each range of writable pages of those libraries, as they are loaded now. */
+typedef void (*weft_library_visit)(const char *name, char *low, char *high);
+void weft_libraries_each(weft_library_visit visit);
+/* The library an address lies in; "?" when it is none of theirs. */
+const char *weft_library_name(const void *address);
+
+/* ---- arena.c ---- */
+/* Closes the arena: from here on, everybody's malloc is the C library's. The pages used are put into low and high. */
+void weft_arena_close(char **low, char **high);
+
+/* ---- image.c ---- */
+/* What an instance has changed of the image: the lines (64 bytes) that differ from the pristine pages. */
+typedef struct {
+	char *lines;
+	size_t room_pages;   /* lines has room for every line of so many pages; so does masks */
+	uint32_t pages;      /* masks known: a page listed later is pristine in this instance */
+	uint32_t line_count;
+	uint64_t *masks;     /* per listed page: which of its 64 lines are in `lines` */
+} weft_image;
+
+/* Takes the pristine state. NULL, or why this process cannot have instances. */
+const char *weft_image_start(void);
+/* Puts aside what `out` has changed and puts in place what `in` has; NULL stands for the pristine image. */
+void weft_image_exchange(weft_image *out, weft_image *in);
+void weft_image_free(weft_image *image);
+void weft_image_trim(weft_image *image);
+/* The listed pages: those that were written to at least once. */
+uint32_t weft_image_pages(void);
+char *weft_image_page(uint32_t index);
+
+/* ---- heap.c ---- */
+/* Reserves the region. false: the address space is not to be had. */
+bool weft_heap_start(size_t region_bytes);
+/* A heap whose chunks belong to `owner` (above 0); NULL when the region is used up. */
+zend_mm_heap *weft_heap_create(uint32_t owner, zend_mm_storage **storage);
+void weft_heap_trim(uint32_t owner);
+void weft_heap_destroy(uint32_t owner);
+/* Whose chunk an address lies in; 0 for none. */
+uint32_t weft_heap_owner(const void *address);
+size_t weft_heap_bytes(void);
+
+/* ---- process.c ---- */
+typedef struct {
+	char **environment;        /* its array; that of start-up until it changes one */
+	size_t environment_room;   /* entries the array has room for; 0: it is that of start-up */
+	char *directory;           /* NULL: that of start-up */
+	char *locale;              /* NULL: that of start-up */
+	int mask;                  /* -1: that of start-up */
+	struct itimerval profile;  /* what is left of its time limit while its image is put aside */
+	bool timed;
+	bool reads_opcache;
+} weft_process;
+
+/* The C library's function of that name. */
+void *weft_real(const char *name);
+void weft_process_start_instances(void);
+void weft_process_init(weft_process *process);
+/* Before the image of `out` is put aside; after that of `in` is in place. */
+void weft_process_put_aside(weft_process *out);
+void weft_process_put_in(weft_process *in);
+/* The active instance begins to run PHP code, or (NULL) the loop goes on. */
+void weft_process_activate(weft_process *process);
+void weft_process_free(weft_process *process);
+/* opcache's lock for readers, which the kernel counts by process: true if it was answered here. */
+bool weft_process_record_lock(int command, void *lock, int *result);
+
+/* ---- check.c ---- */
+/* The pages in place are those of `instance`, which is put aside; or has just been put in. */
+void weft_check_out(uint32_t instance);
+void weft_check_in(uint32_t instance);
+void weft_check_forget(uint32_t instance);
+
+/* ---- instance.c ---- */
+typedef struct {
+	weft_coroutine *coroutine; /* with its native stack (native.c); what the SAPI knows of it */
+	uint32_t number;           /* from 1 */
+	bool begun;                /* its heap and tables are in its image */
+	bool trimmed;
+	uint64_t idle_since;       /* monotonic nanoseconds at the end of its last job */
+	zend_mm_heap *heap;
+	zend_mm_storage *storage;  /* where the heap gets its chunks from */
+	weft_image image;
+	weft_process process;
+	int saved_errno;
+} weft_instance;
+
+/* Whose stack an address lies in; 0 for none. */
+uint32_t weft_instance_of_stack(const void *address);
+
+#endif

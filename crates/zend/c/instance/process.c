@@ -1,0 +1,376 @@
+/* What PHP changes of the process, one for each instance: environment, current directory, locale, umask, the CPU-time timer
+ * of max_execution_time, and opcache's lock for readers.
+ *
+ * The C library's functions that change them are replaced here. Outside of instances (`active` is NULL: the loop, other
+ * threads, coroutine mode) each is exactly the C library's.
+ *
+ * Environment and timer are exchanged at once; directory, locale and umask only when the next instance has others: an
+ * application that changes none, or all of whose instances work in one directory, pays nothing. The loop therefore runs
+ * with those of the last instance, and MUST name files by absolute paths. */
+#include "instance.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <stdarg.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static __thread weft_process *active __attribute__((tls_model("initial-exec")));
+
+static struct {
+	char **environment;
+	char directory[PATH_MAX];
+	char *locale;
+	int mask;
+} base;
+
+/* What is in place in the kernel and the C library; NULL and -1 stand for `base`. Points into the instance that put it there,
+ * or to a string of its own. */
+static struct {
+	char *directory;
+	char *locale;
+	int mask;
+} placed = {.mask = -1};
+
+static uint32_t opcache_readers;
+
+void *weft_real(const char *name)
+{
+	void *found = dlsym(RTLD_NEXT, name);
+	if (!found) {
+		abort(); /* no C library lacks them */
+	}
+	return found;
+}
+
+#define REAL(name) \
+	static __typeof__(&name) real; \
+	if (UNEXPECTED(!real)) { \
+		real = (__typeof__(&name)) weft_real(#name); \
+	}
+
+/* ---- environment: an array of its own from the first change on ---- */
+
+static size_t environment_length(char **environment)
+{
+	size_t length = 0;
+	while (environment && environment[length]) {
+		length++;
+	}
+	return length;
+}
+
+/* The instance's own array, with room for one more. */
+static char **own_environment(void)
+{
+	size_t length = environment_length(environ);
+	if (active->environment_room && active->environment == environ && length + 1 < active->environment_room) {
+		return environ;
+	}
+	size_t room = length * 2 + 16;
+	char **array = malloc(room * sizeof(*array));
+	if (!array) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	memcpy(array, environ, length * sizeof(*array));
+	array[length] = NULL;
+	if (active->environment_room) {
+		free(active->environment);
+	}
+	active->environment = environ = array;
+	active->environment_room = room;
+	return array;
+}
+
+static char **entry_of(char **environment, const char *name, size_t length)
+{
+	for (; environment && *environment; environment++) {
+		if (!strncmp(*environment, name, length) && (*environment)[length] == '=') {
+			return environment;
+		}
+	}
+	return NULL;
+}
+
+static int put_entry(char *text, size_t name_length)
+{
+	char **array = own_environment();
+	if (!array) {
+		return -1;
+	}
+	char **entry = entry_of(array, text, name_length);
+	if (!entry) {
+		entry = array + environment_length(array);
+		entry[1] = NULL;
+	}
+	*entry = text;
+	return 0;
+}
+
+int unsetenv(const char *name)
+{
+	REAL(unsetenv)
+	if (!active) {
+		return real(name);
+	}
+	size_t length = strlen(name);
+	if (!length || strchr(name, '=')) {
+		errno = EINVAL;
+		return -1;
+	}
+	if (!entry_of(environ, name, length)) {
+		return 0;
+	}
+	char **array = own_environment(), **entry;
+	if (!array) {
+		return -1;
+	}
+	while ((entry = entry_of(array, name, length))) {
+		do {
+			entry[0] = entry[1];
+		} while (*entry++);
+	}
+	return 0;
+}
+
+int putenv(char *text)
+{
+	REAL(putenv)
+	if (!active) {
+		return real(text);
+	}
+	const char *equals = strchr(text, '=');
+	return equals ? put_entry(text, (size_t) (equals - text)) : unsetenv(text);
+}
+
+int setenv(const char *name, const char *value, int overwrite)
+{
+	REAL(setenv)
+	if (!active) {
+		return real(name, value, overwrite);
+	}
+	size_t length = strlen(name), value_length = strlen(value);
+	if (!length || strchr(name, '=')) {
+		errno = EINVAL;
+		return -1;
+	}
+	if (!overwrite && entry_of(environ, name, length)) {
+		return 0;
+	}
+	char *text = malloc(length + value_length + 2);
+	if (!text) {
+		return -1;
+	}
+	memcpy(text, name, length);
+	text[length] = '=';
+	memcpy(text + length + 1, value, value_length + 1);
+	return put_entry(text, length);
+}
+
+int clearenv(void)
+{
+	REAL(clearenv)
+	if (!active) {
+		return real();
+	}
+	char **array = own_environment();
+	if (array) {
+		array[0] = NULL;
+	}
+	return array ? 0 : -1;
+}
+
+/* ---- current directory, locale, umask ---- */
+
+/* Notes what the active instance has now; equal to that of start-up is NULL. */
+static void note_text(char **own, char **in_place, const char *now, const char *of_start)
+{
+	char *copy = now && strcmp(now, of_start) != 0 ? strdup(now) : NULL;
+	free(*own);
+	*own = *in_place = copy;
+}
+
+static int note_directory(int result)
+{
+	if (active && result == 0) {
+		char now[PATH_MAX];
+		int saved = errno;
+		bool known = syscall(SYS_getcwd, now, sizeof(now)) > 0;
+		note_text(&active->directory, &placed.directory, known ? now : NULL, base.directory);
+		errno = saved;
+	}
+	return result;
+}
+
+int chdir(const char *path)
+{
+	return note_directory((int) syscall(SYS_chdir, path));
+}
+
+int fchdir(int fd)
+{
+	return note_directory((int) syscall(SYS_fchdir, fd));
+}
+
+static char *set_locale(int category, const char *locale)
+{
+	static char *(*real)(int, const char *);
+	if (UNEXPECTED(!real)) {
+		real = (char *(*)(int, const char *)) weft_real("setlocale");
+	}
+	return real(category, locale);
+}
+
+/* The result is the C library's until the next call: so the question for the whole locale comes first. */
+char *setlocale(int category, const char *locale)
+{
+	char *result = set_locale(category, locale);
+	if (!active || !locale || !result) {
+		return result;
+	}
+	note_text(&active->locale, &placed.locale, set_locale(LC_ALL, NULL), base.locale);
+	return set_locale(category, NULL);
+}
+
+mode_t umask(mode_t mask)
+{
+	mode_t old = (mode_t) syscall(SYS_umask, mask);
+	if (active) {
+		active->mask = placed.mask = (int) mask == base.mask ? -1 : (int) mask;
+	}
+	return old;
+}
+
+static bool same(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static void place(const weft_process *process)
+{
+	if (!same(placed.directory, process->directory)) {
+		const char *directory = process->directory ? process->directory : base.directory;
+		if (syscall(SYS_chdir, directory) != 0) {
+			weft_host_log(WEFT_LOG_WARNING, 0, weft_slice_text("the current directory of an instance has gone while it waited"));
+			syscall(SYS_chdir, "/");
+		}
+	}
+	if (!same(placed.locale, process->locale)) {
+		set_locale(LC_ALL, process->locale ? process->locale : base.locale);
+	}
+	if (placed.mask != process->mask) {
+		syscall(SYS_umask, process->mask < 0 ? base.mask : process->mask);
+	}
+	placed.directory = process->directory;
+	placed.locale = process->locale;
+	placed.mask = process->mask;
+}
+
+/* ---- the timer of max_execution_time ---- */
+
+int setitimer(__itimer_which_t which, const struct itimerval *value, struct itimerval *old)
+{
+	if (active && which == ITIMER_PROF && value) {
+		active->timed = value->it_value.tv_sec || value->it_value.tv_usec;
+	}
+	return (int) syscall(SYS_setitimer, which, value, old);
+}
+
+/* ---- opcache's lock ---- */
+
+/* A reader locks byte 1 of opcache's lock file and unlocks it, or the whole file; who wants to restart the cache asks whether
+ * byte 1 is locked by another process (ext/opcache/ZendAccelerator.c). Locks of one process never conflict, and the first
+ * unlock frees for all: so readers are counted here, and the kernel sees the first and the last one. */
+bool weft_process_record_lock(int command, void *argument, int *result)
+{
+	struct flock *lock = argument;
+	bool byte = lock && lock->l_whence == SEEK_SET && lock->l_start == 1 && lock->l_len == 1;
+	bool whole = lock && lock->l_whence == SEEK_SET && lock->l_start == 0 && lock->l_len == 0 && lock->l_type == F_UNLCK;
+	*result = 0;
+	if (!active || !(byte || whole)) {
+		return false;
+	}
+	if (command == F_SETLK && lock->l_type == F_RDLCK) {
+		bool counted = active->reads_opcache;
+		active->reads_opcache = true;
+		return counted || opcache_readers++ > 0;
+	}
+	if (command == F_SETLK && lock->l_type == F_UNLCK) {
+		opcache_readers -= active->reads_opcache;
+		active->reads_opcache = false;
+		return opcache_readers > 0;
+	}
+	if (command == F_GETLK && opcache_readers > active->reads_opcache) {
+		lock->l_type = F_RDLCK;
+		lock->l_pid = INT_MAX; /* of no process: opcache may want to kill it */
+		return true;
+	}
+	return false;
+}
+
+/* ---- exchange ---- */
+
+void weft_process_start_instances(void)
+{
+	base.environment = environ;
+	if (syscall(SYS_getcwd, base.directory, sizeof(base.directory)) <= 0) {
+		base.directory[0] = '/';
+	}
+	base.locale = strdup(set_locale(LC_ALL, NULL));
+	base.mask = (int) syscall(SYS_umask, 0);
+	syscall(SYS_umask, base.mask);
+}
+
+void weft_process_init(weft_process *process)
+{
+	process->environment = base.environment;
+	process->mask = -1;
+}
+
+void weft_process_put_aside(weft_process *out)
+{
+	const struct itimerval none = {{0, 0}, {0, 0}};
+	if (out->timed) {
+		syscall(SYS_setitimer, ITIMER_PROF, &none, &out->profile);
+		if (!out->profile.it_value.tv_sec && !out->profile.it_value.tv_usec) {
+			out->profile.it_value.tv_usec = 1; /* it was about to fire */
+		}
+	}
+}
+
+void weft_process_put_in(weft_process *in)
+{
+	place(in);
+	if (in->timed) {
+		syscall(SYS_setitimer, ITIMER_PROF, &in->profile, NULL);
+	}
+}
+
+void weft_process_activate(weft_process *process)
+{
+	if (process) {
+		environ = process->environment;
+	} else if (active) {
+		active->environment = environ;
+		environ = base.environment;
+	}
+	active = process;
+}
+
+void weft_process_free(weft_process *process)
+{
+	const weft_process as_started = {.mask = -1};
+	place(&as_started);
+	opcache_readers -= process->reads_opcache;
+	if (process->environment_room) {
+		free(process->environment);
+	}
+	free(process->directory);
+	free(process->locale);
+}

@@ -1,0 +1,167 @@
+//! The switch between PHP instances: many isolated PHPs in one process, one of them active at a time.
+//!
+//! Each job has an instance to itself, and with it everything PHP believes to be global. What happens at a switch is in
+//! `c/instance/` (read `instance.h` first); this file gives it the scheduler's shape, and bounds.
+//!
+//! Invariant: as many instances as were asked for at most, and no new one while the process has more memory than it may;
+//! the scheduler's queue holds what must wait.
+#![allow(unsafe_code)]
+
+use std::cell::Cell;
+use std::ffi::{CStr, c_int, c_void};
+use std::io;
+use std::time::Duration;
+
+use weft_rt::{Context, Job, Left, Switch};
+
+use crate::sys;
+
+/// Bounds of the pool of instances.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct InstanceOptions {
+    /// Instances in this process, from 2. Each is one request at a time.
+    pub instances_max: u32,
+    /// C stack of each, in bytes; only touched pages cost memory. PHP's own default is 8 MiB.
+    pub stack_bytes: usize,
+    /// No instance is made while the process has more resident memory than this, in bytes; requests wait for those there are.
+    pub memory_bytes_max: u64,
+}
+
+/// What the pool is like now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct InstanceFigures {
+    /// Instances alive, idle ones included.
+    pub instances: u32,
+    /// Pages of the image that are compared at a switch.
+    pub pages: u32,
+    /// Lines of 64 bytes that the instance active now had when it was last put aside.
+    pub lines: u32,
+    /// Images exchanged since start.
+    pub switches: u64,
+    /// Address space of all heaps, in bytes.
+    pub heap_bytes: u64,
+}
+
+/// Switches between PHP instances.
+#[derive(Debug)]
+pub struct InstanceSwitch {
+    memory_bytes_max: u64,
+    created: Cell<bool>,
+}
+
+impl InstanceSwitch {
+    /// Makes this process one of instances. Call it in the worker, after [`crate::Engine::start`] with `instances`, before
+    /// any request: PHP's state of this moment is what each instance begins with.
+    ///
+    /// # Errors
+    /// Why there can be none here, and what to do.
+    pub fn start(options: InstanceOptions) -> Result<InstanceSwitch, String> {
+        let heap_bytes =
+            usize::try_from(options.memory_bytes_max).unwrap_or(usize::MAX / 4).saturating_mul(4);
+        weft_rt::hook::on_record_lock(record_lock);
+        // SAFETY: the engine runs, on this thread, and no coroutine exists yet; the reason is a string of static storage.
+        let reason = unsafe {
+            sys::weft_native_start(options.stack_bytes);
+            sys::weft_failure_start(false);
+            let reason = sys::weft_instances_start(options.instances_max, heap_bytes);
+            (!reason.is_null()).then(|| CStr::from_ptr(reason).to_string_lossy().into_owned())
+        };
+        match reason {
+            Some(reason) => {
+                Err(format!("no PHP instances in this worker: {reason}; --instances 1 does without"))
+            }
+            None => {
+                Ok(InstanceSwitch { memory_bytes_max: options.memory_bytes_max, created: Cell::new(false) })
+            }
+        }
+    }
+
+    /// Gives back the memory of heaps and stacks of instances that have been idle for `idle`. For the loop, now and then.
+    pub fn trim(idle: Duration) {
+        // SAFETY: called on the engine's thread, from the loop; it looks at idle instances only.
+        unsafe { sys::weft_instances_trim(u64::try_from(idle.as_nanos()).unwrap_or(u64::MAX)) };
+    }
+
+    /// What the pool is like.
+    pub fn figures() -> InstanceFigures {
+        // SAFETY: reads counters.
+        let figures = unsafe { sys::weft_instances_report() };
+        InstanceFigures {
+            instances: figures.instances,
+            pages: figures.pages,
+            lines: figures.lines,
+            switches: figures.switches,
+            heap_bytes: figures.heap_bytes,
+        }
+    }
+
+    fn memory_is_short(&self) -> bool {
+        self.created.get() && resident_bytes() > self.memory_bytes_max
+    }
+}
+
+/// opcache's lock for readers is counted by instance, not by process.
+fn record_lock(command: c_int, lock: usize) -> Option<c_int> {
+    let mut result = 0;
+    // SAFETY: the caller of fcntl passes a live struct flock for these commands; it is null-checked.
+    let answered = unsafe { sys::weft_process_record_lock(command, lock as *mut c_void, &raw mut result) };
+    answered.then_some(result)
+}
+
+/// Resident memory of this process, from /proc/self/statm (proc(5)); 0 when it cannot be read.
+fn resident_bytes() -> u64 {
+    const PAGE_BYTES: u64 = 4096;
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * PAGE_BYTES
+}
+
+fn pointer(context: Context) -> *mut c_void {
+    context.0 as *mut c_void
+}
+
+impl Switch for InstanceSwitch {
+    fn create(&self) -> io::Result<Context> {
+        if self.memory_is_short() {
+            return Err(io::ErrorKind::OutOfMemory.into());
+        }
+        // SAFETY: called on the engine's thread, from the loop.
+        let instance = unsafe { sys::weft_instance_create() };
+        if instance.is_null() {
+            return Err(io::ErrorKind::OutOfMemory.into());
+        }
+        self.created.set(true);
+        Ok(Context(instance as usize))
+    }
+
+    fn enter(&self, context: Context, job: Option<Job>) -> Left {
+        let (kind, argument) = job.map_or((0, 0), |job| (job.kind, job.argument));
+        // SAFETY: the context came from `create` and has not been destroyed; the scheduler enters from the loop only.
+        match unsafe { sys::weft_instance_enter(pointer(context), job.is_some(), kind, argument) } {
+            0 => Left::Parked,
+            _ => Left::Ended,
+        }
+    }
+
+    fn leave(&self, context: Context) {
+        // SAFETY: the scheduler calls it on the context that runs.
+        unsafe { sys::weft_instance_leave(pointer(context)) };
+    }
+
+    fn may_leave(&self) -> bool {
+        true // to Zend this is one plain stack, wherever it stands
+    }
+
+    fn cancelled(&self, for_good: bool) {
+        // SAFETY: the scheduler calls it on the context that runs, inside a call that PHP code has made.
+        unsafe { sys::weft_cancel(for_good) };
+    }
+
+    fn blocks(&self, symbol: &'static str) {
+        crate::fiber::report_blocked(symbol);
+    }
+
+    fn destroy(&self, context: Context) {
+        // SAFETY: the scheduler destroys idle contexts only, once.
+        unsafe { sys::weft_instance_destroy(pointer(context)) };
+    }
+}

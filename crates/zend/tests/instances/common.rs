@@ -1,0 +1,232 @@
+//! A process with PHP instances, a host that gives it requests, and what came of them.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::process::Command;
+
+use weft_rt::reactor::Event;
+use weft_rt::{Driver, Job, Limits, Nanos, Runtime, SECOND, Spawn};
+use weft_zend::host::HeaderLine;
+use weft_zend::{
+    Engine, Field, Host, InstanceOptions, InstanceSwitch, JobKind, LogLevel, Options, RequestId, Slice,
+};
+
+const CHILD: &str = "WEFT_TEST_CHILD";
+
+/// Runs `test` in a process of its own, and fails if it does.
+pub fn alone(name: &str, test: impl FnOnce()) {
+    alone_with(name, &[], test);
+}
+
+/// [`alone`], with variables in its environment.
+pub fn alone_with(name: &str, variables: &[(&str, &str)], test: impl FnOnce()) {
+    if std::env::var(CHILD).is_ok_and(|child| child == name) {
+        return test();
+    }
+    let mut command = Command::new(std::env::current_exe().expect("the path of this test"));
+    command.args(["--exact", name, "--nocapture"]).env(CHILD, name).envs(variables.iter().copied());
+    let output = command.output().expect("the test starts again");
+    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{name}: {}\n{text}", output.status);
+}
+
+pub fn pages() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/instances/pages"))
+}
+
+struct Request {
+    script: String,
+    name: String,
+    query: String,
+    target: String,
+    root: String,
+    headers: Vec<(String, String)>,
+}
+
+/// What a request was answered with.
+#[derive(Clone, Default, Debug)]
+pub struct Response {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: String,
+    /// The response was begun and could not be finished.
+    pub failed: bool,
+}
+
+impl Response {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.as_str())
+    }
+}
+
+#[derive(Default)]
+pub struct Web {
+    requests: RefCell<HashMap<RequestId, Request>>,
+    responses: RefCell<HashMap<RequestId, Response>>,
+    pub log: RefCell<Vec<String>>,
+    pub replacements: RefCell<Vec<String>>,
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn lines(headers: &[HeaderLine]) -> Vec<(String, String)> {
+    headers.iter().map(|(name, value)| (text(name), text(value))).collect()
+}
+
+impl Host for Web {
+    fn log(&self, _: LogLevel, _: RequestId, message: &[u8]) {
+        self.log.borrow_mut().push(text(message));
+    }
+    fn output(&self, bytes: &[u8]) {
+        self.log.borrow_mut().push(text(bytes));
+    }
+    fn replace(&self, reason: &[u8]) {
+        self.replacements.borrow_mut().push(text(reason));
+    }
+    fn field(&self, request: RequestId, field: Field) -> Slice {
+        let requests = self.requests.borrow();
+        let Some(request) = requests.get(&request) else { return Slice::NONE };
+        match field {
+            Field::Method => Slice::of(b"GET"),
+            Field::Target => Slice::of(request.target.as_bytes()),
+            Field::Query => Slice::of(request.query.as_bytes()),
+            Field::Version => Slice::of(b"1.1"),
+            Field::Scheme => Slice::of(b"http"),
+            Field::Host => Slice::of(b"localhost"),
+            Field::Client | Field::Server => Slice::of(b"127.0.0.1"),
+            Field::ClientPort | Field::ServerPort => Slice::of(b"8000"),
+            Field::Script => Slice::of(request.script.as_bytes()),
+            Field::ScriptName => Slice::of(request.name.as_bytes()),
+            Field::Root => Slice::of(request.root.as_bytes()),
+            _ => Slice::NONE,
+        }
+    }
+    fn header_at(&self, request: RequestId, index: u32) -> Option<(Slice, Slice)> {
+        let requests = self.requests.borrow();
+        let (name, value) = requests.get(&request)?.headers.get(index as usize)?;
+        Some((Slice::of(name.as_bytes()), Slice::of(value.as_bytes())))
+    }
+    fn aborted(&self, _: RequestId) -> bool {
+        false
+    }
+    fn body_read(&self, _: RequestId, _: u64, _: &mut [u8]) -> Result<usize, u16> {
+        Ok(0)
+    }
+    fn body_wait(&self, _: RequestId) -> Result<u64, u16> {
+        Ok(0)
+    }
+    fn respond(&self, request: RequestId, status: u16, headers: &[HeaderLine], body: &[u8]) -> bool {
+        let response = Response { status, headers: lines(headers), body: text(body), failed: false };
+        self.responses.borrow_mut().insert(request, response);
+        true
+    }
+    fn stream_start(&self, request: RequestId, status: u16, headers: &[HeaderLine]) -> bool {
+        self.respond(request, status, headers, b"")
+    }
+    fn stream_write(&self, request: RequestId, chunk: &[u8]) -> bool {
+        self.responses.borrow_mut().entry(request).or_default().body.push_str(&text(chunk));
+        true
+    }
+    fn stream_end(&self, request: RequestId, _: &[HeaderLine], failed: bool) {
+        self.responses.borrow_mut().entry(request).or_default().failed = failed;
+    }
+}
+
+/// A worker of instances without a server.
+pub struct Worker {
+    pub web: &'static Web,
+    pub runtime: &'static Runtime,
+    next: Cell<u64>,
+    started: Cell<u64>,
+}
+
+impl Worker {
+    pub fn start(instances: u32, ini: &[(&str, &str)]) -> Worker {
+        let web: &'static Web = Box::leak(Box::default());
+        weft_zend::host::install(web);
+        let ini = ini.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let options = Options { ini, classic: true, instances: true, ..Options::default() };
+        let engine = Engine::start(&options).expect("PHP starts");
+        // As the master does before it forks: a request of its own, in the arena.
+        engine.opcache();
+        let switch = InstanceSwitch::start(InstanceOptions {
+            instances_max: instances,
+            stack_bytes: 8 << 20,
+            memory_bytes_max: 4 << 30,
+        });
+        let switch = switch.expect("this PHP and its extensions can have instances");
+        let limits = Limits {
+            coroutines_max: instances as usize,
+            idle_max: instances as usize,
+            queue_max: 100_000,
+            queue_wait_max: 600 * SECOND,
+            ..Limits::default()
+        };
+        let runtime = Runtime::start(Box::new(switch), limits).expect("a runtime");
+        Worker { web, runtime, next: Cell::new(1), started: Cell::new(0) }
+    }
+
+    /// Asks for a page of `pages/` with a query string.
+    pub fn ask(&self, page: &str, query: &str) -> RequestId {
+        let id = self.next.replace(self.next.get() + 1);
+        let root = text(pages().as_os_str().as_encoded_bytes());
+        let request = Request {
+            script: format!("{root}/{page}"),
+            name: format!("/{page}"),
+            query: query.to_owned(),
+            target: format!("/{page}?{query}"),
+            root,
+            headers: vec![
+                ("Host".to_owned(), "localhost".to_owned()),
+                ("X-Id".to_owned(), id.to_string()),
+                ("Cookie".to_owned(), format!("id={id}")),
+            ],
+        };
+        self.web.requests.borrow_mut().insert(id, request);
+        self.started.set(self.started.get() + 1);
+        let spawned = self.runtime.spawn(Job { kind: JobKind::Classic as u32, argument: id });
+        assert_ne!(spawned, Spawn::Refused);
+        id
+    }
+
+    /// Runs until every request asked for has ended.
+    pub fn serve(&self) {
+        self.runtime.run(&UntilIdle(self.runtime));
+    }
+
+    /// Takes the response of a request.
+    pub fn response(&self, id: RequestId) -> Response {
+        self.web.requests.borrow_mut().remove(&id);
+        self.web.responses.borrow_mut().remove(&id).unwrap_or_default()
+    }
+
+    /// One page after the other.
+    pub fn get(&self, page: &str, query: &str) -> Response {
+        let id = self.ask(page, query);
+        self.serve();
+        self.response(id)
+    }
+}
+
+struct UntilIdle(&'static Runtime);
+
+impl Driver for UntilIdle {
+    fn event(&self, _: Event) {}
+    fn turn(&self, _: Nanos) {}
+    fn deadline(&self) -> Option<Nanos> {
+        None
+    }
+    fn finished(&self) -> bool {
+        self.0.stats.live.get() == 0 && self.0.queued() == 0
+    }
+}
+
+/// Resident memory of this process, in KiB.
+pub fn resident_kib() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/statm").expect("statm(5)");
+    text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).expect("a number of pages") * 4
+}

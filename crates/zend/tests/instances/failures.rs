@@ -1,0 +1,67 @@
+//! What ends one request does not touch those that wait meanwhile.
+
+use crate::common::{Worker, alone};
+
+const INI: &[(&str, &str)] =
+    &[("display_errors", "1"), ("html_errors", "0"), ("log_errors", "0"), ("memory_limit", "32M")];
+
+/// Requests that wait while `page` fails, over and over: they must all be answered as if nothing was.
+fn others_are_untouched(page: &str, says: &str) {
+    every(3, page, says);
+}
+
+fn every(step: usize, page: &str, says: &str) {
+    let worker = Worker::start(12, INI);
+    let mut calm = Vec::new();
+    let mut failing = Vec::new();
+    for n in 0..60 {
+        calm.push((n, worker.ask("calm.php", &format!("n={n}"))));
+        if n % step == 0 {
+            failing.push(worker.ask(page, &format!("n={n}")));
+        }
+    }
+    worker.serve();
+    for (n, id) in calm {
+        assert_eq!(worker.response(id).body, format!("calm {n}"));
+    }
+    for id in failing {
+        let response = worker.response(id);
+        assert!(response.body.contains(says), "{response:?}");
+    }
+}
+
+#[test]
+fn exit() {
+    alone("failures::exit", || others_are_untouched("fail_exit.php", "bye"));
+}
+
+#[test]
+fn an_uncaught_exception() {
+    alone("failures::an_uncaught_exception", || {
+        others_are_untouched("fail_uncaught.php", "Uncaught RuntimeException")
+    });
+}
+
+#[test]
+fn a_fatal_error() {
+    alone("failures::a_fatal_error", || others_are_untouched("fail_fatal.php", "Cannot declare class"));
+}
+
+#[test]
+fn out_of_memory() {
+    alone("failures::out_of_memory", || others_are_untouched("fail_memory.php", "Allowed memory size of"));
+}
+
+#[test]
+fn endless_recursion_through_c() {
+    alone("failures::endless_recursion_through_c", || {
+        others_are_untouched("fail_stack.php", "Maximum call stack size reached");
+    });
+}
+
+#[test]
+fn a_time_limit() {
+    alone("failures::a_time_limit", || {
+        every(30, "fail_time.php", "Maximum execution time of 1 second exceeded");
+    });
+}

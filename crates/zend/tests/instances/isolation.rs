@@ -1,0 +1,88 @@
+//! What one request does is not seen by another, whatever waits in between.
+
+use crate::common::{Response, Worker, alone, alone_with};
+
+const INSTANCES: u32 = 25;
+
+fn check(number: usize, response: &Response) {
+    let body = &response.body;
+    let expected = match number % 5 {
+        0 => format!("[{number}]OK {number}SD{number};"),
+        1 => format!("[{number}]OK {number}xSD{number};"),
+        2 => format!("[{number}]OK {number}EXH:unc{number}SD{number};"),
+        3 => format!("[{number}]OK {number}EXH:Call to undefined function undefined_fn()SD{number};"),
+        // PHP drops what it has buffered when it is out of memory.
+        _ => {
+            assert!(body.contains("Allowed memory size of 16777216 bytes exhausted"), "{number}: {body}");
+            assert!(body.ends_with(&format!("SD{number};")), "{number}: {body}");
+            return;
+        }
+    };
+    assert_eq!(body, &expected);
+    assert_eq!(response.header("x-n"), Some(number.to_string().as_str()));
+    assert_eq!(usize::from(response.status), 200 + number % 3, "{number}");
+}
+
+/// Everything process-like at once, on `INSTANCES` interleaved requests.
+fn interleave(requests: usize, ini: &[(&str, &str)]) {
+    let sessions = std::env::temp_dir().join(format!("weft-instances-{}", std::process::id()));
+    std::fs::create_dir_all(&sessions).expect("a directory for sessions");
+    let mut settings = vec![
+        ("session.save_path", sessions.to_str().expect("a path in UTF-8")),
+        ("display_errors", "1"),
+        ("html_errors", "0"),
+        ("log_errors", "0"),
+        ("output_buffering", "4096"),
+        ("max_execution_time", "30"),
+    ];
+    settings.extend_from_slice(ini);
+    let worker = Worker::start(INSTANCES, &settings);
+    let asked: Vec<_> = (0..requests).map(|n| worker.ask("everything.php", &format!("n={n}"))).collect();
+    worker.serve();
+    for (number, id) in asked.into_iter().enumerate() {
+        check(number, &worker.response(id));
+    }
+    std::fs::remove_dir_all(&sessions).expect("the sessions can be removed");
+    assert_eq!(worker.web.replacements.borrow().as_slice(), &[] as &[String]);
+    let figures = weft_zend::InstanceSwitch::figures();
+    assert!(figures.switches > requests as u64 * 10, "they were not interleaved: {figures:?}");
+    let log = worker.web.log.borrow();
+    let found: Vec<_> = log.iter().filter(|line| line.starts_with("instances:")).collect();
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn nothing_is_shared_without_opcache() {
+    alone("isolation::nothing_is_shared_without_opcache", || interleave(200, &[("opcache.enable", "0")]));
+}
+
+#[test]
+fn nothing_is_shared_with_opcache() {
+    alone("isolation::nothing_is_shared_with_opcache", || {
+        interleave(
+            200,
+            &[("opcache.enable", "1"), ("opcache.validate_timestamps", "0"), ("opcache.jit", "off")],
+        );
+    });
+}
+
+#[test]
+fn nothing_is_shared_with_the_tracing_jit() {
+    alone("isolation::nothing_is_shared_with_the_tracing_jit", || {
+        interleave(200, &[("opcache.jit", "tracing"), ("opcache.jit_buffer_size", "64M")]);
+    });
+}
+
+#[test]
+fn nothing_is_shared_with_the_function_jit() {
+    alone("isolation::nothing_is_shared_with_the_function_jit", || {
+        interleave(200, &[("opcache.jit", "function"), ("opcache.jit_buffer_size", "64M")]);
+    });
+}
+
+#[test]
+fn whole_pages_are_as_they_were_left() {
+    alone_with("isolation::whole_pages_are_as_they_were_left", &[("WEFT_INSTANCES_CHECK", "1")], || {
+        interleave(50, &[("opcache.jit", "tracing"), ("opcache.jit_buffer_size", "64M")])
+    });
+}

@@ -1,0 +1,47 @@
+//! Requests leave nothing behind, and idle instances keep little.
+
+use std::time::Duration;
+
+use weft_zend::InstanceSwitch;
+
+use crate::common::{Worker, alone, resident_kib};
+
+fn round(worker: &Worker, page: &str, count: usize) {
+    let asked: Vec<_> = (0..count).map(|n| worker.ask(page, &format!("n={n}"))).collect();
+    worker.serve();
+    for (n, id) in asked.into_iter().enumerate() {
+        assert_eq!(worker.response(id).body, format!("calm {n}"));
+    }
+}
+
+#[test]
+fn it_is_flat_after_thousands_of_requests() {
+    alone("memory::it_is_flat_after_thousands_of_requests", || {
+        let worker = Worker::start(20, &[("log_errors", "0")]);
+        round(&worker, "calm.php", 500);
+        let before = resident_kib();
+        for _ in 0..6 {
+            round(&worker, "calm.php", 500);
+        }
+        let grown = resident_kib().saturating_sub(before);
+        assert!(grown < 2_000, "{grown} KiB more after 3,000 requests, from {before}");
+    });
+}
+
+#[test]
+fn idle_instances_give_their_memory_back() {
+    alone("memory::idle_instances_give_their_memory_back", || {
+        let worker = Worker::start(51, &[("log_errors", "0")]);
+        assert_eq!(worker.get("calm.php", "n=1").body, "calm 1");
+        let alone = resident_kib();
+        round(&worker, "large.php", 51);
+        let busy = resident_kib();
+        InstanceSwitch::trim(Duration::ZERO);
+        let idle = resident_kib();
+        let figures = InstanceSwitch::figures();
+        assert_eq!(figures.instances, 51);
+        let each = idle.saturating_sub(alone) / 50;
+        assert!(each < 512, "{each} KiB each: {alone} KiB with one, {busy} busy, {idle} idle: {figures:?}");
+        round(&worker, "calm.php", 200);
+    });
+}

@@ -1,0 +1,4 @@
+<?php
+usleep(2000);
+echo "bye";
+exit(3);

@@ -1,0 +1,3 @@
+<?php
+usleep(2000);
+eval("class Twice {} class Twice {}");

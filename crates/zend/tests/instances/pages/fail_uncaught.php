@@ -1,0 +1,3 @@
+<?php
+usleep(2000);
+throw new RuntimeException("on purpose");
