@@ -1,0 +1,62 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Weft\Database;
+
+use Weft\Pool\Connector;
+
+/** Opens, checks and cleans plain PDO connections. What a session may carry beyond a transaction is its user's matter. */
+final class PdoConnector implements Connector
+{
+    /**
+     * @param array<int, mixed>|null $options PDO's; errors are exceptions unless it says otherwise
+     * @param list<string> $initial statements that each new connection runs first
+     */
+    public function __construct(
+        private readonly string $dsn,
+        #[\SensitiveParameter] private readonly ?string $username = null,
+        #[\SensitiveParameter] private readonly ?string $password = null,
+        private readonly ?array $options = null,
+        private readonly array $initial = [],
+    ) {
+        if (!empty($options[\PDO::ATTR_PERSISTENT])) {
+            throw new \ValueError('ATTR_PERSISTENT and a pool exclude each other: the pool keeps connections open by itself');
+        }
+    }
+
+    public function connect(): \PDO
+    {
+        $pdo = new \PDO($this->dsn, $this->username, $this->password, $this->options);
+        foreach ($this->initial as $statement) {
+            $pdo->exec($statement);
+        }
+
+        return $pdo;
+    }
+
+    public function healthy(object $resource): bool
+    {
+        /** @var \PDO $resource */
+        $answer = @$resource->query('SELECT 1');
+
+        return $answer !== false && $answer->fetchColumn() == 1;
+    }
+
+    public function reset(object $resource): bool
+    {
+        /** @var \PDO $resource */
+        return !$resource->inTransaction() || $resource->rollBack();
+    }
+
+    public function broken(object $resource, \Throwable $failure): bool
+    {
+        // An exception of the application's own says nothing against the connection.
+        return ($failure instanceof \PDOException || !$failure instanceof \Exception) && Failure::gone($failure);
+    }
+
+    public function close(object $resource): void
+    {
+        // PDO says good-bye when the last reference goes.
+    }
+}

@@ -1,0 +1,91 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Weft\Database;
+
+use Weft\Pool;
+
+/**
+ * A pool of plain PDO connections. A transaction that is open when one is returned is rolled back; other state of the
+ * session (variables, locks, temporary tables) is not: PDO has no way to reset it. Who sets such state ends with discard(), or sets
+ * it in $initial for all.
+ */
+final class PdoPool
+{
+    public readonly Pool $pool;
+
+    /**
+     * @param array<int, mixed>|null $options PDO's
+     * @param list<string> $initial statements that each new connection runs first
+     * @param int|float ...$limits max, min, idleTimeout, ageMax, waitTimeout, waitersMax: see Pool::__construct()
+     */
+    public function __construct(
+        string $dsn,
+        #[\SensitiveParameter] ?string $username = null,
+        #[\SensitiveParameter] ?string $password = null,
+        ?array $options = null,
+        array $initial = [],
+        int|float ...$limits,
+    ) {
+        $connector = new PdoConnector($dsn, $username, $password, $options, $initial);
+        $this->pool = new Pool($connector, ...['name' => \strstr($dsn, ':', true) ?: 'pdo', ...$limits]);
+    }
+
+    /**
+     * Runs $work with a connection of its own.
+     *
+     * @template T
+     * @param callable(\PDO): T $work
+     * @return T
+     */
+    public function with(callable $work, ?float $timeout = null): mixed
+    {
+        return $this->pool->with($work, $timeout);
+    }
+
+    /**
+     * Runs $work in a transaction: committed when it returns, rolled back when it throws.
+     *
+     * @template T
+     * @param callable(\PDO): T $work
+     * @return T
+     */
+    public function transaction(callable $work, ?float $timeout = null): mixed
+    {
+        return $this->pool->with(static function (\PDO $pdo) use ($work): mixed {
+            $pdo->beginTransaction();
+            $result = $work($pdo);
+            $pdo->commit();
+
+            return $result;
+        }, $timeout);
+    }
+
+    /** Takes a connection: release() or discard() it. */
+    public function acquire(?float $timeout = null): \PDO
+    {
+        return $this->pool->acquire($timeout);
+    }
+
+    public function release(\PDO $connection): void
+    {
+        $this->pool->release($connection);
+    }
+
+    public function discard(\PDO $connection): void
+    {
+        $this->pool->discard($connection);
+    }
+
+    /** @return array<string, int|float> see Pool::metrics() */
+    public function metrics(): array
+    {
+        return $this->pool->metrics();
+    }
+
+    public function close(): void
+    {
+        $this->pool->close();
+    }
+}

@@ -1,0 +1,40 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Weft\Database;
+
+use Weft\Pool\Slot;
+
+/**
+ * What one coroutine has of a SharedPdo: the connection it leases, why it still does, and what it would ask PDO about
+ * its last statement.
+ *
+ * @internal
+ */
+final class Session
+{
+    public ?Slot $slot = null;
+
+    /** @var array<int, Prepared> by ticket: results that are not read to their end */
+    public array $cursors = [];
+
+    /** Nested hold() and with(). */
+    public int $holds = 0;
+
+    /** A transaction was open after the last statement. */
+    public bool $transaction = false;
+
+    /** The transaction's connection has gone; only rollBack() helps. */
+    public bool $lost = false;
+
+    /** It has changed the session's state: the connection stays its own until it ends, and ends with it. */
+    public bool $changed = false;
+
+    public string|false $lastInsertId = '0';
+
+    /** @var array{string|null, int|string|null, string|null}|null PDO's errorInfo; null: the last call went well */
+    public ?array $error = null;
+
+    public bool $used = false;
+}

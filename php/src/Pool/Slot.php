@@ -1,0 +1,23 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Weft\Pool;
+
+/**
+ * One resource of a pool, with what the pool notes of it. Times are nanoseconds of hrtime().
+ *
+ * @internal
+ */
+final class Slot
+{
+    public int $usedAt;
+
+    /** Set while nobody but its holder may touch it. */
+    public bool $held = true;
+
+    public function __construct(public readonly object $resource, public readonly int $openedAt)
+    {
+        $this->usedAt = $openedAt;
+    }
+}

@@ -1,0 +1,27 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Weft\Pool;
+
+/**
+ * A coroutine that waits for a resource, and what it was given when it was woken: a slot, the right to open one (neither
+ * slot nor failure), or the failure of the server.
+ *
+ * @internal
+ */
+final class Waiter
+{
+    /** Nobody waits behind this any more. */
+    public bool $over = false;
+
+    public bool $served = false;
+
+    public ?Slot $slot = null;
+
+    public ?\Throwable $failure = null;
+
+    public function __construct(public readonly int $wait)
+    {
+    }
+}

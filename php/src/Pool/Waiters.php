@@ -1,0 +1,97 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Weft\Pool;
+
+use Weft\Coroutine;
+
+/**
+ * The coroutines that wait for a resource, in the order of asking, and what their waits have cost. It must not know
+ * resources. Invariant: each that is given something is counted out at once; one that has gone is never given anything.
+ *
+ * @internal
+ */
+final class Waiters
+{
+    /** How many wait now. */
+    public int $count = 0;
+
+    public int $waits = 0;
+
+    public int $timeouts = 0;
+
+    public int $waitedNs = 0;
+
+    public int $waitedMaxNs = 0;
+
+    /** @var \SplQueue<Waiter> */
+    private \SplQueue $queue;
+
+    public function __construct(private readonly string $on)
+    {
+        $this->queue = new \SplQueue();
+    }
+
+    /** Opens a wait of this coroutine; park() must follow in the same breath. */
+    public function enter(): Waiter
+    {
+        $waiter = new Waiter(Coroutine::prepare($this->on));
+        $this->queue->enqueue($waiter);
+        ++$this->count;
+        ++$this->waits;
+
+        return $waiter;
+    }
+
+    /** Waits until it is given something or the time is over; it may be given something and be interrupted as well. */
+    public function park(Waiter $waiter, float $timeout): void
+    {
+        $began = \hrtime(true);
+        try {
+            Coroutine::park($waiter->wait, $timeout);
+        } finally {
+            $waited = \hrtime(true) - $began;
+            $this->waitedNs += $waited;
+            $this->waitedMaxNs = \max($waited, $this->waitedMaxNs);
+            $waiter->over = true;
+            if (!$waiter->served) {
+                --$this->count;
+                $this->forget();
+            }
+        }
+    }
+
+    /** Gives a slot, the right to open one, or a failure to who has waited longest. false: nobody waits. */
+    public function hand(?Slot $slot, ?\Throwable $failure = null): bool
+    {
+        while (!$this->queue->isEmpty()) {
+            $waiter = $this->queue->dequeue();
+            if (!$waiter->over && Coroutine::wake($waiter->wait)) {
+                $waiter->served = true;
+                $waiter->slot = $slot;
+                $waiter->failure = $failure;
+                --$this->count;
+
+                return true;
+            }
+        }
+
+        return false;
+    }
+
+    /** Who has gone is skipped when its turn comes; while nothing is returned, that must not pile up. */
+    private function forget(): void
+    {
+        if (\count($this->queue) <= 2 * $this->count + 64) {
+            return;
+        }
+        $still = new \SplQueue();
+        foreach ($this->queue as $waiter) {
+            if (!$waiter->over) {
+                $still->enqueue($waiter);
+            }
+        }
+        $this->queue = $still;
+    }
+}
