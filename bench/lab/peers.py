@@ -27,7 +27,7 @@ READY_DEADLINE_S = 30.0
 STOP_DEADLINE_S = 10.0
 PARKED_STOP_DEADLINE_S = 1.0  # ten-minute requests are not worth draining
 NGINX_FPM = BENCH / "peers" / "nginx_fpm"
-FPM_CHILDREN = 32  # as in fpm.conf.in
+FPM_CHILDREN = 32
 
 # Only what a scenario could not be asked without: connections that may idle for minutes, room for all that is parked.
 WEFT_FLAGS = {"hello": ["--idle-timeout-ms", "600000"], "park": ["--coroutines-max", "12000"]}
@@ -60,8 +60,26 @@ def netty(_role: str, port: int, _run: Path) -> Commands:
     return [["java", "-cp", f"{target}/classes:{target}/lib/*", "bench.Hello", str(port)]]
 
 
-def nginx_fpm(_role: str, port: int, run: Path) -> Commands:
-    values = {"@RUN@": str(run), "@PORT@": str(port), "@USER@": getpass.getuser(), "@DOCROOT@": str(NGINX_FPM)}
+def weft_sync(workers: int) -> Callable[[str, int, Path], Commands]:
+    """Resident and synchronous: each worker takes one request at a time, the others wait in its queue."""
+    def commands(role: str, port: int, _run: Path) -> Commands:
+        app = str(BENCH / "apps" / f"{role}_sync.php")
+        return [[str(weft_binary()), "serve", app, "--listen", f"127.0.0.1:{port}", "--workers", str(workers), "--coroutines-max", "1"]]
+    return commands
+
+
+def weft_channel(role: str, port: int, _run: Path) -> Commands:
+    app = str(BENCH / "apps" / f"{role}_channel.php")
+    return [[str(weft_binary()), "serve", app, "--listen", f"127.0.0.1:{port}", "--workers", "1"]]
+
+
+def fpm_with(children: int) -> Callable[[str, int, Path], Commands]:
+    return lambda _role, port, run: nginx_fpm(_role, port, run, children)
+
+
+def nginx_fpm(_role: str, port: int, run: Path, children: int = FPM_CHILDREN) -> Commands:
+    values = {"@RUN@": str(run), "@PORT@": str(port), "@USER@": getpass.getuser(), "@DOCROOT@": str(NGINX_FPM),
+              "@CHILDREN@": str(children)}
     for name in ("nginx.conf", "fpm.conf"):
         text = (NGINX_FPM / f"{name}.in").read_text()
         for key, value in values.items():
@@ -84,6 +102,7 @@ class Peer:
     warmup_factor: int = 1  # of the usual warm-up: a JIT compiler needs more
     process_per_request: bool = False
     soaks: bool = True
+    variant: bool = False  # takes part only where it has a role, and is not missed elsewhere
 
 
 def found(command: str) -> Callable[[], Path | None]:
@@ -95,8 +114,18 @@ def found(command: str) -> Callable[[], Path | None]:
 
 ROUTES = {"hello": "/", "sleep": "/sleep", "park": "/park"}
 PHP_FILES = {"hello": "/hello.php", "sleep": "/sleep.php", "park": "/park.php"}
+WAITS = {"db3": "/", "db10": "/", "redis": "/", "scope": "/"}
+SYNC = {"db3": "/", "db10": "/"}
+SYNC_FPM = {"db3": "/db3.php", "db10": "/db10.php"}
+FPM_WAITS = {**SYNC_FPM, "redis": "/redis.php"}
 PEERS = (
-    Peer("weft", "weft (coroutine mode)", weft, weft_binary, {**ROUTES}),
+    Peer("weft", "weft (coroutine mode)", weft, weft_binary, {**ROUTES, **WAITS}),
+    Peer("weft-channel", "weft, connections in a channel", weft_channel, weft_binary, {"db3": "/"}, variant=True),
+    Peer("weft-sync-1", "weft, synchronous, 1 process", weft_sync(1), weft_binary, {"redis": "/"}, variant=True),
+    Peer("weft-sync-8", "weft, synchronous, 8 processes", weft_sync(8), weft_binary, SYNC, variant=True),
+    Peer("weft-sync-50", "weft, synchronous, 50 processes", weft_sync(50), weft_binary, SYNC, variant=True),
+    Peer("fpm-8", "nginx + php-fpm, 8 processes", fpm_with(8), found("php-fpm8.2"), FPM_WAITS, variant=True),
+    Peer("fpm-50", "nginx + php-fpm, 50 processes", fpm_with(50), found("php-fpm8.2"), SYNC_FPM, variant=True),
     Peer("bare", "bare epoll (C)", bare, lambda: BENCH / "peers" / "bare" / "target" / "bare", {"hello": "/"}),
     Peer("hyper", "hyper (tokio current_thread)", hyper,
          lambda: BENCH / "peers" / "hyper" / "target" / "release" / "bench-hyper", ROUTES),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from . import load, micro, proc, trace
+from . import backends, load, micro, proc, trace
 from .peers import FPM_CHILDREN, SERVER_CORE, Peer, Running
 
 Metrics = dict[str, float]
@@ -30,6 +30,7 @@ class Settings:
     soak_mark: int = 100_000  # memory after this many requests is what the soak compares with
     soak_step_s: float = 10.0
     traced_requests: int = 10_000
+    backend_core: int = load.LOAD_CORE  # where MariaDB, Redis and the upstream run
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ def timed(server: Running, settings: Settings, connections: int, close: bool = F
         "stolen_percent": 100 * (busy_after[1] - busy_before[1]) / wall_s,
         "p50_ms": seen.p50_us / 1e3,
         "p99_ms": seen.p99_us / 1e3,
+        "spread": seen.p99_us / max(1, seen.p50_us),
     }
 
 
@@ -175,10 +177,34 @@ def syscalls(peer: Peer, settings: Settings) -> Measured:
         yield "keep-alive", trace.per_request(server, settings.traced_requests)
 
 
+def database(role: str, connections: tuple[int, ...]) -> Callable[[Peer, Settings], Measured]:
+    def measure(peer: Peer, settings: Settings) -> Measured:
+        with backends.mariadb(settings.backend_core), Running(peer, role) as server:
+            warm(server, settings)
+            for count in connections:
+                yield f"c={count}", timed(server, settings, count)
+    return measure
+
+
+def redis(peer: Peer, settings: Settings) -> Measured:
+    with backends.redis(settings.backend_core), Running(peer, "redis") as server:
+        warm(server, settings)
+        yield "c=100", timed(server, settings, 100)
+
+
+def scope(peer: Peer, settings: Settings) -> Measured:
+    with backends.upstream(settings.backend_core), Running(peer, "scope") as server:
+        warm(server, settings, 10)
+        yield "c=10", timed(server, settings, 10)
+
+
 CPU = Column("cpu_us", "CPU us/request")
 SHARE = (Column("user_us", "user us"), Column("kernel_us", "kernel us"), Column("rate", "requests/s", 0),
          Column("server_core_percent", "server core %", 0), Column("p50_ms", "p50 ms"), Column("p99_ms", "p99 ms"),
          Column("foreign_percent", "foreign %", 1), Column("stolen_percent", "stolen %", 1))
+RATE = Column("rate", "requests/s", 0)
+WAITED = (CPU, Column("p50_ms", "p50 ms", 1), Column("p99_ms", "p99 ms", 1), Column("spread", "p99 / p50", 1),
+          Column("server_core_percent", "server core %", 0), Column("foreign_percent", "foreign %", 1))
 MEMORY = (Column("pss_kib", "Pss KiB"), Column("anonymous_kib", "anonymous KiB"),
           Column("kernel_both_ends_kib", "kernel KiB (both ends)"), Column("total_rss_mib", "workers' Rss MiB", 1),
           Column("count", "held", 0))
@@ -193,6 +219,15 @@ SCENARIOS = (
              (Column("reach", "rate / reachable"), Column("rate", "requests/s", 0), Column("hello_rate", "hello/s", 0), CPU,
               Column("p50_ms", "p50 ms", 1), Column("p99_ms", "p99 ms", 1), Column("foreign_percent", "foreign %", 1)),
              sleep10, role="sleep", lower_is_better=False, goal="at least 0.85, p99 below 25 ms", limit=("value", 0.85)),
+    Scenario("db3", "Three PDO queries", "Who serves most, and stays flat?", RATE, WAITED, database("db3", (100, 300, 500)),
+             role="db3", lower_is_better=False, goal="weft ahead of all, c=500 at least 95 % of c=100, p99 at most 3 x p50"),
+    Scenario("db10", "One query of 10 ms", "What do processes cost that wait?", RATE, WAITED, database("db10", (100, 300)),
+             role="db10", lower_is_better=False, goal="weft at least 5 x 8 processes"),
+    Scenario("redis", "One Redis GET", "Does waiting together pay even when the wait is short?", RATE, WAITED, redis, role="redis",
+             lower_is_better=False, goal="weft at least 1.5 x weft-sync-1"),
+    Scenario("scope", "Ten upstream calls of 50 ms in a Scope", "Do they take as long as one?", Column("p99_ms", "p99 ms"),
+             (Column("p50_ms", "p50 ms"), Column("rate", "requests/s", 0), CPU), scope, role="scope", goal="a request takes at most 70 ms",
+             limit=("value", 70.0)),
     Scenario("parked", "Requests parked at once in one worker", "What does a waiting request keep resident?",
              Column("rss_kib", "Rss KiB each"), MEMORY, parked, role="park", goal="at most 12 KB each", limit=("value", 12.0)),
     Scenario("idle", "Idle keep-alive connections", "What does a connection that says nothing keep resident?",

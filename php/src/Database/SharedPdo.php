@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Weft\Database;
 
+use Weft\Coroutine;
 use Weft\Pool;
 
 use function Weft\defer;
@@ -33,7 +34,7 @@ final class SharedPdo extends \PDO
 
     private int $attributesVersion = 0;
 
-    private int $tickets = 0;
+    private readonly bool $coroutines;
 
     /**
      * @param array<int, mixed>|null $options PDO's
@@ -55,6 +56,7 @@ final class SharedPdo extends \PDO
         $name = \strstr($dsn, ':', true) ?: 'pdo';
         $this->pool = new Pool(new SharedConnector($connector, $statementsMax), ...['name' => $name, ...$limits]);
         $this->leave = $this->leave(...);
+        $this->coroutines = \class_exists(Coroutine::class, false);
     }
 
     public function prepare(string $query, array $options = []): \PDOStatement|false
@@ -234,15 +236,9 @@ final class SharedPdo extends \PDO
     /** @internal */
     public function session(): Session
     {
-        $coroutine = Pool::coroutine();
+        $coroutine = $this->coroutines ? Coroutine::id() : 0;
 
         return $this->sessions[$coroutine] ?? $this->enter($coroutine);
-    }
-
-    /** @internal A number for one execution of a statement. */
-    public function ticket(): int
-    {
-        return ++$this->tickets;
     }
 
     /** @internal The connection of this coroutine, which settle() or failed() takes back. */

@@ -15,6 +15,8 @@ final class SharedPdoStatement extends \PDOStatement
 {
     public string $queryString = '';
 
+    private static int $tickets = 0;
+
     /** The result that is being read; only while its ticket is ours. */
     private ?Prepared $prepared = null;
 
@@ -403,13 +405,11 @@ final class SharedPdoStatement extends \PDOStatement
         $session->error = null;
         $session->used = true;
         $this->left = $prepared->single && $connection->buffered ? $this->rows : -1;
-        $prepared->ticket = $this->ticket = $this->shared->ticket();
+        $prepared->ticket = $this->ticket = ++self::$tickets;
         $session->cursors[$this->ticket] = $prepared;
         $this->prepared = $prepared;
         if ($this->left === 0) {
             $this->end();
-        } else {
-            $session->transaction = $connection->pdo->inTransaction();
         }
     }
 
