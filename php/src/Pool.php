@@ -35,6 +35,11 @@ final class Pool
     /** @var array<int, Slot> by object id, of acquire() */
     private array $acquired = [];
 
+    /** @var array<int, true> coroutines that have acquired something, until they end */
+    private array $holders = [];
+
+    private readonly \Closure $holderEnds;
+
     private readonly Waiters $waiters;
 
     private int $open = 0;
@@ -81,6 +86,7 @@ final class Pool
         }
         $this->connector = $connector instanceof Connector ? $connector : new CallableConnector($connector);
         $this->waiters = new Waiters("a free resource of pool $name");
+        $this->holderEnds = $this->holderEnds(...);
         $this->idleNs = (int) ($idleTimeout * 1e9);
         $this->ageNs = (int) ($ageMax * 1e9);
     }
@@ -121,8 +127,10 @@ final class Pool
     {
         $slot = $this->takeSlot($timeout);
         $this->acquired[\spl_object_id($slot->resource)] = $slot;
-        if (self::coroutine() !== 0) {
-            defer(fn () => $this->forgotten($slot));
+        $slot->holder = $coroutine = self::coroutine();
+        if ($coroutine !== 0 && !isset($this->holders[$coroutine])) {
+            $this->holders[$coroutine] = true;
+            defer($this->holderEnds);
         }
 
         return $slot->resource;
@@ -432,12 +440,16 @@ final class Pool
         return $slot;
     }
 
-    private function forgotten(Slot $slot): void
+    /** Runs at the end of a coroutine that has acquired something. */
+    private function holderEnds(): void
     {
-        $id = \spl_object_id($slot->resource);
-        if (($this->acquired[$id] ?? null) === $slot) {
-            unset($this->acquired[$id]);
-            $this->discardSlot($slot);
+        $coroutine = self::coroutine();
+        unset($this->holders[$coroutine]);
+        foreach ($this->acquired as $id => $slot) {
+            if ($slot->holder === $coroutine) {
+                unset($this->acquired[$id]);
+                $this->discardSlot($slot);
+            }
         }
     }
 

@@ -16,6 +16,9 @@ final class Slot
     /** Set while nobody but its holder may touch it. */
     public bool $held = true;
 
+    /** The coroutine that acquired it; 0: outside coroutines. */
+    public int $holder = 0;
+
     public function __construct(public readonly object $resource, public readonly int $openedAt)
     {
         $this->usedAt = $openedAt;
