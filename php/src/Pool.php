@@ -196,6 +196,12 @@ final class Pool
         ];
     }
 
+    /** @internal Whether somebody waits. */
+    public function isWanted(): bool
+    {
+        return $this->waiters->count > 0;
+    }
+
     /** @internal A slot for the caller alone; giveSlot(), endSlot() or discardSlot() must follow. */
     public function takeSlot(?float $timeout = null): Slot
     {

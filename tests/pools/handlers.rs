@@ -5,26 +5,27 @@ use weft_tests::{Client, Running, Server};
 
 use crate::environment;
 
-const APP: &str = r#"
+const APP: &str = r##"
 use Weft\Http\Request;
 
 $db = new Weft\Database\SharedPdo('mysql:host=127.0.0.1;dbname=weft;port=' . getenv('MARIADB_PORT'), 'root', '', max: 2, waitTimeout: 20);
-$db->exec('CREATE OR REPLACE TABLE handlers (id INT PRIMARY KEY) ENGINE=InnoDB'); // while it boots: outside any coroutine
+$table = 'handlers_' . getmypid();
+$db->exec("CREATE OR REPLACE TABLE $table (id INT PRIMARY KEY) ENGINE=InnoDB"); // while it boots: outside any coroutine
 
-return static function (Request $request) use ($db): string {
+return static function (Request $request) use ($db, $table): string {
     switch ($request->path()) {
         case '/exit': // in a transaction, with a connection and a result in its hands
             $db->beginTransaction();
-            $db->exec('INSERT INTO handlers VALUES (' . $request->query('id') . ')');
-            $open = $db->query('SELECT * FROM handlers');
+            $db->exec("INSERT INTO $table VALUES (" . $request->query('id') . ')');
+            $open = $db->query("SELECT * FROM $table");
             $db->hold(static fn () => exit('left'));
         case '/throw':
             $db->beginTransaction();
-            $db->exec('INSERT INTO handlers VALUES (' . $request->query('id') . ')');
+            $db->exec("INSERT INTO $table VALUES (" . $request->query('id') . ')');
             throw new Exception('left');
         case '/commit':
             $db->beginTransaction();
-            $db->exec('INSERT INTO handlers VALUES (' . $request->query('id') . ')');
+            $db->exec("INSERT INTO $table VALUES (" . $request->query('id') . ')');
             $db->query('SELECT SLEEP(0.01)')->fetch();
             $db->commit();
 
@@ -32,19 +33,21 @@ return static function (Request $request) use ($db): string {
         case '/slow':
             return $db->query('SELECT SLEEP(30)')->fetchColumn();
         case '/count':
-            return (string) $db->query('SELECT COUNT(*) FROM handlers')->fetchColumn();
+            return (string) $db->query("SELECT COUNT(*) FROM $table")->fetchColumn();
         default:
             $metrics = $db->metrics();
 
             return "open $metrics[open], in use $metrics[in_use], waiting $metrics[waiting]";
     }
 };
-"#;
+"##;
 
 /// The tests of this file.
 pub fn trials() -> Vec<Trial> {
-    let tests: [(&str, fn()); 2] =
-        [("handlers::requests_are_apart", requests_are_apart), ("handlers::a_request_that_is_cut_short", cut_short)];
+    let tests: [(&str, fn()); 2] = [
+        ("handlers::requests_are_apart", requests_are_apart),
+        ("handlers::a_request_that_is_cut_short", cut_short),
+    ];
     tests
         .into_iter()
         .map(|(name, test)| {
@@ -58,7 +61,10 @@ pub fn trials() -> Vec<Trial> {
 
 fn serve(flags: &[(&str, &str)]) -> Running {
     let server = flags.iter().fold(Server::new(APP), |server, (flag, value)| server.with(flag, value));
-    environment("shared").iter().fold(server, |server, (name, value)| server.with_variable(name, value)).start()
+    environment("shared")
+        .iter()
+        .fold(server, |server, (name, value)| server.with_variable(name, value))
+        .start()
 }
 
 fn text(server: &Running, target: &str) -> String {

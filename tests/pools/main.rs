@@ -64,7 +64,8 @@ pub fn environment(kind: &str) -> Vec<(&'static str, String)> {
 
 fn run(script: &Path) -> Result<(), String> {
     let text = std::fs::read_to_string(script).map_err(|e| e.to_string())?;
-    let (_, expected) = text.split_once(END).ok_or_else(|| format!("it does not end with {END} and what it prints"))?;
+    let (_, expected) =
+        text.split_once(END).ok_or_else(|| format!("it does not end with {END} and what it prints"))?;
     let kind = script.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
     let directory = tempfile::tempdir().map_err(|e| e.to_string())?;
     let mut weft = command::command(directory.path());
@@ -80,7 +81,9 @@ fn run(script: &Path) -> Result<(), String> {
         let output = command::finish(&mut command);
         if output.code != Some(0) || output.stdout.trim() != expected.trim() {
             let (code, stdout, stderr) = (output.code, output.stdout, output.stderr);
-            return Err(format!("{command:?} ended with {code:?} and wrote\n{stdout}\ninstead of{expected}\nand on stderr\n{stderr}"));
+            return Err(format!(
+                "{command:?} ended with {code:?} and wrote\n{stdout}\ninstead of{expected}\nand on stderr\n{stderr}"
+            ));
         }
     }
     Ok(())

@@ -16,6 +16,12 @@ final class Session
 {
     public ?Slot $slot = null;
 
+    /** It keeps the connection though nothing needs it: it may ask again before it waits. Others may take it. */
+    public bool $loose = false;
+
+    /** Statements in a row for which it has kept the connection while others waited. */
+    public int $streak = 0;
+
     /** @var array<int, Prepared> by ticket: results that are not read to their end */
     public array $cursors = [];
 

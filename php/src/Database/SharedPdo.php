@@ -8,6 +8,7 @@ use Weft\Coroutine;
 use Weft\Pool;
 
 use function Weft\defer;
+use function Weft\go;
 
 /**
  * One PDO object that all coroutines of a worker may use as if it were their only connection. Behind it is a pool: a
@@ -22,12 +23,20 @@ use function Weft\defer;
  */
 final class SharedPdo extends \PDO
 {
+    /** While others wait, a coroutine keeps its connection for at most so many statements in a row. */
+    private const STREAK_MAX = 8;
+
     public readonly Pool $pool;
 
     /** @var array<int, Session> by coroutine */
     private array $sessions = [];
 
     private readonly \Closure $leave;
+
+    /** @var list<Session> that keep a connection which nothing needs, while others wait for one */
+    private array $loose = [];
+
+    private readonly \Closure $collect;
 
     /** @var array<int, mixed> set by setAttribute(), for every connection */
     private array $attributes = [];
@@ -56,6 +65,7 @@ final class SharedPdo extends \PDO
         $name = \strstr($dsn, ':', true) ?: 'pdo';
         $this->pool = new Pool(new SharedConnector($connector, $statementsMax), ...['name' => $name, ...$limits]);
         $this->leave = $this->leave(...);
+        $this->collect = $this->collect(...);
         $this->coroutines = \class_exists(Coroutine::class, false);
     }
 
@@ -248,6 +258,7 @@ final class SharedPdo extends \PDO
             throw new \PDOException('The connection was lost inside this transaction, so the server has rolled it back:'
                 . ' call rollBack(), then begin again');
         }
+        $session->loose = false;
         $slot = $session->slot ??= $this->pool->takeSlot();
         /** @var SharedConnection $connection */
         $connection = $slot->resource;
@@ -266,9 +277,45 @@ final class SharedPdo extends \PDO
             return;
         }
         $session->transaction = $slot->resource->pdo->inTransaction();
-        if ($session->cursors === [] && !$session->transaction && $session->holds === 0 && !$session->changed) {
-            $session->slot = null;
-            $this->pool->giveSlot($slot);
+        if ($session->cursors !== [] || $session->transaction || $session->holds !== 0 || $session->changed) {
+            return;
+        }
+        if ($this->pool->isWanted() && ++$session->streak < self::STREAK_MAX) {
+            $this->loosen($session);
+
+            return;
+        }
+        $session->streak = 0;
+        $session->slot = null;
+        $this->pool->giveSlot($slot);
+    }
+
+    /**
+     * Others wait for a connection, and this coroutine may want it again at once, for the next statement of its request: to
+     * queue for each of them would cost it a switch each. So it keeps it until it waits for anything else: then collect() runs.
+     */
+    private function loosen(Session $session): void
+    {
+        $session->loose = true;
+        $this->loose[] = $session;
+        if (\count($this->loose) === 1) {
+            go($this->collect);
+        }
+    }
+
+    /** Runs when who loosened its connection has begun to wait: hands on what is not in use again. */
+    private function collect(): void
+    {
+        $loose = $this->loose;
+        $this->loose = [];
+        foreach ($loose as $session) {
+            if ($session->loose && $session->slot !== null) {
+                $slot = $session->slot;
+                $session->slot = null;
+                $session->loose = false;
+                $session->streak = 0;
+                $this->pool->giveSlot($slot);
+            }
         }
     }
 
@@ -389,6 +436,7 @@ final class SharedPdo extends \PDO
                 $session->slot->resource->pdo->rollBack();
             }
             $session->holds = 0;
+            $session->streak = self::STREAK_MAX;
             $changed = $session->changed;
             $session->changed = false;
             $changed ? $this->drop($session) : $this->settle($session);
