@@ -12,7 +12,10 @@ use crate::servers::{Environment, Servers};
 const REQUESTS: usize = 100;
 
 /// Settings of every run: what cannot be changed by a script.
-const SETTING: &str = "mysqli.allow_local_infile=1";
+fn settings(support: &Path) -> [String; 2] {
+    let sendmail = support.join("sendmail");
+    ["mysqli.allow_local_infile=1".to_string(), format!("sendmail_path={}", sendmail.display())]
+}
 
 /// Every other request begins its wait so much later: it finds others that wait already.
 const LATER_SECONDS: f64 = 0.1;
@@ -95,9 +98,11 @@ impl Script {
 
     fn serve(&self, environment: &Environment) -> Running {
         let mut server = Server::new(include_str!("support/app.php").trim_start_matches("<?php"))
-            .with("--define", SETTING)
             .with_variable("CLIENT_SUPPORT", &self.support.display().to_string())
             .with_variable("CLIENT_SCRIPT", &self.path.display().to_string());
+        for setting in settings(&self.support) {
+            server = server.with("--define", &setting);
+        }
         for (name, value) in environment {
             server = server.with_variable(name, value);
         }
@@ -117,7 +122,9 @@ impl Script {
         let directory =
             tempfile::Builder::new().prefix("weft-test-").tempdir().expect("a temporary directory");
         let mut command = command(directory.path());
-        command.args(["-d", SETTING]);
+        for setting in settings(&self.support) {
+            command.args(["-d", &setting]);
+        }
         command.arg(self.support.join("run.php")).arg(&self.path).envs(environment.iter().cloned());
         let output = command::finish(&mut command);
         let said = || format!("{}: {}{}", self.name, output.stdout, output.stderr);

@@ -5,7 +5,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use weft_tests::services::{Delay, MariaDb, Memcached, OpenLdap, Postgres, RabbitMq, Redis};
+use weft_tests::services::{
+    Certificate, Delay, MariaDb, Memcached, OpenLdap, Postgres, RabbitMq, Redis, Upstream,
+};
 use weft_tests::{Running, Server};
 
 /// What tells a script where its server is.
@@ -42,6 +44,7 @@ pub struct Servers {
     rabbitmq: Once<RabbitMq>,
     openldap: Once<(OpenLdap, Delay)>,
     soap: Once<Running>,
+    upstream: Once<Upstream>,
 }
 
 impl Servers {
@@ -56,7 +59,8 @@ impl Servers {
             "openldap" => self.openldap(),
             "soap" => self.soap(),
             "odbc" => [self.mariadb(), self.postgres()].concat(),
-            "sqlite" | "mongodb" => Vec::new(),
+            "network" => self.upstream(),
+            "sqlite" | "mongodb" | "processes" | "files" | "locks" | "time" => Vec::new(),
             other => panic!("scripts/{other}: no server is known by that name; servers.rs has them"),
         };
         pairs.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
@@ -71,6 +75,23 @@ impl Servers {
         self.rabbitmq.stop();
         self.openldap.stop();
         self.soap.stop();
+        self.upstream.stop();
+    }
+
+    fn upstream(&self) -> Vec<(&'static str, String)> {
+        let server = self.upstream.get(|| {
+            let server = Upstream::start();
+            Certificate::write(server.directory());
+            server
+        });
+        vec![
+            ("UPSTREAM_HTTP", format!("http://127.0.0.1:{}", server.http)),
+            ("UPSTREAM_LINE", format!("127.0.0.1:{}", server.line)),
+            ("UPSTREAM_UDP", format!("127.0.0.1:{}", server.udp)),
+            ("UPSTREAM_FTP", format!("127.0.0.1:{}", server.ftp)),
+            ("UPSTREAM_STREAM", server.stream().display().to_string()),
+            ("UPSTREAM_DIRECTORY", server.directory().display().to_string()),
+        ]
     }
 
     fn mariadb(&self) -> Vec<(&'static str, String)> {

@@ -10,6 +10,7 @@ mod postgres;
 mod rabbitmq;
 mod simple;
 mod tls;
+mod upstream;
 
 use std::fs::File;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -26,6 +27,7 @@ pub use postgres::Postgres;
 pub use rabbitmq::RabbitMq;
 pub use simple::{Memcached, Redis};
 pub use tls::Certificate;
+pub use upstream::Upstream;
 
 use crate::command;
 use crate::wait::until;

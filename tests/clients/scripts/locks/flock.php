@@ -1,0 +1,42 @@
+<?php
+
+/* flock(): requests in pairs wait for each other; shared locks; a lock that another process holds. */
+
+declare(strict_types=1);
+
+/** @return resource */
+function lock_file(string $name)
+{
+    return fopen(sys_get_temp_dir() . '/weft-flock-' . getmypid() . "-$name", 'c+');
+}
+
+return [
+    'prints' => static function (): void {
+        $name = bin2hex(random_bytes(8));
+        [$a, $b] = [lock_file($name), lock_file($name)];
+        var_dump(flock($a, LOCK_SH), flock($b, LOCK_SH), flock($b, LOCK_EX | LOCK_NB, $would), $would);
+        var_dump(flock($a, LOCK_UN), flock($b, LOCK_EX));
+        fclose($b);
+        var_dump(flock($a, LOCK_EX), flock($a, LOCK_UN));
+        $path = stream_get_meta_data($a)['uri'];
+        $holder = popen('flock ' . escapeshellarg($path) . ' sh -c "echo held; sleep 0.1"', 'r');
+        fgets($holder);
+        var_dump(flock($a, LOCK_EX | LOCK_NB), flock($a, LOCK_EX));
+        pclose($holder);
+        unlink($path);
+    },
+    // The odd one comes 0.1 s later and finds the lock held.
+    'waits' => static function (int $n): string {
+        $file = lock_file((string) ($n >> 1));
+        flock($file, LOCK_EX);
+        if ($n % 2 === 0) {
+            usleep(500_000);
+            fwrite($file, (string) ($n + 1));
+            flock($file, LOCK_UN);
+
+            return (string) $n;
+        }
+
+        return fread($file, 100);
+    },
+];

@@ -1,0 +1,40 @@
+<?php
+
+/* session_start(): requests in pairs have one session, which the first holds while it waits. */
+
+declare(strict_types=1);
+
+function open_session(string $id): void
+{
+    session_save_path(sys_get_temp_dir());
+    session_id($id);
+    session_start(['use_cookies' => 0, 'cache_limiter' => '']);
+}
+
+return [
+    'prints' => static function (): void {
+        $id = bin2hex(random_bytes(16));
+        foreach ([1, 2, 3] as $step) {
+            open_session($id);
+            $_SESSION['steps'][] = $step;
+            session_write_close();
+        }
+        open_session($id);
+        echo json_encode($_SESSION), "\n";
+        session_destroy();
+    },
+    'waits' => static function (int $n): string {
+        open_session(md5(getmypid() . '-' . ($n >> 1)));
+        if ($n % 2 === 0) {
+            usleep(500_000);
+            $_SESSION['text'] = $n + 1;
+            session_write_close();
+
+            return (string) $n;
+        }
+        $text = (string) ($_SESSION['text'] ?? 'not yet written');
+        session_destroy();
+
+        return $text;
+    },
+];

@@ -1,0 +1,40 @@
+<?php
+
+/* pcntl_waitpid(), pcntl_wait(), pcntl_waitpid() for a group, WNOHANG, stopped children. */
+
+declare(strict_types=1);
+
+/** A child that ends after some milliseconds, as a process does: nothing of this one's is shut down in it. */
+function child(int $milliseconds, int $code): int
+{
+    $pid = pcntl_fork();
+    if ($pid === 0) {
+        usleep($milliseconds * 1000);
+        pcntl_exec('/bin/sh', ['-c', "exit $code"]);
+    }
+
+    return $pid;
+}
+
+return [
+    'prints' => static function (): void {
+        $pid = child(30, 3);
+        var_dump(pcntl_waitpid($pid, $status, WNOHANG), pcntl_waitpid($pid, $status) === $pid, pcntl_wexitstatus($status));
+        var_dump(pcntl_waitpid($pid, $status), pcntl_get_last_error() === PCNTL_ECHILD);
+        $pid = child(20_000, 0);
+        posix_kill($pid, SIGSTOP);
+        var_dump(pcntl_waitpid($pid, $status, WUNTRACED) === $pid, pcntl_wifstopped($status));
+        posix_kill($pid, SIGKILL);
+        var_dump(pcntl_waitpid($pid, $status) === $pid, pcntl_wifsignaled($status), pcntl_wtermsig($status));
+        $pid = child(30, 4);
+        posix_setpgid($pid, $pid);
+        var_dump(pcntl_waitpid(-$pid, $status) === $pid, pcntl_wexitstatus($status));
+    },
+    'seconds' => 1.0,
+    'waits' => static function (int $n): string {
+        $pid = child(1000, $n);
+        pcntl_waitpid($pid, $status);
+
+        return (string) pcntl_wexitstatus($status);
+    },
+];

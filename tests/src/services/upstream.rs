@@ -1,0 +1,116 @@
+//! A slow peer of every kind: HTTP/1.1 and HTTP/2, lines over TCP, UDP and unix sockets, FTP. It answers as late as it is
+//! asked to.
+//!
+//! Must not know what is tested with it. Invariant: it refuses nobody and forgets nothing; each connection has a thread of its
+//! own, so that answers are late only because they were asked to be. Its threads end with the process.
+
+mod ftp;
+mod http;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+/// Where its parts listen on the loopback.
+#[derive(Debug)]
+pub struct Upstream {
+    /// HTTP/1.1, and HTTP/2 by prior knowledge. `/late/500/text` is answered with the text after 500 ms, `/slowly/500/text`
+    /// in five parts within 500 ms; a request with a body is answered with the body's length.
+    pub http: u16,
+    /// TCP. A line `500 text` is answered with the line `text` after 500 ms.
+    pub line: u16,
+    /// UDP, in the same words without the line's end.
+    pub udp: u16,
+    /// FTP: anybody's directory, in which the file `500-name` is sent after 500 ms.
+    pub ftp: u16,
+    directory: tempfile::TempDir,
+}
+
+impl Upstream {
+    /// Starts all parts.
+    ///
+    /// # Panics
+    /// When there is no port for one.
+    pub fn start() -> Upstream {
+        let directory =
+            tempfile::Builder::new().prefix("weft-test-").tempdir().expect("a temporary directory");
+        let unix = UnixListener::bind(directory.path().join("stream")).expect("a unix socket");
+        thread::spawn(move || {
+            while let Ok((peer, _)) = unix.accept() {
+                let answers = peer.try_clone().expect("a descriptor");
+                thread::spawn(move || lines(peer, answers));
+            }
+        });
+        let udp = UdpSocket::bind(("127.0.0.1", 0)).expect("a port");
+        let udp_port = udp.local_addr().expect("a bound socket has an address").port();
+        thread::spawn(move || datagrams(&udp));
+        Upstream {
+            http: listen(http::serve),
+            line: listen(|peer| {
+                let answers = peer.try_clone().expect("a descriptor");
+                lines(peer, answers);
+            }),
+            udp: udp_port,
+            ftp: listen(ftp::serve),
+            directory,
+        }
+    }
+
+    /// The unix stream socket that speaks in lines.
+    pub fn stream(&self) -> PathBuf {
+        self.directory.path().join("stream")
+    }
+
+    /// Its directory.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+}
+
+/// Listens on a free port, with a thread for each connection.
+fn listen(serve: impl Fn(TcpStream) + Clone + Send + 'static) -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+    let port = listener.local_addr().expect("a bound socket has an address").port();
+    thread::spawn(move || {
+        while let Ok((peer, _)) = listener.accept() {
+            let serve = serve.clone();
+            // Small answers must not wait for each other.
+            let _ = peer.set_nodelay(true);
+            thread::spawn(move || serve(peer));
+        }
+    });
+    port
+}
+
+/// `500 text` as a pause and the text; a line of another form is answered at once.
+fn asked(line: &str) -> (Duration, &str) {
+    let (pause, text) = line.split_once(' ').unwrap_or(("0", line));
+    (Duration::from_millis(pause.parse().unwrap_or(0)), text)
+}
+
+fn lines(from: impl Read, mut to: impl Write) {
+    for line in BufReader::new(from).lines().map_while(Result::ok) {
+        let (pause, text) = asked(&line);
+        thread::sleep(pause);
+        if to.write_all(format!("{text}\n").as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+fn datagrams(socket: &UdpSocket) {
+    let mut bytes = [0; 2048];
+    while let Ok((length, from)) = socket.recv_from(&mut bytes) {
+        let text = String::from_utf8_lossy(&bytes[..length]).into_owned();
+        let socket = socket.try_clone().expect("a descriptor");
+        thread::spawn(move || {
+            let (pause, text) = asked(&text);
+            thread::sleep(pause);
+            // The peer may have gone.
+            let _ = socket.send_to(text.as_bytes(), from);
+        });
+    }
+}
