@@ -137,7 +137,7 @@ const weft_client weft_clients[] = {
 	{"Redis", "redis", NULL, itself, REDIS_LOCAL},
 	{"RedisCluster", "rediscluster", NULL, itself, REDIS_LOCAL},
 	{"Memcached", "memcached", NULL, first_word, MEMCACHED_LOCAL},
-	{"AMQP", "amqpconnection", NULL, itself, "__construct isconnected"},
+	{"AMQP", "amqpconnection", NULL, itself, "__construct isconnected pconnect preconnect"},
 	{"AMQP", "amqpchannel", NULL, of_amqp, "isconnected getconnection getchannelid"},
 	{"AMQP", "amqpqueue", NULL, of_amqp, ""},
 	{"AMQP", "amqpexchange", NULL, of_amqp, ""},

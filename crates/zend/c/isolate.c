@@ -7,6 +7,9 @@
 #include "zend_ini.h"
 #include "rfc1867.h"
 
+/* There may be other coroutines. A script without tasks keeps its ini values while it waits: those of an active session could
+ * not be taken back. */
+static bool isolating;
 static weft_owned base;
 static HashTable *boot_shutdown_functions;
 
@@ -72,6 +75,7 @@ static void set_base(void)
 /* After the application has booted: what it has set up (error handlers, ini values) is what each request starts from. */
 void weft_isolate_start(void)
 {
+	isolating = true;
 	php_output_end_all();
 	php_output_deactivate();
 	php_output_activate();
@@ -91,12 +95,11 @@ void weft_isolate_start(void)
 /* A script starts its first task: what {main} has set up by now is what tasks start from; {main} goes on with its own. */
 void weft_isolate_start_script(void)
 {
-	static bool started;
 	weft_owned main;
-	if (started) {
+	if (isolating) {
 		return;
 	}
-	started = true;
+	isolating = true;
 	keep_ini_changes();
 	weft_session_start();
 	weft_process_start();
@@ -111,6 +114,7 @@ void weft_isolate_start_script(void)
 	Z_TRY_ADDREF(EG(user_exception_handler));
 	set_base();
 	load(&main);
+	weft_pgsql_begin();
 }
 
 /* The state a new request starts from: that of the booted application, with stacks and lists of its own. */
@@ -170,7 +174,7 @@ void weft_isolate_out(weft_coroutine *coroutine)
 	if (UNEXPECTED(coroutine->opening != NULL)) {
 		weft_persistent_out(coroutine);
 	}
-	if (UNEXPECTED(EG(modified_ini_directives) != NULL)) {
+	if (UNEXPECTED(EG(modified_ini_directives) != NULL) && isolating) {
 		ini_out(coroutine);
 	}
 	if (UNEXPECTED(coroutine->superglobals != 0)) {
