@@ -1,6 +1,7 @@
 //! Classic mode: document roots, scripts with PHP to themselves, static files, as a client sees them.
 
 mod files;
+mod fpm;
 mod requests;
 mod responses;
 mod routing;

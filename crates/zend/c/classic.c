@@ -29,6 +29,7 @@ void weft_classic_prepare(sapi_module_struct *module)
 	module->read_post = weft_read_post;
 	module->read_cookies = weft_classic_cookies;
 	module->register_server_variables = weft_classic_variables;
+	module->getenv = weft_classic_getenv;
 	module->get_request_time = weft_classic_time;
 }
 

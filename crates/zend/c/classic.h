@@ -32,6 +32,7 @@ bool weft_classic_tell(weft_coroutine *coroutine);
 char *weft_classic_keep(weft_classic *classic, weft_slice value);
 char *weft_classic_cookies(void);
 void weft_classic_variables(zval *array);
+char *weft_classic_getenv(const char *name, size_t length);
 zend_result weft_classic_time(double *time);
 
 /* classic_response.c */

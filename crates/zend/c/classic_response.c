@@ -75,7 +75,8 @@ int weft_classic_send_headers(sapi_headers_struct *headers)
 		weft_header header;
 		memcpy(to, line->header, line->header_len);
 		to[line->header_len] = 0;
-		if (split(to, &header) && !take(classic, header)) {
+		bool content = status != 304 || !named((weft_slice){to, strcspn(to, ":")}, "Content-Type"); /* RFC 9110 section 15.4.5 */
+		if (content && split(to, &header) && !take(classic, header)) {
 			if (classic->headers_count < HEADERS_MAX) {
 				classic->headers[classic->headers_count++] = header;
 			} else {

@@ -107,12 +107,16 @@ zend_result weft_classic_time(double *time)
 
 /* ---- $_SERVER ---- */
 
+static void (*import_environment)(zval *array);
+
 /* Through the input filter, which keeps what filter_input(INPUT_SERVER) looks at. */
 static void add(zval *array, const char *name, weft_slice value)
 {
 	char *copy = estrndup(value.bytes ? value.bytes : "", value.length);
 	size_t length = value.length;
-	if (sapi_module.input_filter(PARSE_SERVER, name, &copy, value.length, &length)) {
+	int into = array == &PG(http_globals)[TRACK_VARS_SERVER] ? PARSE_SERVER
+		: array == &PG(http_globals)[TRACK_VARS_ENV] ? PARSE_ENV : PARSE_STRING;
+	if (sapi_module.input_filter(into, name, &copy, value.length, &length)) {
 		php_register_variable_safe(name, copy, length, array);
 	}
 	efree(copy);
@@ -176,11 +180,12 @@ static void add_connection(zval *array, uint64_t request)
 	}
 }
 
-/* sapi_module.register_server_variables. The environment comes first, so that no variable of it hides what the server says. */
-void weft_classic_variables(zval *array)
+/* What a CGI script has as its environment: as under php-fpm, $_ENV and getenv() tell it as well. The process's own comes
+ * first, so that no variable of it hides what the server says. */
+static void import(zval *array)
 {
 	weft_coroutine *coroutine = weft_current;
-	php_import_environment_variables(array);
+	import_environment(array);
 	if (!coroutine || !coroutine->classic) {
 		return;
 	}
@@ -205,7 +210,39 @@ void weft_classic_variables(zval *array)
 	add(array, "GATEWAY_INTERFACE", weft_slice_text("CGI/1.1"));
 	add(array, "SERVER_SOFTWARE", weft_slice_text("weft/" WEFT_VERSION));
 	add_connection(array, request);
+	const char *user = SG(request_info).auth_user;
+	add(array, "REMOTE_USER", weft_slice_text(user ? user : ""));
 	add(array, "REDIRECT_STATUS", weft_slice_text("200"));
 	add_headers(array, request);
-	add(array, "PHP_SELF", weft_slice_text(self));
+}
+
+/* After PHP's start, which sets the hook. */
+void weft_classic_import(void)
+{
+	import_environment = php_import_environment_variables;
+	php_import_environment_variables = import;
+}
+
+/* sapi_module.register_server_variables */
+void weft_classic_variables(zval *array)
+{
+	php_import_environment_variables(array);
+	weft_classic *classic = weft_current ? weft_current->classic : NULL;
+	if (classic) {
+		char self[4096];
+		snprintf(self, sizeof(self), "%s%s", classic->script_name, classic->path_info ? classic->path_info : "");
+		add(array, "PHP_SELF", weft_slice_text(self));
+	}
+}
+
+/* sapi_module.getenv: getenv('REMOTE_ADDR') and its like. A variable of the process is found by PHP itself, as it is now. */
+char *weft_classic_getenv(const char *name, size_t length)
+{
+	if (!weft_current || !weft_current->classic || getenv(name)) {
+		return NULL;
+	}
+	zend_is_auto_global(ZSTR_KNOWN(ZEND_STR_AUTOGLOBAL_SERVER));
+	zval *server = &PG(http_globals)[TRACK_VARS_SERVER];
+	zval *value = Z_TYPE_P(server) == IS_ARRAY ? zend_hash_str_find(Z_ARRVAL_P(server), name, length) : NULL;
+	return value && Z_TYPE_P(value) == IS_STRING ? Z_STRVAL_P(value) : NULL;
 }

@@ -201,6 +201,9 @@ int weft_engine_start(const weft_engine_options *options)
 	if (weft_sapi.startup(&weft_sapi) == FAILURE) {
 		return 1;
 	}
+	if (classic) {
+		weft_classic_import();
+	}
 	if (!weft_cli) {
 		take_name();
 	}

@@ -348,6 +348,7 @@ int weft_script_status(void);
 /* ---- classic.c: a docroot's script, with PHP to itself ---- */
 void weft_classic_prepare(sapi_module_struct *module);
 void weft_classic_register(void);
+void weft_classic_import(void);
 void weft_classic_run(weft_coroutine *coroutine);
 /* user_ini.c */
 void weft_user_ini_apply(const char *script, const char *root);

@@ -1,0 +1,248 @@
+//! The same document root under nginx with php-fpm and under weft: what scripts and clients can tell apart.
+//!
+//! Both run as Debian configures them (fastcgi_params, snippets/fastcgi-php.conf); what differs on purpose is listed here and in
+//! docs/guide/php-fpm.md.
+
+use std::collections::BTreeMap;
+use std::net::{SocketAddr, TcpListener};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+use weft_tests::{Client, Response, Server, until};
+
+/// $_SERVER keys whose values are the server's own.
+const OTHER_VALUES: [&str; 8] = [
+    "SERVER_SOFTWARE",
+    "SERVER_PORT",
+    "SERVER_NAME",
+    "REMOTE_PORT",
+    "REQUEST_TIME",
+    "REQUEST_TIME_FLOAT",
+    "HTTP_HOST",
+    "argv",
+];
+/// Set by php-fpm for its own protocol.
+const FPM_ONLY: [&str; 1] = ["FCGI_ROLE"];
+
+/// nginx and php-fpm over one document root; killed when it goes out of scope.
+struct Fpm {
+    address: SocketAddr,
+    children: Vec<Child>,
+    directory: tempfile::TempDir,
+}
+
+impl Fpm {
+    fn start(docroot: &std::path::Path) -> Fpm {
+        let directory =
+            tempfile::Builder::new().prefix("weft-test-").tempdir().expect("a temporary directory");
+        let run = directory.path().display().to_string();
+        let port = TcpListener::bind("127.0.0.1:0")
+            .and_then(|socket| socket.local_addr())
+            .expect("a free port")
+            .port();
+        let as_root = rustix::process::getuid().is_root();
+        let user = if as_root { "user = root\ngroup = root\n" } else { "" };
+        let pool = format!(
+            "[global]\ndaemonize = no\nerror_log = {run}/fpm.log\n[test]\n{user}listen = {run}/fpm.sock\npm = static\n\
+             pm.max_children = 1\ncatch_workers_output = yes\n"
+        );
+        let nginx = format!(
+            "{}worker_processes 1;\ndaemon off;\npid {run}/nginx.pid;\nerror_log {run}/nginx.log;\nevents {{}}\nhttp {{\n\
+             access_log off; include /etc/nginx/mime.types; client_body_temp_path {run}/b; fastcgi_temp_path {run}/f;\n\
+             proxy_temp_path {run}/p; uwsgi_temp_path {run}/u; scgi_temp_path {run}/s;\n\
+             server {{ listen 127.0.0.1:{port}; root {}; index index.php;\n\
+             location / {{ try_files $uri $uri/ /index.php$is_args$args; }}\n\
+             location ~ \\.php(/|$) {{ fastcgi_split_path_info ^(.+\\.php)(/.+)$; set $path_info $fastcgi_path_info;\n\
+             fastcgi_param PATH_INFO $path_info; fastcgi_index index.php; include /etc/nginx/fastcgi.conf;\n\
+             fastcgi_pass unix:{run}/fpm.sock; }} }} }}\n",
+            if as_root { "user root;\n" } else { "" },
+            docroot.display()
+        );
+        let file = |name: &str, text: &str| {
+            std::fs::write(directory.path().join(name), text).expect("a file of the test's own");
+            format!("{run}/{name}")
+        };
+        let (pool, nginx) = (file("fpm.conf", &pool), file("nginx.conf", &nginx));
+        let start = |program: &str, arguments: &[&str]| {
+            let mut command = Command::new(program);
+            command
+                .args(arguments)
+                .env_clear()
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null());
+            command.spawn().unwrap_or_else(|e| panic!("{program}: {e}; tools/packages test installs it"))
+        };
+        let root = if as_root { "-R" } else { "-F" };
+        let children = vec![
+            start("/usr/sbin/php-fpm8.2", &["-F", root, "-y", &pool]),
+            start("/usr/sbin/nginx", &["-c", &nginx]),
+        ];
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        let fpm = Fpm { address, children, directory };
+        until("php-fpm", || fpm.directory.path().join("fpm.sock").exists().then_some(()));
+        until("nginx", || Client::try_connect(address).ok());
+        fpm
+    }
+}
+
+impl Drop for Fpm {
+    fn drop(&mut self) {
+        for child in &mut self.children {
+            // The master of each ends its own workers at SIGTERM.
+            if let Some(pid) = rustix::process::Pid::from_raw(child.id() as i32) {
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+            }
+            let _ = child.wait();
+        }
+    }
+}
+
+fn ask(address: SocketAddr, request: &str) -> Response {
+    let mut client = Client::connect(address);
+    client.send(request);
+    if request.starts_with("HEAD") { client.read_of_head() } else { client.read() }
+}
+
+const VARIABLES: &str = "<?php header('Content-Type: application/json');
+    echo json_encode(['server' => $_SERVER, 'get' => $_GET, 'post' => $_POST, 'files' => array_map(fn ($f) => array_diff_key($f, ['tmp_name' => 1]), $_FILES),
+        'cookie' => $_COOKIE, 'headers' => getallheaders(), 'cwd' => getcwd(), 'included' => get_included_files(), 'input' => file_get_contents('php://input')]);";
+
+fn variables(response: &Response) -> BTreeMap<String, Value> {
+    let mut all: BTreeMap<String, Value> = serde_json::from_slice(&response.body).expect("JSON");
+    let server = all.get_mut("server").and_then(Value::as_object_mut).expect("$_SERVER");
+    FPM_ONLY.iter().for_each(|name| drop(server.remove(*name)));
+    let environment = std::env::vars().map(|(name, _)| name).chain(["USER", "HOME"].map(str::to_owned));
+    environment.for_each(|name| drop(server.remove(&name)));
+    OTHER_VALUES.iter().filter(|name| **name != "argv").for_each(|name| {
+        assert!(server.remove(*name).is_some(), "{name} is missing: {server:?}");
+    });
+    let headers = all.get_mut("headers").and_then(Value::as_object_mut).expect("headers");
+    headers.remove("Host");
+    // php-fpm makes headers of nginx's empty parameters.
+    headers.retain(|_, value| value != "");
+    if headers.is_empty() {
+        let none = Value::Array(Vec::new());
+        all.insert("headers".to_owned(), none);
+    }
+    all
+}
+
+#[test]
+fn scripts_see_the_same_variables() {
+    let weft =
+        Server::of_docroot(&[("index.php", VARIABLES), ("v.php", VARIABLES), ("sub/index.php", VARIABLES)])
+            .start();
+    let fpm = Fpm::start(&weft.path("public").canonicalize().expect("it exists"));
+    let form = "a=1&b%5B%5D=2";
+    let multipart = "--X\r\nContent-Disposition: form-data; name=\"f\"; filename=\"n\"\r\nContent-Type: a/b\r\n\r\nhi\r\n--X--\r\n";
+    let requests = [
+        "GET / HTTP/1.1\r\n".to_owned(),
+        "GET /?a=1&b=%20 HTTP/1.1\r\n".to_owned(),
+        "GET /v.php/info/x%20y?q HTTP/1.1\r\nCookie: a=b; c=d\r\nX-Custom-Header: v\r\n".to_owned(),
+        "GET /not/there?x=y HTTP/1.1\r\nAccept: text/html\r\naccept-language: de\r\n".to_owned(),
+        "GET /sub/ HTTP/1.1\r\nAuthorization: Basic bWU6cHc=\r\n".to_owned(),
+        "GET //v.php HTTP/1.0\r\n".to_owned(),
+        format!(
+            "POST /v.php?g=1 HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n",
+            form.len()
+        ),
+        format!(
+            "POST /v.php HTTP/1.1\r\nContent-Type: multipart/form-data; boundary=X\r\nContent-Length: {}\r\n",
+            multipart.len()
+        ),
+        "PUT /v.php HTTP/1.1\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n".to_owned(),
+        "DELETE /x HTTP/1.1\r\n".to_owned(),
+    ];
+    for head in requests {
+        let body = if head.contains("urlencoded") {
+            form
+        } else if head.contains("multipart") {
+            multipart
+        } else if head.contains("PUT") {
+            "ok"
+        } else {
+            ""
+        };
+        let request = format!("{head}Host: weft.test\r\n\r\n{body}");
+        let (ours, theirs) = (ask(weft.address, &request), ask(fpm.address, &request));
+        assert_eq!(ours.status, theirs.status, "{head}");
+        assert_eq!(variables(&ours), variables(&theirs), "{head}");
+    }
+}
+
+/// Header lines that are for the client, sorted; without those in which each server speaks of itself or of its connection.
+fn telling(response: &Response) -> Vec<(String, String)> {
+    let own = [
+        "server",
+        "date",
+        "connection",
+        "transfer-encoding",
+        "content-length",
+        "keep-alive",
+        "etag",
+        "accept-ranges",
+    ];
+    let mut headers: Vec<_> =
+        response.headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.clone())).collect();
+    headers.retain(|(name, _)| !own.contains(&name.as_str()));
+    headers.sort();
+    headers
+}
+
+#[test]
+fn clients_see_the_same_responses() {
+    let scripts = [
+        ("index.php", "<?php http_response_code(404); echo 'front: ', $_SERVER['REQUEST_URI'];"),
+        ("plain.php", "<?php echo 'plain';"),
+        (
+            "status.php",
+            "<?php header('HTTP/1.1 410 Gone'); header('X-A: b'); header('X-A: c', false); setcookie('n', 'v', 0, '/', '', true, true); echo 'x';",
+        ),
+        ("cgi.php", "<?php header('Status: 403 Forbidden'); echo 'no';"),
+        ("move.php", "<?php header('Location: /elsewhere'); exit('moved');"),
+        ("moved.php", "<?php header('Location: /elsewhere', true, 307);"),
+        ("type.php", "<?php header('Content-Type: text/plain'); echo 'text';"),
+        ("none.php", "<?php http_response_code(204);"),
+        ("not.php", "<?php http_response_code(304);"),
+        ("session.php", "<?php session_id('fixed'); session_start(); echo session_id();"),
+        ("fatal.php", "<?php ini_set('display_errors', '0'); undefined();"),
+        (
+            "shown.php",
+            "<?php ini_set('display_errors', '1'); echo 'some'; trigger_error('warn', E_USER_WARNING); undefined();",
+        ),
+        (
+            "exit.php",
+            "<?php register_shutdown_function(fn () => print(' end')); ob_start(fn ($s) => strtoupper($s)); echo 'ob'; exit(' exit');",
+        ),
+        (
+            "late.php",
+            "<?php ini_set('display_errors', '1'); echo str_repeat('x', 5000); flush(); header('X-Late: 1');",
+        ),
+        ("empty.php", ""),
+        ("a.json", "{}"),
+        ("dir/x.json", "x"),
+    ];
+    let weft = Server::of_docroot(&scripts)
+        .with("--define", "session.save_path=/tmp")
+        .with("--define", "opcache.jit=0")
+        .start();
+    let fpm = Fpm::start(&weft.path("public").canonicalize().expect("it exists"));
+    let mut paths: Vec<String> = scripts.iter().map(|(name, _)| format!("/{name}")).collect();
+    paths.extend(["/", "/dir", "/missing", "/missing.css", "/plain.php?q"].map(str::to_owned));
+    for path in paths {
+        for method in ["GET", "HEAD", "POST"] {
+            if path == "/a.json" && method == "POST" || path.starts_with("/dir") && method != "GET" {
+                continue; // the same refusal, each in its own words
+            }
+            let request = format!("{method} {path} HTTP/1.1\r\nHost: weft.test\r\nContent-Length: 0\r\n\r\n");
+            let (ours, theirs) = (ask(weft.address, &request), ask(fpm.address, &request));
+            assert_eq!(ours.status, theirs.status, "{method} {path}");
+            if path == "/dir" {
+                continue; // nginx writes its redirections as absolute URLs
+            }
+            assert_eq!(telling(&ours), telling(&theirs), "{method} {path}");
+            assert_eq!(ours.text(), theirs.text(), "{method} {path}");
+        }
+    }
+}
