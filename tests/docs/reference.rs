@@ -1,6 +1,7 @@
 //! docs/reference/php.md against the classes: each public method stands there once, with its signature.
 //!
-//! The document has a heading per class and, below it, a list item per method that begins with the signature.
+//! The document has a heading per class and, below it, a list item per method that begins with the signature; functions stand
+//! below a heading of their own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -18,6 +19,9 @@ fn declared(path: &str) -> Methods {
         internal |= line.contains("@internal");
         if let Some(rest) = line.strip_prefix("final class ") {
             class = rest.split([' ', '{']).next().unwrap_or_default().to_string();
+        }
+        if line.starts_with("function ") {
+            methods.entry("Functions".into()).or_default().insert(normal(line));
         }
         let Some(rest) = line.strip_prefix("public ") else {
             // What an @internal stands above ends with the next private declaration, too.

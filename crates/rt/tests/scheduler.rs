@@ -201,3 +201,75 @@ fn a_job_that_waits_too_long_for_a_coroutine_is_handed_back() {
     assert_eq!((driver.1.get(), runtime.queued()), (1, 0));
     assert_eq!(*entries.borrow(), ["first"]);
 }
+
+#[test]
+fn an_interruption_ends_one_wait_and_the_next_one_waits_again() {
+    let (runtime, _) = start(Limits::default());
+    let id = Rc::new(Cell::new(None));
+    let slot = Rc::clone(&id);
+    let (entries, write) = log();
+    spawn(runtime, move || {
+        slot.set(runtime.current());
+        assert_eq!(runtime.sleep_until(Nanos::MAX), Wake::Cancelled);
+        assert_eq!(runtime.sleep_until(clock::now() + 1_000_000), Wake::TimedOut);
+        write("ended");
+    });
+    assert!(runtime.interrupt(id.get().unwrap()));
+    runtime.run(&UntilDone(runtime));
+    assert_eq!(*entries.borrow(), ["ended"]);
+    assert!(!runtime.interrupt(id.get().unwrap()), "it has ended");
+}
+
+#[test]
+fn an_interruption_of_a_woken_coroutine_loses_no_wake() {
+    let (runtime, _) = start(Limits::default());
+    let (entries, write) = log();
+    spawn(runtime, move || {
+        let (id, wait) = (runtime.current().unwrap(), runtime.begin_wait());
+        assert!(runtime.wake(wait, Readiness::READ));
+        runtime.interrupt(id);
+        assert_eq!(runtime.park(wait, None), Wake::Ready(Readiness::READ));
+        assert_eq!(runtime.sleep_until(Nanos::MAX), Wake::Cancelled);
+        runtime.interrupt(id);
+        runtime.forget_interrupt();
+        assert_eq!(runtime.sleep_until(clock::now()), Wake::TimedOut);
+        write("ended");
+    });
+    runtime.run(&UntilDone(runtime));
+    assert_eq!(*entries.borrow(), ["ended"]);
+}
+
+#[test]
+fn a_deadline_interrupts_whatever_the_coroutine_does_then_and_not_when_it_is_disarmed() {
+    let (runtime, _) = start(Limits::default());
+    let (entries, write) = log();
+    spawn(runtime, move || {
+        let id = runtime.current().unwrap();
+        let key = runtime.interrupt_at(clock::now() + 1_000_000, id);
+        assert_eq!(runtime.sleep_until(Nanos::MAX), Wake::Cancelled);
+        assert!(!runtime.disarm(key), "it has fired");
+        let key = runtime.interrupt_at(clock::now() + 1_000_000_000, id);
+        assert!(runtime.disarm(key));
+        write("ended");
+    });
+    runtime.run(&UntilDone(runtime));
+    assert_eq!(*entries.borrow(), ["ended"]);
+}
+
+#[test]
+fn a_wait_kept_as_a_word_is_parked_on_by_its_own_coroutine_only_while_it_is_the_present_one() {
+    let (runtime, _) = start(Limits::default());
+    let (entries, write) = log();
+    spawn(runtime, move || {
+        let old = runtime.begin_wait().word();
+        let present = runtime.begin_wait().word();
+        assert_eq!(runtime.park_word(old, None), None);
+        assert!(!runtime.wake_word(old, Readiness::READ));
+        assert!(runtime.wake_word(present, Readiness::READ));
+        assert_eq!(runtime.park_word(present, None), Some(Wake::Ready(Readiness::READ)));
+        assert!(!runtime.wake_word(present, Readiness::READ), "it is over");
+        write("ended");
+    });
+    runtime.run(&UntilDone(runtime));
+    assert_eq!(*entries.borrow(), ["ended"]);
+}
