@@ -7,10 +7,11 @@
 #include "zend_ini.h"
 #include "rfc1867.h"
 
-/* There may be other coroutines. A script without tasks keeps its ini values while it waits: those of an active session could
- * not be taken back. */
-static bool isolating;
 static weft_owned base;
+
+/* There is a base. A script has none before it starts its first task: until then it is alone with its state, and keeps it while
+ * it waits (ini values of an active session, for one, could not be taken back). */
+bool weft_isolates;
 static HashTable *boot_shutdown_functions;
 
 static void save(weft_owned *owned)
@@ -55,6 +56,7 @@ static void keep_ini_changes(void)
 static void set_base(void)
 {
 	save(&base);
+	weft_isolates = true;
 	base.shutdown_functions = NULL;
 	base.exit_status = 0;
 	base.last_error_message = base.last_error_file = NULL;
@@ -75,7 +77,6 @@ static void set_base(void)
 /* After the application has booted: what it has set up (error handlers, ini values) is what each request starts from. */
 void weft_isolate_start(void)
 {
-	isolating = true;
 	php_output_end_all();
 	php_output_deactivate();
 	php_output_activate();
@@ -96,10 +97,9 @@ void weft_isolate_start(void)
 void weft_isolate_start_script(void)
 {
 	weft_owned main;
-	if (isolating) {
+	if (weft_isolates) {
 		return;
 	}
-	isolating = true;
 	keep_ini_changes();
 	weft_session_start();
 	weft_process_start();
@@ -115,6 +115,10 @@ void weft_isolate_start_script(void)
 	set_base();
 	load(&main);
 	weft_pgsql_begin();
+	if (weft_current != weft_main) { /* a signal's handler starts it, while {main} is parked */
+		weft_main->owned = main;
+		weft_main->put_aside = true;
+	}
 }
 
 /* The state a new request starts from: that of the booted application, with stacks and lists of its own. */
@@ -168,13 +172,17 @@ static void ini_in(weft_coroutine *coroutine)
 
 void weft_isolate_out(weft_coroutine *coroutine)
 {
+	if (UNEXPECTED(!weft_isolates)) {
+		return;
+	}
+	coroutine->put_aside = true;
 	weft_session_out(coroutine);
 	weft_process_out(coroutine);
 	weft_pgsql_exchange(coroutine);
 	if (UNEXPECTED(coroutine->opening != NULL)) {
 		weft_persistent_out(coroutine);
 	}
-	if (UNEXPECTED(EG(modified_ini_directives) != NULL) && isolating) {
+	if (UNEXPECTED(EG(modified_ini_directives) != NULL)) {
 		ini_out(coroutine);
 	}
 	if (UNEXPECTED(coroutine->superglobals != 0)) {
@@ -185,6 +193,10 @@ void weft_isolate_out(weft_coroutine *coroutine)
 
 void weft_isolate_in(weft_coroutine *coroutine)
 {
+	if (UNEXPECTED(!coroutine->put_aside)) {
+		return;
+	}
+	coroutine->put_aside = false;
 	load(&coroutine->owned);
 	if (UNEXPECTED(coroutine->superglobals != 0)) {
 		weft_superglobals_exchange(coroutine);

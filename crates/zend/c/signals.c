@@ -31,7 +31,7 @@ void weft_signals_run(weft_coroutine *coroutine)
 	zend_execute_data *frame = EG(current_execute_data);
 	zend_vm_stack stack = EG(vm_stack);
 	zval *top = EG(vm_stack_top), *end = EG(vm_stack_end);
-	bool isolated = coroutine->fiber != NULL;
+	bool isolated = weft_isolates && coroutine->fiber;
 	if (isolated) {
 		weft_isolate_begin(coroutine);
 	}

@@ -104,6 +104,7 @@ typedef struct weft_coroutine {
 	uint32_t job;
 	uint64_t argument;
 	weft_owned owned;
+	bool put_aside;                /* what it owns is in `owned`, not in the globals */
 
 	/* The request it runs, if any. */
 	uint64_t request;
@@ -216,6 +217,7 @@ void weft_fiber_methods_start(void);
 void weft_fiber_mark(weft_coroutine *coroutine);
 
 /* ---- isolate.c: what it owns ---- */
+extern bool weft_isolates;
 void weft_isolate_start(void);
 void weft_isolate_start_script(void);
 void weft_isolate_stop(void);
