@@ -45,6 +45,8 @@ pub struct Status {
     pub queued: u64,
     /// Resident memory in bytes.
     pub memory_bytes: u64,
+    /// Calls that blocked the whole worker since it started.
+    pub blocked: u64,
 }
 
 /// What a master tells its worker.
@@ -177,7 +179,8 @@ impl ToMaster {
             ToMaster::Recycle { reason } => with_text(RECYCLE, reason),
             ToMaster::Fatal { message } => with_text(FATAL, message),
             ToMaster::Status(s) => {
-                with_numbers(STATUS, &[s.requests, s.live, s.connections, s.queued, s.memory_bytes])
+                let all = [s.requests, s.live, s.connections, s.queued, s.memory_bytes, s.blocked];
+                with_numbers(STATUS, &all)
             }
         }
     }
@@ -189,8 +192,8 @@ impl ToMaster {
             RECYCLE => Some(ToMaster::Recycle { reason: text(rest) }),
             FATAL => Some(ToMaster::Fatal { message: text(rest) }),
             STATUS => {
-                let [requests, live, connections, queued, memory_bytes] = numbers(rest)?;
-                Some(ToMaster::Status(Status { requests, live, connections, queued, memory_bytes }))
+                let [requests, live, connections, queued, memory_bytes, blocked] = numbers(rest)?;
+                Some(ToMaster::Status(Status { requests, live, connections, queued, memory_bytes, blocked }))
             }
             _ => None,
         }
@@ -249,7 +252,8 @@ mod tests {
     #[test]
     fn every_message_arrives_as_it_was_sent() {
         let (master, worker) = pair().unwrap();
-        let status = Status { requests: u64::MAX, live: 1, connections: 2, queued: 3, memory_bytes: 4 };
+        let status =
+            Status { requests: u64::MAX, live: 1, connections: 2, queued: 3, memory_bytes: 4, blocked: 5 };
         let up = [
             ToMaster::Ready,
             ToMaster::Recycle { reason: "10000 requests".into() },

@@ -104,3 +104,18 @@ impl Drain {
         ))
     }
 }
+
+/// Logs how often which functions of libc blocked this worker, and which were made by its threads.
+pub fn report_calls() {
+    let list = |calls: &mut dyn Iterator<Item = (&'static str, u64)>| {
+        calls.map(|(name, count)| format!("{name}() {count}")).collect::<Vec<_>>().join(", ")
+    };
+    let blocked = list(&mut weft_rt::hook::blocked_calls());
+    if !blocked.is_empty() {
+        tracing::warn!("calls that blocked this worker: {blocked}");
+    }
+    let offloaded = list(&mut weft_rt::hook::offloaded_calls());
+    if !offloaded.is_empty() {
+        tracing::info!("calls made by threads of this worker: {offloaded}");
+    }
+}

@@ -150,6 +150,7 @@ impl Worker {
             connections: self.server.connections() as u64,
             queued: self.runtime.queued() as u64,
             memory_bytes: recycle::resident_bytes(),
+            blocked: self.runtime.stats.blocked.get(),
         }
     }
 
@@ -184,6 +185,7 @@ impl Worker {
     /// After the loop: the application's shutdown functions and destructors, then the logs.
     fn end(&self) -> ! {
         let report = self.drain.borrow().report(self.runtime);
+        drain::report_calls();
         if let Some(report) = &report {
             tracing::error!("{report}");
         } else {

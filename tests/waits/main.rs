@@ -1,0 +1,30 @@
+//! Waits of one worker, seen from outside: what its threads do, what blocks it, and what interrupts it.
+//!
+//! Must not know how a call is hooked. Waits for peers are in `tests/clients`, semantics that `php` has as well in
+//! `tests/phpt`.
+
+mod blocked;
+mod offloaded;
+mod sessions;
+mod signals;
+
+use rustix::process::Signal;
+use weft_tests::{Client, Running};
+
+/// Requests at once on connections of their own; their answers in the same order.
+fn at_once(running: &Running, targets: &[String]) -> Vec<String> {
+    let mut clients: Vec<Client> = targets.iter().map(|_| running.connect()).collect();
+    for (client, target) in clients.iter_mut().zip(targets) {
+        client.get(target);
+    }
+    clients.iter_mut().map(|client| client.read().text().to_string()).collect()
+}
+
+/// Stops it and gives what its worker said about its calls: the line that begins so, or nothing.
+fn last_words(running: &mut Running, line: &str) -> String {
+    running.signal(Signal::TERM);
+    running.wait_for_log(" stopped\n");
+    let log = running.log();
+    let found = log.lines().find_map(|text| text.split_once(line));
+    found.map_or_else(String::new, |(_, rest)| rest.to_string())
+}
