@@ -180,6 +180,10 @@ int weft_engine_start(const weft_engine_options *options)
 	classic = options->classic;
 	shared_superglobals = options->superglobals;
 	signal(SIGPIPE, SIG_IGN);
+	if (!weft_cli) {
+		/* A file at its size limit (RLIMIT_FSIZE) fails the write that meets it, not the worker. */
+		signal(SIGXFSZ, SIG_IGN);
+	}
 	zend_signal_startup();
 	sapi_startup(&weft_sapi);
 	size_t size = strlen(always) + sizeof(script) + strlen(options->ini) + strlen(at_last) + 1;

@@ -116,7 +116,7 @@ fn become_plain_child() {
         libc::sigemptyset(&raw mut none);
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
     }
-    for signal in [libc::SIGPIPE, libc::SIGINT] {
+    for signal in [libc::SIGPIPE, libc::SIGINT, libc::SIGXFSZ] {
         // SAFETY: the default action is no function.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
     }

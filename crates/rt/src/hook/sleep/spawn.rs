@@ -1,6 +1,6 @@
 //! popen, pclose, system by posix_spawn(3): libc's own wait inside themselves, where no hook can see it.
 //!
-//! The child starts with an empty signal mask and with SIGPIPE and SIGINT at their defaults, whatever the worker ignores.
+//! The child starts with an empty signal mask and with SIGPIPE, SIGINT and SIGXFSZ at their defaults, whatever the worker ignores.
 //! Invariant: a stream made by [`popen`] is in [`STREAMS`] until its [`pclose`]; as each holds an open descriptor,
 //! `RLIMIT_NOFILE` bounds them.
 #![allow(unsafe_code)]
@@ -44,6 +44,7 @@ unsafe fn shell(command: *const c_char, pipe_end: Option<(c_int, c_int)>) -> Res
         libc::posix_spawnattr_setsigmask(&raw mut attributes, &raw const signals);
         libc::sigaddset(&raw mut signals, libc::SIGPIPE);
         libc::sigaddset(&raw mut signals, libc::SIGINT);
+        libc::sigaddset(&raw mut signals, libc::SIGXFSZ);
         libc::posix_spawnattr_setsigdefault(&raw mut attributes, &raw const signals);
         if let Some((end, target)) = pipe_end {
             libc::posix_spawn_file_actions_adddup2(&raw mut actions, end, target);

@@ -1,0 +1,21 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Popup\Rules;
+
+/** Who asks: what an audience can tell users apart by. Already valid: see Popup\Web\Input. */
+final class Visitor
+{
+    /**
+     * @param string $user 1 to 64 of A-Z a-z 0-9 . _ : @ -
+     * @param string|null $platform lower-case letters and digits, at most 16; null if the client did not say
+     * @param string|null $version one to four numbers with dots; null if the client did not say
+     */
+    public function __construct(
+        public readonly string $user,
+        public readonly ?string $platform = null,
+        public readonly ?string $version = null,
+    ) {
+    }
+}

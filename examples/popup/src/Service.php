@@ -1,0 +1,157 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Popup;
+
+use Popup\Cache\ConfigurationCache;
+use Popup\Rules\Configuration;
+use Popup\Rules\Rules;
+use Popup\Rules\Visitor;
+use Popup\State\States;
+use Popup\State\StatesException;
+use Popup\Storage\Operations;
+
+/**
+ * What the service does, without HTTP: answers who asks, takes reports, writes both down.
+ *
+ * Invariant: a pop-up is returned, and a report confirmed, only after its operation is durable. If a process dies in
+ * between, the user misses that pop-up until its interval has passed; it is never counted without having been recorded.
+ */
+final class Service
+{
+    /** Three requests of one user at the same moment may disturb each other; more is no user. */
+    private const TRIES_MAX = 3;
+
+    /** Begins the names of this process's displays. */
+    private readonly string $prefix;
+
+    private int $displays = 0;
+
+    /**
+     * @param \Closure(string): void $record makes a record durable, or throws; see Operation::record()
+     * @param string $secret signs displays
+     */
+    public function __construct(
+        private readonly ConfigurationCache $configurations,
+        private readonly States $states,
+        private readonly Operations $operations,
+        private readonly Clock $clock,
+        private readonly \Closure $record,
+        private readonly string $secret,
+    ) {
+        $this->prefix = base_convert((string) time(), 10, 36) . bin2hex(random_bytes(5)) . 'z';
+    }
+
+    /**
+     * The body of the answer to "is there a pop-up for me now?".
+     *
+     * @throws StatesException when it is not known what the user has seen
+     */
+    public function ask(Visitor $visitor): string
+    {
+        $configurations = $this->configurations->current()->configurations;
+        for ($tries = 0; $tries < self::TRIES_MAX; $tries++) {
+            $seen = $this->seen($visitor->user);
+            $now = $this->clock->now();
+            $choice = Rules::choose($configurations, $visitor, $seen, $now);
+            $chosen = $choice->configuration;
+            if ($chosen === null) {
+                $wait = $choice->askAgainAt === null ? 'null' : $choice->askAgainAt - $now;
+
+                return "{\"popup\":null,\"ask_again_in\":$wait}";
+            }
+            $before = $seen[$chosen->id] ?? null;
+            if ($this->states->change($visitor->user, $chosen->id, $before, $now)) {
+                return $this->show($visitor->user, $chosen, $before, $now);
+            }
+        }
+
+        return '{"popup":null,"ask_again_in":1}';
+    }
+
+    /**
+     * Takes what a client reports of a pop-up it was given.
+     *
+     * @return bool false: no such pop-up was given to this user
+     */
+    public function report(string $user, int $configuration, string $display, Operation $operation): bool
+    {
+        [$name, $signature] = explode('.', $display, 2) + ['', ''];
+        if (!hash_equals($this->sign($name, $user, $configuration), $signature)) {
+            return false;
+        }
+        if ($operation === Operation::Clicked) {
+            $this->states->merge($user, [$configuration => Rules::CLICKED]);
+        }
+        ($this->record)($operation->record($name, $user, $configuration, $this->clock->now()));
+
+        return true;
+    }
+
+    /**
+     * Writes a batch to the database.
+     *
+     * @param list<string> $records
+     */
+    public function write(array $records): void
+    {
+        $this->operations->write($records);
+        if (!$this->states->isComplete()) {
+            // Records of before a restart may have come too late for the loading of states.
+            foreach ($records as $record) {
+                [, $kind, $user, $configuration, $at] = explode("\t", $record);
+                $shown = [(int) $configuration => (int) $kind === Operation::Clicked->value ? Rules::CLICKED : (int) $at];
+                $this->states->merge($user, $shown);
+            }
+        }
+    }
+
+    /** Has the states of all users loaded, if nobody has done so since the machine or Redis was started. */
+    public function completeStates(): void
+    {
+        $this->states->complete(function (): void {
+            foreach ($this->operations->seenByAll() as $user => $seen) {
+                $this->states->merge((string) $user, $seen);
+            }
+        });
+    }
+
+    /** @return array<int, int> */
+    private function seen(string $user): array
+    {
+        $seen = $this->states->seen($user);
+        if ($seen === [] && !$this->states->isComplete()) {
+            try {
+                $seen = $this->operations->seenBy($user);
+            } catch (\PDOException $error) {
+                throw new StatesException("Nobody knows what the user has seen: {$error->getMessage()}", 0, $error);
+            }
+            if ($seen !== []) {
+                $this->states->merge($user, $seen);
+            }
+        }
+
+        return $seen;
+    }
+
+    private function show(string $user, Configuration $chosen, ?int $before, int $now): string
+    {
+        $name = $this->prefix . dechex(++$this->displays);
+        try {
+            ($this->record)(Operation::Returned->record($name, $user, $chosen->id, $now));
+        } catch (\Throwable $error) {
+            $this->states->change($user, $chosen->id, $now, $before); // it was not shown
+            throw $error;
+        }
+        $display = "$name." . $this->sign($name, $user, $chosen->id);
+
+        return "{\"popup\":{$chosen->encoded},\"display\":\"$display\"},\"ask_again_in\":null}";
+    }
+
+    /** Only who was given a pop-up can report on it: nobody's counts are forged, and no statement is needed to know. */
+    private function sign(string $name, string $user, int $configuration): string
+    {
+        return substr(hash_hmac('sha256', "$name $configuration $user", $this->secret), 0, 20);
+    }
+}

@@ -1,0 +1,131 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Popup\Storage;
+
+use PDO;
+use Popup\Settings;
+use Weft\Database\PdoPool;
+use Weft\Pool\PoolException;
+
+/**
+ * Connections to the database, and the few words in which SQLite and MySQL differ.
+ *
+ * Must not know: tables. Invariant: a connection is used by one coroutine at a time, and one that failed is not used again.
+ */
+final class Database
+{
+    /** Connections of a worker at most. They are opened when needed: a busy worker has two or three. */
+    public const CONNECTIONS_MAX = 16;
+
+    private const OPTIONS = [
+        PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION,
+        PDO::ATTR_DEFAULT_FETCH_MODE => PDO::FETCH_ASSOC,
+        PDO::ATTR_TIMEOUT => 5,
+    ];
+
+    /** FULL: what a request was told is written survives the loss of power. */
+    private const SQLITE = ['PRAGMA busy_timeout = 5000', 'PRAGMA journal_mode = WAL', 'PRAGMA synchronous = FULL'];
+
+    public readonly bool $isSqlite;
+
+    /** Null: a connection for each use (POPUP_STEP before pool). */
+    private readonly ?PdoPool $pool;
+
+    /** How the last use ended: null is well. */
+    private ?string $failure = null;
+
+    public function __construct(private readonly Settings $settings)
+    {
+        $this->isSqlite = str_starts_with($settings->database, 'sqlite:');
+        $this->pool = !$settings->hasPool() ? null : new PdoPool(
+            $settings->database,
+            $settings->databaseUser,
+            $settings->databasePassword,
+            self::OPTIONS,
+            $this->isSqlite ? self::SQLITE : [],
+            max: self::CONNECTIONS_MAX,
+            waitTimeout: 2.0,
+        );
+    }
+
+    /**
+     * Runs work with a connection of its own.
+     *
+     * @template T
+     * @param \Closure(PDO): T $work
+     * @return T
+     * @throws \PDOException
+     */
+    public function use(\Closure $work): mixed
+    {
+        try {
+            $result = $this->pool === null ? $work($this->connect()) : $this->pool->with($work);
+            $this->failure = null;
+
+            return $result;
+        } catch (\PDOException $error) {
+            $this->failure = $error->getMessage();
+            throw $error;
+        } catch (PoolException $error) {
+            $this->failure = $error->getMessage();
+            throw new \PDOException($error->getMessage(), 0, $error);
+        }
+    }
+
+    /**
+     * @template T
+     * @param \Closure(PDO): T $work
+     * @return T
+     */
+    public function transaction(\Closure $work): mixed
+    {
+        return $this->use(function (PDO $connection) use ($work): mixed {
+            // SQLite: the lock for writing at once, so that nobody has to give up half-way.
+            $connection->exec($this->isSqlite ? 'BEGIN IMMEDIATE' : 'START TRANSACTION');
+            try {
+                $result = $work($connection);
+                $connection->exec('COMMIT');
+
+                return $result;
+            } catch (\Throwable $error) {
+                try {
+                    $connection->exec('ROLLBACK');
+                } catch (\PDOException) {
+                    // The first error is the one to tell.
+                }
+                throw $error;
+            }
+        });
+    }
+
+    /** A connection of the caller's own, kept by the caller. */
+    public function connect(): PDO
+    {
+        $settings = $this->settings;
+        $connection = new PDO($settings->database, $settings->databaseUser, $settings->databasePassword, self::OPTIONS);
+        foreach ($this->isSqlite ? self::SQLITE : [] as $statement) {
+            $connection->exec($statement);
+        }
+
+        return $connection;
+    }
+
+    /** Why the last use failed; null if it did not. */
+    public function failure(): ?string
+    {
+        return $this->failure;
+    }
+
+    /** `INSERT INTO …` is continued by what happens to rows whose key is there already. */
+    public function onConflict(string $key, ?string $keepGreater = null): string
+    {
+        return match (true) {
+            $this->isSqlite && $keepGreater === null => " ON CONFLICT ($key) DO NOTHING",
+            $this->isSqlite => " ON CONFLICT ($key) DO UPDATE SET $keepGreater = MAX($keepGreater, excluded.$keepGreater)",
+            $keepGreater === null => ' ON DUPLICATE KEY UPDATE ' . strtok($key, ',') . ' = ' . strtok($key, ','),
+            default => " ON DUPLICATE KEY UPDATE $keepGreater = GREATEST($keepGreater, VALUES($keepGreater))",
+        };
+    }
+}

@@ -1,0 +1,73 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Popup\Web;
+
+use Popup\Cache\ConfigurationCache;
+use Popup\Cache\NothingKnown;
+use Popup\Log;
+use Popup\Service;
+use Popup\State\StatesException;
+use Weft\Http\Request;
+use Weft\Http\Response;
+use Weft\Queue\QueueException;
+
+/** The JSON interface that openapi.yaml describes. */
+final class Api
+{
+    /** Configurations of this age or older mean that the database does not answer. */
+    private const STALE_S = 12.0;
+
+    public function __construct(private readonly Service $service, private readonly ConfigurationCache $configurations)
+    {
+    }
+
+    public function ask(Request $request): Response
+    {
+        $visitor = Input::visitor(Input::fields($request));
+        try {
+            return $this->answer($this->service->ask($visitor));
+        } catch (StatesException $error) {
+            // To show a pop-up twice is worse than to show it later.
+            Log::seldom('answered with none', $error->getMessage());
+
+            return $this->answer('{"popup":null,"ask_again_in":30}')->setHeader('Popup-Degraded', 'users');
+        } catch (QueueException | NothingKnown | \PDOException $error) {
+            throw self::notRecorded($error);
+        }
+    }
+
+    public function report(Request $request): Response
+    {
+        $fields = Input::fields($request);
+        $user = Input::user($fields);
+        $configuration = Input::configuration($fields);
+        $operation = Input::operation($fields);
+        try {
+            $known = $this->service->report($user, $configuration, Input::display($fields), $operation);
+        } catch (QueueException | StatesException | \PDOException $error) {
+            throw self::notRecorded($error);
+        }
+        if (!$known) {
+            throw Problem::field('display', 'This pop-up was not given to this user');
+        }
+
+        return $this->answer('{"recorded":true}');
+    }
+
+    private function answer(string $json): Response
+    {
+        $response = new Response($json, 200, ['Content-Type' => 'application/json']);
+        $age = $this->configurations->age() ?? 0.0;
+
+        return $age < self::STALE_S ? $response : $response->setHeader('Popup-Stale', (string) (int) $age);
+    }
+
+    private static function notRecorded(\Throwable $error): Problem
+    {
+        Log::seldom('answered with 503', $error->getMessage());
+
+        return Problem::unavailable('This could not be recorded now. Nothing is lost: send it again');
+    }
+}

@@ -1,0 +1,129 @@
+//! Users of a service, and what they were told: every operation that was confirmed must be in the database, once.
+//!
+//! Invariant: an operation is noted when, and only when, its confirmation was read whole.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+
+use serde_json::{Value, json};
+use weft_tests::command::finish;
+use weft_tests::{Client, Running, until};
+
+/// Kinds of operations, as the database knows them.
+const RETURNED: u8 = 1;
+const SHOWN: u8 = 2;
+const CLICKED: u8 = 3;
+
+/// Users that ask and report until they are stopped.
+pub struct Load {
+    stop: Arc<AtomicBool>,
+    confirmed: Arc<AtomicUsize>,
+    threads: Vec<JoinHandle<BTreeSet<String>>>,
+}
+
+impl Load {
+    /// Starts so many connections; each uses a user once. `name` keeps loads apart.
+    pub fn start(weft: &Running, name: &str, connections: usize) -> Load {
+        let (stop, confirmed) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+        let threads = (0..connections).map(|connection| {
+            let (stop, confirmed, address) = (Arc::clone(&stop), Arc::clone(&confirmed), weft.address);
+            let name = format!("{name}-{connection}");
+            std::thread::spawn(move || {
+                let mut ids = BTreeSet::new();
+                let mut client = None;
+                for number in 0.. {
+                    if stop.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    let user = format!("{name}-{number}");
+                    // A connection that failed is made anew; until then nobody is there to confirm anything.
+                    client = match client.take() {
+                        Some(open) => Some(open),
+                        None => Client::try_connect(address).ok(),
+                    };
+                    let done = client.as_mut().and_then(|client| visit(client, &user, &mut ids));
+                    if done.is_none() {
+                        client = None;
+                        std::thread::yield_now();
+                    }
+                    confirmed.fetch_add(done.unwrap_or(0), Ordering::Relaxed);
+                }
+                ids
+            })
+        });
+        let threads = threads.collect();
+        Load { stop, confirmed, threads }
+    }
+
+    /// Waits until so many more operations have been confirmed.
+    pub fn wait_for(&self, more: usize) {
+        let goal = self.confirmed.load(Ordering::Relaxed) + more;
+        until("operations to be confirmed", || {
+            (self.confirmed.load(Ordering::Relaxed) >= goal).then_some(())
+        });
+    }
+
+    /// Ends it; the ids of all operations that were confirmed.
+    pub fn end(self) -> BTreeSet<String> {
+        self.stop.store(true, Ordering::Relaxed);
+        self.threads.into_iter().flat_map(|thread| thread.join().expect("a user does not panic")).collect()
+    }
+}
+
+/// One user's visit: asks, is shown, clicks. The number of confirmed operations; `None` when the connection failed.
+fn visit(client: &mut Client, user: &str, ids: &mut BTreeSet<String>) -> Option<usize> {
+    let answer = call(client, "/v1/ask", &json!({"user": user, "platform": "ios"}))?;
+    let popup = &answer["popup"];
+    let Some(display) = popup["display"].as_str() else { return Some(0) };
+    let name = display.split('.').next().unwrap_or_default();
+    ids.insert(format!("{name}-{RETURNED}"));
+    let mut count = 1;
+    for (operation, kind) in [("shown", SHOWN), ("clicked", CLICKED)] {
+        let body = json!({
+            "user": user, "configuration": popup["configuration"], "display": display, "operation": operation
+        });
+        if call(client, "/v1/operations", &body)?["recorded"] == true {
+            ids.insert(format!("{name}-{kind}"));
+            count += 1;
+        }
+    }
+    Some(count)
+}
+
+fn call(client: &mut Client, target: &str, body: &Value) -> Option<Value> {
+    let body = body.to_string();
+    let head = format!("POST {target} HTTP/1.1\r\nHost: weft.test\r\nContent-Length: {}\r\n\r\n", body.len());
+    client.try_send(format!("{head}{body}")).ok()?;
+    let response = client.try_read().ok()?;
+    let text = response.text();
+    assert!(matches!(response.status, 200 | 503), "{target}: {} {text}", response.status);
+    Some(response.json())
+}
+
+/// The ids of all operations in a database.
+pub fn stored(dsn: &str) -> BTreeSet<String> {
+    let script = "$pdo = new PDO($argv[1], 'popup', 'secret'); \
+                  foreach ($pdo->query('SELECT id FROM operations') as $row) { echo $row[0], \"\\n\"; }";
+    let output = finish(Command::new("php").args(["-r", script, "--", dsn]));
+    assert_eq!(output.code, Some(0), "{}{}", output.stdout, output.stderr);
+    output.stdout.lines().map(String::from).collect()
+}
+
+/// Asserts that nothing was lost: waits until the database has every confirmed operation.
+pub fn expect_all(dsn: &str, confirmed: &BTreeSet<String>) {
+    assert!(confirmed.len() > 100, "only {} operations were confirmed", confirmed.len());
+    let deadline = std::time::Instant::now() + weft_tests::PATIENCE / 2;
+    until("every confirmed operation to be in the database", || {
+        let stored = stored(dsn);
+        let lost: Vec<_> = confirmed.difference(&stored).take(5).collect();
+        let count = confirmed.difference(&stored).count();
+        assert!(
+            lost.is_empty() || std::time::Instant::now() < deadline,
+            "{count} are lost, {lost:?} among them"
+        );
+        lost.is_empty().then_some(())
+    });
+}

@@ -1,0 +1,13 @@
+//! The pop-up service of `examples/popup`: its rules, its interface, its admin page, its backends, and what it survives.
+
+mod admin;
+mod asking;
+mod backends;
+mod browser;
+mod faults;
+mod inputs;
+mod load;
+mod queue;
+mod restartable;
+mod service;
+mod units;

@@ -1,0 +1,112 @@
+//! MariaDB and Redis that survive: killed without warning, and started again on the same port with the same data.
+//!
+//! Must not know: what is kept in them. Invariant: they end with the value that started them, and with this process.
+
+use std::fs::File;
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+
+use weft_tests::command::finish;
+use weft_tests::services::free_port;
+use weft_tests::until;
+
+/// A server and its data.
+pub struct Restartable {
+    /// Its port on 127.0.0.1.
+    pub port: u16,
+    directory: tempfile::TempDir,
+    arguments: Vec<String>,
+    child: Option<Child>,
+}
+
+impl Restartable {
+    /// A Redis that has every write on disk before it answers. Not started yet.
+    pub fn redis() -> Restartable {
+        let words = "redis-server --bind 127.0.0.1 --appendonly yes --appendfsync always --save";
+        let mut redis = Restartable::new(words, |port| format!("--port {port}"));
+        redis.arguments.insert(redis.arguments.len() - 2, String::new()); // --save takes ""
+        redis
+    }
+
+    /// A MariaDB with a database and a user "popup". Started.
+    pub fn mariadb() -> Restartable {
+        let words = "mariadbd --no-defaults --bind-address=127.0.0.1 --skip-name-resolve --innodb-buffer-pool-size=32M \
+                     --performance-schema=OFF --datadir=data --socket=socket --init-file=init.sql --user=root";
+        let mut mariadb = Restartable::new(words, |port| format!("--port={port}"));
+        let directory = mariadb.directory.path().to_path_buf();
+        let data = format!("--datadir={}", directory.join("data").display());
+        let options = ["--no-defaults", &data, "--auth-root-authentication-method=normal", "--skip-test-db"];
+        let output = finish(
+            Command::new("mariadb-install-db")
+                .args(options)
+                .env("TMPDIR", &directory)
+                .current_dir(&directory),
+        );
+        assert_eq!(output.code, Some(0), "{}{}", output.stdout, output.stderr);
+        let init = "CREATE DATABASE IF NOT EXISTS popup;\n\
+                    CREATE USER IF NOT EXISTS 'popup'@'%' IDENTIFIED BY 'secret';\nGRANT ALL ON popup.* TO 'popup'@'%';\n";
+        std::fs::write(directory.join("init.sql"), init).expect("the server's own file");
+        for word in &mut mariadb.arguments {
+            for option in ["--datadir=", "--socket=", "--init-file="] {
+                if let Some(name) = word.strip_prefix(option) {
+                    *word = format!("{option}{}", directory.join(name).display());
+                    break;
+                }
+            }
+        }
+        mariadb.start();
+        mariadb
+    }
+
+    fn new(words: &str, port_option: impl Fn(u16) -> String) -> Restartable {
+        let port = free_port();
+        let option = port_option(port);
+        let arguments = words.split_whitespace().chain(option.split_whitespace()).map(String::from).collect();
+        let directory =
+            tempfile::Builder::new().prefix("weft-test-").tempdir().expect("a temporary directory");
+        Restartable { port, directory, arguments, child: None }
+    }
+
+    /// Starts it, or starts it again.
+    pub fn start(&mut self) {
+        let log = File::options().create(true).append(true).open(self.directory.path().join("log"));
+        let log = log.expect("the server's log");
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL"]).args(&self.arguments).current_dir(self.directory.path());
+        command.stdin(Stdio::null()).stdout(log.try_clone().expect("a descriptor")).stderr(log);
+        self.child = Some(command.spawn().expect("setpriv"));
+        until("the server to listen", || TcpStream::connect(("127.0.0.1", self.port)).ok());
+    }
+
+    /// kill -9.
+    pub fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            child.kill().expect("it is our child");
+            child.wait().expect("it is our child");
+        }
+    }
+
+    /// Has root run a statement.
+    pub fn sql(&self, statement: &str) {
+        let mut client = Command::new("mariadb");
+        client.args(["--no-defaults", "-uroot", "-h127.0.0.1", &format!("-P{}", self.port), "-e", statement]);
+        let output = finish(&mut client);
+        assert_eq!(output.code, Some(0), "{statement}: {}", output.stderr);
+    }
+
+    /// How PDO finds the database "popup".
+    pub fn dsn(&self) -> String {
+        format!("mysql:host=127.0.0.1;port={};dbname=popup;charset=utf8mb4", self.port)
+    }
+
+    /// Its address.
+    pub fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+}
+
+impl Drop for Restartable {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
