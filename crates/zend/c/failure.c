@@ -119,6 +119,11 @@ static void on_segv(int signal_number, siginfo_t *info, void *context)
 /* contain: fatal errors end their coroutine only; else PHP deals with them as it always does. */
 void weft_failure_start(bool contain)
 {
+	static bool started;
+	if (started) {
+		return;
+	}
+	started = true;
 	stack_t stack = {.ss_size = 64 * 1024};
 	struct sigaction action = {.sa_sigaction = on_segv, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
 	stack.ss_sp = mmap(NULL, stack.ss_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

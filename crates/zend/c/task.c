@@ -203,6 +203,13 @@ ZEND_FUNCTION(Weft_go)
 		ZVAL_COPY(&task->context, &weft_current->context);
 		task->superglobals = weft_superglobals_copy(weft_current, task->superglobal);
 	}
+	if (weft_current && weft_current->job == WEFT_JOB_CLASSIC) {
+		zval_ptr_dtor(return_value);
+		ZVAL_UNDEF(return_value);
+		zend_throw_error(NULL, "There are no tasks in classic mode: a request has PHP to itself, and PHP ends with it. Weft\\go() "
+			"needs an application that returns a handler, or weft php");
+		return;
+	}
 	if (!weft_task_start(task)) {
 		zval_ptr_dtor(return_value);
 		ZVAL_UNDEF(return_value);

@@ -351,6 +351,27 @@ pub static KEYS: &[Key] = &[
         "Symbolic links that a document root's files may be: all, or those that stay inside it"
     ),
     number!(
+        classic.instances_max,
+        "instances",
+        Count,
+        1..=4096,
+        "PHP instances per worker, each with one request at a time; 1 is plain one-at-a-time PHP"
+    ),
+    number!(
+        classic.instances_memory_bytes_max,
+        "instances-memory-bytes-max",
+        Bytes,
+        64 * MIB..=1024 * GIB,
+        "Resident memory of a worker above which it adds no instance; requests then wait for those it has"
+    ),
+    number!(
+        classic.instances_idle_ms,
+        "instances-idle-ms",
+        Milliseconds,
+        1..=DAY_MS,
+        "After which an idle instance gives its memory back"
+    ),
+    number!(
         recycle.requests_max,
         "recycle-requests-max",
         Count,

@@ -90,6 +90,12 @@ pub struct Classic {
     pub rules: Vec<String>,
     /// Which symbolic links are followed.
     pub symlinks: Symlinks,
+    /// PHP instances per worker: requests that can have PHP to themselves at once.
+    pub instances_max: u32,
+    /// No instance is added while a worker's resident memory is above this.
+    pub instances_memory_bytes_max: u64,
+    /// An instance that has been idle for so long gives its memory back.
+    pub instances_idle_ms: u64,
 }
 
 /// Which symbolic links in a document root are followed.
@@ -104,7 +110,13 @@ pub enum Symlinks {
 impl Default for Classic {
     fn default() -> Self {
         let rules = ["$path", "$path/index.php", "$path/index.html", "index.php"];
-        Classic { rules: rules.map(str::to_owned).to_vec(), symlinks: Symlinks::Follow }
+        Classic {
+            rules: rules.map(str::to_owned).to_vec(),
+            symlinks: Symlinks::Follow,
+            instances_max: 1,
+            instances_memory_bytes_max: 2 << 30,
+            instances_idle_ms: 2_000,
+        }
     }
 }
 

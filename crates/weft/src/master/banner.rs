@@ -73,7 +73,7 @@ impl Master {
 pub fn workers(config: &Config, mode: Mode) -> String {
     let count = mode.workers(config);
     match config.server.workers {
-        Workers::Auto if mode == Mode::Classic => {
+        Workers::Auto if mode == Mode::Classic && config.classic.instances_max == 1 => {
             format!("{count} (each runs one request of PHP at a time)")
         }
         Workers::Auto => format!("{count} (one per available core)"),

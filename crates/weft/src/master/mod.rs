@@ -73,13 +73,15 @@ impl Mode {
 
     /// How many worker processes there are to be.
     ///
-    /// In classic mode a worker has one request in PHP at a time, and a request that waits keeps it: so there are more
-    /// than one per core.
+    /// In classic mode with one instance a worker has one request in PHP at a time, and a request that waits keeps it: so there
+    /// are more than one per core.
     pub fn workers(self, config: &Config) -> usize {
         const PER_CORE: usize = 4;
         const MIN: usize = 8;
         match (self, config.server.workers) {
-            (Mode::Classic, Workers::Auto) => (Workers::Auto.count() * PER_CORE).max(MIN),
+            (Mode::Classic, Workers::Auto) if config.classic.instances_max == 1 => {
+                (Workers::Auto.count() * PER_CORE).max(MIN)
+            }
             (_, workers) => workers.count(),
         }
     }

@@ -13,13 +13,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use weft_rt::Switch;
-use weft_zend::{Engine, FiberSwitch, NativeSwitch, Options};
+use weft_zend::{Engine, FiberSwitch, InstanceOptions, InstanceSwitch, NativeSwitch, Options};
 
 pub use serve::{host, start as serve, turn_away};
 use weft_zend::JobKind;
 
 use crate::classic::Docroot;
-use crate::config::{Config, Environment};
+use crate::config::{Classic, Config, Environment};
 use crate::master::Mode;
 
 /// What the started engine says about itself.
@@ -69,6 +69,7 @@ pub fn engine_start(config: &Config) -> Result<EngineInfo, String> {
         library: Some(library().ok_or(NO_LIBRARY)?),
         development,
         classic,
+        instances: classic && config.classic.instances_max > 1,
         ..Options::default()
     };
     let engine = Engine::start(&options).map_err(|error| error.to_string())?;
@@ -83,18 +84,44 @@ pub fn engine_start(config: &Config) -> Result<EngineInfo, String> {
     Ok(info)
 }
 
+/// What a worker runs its jobs on.
+pub struct Booted {
+    /// Gives coroutines the processor.
+    pub switch: Box<dyn Switch>,
+    /// In classic mode: requests that can be in PHP at once.
+    pub instances: Option<usize>,
+}
+
 /// Makes the worker ready to run user code: in coroutine mode the application boots here, in classic mode each request brings
 /// its own script. Then gives the switch its coroutines run on.
 ///
 /// # Errors
 /// What the operator must know; PHP's own message is in the error log.
-pub fn boot(config: &Config, application: &Path) -> Result<Box<dyn Switch>, String> {
+pub fn boot(config: &Config, application: &Path) -> Result<Booted, String> {
     if Mode::of(config) == Mode::Classic {
         weft_zend::host::install(&host::Boot);
-        return Ok(Box::new(NativeSwitch::new(CLASSIC_STACK_BYTES)));
+        return Ok(boot_classic(&config.classic));
     }
     boot_application(application)?;
-    Ok(Box::new(FiberSwitch::pooled()))
+    Ok(Booted { switch: Box::new(FiberSwitch::pooled()), instances: None })
+}
+
+/// Instances, or, where they cannot be had, one request at a time.
+fn boot_classic(config: &Classic) -> Booted {
+    if config.instances_max > 1 {
+        let started = InstanceSwitch::start(InstanceOptions {
+            instances_max: config.instances_max,
+            stack_bytes: CLASSIC_STACK_BYTES,
+            memory_bytes_max: config.instances_memory_bytes_max,
+        });
+        match started {
+            Ok(switch) => {
+                return Booted { switch: Box::new(switch), instances: Some(config.instances_max as usize) };
+            }
+            Err(reason) => tracing::error!("{reason}; this worker runs one request at a time"),
+        }
+    }
+    Booted { switch: Box::new(NativeSwitch::new(CLASSIC_STACK_BYTES)), instances: Some(1) }
 }
 
 fn boot_application(application: &Path) -> Result<(), String> {

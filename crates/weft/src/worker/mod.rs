@@ -18,14 +18,14 @@ use weft_rt::runtime::DRIVER_KEY;
 use weft_rt::watch::{Attempt, Watch};
 use weft_rt::{CoroutineId, Driver, Job, MILLISECOND, Nanos, Runtime, SECOND, clock};
 use weft_serve::Server;
-use weft_zend::{Engine, FiberSwitch, JobKind};
+use weft_zend::{Engine, FiberSwitch, InstanceSwitch, JobKind};
 
 use self::drain::Drain;
 use self::recycle::Recycle;
 use self::signals::Signals;
 use crate::config::Config;
+use crate::master::WorkerSetup;
 use crate::master::control::{ControlEnd, Received, Status, ToMaster, ToWorker};
-use crate::master::{Mode, WorkerSetup};
 use crate::php;
 
 /// Keys of the worker's own descriptors; the server's are above.
@@ -73,21 +73,20 @@ impl Worker {
     ) -> Result<Worker, String> {
         let signals = Signals::block()?;
         let application = config.server.application.clone().ok_or("no application was given")?;
-        let switch = php::boot(&config, &application)?;
+        let booted = php::boot(&config, &application)?;
         let (coroutines_max, tasks_max) =
             within_mappings(config.limits.coroutines_max, config.limits.tasks_max);
+        let defaults = weft_rt::Limits::default();
         let limits = weft_rt::Limits {
-            coroutines_max: match Mode::of(&config) {
-                Mode::Classic => 1,
-                Mode::Coroutine => coroutines_max,
-            },
+            coroutines_max: booted.instances.unwrap_or(coroutines_max),
+            idle_max: booted.instances.unwrap_or(defaults.idle_max),
             tasks_max,
             queue_max: config.limits.queue_max,
             queue_wait_max: config.limits.queue_timeout_ms.saturating_mul(MILLISECOND),
-            ..weft_rt::Limits::default()
+            ..defaults
         };
         let failed = |error: rustix::io::Errno| format!("the event loop cannot be made: {error}");
-        let runtime = Runtime::start(switch, limits).map_err(failed)?;
+        let runtime = Runtime::start(booted.switch, limits).map_err(failed)?;
         weft_rt::hook::on_forked_child_end(|| signals::exit_now(i32::from(Engine::exit_status())));
         let server = php::serve(runtime, &config, &application)?;
         php::start_tasks();
@@ -173,6 +172,7 @@ impl Worker {
         let status = self.status();
         // A full line only means that the master is busy; the next figures come in a second.
         let _ = self.control.send(&ToMaster::Status(status));
+        InstanceSwitch::trim(Duration::from_millis(self.config.classic.instances_idle_ms));
         if let Some(reason) = self.recycle.borrow_mut().due(&status) {
             self.ask_for_replacement(reason);
         }

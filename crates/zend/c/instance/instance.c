@@ -16,6 +16,7 @@
 #include <time.h>
 
 #define REGION_BYTES_LEAST ((size_t) 64 << 30)
+#define LIGHT_LINES 384 /* what requests of a light application change: 24 KiB */
 
 static weft_instance **instances; /* by number - 1 */
 static uint32_t instances_max;
@@ -49,14 +50,23 @@ const char *weft_instances_start(uint32_t max, size_t heap_bytes)
 	return weft_image_start();
 }
 
-/* Tables that grow with every application, moved out of the arena before they do: else each switch would carry them. */
-static void move_tables(void)
+/* Tables that grow with an application: in the arena each switch would carry what it has added to them. Moved to memory of
+ * this instance they cost nothing at a switch, but some 300 KiB: worth it for applications with much to carry. */
+static void move_tables(weft_instance *instance)
 {
+	instance->moved = true;
 	HashTable *tables[] = {CG(function_table), CG(class_table), EG(zend_constants)};
 	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
 		zend_hash_extend(tables[i], tables[i]->nTableSize * 2, false);
 	}
-	zend_map_ptr_extend(CG(map_ptr_last) + 8192);
+}
+
+/* The table of pointers that a request sets for every function of PHP: all of it differs from one instance to the next. */
+static void move_map(void)
+{
+	size_t last = CG(map_ptr_last);
+	zend_map_ptr_extend(CG(map_ptr_size) + 1);
+	CG(map_ptr_last) = last;
 }
 
 /* What a process does once after its start, an instance does once in its image. */
@@ -71,7 +81,7 @@ static void begin(weft_instance *instance)
 		entry->value = ZSTR_CHAR('1');
 		gc_enable(true);
 	}
-	move_tables();
+	move_map();
 }
 
 /* Puts the image and the process state of an instance in place; NULL: those of start-up. */
@@ -141,6 +151,9 @@ int weft_instance_enter(weft_instance *instance, bool has_job, uint32_t job, uin
 	}
 	if (UNEXPECTED(!instance->begun)) {
 		begin(instance);
+	}
+	if (has_job && UNEXPECTED(instance->image.line_count > LIGHT_LINES) && !instance->moved) {
+		move_tables(instance);
 	}
 	instance->trimmed = false;
 	weft_process_activate(&instance->process);

@@ -101,6 +101,7 @@ typedef struct {
 	weft_coroutine *coroutine; /* with its native stack (native.c); what the SAPI knows of it */
 	uint32_t number;           /* from 1 */
 	bool begun;                /* its heap and tables are in its image */
+	bool moved;                /* tables that grow with the application are out of the arena */
 	bool trimmed;
 	uint64_t idle_since;       /* monotonic nanoseconds at the end of its last job */
 	zend_mm_heap *heap;
