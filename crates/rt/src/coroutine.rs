@@ -64,6 +64,12 @@ pub trait Switch {
         let _ = for_good;
     }
 
+    /// Whether the running context has yet to see that a wait of it was interrupted: it is still inside the call whose wait
+    /// that was. Calls that pause and try again would otherwise go on to their own end.
+    fn interruption_pending(&self) -> bool {
+        false
+    }
+
     /// A signal's handler has run, and there may be work of it that no coroutine has done: the loop has nothing left to
     /// run. Called from the loop; it may spawn.
     fn signalled(&self) {}

@@ -140,6 +140,16 @@ impl Runtime {
         true
     }
 
+    /// Opens a wait as [`Runtime::begin_wait`] does, for a pause between attempts. When the code that makes it has yet to see
+    /// that it was interrupted, the wait has ended already: else attempts would go on to their own end.
+    pub fn begin_pause(&self) -> Wait {
+        let wait = self.begin_wait();
+        if self.switch.interruption_pending() {
+            self.end_wait(wait, Wake::Cancelled);
+        }
+        wait
+    }
+
     /// Parks until the deadline. Returns how it ended: `TimedOut` is the normal case.
     pub fn sleep_until(&self, deadline: Nanos) -> Wake {
         let wait = self.begin_wait();

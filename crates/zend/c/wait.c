@@ -110,6 +110,13 @@ void weft_cancel(bool for_good)
 	}
 }
 
+/* The C code whose wait was cut short has not come back to PHP. A library that pauses and tries again (SQLite does for a locked
+ * database) takes no notice of one pause that fails. */
+bool weft_cancel_pending(void)
+{
+	return EG(exception) && EG(exception)->ce == weft_cancelled_class;
+}
+
 /* ---- timeout() ---- */
 
 /* What $work threw because its time has passed becomes a TimeoutException; whatever else it threw stays. */

@@ -318,6 +318,7 @@ uint64_t weft_wait_begin(void);
 uint64_t weft_wait_deadline(double seconds, bool is_null);
 void weft_interrupt(weft_coroutine *coroutine, zend_string *reason);
 void weft_cancel(bool for_good);
+bool weft_cancel_pending(void);
 extern zend_class_entry *weft_cancelled_class;
 extern zend_class_entry *weft_timeout_class;
 extern zend_class_entry *weft_deadlock_class;

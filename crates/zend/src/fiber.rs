@@ -112,6 +112,11 @@ impl Switch for FiberSwitch {
         unsafe { sys::weft_cancel(for_good) };
     }
 
+    fn interruption_pending(&self) -> bool {
+        // SAFETY: reads a pointer of the engine.
+        unsafe { sys::weft_cancel_pending() }
+    }
+
     fn blocks(&self, symbol: &'static str) {
         report_blocked(symbol);
     }

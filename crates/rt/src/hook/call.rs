@@ -141,7 +141,7 @@ impl Call {
         let saved = errno();
         let interruptible = interrupt::class(self.symbol, false);
         let wake = interrupt::during(self, interruptible, || {
-            let wait = self.runtime.begin_wait();
+            let wait = self.runtime.begin_pause();
             waiting(wait);
             self.runtime.park(wait, deadline)
         });
