@@ -20,6 +20,9 @@ use Weft\Queue\QueueFull;
  */
 final class WriteBehind
 {
+    /** What a worker that ends gives to the rest. */
+    private const LAST_S = 2.0;
+
     private readonly \Closure $isPermanent;
 
     private int $written = 0;
@@ -114,10 +117,22 @@ final class WriteBehind
                 $this->deliver($messages);
                 $failures = 0;
             } catch (CancelledError) {
-                return; // the worker ends; the queue keeps the rest
+                $this->last();
+
+                return;
             } catch (QueueException $error) {
                 $this->pause(++$failures, $error);
             }
+        }
+    }
+
+    /** The worker ends. What can be written soon is; the rest stays in the queue, for whoever opens it next. */
+    private function last(): void
+    {
+        try {
+            timeout(self::LAST_S, $this->drain(...));
+        } catch (\Throwable $error) {
+            error_log("write-behind: {$this->queue->depth()} records stay in the queue: {$error->getMessage()}");
         }
     }
 
@@ -133,7 +148,7 @@ final class WriteBehind
                 $this->queue->acknowledge($messages);
 
                 return;
-            } catch (CancelledError | QueueException $error) {
+            } catch (CancelledError | TimeoutException | QueueException $error) {
                 throw $error;
             } catch (\Throwable $error) {
                 $failures++;

@@ -24,12 +24,12 @@ fn a_user_goes_from_pop_up_to_pop_up() {
     assert_eq!(again["title"], "First", "not clicked, it comes back");
     let mut client = weft.connect();
     for operation in ["shown", "clicked", "closed"] {
-        let response = report(&mut client, "ada", &again, operation);
+        let response = report(&mut client, &again, operation);
         assert_eq!((response.status, response.json()), (200, json!({"recorded": true})));
     }
     let second = ask_until_shown(&weft, "ada");
     assert_eq!(second["title"], "Second");
-    report(&mut client, "ada", &second, "clicked");
+    report(&mut client, &second, "clicked");
     pass(&weft, 100 * DAY_S);
     assert_eq!(ask(&weft, "ada"), Value::Null, "clicked ones do not come back");
     admin.wait_for_counts(1, [2, 1, 1, 1]);
@@ -44,7 +44,7 @@ fn a_report_that_is_repeated_is_one_operation() {
     let popup = ask_until_shown(&weft, "ada");
     let mut client = weft.connect();
     for _ in 0..5 {
-        assert_eq!(report(&mut client, "ada", &popup, "shown").status, 200);
+        assert_eq!(report(&mut client, &popup, "shown").status, 200);
     }
     until("all six records to be written", || (health(&weft)["queues"]["written"] == 6).then_some(()));
     assert_eq!(admin.counts(1), [1, 1, 0, 0]);
@@ -134,7 +134,7 @@ fn the_steps_of_the_story_all_work() {
         admin.create("Only", &[]);
         let popup = ask_until_shown(&weft, "ada");
         assert_eq!(ask(&weft, "ada"), Value::Null, "{step}");
-        let response = report(&mut weft.connect(), "ada", &popup, "clicked");
+        let response = report(&mut weft.connect(), &popup, "clicked");
         assert_eq!(response.status, 200, "{step}");
         let closes = response.header("connection") == Some("close");
         assert_eq!(closes, step != "keepalive", "{step}");

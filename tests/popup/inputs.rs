@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use weft_tests::{Client, Response};
 
-use crate::service::{post, service, start};
+use crate::service::{Admin, ask_until_shown, post, report, service, start};
 
 fn refused(response: &Response, status: u16, code: &str, field: Option<&str>) {
     let text = response.text();
@@ -50,27 +50,28 @@ fn what_is_wrong_is_said() {
 #[test]
 fn a_report_must_be_of_a_pop_up_that_was_given() {
     let weft = start(service());
+    let admin = Admin::sign_in(&weft);
+    admin.create("Only", &[]);
+    let popup = ask_until_shown(&weft, "ada");
+    let display = popup["display"].as_str().expect("a display").to_string();
     let mut client = weft.connect();
-    let good = json!({
-        "user": "ada", "configuration": 1, "operation": "clicked", "display": "th4q2sz1.0123456789abcdef0123"
-    });
-    refused(&post(&mut client, "/v1/operations", &good), 422, "invalid_field", Some("display"));
-    for (field, value) in [
-        ("user", json!("")),
-        ("configuration", json!("1")),
-        ("configuration", json!(0)),
-        ("configuration", json!(1.5)),
-        ("configuration", json!(9_999_999_999_u64)),
-        ("operation", json!("returned")),
-        ("operation", json!(null)),
-        ("display", json!("x")),
-        ("display", json!(["x"])),
-    ] {
-        let mut body = good.clone();
-        body[field] = value;
+    let mut judge = |display: Value, operation: Value, field: &str| {
+        let body = json!({"display": display, "operation": operation});
         refused(&post(&mut client, "/v1/operations", &body), 422, "invalid_field", Some(field));
+    };
+    for operation in [json!("returned"), json!(null), json!(1), json!(["shown"])] {
+        judge(json!(display), operation, "operation");
     }
+    let forged = [display.replace("~ada~", "~eve~"), display.replace("~1~", "~2~"), FORGED.to_string()];
+    for wrong in forged.into_iter().chain(["x".into(), String::new(), format!("{display}\n")]) {
+        judge(json!(wrong), json!("clicked"), "display");
+    }
+    judge(json!([display]), json!("clicked"), "display");
+    assert_eq!(report(&mut weft.connect(), &popup, "clicked").status, 200);
 }
+
+/// Of the right form, and signed by nobody.
+const FORGED: &str = "th4q2s0a1b2c3d4ez1~1~ada~0123456789abcdef0123";
 
 /// Numbers that look random and are the same each time (Steele and others, SplitMix64).
 struct Dice(u64);
@@ -125,10 +126,9 @@ impl Dice {
             return (0..self.below(60)).map(|_| self.below(256) as u8).collect();
         }
         let mut body = json!({
-            "user": "ada", "platform": "ios", "version": "1.2", "configuration": 1,
-            "operation": "shown", "display": "th4q2sz1.0123456789abcdef0123"
+            "user": "ada", "platform": "ios", "version": "1.2", "operation": "shown", "display": FORGED
         });
-        for field in ["user", "platform", "version", "configuration", "operation", "display"] {
+        for field in ["user", "platform", "version", "operation", "display"] {
             match self.below(4) {
                 0 => body[field] = self.value(0),
                 1 => drop(body.as_object_mut().expect("made above").remove(field)),

@@ -78,13 +78,11 @@ fn visit(client: &mut Client, user: &str, ids: &mut BTreeSet<String>) -> Option<
     let answer = call(client, "/v1/ask", &json!({"user": user, "platform": "ios"}))?;
     let popup = &answer["popup"];
     let Some(display) = popup["display"].as_str() else { return Some(0) };
-    let name = display.split('.').next().unwrap_or_default();
+    let name = display.split('~').next().unwrap_or_default();
     ids.insert(format!("{name}-{RETURNED}"));
     let mut count = 1;
     for (operation, kind) in [("shown", SHOWN), ("clicked", CLICKED)] {
-        let body = json!({
-            "user": user, "configuration": popup["configuration"], "display": display, "operation": operation
-        });
+        let body = json!({"display": display, "operation": operation});
         if call(client, "/v1/operations", &body)?["recorded"] == true {
             ids.insert(format!("{name}-{kind}"));
             count += 1;
@@ -115,7 +113,7 @@ pub fn stored(dsn: &str) -> BTreeSet<String> {
 /// Asserts that nothing was lost: waits until the database has every confirmed operation.
 pub fn expect_all(dsn: &str, confirmed: &BTreeSet<String>) {
     assert!(confirmed.len() > 100, "only {} operations were confirmed", confirmed.len());
-    let deadline = std::time::Instant::now() + weft_tests::PATIENCE / 2;
+    let deadline = std::time::Instant::now() + weft_tests::PATIENCE * 4 / 5;
     until("every confirmed operation to be in the database", || {
         let stored = stored(dsn);
         let lost: Vec<_> = confirmed.difference(&stored).take(5).collect();

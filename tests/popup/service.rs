@@ -54,11 +54,8 @@ pub fn ask_until_shown(weft: &Running, user: &str) -> Value {
 }
 
 /// Reports an operation.
-pub fn report(client: &mut Client, user: &str, popup: &Value, operation: &str) -> Response {
-    let body = json!({
-        "user": user, "configuration": popup["configuration"], "display": popup["display"], "operation": operation
-    });
-    post(client, "/v1/operations", &body)
+pub fn report(client: &mut Client, popup: &Value, operation: &str) -> Response {
+    post(client, "/v1/operations", &json!({"display": popup["display"], "operation": operation}))
 }
 
 /// The service's word on how it is.

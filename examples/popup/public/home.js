@@ -16,9 +16,7 @@ async function post(path, body) {
 }
 
 function report(operation) {
-  return post('/v1/operations', {
-    user: by('user').value, configuration: popup.configuration, display: popup.display, operation,
-  });
+  return post('/v1/operations', { display: popup.display, operation });
 }
 
 async function open() {

@@ -50,20 +50,18 @@ final class Service
      */
     public function ask(Visitor $visitor): string
     {
-        $configurations = $this->configurations->current()->configurations;
+        $configurations = $this->configurations->current()->candidates($visitor->platform);
         for ($tries = 0; $tries < self::TRIES_MAX; $tries++) {
-            $seen = $this->seen($visitor->user);
             $now = $this->clock->now();
-            $choice = Rules::choose($configurations, $visitor, $seen, $now);
+            $choice = Rules::choose($configurations, $visitor, fn (): array => $this->seen($visitor->user), $now);
             $chosen = $choice->configuration;
             if ($chosen === null) {
                 $wait = $choice->askAgainAt === null ? 'null' : $choice->askAgainAt - $now;
 
                 return "{\"popup\":null,\"ask_again_in\":$wait}";
             }
-            $before = $seen[$chosen->id] ?? null;
-            if ($this->states->change($visitor->user, $chosen->id, $before, $now)) {
-                return $this->show($visitor->user, $chosen, $before, $now);
+            if ($this->states->change($visitor->user, $chosen->id, $choice->shown, $now)) {
+                return $this->show($visitor->user, $chosen, $choice->shown, $now);
             }
         }
 
@@ -73,18 +71,19 @@ final class Service
     /**
      * Takes what a client reports of a pop-up it was given.
      *
-     * @return bool false: no such pop-up was given to this user
+     * @param string $display as ask() gave it
+     * @return bool false: no such pop-up was given to anybody
      */
-    public function report(string $user, int $configuration, string $display, Operation $operation): bool
+    public function report(string $display, Operation $operation): bool
     {
-        [$name, $signature] = explode('.', $display, 2) + ['', ''];
-        if (!hash_equals($this->sign($name, $user, $configuration), $signature)) {
+        [$name, $configuration, $user, $signature] = explode('~', $display, 4) + ['', '', '', ''];
+        if (!hash_equals($this->sign("$name~$configuration~$user"), $signature)) {
             return false;
         }
         if ($operation === Operation::Clicked) {
-            $this->states->merge($user, [$configuration => Rules::CLICKED]);
+            $this->states->merge($user, [(int) $configuration => Rules::CLICKED]);
         }
-        ($this->record)($operation->record($name, $user, $configuration, $this->clock->now()));
+        ($this->record)($operation->record($name, $user, (int) $configuration, $this->clock->now()));
 
         return true;
     }
@@ -144,14 +143,15 @@ final class Service
             $this->states->change($user, $chosen->id, $now, $before); // it was not shown
             throw $error;
         }
-        $display = "$name." . $this->sign($name, $user, $chosen->id);
+        $display = "$name~{$chosen->id}~$user";
+        $signature = $this->sign($display);
 
-        return "{\"popup\":{$chosen->encoded},\"display\":\"$display\"},\"ask_again_in\":null}";
+        return "{\"popup\":{$chosen->encoded},\"display\":\"$display~$signature\"},\"ask_again_in\":null}";
     }
 
     /** Only who was given a pop-up can report on it: nobody's counts are forged, and no statement is needed to know. */
-    private function sign(string $name, string $user, int $configuration): string
+    private function sign(string $display): string
     {
-        return substr(hash_hmac('sha256', "$name $configuration $user", $this->secret), 0, 20);
+        return substr(hash_hmac('sha256', $display, $this->secret), 0, 20);
     }
 }

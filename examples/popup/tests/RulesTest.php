@@ -119,6 +119,13 @@ final class RulesTest extends TestCase
         self::assertSame(range(10, 19), array_values(array_filter($shown, static fn ($s) => $s !== null)));
     }
 
+    public function testNobodyAsksWhatWasSeenWhenNothingSuits(): void
+    {
+        $none = [self::make(1, paused: true)];
+        $choice = Rules::choose($none, new Visitor('ada'), static fn () => self::fail('not needed'), $this->clock->now());
+        self::assertNull($choice->configuration);
+    }
+
     public function testPlatformsUsersAndVersions(): void
     {
         $in = static fn (Audience $audience, Visitor $visitor): bool => $audience->includes($visitor, 7);
@@ -175,7 +182,7 @@ final class RulesTest extends TestCase
     /** @param list<Configuration> $configurations */
     private function ask(array $configurations): Choice
     {
-        $choice = Rules::choose($configurations, new Visitor('ada'), $this->seen, $this->clock->now());
+        $choice = Rules::choose($configurations, new Visitor('ada'), fn (): array => $this->seen, $this->clock->now());
         if ($choice->configuration !== null) {
             $this->seen[$choice->configuration->id] = $this->clock->now();
         }

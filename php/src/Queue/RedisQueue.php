@@ -32,6 +32,9 @@ final class RedisQueue implements Queue
 
     private float $claimed_at = 0.0;
 
+    /** The consumer failed: what it had taken is still its own, and comes first. */
+    private bool $isReturning = false;
+
     /**
      * @param \Closure(): \Redis $connect makes a connection; called twice, and again after a failure
      * @param string $stream the key; dead letters are in the stream of this name with ":dead"
@@ -61,6 +64,13 @@ final class RedisQueue implements Queue
     public function take(int $max, float $wait): array
     {
         return $this->consume(function (\Redis $redis) use ($max, $wait): array {
+            if ($this->isReturning) {
+                $messages = $this->read($redis, $max, '0');
+                $this->isReturning = $messages !== [];
+                if ($messages !== []) {
+                    return $messages;
+                }
+            }
             $now = microtime(true);
             if ($now - $this->claimed_at >= $this->claim_s) {
                 $this->claimed_at = $now;
@@ -85,7 +95,7 @@ final class RedisQueue implements Queue
     {
         $ids = array_column($messages, 'origin');
         $this->consume(function (\Redis $redis) use ($ids): void {
-            $redis->multi(\Redis::PIPELINE);
+            $redis->multi(); // both or none: what were only acknowledged would stay in the stream
             $redis->xAck($this->stream, self::GROUP, $ids);
             $redis->xDel($this->stream, $ids);
             $redis->exec();
@@ -161,18 +171,21 @@ final class RedisQueue implements Queue
 
             return $work($this->consuming);
         } catch (\RedisException $error) {
-            $this->consuming = null;
+            [$this->consuming, $this->isReturning] = [null, true];
             throw new QueueException("Redis did not answer the consumer: {$error->getMessage()}", 0, $error);
         } catch (QueueException $error) {
-            $this->consuming = null;
+            [$this->consuming, $this->isReturning] = [null, true];
             throw $error;
         }
     }
 
-    /** @return list<Message> */
-    private function read(\Redis $redis, int $max): array
+    /**
+     * @param string $from ">" for what nobody has taken yet, "0" for what this consumer has taken
+     * @return list<Message>
+     */
+    private function read(\Redis $redis, int $max, string $from = '>'): array
     {
-        $read = $redis->xReadGroup(self::GROUP, $this->consumer, [$this->stream => '>'], $max);
+        $read = $redis->xReadGroup(self::GROUP, $this->consumer, [$this->stream => $from], $max);
         if ($read === false) {
             // The group is gone when Redis has lost its data: it is made anew with the next connection.
             throw new QueueException('Redis did not read the stream: ' . ($redis->getLastError() ?? 'no reason given'));

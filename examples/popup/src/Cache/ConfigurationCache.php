@@ -21,7 +21,10 @@ final class ConfigurationCache
     private const LOOK_S = 0.25;
 
     /** The database is asked again after this time even if nobody said that anything changed. */
-    private const REFRESH_S = 5.0;
+    private const REFRESH_S = 2.0;
+
+    /** Of this age or older: the database does not answer. */
+    private const STALE_S = 5.0;
 
     private ?Snapshot $snapshot = null;
 
@@ -31,6 +34,9 @@ final class ConfigurationCache
     private ?Task $loading = null;
 
     private ?string $failure = null;
+
+    /** Seconds since the database gave them, when they are older than they should be; looked at now and then. */
+    private ?int $stale_s = null;
 
     public function __construct(
         private readonly Configurations $configurations,
@@ -83,6 +89,12 @@ final class ConfigurationCache
         return $this->failure;
     }
 
+    /** How many seconds old they are, if that is more than a database that answers would let them be. */
+    public function stale(): ?int
+    {
+        return $this->stale_s;
+    }
+
     /** Seconds since the database gave them; null if it never did. */
     public function age(): ?float
     {
@@ -92,6 +104,8 @@ final class ConfigurationCache
     private function look(): void
     {
         $this->take($this->file->changed());
+        $age = $this->age() ?? 0.0;
+        $this->stale_s = $age < self::STALE_S ? null : (int) $age;
         if (!$this->isFresh()) {
             try {
                 $this->load();

@@ -58,6 +58,12 @@ final class Audience
             && ($this->percentage >= 100.0 || self::draw($visitor->user, $configuration) < $this->percentage * 100);
     }
 
+    /** Whether anybody of this platform may belong to it. */
+    public function mayInclude(string $platform): bool
+    {
+        return $this->platforms === null || isset($this->platforms[$platform]);
+    }
+
     private function hasVersion(?string $version): bool
     {
         return $version !== null

@@ -17,21 +17,24 @@ final class Rules
 
     /**
      * @param list<Configuration> $configurations in the order of ordered()
-     * @param array<int, int> $seen configuration to the second it was last shown in, or CLICKED
+     * @param \Closure(): array<int, int> $seen tells what the user has seen: configuration to the second it was last shown
+     *     in, or CLICKED. Asked once, and only if there is anything suitable
      */
-    public static function choose(array $configurations, Visitor $visitor, array $seen, int $now): Choice
+    public static function choose(array $configurations, Visitor $visitor, \Closure $seen, int $now): Choice
     {
+        $known = null;
         foreach ($configurations as $configuration) {
             if (!$configuration->isActive($now) || !$configuration->audience->includes($visitor, $configuration->id)) {
                 continue;
             }
-            $shown = $seen[$configuration->id] ?? null;
+            $known ??= $seen();
+            $shown = $known[$configuration->id] ?? null;
             if ($shown === self::CLICKED) {
                 continue;
             }
             $again = $shown === null ? $now : $shown + $configuration->interval_s;
 
-            return $again <= $now ? Choice::show($configuration) : Choice::wait($again);
+            return $again <= $now ? Choice::show($configuration, $shown) : Choice::wait($again);
         }
 
         return Choice::nothing();

@@ -98,7 +98,7 @@ final class FileStates implements States
         }
         $load();
         file_put_contents("{$this->directory}/complete", '');
-        $this->checked_at = 0.0;
+        $this->complete = true;
         fclose($lock);
     }
 

@@ -93,7 +93,7 @@ final class RedisStates implements States
         $load();
         $this->group->commit(['set', self::COMPLETE, '1']);
         $this->group->commit(['del', self::COMPLETE . ':lock']);
-        $this->checked_at = 0.0;
+        $this->complete = true;
     }
 
     /**

@@ -16,9 +16,6 @@ use Weft\Queue\QueueException;
 /** The JSON interface that openapi.yaml describes. */
 final class Api
 {
-    /** Configurations of this age or older mean that the database does not answer. */
-    private const STALE_S = 12.0;
-
     public function __construct(private readonly Service $service, private readonly ConfigurationCache $configurations)
     {
     }
@@ -41,16 +38,13 @@ final class Api
     public function report(Request $request): Response
     {
         $fields = Input::fields($request);
-        $user = Input::user($fields);
-        $configuration = Input::configuration($fields);
-        $operation = Input::operation($fields);
         try {
-            $known = $this->service->report($user, $configuration, Input::display($fields), $operation);
+            $known = $this->service->report(Input::display($fields), Input::operation($fields));
         } catch (QueueException | StatesException | \PDOException $error) {
             throw self::notRecorded($error);
         }
         if (!$known) {
-            throw Problem::field('display', 'This pop-up was not given to this user');
+            throw Problem::field('display', 'No such pop-up was given to anybody');
         }
 
         return $this->answer('{"recorded":true}');
@@ -59,9 +53,9 @@ final class Api
     private function answer(string $json): Response
     {
         $response = new Response($json, 200, ['Content-Type' => 'application/json']);
-        $age = $this->configurations->age() ?? 0.0;
+        $stale = $this->configurations->stale();
 
-        return $age < self::STALE_S ? $response : $response->setHeader('Popup-Stale', (string) (int) $age);
+        return $stale === null ? $response : $response->setHeader('Popup-Stale', $stale);
     }
 
     private static function notRecorded(\Throwable $error): Problem

@@ -21,7 +21,7 @@ final class Input
 
     public const VERSION = '/^\d{1,6}(\.\d{1,6}){0,3}$/D';
 
-    private const DISPLAY = '/^[a-z0-9]{1,40}\.[a-f0-9]{20}$/D';
+    private const DISPLAY = '/^[a-z0-9]{1,40}~[1-9][0-9]{0,9}~[A-Za-z0-9._:@-]{1,64}~[a-f0-9]{20}$/D';
 
     /** @return array<string, mixed> the fields of the body */
     public static function fields(Request $request): array
@@ -51,29 +51,12 @@ final class Input
             throw Problem::field('version', 'version is one to four numbers with dots, as "5.2.1"; leave it out if there is none');
         }
 
-        return new Visitor(self::user($fields), $platform, $version);
-    }
-
-    /** @param array<string, mixed> $fields */
-    public static function user(array $fields): string
-    {
         $user = $fields['user'] ?? null;
         if (!is_string($user) || !preg_match(self::USER, $user)) {
             throw Problem::field('user', 'user is a text of 1 to 64 of A-Z a-z 0-9 . _ : @ -');
         }
 
-        return $user;
-    }
-
-    /** @param array<string, mixed> $fields */
-    public static function configuration(array $fields): int
-    {
-        $id = $fields['configuration'] ?? null;
-        if (!is_int($id) || $id < 1 || $id > 0x7FFF_FFFF) {
-            throw Problem::field('configuration', 'configuration is the number that came with the pop-up');
-        }
-
-        return $id;
+        return new Visitor($user, $platform, $version);
     }
 
     /** @param array<string, mixed> $fields */
