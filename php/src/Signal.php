@@ -33,7 +33,7 @@ final class Signal
             throw new \LogicException('Signal::await() needs the extension pcntl');
         }
         $signals = (array) $signals;
-        if ($signals === [] || !pcntl_sigprocmask(SIG_BLOCK, $signals)) {
+        if ($signals === [] || !@pcntl_sigprocmask(SIG_BLOCK, $signals)) {
             throw new \ValueError('Signal::await(): not a list of signals: ' . json_encode($signals));
         }
         $deadline = new Deadline($timeout);

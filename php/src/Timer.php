@@ -99,9 +99,10 @@ final class Timer
     private function sleep(float $due): bool
     {
         if ($this->active) {
+            $left = max(0.0, $due - Deadline::now());
             $this->wait = Coroutine::prepare($this);
             try {
-                Coroutine::park($this->wait, max(0.0, $due - Deadline::now()));
+                Coroutine::park($this->wait, $left);
             } finally {
                 $this->wait = 0;
             }

@@ -164,6 +164,16 @@ class DeadlockError extends \Error
 {
 }
 
+namespace Weft\Internal;
+
+/**
+ * In a forked child: it is killed when its parent ends, however that ends.
+ *
+ * @internal
+ * @param int $parent the parent's process id; if that is gone already, the child is killed at once
+ */
+function end_with_parent(int $parent): void {}
+
 namespace Weft\Http;
 
 /**

@@ -1,12 +1,17 @@
-//! docs/reference/php.md against the classes: each public method stands there once, with its signature.
+//! docs/reference/php.md and docs/reference/coroutines.md against the classes: each public method stands there once, with its
+//! signature.
 //!
-//! The document has a heading per class and, below it, a list item per method that begins with the signature; functions stand
+//! A document has a heading per class and, below it, a list item per method that begins with the signature; functions stand
 //! below a heading of their own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::markdown::{Document, root};
+
+/// The classes of docs/reference/coroutines.md that are PHP.
+const COROUTINE_CLASSES: [&str; 8] =
+    ["Scope", "Channel", "WaitGroup", "Mutex", "Semaphore", "Timer", "Process", "Signal"];
 
 type Methods = BTreeMap<String, BTreeSet<String>>;
 
@@ -20,7 +25,7 @@ fn declared(path: &str) -> Methods {
         if let Some(rest) = line.strip_prefix("final class ") {
             class = rest.split([' ', '{']).next().unwrap_or_default().to_string();
         }
-        if line.starts_with("function ") {
+        if line.starts_with("function ") && !std::mem::take(&mut internal) {
             methods.entry("Functions".into()).or_default().insert(normal(line));
         }
         let Some(rest) = line.strip_prefix("public ") else {
@@ -45,25 +50,33 @@ fn declared(path: &str) -> Methods {
 /// One spelling of a signature: without "function", bodies, line breaks and trailing commas.
 fn normal(signature: &str) -> String {
     let text = signature.replace("function ", "").replace("{}", "");
+    let text = text.replace("public readonly ", "").replace("private ", "");
     let text = text.trim().trim_end_matches(['{', ';']).trim();
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     text.replace("( ", "(").replace(", )", ")").replace(",)", ")").replace(" )", ")")
 }
 
 fn documented() -> Methods {
-    let document = Document::read(Path::new("docs/reference/php.md"));
-    let (mut methods, mut class) = (Methods::new(), String::new());
+    let mut methods = Methods::new();
+    for path in ["docs/reference/php.md", "docs/reference/coroutines.md"] {
+        add_documented(path, &mut methods);
+    }
+    methods
+}
+
+fn add_documented(path: &str, methods: &mut Methods) {
+    let document = Document::read(Path::new(path));
+    let mut class = String::new();
     for (line, text) in document.prose() {
         if let Some(heading) = text.strip_prefix("## ") {
             class = heading.trim_matches('`').rsplit('\\').next().unwrap_or_default().to_string();
         }
         let Some(item) = text.strip_prefix("- `") else { continue };
         let (signature, rest) = item.split_once('`').expect("a code span is closed");
-        assert!(rest.len() > 4, "docs/reference/php.md:{line}: {signature} is not explained");
+        assert!(rest.len() > 4, "{path}:{line}: {signature} is not explained");
         let new = methods.entry(class.clone()).or_default().insert(normal(signature));
-        assert!(new, "docs/reference/php.md:{line}: {signature} stands there twice");
+        assert!(new, "{path}:{line}: {signature} stands there twice");
     }
-    methods
 }
 
 #[test]
@@ -72,6 +85,9 @@ fn every_public_method_stands_in_the_reference_with_its_signature() {
     for entry in std::fs::read_dir(root().join("php/src/Http")).expect("the library") {
         let name = entry.expect("an entry can be read").file_name();
         declared_methods.extend(declared(&format!("php/src/Http/{}", name.to_string_lossy())));
+    }
+    for class in COROUTINE_CLASSES {
+        declared_methods.extend(declared(&format!("php/src/{class}.php")));
     }
     assert!(declared_methods.values().map(BTreeSet::len).sum::<usize>() > 30, "the classes were not read");
     let documented_methods = documented();

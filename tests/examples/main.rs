@@ -40,7 +40,10 @@ fn numbered_examples_are_short_and_each_is_tested_here() {
         .map(|entry| entry.expect("an entry can be read").file_name().to_string_lossy().into_owned())
         .collect();
     names.sort();
-    assert_eq!(names, ["01-hello", "02-json", "03-stream", "04-upload", "05-wait", "popup", "site"]);
+    assert_eq!(
+        names,
+        ["01-hello", "02-json", "03-stream", "04-upload", "05-wait", "06-scope", "popup", "site"]
+    );
     for name in names.iter().filter(|name| name.starts_with(|first: char| first.is_ascii_digit())) {
         let lines = source(name).lines().count();
         assert!(lines <= LINES_MAX, "{name} has {lines} lines");
@@ -111,6 +114,19 @@ fn waiting_for_itself() {
         let text = client.read().text();
         assert!(text.starts_with("slow answer after "), "{text}");
     }
+}
+
+#[test]
+fn scope() {
+    let weft = example("06-scope").start();
+    let ask = |target: &str| weft.say(format!("GET {target} HTTP/1.1\r\nHost: {}\r\n\r\n", weft.address));
+    let page = ask("/").json();
+    assert_eq!(page["prices"], json!([100, 101, 102, 103, 104, 105, 106, 107, 108, 109]));
+    // One after the other they would take 500 ms.
+    assert!(page["milliseconds"].as_u64().is_some_and(|ms| ms < 250), "{page}");
+    let failed = ask("/?first=5");
+    assert_eq!(failed.status, 502);
+    assert_eq!(failed.json()["error"], "The requested URL returned error: 404");
 }
 
 #[test]

@@ -156,10 +156,13 @@ impl Runtime {
         self.park(wait, Some(deadline))
     }
 
-    /// Lets everyone else who is ready run first.
+    /// Lets everyone else who is ready run first. An interruption that is due ends it, as it ends any wait.
     pub fn yield_now(&self) -> Wake {
         let wait = self.begin_wait();
-        self.end_wait(wait, Wake::Ready(Readiness::default()));
+        let interrupted = self.coroutines.borrow()[wait.coroutine.index as usize].interrupted;
+        if !interrupted {
+            self.end_wait(wait, Wake::Ready(Readiness::default()));
+        }
         self.park(wait, None)
     }
 

@@ -5,7 +5,7 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::net::{SocketAddrAny, SocketFlags, acceptfrom_with, sockopt};
@@ -73,6 +73,16 @@ impl Server {
         }
         listeners.open.push(Listener { fd, endpoint });
         Ok(())
+    }
+
+    /// The descriptors of all listeners and connections. A child of fork(2) MUST close them: a connection that is closed here
+    /// would stay open for its client as long as the child has it.
+    pub fn descriptors(&self) -> Vec<RawFd> {
+        let listeners = self.listeners.borrow();
+        let mut table = self.table.borrow_mut();
+        let connections =
+            table.occupied().filter_map(|(_, slot)| Some(slot.connection.as_ref()?.link.fd.as_raw_fd()));
+        listeners.open.iter().map(|listener| listener.fd.as_raw_fd()).chain(connections).collect()
     }
 
     /// Takes in what waits at a listener.

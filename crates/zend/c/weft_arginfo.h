@@ -35,12 +35,19 @@ ZEND_END_ARG_INFO()
 
 ZEND_FUNCTION(Weft_race);
 
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_end_with_parent, 0, 1, MAY_BE_VOID)
+	ZEND_ARG_TYPE_MASK(0, parent, MAY_BE_LONG, NULL)
+ZEND_END_ARG_INFO()
+
+ZEND_FUNCTION(Weft_Internal_end_with_parent);
+
 static const zend_function_entry weft_functions[] = {
 	ZEND_NS_FALIAS("Weft", go, Weft_go, arginfo_Weft_go)
 	ZEND_NS_FALIAS("Weft", defer, Weft_defer, arginfo_Weft_defer)
 	ZEND_NS_FALIAS("Weft", timeout, Weft_timeout, arginfo_Weft_timeout)
 	ZEND_NS_FALIAS("Weft", parallel, Weft_parallel, arginfo_Weft_parallel)
 	ZEND_NS_FALIAS("Weft", race, Weft_race, arginfo_Weft_race)
+	ZEND_NS_FALIAS("Weft\\Internal", end_with_parent, Weft_Internal_end_with_parent, arginfo_Weft_Internal_end_with_parent)
 	ZEND_FE_END
 };
 

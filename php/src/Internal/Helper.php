@@ -54,8 +54,10 @@ final class Helper
             throw new \LogicException('Process::run() needs the extensions pcntl and posix');
         }
         $pair = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
+        $self = posix_getpid();
         $pid = $pair === false ? -1 : pcntl_fork();
         if ($pid === 0) {
+            end_with_parent($self);
             fclose($pair[0]);
             self::inHelper($work, $pair[1]);
         }
@@ -132,7 +134,7 @@ final class Helper
         $leave = new Seat(static fn () => self::leave($stream));
         register_shutdown_function($leave->giveUp(...));
         try {
-            $result = [self::RETURNED, self::serialized($work(), 'its result')];
+            $result = [self::RETURNED, self::serialized($work(), 'Its result')];
         } catch (\Throwable $thrown) {
             $result = self::thrown($thrown);
         }

@@ -19,6 +19,13 @@ final class WaitQueue implements \Countable
     /** @var int<0, max> */
     private int $count = 0;
 
+    /** What a wait needs is loaded before one is open: an autoloader may wait itself. */
+    public function __construct()
+    {
+        class_exists(Waiter::class);
+        class_exists(Place::class);
+    }
+
     /** Puts a waiter at the end. */
     public function add(Waiter $waiter, mixed $value = null): Place
     {

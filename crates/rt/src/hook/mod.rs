@@ -39,7 +39,7 @@ pub use blocked::{blocked_calls, offloaded_calls};
 pub use interrupt::has_handlers;
 pub(crate) use interrupt::{before_idle, deliver, forget as forget_signals, start as start_signals};
 pub(crate) use note::end_forked_child;
-pub use note::on_forked_child_end;
+pub use note::{on_forked_child_begin, on_forked_child_end};
 pub use sleep::lock::{RecordLock, on_record_lock};
 pub use symbols::{Kind, Row, SYMBOLS};
 

@@ -93,6 +93,15 @@ pub fn on_forked_child_end(end: fn() -> !) {
     let _ = FORKED_CHILD_END.set(end);
 }
 
+/// What such a child must not keep open.
+static FORKED_CHILD_CLOSES: OnceLock<fn() -> Vec<c_int>> = OnceLock::new();
+
+/// Says which descriptors a child closes that is forked inside a coroutine: the server's own, so that a connection that its parent
+/// closes is closed. Asked in the child. The first call counts.
+pub fn on_forked_child_begin(descriptors: fn() -> Vec<c_int>) {
+    let _ = FORKED_CHILD_CLOSES.set(descriptors);
+}
+
 /// Ends a child that comes back to the loop: the loop, its descriptors and the other coroutines are the parent's.
 pub(crate) fn end_forked_child() {
     if FORKED_CHILD.load(Ordering::Relaxed) && Runtime::get().is_none() {
@@ -110,6 +119,9 @@ fn become_plain_child() {
     super::forget_signals();
     super::busy::forget();
     FORKED_CHILD.store(true, Ordering::Relaxed);
+    for fd in FORKED_CHILD_CLOSES.get().map(|descriptors| descriptors()).unwrap_or_default() {
+        raw::close(fd);
+    }
     // SAFETY: the all-zero sigset_t is valid storage, and sigemptyset fills it before it is used.
     unsafe {
         let mut none: libc::sigset_t = std::mem::zeroed();

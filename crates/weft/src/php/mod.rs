@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use weft_rt::Switch;
 use weft_zend::{Engine, FiberSwitch, InstanceOptions, InstanceSwitch, NativeSwitch, Options};
 
-pub use serve::{host, start as serve, turn_away};
+pub use serve::{descriptors, host, start as serve, turn_away};
 use weft_zend::JobKind;
 
 use crate::classic::Docroot;

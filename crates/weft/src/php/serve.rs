@@ -30,6 +30,11 @@ pub fn host() -> Option<&'static ServerHost> {
     HOST.get()
 }
 
+/// The descriptors of this worker's listeners and connections.
+pub fn descriptors() -> Vec<std::os::fd::RawFd> {
+    SERVER.get().map(Server::descriptors).unwrap_or_default()
+}
+
 /// Makes this worker's server and the host that PHP asks.
 ///
 /// # Errors

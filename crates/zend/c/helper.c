@@ -1,0 +1,18 @@
+/* What a helper process of Weft\Process asks of the system, and PHP has no function for. */
+#include "weft.h"
+#include "weft_arginfo.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+ZEND_FUNCTION(Weft_Internal_end_with_parent)
+{
+	zend_long parent;
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_LONG(parent)
+	ZEND_PARSE_PARAMETERS_END();
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() != (pid_t) parent) {
+		kill(getpid(), SIGKILL); /* it was too late to be told */
+	}
+}
