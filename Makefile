@@ -1,6 +1,6 @@
 # Each target is one command; what it does is in tools/.
 
-.PHONY: run test bench fuzz install
+.PHONY: run test soak bench fuzz install
 
 # Installs what is missing, builds, and serves the example site on 127.0.0.1:8080.
 run:
@@ -9,6 +9,10 @@ run:
 # Installs what is missing, builds, runs every check and test; the last line counts them.
 test:
 	@tools/test
+
+# Ten minutes of mixed waits, faults and cancellations: make soak SECONDS=600.
+soak:
+	@tools/soak $(or $(SECONDS),600)
 
 # Measures weft beside other servers; see BENCHMARKING.md.
 bench:

@@ -59,7 +59,7 @@ static void take_jobs(weft_coroutine *coroutine)
 		weft_job_run(coroutine);
 		if (UNEXPECTED(coroutine->stack_overflowed)) {
 			coroutine->stack_overflowed = false;
-			weft_stack_arm(EG(current_fiber_context));
+			weft_stack_restore(EG(current_fiber_context));
 		}
 		coroutine->ended = true;
 		coroutine->resume_at = EG(current_fiber_context);

@@ -159,6 +159,20 @@ void weft_report_blocked(const char *function)
 	weft_host_log(WEFT_LOG_WARNING, weft_current ? weft_current->request : 0, weft_slice_text(where));
 }
 
+/* After an overflow: the zone is closed again, and the pages below the running frame go back to the system. */
+void weft_stack_restore(zend_fiber_context *context)
+{
+	const uintptr_t page = 4096, spare = 4 * page;
+	weft_stack_arm(context);
+	if (context->stack) {
+		uintptr_t low = (uintptr_t) ((fiber_stack *) context->stack)->pointer;
+		uintptr_t unused = ((uintptr_t) __builtin_frame_address(0) - spare) & ~(page - 1);
+		if (unused > low) {
+			madvise((void *) low, unused - low, MADV_DONTNEED);
+		}
+	}
+}
+
 /* The next three are called by other threads: they only look at or set flags, which the VM looks at between two instructions. */
 void weft_interrupt_preempt(void)
 {

@@ -278,6 +278,7 @@ void weft_guard_reset(weft_coroutine *coroutine);
 void weft_failure_start(bool contain);
 void weft_remember_error(int type, zend_string *file, uint32_t line, zend_string *message);
 void weft_stack_arm(zend_fiber_context *context);
+void weft_stack_restore(zend_fiber_context *context);
 void weft_interrupt_preempt(void);
 void weft_interrupt_report(void);
 bool weft_interrupt_report_pending(void);

@@ -1,0 +1,152 @@
+//! The soak: mixed waits, faults and cancellations against real servers, for as long as one likes: `soak SECONDS`.
+//!
+//! Two phases. For nine tenths of the time nothing that costs a worker happens, so its memory, descriptors and coroutines
+//! must be at the end what they were after the first fifth. In the last tenth requests exhaust memory as well, whose workers
+//! are replaced. In both no answer may be wrong or missing. The exit code says whether all that held.
+
+mod load;
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use load::{Random, Tally};
+use weft_tests::client::Client;
+use weft_tests::server::{Running, Server};
+use weft_tests::services::{MariaDb, Redis, Upstream};
+
+const CLIENTS: u64 = 48;
+
+/// What a worker may have grown by at the end: arenas that the allocator keeps, caches that fill late.
+const GROWTH_BYTES_MAX: u64 = 4 << 20;
+const GROWTH_DESCRIPTORS_MAX: u64 = 40;
+
+/// In a shorter run the caches of all coroutines still fill, so that resident memory says nothing.
+const LONG_SECONDS: u64 = 300;
+
+/// What the application says of its worker, and the kernel.
+#[derive(Debug, Clone, Copy)]
+struct State {
+    coroutines: u64,
+    descriptors: u64,
+    php_bytes: u64,
+    resident_bytes: u64,
+}
+
+fn main() -> ExitCode {
+    let seconds: u64 = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(600);
+    let total = Duration::from_secs(seconds);
+    println!("starting MariaDB, Redis and an upstream");
+    let (mariadb, redis, upstream) = (MariaDb::start(), Redis::start(), Upstream::start());
+    let server = Server::new(include_str!("app.php").trim_start_matches("<?php"))
+        .with_variable("MYSQL_PORT", &mariadb.port.to_string())
+        .with_variable("REDIS_PORT", &redis.port.to_string())
+        .with_variable("UPSTREAM_PORT", &upstream.http.to_string())
+        .with_variable("SOAK_DIRECTORY", &upstream.directory().display().to_string());
+    let server = server.with("--workers", "1").start();
+    let address = server.addresses()[0];
+    let judges_memory = seconds >= LONG_SECONDS;
+    let (tally, stop) = (Tally::default(), AtomicBool::new(false));
+    let began = Instant::now();
+    let (after_warm_up, at_the_end) = thread::scope(|scope| {
+        for seed in 1..=CLIENTS {
+            let (tally, stop) = (&tally, &stop);
+            scope.spawn(move || load::run(address, seed, tally, stop));
+        }
+        let warm = progress(began, total / 5, &server, &tally);
+        let last = progress(began, total / 10 * 9, &server, &tally);
+        fatal_phase(address, began, total, &server, &tally);
+        stop.store(true, Ordering::Relaxed);
+        (warm, last)
+    });
+    let held = verdict(&tally, after_warm_up, at_the_end, judges_memory);
+    if held {
+        return ExitCode::SUCCESS;
+    }
+    // What the application threw on purpose says so.
+    let log = server.log();
+    let errors = log.lines().filter(|line| {
+        line.contains("ERROR") && !line.contains("deliberate") && !line.contains("call stack size")
+    });
+    errors.take(20).for_each(|line| eprintln!("{line}"));
+    ExitCode::FAILURE
+}
+
+/// Shows how it goes until `until` has passed since `began`; the state then.
+fn progress(began: Instant, until: Duration, server: &Running, tally: &Tally) -> State {
+    loop {
+        let left = until.saturating_sub(began.elapsed());
+        thread::sleep(left.min(Duration::from_secs(5)));
+        let state = state(server);
+        println!(
+            "{:>5} s  {:>9} answered  {:>6} left  {:>3} reconnected  {} wrong  {:>3} coroutines  {:>4} descriptors  {:>6.1} MB \
+             PHP  {:>6.1} MB resident",
+            began.elapsed().as_secs(),
+            tally.answered.load(Ordering::Relaxed),
+            tally.left.load(Ordering::Relaxed),
+            tally.reconnected.load(Ordering::Relaxed),
+            tally.wrong.load(Ordering::Relaxed),
+            state.coroutines,
+            state.descriptors,
+            state.php_bytes as f64 / 1e6,
+            state.resident_bytes as f64 / 1e6,
+        );
+        let _ = std::io::stdout().flush();
+        if began.elapsed() >= until {
+            return state;
+        }
+    }
+}
+
+fn state(server: &Running) -> State {
+    let response = server.get("/state?token=x");
+    let json: serde_json::Value = serde_json::from_slice(&response.body).expect("the state is JSON");
+    let number = |name: &str| json[name].as_u64().expect("a number");
+    let worker = server.workers()[0];
+    let resident = std::fs::read_to_string(format!("/proc/{worker}/statm")).unwrap_or_default();
+    let pages: u64 = resident.split(' ').nth(1).and_then(|pages| pages.parse().ok()).unwrap_or_default();
+    State {
+        coroutines: number("coroutines"),
+        descriptors: number("descriptors"),
+        php_bytes: number("memory"),
+        resident_bytes: pages * 4096,
+    }
+}
+
+/// Requests that exhaust their memory, among the others: each gets its 500, and its worker is replaced.
+fn fatal_phase(address: SocketAddr, began: Instant, total: Duration, server: &Running, tally: &Tally) {
+    let mut random = Random(99);
+    while began.elapsed() < total {
+        let mut client = Client::connect(address);
+        client.get("/fatal?token=x");
+        let status = client.try_read().map(|response| response.status);
+        if matches!(status, Ok(500)) {
+            tally.answered.fetch_add(1, Ordering::Relaxed);
+        } else {
+            tally.wrong.fetch_add(1, Ordering::Relaxed);
+            eprintln!("/fatal: {status:?}");
+        }
+        thread::sleep(Duration::from_millis(500 + random.below(500)));
+        let _ = state(server);
+    }
+}
+
+fn verdict(tally: &Tally, before: State, after: State, judges_memory: bool) -> bool {
+    let wrong = tally.wrong.load(Ordering::Relaxed);
+    let grown = after.php_bytes.saturating_sub(before.php_bytes);
+    let resident = after.resident_bytes.saturating_sub(before.resident_bytes);
+    let descriptors = after.descriptors.saturating_sub(before.descriptors);
+    println!(
+        "{} answered, {} left, {wrong} wrong; since the warm-up {grown} bytes of PHP, {resident} resident and {descriptors} \
+         descriptors more",
+        tally.answered.load(Ordering::Relaxed),
+        tally.left.load(Ordering::Relaxed),
+    );
+    wrong == 0
+        && grown <= GROWTH_BYTES_MAX
+        && (resident <= GROWTH_BYTES_MAX || !judges_memory)
+        && descriptors <= GROWTH_DESCRIPTORS_MAX
+}
