@@ -2,6 +2,7 @@
 
 mod cooperative;
 mod examples;
+mod isolation;
 mod links;
 mod markdown;
 mod names;

@@ -4,6 +4,7 @@ mod api;
 mod forms;
 mod guard;
 mod interleaved;
+mod isolation;
 mod persistent;
 mod sapi;
 mod sessions;

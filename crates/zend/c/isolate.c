@@ -64,6 +64,7 @@ static void set_base(void)
 	base.strtok_last = NULL;
 	base.strtok_length = 0;
 	base.uploaded_files = NULL;
+	base.wrapper_errors = NULL;
 	base.post_bytes = 0;
 	base.post_read = 0;
 	base.request_info.request_body = NULL;
@@ -89,6 +90,7 @@ void weft_isolate_start(void)
 	weft_session_start();
 	weft_process_start();
 	weft_pgsql_booted();
+	weft_extensions_start();
 	boot_shutdown_functions = BG(user_shutdown_function_names); /* they run when the worker ends */
 	set_base();
 }
@@ -104,6 +106,7 @@ void weft_isolate_start_script(void)
 	weft_session_start();
 	weft_process_start();
 	weft_pgsql_booted();
+	weft_extensions_start();
 	weft_failure_start(false);
 	save(&main);
 	memset(&output_globals, 0, sizeof(output_globals)); /* output buffers are {main}'s */
@@ -114,6 +117,7 @@ void weft_isolate_start_script(void)
 	Z_TRY_ADDREF(EG(user_exception_handler));
 	set_base();
 	load(&main);
+	weft_extensions_begin(); /* for {main}, which goes on as it was */
 	weft_pgsql_begin();
 	if (weft_current != weft_main) { /* a signal's handler starts it, while {main} is parked */
 		weft_main->owned = main;
@@ -134,10 +138,12 @@ void weft_isolate_begin(weft_coroutine *coroutine)
 	SG(sapi_headers).mimetype = NULL;
 	SG(sapi_headers).http_status_line = NULL;
 	SG(sapi_headers).send_default_content_type = 1;
+	coroutine->isolated = true;
 	coroutine->superglobals = 0;
 	coroutine->streaming = false;
 	weft_pgsql_begin();
 	weft_context_begin(coroutine);
+	weft_extensions_begin();
 }
 
 /* Puts aside the ini values that this coroutine has changed, and gives everyone else theirs back. */
@@ -170,6 +176,14 @@ static void ini_in(weft_coroutine *coroutine)
 	coroutine->ini_parked = false;
 }
 
+/* PHP remembers the file it looked at last for as long as a request lasts. While others run it may change. */
+static void forget_stat(void)
+{
+	if (UNEXPECTED(BG(CurrentStatFile) || BG(CurrentLStatFile))) {
+		php_clear_stat_cache(0, NULL, 0);
+	}
+}
+
 void weft_isolate_out(weft_coroutine *coroutine)
 {
 	if (UNEXPECTED(!weft_isolates)) {
@@ -178,6 +192,9 @@ void weft_isolate_out(weft_coroutine *coroutine)
 	coroutine->put_aside = true;
 	weft_session_out(coroutine);
 	weft_process_out(coroutine);
+	weft_extensions_out(coroutine);
+	weft_environment_out(coroutine);
+	forget_stat();
 	weft_pgsql_exchange(coroutine);
 	if (UNEXPECTED(coroutine->opening != NULL)) {
 		weft_persistent_out(coroutine);
@@ -209,6 +226,8 @@ void weft_isolate_in(weft_coroutine *coroutine)
 	}
 	weft_session_in(coroutine);
 	weft_process_in(coroutine);
+	weft_extensions_in(coroutine);
+	weft_environment_in(coroutine);
 	weft_pgsql_exchange(coroutine);
 	if (coroutine->request) {
 		weft_superglobals_fill(coroutine);
@@ -262,8 +281,18 @@ void weft_isolate_end(weft_coroutine *coroutine)
 	if (EG(modified_ini_directives)) {
 		zend_ini_deactivate();
 	}
+	if (coroutine->superglobals) {
+		weft_filter_end();
+	}
 	weft_superglobals_end(coroutine);
 	weft_process_end(coroutine);
+	weft_extensions_end();
+	weft_environment_end(coroutine);
+	forget_stat();
+	if (UNEXPECTED(FG(wrapper_errors) != NULL)) {
+		zend_hash_destroy(FG(wrapper_errors));
+		FREE_HASHTABLE(FG(wrapper_errors));
+	}
 	if (SG(rfc1867_uploaded_files)) {
 		destroy_uploaded_files_hash();
 	}

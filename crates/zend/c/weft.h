@@ -16,6 +16,7 @@
 #include "zend_smart_str.h"
 #include "ext/json/php_json.h"
 #include "ext/standard/basic_functions.h"
+#include "ext/standard/file.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,6 +44,8 @@ typedef struct {
 	OWN(error_handling, EG(error_handling))                                                                           \
 	OWN(exception_class, EG(exception_class))                                                                         \
 	OWN(in_autoload, EG(in_autoload))                                                                                 \
+	OWN(file_override, EG(filename_override))                                                                         \
+	OWN(line_override, EG(lineno_override))                                                                           \
 	OWN(fake_scope, EG(fake_scope))                                                                                   \
 	OWN(exit_status, EG(exit_status))                                                                                 \
 	OWN(error_handler, EG(user_error_handler))                                                                        \
@@ -57,6 +60,13 @@ typedef struct {
 	OWN(last_error_line, PG(last_error_lineno))                                                                       \
 	OWN(connection_status, PG(connection_status))                                                                     \
 	OWN(http_globals, PG(http_globals))                                                                               \
+	OWN(sending_header, PG(header_is_being_sent))                                                                     \
+	OWN(logging_error, PG(in_error_log))                                                                              \
+	OWN(including_by_user, PG(in_user_include))                                                                       \
+	OWN(opening_by_user, FG(user_stream_current_filename))                                                            \
+	OWN(wrapper_errors, FG(wrapper_errors))                                                                           \
+	OWN(closing_pipe, FG(pclose_wait))                                                                                \
+	OWN(closed_pipe, FG(pclose_ret))                                                                                  \
 	OWN(ini_changes, EG(modified_ini_directives))                                                                     \
 	OWN(headers, SG(sapi_headers))                                                                                    \
 	OWN(headers_sent, SG(headers_sent))                                                                               \
@@ -117,11 +127,17 @@ typedef struct weft_coroutine {
 	struct weft_call *calls;       /* in progress on connections, innermost first (guard.c) */
 	bool opened;                   /* it has opened a persistent connection */
 	zend_object *pgsql_link;       /* what ext/pgsql's functions use by default, while it is parked (pgsql.c) */
+	bool isolated;                 /* what it changes of the process is undone at its end: not so for a script's {main} */
+	struct weft_variable *environment; /* variables it has set (environment.c) */
+	void *extensions;              /* state of extensions it has changed, while it is parked (extensions.c) */
 	void *session;                 /* its session while it is parked, if it has one (session.c) */
 	uint32_t process_changed;      /* what it has changed of the process's state (process.c) */
 	char *directory;               /* its own while it is parked */
 	char *locale;
+	zend_string *ctype;
 	zend_string *timezone;
+	zval domain;
+	zval assertion;
 	int mask;
 	bool ini_parked;               /* it has changed ini values, which wait in ini_values while it is parked */
 	zval ini_values;
@@ -237,6 +253,23 @@ uint32_t weft_superglobals_copy(const weft_coroutine *coroutine, zval *values);
 void weft_superglobals_inherit(weft_coroutine *coroutine, uint32_t which, zval *values);
 void weft_cookie_variables(uint64_t request, zval *array);
 
+/* ---- extensions.c: what it has changed in extensions' globals ---- */
+void weft_extensions_prepare(void);
+void weft_extensions_start(void);
+void weft_extensions_begin(void);
+void weft_extensions_out(weft_coroutine *coroutine);
+void weft_extensions_in(weft_coroutine *coroutine);
+void weft_extensions_end(void);
+/* filter.c: filter_input() */
+void weft_filter_start(void);
+void weft_filter_end(void);
+
+/* ---- environment.c: putenv() ---- */
+void weft_environment_start(void);
+void weft_environment_out(weft_coroutine *coroutine);
+void weft_environment_in(weft_coroutine *coroutine);
+void weft_environment_end(weft_coroutine *coroutine);
+
 /* ---- session.c ---- */
 void weft_session_start(void);
 void weft_session_out(weft_coroutine *coroutine);
@@ -244,6 +277,7 @@ void weft_session_in(weft_coroutine *coroutine);
 void weft_session_end(void);
 
 /* ---- process.c: current directory, locale, umask and time zone ---- */
+void weft_process_prepare(void);
 void weft_process_start(void);
 void weft_process_out(weft_coroutine *coroutine);
 void weft_process_in(weft_coroutine *coroutine);

@@ -53,6 +53,10 @@ static zend_result modules_started(void)
 	weft_persistent_start();
 	weft_pgsql_start();
 	weft_guard_start();
+	weft_extensions_prepare();
+	weft_filter_start();
+	weft_environment_start();
+	weft_process_prepare();
 	return next_start ? next_start() : SUCCESS;
 }
 

@@ -1,0 +1,111 @@
+/* Environment variables that a request sets with putenv() are its own: put aside while it is parked, undone at its end.
+ *
+ * The process has one environment, which PHP and libraries read without asking us; so the variables themselves are
+ * exchanged. ext/standard keeps a table of what was set, to undo it at the end of its request, which in a worker never
+ * comes: an entry is taken out when its coroutine parks or ends. A request that calls putenv() never pays nothing. */
+#include "weft.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+/* One variable that a coroutine has changed. */
+typedef struct weft_variable {
+	struct weft_variable *next;
+	zend_string *name;
+	zend_string *before;       /* its value for everybody else; NULL: none */
+	zend_string *own;          /* "name=value" as it was put aside, which the environment holds after the return; NULL: none */
+} weft_variable;
+
+static zif_handler stock_putenv;
+
+static void zone_changed(const zend_string *name)
+{
+	if (zend_string_equals_literal(name, "TZ")) {
+		tzset();
+	}
+}
+
+static void note(weft_coroutine *coroutine, const char *setting)
+{
+	size_t length = strcspn(setting, "=");
+	weft_variable *known = coroutine->environment;
+	while (known && !zend_string_equals_cstr(known->name, setting, length)) {
+		known = known->next;
+	}
+	if (known || length == 0) {
+		return;
+	}
+	weft_variable *variable = emalloc(sizeof(*variable));
+	variable->name = zend_string_init(setting, length, 0);
+	const char *value = getenv(ZSTR_VAL(variable->name));
+	variable->before = value ? zend_string_init(value, strlen(value), 0) : NULL;
+	variable->own = NULL;
+	variable->next = coroutine->environment;
+	coroutine->environment = variable;
+}
+
+static ZEND_NAMED_FUNCTION(putenv_own)
+{
+	const zval *setting = ZEND_NUM_ARGS() > 0 ? ZEND_CALL_ARG(execute_data, 1) : NULL;
+	if (weft_current && weft_current->isolated && setting && Z_TYPE_P(setting) == IS_STRING) {
+		note(weft_current, Z_STRVAL_P(setting));
+	}
+	stock_putenv(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+}
+
+/* What everybody has, again. The few values there are come from boot: setenv() keeps each for ever. */
+static void restore(weft_variable *variable)
+{
+	zend_hash_del(&BG(putenv_ht), variable->name); /* which undoes what it knows of */
+	if (variable->before) {
+		setenv(ZSTR_VAL(variable->name), ZSTR_VAL(variable->before), 1);
+	} else {
+		unsetenv(ZSTR_VAL(variable->name));
+	}
+	zone_changed(variable->name);
+	if (variable->own) {
+		zend_string_release(variable->own);
+		variable->own = NULL;
+	}
+}
+
+void weft_environment_out(weft_coroutine *coroutine)
+{
+	for (weft_variable *variable = coroutine->environment; variable; variable = variable->next) {
+		const char *value = getenv(ZSTR_VAL(variable->name));
+		zend_string *own = value ? strpprintf(0, "%s=%s", ZSTR_VAL(variable->name), value) : NULL;
+		restore(variable);
+		variable->own = own;
+	}
+}
+
+void weft_environment_in(weft_coroutine *coroutine)
+{
+	for (weft_variable *variable = coroutine->environment; variable; variable = variable->next) {
+		if (variable->own) {
+			putenv(ZSTR_VAL(variable->own));
+		} else {
+			unsetenv(ZSTR_VAL(variable->name));
+		}
+		zone_changed(variable->name);
+	}
+}
+
+void weft_environment_end(weft_coroutine *coroutine)
+{
+	weft_variable *variable;
+	while ((variable = coroutine->environment)) {
+		coroutine->environment = variable->next;
+		restore(variable);
+		zend_string_release(variable->name);
+		if (variable->before) {
+			zend_string_release(variable->before);
+		}
+		efree(variable);
+	}
+}
+
+void weft_environment_start(void)
+{
+	weft_wrap(NULL, "putenv", putenv_own, NULL, &stock_putenv);
+}

@@ -1,0 +1,446 @@
+/* The rows of extensions.c: which globals of which extension belong to a coroutine.
+ *
+ * docs/internals/isolation.md lists every extension and what was found in it. A module's globals are reached by its
+ * globals_ptr; where no installed header has their layout it is written out here after the named source, and used only if
+ * the module says its globals are as large. Keys are words of eight bytes; where a smaller field is meant, the rest of
+ * the word belongs to the row or never changes. */
+#include "extensions.h"
+#include "ext/date/php_date.h"
+#include "ext/pcre/php_pcre.h"
+#include "ext/random/php_random.h"
+#include "ext/standard/file.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+
+/* ext/libxml/php_libxml.h */
+typedef struct {
+	zval stream_context;
+	smart_str error_buffer;
+	zend_llist *error_list;
+	zval entity_loader;
+	zend_fcall_info entity_loader_call;
+	zend_fcall_info_cache entity_loader_cache;
+	bool entity_loader_disabled;
+} libxml_globals;
+
+/* ext/intl/php_intl.h, intl_error.h */
+typedef struct {
+	void *collator;
+	char *default_locale;
+	void *compare, *grapheme_iterator;
+	int error;
+	int message_is_ours;
+	char *message;
+	zend_long error_level;
+	bool use_exceptions;
+} intl_globals;
+
+/* ext/mysqli/php_mysqli_structs.h */
+typedef struct {
+	zend_long links[5];
+	bool allow_persistent;
+	zend_ulong default_port;
+	char *defaults[4];
+	bool allow_local_infile;
+	char *local_infile_directory;
+	zend_long error;
+	char *error_message;
+	zend_long report_mode;
+	bool rollback_on_cached_plink;
+} mysqli_globals;
+
+/* ext/zlib/php_zlib.h */
+typedef struct {
+	zend_long compression, compression_level;
+	char *output_handler;
+	void *ob_gzhandler;
+	zend_long compression_default;
+	bool handler_registered;
+	int coding;
+} zlib_globals;
+
+/* ext/soap/php_soap.h, as far as it matters */
+typedef struct {
+	HashTable encodings[3];
+	HashTable *typemap;
+	int unique_namespace;
+	int version;
+	void *sdl;
+	bool use_error_handler;
+	char *error_code;
+	zval error_object;
+	char cache, cache_mode, cache_enabled;
+	char *cache_dir;
+	zend_long cache_ttl, cache_limit;
+	HashTable *cached;
+	void *encoding;
+	HashTable *class_map;
+	int features;
+	HashTable wsdl_cache;
+	int unique_reference;
+	HashTable *references;
+} soap_globals;
+
+/* ext/pcntl/php_pcntl.h */
+typedef struct {
+	HashTable handlers;
+	int processing;
+	void *queue[3];
+	int last_error;
+	volatile char pending;
+	bool asynchronous;
+	unsigned signals;
+} pcntl_globals;
+
+/* ext/mbstring/mbstring.h, up to the last field that matters */
+typedef struct {
+	void *encodings[2], *internal_encoding;
+	void *http_output, *current_http_output;
+	void *identify[5], *input_list;
+	size_t input_list_size;
+	void *detect_order;
+	size_t detect_order_size;
+	void *current_detect_order;
+	size_t current_detect_order_size;
+	void *default_detect_order;
+	size_t default_detect_order_size;
+	int illegal_mode, illegal_character;
+	int current_illegal_mode, current_illegal_character;
+} mbstring_globals;
+
+static libxml_globals *libxml;
+static intl_globals *intl;
+static mysqli_globals *mysqli;
+static zlib_globals *zlib;
+static mbstring_globals *mbstring;
+static zend_date_globals *date;
+static zend_module_entry *zlib_module;
+static bool boot_keeps_xml_errors;
+
+/* ---- what is freed with its coroutine ---- */
+
+static void free_allocated(void *at)
+{
+	if (*(void **) at) {
+		efree(*(void **) at);
+	}
+}
+
+static void free_persistent(void *at)
+{
+	free(*(void **) at);
+}
+
+static void free_zval(void *at)
+{
+	zval_ptr_dtor(at);
+}
+
+static void free_mysqli_error(void *at)
+{
+	(void) at;
+	if (mysqli->error_message) {
+		efree(mysqli->error_message);
+	}
+}
+
+static void free_intl_error(void *at)
+{
+	(void) at;
+	if (intl->message_is_ours && intl->message) {
+		efree(intl->message);
+	}
+}
+
+/* The extension's own end of a request frees a compression in progress. */
+static void free_compression(void *at)
+{
+	(void) at;
+	zlib_module->request_shutdown_func(zlib_module->type, zlib_module->module_number);
+}
+
+/* Its parser's own allocation: a parse without an error has ext/date free it. */
+static void free_date_errors(void *at)
+{
+	(void) at;
+	zval result, text;
+	zend_function *create = zend_hash_str_find_ptr(EG(function_table), ZEND_STRL("date_create"));
+	ZVAL_UNDEF(&result);
+	ZVAL_STRING(&text, "now");
+	if (create) {
+		zend_call_known_function(create, NULL, NULL, &result, 1, &text, NULL);
+	}
+	zval_ptr_dtor(&text);
+	zval_ptr_dtor(&result);
+}
+
+static void free_list(void *at)
+{
+	zend_llist *list = *(zend_llist **) at;
+	if (list) {
+		zend_llist_destroy(list);
+		efree(list);
+	}
+}
+
+static void free_list_in_place(void *at)
+{
+	zend_llist_destroy(at);
+}
+
+static void free_context(void *at)
+{
+	php_stream_context *context = *(php_stream_context **) at;
+	if (context) {
+		zend_list_delete(context->res);
+	}
+}
+
+/* ---- own ones, made before a function changes what all have ---- */
+
+static void own_random(void)
+{
+	php_random_status *shared = RANDOM_G(mt19937);
+	struct { php_random_status status; php_random_status_state_mt19937 state; } *own = malloc(sizeof(*own));
+	own->status = *shared;
+	memcpy(&own->state, shared->state, sizeof(own->state));
+	own->status.state = &own->state;
+	RANDOM_G(mt19937) = &own->status;
+}
+
+static void own_detect_order(void)
+{
+	size_t bytes = mbstring->current_detect_order_size * sizeof(void *);
+	if (mbstring->current_detect_order) {
+		void *own = emalloc(bytes);
+		memcpy(own, mbstring->current_detect_order, bytes);
+		mbstring->current_detect_order = own;
+	}
+}
+
+/* The context of calls that are given none: with the options of the one that all have. */
+static void own_context(void)
+{
+	php_stream_context *shared = FG(default_context), *own = php_stream_context_alloc();
+	if (shared) {
+		zval_ptr_dtor(&own->options);
+		ZVAL_DUP(&own->options, &shared->options);
+	}
+	FG(default_context) = own;
+}
+
+/* ext/pcntl has an entry in there from the start. */
+static void own_ticks(void)
+{
+	zend_llist shared = PG(tick_functions);
+	zend_llist_copy(&PG(tick_functions), &shared);
+}
+
+/* Functions that change in place what all have: the coroutine gets its own first, once. */
+typedef struct {
+	const char *name;
+	void *at;
+	const void *base;
+	void (*own)(void);
+	zif_handler stock;
+	uint32_t arguments_min;          /* with fewer they only ask */
+} owner;
+
+static owner owners[] = {
+	{"mt_srand", &random_globals.mt19937, NULL, own_random, NULL, 0},
+	{"srand", &random_globals.mt19937, NULL, own_random, NULL, 0},
+	{"stream_context_set_default", &file_globals.default_context, NULL, own_context, NULL, 0},
+	{"stream_context_get_default", &file_globals.default_context, NULL, own_context, NULL, 0},
+	{"stream_wrapper_register", &file_globals.stream_wrappers, NULL, weft_own_wrappers, NULL, 0},
+	{"stream_wrapper_unregister", &file_globals.stream_wrappers, NULL, weft_own_wrappers, NULL, 0},
+	{"stream_wrapper_restore", &file_globals.stream_wrappers, NULL, weft_own_wrappers, NULL, 0},
+	{"stream_filter_register", &file_globals.stream_filters, NULL, weft_own_filters, NULL, 0},
+	{"register_tick_function", &core_globals.tick_functions, NULL, own_ticks, NULL, 0},
+	{"mb_detect_order", NULL, NULL, own_detect_order, NULL, 1},
+};
+
+static ZEND_NAMED_FUNCTION(owned_first)
+{
+	owner *what = weft_wrapped_row(execute_data);
+	if (weft_current && *(void **) what->at == what->base && ZEND_NUM_ARGS() >= what->arguments_min) {
+		what->own();
+	}
+	what->stock(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+}
+
+/* ---- the rows ---- */
+
+static weft_row *next_row;
+
+static void row(void *at, size_t size, size_t key, void (*release)(void *), void (*changed)(void))
+{
+	*next_row++ = (weft_row){at, size, key, release, changed, {0}};
+}
+
+/* A module's globals; NULL: it is not loaded, or has them in a form we do not know. */
+static void *globals_of(const char *name, size_t size)
+{
+	zend_module_entry *module = zend_hash_str_find_ptr(&module_registry, name, strlen(name));
+	return module && module->globals_ptr && module->globals_size == size ? module->globals_ptr : NULL;
+}
+
+/* libxml2's own variable says where errors go; the extension's says where they are kept. */
+static void xml_errors_changed(void)
+{
+	static void (*set_handler)(void *, void *);
+	static void *collect;
+	if (!set_handler) {
+		set_handler = dlsym(RTLD_DEFAULT, "xmlSetStructuredErrorFunc");
+		collect = dlsym(RTLD_DEFAULT, "php_libxml_structured_error_handler");
+	}
+	if (set_handler && collect) {
+		set_handler(NULL, libxml->error_list ? collect : NULL);
+	}
+}
+
+static void rows_of_core(void)
+{
+	row(&FG(default_context), sizeof(void *), 0, free_context, NULL);
+	row(&FG(stream_wrappers), sizeof(void *), 0, weft_free_wrappers, NULL);
+	row(&FG(stream_filters), sizeof(void *), 0, weft_free_filters, NULL);
+	row(&BG(user_filter_map), sizeof(void *), 0, weft_free_filter_map, NULL);
+	row(&PG(tick_functions), sizeof(zend_llist), 0, free_list_in_place, NULL);
+	row(&BG(user_tick_functions), sizeof(void *), 0, free_list, NULL);
+	row(&RANDOM_G(mt19937), sizeof(void *) * 2, 0, free_persistent, NULL);
+	row(&PCRE_G(error_code), sizeof(int), 0, NULL, NULL);
+	row(&SG(callback_func), sizeof(zval) + sizeof(zend_fcall_info_cache), offsetof(zval, u1), free_zval, NULL);
+}
+
+static void rows_of_text(void)
+{
+	zend_module_entry *module = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("mbstring"));
+	mbstring = module && module->globals_size >= sizeof(*mbstring) ? module->globals_ptr : NULL;
+	if (mbstring) {
+		row(&mbstring->internal_encoding, sizeof(void *), 0, NULL, NULL);
+		row(&mbstring->current_http_output, sizeof(void *), 0, NULL, NULL);
+		row(&mbstring->current_detect_order, sizeof(void *) + sizeof(size_t), 0, free_allocated, NULL);
+		row(&mbstring->current_illegal_mode, 2 * sizeof(int), 0, NULL, NULL);
+	}
+	if ((intl = globals_of("intl", sizeof(*intl)))) {
+		row(&intl->error, 2 * sizeof(int) + sizeof(char *), 0, free_intl_error, NULL);
+	}
+	if ((libxml = globals_of("libxml", sizeof(*libxml)))) {
+		row(&libxml->error_list, sizeof(void *), 0, free_list, xml_errors_changed);
+		row(&libxml->stream_context, sizeof(zval), 0, free_zval, NULL);
+		row(&libxml->entity_loader, offsetof(libxml_globals, entity_loader_disabled) - offsetof(libxml_globals, entity_loader),
+			0, free_zval, NULL);
+	}
+	if ((date = globals_of("date", sizeof(*date)))) {
+		row(&date->last_errors, sizeof(void *), 0, free_date_errors, NULL);
+	}
+}
+
+static void rows_of_clients(void)
+{
+	soap_globals *soap = globals_of("soap", sizeof(*soap));
+	pcntl_globals *pcntl = globals_of("pcntl", sizeof(*pcntl));
+	struct { int last_error; char *text; } *sockets = globals_of("sockets", sizeof(*sockets));
+	int *posix = globals_of("posix", sizeof(*posix));
+	void **openssl = globals_of("openssl", sizeof(*openssl));
+	if ((mysqli = globals_of("mysqli", sizeof(*mysqli)))) {
+		row(&mysqli->error, sizeof(zend_long) + sizeof(char *), 0, free_mysqli_error, NULL);
+		row(&mysqli->report_mode, sizeof(zend_long), 0, NULL, NULL);
+	}
+	if (soap) { /* set for the time of a call, which waits */
+		row(&soap->typemap, offsetof(soap_globals, cache) - offsetof(soap_globals, typemap),
+			offsetof(soap_globals, use_error_handler) - offsetof(soap_globals, typemap), NULL, NULL);
+		row(&soap->encoding, sizeof(void *), 0, NULL, NULL);
+		row(&soap->class_map, sizeof(void *), 0, NULL, NULL);
+		row(&soap->features, sizeof(int), 0, NULL, NULL);
+	}
+	if (pcntl) {
+		row(&pcntl->last_error, sizeof(int), 0, NULL, NULL);
+	}
+	if (sockets) {
+		row(&sockets->last_error, sizeof(int), 0, NULL, NULL);
+	}
+	if (posix) {
+		row(posix, sizeof(int), 0, NULL, NULL);
+	}
+	if (openssl) {
+		row(openssl, sizeof(void *), 0, free_persistent, NULL);
+	}
+	if ((zlib = globals_of("zlib", sizeof(*zlib)))) {
+		zlib_module = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("zlib"));
+		row(&zlib->handler_registered, sizeof(zend_long), 0, NULL, NULL);
+		row(&zlib->ob_gzhandler, sizeof(void *), 0, free_compression, NULL);
+	}
+}
+
+size_t weft_extension_rows(weft_row *rows)
+{
+	next_row = rows;
+	rows_of_core();
+	rows_of_text();
+	rows_of_clients();
+	for (size_t i = 0; i < sizeof(owners) / sizeof(owners[0]); i++) {
+		if (!owners[i].at) { /* mb_detect_order() */
+			owners[i].at = mbstring ? &mbstring->current_detect_order : NULL;
+		}
+		if (owners[i].at) {
+			weft_wrap(NULL, owners[i].name, owned_first, &owners[i], &owners[i].stock);
+		}
+	}
+	return (size_t) (next_row - rows);
+}
+
+/* A request may replace it, and its last holder then frees it: the booted one has a holder that never lets go. */
+static void keep_for_ever(const zval *value)
+{
+	if (Z_REFCOUNTED_P(value)) {
+		Z_ADDREF_P((zval *) value);
+		GC_SET_REFCOUNT(Z_COUNTED_P(value), GC_REFCOUNT(Z_COUNTED_P(value)) + (1u << 29));
+	}
+}
+
+void weft_extension_rows_booted(void)
+{
+	if (mysqli) {
+		free_mysqli_error(NULL);
+		mysqli->error = 0;
+		mysqli->error_message = NULL;
+	}
+	if (intl) {
+		free_intl_error(NULL);
+		intl->error = intl->message_is_ours = 0;
+		intl->message = NULL;
+	}
+	if (date) {
+		date->last_errors = NULL;
+	}
+	if (libxml) {
+		boot_keeps_xml_errors = libxml->error_list != NULL;
+		free_list(&libxml->error_list);
+		libxml->error_list = NULL;
+		xml_errors_changed();
+		keep_for_ever(&libxml->stream_context);
+		keep_for_ever(&libxml->entity_loader);
+	}
+	keep_for_ever(&SG(callback_func));
+	if (!FG(default_context)) {
+		FG(default_context) = php_stream_context_alloc();
+	}
+	weft_wrappers_booted();
+	for (size_t i = 0; i < sizeof(owners) / sizeof(owners[0]); i++) {
+		owners[i].base = owners[i].at ? *(void **) owners[i].at : NULL;
+	}
+}
+
+void weft_extension_rows_begin(void)
+{
+	if (UNEXPECTED(boot_keeps_xml_errors)) {
+		zval result, on;
+		zend_function *keep = zend_hash_str_find_ptr(EG(function_table), ZEND_STRL("libxml_use_internal_errors"));
+		ZVAL_TRUE(&on);
+		ZVAL_UNDEF(&result);
+		if (keep) {
+			zend_call_known_function(keep, NULL, NULL, &result, 1, &on, NULL);
+		}
+	}
+}

@@ -1,0 +1,121 @@
+/* State of extensions, given to the coroutine that changed it while it is parked, with the booted value in its place.
+ *
+ * A coroutine that changes none pays one comparison for each row when it parks; nothing when it begins, goes on or ends.
+ * Must not know: what the rows are (extension_rows.c). */
+#include "extensions.h"
+
+static weft_row rows[WEFT_ROWS_MAX];
+/* What looking at a row needs, apart from the rest. */
+static struct {
+	const char *at;
+	uint64_t base;
+	bool wide;
+} keys[WEFT_ROWS_MAX];
+static size_t count, bytes_of_all;
+static bool started;
+
+/* What is put aside: which rows, and their bytes one after the other. */
+typedef struct {
+	uint64_t which;
+	char bytes[];
+} kept;
+
+static uint64_t key(size_t i)
+{
+	return keys[i].wide ? *(const uint64_t *) keys[i].at : *(const uint32_t *) keys[i].at;
+}
+
+static bool changed(size_t i)
+{
+	return key(i) != keys[i].base;
+}
+
+static void put(const weft_row *row, const void *bytes)
+{
+	memcpy(row->at, bytes, row->size);
+	if (row->changed) {
+		row->changed();
+	}
+}
+
+/* When the modules have started. */
+void weft_extensions_prepare(void)
+{
+	count = weft_extension_rows(rows);
+	for (size_t i = 0; i < count; i++) {
+		keys[i].at = (const char *) rows[i].at + rows[i].key;
+		keys[i].wide = rows[i].size - rows[i].key >= sizeof(uint64_t);
+		bytes_of_all += rows[i].size;
+	}
+}
+
+/* After the application has booted. */
+void weft_extensions_start(void)
+{
+	weft_extension_rows_booted();
+	for (size_t i = 0; i < count; i++) {
+		memcpy(rows[i].base, rows[i].at, rows[i].size);
+		keys[i].base = key(i);
+	}
+	started = true;
+}
+
+void weft_extensions_begin(void)
+{
+	weft_extension_rows_begin();
+}
+
+void weft_extensions_out(weft_coroutine *coroutine)
+{
+	kept *aside = NULL;
+	char *next = NULL;
+	if (!started) {
+		return;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (UNEXPECTED(changed(i))) {
+			if (!aside) {
+				aside = malloc(sizeof(*aside) + bytes_of_all);
+				aside->which = 0;
+				next = aside->bytes;
+			}
+			memcpy(next, rows[i].at, rows[i].size);
+			next += rows[i].size;
+			aside->which |= UINT64_C(1) << i;
+			put(&rows[i], rows[i].base);
+		}
+	}
+	coroutine->extensions = aside;
+}
+
+void weft_extensions_in(weft_coroutine *coroutine)
+{
+	kept *aside = coroutine->extensions;
+	if (EXPECTED(!aside)) {
+		return;
+	}
+	const char *next = aside->bytes;
+	for (uint64_t left = aside->which; left; left &= left - 1) {
+		size_t i = (size_t) __builtin_ctzll(left);
+		put(&rows[i], next);
+		next += rows[i].size;
+	}
+	coroutine->extensions = NULL;
+	free(aside);
+}
+
+/* The coroutine's job has ended: the booted values are back. */
+void weft_extensions_end(void)
+{
+	if (!started) {
+		return;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (UNEXPECTED(changed(i))) {
+			if (rows[i].release) {
+				rows[i].release(rows[i].at);
+			}
+			put(&rows[i], rows[i].base);
+		}
+	}
+}
