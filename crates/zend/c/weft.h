@@ -71,6 +71,7 @@ typedef struct {
 	OWN(headers, SG(sapi_headers))                                                                                    \
 	OWN(headers_sent, SG(headers_sent))                                                                               \
 	OWN(request_info, SG(request_info))                                                                               \
+	OWN(protected_variables, PG(rfc1867_protected_variables))                                                         \
 	OWN(uploaded_files, SG(rfc1867_uploaded_files))                                                                   \
 	OWN(post_bytes, SG(read_post_bytes))                                                                              \
 	OWN(post_read, SG(post_read))                                                                                     \
