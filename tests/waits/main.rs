@@ -4,6 +4,7 @@
 //! `tests/phpt`.
 
 mod blocked;
+mod doctor;
 mod offloaded;
 mod sessions;
 mod signals;

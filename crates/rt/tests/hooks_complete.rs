@@ -1,134 +1,10 @@
 //! The table against the installed PHP: every function that waits and that libphp, an extension or a library below them
-//! imports is hooked, or is in the reviewed list of this file with the reason why not.
+//! imports is hooked, or is in the reviewed list with the reason why not.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-use weft_rt::hook::{Kind, SYMBOLS};
-
-/// Beginnings of names of functions that wait, as far as POSIX, Linux and glibc have any. What a new library imports from
-/// these families fails this test until it is hooked or reviewed.
-const FAMILIES: &[&str] = &[
-    "accept",
-    "aio_",
-    "clock_nanosleep",
-    "close",
-    "cnd_",
-    "connect",
-    "copy_file_range",
-    "dlmopen",
-    "dlopen",
-    "dup",
-    "epoll_",
-    "fclose",
-    "fcntl",
-    "fdatasync",
-    "flock",
-    "fork",
-    "fsync",
-    "getaddrinfo",
-    "gethostby",
-    "getnameinfo",
-    "io_",
-    "lio_",
-    "lockf",
-    "mq_",
-    "msg",
-    "msync",
-    "mtx_",
-    "nanosleep",
-    "open",
-    "pause",
-    "pclose",
-    "poll",
-    "popen",
-    "ppoll",
-    "pread",
-    "pselect",
-    "pthread_barrier_",
-    "pthread_clockjoin",
-    "pthread_cond_",
-    "pthread_join",
-    "pthread_mutex_",
-    "pthread_once",
-    "pthread_rwlock_",
-    "pthread_spin_",
-    "pthread_timedjoin",
-    "pwrite",
-    "read",
-    "recv",
-    "res_",
-    "select",
-    "sem_",
-    "semop",
-    "semtimedop",
-    "send",
-    "sigsuspend",
-    "sigtimedwait",
-    "sigwait",
-    "sleep",
-    "splice",
-    "sync",
-    "system",
-    "tcdrain",
-    "tcsetattr",
-    "tee",
-    "thrd_",
-    "usleep",
-    "vfork",
-    "vmsplice",
-    "wait",
-    "write",
-];
-
-/// Reviewed and not hooked: they wait for a disk, or in ways that are said here.
-const NOT_HOOKED: &[(&str, &str)] = &[
-    ("open", "waits for FIFOs without a peer only; for files it is disk"),
-    ("open64", "as open"),
-    ("__open_2", "as open"),
-    ("openat", "as open"),
-    ("opendir", "disk"),
-    ("readdir", "disk"),
-    ("readlink", "disk"),
-    ("openlog", "connects to a datagram socket, which does not wait"),
-    ("openpty", "opens /dev/ptmx, which does not wait"),
-    ("sync", "the whole machine's disks: only krb5's tools call it"),
-    ("tcsetattr", "waits for a terminal's output with TCSADRAIN only; a worker's coroutine has no terminal"),
-    (
-        "pthread_once",
-        "has no form that tries; initialisers of libcrypto and libxml2 do not wait for descriptors",
-    ),
-];
-
-/// Members of the families that never wait.
-const NEVER_WAIT: &[&str] = &[
-    "__duplocale",
-    "__res_nclose",
-    "__res_ninit",
-    "closedir",
-    "closelog",
-    "dup",
-    "flockfile",
-    "msgctl",
-    "msgget",
-    "pthread_cond_broadcast",
-    "pthread_cond_destroy",
-    "pthread_cond_init",
-    "pthread_cond_signal",
-    "pthread_mutex_destroy",
-    "pthread_mutex_init",
-    "pthread_mutex_trylock",
-    "pthread_mutex_unlock",
-    "pthread_rwlock_destroy",
-    "pthread_rwlock_init",
-    "pthread_rwlock_tryrdlock",
-    "pthread_rwlock_trywrlock",
-    "pthread_rwlock_unlock",
-    "sem_destroy",
-    "sem_init",
-    "sem_post",
-    "thrd_exit",
-];
+use weft_rt::hook::{Kind, NEVER_WAIT, NOT_HOOKED, Review, SYMBOLS, review};
 
 /// Runs a tool and gives what it prints.
 fn output(tool: &str, arguments: &[&str]) -> String {
@@ -179,15 +55,7 @@ fn imports() -> BTreeMap<String, String> {
 fn every_imported_function_that_waits_is_hooked_or_reviewed() {
     let imports = imports();
     assert!(imports.len() > 500 && imports.contains_key("recv"), "nm found only {} imports", imports.len());
-    let hooked = |name: &str| SYMBOLS.iter().any(|row| row.name == name);
-    let reviewed =
-        |name: &str| NOT_HOOKED.iter().any(|(known, _)| *known == name) || NEVER_WAIT.contains(&name);
-    let in_family = |name: &str| {
-        let bare = name.trim_start_matches("__").trim_end_matches("_chk");
-        FAMILIES.iter().any(|family| bare.starts_with(family))
-    };
-    let missing: Vec<_> =
-        imports.iter().filter(|(name, _)| in_family(name) && !hooked(name) && !reviewed(name)).collect();
+    let missing: Vec<_> = imports.iter().filter(|(name, _)| review(name) == Review::Unknown).collect();
     assert!(missing.is_empty(), "imported, waits, and neither hooked nor reviewed: {missing:?}");
 }
 

@@ -18,6 +18,7 @@ Examples:
   weft serve app.php --watch --mode development
                                                reload on changes, show errors in the browser
   weft check app.php                           would it start, and what would it serve?
+  weft doctor --extensions                     do the loaded extensions wait cooperatively?
   weft reload                                  bring in new code; no request is lost
   weft php script.php arg                      run a script as php would, on coroutines";
 
@@ -46,6 +47,8 @@ pub enum Verb {
     },
     /// Check configuration and application, say what would be served how, and stop
     Check(Settings),
+    /// Say how the waits of the loaded extensions behave: cooperative, offloaded, blocking
+    Doctor(crate::doctor::Arguments),
     /// Have the running master bring in new code, configuration and binary without losing a request
     Reload(Settings),
     /// Have the running master finish its requests and stop

@@ -4,7 +4,7 @@
 //! - [`cli`]: the command line. [`config`]: every setting, from flags, variables and `weft.toml`.
 //! - [`master`]: owns the listeners, starts PHP, forks workers, replaces, reloads, drains.
 //! - [`worker`]: one process, one thread that touches Zend; serves requests. [`php`]: the PHP face.
-//! - [`log`]: error log and access log. [`check`]: `weft check`. [`watch`]: reload on file changes.
+//! - [`log`]: error log and access log. [`check`]: `weft check`. [`doctor`]: `weft doctor`. [`watch`]: reload on file changes.
 
 #![deny(unsafe_code)]
 
@@ -12,6 +12,7 @@ mod check;
 mod classic;
 mod cli;
 mod config;
+mod doctor;
 mod log;
 mod master;
 mod php;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         Verb::Serve(settings) => master::serve(settings),
         Verb::Php { arguments } => php::cli_main(arguments),
         Verb::Check(settings) => check::check(settings),
+        Verb::Doctor(arguments) => doctor::doctor(arguments),
         Verb::Reload(settings) => master::client::reload(settings),
         Verb::Stop(settings) => master::client::stop(settings),
         Verb::Version => version(),

@@ -32,6 +32,7 @@ mod offload;
 mod raw;
 mod ready;
 mod real;
+mod review;
 mod sleep;
 mod symbols;
 
@@ -40,6 +41,7 @@ pub use interrupt::has_handlers;
 pub(crate) use interrupt::{before_idle, deliver, forget as forget_signals, start as start_signals};
 pub(crate) use note::end_forked_child;
 pub use note::{on_forked_child_begin, on_forked_child_end};
+pub use review::{NEVER_WAIT, NOT_HOOKED, Review, review};
 pub use sleep::lock::{RecordLock, on_record_lock};
 pub use symbols::{Kind, Row, SYMBOLS};
 

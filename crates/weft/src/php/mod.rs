@@ -15,6 +15,7 @@ use std::process::ExitCode;
 use weft_rt::Switch;
 use weft_zend::{Engine, FiberSwitch, InstanceOptions, InstanceSwitch, NativeSwitch, Options};
 
+pub use script::Terminal;
 pub use serve::{descriptors, host, start as serve, turn_away};
 use weft_zend::JobKind;
 
@@ -82,6 +83,11 @@ pub fn engine_start(config: &Config) -> Result<EngineInfo, String> {
     };
     ENGINE.with(|cell| cell.set(engine).map_err(|_| "PHP has been started twice".to_owned()))?;
     Ok(info)
+}
+
+/// An ini setting of the engine that runs; empty without one.
+pub fn ini(name: &str) -> String {
+    ENGINE.with(|cell| cell.get().map_or_else(String::new, |engine| engine.ini(name)))
 }
 
 /// What a worker runs its jobs on.

@@ -1,0 +1,186 @@
+//! What is known of libc's functions that have no row in [`SYMBOLS`]: which of them wait, and why they are not hooked.
+//!
+//! Used by the test that looks through the installed PHP, and by `weft doctor --extensions`.
+
+use super::symbols::{Kind, SYMBOLS};
+
+/// What is known of an imported function.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Review {
+    /// It has a row of this kind.
+    Hooked(Kind),
+    /// It has a row, waits for another thread, and blocks the worker for it; each time is counted.
+    Blocks,
+    /// It waits and is not hooked, for this reason.
+    NotHooked(&'static str),
+    /// It does not wait.
+    NeverWaits,
+    /// By its name it waits, and nobody has looked at it.
+    Unknown,
+}
+
+/// Functions with a row that block the worker.
+const BLOCKS: [&str; 2] = ["pthread_cond_timedwait", "pthread_cond_wait"];
+
+/// What is known of a function of this name.
+pub fn review(name: &str) -> Review {
+    if let Some(row) = SYMBOLS.iter().find(|row| row.name == name) {
+        return if BLOCKS.contains(&name) { Review::Blocks } else { Review::Hooked(row.kind) };
+    }
+    let bare = name.trim_start_matches("__").trim_end_matches("_chk");
+    let same = |known: &str| known == name || known == bare;
+    if let Some((_, why)) = NOT_HOOKED.iter().find(|(known, _)| same(known)) {
+        return Review::NotHooked(why);
+    }
+    let in_family = FAMILIES.iter().any(|family| bare.starts_with(family));
+    if in_family && !NEVER_WAIT.contains(&name) { Review::Unknown } else { Review::NeverWaits }
+}
+
+const STDIO: &str =
+    "stdio reads inside libc: it waits when the stream is a pipe or a terminal, else it is disk";
+const ACCOUNTS: &str =
+    "asks the system's account database: files, unless nsswitch.conf names a directory service";
+
+/// Beginnings of names of functions that wait, as far as POSIX, Linux and glibc have any. What a new library imports from
+/// these families fails this test until it is hooked or reviewed.
+const FAMILIES: &[&str] = &[
+    "accept",
+    "aio_",
+    "clock_nanosleep",
+    "close",
+    "cnd_",
+    "connect",
+    "copy_file_range",
+    "dlmopen",
+    "dlopen",
+    "dup",
+    "epoll_",
+    "fclose",
+    "fcntl",
+    "fdatasync",
+    "flock",
+    "fork",
+    "fsync",
+    "getaddrinfo",
+    "gethostby",
+    "getnameinfo",
+    "io_",
+    "lio_",
+    "lockf",
+    "mq_",
+    "msg",
+    "msync",
+    "mtx_",
+    "nanosleep",
+    "open",
+    "pause",
+    "pclose",
+    "poll",
+    "popen",
+    "ppoll",
+    "pread",
+    "pselect",
+    "pthread_barrier_",
+    "pthread_clockjoin",
+    "pthread_cond_",
+    "pthread_join",
+    "pthread_mutex_",
+    "pthread_once",
+    "pthread_rwlock_",
+    "pthread_spin_",
+    "pthread_timedjoin",
+    "pwrite",
+    "read",
+    "recv",
+    "res_",
+    "select",
+    "sem_",
+    "semop",
+    "semtimedop",
+    "send",
+    "sigsuspend",
+    "sigtimedwait",
+    "sigwait",
+    "sleep",
+    "splice",
+    "sync",
+    "system",
+    "tcdrain",
+    "tcsetattr",
+    "tee",
+    "thrd_",
+    "usleep",
+    "vfork",
+    "vmsplice",
+    "wait",
+    "write",
+];
+
+/// Reviewed and not hooked: they wait for a disk, or in ways that are said here.
+pub const NOT_HOOKED: &[(&str, &str)] = &[
+    ("open", "waits for FIFOs without a peer only; for files it is disk"),
+    ("open64", "as open"),
+    ("__open_2", "as open"),
+    ("openat", "as open"),
+    ("opendir", "disk"),
+    ("readdir", "disk"),
+    ("readlink", "disk"),
+    ("fgetc", STDIO),
+    ("fgets", STDIO),
+    ("fgetws", STDIO),
+    ("fread", STDIO),
+    ("fread_unlocked", STDIO),
+    ("fscanf", STDIO),
+    ("getc", STDIO),
+    ("getdelim", STDIO),
+    ("getline", STDIO),
+    ("getgrgid", ACCOUNTS),
+    ("getgrgid_r", ACCOUNTS),
+    ("getgrnam", ACCOUNTS),
+    ("getgrnam_r", ACCOUNTS),
+    ("getgrouplist", ACCOUNTS),
+    ("getpwnam", ACCOUNTS),
+    ("getpwnam_r", ACCOUNTS),
+    ("getpwuid", ACCOUNTS),
+    ("getpwuid_r", ACCOUNTS),
+    ("initgroups", ACCOUNTS),
+    ("syscall", "makes system calls by number, which no hook sees: it matters if one of them waits"),
+    ("openlog", "connects to a datagram socket, which does not wait"),
+    ("openpty", "opens /dev/ptmx, which does not wait"),
+    ("sync", "the whole machine's disks: only krb5's tools call it"),
+    ("tcsetattr", "waits for a terminal's output with TCSADRAIN only; a worker's coroutine has no terminal"),
+    (
+        "pthread_once",
+        "has no form that tries; initialisers of libcrypto and libxml2 do not wait for descriptors",
+    ),
+];
+
+/// Members of the families that never wait.
+pub const NEVER_WAIT: &[&str] = &[
+    "__duplocale",
+    "__res_nclose",
+    "__res_ninit",
+    "closedir",
+    "closelog",
+    "dup",
+    "flockfile",
+    "msgctl",
+    "msgget",
+    "pthread_cond_broadcast",
+    "pthread_cond_destroy",
+    "pthread_cond_init",
+    "pthread_cond_signal",
+    "pthread_mutex_destroy",
+    "pthread_mutex_init",
+    "pthread_mutex_trylock",
+    "pthread_mutex_unlock",
+    "pthread_rwlock_destroy",
+    "pthread_rwlock_init",
+    "pthread_rwlock_tryrdlock",
+    "pthread_rwlock_trywrlock",
+    "pthread_rwlock_unlock",
+    "sem_destroy",
+    "sem_init",
+    "sem_post",
+    "thrd_exit",
+];

@@ -1,0 +1,156 @@
+//! `weft doctor --extensions`: which waits of the PHP that is loaded are cooperative, and which hold up the worker.
+//!
+//! It starts the engine with the settings given and looks at what is mapped then: libphp, the extensions, the libraries below
+//! them. Must not know ELF (that is `objects`) nor how a report looks (`report`). Invariant: nothing is changed, and no code
+//! of the application runs.
+
+mod objects;
+mod report;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Args;
+use weft_rt::hook::{Kind, Review, review};
+
+use crate::cli::Settings;
+use crate::php;
+use objects::Object;
+
+/// Flags of `weft doctor`.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// For each extension that is loaded and each library below it: the functions that wait which it calls, and how they wait
+    #[arg(long, required = true)]
+    extensions: bool,
+    /// As JSON, for programs
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    settings: Settings,
+}
+
+/// What an object is to PHP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// libphp itself, with the extensions that are compiled in.
+    Php,
+    /// An extension's own file.
+    Extension,
+    /// A library that one of the others needs.
+    Library,
+}
+
+/// What was found out about one object.
+#[derive(Debug)]
+pub struct Finding {
+    /// Its file, without the directory.
+    pub name: String,
+    /// Its file.
+    pub path: String,
+    /// What it is to PHP.
+    pub part: Part,
+    /// Who needs it: libphp or extensions; empty for those.
+    pub needed_by: Vec<String>,
+    /// Functions it calls that park the coroutine.
+    pub cooperative: Vec<String>,
+    /// Functions it calls that a thread makes.
+    pub offloaded: Vec<String>,
+    /// Functions it calls that hold up the worker when they wait, known and reviewed, with the reason.
+    pub blocking: BTreeMap<String, &'static str>,
+    /// Functions it calls that wait by their name, and that nobody has reviewed: they bypass the hooks.
+    pub unknown: Vec<String>,
+    /// It starts threads: what these wait for holds up nobody.
+    pub threads: bool,
+}
+
+impl Finding {
+    /// Whether it calls nothing that waits.
+    pub fn is_quiet(&self) -> bool {
+        self.cooperative.is_empty()
+            && self.offloaded.is_empty()
+            && self.blocking.is_empty()
+            && self.unknown.is_empty()
+    }
+}
+
+/// Everything found out.
+#[derive(Debug)]
+pub struct Findings {
+    /// PHP's version.
+    pub php: String,
+    /// How many extensions are loaded, compiled-in ones included.
+    pub extensions: usize,
+    /// By part, then by name.
+    pub objects: Vec<Finding>,
+}
+
+impl Findings {
+    /// Functions that bypass the hooks, with who calls them.
+    pub fn unknown(&self) -> BTreeMap<&str, Vec<&str>> {
+        let mut unknown: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for object in &self.objects {
+            for name in &object.unknown {
+                unknown.entry(name).or_default().push(&object.name);
+            }
+        }
+        unknown
+    }
+}
+
+/// Runs `weft doctor`: success when nothing bypasses the hooks unreviewed.
+pub fn doctor(arguments: Arguments) -> ExitCode {
+    debug_assert!(arguments.extensions, "clap requires it");
+    let json = arguments.json;
+    match examine(arguments.settings) {
+        Ok(findings) => {
+            print!("{}", if json { report::json(&findings) } else { report::table(&findings) });
+            if findings.unknown().is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
+        Err(mistakes) => {
+            mistakes.iter().for_each(|mistake| eprintln!("weft: {mistake}"));
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn examine(settings: Settings) -> Result<Findings, Vec<String>> {
+    let config = settings.load()?;
+    let one = |why: String| vec![why];
+    weft_zend::host::install(&php::Terminal);
+    let info = php::engine_start(&config).map_err(one)?;
+    let loaded = objects::loaded(Path::new(&php::ini("extension_dir"))).map_err(one)?;
+    let mut objects: Vec<Finding> = loaded.iter().map(|object| finding(object, &loaded)).collect();
+    objects.sort_by(|a, b| (a.part, &a.name).cmp(&(b.part, &b.name)));
+    Ok(Findings { php: info.php_version, extensions: info.extensions.len(), objects })
+}
+
+fn finding(object: &Object, loaded: &[Object]) -> Finding {
+    let mut finding = Finding {
+        name: object.name.clone(),
+        path: object.path.display().to_string(),
+        part: object.part,
+        needed_by: objects::needed_by(object, loaded),
+        cooperative: Vec::new(),
+        offloaded: Vec::new(),
+        blocking: BTreeMap::new(),
+        unknown: Vec::new(),
+        threads: object.imports.iter().any(|name| name == "pthread_create" || name == "thrd_create"),
+    };
+    for name in &object.imports {
+        match review(name) {
+            Review::Hooked(Kind::Ready | Kind::Sleep) => finding.cooperative.push(name.clone()),
+            Review::Hooked(Kind::Offload) => finding.offloaded.push(name.clone()),
+            Review::Hooked(Kind::Note) | Review::NeverWaits => {}
+            Review::Blocks => {
+                finding.blocking.insert(name.clone(), "waits for another thread; each time is counted");
+            }
+            Review::NotHooked(why) => {
+                finding.blocking.insert(name.clone(), why);
+            }
+            Review::Unknown => finding.unknown.push(name.clone()),
+        }
+    }
+    finding
+}

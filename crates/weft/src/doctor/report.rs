@@ -1,0 +1,146 @@
+//! How findings look: a table for people, JSON for programs. Both say the same.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+
+use super::{Finding, Findings, Part};
+
+/// Columns of a terminal that text is wrapped at.
+const WIDTH: usize = 100;
+
+const LEGEND: &str = "\
+cooperative  the coroutine parks, others run
+offloaded    a thread makes the call while the coroutine is parked
+blocking     not hooked: the worker stands still if the call waits; why each is acceptable is said below
+UNKNOWN      waits by its name, and weft knows nothing about it: it bypasses the hooks
+";
+
+/// For people.
+pub fn table(findings: &Findings) -> String {
+    let mut text = format!("PHP {}, {} extensions\n\n{LEGEND}\n", findings.php, findings.extensions);
+    for object in findings.objects.iter().filter(|object| !object.is_quiet()) {
+        entry(&mut text, object);
+    }
+    let quiet: Vec<&str> = findings
+        .objects
+        .iter()
+        .filter(|object| object.is_quiet())
+        .map(|object| object.name.as_str())
+        .collect();
+    if !quiet.is_empty() {
+        text.push_str("without calls that wait\n");
+        wrapped(&mut text, "", &quiet);
+        text.push('\n');
+    }
+    reasons(&mut text, findings);
+    verdict(&mut text, findings);
+    text
+}
+
+fn entry(text: &mut String, object: &Finding) {
+    let users = match object.needed_by.as_slice() {
+        [] => String::new(),
+        [one, two, three, more @ ..] if !more.is_empty() => {
+            format!(" (for {one}, {two}, {three} and {} more)", more.len())
+        }
+        few => format!(" (for {})", few.join(", ")),
+    };
+    let threads = if object.threads { ", starts threads" } else { "" };
+    // A String takes everything.
+    let _ = writeln!(text, "{}{users}{threads}", object.name);
+    let blocking: Vec<&str> = object.blocking.keys().map(String::as_str).collect();
+    let lists: [(&str, Vec<&str>); 4] = [
+        ("cooperative", object.cooperative.iter().map(String::as_str).collect()),
+        ("offloaded", object.offloaded.iter().map(String::as_str).collect()),
+        ("blocking", blocking),
+        ("UNKNOWN", object.unknown.iter().map(String::as_str).collect()),
+    ];
+    for (name, list) in lists.iter().filter(|(_, list)| !list.is_empty()) {
+        wrapped(text, name, list);
+    }
+    text.push('\n');
+}
+
+/// A list behind its name, on as many lines as it needs.
+fn wrapped(text: &mut String, name: &str, list: &[&str]) {
+    let mut line = format!("  {name:<13}");
+    for (index, item) in list.iter().enumerate() {
+        if line.len() + item.len() > WIDTH && index > 0 {
+            text.push_str(line.trim_end());
+            line = format!("\n  {:<13}", "");
+        }
+        line.push_str(item);
+        line.push(' ');
+    }
+    text.push_str(line.trim_end());
+    text.push('\n');
+}
+
+/// Why functions that block are not hooked, said once for all that share a reason.
+fn reasons(text: &mut String, findings: &Findings) {
+    let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (name, why) in findings.objects.iter().flat_map(|object| &object.blocking) {
+        let names = by_reason.entry(why).or_default();
+        if !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    if by_reason.is_empty() {
+        return;
+    }
+    text.push_str("blocking, and why\n");
+    for (why, names) in by_reason {
+        // A String takes everything.
+        let _ = writeln!(text, "  {why}");
+        wrapped(text, "", &names);
+    }
+    text.push('\n');
+}
+
+fn verdict(text: &mut String, findings: &Findings) {
+    let unknown = findings.unknown();
+    if unknown.is_empty() {
+        text.push_str("every function that waits is hooked or reviewed\n");
+        return;
+    }
+    for (name, users) in unknown {
+        // A String takes everything.
+        let _ = writeln!(
+            text,
+            "{name}() of {} bypasses the hooks: while it waits, its worker stands still",
+            users.join(", ")
+        );
+    }
+}
+
+/// For programs.
+pub fn json(findings: &Findings) -> String {
+    let objects: Vec<Value> = findings.objects.iter().map(object_json).collect();
+    let value = json!({
+        "php": findings.php,
+        "extensions": findings.extensions,
+        "objects": objects,
+        "unknown": findings.unknown(),
+    });
+    format!("{value:#}\n")
+}
+
+fn object_json(object: &Finding) -> Value {
+    json!({
+        "name": object.name,
+        "path": object.path,
+        "part": match object.part {
+            Part::Php => "php",
+            Part::Extension => "extension",
+            Part::Library => "library",
+        },
+        "needed_by": object.needed_by,
+        "cooperative": object.cooperative,
+        "offloaded": object.offloaded,
+        "blocking": object.blocking,
+        "unknown": object.unknown,
+        "threads": object.threads,
+    })
+}
