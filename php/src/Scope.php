@@ -188,6 +188,9 @@ final class Scope
         $this->join();
         $this->over = 'its run() has returned';
         if ($this->interruption !== null) {
+            if ($this->failure !== null && $this->failed === null) {
+                Report::failure('the body of Scope::run()', $this->failure); // a task's is logged with the task
+            }
             throw $this->interruption;
         }
         if ($this->failure !== null) {
