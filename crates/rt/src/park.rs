@@ -166,6 +166,13 @@ impl Runtime {
         self.park(wait, None)
     }
 
+    /// [`Runtime::yield_now`] without heeding a cancellation.
+    pub(crate) fn yield_uncancelled(&self) {
+        let wait = self.begin_wait();
+        self.end_wait(wait, Wake::Ready(Readiness::default()));
+        self.leave(wait, None, false);
+    }
+
     /// Interrupts a coroutine: its present wait, or else the next one, ends with [`Wake::Cancelled`], once. False when it has
     /// ended.
     pub fn interrupt(&self, id: CoroutineId) -> bool {

@@ -25,6 +25,8 @@ pub struct InstanceOptions {
     pub stack_bytes: usize,
     /// No instance is made while the process has more resident memory than this, in bytes; requests wait for those there are.
     pub memory_bytes_max: u64,
+    /// For debugging: compare whole pages at each switch, and look for pointers between instances.
+    pub verify: bool,
 }
 
 /// What the pool is like now.
@@ -63,7 +65,7 @@ impl InstanceSwitch {
         let reason = unsafe {
             sys::weft_native_start(options.stack_bytes);
             sys::weft_failure_start(false);
-            let reason = sys::weft_instances_start(options.instances_max, heap_bytes);
+            let reason = sys::weft_instances_start(options.instances_max, heap_bytes, options.verify);
             (!reason.is_null()).then(|| CStr::from_ptr(reason).to_string_lossy().into_owned())
         };
         match reason {

@@ -7,6 +7,7 @@
 #![allow(unsafe_code)]
 
 use std::os::fd::RawFd;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use libc::c_int;
 
@@ -64,12 +65,38 @@ impl Backoff {
     }
 }
 
+static YIELDS: AtomicBool = AtomicBool::new(false);
+
+/// For tests: every other hooked call, by chance, lets the other coroutines run first. What depends on when coroutines switch
+/// shows itself.
+pub fn yield_at_calls(on: bool) {
+    YIELDS.store(on, Ordering::Relaxed);
+}
+
+#[cold]
+fn yield_first(runtime: &Runtime) {
+    static SEED: AtomicU64 = AtomicU64::new(0x9e37_79b9_7f4a_7c15);
+    let mut seed = SEED.load(Ordering::Relaxed); // xorshift: the same order in each run
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    SEED.store(seed, Ordering::Relaxed);
+    if seed & 1 == 1 && runtime.can_park() {
+        let saved = errno();
+        runtime.yield_uncancelled();
+        set_errno(saved);
+    }
+}
+
 impl Call {
     /// The call, when a coroutine of this thread makes it.
     #[inline(always)]
     pub fn enter(symbol: Symbol) -> Option<Call> {
         let runtime = Runtime::get()?;
         runtime.current()?;
+        if YIELDS.load(Ordering::Relaxed) {
+            yield_first(runtime);
+        }
         Some(Call { runtime, symbol })
     }
 

@@ -37,6 +37,7 @@ mod sleep;
 mod symbols;
 
 pub use blocked::{blocked_calls, offloaded_calls};
+pub use call::yield_at_calls;
 pub use interrupt::has_handlers;
 pub(crate) use interrupt::{before_idle, deliver, forget as forget_signals, start as start_signals};
 pub(crate) use note::end_forked_child;

@@ -511,4 +511,24 @@ pub static KEYS: &[Key] = &[
         0..=DAY_MS,
         "Log a coroutine that holds the loop longer, with file and line; 0 is off"
     ),
+    key!(
+        dev.verify_instances,
+        "verify-instances",
+        Switch,
+        "",
+        "true, false",
+        "false",
+        |v| v.boolean()?,
+        "Compare whole pages at each switch of PHP instances, and look for pointers between them; slow"
+    ),
+    key!(
+        dev.yield_at_calls,
+        "yield-at-calls",
+        Switch,
+        "",
+        "true, false",
+        "false",
+        |v| v.boolean()?,
+        "Let others run at every other hooked call: shows what depends on when coroutines switch; slow"
+    ),
 ];

@@ -246,6 +246,10 @@ pub struct Dev {
     pub preempt_ms: u64,
     /// A coroutine that holds the loop longer is logged with file and line; 0 is off.
     pub watchdog_ms: u64,
+    /// Whole pages are compared at each switch of PHP instances.
+    pub verify_instances: bool,
+    /// Hooked calls let the other coroutines run first, every other time.
+    pub yield_at_calls: bool,
 }
 
 /// Who sees the details of an error.
@@ -314,7 +318,14 @@ impl Default for Log {
 
 impl Default for Dev {
     fn default() -> Self {
-        Dev { mode: Environment::Production, watch: Vec::new(), preempt_ms: 0, watchdog_ms: 1_000 }
+        Dev {
+            mode: Environment::Production,
+            watch: Vec::new(),
+            preempt_ms: 0,
+            watchdog_ms: 1_000,
+            verify_instances: false,
+            yield_at_calls: false,
+        }
     }
 }
 

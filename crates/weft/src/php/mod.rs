@@ -106,19 +106,20 @@ pub struct Booted {
 pub fn boot(config: &Config, application: &Path) -> Result<Booted, String> {
     if Mode::of(config) == Mode::Classic {
         weft_zend::host::install(&host::Boot);
-        return Ok(boot_classic(&config.classic));
+        return Ok(boot_classic(&config.classic, config.dev.verify_instances));
     }
     boot_application(application)?;
     Ok(Booted { switch: Box::new(FiberSwitch::pooled()), instances: None })
 }
 
 /// Instances, or, where they cannot be had, one request at a time.
-fn boot_classic(config: &Classic) -> Booted {
+fn boot_classic(config: &Classic, verify: bool) -> Booted {
     if config.instances_max > 1 {
         let started = InstanceSwitch::start(InstanceOptions {
             instances_max: config.instances_max,
             stack_bytes: CLASSIC_STACK_BYTES,
             memory_bytes_max: config.instances_memory_bytes_max,
+            verify,
         });
         match started {
             Ok(switch) => {

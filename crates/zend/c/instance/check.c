@@ -1,4 +1,4 @@
-/* For debugging (WEFT_INSTANCES_CHECK=1): whole pages are kept when an instance is put aside and compared when it is back, and
+/* For debugging (verify_instances): whole pages are kept when an instance is put aside and compared when it is back, and
  * every page is searched for pointers into heaps and stacks of other instances.
  *
  * A page that is not as it was is a fault of the exchange, or somebody wrote to it meanwhile: the worker is replaced. A
@@ -6,27 +6,19 @@
 #include "instance.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-
-#define INSTANCES_MAX 65536
 
 typedef struct {
 	char *copy;
 	uint32_t pages;
 } kept;
 
-static kept *all;
+static kept *all; /* by number; NULL: no checks */
+static uint32_t numbers;
 
-static bool is_on(void)
+void weft_check_start(uint32_t max)
 {
-	static int on = -1;
-	if (UNEXPECTED(on < 0)) {
-		const char *value = getenv("WEFT_INSTANCES_CHECK");
-		on = value && strcmp(value, "0") != 0;
-		all = on ? calloc(INSTANCES_MAX, sizeof(*all)) : NULL;
-		on = all != NULL;
-	}
-	return on;
+	all = max ? calloc(max + 1, sizeof(*all)) : NULL;
+	numbers = all ? max : 0;
 }
 
 static void report(const char *what, const char *address, uint32_t instance, uint32_t other)
@@ -51,7 +43,7 @@ static void search(char *page, uint32_t instance)
 
 void weft_check_out(uint32_t instance)
 {
-	if (!is_on() || instance >= INSTANCES_MAX) {
+	if (instance > numbers) {
 		return;
 	}
 	kept *mine = &all[instance];
@@ -69,7 +61,7 @@ void weft_check_out(uint32_t instance)
 
 void weft_check_in(uint32_t instance)
 {
-	if (!is_on() || instance >= INSTANCES_MAX) {
+	if (instance > numbers) {
 		return;
 	}
 	const kept *mine = &all[instance];
@@ -81,7 +73,7 @@ void weft_check_in(uint32_t instance)
 				at++;
 			}
 			report("a page is not as it was left", page + at, instance, 0);
-			weft_host_replace(weft_slice_text("an instance was corrupted (WEFT_INSTANCES_CHECK)"));
+			weft_host_replace(weft_slice_text("an instance was corrupted (verify_instances)"));
 			return;
 		}
 	}
@@ -89,7 +81,7 @@ void weft_check_in(uint32_t instance)
 
 void weft_check_forget(uint32_t instance)
 {
-	if (is_on() && instance < INSTANCES_MAX) {
+	if (instance <= numbers && all) {
 		free(all[instance].copy);
 		memset(&all[instance], 0, sizeof(*all));
 	}

@@ -31,7 +31,7 @@ static uint64_t now(void)
 }
 
 /* After the engine has started for instances, before any request. NULL, or why there can be none in this process. */
-const char *weft_instances_start(uint32_t max, size_t heap_bytes)
+const char *weft_instances_start(uint32_t max, size_t heap_bytes, bool verify)
 {
 	instances_max = max;
 	instances = calloc(max, sizeof(*instances));
@@ -44,6 +44,7 @@ const char *weft_instances_start(uint32_t max, size_t heap_bytes)
 	if (!weft_heap_start(heap_bytes > REGION_BYTES_LEAST ? heap_bytes : REGION_BYTES_LEAST)) {
 		return "no address space for their heaps (see ulimit -v)";
 	}
+	weft_check_start(verify ? max : 0);
 	/* Start-up leaves one allocation in its heap; the next request would hand it to another one. */
 	virtual_cwd_deactivate();
 	weft_process_start_instances();

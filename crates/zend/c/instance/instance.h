@@ -91,6 +91,8 @@ void weft_process_free(weft_process *process);
 bool weft_process_record_lock(int command, void *lock, int *result);
 
 /* ---- check.c ---- */
+/* For instances numbered up to max; 0: no checks. */
+void weft_check_start(uint32_t max);
 /* The pages in place are those of `instance`, which is put aside; or has just been put in. */
 void weft_check_out(uint32_t instance);
 void weft_check_in(uint32_t instance);

@@ -16,16 +16,11 @@ const CHILD: &str = "WEFT_TEST_CHILD";
 
 /// Runs `test` in a process of its own, and fails if it does.
 pub fn alone(name: &str, test: impl FnOnce()) {
-    alone_with(name, &[], test);
-}
-
-/// [`alone`], with variables in its environment.
-pub fn alone_with(name: &str, variables: &[(&str, &str)], test: impl FnOnce()) {
     if std::env::var(CHILD).is_ok_and(|child| child == name) {
         return test();
     }
     let mut command = Command::new(std::env::current_exe().expect("the path of this test"));
-    command.args(["--exact", name, "--nocapture"]).env(CHILD, name).envs(variables.iter().copied());
+    command.args(["--exact", name, "--nocapture"]).env(CHILD, name);
     let output = command.output().expect("the test starts again");
     let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{name}: {}\n{text}", output.status);
@@ -67,6 +62,8 @@ pub struct Web {
     responses: RefCell<HashMap<RequestId, Response>>,
     pub log: RefCell<Vec<String>>,
     pub replacements: RefCell<Vec<String>>,
+    /// Requests that PHP has done with.
+    ended: Cell<u64>,
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -110,6 +107,9 @@ impl Host for Web {
         let (name, value) = requests.get(&request)?.headers.get(index as usize)?;
         Some((Slice::of(name.as_bytes()), Slice::of(value.as_bytes())))
     }
+    fn release(&self, _: RequestId) {
+        self.ended.set(self.ended.get() + 1);
+    }
     fn aborted(&self, _: RequestId) -> bool {
         false
     }
@@ -136,6 +136,9 @@ impl Host for Web {
     }
 }
 
+pub const OPTIONS: InstanceOptions =
+    InstanceOptions { instances_max: 10, stack_bytes: 8 << 20, memory_bytes_max: 4 << 30, verify: false };
+
 /// A worker of instances without a server.
 pub struct Worker {
     pub web: &'static Web,
@@ -146,27 +149,43 @@ pub struct Worker {
 
 impl Worker {
     pub fn start(instances: u32, ini: &[(&str, &str)]) -> Worker {
+        Worker::start_with(InstanceOptions { instances_max: instances, ..OPTIONS }, ini)
+    }
+
+    pub fn start_with(pool: InstanceOptions, ini: &[(&str, &str)]) -> Worker {
+        Worker::start_all(pool, pool.instances_max as usize, ini)
+    }
+
+    /// Of which no more than `idle` are kept while they have nothing to do.
+    pub fn start_idle(instances: u32, idle: usize, ini: &[(&str, &str)]) -> Worker {
+        Worker::start_all(InstanceOptions { instances_max: instances, ..OPTIONS }, idle, ini)
+    }
+
+    /// Installs a host.
+    pub fn host() -> &'static Web {
         let web: &'static Web = Box::leak(Box::default());
         weft_zend::host::install(web);
+        web
+    }
+
+    fn start_all(pool: InstanceOptions, idle: usize, ini: &[(&str, &str)]) -> Worker {
+        let web = Worker::host();
         let ini = ini.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
         let options = Options { ini, classic: true, instances: true, ..Options::default() };
         let engine = Engine::start(&options).expect("PHP starts");
         // As the master does before it forks: a request of its own, in the arena.
         engine.opcache();
-        let switch = InstanceSwitch::start(InstanceOptions {
-            instances_max: instances,
-            stack_bytes: 8 << 20,
-            memory_bytes_max: 4 << 30,
-        });
+        let switch = InstanceSwitch::start(pool);
         let switch = switch.expect("this PHP and its extensions can have instances");
         let limits = Limits {
-            coroutines_max: instances as usize,
-            idle_max: instances as usize,
+            coroutines_max: pool.instances_max as usize,
+            idle_max: idle,
             queue_max: 100_000,
             queue_wait_max: 600 * SECOND,
             ..Limits::default()
         };
         let runtime = Runtime::start(Box::new(switch), limits).expect("a runtime");
+        weft_rt::hook::on_forked_child_end(|| std::process::exit(i32::from(Engine::exit_status())));
         Worker { web, runtime, next: Cell::new(1), started: Cell::new(0) }
     }
 
@@ -195,7 +214,7 @@ impl Worker {
 
     /// Runs until every request asked for has ended.
     pub fn serve(&self) {
-        self.runtime.run(&UntilIdle(self.runtime));
+        self.runtime.run(&UntilEnded(self));
     }
 
     /// Takes the response of a request.
@@ -212,16 +231,16 @@ impl Worker {
     }
 }
 
-struct UntilIdle(&'static Runtime);
+struct UntilEnded<'a>(&'a Worker);
 
-impl Driver for UntilIdle {
+impl Driver for UntilEnded<'_> {
     fn event(&self, _: Event) {}
     fn turn(&self, _: Nanos) {}
     fn deadline(&self) -> Option<Nanos> {
         None
     }
     fn finished(&self) -> bool {
-        self.0.stats.live.get() == 0 && self.0.queued() == 0
+        self.0.web.ended.get() == self.0.started.get()
     }
 }
 

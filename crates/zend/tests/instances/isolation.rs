@@ -1,6 +1,8 @@
 //! What one request does is not seen by another, whatever waits in between.
 
-use crate::common::{Response, Worker, alone, alone_with};
+use weft_zend::InstanceOptions;
+
+use crate::common::{OPTIONS, Response, Worker, alone};
 
 const INSTANCES: u32 = 25;
 
@@ -25,6 +27,10 @@ fn check(number: usize, response: &Response) {
 
 /// Everything process-like at once, on `INSTANCES` interleaved requests.
 fn interleave(requests: usize, ini: &[(&str, &str)]) {
+    interleave_on(InstanceOptions { instances_max: INSTANCES, ..OPTIONS }, requests, ini);
+}
+
+fn interleave_on(options: InstanceOptions, requests: usize, ini: &[(&str, &str)]) {
     let sessions = std::env::temp_dir().join(format!("weft-instances-{}", std::process::id()));
     std::fs::create_dir_all(&sessions).expect("a directory for sessions");
     let mut settings = vec![
@@ -36,7 +42,7 @@ fn interleave(requests: usize, ini: &[(&str, &str)]) {
         ("max_execution_time", "30"),
     ];
     settings.extend_from_slice(ini);
-    let worker = Worker::start(INSTANCES, &settings);
+    let worker = Worker::start_with(options, &settings);
     let asked: Vec<_> = (0..requests).map(|n| worker.ask("everything.php", &format!("n={n}"))).collect();
     worker.serve();
     for (number, id) in asked.into_iter().enumerate() {
@@ -82,7 +88,16 @@ fn nothing_is_shared_with_the_function_jit() {
 
 #[test]
 fn whole_pages_are_as_they_were_left() {
-    alone_with("isolation::whole_pages_are_as_they_were_left", &[("WEFT_INSTANCES_CHECK", "1")], || {
-        interleave(50, &[("opcache.jit", "tracing"), ("opcache.jit_buffer_size", "64M")])
+    alone("isolation::whole_pages_are_as_they_were_left", || {
+        let options = InstanceOptions { verify: true, instances_max: INSTANCES, ..OPTIONS };
+        interleave_on(options, 50, &[("opcache.jit", "tracing"), ("opcache.jit_buffer_size", "64M")]);
+    });
+}
+
+#[test]
+fn nothing_is_shared_when_others_run_at_every_call() {
+    alone("isolation::nothing_is_shared_when_others_run_at_every_call", || {
+        weft_rt::hook::yield_at_calls(true);
+        interleave(100, &[("opcache.jit", "tracing"), ("opcache.jit_buffer_size", "64M")]);
     });
 }

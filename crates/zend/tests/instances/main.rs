@@ -6,3 +6,6 @@ mod common;
 mod failures;
 mod isolation;
 mod memory;
+mod opcache;
+mod outside;
+mod pool;

@@ -1,0 +1,71 @@
+//! opcache's memory is one for all instances; its readers are counted by instance.
+
+use crate::common::{Worker, alone, pages};
+
+/// Requests in flight while another one resets the cache, over and over: it restarts when nobody reads, and nobody notices.
+#[test]
+fn resets_happen_under_load() {
+    alone("opcache::resets_happen_under_load", || {
+        let worker = Worker::start(20, &[("log_errors", "0"), ("opcache.jit", "off")]);
+        let mut asked = Vec::new();
+        for n in 0..600 {
+            asked.push((n, worker.ask("calm.php", &format!("n={n}"))));
+            if n % 20 == 0 {
+                asked.push((-1, worker.ask("reset.php", "")));
+            }
+            // Now and then everybody has finished: only then may the cache restart.
+            if n % 60 == 59 {
+                worker.serve();
+            }
+        }
+        worker.serve();
+        for (n, id) in asked {
+            let expected = if n < 0 { "reset".to_owned() } else { format!("calm {n}") };
+            assert_eq!(worker.response(id).body, expected);
+        }
+        let status = worker.get("opcache_status.php", "").body;
+        let restarts: u32 = status.parse().unwrap_or_else(|_| panic!("{status}"));
+        assert!(restarts >= 3, "only {restarts} restarts");
+    });
+}
+
+#[test]
+fn preloaded_classes_are_in_every_instance_with_statics_of_its_own() {
+    alone("opcache::preloaded_classes_are_in_every_instance_with_statics_of_its_own", || {
+        let preload = pages().join("preload.php");
+        let user = if is_root() { "nobody" } else { "" };
+        let ini = [
+            ("opcache.preload", preload.to_str().expect("a path in UTF-8")),
+            ("opcache.preload_user", user),
+            ("log_errors", "0"),
+        ];
+        let worker = Worker::start(10, &ini);
+        let asked: Vec<_> = (0..60).map(|n| (n, worker.ask("preloaded.php", &format!("n={n}")))).collect();
+        worker.serve();
+        for (n, id) in asked {
+            assert_eq!(worker.response(id).body, format!("preloaded {n}"));
+        }
+    });
+}
+
+/// opcache refuses to preload as root unless it is told as whom.
+fn is_root() -> bool {
+    std::fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
+}
+
+#[test]
+fn a_loop_compiled_by_the_jit_may_wait_in_its_middle() {
+    alone("opcache::a_loop_compiled_by_the_jit_may_wait_in_its_middle", || {
+        let ini = [("opcache.jit", "tracing"), ("opcache.jit_buffer_size", "64M"), ("log_errors", "0")];
+        let worker = Worker::start(10, &ini);
+        let asked: Vec<_> = (0..40).map(|n| (n, worker.ask("compiled.php", &format!("n={n}")))).collect();
+        worker.serve();
+        let mut known = std::collections::HashMap::new();
+        for (n, id) in asked {
+            let body = worker.response(id).body;
+            assert!(body.starts_with("sum "), "{body}");
+            assert_eq!(&body, known.entry(n % 5).or_insert_with(|| body.clone()), "of seed {}", n % 5);
+        }
+        assert_eq!(known.len(), 5);
+    });
+}

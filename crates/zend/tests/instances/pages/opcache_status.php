@@ -1,0 +1,3 @@
+<?php
+$statistics = opcache_get_status(false)["opcache_statistics"];
+echo $statistics["manual_restarts"];

@@ -1,0 +1,4 @@
+<?php
+usleep(500);
+opcache_reset();
+echo "reset";
