@@ -223,6 +223,13 @@ impl Worker {
         self.web.responses.borrow_mut().remove(&id).unwrap_or_default()
     }
 
+    /// Drops the responses that nobody took.
+    pub fn forget(&self) {
+        self.web.requests.borrow_mut().clear();
+        self.web.responses.borrow_mut().clear();
+        self.web.log.borrow_mut().clear();
+    }
+
     /// One page after the other.
     pub fn get(&self, page: &str, query: &str) -> Response {
         let id = self.ask(page, query);

@@ -1,6 +1,10 @@
 //! What ends one request does not touch those that wait meanwhile.
 
-use crate::common::{Worker, alone};
+use std::time::Duration;
+
+use weft_zend::InstanceSwitch;
+
+use crate::common::{Worker, alone, resident_kib};
 
 const INI: &[(&str, &str)] =
     &[("display_errors", "1"), ("html_errors", "0"), ("log_errors", "0"), ("memory_limit", "32M")];
@@ -56,6 +60,60 @@ fn out_of_memory() {
 fn endless_recursion_through_c() {
     alone("failures::endless_recursion_through_c", || {
         others_are_untouched("fail_stack.php", "Maximum call stack size reached");
+    });
+}
+
+#[test]
+fn endless_recursion_through_c_in_a_fiber() {
+    alone("failures::endless_recursion_through_c_in_a_fiber", || {
+        others_are_untouched("fail_fiber.php", "Maximum call stack size reached");
+    });
+}
+
+#[test]
+fn endless_recursion_of_functions() {
+    alone("failures::endless_recursion_of_functions", || {
+        others_are_untouched("fail_recursion.php", "Allowed memory size of");
+    });
+}
+
+#[test]
+fn an_exception_of_a_destructor_that_waits() {
+    alone("failures::an_exception_of_a_destructor_that_waits", || {
+        others_are_untouched("fail_destructor.php", "Uncaught LogicException: at the end");
+    });
+}
+
+/// Thousands of requests, a failure of some kind in every tenth: memory is flat, and nobody else is disturbed.
+#[test]
+fn a_failure_in_every_tenth_of_thousands_leaves_nothing_behind() {
+    alone("failures::a_failure_in_every_tenth_of_thousands_leaves_nothing_behind", || {
+        let pages =
+            ["fail_exit.php", "fail_uncaught.php", "fail_fatal.php", "fail_memory.php", "fail_stack.php"];
+        let worker = Worker::start(20, INI);
+        let mut after_first = 0;
+        for round in 0..5 {
+            let mut calm = Vec::new();
+            for n in 0..500 {
+                if n % 10 == 0 {
+                    worker.ask(pages[n / 10 % pages.len()], "");
+                } else {
+                    calm.push((n, worker.ask("calm.php", &format!("n={n}"))));
+                }
+            }
+            worker.serve();
+            for (n, id) in calm {
+                assert_eq!(worker.response(id).body, format!("calm {n}"));
+            }
+            worker.forget();
+            // The deepest stack and the largest heap so far are not what is asked for.
+            InstanceSwitch::trim(Duration::ZERO);
+            if round == 0 {
+                after_first = resident_kib();
+            }
+        }
+        let grown = resident_kib().saturating_sub(after_first);
+        assert!(grown < 2_000, "{grown} KiB more after 2,000 requests, from {after_first}");
     });
 }
 
