@@ -8,6 +8,7 @@ declare(strict_types=1);
  */
 const ROUNDS = 300_000;
 const ROUNDS_OF_WAITS = 5_000;
+const PAIRS = 50;
 
 /** Too much for the optimizer to put in place of the call. */
 function nothing(int $depth = 0): string
@@ -69,6 +70,37 @@ $costs = [
             usleep(0);
         }
     }, ROUNDS_OF_WAITS),
+    // Two system calls, neither of which has to wait: what weft takes longer than php is the price of two hooks.
+    'a byte sent and received, ready at once' => ns(function (int $rounds): void {
+        socket_create_pair(AF_UNIX, SOCK_STREAM, 0, $pair);
+        for ($i = 0; $i < $rounds; $i++) {
+            socket_send($pair[0], 'x', 1, 0);
+            socket_recv($pair[1], $byte, 1, 0);
+        }
+    }),
 ];
+if (function_exists('Weft\go')) {
+    // The same two calls and a wait: what it takes longer than the row above is the price of parking and going on, with the
+    // descriptors' registrations kept from wait to wait.
+    $costs['a byte sent and received, the receiver parks'] = ns(function (int $rounds): void {
+        $turns = intdiv($rounds, PAIRS * 2);
+        $play = function (Socket $mine, bool $begins) use ($turns): void {
+            for ($i = 0; $i < $turns; $i++) {
+                $begins && socket_send($mine, 'x', 1, 0);
+                socket_recv($mine, $byte, 1, 0);
+                $begins || socket_send($mine, 'x', 1, 0);
+            }
+        };
+        $players = [];
+        for ($i = 0; $i < PAIRS; $i++) {
+            socket_create_pair(AF_UNIX, SOCK_STREAM, 0, $pair);
+            $players[] = Weft\go($play, $pair[0], true);
+            $players[] = Weft\go($play, $pair[1], false);
+        }
+        foreach ($players as $player) {
+            $player->await();
+        }
+    });
+}
 
 echo json_encode(array_map(fn (float $cost): float => round(max(0.0, $cost - $empty), 1), $costs)), "\n";
