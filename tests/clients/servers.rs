@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use weft_tests::services::{
-    Certificate, Delay, MariaDb, Memcached, OpenLdap, Postgres, RabbitMq, Redis, Upstream,
+    Certificate, Delay, MariaDb, Memcached, MongoDb, OpenLdap, Postgres, RabbitMq, Redis, Upstream,
 };
 use weft_tests::{Running, Server};
 
@@ -41,6 +41,7 @@ pub struct Servers {
     postgres: Once<Postgres>,
     redis: Once<Redis>,
     memcached: Once<(Memcached, Delay)>,
+    mongodb: Once<MongoDb>,
     rabbitmq: Once<RabbitMq>,
     openldap: Once<(OpenLdap, Delay)>,
     soap: Once<Running>,
@@ -60,7 +61,8 @@ impl Servers {
             "soap" => self.soap(),
             "odbc" => [self.mariadb(), self.postgres()].concat(),
             "network" => self.upstream(),
-            "sqlite" | "mongodb" | "processes" | "files" | "locks" | "time" => Vec::new(),
+            "mongodb" => vec![("MONGODB_PORT", self.mongodb.get(MongoDb::start).port.to_string())],
+            "sqlite" | "processes" | "files" | "locks" | "time" => Vec::new(),
             other => panic!("scripts/{other}: no server is known by that name; servers.rs has them"),
         };
         pairs.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
@@ -72,6 +74,7 @@ impl Servers {
         self.postgres.stop();
         self.redis.stop();
         self.memcached.stop();
+        self.mongodb.stop();
         self.rabbitmq.stop();
         self.openldap.stop();
         self.soap.stop();

@@ -1,5 +1,6 @@
 //! Two coroutines on one connection at the same moment: an exception that names both places, and no harm to the first.
 
+use weft_tests::services::MongoDb;
 use weft_tests::{Running, Server, until};
 
 /// Waits until the first request stands in its call, lets `weft` answer the second, then lets the first go on.
@@ -136,4 +137,30 @@ fn redis_names_both_places() {
     assert_eq!(first, "b");
     assert!(refused.starts_with("This Redis connection is in use by another coroutine"), "{refused}");
     assert!(refused.contains("(Redis::get, since ") && refused.contains("(Redis::incr)"), "{refused}");
+}
+
+#[test]
+fn a_mongodb_manager_that_requests_share_is_guarded() {
+    let server = MongoDb::start();
+    let app = r#"use MongoDB\Driver\{Command, Manager};
+        final class Shared { public static ?Manager $manager = null; public static string $state = ''; }
+        function ask(int $milliseconds): string {
+            Shared::$manager ??= new Manager(getenv('MONGODB'));
+            $command = new Command(['echo' => 1, 'n' => 7, 'milliseconds' => $milliseconds]);
+            return (string) Shared::$manager->executeCommand('weft', $command)->toArray()[0]->n;
+        }
+        return function ($r) {
+            try {
+                Shared::$state = $r->path() === '/first' ? 'waiting' : Shared::$state;
+                return $r->path() === '/state' ? Shared::$state : ask($r->path() === '/first' ? 1000 : 1);
+            } catch (Error $error) {
+                return get_class($error) . ': ' . $error->getMessage();
+            }
+        };"#;
+    let weft =
+        Server::new(app).with_variable("MONGODB", &format!("mongodb://127.0.0.1:{}", server.port)).start();
+    let (first, second) = second_while_first_waits(&weft, "/second");
+    assert_eq!(first, "7");
+    assert!(second.starts_with("Weft\\ConcurrentUseError: This MongoDB connection is in use"), "{second}");
+    assert_eq!(weft.get("/third").text(), "7");
 }

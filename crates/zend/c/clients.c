@@ -98,6 +98,20 @@ static void *of_amqp(zend_object *object)
 	return Z_TYPE_P(connection) == IS_OBJECT ? Z_OBJ_P(connection) : NULL;
 }
 
+/* MongoDB\Driver\Manager begins with its client, Server with its manager (a zval), Cursor and Session have theirs after the
+ * library's handle (src/phongo_structs.h of the extension). */
+static void *of_mongodb_server(zend_object *object)
+{
+	zend_object *manager = word(object, 0);
+	return manager ? first_word(manager) : NULL;
+}
+
+static void *of_mongodb_handle(zend_object *object)
+{
+	zend_object *manager = word(object, 1);
+	return manager ? first_word(manager) : NULL;
+}
+
 #define PDO_LOCAL "__construct errorcode errorinfo getavailabledrivers intransaction quote sqlitecreatefunction " \
 	"sqlitecreateaggregate sqlitecreatecollation pgsqlgetpid"
 #define PDO_STATEMENT_LOCAL "bindvalue bindparam bindcolumn columncount rowcount errorcode errorinfo getattribute " \
@@ -123,6 +137,12 @@ static void *of_amqp(zend_object *object)
 #define MEMCACHED_LOCAL "__construct getresultcode getresultmessage getoption setoption setoptions getserverlist " \
 	"getserverbykey ispersistent ispristine getlasterrormessage getlasterrorcode getlasterrorerrno getlastdisconnectedserver " \
 	"addserver addservers resetserverlist setsaslauthdata"
+#define MONGODB_LOCAL "__construct __wakeup addsubscriber removesubscriber createclientencryption getencryptedfieldsmap getreadconcern " \
+	"getreadpreference getservers getwriteconcern"
+#define MONGODB_SERVER_LOCAL "__construct __wakeup gethost getinfo getlatency getport getserverdescription gettags gettype " \
+	"isarbiter ishidden ispassive isprimary issecondary"
+#define MONGODB_SESSION_LOCAL "__construct __wakeup advanceclustertime advanceoperationtime getclustertime getlogicalsessionid " \
+	"getoperationtime getserver gettransactionoptions gettransactionstate isdirty isintransaction starttransaction"
 #define SQLITE3_LOCAL "__construct lasterrorcode lasterrormsg lastextendederrorcode escapestring version enableexceptions " \
 	"lastinsertrowid changes busytimeout"
 
@@ -141,6 +161,10 @@ const weft_client weft_clients[] = {
 	{"AMQP", "amqpchannel", NULL, of_amqp, "isconnected getconnection getchannelid"},
 	{"AMQP", "amqpqueue", NULL, of_amqp, ""},
 	{"AMQP", "amqpexchange", NULL, of_amqp, ""},
+	{"MongoDB", "mongodb\\driver\\manager", NULL, first_word, MONGODB_LOCAL},
+	{"MongoDB", "mongodb\\driver\\server", NULL, of_mongodb_server, MONGODB_SERVER_LOCAL},
+	{"MongoDB", "mongodb\\driver\\cursor", NULL, of_mongodb_handle, "__construct __wakeup getid getserver isdead key settypemap valid"},
+	{"MongoDB", "mongodb\\driver\\session", NULL, of_mongodb_handle, MONGODB_SESSION_LOCAL},
 	{"SQLite3", "sqlite3", NULL, its_storage, SQLITE3_LOCAL},
 	{"SQLite3", "sqlite3stmt", NULL, second_word, "__construct bindvalue bindparam paramcount readonly"},
 	{"SQLite3", "sqlite3result", NULL, first_word, "__construct numcolumns columnname"},

@@ -272,6 +272,7 @@ void weft_isolate_end(weft_coroutine *coroutine)
 {
 	weft_session_end();
 	weft_pgsql_end();
+	weft_mongodb_end(coroutine);
 	weft_persistent_end(coroutine);
 	weft_context_end(coroutine);
 	if (UNEXPECTED(OG(handlers).elements || OG(output_start_filename))) {

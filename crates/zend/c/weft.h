@@ -127,6 +127,7 @@ typedef struct weft_coroutine {
 	void *opening;                 /* the call that opens a persistent connection, while it is in one (persistent.c) */
 	struct weft_call *calls;       /* in progress on connections, innermost first (guard.c) */
 	bool opened;                   /* it has opened a persistent connection */
+	uint32_t mongodb_seat;         /* which of ext/mongodb's clients it uses; 0: none yet (mongodb.c) */
 	zend_object *pgsql_link;       /* what ext/pgsql's functions use by default, while it is parked (pgsql.c) */
 	bool isolated;                 /* what it changes of the process is undone at its end: not so for a script's {main} */
 	struct weft_variable *environment; /* variables it has set (environment.c) */
@@ -298,6 +299,8 @@ void weft_persistent_in(weft_coroutine *coroutine);
 void weft_persistent_reset(weft_coroutine *coroutine);
 void weft_persistent_end(weft_coroutine *coroutine);
 void weft_pgsql_start(void);
+void weft_mongodb_start(void);
+void weft_mongodb_end(weft_coroutine *coroutine);
 void weft_pgsql_booted(void);
 void weft_pgsql_begin(void);
 void weft_pgsql_exchange(weft_coroutine *coroutine);

@@ -52,6 +52,7 @@ static zend_result modules_started(void)
 {
 	weft_persistent_start();
 	weft_pgsql_start();
+	weft_mongodb_start();
 	weft_guard_start();
 	weft_extensions_prepare();
 	weft_filter_start();

@@ -5,6 +5,7 @@
 
 mod delay;
 mod mariadb;
+mod mongodb;
 mod openldap;
 mod postgres;
 mod rabbitmq;
@@ -22,6 +23,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 pub use delay::Delay;
 pub use mariadb::MariaDb;
+pub use mongodb::MongoDb;
 pub use openldap::OpenLdap;
 pub use postgres::Postgres;
 pub use rabbitmq::RabbitMq;
