@@ -59,6 +59,24 @@ fn nothing_is_left_for_the_next_request() {
 }
 
 #[test]
+fn coroutine_functions_work_or_say_why_not() {
+    let script = r#"<?php
+        $found = [Weft\Context::get('a', 'none')];
+        Weft\Context::set('a', new ArrayObject([1]));
+        Weft\defer(function () { echo ' deferred'; });
+        try { Weft\go(fn () => 1); } catch (Error $error) { $found[] = str_contains($error->getMessage(), 'coroutine mode'); }
+        try { Weft\timeout(0.02, fn () => sleep(20)); } catch (Weft\TimeoutException) { $found[] = 'timeout'; }
+        echo json_encode($found);
+    "#;
+    let weft = Server::of_docroot(&[("a.php", script)]).start();
+    let worker = weft.workers();
+    for _ in 0..5 {
+        assert_eq!(weft.get("/a.php").text(), r#"["none",true,"timeout"] deferred"#);
+    }
+    assert_eq!(weft.workers(), worker);
+}
+
+#[test]
 fn sessions_last_from_request_to_request() {
     let script =
         "<?php session_save_path(__DIR__); session_start(); echo $_SESSION['n'] = ($_SESSION['n'] ?? 0) + 1;";

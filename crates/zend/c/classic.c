@@ -45,13 +45,16 @@ static void set_stack_limits(weft_coroutine *coroutine)
 #endif
 }
 
-static void run_script(void)
+static void run_script(weft_coroutine *coroutine)
 {
 	zend_file_handle file;
 	zend_stream_init_filename(&file, SG(request_info).path_translated);
 	file.primary_script = 1;
 	php_execute_script(&file);
 	zend_destroy_file_handle(&file);
+	if (!CG(unclean_shutdown)) {
+		weft_run_deferred(coroutine);
+	}
 }
 
 /* One request in PHP. Its end runs whatever happens before: shutdown functions, destructors, the session's last word. */
@@ -60,7 +63,7 @@ static void run(weft_coroutine *coroutine)
 	zend_first_try {
 		if (php_request_startup() == SUCCESS) {
 			set_stack_limits(coroutine);
-			run_script();
+			run_script(coroutine);
 		}
 	} zend_end_try();
 	SG(post_read) = 1; /* what is left of the body is the server's to drop */

@@ -123,6 +123,16 @@ static PHP_MINIT_FUNCTION(weft)
 	return SUCCESS;
 }
 
+/* While objects can still be destroyed: PHP's memory ends after this. */
+static PHP_RSHUTDOWN_FUNCTION(weft)
+{
+	(void) type, (void) module_number;
+	if (classic && weft_current) {
+		weft_context_end(weft_current);
+	}
+	return SUCCESS;
+}
+
 static PHP_MINFO_FUNCTION(weft)
 {
 	(void) zend_module;
@@ -134,7 +144,7 @@ static PHP_MINFO_FUNCTION(weft)
 }
 
 zend_module_entry weft_module = {
-	STANDARD_MODULE_HEADER, "weft", weft_functions, PHP_MINIT(weft), NULL, NULL, NULL, PHP_MINFO(weft), WEFT_VERSION,
+	STANDARD_MODULE_HEADER, "weft", weft_functions, PHP_MINIT(weft), NULL, NULL, PHP_RSHUTDOWN(weft), PHP_MINFO(weft), WEFT_VERSION,
 	STANDARD_MODULE_PROPERTIES};
 
 /* opcache has looked: from here on PHP_SAPI and php_sapi_name() say who we are. */
