@@ -65,3 +65,96 @@ fn what_is_no_regular_file_is_not_sent() {
     let _socket = std::os::unix::net::UnixListener::bind(weft.path("public/s.txt")).expect("a socket");
     assert_eq!(weft.get("/s.txt").status, 404);
 }
+
+/// What a client that decodes makes of a response to these codings, and the coding it came in.
+fn decoded(weft: &Running, path: &str, codings: &str) -> (String, Option<String>) {
+    let response = ask(weft, "GET", path, &format!("Accept-Encoding: {codings}\r\n"));
+    assert_eq!(
+        (response.status, response.header("vary")),
+        (200, Some("Accept-Encoding")),
+        "{path} {codings}"
+    );
+    let url = format!("http://{}{path}", weft.address);
+    let curl = std::process::Command::new("curl")
+        .args(["--silent", "--compressed", "--header", &format!("Accept-Encoding: {codings}"), &url])
+        .output()
+        .expect("curl runs");
+    let text = String::from_utf8(curl.stdout).expect("the test's files are text");
+    (text, response.header("content-encoding").map(str::to_owned))
+}
+
+#[test]
+fn text_is_compressed_as_its_client_likes_it() {
+    let text = "words and words; ".repeat(1000);
+    let weft =
+        Server::of_docroot(&[("a.css", &text), ("small.css", "a{}"), ("a.png", &text), ("noise.txt", "x")])
+            .start();
+    for (codings, expected) in [
+        ("gzip, deflate, br, zstd", Some("br")),
+        ("gzip", Some("gzip")),
+        ("zstd", Some("zstd")),
+        ("br;q=0.5, gzip;q=0.9", Some("gzip")),
+        ("identity", None),
+        ("br;q=0", None),
+    ] {
+        for _ in 0..2 {
+            assert_eq!(
+                decoded(&weft, "/a.css", codings),
+                (text.clone(), expected.map(str::to_owned)),
+                "{codings}"
+            );
+        }
+    }
+    assert_eq!(decoded(&weft, "/small.css", "gzip"), ("a{}".to_owned(), None), "too small to gain anything");
+    let image = ask(&weft, "GET", "/a.png", "Accept-Encoding: gzip\r\n");
+    assert_eq!(
+        (image.header("content-encoding"), image.header("vary"), image.body.len()),
+        (None, None, text.len())
+    );
+    let plain = weft.get("/a.css");
+    assert_eq!((plain.header("vary"), plain.body.len()), (Some("Accept-Encoding"), text.len()));
+    let coded = ask(&weft, "GET", "/a.css", "Accept-Encoding: gzip\r\n");
+    let etag = coded.header("etag").expect("an ETag");
+    assert_ne!(Some(etag), plain.header("etag"), "two representations, two tags");
+    assert!(coded.body.len() < text.len() / 10);
+    let again = ask(&weft, "GET", "/a.css", &format!("Accept-Encoding: gzip\r\nIf-None-Match: {etag}\r\n"));
+    assert_eq!((again.status, again.header("etag"), again.body.len()), (304, Some(etag), 0));
+    let head = ask(&weft, "HEAD", "/a.css", "Accept-Encoding: gzip\r\n");
+    assert_eq!(head.header("content-length"), coded.header("content-length"));
+    let range = ask(&weft, "GET", "/a.css", "Accept-Encoding: gzip\r\nRange: bytes=0-3\r\n");
+    assert_eq!(
+        (range.status, range.body.len()),
+        (200, coded.body.len()),
+        "no part of what may come out otherwise"
+    );
+    weft.write("public/a.css", &"other text; ".repeat(500));
+    assert_eq!(
+        decoded(&weft, "/a.css", "br").0,
+        "other text; ".repeat(500),
+        "a changed file is compressed anew"
+    );
+}
+
+#[test]
+fn compressed_neighbours_are_sent_unless_they_are_stale() {
+    let text = "let x = 1; ".repeat(500);
+    let server = Server::of_docroot(&[("a.js", &text), ("b.js", &text)]);
+    let public = server.directory().join("public");
+    for name in ["a.js", "b.js"] {
+        let made =
+            std::process::Command::new("gzip").args(["--keep", "--best", name]).current_dir(&public).status();
+        assert!(made.expect("gzip runs").success());
+    }
+    let old = std::fs::File::options().append(true).open(public.join("b.js.gz"));
+    let past = std::time::SystemTime::now() - std::time::Duration::from_secs(1000);
+    old.and_then(|file| file.set_modified(past)).expect("a file of the test's own");
+    let size = std::fs::metadata(public.join("a.js.gz")).expect("it was made").len();
+    let weft = server.with("--compress-bytes-min", "0").start();
+    assert_eq!(decoded(&weft, "/a.js", "gzip, br"), (text.clone(), Some("gzip".to_owned())));
+    let response = ask(&weft, "GET", "/a.js", "Accept-Encoding: gzip\r\n");
+    assert_eq!(response.body.len() as u64, size);
+    assert_eq!(response.header("content-type"), Some("text/javascript; charset=utf-8"));
+    let part = ask(&weft, "GET", "/a.js", "Accept-Encoding: gzip\r\nRange: bytes=0-1\r\n");
+    assert_eq!((part.status, part.body), (206, vec![0x1f, 0x8b]));
+    assert_eq!(decoded(&weft, "/b.js", "gzip"), (text, None), "made from what the file was before");
+}

@@ -26,15 +26,15 @@ use crate::table::RequestKey;
 const COPIED_BYTES_MAX: u64 = 32 * 1024;
 
 /// An opened file and what is said of it.
-struct Opened {
-    file: OwnedFd,
-    length: u64,
-    etag: String,
-    modified: u64,
+pub(crate) struct Opened {
+    pub file: OwnedFd,
+    pub length: u64,
+    pub etag: String,
+    pub modified: u64,
 }
 
 /// What is sent of it.
-enum Parts {
+pub(crate) enum Parts {
     Whole,
     One(ByteRange),
     Many { ranges: Vec<ByteRange>, boundary: String },
@@ -93,7 +93,7 @@ impl Server {
     }
 
     /// What the request's preconditions and ranges make of the answer.
-    fn plan(&self, exchange: &Exchange, fields: &Headers<'_>, length: u64) -> Plan {
+    pub(crate) fn plan(&self, exchange: &Exchange, fields: &Headers<'_>, length: u64) -> Plan {
         let bytes = exchange.bytes();
         let (head, method) = (&exchange.head, exchange.head.method(bytes));
         let get = |wanted: &str| {
@@ -176,7 +176,7 @@ impl Server {
 }
 
 /// What becomes of a request for a file.
-enum Plan {
+pub(crate) enum Plan {
     /// A status without content, and its Content-Range.
     Bare(u16, Option<String>),
     Send(Parts),
@@ -213,7 +213,7 @@ fn boundary() -> String {
 }
 
 /// Opens a regular file. NONBLOCK, so that a FIFO or a device cannot hold the worker.
-fn open(path: &Path) -> Result<Opened, Error> {
+pub(crate) fn open(path: &Path) -> Result<Opened, Error> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = openat(CWD, path, flags, Mode::empty()).map_err(|errno| match errno {
         Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG | Errno::LOOP | Errno::INVAL | Errno::NXIO => {
@@ -232,7 +232,7 @@ fn open(path: &Path) -> Result<Opened, Error> {
     Ok(Opened { file, length, etag, modified })
 }
 
-fn read(file: &OwnedFd, offset: u64, length: usize) -> Result<Vec<u8>, Error> {
+pub(crate) fn read(file: &OwnedFd, offset: u64, length: usize) -> Result<Vec<u8>, Error> {
     let mut content = vec![0; length];
     let mut done = 0;
     while done < length {
@@ -247,7 +247,7 @@ fn read(file: &OwnedFd, offset: u64, length: usize) -> Result<Vec<u8>, Error> {
 }
 
 /// The caller's, or by extension. Text is taken to be UTF-8.
-fn content_type(path: &Path, headers: &Headers<'_>) -> Vec<u8> {
+pub(crate) fn content_type(path: &Path, headers: &Headers<'_>) -> Vec<u8> {
     if let Some((_, given)) = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(b"content-type")) {
         return given.to_vec();
     }

@@ -11,6 +11,7 @@
 //! - `exchange.rs`, `store.rs`: the buffers of one request, and its body.
 //! - `request.rs`, `client.rs`, `body.rs`: what a handler asks.
 //! - `respond.rs`, `stream.rs`, `file.rs`: what it answers.
+//! - `site.rs`, `compress.rs`: files of a site, in the content coding that suits their client.
 //! - `wait.rs`: how its coroutines wait for either.
 //! - `table.rs`, `deadlines.rs`, `wheel.rs`: who is who, and who is late.
 //!
@@ -26,6 +27,7 @@ mod accept;
 mod address;
 mod body;
 mod client;
+mod compress;
 mod connection;
 mod deadlines;
 mod exchange;
@@ -36,6 +38,7 @@ mod outgoing;
 mod request;
 mod respond;
 mod server;
+mod site;
 mod store;
 mod stream;
 mod table;

@@ -38,6 +38,12 @@ pub struct Limits {
     pub linger_timeout_ms: u64,
     /// Ranges of one request for a file: 16. A request for more is answered with the whole file.
     pub ranges_max: usize,
+    /// Text files from this size on are compressed for clients that take it: 1 KiB. 0 compresses none.
+    pub compress_bytes_min: u64,
+    /// Larger files are sent as they are, unless a compressed one lies beside them: 1 MiB, as compressing holds the loop.
+    pub compress_bytes_max: u64,
+    /// Compressed files that are kept for the next request: 16 MiB.
+    pub compressed_bytes_max: usize,
     /// While draining, an idle connection is kept this long for a request that is on its way: 2,000 ms.
     pub drain_idle_ms: u64,
 }
@@ -60,6 +66,9 @@ impl Default for Limits {
             linger_bytes_max: 64 * 1024,
             linger_timeout_ms: 2_000,
             ranges_max: 16,
+            compress_bytes_min: 1024,
+            compress_bytes_max: 1024 * 1024,
+            compressed_bytes_max: 16 * 1024 * 1024,
             drain_idle_ms: 2_000,
         }
     }

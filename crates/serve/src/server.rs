@@ -12,6 +12,7 @@ use weft_rt::{Nanos, Runtime, clock};
 use crate::Limits;
 use crate::accept::Listeners;
 use crate::address::Peer;
+use crate::compress::Compressed;
 use crate::connection::{Connection, Step};
 use crate::exchange::{Exchange, Pool};
 use crate::request::Summary;
@@ -94,6 +95,7 @@ pub struct Server {
     pub(crate) receiving: Cell<bool>,
     /// What the handler is still to be told of.
     pub(crate) refusal: Cell<Option<(Peer, Reject)>>,
+    pub(crate) compressed: RefCell<Compressed>,
     date: RefCell<DateCache>,
     date_turn: Cell<Nanos>,
     /// When [`Server::drain`] was called.
@@ -119,6 +121,7 @@ impl Server {
             dispatching: Cell::new(None),
             receiving: Cell::new(false),
             refusal: Cell::new(None),
+            compressed: RefCell::default(),
             date: RefCell::new(DateCache::new(clock::unix_seconds())),
             date_turn: Cell::new(0),
             draining: Cell::new(None),

@@ -5,6 +5,8 @@
 
 mod environment;
 mod file;
+#[macro_use]
+mod key;
 pub mod keys;
 mod listen;
 mod network;
@@ -96,6 +98,8 @@ pub struct Classic {
     pub instances_memory_bytes_max: u64,
     /// An instance that has been idle for so long gives its memory back.
     pub instances_idle_ms: u64,
+    /// Text files from this size on are compressed for clients that take it; 0 compresses none.
+    pub compress_bytes_min: u64,
 }
 
 /// Which symbolic links in a document root are followed.
@@ -116,6 +120,7 @@ impl Default for Classic {
             instances_max: 1,
             instances_memory_bytes_max: 2 << 30,
             instances_idle_ms: 2_000,
+            compress_bytes_min: 1 << 10,
         }
     }
 }

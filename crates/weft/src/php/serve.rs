@@ -49,7 +49,11 @@ pub fn start(
         Mode::Coroutine => None,
     };
     let handler = Requests { runtime, docroot, scratch: RefCell::default() };
-    let server = Server::new(runtime, limits(&config.limits), Box::new(handler));
+    let limits = weft_serve::Limits {
+        compress_bytes_min: config.classic.compress_bytes_min,
+        ..limits(&config.limits)
+    };
+    let server = Server::new(runtime, limits, Box::new(handler));
     let host: &'static ServerHost = Box::leak(Box::new(ServerHost::new(server, config.trust.clone())));
     SERVER.set(Some(server));
     HOST.set(Some(host));
@@ -130,7 +134,7 @@ impl Requests {
 const PLAIN: (&[u8], &[u8]) = (b"Content-Type", b"text/plain; charset=utf-8");
 
 fn send_file(server: &Server, key: RequestKey, file: &Path) -> Result<(), Error> {
-    match server.respond_file(key, 200, &[], file) {
+    match server.respond_site_file(key, file) {
         Ok(_) => Ok(()),
         Err(Error::NotFound) => server.respond_error(key, 404, None),
         Err(Error::Forbidden) => server.respond_error(key, 403, None),

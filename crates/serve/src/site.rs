@@ -1,0 +1,146 @@
+//! Files of a site: as they are, from a compressed file beside them, or compressed now.
+//!
+//! Must not know which files may be served: the caller has decided. Invariant: whether a file's answer depends on
+//! Accept-Encoding is said in Vary, by each of its answers.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use rustix::fs::{FileType, stat};
+use weft_proto::{BodyLength, Coding, SentBody, format_date};
+
+use crate::compress::compress;
+use crate::exchange::Stage;
+use crate::file::{Plan, content_type, open, read};
+use crate::respond::Error;
+use crate::server::Server;
+use crate::table::RequestKey;
+
+const VARY: (&[u8], &[u8]) = (b"Vary", b"Accept-Encoding");
+
+impl Server {
+    /// Answers with a file of a site, as [`Server::respond_file`] does. Text goes out in the coding the client likes best: from
+    /// a neighbour with the coding's extension (`.br`, `.zst`, `.gz`) that is not older than the file; else compressed here, if
+    /// [`crate::Limits`] allows.
+    ///
+    /// # Errors
+    /// As [`Server::respond_file`].
+    pub fn respond_site_file(&self, key: RequestKey, path: &Path) -> Result<u16, Error> {
+        let kind = content_type(path, &[]);
+        if !is_text(&kind) {
+            return self.respond_file(key, 200, &[], path);
+        }
+        let accepted = self
+            .with_request(key, |request| Coding::accepted(request.header("accept-encoding")))
+            .unwrap_or_default();
+        if let Some((coding, neighbour)) = neighbour(path, &accepted) {
+            let headers: [(&[u8], &[u8]); 3] =
+                [(b"Content-Type", &kind), (b"Content-Encoding", coding.name().as_bytes()), VARY];
+            return self.respond_file(key, 200, &headers, &neighbour);
+        }
+        match accepted.first() {
+            Some(coding) => self.respond_compressed(key, path, *coding, &kind),
+            None => self.respond_file(key, 200, &[(b"Content-Type", &kind), VARY], path),
+        }
+    }
+
+    fn respond_compressed(
+        &self,
+        key: RequestKey,
+        path: &Path,
+        coding: Coding,
+        kind: &[u8],
+    ) -> Result<u16, Error> {
+        let opened = open(path)?;
+        let (min, max) = (self.limits.compress_bytes_min, self.limits.compress_bytes_max);
+        let sized = min > 0 && (min..=max).contains(&opened.length);
+        let found =
+            if sized { self.compressed.borrow_mut().find(path, coding, &opened.etag) } else { Some(None) };
+        let coded = match found {
+            Some(coded) => coded,
+            None => {
+                let text = read(&opened.file, 0, opened.length as usize)?;
+                let coded: Option<Rc<[u8]>> = compress(coding, &text).map(Into::into);
+                let bytes_max = self.limits.compressed_bytes_max;
+                self.compressed.borrow_mut().keep(path, coding, &opened.etag, coded.clone(), bytes_max);
+                coded
+            }
+        };
+        let Some(coded) = coded else {
+            return self.respond_file(key, 200, &[(b"Content-Type", kind), VARY], path);
+        };
+        // Another representation has another tag (RFC 9110 section 8.8.3.3).
+        let etag = format!("{}-{}\"", opened.etag.trim_end_matches('"'), coding.name());
+        let modified = format_date(opened.modified);
+        let fields: [(&[u8], &[u8]); 5] = [
+            (b"Content-Type", kind),
+            (b"Content-Encoding", coding.name().as_bytes()),
+            VARY,
+            (b"ETag", etag.as_bytes()),
+            (b"Last-Modified", &modified),
+        ];
+        self.respond_coded(key, &fields, &coded)
+    }
+
+    /// Conditions are obeyed; ranges are not offered, for the bytes may come out otherwise the next time.
+    fn respond_coded(&self, key: RequestKey, fields: &[(&[u8], &[u8])], coded: &[u8]) -> Result<u16, Error> {
+        let mut table = self.table.borrow_mut();
+        let connection = self.answerable(&mut table, key)?;
+        let plan =
+            connection.exchange.as_deref().map(|exchange| self.plan(exchange, fields, coded.len() as u64));
+        let status = match plan {
+            Some(Plan::Bare(status @ (304 | 412), _)) => {
+                self.encode_head(connection, status, fields, BodyLength::Known(0))?;
+                status
+            }
+            _ => {
+                self.encode_head(connection, 200, fields, BodyLength::Known(coded.len() as u64))?;
+                200
+            }
+        };
+        if let Some(exchange) = connection.exchange.as_deref_mut()
+            && let Stage::Started(SentBody::Length(length)) = exchange.stage
+            && length > 0
+        {
+            exchange.written = length;
+            exchange.out.bytes.extend_from_slice(coded);
+        }
+        self.end_response(connection);
+        self.enqueue(key.index(), connection);
+        Ok(status)
+    }
+}
+
+/// Types that become smaller: text, and what is written as text.
+fn is_text(kind: &[u8]) -> bool {
+    const OTHERS: [&[u8]; 9] = [
+        b"application/javascript",
+        b"application/json",
+        b"application/xml",
+        b"application/wasm",
+        b"application/manifest+json",
+        b"application/vnd.ms-fontobject",
+        b"font/ttf",
+        b"font/otf",
+        b"image/bmp",
+    ];
+    let kind = kind.split(|byte| *byte == b';').next().unwrap_or_default();
+    kind.starts_with(b"text/")
+        || kind.ends_with(b"+xml")
+        || kind.ends_with(b"+json")
+        || OTHERS.contains(&kind)
+}
+
+/// The first accepted coding that lies beside the file, made from what it is now.
+fn neighbour(path: &Path, accepted: &[Coding]) -> Option<(Coding, PathBuf)> {
+    let original = if accepted.is_empty() { None } else { stat(path).ok() }?;
+    accepted.iter().find_map(|coding| {
+        let name = [path.as_os_str(), &OsString::from(format!(".{}", coding.extension()))]
+            .into_iter()
+            .collect::<OsString>();
+        let found = stat(&name).ok()?;
+        let regular = FileType::from_raw_mode(found.st_mode) == FileType::RegularFile;
+        (regular && found.st_mtime >= original.st_mtime).then(|| (*coding, PathBuf::from(name)))
+    })
+}

@@ -1,0 +1,106 @@
+//! What a setting is, and the two short ways to write one down.
+//!
+//! Must not know which settings there are: those are the rows of [`super::keys`].
+
+use super::{Config, Value};
+
+/// How many values a key takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arity {
+    /// One value.
+    One,
+    /// None on the command line: naming the flag turns it on.
+    Switch,
+    /// Several: the flag may be repeated, a variable is split at spaces.
+    Many,
+}
+
+/// One setting.
+pub struct Key {
+    /// Section of `weft.toml`.
+    pub section: &'static str,
+    /// Name in the section.
+    pub name: &'static str,
+    /// Long flag without dashes; the variable is `WEFT_` and this in capitals.
+    pub flag: &'static str,
+    /// Short flag.
+    pub short: Option<char>,
+    /// Whether the flag is the command's argument instead.
+    pub positional: bool,
+    /// How many values.
+    pub arity: Arity,
+    /// What help calls the value.
+    pub value_name: &'static str,
+    /// One sentence: what it does.
+    pub help: &'static str,
+    /// Allowed values, for the documentation.
+    pub allowed: fn() -> String,
+    /// The default, as it would be written.
+    pub default: fn() -> String,
+    /// Makes the value typed and stores it.
+    pub set: fn(&mut Config, Value) -> Result<(), String>,
+}
+
+impl Key {
+    /// Name of the environment variable.
+    pub fn variable(&self) -> String {
+        format!("{}{}", super::environment::PREFIX, self.flag.to_ascii_uppercase().replace('-', "_"))
+    }
+}
+
+/// The key of a flag.
+pub fn by_flag(flag: &str) -> Option<&'static Key> {
+    super::keys::KEYS.iter().find(|key| key.flag == flag)
+}
+
+/// A key that is not a number.
+macro_rules! key {
+    ($section:ident.$name:ident, $flag:literal $($short:literal)?, $arity:ident, $value:literal, $allowed:literal, $default:literal,
+     |$given:ident| $typed:expr, $help:literal) => {
+        Key {
+            section: stringify!($section),
+            name: stringify!($name),
+            flag: $flag,
+            short: [$(Some($short),)? None][0],
+            positional: false,
+            arity: Arity::$arity,
+            value_name: $value,
+            help: $help,
+            allowed: || $allowed.to_string(),
+            default: || $default.to_string(),
+            set: |config, $given| {
+                config.$section.$name = $typed;
+                Ok(())
+            },
+        }
+    };
+}
+
+/// A key that is a number with a unit and a range.
+macro_rules! number {
+    ($section:ident.$name:ident, $flag:literal, $unit:ident, $range:expr, $help:literal) => {
+        Key {
+            section: stringify!($section),
+            name: stringify!($name),
+            flag: $flag,
+            short: None,
+            positional: false,
+            arity: Arity::One,
+            value_name: match Unit::$unit {
+                Unit::Count => "N",
+                Unit::Bytes => "BYTES",
+                Unit::Milliseconds => "MS",
+                Unit::Seconds => "S",
+            },
+            help: $help,
+            allowed: || {
+                format!("{} to {}", Unit::$unit.show(*$range.start()), Unit::$unit.show(*$range.end()))
+            },
+            default: || Unit::$unit.show(Config::default().$section.$name as u64),
+            set: |config, given| {
+                config.$section.$name = given.number(Unit::$unit, $range)? as _;
+                Ok(())
+            },
+        }
+    };
+}
