@@ -5,6 +5,7 @@ mod forms;
 mod guard;
 mod interleaved;
 mod isolation;
+mod leftover;
 mod persistent;
 mod sapi;
 mod sessions;

@@ -55,6 +55,12 @@ int weft_handler_load(const char *path)
 	return 0;
 }
 
+/* The function behind the handler, for those who look into it. */
+zend_function *weft_handler_function(void)
+{
+	return handler_cache.function_handler;
+}
+
 /* ---- the request ---- */
 
 static void call_handler(weft_coroutine *coroutine)
@@ -71,6 +77,9 @@ static void call_handler(weft_coroutine *coroutine)
 	call.param_count = 1;
 	zend_call_function(&call, &handler_cache);
 	if (EXPECTED(!EG(exception))) {
+		if (UNEXPECTED(coroutine->leftover != NULL)) {
+			weft_leftover_buffers(coroutine);
+		}
 		weft_finish_script(coroutine);
 		if (EXPECTED(!EG(exception))) { /* an output callback may throw */
 			weft_request_keep(coroutine);
@@ -105,6 +114,9 @@ void weft_handler_run(weft_coroutine *coroutine)
 {
 	weft_isolate_begin(coroutine);
 	weft_request_open(coroutine);
+	if (UNEXPECTED(weft_development)) {
+		weft_leftover_begin(coroutine);
+	}
 	bool finished = weft_contained(call_handler, coroutine);
 	if (UNEXPECTED(finished && EG(exception))) {
 		finished = weft_contained(weft_settle, coroutine);
@@ -120,6 +132,9 @@ void weft_handler_run(weft_coroutine *coroutine)
 	}
 	weft_request_close(coroutine);
 	smart_str_free(&coroutine->output);
+	if (UNEXPECTED(coroutine->leftover != NULL)) {
+		weft_contained(weft_leftover_end, coroutine);
+	}
 	weft_isolate_end(coroutine);
 	coroutine->request = 0;
 }

@@ -260,3 +260,41 @@ void weft_process_end(weft_coroutine *coroutine)
 		coroutine->process_changed = 0;
 	}
 }
+
+static zend_string *difference(const char *what, const char *now, const char *before)
+{
+	return strcmp(now, before) ? strpprintf(0, "%s, changed from \"%s\" to \"%s\"; it has been undone", what, before, now) : NULL;
+}
+
+static zend_string *left(uint32_t what)
+{
+	char directory[MAXPATHLEN];
+	switch (what) {
+		case DIRECTORY:
+			return difference("the current directory", getcwd(directory, sizeof(directory)) ? directory : "", base.directory);
+		case LOCALE:
+			return difference("the locale", setlocale(LC_ALL, NULL), base.locale);
+		case TIMEZONE: {
+			zend_string *zone = get_timezone(), *text = difference("the default time zone", ZSTR_VAL(zone), ZSTR_VAL(base.timezone));
+			zend_string_release(zone);
+			return text;
+		}
+		default:
+			return NULL;
+	}
+}
+
+/* For development mode: one by one, what this coroutine has left changed. NULL: there is no more. */
+zend_string *weft_process_left(weft_coroutine *coroutine, uint32_t *looked_at)
+{
+	for (uint32_t what = DIRECTORY; what <= TIMEZONE; what <<= 1) {
+		if ((coroutine->process_changed & what) && !(*looked_at & what)) {
+			*looked_at |= what;
+			zend_string *text = left(what);
+			if (text) {
+				return text;
+			}
+		}
+	}
+	return NULL;
+}

@@ -125,6 +125,7 @@ typedef struct weft_coroutine {
 	uint32_t superglobals;         /* bit set of those filled for this request */
 	zval superglobal[WEFT_SUPERGLOBALS];
 	void *opening;                 /* the call that opens a persistent connection, while it is in one (persistent.c) */
+	struct weft_leftover *leftover; /* what development mode has noted of its request (leftover.c) */
 	struct weft_call *calls;       /* in progress on connections, innermost first (guard.c) */
 	bool opened;                   /* it has opened a persistent connection */
 	uint32_t mongodb_seat;         /* which of ext/mongodb's clients it uses; 0: none yet (mongodb.c) */
@@ -281,6 +282,7 @@ void weft_session_end(void);
 /* ---- process.c: current directory, locale, umask and time zone ---- */
 void weft_process_prepare(void);
 void weft_process_start(void);
+zend_string *weft_process_left(weft_coroutine *coroutine, uint32_t *looked_at);
 void weft_process_out(weft_coroutine *coroutine);
 void weft_process_in(weft_coroutine *coroutine);
 void weft_process_end(weft_coroutine *coroutine);
@@ -332,6 +334,11 @@ void weft_handler_run(weft_coroutine *coroutine);
 void weft_handler_flush(weft_coroutine *coroutine);
 bool weft_take_out_of_memory(void);
 extern bool weft_development;
+/* leftover.c: in development mode, what a request has left behind */
+void weft_leftover_begin(weft_coroutine *coroutine);
+void weft_leftover_buffers(weft_coroutine *coroutine);
+void weft_leftover_end(weft_coroutine *coroutine);
+zend_function *weft_handler_function(void);
 
 /* Runs one step; a bailout ends there. false: it bailed out. */
 bool weft_contained(void (*run)(weft_coroutine *coroutine), weft_coroutine *coroutine);
