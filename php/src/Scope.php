@@ -256,8 +256,14 @@ final class Scope
     /** @param list<mixed> $arguments */
     private function work(int $number, Seat $seat, callable $work, array $arguments): mixed
     {
+        $left = true;
         // Behind everything that the work defers itself; and also when it ends by exit() or a fatal error.
-        defer($seat->giveUp(...));
+        defer(function () use ($number, $seat, &$left): void {
+            if ($left && ($failure = self::fatalError()) !== null) {
+                $this->taskFailed($number, $failure);
+            }
+            $seat->giveUp();
+        });
         try {
             return $work(...$arguments);
         } catch (CancelledError $cancelled) {
@@ -265,7 +271,20 @@ final class Scope
         } catch (\Throwable $failure) {
             $this->taskFailed($number, $failure);
             throw $failure;
+        } finally {
+            $left = false;
         }
+    }
+
+    /** What ended the running task without an exception; null: nothing did, it has called exit(). */
+    private static function fatalError(): ?\Error
+    {
+        $error = error_get_last();
+        if ($error === null || ($error['type'] & (E_ERROR | E_CORE_ERROR | E_COMPILE_ERROR | E_USER_ERROR | E_PARSE)) === 0) {
+            return null;
+        }
+
+        return new \Error("A fatal error ended a task of the scope: {$error['message']} in {$error['file']}:{$error['line']}");
     }
 
     private function taskFailed(int $number, \Throwable $failure): void

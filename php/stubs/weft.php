@@ -69,7 +69,7 @@ final class Task
      * Interrupts: the present wait of the task, or else its next one, throws CancelledError, once. A task that has not begun
      * never does.
      *
-     * @return bool false when it had ended
+     * @return bool false when it had ended, or was cancelled before
      */
     public function cancel(string $reason = ''): bool {}
 

@@ -21,7 +21,9 @@ const APPLICATION: &str = r#"use Weft\Scope;
             usleep(2000);
             match ($how) {
                 'exit' => exit('left'),
-                'fatal' => eval('class Broken implements Missing {} $x ='),
+                'fatal' => eval('interface Twice {} class Broken implements Twice, Twice {}'),
+                'task-fatal' => $scope->go(fn () => eval('interface Again {} class Worse implements Again, Again {}')) && sleep(300),
+                'task-exit' => $scope->go(fn () => exit('ends the task alone')) && usleep(2000) || $scope->cancel(),
                 'throw' => throw new DomainException('thrown'),
                 'return' => $scope->cancel(),
                 'wait' => sleep(300),
@@ -40,13 +42,29 @@ fn expect_end(weft: &weft_tests::Running, how: &str) {
 #[test]
 fn tasks_end_when_their_request_returns_throws_or_exits() {
     let weft = Server::new(APPLICATION).start();
-    for (how, status, body) in
-        [("return", 200, "returned"), ("throw", 500, "Internal Server Error\n"), ("exit", 200, "left")]
-    {
+    for (how, status, body) in [
+        ("return", 200, "returned"),
+        ("task-exit", 200, "returned"),
+        ("throw", 500, "Internal Server Error\n"),
+        ("exit", 200, "left"),
+    ] {
         let response = weft.get(&format!("/?how={how}"));
         assert_eq!((response.status, response.text().as_str()), (status, body));
         expect_end(&weft, how);
     }
+}
+
+#[test]
+fn tasks_end_when_a_fatal_error_ends_their_request_or_one_of_them() {
+    let mut weft = Server::new(APPLICATION).start();
+    assert_eq!(weft.get("/?how=task-fatal").status, 500);
+    weft.wait_for_log(
+        "Uncaught Error: A fatal error ended a task of the scope: Class Worse cannot implement",
+    );
+    expect_end(&weft, "task-fatal");
+    assert_eq!(weft.get("/?how=fatal").status, 500);
+    expect_end(&weft, "fatal");
+    assert_eq!(weft.get("/?how=return").text(), "returned");
 }
 
 #[test]

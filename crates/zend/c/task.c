@@ -107,14 +107,15 @@ static HashTable *get_gc(zend_object *object, zval **table, int *count)
 
 /* ---- cancellation ---- */
 
-/* false: it has ended. */
+/* Once: a scope whose worker ends, too, would interrupt what its tasks do to clean up. false: it has ended, or was cancelled
+ * before. */
 bool weft_task_interrupt(weft_task *task, zend_string *reason)
 {
-	if (task->state == TASK_ENDED) {
+	if (task->state == TASK_ENDED || task->cancelled) {
 		return false;
 	}
+	task->cancelled = true;
 	if (task->state != TASK_RUNNING) {
-		task->cancelled = true;
 		if (task->reason) {
 			zend_string_release(task->reason);
 		}

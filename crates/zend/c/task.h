@@ -18,7 +18,7 @@ struct weft_task {
 	zval result;            /* UNDEF when it has thrown */
 	zend_object *exception;
 	bool seen;              /* somebody was given the exception */
-	bool cancelled;         /* before it began */
+	bool cancelled;         /* once is all: a task that has not begun never does then */
 	zend_string *reason;
 	weft_coroutine *coroutine;
 	zval context;
