@@ -62,7 +62,7 @@ impl Servers {
             "odbc" => [self.mariadb(), self.postgres()].concat(),
             "network" => self.upstream(),
             "mongodb" => vec![("MONGODB_PORT", self.mongodb.get(MongoDb::start).port.to_string())],
-            "sqlite" | "processes" | "files" | "locks" | "time" => Vec::new(),
+            "sqlite" | "timeouts" | "processes" | "files" | "locks" | "time" => Vec::new(),
             other => panic!("scripts/{other}: no server is known by that name; servers.rs has them"),
         };
         pairs.into_iter().map(|(name, value)| (name.to_string(), value)).collect()

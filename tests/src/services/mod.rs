@@ -18,6 +18,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
@@ -32,13 +33,16 @@ pub use tls::Certificate;
 pub use upstream::Upstream;
 
 use crate::command;
-use crate::wait::until;
+use crate::wait::{until, until_within};
 
 /// Runs the rest of its arguments in the background and ends it, by the signal that is its first one, once stdin closes.
 const KEEPER: &str = r#"signal=$1; shift; "$@" </dev/null & read -r _; kill -s "$signal" $!; wait $!"#;
 
 /// Debian's user and group without rights (base-passwd).
 const NOBODY: &str = "65534";
+
+/// What a service may take to start: RabbitMQ takes six seconds of a machine's undivided attention.
+const START_PATIENCE: Duration = Duration::from_secs(180);
 
 /// A service to be started: its directory and, by and by, its command.
 #[derive(Debug)]
@@ -171,7 +175,7 @@ impl Service {
     /// When it is not in time; with its log.
     pub fn wait_until(self, ready: impl Fn() -> bool) -> Service {
         let found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            until("a service to be ready", || ready().then_some(()));
+            until_within(START_PATIENCE, "a service to be ready", || ready().then_some(()));
         }));
         assert!(found.is_ok(), "the service said:\n{}", self.log());
         self
