@@ -63,6 +63,9 @@ final class Process
         });
         try {
             return $task->await($deadline->left());
+        } catch (TimeoutException $late) {
+            // What $work itself threw has come back with the end of the task.
+            throw $task->ended() ? $late : new TimeoutException("The helper process was not done within $timeout seconds, and is killed");
         } finally {
             $task->cancel('nobody waits for the helper process any more');
         }
