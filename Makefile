@@ -2,7 +2,7 @@
 
 .PHONY: run test soak bench fuzz install
 
-# Installs what is missing, builds, and serves the example site on 127.0.0.1:8080.
+# Installs what is missing, builds, and serves the pop-up service of examples/popup on 127.0.0.1:8080.
 run:
 	@tools/run
 

@@ -143,3 +143,13 @@ fn the_steps_of_the_story_all_work() {
     let mut refused = service().with_variable("POPUP_STEP", "fast").spawn();
     refused.wait_for_log("POPUP_STEP is one of naive, queue, cache, pool, keepalive; it is \"fast\"");
 }
+
+#[test]
+fn the_demonstration_begins_with_some_pop_ups() {
+    let weft = start(service().with_variable("POPUP_DEMO", "1"));
+    assert_eq!(ask_until_shown(&weft, "ada")["title"], "For phones");
+    let page = Admin::sign_in(&weft).get("/admin").text();
+    for title in ["Welcome", "One in four", "It comes back", "For phones"] {
+        assert_eq!(page.matches(&format!(">{title}</a>")).count(), 1, "each once, though two workers began: {page}");
+    }
+}

@@ -85,6 +85,9 @@ final class App
         $this->health->start();
         \Weft\go(function (): void {
             $this->untilItWorks(fn () => Migrations::run($this->database));
+            if ($this->settings->hasDemo) {
+                $this->untilItWorks(fn () => Demo::fill($this->configurations));
+            }
             $this->untilItWorks($this->service->completeStates(...));
         });
     }

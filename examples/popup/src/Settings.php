@@ -15,6 +15,7 @@ namespace Popup;
  * | POPUP_REDIS | none: embedded | host:port or a socket's path; needed as soon as there are two hosts |
  * | POPUP_ADMIN_TOKEN | made at random in POPUP_DATA/admin-token | opens the admin page |
  * | POPUP_SECRET | made at random in POPUP_DATA | signs pop-ups and sessions; the same on all hosts |
+ * | POPUP_DEMO | none | 1: some configurations to begin with, if there are none |
  * | POPUP_STEP | keepalive | how far to go: naive, queue, cache, pool, keepalive (docs/guide/popup.md) |
  * | POPUP_CLOCK | none | a file with seconds that the clock is ahead; for tests |
  */
@@ -30,6 +31,7 @@ final class Settings
         public readonly ?string $databasePassword,
         public readonly ?string $redis,
         public readonly ?string $clock,
+        public readonly bool $hasDemo,
         private readonly ?string $adminToken,
         private readonly ?string $secret,
         private readonly int $step,
@@ -58,6 +60,7 @@ final class Settings
             $get('POPUP_DATABASE_PASSWORD'),
             $get('POPUP_REDIS'),
             $get('POPUP_CLOCK'),
+            $get('POPUP_DEMO') === '1',
             $get('POPUP_ADMIN_TOKEN'),
             $get('POPUP_SECRET'),
             $step,

@@ -77,13 +77,33 @@ final class Configurations
             if ((int) $others->fetchColumn() >= self::LIVE_MAX) {
                 return null;
             }
-            $names = array_keys($row);
-            $sql = $id === 0
-                ? 'INSERT INTO configurations (' . implode(', ', $names) . ') VALUES (:' . implode(', :', $names) . ')'
-                : 'UPDATE configurations SET ' . implode(', ', array_map(static fn ($n) => "$n = :$n", $names)) . " WHERE id = $id";
-            $connection->prepare($sql)->execute($row);
+            if ($id === 0) {
+                return self::insert($connection, $row);
+            }
+            $set = implode(', ', array_map(static fn (string $name): string => "$name = :$name", array_keys($row)));
+            $connection->prepare("UPDATE configurations SET $set WHERE id = $id")->execute($row);
 
-            return $id === 0 ? (int) $connection->lastInsertId() : $id;
+            return $id;
+        });
+    }
+
+    /**
+     * Stores these if there are none at all.
+     *
+     * @param list<Configuration> $configurations
+     */
+    public function begin(array $configurations): void
+    {
+        if ($this->all() !== []) {
+            return;
+        }
+        $this->changed(static function (PDO $connection) use ($configurations): void {
+            // Again, now that nobody else can store any.
+            if ((int) $connection->query('SELECT COUNT(*) FROM configurations')->fetchColumn() === 0) {
+                foreach ($configurations as $configuration) {
+                    self::insert($connection, self::toRow($configuration));
+                }
+            }
         });
     }
 
@@ -137,6 +157,16 @@ final class Configurations
             'version_min' => $audience->versionMin,
             'version_max' => $audience->versionMax,
         ];
+    }
+
+    /** @param array<string, mixed> $row */
+    private static function insert(PDO $connection, array $row): int
+    {
+        $names = array_keys($row);
+        $sql = 'INSERT INTO configurations (' . implode(', ', $names) . ') VALUES (:' . implode(', :', $names) . ')';
+        $connection->prepare($sql)->execute($row);
+
+        return (int) $connection->lastInsertId();
     }
 
     private static function versionOf(PDO $connection): int
