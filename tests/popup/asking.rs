@@ -150,6 +150,10 @@ fn the_demonstration_begins_with_some_pop_ups() {
     assert_eq!(ask_until_shown(&weft, "ada")["title"], "For phones");
     let page = Admin::sign_in(&weft).get("/admin").text();
     for title in ["Welcome", "One in four", "It comes back", "For phones"] {
-        assert_eq!(page.matches(&format!(">{title}</a>")).count(), 1, "each once, though two workers began: {page}");
+        assert_eq!(
+            page.matches(&format!(">{title}</a>")).count(),
+            1,
+            "each once, though two workers began: {page}"
+        );
     }
 }

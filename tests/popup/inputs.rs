@@ -62,11 +62,13 @@ fn a_report_must_be_of_a_pop_up_that_was_given() {
     for operation in [json!("returned"), json!(null), json!(1), json!(["shown"])] {
         judge(json!(display), operation, "operation");
     }
-    let forged = [display.replace("~ada~", "~eve~"), display.replace("~1~", "~2~"), FORGED.to_string()];
-    for wrong in forged.into_iter().chain(["x".into(), String::new(), format!("{display}\n")]) {
-        judge(json!(wrong), json!("clicked"), "display");
+    for wrong in [json!("x"), json!(""), json!(format!("{display}\n")), json!([display]), json!(null)] {
+        judge(wrong, json!("clicked"), "display");
     }
-    judge(json!([display]), json!("clicked"), "display");
+    for forged in [display.replace("~ada~", "~eve~"), display.replace("~1~", "~2~"), FORGED.to_string()] {
+        let body = json!({"display": forged, "operation": "clicked"});
+        refused(&post(&mut weft.connect(), "/v1/operations", &body), 404, "unknown_display", Some("display"));
+    }
     assert_eq!(report(&mut weft.connect(), &popup, "clicked").status, 200);
 }
 

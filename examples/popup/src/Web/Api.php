@@ -44,7 +44,7 @@ final class Api
             throw self::notRecorded($error);
         }
         if (!$known) {
-            throw Problem::field('display', 'No such pop-up was given to anybody');
+            throw new Problem(404, 'unknown_display', 'No such pop-up was given to anybody', 'display');
         }
 
         return $this->answer('{"recorded":true}');
