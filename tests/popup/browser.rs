@@ -4,8 +4,10 @@
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
+use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
 use weft_tests::services::free_port;
 use weft_tests::{PATIENCE, until};
@@ -28,6 +30,7 @@ impl Browser {
         let profile = tempfile::Builder::new().prefix("weft-test-").tempdir().expect("a temporary directory");
         let mut driver = Command::new("setpriv");
         driver.args(["--pdeathsig", "TERM", "chromedriver", &format!("--port={port}")]);
+        driver.process_group(0).current_dir(profile.path());
         driver.env("HOME", profile.path()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let driver = driver.spawn().expect("chromedriver");
         let mut browser = Browser {
@@ -103,7 +106,7 @@ impl Browser {
 /// One request; the status line and the body. Not by the tests' reader of responses: chromedriver's have a form of their own.
 fn exchange(address: SocketAddr, request: &str) -> io::Result<(String, Vec<u8>)> {
     let stream = TcpStream::connect(address)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(PATIENCE * 3))?; // a browser's first page takes its time
     (&stream).write_all(request.as_bytes())?;
     let mut reader = BufReader::new(stream);
     let (mut status, mut length) = (String::new(), 0);
@@ -125,7 +128,10 @@ fn exchange(address: SocketAddr, request: &str) -> io::Result<(String, Vec<u8>)>
 impl Drop for Browser {
     fn drop(&mut self) {
         let _ = self.try_call("DELETE", "", &json!({}));
-        let _ = self.driver.kill();
+        if let Some(group) = Pid::from_raw(self.driver.id() as i32) {
+            // Nobody may be left in it, the browser least of all.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
         let _ = self.driver.wait();
     }
 }

@@ -5,7 +5,9 @@
 use std::fs::File;
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use tempfile::TempDir;
 use weft_tests::command::finish;
 use weft_tests::services::free_port;
 use weft_tests::until;
@@ -14,9 +16,34 @@ use weft_tests::until;
 pub struct Restartable {
     /// Its port on 127.0.0.1.
     pub port: u16,
-    directory: tempfile::TempDir,
+    directory: TempDir,
     arguments: Vec<String>,
     child: Option<Child>,
+    /// What its data were copied from.
+    installed: Option<Arc<TempDir>>,
+}
+
+/// A data directory of MariaDB with the system tables: made once for all tests that need it at a time.
+fn installed() -> Arc<TempDir> {
+    static INSTALLED: Mutex<Weak<TempDir>> = Mutex::new(Weak::new());
+    let mut installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(directory) = installed.upgrade() {
+        return directory;
+    }
+    let directory = Arc::new(temporary());
+    let data = format!("--datadir={}", directory.path().join("data").display());
+    let mut install = Command::new("mariadb-install-db");
+    install.args(["--no-defaults", &data, "--auth-root-authentication-method=normal", "--skip-test-db"]);
+    // Small, because it is copied.
+    install.arg("--innodb-log-file-size=4M").env("TMPDIR", directory.path()).current_dir(directory.path());
+    let output = finish(&mut install);
+    assert_eq!(output.code, Some(0), "{}{}", output.stdout, output.stderr);
+    *installed = Arc::downgrade(&directory);
+    directory
+}
+
+fn temporary() -> TempDir {
+    tempfile::Builder::new().prefix("weft-test-").tempdir().expect("a temporary directory")
 }
 
 impl Restartable {
@@ -30,19 +57,14 @@ impl Restartable {
 
     /// A MariaDB with a database and a user "popup". Started.
     pub fn mariadb() -> Restartable {
-        let words = "mariadbd --no-defaults --bind-address=127.0.0.1 --skip-name-resolve --innodb-buffer-pool-size=32M \
+        let words = "mariadbd --no-defaults --bind-address=127.0.0.1 --skip-name-resolve --innodb-buffer-pool-size=32M --innodb-log-file-size=4M \
                      --performance-schema=OFF --datadir=data --socket=socket --init-file=init.sql --user=root";
         let mut mariadb = Restartable::new(words, |port| format!("--port={port}"));
         let directory = mariadb.directory.path().to_path_buf();
-        let data = format!("--datadir={}", directory.join("data").display());
-        let options = ["--no-defaults", &data, "--auth-root-authentication-method=normal", "--skip-test-db"];
-        let output = finish(
-            Command::new("mariadb-install-db")
-                .args(options)
-                .env("TMPDIR", &directory)
-                .current_dir(&directory),
-        );
-        assert_eq!(output.code, Some(0), "{}{}", output.stdout, output.stderr);
+        let installed = installed();
+        let copied = finish(Command::new("cp").arg("-a").arg(installed.path().join("data")).arg(&directory));
+        assert_eq!(copied.code, Some(0), "{}", copied.stderr);
+        mariadb.installed = Some(installed);
         let init = "CREATE DATABASE IF NOT EXISTS popup;\n\
                     CREATE USER IF NOT EXISTS 'popup'@'%' IDENTIFIED BY 'secret';\nGRANT ALL ON popup.* TO 'popup'@'%';\n";
         std::fs::write(directory.join("init.sql"), init).expect("the server's own file");
@@ -62,9 +84,7 @@ impl Restartable {
         let port = free_port();
         let option = port_option(port);
         let arguments = words.split_whitespace().chain(option.split_whitespace()).map(String::from).collect();
-        let directory =
-            tempfile::Builder::new().prefix("weft-test-").tempdir().expect("a temporary directory");
-        Restartable { port, directory, arguments, child: None }
+        Restartable { port, directory: temporary(), arguments, child: None, installed: None }
     }
 
     /// Starts it, or starts it again.

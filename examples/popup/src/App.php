@@ -84,11 +84,11 @@ final class App
         $this->writeBehind?->start();
         $this->health->start();
         \Weft\go(function (): void {
-            $this->untilItWorks(fn () => Migrations::run($this->database));
+            Background::untilItWorks('migrating', fn () => Migrations::run($this->database));
             if ($this->settings->hasDemo) {
-                $this->untilItWorks(fn () => Demo::fill($this->configurations));
+                Background::untilItWorks('storing the demonstration', fn () => Demo::fill($this->configurations));
             }
-            $this->untilItWorks($this->service->completeStates(...));
+            Background::untilItWorks('loading what users have seen', $this->service->completeStates(...));
         });
     }
 
@@ -141,22 +141,5 @@ final class App
         }
 
         return $redis;
-    }
-
-    /** @param \Closure(): void $work */
-    private function untilItWorks(\Closure $work): void
-    {
-        for ($told = false;; usleep(500_000)) {
-            try {
-                $work();
-
-                return;
-            } catch (\PDOException | State\StatesException $error) {
-                if (!$told) {
-                    error_log("popup: will try again until it works: {$error->getMessage()}");
-                    $told = true;
-                }
-            }
-        }
     }
 }

@@ -31,12 +31,10 @@ final class Health
     /** Starts the coroutine that leaves the numbers. At boot. */
     public function start(): void
     {
-        \Weft\go(function (): void {
-            for (;; usleep((int) (self::EVERY_S * 1e6))) {
-                $new = "{$this->directory}/" . getmypid() . '.new';
-                if (@file_put_contents($new, json_encode($this->own(), JSON_INVALID_UTF8_SUBSTITUTE)) !== false) {
-                    @rename($new, "{$this->directory}/" . getmypid() . '.json');
-                }
+        Background::every(self::EVERY_S, 'telling how this worker is', function (): void {
+            $new = "{$this->directory}/" . getmypid() . '.new';
+            if (@file_put_contents($new, json_encode($this->own(), JSON_INVALID_UTF8_SUBSTITUTE)) !== false) {
+                @rename($new, "{$this->directory}/" . getmypid() . '.json');
             }
         });
     }

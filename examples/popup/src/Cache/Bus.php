@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Popup\Cache;
 
+use Popup\Background;
+
 /**
  * Tells the workers of all hosts that configurations have changed, through Redis.
  *
@@ -24,18 +26,13 @@ final class Bus
     /** Starts the coroutine that listens. At boot. */
     public function start(): void
     {
-        \Weft\go(function (): void {
-            for (;; usleep((int) (self::AGAIN_S * 1e6))) {
-                try {
-                    $redis = ($this->connect)();
-                    $redis->setOption(\Redis::OPT_READ_TIMEOUT, -1);
-                    $redis->subscribe([self::CHANNEL], function (\Redis $redis, string $channel, string $version): void {
-                        $this->cache->invalidate((int) $version);
-                    });
-                } catch (\RedisException) {
-                    // Redis is away: what has changed meanwhile comes with the next refresh.
-                }
-            }
+        // While Redis is away, what has changed comes with the next refresh.
+        Background::every(self::AGAIN_S, 'listening for changed configurations', function (): void {
+            $redis = ($this->connect)();
+            $redis->setOption(\Redis::OPT_READ_TIMEOUT, -1);
+            $redis->subscribe([self::CHANNEL], function (\Redis $redis, string $channel, string $version): void {
+                $this->cache->invalidate((int) $version);
+            });
         });
     }
 

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Popup\Cache;
 
+use Popup\Background;
 use Popup\Clock;
 use Popup\Storage\Configurations;
 use Weft\Task;
@@ -67,11 +68,7 @@ final class ConfigurationCache
     public function start(): void
     {
         $this->snapshot = $this->file->changed();
-        \Weft\go(function (): void {
-            for (;; usleep((int) (self::LOOK_S * 1e6))) {
-                $this->look();
-            }
-        });
+        Background::every(self::LOOK_S, 'looking for changed configurations', $this->look(...));
     }
 
     /** Somebody changed them: there is this version now. Whoever calls this sees it in current() afterwards. */
@@ -107,13 +104,7 @@ final class ConfigurationCache
         $age = $this->age() ?? 0.0;
         $this->stale_s = $age < self::STALE_S ? null : (int) $age;
         if (!$this->isFresh()) {
-            try {
-                $this->load();
-            } catch (\Weft\CancelledError $cancelled) {
-                throw $cancelled;
-            } catch (\Throwable) {
-                usleep(250_000); // it is in $failure; with the next look it is tried again
-            }
+            $this->load(); // what goes wrong is in $failure; with the next look it is tried again
         }
     }
 
