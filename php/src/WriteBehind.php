@@ -120,8 +120,8 @@ final class WriteBehind
                 $this->last();
 
                 return;
-            } catch (QueueException $error) {
-                $this->pause(++$failures, $error);
+            } catch (\Throwable $error) {
+                $this->pause(++$failures, $error); // the queue's failure, mostly; whatever it is, the writer goes on
             }
         }
     }

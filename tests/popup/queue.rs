@@ -116,6 +116,21 @@ fn records_of_a_killed_process_are_found_by_the_next() {
 }
 
 #[test]
+fn what_was_taken_and_not_acknowledged_comes_again() {
+    let source = r#"
+        $queue = new FileQueue('queue');
+        foreach (['a', 'b', 'c', 'd'] as $record) { $queue->append($record); }
+        $take = fn (int $max): string => implode(',', array_column($queue->take($max, 0.0), 'record'));
+        $first = $queue->take(3, 0.0);
+        $queue->acknowledge([$first[1]]);
+        echo $take(10), ' ';
+        $queue->acknowledge([$first[0], $first[2]]);
+        echo $take(10), ' ', $queue->depth();
+    "#;
+    prints(directory().path(), source, "a,c d 1");
+}
+
+#[test]
 fn half_a_record_is_none_and_is_kept_aside() {
     let directory = directory();
     let source = r#"

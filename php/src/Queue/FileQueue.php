@@ -33,8 +33,8 @@ final class FileQueue implements Queue
 
     private int $depth = 0;
 
-    /** Of the oldest record that was taken and not acknowledged. */
-    private ?float $taken_at = null;
+    /** @var array<int, Message> taken and neither acknowledged nor buried, by object id: a consumer that failed gets them again */
+    private array $taken = [];
 
     private float $looked_at = 0.0;
 
@@ -76,6 +76,9 @@ final class FileQueue implements Queue
 
     public function take(int $max, float $wait): array
     {
+        if ($this->taken !== []) {
+            return array_values(array_slice($this->taken, 0, $max));
+        }
         $this->lookAround();
         $missing = $max - (count($this->ready) - $this->next);
         if ($missing > 0 && $wait > 0) {
@@ -91,7 +94,9 @@ final class FileQueue implements Queue
         } elseif ($this->next >= 10_000) {
             [$this->ready, $this->next] = [array_slice($this->ready, $this->next), 0];
         }
-        $this->taken_at = $messages[0]->at ?? null;
+        foreach ($messages as $message) {
+            $this->taken[spl_object_id($message)] = $message;
+        }
 
         return $messages;
     }
@@ -99,8 +104,8 @@ final class FileQueue implements Queue
     public function acknowledge(array $messages): void
     {
         $this->depth -= count($messages);
-        $this->taken_at = null;
         foreach ($messages as $message) {
+            unset($this->taken[spl_object_id($message)]);
             $segment = $message->origin;
             if (--$segment->unacknowledged > 0) {
                 continue;
@@ -134,7 +139,8 @@ final class FileQueue implements Queue
 
     public function lag(): float
     {
-        $oldest = min($this->taken_at ?? INF, $this->ready[$this->next]->at ?? INF);
+        $first = $this->taken === [] ? null : $this->taken[array_key_first($this->taken)];
+        $oldest = min($first->at ?? INF, $this->ready[$this->next]->at ?? INF);
 
         return $oldest === INF ? 0.0 : max(0.0, microtime(true) - $oldest);
     }

@@ -35,11 +35,11 @@ final class GroupCommit
         if (!class_exists(Coroutine::class, false) || Coroutine::id() === 0) {
             return ($this->flush)([$item])[0] ?? null; // nobody to share with
         }
-        $this->gathered[] = $commit = new Commit($item);
         if (!$this->running) {
+            \Weft\go($this->run(...)); // it begins when this one waits; without it nothing is gathered
             $this->running = true;
-            \Weft\go($this->run(...));
         }
+        $this->gathered[] = $commit = new Commit($item);
         while (!$commit->ended) {
             $commit->wait = Coroutine::prepare('a group commit');
             Coroutine::park($commit->wait);

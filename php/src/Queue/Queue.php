@@ -23,7 +23,8 @@ interface Queue
 
     /**
      * Takes the oldest records. Waits until there are $max of them, at most $wait seconds, then returns what there is.
-     * They stay in the queue until they are acknowledged or buried. There is one consumer per Queue object.
+     * They stay in the queue until they are acknowledged or buried; a consumer that did neither gets them again. There is
+     * one consumer per Queue object.
      *
      * @return list<Message>
      * @throws QueueException when the backend fails
