@@ -7,9 +7,9 @@ foreach ([true, false] as $restart) {
     pcntl_signal(SIGUSR1, function () { echo "handler\n"; }, $restart);
     $pid = pcntl_fork();
     if ($pid === 0) {
-        usleep(200_000);
+        usleep(400_000);
         posix_kill(posix_getppid(), SIGUSR1);
-        usleep(200_000);
+        usleep(400_000);
         exit(3);
     }
     $ended = pcntl_waitpid($pid, $status);
@@ -23,10 +23,10 @@ foreach ([true, false] as $restart) {
     if ($pid === 0) {
         $mine = fopen(__FILE__, 'r');
         flock($mine, LOCK_EX);
-        touch(__DIR__ . '/locked');
-        usleep(200_000);
+        file_put_contents(__DIR__ . '/locked', '');
+        usleep(400_000);
         posix_kill(posix_getppid(), SIGUSR1);
-        usleep(200_000);
+        usleep(400_000);
         exit(0);
     }
     while (!file_exists(__DIR__ . '/locked')) {
