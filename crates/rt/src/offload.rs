@@ -6,6 +6,7 @@
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use rustix::event::{EventfdFlags, eventfd};
@@ -15,6 +16,9 @@ use crate::{MILLISECOND, Runtime, Wake, clock};
 
 /// Jobs that wait for a thread. As each belongs to a parked coroutine, `coroutines_max` bounds it as well.
 type Work = Box<dyn FnOnce() + Send>;
+
+/// Threads that wait for as long as a peer lets them, outside of the pool.
+const APART_MAX: usize = 64;
 
 #[derive(Default)]
 struct Queues {
@@ -26,6 +30,8 @@ struct Queues {
 struct Shared {
     queues: Mutex<Queues>,
     work_arrived: Condvar,
+    /// Threads outside of the pool.
+    apart: AtomicUsize,
     report: OwnedFd,
 }
 
@@ -40,7 +46,12 @@ pub struct Offload {
 impl Offload {
     pub(crate) fn new(threads_max: usize) -> rustix::io::Result<Offload> {
         let report = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
-        let shared = Shared { queues: Mutex::default(), work_arrived: Condvar::new(), report };
+        let shared = Shared {
+            queues: Mutex::default(),
+            work_arrived: Condvar::new(),
+            apart: AtomicUsize::new(0),
+            report,
+        };
         Ok(Offload {
             shared: Arc::new(shared),
             threads: Cell::new(0),
@@ -78,6 +89,32 @@ impl Offload {
         crate::hook::with_signals_blocked(|| start.spawn(move || shared.serve())).is_ok()
     }
 
+    /// Runs `work` on a thread of its own, or, when there are [`APART_MAX`] of them, on one of the pool.
+    fn submit_apart(&self, work: Work, wait: Wait) {
+        if self.shared.apart.fetch_add(1, Ordering::Relaxed) < APART_MAX {
+            let (shared, slot) = (Arc::clone(&self.shared), Arc::new(Mutex::new(Some(work))));
+            let own = Arc::clone(&slot);
+            let run = move || {
+                if let Some(work) = own.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                    work();
+                }
+                shared.apart.fetch_sub(1, Ordering::Relaxed);
+                shared.report(wait);
+            };
+            let start = std::thread::Builder::new().name("weft-apart".to_owned()).stack_size(64 * 1024);
+            self.unfinished.set(self.unfinished.get() + 1);
+            if crate::hook::with_signals_blocked(|| start.spawn(run)).is_ok() {
+                return;
+            }
+            self.unfinished.set(self.unfinished.get() - 1);
+            self.shared.apart.fetch_sub(1, Ordering::Relaxed);
+            let work = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+            return self.submit(work.unwrap_or_else(|| Box::new(|| ())), wait);
+        }
+        self.shared.apart.fetch_sub(1, Ordering::Relaxed);
+        self.submit(work, wait);
+    }
+
     /// Takes what the threads have finished.
     pub(crate) fn finished(&self, mut wake: impl FnMut(Wait)) {
         let mut counter = [0u8; 8];
@@ -93,6 +130,13 @@ impl Shared {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Tells the loop that the work of `wait` is done.
+    fn report(&self, wait: Wait) {
+        self.lock().done.push(wait);
+        // It fails only when the counter is full, and then the loop has been told already.
+        let _ = rustix::io::write(&self.report, &1u64.to_ne_bytes());
+    }
+
     fn serve(&self) {
         let mut queues = self.lock();
         loop {
@@ -104,10 +148,8 @@ impl Shared {
             };
             drop(queues);
             work();
+            self.report(wait);
             queues = self.lock();
-            queues.done.push(wait);
-            // It fails only when the counter is full, and then the loop has been told already.
-            let _ = rustix::io::write(&self.report, &1u64.to_ne_bytes());
         }
     }
 }
@@ -135,6 +177,18 @@ impl Runtime {
             }
             // A cancellation has ended the wait that the thread knows of.
             self.sleep_uncancelled(clock::now() + MILLISECOND);
+        }
+    }
+
+    /// As [`Runtime::offload`], on a thread of its own: for work that may never end.
+    pub fn offload_apart<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+        let wait = self.begin_wait();
+        let outcome = Arc::new(Outcome(Mutex::new(None)));
+        let place = Arc::clone(&outcome);
+        self.offload.submit_apart(Box::new(move || place.put(work())), wait);
+        match self.park(wait, None) {
+            Wake::Ready(_) => outcome.take(),
+            Wake::TimedOut | Wake::Cancelled => None,
         }
     }
 

@@ -262,3 +262,45 @@ fn a_file_is_read_directly_from_the_cache_and_on_a_thread_from_the_disk() {
     }]);
     std::fs::remove_file(path).unwrap();
 }
+
+#[test]
+fn opening_a_named_pipe_waits_for_its_other_end_and_can_be_cancelled() {
+    let path = file("fifo");
+    let name = std::ffi::CString::new(path.to_str().unwrap()).unwrap();
+    // SAFETY: a C string.
+    assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+    let (reader, writer, abandoned) = (name.clone(), name.clone(), name);
+    let id = Rc::new(Cell::new(None));
+    let slot = Rc::clone(&id);
+    let runtime = run(tasks![
+        move || {
+            // SAFETY: a C string; the descriptor is this test's.
+            unsafe {
+                let fd = libc::open(reader.as_ptr(), libc::O_RDONLY);
+                let mut byte = 0u8;
+                assert_eq!(libc::read(fd, (&raw mut byte).cast(), 1), 1);
+                libc::close(fd);
+            }
+        },
+        move || {
+            // SAFETY: as above. It does not stay in non-blocking mode.
+            unsafe {
+                let fd = libc::open(writer.as_ptr(), libc::O_WRONLY);
+                assert_eq!(libc::fcntl(fd, libc::F_GETFL) & libc::O_NONBLOCK, 0);
+                assert_eq!(libc::write(fd, c"x".as_ptr().cast(), 1), 1);
+                libc::close(fd);
+            }
+        },
+    ]);
+    assert_eq!(runtime.stats.blocked.get(), 0);
+    run(tasks![
+        move || {
+            slot.set(Runtime::get().unwrap().current());
+            // SAFETY: a C string.
+            assert_eq!(unsafe { libc::open(abandoned.as_ptr(), libc::O_RDONLY) }, -1);
+            assert_eq!(std::io::Error::last_os_error().raw_os_error(), Some(libc::ECANCELED));
+        },
+        move || assert!(Runtime::get().unwrap().cancel(id.get().unwrap())),
+    ]);
+    std::fs::remove_file(path).unwrap();
+}

@@ -128,6 +128,12 @@ impl Call {
         self.runtime.offload(work)
     }
 
+    /// Runs `work` on a thread of its own. `None`: cancelled before it was done.
+    pub fn offload_apart<T: Send + 'static>(self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+        blocked::count_offloaded(self.symbol);
+        self.runtime.offload_apart(work)
+    }
+
     /// Runs `work` on an offload thread and waits for its end, cancelled or not.
     pub fn offload_to_end<T: Send + 'static>(self, work: impl FnOnce() -> T + Send + 'static) -> T {
         blocked::count_offloaded(self.symbol);

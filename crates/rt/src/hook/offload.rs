@@ -6,6 +6,7 @@
 
 pub mod address;
 pub mod disk;
+pub mod fifo;
 pub mod host;
 pub mod lookup;
 pub mod search;

@@ -118,10 +118,6 @@ const FAMILIES: &[&str] = &[
 
 /// Reviewed and not hooked: they wait for a disk, or in ways that are said here.
 pub const NOT_HOOKED: &[(&str, &str)] = &[
-    ("open", "waits for FIFOs without a peer only; for files it is disk"),
-    ("open64", "as open"),
-    ("__open_2", "as open"),
-    ("openat", "as open"),
     ("opendir", "disk"),
     ("readdir", "disk"),
     ("readlink", "disk"),

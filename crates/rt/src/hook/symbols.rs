@@ -4,13 +4,13 @@
 //! logic. Kinds: `ready` waits until the descriptor is ready, `sleep` for a timer, `offload` for a thread; `note` is
 //! bookkeeping and never waits. Names with `_chk` are what programs built with `_FORTIFY_SOURCE` call.
 //!
-//! `fcntl` is variadic in C and has a fixed third argument here: on x86_64 and aarch64 (System V and AAPCS64 on Linux) a
+//! `fcntl` and `open` are variadic in C and have a fixed last argument here: on x86_64 and aarch64 (System V and AAPCS64 on Linux) a
 //! variadic integer or pointer argument is passed in the same register, and an absent one is a register not looked at.
 #![allow(unsafe_code)]
 
 use libc::{
     FILE, addrinfo, c_char, c_int, c_long, c_uchar, c_uint, c_void, clockid_t, epoll_event, fd_set, hostent,
-    id_t, idtype_t, iovec, msghdr, nfds_t, off_t, pid_t, pollfd, pthread_cond_t, pthread_mutex_t,
+    id_t, idtype_t, iovec, mode_t, msghdr, nfds_t, off_t, pid_t, pollfd, pthread_cond_t, pthread_mutex_t,
     pthread_rwlock_t, pthread_t, rusage, sem_t, sembuf, sigaction as sigaction_t, sighandler_t, siginfo_t,
     sigset_t, size_t, sockaddr, socklen_t, ssize_t, timespec, timeval, useconds_t,
 };
@@ -18,7 +18,7 @@ use libc::{
 use super::call::Call;
 use super::interrupt;
 use super::note;
-use super::offload::{address, disk, lookup, search};
+use super::offload::{address, disk, fifo, lookup, search};
 use super::ready::{connect, poll, receive, select, send};
 use super::sleep::{lock, mutex, process, signal as waited_signal, spawn, sysv, time};
 
@@ -160,6 +160,12 @@ table! {
     offload pwrite(fd: c_int, buffer: *const c_void, length: size_t, at: off_t) -> ssize_t = disk::pwrite;
     offload pwrite64(fd: c_int, buffer: *const c_void, length: size_t, at: off_t) -> ssize_t = disk::pwrite;
     offload copy_file_range(from: c_int, from_offset: *mut off_t, to: c_int, to_offset: *mut off_t, length: size_t, flags: c_uint) -> ssize_t = disk::copy_file_range;
+    offload open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int = fifo::open;
+    offload open64(path: *const c_char, flags: c_int, mode: mode_t) -> c_int = fifo::open;
+    offload __open_2(path: *const c_char, flags: c_int) -> c_int = fifo::open_2;
+    offload __open64_2(path: *const c_char, flags: c_int) -> c_int = fifo::open_2;
+    offload openat(directory: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_int = fifo::openat;
+    offload openat64(directory: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_int = fifo::openat;
     offload fsync(fd: c_int) -> c_int = disk::fsync;
     offload fdatasync(fd: c_int) -> c_int = disk::fdatasync;
 

@@ -1,0 +1,54 @@
+<?php
+
+/* Opening a named pipe waits for somebody at its other end. */
+
+declare(strict_types=1);
+
+function pipe_at(string $name): string
+{
+    $path = sys_get_temp_dir() . "/fifo-open-$name-" . getmypid();
+    @posix_mkfifo($path, 0600);
+
+    return $path;
+}
+
+return [
+    'prints' => static function (): void {
+        $path = pipe_at(bin2hex(random_bytes(8)));
+        $writer = popen('sleep 0.05; echo from a process >' . escapeshellarg($path), 'r');
+        $reading = fopen($path, 'r');
+        var_dump(fgets($reading), fgets($reading), feof($reading));
+        pclose($writer);
+        fclose($reading);
+        $reader = popen('sleep 0.05; cat ' . escapeshellarg($path), 'r');
+        $writing = fopen($path, 'w');
+        fwrite($writing, "to a process\n");
+        fclose($writing);
+        var_dump(fgets($reader), pclose($reader));
+        // Non-blocking, nobody is waited for.
+        $reading = fopen($path, 'rn');
+        var_dump(is_resource($reading), is_resource(fopen($path, 'r+')));
+        unlink($path);
+        chdir(sys_get_temp_dir());
+        posix_mkfifo($name = 'fifo-' . bin2hex(random_bytes(8)), 0600);
+        $writer = popen("sleep 0.05; echo by a relative name >$name", 'r');
+        var_dump(file_get_contents($name));
+        pclose($writer);
+        unlink($name);
+    },
+    // One of a pair opens 0.5 s before the other; which end it opens differs from pair to pair.
+    'waits' => static function (int $n): string {
+        $path = pipe_at((string) ($n >> 1));
+        $reads = ($n >> 1) % 2 === $n % 2;
+        if ($n % 2) {
+            usleep(400_000);
+        }
+        $fifo = fopen($path, $reads ? 'r' : 'w');
+        if ($reads) {
+            return fgets($fifo) === "line\n" ? (string) $n : 'lost';
+        }
+        fwrite($fifo, "line\n");
+
+        return (string) $n;
+    },
+];
