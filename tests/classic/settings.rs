@@ -64,7 +64,7 @@ fn coroutine_functions_work_or_say_why_not() {
         $found = [Weft\Context::get('a', 'none')];
         Weft\Context::set('a', new ArrayObject([1]));
         Weft\defer(function () { echo ' deferred'; });
-        try { Weft\go(fn () => 1); } catch (Error $error) { $found[] = str_contains($error->getMessage(), 'coroutine mode'); }
+        try { Weft\go(fn () => 1); } catch (Error $error) { $found[] = str_contains($error->getMessage(), 'classic mode'); }
         try { Weft\timeout(0.02, fn () => sleep(20)); } catch (Weft\TimeoutException) { $found[] = 'timeout'; }
         echo json_encode($found);
     "#;

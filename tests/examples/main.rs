@@ -13,7 +13,9 @@ fn examples() -> PathBuf {
 }
 
 fn source(name: &str) -> String {
-    let path = examples().join(name).join("app.php");
+    let directory = examples().join(name);
+    let docroot = directory.join("public/index.php");
+    let path = if docroot.exists() { docroot } else { directory.join("app.php") };
     std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
@@ -42,7 +44,17 @@ fn numbered_examples_are_short_and_each_is_tested_here() {
     names.sort();
     assert_eq!(
         names,
-        ["01-hello", "02-json", "03-stream", "04-upload", "05-wait", "06-scope", "popup", "site"]
+        [
+            "01-hello",
+            "02-json",
+            "03-stream",
+            "04-upload",
+            "05-wait",
+            "06-scope",
+            "07-classic",
+            "popup",
+            "site"
+        ]
     );
     for name in names.iter().filter(|name| name.starts_with(|first: char| first.is_ascii_digit())) {
         let lines = source(name).lines().count();
@@ -101,6 +113,26 @@ fn upload_and_download() {
     let mut client = weft.connect();
     client.post("/", "application/x-www-form-urlencoded", "picture=text");
     assert_eq!(client.read().status, 422);
+}
+
+#[test]
+fn document_root() {
+    let source = source("07-classic");
+    let style =
+        std::fs::read_to_string(examples().join("07-classic/public/style.css")).expect("its style sheet");
+    let weft = Server::of_docroot(&[("index.php", &source), ("style.css", &style)]).start();
+    let first = weft.get("/");
+    assert_eq!((first.status, first.header("location")), (302, Some("/notes")));
+    let cookie =
+        first.header("set-cookie").and_then(|cookie| cookie.split(';').next()).expect("a session").to_owned();
+    let ask = |request: &str, body: &str| {
+        weft.say(format!("{request} HTTP/1.1\r\nHost: a\r\nCookie: {cookie}\r\nContent-Type: application/x-www-form-urlencoded\r\n\
+                          Content-Length: {}\r\n\r\n{body}", body.len()))
+    };
+    assert_eq!(ask("POST /notes", "note=%3CMilk%3E").status, 302);
+    assert!(ask("GET /notes", "").text().contains("<li>&lt;Milk&gt;</li>"));
+    assert!(!weft.get("/notes").text().contains("Milk"), "another visitor has another list");
+    assert_eq!((weft.get("/style.css").text(), weft.get("/other").status), (style, 404));
 }
 
 #[test]
