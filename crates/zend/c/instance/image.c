@@ -7,8 +7,7 @@
  *     exchange          each listed page is compared with its pristine copy, line by line (64 bytes): lines that differ go to
  *                       the instance that leaves; those of the one that comes are put in; all others become pristine
  *
- * The kernel does not fault, it reports EFAULT: so pages it may be told to write into (libphp's data, module globals: stat
- * buffers, for example) are listed from the start.
+ * The kernel does not fault, it reports EFAULT: so the pages it is told to write into are listed from the start.
  *
  * Invariants: a page that is not listed is pristine; lines are exchanged only while no code of these libraries runs. */
 #include "instance.h"
@@ -117,19 +116,11 @@ static void list_all(char *low, size_t bytes)
 	}
 }
 
-/* Where the kernel may be told to write. */
-static void list_globals(void)
+/* Where the kernel is told to write: results of stat(2). Each further page is compared at every switch, so these are all. */
+static void list_kernel_targets(void)
 {
-	range *core = range_of((char *) &executor_globals);
-	zend_module_entry *module;
-	if (core) {
-		list_all(core->low, (size_t) (core->high - core->low));
-	}
-	ZEND_HASH_MAP_FOREACH_PTR(&module_registry, module) {
-		if (module->globals_size) {
-			list_all(module->globals_ptr, module->globals_size);
-		}
-	} ZEND_HASH_FOREACH_END();
+	list_all((char *) &basic_globals, sizeof(basic_globals));
+	list_all((char *) &sapi_globals, sizeof(sapi_globals));
 }
 
 /* An extension whose state is not in the image would be shared by all instances without knowing it. */
@@ -167,7 +158,7 @@ const char *weft_image_start(void)
 		return "more libraries are loaded than instances can hold apart";
 	}
 	avx2 = __builtin_cpu_supports("avx2");
-	list_globals();
+	list_kernel_targets();
 	uint32_t listed = page_count;
 	for (size_t i = 0; i < range_count; i++) {
 		if (mprotect(ranges[i].low, (size_t) (ranges[i].high - ranges[i].low), PROT_READ) != 0) {

@@ -59,14 +59,14 @@ fn interleave_on(options: InstanceOptions, requests: usize, ini: &[(&str, &str)]
 
 #[test]
 fn nothing_is_shared_without_opcache() {
-    alone("isolation::nothing_is_shared_without_opcache", || interleave(200, &[("opcache.enable", "0")]));
+    alone("isolation::nothing_is_shared_without_opcache", || interleave(75, &[("opcache.enable", "0")]));
 }
 
 #[test]
 fn nothing_is_shared_with_opcache() {
     alone("isolation::nothing_is_shared_with_opcache", || {
         interleave(
-            200,
+            75,
             &[("opcache.enable", "1"), ("opcache.validate_timestamps", "0"), ("opcache.jit", "off")],
         );
     });
@@ -75,14 +75,14 @@ fn nothing_is_shared_with_opcache() {
 #[test]
 fn nothing_is_shared_with_the_tracing_jit() {
     alone("isolation::nothing_is_shared_with_the_tracing_jit", || {
-        interleave(200, &[("opcache.jit", "tracing"), ("opcache.jit_buffer_size", "64M")]);
+        interleave(75, &[("opcache.jit", "tracing"), ("opcache.jit_buffer_size", "64M")]);
     });
 }
 
 #[test]
 fn nothing_is_shared_with_the_function_jit() {
     alone("isolation::nothing_is_shared_with_the_function_jit", || {
-        interleave(200, &[("opcache.jit", "function"), ("opcache.jit_buffer_size", "64M")]);
+        interleave(75, &[("opcache.jit", "function"), ("opcache.jit_buffer_size", "64M")]);
     });
 }
 
@@ -98,6 +98,6 @@ fn whole_pages_are_as_they_were_left() {
 fn nothing_is_shared_when_others_run_at_every_call() {
     alone("isolation::nothing_is_shared_when_others_run_at_every_call", || {
         weft_rt::hook::yield_at_calls(true);
-        interleave(100, &[("opcache.jit", "tracing"), ("opcache.jit_buffer_size", "64M")]);
+        interleave(50, &[("opcache.jit", "tracing"), ("opcache.jit_buffer_size", "64M")]);
     });
 }
