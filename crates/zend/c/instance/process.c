@@ -338,9 +338,8 @@ void weft_process_put_aside(weft_process *out)
 	const struct itimerval none = {{0, 0}, {0, 0}};
 	if (out->timed) {
 		syscall(SYS_setitimer, ITIMER_PROF, &none, &out->profile);
-		if (!out->profile.it_value.tv_sec && !out->profile.it_value.tv_usec) {
-			out->profile.it_value.tv_usec = 1; /* it was about to fire */
-		}
+		/* Nothing left: it has fired, and PHP knows. A second time would be its hard limit, which ends the process. */
+		out->timed = out->profile.it_value.tv_sec || out->profile.it_value.tv_usec;
 	}
 }
 
