@@ -110,6 +110,18 @@ final class Coroutine
      */
     public static function park(int $wait, ?float $timeout = null): bool {}
 
+    /**
+     * Parks until wake(), or until one of the streams is ready, or closed. For event loops.
+     *
+     * @internal
+     * @param array<resource> $read
+     * @param array<resource> $write
+     * @param ?float $timeout seconds
+     * @return array{list<int|string>, list<int|string>} the keys of those that can be read, and of those that can be written
+     * @throws CancelledError when the coroutine is interrupted meanwhile
+     */
+    public static function parkOn(int $wait, array $read, array $write, ?float $timeout = null): array {}
+
     /** Ends a wait. False: it is over already, so what it waited for is somebody else's. */
     public static function wake(int $wait): bool {}
 

@@ -69,7 +69,16 @@ impl Runtime {
     /// The caller has tried already and found none ready (the registrations are edge-triggered). Descriptors that epoll
     /// does not take (regular files) count as ready at once. A wake with an empty readiness only asks to try again.
     pub fn wait_fds(&self, fds: &[(RawFd, Readiness)], deadline: Option<Nanos>) -> Wake {
-        let wait = self.begin_wait();
+        self.wait_fds_on(self.begin_wait(), fds, deadline)
+    }
+
+    /// [`Runtime::wait_fds`] by a wait that was opened before, which others may end too.
+    pub(crate) fn wait_fds_on(
+        &self,
+        wait: Wait,
+        fds: &[(RawFd, Readiness)],
+        deadline: Option<Nanos>,
+    ) -> Wake {
         let mut until = deadline;
         for (position, &(fd, interest)) in fds.iter().enumerate() {
             if fd < 0 {

@@ -121,9 +121,14 @@ impl Runtime {
 
     /// [`Runtime::park`] for a wait kept as a word. `None`: it is not the present wait of the running coroutine.
     pub fn park_word(&self, word: u64, deadline: Option<Nanos>) -> Option<Wake> {
+        self.present_wait(word).map(|wait| self.park(wait, deadline))
+    }
+
+    /// The wait behind a word, if it is the present one of the running coroutine.
+    pub(crate) fn present_wait(&self, word: u64) -> Option<Wait> {
         let wait = self.wait_of(word).filter(|wait| self.current() == Some(wait.coroutine))?;
         let present = self.coroutines.borrow()[wait.coroutine.index as usize].wait;
-        (present == wait.number).then(|| self.park(wait, deadline))
+        (present == wait.number).then_some(wait)
     }
 
     pub(crate) fn end_wait(&self, wait: Wait, wake: Wake) -> bool {

@@ -217,6 +217,26 @@ ZEND_METHOD(Weft_Coroutine, prepare)
 	RETURN_LONG((zend_long) wait);
 }
 
+/* Parks by the wait that prepare() has opened, until a descriptor is ready, too. WEFT_NOT_THIS_ONE: an exception says so. */
+weft_wait_end weft_wait_opened(uint64_t wait, struct pollfd *fds, size_t count, uint64_t deadline)
+{
+	weft_coroutine *coroutine = weft_current;
+	weft_wait_end end = WEFT_NOT_THIS_ONE;
+	if (coroutine && coroutine->prepared == wait) {
+		coroutine->prepared = 0;
+		coroutine->waiting_since = weft_host_now();
+		end = count ? weft_host_wait_on(wait, fds, count, deadline) : weft_host_wait(wait, deadline);
+		coroutine->waiting_since = 0;
+		zval_ptr_dtor(&coroutine->waiting_on);
+		ZVAL_UNDEF(&coroutine->waiting_on);
+	}
+	if (end == WEFT_NOT_THIS_ONE) {
+		zend_throw_error(NULL, "This wait is not open: Coroutine::park() must follow Coroutine::prepare(), with nothing between "
+			"that waits itself");
+	}
+	return end;
+}
+
 ZEND_METHOD(Weft_Coroutine, park)
 {
 	zend_long wait;
@@ -227,19 +247,8 @@ ZEND_METHOD(Weft_Coroutine, park)
 		Z_PARAM_OPTIONAL
 		Z_PARAM_DOUBLE_OR_NULL(seconds, for_ever)
 	ZEND_PARSE_PARAMETERS_END();
-	weft_coroutine *coroutine = weft_current;
-	weft_wait_end end = WEFT_NOT_THIS_ONE;
-	if (coroutine && coroutine->prepared == (uint64_t) wait) {
-		coroutine->prepared = 0;
-		coroutine->waiting_since = weft_host_now();
-		end = weft_host_wait((uint64_t) wait, weft_wait_deadline(seconds, for_ever));
-		coroutine->waiting_since = 0;
-		zval_ptr_dtor(&coroutine->waiting_on);
-		ZVAL_UNDEF(&coroutine->waiting_on);
-	}
+	weft_wait_end end = weft_wait_opened((uint64_t) wait, NULL, 0, weft_wait_deadline(seconds, for_ever));
 	if (end == WEFT_NOT_THIS_ONE) {
-		zend_throw_error(NULL, "This wait is not open: Coroutine::park() must follow Coroutine::prepare(), with nothing between "
-			"that waits itself");
 		RETURN_THROWS();
 	}
 	RETURN_BOOL(end == WEFT_WOKEN);

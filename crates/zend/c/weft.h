@@ -362,6 +362,8 @@ typedef enum { WEFT_WOKEN, WEFT_TIMED_OUT, WEFT_CANCELLED, WEFT_NOT_THIS_ONE } w
 void weft_wait_register(void);
 uint64_t weft_wait_begin(void);
 uint64_t weft_wait_deadline(double seconds, bool is_null);
+struct pollfd;
+weft_wait_end weft_wait_opened(uint64_t wait, struct pollfd *fds, size_t count, uint64_t deadline);
 void weft_interrupt(weft_coroutine *coroutine, zend_string *reason);
 void weft_cancel(bool for_good);
 bool weft_cancel_pending(void);
@@ -459,6 +461,7 @@ uint32_t weft_host_cancel_status(void);
 /* ---- What C calls of the scheduler (src/schedule.rs) ---- */
 uint64_t weft_host_wait_begin(void);
 uint32_t weft_host_wait(uint64_t wait, uint64_t deadline);
+uint32_t weft_host_wait_on(uint64_t wait, struct pollfd *fds, size_t count, uint64_t deadline);
 bool weft_host_wake(uint64_t wait);
 void weft_host_yield(void);
 bool weft_host_spawn(uint32_t kind, uint64_t argument);

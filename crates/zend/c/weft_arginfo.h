@@ -131,6 +131,15 @@ ZEND_END_ARG_INFO()
 
 ZEND_METHOD(Weft_Coroutine, park);
 
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Coroutine_parkOn, 0, 3, MAY_BE_ARRAY)
+	ZEND_ARG_TYPE_MASK(0, wait, MAY_BE_LONG, NULL)
+	ZEND_ARG_TYPE_MASK(0, read, MAY_BE_ARRAY, NULL)
+	ZEND_ARG_TYPE_MASK(0, write, MAY_BE_ARRAY, NULL)
+	ZEND_ARG_TYPE_MASK(0, timeout, MAY_BE_DOUBLE|MAY_BE_NULL, "null")
+ZEND_END_ARG_INFO()
+
+ZEND_METHOD(Weft_Coroutine, parkOn);
+
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Coroutine_wake, 0, 1, MAY_BE_BOOL)
 	ZEND_ARG_TYPE_MASK(0, wait, MAY_BE_LONG, NULL)
 ZEND_END_ARG_INFO()
@@ -160,6 +169,7 @@ static const zend_function_entry class_Weft_Coroutine_methods[] = {
 	ZEND_ME(Weft_Coroutine, current, arginfo_class_Weft_Coroutine_current, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
 	ZEND_ME(Weft_Coroutine, prepare, arginfo_class_Weft_Coroutine_prepare, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
 	ZEND_ME(Weft_Coroutine, park, arginfo_class_Weft_Coroutine_park, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
+	ZEND_ME(Weft_Coroutine, parkOn, arginfo_class_Weft_Coroutine_parkOn, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
 	ZEND_ME(Weft_Coroutine, wake, arginfo_class_Weft_Coroutine_wake, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
 	ZEND_ME(Weft_Coroutine, interrupt, arginfo_class_Weft_Coroutine_interrupt, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
 	ZEND_ME(Weft_Coroutine, yield, arginfo_class_Weft_Coroutine_yield, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)

@@ -54,6 +54,22 @@ extern "C" fn weft_host_wait(word: u64, deadline: u64) -> u32 {
     end as u32
 }
 
+/// As [`weft_host_wait`], and until a descriptor is ready, too: `revents` say which.
+#[unsafe(no_mangle)]
+extern "C" fn weft_host_wait_on(word: u64, fds: *mut libc::pollfd, count: usize, deadline: u64) -> u32 {
+    // SAFETY: C passes an array of its own of so many entries, which nobody else touches until this returns.
+    let fds = if count == 0 { &mut [] } else { unsafe { std::slice::from_raw_parts_mut(fds, count) } };
+    let end = with(WaitEnd::NotThisOne, |runtime| {
+        match runtime.park_word_on(word, fds, (deadline != NEVER).then_some(deadline)) {
+            Some(Wake::Ready(_)) => WaitEnd::Woken,
+            Some(Wake::TimedOut) => WaitEnd::TimedOut,
+            Some(Wake::Cancelled) => WaitEnd::Cancelled,
+            None => WaitEnd::NotThisOne,
+        }
+    });
+    end as u32
+}
+
 /// Ends a wait. `false`: it is over already.
 #[unsafe(no_mangle)]
 extern "C" fn weft_host_wake(word: u64) -> bool {

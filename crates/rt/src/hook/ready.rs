@@ -4,6 +4,7 @@
 //! results are continued exactly where the blocking call would go on by itself.
 
 pub mod connect;
+mod either;
 pub mod masked;
 pub mod poll;
 pub mod receive;

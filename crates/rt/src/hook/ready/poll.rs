@@ -163,12 +163,12 @@ fn poll_many(call: Call, fds: &mut [pollfd], deadline: Option<Nanos>, masked: Op
 }
 
 /// The descriptor to watch: a file is either ready at once or never, so there is nothing to watch.
-fn watched(fd: c_int) -> c_int {
+pub(super) fn watched(fd: c_int) -> c_int {
     if descriptor::kind(fd) == Some(Kind::File) { -1 } else { fd }
 }
 
 /// The reactor registers the basic events; poll's other names for them come with these.
-fn interest(events: i16) -> Readiness {
+pub(super) fn interest(events: i16) -> Readiness {
     let mut interest = events & PLAIN_EVENTS;
     if events & (libc::POLLRDNORM | libc::POLLRDBAND) != 0 {
         interest |= libc::POLLIN | libc::POLLPRI;

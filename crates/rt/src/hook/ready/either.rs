@@ -1,0 +1,33 @@
+//! Waiting for descriptors or for a wake, whichever comes first: what an event loop in PHP waits by.
+//!
+//! It is called by weft itself, not by libc's callers. Invariant: it always leaves by the ready queue, so that a loop whose
+//! descriptors are always ready lets others run.
+
+use libc::pollfd;
+
+use super::poll::{interest, watched};
+use crate::hook::{descriptor, raw};
+use crate::{Nanos, Readiness, Runtime, Wake};
+
+impl Runtime {
+    /// Parks until one of `fds` is ready, the wait is woken, or the deadline has passed; `revents` then say what is ready.
+    /// `None`: the word is not the present wait of the running coroutine.
+    pub fn park_word_on(&self, word: u64, fds: &mut [pollfd], deadline: Option<Nanos>) -> Option<Wake> {
+        let wait = self.present_wait(word)?;
+        if raw::poll_now(fds) > 0 {
+            self.wake(wait, Readiness::default());
+            return Some(self.park(wait, None));
+        }
+        fds.iter().for_each(|fd| descriptor::drop_stale(self, fd.fd));
+        let wanted: Vec<_> = fds.iter().map(|fd| (watched(fd.fd), interest(fd.events))).collect();
+        let generations: Vec<_> = fds.iter().map(|fd| descriptor::generation(fd.fd)).collect();
+        let wake = self.wait_fds_on(wait, &wanted, deadline);
+        raw::poll_now(fds);
+        for (fd, generation) in fds.iter_mut().zip(generations) {
+            if descriptor::generation(fd.fd) != generation {
+                fd.revents = libc::POLLNVAL; // closed meanwhile; its number may be another's by now
+            }
+        }
+        Some(wake)
+    }
+}
