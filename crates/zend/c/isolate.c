@@ -5,6 +5,7 @@
  * `base`, the state of the booted application. */
 #include "weft.h"
 #include "zend_ini.h"
+#include "zend_weakrefs.h"
 #include "rfc1867.h"
 
 static weft_owned base;
@@ -57,6 +58,7 @@ static void set_base(void)
 {
 	save(&base);
 	weft_isolates = true;
+	base.in_autoload = NULL; /* each makes one when it needs it */
 	base.shutdown_functions = NULL;
 	base.exit_status = 0;
 	base.last_error_message = base.last_error_file = NULL;
@@ -239,7 +241,9 @@ void weft_isolate_reset(void)
 {
 	EG(error_handling) = EH_NORMAL;
 	EG(exception_class) = NULL;
-	EG(in_autoload) = base.in_autoload;
+	if (EG(in_autoload)) {
+		zend_hash_clean(EG(in_autoload)); /* its own: nothing is being loaded any more */
+	}
 	EG(fake_scope) = NULL;
 	BG(serialize_lock) = 0;
 	memset(&BG(serialize), 0, sizeof(BG(serialize)));
@@ -267,9 +271,25 @@ static void free_handler(zval *handler, zend_stack *replaced)
 	}
 }
 
+/* The pooled Fiber goes on to other work, but whoever kept something by it (WeakMap, WeakReference) must not find the next
+ * request by it, nor the next request what was kept: for them it ends here. */
+static void forget_fiber(weft_coroutine *coroutine)
+{
+	GC_DEL_FLAGS(coroutine->fiber, IS_OBJ_WEAKLY_REFERENCED);
+	zend_weakrefs_notify(coroutine->fiber);
+}
+
 /* Frees what the request owned. Output and headers have been taken by then. */
 void weft_isolate_end(weft_coroutine *coroutine)
 {
+	if (coroutine->fiber && UNEXPECTED(GC_FLAGS(coroutine->fiber) & IS_OBJ_WEAKLY_REFERENCED)) {
+		weft_contained(forget_fiber, coroutine);
+	}
+	if (UNEXPECTED(EG(in_autoload) != NULL)) {
+		zend_hash_destroy(EG(in_autoload));
+		FREE_HASHTABLE(EG(in_autoload));
+		EG(in_autoload) = NULL;
+	}
 	weft_session_end();
 	weft_pgsql_end();
 	weft_mongodb_end(coroutine);

@@ -1,6 +1,8 @@
 /* weft's PHP library: classes below Weft\\ are there for every application, without Composer and without an autoloader that
  * could be seen. Also the native functions that are made in PHP.
  *
+ * It wraps all autoloading, because an autoloader may wait: a class is loaded by one coroutine at a time.
+ *
  * Invariant: only names of ours cost anything; the directory comes from the installation, never from a request. */
 #include "weft.h"
 #include "weft_arginfo.h"
@@ -49,7 +51,7 @@ static void require(const char *path)
 	}
 }
 
-static zend_class_entry *autoload(zend_string *name, zend_string *lower_name)
+static zend_class_entry *load_class(zend_string *name, zend_string *lower_name)
 {
 	char path[MAXPATHLEN];
 	size_t prefix = sizeof(PREFIX) - 1;
@@ -63,6 +65,113 @@ static zend_class_entry *autoload(zend_string *name, zend_string *lower_name)
 		}
 	}
 	return next_autoload ? next_autoload(name, lower_name) : NULL;
+}
+
+/* ---- one coroutine loads a class, the others that want it meanwhile wait ---- */
+
+/* A class that is being loaded; on the C stack of its coroutine. */
+typedef struct weft_loading {
+	zend_string *lower_name;
+	weft_coroutine *loader;
+	struct weft_wanting *wanting;
+	struct weft_loading *next;
+} weft_loading;
+
+/* A coroutine that waits for one; on its C stack. */
+typedef struct weft_wanting {
+	uint64_t wait;
+	struct weft_wanting *next;
+} weft_wanting;
+
+static weft_loading *loadings;
+
+static weft_loading *loading_of(const zend_string *lower_name)
+{
+	for (weft_loading *loading = loadings; loading; loading = loading->next) {
+		if (zend_string_equals(loading->lower_name, lower_name)) {
+			return loading;
+		}
+	}
+	return NULL;
+}
+
+/* Whether the loader waits, through however many others, for a class that this coroutine loads: then nobody may wait. */
+static bool waits_for(const weft_loading *loading, const weft_coroutine *coroutine)
+{
+	while (loading && loading->loader != coroutine) {
+		loading = loading->loader->wants ? loading_of(loading->loader->wants) : NULL;
+	}
+	return loading != NULL;
+}
+
+/* Waits until the loading that goes on has ended. false: interrupted, or nothing can wait here. */
+static bool wait_for(weft_loading *loading, zend_string *lower_name)
+{
+	weft_coroutine *coroutine = weft_current;
+	if (!coroutine || !weft_coroutine_may_leave() || waits_for(loading, coroutine)) {
+		return false;
+	}
+	weft_wanting wanting = {.wait = weft_host_wait_begin(), .next = loading->wanting};
+	if (!wanting.wait) {
+		return false;
+	}
+	loading->wanting = &wanting;
+	coroutine->wants = lower_name;
+	weft_wait_end end = weft_host_wait(wanting.wait, WEFT_NEVER);
+	coroutine->wants = NULL;
+	loading = loading_of(lower_name); /* if it is still there, and not yet another one */
+	for (weft_wanting **at = loading ? &loading->wanting : NULL; at && *at; at = &(*at)->next) {
+		if (*at == &wanting) {
+			*at = wanting.next;
+			break;
+		}
+	}
+	return end == WEFT_WOKEN;
+}
+
+static void loading_ended(weft_loading *loading)
+{
+	for (weft_loading **at = &loadings; *at; at = &(*at)->next) {
+		if (*at == loading) {
+			*at = loading->next;
+			break;
+		}
+	}
+	for (weft_wanting *wanting = loading->wanting; wanting; wanting = wanting->next) {
+		weft_host_wake(wanting->wait);
+	}
+}
+
+/* Without this, two requests that need a class at once would both include its file: "the name is already in use". */
+static zend_class_entry *autoload(zend_string *name, zend_string *lower_name)
+{
+	if (weft_current && weft_current->native_stack) {
+		return load_class(name, lower_name); /* classic mode: its classes are its own */
+	}
+	weft_loading *others;
+	while ((others = loading_of(lower_name)) && others->loader != weft_current && wait_for(others, lower_name)) {
+		zend_class_entry *class = zend_hash_find_ptr(EG(class_table), lower_name);
+		if (class && (class->ce_flags & ZEND_ACC_LINKED)) {
+			return class;
+		}
+	}
+	if (EG(exception)) {
+		return NULL;
+	}
+	weft_loading loading = {.lower_name = lower_name, .loader = weft_current, .next = loadings};
+	zend_class_entry *volatile class = NULL;
+	volatile bool bailed_out = false;
+	loadings = &loading;
+	zend_try {
+		class = load_class(name, lower_name);
+	} zend_catch {
+		bailed_out = true;
+	} zend_end_try();
+	loading_ended(&loading);
+	if (bailed_out) {
+		zend_bailout();
+	}
+	return class;
 }
 
 /* Once, when PHP has started and with it SPL, whose autoloader is asked after ours. */

@@ -162,6 +162,7 @@ typedef struct weft_coroutine {
 	bool external;                 /* that wait ends from outside PHP */
 	zend_execute_data *frame;      /* where it stands while it is parked */
 
+	zend_string *wants;            /* the class it waits for, which another coroutine loads (library.c) */
 	uint64_t user_wait;            /* set while it is inside Fiber::suspend() of the pooled Fiber itself */
 	zval user_value;               /* what Fiber::resume() or throw() passed to it */
 	bool user_throw;
