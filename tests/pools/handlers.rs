@@ -1,4 +1,4 @@
-//! A shared PDO in a server: what requests of one worker may do to each other through it.
+//! In a server: what requests of one worker may do to each other through a shared PDO, through Revolt's loop, by autoloading.
 
 use libtest_mimic::Trial;
 use weft_tests::{Client, Running, Server};
@@ -102,4 +102,104 @@ fn cut_short() {
     }
     assert_eq!(text(&server, "/commit?id=1000"), "committed");
     assert!(text(&server, "/").ends_with("in use 0, waiting 0"));
+}
+
+const REVOLT: &str = r##"
+use Weft\Http\Request;
+
+require getenv('POOLS') . '/revolt/contract.php';
+
+return static function (Request $request): string {
+    $number = (int) $request->query('n');
+    switch ($request->path()) {
+        case '/delay':
+            return (string) pause(0.2, $number);
+        case '/futures':
+            $promises = array_map(fn ($i) => new Promise(fn () => pause(0.1, $i * $number)), range(1, 5));
+
+            return (string) array_sum(array_map(fn ($promise) => $promise->await(), $promises));
+        case '/throw':
+            $suspension = loop()->getSuspension();
+            loop()->delay(0.01, static fn () => $suspension->throw(new Exception("thrown $number")));
+            try {
+                return $suspension->suspend();
+            } catch (Exception $exception) {
+                return $exception->getMessage();
+            }
+        case '/uncaught':
+            loop()->queue(static fn () => throw new Exception('of nobody'));
+
+            return (string) pause(0.01, 'survived');
+        case '/local': // kept by the Fiber that runs a request: the next request on it must not find it
+            static $kept = new WeakMap();
+            $found = $kept[Fiber::getCurrent()] ?? 'nothing';
+            $kept[Fiber::getCurrent()] = 'something';
+
+            return $found;
+        default:
+            return (string) count(loop()->getIdentifiers());
+    }
+};
+"##;
+
+fn ask_all(server: &Running, count: usize, target: impl Fn(usize) -> String) -> Vec<weft_tests::Response> {
+    let mut clients: Vec<_> = (0..count).map(|_| Client::connect(server.address)).collect();
+    for (number, client) in clients.iter_mut().enumerate() {
+        client.get(&target(number));
+    }
+    clients.iter_mut().map(Client::read).collect()
+}
+
+fn revolt() {
+    let script =
+        REVOLT.replace("static $kept = new WeakMap();", "static $kept = null; $kept ??= new WeakMap();");
+    let server = environment("revolt")
+        .iter()
+        .fold(Server::new(&script), |server, (name, value)| server.with_variable(name, value));
+    let server = server.start();
+    let began = std::time::Instant::now();
+    for (number, response) in ask_all(&server, 50, |n| format!("/delay?n={n}")).iter().enumerate() {
+        assert_eq!(response.text(), number.to_string());
+    }
+    assert!(began.elapsed().as_secs_f64() < 5.0, "fifty waits of 0.2 s took {:?}", began.elapsed());
+    for (number, response) in ask_all(&server, 50, |n| format!("/futures?n={n}")).iter().enumerate() {
+        assert_eq!(response.text(), (number * 15).to_string());
+    }
+    for (number, response) in ask_all(&server, 50, |n| format!("/throw?n={n}")).iter().enumerate() {
+        assert_eq!(response.text(), format!("thrown {number}"));
+    }
+    for response in ask_all(&server, 10, |_| "/uncaught".to_string()) {
+        assert_eq!(response.text(), "survived");
+    }
+    for _ in 0..5 {
+        assert_eq!(text(&server, "/local"), "nothing");
+    }
+    assert_eq!(text(&server, "/"), "0", "no callback is left");
+}
+
+/// The autoloader waits, and fifty requests want the class at once.
+fn loaded_once() {
+    let server = Server::new(
+        r#"
+        final class Counted
+        {
+            public static int $loads = 0;
+        }
+        spl_autoload_register(static function (string $class): void {
+            ++Counted::$loads;
+            usleep(50_000);
+            if ($class !== 'Missing') {
+                eval("class $class" . ($class === 'Child' ? ' extends Base' : '') . ' {}');
+            }
+        });
+
+        return fn (): string => json_encode([class_exists('Missing'), (new Child()) instanceof Base, Counted::$loads]);
+        "#,
+    );
+    let server = server.start();
+    let answers: Vec<_> =
+        ask_all(&server, 50, |_| "/".to_string()).iter().map(|response| response.text()).collect();
+    for answer in &answers {
+        assert!(answer.starts_with("[false,true,"), "{answers:?}");
+    }
 }

@@ -138,6 +138,8 @@ pub struct Runtime {
     /// Of those alive, the tasks.
     live_tasks: Cell<usize>,
     current: Cell<Option<CoroutineId>>,
+    /// Between step_out and step_in: a coroutine runs all the same.
+    stepped_out: Cell<bool>,
     now: Cell<Nanos>,
 }
 
@@ -170,6 +172,7 @@ impl Runtime {
             queue: RefCell::default(),
             live_tasks: Cell::new(0),
             current: Cell::new(None),
+            stepped_out: Cell::new(false),
             now: Cell::new(clock::now()),
         }));
         crate::hook::start_signals(runtime.offload.fd());
@@ -192,6 +195,19 @@ impl Runtime {
     #[inline]
     pub fn current(&self) -> Option<CoroutineId> {
         self.current.get()
+    }
+
+    /// From here to [`Runtime::step_in`] no coroutine runs, as everybody sees it: for what must be done in one go.
+    pub fn step_out(&self) -> Option<CoroutineId> {
+        let current = self.current.take();
+        self.stepped_out.set(current.is_some());
+        current
+    }
+
+    /// Ends [`Runtime::step_out`], for the coroutine that called it.
+    pub fn step_in(&self, id: CoroutineId) {
+        self.stepped_out.set(false);
+        self.current.set(Some(id));
     }
 
     /// Whether the caller is a coroutine that may park now.
@@ -303,7 +319,7 @@ impl Runtime {
         if self.is_full() {
             return self.enqueue(start);
         }
-        if self.current.get().is_some() {
+        if self.current.get().is_some() || self.stepped_out.get() {
             self.ready.borrow_mut().push_back(Ready::Start(start));
             return Spawn::Started;
         }

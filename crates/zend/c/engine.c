@@ -221,6 +221,7 @@ int weft_engine_start(const weft_engine_options *options)
 	if (!weft_cli) {
 		take_name();
 	}
+	weft_compile_start();
 	weft_library_start(options->library ? strdup(options->library) : NULL);
 	return 0;
 }

@@ -384,6 +384,8 @@ void weft_run_deferred(weft_coroutine *coroutine);
 
 /* ---- library.c: weft's PHP library ---- */
 void weft_library_start(const char *directory);
+/* compile.c */
+void weft_compile_start(void);
 
 /* ---- script.c: `weft php` ---- */
 void weft_script_run(weft_coroutine *coroutine);
@@ -467,6 +469,9 @@ bool weft_host_wake(uint64_t wait);
 void weft_host_yield(void);
 bool weft_host_spawn(uint32_t kind, uint64_t argument);
 uint64_t weft_host_self(void);
+/* Between these the running coroutine is none for the hooks: calls are plain, and nothing parks. */
+uint64_t weft_host_step_out(void);
+void weft_host_step_in(uint64_t coroutine);
 bool weft_host_interrupt(uint64_t coroutine);
 void weft_host_interrupt_forget(void);
 bool weft_host_cancel(uint64_t coroutine);

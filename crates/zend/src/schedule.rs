@@ -96,6 +96,20 @@ extern "C" fn weft_host_self() -> u64 {
     with(0, |runtime| runtime.current().map_or(0, word_of))
 }
 
+/// From here to [`weft_host_step_in`] the running coroutine is none for the hooks: calls are plain, and nothing parks.
+#[unsafe(no_mangle)]
+extern "C" fn weft_host_step_out() -> u64 {
+    with(0, |runtime| runtime.step_out().map_or(0, word_of))
+}
+
+/// Ends [`weft_host_step_out`]; it takes what that returned.
+#[unsafe(no_mangle)]
+extern "C" fn weft_host_step_in(coroutine: u64) {
+    if coroutine != 0 {
+        with((), |runtime| runtime.step_in(coroutine_of(coroutine)));
+    }
+}
+
 /// Interrupts a coroutine: its present or next wait ends as cancelled.
 #[unsafe(no_mangle)]
 extern "C" fn weft_host_interrupt(coroutine: u64) -> bool {

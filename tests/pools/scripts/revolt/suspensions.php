@@ -1,0 +1,84 @@
+<?php
+
+/* Who waits: {main}, Fibers of user code, tasks; values, exceptions, cancellation. */
+
+declare(strict_types=1);
+
+use function Weft\go;
+use function Weft\timeout;
+
+require getenv('POOLS') . '/support.php';
+require getenv('POOLS') . '/revolt/contract.php';
+
+$loop = loop();
+echo pause(0.001, 'main'), "\n";
+$suspension = $loop->getSuspension();
+$loop->defer(static fn () => $suspension->throw(new DomainException('thrown into main')));
+echo thrown(fn () => $suspension->suspend()), "\n";
+echo thrown(fn () => $suspension->resume()), "\n";
+
+// Fifty at once, each nested: a future in a future, in Fibers of the loop.
+$began = hrtime(true);
+$promises = array_map(fn ($n) => new Promise(static function () use ($n): int {
+    $inner = new Promise(fn () => pause(0.02, $n));
+
+    return pause(0.02, 0) + $inner->await();
+}), range(1, 50));
+echo array_sum(array_map(fn ($promise) => $promise->await(), $promises)), "\n";
+echo hrtime(true) - $began < 0.5e9 ? "at the same time\n" : "one after the other\n";
+
+// Tasks of weft wait for the loop as {main} does, and block the loop no more than each other.
+$tasks = array_map(fn ($n) => go(static function () use ($n): int {
+    usleep(1000);
+
+    return pause(0.01, $n) + (new Promise(fn () => $n))->await();
+}), range(1, 50));
+echo array_sum(array_map(fn ($task) => $task->await(), $tasks)), "\n";
+
+// A Fiber made by user code in a task, resumed by the loop.
+echo go(static function (): string {
+    $fiber = new Fiber(fn () => pause(0.002, 'in a fiber'));
+    $fiber->start();
+    pause(0.01); // in a script the loop runs only while somebody waits for it
+
+    return $fiber->getReturn();
+})->await(), "\n";
+
+// Cut short: what is resumed later is not there any more, and nobody minds.
+$loop->delay(0.02, static function () use (&$late): void {
+    echo "resumed too late\n";
+    $late->resume('late');
+});
+$task = go(static function () use ($loop, &$late): string {
+    $late = $loop->getSuspension();
+
+    return thrown(fn () => timeout(0.005, fn () => $late->suspend()));
+});
+echo $task->await(), "\n";
+pause(0.03);
+$task = go(fn () => pause(60.0));
+usleep(1000);
+$task->cancel('enough');
+echo thrown(fn () => $task->await()), "\n";
+
+echo thrown(static function () use ($loop, $suspension): void {
+    foreach ($loop->getIdentifiers() as $id) {
+        $loop->cancel($id);
+    }
+    $loop->getSuspension()->suspend();
+}), "\n";
+echo pause(0.001, 'main goes on'), "\n";
+
+__halt_compiler();
+main
+DomainException: thrown into main
+Error: Must call suspend() before calling resume()
+1275
+at the same time
+2550
+in a fiber
+Weft\TimeoutException: Not done within 0.005 seconds
+resumed too late
+Weft\CancelledError: The task was cancelled: enough
+Error: Event loop terminated without resuming the current suspension (the cause is either a fiber deadlock, or an incorrectly unreferenced/canceled watcher)
+main goes on
