@@ -13,6 +13,10 @@ use crate::markdown::{Document, root};
 const COROUTINE_CLASSES: [&str; 8] =
     ["Scope", "Channel", "WaitGroup", "Mutex", "Semaphore", "Timer", "Process", "Signal"];
 
+/// The classes of docs/reference/pools.md.
+const POOL_CLASSES: [&str; 5] =
+    ["Pool", "Database/SharedPdo", "Database/PdoPool", "Database/MysqliPool", "Redis/RedisPool"];
+
 type Methods = BTreeMap<String, BTreeSet<String>>;
 
 /// Public methods by class, as the source declares them; @internal ones are no one's business.
@@ -58,7 +62,7 @@ fn normal(signature: &str) -> String {
 
 fn documented() -> Methods {
     let mut methods = Methods::new();
-    for path in ["docs/reference/php.md", "docs/reference/coroutines.md"] {
+    for path in ["docs/reference/php.md", "docs/reference/coroutines.md", "docs/reference/pools.md"] {
         add_documented(path, &mut methods);
     }
     methods
@@ -86,7 +90,7 @@ fn every_public_method_stands_in_the_reference_with_its_signature() {
         let name = entry.expect("an entry can be read").file_name();
         declared_methods.extend(declared(&format!("php/src/Http/{}", name.to_string_lossy())));
     }
-    for class in COROUTINE_CLASSES {
+    for class in COROUTINE_CLASSES.iter().chain(&POOL_CLASSES) {
         declared_methods.extend(declared(&format!("php/src/{class}.php")));
     }
     assert!(declared_methods.values().map(BTreeSet::len).sum::<usize>() > 30, "the classes were not read");

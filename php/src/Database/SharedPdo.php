@@ -298,8 +298,13 @@ final class SharedPdo extends \PDO
     {
         $session->loose = true;
         $this->loose[] = $session;
-        if (\count($this->loose) === 1) {
+        if (\count($this->loose) > 1) {
+            return;
+        }
+        try {
             go($this->collect);
+        } catch (\Error) {
+            $this->collect(); // there are tasks_max tasks already
         }
     }
 
