@@ -33,7 +33,7 @@ $repeated = $loop->repeat(0.001, static function (string $id) use ($loop, &$coun
 });
 $disabled = $loop->delay(0.001, $say('enabled'));
 $loop->disable($disabled);
-$loop->unreference($loop->repeat(0.01, $say('')));
+$loop->unreference($loop->repeat(10.0, $say('never')));
 $loop->defer(static function () use ($loop, $disabled): void {
     $loop->enable($disabled);
 });
