@@ -35,8 +35,10 @@ pub use upstream::Upstream;
 use crate::command;
 use crate::wait::{until, until_within};
 
-/// Runs the rest of its arguments in the background and ends it, by the signal that is its first one, once stdin closes.
-const KEEPER: &str = r#"signal=$1; shift; "$@" </dev/null & read -r _; kill -s "$signal" $!; wait $!"#;
+/// Runs the rest of its arguments in the background and ends it, by the signal that is its first one, once stdin closes;
+/// then whoever is left in its process group, which is its own.
+const KEEPER: &str =
+    r#"signal=$1; shift; "$@" </dev/null & read -r _; kill -s "$signal" $!; wait $!; kill -s KILL 0"#;
 
 /// Debian's user and group without rights (base-passwd).
 const NOBODY: &str = "65534";
