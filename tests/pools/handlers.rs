@@ -44,9 +44,11 @@ return static function (Request $request) use ($db, $table): string {
 
 /// The tests of this file.
 pub fn trials() -> Vec<Trial> {
-    let tests: [(&str, fn()); 2] = [
+    let tests: [(&str, fn()); 4] = [
         ("handlers::requests_are_apart", requests_are_apart),
         ("handlers::a_request_that_is_cut_short", cut_short),
+        ("handlers::revolt_loops_wait_together", revolt),
+        ("handlers::a_class_is_loaded_once", loaded_once),
     ];
     tests
         .into_iter()
