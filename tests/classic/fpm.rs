@@ -182,6 +182,7 @@ fn telling(response: &Response) -> Vec<(String, String)> {
         "keep-alive",
         "etag",
         "accept-ranges",
+        "vary", // nginx as it is set up here compresses nothing
     ];
     let mut headers: Vec<_> =
         response.headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.clone())).collect();

@@ -55,6 +55,11 @@ pub trait Switch {
     /// Gives the processor back to the loop; returns when `context` is entered again. MUST be called on `context`.
     fn leave(&self, context: Context);
 
+    /// The running context goes on, and what its wait has brought is in hand: from here on it may leave again.
+    fn resumed(&self, context: Context) {
+        let _ = context;
+    }
+
     /// Whether the running context may leave now (Zend forbids it inside GC destructors and ticks).
     fn may_leave(&self) -> bool;
 

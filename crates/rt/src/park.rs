@@ -92,12 +92,14 @@ impl Runtime {
         if let Some(key) = coroutine.timer.take() {
             self.timers.borrow_mut().disarm(key);
         }
-        let for_good = coroutine.cancelled;
-        if !heed_cancel || !for_good && coroutine.wake != Wake::Cancelled {
-            return coroutine.wake;
-        }
-        coroutine.interrupted = false;
+        let (wake, for_good) = (coroutine.wake, coroutine.cancelled);
+        let stopped = heed_cancel && (for_good || wake == Wake::Cancelled);
+        coroutine.interrupted &= !stopped;
         drop(coroutines);
+        self.switch.resumed(context);
+        if !stopped {
+            return wake;
+        }
         self.switch.cancelled(for_good);
         Wake::Cancelled
     }

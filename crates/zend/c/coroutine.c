@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 
 weft_coroutine *weft_current, *weft_coroutines;
+bool weft_exchanging;
 
 static zend_fiber_context *loop_context;
 static bool bare_first; /* the first coroutine is a script's {main} */
@@ -221,16 +222,28 @@ int weft_coroutine_enter(weft_coroutine *coroutine, bool has_job, uint32_t job, 
 
 void weft_coroutine_leave(weft_coroutine *coroutine)
 {
+	weft_exchanging = true; /* a time zone's file may have to be read for that */
 	weft_isolate_out(coroutine);
+	weft_exchanging = false;
 	coroutine->resume_at = EG(current_fiber_context);
 	coroutine->frame = EG(current_execute_data);
 	switch_to(loop_context);
+	weft_exchanging = true;
 	weft_isolate_in(coroutine);
+	weft_exchanging = false;
+}
+
+/* Code compiled meanwhile may have named a superglobal for the first time: filling it may wait, for the body of a form. */
+void weft_coroutine_resumed(weft_coroutine *coroutine)
+{
+	if (coroutine->request) {
+		weft_superglobals_fill(coroutine);
+	}
 }
 
 bool weft_coroutine_may_leave(void)
 {
-	return !zend_fiber_switch_blocked();
+	return !weft_exchanging && !zend_fiber_switch_blocked();
 }
 
 /* The main function of an idle one returns, so that its Fiber ends as any other does. */

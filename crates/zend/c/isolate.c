@@ -231,9 +231,6 @@ void weft_isolate_in(weft_coroutine *coroutine)
 	weft_extensions_in(coroutine);
 	weft_environment_in(coroutine);
 	weft_pgsql_exchange(coroutine);
-	if (coroutine->request) {
-		weft_superglobals_fill(coroutine);
-	}
 }
 
 /* After a bailout the frames above are gone with whatever they had half done: back to a state one can go on with. */
@@ -251,6 +248,7 @@ void weft_isolate_reset(void)
 	BG(user_compare_fci) = base.compare_function;
 	BG(user_compare_fci_cache) = base.compare_function_cache;
 	CG(unclean_shutdown) = 0;
+	weft_exchanging = false;
 	weft_persistent_reset(weft_current);
 	weft_guard_reset(weft_current);
 	while (zend_fiber_switch_blocked()) { /* the destructor that blocked it is gone */

@@ -180,8 +180,9 @@ ZEND_FUNCTION(Weft_go)
 		Z_PARAM_FUNC(call, cache)
 		Z_PARAM_VARIADIC_WITH_NAMED(arguments, count, named)
 	ZEND_PARSE_PARAMETERS_END();
-	if (weft_current && !weft_current->fiber && weft_current != weft_main) {
-		zend_throw_error(NULL, "Weft\\go() needs coroutine mode; here each request has PHP to itself");
+	if (weft_current && weft_current->job == WEFT_JOB_CLASSIC) {
+		zend_throw_error(NULL, "There are no tasks in classic mode: a request has PHP to itself, and PHP ends with it. Weft\\go() "
+			"needs an application that returns a handler, or weft php");
 		RETURN_THROWS();
 	}
 	if (weft_current && weft_main) {
@@ -203,13 +204,6 @@ ZEND_FUNCTION(Weft_go)
 	if (weft_current) {
 		ZVAL_COPY(&task->context, &weft_current->context);
 		task->superglobals = weft_superglobals_copy(weft_current, task->superglobal);
-	}
-	if (weft_current && weft_current->job == WEFT_JOB_CLASSIC) {
-		zval_ptr_dtor(return_value);
-		ZVAL_UNDEF(return_value);
-		zend_throw_error(NULL, "There are no tasks in classic mode: a request has PHP to itself, and PHP ends with it. Weft\\go() "
-			"needs an application that returns a handler, or weft php");
-		return;
 	}
 	if (!weft_task_start(task)) {
 		zval_ptr_dtor(return_value);

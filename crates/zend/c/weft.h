@@ -206,7 +206,9 @@ void weft_switch_start(bool bare, size_t stack_bytes);
 weft_coroutine *weft_coroutine_create(void);
 int weft_coroutine_enter(weft_coroutine *coroutine, bool has_job, uint32_t job, uint64_t argument);
 void weft_coroutine_leave(weft_coroutine *coroutine);
+void weft_coroutine_resumed(weft_coroutine *coroutine);
 bool weft_coroutine_may_leave(void);
+extern bool weft_exchanging; /* what coroutines own is being exchanged: nobody may leave */
 void weft_coroutine_destroy(weft_coroutine *coroutine);
 void weft_job_run(weft_coroutine *coroutine);
 /* native.c: the switch below PHP */

@@ -102,6 +102,11 @@ impl Switch for FiberSwitch {
         unsafe { sys::weft_coroutine_leave(pointer(context)) };
     }
 
+    fn resumed(&self, context: Context) {
+        // SAFETY: the scheduler calls it on the context that runs.
+        unsafe { sys::weft_coroutine_resumed(pointer(context)) };
+    }
+
     fn may_leave(&self) -> bool {
         // SAFETY: reads a counter of the engine.
         unsafe { sys::weft_coroutine_may_leave() }

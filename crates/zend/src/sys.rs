@@ -50,6 +50,7 @@ unsafe extern "C" {
     pub fn weft_coroutine_create() -> *mut c_void;
     pub fn weft_coroutine_enter(coroutine: *mut c_void, has_job: bool, job: u32, argument: u64) -> c_int;
     pub fn weft_coroutine_leave(coroutine: *mut c_void);
+    pub fn weft_coroutine_resumed(coroutine: *mut c_void);
     pub fn weft_coroutine_may_leave() -> bool;
     pub fn weft_coroutine_destroy(coroutine: *mut c_void);
 

@@ -115,6 +115,7 @@ pub(crate) fn end_forked_child() {
 
 /// In a child of a worker: no runtime, every signal deliverable, those the worker ignores back at their default.
 fn become_plain_child() {
+    let handles_signals = super::has_handlers();
     Runtime::forget();
     super::forget_signals();
     super::busy::forget();
@@ -122,15 +123,20 @@ fn become_plain_child() {
     for fd in FORKED_CHILD_CLOSES.get().map(|descriptors| descriptors()).unwrap_or_default() {
         raw::close(fd);
     }
+    let ignored = [libc::SIGPIPE, libc::SIGINT, libc::SIGXFSZ];
+    // PHP catches these to do as their default says, which is too late when the child has been replaced by then; PHP code that
+    // handles signals keeps its handlers.
+    let caught = [libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1, libc::SIGUSR2];
+    for signal in ignored.into_iter().chain(caught.into_iter().filter(|_| !handles_signals)) {
+        // SAFETY: the default action is no function.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+    // Only now: what was sent meanwhile meets those actions.
     // SAFETY: the all-zero sigset_t is valid storage, and sigemptyset fills it before it is used.
     unsafe {
         let mut none: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut none);
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
-    }
-    for signal in [libc::SIGPIPE, libc::SIGINT, libc::SIGXFSZ] {
-        // SAFETY: the default action is no function.
-        unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
 }
 
