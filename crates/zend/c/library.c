@@ -142,6 +142,15 @@ static void loading_ended(weft_loading *loading)
 	}
 }
 
+/* Whether a class declaration looks for its parent or an interface. Until it has them its name is taken, but nobody can use
+ * the class (zend_lookup_class_ex finds it unlinked and gives up): so nobody else may run meanwhile. */
+static bool links_a_class(void)
+{
+	const zend_execute_data *frame = EG(current_execute_data);
+	return frame && frame->func && ZEND_USER_CODE(frame->func->type) && frame->opline
+		&& (frame->opline->opcode == ZEND_DECLARE_CLASS || frame->opline->opcode == ZEND_DECLARE_CLASS_DELAYED);
+}
+
 /* Without this, two requests that need a class at once would both include its file: "the name is already in use". */
 static zend_class_entry *autoload(zend_string *name, zend_string *lower_name)
 {
@@ -162,11 +171,18 @@ static zend_class_entry *autoload(zend_string *name, zend_string *lower_name)
 	zend_class_entry *volatile class = NULL;
 	volatile bool bailed_out = false;
 	loadings = &loading;
+	const bool linking = links_a_class();
+	if (linking) {
+		zend_fiber_switch_block();
+	}
 	zend_try {
 		class = load_class(name, lower_name);
 	} zend_catch {
 		bailed_out = true;
 	} zend_end_try();
+	if (linking) {
+		zend_fiber_switch_unblock();
+	}
 	loading_ended(&loading);
 	if (bailed_out) {
 		zend_bailout();

@@ -207,8 +207,8 @@ weft_coroutine *weft_coroutine_create(void);
 int weft_coroutine_enter(weft_coroutine *coroutine, bool has_job, uint32_t job, uint64_t argument);
 void weft_coroutine_leave(weft_coroutine *coroutine);
 void weft_coroutine_resumed(weft_coroutine *coroutine);
-bool weft_coroutine_may_leave(void);
-extern bool weft_exchanging; /* what coroutines own is being exchanged: nobody may leave */
+bool weft_coroutine_may_leave(void); /* not while what coroutines own is being exchanged */
+extern bool weft_exchanging;
 void weft_coroutine_destroy(weft_coroutine *coroutine);
 void weft_job_run(weft_coroutine *coroutine);
 /* native.c: the switch below PHP */
@@ -377,7 +377,6 @@ extern zend_class_entry *weft_deadlock_class;
 /* ---- report.c: who waits on what ---- */
 bool weft_deadlock(void);
 zend_string *weft_report(void);
-
 /* ---- context.c: Weft\Context and defer() ---- */
 void weft_context_register(void);
 void weft_context_begin(weft_coroutine *coroutine);
