@@ -2,6 +2,7 @@
 
 mod files;
 mod fpm;
+mod instances;
 mod requests;
 mod responses;
 mod routing;

@@ -59,6 +59,10 @@ impl Server {
             server.write(&format!("public/{name}"), text);
         }
         server.command.args(["serve", "public"]);
+        // The whole suite on instances: they change nothing that a client sees.
+        if let Ok(instances) = std::env::var("DOCROOT_INSTANCES") {
+            server.command.args(["--instances", &instances, "--verify-instances"]);
+        }
         server
     }
 

@@ -1,0 +1,123 @@
+//! Several PHPs in one worker: requests that wait keep nobody waiting, and know nothing of each other.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use weft_tests::{Response, Running, Server};
+
+use crate::ask;
+
+const WAITS: &str = r#"<?php
+class Seen { public static array $all = []; }
+putenv("NUMBER=$_GET[n]");
+ini_set('precision', (string) $_GET['n']);
+for ($i = 0; $i < 4; $i++) {
+    Seen::$all[] = $_GET['n'];
+    usleep(50_000);
+}
+echo implode(',', array_unique(Seen::$all)), ' ', getenv('NUMBER'), ' ', ini_get('precision'), ' ', getmypid();
+"#;
+
+fn server(files: &[(&str, &str)], instances: &str) -> Server {
+    Server::of_docroot(files).with("--instances", instances)
+}
+
+/// Asks for all targets at once.
+fn all(weft: &Running, targets: impl Iterator<Item = String>) -> Vec<Response> {
+    thread::scope(|scope| {
+        let asked: Vec<_> =
+            targets.map(|target| scope.spawn(move || ask(weft, "GET", &target, ""))).collect();
+        asked.into_iter().map(|one| one.join().expect("a response")).collect()
+    })
+}
+
+#[test]
+fn requests_wait_together_in_one_process() {
+    let weft = server(&[("index.php", WAITS)], "30").start();
+    let begun = Instant::now();
+    let responses = all(&weft, (1..=30).map(|n| format!("/?n={n}")));
+    let took = begun.elapsed();
+    let mut processes: Vec<String> = Vec::new();
+    for (n, response) in (1..=30).zip(&responses) {
+        let text = response.text();
+        let (said, process) = text.rsplit_once(' ').expect("a process id at the end");
+        assert_eq!(said, format!("{n} {n} {n}"));
+        processes.push(process.to_owned());
+    }
+    processes.dedup();
+    assert_eq!(processes.len(), 1, "one worker: {processes:?}");
+    assert!(took < Duration::from_millis(200) * 30 / 2, "one after the other: {took:?}");
+}
+
+#[test]
+fn beyond_the_instances_requests_queue_and_then_get_503() {
+    let files = [("index.php", "<?php sleep(2); echo 'done';"), ("quick.php", "<?php echo 'quick';")];
+    let weft = server(&files, "2").with("--queue-timeout-ms", "300").with("--queue-max", "1").start();
+    let responses = all(&weft, (0..6).map(|_| "/".to_owned()));
+    let count = |status| responses.iter().filter(|response| response.status == status).count();
+    assert_eq!((count(200), count(503)), (2, 4), "{responses:?}");
+    assert_eq!(ask(&weft, "GET", "/quick.php", "").text(), "quick");
+}
+
+#[test]
+fn what_ends_one_request_leaves_the_others_and_the_worker() {
+    let fails = r#"<?php
+usleep(50_000);
+switch ($_GET['n'] % 4) {
+    case 0: exit('left');
+    case 1: throw new Exception('thrown');
+    case 2: ini_set('memory_limit', '8M'); $all = []; while (true) { $all[] = str_repeat('x', 1 << 20); }
+    case 3: function deeper($n) { return array_map('deeper', [$n]); } ini_set('memory_limit', '-1'); deeper(0);
+}
+"#;
+    let weft = server(&[("index.php", WAITS), ("fails.php", fails)], "20").start();
+    let targets =
+        (0..40).map(|n| if n % 2 == 0 { format!("/?n={n}") } else { format!("/fails.php?n={}", n / 2) });
+    let responses = all(&weft, targets);
+    let first = responses[0].text();
+    let process = first.rsplit(' ').next().expect("a process id");
+    for (n, response) in responses.iter().enumerate().step_by(2) {
+        assert_eq!(response.text(), format!("{n} {n} {n} {process}"));
+    }
+    for (n, response) in responses.iter().enumerate().skip(1).step_by(2) {
+        let expected = if n / 2 % 4 == 0 { 200 } else { 500 };
+        assert_eq!(response.status, expected, "{n}: {}", response.text());
+    }
+    let after = ask(&weft, "GET", "/?n=7", "").text();
+    assert_eq!(after, format!("7 7 7 {process}"), "the same worker serves on");
+}
+
+#[test]
+fn there_are_no_tasks() {
+    let page = "<?php try { Weft\\go(fn () => 1); } catch (Error $error) { echo $error->getMessage(); }";
+    let weft = server(&[("index.php", page)], "2").start();
+    let said = ask(&weft, "GET", "/", "").text();
+    assert!(said.starts_with("There are no tasks in classic mode"), "{said}");
+}
+
+#[test]
+fn pages_are_verified_while_every_call_lets_others_run() {
+    let session = r#"<?php
+session_id('shared');
+session_start();
+$_SESSION['count'] = ($_SESSION['count'] ?? 0) + 1;
+usleep(500);
+echo $_SESSION['count'];
+"#;
+    let weft = server(&[("index.php", WAITS), ("session.php", session)], "10");
+    let sessions = format!("session.save_path={}", weft.directory().display());
+    let weft = weft
+        .with_flag("--verify-instances")
+        .with_flag("--yield-at-calls")
+        .with("--define", &sessions)
+        .start();
+    let responses = all(&weft, (1..=20).map(|n| format!("/?n={n}")));
+    for (n, response) in (1..=20).zip(&responses) {
+        assert!(response.text().starts_with(&format!("{n} {n} {n} ")), "{n}: {}", response.text());
+    }
+    let counted = all(&weft, (0..30).map(|_| "/session.php".to_owned()));
+    let mut counts: Vec<u32> = counted.iter().map(|one| one.text().parse().expect("a number")).collect();
+    counts.sort_unstable();
+    assert_eq!(counts, (1..=30).collect::<Vec<_>>(), "one session, locked by each in turn");
+    assert!(!weft.log().contains("instances:"), "{}", weft.log());
+}
