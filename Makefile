@@ -1,6 +1,6 @@
 # Each target is one command; what it does is in tools/.
 
-.PHONY: run test soak bench fuzz install
+.PHONY: run test apps soak bench fuzz install
 
 # Installs what is missing, builds, and serves the pop-up service of examples/popup on 127.0.0.1:8080.
 run:
@@ -9,6 +9,10 @@ run:
 # Installs what is missing, builds, runs every check and test; the last line counts them.
 test:
 	@tools/test
+
+# WordPress, Symfony and Laravel with more visitors than in make test, and with memory checked at each switch.
+apps:
+	@tools/apps
 
 # Ten minutes of mixed waits, faults and cancellations: make soak SECONDS=600.
 soak:

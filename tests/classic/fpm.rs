@@ -4,11 +4,11 @@
 //! docs/guide/php-fpm.md.
 
 use std::collections::BTreeMap;
-use std::net::{SocketAddr, TcpListener};
-use std::process::{Child, Command, Stdio};
+use std::net::SocketAddr;
 
 use serde_json::Value;
-use weft_tests::{Client, Response, Server, until};
+use weft_tests::services::Fpm;
+use weft_tests::{Client, Response, Server};
 
 /// $_SERVER keys whose values are the server's own.
 const OTHER_VALUES: [&str; 8] = [
@@ -23,80 +23,6 @@ const OTHER_VALUES: [&str; 8] = [
 ];
 /// Set by php-fpm for its own protocol.
 const FPM_ONLY: [&str; 1] = ["FCGI_ROLE"];
-
-/// nginx and php-fpm over one document root; killed when it goes out of scope.
-struct Fpm {
-    address: SocketAddr,
-    children: Vec<Child>,
-    directory: tempfile::TempDir,
-}
-
-impl Fpm {
-    fn start(docroot: &std::path::Path) -> Fpm {
-        let directory =
-            tempfile::Builder::new().prefix("weft-test-").tempdir().expect("a temporary directory");
-        let run = directory.path().display().to_string();
-        let port = TcpListener::bind("127.0.0.1:0")
-            .and_then(|socket| socket.local_addr())
-            .expect("a free port")
-            .port();
-        let as_root = rustix::process::getuid().is_root();
-        let user = if as_root { "user = root\ngroup = root\n" } else { "" };
-        let pool = format!(
-            "[global]\ndaemonize = no\nerror_log = {run}/fpm.log\n[test]\n{user}listen = {run}/fpm.sock\npm = static\n\
-             pm.max_children = 1\ncatch_workers_output = yes\n"
-        );
-        let nginx = format!(
-            "{}worker_processes 1;\ndaemon off;\npid {run}/nginx.pid;\nerror_log {run}/nginx.log;\nevents {{}}\nhttp {{\n\
-             access_log off; include /etc/nginx/mime.types; client_body_temp_path {run}/b; fastcgi_temp_path {run}/f;\n\
-             proxy_temp_path {run}/p; uwsgi_temp_path {run}/u; scgi_temp_path {run}/s;\n\
-             server {{ listen 127.0.0.1:{port}; root {}; index index.php;\n\
-             location / {{ try_files $uri $uri/ /index.php$is_args$args; }}\n\
-             location ~ \\.php(/|$) {{ fastcgi_split_path_info ^(.+\\.php)(/.+)$; set $path_info $fastcgi_path_info;\n\
-             fastcgi_param PATH_INFO $path_info; fastcgi_index index.php; include /etc/nginx/fastcgi.conf;\n\
-             fastcgi_pass unix:{run}/fpm.sock; }} }} }}\n",
-            if as_root { "user root;\n" } else { "" },
-            docroot.display()
-        );
-        let file = |name: &str, text: &str| {
-            std::fs::write(directory.path().join(name), text).expect("a file of the test's own");
-            format!("{run}/{name}")
-        };
-        let (pool, nginx) = (file("fpm.conf", &pool), file("nginx.conf", &nginx));
-        let start = |program: &str, arguments: &[&str]| {
-            let mut command = Command::new(program);
-            command
-                .args(arguments)
-                .env_clear()
-                .stdin(Stdio::null())
-                .stdout(Stdio::null())
-                .stderr(Stdio::null());
-            command.spawn().unwrap_or_else(|e| panic!("{program}: {e}; tools/packages test installs it"))
-        };
-        let root = if as_root { "-R" } else { "-F" };
-        let children = vec![
-            start("/usr/sbin/php-fpm8.2", &["-F", root, "-y", &pool]),
-            start("/usr/sbin/nginx", &["-c", &nginx]),
-        ];
-        let address = SocketAddr::from(([127, 0, 0, 1], port));
-        let fpm = Fpm { address, children, directory };
-        until("php-fpm", || fpm.directory.path().join("fpm.sock").exists().then_some(()));
-        until("nginx", || Client::try_connect(address).ok());
-        fpm
-    }
-}
-
-impl Drop for Fpm {
-    fn drop(&mut self) {
-        for child in &mut self.children {
-            // The master of each ends its own workers at SIGTERM.
-            if let Some(pid) = rustix::process::Pid::from_raw(child.id() as i32) {
-                let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
-            }
-            let _ = child.wait();
-        }
-    }
-}
 
 fn ask(address: SocketAddr, request: &str) -> Response {
     let mut client = Client::connect(address);
@@ -133,7 +59,7 @@ fn scripts_see_the_same_variables() {
     let weft =
         Server::of_docroot(&[("index.php", VARIABLES), ("v.php", VARIABLES), ("sub/index.php", VARIABLES)])
             .start();
-    let fpm = Fpm::start(&weft.path("public").canonicalize().expect("it exists"));
+    let fpm = Fpm::start(&weft.path("public").canonicalize().expect("it exists"), 1, &[]);
     let form = "a=1&b%5B%5D=2";
     let multipart = "--X\r\nContent-Disposition: form-data; name=\"f\"; filename=\"n\"\r\nContent-Type: a/b\r\n\r\nhi\r\n--X--\r\n";
     let requests = [
@@ -228,7 +154,7 @@ fn clients_see_the_same_responses() {
         .with("--define", "session.save_path=/tmp")
         .with("--define", "opcache.jit=0")
         .start();
-    let fpm = Fpm::start(&weft.path("public").canonicalize().expect("it exists"));
+    let fpm = Fpm::start(&weft.path("public").canonicalize().expect("it exists"), 1, &[]);
     let mut paths: Vec<String> = scripts.iter().map(|(name, _)| format!("/{name}")).collect();
     paths.extend(["/", "/missing", "/missing.css", "/plain.php?q"].map(str::to_owned));
     for path in paths {

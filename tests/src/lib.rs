@@ -3,6 +3,7 @@
 //! Must not know: the product's crates. What is tested is what an operator gets. Invariant: everything a test starts is
 //! ended when it goes out of scope; a test waits for a condition with a deadline, never for time to pass.
 
+pub mod browser;
 pub mod client;
 pub mod command;
 pub mod process;

@@ -23,6 +23,7 @@ pub struct Server {
     directory: tempfile::TempDir,
     command: Command,
     listens: bool,
+    is_docroot: bool,
 }
 
 /// A started server.
@@ -43,7 +44,12 @@ impl Server {
     pub fn new(source: &str) -> Server {
         let directory =
             tempfile::Builder::new().prefix("weft-test-").tempdir().expect("a temporary directory");
-        let mut server = Server { command: command::command(directory.path()), directory, listens: false };
+        let mut server = Server {
+            command: command::command(directory.path()),
+            directory,
+            listens: false,
+            is_docroot: false,
+        };
         server.write("app.php", &format!("<?php\n{source}\n"));
         server.command.args(["serve", "app.php"]);
         server
@@ -53,16 +59,32 @@ impl Server {
     pub fn of_docroot(files: &[(&str, &str)]) -> Server {
         let directory =
             tempfile::Builder::new().prefix("weft-test-").tempdir().expect("a temporary directory");
-        let mut server = Server { command: command::command(directory.path()), directory, listens: false };
+        let mut server = Server {
+            command: command::command(directory.path()),
+            directory,
+            listens: false,
+            is_docroot: false,
+        };
         std::fs::create_dir(server.directory().join("public")).expect("a new directory");
         for (name, text) in files {
             server.write(&format!("public/{name}"), text);
         }
         server.command.args(["serve", "public"]);
-        // The whole suite on instances: they change nothing that a client sees.
-        if let Ok(instances) = std::env::var("DOCROOT_INSTANCES") {
-            server.command.args(["--instances", &instances, "--verify-instances"]);
-        }
+        server.is_docroot = true;
+        server
+    }
+
+    /// A server of a document root that is somewhere else.
+    pub fn of(docroot: &Path) -> Server {
+        let directory =
+            tempfile::Builder::new().prefix("weft-test-").tempdir().expect("a temporary directory");
+        let mut server = Server {
+            command: command::command(directory.path()),
+            directory,
+            listens: false,
+            is_docroot: false,
+        };
+        server.command.arg("serve").arg(docroot);
         server
     }
 
@@ -118,6 +140,16 @@ impl Server {
     pub fn spawn(mut self) -> Running {
         if !self.listens {
             self.command.args(["--listen", "127.0.0.1:0"]);
+        }
+        // A whole suite on other instances than it says: they change nothing that a client sees.
+        if let Ok(instances) = std::env::var("DOCROOT_INSTANCES")
+            && self.is_docroot
+            && !self.command.get_args().any(|a| a.to_string_lossy().starts_with("--instances"))
+        {
+            self.command.args(["--instances", &instances]);
+            if instances != "1" {
+                self.command.arg("--verify-instances");
+            }
         }
         if !self.command.get_args().any(|a| a.to_string_lossy().starts_with("--workers")) {
             self.command.args(["--workers", "1"]);

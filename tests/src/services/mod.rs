@@ -4,6 +4,7 @@
 //! process is killed: each runs below a shell that ends it when the pipe from the test closes.
 
 mod delay;
+mod fpm;
 mod mariadb;
 mod mongodb;
 mod openldap;
@@ -23,6 +24,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 pub use delay::Delay;
+pub use fpm::Fpm;
 pub use mariadb::MariaDb;
 pub use mongodb::MongoDb;
 pub use openldap::OpenLdap;

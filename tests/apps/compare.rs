@@ -1,0 +1,151 @@
+//! Two servers' responses to the same request: the same status, headers and body, except for what is made by chance or clock.
+//!
+//! Where two texts differ, both must have one of these in the same place: a nonce (10, 32, 40 or 64 hexadecimal digits), a
+//! time (part of it beside a colon, seconds since 1970), or what an application's masks name.
+
+use weft_tests::Response;
+
+/// What stands between these two is not compared.
+pub type Mask = (&'static str, &'static str);
+
+/// Header lines in which each server speaks of itself or of its connection.
+const OWN: [&str; 9] = [
+    "server",
+    "date",
+    "connection",
+    "transfer-encoding",
+    "content-length",
+    "keep-alive",
+    "etag",
+    "accept-ranges",
+    "vary", // nginx as it is set up here compresses nothing
+];
+
+/// # Panics
+/// When they differ; with where.
+pub fn same(what: &str, ours: &Response, theirs: &Response, masks: &[Mask]) {
+    if ours.status != theirs.status {
+        panic!("{what}: {} here, {} with php-fpm; here:\n{}", ours.status, theirs.status, ours.text());
+    }
+    let (ours_told, theirs_told) = (told(ours), told(theirs));
+    if let Some(why) = difference(&ours_told, &theirs_told) {
+        panic!("{what}: headers: {why}\nhere:\n{ours_told}\nwith php-fpm:\n{theirs_told}");
+    }
+    if ours.body == theirs.body {
+        return;
+    }
+    if let Some(why) = difference(&masked(ours.text(), masks), &masked(theirs.text(), masks)) {
+        panic!("{what}: {why}");
+    }
+}
+
+/// The headers that matter, sorted. Of cookies: name and attributes.
+fn told(response: &Response) -> String {
+    let mut lines: Vec<String> = response
+        .headers
+        .iter()
+        .map(|(name, value)| (name.to_ascii_lowercase(), value))
+        .filter(|(name, _)| !OWN.contains(&name.as_str()))
+        .map(|(name, value)| match name.as_str() {
+            "set-cookie" => {
+                let (pair, attributes) = value.split_once(';').unwrap_or((value, ""));
+                let cookie = pair.split('=').next().unwrap_or_default();
+                format!(
+                    "{name}: {cookie}={}",
+                    masked(attributes.to_ascii_lowercase(), &[("expires=", "gmt")])
+                )
+            }
+            // A file: weft says in which characters its text is written, and calls scripts what RFC 9239 calls them.
+            "content-type" if response.header("etag").is_some() => {
+                let kind = value.trim_end_matches("; charset=utf-8");
+                format!("{name}: {}", kind.replace("application/javascript", "text/javascript"))
+            }
+            _ => format!("{name}: {value}"),
+        })
+        .collect();
+    lines.sort();
+    lines.join("\n")
+}
+
+fn masked(mut text: String, masks: &[Mask]) -> String {
+    for (before, after) in masks {
+        let mut rest = text.as_str();
+        let mut kept = String::new();
+        while let Some((head, tail)) = rest.split_once(before) {
+            kept += head;
+            kept += before;
+            rest = tail.find(after).map_or("", |end| &tail[end..]);
+        }
+        text = kept + rest;
+    }
+    text
+}
+
+/// Words (letters and digits) and what stands between them, each character of it alone.
+fn tokens(text: &str) -> Vec<&str> {
+    let mut all = Vec::new();
+    let mut begin = 0;
+    let is_word = |c: char| c.is_ascii_alphanumeric();
+    let mut in_word = false;
+    for (at, c) in text.char_indices() {
+        if at > begin && !(in_word && is_word(c)) {
+            all.push(&text[begin..at]);
+            begin = at;
+        }
+        in_word = is_word(c);
+    }
+    all.push(&text[begin..]);
+    all
+}
+
+/// Where the texts differ for no good reason.
+fn difference(ours: &str, theirs: &str) -> Option<String> {
+    let (a, b) = (tokens(ours), tokens(theirs));
+    for at in 0..a.len().max(b.len()) {
+        let (one, other) = (a.get(at).copied().unwrap_or(""), b.get(at).copied().unwrap_or(""));
+        if one != other && !is_chance(one, other) && !is_time(&a, &b, at) {
+            let around =
+                |all: &[&str]| all[at.saturating_sub(40).min(all.len())..(at + 40).min(all.len())].concat();
+            return Some(format!(
+                "{one:?} here, {other:?} with php-fpm; here:\n{}\nwith php-fpm:\n{}",
+                around(&a),
+                around(&b)
+            ));
+        }
+    }
+    None
+}
+
+fn is_chance(one: &str, other: &str) -> bool {
+    let hexadecimal = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    one.len() == other.len()
+        && [10, 32, 40, 64].contains(&one.len())
+        && hexadecimal(one)
+        && hexadecimal(other)
+}
+
+/// Two digits beside a colon, also an escaped one.
+fn is_time(a: &[&str], b: &[&str], at: usize) -> bool {
+    let digits = |text: &str| text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit());
+    let plain = |text: &str| text.strip_prefix("3A").unwrap_or(text).trim_end_matches('Z').to_owned();
+    let beside = |all: &[&str], place: Option<usize>| {
+        place.and_then(|place| all.get(place)).is_some_and(|c| *c == ":")
+    };
+    let (one, other) = (plain(a[at.min(a.len() - 1)]), plain(b[at.min(b.len() - 1)]));
+    let escaped = a[at.min(a.len() - 1)].starts_with("3A");
+    digits(&one) && digits(&other) && (escaped || beside(a, at.checked_sub(1)) || beside(a, Some(at + 1)))
+}
+
+#[test]
+fn what_differs_by_chance_or_clock_is_the_same_and_nothing_else() {
+    let alike = [
+        ("nonce=0123456789&x", "nonce=abcdef0123&x"),
+        ("at 18:59:59", "at 19:00:00"),
+        ("18%3A59", "18%3A58"),
+        ("18:00:59Z", "18:01:00Z"),
+    ];
+    alike.iter().for_each(|(one, other)| assert_eq!(difference(one, other), None));
+    let unlike = [("12 posts", "13 posts"), ("a", "a b"), ("nonce=0123456789", "nonce=012345678"), ("x", "")];
+    unlike.iter().for_each(|(one, other)| assert!(difference(one, other).is_some(), "{one} {other}"));
+    assert_eq!(masked("a [1] b [2] c".into(), &[("[", "]")]), "a [] b [] c");
+}

@@ -1,0 +1,6 @@
+//! A Symfony and a Laravel application, both the same to their visitors.
+
+mod browser;
+mod journey;
+mod site;
+mod visitors;

@@ -1,0 +1,107 @@
+//! Many logged-in visitors at once, each page of whom waits for a slow server; then they all write at once.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use weft_tests::Response;
+use weft_tests::services::{Fpm, MariaDb, Upstream};
+
+use super::journey::{fill, log_in};
+use super::site::{Framework, SETTINGS, Site};
+use crate::compare::same;
+use crate::crowd::each;
+use crate::visitor::Visitor;
+
+const LATE_MS: u64 = 300;
+const PAGES: [&str; 5] = ["/notes/new", "/notes/1", "/api/notes", "/login", "/missing"];
+
+fn name(number: usize) -> String {
+    format!("visitor{number:02}x")
+}
+
+fn visit(visitors: &[Visitor], at: SocketAddr, at_once: usize, late_ms: u64) -> Vec<Response> {
+    each(visitors.len() * PAGES.len(), at_once, |number| {
+        let (own, page) = (number % visitors.len(), PAGES[(number / visitors.len() + number) % PAGES.len()]);
+        let mut visitor = visitors[own].at(at).with_header("X-Late", &late_ms.to_string());
+        let response = visitor.get(page);
+        let text = response.text();
+        let strange =
+            (0..visitors.len()).filter(|other| *other != own).find(|other| text.contains(&name(*other)));
+        assert_eq!(strange, None, "{page}: {} sees another visitor: {text}", name(own));
+        if page != "/missing" {
+            assert_eq!(response.header("x-visitor"), Some(name(own).as_str()), "{page}: {text}");
+        }
+        if page.contains("notes/") && !page.contains("api") {
+            assert!(text.contains(&format!("<p class=\"user\">{}</p>", name(own))), "{page}: {text}");
+        }
+        response
+    })
+}
+
+/// Everybody writes a note at once, and sees their own.
+fn write(visitors: &[Visitor], at_once: usize) {
+    each(visitors.len(), at_once, |number| {
+        let mut visitor = visitors[number].clone().with_header("X-Late", "100");
+        let title = format!("A note of {}", name(number));
+        let kept = fill(&mut visitor, "/notes/new", &[("title", &title), ("text", "some text")]);
+        assert_eq!(kept.status, 302, "{}", kept.text());
+        let to = kept.header("location").expect("a redirect");
+        let page = visitor.get(to.strip_prefix("http://site.test").unwrap_or(to)).text();
+        assert!(
+            page.contains(&format!("“{title}” is kept.")) && page.contains(&format!("<h1>{title}</h1>")),
+            "{page}"
+        );
+        for visit in 1..=3 {
+            let page = visitor.get("/").text();
+            assert!(page.contains(&format!("Visit {visit};")), "{title}: {page}");
+        }
+    });
+}
+
+fn crowd(framework: Framework, count: usize, flags: &[&str]) {
+    let (database, upstream) = (MariaDb::start(), Upstream::start());
+    let site = Site::new(framework, "crowd", &database, &upstream);
+    let weft = flags.iter().fold(site.server("20"), |server, flag| server.with_flag(flag)).start();
+    // Everybody at once at a server that has compiled nothing yet.
+    let visitors = each(count, count, |number| {
+        let mut visitor = Visitor::of(weft.address);
+        assert_eq!(log_in(&mut visitor, &name(number), "secret").status, 302);
+        visitor.with_header("X-Visitor", &name(number))
+    });
+    let first = fill(&mut visitors[0].clone(), "/notes/new", &[("title", "The first"), ("text", "text")]);
+    assert_eq!(first.status, 302, "{}", first.text());
+    visitors[0].clone().get("/notes/1"); // what is said once has been said
+    let fpm = Fpm::start(&site.docroot(), 4, &SETTINGS);
+    let expected = visit(&visitors, fpm.address, 4, 0);
+    let begun = Instant::now();
+    let got = visit(&visitors, weft.address, count, LATE_MS);
+    let took = begun.elapsed();
+    for (number, (ours, theirs)) in got.iter().zip(&expected).enumerate() {
+        same(&format!("{framework:?}: request {number}"), ours, theirs, framework.masks());
+    }
+    let one_by_one = Duration::from_millis(LATE_MS) * got.len() as u32;
+    assert!(took < one_by_one / 2, "{} pages took {took:?}: they waited for each other", got.len());
+    write(&visitors, count);
+    assert_eq!(weft.workers().len(), 1, "one process");
+    assert!(!weft.log().contains("instances:"), "{}", weft.log());
+}
+
+fn crowds(framework: Framework) {
+    if crate::all() {
+        crowd(framework, 50, &[]);
+        crowd(framework, 20, &["--verify-instances"]);
+        crowd(framework, 20, &["--yield-at-calls"]);
+    } else {
+        crowd(framework, 20, &[]);
+    }
+}
+
+#[test]
+fn visitors_of_symfony_wait_together_and_see_nothing_of_each_other() {
+    crowds(Framework::Symfony);
+}
+
+#[test]
+fn visitors_of_laravel_wait_together_and_see_nothing_of_each_other() {
+    crowds(Framework::Laravel);
+}

@@ -1,0 +1,6 @@
+//! WordPress on MariaDB.
+
+mod browser;
+mod journey;
+mod site;
+mod visitors;

@@ -1,0 +1,194 @@
+//! A real browser: Debian's Chromium without a window, driven by WebDriver (W3C) over HTTP.
+//!
+//! Must not know what is tested with it. Invariant: the browser ends with the value, and keeps nothing.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use serde_json::{Value, json};
+
+use crate::services::free_port;
+use crate::wait::{PATIENCE, until};
+
+/// The key of an element's id, fixed by the standard.
+const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
+
+/// A browser and its driver.
+#[derive(Debug)]
+pub struct Browser {
+    driver: Child,
+    address: SocketAddr,
+    session: String,
+    _profile: tempfile::TempDir,
+}
+
+impl Browser {
+    /// Starts one, with an empty profile.
+    ///
+    /// # Panics
+    /// When there is no chromedriver, or it starts no browser.
+    pub fn start() -> Browser {
+        let port = free_port();
+        let profile = tempfile::Builder::new().prefix("weft-test-").tempdir().expect("a temporary directory");
+        let mut driver = Command::new("setpriv");
+        driver.args(["--pdeathsig", "TERM", "chromedriver", &format!("--port={port}")]);
+        driver.process_group(0).current_dir(profile.path());
+        driver.env("HOME", profile.path()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let driver = driver.spawn().expect("chromedriver");
+        let mut browser = Browser {
+            driver,
+            address: ([127, 0, 0, 1], port).into(),
+            session: String::new(),
+            _profile: profile,
+        };
+        until("chromedriver to listen", || TcpStream::connect(browser.address).ok());
+        let data = format!("--user-data-dir={}", browser._profile.path().display());
+        // As root, and in containers, Chromium has no sandbox and no large /dev/shm.
+        let arguments = ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", &data];
+        let wanted = json!({"capabilities": {"alwaysMatch": {"goog:chromeOptions": {"args": arguments}}}});
+        let value = browser.call("POST", "/session", &wanted);
+        browser.session = format!("/session/{}", value["sessionId"].as_str().expect("a session"));
+        browser
+    }
+
+    /// A command of WebDriver; its value.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn try_call(&self, method: &str, target: &str, body: &Value) -> Result<Value, Value> {
+        let body = if method == "POST" { body.to_string() } else { String::new() };
+        let head = format!(
+            "{method} {}{target} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n",
+            self.session,
+            body.len()
+        );
+        let (status, json) =
+            exchange(self.address, &(head + &body)).map_err(|error| json!(error.to_string()))?;
+        let value =
+            serde_json::from_slice::<Value>(&json).map_err(|error| json!(error.to_string()))?["value"].take();
+        if status.starts_with("HTTP/1.1 200") { Ok(value) } else { Err(value) }
+    }
+
+    /// A command of WebDriver that works; its value.
+    ///
+    /// # Panics
+    /// When it does not; with what the driver says.
+    pub fn call(&self, method: &str, target: &str, body: &Value) -> Value {
+        self.try_call(method, target, body)
+            .unwrap_or_else(|error| panic!("{method} {target} {body}: {error}"))
+    }
+
+    /// Goes to a page.
+    pub fn open(&self, url: &str) {
+        self.call("POST", "/url", &json!({"url": url}));
+    }
+
+    /// Waits for an element; the beginning of its commands' targets.
+    ///
+    /// # Panics
+    /// When it does not come.
+    pub fn element(&self, selector: &str) -> String {
+        let query = json!({"using": "css selector", "value": selector});
+        let found = until(selector, || self.try_call("POST", "/element", &query).ok());
+        format!("/element/{}", found[ELEMENT].as_str().expect("an element has an id"))
+    }
+
+    /// Clicks on an element as soon as that is possible.
+    pub fn click(&self, selector: &str) {
+        until(selector, || {
+            let element = self.element(selector);
+            self.try_call("POST", &format!("{element}/click"), &json!({})).ok()
+        });
+    }
+
+    /// Puts text in the place of what a field holds.
+    pub fn fill(&self, selector: &str, text: &str) {
+        let element = self.element(selector);
+        self.call("POST", &format!("{element}/clear"), &json!({}));
+        self.call("POST", &format!("{element}/value"), &json!({"text": text}));
+    }
+
+    /// Types into an element, behind what it holds; for a field that takes a file, the file's path.
+    pub fn type_into(&self, selector: &str, text: &str) {
+        let element = self.element(selector);
+        self.call("POST", &format!("{element}/value"), &json!({"text": text}));
+    }
+
+    /// What a script returns that runs in the page.
+    ///
+    /// # Panics
+    /// When it throws.
+    pub fn run(&self, script: &str) -> Value {
+        self.call("POST", "/execute/sync", &json!({"script": script, "args": []}))
+    }
+
+    /// Writes what the window shows into a PNG file.
+    ///
+    /// # Panics
+    /// When it cannot be written.
+    pub fn screenshot(&self, path: &Path) {
+        let png = self.call("GET", "/screenshot", &json!({}));
+        std::fs::write(path, from_base64(png.as_str().expect("an image"))).expect("the screenshot's file");
+    }
+
+    /// Waits until an element's text is this.
+    ///
+    /// # Panics
+    /// When it does not become so.
+    pub fn wait_for_text(&self, selector: &str, expected: &str) {
+        let text = |selector: &str| {
+            let script = "return document.querySelector(arguments[0])?.textContent.trim()";
+            self.try_call("POST", "/execute/sync", &json!({"script": script, "args": [selector]})).ok()
+        };
+        until(&format!("{selector} to be {expected:?}"), || (text(selector)? == expected).then_some(()));
+    }
+}
+
+/// One request; the status line and the body. Not by the tests' reader of responses: chromedriver's have a form of their own.
+fn exchange(address: SocketAddr, request: &str) -> io::Result<(String, Vec<u8>)> {
+    let stream = TcpStream::connect(address)?;
+    stream.set_read_timeout(Some(PATIENCE * 3))?; // a browser's first page takes its time
+    (&stream).write_all(request.as_bytes())?;
+    let mut reader = BufReader::new(stream);
+    let (mut status, mut length) = (String::new(), 0);
+    reader.read_line(&mut status)?;
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line)? <= 2 {
+            break;
+        }
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().map_err(io::Error::other)?;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
+    Ok((status, body))
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        let _ = self.try_call("DELETE", "", &json!({}));
+        if let Some(group) = Pid::from_raw(self.driver.id() as i32) {
+            // Nobody may be left in it, the browser least of all.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        let _ = self.driver.wait();
+    }
+}
+
+/// RFC 4648 section 4; other characters are left out.
+fn from_base64(text: &str) -> Vec<u8> {
+    const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let digits = text.bytes().filter_map(|byte| ALPHABET.iter().position(|known| *known == byte));
+    let digits: Vec<usize> = digits.collect();
+    let bytes = digits.chunks(4).flat_map(|four| {
+        let bits = four.iter().enumerate().fold(0, |bits, (place, digit)| bits | digit << (18 - 6 * place));
+        [16, 8, 0].map(|shift| (bits >> shift) as u8).into_iter().take(four.len() - 1)
+    });
+    bytes.collect()
+}

@@ -1,0 +1,64 @@
+//! nginx with php-fpm over a document root, configured as Debian configures them (fastcgi_params, snippets/fastcgi-php.conf):
+//! what applications run on today, and what weft is compared with.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use super::{Service, Setup, free_port};
+use crate::client::Client;
+
+/// A running nginx and php-fpm.
+#[derive(Debug)]
+pub struct Fpm {
+    /// Where nginx listens.
+    pub address: SocketAddr,
+    _nginx: Service,
+    _fpm: Service,
+}
+
+impl Fpm {
+    /// Starts both with so many children of php-fpm, and these settings of PHP. The site is called site.test.
+    ///
+    /// # Panics
+    /// When they do not become ready; with what they said.
+    pub fn start(docroot: &Path, children: u32, settings: &[(&str, &str)]) -> Fpm {
+        let as_root = rustix::process::getuid().is_root();
+        let (fpm, nginx) = (Setup::new(), Setup::new());
+        let (socket, run) = (fpm.path("fpm.sock"), nginx.path(""));
+        let user = if as_root { "user = root\ngroup = root\n" } else { "" };
+        let settings: String =
+            settings.iter().map(|(name, value)| format!("php_admin_value[{name}] = {value}\n")).collect();
+        fpm.write(
+            "fpm.conf",
+            &format!(
+                "[global]\ndaemonize = no\nerror_log = /dev/stderr\n[test]\n{user}listen = {socket}\npm = static\n\
+                 pm.max_children = {children}\ncatch_workers_output = yes\n{settings}"
+            ),
+        );
+        let port = free_port();
+        nginx.write(
+            "nginx.conf",
+            &format!(
+                "{}worker_processes 1;\ndaemon off;\npid {run}nginx.pid;\nerror_log {run}nginx.log;\nevents {{}}\nhttp {{\n\
+                 access_log off; include /etc/nginx/mime.types; client_body_temp_path {run}b; fastcgi_temp_path {run}f;\n\
+                 proxy_temp_path {run}p; uwsgi_temp_path {run}u; scgi_temp_path {run}s; client_max_body_size 16m;\n\
+                 server {{ listen 127.0.0.1:{port}; server_name site.test; root {}; index index.php;\n\
+                 location / {{ try_files $uri $uri/ /index.php$is_args$args; }}\n\
+                 location ~ \\.php(/|$) {{ fastcgi_split_path_info ^(.+\\.php)(/.+)$; set $path_info $fastcgi_path_info;\n\
+                 fastcgi_param PATH_INFO $path_info; fastcgi_index index.php; include /etc/nginx/fastcgi.conf;\n\
+                 fastcgi_pass unix:{socket}; }} }} }}\n",
+                if as_root { "user root;\n" } else { "" },
+                docroot.display()
+            ),
+        );
+        let (pool, conf) = (fpm.path("fpm.conf"), nginx.path("nginx.conf"));
+        let root = if as_root { "-R" } else { "-F" };
+        // The master of each ends its own workers at SIGTERM.
+        let fpm = fpm.start("TERM", &[], "/usr/sbin/php-fpm8.2", &["-F", root, "-y", &pool]);
+        let fpm = fpm.wait_until(|| Path::new(&socket).exists());
+        let nginx = nginx.start("TERM", &[], "/usr/sbin/nginx", &["-c", &conf]);
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        let nginx = nginx.wait_until(|| Client::try_connect(address).is_ok());
+        Fpm { address, _nginx: nginx, _fpm: fpm }
+    }
+}
