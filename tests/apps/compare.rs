@@ -52,7 +52,7 @@ fn told(response: &Response) -> String {
                 let cookie = pair.split('=').next().unwrap_or_default();
                 format!(
                     "{name}: {cookie}={}",
-                    masked(attributes.to_ascii_lowercase(), &[("expires=", "gmt")])
+                    masked(attributes.to_ascii_lowercase(), &[("expires=", "gmt"), ("max-age=", ";")])
                 )
             }
             // A file: weft says in which characters its text is written, and calls scripts what RFC 9239 calls them.

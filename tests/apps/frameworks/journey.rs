@@ -109,7 +109,7 @@ fn noted(twins: &mut Twins, sites: [&Site; 2], image: &[u8]) {
     });
     assert!([302, 422].contains(&no_picture.status), "{}", no_picture.text());
     sites.iter().for_each(|site| site.work());
-    assert!(twins.get("/notes/1").text().contains("6 words"), "counted by the queue's worker");
+    assert!(twins.get("/notes/1").text().contains("7 words"), "counted by the queue's worker");
 }
 
 fn read(twins: &mut Twins) {

@@ -123,7 +123,8 @@ impl Setup {
         }
         let mut command = Command::new(words[0]);
         command.args(&words[1..]).current_dir(self.directory.path()).env("HOME", self.directory.path());
-        command.stdin(Stdio::null());
+        // A server that starts removes what it takes for its own leftovers.
+        command.env("TMPDIR", self.directory.path()).stdin(Stdio::null());
         command
     }
 
@@ -156,6 +157,7 @@ impl Setup {
             .args(service.get_args())
             .current_dir(self.directory.path())
             .env("HOME", self.directory.path())
+            .env("TMPDIR", self.directory.path())
             .envs(environment.iter().copied())
             .process_group(0)
             .stdin(Stdio::piped())
