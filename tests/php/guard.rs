@@ -1,7 +1,9 @@
 //! Two coroutines on one connection at the same moment: an exception that names both places, and no harm to the first.
 
+use std::time::Duration;
+
 use weft_tests::services::MongoDb;
-use weft_tests::{Running, Server, until};
+use weft_tests::{Running, Server, services, until};
 
 /// Waits until the first request stands in its call, lets `weft` answer the second, then lets the first go on.
 fn second_while_first_waits(weft: &Running, second: &str) -> (String, String) {
@@ -163,4 +165,65 @@ fn a_mongodb_manager_that_requests_share_is_guarded() {
     assert_eq!(first, "7");
     assert!(second.starts_with("Weft\\ConcurrentUseError: This MongoDB connection is in use"), "{second}");
     assert_eq!(weft.get("/third").text(), "7");
+}
+
+/// Asks for the clients of this path: what each said, which must name its kind and both places.
+fn clients_name_both_places(weft: &Running, path: &str, clients: &[(&str, &str, &str, &str)]) {
+    let response = weft.get(path);
+    assert_eq!(response.status, 200, "{}", response.text());
+    let said = response.json();
+    for (client, kind, first, second) in clients {
+        let text = said[*client].as_str().unwrap_or_else(|| panic!("{client}: {said}"));
+        assert!(text.starts_with(&format!("This {kind} connection is in use")), "{client}: {text}");
+        assert!(text.contains(&format!(" ({first}, since ")), "{client}: {text}");
+        assert!(text.contains(&format!(" ({second})")), "{client}: {text}");
+    }
+}
+
+fn clients_app() -> Server {
+    Server::new(include_str!("guard_clients.php").trim_start_matches("<?php"))
+}
+
+/// Through the protocols of real servers: the first call ends in order, and the connection is as good as before.
+#[test]
+fn database_clients_name_both_places_and_go_on() {
+    let mariadb = services::MariaDb::start();
+    let postgres = services::Postgres::start();
+    let weft = clients_app()
+        .with_variable("MARIADB_PORT", &mariadb.port.to_string())
+        .with_variable("POSTGRES_PORT", &postgres.port.to_string())
+        .start();
+    let clients = [
+        ("PDO mysql", "PDO", "PDO::query", "PDO::query"),
+        ("PDO mysql statement", "PDO", "PDOStatement::execute", "PDO::prepare"),
+        ("mysqli", "mysqli", "mysqli::query", "mysqli::query"),
+        ("mysqli functions", "mysqli", "mysqli_query", "mysqli_query"),
+        ("mysqli statement", "mysqli", "mysqli::execute_query", "mysqli::prepare"),
+        ("PDO pgsql", "PDO", "PDO::query", "PDO::query"),
+        ("pgsql", "pgsql", "pg_query", "pg_query_params"),
+    ];
+    clients_name_both_places(&weft, "/databases", &clients);
+}
+
+#[test]
+fn clients_of_brokers_directories_and_files_name_both_places_and_go_on() {
+    let rabbitmq = services::RabbitMq::start();
+    let (openldap, memcached) = (services::OpenLdap::start(), services::Memcached::start());
+    let slow = Duration::from_millis(250);
+    let (ldap, cache) =
+        (services::Delay::before(openldap.port, slow), services::Delay::before(memcached.port, slow));
+    let upstream = services::Upstream::start();
+    let weft = clients_app()
+        .with_variable("RABBITMQ_PORT", &rabbitmq.port.to_string())
+        .with_variable("LDAP_SLOW_PORT", &ldap.port.to_string())
+        .with_variable("MEMCACHED_SLOW_PORT", &cache.port.to_string())
+        .with_variable("FTP_PORT", &upstream.ftp.to_string())
+        .start();
+    let clients = [
+        ("AMQP", "AMQP", "AMQPQueue::consume", "AMQPChannel::__construct"),
+        ("LDAP", "LDAP", "ldap_read", "ldap_exop_whoami"),
+        ("FTP", "FTP", "ftp_fget", "ftp_pwd"),
+        ("Memcached", "Memcached", "Memcached::get", "Memcached::set"),
+    ];
+    clients_name_both_places(&weft, "/services", &clients);
 }

@@ -1,5 +1,6 @@
 //! PHP's file sessions by cookie, as an application uses them.
 
+use serde_json::json;
 use weft_tests::{Client, Response, Running, Server};
 
 /// Counts a visitor's requests.
@@ -112,4 +113,28 @@ fn a_session_is_saved_when_its_request_exits_or_throws() {
     assert_eq!(ask("throw").status, 500);
     assert_eq!(ask("again").text(), "saw throw");
     assert_eq!(ask("last").text(), "saw again");
+}
+
+#[test]
+fn auto_start_gives_each_request_its_session() {
+    let app = r#"return function () {
+        $_SESSION['hits'] = ($_SESSION['hits'] ?? 0) + 1;
+        usleep(1000);
+        return json_encode([session_status() === PHP_SESSION_ACTIVE, session_id() !== '', $_SESSION['hits']]);
+    };"#;
+    let directory = Server::new(app);
+    let path = format!("session.save_path={}", directory.directory().display());
+    let weft = directory.with("--define", "session.auto_start=1").with("--define", &path).start();
+    let first = weft.get("/");
+    assert_eq!(first.json(), json!([true, true, 1]));
+    let cookie = first.all("set-cookie")[0].split(';').next().expect("a cookie").to_owned();
+    for hits in 2..5 {
+        let request = format!("GET / HTTP/1.1\r\nHost: a\r\nCookie: {cookie}\r\n\r\n");
+        assert_eq!(weft.say(request).json(), json!([true, true, hits]));
+    }
+    assert_eq!(
+        weft.get("/").json(),
+        json!([true, true, 1]),
+        "a request without a cookie has a session of its own"
+    );
 }

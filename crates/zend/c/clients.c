@@ -175,11 +175,17 @@ const weft_client weft_clients[] = {
 
 void *weft_connection_of(zend_execute_data *execute_data, const weft_client *client)
 {
-	if (client->class_name) {
-		return client->connection(Z_OBJ(EX(This)));
-	}
+	zend_object *argument = NULL;
 	if (ZEND_NUM_ARGS() > 0 && Z_TYPE_P(ZEND_CALL_ARG(execute_data, 1)) == IS_OBJECT) {
-		return client->connection(Z_OBJ_P(ZEND_CALL_ARG(execute_data, 1)));
+		argument = Z_OBJ_P(ZEND_CALL_ARG(execute_data, 1));
+	}
+	if (client->class_name) {
+		void *connection = client->connection(Z_OBJ(EX(This)));
+		/* The constructor of a channel opens it: on the connection it is given. */
+		return connection || !argument || !is(argument, "AMQPConnection") ? connection : argument;
+	}
+	if (argument) {
+		return client->connection(argument);
 	}
 	return client->connection == of_pgsql_argument ? weft_pgsql_default() : NULL;
 }

@@ -89,12 +89,20 @@ static ZEND_NAMED_FUNCTION(filter_own)
 		return;
 	}
 	weft_superglobals_need((1u << WEFT_GET) | (1u << WEFT_POST) | (1u << WEFT_COOKIE) | (1u << WEFT_SERVER));
+	volatile bool bailed_out = false;
 	zend_fiber_switch_block(); /* a callback may wait: then the call waits for real */
 	forget();
 	show_all(Z_LVAL_P(input), track);
-	(*original)(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	zend_try {
+		(*original)(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	} zend_catch {
+		bailed_out = true;
+	} zend_end_try();
 	forget();
 	zend_fiber_switch_unblock();
+	if (UNEXPECTED(bailed_out)) {
+		zend_bailout();
+	}
 }
 
 /* A request has ended whose variables were parsed: the extension has collected them. */

@@ -3,6 +3,7 @@
  * Accepted from it: a string, null (what was echoed is the body), a Weft\Http\Response, a Generator (each yielded string is
  * sent as it comes). Whatever goes wrong ends here, at the coroutine's own base, as this request's 500 and nothing else. */
 #include "response.h"
+#include "session.h"
 
 static zend_fcall_info handler;
 static zend_fcall_info_cache handler_cache;
@@ -70,6 +71,10 @@ static void call_handler(weft_coroutine *coroutine)
 	weft_superglobals_fill(coroutine);
 	if (UNEXPECTED(EG(exception) != NULL)) {
 		return; /* the form it should hold did not arrive */
+	}
+	weft_session_begin();
+	if (UNEXPECTED(EG(exception) != NULL)) {
+		return;
 	}
 	zend_fcall_info call = handler;
 	call.retval = &result;

@@ -6,10 +6,11 @@
  *
  * Order matters: ini values of an active session cannot be changed, so the session leaves before ini changes are undone,
  * and returns after they have been made again. */
-#include "weft.h"
+#include "session.h"
 #include "ext/session/php_session.h"
 
 static php_ps_globals base;
+static bool auto_start;
 static zend_module_entry *extension;
 static zend_string *variable;
 static zif_handler stock_start;
@@ -24,6 +25,29 @@ static ZEND_NAMED_FUNCTION(session_start)
 {
 	weft_superglobals_need((1u << WEFT_COOKIE) | (1u << WEFT_GET) | (1u << WEFT_SERVER));
 	stock_start(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+}
+
+/* session.auto_start is for requests: the one that lasts as long as the worker has none. Before it begins. */
+void weft_session_prepare(void)
+{
+	zend_module_entry *loaded = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("session"));
+	if (loaded) {
+		auto_start = PS(auto_start);
+		PS(auto_start) = 0;
+	}
+}
+
+/* A request begins. */
+void weft_session_begin(void)
+{
+	if (EXPECTED(!auto_start) || !extension) {
+		return;
+	}
+	zval result;
+	zend_function *start = zend_hash_str_find_ptr(EG(function_table), ZEND_STRL("session_start"));
+	ZVAL_UNDEF(&result);
+	zend_call_known_function(start, NULL, NULL, &result, 0, NULL, NULL);
+	zval_ptr_dtor(&result);
 }
 
 /* After the application has booted. */
