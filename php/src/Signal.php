@@ -17,7 +17,7 @@ final class Signal
      * Waits for one of these signals; which one came.
      *
      * From the first call on they are kept for await(): one that comes while nobody waits is not lost, and does not do what
-     * it would do otherwise. A signal that comes several times before it is awaited counts once. It is noticed within 16 ms.
+     * it would do otherwise. A signal that comes several times before it is awaited counts once.
      *
      * @param int|non-empty-list<int> $signals SIGTERM, for example
      * @param ?float $timeout seconds; 0 does not wait; null waits for ever

@@ -49,6 +49,20 @@ fn a_script_is_found_by_its_relative_path_and_runs_where_it_was_called() {
 }
 
 #[test]
+fn a_script_may_be_a_pipe() {
+    let directory = directory();
+    let mut shell = std::process::Command::new("bash");
+    let weft = std::path::PathBuf::from(weft_tests::command::command(directory.path()).get_program());
+    shell
+        .current_dir(directory.path())
+        .arg("-c")
+        .arg(format!("{} php <(echo '<?php echo $argv[1], basename(getcwd());') one", weft.display()));
+    let outcome = weft_tests::command::finish(&mut shell);
+    let name = directory.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+    assert_eq!((outcome.code, outcome.stdout), (Some(0), format!("one{name}")), "{}", outcome.stderr);
+}
+
+#[test]
 fn check_says_what_would_be_served_how() {
     let directory = directory();
     let outcome = weft(directory.path(), &["check", "app.php", "--listen=127.0.0.1:9", "--workers=3"]);

@@ -84,7 +84,9 @@ impl Runtime {
             coroutine.context
         };
         self.stats.parks.set(self.stats.parks.get() + 1);
+        crate::hook::leaves();
         self.switch.leave(context);
+        crate::hook::runs(wait.coroutine);
         let mut coroutines = self.coroutines.borrow_mut();
         let coroutine = &mut coroutines[wait.coroutine.index as usize];
         // The wait is over: a waker that still holds it must find it stale.

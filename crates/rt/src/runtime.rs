@@ -430,6 +430,7 @@ impl Runtime {
         crate::hook::end_forked_child();
         self.current.set(None);
         if left != Left::Parked {
+            crate::hook::leaves();
             self.ended(index, context, left);
         }
     }

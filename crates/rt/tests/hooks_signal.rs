@@ -7,13 +7,14 @@ mod common;
 #[path = "common/fd.rs"]
 mod fd;
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 use common::{Stage, run};
 use fd::{close, errno, pipe, read};
 use libc::c_int;
 
 static RUNS: AtomicU32 = AtomicU32::new(0);
+static HANDLED_BY: AtomicI32 = AtomicI32::new(0);
 
 extern "C" fn count(_: c_int) {
     RUNS.fetch_add(1, Ordering::Relaxed);
@@ -42,6 +43,7 @@ fn signals_interrupt_what_they_should() {
     a_signal_interrupts_the_wait_of_the_coroutine_that_installed_its_handler();
     a_read_is_interrupted_unless_its_handler_restarts_calls();
     a_wait_with_a_mask_lets_its_signal_through_and_others_run();
+    a_signal_that_another_thread_gets_is_handled_by_the_loops_thread();
 }
 
 fn a_signal_interrupts_the_wait_of_the_coroutine_that_installed_its_handler() {
@@ -134,4 +136,28 @@ fn a_wait_with_a_mask_lets_its_signal_through_and_others_run() {
         },
     ]);
     assert_eq!(runtime.stats.blocked.get(), 0);
+}
+
+extern "C" fn note_thread(_: c_int) {
+    // SAFETY: it takes nothing.
+    HANDLED_BY.store(unsafe { libc::gettid() }, Ordering::Relaxed);
+}
+
+/// A library's thread has its signals unblocked; PHP's handler must not run beside PHP.
+fn a_signal_that_another_thread_gets_is_handled_by_the_loops_thread() {
+    run(tasks![|| {
+        // SAFETY: the handler is a function of the form that signal(2) wants.
+        unsafe { libc::signal(libc::SIGUSR2, note_thread as *const () as usize) };
+        let thread = std::thread::spawn(|| raise(libc::SIGUSR2));
+        thread.join().unwrap();
+        while HANDLED_BY.load(Ordering::Relaxed) == 0 {
+            // SAFETY: it takes a number.
+            unsafe { libc::usleep(100) };
+        }
+        // SAFETY: it takes nothing; SIG_DFL is a valid handler.
+        unsafe {
+            assert_eq!(HANDLED_BY.load(Ordering::Relaxed), libc::gettid());
+            libc::signal(libc::SIGUSR2, libc::SIG_DFL);
+        }
+    }]);
 }

@@ -2,7 +2,8 @@
  *
  * opcache only starts for SAPIs it knows by name (ext/opcache/ZendAccelerator.c, accel_startup): so the module starts as
  * "cli-server" and takes its own name afterwards. In a worker one request is begun at start and lasts as long as the worker. */
-#include "weft.h"
+#include "session.h"
+#include "signals.h"
 #include "weft_arginfo.h"
 #include "zend_extensions.h"
 #include "zend_ini.h"
@@ -232,6 +233,10 @@ int weft_engine_begin(const char *script, int argc, char **argv)
 	SG(request_info).argc = argc;
 	SG(request_info).argv = argv;
 	SG(request_info).path_translated = (char *) script;
+	if (!weft_cli) {
+		weft_session_prepare();
+		weft_signals_start();
+	}
 	if (php_request_startup() == FAILURE) {
 		return 1;
 	}

@@ -9,7 +9,7 @@
  * A job here begins and ends PHP requests (classic.c), which a Zend Fiber could not do: its context lives in the memory that
  * the end of a request frees. Invariants: only the loop enters; a coroutine only leaves to the loop; while one is parked in
  * the middle of a request, no other runs PHP code, unless somebody has put PHP's whole state aside (it must not know who). */
-#include "weft.h"
+#include "signals.h"
 
 #include <sys/mman.h>
 
@@ -29,6 +29,7 @@ static void *loop_handle;
 void weft_native_start(size_t bytes)
 {
 	stack_bytes = bytes;
+	weft_signals_start();
 }
 
 static void run_jobs(machine_context from)

@@ -6,6 +6,7 @@
 #include "zend_extensions.h"
 #include "zend_stream.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 static weft_script_kind kind;
@@ -75,8 +76,14 @@ static void print_modules(void)
 
 static void open_source(zend_file_handle *file)
 {
+	struct stat found;
+	FILE *opened;
 	if (!source || !strcmp(source, "-")) {
 		zend_stream_init_fp(file, stdin, "Standard input code");
+	} else if (stat(source, &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode)
+			&& (opened = fopen(source, "rb"))) {
+		/* A pipe, as of the shell's <(…): include refuses what is no regular file. */
+		zend_stream_init_fp(file, opened, source);
 	} else {
 		zend_stream_init_filename(file, source);
 	}

@@ -1,11 +1,70 @@
-/* Work that a signal's handler has left for PHP while every coroutine is parked: a coroutine of its own does it.
+/* Signals in a worker: those that are weft's own, and work that a handler has left for PHP while every coroutine is parked.
+ *
+ * SIGTERM and its kin are how weft speaks to its workers. They are blocked for good, so a handler of PHP's for one of them
+ * would never be called: pcntl_signal() refuses it, as it does SIGKILL's.
  *
  * pcntl's C handler only queues the signal and has the VM look at it between two instructions (pcntl_async_signals). While
- * all coroutines wait there is no next instruction, so this makes the VM's call itself.
+ * all coroutines wait there is no next instruction, so a coroutine of its own makes the VM's call.
  *
  * Invariant: nothing happens unless the VM was asked to look, and an exception goes to the log: there is no code that it could
  * interrupt. */
-#include "weft.h"
+#include "signals.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+/* crates/weft/src/worker/signals.rs takes the first five, master/signal.rs needs the last. */
+static const int own[] = {SIGTERM, SIGQUIT, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
+static const char *const own_names[] = {"SIGTERM", "SIGQUIT", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2"};
+#define OWN (sizeof(own) / sizeof(own[0]))
+
+static pid_t worker;
+static zif_handler stock_signal;
+static zif_handler stock_mask;
+
+static ZEND_NAMED_FUNCTION(signal_in_worker)
+{
+	zval *arguments = ZEND_CALL_ARG(execute_data, 1);
+	bool sets = ZEND_NUM_ARGS() >= 2 && Z_TYPE(arguments[0]) == IS_LONG && Z_TYPE(arguments[1]) != IS_LONG;
+	for (size_t i = 0; sets && i < OWN && worker == getpid(); i++) {
+		if (Z_LVAL(arguments[0]) == own[i]) {
+			php_error_docref(NULL, E_WARNING, "%s is weft's own in a worker, where this handler would never be called. Use SIGALRM "
+				"or a real-time signal; tasks started at boot are cancelled when the worker ends", own_names[i]);
+			RETURN_FALSE;
+		}
+	}
+	stock_signal(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+}
+
+/* Whatever mask it sets, those stay blocked that are read from a descriptor. */
+static ZEND_NAMED_FUNCTION(mask_in_worker)
+{
+	stock_mask(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	if (worker != getpid()) {
+		return;
+	}
+	sigset_t set;
+	sigemptyset(&set);
+	for (size_t i = 0; i < OWN; i++) {
+		if (own[i] != SIGUSR2) {
+			sigaddset(&set, own[i]);
+		}
+	}
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+void weft_signals_prepare(void)
+{
+	if (!weft_cli) {
+		weft_wrap(NULL, "pcntl_signal", signal_in_worker, NULL, &stock_signal);
+		weft_wrap(NULL, "pcntl_sigprocmask", mask_in_worker, NULL, &stock_mask);
+	}
+}
+
+void weft_signals_start(void)
+{
+	worker = getpid();
+}
 
 /* Whether the VM was asked to look at something. Called by the loop. */
 bool weft_signals_pending(void)

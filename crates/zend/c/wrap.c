@@ -4,7 +4,7 @@
  * or its JIT compiles already sees it, and so do user classes, which copy the methods they inherit. Each wrapped function
  * carries a pointer to its row, so one wrapper serves many functions.
  * Invariant: functions that are not there (disable_functions, an extension that is not loaded) are no error. */
-#include "weft.h"
+#include "signals.h"
 #include "zend_extensions.h"
 
 static int slot = -1;
@@ -54,6 +54,7 @@ static zend_result modules_started(void)
 	weft_pgsql_start();
 	weft_mongodb_start();
 	weft_guard_start();
+	weft_signals_prepare();
 	weft_extensions_prepare();
 	weft_filter_start();
 	weft_environment_start();

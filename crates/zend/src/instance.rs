@@ -61,6 +61,7 @@ impl InstanceSwitch {
         let heap_bytes =
             usize::try_from(options.memory_bytes_max).unwrap_or(usize::MAX / 4).saturating_mul(4);
         weft_rt::hook::on_record_lock(record_lock);
+        weft_rt::hook::defer_handlers();
         // SAFETY: the engine runs, on this thread, and no coroutine exists yet; the reason is a string of static storage.
         let reason = unsafe {
             sys::weft_native_start(options.stack_bytes);

@@ -16,6 +16,8 @@ use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use libc::{c_int, c_void, sigaction as Sigaction, sighandler_t, siginfo_t, sigset_t};
 
 use super::call::{Call, errno, set_errno};
+use super::deferred;
+use super::raw;
 use super::real::real;
 use super::symbols::Symbol;
 use crate::coroutine::State;
@@ -23,7 +25,7 @@ use crate::park::Wait;
 use crate::{CoroutineId, Readiness, Runtime};
 
 /// The kernel's signals are 1 to 64 (signal(7)).
-const SIGNALS: usize = 65;
+pub(super) const SIGNALS: usize = 65;
 
 /// Faults of the instruction that runs, and the timer of `max_execution_time`: no wait is interrupted by them.
 const UNTOUCHED: [c_int; 8] = [
@@ -55,10 +57,12 @@ static ARRIVED: AtomicU64 = AtomicU64::new(0);
 static OWNED: AtomicU64 = AtomicU64::new(0);
 /// The eventfd that wakes the loop; -1 without one.
 static WAKER: AtomicI32 = AtomicI32::new(-1);
+/// The thread that runs the loop, and with it all handlers; 0 without a loop.
+static LOOP_THREAD: AtomicI32 = AtomicI32::new(0);
 /// Signals that were blocked when the runtime started: they are the server's.
 static RESERVED: AtomicU64 = AtomicU64::new(0);
 
-fn bit(signal: c_int) -> u64 {
+pub(super) fn bit(signal: c_int) -> u64 {
     1 << (signal - 1)
 }
 
@@ -100,16 +104,16 @@ thread_local! {
     static PENDING: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
-fn pack(id: CoroutineId) -> u64 {
+pub(super) fn pack(id: CoroutineId) -> u64 {
     u64::from(id.index) << 32 | u64::from(id.generation)
 }
 
-fn owner(signal: c_int) -> Option<CoroutineId> {
+pub(super) fn owner(signal: c_int) -> Option<CoroutineId> {
     let word = HANDLERS[signal as usize].owner.load(Ordering::Relaxed);
     (word != 0).then_some(CoroutineId { index: (word >> 32) as u32, generation: word as u32 })
 }
 
-fn signals(set: u64) -> impl Iterator<Item = c_int> {
+pub(super) fn signals(set: u64) -> impl Iterator<Item = c_int> {
     (1..SIGNALS as c_int).filter(move |&signal| set & bit(signal) != 0)
 }
 
@@ -184,11 +188,14 @@ pub(crate) fn before_idle(runtime: &Runtime) {
 pub(crate) fn start(waker: c_int) {
     RESERVED.store(blocked_signals(), Ordering::Relaxed);
     WAKER.store(waker, Ordering::Relaxed);
+    // SAFETY: it takes nothing.
+    LOOP_THREAD.store(unsafe { raw::syscall!(SYS_gettid) } as c_int, Ordering::Relaxed);
 }
 
 /// A forked child has no loop.
 pub(crate) fn forget() {
     WAKER.store(-1, Ordering::Relaxed);
+    LOOP_THREAD.store(0, Ordering::Relaxed);
     OWNED.store(0, Ordering::Relaxed);
 }
 
@@ -196,9 +203,7 @@ pub(crate) fn forget() {
 pub fn blocked_signals() -> u64 {
     let mut set = 0u64;
     // SAFETY: the kernel's signal set is 64 bits; a null set only reads.
-    unsafe {
-        super::raw::syscall!(SYS_rt_sigprocmask, libc::SIG_BLOCK, 0, &raw mut set, super::raw::SIGSET_BYTES)
-    };
+    unsafe { raw::syscall!(SYS_rt_sigprocmask, libc::SIG_BLOCK, 0, &raw mut set, raw::SIGSET_BYTES) };
     set
 }
 
@@ -212,16 +217,48 @@ pub unsafe fn mask_of(mask: *const sigset_t) -> u64 {
     mask | RESERVED.load(Ordering::Relaxed)
 }
 
+/// A library's thread does not block signals: the kernel may choose it. Then the signal goes on to the loop's thread, with
+/// all it tells but the code: the kernel lets threads send `SI_QUEUE` only (rt_sigqueueinfo(2)).
+unsafe fn is_passed_on(signal: c_int, info: *mut siginfo_t) -> bool {
+    let wanted = LOOP_THREAD.load(Ordering::Relaxed);
+    // SAFETY: they take numbers and the siginfo that the kernel made for this handler; both calls are async-signal-safe.
+    unsafe {
+        if wanted == 0 || raw::syscall!(SYS_gettid) as c_int == wanted {
+            return false;
+        }
+        (*info).si_code = libc::SI_QUEUE;
+        raw::syscall!(SYS_rt_tgsigqueueinfo, raw::syscall!(SYS_getpid), wanted, signal, info) == 0
+    }
+}
+
 unsafe extern "C" fn trampoline(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
+    let interrupted = errno();
+    // SAFETY: as the kernel calls it.
+    if unsafe { is_passed_on(signal, info) } {
+        return set_errno(interrupted);
+    }
     if ARRIVED.fetch_or(bit(signal), Ordering::Relaxed) == 0 {
-        let (waker, saved) = (WAKER.load(Ordering::Relaxed), errno());
+        let waker = WAKER.load(Ordering::Relaxed);
         if waker >= 0 {
             let one = 1u64;
             // SAFETY: eight live bytes; write(2) is async-signal-safe.
-            unsafe { super::raw::write(waker, (&raw const one).cast(), size_of_val(&one)) };
+            unsafe { raw::write(waker, (&raw const one).cast(), size_of_val(&one)) };
         }
-        set_errno(saved);
     }
+    set_errno(interrupted);
+    // SAFETY: as the kernel calls it.
+    unsafe {
+        if !deferred::postpone(signal, info) {
+            call_handler(signal, info, context);
+        }
+    }
+}
+
+/// Calls the handler as the kernel would.
+///
+/// # Safety
+/// `info` and `context` must be what a handler with the flags of this one expects.
+pub(super) unsafe fn call_handler(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     let handler = &HANDLERS[signal as usize];
     let address = handler.address.load(Ordering::Relaxed);
     if address == libc::SIG_DFL || address == libc::SIG_IGN {
@@ -285,7 +322,10 @@ pub unsafe fn sigaction(
 fn own(signal: c_int, id: Option<CoroutineId>) {
     HANDLERS[signal as usize].owner.store(id.map_or(0, pack), Ordering::Relaxed);
     match id {
-        Some(_) => OWNED.fetch_or(bit(signal), Ordering::Relaxed),
+        Some(id) => {
+            deferred::runs(id);
+            OWNED.fetch_or(bit(signal), Ordering::Relaxed)
+        }
         None => OWNED.fetch_and(!bit(signal), Ordering::Relaxed),
     };
 }

@@ -7,7 +7,7 @@
 //! - `call`: what a hooked call is; the waits.
 //! - `ready`, `sleep`, `offload`, `note`: the code behind the rows, by what they wait for.
 //! - `raw`, `real`: plain system calls, and libc's own functions.
-//! - `interrupt`: signal handlers, and the waits they interrupt.
+//! - `interrupt`: signal handlers, and the waits they interrupt. `deferred`: those that must wait for their coroutine.
 //! - `descriptor`: what is remembered of a descriptor number. `busy`: those a thread works on.
 //!
 //! # Invariants
@@ -25,6 +25,7 @@
 mod blocked;
 mod busy;
 mod call;
+mod deferred;
 mod descriptor;
 mod interrupt;
 mod note;
@@ -33,11 +34,14 @@ mod raw;
 mod ready;
 mod real;
 mod review;
+mod signalfd;
 mod sleep;
 mod symbols;
 
 pub use blocked::{blocked_calls, offloaded_calls};
 pub use call::yield_at_calls;
+pub use deferred::defer_handlers;
+pub(crate) use deferred::{leaves, runs};
 pub use interrupt::has_handlers;
 pub(crate) use interrupt::{before_idle, deliver, forget as forget_signals, start as start_signals};
 pub(crate) use note::end_forked_child;

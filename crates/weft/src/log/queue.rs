@@ -42,9 +42,11 @@ impl Queue {
     ) -> std::io::Result<Arc<Self>> {
         let queue = Arc::new(Queue { state: Mutex::default(), changed: Condvar::new(), bytes_max });
         let own = Arc::clone(&queue);
-        std::thread::Builder::new()
-            .name(name.to_string())
-            .spawn(move || own.write_all(output, linger, &dropped_line))?;
+        let thread = std::thread::Builder::new().name(name.to_string());
+        // Else the kernel may give it a signal of the worker's, whose handler it must not run.
+        weft_rt::hook::with_signals_blocked(|| {
+            thread.spawn(move || own.write_all(output, linger, &dropped_line))
+        })?;
         Ok(queue)
     }
 

@@ -120,7 +120,7 @@ fn run(command: Command) -> Result<ExitCode, String> {
     let script = command.script.unwrap_or(Script::File("-".to_owned()));
     if let Script::File(path) | Script::Lint(path) = &script
         && path != "-"
-        && std::fs::File::open(path).is_err()
+        && !is_readable(path)
     {
         eprintln!("Could not open input file: {path}"); // the php command's words
         return Ok(ExitCode::FAILURE);
@@ -135,6 +135,15 @@ fn run(command: Command) -> Result<ExitCode, String> {
     Runtime::forget();
     engine.end();
     Ok(ExitCode::from(engine.script_status()))
+}
+
+/// Whether a script can be opened. A pipe is not tried: it can be opened once.
+fn is_readable(path: &str) -> bool {
+    match std::fs::metadata(path) {
+        Ok(found) if found.is_file() => std::fs::File::open(path).is_ok(),
+        Ok(_) => true,
+        Err(_) => false,
+    }
 }
 
 /// The end of a child that the script has forked: it shuts PHP down and exits as the script would.

@@ -5,12 +5,13 @@
 
 use libc::{c_int, sigset_t};
 
-use crate::hook::{interrupt, note, raw};
+use crate::hook::interrupt;
+use crate::hook::signalfd::SignalFd;
 
 /// A call's mask and what to watch for it.
 pub struct Masked {
     mask: Box<u64>,
-    signals: c_int,
+    signals: Option<SignalFd>,
 }
 
 impl Masked {
@@ -25,14 +26,9 @@ impl Masked {
         // SAFETY: by contract.
         let mask = Box::new(unsafe { interrupt::mask_of(mask) });
         let let_through = interrupt::blocked_signals() & !*mask;
-        let flags = libc::SFD_NONBLOCK | libc::SFD_CLOEXEC;
-        let signals = match let_through {
-            0 => -1,
-            // SAFETY: the set is live, and of the size told. Without a descriptor (EMFILE) such a signal waits for the next
-            // event.
-            set => unsafe { raw::syscall!(SYS_signalfd4, -1, &raw const set, raw::SIGSET_BYTES, flags) },
-        };
-        Some(Masked { mask, signals: signals as c_int })
+        // Without a descriptor such a signal waits for the next event.
+        let signals = if let_through == 0 { None } else { SignalFd::new(let_through) };
+        Some(Masked { mask, signals })
     }
 
     /// For the attempt.
@@ -42,15 +38,6 @@ impl Masked {
 
     /// A descriptor that is readable when a signal that the mask lets through is pending; -1 when there is none.
     pub fn signals(&self) -> c_int {
-        self.signals
-    }
-}
-
-impl Drop for Masked {
-    fn drop(&mut self) {
-        if self.signals >= 0 {
-            // SAFETY: it was opened above.
-            unsafe { note::close(None, self.signals) };
-        }
+        self.signals.as_ref().map_or(-1, SignalFd::fd)
     }
 }

@@ -29,6 +29,10 @@ fn until_ended(
     if call.must_block() {
         return block();
     }
+    // pclose() of a coroutine that was interrupted while it read from the command: it must not wait for that command.
+    if call.runtime.switch.interruption_pending() {
+        return fail(libc::ECANCELED);
+    }
     // SAFETY: it takes numbers. The descriptor is closed on exec.
     let fd = pid.map_or(-1, |pid| unsafe { raw::syscall!(SYS_pidfd_open, pid, 0) }) as c_int;
     let mut backoff = Backoff::up_to(PAUSE_MAX);

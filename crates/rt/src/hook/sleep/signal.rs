@@ -1,12 +1,17 @@
-//! Waiting for signals: sigtimedwait, sigwaitinfo, sigwait. A signal pending for the process is asked for without waiting,
-//! again after pauses.
+//! Waiting for signals: sigtimedwait, sigwaitinfo, sigwait. A signal pending for the process is asked for without waiting; a
+//! descriptor for these signals (signalfd(2)) says when to ask again. It is for waking only: what came is taken by the
+//! call itself, with all that the caller asks of it.
+//!
+//! Signals must be blocked to be waited for. Those that are not have no descriptor: they are asked for again after pauses.
 #![allow(unsafe_code)]
 
 use libc::{c_int, siginfo_t, sigset_t, timespec};
 
-use super::contend::{Resource, until_free};
-use crate::hook::call::{Call, errno, set_errno, span_of, timespec_of};
+use crate::Readiness;
+use crate::hook::call::{Backoff, Call, errno, fail, set_errno, span_of, timespec_of};
+use crate::hook::interrupt::blocked_signals;
 use crate::hook::raw;
+use crate::hook::signalfd::SignalFd;
 
 pub unsafe fn sigtimedwait(
     call: Option<Call>,
@@ -23,10 +28,37 @@ pub unsafe fn sigtimedwait(
     let (Some(call), Some(span)) = (call, span.map_or(Some(None), |span| span.map(Some))) else {
         return wait(time) as c_int;
     };
-    let deadline = call.runtime.deadline(span);
     let now = timespec_of(0);
-    until_free(call, || Resource::Unseen, &[libc::EAGAIN], deadline, || wait(&raw const now), || wait(time))
-        as c_int
+    let (deadline, saved) = (call.runtime.deadline(span), errno());
+    let first = wait(&raw const now);
+    if first >= 0 || errno() != libc::EAGAIN {
+        return first as c_int;
+    }
+    if call.must_block() {
+        return wait(time) as c_int;
+    }
+    // SAFETY: live by the caller's contract; the kernel's signal set is the first 64 bits of glibc's.
+    let wanted = unsafe { set.cast::<u64>().read_unaligned() };
+    let all_blocked = wanted & !blocked_signals() == 0;
+    let pending = if all_blocked { SignalFd::new(wanted) } else { None };
+    let mut backoff = Backoff::new();
+    let result = loop {
+        let paused = match &pending {
+            Some(pending) => call.wait(pending.fd(), Readiness::READ, deadline).map(drop),
+            None => call.pause(&mut backoff, deadline),
+        };
+        if let Err(stop) = paused {
+            break fail(stop.errno());
+        }
+        let result = wait(&raw const now);
+        if result >= 0 || errno() != libc::EAGAIN {
+            break result;
+        }
+    };
+    let error = errno();
+    drop(pending);
+    set_errno(if result < 0 { error } else { saved });
+    result as c_int
 }
 
 pub unsafe fn sigwaitinfo(call: Option<Call>, set: *const sigset_t, info: *mut siginfo_t) -> c_int {

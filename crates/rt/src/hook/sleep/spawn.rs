@@ -1,8 +1,11 @@
 //! popen, pclose, system by posix_spawn(3): libc's own wait inside themselves, where no hook can see it.
 //!
 //! The child starts with an empty signal mask and with SIGPIPE, SIGINT and SIGXFSZ at their defaults, whatever the worker ignores.
-//! Invariant: a stream made by [`popen`] is in [`STREAMS`] until its [`pclose`]; as each holds an open descriptor,
-//! `RLIMIT_NOFILE` bounds them.
+//! When the wait for it is cut short, by a time-out or a cancellation, it is told to end (SIGTERM).
+//!
+//! Invariants: a stream made by [`popen`] is in [`STREAMS`] until its [`pclose`]; as each holds an open descriptor,
+//! `RLIMIT_NOFILE` bounds them. A child is waited for or in [`ABANDONED`] until it has been; processes of this user bound
+//! them (`RLIMIT_NPROC`).
 #![allow(unsafe_code)]
 
 use std::ffi::CStr;
@@ -22,12 +25,32 @@ fn streams() -> MutexGuard<'static, Vec<(usize, pid_t)>> {
     STREAMS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Children that were told to end and whose end nobody waits for. The next command looks after them.
+static ABANDONED: Mutex<Vec<pid_t>> = Mutex::new(Vec::new());
+
+/// Tells a child to end.
+fn abandon_child(pid: pid_t) {
+    // SAFETY: it takes numbers; the child is ours and not waited for yet, so the number is nobody else's.
+    unsafe { raw::syscall!(SYS_kill, pid, libc::SIGTERM) };
+    ABANDONED.lock().unwrap_or_else(PoisonError::into_inner).push(pid);
+}
+
+/// Takes note of those that have ended.
+fn reap_abandoned() {
+    let saved = errno();
+    let mut children = ABANDONED.lock().unwrap_or_else(PoisonError::into_inner);
+    // 0: it runs still. SAFETY: null is allowed for both results.
+    children.retain(|&pid| unsafe { raw::syscall!(SYS_wait4, pid, 0, libc::WNOHANG, 0) } == 0);
+    set_errno(saved);
+}
+
 unsafe extern "C" {
     static environ: *const *mut c_char;
 }
 
 /// Starts `sh -c command`, with `pipe_end` as its descriptor `target` when there is one.
 unsafe fn shell(command: *const c_char, pipe_end: Option<(c_int, c_int)>) -> Result<pid_t, c_int> {
+    reap_abandoned();
     let arguments = [c"sh".as_ptr(), c"-c".as_ptr(), command, std::ptr::null()];
     let mut pid = 0;
     // SAFETY: the all-zero objects are storage for the init functions, which are called before any other; both are
@@ -132,7 +155,13 @@ fn status_of(call: Option<Call>, pid: pid_t) -> c_int {
         let ended = unsafe { process::waitpid(call, pid, &raw mut status, 0) };
         match ended {
             -1 if errno() == libc::EINTR => (),
-            -1 => return -1,
+            -1 => {
+                if errno() == libc::ECANCELED {
+                    abandon_child(pid);
+                    set_errno(libc::ECANCELED);
+                }
+                return -1;
+            }
             _ => return status,
         }
     }
