@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{PoisonError, RwLock};
 use std::time::Instant;
 
 use weft_tests::{Running, Server, command};
@@ -10,6 +11,19 @@ use crate::servers::{Environment, Servers};
 
 /// How many requests wait at once.
 const REQUESTS: usize = 100;
+
+/// All of them may take this many times what one takes.
+const FACTOR_MAX: f64 = 1.3;
+
+/// The same, where each request has a process started: a command, or a server's process for its connection.
+const FORKING_FACTOR_MAX: f64 = 2.5;
+
+/// The best of so many counts: whatever else the machine does takes its time from one, not from all. Waits that hold each
+/// other up do so each time, a hundredfold.
+const ATTEMPTS: usize = 3;
+
+/// Held alone while the time of waits is taken: other tests would be part of it.
+static MACHINE: RwLock<()> = RwLock::new(());
 
 /// Settings of every run: what cannot be changed by a script.
 fn settings(support: &Path) -> [String; 2] {
@@ -44,6 +58,7 @@ impl Script {
     /// `php` and `weft php` run it alike.
     pub fn prints_the_same(&self, servers: &Servers) {
         let environment = servers.environment(&self.server);
+        let _shared = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
         let by_weft = self.run(&environment, |directory| {
             let mut weft = command::command(directory);
             weft.arg("php");
@@ -55,6 +70,7 @@ impl Script {
     /// Requests of one worker print what `php` prints, though they take turns.
     pub fn prints_the_same_at_once(&self, servers: &Servers) {
         let environment = servers.environment(&self.server);
+        let _shared = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
         let expected = self.run_by_php(&environment);
         let weft = self.serve(&environment);
         let mut clients: Vec<_> = (0..PRINTERS).map(|_| weft.connect()).collect();
@@ -73,8 +89,31 @@ impl Script {
     /// Waits of many requests in one worker take little longer than one.
     pub fn waits_at_once(&self, servers: &Servers) {
         let environment = servers.environment(&self.server);
-        let weft = self.serve(&environment);
-        let seconds: f64 = weft.get("/seconds").text().parse().expect("a number of seconds");
+        let _alone = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
+        let mut factors = Vec::new();
+        for _ in 0..ATTEMPTS {
+            let weft = self.serve(&environment);
+            let terms = weft.get("/terms").json();
+            let number = |name: &str| terms[name].as_f64().expect("a number of seconds");
+            let (least, most) = (number("seconds"), number("seconds_at_most"));
+            let took = self.wait_at_once(&weft);
+            let factor = took / (most + LATER_SECONDS);
+            println!(
+                "{}: {REQUESTS} waits of {most} s, half of them {LATER_SECONDS} s later, took {took:.2} s, {factor:.2} times the least",
+                self.name
+            );
+            assert!(took >= least, "they took {took} s, so they did not wait {least} s");
+            factors.push(factor);
+            let factor_max = if terms["forks"] == true { FORKING_FACTOR_MAX } else { FACTOR_MAX };
+            if factor <= factor_max {
+                return;
+            }
+        }
+        panic!("{REQUESTS} waits at once took {factors:.2?} times what one takes");
+    }
+
+    /// All requests at once; the seconds until the last one is answered.
+    fn wait_at_once(&self, weft: &Running) -> f64 {
         let mut clients: Vec<_> = (0..REQUESTS).map(|_| weft.connect()).collect();
         let start = Instant::now();
         for (n, client) in clients.iter_mut().enumerate() {
@@ -85,15 +124,7 @@ impl Script {
             let response = client.read();
             assert_eq!((response.status, response.text()), (200, n.to_string()), "{}", self.name);
         }
-        let took = start.elapsed().as_secs_f64();
-        let factor = took / (seconds + LATER_SECONDS);
-        println!(
-            "{}: {REQUESTS} waits of {seconds} s, half of them {LATER_SECONDS} s later, took {took:.2} s, {factor:.2} times the least",
-            self.name
-        );
-        assert!(took >= seconds, "they took {took} s, so they did not wait {seconds} s");
-        // A slow machine may take its time; one after the other they would take twice this.
-        assert!(took < seconds * REQUESTS as f64 / 2.0, "{REQUESTS} waits of {seconds} s took {took} s");
+        start.elapsed().as_secs_f64()
     }
 
     fn serve(&self, environment: &Environment) -> Running {

@@ -67,3 +67,67 @@ fn an_exception_of_a_handler_that_interrupts_nobody_goes_to_the_log() {
     running.wait_for_log("nobody to interrupt");
     assert_eq!(running.get("/").text(), "alive");
 }
+
+#[test]
+fn a_handler_for_a_signal_of_the_servers_is_refused_and_the_signal_drains_whatever_the_mask() {
+    let mut running = Server::new(
+        r#"return function (): string {
+            set_error_handler(function ($level, $message) use (&$warnings) { $warnings[] = $message; return true; });
+            $taken = [];
+            foreach ([SIGTERM, SIGQUIT, SIGINT, SIGHUP, SIGUSR1, SIGUSR2] as $signal) {
+                $taken[] = pcntl_signal($signal, fn () => exit('a handler ran'));
+            }
+            pcntl_sigprocmask(SIG_SETMASK, []);
+            $child = pcntl_fork();
+            if ($child === 0) { // no worker: its signals are its own
+                pcntl_async_signals(true);
+                pcntl_sigprocmask(SIG_SETMASK, []);
+                pcntl_signal(SIGTERM, fn () => exit(7));
+                posix_kill(getmypid(), SIGTERM);
+                exit(8);
+            }
+            pcntl_waitpid($child, $status);
+            return json_encode([$taken, count($warnings), $warnings[0], pcntl_wexitstatus($status)]);
+        };"#,
+    )
+    .start();
+    let said = running.get("/").json();
+    assert_eq!(said[0], serde_json::json!([false, false, false, false, false, false]));
+    assert_eq!((&said[1], &said[3]), (&6.into(), &7.into()), "{said}");
+    let warning = said[2].as_str().unwrap_or_default();
+    assert!(warning.contains("SIGTERM is weft's own in a worker"), "{warning}");
+    let worker = running.workers()[0];
+    process::signal(worker, Signal::TERM);
+    until("another worker", || running.workers().first().is_some_and(|now| *now != worker).then_some(()));
+    assert_eq!(running.get("/").status, 200);
+    running.signal(Signal::TERM);
+    running.wait();
+    assert!(!running.log().contains("killed by signal"), "{}", running.log());
+}
+
+#[test]
+fn with_instances_a_handler_waits_until_the_one_that_installed_it_runs() {
+    let owner = r#"<?php
+        pcntl_async_signals(true);
+        pcntl_signal(SIGALRM, function ($signal, $info) { global $seen; $seen = $info['signo']; });
+        touch('waits');
+        $left = sleep(60);
+        echo $left > 0 ? 'interrupted by ' : 'slept, ', $seen ?? 'nobody';"#;
+    // Never parks, so its PHP is the active one when the signal comes.
+    let other = r#"<?php
+        pcntl_async_signals(true);
+        touch('runs');
+        while (!file_exists('sent')) { clearstatcache(); }
+        echo isset($seen) ? 'disturbed' : 'undisturbed';"#;
+    let running =
+        Server::of_docroot(&[("owner.php", owner), ("other.php", other)]).with("--instances", "4").start();
+    let mut clients = [running.connect(), running.connect()];
+    clients[0].get("/owner.php");
+    until("the owner to wait", || running.path("public/waits").exists().then_some(()));
+    clients[1].get("/other.php");
+    until("the other to run", || running.path("public/runs").exists().then_some(()));
+    process::signal(running.workers()[0], Signal::ALARM);
+    running.write("public/sent", "");
+    assert_eq!(clients[1].read().text(), "undisturbed");
+    assert_eq!(clients[0].read().text(), format!("interrupted by {}", Signal::ALARM.as_raw()));
+}

@@ -11,8 +11,14 @@ require getenv('CLIENT_SUPPORT') . '/strict.php';
 $script = require getenv('CLIENT_SCRIPT');
 
 return static function (Request $request) use ($script): string {
-    if ($request->path() === '/seconds') {
-        return (string) ($script['seconds'] ?? 0.5);
+    if ($request->path() === '/terms') {
+        $seconds = (float) ($script['seconds'] ?? 0.5);
+
+        return json_encode([
+            'seconds' => $seconds,
+            'seconds_at_most' => (float) ($script['secondsAtMost'] ?? $seconds),
+            'forks' => $script['forks'] ?? false,
+        ]);
     }
     if ($request->path() === '/waits') {
         usleep((int) ($request->query('later') * 1e6));

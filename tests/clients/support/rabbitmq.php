@@ -28,3 +28,19 @@ function later(AMQPChannel $channel, AMQPQueue $queue, string $message, int $mil
     $delay = queue($channel, ['x-message-ttl' => $milliseconds, 'x-dead-letter-exchange' => '', 'x-dead-letter-routing-key' => $queue->getName()]);
     (new AMQPExchange($channel))->publish($message, $delay->getName());
 }
+
+/** Publishes a message that reaches a queue two seconds later, and consumes it there: its text. */
+function consumed(AMQPConnection $connection, string $message): string
+{
+    $channel = new AMQPChannel($connection);
+    $queue = queue($channel);
+    later($channel, $queue, $message, 2000);
+    $body = '';
+    $queue->consume(static function (AMQPEnvelope $envelope) use (&$body): bool {
+        $body = $envelope->getBody();
+
+        return false;
+    }, AMQP_AUTOACK);
+
+    return $body;
+}

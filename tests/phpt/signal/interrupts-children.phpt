@@ -2,14 +2,21 @@
 A handler without SA_RESTART interrupts pcntl_waitpid() and flock(); one with it does not
 --FILE--
 <?php
+/** In a child: waits until the parent sleeps in a system call. */
+function until_parent_waits(): void {
+    do {
+        usleep(1000);
+        $stat = file_get_contents('/proc/' . posix_getppid() . '/stat');
+    } while (substr($stat, strrpos($stat, ')') + 2, 1) !== 'S');
+}
 pcntl_async_signals(true);
 foreach ([true, false] as $restart) {
     pcntl_signal(SIGUSR1, function () { echo "handler\n"; }, $restart);
     $pid = pcntl_fork();
     if ($pid === 0) {
-        usleep(400_000);
+        until_parent_waits();
         posix_kill(posix_getppid(), SIGUSR1);
-        usleep(400_000);
+        until_parent_waits();
         exit(3);
     }
     $ended = pcntl_waitpid($pid, $status);
@@ -24,9 +31,9 @@ foreach ([true, false] as $restart) {
         $mine = fopen(__FILE__, 'r');
         flock($mine, LOCK_EX);
         file_put_contents(__DIR__ . '/locked', '');
-        usleep(400_000);
+        until_parent_waits();
         posix_kill(posix_getppid(), SIGUSR1);
-        usleep(400_000);
+        until_parent_waits();
         exit(0);
     }
     while (!file_exists(__DIR__ . '/locked')) {

@@ -2,6 +2,13 @@
 A signal's handler ends sleep(), usleep() and time_nanosleep() early, and runs at once
 --FILE--
 <?php
+/** In a child: waits until the parent sleeps in a system call. */
+function until_parent_waits(): void {
+    do {
+        usleep(1000);
+        $stat = file_get_contents('/proc/' . posix_getppid() . '/stat');
+    } while (substr($stat, strrpos($stat, ')') + 2, 1) !== 'S');
+}
 pcntl_async_signals(true);
 pcntl_signal(SIGALRM, function () { echo "handler\n"; });
 
@@ -12,7 +19,7 @@ var_dump($left >= 28 && $left <= 29, microtime(true) - $begun < 10);
 
 $pid = pcntl_fork();
 if ($pid === 0) {
-    usleep(300_000);
+    until_parent_waits();
     posix_kill(posix_getppid(), SIGALRM);
     exit;
 }

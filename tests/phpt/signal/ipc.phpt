@@ -4,12 +4,20 @@ A handler interrupts msg_receive(); sem_acquire() goes on
 <?php
 pcntl_async_signals(true);
 pcntl_signal(SIGUSR1, function () { echo "handler\n"; });
+/** In a child: waits until the parent sleeps in a system call. */
+function until_parent_waits(): void {
+    do {
+        usleep(1000);
+        $stat = file_get_contents('/proc/' . posix_getppid() . '/stat');
+    } while (substr($stat, strrpos($stat, ')') + 2, 1) !== 'S');
+}
+/** A child that signals while the parent waits, and does its work when the parent waits again. */
 function later(callable $work): int {
     $pid = pcntl_fork();
     if ($pid === 0) {
-        usleep(200_000);
+        until_parent_waits();
         posix_kill(posix_getppid(), SIGUSR1);
-        usleep(200_000);
+        until_parent_waits();
         $work();
         exit;
     }
@@ -23,18 +31,25 @@ var_dump(msg_receive($queue, 0, $kind, 100, $message), $message);
 pcntl_waitpid($pid, $status);
 msg_remove_queue($queue);
 
-$semaphore = sem_get($key, 1, 0600, false);
-sem_acquire($semaphore);
-$pid = later(fn () => null);
-$other = pcntl_fork();
-if ($other === 0) {
-    usleep(600_000);
+// Each has a semaphore of its own by one key: an inherited one would be released by its child's end.
+$pid = pcntl_fork();
+if ($pid === 0) {
+    $semaphore = sem_get($key, 1, 0600, false);
+    sem_acquire($semaphore);
+    touch('held');
+    until_parent_waits();
+    posix_kill(posix_getppid(), SIGUSR1);
+    until_parent_waits();
+    sem_release($semaphore);
     exit;
 }
-pcntl_waitpid($pid, $status);
-sem_release($semaphore);
+while (!file_exists('held')) {
+    usleep(1000);
+    clearstatcache();
+}
+$semaphore = sem_get($key, 1, 0600, false);
 var_dump(sem_acquire($semaphore));
-pcntl_waitpid($other, $status);
+pcntl_waitpid($pid, $status);
 sem_remove($semaphore);
 --EXPECT--
 handler

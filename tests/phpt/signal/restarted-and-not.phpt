@@ -2,14 +2,21 @@
 A read is restarted after a handler with SA_RESTART, fails with EINTR after one without, and always with SO_RCVTIMEO
 --FILE--
 <?php
+/** In a child: waits until the parent sleeps in a system call. */
+function until_parent_waits(): void {
+    do {
+        usleep(1000);
+        $stat = file_get_contents('/proc/' . posix_getppid() . '/stat');
+    } while (substr($stat, strrpos($stat, ')') + 2, 1) !== 'S');
+}
 pcntl_async_signals(true);
 $handle = function () { echo "handler\n"; };
-function peer($socket, $delay): int {
+function peer($socket): int {
     $pid = pcntl_fork();
     if ($pid === 0) {
-        usleep($delay / 2);
+        until_parent_waits();
         posix_kill(posix_getppid(), SIGUSR1);
-        usleep($delay / 2);
+        until_parent_waits();
         socket_write($socket, 'data');
         exit;
     }
@@ -21,7 +28,7 @@ foreach ([[true, null], [false, null], [true, 30]] as [$restart, $timeout]) {
     if ($timeout) {
         socket_set_option($pair[0], SOL_SOCKET, SO_RCVTIMEO, ['sec' => $timeout, 'usec' => 0]);
     }
-    $pid = peer($pair[1], 400_000);
+    $pid = peer($pair[1]);
     $text = @socket_read($pair[0], 10);
     var_dump($text, $text === false ? socket_last_error($pair[0]) === SOCKET_EINTR : null);
     pcntl_waitpid($pid, $status);

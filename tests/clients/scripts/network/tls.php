@@ -65,7 +65,8 @@ function serve(string $text, int $pause): string
 }
 
 return [
-    'seconds' => 1.0,
+    'forks' => true, // the other side
+    'seconds' => 3.0, // two hundred handshakes of this machine are beside it
     'prints' => static function (): void {
         echo ask('asked', 10), ' ', serve('served', 10), ' ', strlen(ask(str_repeat('long', 10_000), 0)), "\n";
         // STARTTLS: a plain connection becomes an encrypted one.
@@ -90,5 +91,5 @@ return [
         $context = context();
         var_dump(@stream_socket_client('tls://' . stream_socket_get_name($silent, false), $error, $message, 0.05, STREAM_CLIENT_CONNECT, $context));
     },
-    'waits' => static fn (int $n): string => $n % 2 ? ask((string) $n, 1000) : serve((string) $n, 1000),
+    'waits' => static fn (int $n): string => $n % 2 ? ask((string) $n, 3000) : serve((string) $n, 3000),
 ];

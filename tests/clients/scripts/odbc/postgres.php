@@ -10,6 +10,7 @@ function connect(): mixed
 }
 
 return [
+    'forks' => true, // the server starts a process for each connection
     'prints' => static function (): void {
         $link = connect();
         $rows = odbc_exec($link, "SELECT n, repeat('x', n) AS text FROM generate_series(1, 3) n");

@@ -7,6 +7,7 @@ declare(strict_types=1);
 require_once __DIR__ . '/../../support/postgres.php';
 
 return [
+    'forks' => true, // the server starts a process for each connection
     'prints' => static function (): void {
         $listener = pdo();
         // Its own channel: others print at the same time.

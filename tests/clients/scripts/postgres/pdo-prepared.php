@@ -7,6 +7,7 @@ declare(strict_types=1);
 require_once __DIR__ . '/../../support/postgres.php';
 
 return [
+    'forks' => true, // the server starts a process for each connection
     'prints' => static function (): void {
         $pdo = pdo();
         $select = $pdo->prepare('SELECT n, n * :factor AS product FROM generate_series(1, :last) n');

@@ -7,6 +7,7 @@ declare(strict_types=1);
 require_once __DIR__ . '/../../support/postgres.php';
 
 return [
+    'forks' => true, // the server starts a process for each connection
     'prints' => static function (): void {
         $pdo = pdo([PDO::ATTR_EMULATE_PREPARES => true]);
         $pdo->exec('CREATE TEMPORARY TABLE t (id SERIAL PRIMARY KEY, name TEXT, data BYTEA, list INT[])');

@@ -7,6 +7,7 @@ declare(strict_types=1);
 require_once __DIR__ . '/../../support/postgres.php';
 
 return [
+    'forks' => true, // the server starts a process for each connection
     'prints' => static function (): void {
         $pdo = pdo(sslmode: 'require');
         var_dump($pdo->query('SELECT version FROM pg_stat_ssl WHERE pid = pg_backend_pid()')->fetchColumn());

@@ -7,6 +7,7 @@ declare(strict_types=1);
 require_once __DIR__ . '/../../support/postgres.php';
 
 return [
+    'forks' => true, // the server starts a process for each connection
     'prints' => static function (): void {
         $link = connect();
         var_dump(pg_connection_busy($link), pg_send_query($link, 'SELECT 1 FROM pg_sleep(0.02); SELECT 2'));

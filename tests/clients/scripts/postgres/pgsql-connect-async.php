@@ -24,6 +24,7 @@ function connected(): PgSql\Connection
 }
 
 return [
+    'forks' => true, // the server starts a process for each connection
     'prints' => static function (): void {
         $link = connected();
         var_dump(pg_connection_status($link) === PGSQL_CONNECTION_OK);

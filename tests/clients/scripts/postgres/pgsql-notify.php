@@ -20,6 +20,7 @@ function notified(PgSql\Connection $link, float $seconds): array|false
 }
 
 return [
+    'forks' => true, // the server starts a process for each connection
     'prints' => static function (): void {
         $link = connect();
         $channel = 'c' . bin2hex(random_bytes(8));

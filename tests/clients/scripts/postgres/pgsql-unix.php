@@ -12,6 +12,7 @@ function near(): PgSql\Connection
 }
 
 return [
+    'forks' => true, // the server starts a process for each connection
     'prints' => static function (): void {
         $link = near();
         var_dump(pg_host($link) === getenv('POSTGRES_DIRECTORY'));

@@ -17,6 +17,7 @@ function child(int $milliseconds, int $code): int
 }
 
 return [
+    'forks' => true,
     'prints' => static function (): void {
         $pid = child(30, 3);
         var_dump(pcntl_waitpid($pid, $status, WNOHANG), pcntl_waitpid($pid, $status) === $pid, pcntl_wexitstatus($status));

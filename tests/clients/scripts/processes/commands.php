@@ -14,6 +14,7 @@ function printed(callable $work): string
 }
 
 return [
+    'forks' => true,
     'prints' => static function (): void {
         var_dump(exec('echo one; sleep 0.02; echo two; exit 3', $lines, $code), $lines, $code);
         var_dump(shell_exec('sleep 0.02; printf text'), `echo backticks`, shell_exec('exit 1'));

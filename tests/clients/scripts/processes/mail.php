@@ -15,6 +15,7 @@ function letter(string $text): string
 }
 
 return [
+    'forks' => true,
     'prints' => static function (): void {
         echo preg_replace('/^X-PHP.*\R/m', '', letter("text\n" . str_repeat("many lines\n", 20)));
     },

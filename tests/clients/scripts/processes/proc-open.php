@@ -5,6 +5,7 @@
 declare(strict_types=1);
 
 return [
+    'forks' => true,
     'prints' => static function (): void {
         $process = proc_open(['cat'], [['pipe', 'r'], ['pipe', 'w']], $pipes);
         fwrite($pipes[0], 'through a pipe');

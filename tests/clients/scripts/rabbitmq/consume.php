@@ -7,6 +7,7 @@ declare(strict_types=1);
 require_once __DIR__ . '/../../support/rabbitmq.php';
 
 return [
+    'seconds' => 2.0,
     'prints' => static function (): void {
         $channel = new AMQPChannel(connect());
         $channel->qos(0, 1);
@@ -31,17 +32,5 @@ return [
         $queue->cancel();
         var_dump($queue->get());
     },
-    'waits' => static function (int $n): string {
-        $channel = new AMQPChannel(connect());
-        $queue = queue($channel);
-        later($channel, $queue, (string) $n, 500);
-        $body = '';
-        $queue->consume(static function (AMQPEnvelope $message) use (&$body): bool {
-            $body = $message->getBody();
-
-            return false;
-        }, AMQP_AUTOACK);
-
-        return $body;
-    },
+    'waits' => static fn (int $n): string => consumed(connect(), (string) $n),
 ];

@@ -15,22 +15,11 @@ function kept(): AMQPConnection
 }
 
 return [
+    'seconds' => 2.0,
     'prints' => static function (): void {
         $connection = kept();
         $queue = queue(new AMQPChannel($connection));
         var_dump($connection->isConnected(), $connection->isPersistent(), $queue->get());
     },
-    'waits' => static function (int $n): string {
-        $channel = new AMQPChannel(kept());
-        $queue = queue($channel);
-        later($channel, $queue, (string) $n, 500);
-        $body = '';
-        $queue->consume(static function (AMQPEnvelope $message) use (&$body): bool {
-            $body = $message->getBody();
-
-            return false;
-        }, AMQP_AUTOACK);
-
-        return $body;
-    },
+    'waits' => static fn (int $n): string => consumed(kept(), (string) $n),
 ];

@@ -12,6 +12,7 @@ function secure(): AMQPConnection
 }
 
 return [
+    'seconds' => 2.0,
     'prints' => static function (): void {
         $channel = new AMQPChannel(secure());
         $queue = queue($channel);
@@ -21,17 +22,5 @@ return [
         }
         var_dump(md5($message->getBody()));
     },
-    'waits' => static function (int $n): string {
-        $channel = new AMQPChannel(secure());
-        $queue = queue($channel);
-        later($channel, $queue, (string) $n, 500);
-        $body = '';
-        $queue->consume(static function (AMQPEnvelope $message) use (&$body): bool {
-            $body = $message->getBody();
-
-            return false;
-        }, AMQP_AUTOACK);
-
-        return $body;
-    },
+    'waits' => static fn (int $n): string => consumed(secure(), (string) $n),
 ];

@@ -19,7 +19,8 @@ function pgsql(): void
 }
 
 return [
-    'seconds' => 1.0, // connect_timeout=2 ends after one to two seconds: libpq counts whole seconds of the clock
+    'seconds' => 1.0,
+    'secondsAtMost' => 2.0, // connect_timeout=2 ends after one to two seconds: libpq counts whole seconds of the clock
     'prints' => static function (): void {
         foreach ([pdo(...), pgsql(...)] as $work) {
             echo failing(1, $work), "\n";

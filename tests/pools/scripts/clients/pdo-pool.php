@@ -39,8 +39,9 @@ echo $pool->with(fn (PDO $pdo) => $pdo->query('SELECT COUNT(*) FROM pdo_pool')->
 echo substr(thrown(fn () => $pool->with(fn (PDO $pdo) => $pdo->query('SELECT nothing'))), 0, 30), ': ', numbers($pool->pool, 'discarded'), "\n";
 $killed = thrown(fn () => $pool->with(function (PDO $pdo): void {
     $id = $pdo->query('SELECT CONNECTION_ID()')->fetchColumn();
-    (new PDO(dsn(), 'root', ''))->exec("KILL $id");
-    usleep(10_000);
+    $other = new PDO(dsn(), 'root', '');
+    $other->exec("KILL $id");
+    until(fn () => $other->query("SELECT COUNT(*) FROM information_schema.processlist WHERE id = $id")->fetchColumn() == 0);
     $pdo->query('SELECT 1');
 }));
 echo substr($killed, 0, 30), ': ', numbers($pool->pool, 'discarded', 'in_use'), "\n";

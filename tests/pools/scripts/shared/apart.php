@@ -18,7 +18,7 @@ $writer = go(static function () use ($db, $step): string {
     $db->beginTransaction();
     $db->exec("INSERT INTO apart (id, name) VALUES (10, 'uncommitted')");
     $step->send('inserted');
-    usleep(5000);
+    $step->receive(); // main has looked
     $in = $db->inTransaction() ? 'in' : 'not in';
     $seen = $db->query('SELECT COUNT(*) FROM apart WHERE id = 10')->fetchColumn();
     $id = $db->lastInsertId();
@@ -31,13 +31,15 @@ $in = $db->inTransaction() ? 'in' : 'not in';
 echo "main: $in a transaction, sees ", $db->query('SELECT COUNT(*) FROM apart')->fetchColumn(), "\n";
 echo thrown(fn () => $db->commit()), "\n";
 $db->exec("INSERT INTO apart (id, name) VALUES (20, 'main')");
+$step->send('looked');
 echo $writer->await(), "\n";
 echo 'main: last id ', $db->lastInsertId(), ', sees ', $db->query('SELECT COUNT(*) FROM apart')->fetchColumn(), "\n";
 
-$failing = go(static fn () => [thrown(fn () => $db->query('SELECT nothing')), usleep(5000), $db->errorCode()]);
-usleep(2000);
+$failing = go(static fn () => [thrown(fn () => $db->query('SELECT nothing')), $step->send('failed'), $step->receive(), $db->errorCode()]);
+$step->receive();
 $db->query('SELECT 1');
-echo 'main: ', $db->errorCode(), ', task: ', $failing->await()[2], "\n";
+$step->send('succeeded');
+echo 'main: ', $db->errorCode(), ', task: ', $failing->await()[3], "\n";
 
 // Each transaction reads, waits and writes what it read plus one: with locking reads nothing is lost.
 $db->exec("INSERT INTO apart (id, name) VALUES (1, '0')");
