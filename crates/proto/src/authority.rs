@@ -5,7 +5,7 @@
 
 use std::net::Ipv6Addr;
 
-use crate::bytes::is_reg_name;
+use crate::bytes::reg_name_bytes;
 
 /// A host and its port, as sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,17 +19,14 @@ pub struct Authority<'a> {
 /// Splits and checks an authority without user information. `None` when it is malformed.
 pub fn split_authority(bytes: &[u8]) -> Option<Authority<'_>> {
     let host_end = match bytes.first() {
-        Some(b'[') => bytes.iter().position(|&b| b == b']')? + 1,
-        _ => bytes.iter().position(|&b| b == b':').unwrap_or(bytes.len()),
+        Some(b'[') => {
+            let end = bytes.iter().position(|&b| b == b']')?;
+            is_ip_literal(&bytes[1..end]).then_some(end + 1)?
+        }
+        // What is neither part of a name nor the colon behind it is refused below, as a port.
+        _ => reg_name_bytes(bytes),
     };
     let (host, rest) = bytes.split_at(host_end);
-    let valid = match host {
-        [b'[', address @ .., b']'] => is_ip_literal(address),
-        name => is_reg_name(name),
-    };
-    if !valid {
-        return None;
-    }
     let port = match rest {
         [] | [b':'] => None,
         [b':', digits @ ..] => Some(port(digits)?),

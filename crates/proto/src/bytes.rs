@@ -42,9 +42,9 @@ pub(crate) fn is_token(bytes: &[u8]) -> bool {
     !bytes.is_empty() && bytes.iter().all(|&b| is_tchar(b))
 }
 
-/// Every byte may stand in a reg-name (RFC 3986 3.2.2).
-pub(crate) fn is_reg_name(bytes: &[u8]) -> bool {
-    bytes.iter().all(|&b| CLASS[b as usize] & REG_NAME != 0)
+/// Length of the reg-name at the start (RFC 3986 3.2.2), which may be empty.
+pub(crate) fn reg_name_bytes(bytes: &[u8]) -> usize {
+    bytes.iter().take_while(|&&b| CLASS[b as usize] & REG_NAME != 0).count()
 }
 
 /// `OWS`: space and tab (RFC 9110 5.6.3).

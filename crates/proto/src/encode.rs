@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use memchr::memchr3;
+
 use crate::bytes::is_token;
 use crate::head::Version;
 use crate::status::push_status_line;
@@ -59,8 +61,7 @@ pub(crate) fn push_field(out: &mut Vec<u8>, name: &[u8], value: &[u8]) -> Result
     if !is_token(name) {
         return Err(InvalidHeader::new(Part::Name, name));
     }
-    // Without an early exit the compiler compares sixteen bytes at a time.
-    if value.iter().fold(false, |bad, &b| bad | (b == b'\r') | (b == b'\n') | (b == 0)) {
+    if memchr3(b'\r', b'\n', 0, value).is_some() {
         return Err(InvalidHeader::new(Part::Value, name));
     }
     out.reserve(name.len() + value.len() + 4);

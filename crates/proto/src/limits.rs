@@ -34,7 +34,17 @@ impl Limits {
     /// Empty lines ignored before a request line (RFC 9112 section 2.2); one more is refused with 400.
     pub const LEADING_EMPTY_LINES_MAX: usize = 4;
     /// Offsets are kept as `u32`.
-    pub(crate) const HEAD_BYTES_CAP: usize = 1 << 30;
+    const HEAD_BYTES_CAP: usize = 1 << 30;
+
+    /// `head_bytes_max` as it acts.
+    pub(crate) fn head_max(&self) -> usize {
+        self.head_bytes_max.min(Limits::HEAD_BYTES_CAP)
+    }
+
+    /// `header_count_max` as it acts.
+    pub(crate) fn header_max(&self) -> usize {
+        self.header_count_max.min(Limits::HEADER_COUNT_CAP)
+    }
 }
 
 impl Default for Limits {

@@ -17,7 +17,7 @@ use crate::address::Peer;
 use crate::exchange::{Exchange, Stage};
 use crate::link::{Link, Received};
 use crate::outgoing::Flush;
-use crate::server::Server;
+use crate::server::{Server, TurnStage};
 use crate::table::{RequestKey, Slot};
 
 /// Bytes of finished responses that are collected before they are sent, while more requests are at hand.
@@ -177,9 +177,7 @@ impl Server {
     /// There is no whole head: what is ready goes out, and the buffers go back if nothing is left in them.
     fn head_waits(&self, connection: &mut Connection) -> Next {
         let empty = connection.exchange.as_ref().is_none_or(|exchange| exchange.unparsed() == 0);
-        // First all that has come is received and answered, then all is sent: each of the two paths through the kernel, and
-        // the one through PHP, stays in the processor's caches (12 % less time per request at 1,000 connections).
-        if self.receiving.get()
+        if self.stage.get() != TurnStage::Send
             && connection.exchange.as_ref().is_some_and(|exchange| !exchange.out.is_empty())
         {
             return Next::Later;

@@ -5,11 +5,10 @@
 #include "extensions.h"
 
 static weft_row rows[WEFT_ROWS_MAX];
-/* What looking at a row needs, apart from the rest. */
+/* What looking at a row needs, apart from the rest: a word, and which of its bits are the row's. */
 static struct {
-	const char *at;
-	uint64_t base;
-	bool wide;
+	const uint64_t *word;
+	uint64_t base, mask;
 } keys[WEFT_ROWS_MAX];
 static size_t count, bytes_of_all;
 static bool started;
@@ -20,14 +19,33 @@ typedef struct {
 	char bytes[];
 } kept;
 
-static uint64_t key(size_t i)
+static uint64_t difference(size_t i)
 {
-	return keys[i].wide ? *(const uint64_t *) keys[i].at : *(const uint32_t *) keys[i].at;
+	return (*keys[i].word ^ keys[i].base) & keys[i].mask;
 }
 
 static bool changed(size_t i)
 {
-	return key(i) != keys[i].base;
+	return difference(i) != 0;
+}
+
+/* Nearly always nothing is: one pass without a branch for each row. */
+static bool any_changed(void)
+{
+	uint64_t differences = 0;
+	for (size_t i = 0; i < count; i++) {
+		differences |= difference(i);
+	}
+	return differences != 0;
+}
+
+/* A key of four bytes is read as half a word that lies within one page, so that what is beside it can be read, too. */
+static void prepare_key(size_t i)
+{
+	const char *at = (const char *) rows[i].at + rows[i].key;
+	bool wide = rows[i].size - rows[i].key >= sizeof(uint64_t), second_half = !wide && ((uintptr_t) at & 4);
+	keys[i].word = (const uint64_t *) (second_half ? at - 4 : at);
+	keys[i].mask = wide ? UINT64_MAX : second_half ? UINT64_C(0xffffffff) << 32 : UINT64_C(0xffffffff);
 }
 
 static void put(const weft_row *row, const void *bytes)
@@ -43,8 +61,7 @@ void weft_extensions_prepare(void)
 {
 	count = weft_extension_rows(rows);
 	for (size_t i = 0; i < count; i++) {
-		keys[i].at = (const char *) rows[i].at + rows[i].key;
-		keys[i].wide = rows[i].size - rows[i].key >= sizeof(uint64_t);
+		prepare_key(i);
 		bytes_of_all += rows[i].size;
 	}
 }
@@ -55,7 +72,7 @@ void weft_extensions_start(void)
 	weft_extension_rows_booted();
 	for (size_t i = 0; i < count; i++) {
 		memcpy(rows[i].base, rows[i].at, rows[i].size);
-		keys[i].base = key(i);
+		keys[i].base = *keys[i].word;
 	}
 	started = true;
 }
@@ -69,11 +86,12 @@ void weft_extensions_out(weft_coroutine *coroutine)
 {
 	kept *aside = NULL;
 	char *next = NULL;
-	if (!started) {
+	coroutine->extensions = NULL;
+	if (!started || EXPECTED(!any_changed())) {
 		return;
 	}
 	for (size_t i = 0; i < count; i++) {
-		if (UNEXPECTED(changed(i))) {
+		if (changed(i)) {
 			if (!aside) {
 				aside = malloc(sizeof(*aside) + bytes_of_all);
 				aside->which = 0;
@@ -107,11 +125,11 @@ void weft_extensions_in(weft_coroutine *coroutine)
 /* The coroutine's job has ended: the booted values are back. */
 void weft_extensions_end(void)
 {
-	if (!started) {
+	if (!started || EXPECTED(!any_changed())) {
 		return;
 	}
 	for (size_t i = 0; i < count; i++) {
-		if (UNEXPECTED(changed(i))) {
+		if (changed(i)) {
 			if (rows[i].release) {
 				rows[i].release(rows[i].at);
 			}

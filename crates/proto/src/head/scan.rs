@@ -25,6 +25,11 @@ pub(super) struct Scan {
 }
 
 impl Scan {
+    /// Whether a part of the head was looked at.
+    pub(super) fn has_begun(&self) -> bool {
+        self.searched > 0
+    }
+
     /// The request line's offset, after leading empty lines.
     pub(super) fn start(&self) -> usize {
         self.start
@@ -32,8 +37,7 @@ impl Scan {
 
     /// The offset after the empty line that ends the head, or `None` if it has not arrived.
     pub(super) fn find_end(&mut self, buf: &[u8], limits: &Limits) -> Result<Option<usize>, Reject> {
-        let head_max = limits.head_bytes_max.min(Limits::HEAD_BYTES_CAP);
-        let header_max = limits.header_count_max.min(Limits::HEADER_COUNT_CAP);
+        let (head_max, header_max) = (limits.head_max(), limits.header_max());
         // The longest request line that can be valid: method, target, version and two spaces.
         let line_max = limits.target_bytes_max.saturating_add(Limits::METHOD_BYTES_MAX + "  HTTP/1.1".len());
         let window = &buf[..buf.len().min(head_max)];
