@@ -7,7 +7,7 @@ declare(strict_types=1);
 return [
     'prints' => static function (): void {
         $line = static fn (string $text) => tap(stream_socket_client('tcp://' . getenv('UPSTREAM_LINE')), $text);
-        $streams = ['late' => $line("120 late\n"), 'soon' => $line("20 soon\n"), 'never' => $line('no end of line')];
+        $streams = ['late' => $line("600 late\n"), 'soon' => $line("20 soon\n"), 'never' => $line('no end of line')];
         $order = [];
         while (count($order) < 2) {
             $read = $streams;
