@@ -186,6 +186,22 @@ namespace Weft\Internal;
  */
 function end_with_parent(int $parent): void {}
 
+/**
+ * The request that runs.
+ *
+ * @internal
+ * @throws \Error when none does
+ */
+function running_request(): \Weft\Http\Request {}
+
+/**
+ * A Writer for the response of the request that runs, in resident mode, whose head has been sent.
+ *
+ * @internal
+ * @throws \Error when none runs
+ */
+function response_writer(): \Weft\Http\Writer {}
+
 namespace Weft\Http;
 
 /**

@@ -4,6 +4,7 @@ mod files;
 mod fpm;
 mod instances;
 mod requests;
+mod resident;
 mod responses;
 mod routing;
 mod settings;

@@ -7,6 +7,7 @@ mod interleaved;
 mod isolation;
 mod leftover;
 mod persistent;
+mod psr;
 mod sapi;
 mod sessions;
 

@@ -55,6 +55,21 @@ impl Server {
         server
     }
 
+    /// A server of a script of this name; `source` is the whole file.
+    pub fn of_script(name: &str, source: &str) -> Server {
+        let directory =
+            tempfile::Builder::new().prefix("weft-test-").tempdir().expect("a temporary directory");
+        let mut server = Server {
+            command: command::command(directory.path()),
+            directory,
+            listens: false,
+            is_docroot: false,
+        };
+        server.write(name, source);
+        server.command.args(["serve", name]);
+        server
+    }
+
     /// A server of the document root `public` in its directory, whose files are these.
     pub fn of_docroot(files: &[(&str, &str)]) -> Server {
         let directory =

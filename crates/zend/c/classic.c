@@ -4,6 +4,7 @@
  * A job runs on a native stack (native.c): it may park wherever PHP stands. Invariant: whatever happens, the request is
  * answered, once, and PHP is out of it when the job ends. */
 #include "classic.h"
+#include "resident.h"
 #include "ext/standard/head.h"
 #include "zend_stream.h"
 
@@ -83,6 +84,7 @@ void weft_classic_run(weft_coroutine *coroutine)
 	SG(server_context) = NULL;
 	memset(&SG(request_info), 0, sizeof(SG(request_info)));
 	weft_classic_free(&classic);
+	ZVAL_UNDEF(&coroutine->request_object); /* gone with PHP's heap */
 	coroutine->classic = NULL;
 	weft_host_release(coroutine->request);
 	coroutine->request = 0;
@@ -154,7 +156,10 @@ static const zend_function_entry functions[] = {
 	ZEND_FE_END
 };
 
-void weft_classic_register(void)
+void weft_classic_register(bool resident)
 {
 	zend_register_functions(NULL, functions, CG(function_table), MODULE_PERSISTENT);
+	if (resident) {
+		weft_resident_register();
+	}
 }

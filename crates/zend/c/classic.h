@@ -39,6 +39,7 @@ zend_result weft_classic_time(double *time);
 int weft_classic_send_headers(sapi_headers_struct *headers);
 size_t weft_classic_write(const char *bytes, size_t length);
 void weft_classic_flush(void *context);
+bool weft_classic_hint(weft_coroutine *coroutine);
 void weft_classic_finish(weft_coroutine *coroutine);
 void weft_classic_refuse(weft_coroutine *coroutine, uint32_t status);
 void weft_classic_free(weft_classic *classic);

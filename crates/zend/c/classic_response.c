@@ -178,6 +178,24 @@ void weft_classic_flush(void *context)
 	}
 }
 
+/* 103 Early Hints with what header() has set so far (RFC 8297). false: not possible any more. */
+bool weft_classic_hint(weft_coroutine *coroutine)
+{
+	weft_header lines[16];
+	char text[16][512];
+	size_t count = 0;
+	zend_llist_position position;
+	sapi_header_struct *line = zend_llist_get_first_ex(&SG(sapi_headers).headers, &position);
+	for (; line && count < 16; line = zend_llist_get_next_ex(&SG(sapi_headers).headers, &position)) {
+		if (line->header_len < sizeof(*text)) {
+			memcpy(text[count], line->header, line->header_len);
+			text[count][line->header_len] = 0;
+			count += split(text[count], &lines[count]);
+		}
+	}
+	return weft_host_early_hints(coroutine->request, lines, count);
+}
+
 /* X-Sendfile: a path, the document root's when relative. X-Accel-Redirect: a path below the document root. */
 static void send_file(weft_coroutine *coroutine)
 {

@@ -228,6 +228,12 @@ void weft_classic_variables(zval *array)
 {
 	php_import_environment_variables(array);
 	weft_classic *classic = weft_current ? weft_current->classic : NULL;
+	char *script = SG(request_info).path_translated;
+	if (!classic && script) { /* a worker script boots */
+		add(array, "SCRIPT_FILENAME", weft_slice_text(script));
+		add(array, "SCRIPT_NAME", weft_slice_text(script));
+		add(array, "PHP_SELF", weft_slice_text(script));
+	}
 	if (classic) {
 		char self[4096];
 		snprintf(self, sizeof(self), "%s%s", classic->script_name, classic->path_info ? classic->path_info : "");

@@ -8,7 +8,7 @@
  * Fiber::getCurrent() is null, as under the php command.
  *
  * Invariants: only the loop enters; a coroutine only leaves to the loop; a context is destroyed only when idle. */
-#include "weft.h"
+#include "resident.h"
 #include "zend_closures.h"
 #include "zend_interfaces.h"
 
@@ -44,6 +44,9 @@ void weft_job_run(weft_coroutine *coroutine)
 			break;
 		case WEFT_JOB_SIGNALS:
 			weft_signals_run(coroutine);
+			break;
+		case WEFT_JOB_RESIDENT:
+			weft_resident_run(coroutine);
 			break;
 		case WEFT_JOB_CLASSIC:
 			weft_classic_run(coroutine);

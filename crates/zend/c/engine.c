@@ -2,6 +2,7 @@
  *
  * opcache only starts for SAPIs it knows by name (ext/opcache/ZendAccelerator.c, accel_startup): so the module starts as
  * "cli-server" and takes its own name afterwards. In a worker one request is begun at start and lasts as long as the worker. */
+#include "resident.h"
 #include "session.h"
 #include "signals.h"
 #include "weft_arginfo.h"
@@ -16,6 +17,7 @@
 bool weft_cli;
 bool weft_collects_garbage; /* what zend.enable_gc is for instances, which begin without */
 static bool classic;
+static const char *resident;
 static uint32_t *shared_superglobals;
 static char *ini_entries;
 
@@ -117,7 +119,7 @@ static PHP_MINIT_FUNCTION(weft)
 	weft_task_register();
 	weft_context_register();
 	if (classic) {
-		weft_classic_register();
+		weft_classic_register(resident != NULL);
 	} else {
 		weft_wrap_prepare();
 	}
@@ -128,7 +130,7 @@ static PHP_MINIT_FUNCTION(weft)
 static PHP_RSHUTDOWN_FUNCTION(weft)
 {
 	(void) type, (void) module_number;
-	if (classic && weft_current) {
+	if (classic && weft_current) { /* after resident.c, for the script itself */
 		weft_context_end(weft_current);
 	}
 	return SUCCESS;
@@ -189,6 +191,10 @@ int weft_engine_start(const weft_engine_options *options)
 	}
 	weft_cli = options->cli;
 	classic = options->classic;
+	resident = options->resident ? strdup(options->resident) : NULL;
+	if (resident) {
+		weft_resident_prepare(resident, options->resident_requests_max);
+	}
 	shared_superglobals = options->superglobals;
 	signal(SIGPIPE, SIG_IGN);
 	if (!weft_cli) {

@@ -41,6 +41,21 @@ static bool include(const char *path, zval *result)
 	return done;
 }
 
+/* What speaks PSR-7 is given a translator (php/src/Internal/Application.php); everything else stays as it is. */
+static bool translate(zval *value)
+{
+	zval function, result;
+	ZVAL_STRING(&function, "Weft\\Internal\\Application::handler");
+	ZVAL_UNDEF(&result);
+	bool called = call_user_function(NULL, NULL, &function, &result, 1, value) == SUCCESS && Z_TYPE(result) != IS_UNDEF;
+	zval_ptr_dtor(&function);
+	if (called) {
+		zval_ptr_dtor(value);
+		ZVAL_COPY_VALUE(value, &result);
+	}
+	return called;
+}
+
 /* Includes the application's script and keeps the handler it returns. 0, or what is wrong: 1 it cannot be run, 2 it
  * returned nothing that can be called. */
 int weft_handler_load(const char *path)
@@ -48,6 +63,15 @@ int weft_handler_load(const char *path)
 	ZVAL_UNDEF(&handler_value);
 	if (!include(path, &handler_value)) {
 		return 1;
+	}
+	if (Z_TYPE(handler_value) == IS_OBJECT || Z_TYPE(handler_value) == IS_ARRAY || Z_TYPE(handler_value) == IS_STRING) {
+		volatile bool translated = false;
+		zend_try {
+			translated = translate(&handler_value);
+		} zend_end_try();
+		if (!translated) {
+			return 1;
+		}
 	}
 	if (zend_fcall_info_init(&handler_value, 0, &handler, &handler_cache, NULL, NULL) != SUCCESS) {
 		return 2;

@@ -43,6 +43,16 @@ static void run_jobs(machine_context from)
 	}
 }
 
+/* Ends the running job from inside of it, and goes on here with the next. false: there is none, the job is to come to its
+ * end for good. */
+bool weft_native_next(weft_coroutine *coroutine)
+{
+	uint32_t kind = coroutine->job;
+	coroutine->ended = true;
+	loop_handle = jump_fcontext(loop_handle, NULL).handle;
+	return coroutine->job == kind;
+}
+
 /* NULL: no memory, or no mappings left (vm.max_map_count). */
 weft_coroutine *weft_native_create(void)
 {

@@ -56,6 +56,17 @@ void weft_request_keep(weft_coroutine *coroutine)
 	}
 }
 
+ZEND_FUNCTION(Weft_Internal_running_request)
+{
+	ZEND_PARSE_PARAMETERS_NONE();
+	if (!weft_current || !weft_current->request) {
+		zend_throw_error(NULL, "No request is running");
+		RETURN_THROWS();
+	}
+	weft_request_open(weft_current);
+	RETURN_COPY(&weft_current->request_object);
+}
+
 void weft_request_close(weft_coroutine *coroutine)
 {
 	weft_request_object *object = weft_request_of(Z_OBJ(coroutine->request_object));

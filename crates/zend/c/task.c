@@ -180,7 +180,7 @@ ZEND_FUNCTION(Weft_go)
 		Z_PARAM_FUNC(call, cache)
 		Z_PARAM_VARIADIC_WITH_NAMED(arguments, count, named)
 	ZEND_PARSE_PARAMETERS_END();
-	if (weft_current && weft_current->job == WEFT_JOB_CLASSIC) {
+	if (weft_current && (weft_current->job == WEFT_JOB_CLASSIC || weft_current->job == WEFT_JOB_RESIDENT)) {
 		zend_throw_error(NULL, "There are no tasks in classic mode: a request has PHP to itself, and PHP ends with it. Weft\\go() "
 			"needs an application that returns a handler, or weft php");
 		RETURN_THROWS();

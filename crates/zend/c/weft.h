@@ -97,7 +97,8 @@ enum { WEFT_GET, WEFT_POST, WEFT_COOKIE, WEFT_FILES, WEFT_SERVER, WEFT_REQUEST, 
 
 /* The kinds of a job, as JobKind in src/fiber.rs; END is C's own: the pooled coroutine shall return. */
 typedef enum {
-	WEFT_JOB_REQUEST = 0, WEFT_JOB_SCRIPT = 1, WEFT_JOB_TASK = 2, WEFT_JOB_CLASSIC = 3, WEFT_JOB_SIGNALS = 8, WEFT_JOB_END = 255
+	WEFT_JOB_REQUEST = 0, WEFT_JOB_SCRIPT = 1, WEFT_JOB_TASK = 2, WEFT_JOB_CLASSIC = 3, WEFT_JOB_RESIDENT = 4,
+	WEFT_JOB_SIGNALS = 8, WEFT_JOB_END = 255
 } weft_job;
 typedef struct weft_classic weft_classic; /* classic_response.c */
 typedef struct weft_task weft_task;       /* task.h */
@@ -172,6 +173,7 @@ typedef struct weft_coroutine {
 	size_t native_bytes;
 	void *native_handle;
 	weft_classic *classic;
+	struct weft_resident *resident; /* the script that stays loaded in it (resident.c) */
 } weft_coroutine;
 
 extern weft_coroutine *weft_current; /* the coroutine that has the processor; NULL in the loop */
@@ -184,6 +186,8 @@ typedef struct {
 	const char *executable;    /* PHP_BINARY */
 	bool cli;                  /* `weft php`: PHP_SAPI is cli */
 	bool ignore_ini;           /* -n */
+	const char *resident;      /* the worker script of resident mode, or NULL; then classic is set as well */
+	uint64_t resident_requests_max; /* after which it is loaded anew; 0: never */
 	bool classic;              /* no request lasts as long as the worker: each begins and ends one */
 	const char *library;       /* directory of weft's PHP library; NULL: there is none */
 	bool instances;            /* classic, and there will be several of PHP in a worker */
@@ -217,19 +221,13 @@ void weft_native_start(size_t stack_bytes);
 weft_coroutine *weft_native_create(void);
 int weft_native_enter(weft_coroutine *coroutine, bool has_job, uint32_t job, uint64_t argument);
 void weft_native_leave(weft_coroutine *coroutine);
+bool weft_native_next(weft_coroutine *coroutine);
 void weft_native_destroy(weft_coroutine *coroutine);
 char *weft_native_yellow(const weft_coroutine *coroutine);
 void weft_native_limits(const weft_coroutine *coroutine, char **base, char **limit);
 void weft_native_trim(const weft_coroutine *coroutine);
 bool weft_native_holds(const weft_coroutine *coroutine, const void *address);
-/* instance/: many PHPs in one process */
-typedef struct weft_instances_figures {
-	uint32_t instances;  /* alive */
-	uint32_t pages;      /* of the image that differ between instances */
-	uint32_t lines;      /* of 64 bytes, put aside for the instance that ran last */
-	uint64_t switches;   /* images exchanged since start */
-	uint64_t heap_bytes; /* address space of all heaps */
-} weft_instances_figures;
+/* instance/: many PHPs in one process (instance/instance.h) */
 int weft_arena_open(void);
 bool weft_arena_is_open(void);
 bool weft_image_fault(void *address);
@@ -402,7 +400,7 @@ int weft_script_status(void);
 
 /* ---- classic.c: a docroot's script, with PHP to itself ---- */
 void weft_classic_prepare(sapi_module_struct *module);
-void weft_classic_register(void);
+void weft_classic_register(bool resident);
 void weft_classic_import(void);
 void weft_classic_run(weft_coroutine *coroutine);
 /* user_ini.c */

@@ -41,6 +41,16 @@ ZEND_END_ARG_INFO()
 
 ZEND_FUNCTION(Weft_Internal_end_with_parent);
 
+ZEND_BEGIN_ARG_WITH_RETURN_OBJ_TYPE_MASK_EX(arginfo_Weft_Internal_running_request, 0, 0, Weft\\Http\\Request, 0)
+ZEND_END_ARG_INFO()
+
+ZEND_FUNCTION(Weft_Internal_running_request);
+
+ZEND_BEGIN_ARG_WITH_RETURN_OBJ_TYPE_MASK_EX(arginfo_Weft_Internal_response_writer, 0, 0, Weft\\Http\\Writer, 0)
+ZEND_END_ARG_INFO()
+
+ZEND_FUNCTION(Weft_Internal_response_writer);
+
 static const zend_function_entry weft_functions[] = {
 	ZEND_NS_FALIAS("Weft", go, Weft_go, arginfo_Weft_go)
 	ZEND_NS_FALIAS("Weft", defer, Weft_defer, arginfo_Weft_defer)
@@ -48,6 +58,8 @@ static const zend_function_entry weft_functions[] = {
 	ZEND_NS_FALIAS("Weft", parallel, Weft_parallel, arginfo_Weft_parallel)
 	ZEND_NS_FALIAS("Weft", race, Weft_race, arginfo_Weft_race)
 	ZEND_NS_FALIAS("Weft\\Internal", end_with_parent, Weft_Internal_end_with_parent, arginfo_Weft_Internal_end_with_parent)
+	ZEND_NS_FALIAS("Weft\\Internal", running_request, Weft_Internal_running_request, arginfo_Weft_Internal_running_request)
+	ZEND_NS_FALIAS("Weft\\Internal", response_writer, Weft_Internal_response_writer, arginfo_Weft_Internal_response_writer)
 	ZEND_FE_END
 };
 

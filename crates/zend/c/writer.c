@@ -38,6 +38,16 @@ void weft_writer_close(zval *writer)
 	zval_ptr_dtor(writer);
 }
 
+ZEND_FUNCTION(Weft_Internal_response_writer)
+{
+	ZEND_PARSE_PARAMETERS_NONE();
+	if (!weft_current || !weft_current->request) {
+		zend_throw_error(NULL, "No request is running");
+		RETURN_THROWS();
+	}
+	weft_writer_open(return_value, weft_current->request);
+}
+
 ZEND_METHOD(Weft_Http_Writer, __construct)
 {
 	ZEND_PARSE_PARAMETERS_NONE();

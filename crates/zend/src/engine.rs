@@ -24,6 +24,10 @@ pub struct Options {
     pub classic: bool,
     /// Classic mode with several PHP instances in a worker ([`crate::InstanceSwitch`]).
     pub instances: bool,
+    /// Resident mode's worker script, an absolute path; goes with `classic`.
+    pub resident: Option<String>,
+    /// Requests after which that script is loaded anew; 0 is never.
+    pub resident_requests_max: u64,
     /// What PHP reports as `PHP_BINARY`.
     pub executable: String,
     /// The directory of weft's PHP library; without one there are only the native classes.
@@ -104,12 +108,15 @@ impl Engine {
         let (ini, executable) = (c_string(&lines)?, c_string(&options.executable)?);
         let ini_path = options.ini_path.as_deref().map(c_string).transpose()?;
         let library = options.library.as_ref().map(|path| c_string(&path.to_string_lossy())).transpose()?;
+        let resident = options.resident.as_deref().map(c_string).transpose()?;
         let raw = sys::EngineOptions {
             ini: ini.as_ptr(),
             ini_path: ini_path.as_ref().map_or(std::ptr::null(), |path| path.as_ptr()),
             executable: executable.as_ptr(),
             cli: options.cli,
             ignore_ini: options.ignore_ini,
+            resident: resident.as_ref().map_or(std::ptr::null(), |path| path.as_ptr()),
+            resident_requests_max: options.resident_requests_max,
             classic: options.classic,
             library: library.as_ref().map_or(std::ptr::null(), |path| path.as_ptr()),
             instances: options.instances,
@@ -229,6 +236,12 @@ impl Engine {
         unsafe { sys::weft_engine_end() };
     }
 
+    /// Has the worker scripts of resident mode come to their ends, if there are any.
+    pub fn end_resident() {
+        // SAFETY: called from the loop's stack when the scheduler has returned; no coroutine runs.
+        unsafe { sys::weft_resident_end() };
+    }
+
     /// Ends the request in a child that the script has forked, and returns the script's exit status.
     pub fn end_child() -> u8 {
         // SAFETY: called when the script has ended, on the one thread of the child; the engine runs, or there were no script.
@@ -258,6 +271,22 @@ impl Engine {
         // SAFETY: the buffer has `size` bytes.
         let list = read(|buffer, size| unsafe { sys::weft_engine_extensions(buffer, size) });
         list.split_whitespace().map(str::to_owned).collect()
+    }
+
+    /// Why a loaded extension cannot be in PHP instances, as far as that is known without running it.
+    pub fn unfit_for_instances(&self, extension: &str) -> Option<String> {
+        let name = c_string(extension).ok()?;
+        // SAFETY: the buffer has `size` bytes; the name lives for the call.
+        let why = read(|buffer, size| unsafe { sys::weft_extension_unfit(name.as_ptr(), buffer, size) });
+        (!why.is_empty()).then_some(why)
+    }
+
+    /// The file that a loaded extension came with; `None` when it is compiled into libphp.
+    pub fn extension_file(&self, extension: &str) -> Option<PathBuf> {
+        let name = c_string(extension).ok()?;
+        // SAFETY: the buffer has `size` bytes; the name lives for the call.
+        let file = read(|buffer, size| unsafe { sys::weft_extension_file(name.as_ptr(), buffer, size) });
+        (!file.is_empty()).then(|| PathBuf::from(file))
     }
 
     /// Bytes that PHP's memory manager holds of the system's memory.

@@ -22,8 +22,12 @@ pub enum JobKind {
     Task = 2,
     /// Do what a signal's handler has left to do while every coroutine was parked.
     Signals = 8,
-    /// Run the script that a request in classic mode is for, with PHP to itself; only on a [`crate::NativeSwitch`].
+    /// Run the script that a request in classic mode is for, with PHP to itself; only on a [`crate::NativeSwitch`] or
+    /// a [`crate::InstanceSwitch`].
     Classic = 3,
+    /// Give a request (or none, to have it boot) to the worker script of resident mode; only on a
+    /// [`crate::NativeSwitch`] or a [`crate::InstanceSwitch`].
+    Resident = 4,
 }
 
 /// Switches between the Fibers of this process's one PHP instance.

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use weft_rt::{Context, Job, Left, Switch};
 
+use crate::native::{self, pointer};
 use crate::sys;
 
 /// Bounds of the pool of instances.
@@ -62,10 +63,9 @@ impl InstanceSwitch {
             usize::try_from(options.memory_bytes_max).unwrap_or(usize::MAX / 4).saturating_mul(4);
         weft_rt::hook::on_record_lock(record_lock);
         weft_rt::hook::defer_handlers();
+        native::start(options.stack_bytes);
         // SAFETY: the engine runs, on this thread, and no coroutine exists yet; the reason is a string of static storage.
         let reason = unsafe {
-            sys::weft_native_start(options.stack_bytes);
-            sys::weft_failure_start(false);
             let reason = sys::weft_instances_start(options.instances_max, heap_bytes, options.verify);
             (!reason.is_null()).then(|| CStr::from_ptr(reason).to_string_lossy().into_owned())
         };
@@ -118,31 +118,21 @@ fn resident_bytes() -> u64 {
     text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * PAGE_BYTES
 }
 
-fn pointer(context: Context) -> *mut c_void {
-    context.0 as *mut c_void
-}
-
 impl Switch for InstanceSwitch {
     fn create(&self) -> io::Result<Context> {
         if self.memory_is_short() {
             return Err(io::ErrorKind::OutOfMemory.into());
         }
         // SAFETY: called on the engine's thread, from the loop.
-        let instance = unsafe { sys::weft_instance_create() };
-        if instance.is_null() {
-            return Err(io::ErrorKind::OutOfMemory.into());
-        }
+        let instance = native::created(unsafe { sys::weft_instance_create() })?;
         self.created.set(true);
-        Ok(Context(instance as usize))
+        Ok(instance)
     }
 
     fn enter(&self, context: Context, job: Option<Job>) -> Left {
-        let (kind, argument) = job.map_or((0, 0), |job| (job.kind, job.argument));
+        let (kind, argument) = native::parts(job);
         // SAFETY: the context came from `create` and has not been destroyed; the scheduler enters from the loop only.
-        match unsafe { sys::weft_instance_enter(pointer(context), job.is_some(), kind, argument) } {
-            0 => Left::Parked,
-            _ => Left::Ended,
-        }
+        native::left(unsafe { sys::weft_instance_enter(pointer(context), job.is_some(), kind, argument) })
     }
 
     fn leave(&self, context: Context) {
@@ -150,18 +140,7 @@ impl Switch for InstanceSwitch {
         unsafe { sys::weft_instance_leave(pointer(context)) };
     }
 
-    fn may_leave(&self) -> bool {
-        true // to Zend this is one plain stack, wherever it stands
-    }
-
-    fn cancelled(&self, for_good: bool) {
-        // SAFETY: the scheduler calls it on the context that runs, inside a call that PHP code has made.
-        unsafe { sys::weft_cancel(for_good) };
-    }
-
-    fn blocks(&self, symbol: &'static str) {
-        crate::fiber::report_blocked(symbol);
-    }
+    native::native_answers!();
 
     fn destroy(&self, context: Context) {
         // SAFETY: the scheduler destroys idle contexts only, once.

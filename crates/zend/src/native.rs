@@ -4,12 +4,61 @@
 //! It puts nothing of PHP's state aside: one request at a time is in PHP, so it MUST run with `coroutines_max` = 1.
 #![allow(unsafe_code)]
 
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 use std::io;
 
 use weft_rt::{Context, Job, Left, Switch};
 
 use crate::sys;
+
+/// Answers of a [`Switch`] that are the same wherever a context has a native stack: to Zend it is one plain stack, so it may
+/// leave wherever it stands.
+macro_rules! native_answers {
+    () => {
+        fn may_leave(&self) -> bool {
+            true
+        }
+
+        fn cancelled(&self, for_good: bool) {
+            // SAFETY: the scheduler calls it on the context that runs, inside a call that PHP code has made.
+            unsafe { crate::sys::weft_cancel(for_good) };
+        }
+
+        fn blocks(&self, symbol: &'static str) {
+            crate::fiber::report_blocked(symbol);
+        }
+    };
+}
+pub(crate) use native_answers;
+
+/// Has native stacks of `stack_bytes`, from here on with an Error in PHP where one overflows. Call it in the worker, when the
+/// engine has started.
+pub(crate) fn start(stack_bytes: usize) {
+    // SAFETY: notes a number, and installs handlers of the engine that runs; no coroutine exists yet.
+    unsafe {
+        sys::weft_native_start(stack_bytes);
+        sys::weft_failure_start(false);
+    }
+}
+
+/// What C made, as the scheduler knows it.
+pub(crate) fn created(pointer: *mut c_void) -> io::Result<Context> {
+    if pointer.is_null() { Err(io::ErrorKind::OutOfMemory.into()) } else { Ok(Context(pointer as usize)) }
+}
+
+pub(crate) fn pointer(context: Context) -> *mut c_void {
+    context.0 as *mut c_void
+}
+
+/// Kind and argument of a job, for C.
+pub(crate) fn parts(job: Option<Job>) -> (u32, u64) {
+    job.map_or((0, 0), |job| (job.kind, job.argument))
+}
+
+/// What an `enter` in C has returned: 0 for parked.
+pub(crate) fn left(returned: c_int) -> Left {
+    if returned == 0 { Left::Parked } else { Left::Ended }
+}
 
 /// Switches between the loop and one request that has PHP to itself.
 #[derive(Debug)]
@@ -19,36 +68,21 @@ impl NativeSwitch {
     /// Stacks of `stack_bytes` each; only touched pages cost memory. Call it in the worker, when the engine has started:
     /// from here on an overflow of such a stack is an Error in PHP.
     pub fn new(stack_bytes: usize) -> NativeSwitch {
-        // SAFETY: notes a number, and installs handlers of the engine that runs; no coroutine exists yet.
-        unsafe {
-            sys::weft_native_start(stack_bytes);
-            sys::weft_failure_start(false);
-        }
+        start(stack_bytes);
         NativeSwitch(())
     }
-}
-
-fn pointer(context: Context) -> *mut c_void {
-    context.0 as *mut c_void
 }
 
 impl Switch for NativeSwitch {
     fn create(&self) -> io::Result<Context> {
         // SAFETY: called on the engine's thread, from the loop.
-        let coroutine = unsafe { sys::weft_native_create() };
-        if coroutine.is_null() {
-            return Err(io::ErrorKind::OutOfMemory.into());
-        }
-        Ok(Context(coroutine as usize))
+        created(unsafe { sys::weft_native_create() })
     }
 
     fn enter(&self, context: Context, job: Option<Job>) -> Left {
-        let (kind, argument) = job.map_or((0, 0), |job| (job.kind, job.argument));
+        let (kind, argument) = parts(job);
         // SAFETY: the context came from `create` and has not been destroyed; the scheduler enters from the loop only.
-        match unsafe { sys::weft_native_enter(pointer(context), job.is_some(), kind, argument) } {
-            0 => Left::Parked,
-            _ => Left::Ended,
-        }
+        left(unsafe { sys::weft_native_enter(pointer(context), job.is_some(), kind, argument) })
     }
 
     fn leave(&self, context: Context) {
@@ -56,18 +90,7 @@ impl Switch for NativeSwitch {
         unsafe { sys::weft_native_leave(pointer(context)) };
     }
 
-    fn may_leave(&self) -> bool {
-        true // to Zend this is one plain stack, wherever it stands
-    }
-
-    fn cancelled(&self, for_good: bool) {
-        // SAFETY: the scheduler calls it on the context that runs, inside a call that PHP code has made.
-        unsafe { sys::weft_cancel(for_good) };
-    }
-
-    fn blocks(&self, symbol: &'static str) {
-        crate::fiber::report_blocked(symbol);
-    }
+    native_answers!();
 
     fn destroy(&self, context: Context) {
         // SAFETY: the scheduler destroys idle contexts only, once.

@@ -12,6 +12,8 @@ pub struct EngineOptions {
     pub executable: *const c_char,
     pub cli: bool,
     pub ignore_ini: bool,
+    pub resident: *const c_char,
+    pub resident_requests_max: u64,
     pub classic: bool,
     pub library: *const c_char,
     pub instances: bool,
@@ -60,6 +62,7 @@ unsafe extern "C" {
     pub fn weft_native_enter(coroutine: *mut c_void, has_job: bool, job: u32, argument: u64) -> c_int;
     pub fn weft_native_leave(coroutine: *mut c_void);
     pub fn weft_native_destroy(coroutine: *mut c_void);
+    pub fn weft_resident_end();
     pub fn weft_failure_start(contain: bool);
 
     pub fn weft_report_blocked(function: *const c_char);
@@ -76,6 +79,8 @@ unsafe extern "C" {
     pub fn weft_instance_leave(instance: *mut c_void);
     pub fn weft_instance_destroy(instance: *mut c_void);
     pub fn weft_instances_trim(idle_ns: u64);
+    pub fn weft_extension_unfit(name: *const c_char, buffer: *mut c_char, size: usize) -> usize;
+    pub fn weft_extension_file(name: *const c_char, buffer: *mut c_char, size: usize) -> usize;
     pub fn weft_instances_report() -> InstancesFigures;
     pub fn weft_process_record_lock(command: c_int, lock: *mut c_void, result: *mut c_int) -> bool;
     pub fn weft_interrupt_preempt();

@@ -1,4 +1,4 @@
-//! Classic mode: a document root. Each request is for a file that is sent, or for a script that runs with PHP to itself.
+//! Classic and resident mode: a document root. Each request is for a file that is sent, or for a script that runs with PHP to itself.
 //!
 //! It decides which, from the loop; it must not know how either is done. Invariant: whatever a client writes, only regular
 //! files below the document root are named, never one whose name begins with a dot, never the source of a script.
@@ -12,7 +12,8 @@ use weft_serve::RequestView;
 
 pub use self::path::Wanted;
 pub use self::route::{Route, Script};
-use crate::config::{self, Symlinks};
+use crate::config::{Config, Symlinks};
+use crate::master::Mode;
 
 /// A document root and the rules for it.
 #[derive(Debug)]
@@ -20,6 +21,10 @@ pub struct Docroot {
     root: PathBuf,
     rules: Vec<String>,
     symlinks: Symlinks,
+    /// The worker script, which answers in place of all other scripts, and what no file answers.
+    resident: Option<PathBuf>,
+    /// There is a worker script and nothing else: it answers everything.
+    script_alone: bool,
 }
 
 impl Docroot {
@@ -28,13 +33,26 @@ impl Docroot {
     ///
     /// # Errors
     /// Those of realpath(3); not a directory.
-    pub fn open(application: &Path, classic: &config::Classic) -> Result<Docroot, String> {
+    pub fn open(application: &Path, config: &Config) -> Result<Docroot, String> {
         let failed = |error: std::io::Error| format!("{}: {error}", application.display());
-        let root = application.canonicalize().map_err(failed)?;
+        let script =
+            |path: &Path| path.canonicalize().map_err(|error| format!("{}: {error}", path.display()));
+        let resident = Mode::of(config).resident_script(config).map(script).transpose()?;
+        let classic = &config.classic;
+        let mut root = application.canonicalize().map_err(failed)?;
+        let script_alone = resident.as_ref() == Some(&root);
+        if script_alone {
+            root.pop();
+        }
         if !root.is_dir() {
             return Err(format!("{}: classic mode serves a directory", application.display()));
         }
-        Ok(Docroot { root, rules: classic.rules.clone(), symlinks: classic.symlinks })
+        Ok(Docroot { root, rules: classic.rules.clone(), symlinks: classic.symlinks, resident, script_alone })
+    }
+
+    /// Whether a worker script answers.
+    pub fn is_resident(&self) -> bool {
+        self.resident.is_some()
     }
 
     /// The directory.
@@ -45,6 +63,7 @@ impl Docroot {
     /// What a request is for.
     pub fn route(&self, request: &RequestView<'_>) -> Route {
         match Wanted::read(request.path()) {
+            _ if self.script_alone => self.to_resident(),
             Ok(wanted) => self.resolve(&wanted, request.method()),
             Err(status) => Route::Refused(status),
         }
@@ -52,6 +71,11 @@ impl Docroot {
 
     /// What would be served, for people.
     pub fn describe(&self) -> String {
+        if let Some(script) = &self.resident {
+            let what =
+                if self.script_alone { "every request" } else { "what no file of the document root does" };
+            return format!("{} stays loaded and answers {what}", script.display());
+        }
         let first = self.resolve(&Wanted::root(), b"GET");
         let page = match first {
             Route::Script(script) => format!("/ is {}", script.file.display()),

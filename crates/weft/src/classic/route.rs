@@ -46,12 +46,20 @@ impl Docroot {
         let found = self.rules.iter().find_map(|rule| self.apply(rule, wanted));
         match found {
             Some(Route::File(_)) if !matches!(method, b"GET" | b"HEAD") => Route::Refused(405),
+            Some(Route::Script(_)) | None if self.resident.is_some() => self.to_resident(),
             Some(route) => route,
             None if self.kind(&wanted.head(wanted.segments.len())) == Some(FileType::Directory) => {
                 Route::Refused(403)
             }
             None => Route::Refused(404),
         }
+    }
+
+    /// The worker script, as if it lay in the document root.
+    pub(super) fn to_resident(&self) -> Route {
+        let file = self.resident.clone().unwrap_or_default();
+        let name = file.file_name().map(|name| [b"/", name.as_bytes()].concat()).unwrap_or_default();
+        Route::Script(Script { file, name, path_info: Vec::new() })
     }
 
     fn apply(&self, rule: &str, wanted: &Wanted) -> Option<Route> {

@@ -37,10 +37,10 @@ pub static KEYS: &[Key] = &[
             "run-as",
             One,
             "MODE",
-            "auto, classic, coroutine",
+            "auto, classic, resident, coroutine",
             "auto",
             |v| v.run_as()?,
-            "How the application runs: auto is classic for a document root, coroutine for a script that returns a handler"
+            "How the application runs: auto is classic for a document root, resident for a worker script or with --instances, coroutine for any other script"
         )
     },
     key!(server.listen, "listen" 'l', Many, "ADDRESS", "HOST:PORT, :PORT, [V6]:PORT, unix:/path, unix:/path,mode=0660", "127.0.0.1:8080",
@@ -277,6 +277,23 @@ pub static KEYS: &[Key] = &[
         Bytes,
         0..=MIB,
         "Text files from this size up to 1 MiB are compressed for clients that take it; 0 compresses none"
+    ),
+    key!(
+        resident.script,
+        "worker",
+        One,
+        "SCRIPT",
+        "a path",
+        "none",
+        |v| Some(v.path()?),
+        "A worker script for a document root, as FrankenPHP's: it stays loaded and takes the requests that no file answers"
+    ),
+    number!(
+        resident.requests_max,
+        "worker-requests-max",
+        Count,
+        0..=1_000_000_000,
+        "Requests after which a worker script is loaded anew; 0 is never"
     ),
     number!(
         recycle.requests_max,

@@ -32,6 +32,8 @@ pub struct Config {
     pub limits: Limits,
     /// What a document root's URLs stand for.
     pub classic: Classic,
+    /// A script that stays loaded beside a document root.
+    pub resident: Resident,
     /// When a worker is replaced by a fresh one.
     pub recycle: Recycle,
     /// Where the logs go and how they look.
@@ -76,11 +78,13 @@ pub struct Server {
 /// What an application is run as.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum RunAs {
-    /// A directory in classic mode, a script in coroutine mode.
+    /// A directory in classic mode, a worker script in resident mode, any other script in coroutine mode.
     #[default]
     Auto,
     /// A document root.
     Classic,
+    /// A script that stays loaded, one request at a time in each PHP.
+    Resident,
     /// A script that returns a handler.
     Coroutine,
 }
@@ -100,6 +104,15 @@ pub struct Classic {
     pub instances_idle_ms: u64,
     /// Text files from this size on are compressed for clients that take it; 0 compresses none.
     pub compress_bytes_min: u64,
+}
+
+/// `[resident]`: a worker script.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Resident {
+    /// The script that takes the requests that no file of the document root answers; `None` is classic mode.
+    pub script: Option<PathBuf>,
+    /// Requests after which it is loaded anew; 0 is never.
+    pub requests_max: u64,
 }
 
 /// Which symbolic links in a document root are followed.

@@ -142,7 +142,12 @@ impl Value {
 
     /// What an application is run as.
     pub fn run_as(&self) -> Typed<RunAs> {
-        self.word(&[("auto", RunAs::Auto), ("classic", RunAs::Classic), ("coroutine", RunAs::Coroutine)])
+        self.word(&[
+            ("auto", RunAs::Auto),
+            ("classic", RunAs::Classic),
+            ("resident", RunAs::Resident),
+            ("coroutine", RunAs::Coroutine),
+        ])
     }
 
     /// `follow` or `inside`.

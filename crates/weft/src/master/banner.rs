@@ -73,7 +73,7 @@ impl Master {
 pub fn workers(config: &Config, mode: Mode) -> String {
     let count = mode.workers(config);
     match config.server.workers {
-        Workers::Auto if mode == Mode::Classic && config.classic.instances_max == 1 => {
+        Workers::Auto if mode.is_one_at_a_time() && config.classic.instances_max == 1 => {
             format!("{count} (each runs one request of PHP at a time)")
         }
         Workers::Auto => format!("{count} (one per available core)"),
@@ -128,6 +128,9 @@ fn how(config: &Config, command: &str, signal: &str) -> String {
 pub fn explain(mode: Mode) -> &'static str {
     match mode {
         Mode::Classic => "each request has PHP to itself",
+        Mode::Resident => {
+            "the script stays loaded and takes one request after the other, one at a time in each PHP"
+        }
         Mode::Coroutine => "many requests at once share one PHP per worker",
     }
 }

@@ -25,6 +25,7 @@ mod supervise;
 #[cfg(test)]
 pub mod testing;
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -52,6 +53,8 @@ pub use self::start::serve;
 pub enum Mode {
     /// A document root: each request has PHP to itself.
     Classic,
+    /// A script that stays loaded and takes one request after the other, alone or beside a document root.
+    Resident,
     /// A script that returns a handler: many requests at once share one PHP.
     Coroutine,
 }
@@ -60,15 +63,25 @@ impl Mode {
     /// What the configured application is run as.
     pub fn of(config: &Config) -> Self {
         match config.server.run_as {
+            RunAs::Auto if config.resident.script.is_some() => Mode::Resident,
             RunAs::Classic => Mode::Classic,
+            RunAs::Resident => Mode::Resident,
             RunAs::Coroutine => Mode::Coroutine,
-            RunAs::Auto
-                if config.server.application.as_ref().is_some_and(|application| application.is_dir()) =>
-            {
-                Mode::Classic
-            }
-            RunAs::Auto => Mode::Coroutine,
+            RunAs::Auto => match &config.server.application {
+                Some(application) if application.is_dir() => Mode::Classic,
+                // Instances of one PHP with many coroutines would make no sense.
+                Some(script) if config.classic.instances_max > 1 || is_worker_script(script) => {
+                    Mode::Resident
+                }
+                _ => Mode::Coroutine,
+            },
         }
+    }
+
+    /// The script that stays loaded in resident mode.
+    pub fn resident_script(self, config: &Config) -> Option<&Path> {
+        let alone = config.server.application.as_deref();
+        (self == Mode::Resident).then(|| config.resident.script.as_deref().or(alone)).flatten()
     }
 
     /// How many worker processes there are to be.
@@ -79,20 +92,34 @@ impl Mode {
         const PER_CORE: usize = 4;
         const MIN: usize = 8;
         match (self, config.server.workers) {
-            (Mode::Classic, Workers::Auto) if config.classic.instances_max == 1 => {
+            (Mode::Classic | Mode::Resident, Workers::Auto) if config.classic.instances_max == 1 => {
                 (Workers::Auto.count() * PER_CORE).max(MIN)
             }
             (_, workers) => workers.count(),
         }
     }
 
+    /// Whether each request has PHP to itself while it runs.
+    pub fn is_one_at_a_time(self) -> bool {
+        self != Mode::Coroutine
+    }
+
     /// For people.
     pub fn name(self) -> &'static str {
         match self {
             Mode::Classic => "classic",
+            Mode::Resident => "resident",
             Mode::Coroutine => "coroutine",
         }
     }
+}
+
+/// Whether a script takes its requests by FrankenPHP's function.
+fn is_worker_script(script: &Path) -> bool {
+    const LOOKED_AT_BYTES: usize = 256 << 10;
+    const NAME: &[u8] = b"frankenphp_handle_request";
+    let text = std::fs::read(script).unwrap_or_default();
+    text[..text.len().min(LOOKED_AT_BYTES)].windows(NAME.len()).any(|part| part == NAME)
 }
 
 /// Everything a worker is born with.

@@ -55,7 +55,8 @@ thread_local! {
 pub fn engine_start(config: &Config) -> Result<EngineInfo, String> {
     let development = config.dev.mode == Environment::Development;
     let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-    let classic = Mode::of(config) == Mode::Classic;
+    let classic = Mode::of(config).is_one_at_a_time();
+    let resident = Mode::of(config).resident_script(config).map(resident_script).transpose()?;
     let mut ini: Vec<(String, String)> = SERVER_INI.map(own).to_vec();
     if !classic {
         ini.push(own(COROUTINE_INI));
@@ -69,6 +70,8 @@ pub fn engine_start(config: &Config) -> Result<EngineInfo, String> {
         executable: executable(),
         library: Some(library().ok_or(NO_LIBRARY)?),
         development,
+        resident,
+        resident_requests_max: config.resident.requests_max,
         classic,
         instances: classic && config.classic.instances_max > 1,
         ..Options::default()
@@ -83,6 +86,12 @@ pub fn engine_start(config: &Config) -> Result<EngineInfo, String> {
     };
     ENGINE.with(|cell| cell.set(engine).map_err(|_| "PHP has been started twice".to_owned()))?;
     Ok(info)
+}
+
+/// The absolute path of a worker script.
+fn resident_script(script: &Path) -> Result<String, String> {
+    let path = script.canonicalize().map_err(|error| format!("{}: {error}", script.display()))?;
+    Ok(path.to_string_lossy().into_owned())
 }
 
 /// An ini setting of the engine that runs; empty without one.
@@ -104,7 +113,7 @@ pub struct Booted {
 /// # Errors
 /// What the operator must know; PHP's own message is in the error log.
 pub fn boot(config: &Config, application: &Path) -> Result<Booted, String> {
-    if Mode::of(config) == Mode::Classic {
+    if Mode::of(config).is_one_at_a_time() {
         weft_zend::host::install(&host::Boot);
         return Ok(boot_classic(&config.classic, config.dev.verify_instances));
     }
@@ -174,6 +183,7 @@ pub fn describe(job: weft_rt::Job) -> String {
 
 /// Ends the application, if one was booted: its shutdown functions and destructors run.
 pub fn end() {
+    Engine::end_resident();
     if BOOTED.take() {
         ENGINE.with(|cell| cell.get().map(Engine::end));
     }
@@ -228,8 +238,8 @@ fn library() -> Option<PathBuf> {
 pub fn check_application(config: &Config, application: &Path) -> Result<String, String> {
     let found =
         std::fs::metadata(application).map_err(|error| format!("{}: {error}", application.display()))?;
-    if Mode::of(config) == Mode::Classic {
-        return Docroot::open(application, &config.classic).map(|docroot| docroot.describe());
+    if Mode::of(config).is_one_at_a_time() {
+        return Docroot::open(application, config).map(|docroot| docroot.describe());
     }
     if found.is_dir() {
         return Err(format!(
@@ -249,7 +259,7 @@ pub fn try_application(config: &Config, application: &Path) -> Result<String, St
     let said = check_application(config, application)?;
     weft_zend::host::install(&script::Terminal);
     let info = engine_start(config)?;
-    if Mode::of(config) == Mode::Classic {
+    if Mode::of(config).is_one_at_a_time() {
         return Ok(format!("{said}; PHP {}", info.php_version));
     }
     boot_application(application)?;

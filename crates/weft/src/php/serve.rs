@@ -44,10 +44,8 @@ pub fn start(
     config: &Config,
     application: &Path,
 ) -> Result<&'static Server, String> {
-    let docroot = match Mode::of(config) {
-        Mode::Classic => Some(Docroot::open(application, &config.classic)?),
-        Mode::Coroutine => None,
-    };
+    let mode = Mode::of(config);
+    let docroot = mode.is_one_at_a_time().then(|| Docroot::open(application, config)).transpose()?;
     let handler = Requests { runtime, docroot, scratch: RefCell::default() };
     let limits = weft_serve::Limits {
         compress_bytes_min: config.classic.compress_bytes_min,
@@ -58,6 +56,10 @@ pub fn start(
     SERVER.set(Some(server));
     HOST.set(Some(host));
     weft_zend::host::install(host);
+    if mode == Mode::Resident {
+        // One boots before the first request; further instances do when they are needed. It is not refused: nothing runs yet.
+        let _ = runtime.spawn(Job { kind: JobKind::Resident as u32, argument: 0 });
+    }
     Ok(server)
 }
 
@@ -118,7 +120,7 @@ impl Requests {
         let _ = match route {
             Route::Script(script) => {
                 host.keep_script(key.0, docroot.root(), script);
-                self.spawn(JobKind::Classic, key);
+                self.spawn(if docroot.is_resident() { JobKind::Resident } else { JobKind::Classic }, key);
                 Ok(())
             }
             Route::File(file) => send_file(server, key, &file),

@@ -55,9 +55,8 @@ char *weft_image_page(uint32_t index)
 
 /* ---- which pages ---- */
 
-static void add_range(const char *name, char *low, char *high)
+static void add_range(char *low, char *high)
 {
-	(void) name;
 	if (range_count == RANGES_MAX) {
 		too_many_ranges = true;
 		return;
@@ -123,36 +122,16 @@ static void list_kernel_targets(void)
 	list_all((char *) &sapi_globals, sizeof(sapi_globals));
 }
 
-/* An extension whose state is not in the image would be shared by all instances without knowing it. */
-static const char *unfit_module(void)
-{
-	static char reason[256];
-	zend_module_entry *module;
-	ZEND_HASH_MAP_FOREACH_PTR(&module_registry, module) {
-		if (module->handle && !weft_library_owns((void *) module->module_startup_func)
-				&& !weft_library_owns(module->functions)) {
-			snprintf(reason, sizeof(reason), "the extension %s was loaded from outside PHP's extension directory: "
-				"install it there, or run with --instances 1", module->name);
-			return reason;
-		}
-	} ZEND_HASH_FOREACH_END();
-	return NULL;
-}
-
 const char *weft_image_start(void)
 {
 	char *low, *high;
-	const char *unfit = unfit_module();
-	if (unfit) {
-		return unfit;
-	}
 	pages = reserve(PAGES_MAX * sizeof(*pages));
 	pristine = reserve(PAGES_MAX * WEFT_PAGE_BYTES);
 	if (!pages || !pristine) {
 		return "no memory for the copies of PHP's pages";
 	}
 	weft_arena_close(&low, &high);
-	add_range("arena", low, high);
+	add_range(low, high);
 	weft_libraries_each(add_range);
 	if (too_many_ranges) {
 		return "more libraries are loaded than instances can hold apart";

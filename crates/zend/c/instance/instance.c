@@ -41,6 +41,10 @@ const char *weft_instances_start(uint32_t max, size_t heap_bytes, bool verify)
 	if (!weft_arena_is_open()) {
 		return "PHP was not started for instances";
 	}
+	const char *unfit = weft_unfit_extension();
+	if (unfit) {
+		return unfit;
+	}
 	if (!weft_heap_start(heap_bytes > REGION_BYTES_LEAST ? heap_bytes : REGION_BYTES_LEAST)) {
 		return "no address space for their heaps (see ulimit -v)";
 	}
@@ -144,7 +148,6 @@ weft_instance *weft_instance_create(void)
 	return instance;
 }
 
-/* 0: parked. 1: the job has ended, the instance is idle. */
 int weft_instance_enter(weft_instance *instance, bool has_job, uint32_t job, uint64_t argument)
 {
 	if (placed != instance) {
@@ -173,7 +176,8 @@ void weft_instance_leave(weft_instance *instance)
 	weft_native_leave(instance->coroutine);
 }
 
-/* Instances that have been idle for `idle_ns` keep what they must: the memory of heap and stack goes back. */
+/* Instances that have been idle for `idle_ns` keep what they must: the memory of heap and stack goes back. The heap of one
+ * with a script loaded (resident.c) is that script's. */
 void weft_instances_trim(uint64_t idle_ns)
 {
 	uint64_t before = now() - idle_ns;
@@ -182,7 +186,9 @@ void weft_instances_trim(uint64_t idle_ns)
 		bool idle = instance && instance->begun && instance->coroutine->ended && instance->idle_since < before;
 		if (idle && !instance->trimmed) {
 			weft_native_trim(instance->coroutine);
-			weft_heap_trim(instance->number);
+			if (!instance->coroutine->resident) {
+				weft_heap_trim(instance->number);
+			}
 			weft_image_trim(&instance->image);
 			instance->trimmed = true;
 		}
@@ -207,6 +213,16 @@ void weft_instance_destroy(weft_instance *instance)
 	instances[instance->number - 1] = NULL;
 	figures.instances--;
 	free_instance(instance);
+}
+
+weft_instance *weft_instance_of(const weft_coroutine *coroutine)
+{
+	for (uint32_t i = 0; i < instances_max; i++) {
+		if (instances[i] && instances[i]->coroutine == coroutine) {
+			return instances[i];
+		}
+	}
+	return NULL;
 }
 
 uint32_t weft_instance_of_stack(const void *address)

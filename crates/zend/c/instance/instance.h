@@ -5,6 +5,7 @@
  *
  *   libraries.c  which libraries belong to an instance: libphp, its extensions, libxml2 and what is built on it
  *   arena.c      malloc and its family: what those libraries allocate while PHP starts lies in one arena
+ *   fitness.c    which extensions cannot be in one
  *   image.c      the writable pages (arena and libraries' data): protection, pristine copies, exchange
  *   heap.c       the Zend heap of each instance, cut from one region
  *   process.c    what PHP changes of the process: environment, directory, locale, umask, timer, opcache's lock
@@ -25,10 +26,14 @@
 /* Whether code at this address belongs to a library whose state is an instance's. */
 bool weft_library_owns(const void *address);
 /* Calls visit for each range of writable pages of those libraries, as they are loaded now. */
-typedef void (*weft_library_visit)(const char *name, char *low, char *high);
+typedef void (*weft_library_visit)(char *low, char *high);
 void weft_libraries_each(weft_library_visit visit);
 /* The library an address lies in; "?" when it is none of theirs. */
 const char *weft_library_name(const void *address);
+
+/* ---- fitness.c ---- */
+/* The first loaded extension that cannot be in an instance, as a reason; NULL: none is known. */
+const char *weft_unfit_extension(void);
 
 /* ---- arena.c ---- */
 /* Closes the arena: from here on, everybody's malloc is the C library's. The pages used are put into low and high. */
@@ -99,6 +104,14 @@ void weft_check_in(uint32_t instance);
 void weft_check_forget(uint32_t instance);
 
 /* ---- instance.c ---- */
+typedef struct weft_instances_figures {
+	uint32_t instances;  /* alive */
+	uint32_t pages;      /* of the image that differ between instances */
+	uint32_t lines;      /* of 64 bytes, put aside for the instance that ran last */
+	uint64_t switches;   /* images exchanged since start */
+	uint64_t heap_bytes; /* address space of all heaps */
+} weft_instances_figures;
+
 typedef struct {
 	weft_coroutine *coroutine; /* with its native stack (native.c); what the SAPI knows of it */
 	uint32_t number;           /* from 1 */
@@ -113,6 +126,10 @@ typedef struct {
 	int saved_errno;
 } weft_instance;
 
+/* 0: parked. 1: the job has ended, the instance is idle. */
+int weft_instance_enter(weft_instance *instance, bool has_job, uint32_t job, uint64_t argument);
+/* The instance whose jobs this coroutine runs; NULL: none's. */
+weft_instance *weft_instance_of(const weft_coroutine *coroutine);
 /* Whose stack an address lies in; 0 for none. */
 uint32_t weft_instance_of_stack(const void *address);
 

@@ -134,7 +134,7 @@ static int visit_data(struct dl_phdr_info *info, size_t size, void *visit)
 		bool has_relro = relro_low >= begin && relro_low < end;
 		char *low = page_below(has_relro ? relro_high : begin);
 		if (low < page_above(end)) {
-			((weft_library_visit) visit)(base_name(info->dlpi_name), low, page_above(end));
+			((weft_library_visit) visit)(low, page_above(end));
 		}
 	}
 	return 0;

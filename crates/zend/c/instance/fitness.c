@@ -1,0 +1,91 @@
+/* Which extensions cannot be in an instance, as far as that can be known without running them. What is proven to work is the
+ * tests' to say (docs/reference/doctor.md).
+ *
+ * An extension is unfit when its state is not in the image (its library is none of libraries.c's), or when it is known to run
+ * PHP's memory behind PHP's back: by threads, or by a scheduler of its own. */
+#include "instance.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+
+static const struct {
+	const char *name, *why;
+} known[] = {
+	{"swoole", "it brings a scheduler and hooks of its own"},
+	{"openswoole", "it brings a scheduler and hooks of its own"},
+	{"swow", "it brings a scheduler and hooks of its own"},
+	{"parallel", "it runs PHP in threads"},
+	{"pthreads", "it runs PHP in threads"},
+};
+
+static const void *code_of(const zend_module_entry *module)
+{
+	return module->functions ? (const void *) module->functions : (const void *) module->module_startup_func;
+}
+
+static bool is_elsewhere(const zend_module_entry *module)
+{
+	return module->handle && !weft_library_owns((void *) module->module_startup_func) && !weft_library_owns(module->functions);
+}
+
+/* Puts the reason into `buffer`; 0: nothing is known against it. */
+static int reason(const zend_module_entry *module, char *buffer, size_t size)
+{
+	if (is_elsewhere(module)) {
+		return snprintf(buffer, size, "it was loaded from outside PHP's extension directory: install it there");
+	}
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		if (!strcasecmp(module->name, known[i].name)) {
+			return snprintf(buffer, size, "%s", known[i].why);
+		}
+	}
+	return 0;
+}
+
+/* The first of the loaded extensions that is unfit, as a reason; NULL: none is. */
+const char *weft_unfit_extension(void)
+{
+	static char text[256];
+	char why[192];
+	zend_module_entry *module;
+	ZEND_HASH_MAP_FOREACH_PTR(&module_registry, module) {
+		if (reason(module, why, sizeof(why))) {
+			snprintf(text, sizeof(text), "the extension %s is unfit for them: %s", module->name, why);
+			return text;
+		}
+	} ZEND_HASH_FOREACH_END();
+	return NULL;
+}
+
+/* ---- for weft doctor ---- */
+
+static zend_module_entry *module_named(const char *name)
+{
+	zend_module_entry *module;
+	ZEND_HASH_MAP_FOREACH_PTR(&module_registry, module) {
+		if (!strcmp(module->name, name)) {
+			return module;
+		}
+	} ZEND_HASH_FOREACH_END();
+	return NULL;
+}
+
+/* Why a loaded extension is unfit; 0 bytes: nothing is known against it. */
+size_t weft_extension_unfit(const char *name, char *buffer, size_t size)
+{
+	zend_module_entry *module = module_named(name);
+	int length = module ? reason(module, buffer, size) : 0;
+	return length > 0 ? (size_t) length : 0;
+}
+
+/* The file a loaded extension came with; 0 bytes: it is compiled into libphp. */
+size_t weft_extension_file(const char *name, char *buffer, size_t size)
+{
+	zend_module_entry *module = module_named(name);
+	Dl_info info;
+	if (!module || !module->handle || !code_of(module) || !dladdr(code_of(module), &info) || !info.dli_fname) {
+		return 0;
+	}
+	int length = snprintf(buffer, size, "%s", info.dli_fname);
+	return length > 0 ? (size_t) length : 0;
+}

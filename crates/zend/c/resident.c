@@ -1,0 +1,261 @@
+/* Resident mode: a worker script stays loaded and takes one request after the other, by FrankenPHP's interface.
+ *
+ * The script is a coroutine's job for as long as it stays loaded, and yet each request is a job of the scheduler:
+ *
+ *      job ──► script boots ──► frankenphp_handle_request() ──► callback ──► returns true ─┐
+ *                                   │      ▲                                             │
+ *                         job ended ▼      │ next job                                    │
+ *                                 loop ────┘          ◄── the script calls it again ◄────┘
+ *
+ * Between two requests it is suspended inside frankenphp_handle_request(), and to the scheduler its coroutine is idle: queue,
+ * deadlines, cancellation and drain are those of classic mode. With instances there are as many scripts in a worker, each in a
+ * PHP of its own; this file must not know, but for the end.
+ *
+ * Invariant: exit() and exceptions end their request, a fatal error ends the script, which is loaded again; either way each
+ * request is answered, once. */
+#include "resident.h"
+#include "instance/instance.h"
+#include "zend_closures.h"
+#include "zend_stream.h"
+
+static const char *script;
+static uint64_t requests_max;
+static weft_resident *loaded; /* all scripts of this process */
+
+void weft_resident_prepare(const char *path, uint64_t max)
+{
+	script = path;
+	requests_max = max;
+	setenv("FRANKENPHP_WORKER", "1", 1); /* by which frameworks know */
+}
+
+/* ---- the callback ---- */
+
+static bool handled_by_user(zend_object *exception)
+{
+	if (Z_TYPE(EG(user_exception_handler)) == IS_UNDEF) {
+		return false;
+	}
+	zval argument, result, handler;
+	ZVAL_OBJ(&argument, exception);
+	ZVAL_UNDEF(&result);
+	ZVAL_COPY(&handler, &EG(user_exception_handler));
+	call_user_function(NULL, NULL, &handler, &result, 1, &argument);
+	zval_ptr_dtor(&handler);
+	zval_ptr_dtor(&result);
+	return true;
+}
+
+/* exit() is the request's end; an exception that nobody caught is a 500 of this request. Exhausted memory unwinds like exit()
+ * on Debian's PHP: it is a fatal error all the same, and the script is to end. */
+static void settle(weft_resident *resident)
+{
+	for (int attempts = 0; EG(exception) && attempts < 3; attempts++) {
+		zend_object *exception = EG(exception);
+		if (zend_is_unwind_exit(exception)) {
+			OBJ_RELEASE(exception);
+			EG(exception) = EG(prev_exception) = NULL;
+			resident->spoilt |= weft_take_out_of_memory();
+			continue;
+		}
+		GC_ADDREF(exception);
+		zend_clear_exception();
+		if (attempts == 0 && handled_by_user(exception)) {
+			OBJ_RELEASE(exception);
+		} else {
+			zend_exception_error(exception, E_ERROR); /* says it, and does not end the script */
+		}
+	}
+	EG(exit_status) = 0;
+}
+
+static void call(weft_resident *resident, zend_fcall_info *info, zend_fcall_info_cache *cache)
+{
+	zval result;
+	resident->shutdown_functions = BG(user_shutdown_function_names);
+	BG(user_shutdown_function_names) = NULL;
+	ZVAL_UNDEF(&result);
+	info->retval = &result;
+	zend_call_function(info, cache);
+	zval_ptr_dtor(&result);
+	settle(resident);
+	weft_run_deferred(resident->coroutine);
+	if (BG(user_shutdown_function_names)) {
+		php_call_shutdown_functions();
+		php_free_shutdown_functions();
+		settle(resident);
+	}
+	BG(user_shutdown_function_names) = resident->shutdown_functions;
+	resident->shutdown_functions = NULL;
+	weft_context_end(resident->coroutine);
+}
+
+/* Waits for a request, has the callback answer it. false: the script is to end. */
+ZEND_FUNCTION(frankenphp_handle_request)
+{
+	zend_fcall_info info;
+	zend_fcall_info_cache cache;
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_FUNC(info, cache)
+	ZEND_PARSE_PARAMETERS_END();
+	weft_coroutine *coroutine = weft_current;
+	weft_resident *resident = coroutine ? coroutine->resident : NULL;
+	if (!resident || coroutine->classic) {
+		zend_throw_error(NULL, resident ? "frankenphp_handle_request() cannot be called while a request is handled"
+			: "frankenphp_handle_request() needs a worker script: see resident mode");
+		RETURN_THROWS();
+	}
+	if (!resident->booted) {
+		weft_resident_keep_boot(resident);
+	}
+	if (resident->spoilt || (requests_max && resident->handled >= requests_max)) {
+		RETURN_FALSE;
+	}
+	do {
+		while (!coroutine->request) {
+			zend_unset_timeout();
+			if (!weft_native_next(coroutine)) {
+				RETURN_FALSE;
+			}
+		}
+	} while (!weft_resident_begin_request(resident));
+	call(resident, &info, &cache);
+	weft_resident_end_request(resident);
+	RETURN_TRUE;
+}
+
+/* ---- the job ---- */
+
+static void run_file(const char *path, bool primary, zval *returned)
+{
+	zend_file_handle file;
+	zend_stream_init_filename(&file, path);
+	file.primary_script = primary;
+	zend_execute_scripts(ZEND_REQUIRE, returned, 1, &file);
+	zend_destroy_file_handle(&file);
+}
+
+/* A script that has not asked for requests itself has returned what handles them: php/src/Internal/Resident.php. */
+static void serve_returned(zval *returned)
+{
+	zval function, result;
+	ZVAL_STRING(&function, "Weft\\Internal\\Resident::serve");
+	ZVAL_UNDEF(&result);
+	call_user_function(NULL, NULL, &function, &result, 1, returned);
+	zval_ptr_dtor(&result);
+	zval_ptr_dtor(&function);
+}
+
+/* As php_execute_script (main/main.c), but for what the script returns. */
+static void run_script(weft_resident *resident)
+{
+	zval returned;
+	ZVAL_NULL(&returned);
+	PG(during_request_startup) = 0;
+	VCWD_CHDIR_FILE(script);
+	if (PG(auto_prepend_file) && *PG(auto_prepend_file)) {
+		run_file(PG(auto_prepend_file), false, NULL);
+	}
+	run_file(script, true, &returned);
+	if (!resident->booted && (Z_TYPE(returned) == IS_OBJECT || Z_TYPE(returned) == IS_ARRAY || Z_TYPE(returned) == IS_STRING)) {
+		serve_returned(&returned);
+	}
+	zval_ptr_dtor(&returned);
+}
+
+/* PHP's request ends: after a fatal error the running request's shutdown functions come first, then the script's own. */
+static void end_script(weft_resident *resident)
+{
+	if (resident->shutdown_functions) {
+		zend_try {
+			php_call_shutdown_functions();
+			php_free_shutdown_functions();
+		} zend_end_try();
+		BG(user_shutdown_function_names) = resident->shutdown_functions;
+		resident->shutdown_functions = NULL;
+	}
+	weft_resident_return_boot(resident);
+	SG(post_read) = 1;
+	zend_try {
+		php_request_shutdown(NULL);
+	} zend_end_try();
+}
+
+static void answer_what_is_left(weft_coroutine *coroutine)
+{
+	if (coroutine->request && !coroutine->classic) {
+		weft_host_log(WEFT_LOG_ERROR, coroutine->request,
+			weft_slice_text("the worker script has ended without taking the request: it must call frankenphp_handle_request() in a loop"));
+		coroutine->classic = calloc(1, sizeof(weft_classic));
+	}
+	if (coroutine->classic) {
+		weft_classic_finish(coroutine);
+	}
+	weft_resident_forget_request(coroutine);
+}
+
+static void link_resident(weft_resident *resident)
+{
+	resident->coroutine->resident = resident;
+	resident->next = loaded;
+	loaded = resident;
+}
+
+static void unlink_resident(weft_resident *resident)
+{
+	weft_resident **at = &loaded;
+	while (*at != resident) {
+		at = &(*at)->next;
+	}
+	*at = resident->next;
+	resident->coroutine->resident = NULL;
+}
+
+/* From the script's first line to its end. How many requests it has begun. */
+static uint64_t run_once(weft_coroutine *coroutine)
+{
+	weft_resident resident = {.coroutine = coroutine};
+	link_resident(&resident);
+	coroutine->classic = NULL;
+	ZVAL_UNDEF(&coroutine->request_object); /* the last script's is gone with its heap */
+	memset(&SG(request_info), 0, sizeof(SG(request_info)));
+	SG(request_info).path_translated = (char *) script;
+	zend_first_try {
+		if (php_request_startup() == SUCCESS) {
+			run_script(&resident);
+		}
+	} zend_end_try();
+	weft_take_out_of_memory();
+	end_script(&resident);
+	ZVAL_UNDEF(&coroutine->request_object);
+	answer_what_is_left(coroutine);
+	unlink_resident(&resident);
+	return resident.handled;
+}
+
+/* A script that ends after it has served is loaded again at once, so that nobody has to wait for it; one that serves nobody is
+ * loaded again for the next request only. */
+void weft_resident_run(weft_coroutine *coroutine)
+{
+	const uint32_t kind = coroutine->job;
+	while (run_once(coroutine) && coroutine->job == kind && !coroutine->cancelled) {
+	}
+}
+
+/* The worker ends: each script's frankenphp_handle_request() returns false, and it comes to its end. Called when the scheduler
+ * has returned. */
+void weft_resident_end(void)
+{
+	for (weft_resident *resident = loaded, *next; resident; resident = next) {
+		next = resident->next;
+		if (resident->coroutine->classic) {
+			continue; /* it did not end in time */
+		}
+		weft_instance *instance = weft_instance_of(resident->coroutine);
+		if (instance) {
+			weft_instance_enter(instance, true, WEFT_JOB_END, 0);
+		} else {
+			weft_native_enter(resident->coroutine, true, WEFT_JOB_END, 0);
+		}
+	}
+}

@@ -1,0 +1,51 @@
+/* Between the files of resident mode: resident.c has the script as a job, resident_edges.c resets PHP between two of its
+ * requests, resident_functions.c is what the script calls. engine.c and coroutine.c start and run it. */
+#ifndef WEFT_RESIDENT_H
+#define WEFT_RESIDENT_H
+
+#include "classic.h"
+
+typedef struct {
+	zend_ini_entry *entry;
+	zend_string *original;
+	uint8_t original_modifiable;
+} weft_boot_ini;
+
+/* One loaded script. It lies on the native stack of its coroutine: PHP's heap ends before it does. */
+typedef struct weft_resident {
+	weft_coroutine *coroutine;
+	bool booted;                   /* it has asked for its first request */
+	bool spoilt;                   /* a fatal error was unwound: it is to be loaded anew */
+	uint64_t handled;              /* requests begun since it was loaded */
+	HashTable *shutdown_functions; /* its own, while a request registers others */
+	zval environment;              /* $_ENV as the boot has left it */
+	HashTable *ini_directives;     /* ini values the boot has set, put aside so that a request's can be told from them */
+	weft_boot_ini *ini;
+	size_t ini_count;
+	struct weft_resident *next;
+} weft_resident;
+
+/* resident.c */
+void weft_resident_prepare(const char *path, uint64_t requests_max);
+void weft_resident_run(weft_coroutine *coroutine);
+void weft_resident_end(void);
+ZEND_FUNCTION(frankenphp_handle_request);
+
+/* resident_edges.c */
+/* The script has booted: what it has set so far is what each request starts from. */
+void weft_resident_keep_boot(weft_resident *resident);
+/* The opposite, before PHP's own request ends: that shall find what it would have found without us. */
+void weft_resident_return_boot(weft_resident *resident);
+/* false: the body of the request did not arrive, and its client has been told. */
+bool weft_resident_begin_request(weft_resident *resident);
+void weft_resident_end_request(weft_resident *resident);
+void weft_resident_forget_request(weft_coroutine *coroutine);
+
+/* resident_functions.c */
+void weft_resident_register(void);
+
+/* classic.c */
+ZEND_FUNCTION(fastcgi_finish_request);
+ZEND_FUNCTION(getallheaders);
+
+#endif

@@ -1,0 +1,202 @@
+/* The edges of a request in resident mode: PHP is taken out of one request and into the next, without ending.
+ *
+ * Reset: output buffers, headers, superglobals, $_ENV and ini values (to what the boot has left), the session, uploads,
+ * php://input, time limit. Kept: classes, functions, statics, globals, handlers of errors, connections.
+ *
+ * Invariant: whatever a request has changed of what is reset, the next one starts from the state of the boot; and when the
+ * script ends, PHP finds its own bookkeeping as it left it (weft_resident_return_boot). */
+#include "resident.h"
+#include "zend_ini.h"
+
+/* ---- what the boot has left ---- */
+
+static zval *environment_symbol(void)
+{
+	zval *symbol = zend_hash_find_ind(&EG(symbol_table), ZSTR_KNOWN(ZEND_STR_AUTOGLOBAL_ENV));
+	return symbol && Z_TYPE_P(symbol) == IS_ARRAY ? symbol : NULL;
+}
+
+/* Marks values the boot has set as unchanged: what is restored after a request is then them. */
+static void keep_ini(weft_resident *resident)
+{
+	HashTable *changed = EG(modified_ini_directives);
+	resident->ini = changed ? malloc(zend_hash_num_elements(changed) * sizeof(*resident->ini)) : NULL;
+	if (!resident->ini) {
+		return;
+	}
+	zend_ini_entry *entry;
+	ZEND_HASH_MAP_FOREACH_PTR(changed, entry) {
+		resident->ini[resident->ini_count++] = (weft_boot_ini){entry, entry->orig_value, entry->orig_modifiable};
+		entry->modified = 0;
+		entry->orig_value = NULL;
+		entry->orig_modifiable = 0;
+	} ZEND_HASH_FOREACH_END();
+	resident->ini_directives = changed;
+	EG(modified_ini_directives) = NULL;
+}
+
+void weft_resident_keep_boot(weft_resident *resident)
+{
+	resident->booted = true;
+	zval *environment = environment_symbol();
+	if (environment) {
+		ZVAL_COPY(&resident->environment, environment);
+	}
+	keep_ini(resident);
+}
+
+static void restore_ini(void)
+{
+	if (EG(modified_ini_directives)) {
+		zend_ini_deactivate();
+		EG(modified_ini_directives) = NULL;
+	}
+}
+
+void weft_resident_return_boot(weft_resident *resident)
+{
+	zval_ptr_dtor(&resident->environment);
+	ZVAL_UNDEF(&resident->environment);
+	if (!resident->ini_directives) {
+		return;
+	}
+	restore_ini();
+	for (size_t i = 0; i < resident->ini_count; i++) {
+		zend_ini_entry *entry = resident->ini[i].entry;
+		entry->modified = 1;
+		entry->orig_value = resident->ini[i].original;
+		entry->orig_modifiable = resident->ini[i].original_modifiable;
+	}
+	EG(modified_ini_directives) = resident->ini_directives;
+	resident->ini_directives = NULL;
+	free(resident->ini);
+	resident->ini = NULL;
+	resident->ini_count = 0;
+}
+
+/* ---- out of a request, into a request ---- */
+
+/* Extensions that look at each request. All others keep nothing of one that the next may not see, or keep connections. */
+static void each_module(bool begin)
+{
+	static const char *const names[] = {"filter", "session"};
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		zend_module_entry *module = zend_hash_str_find_ptr(&module_registry, names[i], strlen(names[i]));
+		zend_result (*function)(int, int) = !module ? NULL : begin ? module->request_startup_func : module->request_shutdown_func;
+		if (function) {
+			function(module->type, module->module_number);
+		}
+	}
+}
+
+static void forget_superglobals(void)
+{
+	zend_string *session = zend_string_init(ZEND_STRL("_SESSION"), 0);
+	zend_delete_global_variable(session);
+	zend_string_release(session);
+	for (int i = 0; i < NUM_TRACK_VARS; i++) {
+		zval_ptr_dtor(&PG(http_globals)[i]);
+		ZVAL_UNDEF(&PG(http_globals)[i]);
+	}
+}
+
+/* Out of the request that PHP is in, or out of none: what php_request_shutdown (main/main.c) does for output and SAPI. */
+static void leave(void)
+{
+	zend_try {
+		php_output_end_all();
+	} zend_end_try();
+	zend_unset_timeout();
+	zend_try {
+		each_module(false);
+	} zend_end_try();
+	zend_try {
+		php_output_deactivate();
+	} zend_end_try();
+	forget_superglobals();
+	if (SG(request_info).request_body) {
+		php_stream_close(SG(request_info).request_body);
+		SG(request_info).request_body = NULL;
+	}
+	SG(post_read) = 1; /* what is left of the body is the server's to drop */
+	sapi_deactivate();
+	restore_ini();
+}
+
+/* Into the request that SG(request_info) describes, or into none: what php_request_startup does for output and SAPI. */
+static void enter(const weft_resident *resident)
+{
+	php_output_activate();
+	PG(header_is_being_sent) = 0;
+	PG(connection_status) = PHP_CONNECTION_NORMAL;
+	sapi_activate();
+	if (resident->coroutine->classic) {
+		zend_set_timeout(INI_INT("max_execution_time"), 1);
+	}
+	if (PG(expose_php)) {
+		sapi_add_header(SAPI_PHP_VERSION_HEADER, sizeof(SAPI_PHP_VERSION_HEADER) - 1, 1);
+	}
+	if (PG(output_buffering)) {
+		php_output_start_user(NULL, PG(output_buffering) > 1 ? PG(output_buffering) : 0, PHP_OUTPUT_HANDLER_STDFLAGS);
+	}
+	php_hash_environment();
+	zend_is_auto_global(ZSTR_KNOWN(ZEND_STR_AUTOGLOBAL_SERVER)); /* compiled code does not ask again */
+	zend_is_auto_global(ZSTR_KNOWN(ZEND_STR_AUTOGLOBAL_ENV));
+	zend_is_auto_global(ZSTR_KNOWN(ZEND_STR_AUTOGLOBAL_REQUEST));
+	if (Z_TYPE(resident->environment) == IS_ARRAY) {
+		zval copy;
+		ZVAL_COPY(&copy, &resident->environment);
+		zend_hash_update_ind(&EG(symbol_table), ZSTR_KNOWN(ZEND_STR_AUTOGLOBAL_ENV), &copy);
+	}
+	each_module(true);
+	/* A client that goes away must not end the script: connection_aborted() tells of it. */
+	PG(ignore_user_abort) = 1;
+}
+
+void weft_resident_forget_request(weft_coroutine *coroutine)
+{
+	if (coroutine->classic) {
+		weft_classic_free(coroutine->classic);
+		free(coroutine->classic);
+		coroutine->classic = NULL;
+	}
+	SG(server_context) = NULL;
+	memset(&SG(request_info), 0, sizeof(SG(request_info)));
+	if (coroutine->request) {
+		bool kept = false;
+		if (Z_TYPE(coroutine->request_object) == IS_OBJECT) {
+			weft_request_close(coroutine);
+			kept = Z_TYPE(coroutine->request_object) == IS_UNDEF; /* the object releases it */
+		}
+		if (!kept) {
+			weft_host_release(coroutine->request);
+		}
+		coroutine->request = 0;
+	}
+}
+
+bool weft_resident_begin_request(weft_resident *resident)
+{
+	weft_coroutine *coroutine = resident->coroutine;
+	leave();
+	coroutine->classic = calloc(1, sizeof(weft_classic));
+	bool arrived = coroutine->classic && weft_classic_tell(coroutine);
+	if (!arrived) {
+		weft_resident_forget_request(coroutine);
+	}
+	enter(resident);
+	resident->handled += arrived;
+	return arrived;
+}
+
+void weft_resident_end_request(weft_resident *resident)
+{
+	weft_coroutine *coroutine = resident->coroutine;
+	if (Z_TYPE(coroutine->request_object) == IS_OBJECT) {
+		weft_request_keep(coroutine);
+	}
+	leave();
+	weft_classic_finish(coroutine);
+	weft_resident_forget_request(coroutine);
+	enter(resident);
+}

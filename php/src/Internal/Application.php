@@ -1,0 +1,48 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Weft\Internal;
+
+use Psr\Http\Message\MessageInterface;
+use Psr\Http\Message\ResponseInterface;
+use Psr\Http\Server\RequestHandlerInterface;
+use Weft\Psr\Handler;
+
+/**
+ * What an application's script has returned, as a handler.
+ *
+ * @internal called by the server, once, when the application has booted
+ */
+final class Application
+{
+    /**
+     * The handler itself; or one that translates, when it speaks PSR-7. Who speaks it is known by types alone: nothing is called.
+     */
+    public static function handler(mixed $returned): mixed
+    {
+        if ($returned instanceof RequestHandlerInterface) {
+            return new Handler($returned->handle(...));
+        }
+
+        return is_callable($returned) && self::speaksPsr7($returned) ? new Handler($returned) : $returned;
+    }
+
+    private static function speaksPsr7(callable $callable): bool
+    {
+        $function = new \ReflectionFunction($callable(...));
+        $parameter = ($function->getParameters()[0] ?? null)?->getType();
+
+        return self::isMessage($parameter) || self::isMessage($function->getReturnType());
+    }
+
+    private static function isMessage(?\ReflectionType $type): bool
+    {
+        if (!$type instanceof \ReflectionNamedType || $type->isBuiltin()) {
+            return false;
+        }
+        $name = $type->getName();
+
+        return is_a($name, MessageInterface::class, true) || $name === ResponseInterface::class;
+    }
+}

@@ -1,0 +1,43 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Weft\Symfony;
+
+use Symfony\Component\HttpFoundation\Request;
+use Symfony\Component\HttpKernel\HttpKernelInterface;
+use Symfony\Component\HttpKernel\TerminableInterface;
+use Symfony\Component\Runtime\RunnerInterface;
+
+/**
+ * One kernel, one request after the other, until the script is to end.
+ *
+ * What the kernel has to do when the response is out (terminate()) belongs to its request: its failures are logged as that
+ * request's, and its time limit holds.
+ */
+final class Runner implements RunnerInterface
+{
+    public function __construct(private readonly HttpKernelInterface $kernel)
+    {
+    }
+
+    public function run(): int
+    {
+        // What Dotenv has added while the application booted; a request's own variables win.
+        $booted = array_filter($_SERVER, static fn (string $name): bool => !str_starts_with($name, 'HTTP_'), ARRAY_FILTER_USE_KEY);
+        $one = function () use ($booted): void {
+            $_SERVER += $booted;
+            $request = Request::createFromGlobals();
+            $response = $this->kernel->handle($request);
+            $response->send();
+            if ($this->kernel instanceof TerminableInterface) {
+                \frankenphp_finish_request();
+                $this->kernel->terminate($request, $response);
+            }
+        };
+        while (\frankenphp_handle_request($one)) {
+        }
+
+        return 0;
+    }
+}
