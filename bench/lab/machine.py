@@ -55,3 +55,9 @@ def describe() -> dict[str, str]:
         "wrk": first_line("wrk", "-v"),
         "strace": first_line("strace", "-V"),
     }
+
+
+def summary(facts: dict[str, str]) -> str:
+    """One sentence for below a table."""
+    names = ("processor", "memory", "kernel", "distribution", "weft", "MariaDB", "Redis", "wrk")
+    return "; ".join(facts[name] for name in names if name in facts) + "."

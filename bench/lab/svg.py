@@ -1,4 +1,4 @@
-"""Two drawings as inline SVG: a dot plot with spread, and a curve. Text in, text out; knows nothing of the bench.
+"""Three drawings as inline SVG: a dot plot with spread, a curve, and a timeline of parts. Text in, text out; knows nothing of the bench.
 
 Colours and fonts come from CSS classes of the page, so that light and dark both work. Every dot carries a title.
 """
@@ -112,4 +112,36 @@ def curve(series: list[tuple[str, str, list[tuple[float, float]]]], x_axis: str,
         taken.append(y)
         parts += [f'<polyline points="{path}" class="curve {css}"/>', text(right + 8, y + 4, f"value {css}", label)]
     parts += [text(CURVE_LEFT + width / 2, CURVE_HEIGHT - 10, "axis", x_axis, "middle"), text(4, TOP, "axis", y_axis)]
+    return frame(CURVE_HEIGHT, y_axis, parts)
+
+
+def timeline(series: list[tuple[str, str, list[list[tuple[float, float]]]]], marks: list[tuple[float, str]], y_axis: str) -> str:
+    """Lines of (label, css, pieces) over seconds, with a legend; each mark is where a part of the run begins, and its name."""
+    points = [point for _, _, pieces in series for piece in pieces for point in piece] or [(1.0, 1.0)]
+    right, bottom, top = WIDTH - 20, CURVE_HEIGHT - 66, TOP + 22
+    width, height = right - CURVE_LEFT, bottom - top
+    x_high, y_high = max(x for x, _ in points) or 1.0, max(y for _, y in points) * 1.1 or 1.0
+
+    def x(value: float) -> float:
+        return CURVE_LEFT + width * value / x_high
+
+    def y(value: float) -> float:
+        return bottom - height * value / y_high
+
+    parts = []
+    for tick in ticks(0, y_high, False):
+        parts += [line(CURVE_LEFT, y(tick), right, y(tick), "grid"), text(CURVE_LEFT - 8, y(tick) + 4, "tick", short(tick), "end")]
+    parts += [text(x(tick), bottom + 16, "tick", short(tick), "middle") for tick in ticks(0, x_high, False)]
+    for at, name in marks:
+        parts += [line(x(at), top - 6, x(at), bottom, "part"), text(x(at) + 4, top - 8, "goal-text", name)]
+    for _, css, pieces in series:
+        for piece in pieces:
+            path = " ".join(f"{x(a):.1f},{y(b):.1f}" for a, b in piece)
+            parts.append(f'<polyline points="{path}" class="curve {css}"/>' if len(piece) > 1 else "".join(
+                dot(x(a), y(b), 2.5, css, f"{b:.4g}") for a, b in piece))
+    place = float(CURVE_LEFT)
+    for label, css, _ in series:
+        parts += [line(place, CURVE_HEIGHT - 12, place + 18, CURVE_HEIGHT - 12, f"curve {css}"), text(place + 24, CURVE_HEIGHT - 8, "value", label)]
+        place += 44 + LABEL_CHARACTER * len(label)
+    parts += [text(CURVE_LEFT + width / 2, bottom + 32, "axis", "seconds", "middle"), text(4, TOP - 2, "axis", y_axis)]
     return frame(CURVE_HEIGHT, y_axis, parts)

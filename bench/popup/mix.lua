@@ -7,6 +7,7 @@ local USERS = 200000
 local REPORTED_MAX = 65536
 local thread_count, number = 0, 0
 local given, first, last = {}, 1, 0
+local began, told, told_answered, told_failed, answered = os.time(), 0, 0, 0, 0
 returned, recorded, refused, mistakes = 0, 0, 0, 0
 local threads = {}
 local post = "POST %s HTTP/1.1\r\nHost: popup\r\nContent-Type: application/json\r\nX-Request-Id: %d-%d\r\n%sContent-Length: %d\r\n\r\n%s"
@@ -42,7 +43,20 @@ function request()
   return message("/v1/ask", string.format('{"user":"u%d","platform":"%s","version":"5.%d.%d"}', user, platform, user % 7, number % 100))
 end
 
+-- A line for each second that has passed, of the one thread there is.
+local function tell()
+  local second = os.time() - began
+  if second > told then
+    local failed = refused + mistakes
+    io.write(string.format('SECOND {"at_s":%d,"answered":%.1f,"errors":%d}\n', second, (answered - told_answered) / (second - told), failed - told_failed))
+    io.flush()
+    told, told_answered, told_failed = second, answered, failed
+  end
+end
+
 function response(status, headers, body)
+  answered = answered + 1
+  if answered % 64 == 0 then tell() end
   if status ~= 200 then
     refused = refused + 1
     return

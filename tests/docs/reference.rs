@@ -20,6 +20,16 @@ const POOL_CLASSES: [&str; 5] =
 /// Further classes of docs/reference/php.md, outside of php/src/Http.
 const OTHER_CLASSES: [&str; 2] = ["Psr/Handler", "Psr/Factories"];
 
+/// The classes of docs/reference/queues.md.
+const QUEUE_CLASSES: [&str; 6] = [
+    "WriteBehind",
+    "Queue/FileQueue",
+    "Queue/RedisQueue",
+    "Queue/GroupCommit",
+    "Queue/Message",
+    "Queue/Failure",
+];
+
 type Methods = BTreeMap<String, BTreeSet<String>>;
 
 /// Public methods by class, as the source declares them; @internal ones are no one's business.
@@ -65,8 +75,9 @@ fn normal(signature: &str) -> String {
 
 fn documented() -> Methods {
     let mut methods = Methods::new();
-    for path in ["docs/reference/php.md", "docs/reference/coroutines.md", "docs/reference/pools.md"] {
-        add_documented(path, &mut methods);
+    let names = ["php", "coroutines", "pools", "queues"];
+    for path in names.map(|name| format!("docs/reference/{name}.md")) {
+        add_documented(&path, &mut methods);
     }
     methods
 }
@@ -93,7 +104,8 @@ fn every_public_method_stands_in_the_reference_with_its_signature() {
         let name = entry.expect("an entry can be read").file_name();
         declared_methods.extend(declared(&format!("php/src/Http/{}", name.to_string_lossy())));
     }
-    for class in COROUTINE_CLASSES.iter().chain(&POOL_CLASSES).chain(&OTHER_CLASSES) {
+    let more = OTHER_CLASSES.iter().chain(&QUEUE_CLASSES);
+    for class in COROUTINE_CLASSES.iter().chain(&POOL_CLASSES).chain(more) {
         declared_methods.extend(declared(&format!("php/src/{class}.php")));
     }
     assert!(declared_methods.values().map(BTreeSet::len).sum::<usize>() > 30, "the classes were not read");

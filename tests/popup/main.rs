@@ -5,6 +5,7 @@ mod asking;
 mod backends;
 mod browser;
 mod faults;
+mod few;
 mod inputs;
 mod load;
 mod queue;

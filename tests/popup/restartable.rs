@@ -107,12 +107,36 @@ impl Restartable {
         }
     }
 
-    /// Has root run a statement.
-    pub fn sql(&self, statement: &str) {
+    /// Has root run a statement; what it prints.
+    pub fn sql(&self, statement: &str) -> String {
         let mut client = Command::new("mariadb");
-        client.args(["--no-defaults", "-uroot", "-h127.0.0.1", &format!("-P{}", self.port), "-e", statement]);
+        client.args([
+            "--no-defaults",
+            "-N",
+            "-uroot",
+            "-h127.0.0.1",
+            &format!("-P{}", self.port),
+            "-e",
+            statement,
+        ]);
         let output = finish(&mut client);
         assert_eq!(output.code, Some(0), "{statement}: {}", output.stderr);
+        output.stdout
+    }
+
+    /// A number from MariaDB.
+    pub fn value(&self, query: &str) -> usize {
+        let text = self.sql(query);
+        text.trim().parse().unwrap_or_else(|_| panic!("{query}: {text:?} is no number"))
+    }
+
+    /// How many clients Redis has, this one not counted.
+    pub fn clients(&self) -> usize {
+        let mut client = Command::new("redis-cli");
+        client.args(["-p", &self.port.to_string(), "INFO", "clients"]);
+        let text = finish(&mut client).stdout;
+        let count = text.lines().find_map(|line| line.strip_prefix("connected_clients:"));
+        count.and_then(|count| count.trim().parse::<usize>().ok()).expect("Redis tells its clients") - 1
     }
 
     /// How PDO finds the database "popup".

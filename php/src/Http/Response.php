@@ -33,7 +33,9 @@ final class Response
             is_callable($body) => $body(...),
             default => new \ArrayIterator($body),
         };
-        $this->setStatus($status);
+        if ($status !== 200) {
+            $this->setStatus($status);
+        }
         foreach ($headers as $name => $value) {
             $this->setHeader((string) $name, $value);
         }
@@ -120,14 +122,19 @@ final class Response
      */
     public function setHeader(string $name, string|int|float|array $value): self
     {
-        $kept = [];
-        for ($i = 0, $n = count($this->headers); $i < $n; $i += 2) {
-            if (strcasecmp($this->headers[$i], $name) !== 0) {
-                array_push($kept, $this->headers[$i], $this->headers[$i + 1]);
+        if ($this->headers !== []) {
+            $kept = [];
+            for ($i = 0, $n = count($this->headers); $i < $n; $i += 2) {
+                if (strcasecmp($this->headers[$i], $name) !== 0) {
+                    array_push($kept, $this->headers[$i], $this->headers[$i + 1]);
+                }
             }
+            $this->headers = $kept;
         }
-        $this->headers = $kept;
-        foreach ((array) $value as $line) {
+        if (!is_array($value)) {
+            return $this->addHeader($name, $value);
+        }
+        foreach ($value as $line) {
             $this->addHeader($name, $line);
         }
 

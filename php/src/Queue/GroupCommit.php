@@ -35,17 +35,29 @@ final class GroupCommit
         if (!class_exists(Coroutine::class, false) || Coroutine::id() === 0) {
             return ($this->flush)([$item])[0] ?? null; // nobody to share with
         }
-        if (!$this->running) {
-            \Weft\go($this->run(...)); // it begins when this one waits; without it nothing is gathered
-            $this->running = true;
-        }
+        // In this order: whoever runs between two of these lines finds what has been gathered, and somebody to flush it.
         $this->gathered[] = $commit = new Commit($item);
+        if (!$this->running) {
+            $this->begin();
+        }
         while (!$commit->ended) {
             $commit->wait = Coroutine::prepare('a group commit');
             Coroutine::park($commit->wait);
         }
 
         return $commit->error === null ? $commit->result : throw $commit->error;
+    }
+
+    /** Starts the coroutine that flushes. From here to its end, what has been gathered has somebody to flush it. */
+    private function begin(): void
+    {
+        $this->running = true;
+        try {
+            \Weft\go($this->run(...));
+        } catch (\Throwable $error) {
+            [$this->running, $this->gathered] = [false, []]; // one item is there, that of who gets this
+            throw $error;
+        }
     }
 
     private function run(): void
@@ -60,6 +72,9 @@ final class GroupCommit
             $this->flush($group);
         }
         $this->running = false;
+        if ($this->gathered !== [] && !$this->running) {
+            $this->begin(); // somebody came between the last look and now
+        }
     }
 
     /** @param list<Commit> $group */

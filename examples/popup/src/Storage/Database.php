@@ -118,14 +118,26 @@ final class Database
         return $this->failure;
     }
 
-    /** `INSERT INTO …` is continued by what happens to rows whose key is there already. */
-    public function onConflict(string $key, ?string $keepGreater = null): string
+    /**
+     * How `INSERT INTO …` goes on for rows whose key is there already.
+     *
+     * @param string $key the columns of the key
+     * @param string $column the one that is merged; of the key for Merge::Keep
+     */
+    public function onConflict(string $key, Merge $merge, string $column): string
     {
-        return match (true) {
-            $this->isSqlite && $keepGreater === null => " ON CONFLICT ($key) DO NOTHING",
-            $this->isSqlite => " ON CONFLICT ($key) DO UPDATE SET $keepGreater = MAX($keepGreater, excluded.$keepGreater)",
-            $keepGreater === null => ' ON DUPLICATE KEY UPDATE ' . strtok($key, ',') . ' = ' . strtok($key, ','),
-            default => " ON DUPLICATE KEY UPDATE $keepGreater = GREATEST($keepGreater, VALUES($keepGreater))",
+        if ($this->isSqlite) {
+            return " ON CONFLICT ($key) DO " . match ($merge) {
+                Merge::Keep => 'NOTHING',
+                Merge::Greater => "UPDATE SET $column = MAX($column, excluded.$column)",
+                Merge::Sum => "UPDATE SET $column = $column + excluded.$column",
+            };
+        }
+
+        return " ON DUPLICATE KEY UPDATE $column = " . match ($merge) {
+            Merge::Keep => $column,
+            Merge::Greater => "GREATEST($column, VALUES($column))",
+            Merge::Sum => "$column + VALUES($column)",
         };
     }
 }

@@ -17,19 +17,16 @@ final class Migrations
     private const WORDS = [
         'sqlite' => [
             '{id}' => 'INTEGER PRIMARY KEY AUTOINCREMENT',
-            '{ascii}' => '',
+            '{name}' => 'VARCHAR',
             '{table}' => '',
             '{key}' => 'WITHOUT ROWID',
-            '{counted}' => '',
-            '{index}' => 'CREATE INDEX operations_count ON operations (configuration_id, kind)',
         ],
         'mysql' => [
             '{id}' => 'INT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY',
-            '{ascii}' => 'CHARACTER SET ascii COLLATE ascii_bin',
+            // Names are ASCII: bytes need no collation and no conversion.
+            '{name}' => 'VARBINARY',
             '{table}' => 'ENGINE=InnoDB CHARACTER SET utf8mb4',
             '{key}' => 'ENGINE=InnoDB CHARACTER SET utf8mb4',
-            '{counted}' => ', KEY operations_count (configuration_id, kind)',
-            '{index}' => 'DO 0',
         ],
     ];
 
@@ -41,14 +38,15 @@ final class Migrations
                 priority INT NOT NULL, paused INT NOT NULL, starts_at BIGINT NULL, ends_at BIGINT NULL, interval_s INT NOT NULL,
                 percentage DECIMAL(5,2) NOT NULL, users MEDIUMTEXT NOT NULL, platforms TEXT NOT NULL,
                 version_min VARCHAR(32) NULL, version_max VARCHAR(32) NULL) {table}',
-            'CREATE TABLE IF NOT EXISTS versions (name VARCHAR(32) {ascii} NOT NULL PRIMARY KEY, version BIGINT NOT NULL) {table}',
+            'CREATE TABLE IF NOT EXISTS versions (name {name}(32) NOT NULL PRIMARY KEY, version BIGINT NOT NULL) {table}',
             "REPLACE INTO versions (name, version) VALUES ('configurations', 1)",
             'CREATE TABLE IF NOT EXISTS operations (
-                id VARCHAR(64) {ascii} NOT NULL PRIMARY KEY, kind INT NOT NULL, user VARCHAR(64) {ascii} NOT NULL,
-                configuration_id INT NOT NULL, at BIGINT NOT NULL{counted}) {key}',
-            '{index}',
+                id {name}(64) NOT NULL PRIMARY KEY, kind INT NOT NULL, user {name}(64) NOT NULL,
+                configuration_id INT NOT NULL, at BIGINT NOT NULL) {key}',
+            'CREATE TABLE IF NOT EXISTS operation_counts (
+                configuration_id INT NOT NULL, kind INT NOT NULL, number BIGINT NOT NULL, PRIMARY KEY (configuration_id, kind)) {key}',
             'CREATE TABLE IF NOT EXISTS user_states (
-                user VARCHAR(64) {ascii} NOT NULL, configuration_id INT NOT NULL, shown_at BIGINT NOT NULL,
+                user {name}(64) NOT NULL, configuration_id INT NOT NULL, shown_at BIGINT NOT NULL,
                 PRIMARY KEY (user, configuration_id)) {key}',
         ],
     ];

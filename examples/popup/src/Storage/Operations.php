@@ -9,48 +9,67 @@ use Popup\Operation;
 use Popup\Rules\Rules;
 
 /**
- * The tables of operations and of users' states: written in batches, read to count and to begin.
+ * The tables of operations, of their counts, and of users' states: written in batches, read to show and to begin.
  *
- * Invariant: writing a record twice, or records in another order, leaves the same rows: an operation's id is its key, and
- * of two times of showing the later one stays.
+ * Invariant: writing a record twice, or records in another order, leaves the same rows: an operation's id is its key, it is
+ * counted in the transaction that inserts it, and of two times of showing the later one stays.
  */
 final class Operations
 {
+    /** How often a batch is sorted out in which others, at the same time, write records of the same operations. */
+    private const TRIES_MAX = 5;
+
     public function __construct(private readonly Database $database)
     {
     }
 
     /**
-     * Writes a batch with two statements.
+     * Writes a batch with three statements in one transaction.
      *
      * @param list<string> $records see Operation::record()
      * @throws \PDOException
      */
     public function write(array $records): void
     {
-        $operations = [];
+        $rows = [];
+        $groups = [];
         $states = [];
         foreach ($records as $record) {
             [$id, $kind, $user, $configuration, $at] = explode("\t", $record);
             // The names were checked when they came in: Popup\Web\Input lets no quote pass.
-            $operations[$id] = "('$id',$kind,'$user',$configuration,$at)";
-            $shown = match (Operation::from((int) $kind)) {
-                Operation::Returned => (int) $at,
-                Operation::Clicked => Rules::CLICKED,
+            $rows[$id] = "('$id',$kind,'$user',$configuration,$at)";
+            $groups[$id] = "$configuration,$kind";
+            $shown = match ((int) $kind) {
+                Operation::Returned->value => (int) $at,
+                Operation::Clicked->value => Rules::CLICKED,
                 default => 0,
             };
             if ($shown > 0) {
                 $states["'$user',$configuration"] = max($shown, $states["'$user',$configuration"] ?? 0);
             }
         }
-        $this->database->use(fn (PDO $connection) => $this->insert($connection, $operations, $states));
+        for ($tries = 1; $rows !== []; $tries++) {
+            try {
+                $this->database->transaction(fn (PDO $connection) => $this->insert($connection, $rows, $groups, $states));
+
+                return;
+            } catch (Repeated $repeated) {
+                if ($tries === self::TRIES_MAX) {
+                    throw new \PDOException('Others write the same operations all the time', 0, $repeated);
+                }
+                // What is there has been counted, and its states were written with it.
+                $known = $this->known(array_keys($rows));
+                $rows = array_diff_key($rows, $known);
+                $groups = array_diff_key($groups, $known);
+            }
+        }
     }
 
     /** @return array<int, array<int, int>> configuration to kind to number */
     public function counts(): array
     {
         $rows = $this->database->use(static fn (PDO $connection): array => $connection->query(
-            'SELECT configuration_id, kind, COUNT(*) AS number FROM operations GROUP BY configuration_id, kind',
+            'SELECT configuration_id, kind, number FROM operation_counts',
         )->fetchAll());
         $counts = [];
         foreach ($rows as ['configuration_id' => $configuration, 'kind' => $kind, 'number' => $number]) {
@@ -99,26 +118,55 @@ final class Operations
     }
 
     /**
-     * @param array<string, string> $operations
+     * @param array<string, string> $rows by the operation's id
+     * @param array<string, string> $groups configuration and kind, by the operation's id
      * @param array<string, int> $states
+     * @throws Repeated when an operation is there already
      */
-    private function insert(PDO $connection, array $operations, array $states): void
+    private function insert(PDO $connection, array $rows, array $groups, array $states): void
     {
-        $connection->exec(
-            'INSERT INTO operations (id, kind, user, configuration_id, at) VALUES ' . implode(',', $operations)
-            . $this->database->onConflict('id'),
+        $inserted = $connection->exec(
+            'INSERT INTO operations (id, kind, user, configuration_id, at) VALUES ' . implode(',', $rows)
+            . $this->database->onConflict('id', Merge::Keep, 'id'),
         );
-        if ($states === []) {
-            return;
+        if ($inserted !== count($rows)) {
+            throw new Repeated();
         }
-        ksort($states); // the same order in all workers: they wait for each other's rows, but never in a circle
+        if ($states !== []) {
+            $connection->exec(
+                'INSERT INTO user_states (user, configuration_id, shown_at) VALUES ' . self::values($states)
+                . $this->database->onConflict('user, configuration_id', Merge::Greater, 'shown_at'),
+            );
+        }
+        // Last, because all workers change the same few rows: they are locked for the commit only.
+        $connection->exec(
+            'INSERT INTO operation_counts (configuration_id, kind, number) VALUES ' . self::values(array_count_values($groups))
+            . $this->database->onConflict('configuration_id, kind', Merge::Sum, 'number'),
+        );
+    }
+
+    /** @param array<string, int> $numbers by the beginning of the row; sorted: who waits for another's row never waits in a circle */
+    private static function values(array $numbers): string
+    {
+        ksort($numbers, SORT_STRING);
         $rows = [];
-        foreach ($states as $key => $shown) {
-            $rows[] = "($key,$shown)";
+        foreach ($numbers as $key => $number) {
+            $rows[] = "($key,$number)";
         }
-        $connection->exec(
-            'INSERT INTO user_states (user, configuration_id, shown_at) VALUES ' . implode(',', $rows)
-            . $this->database->onConflict('user, configuration_id', 'shown_at'),
-        );
+
+        return implode(',', $rows);
+    }
+
+    /**
+     * @param list<string> $ids
+     * @return array<string, int> those that are in the table, as keys
+     */
+    private function known(array $ids): array
+    {
+        $list = "'" . implode("','", $ids) . "'";
+
+        return array_flip($this->database->use(static fn (PDO $connection): array => $connection->query(
+            "SELECT id FROM operations WHERE id IN ($list)",
+        )->fetchAll(PDO::FETCH_COLUMN)));
     }
 }
