@@ -25,7 +25,9 @@ pub fn hidden(page: &Response) -> Vec<(String, String)> {
 
 /// Sends the form of a page, with what the page brings itself.
 pub fn fill(visitor: &mut Visitor, page: &str, fields: &[(&str, &str)]) -> Response {
-    let hidden = hidden(&visitor.get(page));
+    let form = visitor.get(page);
+    let hidden = hidden(&form);
+    assert!(!hidden.is_empty(), "{page} is no form: {}", form.text());
     let own = hidden.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let all: Vec<(&str, &str)> = own.chain(fields.iter().copied()).collect();
     visitor.post(page, &all)

@@ -131,7 +131,9 @@ impl Site {
 
     /// weft over it with so many instances.
     pub fn server(&self, instances: &str) -> Server {
-        let mut server = Server::of(&self.docroot()).with("--instances", instances);
+        // On a machine that is busy with other tests, a crowd may wait its turn for longer than it does by default.
+        let mut server =
+            Server::of(&self.docroot()).with("--instances", instances).with("--queue-timeout-ms", "25000");
         for (name, value) in SETTINGS {
             server = server.with("--define", &format!("{name}={value}"));
         }

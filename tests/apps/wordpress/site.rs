@@ -86,7 +86,8 @@ impl Site {
 
 /// weft over a document root with so many instances.
 pub fn serve(docroot: &Path, instances: &str) -> Server {
-    let mut server = Server::of(docroot).with("--instances", instances);
+    // On a machine that is busy with other tests, a crowd may wait its turn for longer than it does by default.
+    let mut server = Server::of(docroot).with("--instances", instances).with("--queue-timeout-ms", "25000");
     for (name, value) in SETTINGS {
         server = server.with("--define", &format!("{name}={value}"));
     }

@@ -4,7 +4,8 @@
  *
  *     closed (coroutine mode; after start-up):  malloc -> C library          one flag is looked at
  *     open (start-up of instances):             malloc -> arena or C library
- *     for ever:                                 free(p), realloc(p) -> nothing, or a copy, if p lies in the arena
+ *     for ever:                                 free(p), realloc(p) -> nothing, or a copy, if p lies in the arena; what was
+ *                                              there is pristine again in the active instance
  *
  * Invariants: arena memory is never handed back, so that a pointer in a pristine page is good in every instance; an
  * allocation never calls anything that allocates. */
@@ -112,6 +113,8 @@ void free(void *pointer)
 {
 	if (!IN_ARENA(pointer)) {
 		__libc_free(pointer);
+	} else {
+		weft_image_restore(pointer, *header(pointer));
 	}
 }
 
@@ -142,7 +145,11 @@ static void *resize(void *pointer, size_t size, bool from_arena)
 	}
 	size_t old = *header(pointer);
 	void *copy = __libc_malloc(size);
-	return copy ? memcpy(copy, pointer, old < size ? old : size) : NULL;
+	if (copy) {
+		memcpy(copy, pointer, old < size ? old : size);
+		weft_image_restore(pointer, old);
+	}
+	return copy;
 }
 
 void *realloc(void *pointer, size_t size)

@@ -2,14 +2,22 @@
  * every page is searched for pointers into heaps and stacks of other instances.
  *
  * A page that is not as it was is a fault of the exchange, or somebody wrote to it meanwhile: the worker is replaced. A
- * pointer into another instance is only reported: a stale one, to memory that has gone to a new owner since, looks the same. */
+ * pointer into another instance is reported, unless it is a stale one, to memory that has gone to a new owner since: what a
+ * word holds between two requests, when the heap is empty, nobody follows. Such words are noted at the end of each request. */
 #include "instance.h"
 
 #include <stdio.h>
 
 typedef struct {
+	void **word;
+	void *value;
+} stale;
+
+typedef struct {
 	char *copy;
 	uint32_t pages;
+	stale *stale; /* words that pointed into heaps when the last request had ended */
+	size_t stale_count, stale_room;
 } kept;
 
 static kept *all; /* by number; NULL: no checks */
@@ -29,14 +37,56 @@ static void report(const char *what, const char *address, uint32_t instance, uin
 	weft_host_log(WEFT_LOG_ERROR, 0, weft_slice_text(text));
 }
 
+static bool is_stale(const kept *mine, void **word)
+{
+	for (size_t i = 0; i < mine->stale_count; i++) {
+		if (mine->stale[i].word == word) {
+			return mine->stale[i].value == *word;
+		}
+	}
+	return false;
+}
+
 static void search(char *page, uint32_t instance)
 {
 	void **word = (void **) page;
 	for (size_t i = 0; i < WEFT_PAGE_BYTES / sizeof(*word); i++) {
 		uint32_t owner = weft_heap_owner(word[i]);
 		owner = owner ? owner : weft_instance_of_stack(word[i]);
-		if (owner && owner != instance) {
+		if (owner && owner != instance && !is_stale(&all[instance], &word[i])) {
 			report("a pointer to another instance", (char *) &word[i], instance, owner);
+		}
+	}
+}
+
+static void note_stale(kept *mine, void **word)
+{
+	if (mine->stale_count == mine->stale_room) {
+		size_t room = mine->stale_room * 2 + 64;
+		stale *grown = realloc(mine->stale, room * sizeof(*grown));
+		if (!grown) {
+			return;
+		}
+		mine->stale = grown;
+		mine->stale_room = room;
+	}
+	mine->stale[mine->stale_count++] = (stale){word, *word};
+}
+
+void weft_check_idle(uint32_t instance)
+{
+	if (instance > numbers) {
+		return;
+	}
+	kept *mine = &all[instance];
+	uint32_t pages = weft_image_pages();
+	mine->stale_count = 0;
+	for (uint32_t i = 0; i < pages; i++) {
+		void **word = (void **) weft_image_page(i);
+		for (size_t j = 0; j < WEFT_PAGE_BYTES / sizeof(*word); j++) {
+			if (weft_heap_holds(word[j]) || weft_instance_of_stack(word[j])) {
+				note_stale(mine, &word[j]);
+			}
 		}
 	}
 }
@@ -83,6 +133,7 @@ void weft_check_forget(uint32_t instance)
 {
 	if (instance <= numbers && all) {
 		free(all[instance].copy);
+		free(all[instance].stale);
 		memset(&all[instance], 0, sizeof(*all));
 	}
 }

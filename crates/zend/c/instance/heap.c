@@ -43,6 +43,11 @@ uint32_t weft_heap_owner(const void *address)
 	return owner == SPARE ? 0 : owner;
 }
 
+bool weft_heap_holds(const void *address)
+{
+	return region && (size_t) ((const char *) address - region) < chunk_count * CHUNK_BYTES;
+}
+
 size_t weft_heap_bytes(void)
 {
 	return (size_t) used * CHUNK_BYTES;

@@ -259,6 +259,19 @@ void weft_image_exchange(weft_image *out, weft_image *in)
 	put_in(out, in);
 }
 
+/* Memory of the arena that the active instance uses no more becomes pristine again: what was in it would be carried for ever,
+ * and point to memory that is somebody else's by then. */
+void weft_image_restore(char *low, size_t bytes)
+{
+	for (uint32_t i = 0; i < page_count; i++) {
+		char *from = low > pages[i] ? low : pages[i];
+		char *to = low + bytes < pages[i] + WEFT_PAGE_BYTES ? low + bytes : pages[i] + WEFT_PAGE_BYTES;
+		if (from < to) {
+			memcpy(from, pristine + i * WEFT_PAGE_BYTES + (from - pages[i]), (size_t) (to - from));
+		}
+	}
+}
+
 void weft_image_free(weft_image *image)
 {
 	if (image->lines) {

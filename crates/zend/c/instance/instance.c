@@ -166,6 +166,7 @@ int weft_instance_enter(weft_instance *instance, bool has_job, uint32_t job, uin
 	instance->saved_errno = errno;
 	weft_process_activate(NULL);
 	if (ended) {
+		weft_check_idle(instance->number);
 		instance->idle_since = now();
 	}
 	return ended;

@@ -53,6 +53,7 @@ typedef struct {
 const char *weft_image_start(void);
 /* Puts aside what `out` has changed and puts in place what `in` has; NULL stands for the pristine image. */
 void weft_image_exchange(weft_image *out, weft_image *in);
+void weft_image_restore(char *low, size_t bytes);
 void weft_image_free(weft_image *image);
 void weft_image_trim(weft_image *image);
 /* The listed pages: those that were written to at least once. */
@@ -68,6 +69,8 @@ void weft_heap_trim(uint32_t owner);
 void weft_heap_destroy(uint32_t owner);
 /* Whose chunk an address lies in; 0 for none. */
 uint32_t weft_heap_owner(const void *address);
+/* Whether an address lies in the region, whoever has it now. */
+bool weft_heap_holds(const void *address);
 size_t weft_heap_bytes(void);
 
 /* ---- process.c ---- */
@@ -101,6 +104,8 @@ void weft_check_start(uint32_t max);
 /* The pages in place are those of `instance`, which is put aside; or has just been put in. */
 void weft_check_out(uint32_t instance);
 void weft_check_in(uint32_t instance);
+/* The pages in place are those of `instance`, whose request has ended. */
+void weft_check_idle(uint32_t instance);
 void weft_check_forget(uint32_t instance);
 
 /* ---- instance.c ---- */
