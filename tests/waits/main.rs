@@ -4,6 +4,7 @@
 //! `tests/phpt`.
 
 mod blocked;
+mod compiling;
 mod doctor;
 mod offloaded;
 mod sessions;

@@ -36,6 +36,21 @@ pub struct Options {
     pub development: bool,
 }
 
+/// The descriptor opcache locks while it writes to its shared memory. The JIT does so at any line of PHP, when it has become hot: to
+/// park there would let others run where PHP code waits for nothing. The name is that of PHP's zend_shared_alloc_create_lock()
+/// (ext/opcache/zend_shared_alloc.c), which may be a file or, in later versions, a memfd.
+fn opcache_locks() -> Vec<c_int> {
+    let is_lock = |path: PathBuf| {
+        let name = path.to_string_lossy().into_owned();
+        name.contains("/.ZendSem.") || name.contains("/memfd:opcache_lock")
+    };
+    let entries = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    entries
+        .filter(|entry| std::fs::read_link(entry.path()).is_ok_and(is_lock))
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect()
+}
+
 /// Why the engine, or an application in it, did not start.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum EngineError {
@@ -127,7 +142,11 @@ impl Engine {
             sys::weft_development = options.development;
             sys::weft_engine_start(&raw const raw)
         };
-        if failed == 0 { Ok(Engine(())) } else { Err(EngineError::Start) }
+        if failed != 0 {
+            return Err(EngineError::Start);
+        }
+        weft_rt::hook::on_brief_locks(opcache_locks());
+        Ok(Engine(()))
     }
 
     /// Begins the request in which everything of this process runs. `arguments[0]` is the script; there must be one.

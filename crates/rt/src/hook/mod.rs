@@ -47,7 +47,7 @@ pub(crate) use interrupt::{before_idle, deliver, forget as forget_signals, start
 pub(crate) use note::end_forked_child;
 pub use note::{on_forked_child_begin, on_forked_child_end};
 pub use review::{NEVER_WAIT, NOT_HOOKED, Review, review};
-pub use sleep::lock::{RecordLock, on_record_lock};
+pub use sleep::lock::{RecordLock, on_brief_locks, on_record_lock};
 pub use symbols::{Kind, Row, SYMBOLS};
 
 /// Runs `work` with every signal blocked on this thread, so that a thread started by it never takes one.

@@ -45,6 +45,18 @@ pub fn on_record_lock(answer: RecordLock) {
     let _ = RECORD_LOCK.set(answer);
 }
 
+static BRIEF: OnceLock<Vec<c_int>> = OnceLock::new();
+
+/// Names descriptors whose record locks are held for microseconds, by code that nobody may run beside: a coroutine waits for such
+/// a lock as it would without the hooks. The first call counts.
+pub fn on_brief_locks(descriptors: Vec<c_int>) {
+    let _ = BRIEF.set(descriptors);
+}
+
+fn is_brief(fd: c_int) -> bool {
+    BRIEF.get().is_some_and(|descriptors| descriptors.contains(&fd))
+}
+
 /// Takes a lock without waiting, or unlocks.
 fn set_lock(call: Option<Call>, fd: c_int, command: c_int, argument: usize) -> c_int {
     let ours = call.filter(|_| command == libc::F_SETLK);
@@ -72,7 +84,9 @@ pub unsafe fn fcntl(call: Option<Call>, fd: c_int, command: c_int, argument: usi
         }
         _ => return raw::fcntl(fd, command, argument) as c_int,
     };
-    let Some(call) = call else { return raw::fcntl(fd, command, argument) as c_int };
+    let Some(call) = call.filter(|_| !is_brief(fd)) else {
+        return raw::fcntl(fd, command, argument) as c_int;
+    };
     let attempt = || raw::fcntl(fd, attempt, argument);
     let busy = [libc::EAGAIN, libc::EACCES];
     until_free(call, || Resource::of_file(fd), &busy, None, attempt, || raw::fcntl(fd, command, argument))
