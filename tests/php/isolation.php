@@ -181,7 +181,7 @@ $items = [
     'session' => [
         function (int $n) {
             session_id("session$n");
-            session_start(['save_path' => sys_get_temp_dir(), 'use_cookies' => 0, 'cache_limiter' => '']);
+            session_start(['save_path' => __DIR__, 'use_cookies' => 0, 'cache_limiter' => '']);
             $_SESSION['n'] = $n;
         },
         fn () => [session_status(), session_id(), $_SESSION['n'] ?? null],

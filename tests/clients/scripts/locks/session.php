@@ -6,7 +6,7 @@ declare(strict_types=1);
 
 function open_session(string $id): void
 {
-    session_save_path(sys_get_temp_dir());
+    session_save_path(getcwd()); // the test's own directory
     session_id($id);
     session_start(['use_cookies' => 0, 'cache_limiter' => '']);
 }

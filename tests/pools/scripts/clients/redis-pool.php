@@ -13,7 +13,10 @@ require getenv('POOLS') . '/support.php';
 
 $pool = new RedisPool(port: (int) getenv('REDIS_PORT'), database: 3, max: 4);
 $tasks = array_map(fn ($n) => go(static function () use ($pool, $n): string {
-    $pool->with(fn (Redis $redis) => $redis->set("key $n", "value $n"));
+    $pool->with(static function (Redis $redis) use ($pool, $n): void {
+        until(fn () => $pool->pool->metrics()['open'] === 4); // others are here at the same time
+        $redis->set("key $n", "value $n");
+    });
 
     return $pool->with(fn (Redis $redis) => $redis->get("key $n"));
 }), range(1, 100));
