@@ -164,3 +164,63 @@ fn sessions_belong_to_their_request() {
         );
     }
 }
+
+#[test]
+fn an_exception_meets_the_handler_of_its_own_request() {
+    let app = r#"return function ($r) {
+            $n = (int) $r->query('n');
+            $level = error_reporting();
+            set_exception_handler(function (Throwable $e) use ($n) { http_response_code(501); echo "$n handles {$e->getMessage()}"; });
+            usleep(500 + $n * 50 % 2000);
+            $inner = null;
+            try {
+                @usleep(-1);
+            } catch (ValueError $error) { // thrown while errors are silenced
+                usleep(300);
+                $inner = error_reporting() === $level;
+            }
+            if ($n % 3 === 0) {
+                try {
+                    throw new Exception("first of $n");
+                } finally {
+                    usleep(300); // with an exception in flight
+                }
+            }
+            return json_encode([$n, $inner]);
+        };"#;
+    let weft = weft_tests::Server::new(app).start();
+    let request = |n: usize| format!("GET /?n={n} HTTP/1.1\r\nHost: a\r\n\r\n");
+    at_once(&weft, request, |n, response| match n % 3 {
+        0 => assert_eq!((response.status, response.text()), (501, format!("{n} handles first of {n}"))),
+        _ => assert_eq!(response.text(), format!("[{n},true]")),
+    });
+}
+
+#[test]
+fn a_file_is_included_once_and_whole_whoever_else_is_under_way() {
+    let app = r#"return function ($r) {
+            $n = (int) $r->query('n');
+            spl_autoload_register(static function (string $class): void {
+                usleep(500);
+                include_once __DIR__ . "/$class.php";
+            });
+            $class = 'Loaded' . $n % 5;
+            usleep($n * 50 % 1000);
+            return json_encode([$class::VALUE, (require __DIR__ . '/values.php')[$n % 5]]);
+        };"#;
+    let class =
+        |n: usize| format!("<?php final class Loaded{n} extends Base {{ const VALUE = {n} + Base::ADDED; }}");
+    let names: Vec<String> = (0..5).map(|n| format!("Loaded{n}.php")).collect();
+    let server = names
+        .iter()
+        .enumerate()
+        .fold(weft_tests::Server::new(app), |server, (n, name)| server.with_file(name, &class(n)));
+    let server = server
+        .with_file("Base.php", "<?php abstract class Base { const ADDED = 100; }")
+        .with_file("values.php", "<?php usleep(200); return range(0, 4);");
+    let weft = server.start();
+    let request = |n: usize| format!("GET /?n={n} HTTP/1.1\r\nHost: a\r\n\r\n");
+    at_once(&weft, request, |n, response| {
+        assert_eq!(response.text(), format!("[{},{}]", n % 5 + 100, n % 5), "{n}");
+    });
+}
