@@ -34,8 +34,15 @@ fn the_installed_extensions_bypass_nothing_and_each_is_listed() {
     assert!(names(&curl["needed_by"]).contains(&"curl.so"), "{curl:#}");
     assert!(names(&curl["cooperative"]).contains(&"poll") && curl["threads"] == true, "{curl:#}");
     assert!(php["blocking"]["fgets"].as_str().is_some_and(|why| why.contains("stdio")), "{php:#}");
+    for name in ["stat", "opendir", "rename", "unlink", "mmap"] {
+        assert!(php["blocking"][name].as_str().is_some_and(|why| why.contains("disk")), "{name}: {php:#}");
+    }
     // Extensions with a file of their own, by their files' names.
     let loaded = weft(directory.path(), &["php", "-r", "echo implode(' ', get_loaded_extensions());"]).stdout;
+    if loaded.contains("posix") {
+        let accounts = object(&report, "posix.so")["blocking"]["getpwnam"].as_str();
+        assert!(accounts.is_some_and(|why| why.contains("nsswitch.conf")), "{report:#}");
+    }
     for name in ["curl", "mysqli", "redis", "sockets", "ftp"].iter().filter(|name| loaded.contains(*name)) {
         assert_eq!(object(&report, &format!("{name}.so"))["part"], "extension");
     }
