@@ -43,7 +43,39 @@ fn a_form_of_another_site_changes_nothing() {
     ));
     assert_eq!(response.status, 403, "the browser says that it comes from elsewhere");
     assert!(!admin.get("/admin").text().contains("Evil"));
+    let body = "token=open%20sesame";
+    let response = weft.say(format!(
+        "POST /admin/login HTTP/1.1\r\nHost: weft.test\r\nSec-Fetch-Site: cross-site\r\n\
+         Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    ));
+    assert_eq!(
+        (response.status, response.all("set-cookie").len()),
+        (403, 0),
+        "nor is anybody signed in from there"
+    );
     admin.send("/admin/logout", &[]);
+}
+
+#[test]
+fn pages_and_their_files_take_nothing_from_elsewhere() {
+    let weft = start(service());
+    for target in ["/", "/home.js", "/style.css", "/admin", "/admin/admin.js"] {
+        let response = weft.get(target);
+        let policy = response.header("content-security-policy").unwrap_or_default();
+        assert!(
+            policy.contains("default-src 'self'") && policy.contains("frame-ancestors 'none'"),
+            "{target}"
+        );
+        assert_eq!(response.header("x-content-type-options"), Some("nosniff"), "{target}");
+    }
+    for page in ["/", "/admin"] {
+        let html = weft.get(page).text();
+        assert!(
+            !html.contains("style=") && !html.contains("onclick=") && !html.contains("<script>"),
+            "{page}"
+        );
+    }
 }
 
 #[test]

@@ -26,6 +26,10 @@ fn a_pop_up_from_its_making_to_its_click() {
     browser.click("form button");
     browser.wait_for_text("tr[data-id='1'] a", "Äpfel & <Birnen>");
     browser.wait_for_text("tr[data-id='1'] .state", "active");
+    browser.click("tr[data-id='1'] a");
+    browser.fill("[name=priority]", "7");
+    browser.click("form button");
+    browser.wait_for_text("tr[data-id='1'] td:nth-child(4)", "7");
 
     // The home page of a user, in another window; the list stays open and follows.
     let list = browser.call("GET", "/window", &json!({}));

@@ -92,6 +92,32 @@ fn redis_is_killed() {
 }
 
 #[test]
+fn redis_loses_everything() {
+    let mariadb = Restartable::mariadb();
+    let mut redis = Restartable::redis();
+    redis.start();
+    let weft = start(on(&mariadb, Some(&redis)));
+    prepared(&weft);
+    let load = Load::start(&weft, "before", CONNECTIONS);
+    load.wait_for(1_500);
+    let confirmed = load.end();
+    settled(&weft);
+    redis.forget();
+    // Within half a second the workers see it: what users have seen comes from the database then. The queue begins anew.
+    let mut number = 0;
+    until("a user's state to come from the database", || {
+        number += 1;
+        let seen = asked(&weft, &format!("before-{}-{}", number % CONNECTIONS, number / CONNECTIONS));
+        assert_eq!(seen.status, 200, "{}", seen.text());
+        seen.json()["popup"].is_null().then_some(())
+    });
+    let load = Load::start(&weft, "after", CONNECTIONS);
+    load.wait_for(200);
+    let all = confirmed.into_iter().chain(load.end()).collect();
+    expect_all(&mariadb.dsn(), &all);
+}
+
+#[test]
 fn the_database_is_killed() {
     let mut mariadb = Restartable::mariadb();
     let weft = start(on(&mariadb, None));

@@ -130,6 +130,13 @@ impl Restartable {
         text.trim().parse().unwrap_or_else(|_| panic!("{query}: {text:?} is no number"))
     }
 
+    /// Has Redis forget all it has.
+    pub fn forget(&self) {
+        let mut client = Command::new("redis-cli");
+        let output = finish(client.args(["-p", &self.port.to_string(), "FLUSHALL"]));
+        assert_eq!(output.stdout.trim(), "OK", "{}", output.stderr);
+    }
+
     /// How many clients Redis has, this one not counted.
     pub fn clients(&self) -> usize {
         let mut client = Command::new("redis-cli");

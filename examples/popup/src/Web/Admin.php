@@ -19,14 +19,6 @@ use Weft\Http\Response;
  */
 final class Admin
 {
-    /** Nothing from elsewhere, nothing inline, in no frame. */
-    private const HEADERS = [
-        'Content-Security-Policy' => "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
-        'X-Content-Type-Options' => 'nosniff',
-        'Referrer-Policy' => 'same-origin',
-        'Cache-Control' => 'no-store',
-    ];
-
     /** @param \Closure(): void $changed is called after each change of configurations */
     public function __construct(
         private readonly Configurations $configurations,
@@ -43,7 +35,7 @@ final class Admin
         $method = $request->method();
         $path = $request->path();
         if ("$method $path" === 'POST /admin/login') {
-            return $this->login($request);
+            return self::isOfThisSite($request) ? $this->login($request) : $this->refuse();
         }
         $csrf = $this->session->csrf($request);
         if ($csrf === null) {
@@ -125,9 +117,14 @@ final class Admin
     private function isOurForm(Request $request, string $csrf): bool
     {
         $sent = $request->form('csrf', '');
-        $site = $request->header('Sec-Fetch-Site', 'same-origin');
 
-        return is_string($sent) && hash_equals($csrf, $sent) && in_array($site, ['same-origin', 'none'], true);
+        return is_string($sent) && hash_equals($csrf, $sent) && self::isOfThisSite($request);
+    }
+
+    /** As far as the browser says whose page sends it (Fetch Metadata); a client that is no browser says nothing. */
+    private static function isOfThisSite(Request $request): bool
+    {
+        return in_array($request->header('Sec-Fetch-Site', 'same-origin'), ['same-origin', 'none'], true);
     }
 
     private function refuse(): Response
@@ -137,6 +134,6 @@ final class Admin
 
     private function page(string $html, int $status = 200): Response
     {
-        return new Response($html, $status, ['Content-Type' => 'text/html; charset=UTF-8'] + self::HEADERS);
+        return new Response($html, $status, ['Content-Type' => 'text/html; charset=UTF-8', 'Cache-Control' => 'no-store'] + Pages::HEADERS);
     }
 }

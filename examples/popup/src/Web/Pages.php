@@ -10,6 +10,13 @@ use Popup\Rules\Configuration;
 /** The admin's HTML. Must not know: requests, storage. Invariant: every value that is not HTML passes text(). */
 final class Pages
 {
+    /** For each page of ours: nothing from elsewhere, nothing inline, in no frame. */
+    public const HEADERS = [
+        'Content-Security-Policy' => "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
+        'X-Content-Type-Options' => 'nosniff',
+        'Referrer-Policy' => 'same-origin',
+    ];
+
     public static function login(bool $wrong): string
     {
         $error = $wrong ? '<p class="error" role="alert">That is not the token.</p>' : '';

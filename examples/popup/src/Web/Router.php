@@ -52,7 +52,7 @@ final class Router
         if (isset(self::FILES[$path])) {
             self::allow($request, 'GET', 'HEAD');
 
-            return Response::file(self::PUBLIC . '/' . self::FILES[$path]);
+            return self::file($path);
         }
         if ($path === '/admin' || str_starts_with($path, '/admin/')) {
             self::allow($request, 'GET', 'POST');
@@ -65,6 +65,16 @@ final class Router
             return Response::json($this->health->report())->setHeader('Cache-Control', 'no-store');
         }
         throw new Problem(404, 'not_found', 'There is nothing here; /openapi.yaml tells what there is');
+    }
+
+    private static function file(string $path): Response
+    {
+        $response = Response::file(self::PUBLIC . '/' . self::FILES[$path]);
+        foreach (Pages::HEADERS as $name => $value) {
+            $response->setHeader($name, $value);
+        }
+
+        return $response;
     }
 
     private static function allow(Request $request, string ...$methods): void
