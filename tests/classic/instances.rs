@@ -1,5 +1,6 @@
 //! Several PHPs in one worker: requests that wait keep nobody waiting, and know nothing of each other.
 
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -120,4 +121,36 @@ echo $_SESSION['count'];
     counts.sort_unstable();
     assert_eq!(counts, (1..=30).collect::<Vec<_>>(), "one session, locked by each in turn");
     assert!(!weft.log().contains("instances:"), "{}", weft.log());
+}
+
+#[test]
+fn a_document_root_has_instances_without_being_asked() {
+    let page = "<?php usleep(300_000); echo getmypid();";
+    let weft = Server::of_docroot(&[("index.php", page)]).start();
+    assert!(weft.log().contains("instances of PHP") || std::env::var("DOCROOT_INSTANCES").is_ok());
+    let weft = server(&[("index.php", page)], "0").start();
+    let begun = Instant::now();
+    let responses = all(&weft, (0..20).map(|_| "/".to_owned()));
+    let took = begun.elapsed();
+    assert!(responses.iter().all(|response| response.body == responses[0].body), "one process");
+    assert!(took < Duration::from_millis(300) * 20 / 2, "one after the other: {took:?}");
+}
+
+#[test]
+fn an_extension_that_does_not_fit_leaves_more_workers_with_one_request_each() {
+    let page = "<?php echo ctype_digit('1') ? 'digit' : '', gc_enabled() ? ' collected' : '';";
+    let weft = server(&[("index.php", page)], "0").with("--workers", "auto");
+    // Nothing but one extension, from a directory of one's own.
+    let directory = weft.directory().to_owned();
+    let extensions = Command::new("php-config8.2").arg("--extension-dir").output().expect("php-config8.2");
+    let extensions = String::from_utf8_lossy(&extensions.stdout).trim().to_owned();
+    let own = directory.join("ctype.so");
+    std::fs::copy(format!("{extensions}/ctype.so"), &own).expect("an extension");
+    let weft = weft
+        .with_variable("PHP_INI_SCAN_DIR", &directory.display().to_string())
+        .with("--define", &format!("extension={}", own.display()))
+        .start();
+    assert_eq!(ask(&weft, "GET", "/", "").text(), "digit collected");
+    assert!(weft.log().contains("the extension ctype is unfit for them"), "{}", weft.log());
+    assert!(weft.workers().len() >= 8, "{}", weft.log());
 }

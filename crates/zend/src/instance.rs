@@ -79,6 +79,16 @@ impl InstanceSwitch {
         }
     }
 
+    /// Why the engine that has been started for instances can have none; it goes on without them. For the master, before the
+    /// first fork.
+    pub fn unfit() -> Option<String> {
+        // SAFETY: the engine runs, on this thread; the reason is a string of static storage.
+        unsafe {
+            let reason = sys::weft_instances_unfit();
+            (!reason.is_null()).then(|| CStr::from_ptr(reason).to_string_lossy().into_owned())
+        }
+    }
+
     /// Gives back the memory of heaps and stacks of instances that have been idle for `idle`. For the loop, now and then.
     pub fn trim(idle: Duration) {
         // SAFETY: called on the engine's thread, from the loop; it looks at idle instances only.

@@ -73,6 +73,7 @@ unsafe extern "C" {
     pub fn weft_task_abandon(argument: u64);
     pub fn weft_task_describe(argument: u64, buffer: *mut c_char, size: usize) -> usize;
     pub fn weft_deadlock() -> bool;
+    pub fn weft_instances_unfit() -> *const c_char;
     pub fn weft_instances_start(max: u32, heap_bytes: usize, verify: bool) -> *const c_char;
     pub fn weft_instance_create() -> *mut c_void;
     pub fn weft_instance_enter(instance: *mut c_void, has_job: bool, job: u32, argument: u64) -> c_int;

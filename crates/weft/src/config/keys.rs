@@ -46,7 +46,7 @@ pub static KEYS: &[Key] = &[
     key!(server.listen, "listen" 'l', Many, "ADDRESS", "HOST:PORT, :PORT, [V6]:PORT, unix:/path, unix:/path,mode=0660", "127.0.0.1:8080",
         |v| v.each(Value::listen)?, "Address to listen on; may be repeated; port 0 lets the kernel choose"),
     key!(server.workers, "workers" 'w', One, "N", "auto, 1 to 1024", "auto",
-        |v| v.workers()?, "Worker processes; auto is one per core this process may use, in classic mode four per core and at least eight"),
+        |v| v.workers()?, "Worker processes; auto is one per core this process may use; with one PHP instance each four per core and at least eight"),
     number!(
         server.backlog,
         "backlog",
@@ -254,15 +254,15 @@ pub static KEYS: &[Key] = &[
         classic.instances_max,
         "instances",
         Count,
-        1..=4096,
-        "PHP instances per worker, each with one request at a time; 1 is plain one-at-a-time PHP"
+        0..=4096,
+        "PHP instances per worker, each with one request at a time; 1 is plain one-at-a-time PHP; 0 is 50 for a document root, 1 for a script that stays loaded"
     ),
     number!(
         classic.instances_memory_bytes_max,
         "instances-memory-bytes-max",
         Bytes,
-        64 * MIB..=1024 * GIB,
-        "Resident memory of a worker above which it adds no instance; requests then wait for those it has"
+        0..=1024 * GIB,
+        "Resident memory of a worker above which it adds no instance; requests then wait for those it has; 0 is half of the memory there is, divided by the workers"
     ),
     number!(
         classic.instances_idle_ms,

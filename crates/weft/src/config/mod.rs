@@ -96,9 +96,9 @@ pub struct Classic {
     pub rules: Vec<String>,
     /// Which symbolic links are followed.
     pub symlinks: Symlinks,
-    /// PHP instances per worker: requests that can have PHP to themselves at once.
+    /// PHP instances per worker: requests that can have PHP to themselves at once; 0 leaves it to the mode.
     pub instances_max: u32,
-    /// No instance is added while a worker's resident memory is above this.
+    /// No instance is added while a worker's resident memory is above this; 0 leaves it to the machine.
     pub instances_memory_bytes_max: u64,
     /// An instance that has been idle for so long gives its memory back.
     pub instances_idle_ms: u64,
@@ -130,8 +130,8 @@ impl Default for Classic {
         Classic {
             rules: rules.map(str::to_owned).to_vec(),
             symlinks: Symlinks::Follow,
-            instances_max: 1,
-            instances_memory_bytes_max: 2 << 30,
+            instances_max: 0,
+            instances_memory_bytes_max: 0,
             instances_idle_ms: 2_000,
             compress_bytes_min: 1 << 10,
         }

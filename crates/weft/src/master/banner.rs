@@ -73,10 +73,19 @@ impl Master {
 pub fn workers(config: &Config, mode: Mode) -> String {
     let count = mode.workers(config);
     match config.server.workers {
-        Workers::Auto if mode.is_one_at_a_time() && config.classic.instances_max == 1 => {
+        Workers::Auto if mode.is_one_at_a_time() && mode.instances(config) == 1 => {
             format!("{count} (each runs one request of PHP at a time)")
         }
+        Workers::Auto if mode.is_one_at_a_time() => {
+            format!(
+                "{count} (one per available core; each has up to {} instances of PHP)",
+                mode.instances(config)
+            )
+        }
         Workers::Auto => format!("{count} (one per available core)"),
+        Workers::Exactly(_) if mode.instances(config) > 1 => {
+            format!("{count} (each has up to {} instances of PHP)", mode.instances(config))
+        }
         Workers::Exactly(_) => count.to_string(),
     }
 }

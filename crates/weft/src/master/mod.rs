@@ -84,15 +84,25 @@ impl Mode {
         (self == Mode::Resident).then(|| config.resident.script.as_deref().or(alone)).flatten()
     }
 
+    /// PHP instances in each worker: requests that can be in PHP at once.
+    pub fn instances(self, config: &Config) -> u32 {
+        const OF_DOCROOT: u32 = 50;
+        match (self, config.classic.instances_max) {
+            (Mode::Coroutine, _) | (Mode::Resident, 0) => 1,
+            (Mode::Classic, 0) => OF_DOCROOT,
+            (_, wanted) => wanted,
+        }
+    }
+
     /// How many worker processes there are to be.
     ///
-    /// In classic mode with one instance a worker has one request in PHP at a time, and a request that waits keeps it: so there
+    /// With one instance a worker has one request in PHP at a time, and a request that waits keeps it: so there
     /// are more than one per core.
     pub fn workers(self, config: &Config) -> usize {
         const PER_CORE: usize = 4;
         const MIN: usize = 8;
         match (self, config.server.workers) {
-            (Mode::Classic | Mode::Resident, Workers::Auto) if config.classic.instances_max == 1 => {
+            (Mode::Classic | Mode::Resident, Workers::Auto) if self.instances(config) == 1 => {
                 (Workers::Auto.count() * PER_CORE).max(MIN)
             }
             (_, workers) => workers.count(),

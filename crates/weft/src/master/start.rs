@@ -197,8 +197,19 @@ impl Master {
 
     fn start_engine(&mut self) -> Result<(), String> {
         let started = php::engine_start(&self.config);
-        self.engine = Some(started.map_err(|why| format!("PHP did not start: {why}"))?);
-        Ok(())
+        let engine = started.map_err(|why| format!("PHP did not start: {why}"))?;
+        let without_instances = engine.without_instances.clone();
+        self.engine = Some(engine);
+        without_instances.map_or(Ok(()), |reason| self.do_without_instances(&reason))
+    }
+
+    /// Workers that have one request in PHP at a time: more of them, where their number was left to weft.
+    fn do_without_instances(&mut self, reason: &str) -> Result<(), String> {
+        tracing::warn!("no PHP instances: {reason}; each worker runs one request at a time");
+        Arc::make_mut(&mut self.config).classic.instances_max = 1;
+        let (workers, backlog) = (self.mode.workers(&self.config), self.config.server.backlog);
+        self.slots.resize_with(workers, Slot::default);
+        self.listeners.iter_mut().try_for_each(|listener| listener.spread(workers, backlog))
     }
 
     /// The pid file is what a reload keeps: those who wait for the outcome look there.

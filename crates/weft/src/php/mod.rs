@@ -4,6 +4,7 @@
 
 mod facts;
 mod host;
+mod instances;
 mod script;
 mod serve;
 
@@ -13,14 +14,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use weft_rt::Switch;
-use weft_zend::{Engine, FiberSwitch, InstanceOptions, InstanceSwitch, NativeSwitch, Options};
+use weft_zend::{Engine, FiberSwitch, InstanceSwitch, Options};
 
 pub use script::Terminal;
 pub use serve::{descriptors, host, start as serve, turn_away};
 use weft_zend::JobKind;
 
 use crate::classic::Docroot;
-use crate::config::{Classic, Config, Environment};
+use crate::config::{Config, Environment};
 use crate::master::Mode;
 
 /// What the started engine says about itself.
@@ -34,6 +35,8 @@ pub struct EngineInfo {
     pub jit: String,
     /// Loaded extensions.
     pub extensions: Vec<String>,
+    /// Why there can be no instances of PHP here though they were asked for.
+    pub without_instances: Option<String>,
 }
 
 /// Ini settings a server needs and Debian's php.ini does not have. `[php]` settings and `-d` come after, and win.
@@ -73,7 +76,7 @@ pub fn engine_start(config: &Config) -> Result<EngineInfo, String> {
         resident,
         resident_requests_max: config.resident.requests_max,
         classic,
-        instances: classic && config.classic.instances_max > 1,
+        instances: Mode::of(config).instances(config) > 1,
         ..Options::default()
     };
     let engine = Engine::start(&options).map_err(|error| error.to_string())?;
@@ -83,6 +86,7 @@ pub fn engine_start(config: &Config) -> Result<EngineInfo, String> {
         opcache: on_off(opcache.enabled).to_owned(),
         jit: if opcache.jit { engine.ini("opcache.jit") } else { "off".to_owned() },
         extensions: engine.extensions(),
+        without_instances: options.instances.then(InstanceSwitch::unfit).flatten(),
     };
     ENGINE.with(|cell| cell.set(engine).map_err(|_| "PHP has been started twice".to_owned()))?;
     Ok(info)
@@ -115,29 +119,10 @@ pub struct Booted {
 pub fn boot(config: &Config, application: &Path) -> Result<Booted, String> {
     if Mode::of(config).is_one_at_a_time() {
         weft_zend::host::install(&host::Boot);
-        return Ok(boot_classic(&config.classic, config.dev.verify_instances));
+        return Ok(instances::boot(config));
     }
     boot_application(application)?;
     Ok(Booted { switch: Box::new(FiberSwitch::pooled()), instances: None })
-}
-
-/// Instances, or, where they cannot be had, one request at a time.
-fn boot_classic(config: &Classic, verify: bool) -> Booted {
-    if config.instances_max > 1 {
-        let started = InstanceSwitch::start(InstanceOptions {
-            instances_max: config.instances_max,
-            stack_bytes: CLASSIC_STACK_BYTES,
-            memory_bytes_max: config.instances_memory_bytes_max,
-            verify,
-        });
-        match started {
-            Ok(switch) => {
-                return Booted { switch: Box::new(switch), instances: Some(config.instances_max as usize) };
-            }
-            Err(reason) => tracing::error!("{reason}; this worker runs one request at a time"),
-        }
-    }
-    Booted { switch: Box::new(NativeSwitch::new(CLASSIC_STACK_BYTES)), instances: Some(1) }
 }
 
 fn boot_application(application: &Path) -> Result<(), String> {
@@ -154,9 +139,6 @@ fn boot_application(application: &Path) -> Result<(), String> {
         Ok(())
     })
 }
-
-/// Address space of the stack that requests in classic mode run on, as of a main thread's; only touched pages cost memory.
-const CLASSIC_STACK_BYTES: usize = 8 << 20;
 
 const NO_LIBRARY: &str = "weft's PHP library was not found beside the executable: install both (make install), or keep \
                           share/weft/php beside the bin directory";

@@ -21,12 +21,24 @@ static uint32_t spares[SPARES_MAX];
 static uint32_t spare_count;
 static uint32_t used;
 
-bool weft_heap_start(size_t region_bytes)
+static char *reserve(size_t bytes)
 {
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+	char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+bool weft_heap_is_possible(size_t region_bytes)
+{
+	char *memory = reserve(region_bytes);
+	return memory && munmap(memory, region_bytes) == 0;
+}
+
+bool weft_heap_start(size_t region_bytes)
+{
 	size_t bytes = region_bytes / CHUNK_BYTES * CHUNK_BYTES;
-	char *memory = mmap(NULL, bytes + CHUNK_BYTES, PROT_READ | PROT_WRITE, flags, -1, 0);
-	if (memory == MAP_FAILED) {
+	char *memory = reserve(bytes + CHUNK_BYTES);
+	if (!memory) {
 		return false;
 	}
 	madvise(memory, bytes + CHUNK_BYTES, MADV_NOHUGEPAGE);

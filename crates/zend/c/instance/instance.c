@@ -30,23 +30,54 @@ static uint64_t now(void)
 	return (uint64_t) time.tv_sec * 1000000000 + (uint64_t) time.tv_nsec;
 }
 
+/* Off while PHP started, so that the buffer of roots is this instance's own. */
+static void collect_garbage(void)
+{
+	if (weft_collects_garbage) {
+		zend_ini_entry *entry = zend_hash_str_find_ptr(EG(ini_directives), ZEND_STRL("zend.enable_gc"));
+		entry->value = ZSTR_CHAR('1');
+		gc_enable(true);
+	}
+}
+
+/* The process goes on as one PHP: nobody's malloc is the arena's any more, and garbage is collected as it is configured. */
+static const char *without(const char *reason)
+{
+	char *low, *high;
+	weft_arena_close(&low, &high);
+	collect_garbage();
+	return reason;
+}
+
+static const char no_space[] = "no address space for their heaps (see ulimit -v and vm.overcommit_memory)";
+
+/* In the master, after the engine has started for instances: NULL, or why no worker can have them. */
+const char *weft_instances_unfit(void)
+{
+	const char *unfit = weft_unfit_extension();
+	if (!unfit && !weft_heap_is_possible(REGION_BYTES_LEAST)) {
+		unfit = no_space;
+	}
+	return unfit ? without(unfit) : NULL;
+}
+
 /* After the engine has started for instances, before any request. NULL, or why there can be none in this process. */
 const char *weft_instances_start(uint32_t max, size_t heap_bytes, bool verify)
 {
-	instances_max = max;
-	instances = calloc(max, sizeof(*instances));
-	if (!instances) {
-		return "no memory";
-	}
 	if (!weft_arena_is_open()) {
 		return "PHP was not started for instances";
 	}
 	const char *unfit = weft_unfit_extension();
 	if (unfit) {
-		return unfit;
+		return without(unfit);
+	}
+	instances_max = max;
+	instances = calloc(max, sizeof(*instances));
+	if (!instances) {
+		return without("no memory");
 	}
 	if (!weft_heap_start(heap_bytes > REGION_BYTES_LEAST ? heap_bytes : REGION_BYTES_LEAST)) {
-		return "no address space for their heaps (see ulimit -v)";
+		return without(no_space);
 	}
 	weft_check_start(verify ? max : 0);
 	/* Start-up leaves one allocation in its heap; the next request would hand it to another one. */
@@ -80,12 +111,7 @@ static void begin(weft_instance *instance)
 	instance->begun = true;
 	zend_mm_set_heap(instance->heap);
 	zend_set_memory_limit(PG(memory_limit));
-	if (weft_collects_garbage) {
-		/* Off while PHP started, so that the buffer of roots is this instance's own. */
-		zend_ini_entry *entry = zend_hash_str_find_ptr(EG(ini_directives), ZEND_STRL("zend.enable_gc"));
-		entry->value = ZSTR_CHAR('1');
-		gc_enable(true);
-	}
+	collect_garbage();
 	move_map();
 }
 

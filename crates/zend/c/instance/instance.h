@@ -61,6 +61,8 @@ uint32_t weft_image_pages(void);
 char *weft_image_page(uint32_t index);
 
 /* ---- heap.c ---- */
+/* Whether a region of so many bytes can be reserved. */
+bool weft_heap_is_possible(size_t region_bytes);
 /* Reserves the region. false: the address space is not to be had. */
 bool weft_heap_start(size_t region_bytes);
 /* A heap whose chunks belong to `owner` (above 0); NULL when the region is used up. */
