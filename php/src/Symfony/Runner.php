@@ -25,10 +25,13 @@ final class Runner implements RunnerInterface
     {
         // What Dotenv has added while the application booted; a request's own variables win.
         $booted = array_filter($_SERVER, static fn (string $name): bool => !str_starts_with($name, 'HTTP_'), ARRAY_FILTER_USE_KEY);
-        $one = function () use ($booted): void {
+        $sessions = new Sessions();
+        $one = function () use ($booted, $sessions): void {
             $_SERVER += $booted;
+            $sessions->prepare();
             $request = Request::createFromGlobals();
             $response = $this->kernel->handle($request);
+            $sessions->notice($request);
             $response->send();
             if ($this->kernel instanceof TerminableInterface) {
                 \frankenphp_finish_request();

@@ -1,7 +1,7 @@
 //! Every page and form, step by step at weft and at nginx with php-fpm, each with a site of its own.
 
-use weft_tests::Response;
 use weft_tests::services::{Fpm, MariaDb, Upstream};
+use weft_tests::{Response, Server};
 
 use super::site::{Framework, SETTINGS, Site};
 use crate::compare::same;
@@ -140,10 +140,10 @@ fn read(twins: &mut Twins) {
     assert_eq!(twins.get("/old").status, 410);
 }
 
-fn journey(framework: Framework, flags: &[&str]) {
+fn journey(framework: Framework, serve: fn(&Site) -> Server, flags: &[&str]) {
     let (database, upstream) = (MariaDb::start(), Upstream::start());
     let [ours, theirs] = ["ours", "theirs"].map(|name| Site::new(framework, name, &database, &upstream));
-    let weft = flags.iter().fold(ours.server("20"), |server, flag| server.with_flag(flag)).start();
+    let weft = flags.iter().fold(serve(&ours), |server, flag| server.with_flag(flag)).start();
     let fpm = Fpm::start(&theirs.docroot(), 4, &SETTINGS);
     let mut twins = Twins { framework, ours: Visitor::of(weft.address), theirs: Visitor::of(fpm.address) };
     authenticated(&mut twins);
@@ -159,18 +159,25 @@ fn journey(framework: Framework, flags: &[&str]) {
     assert!(!weft.log().contains("instances:"), "{}", weft.log());
 }
 
-#[test]
-fn symfony_is_as_it_is_under_php_fpm() {
-    journey(Framework::Symfony, &[]);
+fn journeys(framework: Framework, serve: fn(&Site) -> Server) {
+    journey(framework, serve, &[]);
     if crate::all() {
-        journey(Framework::Symfony, &["--verify-instances", "--yield-at-calls"]);
+        journey(framework, serve, &["--verify-instances", "--yield-at-calls"]);
     }
 }
 
 #[test]
+fn symfony_is_as_it_is_under_php_fpm() {
+    journeys(Framework::Symfony, |site| site.server("20"));
+}
+
+#[test]
 fn laravel_is_as_it_is_under_php_fpm() {
-    journey(Framework::Laravel, &[]);
-    if crate::all() {
-        journey(Framework::Laravel, &["--verify-instances", "--yield-at-calls"]);
-    }
+    journeys(Framework::Laravel, |site| site.server("20"));
+}
+
+#[test]
+fn symfony_that_stays_loaded_is_as_it_is_under_php_fpm() {
+    // Two, so that every few pages meet a kernel that has served another visitor.
+    journeys(Framework::Symfony, |site| site.resident("2"));
 }

@@ -139,4 +139,12 @@ impl Site {
         }
         server
     }
+
+    /// The same in resident mode: the application stays loaded in each instance.
+    pub fn resident(&self, instances: &str) -> Server {
+        let script = self.path("resident/index.php");
+        self.server(instances)
+            .with("--worker", script.to_str().expect("a path in UTF-8"))
+            .with_variable("APP_RUNTIME", "Weft\\Symfony\\Runtime")
+    }
 }

@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use weft_tests::Response;
 use weft_tests::services::{Fpm, MariaDb, Upstream};
+use weft_tests::{Response, Server};
 
 use super::journey::{fill, log_in};
 use super::site::{Framework, SETTINGS, Site};
@@ -58,10 +58,10 @@ fn write(visitors: &[Visitor], at_once: usize) {
     });
 }
 
-fn crowd(framework: Framework, count: usize, flags: &[&str]) {
+fn crowd(framework: Framework, serve: fn(&Site) -> Server, count: usize, flags: &[&str]) {
     let (database, upstream) = (MariaDb::start(), Upstream::start());
     let site = Site::new(framework, "crowd", &database, &upstream);
-    let weft = flags.iter().fold(site.server("20"), |server, flag| server.with_flag(flag)).start();
+    let weft = flags.iter().fold(serve(&site), |server, flag| server.with_flag(flag)).start();
     // Everybody at once at a server that has compiled nothing yet.
     let visitors = each(count, count, |number| {
         let mut visitor = Visitor::of(weft.address);
@@ -86,22 +86,27 @@ fn crowd(framework: Framework, count: usize, flags: &[&str]) {
     assert!(!weft.log().contains("instances:"), "{}", weft.log());
 }
 
-fn crowds(framework: Framework) {
+fn crowds(framework: Framework, serve: fn(&Site) -> Server) {
     if crate::all() {
-        crowd(framework, 50, &[]);
-        crowd(framework, 20, &["--verify-instances"]);
-        crowd(framework, 20, &["--yield-at-calls"]);
+        crowd(framework, serve, 50, &[]);
+        crowd(framework, serve, 20, &["--verify-instances"]);
+        crowd(framework, serve, 20, &["--yield-at-calls"]);
     } else {
-        crowd(framework, 20, &[]);
+        crowd(framework, serve, 20, &[]);
     }
 }
 
 #[test]
 fn visitors_of_symfony_wait_together_and_see_nothing_of_each_other() {
-    crowds(Framework::Symfony);
+    crowds(Framework::Symfony, |site| site.server("20"));
 }
 
 #[test]
 fn visitors_of_laravel_wait_together_and_see_nothing_of_each_other() {
-    crowds(Framework::Laravel);
+    crowds(Framework::Laravel, |site| site.server("20"));
+}
+
+#[test]
+fn visitors_of_a_symfony_that_stays_loaded_see_nothing_of_each_other() {
+    crowds(Framework::Symfony, |site| site.resident("20"));
 }

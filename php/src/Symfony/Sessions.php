@@ -1,0 +1,67 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Weft\Symfony;
+
+use Symfony\Component\HttpFoundation\Request;
+use Symfony\Component\HttpFoundation\Session\Session;
+use Symfony\Component\HttpFoundation\Session\Storage\NativeSessionStorage;
+
+/**
+ * What Symfony's session storage has told PHP when it was made: settings and the save handler.
+ *
+ * PHP forgets it between two requests, as it should; but before Symfony 6 the storage is made once, and tells it once. So it is
+ * told again.
+ *
+ * @internal
+ */
+final class Sessions
+{
+    private ?NativeSessionStorage $storage = null;
+
+    /** @var array<string, string> settings by name */
+    private array $settings = [];
+
+    /** @var array<string, ?string> */
+    private readonly array $booted;
+
+    public function __construct()
+    {
+        $this->booted = self::current();
+    }
+
+    /** Before a request. */
+    public function prepare(): void
+    {
+        if ($this->storage === null) {
+            return;
+        }
+        foreach ($this->settings as $name => $value) {
+            ini_set($name, $value);
+        }
+        $this->storage->setSaveHandler($this->storage->getSaveHandler());
+    }
+
+    /** After a request: looks for the storage, once. */
+    public function notice(Request $request): void
+    {
+        if ($this->storage !== null || !$request->hasSession(true)) {
+            return;
+        }
+        $session = $request->getSession();
+        $storage = $session instanceof Session ? (fn () => $this->storage)->call($session) : null;
+        if ($storage instanceof NativeSessionStorage) {
+            $this->storage = $storage;
+            $this->settings = array_diff_assoc(self::current(), $this->booted);
+            // The handler itself is told as an object.
+            unset($this->settings['session.save_handler']);
+        }
+    }
+
+    /** @return array<string, ?string> */
+    private static function current(): array
+    {
+        return extension_loaded('session') ? ini_get_all('session', false) : [];
+    }
+}
