@@ -1,7 +1,8 @@
 //! Client libraries against real servers: every `tests/clients/scripts/*/*.php`, which Debian's stock extensions serve.
 //!
-//! A script returns `prints`, `waits` and the `seconds` of one wait (0.5 without it). Three tests come of it: what `prints`
-//! prints is the same under `php` and `weft php`; it is the same when requests of one worker print at once; and 100 requests
+//! A script returns `prints`, `waits` and the `seconds` of one wait (0.5 without it). Four tests come of it: what `prints`
+//! prints is the same under `php` and `weft php`; it is the same when requests of one worker print at once; the same when each
+//! is in a PHP instance of its own, in resident mode; and 100 requests
 //! that wait in one worker take at most 1.3 times as long as one, or 2.5 times where each has a process started (`forks`).
 //! A wait whose length is not exact also has `secondsAtMost`. Where the work besides the wait costs the machine much, the wait is
 //! longer, so that the time is that of the waits.
@@ -35,9 +36,10 @@ fn main() -> ExitCode {
     let mut trials = Vec::new();
     for path in scripts {
         let script = Arc::new(Script::new(&root, path));
-        let tests: [(&str, Test); 3] = [
+        let tests: [(&str, Test); 4] = [
             ("prints", Script::prints_the_same),
             ("prints_at_once", Script::prints_the_same_at_once),
+            ("prints_in_instances", Script::prints_the_same_in_instances),
             ("waits", Script::waits_at_once),
         ];
         for (name, test) in tests {

@@ -86,6 +86,42 @@ impl Script {
         }
     }
 
+    /// The same where each request is in a PHP instance of its own, and the script stays loaded in each.
+    pub fn prints_the_same_in_instances(&self, servers: &Servers) {
+        let environment = servers.environment(&self.server);
+        let _shared = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
+        let expected = self.run_by_php(&environment);
+        let instances = PRINTERS.to_string();
+        let server = self
+            .server(&environment)
+            .with("--define", "html_errors=0")
+            .with("--run-as", "resident")
+            .with("--instances", &instances);
+        let weft = server.start();
+        let mut clients: Vec<_> = (0..PRINTERS).map(|_| weft.connect()).collect();
+        // So that none of them is loaded while others keep to times.
+        clients.iter_mut().for_each(|client| client.get("/load"));
+        clients.iter_mut().for_each(|client| assert_eq!(client.read().status, 200, "{}", weft.log()));
+        for round in 0..2 {
+            clients.iter_mut().for_each(|client| client.get("/prints"));
+            for client in &mut clients {
+                let response = client.read();
+                assert_eq!(
+                    expected,
+                    response.text(),
+                    "php printed the left, an instance ({}, round {round}) the right: {}",
+                    response.status,
+                    weft.log()
+                );
+            }
+        }
+        clients.iter_mut().enumerate().for_each(|(n, client)| client.get(&format!("/waits?n={n}&later=0")));
+        for (n, client) in clients.iter_mut().enumerate() {
+            let response = client.read();
+            assert_eq!((response.status, response.text()), (200, n.to_string()), "{}", weft.log());
+        }
+    }
+
     /// Waits of many requests in one worker take little longer than one.
     pub fn waits_at_once(&self, servers: &Servers) {
         let environment = servers.environment(&self.server);
@@ -128,6 +164,10 @@ impl Script {
     }
 
     fn serve(&self, environment: &Environment) -> Running {
+        self.server(environment).start()
+    }
+
+    fn server(&self, environment: &Environment) -> Server {
         let mut server = Server::new(include_str!("support/app.php").trim_start_matches("<?php"))
             .with_variable("CLIENT_SUPPORT", &self.support.display().to_string())
             .with_variable("CLIENT_SCRIPT", &self.path.display().to_string());
@@ -137,7 +177,7 @@ impl Script {
         for (name, value) in environment {
             server = server.with_variable(name, value);
         }
-        server.start()
+        server
     }
 
     fn run_by_php(&self, environment: &Environment) -> String {

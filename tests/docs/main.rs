@@ -2,6 +2,7 @@
 
 mod cooperative;
 mod examples;
+mod instances;
 mod isolation;
 mod links;
 mod markdown;

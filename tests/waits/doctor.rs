@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use weft_tests::{command, weft};
 
 fn names(value: &Value) -> Vec<&str> {
@@ -92,6 +92,72 @@ fn library(directory: &Path, source: &str) -> std::path::PathBuf {
     let output = command::finish(&mut compiler);
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     library
+}
+
+/// An extension that no test uses, loaded from `directory`.
+fn extension(directory: &Path) -> std::path::PathBuf {
+    let source = r#"
+        #include <php.h>
+        zend_module_entry strange_module_entry = {STANDARD_MODULE_HEADER, "strange", NULL, NULL, NULL, NULL, NULL, NULL, "1", STANDARD_MODULE_PROPERTIES};
+        ZEND_GET_MODULE(strange)
+    "#;
+    std::fs::write(directory.join("extension.c"), source).expect("the test's own directory");
+    let file = directory.join("strange.so");
+    let build = "cc -shared -fPIC $(php-config --includes) -o strange.so extension.c";
+    let output = command::finish(Command::new("sh").current_dir(directory).args(["-c", build]));
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    file
+}
+
+#[test]
+fn extensions_are_proven_for_instances_or_unknown_or_unfit() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let file = extension(directory.path());
+    let load = format!("extension={}", file.display());
+    let report = weft(directory.path(), &["doctor", "--extensions", "--json", "--define", &load]);
+    let report: Value = serde_json::from_str(&report.stdout).expect("JSON");
+    let judged = |name: &str| {
+        let all = report["instances"].as_array().expect("a list");
+        let found = all.iter().find(|one| one["extension"] == name);
+        found.unwrap_or_else(|| panic!("no {name} in {all:#?}")).clone()
+    };
+    let curl = judged("curl");
+    assert_eq!((&curl["fitness"], &curl["why"]), (&json!("proven"), &json!("tests/clients/scripts/network")));
+    assert_eq!(judged("Zend OPcache")["fitness"], "proven", "a name of two words");
+    assert!(judged("openssl")["shared"].as_str().is_some_and(|text| text.contains("openssl_error_string")));
+    let strange = judged("strange");
+    assert_eq!(strange["fitness"], "unfit");
+    assert!(
+        strange["why"].as_str().is_some_and(|why| why.contains("outside PHP's extension directory")),
+        "{strange}"
+    );
+    let table = weft(directory.path(), &["doctor", "--extensions", "--define", &load]).stdout;
+    for text in [
+        "\nin PHP instances (--instances)\n  proven       ",
+        "\n  unfit        strange - it was loaded from outside",
+    ] {
+        assert!(table.contains(text), "no {text:?} in\n{table}");
+    }
+    // Below a directory that looks like PHP's own it could be, but nobody has tried.
+    let own = directory.path().join("lib/php");
+    std::fs::create_dir_all(&own).expect("the test's own directory");
+    std::fs::copy(&file, own.join("strange.so")).expect("the test's own file");
+    let load = format!("extension={}", own.join("strange.so").display());
+    let table = weft(directory.path(), &["doctor", "--extensions", "--define", &load]).stdout;
+    assert!(table.contains("\n  unknown      strange - no test of weft's uses it"), "{table}");
+}
+
+#[test]
+fn a_worker_with_an_unfit_extension_says_so_and_runs_one_request_at_a_time() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let load = format!("extension={}", extension(directory.path()).display());
+    let server = weft_tests::Server::of_docroot(&[(
+        "index.php",
+        "<?php echo extension_loaded('strange') ? 'loaded' : 'no';",
+    )]);
+    let mut running = server.with("--instances", "4").with("--define", &load).start();
+    assert_eq!(running.get("/").text(), "loaded");
+    running.wait_for_log("no PHP instances in this worker: the extension strange is unfit for them: it was loaded from outside");
 }
 
 #[test]

@@ -286,7 +286,7 @@ size_t weft_engine_extensions(char *buffer, size_t size)
 	zend_module_entry *module;
 	size_t used = 0;
 	ZEND_HASH_MAP_FOREACH_PTR(&module_registry, module) {
-		int n = snprintf(buffer + used, size - used, "%s ", module->name);
+		int n = snprintf(buffer + used, size - used, "%s\n", module->name);
 		if (n < 0 || (size_t) n >= size - used) {
 			break;
 		}

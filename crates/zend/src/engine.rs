@@ -289,7 +289,7 @@ impl Engine {
     pub fn extensions(&self) -> Vec<String> {
         // SAFETY: the buffer has `size` bytes.
         let list = read(|buffer, size| unsafe { sys::weft_engine_extensions(buffer, size) });
-        list.split_whitespace().map(str::to_owned).collect()
+        list.lines().map(str::to_owned).collect()
     }
 
     /// Why a loaded extension cannot be in PHP instances, as far as that is known without running it.

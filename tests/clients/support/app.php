@@ -20,6 +20,11 @@ return static function (Request $request) use ($script): string {
             'forks' => $script['forks'] ?? false,
         ]);
     }
+    if ($request->path() === '/load') {
+        usleep(100_000);
+
+        return '';
+    }
     if ($request->path() === '/waits') {
         usleep((int) ($request->query('later') * 1e6));
 

@@ -45,7 +45,7 @@ pub(crate) use deferred::{leaves, runs};
 pub use interrupt::has_handlers;
 pub(crate) use interrupt::{before_idle, deliver, forget as forget_signals, start as start_signals};
 pub(crate) use note::end_forked_child;
-pub use note::{on_forked_child_begin, on_forked_child_end};
+pub use note::{on_forked_child_begin, on_forked_child_end, signals_are_own};
 pub use review::{NEVER_WAIT, NOT_HOOKED, Review, review};
 pub use sleep::lock::{RecordLock, on_brief_locks, on_record_lock};
 pub use symbols::{Kind, Row, SYMBOLS};

@@ -113,9 +113,18 @@ pub(crate) fn end_forked_child() {
     }
 }
 
+/// Whether the process takes SIGTERM and its kin for itself.
+static SIGNALS_ARE_OWN: AtomicBool = AtomicBool::new(false);
+
+/// Says that SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 are this process's own: a handler for one of them is nobody's who forks,
+/// and no child keeps it.
+pub fn signals_are_own() {
+    SIGNALS_ARE_OWN.store(true, Ordering::Relaxed);
+}
+
 /// In a child of a worker: no runtime, every signal deliverable, those the worker ignores back at their default.
 fn become_plain_child() {
-    let handles_signals = super::has_handlers();
+    let handles_signals = super::has_handlers() && !SIGNALS_ARE_OWN.load(Ordering::Relaxed);
     Runtime::forget();
     super::forget_signals();
     super::busy::forget();

@@ -1,9 +1,11 @@
-//! `weft doctor --extensions`: which waits of the PHP that is loaded are cooperative, and which hold up the worker.
+//! `weft doctor --extensions`: which waits of the PHP that is loaded are cooperative, and which hold up the worker; and which
+//! extensions may be in PHP instances.
 //!
 //! It starts the engine with the settings given and looks at what is mapped then: libphp, the extensions, the libraries below
 //! them. Must not know ELF (that is `objects`) nor how a report looks (`report`). Invariant: nothing is changed, and no code
 //! of the application runs.
 
+mod instances;
 mod objects;
 mod report;
 
@@ -13,9 +15,11 @@ use std::process::ExitCode;
 
 use clap::Args;
 use weft_rt::hook::{Kind, Review, review};
+use weft_zend::Engine;
 
 use crate::cli::Settings;
 use crate::php;
+use instances::Judged;
 use objects::Object;
 
 /// Flags of `weft doctor`.
@@ -84,6 +88,8 @@ pub struct Findings {
     pub extensions: usize,
     /// By part, then by name.
     pub objects: Vec<Finding>,
+    /// Whether each loaded extension may be in PHP instances, by name.
+    pub instances: Vec<Judged>,
 }
 
 impl Findings {
@@ -123,7 +129,20 @@ fn examine(settings: Settings) -> Result<Findings, Vec<String>> {
     let loaded = objects::loaded(Path::new(&php::ini("extension_dir"))).map_err(one)?;
     let mut objects: Vec<Finding> = loaded.iter().map(|object| finding(object, &loaded)).collect();
     objects.sort_by(|a, b| (a.part, &a.name).cmp(&(b.part, &b.name)));
-    Ok(Findings { php: info.php_version, extensions: info.extensions.len(), objects })
+    let instances =
+        php::with_engine(|engine| judge_all(engine, &info.extensions, &objects)).unwrap_or_default();
+    Ok(Findings { php: info.php_version, extensions: info.extensions.len(), objects, instances })
+}
+
+fn judge_all(engine: &Engine, extensions: &[String], objects: &[Finding]) -> Vec<Judged> {
+    let mut extensions: Vec<&String> = extensions.iter().collect();
+    extensions.sort_by_key(|name| name.to_lowercase());
+    let judge = |name: &&String| {
+        let file = engine.extension_file(name);
+        let own = objects.iter().find(|object| file.as_deref() == Some(Path::new(&object.path)));
+        instances::judge(engine, name, own.is_some_and(|object| object.threads))
+    };
+    extensions.iter().map(judge).collect()
 }
 
 fn finding(object: &Object, loaded: &[Object]) -> Finding {

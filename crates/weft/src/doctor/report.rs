@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
+use super::instances::{Fitness, Judged};
 use super::{Finding, Findings, Part};
 
 /// Columns of a terminal that text is wrapped at.
@@ -35,6 +36,7 @@ pub fn table(findings: &Findings) -> String {
         text.push('\n');
     }
     reasons(&mut text, findings);
+    instances(&mut text, findings);
     verdict(&mut text, findings);
     text
 }
@@ -99,6 +101,29 @@ fn reasons(text: &mut String, findings: &Findings) {
     text.push('\n');
 }
 
+/// Which extensions may be in PHP instances.
+fn instances(text: &mut String, findings: &Findings) {
+    text.push_str("in PHP instances (--instances)\n");
+    let of = |fitness: Fitness| findings.instances.iter().filter(move |judged| judged.fitness == fitness);
+    let proven: Vec<&str> = of(Fitness::Proven).map(|judged| judged.extension.as_str()).collect();
+    wrapped(text, Fitness::Proven.name(), &proven);
+    for judged in of(Fitness::Unknown).chain(of(Fitness::Unfit)) {
+        let extension = [judged.extension.as_str(), "-", &judged.why];
+        wrapped(text, judged.fitness.name(), &extension);
+    }
+    for judged in &findings.instances {
+        if let Some(shared) = judged.shared {
+            wrapped(text, "shared", &[&judged.extension, "-", shared]);
+        }
+    }
+    if of(Fitness::Unfit).next().is_some() {
+        text.push_str(
+            "  a worker with an unfit extension runs one request at a time, and says so in its log\n",
+        );
+    }
+    text.push('\n');
+}
+
 fn verdict(text: &mut String, findings: &Findings) {
     let unknown = findings.unknown();
     if unknown.is_empty() {
@@ -123,8 +148,18 @@ pub fn json(findings: &Findings) -> String {
         "extensions": findings.extensions,
         "objects": objects,
         "unknown": findings.unknown(),
+        "instances": findings.instances.iter().map(judged_json).collect::<Vec<_>>(),
     });
     format!("{value:#}\n")
+}
+
+fn judged_json(judged: &Judged) -> Value {
+    json!({
+        "extension": judged.extension,
+        "fitness": judged.fitness.name(),
+        "why": judged.why,
+        "shared": judged.shared,
+    })
 }
 
 fn object_json(object: &Finding) -> Value {

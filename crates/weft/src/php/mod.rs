@@ -98,6 +98,11 @@ fn resident_script(script: &Path) -> Result<String, String> {
     Ok(path.to_string_lossy().into_owned())
 }
 
+/// Asks the engine that runs; `None` without one.
+pub fn with_engine<T>(ask: impl FnOnce(&Engine) -> T) -> Option<T> {
+    ENGINE.with(|cell| cell.get().map(ask))
+}
+
 /// An ini setting of the engine that runs; empty without one.
 pub fn ini(name: &str) -> String {
     ENGINE.with(|cell| cell.get().map_or_else(String::new, |engine| engine.ini(name)))

@@ -21,6 +21,7 @@ impl Signals {
     /// # Errors
     /// When no descriptor is left.
     pub fn block() -> Result<Signals, String> {
+        weft_rt::hook::signals_are_own();
         // SAFETY: the set is initialised by sigemptyset before it is used; the descriptor is new and owned by nobody else.
         unsafe {
             let mut set: libc::sigset_t = std::mem::zeroed();

@@ -18,14 +18,10 @@ static const struct {
 	{"pthreads", "it runs PHP in threads"},
 };
 
-static const void *code_of(const zend_module_entry *module)
-{
-	return module->functions ? (const void *) module->functions : (const void *) module->module_startup_func;
-}
-
+/* Its name lies in its library's own constants; the entry itself has been copied. */
 static bool is_elsewhere(const zend_module_entry *module)
 {
-	return module->handle && !weft_library_owns((void *) module->module_startup_func) && !weft_library_owns(module->functions);
+	return module->handle && !weft_library_owns(module->name);
 }
 
 /* Puts the reason into `buffer`; 0: nothing is known against it. */
@@ -83,7 +79,7 @@ size_t weft_extension_file(const char *name, char *buffer, size_t size)
 {
 	zend_module_entry *module = module_named(name);
 	Dl_info info;
-	if (!module || !module->handle || !code_of(module) || !dladdr(code_of(module), &info) || !info.dli_fname) {
+	if (!module || !module->handle || !dladdr(module->name, &info) || !info.dli_fname) {
 		return 0;
 	}
 	int length = snprintf(buffer, size, "%s", info.dli_fname);

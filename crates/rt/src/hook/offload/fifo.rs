@@ -57,6 +57,8 @@ pub unsafe fn openat(
     };
     // SAFETY: by the caller's contract.
     let path = unsafe { CStr::from_ptr(path) }.to_owned();
+    // A child that another request starts meanwhile must not keep this end open: its reader would wait for that child's end.
+    let flags = flags | libc::O_CLOEXEC;
     if flags & libc::O_ACCMODE == libc::O_WRONLY {
         // SAFETY: the path is live.
         return until_read(call, || unsafe {

@@ -1,0 +1,152 @@
+//! Which loaded extensions are proven to work in PHP instances (`--instances`), which are unknown, and which are unfit.
+//!
+//! Proven is what a test of this repository runs in interleaved instances; the table names it, and `tests/docs/instances.rs` fails
+//! when a row names a test that is not there, or that does not use the extension. Must not know how a report looks.
+
+use weft_zend::Engine;
+
+/// The page that has many interleaved instances use an extension, entry by entry.
+const PAGE: &str = "crates/zend/tests/instances/pages/extensions.php";
+
+/// Extensions and what proves them: [`PAGE`] where nothing else is said, or scripts that run against real servers.
+pub const PROVEN: &[(&str, &str)] = &[
+    ("amqp", "tests/clients/scripts/rabbitmq"),
+    ("apcu", PAGE),
+    ("calendar", PAGE),
+    ("Core", PAGE),
+    ("ctype", PAGE),
+    ("curl", "tests/clients/scripts/network"),
+    ("date", PAGE),
+    ("dom", PAGE),
+    ("exif", PAGE),
+    ("FFI", PAGE),
+    ("fileinfo", PAGE),
+    ("filter", PAGE),
+    ("ftp", "tests/clients/scripts/network"),
+    ("gd", PAGE),
+    ("gettext", PAGE),
+    ("hash", PAGE),
+    ("iconv", PAGE),
+    ("igbinary", PAGE),
+    ("intl", PAGE),
+    ("json", PAGE),
+    ("ldap", "tests/clients/scripts/openldap"),
+    ("libxml", PAGE),
+    ("mbstring", PAGE),
+    ("memcached", "tests/clients/scripts/memcached"),
+    ("mongodb", "tests/clients/scripts/mongodb"),
+    ("msgpack", PAGE),
+    ("mysqli", "tests/clients/scripts/mariadb"),
+    ("mysqlnd", "tests/clients/scripts/mariadb"),
+    ("odbc", "tests/clients/scripts/odbc"),
+    ("openssl", PAGE),
+    ("pcntl", PAGE),
+    ("pcre", PAGE),
+    ("PDO", PAGE),
+    ("pdo_mysql", "tests/clients/scripts/mariadb"),
+    ("PDO_ODBC", "tests/clients/scripts/odbc"),
+    ("pdo_pgsql", "tests/clients/scripts/postgres"),
+    ("pdo_sqlite", PAGE),
+    ("pgsql", "tests/clients/scripts/postgres"),
+    ("Phar", PAGE),
+    ("posix", PAGE),
+    ("random", PAGE),
+    ("readline", PAGE),
+    ("redis", "tests/clients/scripts/redis"),
+    ("Reflection", PAGE),
+    ("session", PAGE),
+    ("shmop", PAGE),
+    ("SimpleXML", PAGE),
+    ("soap", "tests/clients/scripts/soap"),
+    ("sockets", PAGE),
+    ("sodium", PAGE),
+    ("SPL", PAGE),
+    ("sqlite3", PAGE),
+    ("standard", PAGE),
+    ("sysvmsg", PAGE),
+    ("sysvsem", PAGE),
+    ("sysvshm", PAGE),
+    ("tokenizer", PAGE),
+    ("xml", PAGE),
+    ("xmlreader", PAGE),
+    ("xmlwriter", PAGE),
+    ("xsl", PAGE),
+    ("Zend OPcache", PAGE),
+    ("zlib", PAGE),
+];
+
+/// What is shared by all instances of a worker although the extension is proven: state outside of PHP's own memory.
+const SHARED: &[(&str, &str)] = &[
+    ("apcu", "the cache is the whole server's, as under php-fpm"),
+    ("FFI", "the variables of the libraries it loads are the worker's"),
+    ("gettext", "textdomain() and bindtextdomain() are the worker's"),
+    ("intl", "the default locale of ICU itself is the worker's"),
+    ("openssl", "openssl_error_string() may tell another request's error"),
+    ("pcntl", "pcntl_signal() and pcntl_alarm() are the worker's"),
+    ("readline", "the history is the worker's"),
+    ("standard", "openlog() is the worker's"),
+];
+
+/// Whether an extension may be in instances.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fitness {
+    /// A test runs it in interleaved instances.
+    Proven,
+    /// Nobody has tried, as far as this repository knows.
+    Unknown,
+    /// It cannot: a worker with it runs one request at a time.
+    Unfit,
+}
+
+impl Fitness {
+    /// For people and programs.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Fitness::Proven => "proven",
+            Fitness::Unknown => "unknown",
+            Fitness::Unfit => "unfit",
+        }
+    }
+}
+
+/// What is known of one loaded extension.
+#[derive(Debug)]
+pub struct Judged {
+    /// As PHP names it.
+    pub extension: String,
+    /// Whether it may be in instances.
+    pub fitness: Fitness,
+    /// Why: the test, what is not known, or what is wrong.
+    pub why: String,
+    /// What of it all instances share, for proven ones.
+    pub shared: Option<&'static str>,
+}
+
+/// Judges one loaded extension. `starts_threads` is whether its own file may.
+pub fn judge(engine: &Engine, extension: &str, starts_threads: bool) -> Judged {
+    let judged = |fitness, why: String| Judged {
+        extension: extension.to_owned(),
+        shared: row(SHARED, extension).filter(|_| fitness == Fitness::Proven),
+        fitness,
+        why,
+    };
+    if let Some(why) = engine.unfit_for_instances(extension) {
+        return judged(Fitness::Unfit, why);
+    }
+    if let Some(test) = row(PROVEN, extension) {
+        return judged(Fitness::Proven, test.to_owned());
+    }
+    if extension == "weft" {
+        return judged(Fitness::Proven, "it is weft itself".to_owned());
+    }
+    let threads = if starts_threads {
+        "; it can start threads, and what those write to PHP's memory would go to whoever runs"
+    } else {
+        ""
+    };
+    judged(Fitness::Unknown, format!("no test of weft's uses it{threads}"))
+}
+
+fn row(table: &'static [(&str, &'static str)], extension: &str) -> Option<&'static str> {
+    table.iter().find(|(name, _)| *name == extension).map(|(_, text)| *text)
+}
