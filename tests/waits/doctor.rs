@@ -157,7 +157,20 @@ fn a_worker_with_an_unfit_extension_says_so_and_runs_one_request_at_a_time() {
     )]);
     let mut running = server.with("--instances", "4").with("--define", &load).start();
     assert_eq!(running.get("/").text(), "loaded");
-    running.wait_for_log("no PHP instances in this worker: the extension strange is unfit for them: it was loaded from outside");
+    running.wait_for_log(
+        "no PHP instances: the extension strange is unfit for them: it was loaded from outside",
+    );
+}
+
+#[test]
+fn resident_mode_stays_resident_where_there_can_be_no_instances() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let load = format!("extension={}", extension(directory.path()).display());
+    let script = "<?php return fn ($request) => ini_get('precision') . ini_set('precision', '9');";
+    let server = weft_tests::Server::of_script("app.php", script).with("--instances", "4");
+    let running = server.with("--define", &load).with("--define", "precision=5").start();
+    assert_eq!(running.get("/").text(), "55");
+    assert_eq!(running.get("/").text(), "55");
 }
 
 #[test]

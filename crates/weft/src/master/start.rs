@@ -22,7 +22,7 @@ use super::signal::{Signals, prepare_worker};
 use super::supervise::{Slot, Stage, Worker};
 use super::{Master, Mode, Outcome, WorkerSetup, fork};
 use crate::cli::Settings;
-use crate::config::Config;
+use crate::config::{Config, RunAs};
 use crate::watch::Watch;
 use crate::{log, php, worker};
 
@@ -206,7 +206,12 @@ impl Master {
     /// Workers that have one request in PHP at a time: more of them, where their number was left to weft.
     fn do_without_instances(&mut self, reason: &str) -> Result<(), String> {
         tracing::warn!("no PHP instances: {reason}; each worker runs one request at a time");
-        Arc::make_mut(&mut self.config).classic.instances_max = 1;
+        let config = Arc::make_mut(&mut self.config);
+        config.classic.instances_max = 1;
+        if self.mode == Mode::Resident {
+            // It may have been known by the number of instances alone.
+            config.server.run_as = RunAs::Resident;
+        }
         let (workers, backlog) = (self.mode.workers(&self.config), self.config.server.backlog);
         self.slots.resize_with(workers, Slot::default);
         self.listeners.iter_mut().try_for_each(|listener| listener.spread(workers, backlog))
