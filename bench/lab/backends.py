@@ -51,7 +51,7 @@ def answers(port: int) -> bool:
 def started(command: list[str], core: int, run: Path) -> Iterator[subprocess.Popen[bytes]]:
     """The process, pinned; it is stopped when the block is left."""
     with (run / "log").open("ab") as log:
-        process = subprocess.Popen(["taskset", "-c", str(core), *command], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=run)
+        process = subprocess.Popen(["nice", "-n", "10", "taskset", "-c", str(core), *command], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=run)
     try:
         yield process
     finally:
