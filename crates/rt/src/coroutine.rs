@@ -115,3 +115,13 @@ pub(crate) struct Coroutine {
     /// Loop turn time when the job was started.
     pub since: Nanos,
 }
+
+impl Coroutine {
+    /// Turns to another job, as another coroutine to everybody who has the number of the last. `index` is its own place.
+    pub(crate) fn begin(&mut self, index: u32, job: Job, task: bool, now: Nanos) -> CoroutineId {
+        self.generation = self.generation.wrapping_add(1);
+        (self.cancelled, self.interrupted) = (false, false);
+        (self.job, self.task, self.since) = (job, task, now);
+        CoroutineId { index, generation: self.generation }
+    }
+}

@@ -8,7 +8,7 @@
 //!
 //! - [`clock`]: nanoseconds since boot.
 //! - [`coroutine`]: what a coroutine is to the scheduler, and the [`Switch`] that gives it the processor.
-//! - [`runtime`]: the scheduler and its loop, on one screen.
+//! - [`runtime`]: the scheduler and its loop, on one screen; its bounds in `limits`.
 //! - [`park`]: the one door to suspend.
 //! - [`timers`], [`fds`], [`reactor`]: who waits for a time, who waits for a descriptor, and the kernel mechanism.
 //! - [`offload`]: threads for calls that cannot be made ready-based.
@@ -25,6 +25,7 @@ pub mod clock;
 pub mod coroutine;
 pub mod fds;
 pub mod hook;
+mod limits;
 pub mod offload;
 pub mod park;
 pub mod reactor;
@@ -34,6 +35,7 @@ pub mod watch;
 
 pub use clock::{MILLISECOND, Nanos, SECOND};
 pub use coroutine::{Context, CoroutineId, Job, Left, Switch};
+pub use limits::Limits;
 pub use park::{Wait, Wake};
 pub use reactor::Readiness;
-pub use runtime::{Driver, Limits, Runtime, Spawn, Stats};
+pub use runtime::{Driver, Runtime, Spawn, Stats};

@@ -4,6 +4,7 @@
 //! each method a coroutine may call borrows for its own duration, and never while it parks.
 
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 
 use weft_proto::{DateCache, Reject};
 use weft_rt::reactor::Event;
@@ -102,7 +103,9 @@ pub struct Server {
     dispatching: Cell<Option<u32>>,
     pub(crate) stage: Cell<TurnStage>,
     /// Requests that have come in this turn and are still to be given to the handler.
-    arrived: RefCell<Vec<(u32, RequestKey)>>,
+    arrived: RefCell<VecDeque<RequestKey>>,
+    /// While the handler is given what has arrived: the request it was given last.
+    begun: Cell<Option<RequestKey>>,
     /// What the handler is still to be told of.
     pub(crate) refusal: Cell<Option<(Peer, Reject)>>,
     pub(crate) compressed: RefCell<Compressed>,
@@ -131,6 +134,7 @@ impl Server {
             dispatching: Cell::new(None),
             stage: Cell::new(TurnStage::Send),
             arrived: RefCell::default(),
+            begun: Cell::new(None),
             refusal: Cell::new(None),
             compressed: RefCell::default(),
             date: RefCell::new(DateCache::new(clock::unix_seconds())),
@@ -192,21 +196,33 @@ impl Server {
         [self.wheel.borrow().next(), resume].into_iter().flatten().min()
     }
 
-    fn dispatch(&self, index: u32, key: RequestKey) {
-        self.dispatching.set(Some(index));
-        self.handler.request(key);
-        self.dispatching.set(None);
-    }
-
-    /// Gives the handler what has come in this turn.
+    /// Gives the handler what has come in this turn. What is answered is in the queue then, for the end of the turn.
     fn dispatch_arrived(&self) {
         self.stage.set(TurnStage::Answer);
-        let mut arrived = std::mem::take(&mut *self.arrived.borrow_mut());
-        for (index, key) in arrived.drain(..) {
-            self.dispatch(index, key);
-            self.process(index);
+        while let Some(key) = self.take_arrived() {
+            self.handler.request(key);
+            let Some(last) = self.begun.take() else { continue };
+            // If it waits there may be more of its body.
+            let waits = self.table.borrow_mut().active(last).is_some_and(|connection| !connection.queued);
+            if waits {
+                self.process(last.index());
+            }
         }
-        *self.arrived.borrow_mut() = arrived;
+    }
+
+    fn take_arrived(&self) -> Option<RequestKey> {
+        let key = self.arrived.borrow_mut().pop_front();
+        self.begun.set(key);
+        key
+    }
+
+    /// Another request that has come in this turn, for a handler that has answered the one it was given and has not returned: it
+    /// is handed over, as by [`Handler::request`]. `None` at all other times.
+    pub fn next_arrived(&self) -> Option<RequestKey> {
+        let last = self.begun.get()?;
+        let next = self.take_arrived();
+        self.begun.set(next.or(Some(last)));
+        next
     }
 
     /// Moves one connection on, calling the handler as often as whole requests are at hand.
@@ -226,9 +242,13 @@ impl Server {
             }
             match step {
                 Step::Request(key) if self.stage.get() == TurnStage::Receive => {
-                    return self.arrived.borrow_mut().push((index, key));
+                    return self.arrived.borrow_mut().push_back(key);
                 }
-                Step::Request(key) => self.dispatch(index, key),
+                Step::Request(key) => {
+                    self.dispatching.set(Some(index));
+                    self.handler.request(key);
+                    self.dispatching.set(None);
+                }
                 Step::Report => self.report(index),
                 Step::Wait => return,
                 Step::Later => break,

@@ -33,11 +33,32 @@ static void switch_to(zend_fiber_context *context)
 	zend_fiber_switch_context(&transfer);
 }
 
+static void take_job(weft_coroutine *coroutine, uint32_t job, uint64_t argument)
+{
+	coroutine->job = job;
+	coroutine->argument = argument;
+	coroutine->cancelled = coroutine->interrupted = false;
+	coroutine->request = job == WEFT_JOB_REQUEST ? argument : 0;
+	coroutine->serial = ++last_serial;
+	coroutine->id = weft_host_self();
+}
+
+/* Of the requests that have come together each goes on where the one before has ended, without a switch. */
+static void run_requests(weft_coroutine *coroutine)
+{
+	uint64_t request;
+	weft_handler_run(coroutine);
+	while (!coroutine->stack_overflowed && weft_host_next_request(&request)) {
+		take_job(coroutine, WEFT_JOB_REQUEST, request);
+		weft_handler_run(coroutine);
+	}
+}
+
 void weft_job_run(weft_coroutine *coroutine)
 {
 	switch (coroutine->job) {
 		case WEFT_JOB_REQUEST:
-			weft_handler_run(coroutine);
+			run_requests(coroutine);
 			break;
 		case WEFT_JOB_TASK:
 			weft_task_run(coroutine);
@@ -196,12 +217,7 @@ int weft_coroutine_enter(weft_coroutine *coroutine, bool has_job, uint32_t job, 
 	weft_current = coroutine;
 	coroutine->ended = false;
 	if (has_job) {
-		coroutine->job = job;
-		coroutine->argument = argument;
-		coroutine->cancelled = coroutine->interrupted = false;
-		coroutine->request = job == WEFT_JOB_REQUEST ? argument : 0;
-		coroutine->serial = ++last_serial;
-		coroutine->id = weft_host_self();
+		take_job(coroutine, job, argument);
 	}
 	if (EXPECTED(coroutine->started)) {
 		switch_to(coroutine->resume_at);

@@ -145,6 +145,10 @@ pub trait Host {
     fn aborted(&self, request: RequestId) -> bool {
         true
     }
+    /// Another request that may begin at once, on the coroutine which has just ended one; the host has told the scheduler.
+    fn next_request(&self) -> Option<RequestId> {
+        None
+    }
     /// Copies body bytes from `offset` on; parks until there are some. `Ok(0)` at the end; `Err` is the status to answer with
     /// when the body failed.
     fn body_read(&self, request: RequestId, offset: u64, buffer: &mut [u8]) -> Result<usize, u16> {
@@ -290,6 +294,14 @@ extern "C" fn weft_host_time(request: u64) -> f64 {
 #[unsafe(no_mangle)]
 extern "C" fn weft_host_aborted(request: u64) -> bool {
     with(true, |host| host.aborted(request))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn weft_host_next_request(request: *mut u64) -> bool {
+    let Some(next) = with(None, |host| host.next_request()) else { return false };
+    // SAFETY: C passes the address of a word of its own.
+    unsafe { *request = next };
+    true
 }
 
 #[unsafe(no_mangle)]

@@ -11,10 +11,10 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
 use weft_proto::Head;
-use weft_rt::{SECOND, clock};
+use weft_rt::{Job, Runtime, SECOND, clock};
 use weft_serve::{BodyRead, BodyView, Endpoint, Error, Peer, RequestKey, Server, Waited, Write};
 use weft_zend::host::{CLIENT_GONE, HeaderLine};
-use weft_zend::{Field, Host, LogLevel, RequestId, Slice};
+use weft_zend::{Field, Host, JobKind, LogLevel, RequestId, Slice};
 
 use super::facts::{Facts, Scratch};
 use crate::classic::Script;
@@ -200,6 +200,14 @@ impl Host for ServerHost {
 
     fn aborted(&self, request: RequestId) -> bool {
         self.server.aborted(RequestKey(request))
+    }
+
+    fn next_request(&self) -> Option<RequestId> {
+        let arrived = || {
+            let key = self.server.next_arrived()?;
+            Some(Job { kind: JobKind::Request as u32, argument: key.0 })
+        };
+        Runtime::get()?.next_job(arrived).map(|job| job.argument)
     }
 
     fn body_read(&self, request: RequestId, offset: u64, buffer: &mut [u8]) -> Result<usize, u16> {
