@@ -2,5 +2,6 @@
 
 mod browser;
 mod journey;
+mod octane;
 mod site;
 mod visitors;
