@@ -44,7 +44,7 @@ pub(crate) fn is_token(bytes: &[u8]) -> bool {
 
 /// Length of the reg-name at the start (RFC 3986 3.2.2), which may be empty.
 pub(crate) fn reg_name_bytes(bytes: &[u8]) -> usize {
-    bytes.iter().take_while(|&&b| CLASS[b as usize] & REG_NAME != 0).count()
+    bytes.iter().position(|&b| CLASS[b as usize] & REG_NAME == 0).unwrap_or(bytes.len())
 }
 
 /// `OWS`: space and tab (RFC 9110 5.6.3).

@@ -11,7 +11,7 @@ use crate::outgoing::Outgoing;
 use crate::store::Store;
 
 /// First size of an input buffer; it grows to what a request has. Thousands of requests in flight have one each.
-const INPUT_BYTES: usize = 512;
+const INPUT_BYTES: usize = 256;
 /// Input buffers that grew beyond this are not kept.
 const INPUT_KEPT_BYTES_MAX: usize = 4 * 1024;
 /// Buffers that grew beyond this are not kept.

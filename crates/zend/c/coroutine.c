@@ -22,9 +22,11 @@ static bool bare_first; /* the first coroutine is a script's {main} */
 static size_t bare_stack_bytes;
 static uint64_t last_serial;
 static weft_coroutine *starting;
+static zend_fiber_context bare_context; /* that one's */
 static char bare_kind;
 static zend_function *fiber_start;
 static zend_internal_function main_function; /* what a pooled Fiber runs; in no function table */
+static zval main_closure;                    /* all of them run the same one */
 
 static void switch_to(zend_fiber_context *context)
 {
@@ -174,20 +176,21 @@ weft_coroutine *weft_coroutine_create(void)
 	}
 	if (bare_first) {
 		bare_first = false;
-		if (!zend_fiber_init_context(&coroutine->bare, &bare_kind, bare_main, bare_stack_bytes)) {
+		if (!zend_fiber_init_context(&bare_context, &bare_kind, bare_main, bare_stack_bytes)) {
 			zend_clear_exception();
 			free(coroutine);
 			return NULL;
 		}
-		coroutine->resume_at = &coroutine->bare;
+		coroutine->resume_at = &bare_context;
 		list(coroutine);
 		return coroutine;
 	}
-	zval fiber, function;
+	zval fiber;
 	object_init_ex(&fiber, zend_ce_fiber);
-	zend_create_closure(&function, (zend_function *) &main_function, NULL, NULL, NULL);
-	zend_call_known_instance_method_with_1_params(zend_ce_fiber->constructor, Z_OBJ(fiber), NULL, &function);
-	zval_ptr_dtor(&function);
+	if (Z_TYPE(main_closure) == IS_UNDEF) {
+		zend_create_closure(&main_closure, (zend_function *) &main_function, NULL, NULL, NULL);
+	}
+	zend_call_known_instance_method_with_1_params(zend_ce_fiber->constructor, Z_OBJ(fiber), NULL, &main_closure);
 	coroutine->fiber = Z_OBJ(fiber);
 	/* A Fiber's destructor resumes it when it looks suspended, to unwind it. This one has nothing to unwind when it is idle, and
 	 * would take its last job again. */
@@ -232,7 +235,7 @@ int weft_coroutine_enter(weft_coroutine *coroutine, bool has_job, uint32_t job, 
 			}
 			coroutine->ended = coroutine->lost = true;
 		} else if (!coroutine->fiber) {
-			switch_to(&coroutine->bare);
+			switch_to(&bare_context);
 		}
 	}
 	weft_current = NULL;

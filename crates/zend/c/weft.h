@@ -107,7 +107,6 @@ typedef struct weft_deadline weft_deadline; /* wait.c */
 typedef struct weft_coroutine {
 	zend_fiber_context *resume_at; /* where to go on; a nested user Fiber's context when it parked inside one */
 	zend_object *fiber;            /* the pooled \Fiber; NULL for a bare context (a script's {main}) */
-	zend_fiber_context bare;
 	bool started;
 	bool ended;
 	bool cancelled;                /* its waits fail from now on */
