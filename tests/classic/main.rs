@@ -5,6 +5,7 @@ mod fpm;
 mod instances;
 mod requests;
 mod resident;
+mod resident_edges;
 mod responses;
 mod routing;
 mod settings;

@@ -1,0 +1,156 @@
+//! Resident mode where things do not go as planned: time limits, clients that go away, bodies that do not arrive, calls in the
+//! wrong place; and what flows early.
+
+use weft_tests::{Running, Server};
+
+use super::ask;
+
+const WORKER: &str = r#"<?php
+$n = 0;
+$handler = function () use (&$n, &$handler): void {
+    $n++;
+    switch ($_GET['do'] ?? '') {
+        case 'wait':
+            touch(__DIR__ . '/waits');
+            usleep(20_000_000);
+            break;
+        case 'spin':
+            set_time_limit(1);
+            while (true) {
+            }
+        case 'hint':
+            header('Link: </a.css>; rel=preload');
+            echo json_encode([headers_send(103), headers_send(103)]);
+            header_remove('Link');
+            break;
+        case 'head':
+            header('X-Early: yes');
+            echo headers_send(202), headers_sent() ? ' sent' : ' not';
+            return;
+        case 'nested':
+            try {
+                frankenphp_handle_request($handler);
+            } catch (Error $error) {
+                echo $error->getMessage();
+            }
+            return;
+        case 'stream':
+            for ($i = 0; $i < 1000 && !connection_aborted(); $i++) {
+                echo str_repeat('x', 1 << 16);
+                flush();
+            }
+            file_put_contents(__DIR__ . '/aborted', $i < 1000 ? 'yes' : 'no');
+            return;
+        case 'keep':
+            $GLOBALS['kept'][] = $_FILES['f']['tmp_name'] ?? null;
+            echo json_encode(array_map('file_exists', array_filter($GLOBALS['kept'])));
+            return;
+    }
+    echo $n;
+};
+while (frankenphp_handle_request($handler)) {
+}
+"#;
+
+fn worker() -> Server {
+    Server::of_script("worker.php", WORKER).with("--instances", "1")
+}
+
+fn served(weft: &Running) -> u32 {
+    weft.get("/").text().parse().expect("a number of requests")
+}
+
+#[test]
+fn a_request_that_runs_too_long_is_cancelled_and_the_script_stays_loaded() {
+    let mut weft = worker().with("--request-timeout-ms", "300").start();
+    assert_eq!(weft.get("/?do=wait").status, 504);
+    weft.wait_for_log("request_timeout_ms");
+    assert_eq!(served(&weft), 2);
+}
+
+#[test]
+fn a_time_limit_of_php_ends_the_request_and_loads_the_script_anew() {
+    let mut weft = worker().start();
+    assert_eq!(weft.get("/?do=spin").status, 500);
+    weft.wait_for_log("Maximum execution time of 1 second exceeded");
+    assert_eq!(served(&weft), 1);
+}
+
+#[test]
+fn early_hints_and_an_early_head_are_sent() {
+    let weft = worker().start();
+    let mut client = weft.connect();
+    client.get("/?do=hint");
+    let hint = client.read_head();
+    assert_eq!((hint.status, hint.header("link")), (103, Some("</a.css>; rel=preload")));
+    let hint = client.read_head();
+    assert_eq!(hint.status, 103);
+    let response = client.read();
+    assert_eq!((response.status, response.header("link")), (200, None));
+    let head = weft.get("/?do=head");
+    assert_eq!((head.status, head.header("x-early"), head.text().as_str()), (202, Some("yes"), "1 sent"));
+}
+
+#[test]
+fn a_request_is_not_handled_inside_another() {
+    let weft = worker().start();
+    let said = weft.get("/?do=nested").text();
+    assert_eq!(said, "frankenphp_handle_request() cannot be called while a request is handled");
+    assert_eq!(served(&weft), 2);
+}
+
+#[test]
+fn a_body_that_does_not_arrive_is_answered_without_the_script() {
+    let weft = worker().with("--body-timeout-ms", "200").start();
+    let stalled = weft.say("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc");
+    assert_eq!(stalled.status, 408);
+    let malformed = weft.say("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nno size\r\n");
+    assert_eq!(malformed.status, 400);
+    assert_eq!(served(&weft), 1, "the script has not seen them");
+}
+
+#[test]
+fn a_client_that_goes_away_ends_its_request_only() {
+    let weft = worker().start();
+    let mut client = weft.connect();
+    client.get("/?do=stream");
+    client.read_bytes(1000);
+    drop(client);
+    weft_tests::until("the script's notice", || (weft.read("aborted") == "yes").then_some(()));
+    assert_eq!(served(&weft), 2);
+}
+
+#[test]
+fn uploads_are_gone_with_their_request() {
+    let weft = worker().start();
+    let body = "--X\r\nContent-Disposition: form-data; name=\"f\"; filename=\"n\"\r\n\r\nhello\r\n--X--\r\n";
+    let mut client = weft.connect();
+    for expected in ["[true]", "[false,true]"] {
+        client.post("/?do=keep", "multipart/form-data; boundary=X", body);
+        assert_eq!(client.read().text(), expected);
+    }
+}
+
+#[test]
+fn a_worker_that_is_told_to_stop_finishes_the_running_request() {
+    let mut weft = Server::of_script(
+        "worker.php",
+        "<?php while (frankenphp_handle_request(function () { touch(__DIR__ . '/began'); usleep(700_000); echo 'done'; }));",
+    )
+    .with("--instances", "2")
+    .start();
+    let mut client = weft.connect();
+    client.get("/");
+    weft_tests::until("the request's begin", || weft.path("began").exists().then_some(()));
+    weft.signal(rustix::process::Signal::TERM);
+    assert_eq!(client.read().text(), "done");
+    assert!(weft.wait().success());
+}
+
+#[test]
+fn a_head_request_has_no_body() {
+    let weft = worker().start();
+    let response = ask(&weft, "HEAD", "/", "");
+    assert_eq!((response.status, response.body.len()), (200, 0));
+    assert_eq!(served(&weft), 2);
+}
