@@ -53,7 +53,7 @@ final class Task
 {
     private function __construct() {}
 
-    /** A number for logs and reports, never used twice in a worker. */
+    /** A number for logs and reports, never used twice in a worker: Coroutine::id() of the coroutine that does the work. */
     public function id(): int {}
 
     /**

@@ -9,6 +9,7 @@
  *
  * Invariants: only the loop enters; a coroutine only leaves to the loop; a context is destroyed only when idle. */
 #include "resident.h"
+#include "task.h"
 #include "zend_closures.h"
 #include "zend_interfaces.h"
 
@@ -28,6 +29,11 @@ static zend_function *fiber_start;
 static zend_internal_function main_function; /* what a pooled Fiber runs; in no function table */
 static zval main_closure;                    /* all of them run the same one */
 
+uint64_t weft_serial_next(void)
+{
+	return ++last_serial;
+}
+
 static void switch_to(zend_fiber_context *context)
 {
 	zend_fiber_transfer transfer = {.context = context, .flags = 0};
@@ -41,7 +47,7 @@ static void take_job(weft_coroutine *coroutine, uint32_t job, uint64_t argument)
 	coroutine->argument = argument;
 	coroutine->cancelled = coroutine->interrupted = false;
 	coroutine->request = job == WEFT_JOB_REQUEST ? argument : 0;
-	coroutine->serial = ++last_serial;
+	coroutine->serial = job == WEFT_JOB_TASK ? weft_task_id(argument) : weft_serial_next();
 	coroutine->id = weft_host_self();
 }
 

@@ -23,6 +23,7 @@ typedef struct {
 	size_t size;
 } fiber_stack;
 
+static bool contained;
 static void (*stock_error_cb)(int, zend_string *, const uint32_t, zend_string *);
 static void (*next_interrupt)(zend_execute_data *);
 static volatile sig_atomic_t overflowed, preempt, report;
@@ -58,8 +59,11 @@ static void fatal_error(int type, zend_string *file, uint32_t line, zend_string 
 
 static void on_error(int type, zend_string *file, const uint32_t line, zend_string *message)
 {
-	if (weft_current && is_fatal(type)) {
+	if (contained && weft_current && is_fatal(type)) {
 		fatal_error(type, file, line, message);
+	}
+	if ((type & (E_WARNING | E_NOTICE)) && weft_cancel_pending()) {
+		return; /* a C function complains that its wait was cut short: the exception that is in flight says so already */
 	}
 	stock_error_cb(type, file, line, message);
 }
@@ -116,6 +120,15 @@ static void on_segv(int signal_number, siginfo_t *info, void *context)
 	}
 }
 
+/* What PHP reports goes through on_error() from here on. */
+void weft_errors_start(void)
+{
+	if (zend_error_cb != on_error) {
+		stock_error_cb = zend_error_cb;
+		zend_error_cb = on_error;
+	}
+}
+
 /* contain: fatal errors end their coroutine only; else PHP deals with them as it always does. */
 void weft_failure_start(bool contain)
 {
@@ -132,10 +145,8 @@ void weft_failure_start(bool contain)
 		sigaction(SIGSEGV, &action, NULL);
 	}
 	zend_observer_fiber_init_register(weft_stack_arm);
-	if (contain) {
-		stock_error_cb = zend_error_cb;
-		zend_error_cb = on_error;
-	}
+	contained = contain;
+	weft_errors_start();
 	next_interrupt = zend_interrupt_function;
 	zend_interrupt_function = on_interrupt;
 }

@@ -211,6 +211,7 @@ void weft_script_run(weft_coroutine *coroutine)
 {
 	volatile bool in_order = false;
 	weft_main = coroutine;
+	weft_errors_start();
 	zend_try {
 		in_order = run();
 	} zend_catch {
@@ -222,6 +223,9 @@ void weft_script_run(weft_coroutine *coroutine)
 	while (zend_fiber_switch_blocked()) { /* by a destructor that is gone */
 		zend_fiber_switch_unblock();
 	}
+	zend_try {
+		weft_run_deferred(coroutine);
+	} zend_end_try();
 	zend_try {
 		wait_for_tasks(in_order);
 	} zend_catch {

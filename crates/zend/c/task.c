@@ -6,7 +6,6 @@
 
 static zend_class_entry *task_class;
 static zend_object_handlers handlers;
-static uint64_t last_id;
 
 static weft_task *task_of(zend_object *object)
 {
@@ -190,7 +189,7 @@ ZEND_FUNCTION(Weft_go)
 	}
 	object_init_ex(return_value, task_class);
 	weft_task *task = task_of(Z_OBJ_P(return_value));
-	task->id = ++last_id;
+	task->id = weft_serial_next(); /* its coroutine will have the same */
 	task->call = call;
 	task->cache = cache;
 	Z_ADDREF(task->call.function_name);

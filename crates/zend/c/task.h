@@ -1,4 +1,4 @@
-/* Between the two files of Weft\Task: task.c is the object, task_run.c its life. Not for anybody else.
+/* Between the two files of Weft\Task: task.c is the object, task_run.c its life. Of all others, coroutine.c asks for a number.
  *
  *      go() ─► waiting ─► running ─► ended: a result or an exception, kept for whoever awaits it
  *                 └──── cancelled before it began ────┘
@@ -35,6 +35,10 @@ struct weft_task {
 
 extern weft_task *weft_tasks_alive; /* not ended yet, the last one first */
 
+/* Numbers of runs of coroutines and of tasks, never the same twice: coroutine.c. */
+uint64_t weft_serial_next(void);
+/* The number of the task that is this job's argument. */
+uint64_t weft_task_id(uint64_t argument);
 /* false: there are too many. */
 bool weft_task_start(weft_task *task);
 void weft_task_release_work(weft_task *task);

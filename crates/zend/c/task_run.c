@@ -67,6 +67,11 @@ static void fail(weft_task *task, zend_class_entry *class, const char *message)
 	ZVAL_UNDEF(&task->result);
 }
 
+uint64_t weft_task_id(uint64_t argument)
+{
+	return ((weft_task *) (uintptr_t) argument)->id;
+}
+
 /* The scheduler could not start it: no stack was to be had in time. */
 void weft_task_abandon(uint64_t argument)
 {

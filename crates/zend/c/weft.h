@@ -315,6 +315,7 @@ void weft_guard_start(void);
 void weft_guard_reset(weft_coroutine *coroutine);
 
 /* ---- failure.c: fatal errors, stack overflow, interrupts ---- */
+void weft_errors_start(void);
 void weft_failure_start(bool contain);
 void weft_remember_error(int type, zend_string *file, uint32_t line, zend_string *message);
 void weft_stack_arm(zend_fiber_context *context);

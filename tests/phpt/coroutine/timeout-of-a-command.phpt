@@ -29,6 +29,7 @@ $began = hrtime(true);
 $works = [
     'shell_exec' => fn () => shell_exec(COMMAND),
     'exec' => fn () => exec(COMMAND),
+    'no exec' => fn () => shell_exec('sh -c "echo \$\$ > pid; sleep 300; echo never > went-on"; echo never > went-on'),
     'passthru' => fn () => passthru('echo $$ > pid; exec sleep 300'),
     'silent' => fn () => exec('echo $$ > pid; exec sleep 300 >&- 2>&-'), // its pipe is at its end: the wait is for the child
     'popen' => function (): void {
@@ -57,16 +58,19 @@ try {
 } catch (TimeoutException $late) {
     echo $late->getMessage(), "\n";
 }
+echo file_exists('went-on') ? "a shell went on\n" : "no shell went on\n";
 // Who is not interrupted waits for the end, as ever.
 exec('exit 7', $output, $code);
 var_dump($code, hrtime(true) - $began < 100e9);
 --EXPECT--
 shell_exec cancelled, gone
 exec cancelled, gone
+no exec cancelled, gone
 passthru cancelled, gone
 silent cancelled, gone
 popen cancelled, gone
 pclose cancelled, gone
 Not done within 0.05 seconds
+no shell went on
 int(7)
 bool(true)

@@ -1,7 +1,7 @@
 //! popen, pclose, system by posix_spawn(3): libc's own wait inside themselves, where no hook can see it.
 //!
 //! The child starts with an empty signal mask and with SIGPIPE, SIGINT and SIGXFSZ at their defaults, whatever the worker ignores.
-//! When the wait for it is cut short, by a time-out or a cancellation, it is told to end (SIGTERM).
+//! When the wait for it is cut short, by a time-out or a cancellation, it is told to end (SIGTERM), with what it has started.
 //!
 //! Invariants: a stream made by [`popen`] is in [`STREAMS`] until its [`pclose`]; as each holds an open descriptor,
 //! `RLIMIT_NOFILE` bounds them. A child is waited for or in [`ABANDONED`] until it has been; processes of this user bound
@@ -28,11 +28,35 @@ fn streams() -> MutexGuard<'static, Vec<(usize, pid_t)>> {
 /// Children that were told to end and whose end nobody waits for. The next command looks after them.
 static ABANDONED: Mutex<Vec<pid_t>> = Mutex::new(Vec::new());
 
-/// Tells a child to end.
+/// How many processes of one command are told to end.
+const PROCESSES_MAX: usize = 64;
+
+/// Tells a child to end, and what it has started itself: a shell's command is a process of its own. The shell first, so that it
+/// does not go on to the next command.
 fn abandon_child(pid: pid_t) {
-    // SAFETY: it takes numbers; the child is ours and not waited for yet, so the number is nobody else's.
-    unsafe { raw::syscall!(SYS_kill, pid, libc::SIGTERM) };
+    let mut processes = vec![pid];
+    let mut at = 0;
+    while at < processes.len() && processes.len() < PROCESSES_MAX {
+        children_of(processes[at], &mut processes);
+        at += 1;
+    }
+    for process in processes {
+        // SAFETY: it takes numbers. The child is not waited for yet, so its number is nobody else's; its children's were
+        // theirs a moment ago.
+        unsafe { raw::syscall!(SYS_kill, process, libc::SIGTERM) };
+    }
     ABANDONED.lock().unwrap_or_else(PoisonError::into_inner).push(pid);
+}
+
+/// Adds the children of a process, as far as one page of /proc names them (proc_tid_children(5)). Raw system calls: this is a hook.
+fn children_of(pid: pid_t, processes: &mut Vec<pid_t>) {
+    let path = format!("/proc/{pid}/task/{pid}/children");
+    let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC;
+    let Ok(file) = rustix::fs::open(path, flags, rustix::fs::Mode::empty()) else { return };
+    let mut text = [0; 4096];
+    let length = rustix::io::read(&file, &mut text).unwrap_or(0);
+    let numbers = text[..length].split(|byte| *byte == b' ');
+    processes.extend(numbers.filter_map(|number| std::str::from_utf8(number).ok()?.parse::<pid_t>().ok()));
 }
 
 /// Takes note of those that have ended.
