@@ -31,19 +31,26 @@ static ABANDONED: Mutex<Vec<pid_t>> = Mutex::new(Vec::new());
 /// How many processes of one command are told to end.
 const PROCESSES_MAX: usize = 64;
 
-/// Tells a child to end, and what it has started itself: a shell's command is a process of its own. The shell first, so that it
-/// does not go on to the next command.
+/// Tells a child to end, and what it has started itself: a shell's command is a process of its own. All are stopped first: one
+/// that runs could start another meanwhile, or go on to the next command.
 fn abandon_child(pid: pid_t) {
+    // SAFETY: it takes numbers. The child is not waited for yet, so its number is nobody else's; the numbers of what it has
+    // started were theirs a moment ago.
+    let signal = |pid: pid_t, signal: c_int| unsafe { raw::syscall!(SYS_kill, pid, signal) };
+    signal(pid, libc::SIGSTOP);
+    let until = libc::WSTOPPED | libc::WEXITED | libc::WNOWAIT;
+    // It takes what a signal takes: the thread may wait for that. SAFETY: null is allowed for both results.
+    unsafe { raw::syscall!(SYS_waitid, libc::P_PID, pid, 0, until, 0) };
     let mut processes = vec![pid];
     let mut at = 0;
     while at < processes.len() && processes.len() < PROCESSES_MAX {
+        signal(processes[at], libc::SIGSTOP);
         children_of(processes[at], &mut processes);
         at += 1;
     }
     for process in processes {
-        // SAFETY: it takes numbers. The child is not waited for yet, so its number is nobody else's; its children's were
-        // theirs a moment ago.
-        unsafe { raw::syscall!(SYS_kill, process, libc::SIGTERM) };
+        signal(process, libc::SIGTERM);
+        signal(process, libc::SIGCONT);
     }
     ABANDONED.lock().unwrap_or_else(PoisonError::into_inner).push(pid);
 }
