@@ -177,7 +177,12 @@ fn a_script_that_is_no_worker_says_so() {
         .start();
     assert_eq!(weft.get("/").status, 500);
     weft.wait_for_log("it must call frankenphp_handle_request() in a loop");
+    assert!(weft.log().contains("has ended without asking for a request"), "said before anybody asks");
     let said = weft.weft(&["check", "public", "--worker", "worker.php"]);
+    assert_eq!(said.code, Some(1), "a reload would not take it");
+    assert!(said.stderr.contains("worker.php: it did not ask for a request"), "{}", said.stderr);
+    weft.write("worker.php", "<?php while (frankenphp_handle_request(fn () => print('ok'))); echo 'ended';");
+    let said = weft.weft(&["check", "public", "--worker", "worker.php", "--instances", "5"]);
     assert!(
         said.stdout.contains("worker.php stays loaded and answers what no file of the document root does"),
         "{}{}",

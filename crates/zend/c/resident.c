@@ -181,8 +181,12 @@ static void end_script(weft_resident *resident)
 	} zend_end_try();
 }
 
-static void answer_what_is_left(weft_coroutine *coroutine)
+static void answer_what_is_left(weft_coroutine *coroutine, const weft_resident *resident)
 {
+	if (!coroutine->request && !resident->booted) {
+		weft_host_log(WEFT_LOG_ERROR, 0,
+			weft_slice_text("the worker script has ended without asking for a request; the next request loads it again"));
+	}
 	if (coroutine->request && !coroutine->classic) {
 		weft_host_log(WEFT_LOG_ERROR, coroutine->request,
 			weft_slice_text("the worker script has ended without taking the request: it must call frankenphp_handle_request() in a loop"));
@@ -228,7 +232,7 @@ static uint64_t run_once(weft_coroutine *coroutine)
 	weft_take_out_of_memory();
 	end_script(&resident);
 	ZVAL_UNDEF(&coroutine->request_object);
-	answer_what_is_left(coroutine);
+	answer_what_is_left(coroutine, &resident);
 	unlink_resident(&resident);
 	return resident.handled;
 }
@@ -258,4 +262,18 @@ void weft_resident_end(void)
 			weft_native_enter(resident->coroutine, true, WEFT_JOB_END, 0);
 		}
 	}
+}
+
+/* Loads the script where nothing is served, and has it come to its end. false: it has not asked for a request. */
+bool weft_resident_try(void)
+{
+	weft_coroutine *coroutine = weft_native_create();
+	if (!coroutine) {
+		return false;
+	}
+	weft_native_enter(coroutine, true, WEFT_JOB_RESIDENT, 0);
+	bool asked = coroutine->resident && coroutine->resident->booted;
+	weft_resident_end();
+	weft_native_destroy(coroutine);
+	return asked;
 }

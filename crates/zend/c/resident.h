@@ -29,6 +29,7 @@ typedef struct weft_resident {
 void weft_resident_prepare(const char *path, uint64_t requests_max);
 void weft_resident_run(weft_coroutine *coroutine);
 void weft_resident_end(void);
+bool weft_resident_try(void);
 ZEND_FUNCTION(frankenphp_handle_request);
 
 /* resident_edges.c */

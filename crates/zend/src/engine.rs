@@ -261,6 +261,14 @@ impl Engine {
         unsafe { sys::weft_resident_end() };
     }
 
+    /// Loads the worker script of resident mode once, without a server: whether it asks for a request. The engine MUST have been
+    /// started for one instance, and be in no request.
+    pub fn try_resident(&self, stack_bytes: usize) -> bool {
+        crate::native::start(stack_bytes);
+        // SAFETY: the engine runs, on this thread, with no scheduler: what waits, blocks.
+        unsafe { sys::weft_resident_try() }
+    }
+
     /// Ends the request in a child that the script has forked, and returns the script's exit status.
     pub fn end_child() -> u8 {
         // SAFETY: called when the script has ended, on the one thread of the child; the engine runs, or there were no script.

@@ -63,6 +63,7 @@ unsafe extern "C" {
     pub fn weft_native_leave(coroutine: *mut c_void);
     pub fn weft_native_destroy(coroutine: *mut c_void);
     pub fn weft_resident_end();
+    pub fn weft_resident_try() -> bool;
     pub fn weft_failure_start(contain: bool);
 
     pub fn weft_report_blocked(function: *const c_char);

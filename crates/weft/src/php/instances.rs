@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::master::Mode;
 
 /// Address space of the stack that requests run on, as of a main thread's; only touched pages cost memory.
-const STACK_BYTES: usize = 8 << 20;
+pub const STACK_BYTES: usize = 8 << 20;
 /// A worker may always have so much, however little memory there is.
 const MEMORY_BYTES_MIN: u64 = 256 << 20;
 

@@ -21,7 +21,7 @@ pub use serve::{descriptors, host, start as serve, turn_away};
 use weft_zend::JobKind;
 
 use crate::classic::Docroot;
-use crate::config::{Config, Environment};
+use crate::config::{Config, Environment, RunAs};
 use crate::master::Mode;
 
 /// What the started engine says about itself.
@@ -245,6 +245,9 @@ pub fn check_application(config: &Config, application: &Path) -> Result<String, 
 pub fn try_application(config: &Config, application: &Path) -> Result<String, String> {
     let said = check_application(config, application)?;
     weft_zend::host::install(&script::Terminal);
+    if Mode::of(config) == Mode::Resident {
+        return try_resident(config).map(|version| format!("{said}; it loads on PHP {version}"));
+    }
     let info = engine_start(config)?;
     if Mode::of(config).is_one_at_a_time() {
         return Ok(format!("{said}; PHP {}", info.php_version));
@@ -252,4 +255,19 @@ pub fn try_application(config: &Config, application: &Path) -> Result<String, St
     boot_application(application)?;
     end();
     Ok(format!("{said}; it boots on PHP {}", info.php_version))
+}
+
+/// Loads a worker script in this process, up to its first request.
+fn try_resident(config: &Config) -> Result<String, String> {
+    let mut alone = config.clone();
+    alone.server.run_as = RunAs::Resident;
+    alone.classic.instances_max = 1;
+    let info = engine_start(&alone)?;
+    let asked = with_engine(|engine| engine.try_resident(instances::STACK_BYTES)).unwrap_or_default();
+    let script = Mode::Resident.resident_script(config).unwrap_or(Path::new("")).display();
+    let wrong = format!(
+        "{script}: it did not ask for a request; it must call frankenphp_handle_request() in a loop, or return a handler. \
+         PHP's own message, if there is one, is above"
+    );
+    if asked { Ok(info.php_version) } else { Err(wrong) }
 }
