@@ -35,22 +35,23 @@ final class Operations
         $groups = [];
         $states = [];
         foreach ($records as $record) {
-            [$id, $kind, $user, $configuration, $at] = explode("\t", $record);
-            // The names were checked when they came in: Popup\Web\Input lets no quote pass.
-            $rows[$id] = "('$id',$kind,'$user',$configuration,$at)";
-            $groups[$id] = "$configuration,$kind";
+            $row = explode("\t", $record);
+            [$id, $kind, $user, $configuration, $at] = $row;
+            $rows[$id] = $row;
+            $groups[$id] = (int) $configuration . ',' . (int) $kind;
             $shown = match ((int) $kind) {
                 Operation::Returned->value => (int) $at,
                 Operation::Clicked->value => Rules::CLICKED,
                 default => 0,
             };
             if ($shown > 0) {
-                $states["'$user',$configuration"] = max($shown, $states["'$user',$configuration"] ?? 0);
+                $states["$user $configuration"] = [$user, $configuration, max($shown, $states["$user $configuration"][2] ?? 0)];
             }
         }
+        ksort($states, SORT_STRING); // the same order in all workers: who waits for another's row never waits in a circle
         for ($tries = 1; $rows !== []; $tries++) {
             try {
-                $this->database->transaction(fn (PDO $connection) => $this->insert($connection, $rows, $groups, $states));
+                $this->database->batch(fn (PDO $connection) => $this->insert($connection, $rows, $groups, $states));
 
                 return;
             } catch (Repeated $repeated) {
@@ -118,43 +119,29 @@ final class Operations
     }
 
     /**
-     * @param array<string, string> $rows by the operation's id
+     * @param array<string, list<string>> $rows by the operation's id
      * @param array<string, string> $groups configuration and kind, by the operation's id
-     * @param array<string, int> $states
+     * @param array<string, list<string|int>> $states
      * @throws Repeated when an operation is there already
      */
     private function insert(PDO $connection, array $rows, array $groups, array $states): void
     {
-        $inserted = $connection->exec(
-            'INSERT INTO operations (id, kind, user, configuration_id, at) VALUES ' . implode(',', $rows)
-            . $this->database->onConflict('id', Merge::Keep, 'id'),
-        );
-        if ($inserted !== count($rows)) {
+        $into = 'INSERT INTO operations (id, kind, user, configuration_id, at)';
+        if (Rows::insert($connection, $into, $rows, $this->database->onConflict('id', Merge::Keep, 'id')) !== count($rows)) {
             throw new Repeated();
         }
         if ($states !== []) {
-            $connection->exec(
-                'INSERT INTO user_states (user, configuration_id, shown_at) VALUES ' . self::values($states)
-                . $this->database->onConflict('user, configuration_id', Merge::Greater, 'shown_at'),
-            );
+            $onConflict = $this->database->onConflict('user, configuration_id', Merge::Greater, 'shown_at');
+            Rows::insert($connection, 'INSERT INTO user_states (user, configuration_id, shown_at)', $states, $onConflict);
         }
-        // Last, because all workers change the same few rows: they are locked for the commit only.
+        // Last, because all workers change the same few rows: they are locked for the commit only. Nothing but numbers.
+        $counts = array_count_values($groups);
+        ksort($counts, SORT_STRING);
+        $values = implode(',', array_map(static fn (string $group, int $number): string => "($group,$number)", array_keys($counts), $counts));
         $connection->exec(
-            'INSERT INTO operation_counts (configuration_id, kind, number) VALUES ' . self::values(array_count_values($groups))
+            "INSERT INTO operation_counts (configuration_id, kind, number) VALUES $values"
             . $this->database->onConflict('configuration_id, kind', Merge::Sum, 'number'),
         );
-    }
-
-    /** @param array<string, int> $numbers by the beginning of the row; sorted: who waits for another's row never waits in a circle */
-    private static function values(array $numbers): string
-    {
-        ksort($numbers, SORT_STRING);
-        $rows = [];
-        foreach ($numbers as $key => $number) {
-            $rows[] = "($key,$number)";
-        }
-
-        return implode(',', $rows);
     }
 
     /**
@@ -163,10 +150,13 @@ final class Operations
      */
     private function known(array $ids): array
     {
-        $list = "'" . implode("','", $ids) . "'";
+        $marks = implode(',', array_fill(0, count($ids), '?'));
 
-        return array_flip($this->database->use(static fn (PDO $connection): array => $connection->query(
-            "SELECT id FROM operations WHERE id IN ($list)",
-        )->fetchAll(PDO::FETCH_COLUMN)));
+        return array_flip($this->database->use(static function (PDO $connection) use ($ids, $marks): array {
+            $query = $connection->prepare("SELECT id FROM operations WHERE id IN ($marks)");
+            $query->execute($ids);
+
+            return $query->fetchAll(PDO::FETCH_COLUMN);
+        }));
     }
 }
