@@ -154,3 +154,25 @@ fn a_head_request_has_no_body() {
     assert_eq!((response.status, response.body.len()), (200, 0));
     assert_eq!(served(&weft), 2);
 }
+
+#[test]
+fn what_the_script_does_between_requests_is_its_own() {
+    let script = r#"<?php
+        $between = 0;
+        while (frankenphp_handle_request(function () use (&$between) {
+            header('X-A: b');
+            echo $between, ' ', apache_response_headers()['X-A'];
+        })) {
+            usleep(20_000);
+            echo "said between requests\n";
+            header('X-Lost: yes');
+            ini_set('precision', '3');
+            $between++;
+        }"#;
+    let mut weft = Server::of_script("worker.php", script).with("--instances", "1").start();
+    for n in 0..3 {
+        let response = weft.get("/");
+        assert_eq!((response.text(), response.header("x-lost")), (format!("{n} b"), None));
+    }
+    weft.wait_for_log("output outside of a request: said between requests");
+}

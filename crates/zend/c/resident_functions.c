@@ -83,6 +83,7 @@ static const zend_function_entry functions[] = {
 	ZEND_FALIAS(frankenphp_finish_request, fastcgi_finish_request, arginfo_finish)
 	ZEND_FALIAS(frankenphp_request_headers, getallheaders, arginfo_headers)
 	ZEND_FE(frankenphp_response_headers, arginfo_headers)
+	ZEND_FALIAS(apache_response_headers, frankenphp_response_headers, arginfo_headers)
 	ZEND_FE(headers_send, arginfo_send)
 	ZEND_FE(frankenphp_log, arginfo_log)
 	ZEND_FE_END
