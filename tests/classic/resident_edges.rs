@@ -176,3 +176,17 @@ fn what_the_script_does_between_requests_is_its_own() {
     }
     weft.wait_for_log("output outside of a request: said between requests");
 }
+
+#[test]
+fn opcache_does_not_kill_a_script_that_stays_loaded() {
+    let script = "<?php while (frankenphp_handle_request(function () {
+        opcache_reset();
+        echo ini_get('opcache.force_restart_timeout') > 1_000_000 ? 'patient' : 'kills', ' ', getmypid();
+    }));";
+    for instances in ["1", "3"] {
+        let weft = Server::of_script("worker.php", script).with("--instances", instances).start();
+        let first = weft.get("/").text();
+        assert!(first.starts_with("patient "), "{first}");
+        assert_eq!(weft.get("/").text(), first, "the same process");
+    }
+}

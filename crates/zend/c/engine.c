@@ -178,12 +178,14 @@ int weft_engine_start(const weft_engine_options *options)
 	static const char shared[] = "html_errors=0\nregister_argc_argv=1\nimplicit_flush=0\noutput_buffering=0\n"
 		"max_execution_time=0\nmax_input_time=-1\n";
 	static const char script[] = "display_errors=1\nimplicit_flush=1\nmemory_limit=-1\n";
-	/* A hard time limit, and opcache when it loses patience with a reader, would kill the process with all its instances. */
+	/* opcache kills who has kept it from restarting for so long: a script that stays loaded does. */
+	static const char loaded[] = "opcache.force_restart_timeout=2147483\n";
+	/* That, or a hard time limit, would kill the process with all its instances. */
 	static const char many[] = "hard_timeout=0\nopcache.force_restart_timeout=2147483\n";
 	/* Last, so that it wins: instances switch it on for themselves (instance/instance.c). */
 	static const char many_at_last[] = "zend.enable_gc=0\n";
 	/* Classic mode leaves to php.ini what php-fpm leaves to it. */
-	const char *always = !options->classic ? shared : options->instances ? many : "";
+	const char *always = !options->classic ? shared : options->instances ? many : options->resident ? loaded : "";
 	const char *at_last = options->instances ? many_at_last : "";
 	weft_collects_garbage = !is_off(options->ini, "zend.enable_gc");
 	if (options->instances && weft_arena_open() != 0) {
