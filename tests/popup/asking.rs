@@ -20,7 +20,7 @@ fn a_user_goes_from_pop_up_to_pop_up() {
     );
     assert_eq!(ask(&weft, "ada"), Value::Null, "it waits");
     pass(&weft, DAY_S);
-    let again = ask(&weft, "ada");
+    let again = ask_until_shown(&weft, "ada"); // by a worker that knows it by now
     assert_eq!(again["title"], "First", "not clicked, it comes back");
     let mut client = weft.connect();
     for operation in ["shown", "clicked", "closed"] {
@@ -124,6 +124,22 @@ fn the_documents_are_served() {
     let health =
         until("a worker to be well", || Some(health(&weft)).filter(|health| health["status"] == "ok"));
     assert_eq!((&health["problems"], &health["queue"]["dead"]), (&json!({}), &json!(0)), "{health}");
+}
+
+#[test]
+fn who_comes_before_the_tables_are_made_waits_for_them() {
+    for _ in 0..5 {
+        let weft = service().start();
+        let mut clients: Vec<_> = (0..8).map(|_| weft.connect()).collect();
+        for client in &mut clients {
+            client.post("/v1/ask", "application/json", r#"{"user": "early"}"#);
+        }
+        for client in &mut clients {
+            let response = client.read();
+            assert_eq!(response.status, 200, "{}", response.text());
+        }
+        assert_eq!((&health(&weft)["problems"], weft.log().contains("no such table")), (&json!({}), false));
+    }
 }
 
 #[test]

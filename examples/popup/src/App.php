@@ -13,7 +13,6 @@ use Popup\State\RedisStates;
 use Popup\State\States;
 use Popup\Storage\Configurations;
 use Popup\Storage\Database;
-use Popup\Storage\Migrations;
 use Popup\Storage\Operations;
 use Popup\Web\Admin;
 use Popup\Web\Api;
@@ -77,6 +76,7 @@ final class App
     /** Starts the coroutines that work beside the requests; they begin when the worker serves. */
     public function start(): void
     {
+        $this->database->migrate(); // first: what is started below waits for it when it uses the database
         if ($this->settings->hasCache()) {
             $this->cache->start();
             $this->bus?->start();
@@ -84,7 +84,7 @@ final class App
         $this->writeBehind?->start();
         $this->health->start();
         \Weft\go(function (): void {
-            Background::untilItWorks('migrating', fn () => Migrations::run($this->database));
+            Background::untilItWorks('migrating', fn () => $this->database->migrate()->await());
             if ($this->settings->hasDemo) {
                 Background::untilItWorks('storing the demonstration', fn () => Demo::fill($this->configurations));
             }

@@ -9,6 +9,7 @@ use Popup\Settings;
 use Weft\Database\PdoPool;
 use Weft\Database\SharedPdo;
 use Weft\Pool\PoolException;
+use Weft\Task;
 
 /**
  * Connections to the database, and the few words in which SQLite and MySQL differ.
@@ -40,6 +41,9 @@ final class Database
     /** Its connections keep their statements prepared: batches are large, and reading them was half of what they cost. */
     private readonly ?SharedPdo $writer;
 
+    /** The tables are being made, or could not be; null when they are there. */
+    private ?Task $migration = null;
+
     /** How the last use ended: null is well. */
     private ?string $failure = null;
 
@@ -55,6 +59,16 @@ final class Database
         $this->writer = $settings->hasPool() ? new SharedPdo(...$from, ...$writers) : null;
     }
 
+    /** Begins to bring the tables up to date. Until that has ended, whoever uses the database waits for it. */
+    public function migrate(): Task
+    {
+        if ($this->migration === null || $this->migration->ended()) {
+            $this->migration = \Weft\go(fn () => Migrations::run($this));
+        }
+
+        return $this->migration;
+    }
+
     /**
      * Runs work with a connection of its own.
      *
@@ -66,6 +80,7 @@ final class Database
     public function use(\Closure $work): mixed
     {
         try {
+            $this->waitForTables();
             $result = $this->pool === null ? $work($this->connect()) : $this->pool->with($work);
             $this->failure = null;
 
@@ -113,6 +128,7 @@ final class Database
     public function batch(\Closure $work): void
     {
         try {
+            $this->waitForTables();
             $connection = $this->writer ?? $this->connect();
             $connection->beginTransaction();
             try {
@@ -149,6 +165,15 @@ final class Database
     public function failure(): ?string
     {
         return $this->failure;
+    }
+
+    /** @throws \PDOException why they could not be made; that is tried again beside the requests */
+    private function waitForTables(): void
+    {
+        if ($this->migration !== null) {
+            $this->migration->await();
+            $this->migration = null;
+        }
     }
 
     /**

@@ -54,21 +54,20 @@ final class Migrations
     /** Brings the database up to date. Safe in many processes at once; does nothing when all is done. */
     public static function run(Database $database): void
     {
-        $database->use(static function (PDO $connection) use ($database): void {
-            $connection->exec('CREATE TABLE IF NOT EXISTS migrations (version INT NOT NULL PRIMARY KEY)');
-            if (self::version($connection) === array_key_last(self::STEPS)) {
-                return;
-            }
-            self::lock($connection, $database->isSqlite);
-            // MySQL cannot take a CREATE back: each statement may therefore be repeated after a death half-way.
-            try {
-                self::apply($connection, $database->isSqlite);
-                $connection->exec($database->isSqlite ? 'COMMIT' : "DO RELEASE_LOCK('popup_migrations')");
-            } catch (\PDOException $error) {
-                $connection->exec($database->isSqlite ? 'ROLLBACK' : "DO RELEASE_LOCK('popup_migrations')");
-                throw $error;
-            }
-        });
+        $connection = $database->connect();
+        $connection->exec('CREATE TABLE IF NOT EXISTS migrations (version INT NOT NULL PRIMARY KEY)');
+        if (self::version($connection) === array_key_last(self::STEPS)) {
+            return;
+        }
+        self::lock($connection, $database->isSqlite);
+        // MySQL cannot take a CREATE back: each statement may therefore be repeated after a death half-way.
+        try {
+            self::apply($connection, $database->isSqlite);
+            $connection->exec($database->isSqlite ? 'COMMIT' : "DO RELEASE_LOCK('popup_migrations')");
+        } catch (\PDOException $error) {
+            $connection->exec($database->isSqlite ? 'ROLLBACK' : "DO RELEASE_LOCK('popup_migrations')");
+            throw $error;
+        }
     }
 
     private static function apply(PDO $connection, bool $isSqlite): void
