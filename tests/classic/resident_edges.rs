@@ -1,6 +1,7 @@
 //! Resident mode where things do not go as planned: time limits, clients that go away, bodies that do not arrive, calls in the
 //! wrong place; and what flows early.
 
+use weft_tests::process::private_bytes;
 use weft_tests::{Running, Server};
 
 use super::ask;
@@ -189,4 +190,60 @@ fn opcache_does_not_kill_a_script_that_stays_loaded() {
         assert!(first.starts_with("patient "), "{first}");
         assert_eq!(weft.get("/").text(), first, "the same process");
     }
+}
+
+/// Every tenth request fails, in four ways; while these run, others wait in two more instances.
+const FAILING: &str = r#"<?php
+$n = 0;
+while (frankenphp_handle_request(function () use (&$n): void {
+    $n++;
+    session_id('s' . ($_GET['n'] ?? 'x'));
+    session_start(['save_path' => __DIR__]);
+    $_SESSION['a'] = $n;
+    ob_start();
+    ini_set('precision', 7);
+    register_shutdown_function(fn () => 1);
+    if (isset($_GET['wait'])) {
+        usleep(400_000);
+    }
+    if ($n % 10 === 0) {
+        match (random_int(0, 3)) {
+            0 => str_repeat('x', PHP_INT_MAX >> 8),
+            1 => throw new Exception('thrown'),
+            2 => eval('class B {} class B {}'),
+            3 => exit('left'),
+        };
+    }
+    echo str_repeat('0123456789', 500);
+}));
+"#;
+
+#[test]
+fn a_failure_in_every_tenth_of_thousands_of_requests_leaves_nothing_behind() {
+    let weft = Server::of_script("worker.php", FAILING)
+        .with("--instances", "4")
+        .with("--define", "memory_limit=64M")
+        .start();
+    let pid = *weft.workers().first().expect("a worker");
+    let mut waiting = [weft.connect(), weft.connect()];
+    let mut load = |requests: usize| {
+        waiting.iter_mut().enumerate().for_each(|(n, client)| client.get(&format!("/?wait&n={n}")));
+        let mut client = weft.connect();
+        let mut failed = 0;
+        for _ in 0..requests {
+            client.get("/");
+            failed += u32::from(client.read().status == 500);
+        }
+        waiting.iter_mut().for_each(|client| {
+            client.read();
+        });
+        failed
+    };
+    load(1000);
+    let before = private_bytes(pid);
+    let failed = load(3000);
+    assert!((100..300).contains(&failed), "{failed} of 3000 failed");
+    let after = private_bytes(pid);
+    assert!(after < before + (2 << 20), "{before} bytes before, {after} bytes after");
+    assert_eq!(weft.workers(), [pid], "the same process");
 }
