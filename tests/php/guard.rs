@@ -201,6 +201,8 @@ fn database_clients_name_both_places_and_go_on() {
         ("mysqli statement", "mysqli", "mysqli::execute_query", "mysqli::prepare"),
         ("PDO pgsql", "PDO", "PDO::query", "PDO::query"),
         ("pgsql", "pgsql", "pg_query", "pg_query_params"),
+        ("odbc", "ODBC", "odbc_exec", "odbc_exec"),
+        ("odbc statement", "ODBC", "odbc_execute", "odbc_exec"),
     ];
     clients_name_both_places(&weft, "/databases", &clients);
 }

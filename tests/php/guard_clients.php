@@ -43,6 +43,28 @@ $databases = [
         fn ($c) => fn () => $c->query($slowPostgres)->fetchAll(),
         fn ($c) => $c->query('SELECT 1')->fetchAll(),
     ],
+    'odbc' => [
+        fn () => odbc_connect(
+            'Driver=/usr/lib/x86_64-linux-gnu/odbc/libmaodbc.so;Server=127.0.0.1;Database=weft;Port=' . getenv('MARIADB_PORT'),
+            'root',
+            '',
+        ),
+        fn ($c) => fn () => odbc_exec($c, $slow),
+        fn ($c) => odbc_fetch_array(odbc_exec($c, 'SELECT 1 AS one'))['one'] == 1 ?: throw new Exception('not its answer'),
+    ],
+    'odbc statement' => [
+        fn () => odbc_connect(
+            'Driver=/usr/lib/x86_64-linux-gnu/odbc/libmaodbc.so;Server=127.0.0.1;Database=weft;Port=' . getenv('MARIADB_PORT'),
+            'root',
+            '',
+        ),
+        function ($c) use ($slow) {
+            $statement = odbc_prepare($c, $slow);
+
+            return fn () => odbc_execute($statement);
+        },
+        fn ($c) => odbc_exec($c, 'SELECT 1'),
+    ],
     'pgsql' => [
         fn () => pg_connect($postgres),
         fn ($c) => fn () => pg_query($c, $slowPostgres),

@@ -112,6 +112,22 @@ static void *of_mongodb_handle(zend_object *object)
 	return manager ? first_word(manager) : NULL;
 }
 
+/* Of ext/odbc: its connections and results are resources, see of_odbc_resource(). */
+static void *of_odbc(zend_object *object)
+{
+	return NULL;
+}
+
+/* An odbc_result has its connection behind six other words (ext/odbc/php_odbc_includes.h). */
+static void *of_odbc_resource(const zend_resource *resource)
+{
+	const char *type = zend_rsrc_list_get_rsrc_type((zend_resource *) resource);
+	if (!type || !resource->ptr || strncmp(type, "odbc ", 5)) {
+		return NULL;
+	}
+	return strcmp(type, "odbc result") ? resource->ptr : ((void **) resource->ptr)[6];
+}
+
 #define PDO_LOCAL "__construct errorcode errorinfo getavailabledrivers intransaction quote sqlitecreatefunction " \
 	"sqlitecreateaggregate sqlitecreatecollation pgsqlgetpid"
 #define PDO_STATEMENT_LOCAL "bindvalue bindparam bindcolumn columncount rowcount errorcode errorinfo getattribute " \
@@ -131,6 +147,8 @@ static void *of_mongodb_handle(zend_object *object)
 	"pg_parameter_status pg_connection_status pg_transaction_status pg_connection_busy pg_get_pid pg_socket " \
 	"pg_escape_string pg_escape_bytea pg_escape_literal pg_escape_identifier pg_unescape_bytea pg_client_encoding " \
 	"pg_set_error_verbosity pg_set_error_context_visibility pg_trace pg_untrace"
+#define ODBC_LOCAL "odbc_connect odbc_pconnect odbc_error odbc_errormsg odbc_num_fields odbc_num_rows odbc_field_name odbc_field_num " \
+	"odbc_field_type odbc_field_len odbc_field_precision odbc_field_scale odbc_cursor odbc_binmode odbc_longreadlen"
 #define REDIS_LOCAL "__construct __destruct getlasterror clearlasterror getmode getoption setoption getdbnum gethost getport " \
 	"gettimeout getreadtimeout getpersistentid getauth isconnected _serialize _unserialize _prefix _pack _unpack " \
 	"_compress _uncompress _masters _redir"
@@ -154,6 +172,7 @@ const weft_client weft_clients[] = {
 	{"mysqli", "mysqli_result", NULL, of_mysqli_result, "__construct getiterator fetch_field fetch_fields fetch_field_direct field_seek"},
 	{"mysqli", NULL, "mysqli", of_mysqli_argument, MYSQLI_FUNCTIONS_LOCAL},
 	{"pgsql", NULL, "pgsql", of_pgsql_argument, PGSQL_LOCAL},
+	{"ODBC", NULL, "odbc", of_odbc, ODBC_LOCAL},
 	{"Redis", "redis", NULL, itself, REDIS_LOCAL},
 	{"RedisCluster", "rediscluster", NULL, itself, REDIS_LOCAL},
 	{"Memcached", "memcached", NULL, first_word, MEMCACHED_LOCAL},
@@ -183,6 +202,10 @@ void *weft_connection_of(zend_execute_data *execute_data, const weft_client *cli
 		void *connection = client->connection(Z_OBJ(EX(This)));
 		/* The constructor of a channel opens it: on the connection it is given. */
 		return connection || !argument || !is(argument, "AMQPConnection") ? connection : argument;
+	}
+	if (client->connection == of_odbc) {
+		zval *first = ZEND_CALL_ARG(execute_data, 1);
+		return ZEND_NUM_ARGS() > 0 && Z_TYPE_P(first) == IS_RESOURCE ? of_odbc_resource(Z_RES_P(first)) : NULL;
 	}
 	if (argument) {
 		return client->connection(argument);
