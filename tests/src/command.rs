@@ -71,6 +71,8 @@ pub fn finish(command: &mut Command) -> Output {
         child.try_wait().expect("it is our child")
     });
     let text = |bytes: std::thread::JoinHandle<Vec<u8>>| {
+        // A process it has left behind may hold the other end.
+        until(&format!("the end of what {shown} writes"), || bytes.is_finished().then_some(()));
         String::from_utf8_lossy(&bytes.join().expect("a reader does not panic")).into_owned()
     };
     Output { code: status.code(), stdout: text(stdout), stderr: text(stderr) }
