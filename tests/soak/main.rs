@@ -36,6 +36,17 @@ struct State {
     resident_bytes: u64,
 }
 
+impl State {
+    fn least(self, other: State) -> State {
+        State {
+            coroutines: self.coroutines.min(other.coroutines),
+            descriptors: self.descriptors.min(other.descriptors),
+            php_bytes: self.php_bytes.min(other.php_bytes),
+            resident_bytes: self.resident_bytes.min(other.resident_bytes),
+        }
+    }
+}
+
 fn main() -> ExitCode {
     let seconds: u64 = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(600);
     let total = Duration::from_secs(seconds);
@@ -75,8 +86,13 @@ fn main() -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Shows how it goes until `until` has passed since `began`; the state then.
+/// How many looks a state is taken from.
+const LOOKS: usize = 5;
+
+/// Shows how it goes until `until` has passed since `began`; the state then: the least of the last looks, since what is under way
+/// at one moment differs by dozens of descriptors.
 fn progress(began: Instant, until: Duration, server: &Running, tally: &Tally) -> State {
+    let mut looks = Vec::new();
     loop {
         let left = until.saturating_sub(began.elapsed());
         thread::sleep(left.min(Duration::from_secs(5)));
@@ -95,8 +111,10 @@ fn progress(began: Instant, until: Duration, server: &Running, tally: &Tally) ->
             state.resident_bytes as f64 / 1e6,
         );
         let _ = std::io::stdout().flush();
+        looks.push(state);
         if began.elapsed() >= until {
-            return state;
+            let looks = looks.iter().rev().take(LOOKS).copied();
+            return looks.reduce(State::least).unwrap_or(state);
         }
     }
 }
