@@ -84,3 +84,31 @@ fn a_worker_that_drains_does_not_wait_for_tasks_for_ever() {
     weft.signal(rustix::process::Signal::TERM);
     assert!(weft.wait().success());
 }
+
+#[test]
+fn a_command_ends_with_the_request_that_ran_too_long_for_it() {
+    let app = r#"return function ($r) {
+            return match ($r->path()) {
+                '/exec' => exec('echo $$ > exec; sleep 300'),
+                '/shell' => shell_exec('echo $$ > shell; exec sleep 300'),
+                '/popen' => fgets(popen('echo $$ > popen; exec sleep 300', 'r')),
+                default => exec('echo quick'), // looks after those before it
+            };
+        };"#;
+    let weft = weft_tests::Server::new(app).with("--request-timeout-ms", "2000").start();
+    let commands = ["exec", "shell", "popen"];
+    let mut clients: Vec<_> = commands.iter().map(|_| weft.connect()).collect();
+    for (client, command) in clients.iter_mut().zip(commands) {
+        client.get(&format!("/{command}"));
+    }
+    for client in &mut clients {
+        assert_eq!(client.read().status, 504);
+    }
+    for command in commands {
+        let pid = weft.read(command).trim().parse::<u32>().expect("the command has written its number");
+        until(&format!("the end of {command}"), || {
+            assert_eq!(weft.get("/").text(), "quick");
+            (!std::path::Path::new(&format!("/proc/{pid}")).exists()).then_some(())
+        });
+    }
+}
