@@ -175,6 +175,9 @@ class Stage:
                     site.create_configurations(configurations)
                     time.sleep(1)  # every worker knows them
                 yield Service(site, proc.tree([weft.pid]), database, self.redis, step, self.backend)
+            for line in (run / "log").read_text(errors="replace").splitlines():
+                if " WARN " in line or " ERROR " in line:
+                    print(f"  weft said: {line}", flush=True)
 
 
 def signed_in(site: Site) -> bool:
