@@ -154,3 +154,35 @@ fn an_extension_that_does_not_fit_leaves_more_workers_with_one_request_each() {
     assert!(weft.log().contains("the extension ctype is unfit for them"), "{}", weft.log());
     assert!(weft.workers().len() >= 8, "{}", weft.log());
 }
+
+#[test]
+fn with_a_time_slice_who_calculates_delays_nobody_and_loses_no_step() {
+    // A loop whose counter the JIT of functions would keep in a register, interrupted again and again.
+    let loops = r#"<?php
+function joined(array $parts): string {
+    $all = '';
+    $stop = count($parts);
+    for ($i = 0; $i < $stop; $i++) { $part = $parts[$i]; if ($part[0] !== '<') { $part = trim($part); } $all .= $part; }
+    return $all;
+}
+$parts = [];
+for ($i = 0; $i < 200; $i++) { $parts[] = $i % 2 ? "<$i>" : " $i "; }
+$expected = implode('', array_map('trim', $parts));
+$wrong = 0;
+$end = hrtime(true) + 2_000_000_000;
+while (hrtime(true) < $end) { $wrong += joined($parts) !== $expected; }
+echo $wrong;
+"#;
+    let weft = server(&[("loops.php", loops), ("index.php", "<?php echo 'light';")], "10")
+        .with("--preempt-ms", "2")
+        .with("--define", "opcache.file_update_protection=0")
+        .start();
+    thread::scope(|scope| {
+        let loops: Vec<_> = (0..3).map(|_| scope.spawn(|| ask(&weft, "GET", "/loops.php", ""))).collect();
+        assert_eq!(ask(&weft, "GET", "/", "").text(), "light");
+        assert!(loops.iter().any(|one| !one.is_finished()), "others were answered meanwhile");
+        for one in loops {
+            assert_eq!(one.join().expect("a response").text(), "0", "results that were wrong");
+        }
+    });
+}

@@ -109,6 +109,20 @@ void weft_check_out(uint32_t instance)
 	}
 }
 
+/* Where a page differs from its copy; NULL: nowhere. That an interrupt is wanted, other threads say at any moment. */
+static const char *difference(const char *page, const char *copy)
+{
+	if (memcmp(page, copy, WEFT_PAGE_BYTES) == 0) {
+		return NULL;
+	}
+	for (size_t at = 0; at < WEFT_PAGE_BYTES; at++) {
+		if (page[at] != copy[at] && page + at != (const char *) &EG(vm_interrupt)) {
+			return page + at;
+		}
+	}
+	return NULL;
+}
+
 void weft_check_in(uint32_t instance)
 {
 	if (instance > numbers) {
@@ -116,13 +130,9 @@ void weft_check_in(uint32_t instance)
 	}
 	const kept *mine = &all[instance];
 	for (uint32_t i = 0; i < mine->pages; i++) {
-		const char *page = weft_image_page(i), *copy = mine->copy + i * WEFT_PAGE_BYTES;
-		if (memcmp(page, copy, WEFT_PAGE_BYTES) != 0) {
-			size_t at = 0;
-			while (page[at] == copy[at]) {
-				at++;
-			}
-			report("a page is not as it was left", page + at, instance, 0);
+		const char *differs = difference(weft_image_page(i), mine->copy + i * WEFT_PAGE_BYTES);
+		if (differs) {
+			report("a page is not as it was left", differs, instance, 0);
 			weft_host_replace(weft_slice_text("an instance was corrupted (verify_instances)"));
 			return;
 		}
