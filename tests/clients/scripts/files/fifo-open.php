@@ -20,6 +20,10 @@ return [
         var_dump(fgets($reading), fgets($reading), feof($reading));
         pclose($writer);
         fclose($reading);
+        unlink($path);
+        // A pipe of its own: a child that another request starts has all descriptors for a moment, until it executes its command
+        // (the kernel lets the parent go on before it closes them), and would pass for a reader.
+        $path = pipe_at(bin2hex(random_bytes(8)));
         $reader = popen('sleep 0.05; cat ' . escapeshellarg($path), 'r');
         $writing = fopen($path, 'w');
         fwrite($writing, "to a process\n");
