@@ -18,7 +18,7 @@ const POOL_CLASSES: [&str; 5] =
     ["Pool", "Database/SharedPdo", "Database/PdoPool", "Database/MysqliPool", "Redis/RedisPool"];
 
 /// Further classes of docs/reference/php.md, outside of php/src/Http.
-const OTHER_CLASSES: [&str; 2] = ["Psr/Handler", "Psr/Factories"];
+const OTHER_CLASSES: [&str; 3] = ["Psr/Handler", "Psr/Factories", "Octane/Worker"];
 
 /// The classes of docs/reference/queues.md.
 const QUEUE_CLASSES: [&str; 6] = [
