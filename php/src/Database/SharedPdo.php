@@ -391,6 +391,9 @@ final class SharedPdo extends \PDO
             $ended = $commit ? $pdo->commit() : $pdo->rollBack();
         } catch (\Throwable $failure) {
             $this->failed($session, $failure, '');
+            if (!$commit && $session->slot !== null) {
+                $this->drop($session); // in a transaction or out of one, PDO and the server disagree: nobody uses it again
+            }
             $session->lost = false; // there is nothing left to end
             throw $failure;
         }
