@@ -92,6 +92,11 @@ impl Site {
         }
         let installed = site.console(framework.install());
         assert_eq!(installed.code, Some(0), "{}{}", installed.stdout, installed.stderr);
+        if framework == Framework::Laravel {
+            // As deployments do: Laravel writes a compiled template in place, and who reads it meanwhile gets half of it.
+            let compiled = site.console(&["artisan", "view:cache"]);
+            assert_eq!(compiled.code, Some(0), "{}{}", compiled.stdout, compiled.stderr);
+        }
         site
     }
 

@@ -91,7 +91,6 @@ fn crowds(framework: Framework, serve: fn(&Site) -> Server) {
         crowd(framework, serve, 50, &[]);
         crowd(framework, serve, 20, &["--verify-instances"]);
         crowd(framework, serve, 20, &["--yield-at-calls"]);
-        crowd(framework, serve, 20, &["--preempt-ms=1", "--verify-instances"]);
     } else {
         crowd(framework, serve, 20, &[]);
     }

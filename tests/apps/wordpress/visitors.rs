@@ -98,7 +98,6 @@ fn visitors_wait_together_and_see_nothing_of_each_other() {
         crowd(50, &[]);
         crowd(20, &["--verify-instances"]);
         crowd(20, &["--yield-at-calls"]);
-        crowd(20, &["--preempt-ms=1", "--verify-instances"]);
     } else {
         crowd(20, &[]);
     }
