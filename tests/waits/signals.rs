@@ -63,9 +63,11 @@ fn an_exception_of_a_handler_that_interrupts_nobody_goes_to_the_log() {
         return fn (): string => 'alive';"#,
     )
     .start();
-    process::signal(running.workers()[0], Signal::ALARM);
+    let workers = running.workers();
+    process::signal(workers[0], Signal::ALARM);
     running.wait_for_log("nobody to interrupt");
     assert_eq!(running.get("/").text(), "alive");
+    assert_eq!(running.workers(), workers, "the worker has ended");
 }
 
 #[test]

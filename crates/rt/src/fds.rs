@@ -69,7 +69,7 @@ impl Runtime {
     /// The caller has tried already and found none ready (the registrations are edge-triggered). Descriptors that epoll
     /// does not take (regular files) count as ready at once. A wake with an empty readiness only asks to try again.
     pub fn wait_fds(&self, fds: &[(RawFd, Readiness)], deadline: Option<Nanos>) -> Wake {
-        self.wait_fds_on(self.begin_wait(), fds, deadline)
+        self.wait_fds_on(self.begin_call_wait(), fds, deadline)
     }
 
     /// [`Runtime::wait_fds`] by a wait that was opened before, which others may end too.

@@ -149,9 +149,9 @@ impl Runtime {
         true
     }
 
-    /// Opens a wait as [`Runtime::begin_wait`] does, for a pause between attempts. When the code that makes it has yet to see
-    /// that it was interrupted, the wait has ended already: else attempts would go on to their own end.
-    pub fn begin_pause(&self) -> Wait {
+    /// Opens a wait as [`Runtime::begin_wait`] does, for a call of C code. When that code has yet to see that it was interrupted, the
+    /// wait has ended already: else it would wait for its peer a second time, or try again to its own end.
+    pub(crate) fn begin_call_wait(&self) -> Wait {
         let wait = self.begin_wait();
         if self.switch.interruption_pending() {
             self.end_wait(wait, Wake::Cancelled);

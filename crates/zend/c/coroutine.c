@@ -160,6 +160,23 @@ static bool stack_available(size_t bytes)
 	return available;
 }
 
+/* A native method with at most one argument. zend_call_function would then look for signals, and call their handlers in the
+ * loop, where an exception finds no frame and ends the process. */
+static void call_from_loop(zend_function *method, zend_object *object, zval *argument, zval *result)
+{
+	zend_execute_data *call =
+		zend_vm_stack_push_call_frame(ZEND_CALL_TOP_FUNCTION | ZEND_CALL_HAS_THIS, method, argument ? 1 : 0, object);
+	if (argument) {
+		ZVAL_COPY(ZEND_CALL_ARG(call, 1), argument);
+	}
+	call->prev_execute_data = EG(current_execute_data);
+	EG(current_execute_data) = call;
+	method->internal_function.handler(call, result);
+	EG(current_execute_data) = call->prev_execute_data;
+	zend_vm_stack_free_args(call);
+	zend_vm_stack_free_call_frame(call);
+}
+
 static void list(weft_coroutine *coroutine)
 {
 	coroutine->next = weft_coroutines;
@@ -196,7 +213,9 @@ weft_coroutine *weft_coroutine_create(void)
 	if (Z_TYPE(main_closure) == IS_UNDEF) {
 		zend_create_closure(&main_closure, (zend_function *) &main_function, NULL, NULL, NULL);
 	}
-	zend_call_known_instance_method_with_1_params(zend_ce_fiber->constructor, Z_OBJ(fiber), NULL, &main_closure);
+	zval result;
+	ZVAL_UNDEF(&result);
+	call_from_loop(zend_ce_fiber->constructor, Z_OBJ(fiber), &main_closure, &result);
 	coroutine->fiber = Z_OBJ(fiber);
 	/* A Fiber's destructor resumes it when it looks suspended, to unwind it. This one has nothing to unwind when it is idle, and
 	 * would take its last job again. */
@@ -211,7 +230,7 @@ static bool start_fiber(weft_coroutine *coroutine)
 {
 	zval result;
 	ZVAL_UNDEF(&result);
-	zend_call_known_instance_method_with_0_params(fiber_start, coroutine->fiber, &result);
+	call_from_loop(fiber_start, coroutine->fiber, NULL, &result);
 	zval_ptr_dtor(&result);
 	if (EG(exception)) {
 		zend_clear_exception();

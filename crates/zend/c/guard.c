@@ -104,6 +104,31 @@ static void refuse(const weft_call *other, const zend_execute_data *frame)
 	smart_str_free(&text);
 }
 
+static zend_object *previous_of(zend_object *exception)
+{
+	zend_class_entry *base = instanceof_function(exception->ce, zend_ce_exception) ? zend_ce_exception : zend_ce_error;
+	zval undefined, *previous = zend_read_property_ex(base, exception, ZSTR_KNOWN(ZEND_STR_PREVIOUS), 1, &undefined);
+	return Z_TYPE_P(previous) == IS_OBJECT ? Z_OBJ_P(previous) : NULL;
+}
+
+/* A client whose wait was interrupted finds its connection broken and throws an exception of its own, with the CancelledError as
+ * the one before. Code that tries again after those would go on after its cancellation: the CancelledError prevails. */
+static void let_cancellation_prevail(void)
+{
+	zend_object *thrown = EG(exception), *found = thrown;
+	if (zend_is_unwind_exit(thrown) || zend_is_graceful_exit(thrown) || thrown->ce->type != ZEND_INTERNAL_CLASS) {
+		return;
+	}
+	while (found && found->ce != weft_cancelled_class) {
+		found = previous_of(found);
+	}
+	if (found && found != thrown) {
+		GC_ADDREF(found);
+		EG(exception) = found;
+		OBJ_RELEASE(thrown);
+	}
+}
+
 static ZEND_NAMED_FUNCTION(guarded_call)
 {
 	const guarded *row = weft_wrapped_row(execute_data);
@@ -111,6 +136,9 @@ static ZEND_NAMED_FUNCTION(guarded_call)
 	void *connection = coroutine ? weft_connection_of(execute_data, row->client) : NULL;
 	if (!connection) {
 		row->stock(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+		if (UNEXPECTED(EG(exception) != NULL)) {
+			let_cancellation_prevail();
+		}
 		return;
 	}
 	weft_call **list = list_of(connection);
@@ -133,6 +161,9 @@ static ZEND_NAMED_FUNCTION(guarded_call)
 	begin(call, list);
 	row->stock(INTERNAL_FUNCTION_PARAM_PASSTHRU);
 	end(call);
+	if (UNEXPECTED(EG(exception) != NULL)) {
+		let_cancellation_prevail();
+	}
 }
 
 /* A bailout has ended all calls of this coroutine. */

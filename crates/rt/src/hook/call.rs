@@ -174,7 +174,7 @@ impl Call {
         let saved = errno();
         let interruptible = interrupt::class(self.symbol, false);
         let wake = interrupt::during(self, interruptible, || {
-            let wait = self.runtime.begin_pause();
+            let wait = self.runtime.begin_call_wait();
             waiting(wait);
             self.runtime.park(wait, deadline)
         });
