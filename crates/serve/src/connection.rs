@@ -184,7 +184,7 @@ impl Server {
         }
         match self.flush(connection) {
             Flush::Done if empty => {
-                self.give_exchange(connection);
+                self.give_unused_exchange(connection);
                 connection.phase = Phase::Idle;
                 connection.since = self.runtime.turn_time();
                 Next::Wait

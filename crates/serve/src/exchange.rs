@@ -156,11 +156,22 @@ impl Pool {
         self.idle.pop().unwrap_or_else(|| Box::new(Exchange::new()))
     }
 
+    /// Takes back an exchange, whatever has become of its request.
     pub(crate) fn give(&mut self, mut exchange: Box<Exchange>) {
+        exchange.head.clear();
+        exchange.waiters.clear();
+        exchange.input.clear();
+        (exchange.start, exchange.next) = (0, 0);
+        (exchange.refused, exchange.blocked_since) = (false, 0);
+        exchange.advance(0);
+        self.give_unused(exchange);
+    }
+
+    /// Takes back an exchange that was turned to the next request and has seen no byte of it.
+    pub(crate) fn give_unused(&mut self, mut exchange: Box<Exchange>) {
         if self.idle.len() >= POOLED_MAX {
             return;
         }
-        exchange.input.clear();
         if exchange.input.capacity() > INPUT_KEPT_BYTES_MAX {
             exchange.input = Vec::with_capacity(INPUT_BYTES);
         }
@@ -169,11 +180,6 @@ impl Pool {
             exchange.out.bytes = Vec::new();
         }
         exchange.carry = Vec::new();
-        exchange.head.clear();
-        exchange.waiters.clear();
-        (exchange.start, exchange.next) = (0, 0);
-        (exchange.refused, exchange.blocked_since) = (false, 0);
-        exchange.advance(0);
         self.idle.push(exchange);
     }
 }

@@ -320,6 +320,14 @@ impl Server {
         }
     }
 
+    /// Between two requests, with nothing of the next one received.
+    pub(crate) fn give_unused_exchange(&self, connection: &mut Connection) {
+        if let Some(exchange) = connection.exchange.take() {
+            self.stats.busy.set(self.stats.busy.get() - 1);
+            self.pool.borrow_mut().give_unused(exchange);
+        }
+    }
+
     /// The Date field of this turn.
     pub(crate) fn date(&self) -> std::cell::Ref<'_, DateCache> {
         let turn = self.runtime.turn_time();
