@@ -160,7 +160,9 @@ impl Pool {
     pub(crate) fn give(&mut self, mut exchange: Box<Exchange>) {
         exchange.head.clear();
         exchange.waiters.clear();
+        // Before it is turned to the next request, which would take these for its beginning.
         exchange.input.clear();
+        exchange.carry.clear();
         (exchange.start, exchange.next) = (0, 0);
         (exchange.refused, exchange.blocked_since) = (false, 0);
         exchange.advance(0);
