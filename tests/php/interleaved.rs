@@ -8,6 +8,15 @@ use crate::server;
 pub const AT_ONCE: usize = 50;
 pub const ROUNDS: usize = 4;
 
+/// PHP: `meet($n)` returns when all requests of `n`'s round, which are [`AT_ONCE`], are there, however slow the machine is.
+pub const MEET: &str = r"function meet(int $n): void {
+        static $here = [];
+        $round = intdiv($n, 50);
+        $here[$round] = ($here[$round] ?? 0) + 1;
+        while ($here[$round] < 50) { usleep(500); }
+    }
+    ";
+
 /// Sends one request on each of many connections, then reads the answers.
 pub fn at_once(weft: &Running, request: impl Fn(usize) -> String, check: impl Fn(usize, Response)) {
     let mut clients: Vec<Client> = (0..AT_ONCE).map(|_| weft.connect()).collect();
