@@ -11,4 +11,5 @@ mod load;
 mod queue;
 mod restartable;
 mod service;
+mod tables;
 mod units;

@@ -84,7 +84,10 @@ final class App
         $this->writeBehind?->start();
         $this->health->start();
         \Weft\go(function (): void {
-            Background::untilItWorks('migrating', fn () => $this->database->migrate()->await());
+            Background::untilItWorks('making the tables', function (): void {
+                $this->database->migrate();
+                $this->database->waitForTables();
+            });
             if ($this->settings->hasDemo) {
                 Background::untilItWorks('storing the demonstration', fn () => Demo::fill($this->configurations));
             }

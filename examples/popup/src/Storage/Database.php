@@ -35,13 +35,16 @@ final class Database
 
     public readonly bool $isSqlite;
 
+    /** SQLite's; null for another database. */
+    public readonly ?string $file;
+
     /** Null: a connection for each use (POPUP_STEP before pool). */
     private readonly ?PdoPool $pool;
 
     /** Its connections keep their statements prepared: batches are large, and reading them was half of what they cost. */
     private readonly ?SharedPdo $writer;
 
-    /** The tables are being made, or could not be; null when they are there. */
+    /** Makes the tables, and returns why it could not; null when they are there. */
     private ?Task $migration = null;
 
     /** How the last use ended: null is well. */
@@ -50,6 +53,7 @@ final class Database
     public function __construct(private readonly Settings $settings)
     {
         $this->isSqlite = str_starts_with($settings->database, 'sqlite:');
+        $this->file = $this->isSqlite ? substr($settings->database, strlen('sqlite:')) : null;
         $from = [$settings->database, $settings->databaseUser, $settings->databasePassword];
         $initial = $this->isSqlite ? self::SQLITE : [];
         $readers = ['options' => self::OPTIONS, 'initial' => $initial, 'max' => self::CONNECTIONS_MAX - self::WRITERS_MAX, 'waitTimeout' => 2.0];
@@ -60,13 +64,19 @@ final class Database
     }
 
     /** Begins to bring the tables up to date. Until that has ended, whoever uses the database waits for it. */
-    public function migrate(): Task
+    public function migrate(): void
     {
         if ($this->migration === null || $this->migration->ended()) {
-            $this->migration = \Weft\go(fn () => Migrations::run($this));
-        }
+            $this->migration = \Weft\go(function (): ?\Throwable {
+                try {
+                    Migrations::run($this);
 
-        return $this->migration;
+                    return null;
+                } catch (\PDOException $error) {
+                    return $error; // for those who wait, be they none yet
+                }
+            });
+        }
     }
 
     /**
@@ -168,10 +178,13 @@ final class Database
     }
 
     /** @throws \PDOException why they could not be made; that is tried again beside the requests */
-    private function waitForTables(): void
+    public function waitForTables(): void
     {
         if ($this->migration !== null) {
-            $this->migration->await();
+            $failure = $this->migration->await();
+            if ($failure !== null) {
+                throw $failure;
+            }
             $this->migration = null;
         }
     }

@@ -54,6 +54,7 @@ final class Migrations
     /** Brings the database up to date. Safe in many processes at once; does nothing when all is done. */
     public static function run(Database $database): void
     {
+        $turn = $database->file === null ? null : self::turn($database->file);
         $connection = $database->connect();
         $connection->exec('CREATE TABLE IF NOT EXISTS migrations (version INT NOT NULL PRIMARY KEY)');
         if (self::version($connection) === array_key_last(self::STEPS)) {
@@ -81,6 +82,19 @@ final class Migrations
                 $connection->exec("INSERT INTO migrations (version) VALUES ($step)");
             }
         }
+    }
+
+    /**
+     * SQLite goes over to its write-ahead log with the first connection to a new file, and refuses a second connection at that
+     * moment without waiting: workers take turns.
+     *
+     * @return resource|null a lock, held as long as it is kept; null: no file can be there, which connecting will tell
+     */
+    private static function turn(string $file)
+    {
+        $lock = @fopen("$file.lock", 'c');
+
+        return $lock !== false && flock($lock, LOCK_EX) ? $lock : null;
     }
 
     private static function version(PDO $connection): int
