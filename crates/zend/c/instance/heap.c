@@ -2,8 +2,9 @@
  * space, so that an instance costs no mapping, chunks go from one instance to the next while they are hot, and an address
  * says whose it is.
  *
- * Invariants: a run of chunks has one owner until it is freed; chunks on the spare list have none. The region bounds what all
- * instances can have together: beyond it a request ends with PHP's "Out of memory". */
+ * Invariants: a run of chunks has one owner until it is freed; chunks on the spare list have none. A chunk that is handed out
+ * has zeroes where Zend will describe its pages. The region bounds what all instances can have together: beyond it a request
+ * ends with PHP's "Out of memory". */
 #include "instance.h"
 
 #include <sys/mman.h>
@@ -112,6 +113,14 @@ static void release_spares(void)
 	}
 }
 
+/* Zend describes a chunk's pages in its first one, and takes them to be free where it finds zeroes there, as in memory fresh
+ * from the kernel (zend_mm_chunk_init in Zend/zend_alloc.c): with what an earlier owner has left it would give pages twice. */
+static void *take_spare(uint32_t owner)
+{
+	void *chunk = take(spares[--spare_count], 1, owner);
+	return memset(chunk, 0, WEFT_PAGE_BYTES);
+}
+
 static void *chunk_alloc(zend_mm_storage *storage, size_t size, size_t alignment)
 {
 	uint32_t owner = (uint32_t) (uintptr_t) storage->data;
@@ -119,7 +128,7 @@ static void *chunk_alloc(zend_mm_storage *storage, size_t size, size_t alignment
 		return NULL;
 	}
 	if (size == CHUNK_BYTES && spare_count) {
-		return take(spares[--spare_count], 1, owner);
+		return take_spare(owner);
 	}
 	void *chunks = take_run(chunks_of(size), owner);
 	if (UNEXPECTED(!chunks) && spare_count) {

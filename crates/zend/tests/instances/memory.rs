@@ -28,6 +28,17 @@ fn it_is_flat_after_thousands_of_requests() {
     });
 }
 
+/// Chunks of the heap go from one request to the next; what they were used for must not count any more.
+#[test]
+fn blocks_in_chunks_of_earlier_requests_have_one_owner() {
+    alone("memory::blocks_in_chunks_of_earlier_requests_have_one_owner", || {
+        let worker = Worker::start(4, &[("log_errors", "0"), ("memory_limit", "128M")]);
+        for _ in 0..5 {
+            round(&worker, "blocks.php", 20);
+        }
+    });
+}
+
 #[test]
 fn idle_instances_give_their_memory_back() {
     alone("memory::idle_instances_give_their_memory_back", || {
