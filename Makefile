@@ -20,7 +20,7 @@ soak:
 
 # Measures weft beside other servers; see BENCHMARKING.md.
 bench:
-	@tools/packages build && bench/run
+	@tools/packages build && bench/run all
 
 # Fuzzes each parser for a while: make fuzz SECONDS=60.
 fuzz:

@@ -1,7 +1,7 @@
 <?php
 
 return function (Weft\Http\Request $r): string {
-    usleep(50_000);
+    usleep((int) $r->query('ms', 50) * 1_000);
 
     return 'slow';
 };

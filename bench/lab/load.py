@@ -7,6 +7,7 @@ socket error or bad status is refused, so no figure can come from a server that 
 from __future__ import annotations
 
 import json
+import re
 import select
 import socket
 import subprocess
@@ -62,7 +63,8 @@ def wrk(port: int, path: str, connections: int, seconds: float, close: bool = Fa
 
 def request_bytes(path: str, number: int) -> bytes:
     """A small GET, different for each number."""
-    return f"GET {path}?id={number} HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: bench/{number % 17}\r\n\r\n".encode()
+    mark = "&" if "?" in path else "?"
+    return f"GET {path}{mark}id={number} HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: bench/{number % 17}\r\n\r\n".encode()
 
 
 def connect(port: int, number: int) -> socket.socket:
@@ -76,26 +78,30 @@ def connect(port: int, number: int) -> socket.socket:
     return client
 
 
-def read_answer(client: socket.socket) -> None:
-    """Reads one answer to its end, so that the next answer on this connection is not mistaken for it."""
+def read_answer(client: socket.socket) -> str:
+    """Reads one answer to its end, so that the next answer on this connection is not mistaken for it. Its body, as it was sent."""
     seen = b""
-    end = b""
-    while not end or not seen.endswith(end):
-        piece = client.recv(4096)
+    while True:
+        piece = client.recv(65536)
         if not piece:
             raise BenchError(f"the server closed the connection after {seen[:200]!r}")
         seen += piece
-        head, complete, _ = seen.partition(b"\r\n\r\n")
-        if complete and not head.startswith(b"HTTP/1.1 200"):
+        head, complete, body = seen.partition(b"\r\n\r\n")
+        if not complete:
+            continue
+        if not head.startswith(b"HTTP/1.1 200"):
             raise BenchError(f"not a 200: {head[:200]!r}")
-        if complete:
-            end = b"\r\n0\r\n\r\n" if b"transfer-encoding: chunked" in head.lower() else b"Hello World"
+        fields = head.lower()
+        length = re.search(rb"\r\ncontent-length: *([0-9]+)", fields)
+        ended = (b"\r\n" + body).endswith(b"\r\n0\r\n\r\n") if b"transfer-encoding: chunked" in fields else length and len(body) >= int(length[1])
+        if ended:
+            return body.decode(errors="replace")
 
 
-def ask(client: socket.socket, path: str, number: int) -> None:
+def ask(client: socket.socket, path: str, number: int) -> str:
     """One request, one answer, the connection stays open."""
     client.sendall(request_bytes(path, number))
-    read_answer(client)
+    return read_answer(client)
 
 
 def drive(port: int, path: str, requests: int, connections: int = 100) -> None:

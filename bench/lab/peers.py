@@ -27,10 +27,14 @@ READY_DEADLINE_S = 30.0
 STOP_DEADLINE_S = 10.0
 PARKED_STOP_DEADLINE_S = 1.0  # ten-minute requests are not worth draining
 NGINX_FPM = BENCH / "peers" / "nginx_fpm"
+PAGES = BENCH / "sites" / "pages"
 FPM_CHILDREN = 32
 
 # Only what a scenario could not be asked without: connections that may idle for minutes, room for all that is parked.
 WEFT_FLAGS = {"hello": ["--idle-timeout-ms", "600000"], "park": ["--coroutines-max", "12000"]}
+# As many instances as requests wait at once, where that is more than are usual.
+INSTANCES = {"wait1": 100, "wordpress": 60}
+INSTANCES_USUAL = 50
 
 Commands = list[list[str]]
 
@@ -73,13 +77,37 @@ def weft_channel(role: str, port: int, _run: Path) -> Commands:
     return [[str(weft_binary()), "serve", app, "--listen", f"127.0.0.1:{port}", "--workers", "1"]]
 
 
+def docroot() -> Path:
+    """The application that a scenario made ($BENCH_DOCROOT), or pages of a few lines; the same for all servers."""
+    return Path(os.environ.get("BENCH_DOCROOT", PAGES))
+
+
+def weft_docroot(role: str, port: int, _run: Path, instances: int = 0) -> Commands:
+    """Classic mode in one process. As long a queue's patience as nginx has for php-fpm: who waits is measured, not turned away."""
+    count = instances or INSTANCES.get(role, INSTANCES_USUAL)
+    extra = os.environ.get("BENCH_WEFT_FLAGS", "").split()
+    return [[str(weft_binary()), "serve", str(docroot()), "--listen", f"127.0.0.1:{port}", "--workers", "1",
+             "--instances", str(count), "--queue-timeout-ms", "60000", *extra]]
+
+
+def weft_one(role: str, port: int, run: Path) -> Commands:
+    return weft_docroot(role, port, run, 1)
+
+
+def weft_resident(role: str, port: int, run: Path) -> Commands:
+    """The application stays loaded in each instance: the site's script for it lies beside its document root."""
+    command = weft_docroot(role, port, run)[0]
+    return [["env", "APP_RUNTIME=Weft\\Symfony\\Runtime", *command, "--worker", str(docroot().parent / "resident" / "index.php")]]
+
+
 def fpm_with(children: int) -> Callable[[str, int, Path], Commands]:
     return lambda _role, port, run: nginx_fpm(_role, port, run, children)
 
 
 def nginx_fpm(_role: str, port: int, run: Path, children: int = FPM_CHILDREN) -> Commands:
-    values = {"@RUN@": str(run), "@PORT@": str(port), "@USER@": getpass.getuser(), "@DOCROOT@": str(NGINX_FPM),
-              "@CHILDREN@": str(children)}
+    front = "index.php" if (docroot() / "index.php").exists() else "hello.php"
+    values = {"@RUN@": str(run), "@PORT@": str(port), "@USER@": getpass.getuser(), "@DOCROOT@": str(docroot()),
+              "@FRONT@": front, "@CHILDREN@": str(children)}
     for name in ("nginx.conf", "fpm.conf"):
         text = (NGINX_FPM / f"{name}.in").read_text()
         for key, value in values.items():
@@ -118,13 +146,21 @@ WAITS = {"db3": "/", "db10": "/", "redis": "/", "scope": "/"}
 SYNC = {"db3": "/", "db10": "/"}
 SYNC_FPM = {"db3": "/db3.php", "db10": "/db10.php"}
 FPM_WAITS = {**SYNC_FPM, "redis": "/redis.php"}
+CLASSIC = {"classic": "/hello.php", "symfony": "/", "slow": "/endpoint.php"}
+WHOLE = {"wait1": "/wait1.php", "wordpress": "/", "switch": "/turns.php", "instances": "/wait1.php"}
 PEERS = (
     Peer("weft", "weft (coroutine mode)", weft, weft_binary, {**ROUTES, **WAITS}),
     Peer("weft-channel", "weft, connections in a channel", weft_channel, weft_binary, {"db3": "/"}, variant=True),
     Peer("weft-sync-1", "weft, synchronous, 1 process", weft_sync(1), weft_binary, {"redis": "/"}, variant=True),
     Peer("weft-sync-8", "weft, synchronous, 8 processes", weft_sync(8), weft_binary, SYNC, variant=True),
     Peer("weft-sync-50", "weft, synchronous, 50 processes", weft_sync(50), weft_binary, SYNC, variant=True),
-    Peer("fpm-8", "nginx + php-fpm, 8 processes", fpm_with(8), found("php-fpm8.2"), FPM_WAITS, variant=True),
+    Peer("weft-instances", "weft, one process of instances", weft_docroot, weft_binary, {**CLASSIC, **WHOLE}, variant=True),
+    Peer("weft-one", "weft, one process, one request at a time", weft_one, weft_binary, {"classic": "/hello.php"}, variant=True),
+    Peer("weft-resident", "weft, resident instances", weft_resident, weft_binary, {"symfony": "/"}, variant=True),
+    Peer("fpm-8", "nginx + php-fpm, 8 processes", fpm_with(8), found("php-fpm8.2"),
+         {**FPM_WAITS, **CLASSIC, "wait1": "/wait1.php", "wordpress": "/"}, variant=True),
+    Peer("fpm-16", "nginx + php-fpm, 16 processes", fpm_with(16), found("php-fpm8.2"), {"wordpress": "/"}, variant=True),
+    Peer("fpm-64", "nginx + php-fpm, 64 processes", fpm_with(64), found("php-fpm8.2"), {"wordpress": "/"}, variant=True),
     Peer("fpm-50", "nginx + php-fpm, 50 processes", fpm_with(50), found("php-fpm8.2"), SYNC_FPM, variant=True),
     Peer("bare", "bare epoll (C)", bare, lambda: BENCH / "peers" / "bare" / "target" / "bare", {"hello": "/"}),
     Peer("hyper", "hyper (tokio current_thread)", hyper,
@@ -155,6 +191,7 @@ class Running:
                         ["taskset", "-c", str(SERVER_CORE), *command], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                         cwd=self.run, env={**os.environ, "PATH": f"{os.environ.get('PATH', '')}:/usr/sbin"}))
             proc.wait_for(f"{self.peer.name} to answer on 127.0.0.1:{self.port}", self._answers, READY_DEADLINE_S)
+            proc.share_nice(self.pids())
         except BaseException as error:
             said = self.log.read_text(errors="replace")[-1500:] if self.log.exists() else ""
             self.__exit__()

@@ -145,6 +145,17 @@ def set_nice(nice: int) -> None:
         autogroup.write_text(f"{nice}\n")
 
 
+def share_nice(pids: list[int]) -> None:
+    """Gives processes that have begun a session of their own, as php-fpm does, the nice value of our autogroup."""
+    own = Path("/proc/self/autogroup")
+    if own.exists():
+        nice = own.read_text().split()[-1]
+        for pid in pids:
+            theirs = Path(f"/proc/{pid}/autogroup")
+            if theirs.read_text().split()[-1] != nice:
+                theirs.write_text(f"{nice}\n")
+
+
 def require_files(needed: int) -> None:
     """Raises our own open-file limit, which servers and generators inherit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

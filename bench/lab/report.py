@@ -14,12 +14,13 @@ from .proc import BenchError
 from .results import SERIES, cells, disturbed, header, number, ordered
 
 STYLE = Path(__file__).with_suffix(".css")
-PEER_CSS = {"nginx-fpm": "fpm"}
 PEERS = ("weft", "bare", "hyper", "netty", "fpm", "kernel", "php", "weft-php")
 
 
 def css(peer: str) -> str:
-    return "peer-" + PEER_CSS.get(peer, peer)
+    """Whose colour: variants of a peer have that of the peer."""
+    family = "fpm" if "fpm" in peer else peer.partition("-")[0]
+    return "peer-" + (peer if peer in PEERS else family)
 
 
 def peer_styles() -> str:
@@ -34,8 +35,8 @@ def plots(result: dict[str, Any]) -> str:
     if curves:
         return svg.curve(curves, "requests answered", "resident memory of the worker, MiB")
     rows = ordered(result)
-    if len({r["variant"] for r in rows}) == len(rows) or result["scenario"] == "micro":
-        return plot(result, rows, lambda r: r["variant"] if result["scenario"] == "micro" else r["peer"])
+    if result["scenario"] == "micro":
+        return plot(result, rows, lambda r: r["variant"])
     drawn = []
     for variant in dict.fromkeys(r["variant"] for r in rows):
         title = f"<h3>{escape(variant)}</h3>" if len({r["variant"] for r in rows}) > 1 else ""
@@ -65,10 +66,14 @@ def goal_mark(result: dict[str, Any], rows: list[dict[str, Any]]) -> tuple[float
     if not result["limit"]:
         return None
     kind, amount = result["limit"]
+    if kind == "values":
+        kind, amount = "value", amount.get(rows[0]["variant"])
     if kind == "value":
-        return amount, f"goal {amount:g}"
-    base = next((r for r in rows if r["peer"] == "bare"), None)
-    return (amount * base["metrics"][result["headline"]["metric"]]["median"], f"goal {amount:g} x bare") if base else None
+        return (amount, f"goal {amount:g}") if amount is not None else None
+    reference = result.get("reference", "bare")
+    base = next((r for r in rows if r["peer"] == reference), None)
+    value = amount * base["metrics"][result["headline"]["metric"]]["median"] if base else 0
+    return (value, f"goal {amount:g} x {reference}") if base else None
 
 
 def html_table(result: dict[str, Any]) -> str:

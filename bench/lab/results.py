@@ -11,9 +11,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from .scenarios import Metrics, Scenario
+from .measure import Metrics, Scenario
 
-REFERENCE = "bare"
 FOREIGN_PERCENT_MAX = 5.0  # of the server's core, above which a row is called disturbed
 SERIES = "step"  # samples of this variant are points of a curve, not repetitions
 
@@ -28,7 +27,7 @@ class Sample:
     metrics: Metrics
 
 
-def summarise(samples: list[Sample], headline: str) -> list[dict[str, Any]]:
+def summarise(samples: list[Sample], headline: str, reference: str) -> list[dict[str, Any]]:
     """One row per variant and peer: median, min, max of each metric; the headline's ratio to the reference peer."""
     groups: dict[tuple[str, str], list[Metrics]] = {}
     for sample in samples:
@@ -42,7 +41,7 @@ def summarise(samples: list[Sample], headline: str) -> list[dict[str, Any]]:
             spread[metric] = {"median": statistics.median(values), "min": min(values), "max": max(values)}
         rows.append({"variant": variant, "peer": peer, "runs": len(runs), "metrics": spread})
     for row in rows:
-        base = next((r for r in rows if r["variant"] == row["variant"] and r["peer"] == REFERENCE), None)
+        base = next((r for r in rows if r["variant"] == row["variant"] and r["peer"] == reference), None)
         value = base["metrics"][headline]["median"] if base else 0
         row["ratio"] = row["metrics"][headline]["median"] / value if value > 0 else None
     return rows
@@ -52,9 +51,9 @@ def save(directory: Path, scenario: Scenario, samples: list[Sample], facts: dict
     """Writes out/<scenario>.json and returns what it holds."""
     result = {
         "scenario": scenario.name, "title": scenario.title, "question": scenario.question, "goal": scenario.goal,
-        "limit": scenario.limit, "lower_is_better": scenario.lower_is_better,
+        "limit": scenario.limit, "reference": scenario.reference, "lower_is_better": scenario.lower_is_better,
         "headline": asdict(scenario.headline), "columns": [asdict(c) for c in scenario.columns],
-        **facts, "summary": summarise(samples, scenario.headline.metric), "samples": [asdict(s) for s in samples],
+        **facts, "summary": summarise(samples, scenario.headline.metric, scenario.reference), "samples": [asdict(s) for s in samples],
     }
     directory.mkdir(parents=True, exist_ok=True)
     (directory / f"{scenario.name}.json").write_text(json.dumps(result, indent=1) + "\n")
@@ -82,7 +81,7 @@ def cells(result: dict[str, Any], row: dict[str, Any]) -> list[str]:
 
 
 def header(result: dict[str, Any]) -> list[str]:
-    return ["", "peer", result["headline"]["label"], "min … max", "to bare", *(c["label"] for c in result["columns"])]
+    return ["", "peer", result["headline"]["label"], "min … max", f"to {result.get('reference', 'bare')}", *(c["label"] for c in result["columns"])]
 
 
 def ordered(result: dict[str, Any]) -> list[dict[str, Any]]:

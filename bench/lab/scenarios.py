@@ -1,87 +1,17 @@
 """What is measured and how: one function per question, one row each in SCENARIOS.
 
 A scenario function starts its peer afresh, warms it, measures, stops it, and yields (variant, metrics). The driver calls
-it once per peer and round, A B C A B C, so that drift of the machine hits all peers alike. This is the only file
-that measures; it must not know how results are written or drawn.
+it once per peer and round, A B C A B C, so that drift of the machine hits all peers alike. instances.py has those of
+document roots and whole applications. It must not know how results are written or drawn.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 
-from . import backends, load, micro, proc, trace
-from .peers import FPM_CHILDREN, SERVER_CORE, Peer, Running
-
-Metrics = dict[str, float]
-Measured = Iterator[tuple[str, Metrics]]
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How long and how much. `quick` shrinks them; the results record them."""
-
-    rounds: int = 5
-    seconds: float = 5.0
-    warmup_s: float = 2.0
-    parked: int = 10_000
-    idle: int = 15_000
-    soak_requests: int = 10_000_000
-    soak_mark: int = 100_000  # memory after this many requests is what the soak compares with
-    soak_step_s: float = 10.0
-    traced_requests: int = 10_000
-    backend_core: int = load.LOAD_CORE  # where MariaDB, Redis and the upstream run
-
-
-@dataclass(frozen=True)
-class Column:
-    """One metric of a scenario's table."""
-
-    metric: str
-    label: str
-    digits: int = 2
-
-
-@dataclass(frozen=True)
-class Scenario:
-    """`limit` is the goal of the issue: ("ratio", x) of the bare responder's headline, or ("value", x) in its unit."""
-
-    name: str
-    title: str
-    question: str
-    headline: Column
-    columns: tuple[Column, ...]
-    measure: Callable[[Peer, Settings], Measured]
-    role: str | None = "hello"
-    lower_is_better: bool = True
-    goal: str = ""
-    limit: tuple[str, float] | None = None
-    rounds: int | None = None  # None: as the settings say
-
-
-def timed(server: Running, settings: Settings, connections: int, close: bool = False) -> Metrics:
-    """One wrk run beside the kernel's accounting. Foreign: what else kept the server's core busy, as a share of the time."""
-    pids = server.pids()
-    before, busy_before = proc.cpu(pids), proc.core_busy_s(SERVER_CORE)
-    seen = load.wrk(server.port, server.path, connections, settings.seconds, close)
-    used, busy_after = proc.cpu(pids) - before, proc.core_busy_s(SERVER_CORE)
-    wall_s = seen.wall_us / 1e6
-    return {
-        "cpu_us": used.total_s * 1e6 / seen.requests,
-        "user_us": used.user_s * 1e6 / seen.requests,
-        "kernel_us": used.kernel_s * 1e6 / seen.requests,
-        "rate": seen.rate,
-        "server_core_percent": 100 * used.total_s / wall_s,
-        "foreign_percent": max(0.0, 100 * (busy_after[0] - busy_before[0] - used.total_s) / wall_s),
-        "stolen_percent": 100 * (busy_after[1] - busy_before[1]) / wall_s,
-        "p50_ms": seen.p50_us / 1e3,
-        "p99_ms": seen.p99_us / 1e3,
-        "spread": seen.p99_us / max(1, seen.p50_us),
-    }
-
-
-def warm(server: Running, settings: Settings, connections: int = 100, close: bool = False) -> None:
-    load.wrk(server.port, server.path, connections, settings.warmup_s * server.peer.warmup_factor, close)
+from . import backends, instances, load, micro, proc, trace
+from .measure import CPU, RATE, SHARE, WAITED, Column, Measured, Metrics, Scenario, Settings, timed, warm
+from .peers import FPM_CHILDREN, Peer, Running
 
 
 def hello(peer: Peer, settings: Settings) -> Measured:
@@ -198,13 +128,6 @@ def scope(peer: Peer, settings: Settings) -> Measured:
         yield "c=10", timed(server, settings, 10)
 
 
-CPU = Column("cpu_us", "CPU us/request")
-SHARE = (Column("user_us", "user us"), Column("kernel_us", "kernel us"), Column("rate", "requests/s", 0),
-         Column("server_core_percent", "server core %", 0), Column("p50_ms", "p50 ms"), Column("p99_ms", "p99 ms"),
-         Column("foreign_percent", "foreign %", 1), Column("stolen_percent", "stolen %", 1))
-RATE = Column("rate", "requests/s", 0)
-WAITED = (CPU, Column("p50_ms", "p50 ms", 1), Column("p99_ms", "p99 ms", 1), Column("spread", "p99 / p50", 1),
-          Column("server_core_percent", "server core %", 0), Column("foreign_percent", "foreign %", 1))
 MEMORY = (Column("pss_kib", "Pss KiB"), Column("anonymous_kib", "anonymous KiB"),
           Column("kernel_both_ends_kib", "kernel KiB (both ends)"), Column("total_rss_mib", "workers' Rss MiB", 1),
           Column("count", "held", 0))
@@ -241,4 +164,5 @@ SCENARIOS = (
              (Column("first_rss_mib", "Rss MiB after 100,000"), Column("rss_mib", "Rss MiB at the end"),
               Column("requests", "requests", 0)),
              soak, goal="within 1 MB of the first 100,000", limit=("value", 1.0), rounds=1),
+    *instances.SCENARIOS,
 )

@@ -8,9 +8,10 @@ local requests, next_one = {}, 0
 
 function init(args)
   local path, close = args[1] or "/", args[2] == "close"
+  local mark = path:find("?", 1, true) and "&" or "?"
   for i = 1, VARIANTS do
     local agent = string.format("bench/%d (%s)", i % 17, string.rep("x", i % 23))
-    requests[i] = wrk.format("GET", string.format("%s?id=%d&page=%d", path, i * 7919, i % 11), {
+    requests[i] = wrk.format("GET", string.format("%s%sid=%d&part=%d", path, mark, i * 7919, i % 11), {
       ["Host"] = wrk.headers["Host"],
       ["User-Agent"] = agent,
       ["Accept"] = "text/html",

@@ -1,0 +1,86 @@
+"""A closed loop of visitors for pages that take milliseconds: each asks again as soon as it has its answer.
+
+wrk counts from its first request to its last answer; where a page takes two seconds, what is under way at both ends would be
+a large part of it. Here the loop turns all the time, and what is answered between two moments is counted. It must not know which
+server answers. Any answer but 200 fails the run.
+"""
+
+from __future__ import annotations
+
+import statistics
+import threading
+import time
+from dataclasses import dataclass, field
+
+from . import load, proc
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Answers between two moments."""
+
+    answers: int
+    seconds: float
+    p50_ms: float
+    p99_ms: float
+
+    @property
+    def rate(self) -> float:
+        return self.answers / self.seconds
+
+
+@dataclass
+class Visitors:
+    """`with Visitors(port, path, count) as crowd`: they are all under way when the block begins, and have gone when it ends."""
+
+    port: int
+    path: str
+    count: int
+    answered: list[tuple[float, float]] = field(default_factory=list)  # (when, how long it took), in seconds
+    served: set[int] = field(default_factory=set)
+    failed: list[Exception] = field(default_factory=list)
+
+    def __enter__(self) -> Visitors:
+        self.stopping = threading.Event()
+        self.threads = [threading.Thread(target=self._visit, args=(number,), daemon=True) for number in range(self.count)]
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stopping.set()
+        for thread in self.threads:
+            thread.join()
+
+    def _visit(self, number: int) -> None:
+        try:
+            with load.connect(self.port, number) as client:
+                while not self.stopping.is_set():
+                    begun = time.monotonic()
+                    load.ask(client, self.path, number)
+                    now = time.monotonic()
+                    self.answered.append((now, now - begun))
+                    self.served.add(number)
+        except (OSError, proc.BenchError) as error:
+            self.failed.append(error)
+
+    def _check(self) -> None:
+        if self.failed:
+            raise proc.BenchError(f"a visitor of {self.path} was not served: {self.failed[0]}")
+
+    def settled(self) -> bool:
+        """Each has had an answer: from here on the loop turns evenly."""
+        self._check()
+        return len(self.served) == self.count
+
+    def watch(self, seconds: float) -> Seen:
+        """What they get within the next seconds."""
+        begin = time.monotonic()
+        end = begin + seconds
+        while time.monotonic() < end:
+            time.sleep(min(0.2, max(0.0, end - time.monotonic())))
+            self._check()
+        times = sorted(took * 1e3 for at, took in list(self.answered) if begin <= at < end)
+        if len(times) < 2:
+            raise proc.BenchError(f"{len(times)} answers for {self.path} in {seconds:.0f} s")
+        return Seen(len(times), seconds, statistics.median(times), times[min(len(times) - 1, int(len(times) * 0.99))])

@@ -1,0 +1,16 @@
+<?php
+
+declare(strict_types=1);
+
+// For resident mode: the kernel by Symfony's runtime component, as vendor/autoload_runtime.php of a Composer project does it.
+
+use App\Kernel;
+use Symfony\Component\Runtime\SymfonyRuntime;
+
+require dirname(__DIR__) . '/autoload.php';
+
+$class = $_SERVER['APP_RUNTIME'] ?? SymfonyRuntime::class;
+$runtime = new $class(['disable_dotenv' => true, 'env' => 'prod', 'debug' => false]);
+[$application, $arguments] = $runtime->getResolver(static fn (): Kernel => new Kernel('prod', false))->resolve();
+
+exit($runtime->getRunner($application(...$arguments))->run());
