@@ -210,6 +210,12 @@ while (frankenphp_handle_request(function (): void {
     State::$now = $n;
     ini_set('precision', (string) (3 + (int) $n % 10));
     putenv("N=$n");
+    // "6-first": until six of those who say so are there.
+    [$count, $who] = explode('-', $_GET['meet'] ?? '0-') + [1 => ''];
+    touch(__DIR__ . "/here-$who-$n");
+    while (count(glob(__DIR__ . "/here-$who-*")) < (int) $count) {
+        usleep(5_000);
+    }
     for ($i = 0; $i < 4; $i++) {
         usleep((int) ($_GET['us'] ?? 0));
         if (State::$now !== $n || $_GET['n'] !== $n || getenv('N') !== $n || ini_get('precision') !== (string) (3 + (int) $n % 10)) {
@@ -230,7 +236,8 @@ while (frankenphp_handle_request(function (): void {
 
 /// A worker script without a document root, with instances.
 fn waits(instances: &str) -> Server {
-    Server::of_script("worker.php", WAITS).with("--instances", instances)
+    // Who waits for an instance waits for as long as a busy machine takes.
+    Server::of_script("worker.php", WAITS).with("--instances", instances).with("--queue-timeout-ms", "25000")
 }
 
 fn all(weft: &Running, targets: &[String]) -> Vec<(u16, String)> {
@@ -249,8 +256,10 @@ fn words(text: &str) -> Vec<&str> {
 fn each_instance_has_the_application_loaded_and_one_request_at_a_time() {
     let weft = waits("6").start();
     assert!(weft.log().contains("worker.php (resident mode)"), "{}", weft.log());
-    let targets: Vec<String> = (0..30).map(|n| format!("/?n={n}&us=40000")).collect();
-    let answers = all(&weft, &targets);
+    // Six at once, so that every instance has one.
+    let targets =
+        |who: &str| -> Vec<String> { (0..30).map(|n| format!("/?n={n}&us=1000&meet=6-{who}")).collect() };
+    let answers = all(&weft, &targets("first"));
     let (mut loads, mut processes) = (HashSet::new(), HashSet::new());
     for (n, (status, text)) in answers.iter().enumerate() {
         let said = words(text);
@@ -259,7 +268,7 @@ fn each_instance_has_the_application_loaded_and_one_request_at_a_time() {
         processes.insert(said[3]);
     }
     assert_eq!((loads.len(), processes.len()), (6, 1), "six loads in one process: {answers:?}");
-    let again = all(&weft, &targets);
+    let again = all(&weft, &targets("again"));
     let loads_again: HashSet<&str> = again.iter().map(|(_, text)| words(text)[1]).collect();
     assert_eq!(loads_again, loads, "they stay loaded");
 }
@@ -295,11 +304,11 @@ fn an_instance_is_loaded_anew_after_so_many_requests() {
 #[test]
 fn an_idle_instance_that_has_given_its_memory_back_keeps_its_application() {
     let weft = waits("3").with("--instances-idle-ms", "1").start();
-    let quick: Vec<String> = (0..3).map(|n| format!("/?n={n}&us=20000")).collect();
-    let before = all(&weft, &quick);
+    let quick = |who: &str| -> Vec<String> { (0..3).map(|n| format!("/?n={n}&meet=3-{who}")).collect() };
+    let before = all(&weft, &quick("before"));
     // While this one runs, the others are idle for longer than it takes the worker to look at them.
     assert_eq!(words(&weft.get("/?n=9&us=600000").text())[0], "9");
-    let after = all(&weft, &quick);
+    let after = all(&weft, &quick("after"));
     let loads = |answers: &[(u16, String)]| -> HashSet<String> {
         answers.iter().map(|(_, text)| words(text)[1].to_owned()).collect()
     };

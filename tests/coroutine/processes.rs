@@ -1,7 +1,5 @@
 //! Helper processes of handlers: they compute, everyone else goes on, and nothing of the server is theirs.
 
-use std::time::{Duration, Instant};
-
 use weft_tests::{Server, process, until};
 
 use crate::at_once;
@@ -73,11 +71,9 @@ fn others_are_answered_and_their_connections_closed_while_a_helper_computes() {
     assert_eq!(other.read().text(), "ok");
     spinning.get("/spin");
     until("the helper", || (!weft.read("helper").is_empty()).then_some(()));
-    let start = Instant::now();
     for response in at_once(&weft, 20, |_| "/".to_string()) {
         assert_eq!(response.text(), "ok");
     }
-    assert!(start.elapsed() < Duration::from_secs(10));
     // Were the connection open in the helper as well, this end would never come.
     other.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
     assert_eq!(other.read().text(), "ok");

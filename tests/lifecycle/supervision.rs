@@ -12,7 +12,7 @@ fn the_watchdog_names_file_and_line_of_a_stuck_coroutine() {
     let app = "function busy() {\n  for ($end = hrtime(true) + 8e8; hrtime(true) < $end;) {\n  }\n}\nreturn function () { busy(); return 'done'; };";
     let mut weft = Server::new(app).with("--watchdog-ms", "100").start();
     assert_eq!(weft.get("/").text(), "done");
-    weft.wait_for_log("app.php");
+    weft.wait_for_log("app.php:");
     let log = weft.log();
     let line = log
         .lines()

@@ -53,7 +53,10 @@ final class Application implements RequestHandlerInterface
     private function wait(ServerRequestInterface $request): ResponseInterface
     {
         $query = $request->getUri()->getQuery();
-        usleep(50_000);
+        touch(__DIR__ . "/waits-$query");
+        while (count(glob(__DIR__ . '/waits-*')) < 8) {
+            usleep(5_000);
+        }
 
         return $this->respond($query . ($request->getUri()->getQuery() === $query ? '' : ' lost'));
     }
@@ -188,7 +191,7 @@ fn a_psr15_application_has_many_requests_at_once_in_both_modes() {
             .with("--run-as", mode)
             .with("--instances", instances)
             .start();
-        let started = std::time::Instant::now();
+        // The first ones wait until eight are there: one after the other they would never be answered.
         std::thread::scope(|scope| {
             let asked: Vec<_> = (0..40)
                 .map(|n| {
@@ -205,8 +208,6 @@ fn a_psr15_application_has_many_requests_at_once_in_both_modes() {
                 assert_eq!(one.join().expect("a response").text(), format!("n={n}"), "{mode}");
             }
         });
-        let took = started.elapsed().as_millis();
-        assert!(took < 40 * 50 / 2, "one after the other in {mode} mode: {took} ms");
     }
 }
 

@@ -9,17 +9,19 @@ use function Weft\go;
 use function Weft\parallel;
 
 Process::limit(2);
-$works = array_fill(0, 6, fn () => Process::run(function (): array {
-    $start = hrtime(true);
-    usleep(150_000);
-
-    return [$start, hrtime(true)];
-}));
-$spans = parallel($works);
-$most = 0;
-foreach ($spans as [$start]) {
-    $most = max($most, count(array_filter($spans, fn (array $span) => $span[0] <= $start && $start < $span[1])));
+$file = tempnam(sys_get_temp_dir(), 'helpers');
+parallel(array_fill(0, 6, fn () => Process::run(function () use ($file): void {
+    file_put_contents($file, '+', FILE_APPEND);
+    while (substr_count(file_get_contents($file), '+') < 2) {
+        usleep(1_000);
+    }
+    file_put_contents($file, '-', FILE_APPEND);
+})));
+$most = $now = 0;
+foreach (str_split(file_get_contents($file)) as $event) {
+    $most = max($most, $now += $event === '+' ? 1 : -1);
 }
+unlink($file);
 echo $most, " at once\n";
 try {
     Process::limit(3);

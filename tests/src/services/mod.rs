@@ -34,7 +34,6 @@ pub use simple::{Memcached, Redis};
 pub use tls::Certificate;
 pub use upstream::Upstream;
 
-use crate::command;
 use crate::wait::{until, until_within};
 
 /// Runs the rest of its arguments in the background and ends it, by the signal that is its first one, once stdin closes;
@@ -128,13 +127,14 @@ impl Setup {
         command
     }
 
-    /// Runs a command to its end, as the service's user.
+    /// Runs a command to its end, as the service's user. It ends by itself, late on a busy machine.
     ///
     /// # Panics
     /// When it fails; with what it said.
     pub fn run(&self, program: &str, arguments: &[&str]) {
-        let output = command::finish(&mut self.command(program, arguments));
-        assert_eq!(output.code, Some(0), "{program}: {}{}", output.stdout, output.stderr);
+        let output = self.command(program, arguments).output().expect("a program of the system");
+        let said = [output.stdout, output.stderr].concat();
+        assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&said));
     }
 
     /// Starts it in the foreground of a keeper, which ends it by `signal` ("KILL", "QUIT").

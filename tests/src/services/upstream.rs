@@ -11,6 +11,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -27,6 +29,25 @@ pub struct Upstream {
     /// FTP: anybody's directory, in which the file `500-name` is sent after 500 ms.
     pub ftp: u16,
     directory: tempfile::TempDir,
+    held: Arc<Held>,
+}
+
+/// The HTTP/1.1 requests whose answers are late.
+#[derive(Debug, Default)]
+struct Held {
+    now: AtomicUsize,
+    most: AtomicUsize,
+}
+
+impl Held {
+    fn sleep(&self, pause: Duration) {
+        if !pause.is_zero() {
+            let now = 1 + self.now.fetch_add(1, Ordering::Relaxed);
+            self.most.fetch_max(now, Ordering::Relaxed);
+            thread::sleep(pause);
+            self.now.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
 }
 
 impl Upstream {
@@ -45,10 +66,14 @@ impl Upstream {
             }
         });
         let udp = UdpSocket::bind(("127.0.0.1", 0)).expect("a port");
+        let held = Arc::<Held>::default();
         let udp_port = udp.local_addr().expect("a bound socket has an address").port();
         thread::spawn(move || datagrams(&udp));
         Upstream {
-            http: listen(http::serve),
+            http: listen({
+                let held = Arc::clone(&held);
+                move |peer| http::serve(peer, &held)
+            }),
             line: listen(|peer| {
                 let answers = peer.try_clone().expect("a descriptor");
                 lines(peer, answers);
@@ -56,7 +81,13 @@ impl Upstream {
             udp: udp_port,
             ftp: listen(ftp::serve),
             directory,
+            held,
         }
+    }
+
+    /// How many HTTP/1.1 requests it has let wait at the same time.
+    pub fn most_at_once(&self) -> usize {
+        self.held.most.load(Ordering::Relaxed)
     }
 
     /// The unix stream socket that speaks in lines.

@@ -12,11 +12,12 @@ $say = static fn (string $text) => static function () use ($text): void {
     echo "$text\n";
 };
 
-$loop->delay(0.06, $say('later'));
-$loop->delay(0.03, $say('sooner'));
-$loop->defer(static function () use ($loop, $say): void {
+$loop->defer(static function () use ($loop, $say, &$disabled): void {
     echo "deferred\n";
-    $loop->defer($say('deferred in it: the next tick'));
+    $loop->defer(static function () use ($loop, &$disabled): void {
+        echo "deferred in it: the next tick\n";
+        $loop->enable($disabled);
+    });
     $loop->queue($say('queued in it: right after it'));
 });
 $loop->queue(static function (string $a, string $b): void {
@@ -31,12 +32,13 @@ $repeated = $loop->repeat(0.001, static function (string $id) use ($loop, &$coun
         $loop->cancel($id);
     }
 });
-$disabled = $loop->delay(0.001, $say('enabled'));
+$disabled = $loop->delay(0.001, static function () use ($loop, $say): void {
+    echo "enabled\n";
+    $loop->delay(0.02, $say('later'));
+    $loop->delay(0.01, $say('sooner'));
+});
 $loop->disable($disabled);
 $loop->unreference($loop->repeat(10.0, $say('never')));
-$loop->defer(static function () use ($loop, $disabled): void {
-    $loop->enable($disabled);
-});
 $loop->run();
 echo "repeated $count times\n";
 echo json_encode($loop->isRunning()), ' ', count($loop->getIdentifiers()), " left\n";
@@ -74,6 +76,6 @@ Revolt\EventLoop\InvalidCallbackError: no callback none
 Error: Delay must be greater than or equal to zero
 Defer[true,true]
 [false,false]
-Revolt\EventLoop\InvalidCallbackError: no callback k
+Revolt\EventLoop\InvalidCallbackError: no callback j
 Error: The event loop is already running
 locals are cleared

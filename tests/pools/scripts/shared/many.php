@@ -30,10 +30,14 @@ foreach ($tasks as $task) {
 echo numbers($db->pool, 'open', 'idle', 'in_use', 'waiting', 'timeouts', 'discarded'), "\n";
 
 $prepared = [];
+$here = 0;
 foreach (range(1, 8) as $number) {
-    $prepared[] = go(static function () use ($db): int {
+    $prepared[] = go(static function () use ($db, &$here): int {
         $db->beginTransaction();
-        usleep(10_000); // so that each of them has another connection
+        ++$here;
+        until(static function () use (&$here): bool { // so that each of them has another connection
+            return $here === 8;
+        });
         $count = $db->query("SHOW SESSION STATUS LIKE 'Com_stmt_prepare'")->fetch()['Value'];
         $db->rollBack();
 

@@ -7,11 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use super::Held;
+
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const H2_PAUSE: Duration = Duration::from_millis(500);
 
 /// One connection.
-pub fn serve(peer: TcpStream) {
+pub(super) fn serve(peer: TcpStream, held: &Held) {
     let mut writer = peer.try_clone().expect("a descriptor");
     let mut reader = BufReader::new(peer);
     while let Some(Head { line, length, expects, last }) = head(&mut reader) {
@@ -26,7 +28,8 @@ pub fn serve(peer: TcpStream) {
             return;
         }
         let mut body = vec![0; length];
-        if reader.read_exact(&mut body).is_err() || answer(&mut writer, &line, length).is_err() || last {
+        if reader.read_exact(&mut body).is_err() || answer(&mut writer, &line, length, held).is_err() || last
+        {
             return;
         }
     }
@@ -67,7 +70,7 @@ fn head(reader: &mut impl BufRead) -> Option<Head> {
     }
 }
 
-fn answer(writer: &mut TcpStream, line: &str, length: usize) -> std::io::Result<()> {
+fn answer(writer: &mut TcpStream, line: &str, length: usize, held: &Held) -> std::io::Result<()> {
     let mut parts = line.split(' ').nth(1).unwrap_or_default().split('/').skip(1);
     let (kind, pause) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
     let pause = Duration::from_millis(pause.parse().unwrap_or(0));
@@ -78,7 +81,7 @@ fn answer(writer: &mut TcpStream, line: &str, length: usize) -> std::io::Result<
     let head =
         format!("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {}\r\n\r\n", text.len());
     if kind != "slowly" {
-        thread::sleep(pause);
+        held.sleep(pause);
         return writer.write_all(format!("{head}{text}").as_bytes());
     }
     writer.write_all(head.as_bytes())?;
