@@ -203,6 +203,7 @@ int weft_engine_start(const weft_engine_options *options)
 		/* A file at its size limit (RLIMIT_FSIZE) fails the write that meets it, not the worker. */
 		signal(SIGXFSZ, SIG_IGN);
 	}
+	weft_runtime_cache_start();
 	zend_signal_startup();
 	sapi_startup(&weft_sapi);
 	size_t size = strlen(always) + sizeof(script) + strlen(options->ini) + strlen(at_last) + 1;

@@ -194,6 +194,7 @@ typedef struct {
 } weft_engine_options;
 
 int weft_engine_start(const weft_engine_options *options);
+void weft_runtime_cache_start(void);
 int weft_engine_begin(const char *script, int argc, char **argv);
 void weft_engine_end(void);
 int weft_engine_exit_status(void);

@@ -1,5 +1,6 @@
 //! Requests leave nothing behind, and idle instances keep little.
 
+use std::ffi::{CStr, c_char, c_int};
 use std::time::Duration;
 
 use weft_zend::InstanceSwitch;
@@ -54,5 +55,35 @@ fn idle_instances_give_their_memory_back() {
         let each = idle.saturating_sub(alone) / 50;
         assert!(each < 512, "{each} KiB each: {alone} KiB with one, {busy} busy, {idle} idle: {figures:?}");
         round(&worker, "calm.php", 200);
+    });
+}
+
+/// As an extension does that keeps something about each function. opcache, which is loaded, does for functions of scripts only.
+#[allow(unsafe_code)]
+fn reserve(module: &CStr) {
+    unsafe extern "C" {
+        fn zend_get_op_array_extension_handle(module: *const c_char) -> c_int;
+    }
+    // SAFETY: a string of static storage; the engine runs, on this thread, between two requests.
+    unsafe { zend_get_op_array_extension_handle(module.as_ptr()) };
+}
+
+#[test]
+fn functions_of_extensions_have_run_time_caches_when_somebody_wants_them() {
+    alone("memory::functions_of_extensions_have_run_time_caches_when_somebody_wants_them", || {
+        let worker = Worker::start(2, &[("log_errors", "0")]);
+        let used = || {
+            let said = worker.get("used.php", "").body;
+            let mut figures = said.split(' ').map(|figure| figure.parse::<usize>().expect("a number"));
+            (figures.next().expect("bytes"), figures.next().expect("functions"))
+        };
+        used(); // compiled now
+        let (without, functions) = used();
+        reserve(c"Zend OPcache");
+        assert_eq!(used().0, without);
+        reserve(c"another");
+        let (with, _) = used();
+        assert!(with >= without + 8 * functions, "{functions} functions: {without} bytes, then {with}");
+        round(&worker, "calm.php", 20);
     });
 }

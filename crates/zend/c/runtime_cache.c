@@ -1,0 +1,58 @@
+/* Each request of PHP 8.2 and 8.3 begins with a walk over all functions and methods of all extensions, some thousands: each gets a
+ * run-time cache of its own (Zend/zend_extensions.c, zend_init_internal_run_time_cache), if anybody has reserved words in those
+ * caches. opcache reserves one whenever it is built with its JIT (ext/opcache/jit/zend_jit.c, zend_jit_init), for a counter that it
+ * keeps of functions of scripts only. For a small page the walk is more than half of the request.
+ *
+ * So libphp's two functions are replaced by ours, as the executable's symbols go before a library's: one remembers who has
+ * reserved, the other walks only if that was anybody but opcache: an extension, or the engine itself for observers.
+ *
+ * Invariant: where the walk is left out, the caches are as they are without opcache: there are none, and nobody looks for one. */
+#include "weft.h"
+#include "zend_extensions.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#if PHP_VERSION_ID >= 80200 && PHP_VERSION_ID < 80400 /* later ones ask apart for functions of extensions */
+static const char opcache[] = "Zend OPcache";
+static bool reserved_by_others;
+static __typeof__(&zend_get_op_array_extension_handle) reserve_one;
+static __typeof__(&zend_get_op_array_extension_handles) reserve_many;
+static __typeof__(&zend_init_internal_run_time_cache) walk;
+
+/* Before the engine starts. */
+void weft_runtime_cache_start(void)
+{
+	reserve_one = (__typeof__(reserve_one)) dlsym(RTLD_NEXT, "zend_get_op_array_extension_handle");
+	reserve_many = (__typeof__(reserve_many)) dlsym(RTLD_NEXT, "zend_get_op_array_extension_handles");
+	walk = (__typeof__(walk)) dlsym(RTLD_NEXT, "zend_init_internal_run_time_cache");
+}
+
+static void note(const char *module)
+{
+	reserved_by_others |= strcmp(module, opcache) != 0;
+}
+
+ZEND_API int zend_get_op_array_extension_handle(const char *module)
+{
+	note(module);
+	return reserve_one(module);
+}
+
+ZEND_API int zend_get_op_array_extension_handles(const char *module, int handles)
+{
+	note(module);
+	return reserve_many(module, handles);
+}
+
+ZEND_API void zend_init_internal_run_time_cache(void)
+{
+	if (UNEXPECTED(reserved_by_others)) {
+		walk();
+	}
+}
+#else
+void weft_runtime_cache_start(void)
+{
+}
+#endif
