@@ -10,6 +10,7 @@ mod resident_edges;
 mod responses;
 mod routing;
 mod settings;
+mod uploads;
 
 use weft_tests::{Response, Running};
 
