@@ -3,6 +3,7 @@
 mod failures;
 mod files;
 mod fpm;
+mod hostile;
 mod instances;
 mod requests;
 mod resident;

@@ -8,6 +8,9 @@
 #include "ext/standard/head.h"
 #include "zend_stream.h"
 
+#include <errno.h>
+#include <unistd.h>
+
 size_t weft_read_post(char *buffer, size_t size);
 
 /* Before the script's own settings count: those of its directory. */
@@ -46,12 +49,23 @@ static void set_stack_limits(weft_coroutine *coroutine)
 #endif
 }
 
+/* The script could not be read: the client gets what php-fpm would say, not the 500 of a script that failed. */
+static void tell_unreadable(const zend_file_handle *file)
+{
+	bool opened = file->type != ZEND_HANDLE_FILENAME || file->opened_path;
+	if (!opened && !SG(headers_sent) && access(SG(request_info).path_translated, R_OK) != 0) {
+		SG(sapi_headers).http_response_code = errno == EACCES ? 403 : 404;
+	}
+}
+
 static void run_script(weft_coroutine *coroutine)
 {
 	zend_file_handle file;
 	zend_stream_init_filename(&file, SG(request_info).path_translated);
 	file.primary_script = 1;
-	php_execute_script(&file);
+	if (!php_execute_script(&file)) {
+		tell_unreadable(&file);
+	}
 	zend_destroy_file_handle(&file);
 	if (!CG(unclean_shutdown)) {
 		weft_run_deferred(coroutine);

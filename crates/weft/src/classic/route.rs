@@ -5,7 +5,7 @@
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
-use rustix::fs::{FileType, stat};
+use rustix::fs::{FileType, lstat, stat};
 
 use super::{Docroot, Wanted};
 use crate::config::Symlinks;
@@ -91,22 +91,27 @@ impl Docroot {
             .find(|route| matches!(route, Route::Script(_)))
     }
 
-    /// The regular file of this name, as what it is.
+    /// The regular file of this name, as what it is. A symbolic link is what its own name says, but no way to see the source
+    /// of what it leads to.
     fn file(&self, name: Vec<u8>, path_info: Vec<u8>) -> Option<Route> {
-        if self.kind(&name)? != FileType::RegularFile {
+        let file = self.below(&name);
+        let own = FileType::from_raw_mode(lstat(&file).ok()?.st_mode);
+        let is_link = own == FileType::Symlink;
+        if (if is_link { self.kind(&name)? } else { own }) != FileType::RegularFile {
             return None;
         }
-        let file = self.below(&name);
-        if self.symlinks == Symlinks::Inside
-            && !file.canonicalize().is_ok_and(|real| real.starts_with(self.root()))
-        {
+        let real = || file.canonicalize().ok();
+        if self.symlinks == Symlinks::Inside && !real().is_some_and(|real| real.starts_with(self.root())) {
             return Some(Route::Refused(403));
         }
         let last = name.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
         if is_script(last) {
             return Some(Route::Script(Script { file, name, path_info }));
         }
-        Some(if is_source(last) { Route::Refused(404) } else { Route::File(file) })
+        let leads_to_source =
+            || real().is_none_or(|real| real.file_name().is_some_and(|name| is_source(name.as_bytes())));
+        let hidden = is_source(last) || (is_link && leads_to_source());
+        Some(if hidden { Route::Refused(404) } else { Route::File(file) })
     }
 
     fn kind(&self, name: &[u8]) -> Option<FileType> {
