@@ -67,7 +67,7 @@ impl Backoff {
 
 static YIELDS: AtomicBool = AtomicBool::new(false);
 
-/// For tests: every other hooked call, by chance, lets the other coroutines run first. What depends on when coroutines switch
+/// For tests: every other hooked call that might wait, by chance, lets the other coroutines run first. What depends on when coroutines switch
 /// shows itself.
 pub fn yield_at_calls(on: bool) {
     YIELDS.store(on, Ordering::Relaxed);
@@ -94,10 +94,20 @@ impl Call {
     pub fn enter(symbol: Symbol) -> Option<Call> {
         let runtime = Runtime::get()?;
         runtime.current()?;
-        if YIELDS.load(Ordering::Relaxed) {
-            yield_first(runtime);
+        let call = Call { runtime, symbol };
+        // What it asks of opcache's locks nobody may run beside: it decides for itself.
+        if !matches!(symbol, Symbol::fcntl | Symbol::fcntl64) {
+            call.yield_by_chance();
         }
-        Some(Call { runtime, symbol })
+        Some(call)
+    }
+
+    /// For tests, see [`yield_at_calls`]: a call that might wait.
+    #[inline(always)]
+    pub fn yield_by_chance(self) {
+        if YIELDS.load(Ordering::Relaxed) {
+            yield_first(self.runtime);
+        }
     }
 
     /// Whether the call must block the whole worker because the coroutine may not leave now. Ask when it would wait: a yes

@@ -39,8 +39,9 @@ pub type RecordLock = fn(c_int, usize) -> Option<c_int>;
 
 static RECORD_LOCK: OnceLock<RecordLock> = OnceLock::new();
 
-/// Has `answer` asked before each `F_SETLK` and `F_GETLK` of a coroutine: those of one process never conflict, as the kernel
-/// sees it, though its coroutines may be separate users of the lock. The first call counts.
+/// Has `answer` asked before each `F_SETLK` and `F_GETLK`, in every thread, also while a coroutine has stepped out (opcache counts
+/// its readers while it compiles): locks of one process never conflict, as the kernel sees it, though its coroutines may be
+/// separate users of the lock. The first call counts.
 pub fn on_record_lock(answer: RecordLock) {
     let _ = RECORD_LOCK.set(answer);
 }
@@ -57,10 +58,16 @@ fn is_brief(fd: c_int) -> bool {
     BRIEF.get().is_some_and(|descriptors| descriptors.contains(&fd))
 }
 
+/// What is said in the kernel's place.
+fn answered(command: c_int, argument: usize) -> Option<c_int> {
+    RECORD_LOCK.get()?(command, argument)
+}
+
 /// Takes a lock without waiting, or unlocks.
-fn set_lock(call: Option<Call>, fd: c_int, command: c_int, argument: usize) -> c_int {
-    let ours = call.filter(|_| command == libc::F_SETLK);
-    if let Some(answer) = ours.and_then(|_| RECORD_LOCK.get()?(command, argument)) {
+fn set_lock(fd: c_int, command: c_int, argument: usize) -> c_int {
+    if command == libc::F_SETLK
+        && let Some(answer) = answered(command, argument)
+    {
         return answer;
     }
     let result = raw::fcntl(fd, command, argument);
@@ -77,16 +84,16 @@ pub unsafe fn fcntl(call: Option<Call>, fd: c_int, command: c_int, argument: usi
     let attempt = match command {
         libc::F_SETLKW => libc::F_SETLK,
         libc::F_OFD_SETLKW => libc::F_OFD_SETLK,
-        libc::F_SETLK | libc::F_OFD_SETLK => return set_lock(call, fd, command, argument),
+        libc::F_SETLK | libc::F_OFD_SETLK => return set_lock(fd, command, argument),
         libc::F_GETLK => {
-            let answered = call.and_then(|_| RECORD_LOCK.get()?(command, argument));
-            return answered.unwrap_or_else(|| raw::fcntl(fd, command, argument) as c_int);
+            return answered(command, argument).unwrap_or_else(|| raw::fcntl(fd, command, argument) as c_int);
         }
         _ => return raw::fcntl(fd, command, argument) as c_int,
     };
     let Some(call) = call.filter(|_| !is_brief(fd)) else {
         return raw::fcntl(fd, command, argument) as c_int;
     };
+    call.yield_by_chance();
     let attempt = || raw::fcntl(fd, attempt, argument);
     let busy = [libc::EAGAIN, libc::EACCES];
     until_free(call, || Resource::of_file(fd), &busy, None, attempt, || raw::fcntl(fd, command, argument))
