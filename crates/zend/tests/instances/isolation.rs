@@ -94,10 +94,47 @@ fn whole_pages_are_as_they_were_left() {
     });
 }
 
+/// Every other call that weft takes from the C library, by chance, lets the others run first.
+fn interleave_at_every_call(ini: &[(&str, &str)]) {
+    weft_rt::hook::yield_at_calls(true);
+    interleave(50, ini);
+}
+
 #[test]
 fn nothing_is_shared_when_others_run_at_every_call() {
     alone("isolation::nothing_is_shared_when_others_run_at_every_call", || {
+        interleave_at_every_call(&[("opcache.jit", "tracing"), ("opcache.jit_buffer_size", "64M")]);
+    });
+}
+
+#[test]
+fn nor_with_the_function_jit() {
+    alone("isolation::nor_with_the_function_jit", || {
+        interleave_at_every_call(&[("opcache.jit", "function"), ("opcache.jit_buffer_size", "64M")]);
+    });
+}
+
+#[test]
+fn nor_with_opcache_and_files_that_are_looked_at() {
+    alone("isolation::nor_with_opcache_and_files_that_are_looked_at", || {
+        interleave_at_every_call(&[
+            ("opcache.jit", "off"),
+            ("opcache.validate_timestamps", "1"),
+            ("opcache.revalidate_freq", "0"),
+        ]);
+    });
+}
+
+#[test]
+fn nor_without_opcache() {
+    alone("isolation::nor_without_opcache", || interleave_at_every_call(&[("opcache.enable", "0")]));
+}
+
+#[test]
+fn nor_while_whole_pages_are_compared() {
+    alone("isolation::nor_while_whole_pages_are_compared", || {
         weft_rt::hook::yield_at_calls(true);
-        interleave(50, &[("opcache.jit", "tracing"), ("opcache.jit_buffer_size", "64M")]);
+        let options = InstanceOptions { verify: true, instances_max: INSTANCES, ..OPTIONS };
+        interleave_on(options, 25, &[("opcache.jit", "tracing"), ("opcache.jit_buffer_size", "64M")]);
     });
 }
