@@ -247,7 +247,7 @@ fn what_may_not_be_read_is_403() {
         write(&public, name, text);
     }
     for name in ["locked.php", "locked.txt", "closed"] {
-        let mode = std::fs::Permissions::from_mode(0);
+        let mode = std::fs::Permissions::from_mode(0o000);
         std::fs::set_permissions(public.join(name), mode).expect("the test's own file");
     }
     let mut weft = server.start();
