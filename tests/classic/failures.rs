@@ -10,11 +10,11 @@ use weft_tests::{Client, Response, Running, Server, until};
 
 const REQUESTS: usize = 10_000;
 /// The first of them fill caches, pools and stacks; memory is judged from here on.
-const WARM_UP: usize = 3_000;
+const WARM_UP: usize = 5_000;
 const CLIENTS: usize = 16;
 const PARKED: usize = 10;
 const INSTANCES: u64 = 30;
-const GROWTH_BYTES_MAX: u64 = 2 << 20;
+const GROWTH_BYTES_MAX: u64 = 4 << 20;
 
 /// Looks for whatever a request could see of another one, waits, and looks again.
 const CALM: &str = r#"<?php
