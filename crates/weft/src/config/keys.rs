@@ -255,7 +255,7 @@ pub static KEYS: &[Key] = &[
         "instances",
         Count,
         0..=4096,
-        "PHP instances per worker, each with one request at a time; 1 is plain one-at-a-time PHP, which 0 is, too"
+        "PHP instances per worker, each with one request at a time; 1 is plain one-at-a-time PHP; 0 is 50 for a document root, 1 for a script that stays loaded"
     ),
     number!(
         classic.instances_memory_bytes_max,

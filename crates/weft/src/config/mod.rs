@@ -96,7 +96,7 @@ pub struct Classic {
     pub rules: Vec<String>,
     /// Which symbolic links are followed.
     pub symlinks: Symlinks,
-    /// PHP instances per worker: requests that can have PHP to themselves at once; 0 is 1.
+    /// PHP instances per worker: requests that can have PHP to themselves at once; 0 leaves it to the mode.
     pub instances_max: u32,
     /// No instance is added while a worker's resident memory is above this; 0 leaves it to the machine.
     pub instances_memory_bytes_max: u64,

@@ -86,8 +86,10 @@ impl Mode {
 
     /// PHP instances in each worker: requests that can be in PHP at once.
     pub fn instances(self, config: &Config) -> u32 {
+        const OF_DOCROOT: u32 = 50;
         match (self, config.classic.instances_max) {
-            (Mode::Coroutine, _) | (_, 0) => 1,
+            (Mode::Coroutine, _) | (Mode::Resident, 0) => 1,
+            (Mode::Classic, 0) => OF_DOCROOT,
             (_, wanted) => wanted,
         }
     }
