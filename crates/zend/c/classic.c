@@ -6,6 +6,7 @@
 #include "classic.h"
 #include "resident.h"
 #include "ext/standard/head.h"
+#include "zend_signal.h"
 #include "zend_stream.h"
 
 #include <errno.h>
@@ -35,6 +36,11 @@ void weft_classic_prepare(sapi_module_struct *module)
 	module->register_server_variables = weft_classic_variables;
 	module->getenv = weft_classic_getenv;
 	module->get_request_time = weft_classic_time;
+#ifdef ZEND_SIGNALS
+	/* Else each request looks at seven signals' handlers anew (zend_signal_activate): six are the server's own and blocked, and the
+	 * seventh, SIGPROF, is set with each time limit (zend_set_timeout). */
+	SIGG(reset) = false;
+#endif
 }
 
 static void set_stack_limits(weft_coroutine *coroutine)
