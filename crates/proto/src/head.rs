@@ -19,7 +19,7 @@ use crate::bytes::is_tchar;
 use crate::limits::Limits;
 use crate::reject::Reject;
 use crate::span::Span;
-use fields::Meaning;
+use fields::{KnownHost, Meaning};
 use scan::Scan;
 use target::Target;
 pub use target::TargetForm;
@@ -68,6 +68,7 @@ pub struct Head {
     fields: Vec<(Span, Span)>,
     target: Target,
     meaning: Meaning,
+    known_host: KnownHost,
 }
 
 impl Head {
@@ -103,7 +104,7 @@ impl Head {
         self.target = Target::parse(self.raw_target.slice(buf), self.raw_target.at, method)?;
         self.meaning = Meaning::default();
         for (index, (name, value)) in self.fields.iter().enumerate() {
-            self.meaning.field(index, name.slice(buf), value.slice(buf))?;
+            self.meaning.field(index, name.slice(buf), value.slice(buf), &mut self.known_host)?;
         }
         self.meaning.finish(self.version, limits)?;
         Ok(Parse::Complete { head_bytes: end })
@@ -111,9 +112,10 @@ impl Head {
 
     /// Forgets a partially parsed message; the field table keeps its capacity.
     pub fn clear(&mut self) {
-        let mut fields = std::mem::take(&mut self.fields);
+        let (mut fields, known_host) =
+            (std::mem::take(&mut self.fields), std::mem::take(&mut self.known_host));
         fields.clear();
-        *self = Head { fields, ..Head::default() };
+        *self = Head { fields, known_host, ..Head::default() };
     }
 
     /// The short way: the length of a head that lies at the start of `buf` as a whole and keeps every rule of `scan`'s.

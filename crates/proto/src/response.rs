@@ -7,6 +7,7 @@ use crate::bytes::{decimal, list};
 use crate::date::DateCache;
 use crate::encode::{InvalidHeader, Part, push_decimal, push_field};
 use crate::head::Version;
+use crate::repeated::{Repeated, Source};
 use crate::status::push_status_line;
 
 /// What the server knows of a body's length before it writes the head.
@@ -58,8 +59,8 @@ pub struct ResponseHead {
 }
 
 /// What the application's own fields said about things this file decides.
-#[derive(Default)]
-struct Declared {
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Declared {
     length: Option<u64>,
     close: bool,
     date: bool,
@@ -72,14 +73,37 @@ impl ResponseHead {
     /// obeyed if it says `close` and left out, and Content-Length counts only where the server has no better
     /// knowledge: when the length is [`Unknown`](BodyLength::Unknown) it becomes the framing (the caller must then
     /// write exactly that many bytes or close), and for HEAD and 304 it describes the body that is not sent.
+    /// `last` makes a head quicker that is like the one before; it changes no byte.
     ///
     /// # Errors
     /// A status out of range, a name or value that could split the response, a Content-Length that is not one
     /// number; `out` is then as before.
-    pub fn encode<'f, I>(&self, fields: I, date: &DateCache, out: &mut Vec<u8>) -> Result<Sent, InvalidHeader>
-    where
-        I: IntoIterator<Item = (&'f [u8], &'f [u8])>,
-    {
+    pub fn encode(
+        &self,
+        fields: &[(&[u8], &[u8])],
+        date: &DateCache,
+        last: &mut Repeated,
+        out: &mut Vec<u8>,
+    ) -> Result<Sent, InvalidHeader> {
+        let (status, own_lines, unix_secs) = (self.status, self.own_lines, date.unix_secs());
+        let source = Source { status, own_lines, unix_secs, fields };
+        if let Some((lines, declared)) = last.find(source) {
+            out.extend_from_slice(lines);
+            return Ok(self.finish(declared, out));
+        }
+        let start = out.len();
+        let declared = self.push_lines(fields, date, out)?;
+        last.keep(source, declared, &out[start..]);
+        Ok(self.finish(declared, out))
+    }
+
+    /// What does not depend on the body: status line, fields, Date.
+    fn push_lines(
+        &self,
+        fields: &[(&[u8], &[u8])],
+        date: &DateCache,
+        out: &mut Vec<u8>,
+    ) -> Result<Declared, InvalidHeader> {
         if !(200..=999).contains(&self.status) {
             return Err(InvalidHeader::new(Part::Status, self.status.to_string().as_bytes()));
         }
@@ -87,7 +111,7 @@ impl ResponseHead {
         push_status_line(out, self.status);
         out.extend_from_slice(self.own_lines);
         let mut declared = Declared::default();
-        for (name, value) in fields {
+        for &(name, value) in fields {
             if let Err(invalid) = declared.take(name, value, out) {
                 out.truncate(start);
                 return Err(invalid);
@@ -96,6 +120,11 @@ impl ResponseHead {
         if !declared.date {
             out.extend_from_slice(date.line());
         }
+        Ok(declared)
+    }
+
+    /// What depends on the body and the connection, and the end.
+    fn finish(&self, declared: Declared, out: &mut Vec<u8>) -> Sent {
         let body = self.push_framing(declared.length, out);
         let keep_alive = self.keep_alive && !declared.close && body != SentBody::UntilClose;
         match (keep_alive, self.version) {
@@ -104,7 +133,7 @@ impl ResponseHead {
             (false, _) => out.extend_from_slice(b"Connection: close\r\n"),
         }
         out.extend_from_slice(b"\r\n");
-        Ok(Sent { body, keep_alive })
+        Sent { body, keep_alive }
     }
 
     /// RFC 9112 6.3 from the sender's side, RFC 9110 6.4.1 and 8.6 for what has no body.

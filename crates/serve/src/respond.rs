@@ -189,7 +189,7 @@ impl Server {
     ) -> Result<Sent, InvalidHeader> {
         let named = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(b"server"));
         let head = ResponseHead { own_lines: if named { b"" } else { b"Server: weft\r\n" }, ..head };
-        head.encode(headers.iter().copied(), &self.date(), &mut exchange.out.bytes)
+        head.encode(headers, &self.date(), &mut self.repeated.borrow_mut(), &mut exchange.out.bytes)
     }
 
     /// Queues the server's own answer to what is no request. It closes the connection.

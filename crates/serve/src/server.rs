@@ -6,7 +6,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
-use weft_proto::{DateCache, Reject};
+use weft_proto::{DateCache, Reject, Repeated};
 use weft_rt::reactor::Event;
 use weft_rt::{Nanos, Runtime, clock};
 
@@ -111,6 +111,7 @@ pub struct Server {
     pub(crate) compressed: RefCell<Compressed>,
     date: RefCell<DateCache>,
     date_turn: Cell<Nanos>,
+    pub(crate) repeated: RefCell<Repeated>,
     /// When [`Server::drain`] was called.
     pub(crate) draining: Cell<Option<Nanos>>,
 }
@@ -139,6 +140,7 @@ impl Server {
             compressed: RefCell::default(),
             date: RefCell::new(DateCache::new(clock::unix_seconds())),
             date_turn: Cell::new(0),
+            repeated: RefCell::default(),
             draining: Cell::new(None),
         }))
     }

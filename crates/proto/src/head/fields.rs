@@ -22,6 +22,14 @@ pub(super) struct Meaning {
     expect_other: bool,
 }
 
+/// The Host that was found valid last: clients send the same one again and again, and looking at each of its bytes costs more
+/// than comparing them.
+#[derive(Debug, Clone)]
+pub(super) struct KnownHost {
+    bytes: [u8; KnownHost::BYTES_MAX],
+    length: usize,
+}
+
 /// The transfer codings of all Transfer-Encoding fields, in order.
 #[derive(Debug, Clone, Default)]
 struct Codings {
@@ -32,12 +40,42 @@ struct Codings {
     after_chunked: bool,
 }
 
+impl Default for KnownHost {
+    fn default() -> KnownHost {
+        KnownHost { bytes: [0; KnownHost::BYTES_MAX], length: 0 }
+    }
+}
+
+impl KnownHost {
+    /// Longer ones are looked at each time.
+    const BYTES_MAX: usize = 56;
+
+    /// An empty Host is valid (RFC 9112 3.2); a port without a host is not.
+    fn allows(&mut self, value: &[u8]) -> bool {
+        if value == &self.bytes[..self.length] {
+            return true;
+        }
+        let valid = split_authority(value).is_some_and(|authority| !authority.host.is_empty());
+        if valid && value.len() <= KnownHost::BYTES_MAX {
+            self.bytes[..value.len()].copy_from_slice(value);
+            self.length = value.len();
+        }
+        valid || value.is_empty()
+    }
+}
+
 impl Meaning {
     /// Takes one field in; `index` is its place in the table.
-    pub(super) fn field(&mut self, index: usize, name: &[u8], value: &[u8]) -> Result<(), Reject> {
+    pub(super) fn field(
+        &mut self,
+        index: usize,
+        name: &[u8],
+        value: &[u8],
+        known: &mut KnownHost,
+    ) -> Result<(), Reject> {
         // Length first: most fields are none of these, and are passed over with one jump.
         match name.len() {
-            4 if name.eq_ignore_ascii_case(b"host") => self.host_field(index, value),
+            4 if name.eq_ignore_ascii_case(b"host") => self.host_field(index, value, known),
             6 if name.eq_ignore_ascii_case(b"expect") => {
                 self.expect(value);
                 Ok(())
@@ -100,16 +138,12 @@ impl Meaning {
         self.connection_upgrade
     }
 
-    fn host_field(&mut self, index: usize, value: &[u8]) -> Result<(), Reject> {
+    fn host_field(&mut self, index: usize, value: &[u8], known: &mut KnownHost) -> Result<(), Reject> {
         if self.host.is_some() {
             return Err(Reject::HOST_REPEATED);
         }
         self.host = Some(index);
-        // An empty Host is valid (RFC 9112 3.2); a port without a host is not.
-        match split_authority(value) {
-            Some(authority) if !authority.host.is_empty() || value.is_empty() => Ok(()),
-            _ => Err(Reject::HOST),
-        }
+        if known.allows(value) { Ok(()) } else { Err(Reject::HOST) }
     }
 
     fn length(&mut self, value: &[u8]) -> Result<(), Reject> {

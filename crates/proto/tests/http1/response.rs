@@ -1,8 +1,8 @@
 //! Response heads: what is written and what is promised, for each version, method, status and length.
 
 use weft_proto::{
-    BodyLength, DateCache, Part, ResponseHead, Sent, SentBody, Version, write_chunk, write_interim,
-    write_last_chunk,
+    BodyLength, DateCache, InvalidHeader, Part, Repeated, ResponseHead, Sent, SentBody, Version, write_chunk,
+    write_interim, write_last_chunk,
 };
 
 type Fields<'a> = &'a [(&'a str, &'a str)];
@@ -21,10 +21,40 @@ fn bytes<'a>(fields: Fields<'a>) -> impl Iterator<Item = (&'a [u8], &'a [u8])> {
     fields.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()))
 }
 
+/// Encodes at that time, behind what `out` has; a second time behind the same head, and behind another one, is no different.
+fn encode_at(
+    unix_secs: u64,
+    head: ResponseHead,
+    fields: Fields,
+    out: &mut Vec<u8>,
+) -> Result<Sent, InvalidHeader> {
+    let (date, fields, before) = (DateCache::new(unix_secs), bytes(fields).collect::<Vec<_>>(), out.clone());
+    let mut last = Repeated::default();
+    let sent = head.encode(&fields, &date, &mut last, out);
+    let other = ResponseHead { status: 404, ..OK };
+    for (between, fields_between) in
+        [(head, &fields[..]), (other, &fields[..]), (head, &[(&b"X"[..], &b"y"[..])])]
+    {
+        let mut again = before.clone();
+        assert_eq!(head.encode(&fields, &date, &mut last, &mut again), sent);
+        assert_eq!(again, *out);
+        let _ = between.encode(fields_between, &date, &mut last, &mut Vec::new());
+    }
+    let mut later = Vec::new();
+    if head.encode(&fields, &DateCache::new(unix_secs + 1), &mut last, &mut later).is_ok() {
+        assert_eq!(later.len(), out.len() - before.len());
+        assert!(
+            later[..] != out[before.len()..]
+                || fields.iter().any(|(name, _)| name.eq_ignore_ascii_case(b"date"))
+        );
+    }
+    sent
+}
+
 /// The encoded head without its Date, and the promise.
 fn encode(head: ResponseHead, fields: Fields) -> (String, Sent) {
     let mut out = b"before".to_vec();
-    let sent = head.encode(bytes(fields), &DateCache::new(784_111_777), &mut out).unwrap();
+    let sent = encode_at(784_111_777, head, fields, &mut out).unwrap();
     let text = String::from_utf8(out).unwrap();
     (text.strip_prefix("before").unwrap().replace(DATE, ""), sent)
 }
@@ -36,7 +66,7 @@ fn sent(body: SentBody, keep_alive: bool) -> Sent {
 #[test]
 fn hello() {
     let mut out = Vec::new();
-    OK.encode(bytes(&[("Content-Type", "text/plain")]), &DateCache::new(784_111_777), &mut out).unwrap();
+    encode_at(784_111_777, OK, &[("Content-Type", "text/plain")], &mut out).unwrap();
     let wanted = format!("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n{DATE}Content-Length: 5\r\n\r\n");
     assert_eq!(String::from_utf8(out).unwrap(), wanted);
 }
@@ -128,7 +158,7 @@ fn fields_the_server_owns() {
         (ok("Content-Length: 5\r\nConnection: close\r\n"), sent(SentBody::Length(5), false))
     );
     let mut out = Vec::new();
-    OK.encode(bytes(&[("date", "mine")]), &DateCache::new(0), &mut out).unwrap();
+    encode_at(0, OK, &[("date", "mine")], &mut out).unwrap();
     assert_eq!(out, b"HTTP/1.1 200 OK\r\ndate: mine\r\nContent-Length: 5\r\n\r\n");
 }
 
@@ -152,7 +182,7 @@ fn a_response_cannot_be_split() {
     for (name, value, part) in cases {
         let fields: Fields = &[("Good", "1"), (name, value)];
         let mut out = b"before".to_vec();
-        let invalid = OK.encode(bytes(fields), &DateCache::new(0), &mut out).unwrap_err();
+        let invalid = encode_at(0, OK, fields, &mut out).unwrap_err();
         assert_eq!((invalid.part, &out[..]), (part, &b"before"[..]), "{name:?}: {value:?}");
         assert!(!invalid.to_string().contains(['\r', '\n', '\0']), "{invalid}");
         if !name.to_ascii_lowercase().starts_with("content-") {
@@ -162,15 +192,12 @@ fn a_response_cannot_be_split() {
         }
     }
     let twice: Fields = &[("Content-Length", "5"), ("Content-Length", "5")];
-    assert_eq!(OK.encode(bytes(twice), &DateCache::new(0), &mut Vec::new()).unwrap_err().part, Part::Value);
+    assert_eq!(encode_at(0, OK, twice, &mut Vec::new()).unwrap_err().part, Part::Value);
     for status in [0, 99, 100, 199, 1000, u16::MAX] {
         let head = ResponseHead { status, ..OK };
-        assert_eq!(
-            head.encode(bytes(&[]), &DateCache::new(0), &mut Vec::new()).unwrap_err().part,
-            Part::Status
-        );
+        assert_eq!(encode_at(0, head, &[], &mut Vec::new()).unwrap_err().part, Part::Status);
     }
-    let invalid = OK.encode(bytes(&[("X-Color", "a\n")]), &DateCache::new(0), &mut Vec::new()).unwrap_err();
+    let invalid = encode_at(0, OK, &[("X-Color", "a\n")], &mut Vec::new()).unwrap_err();
     assert!(invalid.to_string().contains("X-Color"));
 }
 
@@ -210,6 +237,6 @@ fn chunks() {
 fn the_servers_own_lines_stand_first_and_as_they_are() {
     let head = ResponseHead { own_lines: b"Server: weft\r\n", ..OK };
     let mut out = Vec::new();
-    head.encode([(&b"X-A"[..], &b"b"[..])], &DateCache::new(0), &mut out).unwrap();
+    encode_at(0, head, &[("X-A", "b")], &mut out).unwrap();
     assert!(out.starts_with(b"HTTP/1.1 200 OK\r\nServer: weft\r\nX-A: b\r\n"));
 }
