@@ -22,7 +22,7 @@ from lab import backends, proc
 from lab.peers import BENCH, SERVER_CORE, weft_binary
 
 STEPS = ("naive", "queue", "cache", "pool", "keepalive")
-BACKENDS = ("embedded", "mariadb", "redis")
+BACKENDS = ("embedded", "mariadb", "redis", "redis-files")
 OTHER_CORE = 1 - SERVER_CORE
 TOKEN = "bench"
 CONFIGURATIONS = 20  # a user who clicked one goes on to the next: the share of pop-ups stays what it was
@@ -83,11 +83,11 @@ def mariadb() -> Iterator[Database]:
 
 
 @contextmanager
-def redis() -> Iterator[tuple[dict[str, str], int]]:
+def redis(appendfsync: str) -> Iterator[tuple[dict[str, str], int]]:
     with backends.directory("popup-redis") as run:
         port = backends.free_port()
         server = [backends.need("redis-server"), "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "yes",
-                  "--appendfsync", "always"]
+                  "--appendfsync", appendfsync]
         with backends.started(server, OTHER_CORE, run) as process:
             proc.wait_for("Redis to answer", lambda: backends.answers(port))
             yield {"POPUP_REDIS": f"127.0.0.1:{port}"}, process.pid
@@ -148,7 +148,10 @@ class Stage:
             if self.backend != "embedded":
                 self.database = stack.enter_context(mariadb())
             if self.backend == "redis":
-                self.environment, self.redis = stack.enter_context(redis())
+                self.environment, self.redis = stack.enter_context(redis("always"))
+            if self.backend == "redis-files":
+                self.environment, self.redis = stack.enter_context(redis("everysec"))
+                self.environment |= {"POPUP_QUEUE": "files"}
             self.stack = stack.pop_all()
         return self
 

@@ -91,6 +91,32 @@ fn redis_is_killed() {
     expect_all(&mariadb.dsn(), &load.end());
 }
 
+/// Redis holds only what can be made anew then, and a report is confirmed without it.
+#[test]
+fn redis_that_syncs_later_is_killed_while_the_queue_is_in_files() {
+    let mariadb = Restartable::mariadb();
+    let mut redis = Restartable::redis_that_syncs("everysec");
+    redis.start();
+    let weft = start(on(&mariadb, Some(&redis)).with_variable("POPUP_QUEUE", "files"));
+    prepared(&weft);
+    let load = Load::start(&weft, "q", CONNECTIONS);
+    for round in 0..3 {
+        load.wait_for(200);
+        let popup = ask_until_shown(&weft, &format!("ada-{round}"));
+        redis.kill();
+        assert_eq!(report(&mut weft.connect(), &popup, "shown").status, 200);
+        signal(weft.workers()[round % 2], Signal::KILL);
+        redis.start();
+        let again = until("Redis to be asked again", || {
+            let response = asked(&weft, &format!("ada-{round}"));
+            response.header("popup-degraded").is_none().then(|| response.json())
+        });
+        assert!(again["popup"].is_null(), "Redis has lost what ada was shown: {again}");
+    }
+    load.wait_for(200);
+    expect_all(&mariadb.dsn(), &load.end());
+}
+
 #[test]
 fn redis_loses_everything() {
     let mariadb = Restartable::mariadb();

@@ -50,8 +50,13 @@ fn temporary() -> TempDir {
 impl Restartable {
     /// A Redis that has every write on disk before it answers. Not started yet.
     pub fn redis() -> Restartable {
-        let words = "redis-server --bind 127.0.0.1 --appendonly yes --appendfsync always --save";
-        let mut redis = Restartable::new(words, |port| format!("--port {port}"));
+        Restartable::redis_that_syncs("always")
+    }
+
+    /// A Redis with another setting of `appendfsync`. Not started yet.
+    pub fn redis_that_syncs(when: &str) -> Restartable {
+        let words = format!("redis-server --bind 127.0.0.1 --appendonly yes --appendfsync {when} --save");
+        let mut redis = Restartable::new(&words, |port| format!("--port {port}"));
         redis.arguments.insert(redis.arguments.len() - 2, String::new()); // --save takes ""
         redis
     }

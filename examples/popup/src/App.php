@@ -120,7 +120,7 @@ final class App
 
     private function queue(): Queue
     {
-        return $this->settings->redis === null
+        return $this->settings->queuesInFiles
             ? new FileQueue($this->settings->directory('queue'))
             : new RedisQueue($this->redis(...), 'popup:operations');
     }

@@ -13,6 +13,7 @@ namespace Popup;
  * | POPUP_DATABASE | SQLite in POPUP_DATA | a PDO DSN, as mysql:host=127.0.0.1;dbname=popup |
  * | POPUP_DATABASE_USER, POPUP_DATABASE_PASSWORD | none | for MariaDB and MySQL |
  * | POPUP_REDIS | none: embedded | host:port or a socket's path; needed as soon as there are two hosts |
+ * | POPUP_QUEUE | redis with POPUP_REDIS, otherwise files | files: operations wait on this host's disk, and Redis need not sync |
  * | POPUP_ADMIN_TOKEN | made at random in POPUP_DATA/admin-token | opens the admin page |
  * | POPUP_SECRET | made at random in POPUP_DATA | signs pop-ups and sessions; the same on all hosts |
  * | POPUP_DEMO | none | 1: some configurations to begin with, if there are none |
@@ -30,6 +31,7 @@ final class Settings
         public readonly ?string $databaseUser,
         public readonly ?string $databasePassword,
         public readonly ?string $redis,
+        public readonly bool $queuesInFiles,
         public readonly ?string $clock,
         public readonly bool $hasDemo,
         private readonly ?string $adminToken,
@@ -52,13 +54,19 @@ final class Settings
         if (!preg_match('/^(sqlite|mysql):/', $database)) {
             throw new \InvalidArgumentException("POPUP_DATABASE begins with sqlite: or mysql:; it is \"$database\"");
         }
+        $redis = $get('POPUP_REDIS');
+        $queue = $get('POPUP_QUEUE') ?? ($redis === null ? 'files' : 'redis');
+        if ($queue !== 'files' && ($queue !== 'redis' || $redis === null)) {
+            throw new \InvalidArgumentException("POPUP_QUEUE is files, or redis if there is POPUP_REDIS; it is \"$queue\"");
+        }
 
         return new self(
             $data,
             $database,
             $get('POPUP_DATABASE_USER'),
             $get('POPUP_DATABASE_PASSWORD'),
-            $get('POPUP_REDIS'),
+            $redis,
+            $queue === 'files',
             $get('POPUP_CLOCK'),
             $get('POPUP_DEMO') === '1',
             $get('POPUP_ADMIN_TOKEN'),
