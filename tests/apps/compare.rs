@@ -4,22 +4,10 @@
 //! time (part of it beside a colon, seconds since 1970), or what an application's masks name.
 
 use weft_tests::Response;
+use weft_tests::services::is_own;
 
 /// What stands between these two is not compared.
 pub type Mask = (&'static str, &'static str);
-
-/// Header lines in which each server speaks of itself or of its connection.
-const OWN: [&str; 9] = [
-    "server",
-    "date",
-    "connection",
-    "transfer-encoding",
-    "content-length",
-    "keep-alive",
-    "etag",
-    "accept-ranges",
-    "vary", // nginx as it is set up here compresses nothing
-];
 
 /// # Panics
 /// When they differ; with where.
@@ -45,7 +33,7 @@ fn told(response: &Response) -> String {
         .headers
         .iter()
         .map(|(name, value)| (name.to_ascii_lowercase(), value))
-        .filter(|(name, _)| !OWN.contains(&name.as_str()))
+        .filter(|(name, _)| !is_own(name))
         .map(|(name, value)| match name.as_str() {
             "set-cookie" => {
                 let (pair, attributes) = value.split_once(';').unwrap_or((value, ""));

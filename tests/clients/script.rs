@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::{PoisonError, RwLock};
 use std::time::Instant;
 
-use weft_tests::{Running, Server, command};
+use weft_tests::{Client, Running, Server, command};
 
 use crate::servers::{Environment, Servers};
 
@@ -74,16 +74,7 @@ impl Script {
         let expected = self.run_by_php(&environment);
         let weft = self.serve(&environment);
         let mut clients: Vec<_> = (0..PRINTERS).map(|_| weft.connect()).collect();
-        clients.iter_mut().for_each(|client| client.get("/prints"));
-        for client in &mut clients {
-            let response = client.read();
-            assert_eq!(
-                expected,
-                response.text(),
-                "php printed the left, a request ({}) the right",
-                response.status
-            );
-        }
+        all_print(&expected, &weft, &mut clients);
     }
 
     /// The same where each request is in a PHP instance of its own, and the script stays loaded in each.
@@ -102,18 +93,9 @@ impl Script {
         // So that none of them is loaded while others keep to times.
         clients.iter_mut().for_each(|client| client.get("/load"));
         clients.iter_mut().for_each(|client| assert_eq!(client.read().status, 200, "{}", weft.log()));
-        for round in 0..2 {
-            clients.iter_mut().for_each(|client| client.get("/prints"));
-            for client in &mut clients {
-                let response = client.read();
-                assert_eq!(
-                    expected,
-                    response.text(),
-                    "php printed the left, an instance ({}, round {round}) the right: {}",
-                    response.status,
-                    weft.log()
-                );
-            }
+        // The second time each script has done it before.
+        for _ in 0..2 {
+            all_print(&expected, &weft, &mut clients);
         }
         clients.iter_mut().enumerate().for_each(|(n, client)| client.get(&format!("/waits?n={n}&later=0")));
         for (n, client) in clients.iter_mut().enumerate() {
@@ -202,5 +184,15 @@ impl Script {
         assert_eq!(output.code, Some(0), "{}", said());
         assert!(!output.stdout.is_empty(), "{}", said());
         output.stdout
+    }
+}
+
+/// All are asked before any is read.
+fn all_print(expected: &str, weft: &Running, clients: &mut [Client]) {
+    clients.iter_mut().for_each(|client| client.get("/prints"));
+    for client in clients {
+        let response = client.read();
+        let (said, status) = (response.text(), response.status);
+        assert_eq!(expected, said, "php printed the left, a request ({status}) the right: {}", weft.log());
     }
 }

@@ -38,33 +38,23 @@ pub struct Running {
 }
 
 impl Server {
-    /// A server of this application, one worker, on a port the kernel chooses.
+    /// One worker, on a port the kernel chooses, in a directory of its own.
+    fn of_nothing() -> Server {
+        let directory =
+            tempfile::Builder::new().prefix("weft-test-").tempdir().expect("a temporary directory");
+        Server { command: command::command(directory.path()), directory, listens: false, is_docroot: false }
+    }
+
+    /// A server of this application.
     ///
     /// `source` is PHP without its opening tag.
     pub fn new(source: &str) -> Server {
-        let directory =
-            tempfile::Builder::new().prefix("weft-test-").tempdir().expect("a temporary directory");
-        let mut server = Server {
-            command: command::command(directory.path()),
-            directory,
-            listens: false,
-            is_docroot: false,
-        };
-        server.write("app.php", &format!("<?php\n{source}\n"));
-        server.command.args(["serve", "app.php"]);
-        server
+        Server::of_script("app.php", &format!("<?php\n{source}\n"))
     }
 
     /// A server of a script of this name; `source` is the whole file.
     pub fn of_script(name: &str, source: &str) -> Server {
-        let directory =
-            tempfile::Builder::new().prefix("weft-test-").tempdir().expect("a temporary directory");
-        let mut server = Server {
-            command: command::command(directory.path()),
-            directory,
-            listens: false,
-            is_docroot: false,
-        };
+        let mut server = Server::of_nothing();
         server.write(name, source);
         server.command.args(["serve", name]);
         server
@@ -72,14 +62,7 @@ impl Server {
 
     /// A server of the document root `public` in its directory, whose files are these.
     pub fn of_docroot(files: &[(&str, &str)]) -> Server {
-        let directory =
-            tempfile::Builder::new().prefix("weft-test-").tempdir().expect("a temporary directory");
-        let mut server = Server {
-            command: command::command(directory.path()),
-            directory,
-            listens: false,
-            is_docroot: false,
-        };
+        let mut server = Server::of_nothing();
         std::fs::create_dir(server.directory().join("public")).expect("a new directory");
         for (name, text) in files {
             server.write(&format!("public/{name}"), text);
@@ -91,14 +74,7 @@ impl Server {
 
     /// A server of a document root that is somewhere else.
     pub fn of(docroot: &Path) -> Server {
-        let directory =
-            tempfile::Builder::new().prefix("weft-test-").tempdir().expect("a temporary directory");
-        let mut server = Server {
-            command: command::command(directory.path()),
-            directory,
-            listens: false,
-            is_docroot: false,
-        };
+        let mut server = Server::of_nothing();
         server.command.arg("serve").arg(docroot);
         server
     }

@@ -122,23 +122,6 @@ static void add(zval *array, const char *name, weft_slice value)
 	efree(copy);
 }
 
-/* Several lines of one name are one list (RFC 3875 section 4.1.18); cookies are a list of their own kind. */
-static void add_line(zval *array, const char *name, weft_slice value)
-{
-	zval *earlier = zend_hash_str_find(Z_ARRVAL_P(array), name, strlen(name));
-	if (EXPECTED(!earlier || Z_TYPE_P(earlier) != IS_STRING)) {
-		add(array, name, value);
-		return;
-	}
-	smart_str joined = {0};
-	smart_str_append(&joined, Z_STR_P(earlier));
-	smart_str_appends(&joined, strcmp(name, "HTTP_COOKIE") ? ", " : "; ");
-	smart_str_appendl(&joined, value.bytes, value.length);
-	smart_str_0(&joined);
-	add(array, name, weft_slice_of(joined.s));
-	smart_str_free(&joined);
-}
-
 /* "Proxy" is left out: as HTTP_PROXY it would be believed to be the operator's setting (httpoxy). Names with an underscore
  * are left out as by nginx: they could not be told from those with a dash. */
 static void add_headers(zval *array, uint64_t request)
@@ -154,7 +137,7 @@ static void add_headers(zval *array, uint64_t request)
 			key[5 + k] = c == '-' ? '_' : (c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
 		}
 		key[5 + name.length] = 0;
-		add_line(array, key, value);
+		weft_add_line(array, key, value, add);
 	}
 }
 

@@ -99,12 +99,12 @@ static void add(zval *array, const char *name, weft_slice value)
 	}
 }
 
-/* Several lines of one name are joined (RFC 3875 section 4.1.18), as Request::header() does. */
-static void add_line(zval *array, const char *name, weft_slice value)
+/* Several lines of one name are one list (RFC 3875 section 4.1.18); cookies are a list of their own kind. */
+void weft_add_line(zval *array, const char *name, weft_slice value, weft_add_variable add_variable)
 {
 	zval *earlier = zend_hash_str_find(Z_ARRVAL_P(array), name, strlen(name));
 	if (EXPECTED(!earlier || Z_TYPE_P(earlier) != IS_STRING)) {
-		add(array, name, value);
+		add_variable(array, name, value);
 		return;
 	}
 	smart_str joined = {0};
@@ -112,7 +112,7 @@ static void add_line(zval *array, const char *name, weft_slice value)
 	smart_str_appends(&joined, strcmp(name, "HTTP_COOKIE") ? ", " : "; ");
 	smart_str_appendl(&joined, value.bytes, value.length);
 	smart_str_0(&joined);
-	add(array, name, weft_slice_of(joined.s));
+	add_variable(array, name, weft_slice_of(joined.s));
 	smart_str_free(&joined);
 }
 
@@ -137,7 +137,7 @@ static void header_variables(uint64_t request, zval *array)
 		} else if (!strcmp(key, "HTTP_PROXY")) {
 			continue;
 		}
-		add_line(array, variable, value);
+		weft_add_line(array, variable, value, add);
 	}
 }
 

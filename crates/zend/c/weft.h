@@ -256,6 +256,9 @@ void weft_superglobals_end(weft_coroutine *coroutine);
 uint32_t weft_superglobals_copy(const weft_coroutine *coroutine, zval *values);
 void weft_superglobals_inherit(weft_coroutine *coroutine, uint32_t which, zval *values);
 void weft_cookie_variables(uint64_t request, zval *array);
+/* Puts a header line into the array as a variable of that name. */
+typedef void (*weft_add_variable)(zval *array, const char *name, weft_slice value);
+void weft_add_line(zval *array, const char *name, weft_slice value, weft_add_variable add_variable);
 
 /* ---- extensions.c: what it has changed in extensions' globals ---- */
 void weft_extensions_prepare(void);

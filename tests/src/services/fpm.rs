@@ -7,6 +7,22 @@ use std::path::Path;
 use super::{Service, Setup, free_port};
 use crate::client::Client;
 
+/// Whether nginx, or weft, speaks of itself or of its connection in header lines of this name, in lower case.
+pub fn is_own(name: &str) -> bool {
+    let own = [
+        "server",
+        "date",
+        "connection",
+        "transfer-encoding",
+        "content-length",
+        "keep-alive",
+        "etag",
+        "accept-ranges",
+        "vary", // nginx as it is set up here compresses nothing
+    ];
+    own.contains(&name)
+}
+
 /// A running nginx and php-fpm.
 #[derive(Debug)]
 pub struct Fpm {

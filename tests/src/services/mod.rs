@@ -24,7 +24,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 pub use delay::Delay;
-pub use fpm::Fpm;
+pub use fpm::{Fpm, is_own};
 pub use mariadb::MariaDb;
 pub use mongodb::MongoDb;
 pub use openldap::OpenLdap;
