@@ -102,6 +102,11 @@ bool weft_arena_is_open(void)
 	return is_open;
 }
 
+bool weft_arena_holds(const void *address)
+{
+	return IN_ARENA(address);
+}
+
 /* ---- the family ---- */
 
 void *malloc(size_t size)

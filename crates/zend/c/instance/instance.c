@@ -87,13 +87,16 @@ const char *weft_instances_start(uint32_t max, size_t heap_bytes, bool verify)
 }
 
 /* Tables that grow with an application: in the arena each switch would carry what it has added to them. Moved to memory of
- * this instance they cost nothing at a switch, but some 300 KiB: worth it for applications with much to carry. */
+ * this instance they cost nothing at a switch, but some 300 KiB: worth it for applications with much to carry. What has grown by
+ * itself is out of the arena already. */
 static void move_tables(weft_instance *instance)
 {
 	instance->moved = true;
 	HashTable *tables[] = {CG(function_table), CG(class_table), EG(zend_constants)};
 	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
-		zend_hash_extend(tables[i], tables[i]->nTableSize * 2, false);
+		if (weft_arena_holds(tables[i]->arData)) {
+			zend_hash_extend(tables[i], tables[i]->nTableSize * 2, false);
+		}
 	}
 }
 

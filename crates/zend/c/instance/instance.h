@@ -38,6 +38,7 @@ const char *weft_unfit_extension(void);
 /* ---- arena.c ---- */
 /* Closes the arena: from here on, everybody's malloc is the C library's. The pages used are put into low and high. */
 void weft_arena_close(char **low, char **high);
+bool weft_arena_holds(const void *address);
 
 /* ---- image.c ---- */
 /* What an instance has changed of the image: the lines (64 bytes) that differ from the pristine pages. */
