@@ -1,6 +1,6 @@
 # Each target is one command; what it does is in tools/.
 
-.PHONY: run test apps soak bench fuzz install
+.PHONY: run test apps soak memcheck bench fuzz install
 
 # Installs what is missing, builds, and serves the pop-up service of examples/popup on 127.0.0.1:8080.
 run:
@@ -17,6 +17,10 @@ apps:
 # Ten minutes of mixed waits, faults and cancellations: make soak SECONDS=600.
 soak:
 	@tools/soak $(or $(SECONDS),600)
+
+# Instances and `weft php` under valgrind.
+memcheck:
+	@tools/memcheck
 
 # Measures weft beside other servers; see BENCHMARKING.md.
 bench:

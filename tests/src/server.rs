@@ -139,7 +139,7 @@ impl Server {
         {
             self.command.args(["--instances", &instances]);
             if instances != "1" {
-                self.command.arg("--verify-instances");
+                self.command.args(["--verify-instances", "--yield-at-calls"]);
             }
         }
         if !self.command.get_args().any(|a| a.to_string_lossy().starts_with("--workers")) {

@@ -15,7 +15,8 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#define REGION_BYTES_LEAST ((size_t) 64 << 30)
+#define REGION_BYTES ((size_t) 64 << 30)      /* for all heaps, where there is no limit */
+#define REGION_BYTES_LEAST ((size_t) 8 << 30) /* where address space is short: ulimit -v, valgrind */
 #define LIGHT_LINES 384 /* what requests of a light application change: 24 KiB */
 
 static weft_instance **instances; /* by number - 1 */
@@ -76,8 +77,12 @@ const char *weft_instances_start(uint32_t max, size_t heap_bytes, bool verify)
 	if (!instances) {
 		return without("no memory");
 	}
-	if (!weft_heap_start(heap_bytes > REGION_BYTES_LEAST ? heap_bytes : REGION_BYTES_LEAST)) {
-		return without(no_space);
+	size_t region = heap_bytes > REGION_BYTES ? heap_bytes : REGION_BYTES;
+	while (!weft_heap_start(region)) {
+		region /= 2;
+		if (region < REGION_BYTES_LEAST) {
+			return without(no_space);
+		}
 	}
 	weft_check_start(verify ? max : 0);
 	/* Start-up leaves one allocation in its heap; the next request would hand it to another one. */

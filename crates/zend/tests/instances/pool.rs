@@ -1,5 +1,7 @@
 //! The pool: as many instances as may be, as long as memory is there; and when there can be none.
 
+use std::process::Command;
+
 use weft_zend::{InstanceOptions, InstanceSwitch};
 
 use crate::common::{OPTIONS, Worker, alone};
@@ -30,6 +32,19 @@ fn without_memory_to_grow_one_instance_serves_all() {
         let worker = Worker::start_with(InstanceOptions { memory_bytes_max: 1, ..OPTIONS }, &[]);
         calm(&worker, 20);
         assert_eq!(InstanceSwitch::figures().instances, 1);
+    });
+}
+
+#[test]
+fn where_address_space_is_short_the_heaps_have_less_of_it() {
+    alone("pool::where_address_space_is_short_the_heaps_have_less_of_it", || {
+        let own = std::process::id().to_string();
+        let limited =
+            Command::new("prlimit").args(["--pid", &own, &format!("--as={}", 20u64 << 30)]).status();
+        assert!(limited.is_ok_and(|status| status.success()), "prlimit, of util-linux");
+        let worker = Worker::start(5, &[]);
+        calm(&worker, 40);
+        assert_eq!(InstanceSwitch::figures().instances, 5);
     });
 }
 
