@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use libc::c_int;
 
-use super::symbols::{SYMBOLS, Symbol};
+use super::symbols::{Kind, SYMBOLS, Symbol};
 use super::{blocked, descriptor, interrupt, raw};
 use crate::{MILLISECOND, Nanos, Readiness, Runtime, SECOND, Wait, Wake, clock};
 
@@ -67,23 +67,27 @@ impl Backoff {
 
 static YIELDS: AtomicBool = AtomicBool::new(false);
 
-/// For tests: every other hooked call that might wait, by chance, lets the other coroutines run first. What depends on when coroutines switch
-/// shows itself.
+/// For tests: every other hooked call that might wait, by chance, lets the other coroutines run first. What depends on when
+/// coroutines switch shows itself. Calls that are only noted never wait, and the server itself makes them while it borrows: a
+/// descriptor is closed where its owner goes out of scope.
 pub fn yield_at_calls(on: bool) {
     YIELDS.store(on, Ordering::Relaxed);
 }
 
 #[cold]
-fn yield_first(runtime: &Runtime) {
+fn yield_first(call: Call) {
+    if SYMBOLS[call.symbol as usize].kind == Kind::Note {
+        return;
+    }
     static SEED: AtomicU64 = AtomicU64::new(0x9e37_79b9_7f4a_7c15);
     let mut seed = SEED.load(Ordering::Relaxed); // xorshift: the same order in each run
     seed ^= seed << 13;
     seed ^= seed >> 7;
     seed ^= seed << 17;
     SEED.store(seed, Ordering::Relaxed);
-    if seed & 1 == 1 && runtime.can_park() {
+    if seed & 1 == 1 && call.runtime.can_park() {
         let saved = errno();
-        runtime.yield_uncancelled();
+        call.runtime.yield_uncancelled();
         set_errno(saved);
     }
 }
@@ -106,7 +110,7 @@ impl Call {
     #[inline(always)]
     pub fn yield_by_chance(self) {
         if YIELDS.load(Ordering::Relaxed) {
-            yield_first(self.runtime);
+            yield_first(self);
         }
     }
 
