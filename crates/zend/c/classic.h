@@ -27,6 +27,12 @@ struct weft_classic {
 	size_t output_bytes, output_room;
 };
 
+/* user_ini.c */
+void weft_user_ini_apply(const char *script, const char *root);
+
+/* runtime_cache.c; before the engine starts, in whatever mode */
+void weft_runtime_cache_start(void);
+
 /* classic_variables.c */
 bool weft_classic_tell(weft_coroutine *coroutine);
 char *weft_classic_keep(weft_classic *classic, weft_slice value);

@@ -2,7 +2,7 @@
  *
  * Each directory from the document root down to the script's may have a .user.ini (user_ini.filename); what was read is kept
  * for user_ini.cache_ttl seconds, and that there was none as well. Invariant: the cache is malloc's and outlives requests. */
-#include "weft.h"
+#include "classic.h"
 #include "php_ini.h"
 
 #include <time.h>

@@ -194,7 +194,6 @@ typedef struct {
 } weft_engine_options;
 
 int weft_engine_start(const weft_engine_options *options);
-void weft_runtime_cache_start(void);
 int weft_engine_begin(const char *script, int argc, char **argv);
 void weft_engine_end(void);
 int weft_engine_exit_status(void);
@@ -407,8 +406,6 @@ void weft_classic_prepare(sapi_module_struct *module);
 void weft_classic_register(bool resident);
 void weft_classic_import(void);
 void weft_classic_run(weft_coroutine *coroutine);
-/* user_ini.c */
-void weft_user_ini_apply(const char *script, const char *root);
 
 /* ---- request.c and writer.c: native classes ---- */
 void weft_request_register(void);
