@@ -2,6 +2,7 @@
 //! what applications run on today, and what weft is compared with.
 
 use std::net::SocketAddr;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 use super::{Service, Setup, free_port};
@@ -71,7 +72,8 @@ impl Fpm {
         let root = if as_root { "-R" } else { "-F" };
         // The master of each ends its own workers at SIGTERM.
         let fpm = fpm.start("TERM", &[], "/usr/sbin/php-fpm8.2", &["-F", root, "-y", &pool]);
-        let fpm = fpm.wait_until(|| Path::new(&socket).exists());
+        // The socket's file is there before anybody listens at it: nginx would answer 502.
+        let fpm = fpm.wait_until(|| UnixStream::connect(&socket).is_ok());
         let nginx = nginx.start("TERM", &[], "/usr/sbin/nginx", &["-c", &conf]);
         let address = SocketAddr::from(([127, 0, 0, 1], port));
         let nginx = nginx.wait_until(|| Client::try_connect(address).is_ok());
