@@ -79,6 +79,8 @@ pub struct Stats {
 pub(crate) enum Ready {
     Wake(Wait),
     Start(Start),
+    /// It was first in the queue, and the place that became free is kept for it.
+    Queued(Start),
 }
 
 /// A job on its way to a coroutine.
@@ -107,6 +109,8 @@ pub struct Runtime {
     queue: RefCell<VecDeque<(Start, Nanos)>>,
     /// Of those alive, the tasks.
     live_tasks: Cell<usize>,
+    /// Places kept for jobs that are no tasks and have left the queue: who comes now does not overtake them.
+    kept: Cell<usize>,
     current: Cell<Option<CoroutineId>>,
     /// Between step_out and step_in: a coroutine runs all the same.
     stepped_out: Cell<bool>,
@@ -141,6 +145,7 @@ impl Runtime {
             vacant: RefCell::default(),
             queue: RefCell::default(),
             live_tasks: Cell::new(0),
+            kept: Cell::new(0),
             current: Cell::new(None),
             stepped_out: Cell::new(false),
             now: Cell::new(clock::now()),
@@ -271,6 +276,10 @@ impl Runtime {
                 Ready::Wake(wait) if self.is_ready(wait) => self.enter(wait.coroutine.index, None),
                 Ready::Wake(_) => (), // cancelled between its wake and its turn
                 Ready::Start(start) => drop(self.start_job(start)),
+                Ready::Queued(start) => {
+                    self.kept.set(self.kept.get() - usize::from(!start.task));
+                    self.start_job(start);
+                }
             }
         }
     }
@@ -306,9 +315,9 @@ impl Runtime {
         true
     }
 
-    /// Whether `coroutines_max` are alive; tasks do not count.
+    /// Whether `coroutines_max` are alive or about to start; tasks do not count.
     fn is_full(&self) -> bool {
-        self.stats.live.get() - self.live_tasks.get() >= self.limits.coroutines_max
+        self.stats.live.get() - self.live_tasks.get() + self.kept.get() >= self.limits.coroutines_max
     }
 
     fn enqueue(&self, start: Start) -> Spawn {
@@ -434,15 +443,23 @@ impl Runtime {
                 self.switch.destroy(context);
             }
         }
-        let queued = self.queue.borrow_mut().pop_front();
-        if let Some((start, _)) = queued {
-            self.ready.borrow_mut().push_back(Ready::Start(start));
+        self.offer_place();
+    }
+
+    /// Somebody has ended. The end of a task frees a stack, but no place for who is no task.
+    fn offer_place(&self) {
+        let mut queue = self.queue.borrow_mut();
+        let Some((start, _)) = queue.front().copied() else { return };
+        if start.task || !self.is_full() {
+            queue.pop_front();
+            self.kept.set(self.kept.get() + usize::from(!start.task));
+            self.ready.borrow_mut().push_back(Ready::Queued(start));
         }
     }
 
-    /// Jobs that wait for a coroutine.
+    /// Jobs that wait for a coroutine, those included for which a place is kept.
     pub fn queued(&self) -> usize {
-        self.queue.borrow().len()
+        self.queue.borrow().len() + self.kept.get()
     }
 
     /// When a coroutine's job was started; `None` when it has ended.

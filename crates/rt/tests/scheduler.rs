@@ -81,6 +81,33 @@ fn beyond_the_limits_jobs_queue_and_then_are_refused() {
 }
 
 #[test]
+fn who_comes_later_does_not_overtake_the_queue() {
+    let (runtime, _) = start(Limits { coroutines_max: 1, ..Limits::default() });
+    let (entries, write) = log();
+    let says = |word: &'static str| {
+        let write = write.clone();
+        spawn(runtime, move || {
+            runtime.sleep_until(clock::now() + 1_000_000);
+            write(word);
+        })
+    };
+    assert_eq!(
+        (says("first"), says("second"), says("third")),
+        (Spawn::Started, Spawn::Queued, Spawn::Queued)
+    );
+    // It returns when the first has ended: the second has left the queue and not begun.
+    runtime.run(&UntilDone(runtime));
+    assert_eq!((entries.borrow().len(), runtime.queued()), (1, 2));
+    assert_eq!(says("fourth"), Spawn::Queued);
+    while entries.borrow().len() < 4 {
+        runtime.run(&UntilDone(runtime));
+    }
+    assert_eq!(*entries.borrow(), ["first", "second", "third", "fourth"]);
+    assert_eq!(says("fifth"), Spawn::Started, "no place is kept for anybody");
+    runtime.run(&UntilDone(runtime));
+}
+
+#[test]
 fn a_cancelled_coroutine_leaves_this_wait_and_every_later_one_at_once() {
     let (runtime, _) = start(Limits::default());
     let id = Rc::new(Cell::new(None));
