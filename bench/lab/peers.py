@@ -30,8 +30,9 @@ NGINX_FPM = BENCH / "peers" / "nginx_fpm"
 PAGES = BENCH / "sites" / "pages"
 FPM_CHILDREN = 32
 
-# Only what a scenario could not be asked without: connections that may idle for minutes, room for all that is parked.
-WEFT_FLAGS = {"hello": ["--idle-timeout-ms", "600000"], "park": ["--coroutines-max", "12000"]}
+# Only what a scenario could not be asked without: connections that may idle for minutes, room for all that is parked. And what
+# whoever waits for nothing but sixteen connections sets: who comes then waits as a request, not as a coroutine with a stack.
+WEFT_FLAGS = {"hello": ["--idle-timeout-ms", "600000"], "park": ["--coroutines-max", "12000"], "db3": ["--coroutines-max", "20"]}
 # As many instances as requests wait at once, where that is more than are usual.
 INSTANCES = {"wait1": 100, "wordpress": 60}
 INSTANCES_USUAL = 50
