@@ -36,6 +36,39 @@ fn user_ini_files_are_cached() {
 }
 
 #[test]
+fn the_configured_time_limit_counts_whatever_the_request_before_has_set() {
+    let spin = "<?php for (;;) { md5('a'); }";
+    let files = [
+        ("spin.php", spin),
+        ("unlimited.php", "<?php set_time_limit(0); echo 'none';"),
+        ("deep/spin.php", spin),
+        ("deep/.user.ini", "max_execution_time = 2\n"),
+    ];
+    let mut weft = Server::of_docroot(&files).with("--define", "max_execution_time=1").start();
+    assert_eq!(weft.get("/unlimited.php").text(), "none");
+    assert_eq!(weft.get("/spin.php").status, 500);
+    weft.wait_for_log("Maximum execution time of 1 second exceeded");
+    assert_eq!(weft.get("/deep/spin.php").status, 500);
+    weft.wait_for_log("Maximum execution time of 2 seconds exceeded");
+    assert_eq!(weft.get("/unlimited.php").text(), "none");
+}
+
+#[test]
+fn a_script_and_its_shutdown_run_in_its_directory() {
+    let script = "<?php register_shutdown_function(fn () => print(' ' . getcwd()));
+        echo getcwd(); if (isset($_GET['to'])) { chdir($_GET['to']); }";
+    let weft = Server::of_docroot(&[("a.php", script), ("deep/a.php", script)]).start();
+    let public = weft.directory().join("public").canonicalize().expect("it is there");
+    let (public, deep) = (public.display().to_string(), public.join("deep").display().to_string());
+    for _ in 0..3 {
+        assert_eq!(weft.get("/a.php").text(), format!("{public} {public}"));
+        assert_eq!(weft.get("/a.php?to=deep").text(), format!("{public} {deep}"));
+        assert_eq!(weft.get("/deep/a.php").text(), format!("{deep} {deep}"));
+        assert_eq!(weft.get("/deep/a.php?to=/").text(), format!("{deep} /"));
+    }
+}
+
+#[test]
 fn nothing_is_left_for_the_next_request() {
     let script = r#"<?php
         static $n = 0; $n++;

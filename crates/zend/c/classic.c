@@ -64,11 +64,25 @@ static void tell_unreadable(const zend_file_handle *file)
 	}
 }
 
+/* A script runs in its own directory. php_execute_script() would ask for the one before, and go back to it; whatever runs next
+ * in this PHP comes here first. */
+static void enter_directory(const char *script)
+{
+	char directory[MAXPATHLEN];
+	size_t length = zend_dirname(strcpy(directory, script), strlen(script));
+	directory[length] = '\0';
+	if (chdir(directory) != 0) {
+		/* Gone since it was found, or not to be entered: the script's reading says the same, or it needs no directory. */
+	}
+	SG(options) |= SAPI_OPTION_NO_CHDIR;
+}
+
 static void run_script(weft_coroutine *coroutine)
 {
 	zend_file_handle file;
 	zend_stream_init_filename(&file, SG(request_info).path_translated);
 	file.primary_script = 1;
+	enter_directory(SG(request_info).path_translated);
 	if (!php_execute_script(&file)) {
 		tell_unreadable(&file);
 	}
@@ -81,6 +95,9 @@ static void run_script(weft_coroutine *coroutine)
 /* One request in PHP. Its end runs whatever happens before: shutdown functions, destructors, the session's last word. */
 static void run(weft_coroutine *coroutine)
 {
+	/* The body is here before PHP starts: there is no time to limit but the script's, and one timer to set. */
+	PG(max_input_time) = -1;
+	EG(timeout_seconds) = zend_ini_long(ZEND_STRL("max_execution_time"), 0);
 	zend_first_try {
 		if (php_request_startup() == SUCCESS) {
 			set_stack_limits(coroutine);

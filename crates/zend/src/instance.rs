@@ -95,6 +95,12 @@ impl InstanceSwitch {
         unsafe { sys::weft_instances_trim(u64::try_from(idle.as_nanos()).unwrap_or(u64::MAX)) };
     }
 
+    /// For the end of each turn of the loop.
+    pub fn turn() {
+        // SAFETY: called on the engine's thread, from the loop.
+        unsafe { sys::weft_process_turn() };
+    }
+
     /// What the pool is like.
     pub fn figures() -> InstanceFigures {
         // SAFETY: reads counters.
@@ -114,10 +120,11 @@ impl InstanceSwitch {
 }
 
 /// opcache's lock for readers is counted by instance, not by process.
-fn record_lock(command: c_int, lock: usize) -> Option<c_int> {
+fn record_lock(fd: c_int, command: c_int, lock: usize) -> Option<c_int> {
     let mut result = 0;
     // SAFETY: the caller of fcntl passes a live struct flock for these commands; it is null-checked.
-    let answered = unsafe { sys::weft_process_record_lock(command, lock as *mut c_void, &raw mut result) };
+    let answered =
+        unsafe { sys::weft_process_record_lock(fd, command, lock as *mut c_void, &raw mut result) };
     answered.then_some(result)
 }
 

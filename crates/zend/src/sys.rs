@@ -84,7 +84,9 @@ unsafe extern "C" {
     pub fn weft_extension_unfit(name: *const c_char, buffer: *mut c_char, size: usize) -> usize;
     pub fn weft_extension_file(name: *const c_char, buffer: *mut c_char, size: usize) -> usize;
     pub fn weft_instances_report() -> InstancesFigures;
-    pub fn weft_process_record_lock(command: c_int, lock: *mut c_void, result: *mut c_int) -> bool;
+    pub fn weft_process_turn();
+    pub fn weft_process_record_lock(fd: c_int, command: c_int, lock: *mut c_void, result: *mut c_int)
+    -> bool;
     pub fn weft_interrupt_preempt();
     pub fn weft_interrupt_report();
     pub fn weft_interrupt_report_pending() -> bool;

@@ -215,6 +215,7 @@ impl Driver for Worker {
 
     fn turn(&self, now: Nanos) {
         self.server.turn(now);
+        InstanceSwitch::turn();
         if let Some(reason) = php::replacement_wanted() {
             self.ask_for_replacement(reason);
         }

@@ -99,7 +99,9 @@ void weft_process_put_in(weft_process *in);
 void weft_process_activate(weft_process *process);
 void weft_process_free(weft_process *process);
 /* opcache's lock for readers, which the kernel counts by process: true if it was answered here. */
-bool weft_process_record_lock(int command, void *lock, int *result);
+bool weft_process_record_lock(int fd, int command, void *lock, int *result);
+/* The end of a turn of the loop. */
+void weft_process_turn(void);
 
 /* ---- check.c ---- */
 /* For instances numbered up to max; 0: no checks. */

@@ -37,7 +37,11 @@ static struct {
 	int mask;
 } placed = {.mask = -1};
 
-static uint32_t opcache_readers;
+static struct {
+	uint32_t count; /* instances */
+	bool locked;    /* the kernel knows of them, or of those of this turn */
+	int fd;
+} readers;
 
 void *weft_real(const char *name)
 {
@@ -191,18 +195,23 @@ int clearenv(void)
 /* Notes what the active instance has now; equal to that of start-up is NULL. */
 static void note_text(char **own, char **in_place, const char *now, const char *of_start)
 {
+	if (*own && now && strcmp(*own, now) == 0) {
+		*in_place = *own;
+		return;
+	}
 	char *copy = now && strcmp(now, of_start) != 0 ? strdup(now) : NULL;
 	free(*own);
 	*own = *in_place = copy;
 }
 
-static int note_directory(int result)
+/* An absolute path is what leads there again; for others the kernel is asked. */
+static int note_directory(int result, const char *path)
 {
 	if (active && result == 0) {
 		char now[PATH_MAX];
 		int saved = errno;
-		bool known = syscall(SYS_getcwd, now, sizeof(now)) > 0;
-		note_text(&active->directory, &placed.directory, known ? now : NULL, base.directory);
+		bool absolute = path && path[0] == '/', known = absolute || syscall(SYS_getcwd, now, sizeof(now)) > 0;
+		note_text(&active->directory, &placed.directory, absolute ? path : known ? now : NULL, base.directory);
 		errno = saved;
 	}
 	return result;
@@ -210,12 +219,12 @@ static int note_directory(int result)
 
 int chdir(const char *path)
 {
-	return note_directory((int) syscall(SYS_chdir, path));
+	return note_directory((int) syscall(SYS_chdir, path), path);
 }
 
 int fchdir(int fd)
 {
-	return note_directory((int) syscall(SYS_fchdir, fd));
+	return note_directory((int) syscall(SYS_fchdir, fd), NULL);
 }
 
 static char *set_locale(int category, const char *locale)
@@ -286,8 +295,9 @@ int setitimer(__itimer_which_t which, const struct itimerval *value, struct itim
 
 /* A reader locks byte 1 of opcache's lock file and unlocks it, or the whole file; who wants to restart the cache asks whether
  * byte 1 is locked by another process (ext/opcache/ZendAccelerator.c). Locks of one process never conflict, and the first
- * unlock frees for all: so readers are counted here, and the kernel sees the first and the last one. */
-bool weft_process_record_lock(int command, void *argument, int *result)
+ * unlock frees for all: so readers are counted here. The kernel sees the first reader of a turn of the loop, and the turn's end if
+ * there is none left then: requests that follow each other in a turn do not lock for each. */
+bool weft_process_record_lock(int fd, int command, void *argument, int *result)
 {
 	struct flock *lock = argument;
 	bool byte = lock && lock->l_whence == SEEK_SET && lock->l_start == 1 && lock->l_len == 1;
@@ -297,21 +307,36 @@ bool weft_process_record_lock(int command, void *argument, int *result)
 		return false;
 	}
 	if (command == F_SETLK && lock->l_type == F_RDLCK) {
-		bool counted = active->reads_opcache;
-		active->reads_opcache = true;
-		return counted || opcache_readers++ > 0;
+		*result = readers.locked ? 0 : (int) syscall(SYS_fcntl, fd, command, lock);
+		if (*result == 0) {
+			readers.locked = true;
+			readers.fd = fd;
+			readers.count += !active->reads_opcache;
+			active->reads_opcache = true;
+		}
+		return true;
 	}
 	if (command == F_SETLK && lock->l_type == F_UNLCK) {
-		opcache_readers -= active->reads_opcache;
+		readers.count -= active->reads_opcache;
 		active->reads_opcache = false;
-		return opcache_readers > 0;
+		return readers.locked;
 	}
-	if (command == F_GETLK && opcache_readers > active->reads_opcache) {
+	if (command == F_GETLK && readers.count > active->reads_opcache) {
 		lock->l_type = F_RDLCK;
 		lock->l_pid = INT_MAX; /* of no process: opcache may want to kill it */
 		return true;
 	}
 	return false;
+}
+
+/* Before the loop waits: with no reader left, opcache may restart. */
+void weft_process_turn(void)
+{
+	if (readers.locked && !readers.count) {
+		struct flock whole = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+		syscall(SYS_fcntl, readers.fd, F_SETLK, &whole);
+		readers.locked = false;
+	}
 }
 
 /* ---- exchange ---- */
@@ -366,7 +391,7 @@ void weft_process_free(weft_process *process)
 {
 	const weft_process as_started = {.mask = -1};
 	place(&as_started);
-	opcache_readers -= process->reads_opcache;
+	readers.count -= process->reads_opcache;
 	if (process->environment_room) {
 		free(process->environment);
 	}

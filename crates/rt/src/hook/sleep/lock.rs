@@ -34,8 +34,8 @@ pub unsafe fn flock(call: Option<Call>, fd: c_int, operation: c_int) -> c_int {
     result as c_int
 }
 
-/// Answers a record lock in the kernel's place: gets the command and the address of the `struct flock`.
-pub type RecordLock = fn(c_int, usize) -> Option<c_int>;
+/// Answers a record lock in the kernel's place: gets the descriptor, the command and the address of the `struct flock`.
+pub type RecordLock = fn(c_int, c_int, usize) -> Option<c_int>;
 
 static RECORD_LOCK: OnceLock<RecordLock> = OnceLock::new();
 
@@ -59,14 +59,14 @@ fn is_brief(fd: c_int) -> bool {
 }
 
 /// What is said in the kernel's place.
-fn answered(command: c_int, argument: usize) -> Option<c_int> {
-    RECORD_LOCK.get()?(command, argument)
+fn answered(fd: c_int, command: c_int, argument: usize) -> Option<c_int> {
+    RECORD_LOCK.get()?(fd, command, argument)
 }
 
 /// Takes a lock without waiting, or unlocks.
 fn set_lock(fd: c_int, command: c_int, argument: usize) -> c_int {
     if command == libc::F_SETLK
-        && let Some(answer) = answered(command, argument)
+        && let Some(answer) = answered(fd, command, argument)
     {
         return answer;
     }
@@ -86,7 +86,8 @@ pub unsafe fn fcntl(call: Option<Call>, fd: c_int, command: c_int, argument: usi
         libc::F_OFD_SETLKW => libc::F_OFD_SETLK,
         libc::F_SETLK | libc::F_OFD_SETLK => return set_lock(fd, command, argument),
         libc::F_GETLK => {
-            return answered(command, argument).unwrap_or_else(|| raw::fcntl(fd, command, argument) as c_int);
+            return answered(fd, command, argument)
+                .unwrap_or_else(|| raw::fcntl(fd, command, argument) as c_int);
         }
         _ => return raw::fcntl(fd, command, argument) as c_int,
     };
