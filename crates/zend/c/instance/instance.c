@@ -12,6 +12,7 @@
 #include "zend_virtual_cwd.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <sys/mman.h>
 #include <time.h>
 
@@ -88,21 +89,8 @@ const char *weft_instances_start(uint32_t max, size_t heap_bytes, bool verify)
 	/* Start-up leaves one allocation in its heap; the next request would hand it to another one. */
 	virtual_cwd_deactivate();
 	weft_process_start_instances();
+	weft_tables_note();
 	return weft_image_start();
-}
-
-/* Tables that grow with an application: in the arena each switch would carry what it has added to them. Moved to memory of
- * this instance they cost nothing at a switch, but some 300 KiB: worth it for applications with much to carry. What has grown by
- * itself is out of the arena already. */
-static void move_tables(weft_instance *instance)
-{
-	instance->moved = true;
-	HashTable *tables[] = {CG(function_table), CG(class_table), EG(zend_constants)};
-	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
-		if (weft_arena_holds(tables[i]->arData)) {
-			zend_hash_extend(tables[i], tables[i]->nTableSize * 2, false);
-		}
-	}
 }
 
 /* The table of pointers that a request sets for every function of PHP: all of it differs from one instance to the next. */
@@ -191,7 +179,8 @@ int weft_instance_enter(weft_instance *instance, bool has_job, uint32_t job, uin
 		begin(instance);
 	}
 	if (has_job && UNEXPECTED(instance->image.line_count > LIGHT_LINES) && !instance->moved) {
-		move_tables(instance);
+		weft_tables_move();
+		instance->moved = true;
 	}
 	instance->trimmed = false;
 	weft_process_activate(&instance->process);
@@ -211,22 +200,38 @@ void weft_instance_leave(weft_instance *instance)
 	weft_native_leave(instance->coroutine);
 }
 
-/* Instances that have been idle for `idle_ns` keep what they must: the memory of heap and stack goes back. The heap of one
- * with a script loaded (resident.c) is that script's. */
+/* The heap of one with a script loaded (resident.c) is that script's, and so is what is in the tables. */
+static void trim(weft_instance *instance)
+{
+	weft_native_trim(instance->coroutine);
+	if (!instance->coroutine->resident) {
+		weft_heap_trim(instance->number);
+		if (instance->moved) {
+			put_in_place(instance);
+			weft_tables_return();
+			instance->moved = false;
+			put_in_place(NULL);
+		}
+	}
+	weft_image_trim(&instance->image);
+	instance->trimmed = true;
+}
+
+/* Instances that have been idle for `idle_ns` keep what they must: other memory goes back. */
 void weft_instances_trim(uint64_t idle_ns)
 {
 	uint64_t before = now() - idle_ns;
+	bool any = false;
 	for (uint32_t i = 0; i < instances_max; i++) {
 		weft_instance *instance = instances[i];
 		bool idle = instance && instance->begun && instance->coroutine->ended && instance->idle_since < before;
 		if (idle && !instance->trimmed) {
-			weft_native_trim(instance->coroutine);
-			if (!instance->coroutine->resident) {
-				weft_heap_trim(instance->number);
-			}
-			weft_image_trim(&instance->image);
-			instance->trimmed = true;
+			trim(instance);
+			any = true;
 		}
+	}
+	if (any) {
+		malloc_trim(0);
 	}
 }
 

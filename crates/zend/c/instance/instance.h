@@ -8,6 +8,7 @@
  *   fitness.c    which extensions cannot be in one
  *   image.c      the writable pages (arena and libraries' data): protection, pristine copies, exchange
  *   heap.c       the Zend heap of each instance, cut from one region
+ *   tables.c     functions, classes and constants: in the arena, or in memory of the instance
  *   process.c    what PHP changes of the process: environment, directory, locale, umask, timer, opcache's lock
  *   check.c      debugging: compares whole pages, looks for pointers between instances
  *   instance.c   all of it together with a native stack: create, enter, leave, destroy, trim
@@ -75,6 +76,11 @@ uint32_t weft_heap_owner(const void *address);
 /* Whether an address lies in the region, whoever has it now. */
 bool weft_heap_holds(const void *address);
 size_t weft_heap_bytes(void);
+
+/* ---- tables.c ---- */
+void weft_tables_note(void);
+void weft_tables_move(void);
+void weft_tables_return(void);
 
 /* ---- process.c ---- */
 typedef struct {

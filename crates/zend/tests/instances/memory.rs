@@ -58,6 +58,24 @@ fn idle_instances_give_their_memory_back() {
     });
 }
 
+/// What an application has declared has grown tables; idle, an instance has those of start-up again.
+#[test]
+fn tables_of_an_application_go_back_with_the_rest() {
+    alone("memory::tables_of_an_application_go_back_with_the_rest", || {
+        let worker = Worker::start(20, &[("log_errors", "0")]);
+        assert_eq!(worker.get("calm.php", "n=1").body, "calm 1");
+        let alone = resident_kib();
+        let mut idle = Vec::new();
+        for _ in 0..3 {
+            round(&worker, "declares.php", 60);
+            InstanceSwitch::trim(Duration::ZERO);
+            idle.push(resident_kib().saturating_sub(alone) / 20);
+            round(&worker, "calm.php", 40);
+        }
+        assert!(idle.iter().all(|each| *each < 400), "{idle:?} KiB each");
+    });
+}
+
 /// As an extension does that keeps something about each function. opcache, which is loaded, does for functions of scripts only.
 #[allow(unsafe_code)]
 fn reserve(module: &CStr) {
