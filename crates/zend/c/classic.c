@@ -69,10 +69,12 @@ static void tell_unreadable(const zend_file_handle *file)
 static void enter_directory(const char *script)
 {
 	char directory[MAXPATHLEN];
-	size_t length = zend_dirname(strcpy(directory, script), strlen(script));
-	directory[length] = '\0';
-	if (chdir(directory) != 0) {
-		/* Gone since it was found, or not to be entered: the script's reading says the same, or it needs no directory. */
+	size_t length = strlen(script);
+	if (length < sizeof(directory)) {
+		memcpy(directory, script, length + 1);
+		zend_dirname(directory, length);
+		/* Gone since it was found, or not to be entered: reading the script says the same, or it needs no directory. */
+		(void) !chdir(directory);
 	}
 	SG(options) |= SAPI_OPTION_NO_CHDIR;
 }

@@ -204,14 +204,14 @@ static void note_text(char **own, char **in_place, const char *now, const char *
 	*own = *in_place = copy;
 }
 
-/* An absolute path is what leads there again; for others the kernel is asked. */
-static int note_directory(int result, const char *path)
+/* The kernel is asked, not the path believed: a symbolic link in it may lead elsewhere by the time the instance comes back. */
+static int note_directory(int result)
 {
 	if (active && result == 0) {
 		char now[PATH_MAX];
 		int saved = errno;
-		bool absolute = path && path[0] == '/', known = absolute || syscall(SYS_getcwd, now, sizeof(now)) > 0;
-		note_text(&active->directory, &placed.directory, absolute ? path : known ? now : NULL, base.directory);
+		bool known = syscall(SYS_getcwd, now, sizeof(now)) > 0;
+		note_text(&active->directory, &placed.directory, known ? now : NULL, base.directory);
 		errno = saved;
 	}
 	return result;
@@ -219,12 +219,12 @@ static int note_directory(int result, const char *path)
 
 int chdir(const char *path)
 {
-	return note_directory((int) syscall(SYS_chdir, path), path);
+	return note_directory((int) syscall(SYS_chdir, path));
 }
 
 int fchdir(int fd)
 {
-	return note_directory((int) syscall(SYS_fchdir, fd), NULL);
+	return note_directory((int) syscall(SYS_fchdir, fd));
 }
 
 static char *set_locale(int category, const char *locale)
