@@ -58,6 +58,33 @@ fn a_persistent_connection_that_is_kept_is_not_given_away() {
     assert_eq!(weft.get("/").json(), 7);
 }
 
+/// As under php-fpm, where nobody else asks in between. Every other one lets go again when some have ended, whose idle
+/// connections stand before and after its own.
+#[test]
+fn a_request_that_has_let_go_of_a_persistent_connection_gets_the_same_again() {
+    let app = r#"function open(): PDO {
+            return new PDO('sqlite::memory:', null, null, [PDO::ATTR_PERSISTENT => true]);
+        }
+        return function ($r) {
+            $n = (int) $r->query('n');
+            open()->exec('PRAGMA user_version = ' . (1 + $n));
+            $again = open();
+            $first = $again->query('PRAGMA user_version')->fetchColumn();
+            meet($n);
+            if ($n % 2) {
+                unset($again);
+                return json_encode([$first, open()->query('PRAGMA user_version')->fetchColumn()]);
+            }
+            return json_encode([$first, $again->query('PRAGMA user_version')->fetchColumn()]);
+        };"#;
+    let weft = Server::new(&format!("{MEET}{app}")).start();
+    at_once(&weft, request, |n, response| {
+        let said = response.json();
+        assert_eq!(said[0], n + 1, "{n}: another's connection at once: {said}");
+        assert_eq!(said[1], n + 1, "{n}: another's connection later: {said}");
+    });
+}
+
 #[test]
 fn persistent_sockets_belong_to_one_coroutine_and_survive_being_closed() {
     let app = r#"$context = stream_context_create(['socket' => ['backlog' => 256]]);

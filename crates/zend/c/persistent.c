@@ -81,10 +81,12 @@ static bool owned(const held *connection)
 	return connection->owner == weft_current && (!weft_current || connection->run == weft_current->serial);
 }
 
-/* A connection of this key for the running coroutine: the one it has, or an idle one. Forgets those that were closed. */
+/* A connection of this key for the running coroutine: the one it has, the idle one it had last, or any idle one. Forgets
+ * those that were closed. */
 static held *choose(group *all)
 {
 	held *idle = NULL;
+	bool idle_owned = false;
 	for (held **at = &all->links, *connection; (connection = *at);) {
 		bool used = in_use(connection);
 		if (!connection->lent && !zend_hash_exists(&EG(persistent_list), connection->place)) {
@@ -96,8 +98,9 @@ static held *choose(group *all)
 			}
 		} else if (used && owned(connection) && !connection->lent && !connection->pinned) {
 			return connection;
-		} else if (!used && !idle) {
+		} else if (!used && (!idle || (!idle_owned && owned(connection)))) {
 			idle = connection;
+			idle_owned = owned(connection);
 		}
 		at = &connection->next;
 	}
