@@ -4,13 +4,10 @@
 
 declare(strict_types=1);
 
-function connected(int $milliseconds = 0): Socket
+function connected(): Socket
 {
     [$host, $port] = explode(':', getenv('UPSTREAM_LINE'));
     $socket = socket_create(AF_INET, SOCK_STREAM, SOL_TCP);
-    if ($milliseconds > 0) {
-        socket_set_option($socket, SOL_SOCKET, SO_RCVTIMEO, ['sec' => 0, 'usec' => $milliseconds * 1000]);
-    }
     socket_connect($socket, $host, (int) $port);
 
     return $socket;
@@ -18,9 +15,12 @@ function connected(int $milliseconds = 0): Socket
 
 return [
     'prints' => static function (): void {
-        $socket = connected(40);
+        $socket = connected();
         socket_write($socket, "20 text\n");
         var_dump(socket_recv($socket, $peeked, 2, MSG_PEEK), $peeked, socket_recv($socket, $all, 5, MSG_WAITALL), $all);
+
+        // Nothing more comes: SO_RCVTIMEO ends the wait.
+        socket_set_option($socket, SOL_SOCKET, SO_RCVTIMEO, ['sec' => 0, 'usec' => 40_000]);
         var_dump(@socket_read($socket, 10), socket_last_error($socket) === SOCKET_EAGAIN);
         var_dump(@socket_recv($socket, $none, 10, MSG_DONTWAIT), socket_last_error($socket) === SOCKET_EAGAIN);
         socket_set_nonblock($socket);
