@@ -320,6 +320,15 @@ impl Runtime {
         self.stats.live.get() - self.live_tasks.get() + self.kept.get() >= self.limits.coroutines_max
     }
 
+    /// How many jobs would be started at once; none while others wait.
+    pub fn room(&self) -> usize {
+        if !self.queue.borrow().is_empty() {
+            return 0;
+        }
+        let taken = self.stats.live.get() - self.live_tasks.get() + self.kept.get();
+        self.limits.coroutines_max.saturating_sub(taken)
+    }
+
     fn enqueue(&self, start: Start) -> Spawn {
         let mut queue = self.queue.borrow_mut();
         if queue.len() >= self.limits.queue_max && !start.task {

@@ -16,6 +16,7 @@ use crate::connection::{Connection, Phase};
 use crate::link::Link;
 use crate::server::Server;
 use crate::table::listener_key;
+use crate::unread::Place;
 
 /// PHP's select() can only use numbers below 1024 (FD_SETSIZE), so connections must leave some of them free: those that got
 /// a number above the first of these are moved to the second and up. Few connections are never moved.
@@ -139,6 +140,7 @@ impl Server {
             peer,
             phase: Phase::Idle,
             queued: false,
+            place: Place::None,
             requests: 0,
             dropped: 0,
             since: self.runtime.turn_time(),

@@ -19,6 +19,7 @@ use crate::link::{Link, Received};
 use crate::outgoing::Flush;
 use crate::server::{Server, TurnStage};
 use crate::table::{RequestKey, Slot};
+use crate::unread::Place;
 
 /// Bytes of finished responses that are collected before they are sent, while more requests are at hand.
 const BATCH_BYTES: usize = 64 * 1024;
@@ -47,11 +48,13 @@ pub(crate) struct Connection {
     pub phase: Phase,
     /// It is in the list of connections to be looked at in this turn.
     pub queued: bool,
+    /// Whether its next request may be read.
+    pub place: Place,
     /// Requests dispatched.
     pub requests: u32,
     /// Bytes dropped while lingering.
     pub dropped: u64,
-    /// When the present phase began, for `Idle` and `Linger`.
+    /// When the present phase began, for `Idle` and `Linger`; when it joined the line, for who waits there.
     pub since: Nanos,
     /// Tick of its entry in the wheel; `u64::MAX` without one.
     pub tick: u64,
@@ -62,6 +65,8 @@ pub(crate) struct Connection {
 pub(crate) enum Step {
     /// Give the request to the handler.
     Request(RequestKey),
+    /// The same, for a request that there was no room for.
+    TurnAway(RequestKey),
     /// Give the handler a summary.
     Report,
     /// Nothing until something happens.
@@ -82,27 +87,37 @@ pub(crate) enum Next {
     Close,
 }
 
+impl Connection {
+    /// The peer of a connection in the line has gone: it is closed when its turn comes.
+    fn waits_broken(&self) -> bool {
+        self.place == Place::Waits && self.link.broken
+    }
+}
+
 impl Server {
     /// Moves a connection on until it waits, ends, or needs the handler.
     pub(crate) fn advance(&self, index: u32, slot: &mut Slot) -> Step {
         let Some(connection) = &mut slot.connection else { return Step::Wait };
         loop {
             let next = match connection.phase {
+                Phase::Idle | Phase::Head if connection.waits_broken() => Next::Wait,
                 _ if connection.link.broken => self.broken(connection),
-                Phase::Idle => self.idle_phase(connection),
+                Phase::Idle => self.idle_phase(index, connection),
                 Phase::Head => self.head_phase(connection),
                 Phase::Active => self.active_phase(connection),
-                Phase::Ended => self.ended_phase(connection),
+                Phase::Ended => self.ended_phase(index, connection),
                 Phase::Linger => self.linger_phase(connection),
             };
             match next {
                 Next::Again => (),
                 Next::Begin => {
                     slot.request = slot.request.wrapping_add(1);
+                    let key = RequestKey::new(index, slot.request);
+                    let place = std::mem::take(&mut connection.place);
                     if !self.begin(connection) {
                         continue;
                     }
-                    return Step::Request(RequestKey::new(index, slot.request));
+                    return if place == Place::TurnedAway { Step::TurnAway(key) } else { Step::Request(key) };
                 }
                 Next::Whole => return Step::Request(RequestKey::new(index, slot.request)),
                 Next::Report => return Step::Report,
@@ -131,18 +146,22 @@ impl Server {
         }
     }
 
-    fn idle_phase(&self, connection: &mut Connection) -> Next {
-        if !connection.link.readable {
+    fn idle_phase(&self, index: u32, connection: &mut Connection) -> Next {
+        if !connection.link.readable || self.waits_unread(index, connection) {
             return Next::Wait;
         }
         let mut exchange = self.take_exchange();
-        exchange.since = self.runtime.turn_time();
+        let waited = connection.place != Place::None;
+        exchange.since = if waited { connection.since } else { self.runtime.turn_time() };
         connection.exchange = Some(exchange);
         connection.phase = Phase::Head;
         Next::Again
     }
 
     fn head_phase(&self, connection: &mut Connection) -> Next {
+        if connection.place == Place::Waits {
+            return self.head_waits(connection);
+        }
         loop {
             let Some(exchange) = connection.exchange.as_deref_mut() else { return Next::Close };
             if exchange.unparsed() > 0 {
@@ -187,6 +206,9 @@ impl Server {
                 self.give_unused_exchange(connection);
                 connection.phase = Phase::Idle;
                 connection.since = self.runtime.turn_time();
+                if connection.place != Place::Waits {
+                    connection.place = Place::None;
+                }
                 Next::Wait
             }
             Flush::Done | Flush::Blocked { .. } => Next::Wait,
@@ -282,7 +304,7 @@ impl Server {
         news
     }
 
-    fn ended_phase(&self, connection: &mut Connection) -> Next {
+    fn ended_phase(&self, index: u32, connection: &mut Connection) -> Next {
         let Some(exchange) = connection.exchange.as_deref_mut() else { return Next::Close };
         if self.wants_summaries && !exchange.reported {
             return Next::Report;
@@ -296,6 +318,9 @@ impl Server {
             if small || exchange.out.is_empty() {
                 exchange.advance(self.runtime.turn_time());
                 connection.phase = Phase::Head;
+                if exchange.unparsed() > 0 || connection.link.readable {
+                    self.waits_unread(index, connection);
+                }
                 return Next::Again;
             }
             return match self.flush(connection) {

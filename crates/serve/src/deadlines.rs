@@ -9,6 +9,7 @@ use weft_rt::{MILLISECOND, Nanos};
 use crate::connection::{Connection, Phase};
 use crate::server::Server;
 use crate::table::Slot;
+use crate::unread::Place;
 use crate::wheel::Wheel;
 
 const HEAD_LATE: Reject = Reject { status: 408, reason: "the request head did not arrive in time" };
@@ -46,6 +47,7 @@ impl Server {
             }
         }
         match connection.phase {
+            Phase::Idle | Phase::Head if connection.place == Place::Waits => deadline,
             Phase::Idle => {
                 let idle = after(connection.since, limits.idle_timeout_ms);
                 let drained = |began: Nanos| after(began.max(connection.since), limits.drain_idle_ms);

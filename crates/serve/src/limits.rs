@@ -14,6 +14,10 @@ pub struct Limits {
     pub connections_max: usize,
     /// Connections accepted in one turn of the loop: 64.
     pub accepts_per_turn: usize,
+    /// Requests that wait for room in the handler: 1,000; a further one is answered with 503.
+    pub queue_max: usize,
+    /// How long they may: 5,000 ms; 503 beyond.
+    pub queue_timeout_ms: u64,
     /// Requests answered on one connection, then it is closed: 0, which is no limit.
     pub requests_max: u32,
     /// From a request's first byte to the end of its head: 10,000 ms; 408 beyond.
@@ -54,6 +58,8 @@ impl Default for Limits {
             http: weft_proto::Limits::default(),
             connections_max: 20_000,
             accepts_per_turn: 64,
+            queue_max: 1_000,
+            queue_timeout_ms: 5_000,
             requests_max: 0,
             head_timeout_ms: 10_000,
             idle_timeout_ms: 75_000,

@@ -16,63 +16,15 @@ use crate::address::Peer;
 use crate::compress::Compressed;
 use crate::connection::{Connection, Step};
 use crate::exchange::{Exchange, Pool};
-use crate::request::Summary;
+use crate::handler::{Handler, Stats};
 use crate::table::{RequestKey, SERVER_BIT, Source, Table, source};
+use crate::unread::Line;
 use crate::wheel::Wheel;
 
 /// Bytes of the buffer that bodies are received through.
 const SCRATCH_BYTES: usize = 64 * 1024;
 /// Pipelined requests of one connection answered before others have their turn.
 const REQUESTS_PER_TURN: u32 = 64;
-
-/// Answers requests. PHP is one of these to the server.
-pub trait Handler {
-    /// A request's head is complete. Called from the loop with nothing borrowed; the handler answers before it returns,
-    /// or lets a coroutine answer later. Every request MUST be ended: by a response, or by [`Server::abort`].
-    fn request(&self, key: RequestKey);
-
-    /// Whether [`Handler::finished`] is to be called. Asked once.
-    fn wants_summaries(&self) -> bool {
-        false
-    }
-
-    /// Whether requests are to be handed over when their body has arrived as well, or will not: one that cannot do anything
-    /// with a part of a body need not be kept waiting for a slow client. Asked once.
-    fn wants_whole_bodies(&self) -> bool {
-        false
-    }
-
-    /// A response has ended. The summary lends the request's bytes: this MUST NOT call the server.
-    fn finished(&self, _summary: &Summary<'_>) {}
-
-    /// The server has refused bytes of `peer` that are no request, or none in time, with this status. Called with
-    /// nothing borrowed, when the handler wants summaries.
-    fn refused(&self, _peer: Peer, _reject: Reject) {}
-
-    /// The operator should know this. By default it goes to standard error.
-    fn warn(&self, message: &str) {
-        eprintln!("weft: {message}");
-    }
-}
-
-/// Counters since start; gauges where said so.
-#[derive(Default, Debug)]
-pub struct Stats {
-    /// Connections accepted.
-    pub accepted: Cell<u64>,
-    /// Requests dispatched.
-    pub requests: Cell<u64>,
-    /// Heads answered with an error by the server itself.
-    pub refused: Cell<u64>,
-    /// Connections that met one of the deadlines of [`Limits`], idle ones included.
-    pub timed_out: Cell<u64>,
-    /// Gauge: connections.
-    pub connections: Cell<usize>,
-    /// Gauge: connections that hold buffers.
-    pub busy: Cell<usize>,
-    /// Gauge: requests whose response has not ended.
-    pub in_flight: Cell<usize>,
-}
 
 /// What a turn does, in this order. First all that has come is received, then all of it is answered, then all is sent: each of
 /// the two paths through the kernel, and the one through PHP, stays in the processor's caches.
@@ -102,6 +54,7 @@ pub struct Server {
     /// The connection whose request is being dispatched: it is looked at without being queued.
     dispatching: Cell<Option<u32>>,
     pub(crate) stage: Cell<TurnStage>,
+    pub(crate) line: RefCell<Line>,
     /// Requests that have come in this turn and are still to be given to the handler.
     arrived: RefCell<VecDeque<RequestKey>>,
     /// While the handler is given what has arrived: the request it was given last.
@@ -134,6 +87,7 @@ impl Server {
             queue: RefCell::default(),
             dispatching: Cell::new(None),
             stage: Cell::new(TurnStage::Send),
+            line: RefCell::default(),
             arrived: RefCell::default(),
             begun: Cell::new(None),
             refusal: Cell::new(None),
@@ -168,7 +122,7 @@ impl Server {
 
     /// The end of a turn: [`weft_rt::Driver::turn`] of this part of the worker.
     pub fn turn(&self, now: Nanos) {
-        self.dispatch_arrived();
+        self.admit(now);
         self.stage.set(TurnStage::Send);
         let mut queue = std::mem::take(&mut *self.queue.borrow_mut());
         for index in queue.drain(..) {
@@ -195,11 +149,11 @@ impl Server {
             return Some(0);
         }
         let resume = self.listeners.borrow().resume_at();
-        [self.wheel.borrow().next(), resume].into_iter().flatten().min()
+        [self.wheel.borrow().next(), resume, self.line_deadline()].into_iter().flatten().min()
     }
 
     /// Gives the handler what has come in this turn. What is answered is in the queue then, for the end of the turn.
-    fn dispatch_arrived(&self) {
+    pub(crate) fn dispatch_arrived(&self) {
         self.stage.set(TurnStage::Answer);
         while let Some(key) = self.take_arrived() {
             self.handler.request(key);
@@ -210,6 +164,11 @@ impl Server {
                 self.process(last.index());
             }
         }
+    }
+
+    /// Requests that have come and are still to be given to the handler.
+    pub(crate) fn arrived(&self) -> usize {
+        self.arrived.borrow().len()
     }
 
     fn take_arrived(&self) -> Option<RequestKey> {
@@ -251,6 +210,7 @@ impl Server {
                     self.handler.request(key);
                     self.dispatching.set(None);
                 }
+                Step::TurnAway(key) => self.handler.turn_away(key),
                 Step::Report => self.report(index),
                 Step::Wait => return,
                 Step::Later => break,

@@ -4,7 +4,7 @@
 #![allow(dead_code, unsafe_code)]
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io::{Read, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -29,9 +29,13 @@ type Stack = Coroutine<u64, Option<()>, ()>;
 pub enum Answer {
     AtOnce,
     OnCoroutine,
+    /// When the test calls [`TestServer::answer_first`]; there is room for so many meanwhile.
+    WhenTold(usize),
 }
 
 thread_local! {
+    /// Requests that are answered when told so.
+    static KEPT: RefCell<VecDeque<RequestKey>> = const { RefCell::new(VecDeque::new()) };
     static YIELDER: Cell<*const Yielder<u64, Option<()>>> = const { Cell::new(std::ptr::null()) };
 }
 
@@ -84,6 +88,7 @@ impl Switch for Stacks {
 struct Closure {
     answer: Answer,
     serve: Rc<dyn Fn(RequestKey)>,
+    server: Rc<OnceCell<&'static Server>>,
     log: Option<Arc<Mutex<Vec<String>>>>,
 }
 
@@ -95,7 +100,19 @@ impl Handler for Closure {
                 let runtime = Runtime::get().unwrap();
                 runtime.spawn(Job { kind: 0, argument: key.0 });
             }
+            Answer::WhenTold(_) => KEPT.with_borrow_mut(|kept| kept.push_back(key)),
         }
+    }
+
+    fn room(&self) -> usize {
+        match self.answer {
+            Answer::WhenTold(room) => room.saturating_sub(KEPT.with_borrow(VecDeque::len)),
+            _ => usize::MAX,
+        }
+    }
+
+    fn turn_away(&self, key: RequestKey) {
+        self.server.get().unwrap().respond_error(key, 503, Some(1)).unwrap();
     }
 
     fn wants_summaries(&self) -> bool {
@@ -189,7 +206,7 @@ impl TestServer {
             let serve: Rc<dyn Fn(RequestKey)> = Rc::new(move |key| serve(cell.get().unwrap(), key));
             let stacks = Stacks { serve: Rc::clone(&serve), stacks: RefCell::default(), next: Cell::new(0) };
             let runtime = Runtime::start(Box::new(stacks), weft_rt::Limits::default()).unwrap();
-            let handler = Closure { answer, serve, log: logged.then_some(lines) };
+            let handler = Closure { answer, serve, server: Rc::clone(&place), log: logged.then_some(lines) };
             let server = Server::new(runtime, limits, Box::new(handler));
             place.set(server).ok().unwrap();
             server.listen(OwnedFd::from(listener), Endpoint::Tcp(address)).unwrap();
@@ -206,6 +223,22 @@ impl TestServer {
         self.commands.send(Box::new(move |server| answer.send(work(server)).unwrap())).unwrap();
         (&self.bell).write_all(b"!").unwrap();
         answered.recv().expect("the server's thread has panicked")
+    }
+
+    /// What the handler has and has not answered, in order.
+    pub fn kept(&self) -> Vec<String> {
+        self.run(|server| {
+            let target = |&key: &RequestKey| {
+                let seen = server.with_request(key, |request| request.target().to_vec()).unwrap();
+                String::from_utf8(seen).unwrap()
+            };
+            KEPT.with_borrow(|kept| kept.iter().map(target).collect())
+        })
+    }
+
+    /// Has the first of those answered by [`echo`].
+    pub fn answer_first(&self) {
+        self.run(|server| echo(server, KEPT.with_borrow_mut(VecDeque::pop_front).unwrap()));
     }
 
     /// Waits until the server has looked at everything sent so far.

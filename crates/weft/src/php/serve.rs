@@ -74,6 +74,8 @@ fn limits(limits: &Limits) -> weft_serve::Limits {
         },
         connections_max: limits.connections_max,
         head_timeout_ms: limits.head_timeout_ms,
+        queue_max: limits.queue_max,
+        queue_timeout_ms: limits.queue_timeout_ms,
         idle_timeout_ms: limits.idle_timeout_ms,
         body_timeout_ms: limits.body_timeout_ms,
         write_timeout_ms: limits.write_timeout_ms,
@@ -166,6 +168,15 @@ impl Handler for Requests {
             None => self.spawn(JobKind::Request, key),
             Some(docroot) => self.serve_docroot(docroot, key),
         }
+    }
+
+    /// A document root's files are sent while all instances are busy, so its requests are read to see which they are.
+    fn room(&self) -> usize {
+        if self.docroot.is_some() { usize::MAX } else { self.runtime.room() }
+    }
+
+    fn turn_away(&self, key: RequestKey) {
+        turn_away(Job { kind: JobKind::Request as u32, argument: key.0 });
     }
 
     fn wants_whole_bodies(&self) -> bool {

@@ -149,7 +149,7 @@ impl Worker {
             requests: self.server.stats.requests.get(),
             live: self.runtime.stats.live.get() as u64,
             connections: self.server.connections() as u64,
-            queued: self.runtime.queued() as u64,
+            queued: (self.runtime.queued() + self.server.unread()) as u64,
             memory_bytes: recycle::resident_bytes(),
             blocked: self.runtime.stats.blocked.get(),
         }

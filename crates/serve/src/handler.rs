@@ -1,0 +1,72 @@
+//! What the server asks of whoever answers, and what it counts.
+//!
+//! Must not know how a request is answered, nor what a connection is.
+
+use std::cell::Cell;
+
+use weft_proto::Reject;
+
+use crate::address::Peer;
+use crate::request::Summary;
+use crate::table::RequestKey;
+
+/// Answers requests. PHP is one of these to the server.
+pub trait Handler {
+    /// A request's head is complete. Called from the loop with nothing borrowed; the handler answers before it returns,
+    /// or lets a coroutine answer later. Every request MUST be ended: by a response, or by
+    /// [`Server::abort`](crate::Server::abort).
+    fn request(&self, key: RequestKey);
+
+    /// How many more requests can be begun now. Beyond that they wait unread, in order, within `queue_max` and
+    /// `queue_timeout_ms` of [`Limits`](crate::Limits). By default there is always room. This MUST NOT call the server.
+    fn room(&self) -> usize {
+        usize::MAX
+    }
+
+    /// As [`Handler::request`], for one that there was no room for: the answer should be 503.
+    fn turn_away(&self, key: RequestKey) {
+        self.request(key);
+    }
+
+    /// Whether [`Handler::finished`] is to be called. Asked once.
+    fn wants_summaries(&self) -> bool {
+        false
+    }
+
+    /// Whether requests are to be handed over when their body has arrived as well, or will not: one that cannot do anything
+    /// with a part of a body need not be kept waiting for a slow client. Asked once.
+    fn wants_whole_bodies(&self) -> bool {
+        false
+    }
+
+    /// A response has ended. The summary lends the request's bytes: this MUST NOT call the server.
+    fn finished(&self, _summary: &Summary<'_>) {}
+
+    /// The server has refused bytes of `peer` that are no request, or none in time, with this status. Called with
+    /// nothing borrowed, when the handler wants summaries.
+    fn refused(&self, _peer: Peer, _reject: Reject) {}
+
+    /// The operator should know this. By default it goes to standard error.
+    fn warn(&self, message: &str) {
+        eprintln!("weft: {message}");
+    }
+}
+
+/// Counters since start; gauges where said so.
+#[derive(Default, Debug)]
+pub struct Stats {
+    /// Connections accepted.
+    pub accepted: Cell<u64>,
+    /// Requests dispatched.
+    pub requests: Cell<u64>,
+    /// Heads answered with an error by the server itself.
+    pub refused: Cell<u64>,
+    /// Connections that met one of the deadlines of [`Limits`](crate::Limits), idle ones included.
+    pub timed_out: Cell<u64>,
+    /// Gauge: connections.
+    pub connections: Cell<usize>,
+    /// Gauge: connections that hold buffers.
+    pub busy: Cell<usize>,
+    /// Gauge: requests whose response has not ended.
+    pub in_flight: Cell<usize>,
+}

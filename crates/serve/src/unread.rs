@@ -1,0 +1,108 @@
+//! Requests that wait unread: while the handler has room for none, their bytes stay with the kernel.
+//!
+//! A request that only waits needs no buffers then, and what is read of it is in the processor's caches still when it is
+//! answered. Must not know what room is: the handler says. Invariant: first come, first read; a connection in the line is
+//! neither read nor closed before its turn, so the line holds each at most once and none that has gone.
+
+use std::collections::VecDeque;
+
+use weft_rt::{MILLISECOND, Nanos};
+
+use crate::connection::Connection;
+use crate::server::{Server, TurnStage};
+
+/// Taken from the line in one turn of the loop, so that answers leave and events are seen in between.
+const PER_TURN: usize = 64;
+
+/// What a connection's next request may do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Place {
+    /// It has to ask.
+    #[default]
+    None,
+    /// It is in the line.
+    Waits,
+    /// It has been in the line and may be read: also what comes of it later, though there be no room then.
+    Admitted,
+    /// The line was full, or it has been there too long: it is read to be told so.
+    TurnedAway,
+}
+
+/// Who waits, and since when.
+#[derive(Default)]
+pub(crate) struct Line {
+    waiting: VecDeque<(u32, Nanos)>,
+}
+
+impl Server {
+    /// Connections whose request waits to be read.
+    pub fn unread(&self) -> usize {
+        self.line.borrow().waiting.len()
+    }
+
+    /// A request is about to be read. Whether it has to wait; then it is in the line.
+    pub(crate) fn waits_unread(&self, index: u32, connection: &mut Connection) -> bool {
+        if connection.place != Place::None {
+            return connection.place == Place::Waits;
+        }
+        let mut line = self.line.borrow_mut();
+        if line.waiting.is_empty() && self.handler.room() > self.arrived() {
+            return false;
+        }
+        if line.waiting.len() >= self.limits.queue_max {
+            connection.place = Place::TurnedAway;
+            return false;
+        }
+        connection.place = Place::Waits;
+        connection.since = self.runtime.turn_time();
+        line.waiting.push_back((index, connection.since));
+        true
+    }
+
+    /// Gives the handler what has come in this turn, and then from the line what it has room for.
+    pub(crate) fn admit(&self, now: Nanos) {
+        self.dispatch_arrived();
+        let mut left = PER_TURN;
+        while left > 0 && self.unread() > 0 {
+            let room = self.handler.room().min(left);
+            left -= room;
+            self.stage.set(TurnStage::Receive);
+            for _ in 0..room {
+                let Some((index, _)) = ({ self.line.borrow_mut().waiting.pop_front() }) else { break };
+                self.take_out(index, Place::Admitted);
+            }
+            if self.arrived() == 0 {
+                break;
+            }
+            self.dispatch_arrived();
+        }
+        while let Some(index) = self.overdue(now) {
+            self.take_out(index, Place::TurnedAway);
+        }
+    }
+
+    fn take_out(&self, index: u32, place: Place) {
+        if let Some(connection) =
+            self.table.borrow_mut().slot(index).and_then(|slot| slot.connection.as_mut())
+        {
+            connection.place = place;
+        }
+        self.process(index);
+    }
+
+    fn overdue(&self, now: Nanos) -> Option<u32> {
+        let mut line = self.line.borrow_mut();
+        let (_, since) = *line.waiting.front()?;
+        (self.patience_ends(since) <= now).then(|| line.waiting.pop_front())?.map(|(index, _)| index)
+    }
+
+    fn patience_ends(&self, since: Nanos) -> Nanos {
+        since.saturating_add(self.limits.queue_timeout_ms.saturating_mul(MILLISECOND))
+    }
+
+    /// When [`Server::admit`] has something to do though nothing happens.
+    pub(crate) fn line_deadline(&self) -> Option<Nanos> {
+        let (_, since) = *self.line.borrow().waiting.front()?;
+        Some(if self.handler.room() > 0 { 0 } else { self.patience_ends(since) })
+    }
+}
