@@ -87,20 +87,12 @@ pub(crate) enum Next {
     Close,
 }
 
-impl Connection {
-    /// The peer of a connection in the line has gone: it is closed when its turn comes.
-    fn waits_broken(&self) -> bool {
-        self.place == Place::Waits && self.link.broken
-    }
-}
-
 impl Server {
     /// Moves a connection on until it waits, ends, or needs the handler.
     pub(crate) fn advance(&self, index: u32, slot: &mut Slot) -> Step {
         let Some(connection) = &mut slot.connection else { return Step::Wait };
         loop {
             let next = match connection.phase {
-                Phase::Idle | Phase::Head if connection.waits_broken() => Next::Wait,
                 _ if connection.link.broken => self.broken(connection),
                 Phase::Idle => self.idle_phase(index, connection),
                 Phase::Head => self.head_phase(connection),
@@ -129,6 +121,9 @@ impl Server {
     }
 
     fn broken(&self, connection: &mut Connection) -> Next {
+        if connection.place == Place::Waits {
+            return Next::Wait; // it is closed when its turn comes
+        }
         let Some(exchange) = connection.exchange.as_deref_mut() else { return Next::Close };
         exchange.out.clear();
         match connection.phase {

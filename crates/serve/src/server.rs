@@ -54,9 +54,9 @@ pub struct Server {
     /// The connection whose request is being dispatched: it is looked at without being queued.
     dispatching: Cell<Option<u32>>,
     pub(crate) stage: Cell<TurnStage>,
-    pub(crate) line: RefCell<Line>,
+    pub(crate) line: Line,
     /// Requests that have come in this turn and are still to be given to the handler.
-    arrived: RefCell<VecDeque<RequestKey>>,
+    pub(crate) arrived: RefCell<VecDeque<RequestKey>>,
     /// While the handler is given what has arrived: the request it was given last.
     begun: Cell<Option<RequestKey>>,
     /// What the handler is still to be told of.
@@ -87,7 +87,7 @@ impl Server {
             queue: RefCell::default(),
             dispatching: Cell::new(None),
             stage: Cell::new(TurnStage::Send),
-            line: RefCell::default(),
+            line: Line::default(),
             arrived: RefCell::default(),
             begun: Cell::new(None),
             refusal: Cell::new(None),
@@ -141,6 +141,7 @@ impl Server {
         drop(later);
         self.expire(now);
         self.resume_accepting(now);
+        self.note_room();
     }
 
     /// When [`Server::turn`] must be called though nothing happens.
@@ -164,11 +165,6 @@ impl Server {
                 self.process(last.index());
             }
         }
-    }
-
-    /// Requests that have come and are still to be given to the handler.
-    pub(crate) fn arrived(&self) -> usize {
-        self.arrived.borrow().len()
     }
 
     fn take_arrived(&self) -> Option<RequestKey> {

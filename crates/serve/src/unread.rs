@@ -4,6 +4,7 @@
 //! answered. Must not know what room is: the handler says. Invariant: first come, first read; a connection in the line is
 //! neither read nor closed before its turn, so the line holds each at most once and none that has gone.
 
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
 use weft_rt::{MILLISECOND, Nanos};
@@ -31,31 +32,41 @@ pub(crate) enum Place {
 /// Who waits, and since when.
 #[derive(Default)]
 pub(crate) struct Line {
-    waiting: VecDeque<(u32, Nanos)>,
+    /// Requests that may still be read in this turn without asking the handler, none while others wait. It may be wrong after the
+    /// first answer of a turn: then the handler has a queue, or the line is looked at again at once.
+    room: Cell<usize>,
+    waiting: RefCell<VecDeque<(u32, Nanos)>>,
 }
 
 impl Server {
     /// Connections whose request waits to be read.
     pub fn unread(&self) -> usize {
-        self.line.borrow().waiting.len()
+        self.line.waiting.borrow().len()
     }
 
     /// A request is about to be read. Whether it has to wait; then it is in the line.
+    #[inline]
     pub(crate) fn waits_unread(&self, index: u32, connection: &mut Connection) -> bool {
         if connection.place != Place::None {
             return connection.place == Place::Waits;
         }
-        let mut line = self.line.borrow_mut();
-        if line.waiting.is_empty() && self.handler.room() > self.arrived() {
+        if let Some(left) = self.line.room.get().checked_sub(1) {
+            self.line.room.set(left);
             return false;
         }
-        if line.waiting.len() >= self.limits.queue_max {
+        self.join(index, connection)
+    }
+
+    #[cold]
+    fn join(&self, index: u32, connection: &mut Connection) -> bool {
+        let mut waiting = self.line.waiting.borrow_mut();
+        if waiting.len() >= self.limits.queue_max {
             connection.place = Place::TurnedAway;
             return false;
         }
         connection.place = Place::Waits;
         connection.since = self.runtime.turn_time();
-        line.waiting.push_back((index, connection.since));
+        waiting.push_back((index, connection.since));
         true
     }
 
@@ -68,10 +79,10 @@ impl Server {
             left -= room;
             self.stage.set(TurnStage::Receive);
             for _ in 0..room {
-                let Some((index, _)) = ({ self.line.borrow_mut().waiting.pop_front() }) else { break };
+                let Some((index, _)) = ({ self.line.waiting.borrow_mut().pop_front() }) else { break };
                 self.take_out(index, Place::Admitted);
             }
-            if self.arrived() == 0 {
+            if self.arrived.borrow().is_empty() {
                 break;
             }
             self.dispatch_arrived();
@@ -79,6 +90,11 @@ impl Server {
         while let Some(index) = self.overdue(now) {
             self.take_out(index, Place::TurnedAway);
         }
+    }
+
+    /// The end of a turn: what comes in the next one may be read as far as there is room.
+    pub(crate) fn note_room(&self) {
+        self.line.room.set(if self.unread() > 0 { 0 } else { self.handler.room() });
     }
 
     fn take_out(&self, index: u32, place: Place) {
@@ -91,9 +107,9 @@ impl Server {
     }
 
     fn overdue(&self, now: Nanos) -> Option<u32> {
-        let mut line = self.line.borrow_mut();
-        let (_, since) = *line.waiting.front()?;
-        (self.patience_ends(since) <= now).then(|| line.waiting.pop_front())?.map(|(index, _)| index)
+        let mut waiting = self.line.waiting.borrow_mut();
+        let (_, since) = *waiting.front()?;
+        (self.patience_ends(since) <= now).then(|| waiting.pop_front())?.map(|(index, _)| index)
     }
 
     fn patience_ends(&self, since: Nanos) -> Nanos {
@@ -102,7 +118,7 @@ impl Server {
 
     /// When [`Server::admit`] has something to do though nothing happens.
     pub(crate) fn line_deadline(&self) -> Option<Nanos> {
-        let (_, since) = *self.line.borrow().waiting.front()?;
+        let (_, since) = *self.line.waiting.borrow().front()?;
         Some(if self.handler.room() > 0 { 0 } else { self.patience_ends(since) })
     }
 }
