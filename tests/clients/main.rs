@@ -3,13 +3,15 @@
 //! A script returns `prints`, `waits` and the `seconds` of one wait (0.5 without it). Four tests come of it: what `prints`
 //! prints is the same under `php` and `weft php`; it is the same when requests of one worker print at once; the same when each
 //! is in a PHP instance of its own, in resident mode; and 100 requests
-//! that wait in one worker take at most 1.3 times as long as one, or 2.5 times where each has a process started (`forks`).
+//! that wait in one worker take at most 1.3 times as long as one, or 2.5 times where each has a process started (`forks`), and
+//! the time for which the machine worked.
 //! A wait whose length is not exact also has `secondsAtMost`. Where the work besides the wait costs the machine much, the wait is
 //! longer, so that the time is that of the waits.
 //!
 //! Must not know: what a script is about. Its directory says which server it needs. Invariant: each server is started when the
 //! first script needs it, once, and ends with this process.
 
+mod machine;
 mod script;
 mod servers;
 
