@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 /// How long anything may take before a test gives up on it. It is generous because test machines are slow and shared;
 /// no test measures with it.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Looks until `condition` gives something.
 ///
