@@ -33,7 +33,10 @@ try {
 
 $sleeper = go(sleeper(...));
 $reader = go(fn () => (new Channel())->receive());
-usleep(2_000);
+do {
+    usleep(2_000);
+    $waiting = array_filter(Coroutine::list(), fn (array $one) => $one['waiting_seconds'] > 0.001);
+} while (count($waiting) < 2);
 foreach (Coroutine::list() as $one) {
     $name = match ($one['id']) {
         Coroutine::id() => 'main',

@@ -7,8 +7,10 @@ use Weft\CancelledError;
 use Weft\Scope;
 use function Weft\go;
 
+$begun = 0;
 function work(string $name): void
 {
+    $GLOBALS['begun']++;
     try {
         sleep(30);
     } finally {
@@ -31,7 +33,9 @@ foreach (['in the body' => true, 'while it waits for its tasks' => false] as $wh
             echo "scope ended\n";
         }
     });
-    usleep(2000);
+    for ($begun = 0; $begun < 3;) {
+        usleep(100);
+    }
     echo "$where\n";
     $task->cancel('enough');
     try {

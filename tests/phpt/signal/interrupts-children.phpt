@@ -2,12 +2,13 @@
 A handler without SA_RESTART interrupts pcntl_waitpid() and flock(); one with it does not
 --FILE--
 <?php
-/** In a child: waits until the parent sleeps in a system call. */
+/** In a child: waits until the parent sleeps in a system call, and goes on sleeping: some calls sleep for a moment only. */
 function until_parent_waits(): void {
-    do {
+    for ($seen = 0; $seen < 3;) {
         usleep(1000);
         $stat = file_get_contents('/proc/' . posix_getppid() . '/stat');
-    } while (substr($stat, strrpos($stat, ')') + 2, 1) !== 'S');
+        $seen = substr($stat, strrpos($stat, ')') + 2, 1) === 'S' ? $seen + 1 : 0;
+    }
 }
 pcntl_async_signals(true);
 foreach ([true, false] as $restart) {
@@ -37,8 +38,7 @@ foreach ([true, false] as $restart) {
         exit(0);
     }
     while (!file_exists(__DIR__ . '/locked')) {
-        usleep(1000);
-        clearstatcache();
+        clearstatcache(); // without a sleep, which the child would take for the wait it waits for
     }
     unlink(__DIR__ . '/locked');
     var_dump(flock($file, LOCK_EX));

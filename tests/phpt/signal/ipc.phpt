@@ -4,12 +4,13 @@ A handler interrupts msg_receive(); sem_acquire() goes on
 <?php
 pcntl_async_signals(true);
 pcntl_signal(SIGUSR1, function () { echo "handler\n"; });
-/** In a child: waits until the parent sleeps in a system call. */
+/** In a child: waits until the parent sleeps in a system call, and goes on sleeping: some calls sleep for a moment only. */
 function until_parent_waits(): void {
-    do {
+    for ($seen = 0; $seen < 3;) {
         usleep(1000);
         $stat = file_get_contents('/proc/' . posix_getppid() . '/stat');
-    } while (substr($stat, strrpos($stat, ')') + 2, 1) !== 'S');
+        $seen = substr($stat, strrpos($stat, ')') + 2, 1) === 'S' ? $seen + 1 : 0;
+    }
 }
 /** A child that signals while the parent waits, and does its work when the parent waits again. */
 function later(callable $work): int {
@@ -44,8 +45,7 @@ if ($pid === 0) {
     exit;
 }
 while (!file_exists('held')) {
-    usleep(1000);
-    clearstatcache();
+    clearstatcache(); // without a sleep, which the child would take for the wait it waits for
 }
 $semaphore = sem_get($key, 1, 0600, false);
 var_dump(sem_acquire($semaphore));

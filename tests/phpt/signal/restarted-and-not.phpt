@@ -2,12 +2,13 @@
 A read is restarted after a handler with SA_RESTART, fails with EINTR after one without, and always with SO_RCVTIMEO
 --FILE--
 <?php
-/** In a child: waits until the parent sleeps in a system call. */
+/** In a child: waits until the parent sleeps in a system call, and goes on sleeping: some calls sleep for a moment only. */
 function until_parent_waits(): void {
-    do {
+    for ($seen = 0; $seen < 3;) {
         usleep(1000);
         $stat = file_get_contents('/proc/' . posix_getppid() . '/stat');
-    } while (substr($stat, strrpos($stat, ')') + 2, 1) !== 'S');
+        $seen = substr($stat, strrpos($stat, ')') + 2, 1) === 'S' ? $seen + 1 : 0;
+    }
 }
 pcntl_async_signals(true);
 $handle = function () { echo "handler\n"; };
