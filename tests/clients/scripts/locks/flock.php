@@ -19,10 +19,12 @@ return [
         fclose($b);
         var_dump(flock($a, LOCK_EX), flock($a, LOCK_UN));
         $path = stream_get_meta_data($a)['uri'];
-        $holder = popen('flock ' . escapeshellarg($path) . ' sh -c "echo held; sleep 0.1"', 'r');
-        fgets($holder);
-        var_dump(flock($a, LOCK_EX | LOCK_NB), flock($a, LOCK_EX));
-        pclose($holder);
+        $holder = proc_open(['flock', $path, 'sh', '-c', 'echo held; read line; sleep 0.1'], [['pipe', 'r'], ['pipe', 'w']], $pipes);
+        fgets($pipes[1]);
+        var_dump(flock($a, LOCK_EX | LOCK_NB));
+        fwrite($pipes[0], "let go\n");
+        var_dump(flock($a, LOCK_EX));
+        proc_close($holder);
         unlink($path);
     },
     // The odd one comes 0.1 s later and finds the lock held.

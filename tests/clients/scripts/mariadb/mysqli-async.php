@@ -29,10 +29,13 @@ return [
         ksort($results);
         echo json_encode($results), "\n";
         // A time-out of the poll.
-        $all[0]->query('SELECT SLEEP(0.05)', MYSQLI_ASYNC);
+        $lock = bin2hex(random_bytes(8));
+        $all[1]->query("DO GET_LOCK('$lock', 10)");
+        $all[0]->query("SELECT GET_LOCK('$lock', 30)", MYSQLI_ASYNC);
         $read = $error = $reject = [$all[0]];
         var_dump(mysqli_poll($read, $error, $reject, 0, 1000));
-        lines($all[0]->reap_async_query());
+        $all[1]->query("DO RELEASE_LOCK('$lock')");
+        echo json_encode($all[0]->reap_async_query()->fetch_row()), "\n";
     },
     'waits' => static function (int $n): string {
         $mysqli = connect();

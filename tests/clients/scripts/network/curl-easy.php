@@ -23,7 +23,7 @@ return [
 
             return strlen($part);
         }]), "\n";
-        echo get('/late/400/text', [CURLOPT_TIMEOUT_MS => 50]), "\n";
+        echo get('/late/60000/text', [CURLOPT_TIMEOUT_MS => 50]), "\n";
         echo get('/late/0/text', [CURLOPT_URL => 'http://127.0.0.1:1/']), "\n";
         echo get('/late/0/text', [CURLOPT_URL => 'http://no.such.host.invalid/', CURLOPT_CONNECTTIMEOUT_MS => 20_000]), "\n";
         $curl = curl_init(getenv('UPSTREAM_HTTP') . '/late/0/again');

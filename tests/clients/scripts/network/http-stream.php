@@ -16,11 +16,12 @@ return [
         }
         echo "\n";
         $short = stream_context_create(['http' => ['timeout' => 0.05]]);
-        var_dump(@file_get_contents("$base/late/400/text", false, $short));
+        var_dump(@file_get_contents("$base/late/60000/text", false, $short));
         ini_set('default_socket_timeout', '1');
-        $stream = fopen("$base/slowly/9000/abcdefghij", 'r');
+        $stream = fopen("$base/slowly/300000/abcdefghij", 'r');
         fread($stream, 100);
         var_dump(stream_get_meta_data($stream)['timed_out']);
+        ini_restore('default_socket_timeout');
         var_dump(@file_get_contents('http://127.0.0.1:1/'));
         $copy = tempnam(sys_get_temp_dir(), 'copy');
         copy("$base/late/0/copied", $copy);

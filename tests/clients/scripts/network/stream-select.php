@@ -7,16 +7,17 @@ declare(strict_types=1);
 return [
     'prints' => static function (): void {
         $line = static fn (string $text) => tap(stream_socket_client('tcp://' . getenv('UPSTREAM_LINE')), $text);
-        $streams = ['late' => $line("600 late\n"), 'soon' => $line("20 soon\n"), 'never' => $line('no end of line')];
+        $streams = ['second' => $line(''), 'first' => $line("20 line\n"), 'never' => $line('no end of line')];
         $order = [];
         while (count($order) < 2) {
             $read = $streams;
             $write = $except = null;
-            var_dump(stream_select($read, $write, $except, 5));
+            var_dump(stream_select($read, $write, $except, 20));
             foreach ($read as $name => $stream) {
-                $order[] = $name . trim(fgets($stream));
+                $order[] = $name . ' ' . trim(fgets($stream));
                 unset($streams[$name]);
             }
+            count($order) === 1 && fwrite($streams['second'], "20 line\n");
         }
         echo implode(' ', $order), "\n";
         $read = $streams;

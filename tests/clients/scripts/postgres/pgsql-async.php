@@ -10,8 +10,12 @@ return [
     'forks' => true, // the server starts a process for each connection
     'prints' => static function (): void {
         $link = connect();
-        var_dump(pg_connection_busy($link), pg_send_query($link, 'SELECT 1 FROM pg_sleep(0.02); SELECT 2'));
+        $other = connect();
+        $lock = random_int(1, PHP_INT_MAX);
+        pg_query($other, "SELECT pg_advisory_lock($lock)");
+        var_dump(pg_connection_busy($link), pg_send_query($link, "SELECT 1 FROM pg_advisory_lock($lock); SELECT 2"));
         var_dump(pg_connection_busy($link));
+        pg_query($other, "SELECT pg_advisory_unlock($lock)");
         while ($result = pg_get_result($link)) {
             echo json_encode(pg_fetch_all($result)), "\n";
         }
@@ -25,7 +29,6 @@ return [
         pg_get_result($link);
         pg_send_query($link, 'SELECT pg_sleep(60)');
         // A cancellation that comes before its query cancels nothing.
-        $other = connect();
         do {
             $running = pg_query_params($other, 'SELECT state FROM pg_stat_activity WHERE pid = $1', [pg_get_pid($link)]);
         } while (pg_fetch_result($running, 0, 0) !== 'active');

@@ -4,11 +4,15 @@
 
 declare(strict_types=1);
 
-/** A child that ends after some milliseconds, as a process does: nothing of this one's is shut down in it. */
-function child(int $milliseconds, int $code): int
+/**
+ * A child that ends after some milliseconds, as a process does: nothing of this one's is shut down in it. Before that it
+ * stops, if it is told to.
+ */
+function child(int $milliseconds, int $code, bool $stops = false): int
 {
     $pid = pcntl_fork();
     if ($pid === 0) {
+        $stops && posix_kill(getmypid(), SIGSTOP);
         usleep($milliseconds * 1000);
         pcntl_exec('/bin/sh', ['-c', "exit $code"]);
     }
@@ -16,19 +20,31 @@ function child(int $milliseconds, int $code): int
     return $pid;
 }
 
+/** A child that has stopped: it ends some milliseconds after it is let go on, and not before. */
+function stopped(int $code): int
+{
+    $pid = child(30, $code, stops: true);
+    pcntl_waitpid($pid, $status, WUNTRACED);
+
+    return $pid;
+}
+
 return [
     'forks' => true,
     'prints' => static function (): void {
-        $pid = child(30, 3);
-        var_dump(pcntl_waitpid($pid, $status, WNOHANG), pcntl_waitpid($pid, $status) === $pid, pcntl_wexitstatus($status));
+        $pid = stopped(3);
+        var_dump(pcntl_waitpid($pid, $status, WNOHANG));
+        posix_kill($pid, SIGCONT);
+        var_dump(pcntl_waitpid($pid, $status) === $pid, pcntl_wexitstatus($status));
         var_dump(pcntl_waitpid($pid, $status), pcntl_get_last_error() === PCNTL_ECHILD);
         $pid = child(20_000, 0);
         posix_kill($pid, SIGSTOP);
         var_dump(pcntl_waitpid($pid, $status, WUNTRACED) === $pid, pcntl_wifstopped($status));
         posix_kill($pid, SIGKILL);
         var_dump(pcntl_waitpid($pid, $status) === $pid, pcntl_wifsignaled($status), pcntl_wtermsig($status));
-        $pid = child(30, 4);
+        $pid = stopped(4);
         posix_setpgid($pid, $pid);
+        posix_kill($pid, SIGCONT);
         var_dump(pcntl_waitpid(-$pid, $status) === $pid, pcntl_wexitstatus($status));
     },
     'seconds' => 1.0,
