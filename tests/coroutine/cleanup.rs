@@ -18,7 +18,9 @@ const APPLICATION: &str = r#"use Weft\Scope;
         Scope::run(function (Scope $scope) use ($how) {
             $scope->go(task(...), "$how-one");
             $scope->go(fn () => Scope::run(fn (Scope $inner) => $inner->go(task(...), "$how-two")));
-            usleep(2000);
+            while (!file_exists("$how-one-begun") || !file_exists("$how-two-begun")) {
+                usleep(500);
+            }
             match ($how) {
                 'exit' => exit('left'),
                 'fatal' => eval('interface Twice {} class Broken implements Twice, Twice {}'),
@@ -69,7 +71,8 @@ fn tasks_end_when_a_fatal_error_ends_their_request_or_one_of_them() {
 
 #[test]
 fn tasks_end_when_their_request_runs_too_long() {
-    let weft = Server::new(APPLICATION).with("--request-timeout-ms", "100").start();
+    // Long enough for the tasks to begin.
+    let weft = Server::new(APPLICATION).with("--request-timeout-ms", "2000").start();
     assert_eq!(weft.get("/?how=wait").status, 504);
     expect_end(&weft, "wait");
     assert_eq!(weft.get("/?how=return").text(), "returned");

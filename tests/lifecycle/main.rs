@@ -13,15 +13,15 @@ mod supervision;
 
 use weft_tests::Server;
 
-/// An application that says which code it is, in which process, and waits when asked.
+/// An application that says which code it is, in which process, and waits or computes when asked.
 const APPLICATION: &str = r#"
 return function (Weft\Http\Request $request): string {
     if ($file = $request->query('wait')) {
         while (!is_file($file)) { usleep(1000); clearstatcache(); }
     }
-    if ($request->query('spin') !== null) {
+    if ($file = $request->query('spin')) {
         file_put_contents('spinning', 'yes');
-        for ($end = hrtime(true) + 1e6 * $request->query('spin'); hrtime(true) < $end;) { }
+        while (!is_file($file)) { clearstatcache(); } // holds the loop: no call of these waits
     }
     usleep((int) $request->query('us', '0'));
     return 'code one ' . getmypid();

@@ -77,7 +77,7 @@ fn a_worker_that_computes_for_ever_is_killed_after_the_deadline() {
     let mut weft = server().with("--drain-timeout-ms", "200").start();
     let worker = weft.workers()[0];
     let mut client = weft.connect();
-    client.get("/?spin=600000");
+    client.get("/?spin=never");
     until("the handler to spin", || (weft.read("spinning") == "yes").then_some(()));
     weft.signal(Signal::TERM);
     weft.wait_for_log("was not done within its deadline and is killed");
