@@ -37,11 +37,11 @@ function numbers(Pool $pool, string ...$names): string
     return implode(', ', array_map(static fn (string $name) => "$name $metrics[$name]", $names));
 }
 
-/** Waits until a condition holds; ten seconds at most. */
+/** Waits until a condition holds; a minute at most. */
 function until(callable $condition): void
 {
     for ($i = 0; !$condition(); ++$i) {
-        $i < 10_000 ?: throw new Exception('waited in vain');
+        $i < 60_000 ?: throw new Exception('waited in vain');
         usleep(1000);
     }
 }

@@ -102,7 +102,8 @@ fn stop_accepting_takes_in_what_has_connected_and_refuses_the_rest() {
 
 #[test]
 fn draining_answers_what_is_in_flight_and_then_closes() {
-    let limits = Limits { drain_idle_ms: 100, ..Limits::default() };
+    // Long enough for a request to come.
+    let limits = Limits { drain_idle_ms: 2000, ..Limits::default() };
     let server = TestServer::start(Answer::OnCoroutine, limits, |server, key| {
         while server.run_slow(key) {
             Runtime::get().unwrap().sleep_until(clock::now() + 1_000_000);

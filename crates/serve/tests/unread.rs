@@ -81,7 +81,8 @@ fn beyond_the_lines_limit_the_answer_is_503() {
 #[test]
 fn who_has_waited_too_long_is_told_so_and_may_ask_again() {
     let (server, _first) = busy(Limits { queue_timeout_ms: 50, ..Limits::default() });
-    let mut stream = asked(&server, "/late");
+    let mut stream = server.connect();
+    stream.write_all(get("/late").as_bytes()).unwrap();
     let (head, _) = response(&mut stream);
     assert!(head.starts_with("HTTP/1.1 503 "), "{head}");
     server.answer_first();
@@ -134,7 +135,9 @@ fn a_half_of_a_head_takes_no_place_from_others() {
 
 #[test]
 fn waiting_is_not_idling_and_draining_waits_for_it() {
-    let limits = Limits { idle_timeout_ms: 50, head_timeout_ms: 50, drain_idle_ms: 50, ..Limits::default() };
+    // Long enough for a request to come.
+    let limits =
+        Limits { idle_timeout_ms: 1000, head_timeout_ms: 1000, drain_idle_ms: 1000, ..Limits::default() };
     let (server, mut first) = busy(limits);
     let mut stream = asked(&server, "/");
     server.run(|server| server.drain());

@@ -257,7 +257,7 @@ impl TestServer {
         let stream = TcpStream::connect(self.address).unwrap();
         stream.set_nodelay(true).unwrap();
         // So that a server that panicked ends a test; nothing takes this long otherwise.
-        stream.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
+        stream.set_read_timeout(Some(std::time::Duration::from_secs(120))).unwrap();
         stream
     }
 
