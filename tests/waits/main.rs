@@ -4,6 +4,7 @@
 //! `tests/phpt`.
 
 mod blocked;
+mod children;
 mod compiling;
 mod doctor;
 mod offloaded;

@@ -3,7 +3,7 @@
 //! The scheduler must not know what a context is made of. Within a PHP instance it is a pooled Fiber; between instances
 //! an image and a native stack. Both are one implementation of [`Switch`] each.
 
-use crate::{Nanos, park::Wake, timers::TimerKey};
+use crate::{Nanos, family::Family, park::Wake, timers::TimerKey};
 
 /// Names one run of one coroutine slot. A later run in the same slot has another generation, so a stale id never
 /// reaches it.
@@ -26,6 +26,15 @@ pub struct Job {
     pub kind: u32,
     /// The argument: a request key, for example.
     pub argument: u64,
+}
+
+/// A job on its way to a coroutine.
+#[derive(Clone, Copy)]
+pub(crate) struct Start {
+    pub job: Job,
+    pub task: bool,
+    /// That of who spawned it; `None`: it begins one.
+    pub family: Option<Family>,
 }
 
 /// Why a context gave the processor back to the loop.
@@ -112,16 +121,18 @@ pub(crate) struct Coroutine {
     /// Spawned as a task: it counts for `tasks_max`, not for `coroutines_max`.
     pub task: bool,
     pub job: Job,
+    /// It and those it has spawned, and theirs: who shares descriptors and children.
+    pub family: Family,
     /// Loop turn time when the job was started.
     pub since: Nanos,
 }
 
 impl Coroutine {
     /// Turns to another job, as another coroutine to everybody who has the number of the last. `index` is its own place.
-    pub(crate) fn begin(&mut self, index: u32, job: Job, task: bool, now: Nanos) -> CoroutineId {
+    pub(crate) fn begin(&mut self, index: u32, start: Start, family: Family, now: Nanos) -> CoroutineId {
         self.generation = self.generation.wrapping_add(1);
         (self.cancelled, self.interrupted) = (false, false);
-        (self.job, self.task, self.since) = (job, task, now);
+        (self.job, self.task, self.family, self.since) = (start.job, start.task, family, now);
         CoroutineId { index, generation: self.generation }
     }
 }

@@ -7,7 +7,8 @@
 //! # Layout, in reading order
 //!
 //! - [`clock`]: nanoseconds since boot.
-//! - [`coroutine`]: what a coroutine is to the scheduler, and the [`Switch`] that gives it the processor.
+//! - [`coroutine`]: what a coroutine is to the scheduler, and the [`Switch`] that gives it the processor. `family`: whose are its
+//!   descriptors.
 //! - [`runtime`]: the scheduler and its loop, on one screen; its bounds in `limits`.
 //! - [`park`]: the one door to suspend.
 //! - [`timers`], [`fds`], [`reactor`]: who waits for a time, who waits for a descriptor, and the kernel mechanism.
@@ -23,6 +24,7 @@
 
 pub mod clock;
 pub mod coroutine;
+mod family;
 pub mod fds;
 pub mod hook;
 mod limits;

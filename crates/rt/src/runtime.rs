@@ -6,7 +6,8 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
-use crate::coroutine::{Context, Coroutine, CoroutineId, Job, Left, State, Switch};
+use crate::coroutine::{Context, Coroutine, CoroutineId, Job, Left, Start, State, Switch};
+use crate::family::Family;
 use crate::fds::FdTable;
 use crate::limits::Limits;
 use crate::offload::Offload;
@@ -83,13 +84,6 @@ pub(crate) enum Ready {
     Queued(Start),
 }
 
-/// A job on its way to a coroutine.
-#[derive(Clone, Copy)]
-pub(crate) struct Start {
-    job: Job,
-    task: bool,
-}
-
 /// The scheduler of this process. Made once by [`Runtime::start`], never freed.
 pub struct Runtime {
     pub(crate) switch: Box<dyn Switch>,
@@ -114,6 +108,8 @@ pub struct Runtime {
     current: Cell<Option<CoroutineId>>,
     /// Between step_out and step_in: a coroutine runs all the same.
     stepped_out: Cell<bool>,
+    /// The last one that was begun.
+    pub(crate) families: Cell<Family>,
     now: Cell<Nanos>,
 }
 
@@ -148,6 +144,7 @@ impl Runtime {
             kept: Cell::new(0),
             current: Cell::new(None),
             stepped_out: Cell::new(false),
+            families: Cell::new(0),
             now: Cell::new(clock::now()),
         }));
         crate::hook::start_signals(runtime.offload.fd());
@@ -294,7 +291,7 @@ impl Runtime {
 
     /// Gives a job to a coroutine. From the loop it starts at once; from a coroutine, in the next turn.
     pub fn spawn(&self, job: Job) -> Spawn {
-        let start = Start { job, task: false };
+        let start = Start { job, task: false, family: None };
         if self.is_full() {
             return self.enqueue(start);
         }
@@ -311,7 +308,8 @@ impl Runtime {
             return false;
         }
         self.stats.tasks.set(self.stats.tasks.get() + 1);
-        self.ready.borrow_mut().push_back(Ready::Start(Start { job, task: true }));
+        let start = Start { job, task: true, family: self.family() };
+        self.ready.borrow_mut().push_back(Ready::Start(start));
         true
     }
 
@@ -383,7 +381,10 @@ impl Runtime {
             return None;
         }
         let job = next()?;
-        let id = self.coroutines.borrow_mut()[id.index as usize].begin(id.index, job, false, self.now.get());
+        let start = Start { job, task: false, family: None };
+        let family = self.family_of(start);
+        let id =
+            self.coroutines.borrow_mut()[id.index as usize].begin(id.index, start, family, self.now.get());
         self.stats.jobs.set(self.stats.jobs.get() + 1);
         self.current.set(Some(id));
         self.heartbeat.enter(id);
@@ -408,6 +409,7 @@ impl Runtime {
             interrupted: false,
             task: false,
             job: Job { kind: 0, argument: 0 },
+            family: 0,
             since: 0,
         });
         coroutines.len() as u32 - 1
@@ -418,7 +420,7 @@ impl Runtime {
             let mut coroutines = self.coroutines.borrow_mut();
             let coroutine = &mut coroutines[index as usize];
             if let Some(start) = start {
-                coroutine.begin(index, start.job, start.task, self.now.get());
+                coroutine.begin(index, start, self.family_of(start), self.now.get());
             }
             coroutine.state = State::Running;
             (coroutine.context, CoroutineId { index, generation: coroutine.generation })

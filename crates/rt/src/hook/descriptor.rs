@@ -14,12 +14,12 @@ use std::sync::{Mutex, PoisonError};
 use libc::c_int;
 
 use super::sleep::contend;
-use super::{busy, raw};
+use super::{busy, owner, raw};
 use crate::{Nanos, Runtime, SECOND};
 
 /// Numbers remembered: Linux's default `fs.nr_open`. Those above are asked for anew each time. The table is zero pages
 /// until touched.
-const NUMBERS: usize = 1 << 20;
+pub const NUMBERS: usize = 1 << 20;
 
 /// Bits 0-1: kind. Bit 2: closed by a thread without a runtime. Bits 3-4: pace of a file. From bit 5: generation.
 static STATES: [AtomicU32; NUMBERS] = [const { AtomicU32::new(0) }; NUMBERS];
@@ -136,6 +136,7 @@ pub fn closing(fd: RawFd) {
         contend::file_freed(fd);
     }
     busy::wait_until_free(fd);
+    owner::closing(fd);
     if let Some(state) = state(fd) {
         let stale = if runtime.is_none() { STALE } else { 0 };
         let next = |old: u32| Some((old & !(KIND | PACE) | stale).wrapping_add(GENERATION));
@@ -149,7 +150,7 @@ pub fn closing(fd: RawFd) {
 /// Notes that all descriptors from `first` to `last` are about to be closed.
 pub fn closing_range(first: u32, last: u32) {
     let highest = HIGHEST.load(Ordering::Relaxed);
-    for fd in first..=last.min(highest) {
+    for fd in first..=last.min(highest.max(owner::highest())) {
         closing(fd as RawFd);
     }
 }

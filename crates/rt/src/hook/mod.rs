@@ -8,7 +8,7 @@
 //! - `ready`, `sleep`, `offload`, `note`: the code behind the rows, by what they wait for.
 //! - `raw`, `real`: plain system calls, and libc's own functions.
 //! - `interrupt`: signal handlers, and the waits they interrupt. `deferred`: those that must wait for their coroutine.
-//! - `descriptor`: what is remembered of a descriptor number. `busy`: those a thread works on.
+//! - `descriptor`: what is remembered of a descriptor number. `busy`: those a thread works on. `owner`: whose it is, by what `open` notes.
 //!
 //! # Invariants
 //!
@@ -30,6 +30,8 @@ mod descriptor;
 mod interrupt;
 mod note;
 mod offload;
+mod open;
+mod owner;
 mod raw;
 mod ready;
 mod real;
@@ -46,6 +48,7 @@ pub use interrupt::has_handlers;
 pub(crate) use interrupt::{before_idle, deliver, forget as forget_signals, start as start_signals};
 pub(crate) use note::end_forked_child;
 pub use note::{on_forked_child_begin, on_forked_child_end, signals_are_own};
+pub use owner::keep_families_apart;
 pub use review::{NEVER_WAIT, NOT_HOOKED, Review, review};
 pub use sleep::lock::{RecordLock, on_brief_locks, on_record_lock};
 pub use symbols::{Kind, Row, SYMBOLS};

@@ -11,8 +11,9 @@ use libc::{FILE, c_char, c_int, c_uint, c_void, pid_t};
 
 use super::call::Call;
 use super::real::real;
-use super::{descriptor, raw};
+use super::{descriptor, owner, raw};
 use crate::Runtime;
+use crate::family::{Family, NOBODY};
 
 pub unsafe fn close(_: Option<Call>, fd: c_int) -> c_int {
     descriptor::closing(fd);
@@ -52,33 +53,72 @@ fn keep_errno<T>(work: impl FnOnce() -> T) -> T {
     result
 }
 
-pub unsafe fn dup2(_: Option<Call>, from: c_int, to: c_int) -> c_int {
+pub unsafe fn dup2(call: Option<Call>, from: c_int, to: c_int) -> c_int {
     if from == to {
         // dup3 refuses what dup2 allows: the same number twice, if it is open.
         let flags = raw::fcntl(from, libc::F_GETFD, 0);
         return if flags < 0 { -1 } else { to };
     }
     // SAFETY: it takes numbers.
-    unsafe { dup3(None, from, to, 0) }
+    unsafe { dup3(call, from, to, 0) }
 }
 
-pub unsafe fn dup3(_: Option<Call>, from: c_int, to: c_int, flags: c_int) -> c_int {
+pub unsafe fn dup3(call: Option<Call>, from: c_int, to: c_int, flags: c_int) -> c_int {
     // A refused call must not disturb who waits for `to`.
     if from != to && keep_errno(|| raw::fcntl(from, libc::F_GETFD, 0)) >= 0 {
         descriptor::closing(to);
     }
     // SAFETY: it takes numbers.
-    unsafe { raw::syscall!(SYS_dup3, from, to, flags) as c_int }
+    owner::opened(call, unsafe { raw::syscall!(SYS_dup3, from, to, flags) as c_int })
 }
 
-pub unsafe fn fork(_: Option<Call>) -> pid_t {
+pub unsafe fn fork(call: Option<Call>) -> pid_t {
     let real = real!(c"fork": fn() -> pid_t);
+    let family = call.and_then(|call| call.runtime.family()).unwrap_or(NOBODY);
+    let gate = if owner::others_hold_locks(family) { Gate::new() } else { None };
     // SAFETY: fork(2) asks nothing of the caller.
     let pid = unsafe { real() };
-    if pid == 0 && Runtime::get().is_some() {
-        become_plain_child();
+    if let Some(runtime) = Runtime::get().filter(|_| pid == 0) {
+        become_plain_child(runtime, family);
+    }
+    if let Some(gate) = gate {
+        if pid > 0 { gate.wait() } else { gate.open() }
     }
     pid
+}
+
+/// Between a child and its parent, which goes on when the child has let go of what is not its own: a lock that another request frees
+/// meanwhile must be free. It is a pipe, so that the end of the child opens it, too.
+struct Gate {
+    ours: c_int,
+    childs: c_int,
+}
+
+impl Gate {
+    /// `None`: there are no descriptors left, and nothing will be waited for.
+    fn new() -> Option<Gate> {
+        let mut pipe = [0; 2];
+        // SAFETY: room for two descriptors.
+        let made = unsafe { raw::syscall!(SYS_pipe2, pipe.as_mut_ptr(), libc::O_CLOEXEC) } == 0;
+        made.then_some(Gate { ours: pipe[0], childs: pipe[1] })
+    }
+
+    fn open(self) {
+        raw::close(self.childs);
+        raw::close(self.ours);
+    }
+
+    fn wait(self) {
+        raw::close(self.childs);
+        keep_errno(|| {
+            let mut byte = 0u8;
+            // SAFETY: room for one byte. Nobody writes any: it waits for the end.
+            while unsafe { raw::read(self.ours, (&raw mut byte).cast(), 1) } < 0
+                && super::call::errno() == libc::EINTR
+            {}
+        });
+        raw::close(self.ours);
+    }
 }
 
 /// Set in a child that was forked by code of a worker.
@@ -123,7 +163,10 @@ pub fn signals_are_own() {
 }
 
 /// In a child of a worker: no runtime, every signal deliverable, those the worker ignores back at their default.
-fn become_plain_child() {
+fn become_plain_child(runtime: &Runtime, family: Family) {
+    if owner::kept_apart() {
+        owner::settle_child(family, &runtime.live_families());
+    }
     let handles_signals = super::has_handlers() && !SIGNALS_ARE_OWN.load(Ordering::Relaxed);
     Runtime::forget();
     super::forget_signals();

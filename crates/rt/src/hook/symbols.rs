@@ -19,6 +19,7 @@ use super::call::Call;
 use super::interrupt;
 use super::note;
 use super::offload::{address, disk, fifo, lookup, search};
+use super::open;
 use super::ready::{connect, poll, receive, select, send};
 use super::sleep::{lock, mutex, process, signal as waited_signal, spawn, sysv, time};
 
@@ -175,6 +176,13 @@ table! {
     note close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int = note::close_range;
     note closefrom(first: c_int) = note::closefrom;
     note fclose(file: *mut FILE) -> c_int = note::fclose;
+    note socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int = open::socket;
+    note socketpair(domain: c_int, kind: c_int, protocol: c_int, ends: *mut c_int) -> c_int = open::socketpair;
+    note pipe(ends: *mut c_int) -> c_int = open::pipe;
+    note pipe2(ends: *mut c_int, flags: c_int) -> c_int = open::pipe2;
+    note dup(fd: c_int) -> c_int = open::dup;
+    note mkstemp(template: *mut c_char) -> c_int = open::mkstemp;
+    note mkstemp64(template: *mut c_char) -> c_int = open::mkstemp;
     note dup2(from: c_int, to: c_int) -> c_int = note::dup2;
     note dup3(from: c_int, to: c_int, flags: c_int) -> c_int = note::dup3;
     note fork() -> pid_t = note::fork;

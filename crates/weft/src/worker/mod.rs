@@ -87,6 +87,7 @@ impl Worker {
         };
         let failed = |error: rustix::io::Errno| format!("the event loop cannot be made: {error}");
         let runtime = Runtime::start(booted.switch, limits).map_err(failed)?;
+        weft_rt::hook::keep_families_apart();
         weft_rt::hook::on_forked_child_begin(php::descriptors);
         weft_rt::hook::yield_at_calls(config.dev.yield_at_calls);
         weft_rt::hook::on_forked_child_end(|| signals::exit_now(i32::from(Engine::exit_status())));

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use libc::{c_char, c_int, mode_t};
 
 use crate::hook::call::{Backoff, Call, errno, fail, set_errno};
-use crate::hook::{note, raw};
+use crate::hook::{note, owner, raw};
 
 unsafe fn plain(directory: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
     // SAFETY: by the caller's contract.
@@ -40,6 +40,17 @@ pub unsafe fn open_2(call: Option<Call>, path: *const c_char, flags: c_int) -> c
 }
 
 pub unsafe fn openat(
+    call: Option<Call>,
+    directory: c_int,
+    path: *const c_char,
+    flags: c_int,
+    mode: mode_t,
+) -> c_int {
+    // SAFETY: by the caller's contract.
+    owner::opened(call, unsafe { open_when_ready(call, directory, path, flags, mode) })
+}
+
+unsafe fn open_when_ready(
     call: Option<Call>,
     directory: c_int,
     path: *const c_char,

@@ -6,7 +6,7 @@ use libc::{c_int, sockaddr, socklen_t};
 use super::receive::read_when_ready;
 use crate::Readiness;
 use crate::hook::call::{Backoff, Call, SocketTimeout, Stop, errno, fail, set_errno};
-use crate::hook::raw;
+use crate::hook::{owner, raw};
 
 /// Makes one call with the descriptor in non-blocking mode. The mode is back before anybody else can run in this thread.
 pub fn without_blocking(fd: c_int, call: impl FnOnce() -> isize) -> isize {
@@ -88,6 +88,6 @@ pub unsafe fn accept4(
     let plain = || unsafe { raw::syscall!(SYS_accept4, fd, address, length, flags) };
     match call {
         None => plain() as c_int,
-        Some(call) => read_when_ready(call, fd, plain) as c_int,
+        Some(call) => owner::opened(Some(call), read_when_ready(call, fd, plain) as c_int),
     }
 }

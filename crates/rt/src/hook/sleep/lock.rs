@@ -12,8 +12,8 @@ use libc::{c_int, off_t};
 
 use super::contend::{Resource, file_freed, until_free};
 use crate::hook::call::Call;
-use crate::hook::raw;
 use crate::hook::real::real;
+use crate::hook::{owner, raw};
 
 pub unsafe fn flock(call: Option<Call>, fd: c_int, operation: c_int) -> c_int {
     // SAFETY: it takes numbers.
@@ -27,6 +27,9 @@ pub unsafe fn flock(call: Option<Call>, fd: c_int, operation: c_int) -> c_int {
             until_free(call, file, &[libc::EWOULDBLOCK], None, attempt, || lock(operation))
         }
     };
+    if call.is_some() && result == 0 {
+        owner::locked(fd, operation & libc::LOCK_UN == 0);
+    }
     // Unlocked, or an exclusive lock has become a shared one.
     if operation & (libc::LOCK_UN | libc::LOCK_SH) != 0 && result == 0 {
         file_freed(fd);
@@ -88,6 +91,9 @@ pub unsafe fn fcntl(call: Option<Call>, fd: c_int, command: c_int, argument: usi
         libc::F_GETLK => {
             return answered(fd, command, argument)
                 .unwrap_or_else(|| raw::fcntl(fd, command, argument) as c_int);
+        }
+        libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => {
+            return owner::opened(call, raw::fcntl(fd, command, argument) as c_int);
         }
         _ => return raw::fcntl(fd, command, argument) as c_int,
     };

@@ -11,12 +11,13 @@
 use std::ffi::CStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use libc::{FILE, c_char, c_int, pid_t};
+use libc::{FILE, c_char, c_int, c_uint, pid_t};
 
 use super::process;
+use crate::family::NOBODY;
 use crate::hook::call::{Call, errno, fail, set_errno};
 use crate::hook::real::real;
-use crate::hook::{note, raw};
+use crate::hook::{note, owner, raw};
 
 /// Streams of popen by address, with their processes.
 static STREAMS: Mutex<Vec<(usize, pid_t)>> = Mutex::new(Vec::new());
@@ -79,8 +80,30 @@ unsafe extern "C" {
     static environ: *const *mut c_char;
 }
 
+/// What the child closes of what the coroutine's family does not have. It comes after the standard streams are in place.
+unsafe fn close_what_is_not_given(call: Call, actions: *mut libc::posix_spawn_file_actions_t) {
+    let family = call.runtime.family().unwrap_or(NOBODY);
+    let close_from = real!(c"posix_spawn_file_actions_addclosefrom_np":
+        fn(*mut libc::posix_spawn_file_actions_t, c_int) -> c_int);
+    owner::not_given(family, |first, last| {
+        if last == c_uint::MAX {
+            // SAFETY: initialised by the caller's contract.
+            unsafe { close_from(actions, first as c_int) };
+            return;
+        }
+        for fd in first..=last {
+            // A number that is not open does no harm. SAFETY: initialised by the caller's contract.
+            unsafe { libc::posix_spawn_file_actions_addclose(actions, fd as c_int) };
+        }
+    });
+}
+
 /// Starts `sh -c command`, with `pipe_end` as its descriptor `target` when there is one.
-unsafe fn shell(command: *const c_char, pipe_end: Option<(c_int, c_int)>) -> Result<pid_t, c_int> {
+unsafe fn shell(
+    call: Option<Call>,
+    command: *const c_char,
+    pipe_end: Option<(c_int, c_int)>,
+) -> Result<pid_t, c_int> {
     reap_abandoned();
     let arguments = [c"sh".as_ptr(), c"-c".as_ptr(), command, std::ptr::null()];
     let mut pid = 0;
@@ -103,6 +126,9 @@ unsafe fn shell(command: *const c_char, pipe_end: Option<(c_int, c_int)>) -> Res
         if let Some((end, target)) = pipe_end {
             libc::posix_spawn_file_actions_adddup2(&raw mut actions, end, target);
         }
+        if let Some(call) = call.filter(|_| owner::kept_apart()) {
+            close_what_is_not_given(call, &raw mut actions);
+        }
         let error = libc::posix_spawn(
             &raw mut pid,
             c"/bin/sh".as_ptr(),
@@ -119,7 +145,7 @@ unsafe fn shell(command: *const c_char, pipe_end: Option<(c_int, c_int)>) -> Res
 
 /// The stream's descriptor is closed on exec, with or without `e` in the mode: POSIX wants later children of popen not to
 /// have it.
-pub unsafe fn popen(_: Option<Call>, command: *const c_char, mode: *const c_char) -> *mut FILE {
+pub unsafe fn popen(call: Option<Call>, command: *const c_char, mode: *const c_char) -> *mut FILE {
     // SAFETY: a C string by the caller's contract.
     let mode = match unsafe { CStr::from_ptr(mode) }.to_bytes() {
         b"r" | b"re" | b"er" => c"r",
@@ -136,7 +162,7 @@ pub unsafe fn popen(_: Option<Call>, command: *const c_char, mode: *const c_char
     }
     let (ours, theirs, target) = if mode == c"r" { (pipe[0], pipe[1], 1) } else { (pipe[1], pipe[0], 0) };
     // SAFETY: a C string by the caller's contract.
-    let started = unsafe { shell(command, Some((theirs, target))) };
+    let started = unsafe { shell(call, command, Some((theirs, target))) };
     // SAFETY: this end is the child's.
     unsafe { note::close(None, theirs) };
     let pid = match started {
@@ -206,7 +232,7 @@ pub unsafe fn system(call: Option<Call>, command: *const c_char) -> c_int {
         return unsafe { real(command) };
     };
     // SAFETY: a C string by the caller's contract.
-    match unsafe { shell(command, None) } {
+    match unsafe { shell(Some(call), command, None) } {
         Ok(pid) => status_of(Some(call), pid),
         Err(error) => fail(error) as c_int,
     }

@@ -1,0 +1,159 @@
+//! Whose a descriptor is, so that a child that one request starts has none of another's.
+//!
+//! PHP opens most descriptors without close-on-exec: what its process has is what a child has, and one process serves one request.
+//! A worker serves many. So the program that a coroutine executes gets what its own [family](crate::family) has opened, and what was
+//! open when the worker began to serve: as if the request had the process to itself. Everything else is closed in the child.
+//!
+//! It must not know how a child is made. Invariants: in this process nothing is changed, no flag of any descriptor; what was opened
+//! to be closed on exec is; a number that no hook has seen opened is nobody's, so a hook that is missing costs a child a
+//! descriptor of its own, never gives it one of another's.
+#![allow(unsafe_code)]
+
+use std::os::fd::RawFd;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use libc::{c_int, c_uint};
+
+use super::call::Call;
+use super::descriptor::{self, Kind, NUMBERS};
+use super::raw;
+use crate::family::{BITS, EVERYBODY, FIRST, Family, NOBODY};
+
+/// The lowest number that has an owner: the standard streams are everybody's, whoever has put something else there.
+const LOWEST: RawFd = 3;
+
+/// Families by descriptor number. The table is zero pages until touched.
+static OWNERS: [AtomicU32; NUMBERS] = [const { AtomicU32::new(NOBODY) }; NUMBERS];
+static HIGHEST: AtomicU32 = AtomicU32::new(0);
+
+/// The bit above a family's: the descriptor holds a lock (flock(2)), which a copy of it would keep.
+const LOCKED: u32 = !BITS;
+
+/// Whether families are kept apart. Without it a child has what the process has.
+static APART: AtomicBool = AtomicBool::new(false);
+
+/// From here on children are given what their own family has. What is open now is everybody's: what whoever started the server
+/// has left open for it, and what the application has opened when it booted.
+pub fn keep_families_apart() {
+    APART.store(true, Ordering::Relaxed);
+    let Ok(open) = std::fs::read_dir("/proc/self/fd") else { return };
+    for fd in open.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()) {
+        set(fd, EVERYBODY);
+    }
+}
+
+/// Whether families are kept apart.
+pub fn kept_apart() -> bool {
+    APART.load(Ordering::Relaxed)
+}
+
+fn set(fd: RawFd, family: Family) {
+    if fd >= LOWEST
+        && let Some(owner) = OWNERS.get(fd as usize)
+    {
+        owner.store(family, Ordering::Relaxed);
+        HIGHEST.fetch_max(fd as u32, Ordering::Relaxed);
+    }
+}
+
+fn of(fd: RawFd) -> u32 {
+    OWNERS.get(fd as usize).map_or(NOBODY, |owner| owner.load(Ordering::Relaxed))
+}
+
+/// Notes what a call that opens has returned, and returns it.
+#[inline]
+pub fn opened(call: Option<Call>, fd: c_int) -> c_int {
+    if let Some(call) = call.filter(|_| fd >= LOWEST) {
+        set(fd, call.runtime.family().unwrap_or(NOBODY));
+    }
+    fd
+}
+
+/// Notes that a number is about to be closed.
+#[inline]
+pub fn closing(fd: RawFd) {
+    if let Some(owner) = usize::try_from(fd).ok().and_then(|fd| OWNERS.get(fd)) {
+        owner.store(NOBODY, Ordering::Relaxed);
+    }
+}
+
+/// The highest number that has had an owner.
+pub fn highest() -> u32 {
+    HIGHEST.load(Ordering::Relaxed)
+}
+
+/// Notes that the coroutine that calls has taken or freed a lock on a file.
+pub fn locked(fd: RawFd, locked: bool) {
+    if of(fd) & BITS >= FIRST {
+        let owner = &OWNERS[fd as usize];
+        if locked {
+            owner.fetch_or(LOCKED, Ordering::Relaxed)
+        } else {
+            owner.fetch_and(BITS, Ordering::Relaxed)
+        };
+    }
+}
+
+/// The ranges of numbers that a child of `family` is not given, in order; the last one ends with `c_uint::MAX`.
+pub fn not_given(family: Family, mut range: impl FnMut(c_uint, c_uint)) {
+    let mut first = LOWEST as c_uint;
+    for fd in LOWEST as c_uint..=highest() {
+        let owner = of(fd as RawFd) & BITS;
+        if owner != NOBODY && (owner == family || owner == EVERYBODY) {
+            if first < fd {
+                range(first, fd - 1);
+            }
+            first = fd + 1;
+        }
+    }
+    range(first, c_uint::MAX);
+}
+
+/// In a child that fork(2) has made: what is not its own is closed when it executes a program. It may as well go on as PHP, for as
+/// long as it likes. So what would be held open or locked by it meanwhile is taken from it, if a family in `live` (in order)
+/// has it: connections, pipes, locked files. Their numbers stay taken: objects that this child has a copy of use them. Other
+/// files stay usable: the log that another request happened to open first is written to from here as well.
+pub fn settle_child(family: Family, live: &[Family]) {
+    not_given(family, |first, last| {
+        // SAFETY: it takes numbers.
+        unsafe { raw::syscall!(SYS_close_range, first, last, libc::CLOSE_RANGE_CLOEXEC) };
+    });
+    let mut nothing = -1;
+    for fd in LOWEST..=highest() as RawFd {
+        let owner = of(fd);
+        let others = owner & BITS >= FIRST && owner & BITS != family;
+        if !others || live.binary_search(&(owner & BITS)).is_err() || !is_held(fd, owner) {
+            continue;
+        }
+        if nothing < 0 {
+            // A socket that is not connected: calls fail, and none of them waits or sends a signal. SAFETY: it takes numbers.
+            nothing = unsafe {
+                raw::syscall!(SYS_socket, libc::AF_UNIX, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0)
+            };
+        }
+        // SAFETY: it takes numbers; without a descriptor of its own to put there, it fails.
+        unsafe { raw::syscall!(SYS_dup3, nothing, fd, libc::O_CLOEXEC) };
+    }
+    raw::close(nothing as RawFd);
+}
+
+/// Whether a coroutine of another family holds a lock, which a child will share until [`settle_child`] has taken it away.
+pub fn others_hold_locks(family: Family) -> bool {
+    let locked = |fd| of(fd) & LOCKED != 0 && of(fd) & BITS != family;
+    kept_apart() && (LOWEST..=highest() as RawFd).any(locked)
+}
+
+/// Whether a copy of the descriptor keeps others waiting: for the end of a connection or a pipe, or for a lock.
+fn is_held(fd: RawFd, owner: u32) -> bool {
+    match descriptor::kind(fd) {
+        Some(Kind::Socket) => !is_datagram(fd),
+        Some(Kind::Stream) => true,
+        Some(Kind::File) => owner & LOCKED != 0,
+        None => false,
+    }
+}
+
+fn is_datagram(fd: RawFd) -> bool {
+    let mut kind: c_int = 0;
+    raw::getsockopt(fd, libc::SO_TYPE, &mut kind) && kind == libc::SOCK_DGRAM
+}

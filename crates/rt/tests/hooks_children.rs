@@ -1,0 +1,74 @@
+//! Descriptors that a child of another family must not have.
+#![allow(unsafe_code)]
+
+mod common;
+
+use std::cell::Cell;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::rc::Rc;
+
+use common::{Stage, run};
+use libc::{c_int, pid_t};
+
+/// What waitpid says: the pid and status, or errno.
+fn wait(pid: pid_t) -> Result<(pid_t, c_int), c_int> {
+    let mut status = 0;
+    // SAFETY: `status` is live.
+    match unsafe { libc::waitpid(pid, &raw mut status, 0) } {
+        -1 => Err(std::io::Error::last_os_error().raw_os_error().unwrap()),
+        found => Ok((found, libc::WEXITSTATUS(status))),
+    }
+}
+
+#[test]
+fn a_child_of_another_family_has_no_pipe_but_its_own_and_those_of_the_beginning() {
+    let (before, _other) = std::io::pipe().unwrap();
+    let before = OwnedFd::from(before);
+    // SAFETY: it takes numbers.
+    unsafe { libc::fcntl(before.as_raw_fd(), libc::F_SETFD, 0) };
+    weft_rt::hook::keep_families_apart();
+    let pipe = || {
+        let mut fds = [0; 2];
+        // SAFETY: room for two descriptors.
+        assert_eq!(unsafe { libc::pipe(fds.as_mut_ptr()) }, 0);
+        fds
+    };
+    let stage = Stage::default();
+    let others: Rc<Cell<[c_int; 2]>> = Rc::default();
+    let (opens, told) = (stage.clone(), Rc::clone(&others));
+    run(tasks![
+        move || {
+            told.set(pipe());
+            opens.reach(1);
+            opens.until(2);
+            for fd in told.get() {
+                // SAFETY: it is this coroutine's.
+                assert_eq!(unsafe { libc::close(fd) }, 0);
+            }
+        },
+        move || {
+            stage.until(1);
+            let (own, others) = (pipe(), others.get());
+            let listed = |fd: c_int| format!("test -e /proc/self/fd/{fd} && printf x || printf -;");
+            let command = [own[0], before.as_raw_fd(), others[0]].map(listed).concat();
+            let command = std::ffi::CString::new(command).unwrap();
+            let mut said = [0u8; 4];
+            // SAFETY: C strings; the stream is used until its pclose; the child only makes system calls before it ends.
+            unsafe {
+                let file = libc::popen(command.as_ptr(), c"r".as_ptr());
+                assert!(!libc::fgets(said.as_mut_ptr().cast(), 4, file).is_null());
+                libc::pclose(file);
+                assert_eq!(&said[..3], b"xx-");
+                let pid = libc::fork();
+                if pid == 0 {
+                    let closed_on_exec = |fd| libc::fcntl(fd, libc::F_GETFD) == libc::FD_CLOEXEC;
+                    let cut = libc::write(others[1], c"x".as_ptr().cast(), 1) == -1;
+                    let kept = !closed_on_exec(own[0]) && !closed_on_exec(before.as_raw_fd());
+                    libc::_exit(if cut && kept && closed_on_exec(others[1]) { 7 } else { 8 });
+                }
+                assert_eq!(wait(pid), Ok((pid, 7)));
+            }
+            stage.reach(2);
+        },
+    ]);
+}

@@ -1,0 +1,170 @@
+//! Children of requests: what they keep open.
+
+use std::fs::{File, TryLockError};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use weft_tests::services::Redis;
+use weft_tests::{Running, Server, process, until};
+
+/// `hold=PORT` opens a connection and a locked file, and ends when the connection says so; `start=HOW` starts a child that
+/// outlives its request.
+const BODY: &str = r#"
+    if (isset($_GET['hold'])) {
+        $connection = stream_socket_client("tcp://127.0.0.1:{$_GET['hold']}");
+        $locked = fopen(__DIR__ . '/locked', 'c');
+        flock($locked, LOCK_EX);
+        fwrite($connection, 'x');
+        fread($connection, 1);
+        return 'let go';
+    }
+    switch ($_GET['start']) {
+        case 'exec':
+            return exec('sleep 600 >/dev/null 2>&1 & echo $!');
+        case 'shell_exec':
+            return trim(shell_exec('sleep 600 >/dev/null 2>&1 & echo $!'));
+        case 'popen':
+            $GLOBALS['kept'][] = $reads = popen('echo $$; exec sleep 600 2>&1', 'r');
+            return trim(fgets($reads));
+        case 'proc_open':
+            $GLOBALS['kept'][] = $process = proc_open(['sleep', '600'], [], $pipes);
+            return (string) proc_get_status($process)['pid'];
+        case 'mail':
+            mail('a@b', 'c', 'd');
+            return trim(file_get_contents('mail.pid'));
+    }
+    $child = pcntl_fork();
+    while ($child === 0) {
+        sleep(600);
+    }
+    return (string) $child;
+"#;
+
+/// A request that holds what [`HOLDER`] says, and its peer.
+struct Held {
+    request: weft_tests::Client,
+    peer: TcpStream,
+}
+
+fn hold(weft: &Running) -> Held {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut request = weft.connect();
+    request.get(&format!("/?hold={}", listener.local_addr().unwrap().port()));
+    let (mut peer, _) = listener.accept().unwrap();
+    peer.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    peer.read_exact(&mut [0]).unwrap();
+    Held { request, peer }
+}
+
+impl Held {
+    /// Ends the request: its connection is at its end and its lock free, now that it has been answered.
+    fn let_go(mut self, locked: &Path, how: &str) {
+        let locked = File::open(locked).unwrap();
+        assert!(
+            matches!(locked.try_lock(), Err(TryLockError::WouldBlock)),
+            "{how}: the request holds no lock"
+        );
+        self.peer.write_all(b"x").unwrap();
+        assert_eq!(self.request.read().text(), "let go");
+        assert_eq!(self.peer.read(&mut [0]).unwrap(), 0, "{how}");
+        locked.try_lock().unwrap_or_else(|error| panic!("{how}: {error}"));
+    }
+}
+
+/// Each way to start a child, while another request holds something that it lets go of then.
+fn keeps_nothing(weft: &Running, locked: &Path, ways: &[&str]) {
+    for how in ways {
+        let held = hold(weft);
+        let child = weft.get(&format!("/?start={how}")).text();
+        let child: u32 = child.parse().unwrap_or_else(|_| panic!("{how} has started nothing: {child}"));
+        held.let_go(locked, how);
+        assert!(process::is_alive(child), "{how}: its child has ended, so this shows nothing");
+        process::signal(child, Signal::KILL);
+    }
+}
+
+#[test]
+fn a_child_of_one_request_keeps_no_connection_and_no_lock_of_another() {
+    let server = Server::new(&format!("return function (): string {{ {BODY} }};"));
+    let sendmail = server.directory().join("sendmail");
+    let text = "cat >/dev/null\nsleep 600 >/dev/null 2>&1 &\necho $! > mail.pid\n";
+    let setting = format!("sendmail_path=sh {}", sendmail.display());
+    let weft = server.with_file("sendmail", text).with("--define", &setting).start();
+    let ways = ["exec", "shell_exec", "popen", "proc_open", "mail", "pcntl_fork"];
+    keeps_nothing(&weft, &weft.path("locked"), &ways);
+}
+
+#[test]
+fn a_child_of_one_instance_keeps_no_connection_and_no_lock_of_another() {
+    let script = format!("<?php echo (function (): string {{ {BODY} }})();");
+    let weft = Server::of_docroot(&[("index.php", &script)]).start();
+    // A stream of popen() that is left open is closed with its request, which waits for the command.
+    keeps_nothing(&weft, &weft.path("public/locked"), &["exec", "shell_exec", "proc_open", "pcntl_fork"]);
+}
+
+#[test]
+fn a_database_sees_the_end_of_a_connection_though_another_request_has_started_a_child() {
+    let redis = Redis::start();
+    let app = r#"return function (): string {
+        $redis = new Redis();
+        $redis->connect('127.0.0.1', (int) getenv('REDIS_PORT'));
+        if (isset($_GET['hold'])) {
+            $redis->client('setname', 'held');
+            file_put_contents('held', '');
+            while (!file_exists('end')) {
+                usleep(1000);
+            }
+            return 'ended';
+        }
+        if (isset($_GET['start'])) {
+            return exec('sleep 600 >/dev/null 2>&1 & echo $!');
+        }
+        return json_encode(array_column($redis->client('list'), 'name'));
+    };"#;
+    let weft = Server::new(app).with_variable("REDIS_PORT", &redis.port.to_string()).start();
+    let mut holder = weft.connect();
+    holder.get("/?hold");
+    until("the connection", || weft.path("held").exists().then_some(()));
+    let child: u32 = weft.get("/?start").text().parse().unwrap();
+    assert!(weft.get("/").text().contains("held"));
+    weft.write("end", "");
+    assert_eq!(holder.read().text(), "ended");
+    until("the database to see its end", || (!weft.get("/").text().contains("held")).then_some(()));
+    process::signal(child, Signal::KILL);
+}
+
+#[test]
+fn a_forked_child_writes_to_the_log_that_another_request_has_opened_but_its_programs_do_not_have_it() {
+    let app = r#"return function (): string {
+        static $log, $peer;
+        if (isset($_GET['hold'])) {
+            $log = fopen('log', 'a');
+            [$peer, $other] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
+            while (!file_exists('end')) {
+                usleep(1000);
+            }
+            return (string) fread($other, 100);
+        }
+        $child = pcntl_fork();
+        if ($child === 0) {
+            $said = @fwrite($peer, 'from the child');
+            fwrite($log, 'said ' . json_encode($said) . ', ');
+            $open = fn ($what) => str_contains(shell_exec('ls -l /proc/self/fd'), $what) ? 'inherited' : 'not inherited';
+            fwrite($log, $open('/log') . ', ' . $open('socket:'));
+            exit(0);
+        }
+        pcntl_waitpid($child, $status);
+        fwrite($peer, 'from the parent');
+        return file_get_contents('log');
+    };"#;
+    let weft = Server::new(app).start();
+    let mut holder = weft.connect();
+    holder.get("/?hold");
+    until("the log", || weft.path("log").exists().then_some(()));
+    assert_eq!(weft.get("/").text(), "said false, not inherited, not inherited");
+    weft.write("end", "");
+    assert_eq!(holder.read().text(), "from the parent");
+}
