@@ -1,4 +1,4 @@
-//! Children of requests: what they keep open.
+//! Children of requests: what they keep open, and what becomes of them when nobody waits for them.
 
 use std::fs::{File, TryLockError};
 use std::io::{Read, Write};
@@ -167,4 +167,110 @@ fn a_forked_child_writes_to_the_log_that_another_request_has_opened_but_its_prog
     assert_eq!(weft.get("/").text(), "said false, not inherited, not inherited");
     weft.write("end", "");
     assert_eq!(holder.read().text(), "from the parent");
+}
+
+/// The state of a process, as proc_pid_stat(5) has it; `None`: there is none of this number.
+fn state(pid: u32) -> Option<char> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit(") ").next()?.chars().next()
+}
+
+fn gone(pid: u32, what: &str) {
+    until(&format!("{what} to be gone, with nothing asked meanwhile"), || state(pid).is_none().then_some(()));
+}
+
+#[test]
+fn a_command_whose_request_is_cancelled_is_reaped_when_it_ends() {
+    let app = r#"return function (): string {
+        $tell = "echo \$\$ > {$_GET['how']}; ";
+        match ($_GET['how']) {
+            'exec' => exec("$tell sleep 600"),
+            'shell_exec' => shell_exec("$tell sleep 600"),
+            'pclose' => pclose(popen("$tell exec sleep 600", 'w')),
+            // These are not ended: php-fpm ends none either.
+            'proc_close' => proc_close(proc_open("$tell exec sleep 600", [], $pipes)),
+            'proc_open' => [proc_open("$tell exec sleep 600", [['pipe', 'r'], ['pipe', 'w']], $pipes), fgets($pipes[1])],
+        };
+        return 'not cancelled';
+    };"#;
+    // Long enough for each to start.
+    let weft = Server::new(app).with("--request-timeout-ms", "2000").start();
+    let ways = ["exec", "shell_exec", "pclose", "proc_close", "proc_open"];
+    let mut requests = ways.map(|how| (how, weft.connect()));
+    requests.iter_mut().for_each(|(how, request)| request.get(&format!("/?how={how}")));
+    let pids = ways.map(|how| {
+        until("the command", || std::fs::read_to_string(weft.path(how)).ok()?.trim().parse::<u32>().ok())
+    });
+    for ((how, request), pid) in requests.iter_mut().zip(pids) {
+        assert_eq!(request.read().status, 504, "{how}");
+        if how.starts_with("proc") {
+            assert!(matches!(state(pid), Some('S' | 'R')), "{how}: {:?}", state(pid));
+            process::signal(pid, Signal::KILL);
+        }
+        gone(pid, how);
+    }
+}
+
+#[test]
+fn a_child_that_a_request_leaves_behind_is_reaped_and_its_status_kept_for_who_asks() {
+    let app = r#"return function (): string {
+        switch (strtok($_SERVER['REQUEST_URI'], '?')) {
+            case '/fork':
+                if (($child = pcntl_fork()) === 0) {
+                    pcntl_exec('/bin/sh', ['-c', 'while ! test -e end; do sleep 0.01; done; exit 7']);
+                }
+                return (string) $child;
+            case '/open':
+                $GLOBALS['kept'] = proc_open('while ! test -e end; do sleep 0.01; done; exit 8', [], $pipes);
+                return (string) proc_get_status($GLOBALS['kept'])['pid'];
+            case '/close':
+                return (string) proc_close($GLOBALS['kept']);
+            case '/any': // a child of another request is none of this one's
+                return pcntl_wait($status, WNOHANG) . ' ' . (pcntl_get_last_error() === PCNTL_ECHILD ? 'none' : 'some');
+        }
+        $pid = (int) $_GET['pid'];
+        $first = pcntl_waitpid($pid, $status) === $pid ? pcntl_wexitstatus($status) : 'lost';
+        return $first . ' ' . pcntl_waitpid($pid, $status);
+    };"#;
+    let weft = Server::new(app).start();
+    let forked: u32 = weft.get("/fork").text().parse().unwrap();
+    let opened: u32 = weft.get("/open").text().parse().unwrap();
+    assert_eq!(weft.get("/any").text(), "-1 none");
+    weft.write("end", "");
+    gone(forked, "the forked child");
+    gone(opened, "the opened one");
+    assert_eq!(weft.get("/any").text(), "-1 none");
+    assert_eq!(weft.get(&format!("/wait?pid={forked}")).text(), "7 -1");
+    assert_eq!(weft.get("/close").text(), "8");
+}
+
+#[test]
+fn a_request_waits_for_any_of_its_own_children_while_others_have_theirs() {
+    let app = r#"return function (): string {
+        if (isset($_GET['command'])) {
+            exec('while ! test -e end; do sleep 0.01; done; exit 3', $output, $code);
+            return (string) $code;
+        }
+        foreach ([4, 5] as $code) {
+            if (pcntl_fork() === 0) {
+                pcntl_exec('/bin/sh', ['-c', "exit $code"]);
+            }
+        }
+        $codes = [];
+        while (pcntl_wait($status) > 0) {
+            $codes[] = pcntl_wexitstatus($status);
+        }
+        sort($codes);
+        file_put_contents('end', '');
+        usleep(100_000); // its command has ended: whoever asked for any child could take its status
+        return implode(' ', $codes) . ' ' . pcntl_wait($status);
+    };"#;
+    let weft = Server::new(app).start();
+    let mut command = weft.connect();
+    command.get("/?command");
+    until("the command", || {
+        weft.workers().iter().any(|&worker| !process::children(worker).is_empty()).then_some(())
+    });
+    assert_eq!(weft.get("/").text(), "4 5 -1");
+    assert_eq!(command.read().text(), "3");
 }

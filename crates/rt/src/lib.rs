@@ -8,7 +8,7 @@
 //!
 //! - [`clock`]: nanoseconds since boot.
 //! - [`coroutine`]: what a coroutine is to the scheduler, and the [`Switch`] that gives it the processor. `family`: whose are its
-//!   descriptors.
+//!   descriptors and children.
 //! - [`runtime`]: the scheduler and its loop, on one screen; its bounds in `limits`.
 //! - [`park`]: the one door to suspend.
 //! - [`timers`], [`fds`], [`reactor`]: who waits for a time, who waits for a descriptor, and the kernel mechanism.

@@ -23,6 +23,9 @@ pub const DRIVER_KEY: u64 = 1 << 32;
 /// Key of the eventfd by which offload threads report.
 const OFFLOAD_KEY: u64 = DRIVER_KEY - 1;
 
+/// Keys from here up are children that nobody waits for, by their pidfd.
+pub(crate) const CHILD_KEY: u64 = 1 << 31;
+
 /// Coroutines entered in one turn of the loop before what they have written is sent.
 const READY_PER_TURN: usize = 64;
 
@@ -257,6 +260,7 @@ impl Runtime {
                 OFFLOAD_KEY => self.offload.finished(|wait| {
                     self.wake(wait, event.readiness);
                 }),
+                key if key >= CHILD_KEY => crate::hook::child_ended((key - CHILD_KEY) as i32),
                 fd => self.fd_ready(fd as i32, event.readiness),
             }
         }
@@ -385,6 +389,7 @@ impl Runtime {
         let family = self.family_of(start);
         let id =
             self.coroutines.borrow_mut()[id.index as usize].begin(id.index, start, family, self.now.get());
+        crate::hook::job_ended(self);
         self.stats.jobs.set(self.stats.jobs.get() + 1);
         self.current.set(Some(id));
         self.heartbeat.enter(id);
@@ -442,6 +447,7 @@ impl Runtime {
             coroutines[index as usize].state = State::Idle;
             coroutines[index as usize].task
         };
+        crate::hook::job_ended(self);
         self.stats.live.set(self.stats.live.get() - 1);
         self.live_tasks.set(self.live_tasks.get() - usize::from(task));
         self.stats.tasks.set(self.stats.tasks.get() - usize::from(task));

@@ -1,4 +1,4 @@
-//! Descriptors that a child of another family must not have.
+//! Children that nobody waits for any more, and descriptors that a child of another family must not have.
 #![allow(unsafe_code)]
 
 mod common;
@@ -9,6 +9,29 @@ use std::rc::Rc;
 
 use common::{Stage, run};
 use libc::{c_int, pid_t};
+use weft_rt::{CoroutineId, Runtime};
+
+fn pause() {
+    // SAFETY: usleep takes a number.
+    unsafe { libc::usleep(500) };
+}
+
+/// A child that ends with 7 when the other end of its pipe is closed.
+fn child() -> (pid_t, c_int) {
+    let mut fds = [0; 2];
+    // SAFETY: room for two descriptors; the child only makes system calls before it ends.
+    unsafe {
+        assert_eq!(libc::pipe(fds.as_mut_ptr()), 0);
+        let pid = libc::fork();
+        if pid == 0 {
+            libc::close(fds[1]);
+            libc::read(fds[0], (&raw mut fds).cast(), 1);
+            libc::_exit(7);
+        }
+        libc::close(fds[0]);
+        (pid, fds[1])
+    }
+}
 
 /// What waitpid says: the pid and status, or errno.
 fn wait(pid: pid_t) -> Result<(pid_t, c_int), c_int> {
@@ -18,6 +41,43 @@ fn wait(pid: pid_t) -> Result<(pid_t, c_int), c_int> {
         -1 => Err(std::io::Error::last_os_error().raw_os_error().unwrap()),
         found => Ok((found, libc::WEXITSTATUS(status))),
     }
+}
+
+fn is_there(pid: pid_t) -> bool {
+    // SAFETY: it takes numbers; signal 0 is none.
+    unsafe { libc::kill(pid, 0) == 0 }
+}
+
+#[test]
+fn a_child_whose_wait_is_cut_short_is_taken_by_the_loop_and_its_status_is_given_once() {
+    type Waiter = (CoroutineId, pid_t, c_int);
+    let stage = Stage::default();
+    let waiter: Rc<Cell<Option<Waiter>>> = Rc::default();
+    let (waits, told) = (stage.clone(), Rc::clone(&waiter));
+    let ends = stage.clone();
+    run(tasks![
+        move || {
+            let (pid, end) = child();
+            told.set(Some((Runtime::get().unwrap().current().unwrap(), pid, end)));
+            waits.reach(1);
+            assert_eq!(wait(pid), Err(libc::ECANCELED));
+            waits.reach(2);
+        },
+        move || {
+            stage.until(1);
+            let (waiter, pid, end) = waiter.get().unwrap();
+            assert!(Runtime::get().unwrap().cancel(waiter));
+            ends.until(2);
+            assert!(is_there(pid), "nobody ends it");
+            // SAFETY: the end is this test's.
+            unsafe { libc::close(end) };
+            while is_there(pid) {
+                pause();
+            }
+            assert_eq!(wait(pid), Ok((pid, 7)));
+            assert_eq!(wait(pid), Err(libc::ECHILD));
+        },
+    ]);
 }
 
 #[test]

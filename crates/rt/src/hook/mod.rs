@@ -50,6 +50,7 @@ pub(crate) use note::end_forked_child;
 pub use note::{on_forked_child_begin, on_forked_child_end, signals_are_own};
 pub use owner::keep_families_apart;
 pub use review::{NEVER_WAIT, NOT_HOOKED, Review, review};
+pub(crate) use sleep::children::{ended as child_ended, job_ended};
 pub use sleep::lock::{RecordLock, on_brief_locks, on_record_lock};
 pub use symbols::{Kind, Row, SYMBOLS};
 

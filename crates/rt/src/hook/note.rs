@@ -11,6 +11,7 @@ use libc::{FILE, c_char, c_int, c_uint, c_void, pid_t};
 
 use super::call::Call;
 use super::real::real;
+use super::sleep::children;
 use super::{descriptor, owner, raw};
 use crate::Runtime;
 use crate::family::{Family, NOBODY};
@@ -78,8 +79,10 @@ pub unsafe fn fork(call: Option<Call>) -> pid_t {
     let gate = if owner::others_hold_locks(family) { Gate::new() } else { None };
     // SAFETY: fork(2) asks nothing of the caller.
     let pid = unsafe { real() };
-    if let Some(runtime) = Runtime::get().filter(|_| pid == 0) {
-        become_plain_child(runtime, family);
+    match (pid, Runtime::get()) {
+        (0, Some(runtime)) => become_plain_child(runtime, family),
+        (1.., Some(_)) => children::started(call, pid),
+        _ => (),
     }
     if let Some(gate) = gate {
         if pid > 0 { gate.wait() } else { gate.open() }
@@ -171,6 +174,7 @@ fn become_plain_child(runtime: &Runtime, family: Family) {
     Runtime::forget();
     super::forget_signals();
     super::busy::forget();
+    children::forget();
     FORKED_CHILD.store(true, Ordering::Relaxed);
     for fd in FORKED_CHILD_CLOSES.get().map(|descriptors| descriptors()).unwrap_or_default() {
         raw::close(fd);

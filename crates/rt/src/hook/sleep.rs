@@ -3,6 +3,7 @@
 //!
 //! Deadlines are exact nanoseconds. Pauses between attempts double from 0.5 ms to 16 ms (20 ms for processes).
 
+pub mod children;
 pub mod contend;
 pub mod lock;
 pub mod mutex;

@@ -4,8 +4,7 @@
 //! When the wait for it is cut short, by a time-out or a cancellation, it is told to end (SIGTERM), with what it has started.
 //!
 //! Invariants: a stream made by [`popen`] is in [`STREAMS`] until its [`pclose`]; as each holds an open descriptor,
-//! `RLIMIT_NOFILE` bounds them. A child is waited for or in [`ABANDONED`] until it has been; processes of this user bound
-//! them (`RLIMIT_NPROC`).
+//! `RLIMIT_NOFILE` bounds them. A child is waited for, or left to the loop ([`children`]).
 #![allow(unsafe_code)]
 
 use std::ffi::CStr;
@@ -13,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use libc::{FILE, c_char, c_int, c_uint, pid_t};
 
-use super::process;
+use super::{children, process};
 use crate::family::NOBODY;
 use crate::hook::call::{Call, errno, fail, set_errno};
 use crate::hook::real::real;
@@ -26,15 +25,12 @@ fn streams() -> MutexGuard<'static, Vec<(usize, pid_t)>> {
     STREAMS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Children that were told to end and whose end nobody waits for. The next command looks after them.
-static ABANDONED: Mutex<Vec<pid_t>> = Mutex::new(Vec::new());
-
 /// How many processes of one command are told to end.
 const PROCESSES_MAX: usize = 64;
 
 /// Tells a child to end, and what it has started itself: a shell's command is a process of its own. All are stopped first: one
 /// that runs could start another meanwhile, or go on to the next command.
-fn abandon_child(pid: pid_t) {
+fn abandon_child(call: Call, pid: pid_t) {
     // SAFETY: it takes numbers. The child is not waited for yet, so its number is nobody else's; the numbers of what it has
     // started were theirs a moment ago.
     let signal = |pid: pid_t, signal: c_int| unsafe { raw::syscall!(SYS_kill, pid, signal) };
@@ -53,7 +49,7 @@ fn abandon_child(pid: pid_t) {
         signal(process, libc::SIGTERM);
         signal(process, libc::SIGCONT);
     }
-    ABANDONED.lock().unwrap_or_else(PoisonError::into_inner).push(pid);
+    children::abandoned(call.runtime, pid, true);
 }
 
 /// Adds the children of a process, as far as one page of /proc names them (proc_tid_children(5)). Raw system calls: this is a hook.
@@ -65,15 +61,6 @@ fn children_of(pid: pid_t, processes: &mut Vec<pid_t>) {
     let length = rustix::io::read(&file, &mut text).unwrap_or(0);
     let numbers = text[..length].split(|byte| *byte == b' ');
     processes.extend(numbers.filter_map(|number| std::str::from_utf8(number).ok()?.parse::<pid_t>().ok()));
-}
-
-/// Takes note of those that have ended.
-fn reap_abandoned() {
-    let saved = errno();
-    let mut children = ABANDONED.lock().unwrap_or_else(PoisonError::into_inner);
-    // 0: it runs still. SAFETY: null is allowed for both results.
-    children.retain(|&pid| unsafe { raw::syscall!(SYS_wait4, pid, 0, libc::WNOHANG, 0) } == 0);
-    set_errno(saved);
 }
 
 unsafe extern "C" {
@@ -104,7 +91,6 @@ unsafe fn shell(
     command: *const c_char,
     pipe_end: Option<(c_int, c_int)>,
 ) -> Result<pid_t, c_int> {
-    reap_abandoned();
     let arguments = [c"sh".as_ptr(), c"-c".as_ptr(), command, std::ptr::null()];
     let mut pid = 0;
     // SAFETY: the all-zero objects are storage for the init functions, which are called before any other; both are
@@ -139,8 +125,12 @@ unsafe fn shell(
         );
         libc::posix_spawn_file_actions_destroy(&raw mut actions);
         libc::posix_spawnattr_destroy(&raw mut attributes);
-        if error == 0 { Ok(pid) } else { Err(error) }
+        if error != 0 {
+            return Err(error);
+        }
     }
+    children::started(call, pid);
+    Ok(pid)
 }
 
 /// The stream's descriptor is closed on exec, with or without `e` in the mode: POSIX wants later children of popen not to
@@ -208,13 +198,16 @@ pub unsafe fn pclose(call: Option<Call>, file: *mut FILE) -> c_int {
 fn status_of(call: Option<Call>, pid: pid_t) -> c_int {
     let mut status = 0;
     loop {
-        // SAFETY: `status` is live.
-        let ended = unsafe { process::waitpid(call, pid, &raw mut status, 0) };
+        let ended = match call {
+            Some(call) => process::wait_for(call, pid, &mut status),
+            // SAFETY: `status` is live.
+            None => unsafe { process::waitpid(None, pid, &raw mut status, 0) },
+        };
         match ended {
             -1 if errno() == libc::EINTR => (),
             -1 => {
-                if errno() == libc::ECANCELED {
-                    abandon_child(pid);
+                if let Some(call) = call.filter(|_| errno() == libc::ECANCELED) {
+                    abandon_child(call, pid);
                     set_errno(libc::ECANCELED);
                 }
                 return -1;
