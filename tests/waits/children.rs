@@ -213,7 +213,11 @@ fn a_command_whose_request_is_cancelled_is_reaped_when_it_ends() {
 
 #[test]
 fn a_child_that_a_request_leaves_behind_is_reaped_and_its_status_kept_for_who_asks() {
-    let app = r#"return function (): string {
+    let app = r#"$boot = pcntl_fork();
+    if ($boot === 0) {
+        pcntl_exec('/bin/sh', ['-c', 'exit 9']);
+    }
+    return function () use ($boot): string {
         switch (strtok($_SERVER['REQUEST_URI'], '?')) {
             case '/fork':
                 if (($child = pcntl_fork()) === 0) {
@@ -225,23 +229,27 @@ fn a_child_that_a_request_leaves_behind_is_reaped_and_its_status_kept_for_who_as
                 return (string) proc_get_status($GLOBALS['kept'])['pid'];
             case '/close':
                 return (string) proc_close($GLOBALS['kept']);
-            case '/any': // a child of another request is none of this one's
-                return pcntl_wait($status, WNOHANG) . ' ' . (pcntl_get_last_error() === PCNTL_ECHILD ? 'none' : 'some');
+            case '/any':
+                $any = pcntl_wait($status);
+                return ($any === $boot ? 'boot' : $any) . ' ' . ($any > 0 ? pcntl_wexitstatus($status) : '');
         }
         $pid = (int) $_GET['pid'];
         $first = pcntl_waitpid($pid, $status) === $pid ? pcntl_wexitstatus($status) : 'lost';
         return $first . ' ' . pcntl_waitpid($pid, $status);
     };"#;
     let weft = Server::new(app).start();
+    assert_eq!(weft.get("/any").text(), "boot 9");
     let forked: u32 = weft.get("/fork").text().parse().unwrap();
     let opened: u32 = weft.get("/open").text().parse().unwrap();
-    assert_eq!(weft.get("/any").text(), "-1 none");
     weft.write("end", "");
     gone(forked, "the forked child");
     gone(opened, "the opened one");
-    assert_eq!(weft.get("/any").text(), "-1 none");
     assert_eq!(weft.get(&format!("/wait?pid={forked}")).text(), "7 -1");
     assert_eq!(weft.get("/close").text(), "8");
+    let last: u32 = weft.get("/fork").text().parse().unwrap();
+    gone(last, "the last one");
+    assert_eq!(weft.get("/any").text(), format!("{last} 7"));
+    assert_eq!(weft.get("/any").text(), "-1 ");
 }
 
 #[test]

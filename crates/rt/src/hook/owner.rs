@@ -17,6 +17,7 @@ use libc::{c_int, c_uint};
 use super::call::Call;
 use super::descriptor::{self, Kind, NUMBERS};
 use super::raw;
+use super::sleep::{children, spawn::children_of};
 use crate::family::{BITS, EVERYBODY, FIRST, Family, NOBODY};
 
 /// The lowest number that has an owner: the standard streams are everybody's, whoever has put something else there.
@@ -33,9 +34,10 @@ const LOCKED: u32 = !BITS;
 static APART: AtomicBool = AtomicBool::new(false);
 
 /// From here on children are given what their own family has. What is open now is everybody's: what whoever started the server
-/// has left open for it, and what the application has opened when it booted.
+/// has left open for it, and what the application has opened when it booted. So are the children that run already.
 pub fn keep_families_apart() {
     APART.store(true, Ordering::Relaxed);
+    children::of_the_beginning(children_of(rustix::process::getpid().as_raw_pid()));
     let Ok(open) = std::fs::read_dir("/proc/self/fd") else { return };
     for fd in open.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()) {
         set(fd, EVERYBODY);

@@ -16,7 +16,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use libc::{c_int, pid_t, rusage};
 
 use crate::Runtime;
-use crate::family::Family;
+use crate::family::{EVERYBODY, Family};
 use crate::hook::call::{Call, errno, set_errno};
 use crate::hook::raw;
 use crate::runtime::CHILD_KEY;
@@ -53,10 +53,7 @@ pub fn started(call: Option<Call>, pid: pid_t) {
     let Some(family) = call.and_then(|call| call.runtime.family()) else { return };
     ENDED.with_borrow_mut(|ended| ended.retain(|ended| ended.pid != pid));
     waited(pid); // by a call that no hook has seen: the number is free since then
-    CHILDREN.with_borrow_mut(|children| {
-        children.push(Child { pid, family, pidfd: None, forgotten: false });
-    });
-    UNWATCHED.set(UNWATCHED.get() + 1);
+    add(pid, family);
 }
 
 /// A child's end has been taken note of: it is gone.
@@ -72,8 +69,23 @@ pub fn waited(pid: pid_t) {
     }
 }
 
+/// Children that were started before there were families: whoever asks may wait for them.
+pub fn of_the_beginning(pids: impl IntoIterator<Item = pid_t>) {
+    pids.into_iter().for_each(|pid| add(pid, EVERYBODY));
+}
+
+fn add(pid: pid_t, family: Family) {
+    CHILDREN.with_borrow_mut(|children| {
+        children.push(Child { pid, family, pidfd: None, forgotten: false });
+    });
+    UNWATCHED.set(UNWATCHED.get() + 1);
+}
+
 /// Nobody waits for this child now. `forgotten`: and nobody ever will.
 pub fn abandoned(runtime: &Runtime, pid: pid_t, forgotten: bool) {
+    if CHILDREN.with_borrow(|children| children.iter().all(|child| child.pid != pid)) {
+        add(pid, EVERYBODY); // a command whose stream was opened while the application booted
+    }
     CHILDREN.with_borrow_mut(|children| {
         if let Some(child) = children.iter_mut().find(|child| child.pid == pid) {
             child.forgotten |= forgotten;
@@ -153,22 +165,33 @@ pub fn ended(pidfd: c_int) {
     }
 }
 
-/// How a child of this number has ended, or, for -1, any of this family: once.
-pub fn take_ended(pid: pid_t, family: Option<Family>) -> Option<Ended> {
+/// How a child of this number has ended, or, for -1, any that [`not_others`]: once.
+pub fn take_ended(runtime: &Runtime, pid: pid_t) -> Option<Ended> {
     ENDED.with_borrow_mut(|ended| {
-        let asked = |ended: &Ended| {
-            if pid > 0 { ended.pid == pid } else { pid == -1 && Some(ended.family) == family }
-        };
-        let at = ended.iter().position(asked)?;
+        if ended.is_empty() || pid < -1 || pid == 0 {
+            return None;
+        }
+        let not_others = not_others(runtime);
+        let at = ended
+            .iter()
+            .position(|ended| if pid > 0 { ended.pid == pid } else { not_others(ended.family) })?;
         ended.remove(at)
     })
 }
 
-/// The children of a family, in the order of their start as far as none of them has ended.
-pub fn of(family: Family) -> Vec<pid_t> {
+/// The children that the running coroutine's family may wait for without naming them.
+pub fn any(runtime: &Runtime) -> Vec<pid_t> {
+    let not_others = not_others(runtime);
     CHILDREN.with_borrow(|children| {
-        children.iter().filter(|child| child.family == family).map(|child| child.pid).collect()
+        children.iter().filter(|child| not_others(child.family)).map(|child| child.pid).collect()
     })
+}
+
+/// Whether a family is none of the others that are alive, which wait for their children themselves. What a family that is over
+/// has left behind anybody may find, as in a process that serves one request after the other.
+fn not_others(runtime: &Runtime) -> impl Fn(Family) -> bool {
+    let (own, live) = (runtime.family(), runtime.live_families());
+    move |family| own == Some(family) || live.binary_search(&family).is_err()
 }
 
 /// In a child that fork(2) has made: those are its parent's.

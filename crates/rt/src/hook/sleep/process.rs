@@ -106,14 +106,13 @@ impl Asked {
         until_ended(call, one, |more| self.ask(options | more)) as pid_t
     }
 
-    /// One question to the kernel. "Any child" is one of the coroutine's own family: the others have parents who wait for them.
+    /// One question to the kernel. "Any child" is none of those that other families wait for.
     fn ask(&mut self, options: c_int) -> isize {
-        let family = self.call.runtime.family().filter(|_| self.pid == -1 && options & libc::WNOHANG != 0);
-        let Some(family) = family.filter(|_| owner::kept_apart()) else {
+        if self.pid != -1 || options & libc::WNOHANG == 0 || !owner::kept_apart() {
             return self.ask_for(self.pid, options);
-        };
+        }
         let mut result = self.kept(-1);
-        for pid in children::of(family) {
+        for pid in children::any(self.call.runtime) {
             if result > 0 {
                 break;
             }
@@ -141,7 +140,7 @@ impl Asked {
 
     /// The end of a child that the loop has seen.
     fn kept(&mut self, pid: pid_t) -> isize {
-        let Some(ended) = children::take_ended(pid, self.call.runtime.family()) else { return -1 };
+        let Some(ended) = children::take_ended(self.call.runtime, pid) else { return -1 };
         (self.status, self.usage) = (ended.status, Some(ended.usage));
         ended.pid as isize
     }

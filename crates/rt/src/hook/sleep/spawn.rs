@@ -42,7 +42,7 @@ fn abandon_child(call: Call, pid: pid_t) {
     let mut at = 0;
     while at < processes.len() && processes.len() < PROCESSES_MAX {
         signal(processes[at], libc::SIGSTOP);
-        children_of(processes[at], &mut processes);
+        processes.extend(children_of(processes[at]));
         at += 1;
     }
     for process in processes {
@@ -52,15 +52,15 @@ fn abandon_child(call: Call, pid: pid_t) {
     children::abandoned(call.runtime, pid, true);
 }
 
-/// Adds the children of a process, as far as one page of /proc names them (proc_tid_children(5)). Raw system calls: this is a hook.
-fn children_of(pid: pid_t, processes: &mut Vec<pid_t>) {
+/// The children of a process, as far as one page of /proc names them (proc_tid_children(5)). Raw system calls: this is a hook.
+pub fn children_of(pid: pid_t) -> Vec<pid_t> {
     let path = format!("/proc/{pid}/task/{pid}/children");
     let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC;
-    let Ok(file) = rustix::fs::open(path, flags, rustix::fs::Mode::empty()) else { return };
+    let Ok(file) = rustix::fs::open(path, flags, rustix::fs::Mode::empty()) else { return Vec::new() };
     let mut text = [0; 4096];
     let length = rustix::io::read(&file, &mut text).unwrap_or(0);
     let numbers = text[..length].split(|byte| *byte == b' ');
-    processes.extend(numbers.filter_map(|number| std::str::from_utf8(number).ok()?.parse::<pid_t>().ok()));
+    numbers.filter_map(|number| std::str::from_utf8(number).ok()?.parse().ok()).collect()
 }
 
 unsafe extern "C" {
