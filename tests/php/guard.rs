@@ -154,7 +154,7 @@ fn a_mongodb_manager_that_requests_share_is_guarded() {
         return function ($r) {
             try {
                 Shared::$state = $r->path() === '/first' ? 'waiting' : Shared::$state;
-                return $r->path() === '/state' ? Shared::$state : ask($r->path() === '/first' ? 1000 : 1);
+                return $r->path() === '/state' ? Shared::$state : ask($r->path() === '/first' ? 3000 : 1);
             } catch (Error $error) {
                 return get_class($error) . ': ' . $error->getMessage();
             }

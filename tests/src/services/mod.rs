@@ -19,6 +19,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -225,9 +226,20 @@ impl Drop for Service {
 
 /// A port of the loopback that was free a moment ago: for services that cannot be told to let the kernel choose.
 ///
+/// It is none of those that the kernel gives to connections (32768 and above: `ip_local_port_range`, ip(7)). One of them could be given to
+/// somebody else before the service has it, or while it is down: also to whoever tries to reach it, who then reaches himself.
+///
 /// # Panics
 /// When there is none.
 pub fn free_port() -> u16 {
-    let socket = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
-    socket.local_addr().expect("a bound socket has an address").port()
+    const FIRST: u32 = 10_000;
+    const COUNT: u32 = 20_000;
+    static TRIED: AtomicU32 = AtomicU32::new(0);
+    // Tests of other processes begin elsewhere.
+    let begin = std::process::id().wrapping_mul(127);
+    let mut ports = (0..COUNT).map(|_| {
+        let number = begin.wrapping_add(TRIED.fetch_add(1, Ordering::Relaxed));
+        (FIRST + number % COUNT) as u16
+    });
+    ports.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).expect("a free port")
 }
