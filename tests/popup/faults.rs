@@ -34,7 +34,7 @@ fn workers_are_killed() {
     let load = Load::start(&weft, "w", CONNECTIONS);
     for round in 0..6 {
         load.wait_for(200);
-        let workers = weft.workers();
+        let workers = until("a worker", || Some(weft.workers()).filter(|workers| !workers.is_empty()));
         signal(workers[round % workers.len()], Signal::KILL);
     }
     load.wait_for(200);
@@ -105,7 +105,8 @@ fn redis_that_syncs_later_is_killed_while_the_queue_is_in_files() {
         let popup = ask_until_shown(&weft, &format!("ada-{round}"));
         redis.kill();
         assert_eq!(report(&mut weft.connect(), &popup, "shown").status, 200);
-        signal(weft.workers()[round % 2], Signal::KILL);
+        let workers = until("a worker", || Some(weft.workers()).filter(|workers| !workers.is_empty()));
+        signal(workers[round % workers.len()], Signal::KILL);
         redis.start();
         let again = until("Redis to be asked again", || {
             let response = asked(&weft, &format!("ada-{round}"));

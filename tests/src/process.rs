@@ -8,12 +8,20 @@ pub fn children(pid: u32) -> Vec<u32> {
     text.split_whitespace().filter_map(|word| word.parse().ok()).collect()
 }
 
-/// Whether it exists and is no zombie.
-pub fn is_alive(pid: u32) -> bool {
+fn state(pid: u32) -> Option<char> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     // The name in parentheses may hold anything; the state follows it.
-    let state = status.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
-    state.is_some_and(|state| state != 'Z' && state != 'X') && test_kill_process(pid_of(pid)).is_ok()
+    status.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next())
+}
+
+/// Whether it exists and is no zombie.
+pub fn is_alive(pid: u32) -> bool {
+    state(pid).is_some_and(|state| state != 'Z' && state != 'X') && test_kill_process(pid_of(pid)).is_ok()
+}
+
+/// Whether SIGSTOP has stopped it.
+pub fn is_stopped(pid: u32) -> bool {
+    state(pid) == Some('T')
 }
 
 /// Sends a signal to one process.

@@ -51,7 +51,7 @@ pub use note::{on_forked_child_begin, on_forked_child_end, signals_are_own};
 pub use owner::keep_families_apart;
 pub use review::{NEVER_WAIT, NOT_HOOKED, Review, review};
 pub(crate) use sleep::children::{ended as child_ended, job_ended};
-pub use sleep::lock::{RecordLock, on_brief_locks, on_record_lock};
+pub use sleep::lock::{RecordLock, died_with_a_brief_lock, on_brief_locks, on_record_lock};
 pub use symbols::{Kind, Row, SYMBOLS};
 
 /// Runs `work` with every signal blocked on this thread, so that a thread started by it never takes one.

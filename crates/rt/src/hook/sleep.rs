@@ -5,6 +5,7 @@
 
 pub mod children;
 pub mod contend;
+pub mod holder;
 pub mod lock;
 pub mod mutex;
 pub mod process;

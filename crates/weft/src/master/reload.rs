@@ -69,6 +69,11 @@ impl Reload {
         self.pending = true;
     }
 
+    /// Whether one is asked for or under way.
+    pub fn is_wanted(&self) -> bool {
+        self.pending || !matches!(self.phase, Phase::Idle)
+    }
+
     /// Whether new workers are starting beside the old ones.
     pub fn is_booting(&self) -> bool {
         matches!(self.phase, Phase::Booting)

@@ -21,6 +21,8 @@ const STOP_GRACE: Duration = Duration::from_millis(500);
 const HEALTHY_LIFE: Duration = Duration::from_secs(10);
 const BACKOFF_MIN: Duration = Duration::from_secs(1);
 const BACKOFF_MAX: Duration = Duration::from_secs(30);
+/// How long nobody is started while a reload is to bring new shared memory.
+const RENEWAL_MAX: Duration = Duration::from_secs(5);
 
 /// A worker's place.
 #[derive(Debug, Default)]
@@ -269,6 +271,12 @@ impl Master {
     fn worker_died(&mut self, worker: Worker, status: WaitStatus) {
         let how = describe(status);
         let name = worker.name();
+        // What it says of an image that has been given up already is no news.
+        let broken = status.exit_status() != Some(0)
+            && worker.generation == self.generation
+            && !self.stopping
+            && !self.reload.is_wanted()
+            && crate::php::memory_is_broken(worker.pid.as_raw_nonzero().get() as u32);
         match worker.stage {
             _ if self.stopping => tracing::debug!("{name} {how}"),
             Stage::Draining { .. } if status.exit_status() == Some(0) => tracing::info!("{name} has drained"),
@@ -278,6 +286,9 @@ impl Master {
             Stage::Booting { .. } => self.boot_failed(&worker, &how),
             Stage::Killed if worker.fatal.is_some() => self.boot_failed(&worker, &how),
             Stage::Ready | Stage::Killed => self.died_serving(&worker, status, &how),
+        }
+        if broken {
+            self.renew_memory();
         }
         if self.workers.iter().all(|w| w.generation == self.generation) {
             self.retired.iter().for_each(Listener::unlink);
@@ -314,6 +325,18 @@ impl Master {
                 "it cannot be replaced: PHP did not start at the last reload; mend it and reload"
             );
         }
+    }
+
+    /// Has everybody leave opcache's shared memory, in which a worker died while it wrote: what it left there may crash others,
+    /// or give wrong results. Nobody serves with it until a reload gives them a new one; where that fails, the old one must do.
+    fn renew_memory(&mut self) {
+        tracing::error!(
+            "a worker has died while it wrote to opcache's shared memory, which may be broken: all workers are replaced, with a new one"
+        );
+        let at_last = Instant::now() + RENEWAL_MAX;
+        self.slots.iter_mut().for_each(|slot| slot.wanted = Some(at_last));
+        self.drain_where(|worker, _| worker.is_staying());
+        self.reload.request();
     }
 
     fn boot_failed(&mut self, worker: &Worker, how: &str) {

@@ -94,6 +94,11 @@ pub fn engine_start(config: &Config) -> Result<EngineInfo, String> {
     Ok(info)
 }
 
+/// Whether the process `pid`, which has ended, or one before it, died while it wrote to the memory that opcache shares.
+pub fn memory_is_broken(pid: u32) -> bool {
+    weft_rt::hook::died_with_a_brief_lock(pid)
+}
+
 /// The absolute path of a worker script.
 fn resident_script(script: &Path) -> Result<String, String> {
     let path = script.canonicalize().map_err(|error| format!("{}: {error}", script.display()))?;

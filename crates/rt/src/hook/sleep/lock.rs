@@ -11,6 +11,7 @@ use std::sync::OnceLock;
 use libc::{c_int, off_t};
 
 use super::contend::{Resource, file_freed, until_free};
+use super::holder::Holder;
 use crate::hook::call::Call;
 use crate::hook::real::real;
 use crate::hook::{owner, raw};
@@ -49,16 +50,32 @@ pub fn on_record_lock(answer: RecordLock) {
     let _ = RECORD_LOCK.set(answer);
 }
 
-static BRIEF: OnceLock<Vec<c_int>> = OnceLock::new();
-
-/// Names descriptors whose record locks are held for microseconds, by code that nobody may run beside: a coroutine waits for such
-/// a lock as it would without the hooks. The first call counts.
-pub fn on_brief_locks(descriptors: Vec<c_int>) {
-    let _ = BRIEF.set(descriptors);
+struct Brief {
+    descriptors: Vec<c_int>,
+    holder: Option<&'static Holder>,
 }
 
-fn is_brief(fd: c_int) -> bool {
-    BRIEF.get().is_some_and(|descriptors| descriptors.contains(&fd))
+static BRIEF: OnceLock<Brief> = OnceLock::new();
+
+/// Names descriptors whose record locks are held for microseconds, by code that nobody may run beside: a coroutine waits for such
+/// a lock as it would without the hooks. From then on it is known, here and in all children, who holds one for writing. The first
+/// call counts.
+pub fn on_brief_locks(descriptors: Vec<c_int>) {
+    let _ = BRIEF.set(Brief { descriptors, holder: Holder::shared() });
+}
+
+/// Whether somebody has died who held such a lock for writing, and left what he wrote unfinished: `pid`, a process that has
+/// ended, or one before it.
+pub fn died_with_a_brief_lock(pid: u32) -> bool {
+    BRIEF.get().and_then(|brief| brief.holder).is_some_and(|holder| holder.has_died(pid))
+}
+
+fn brief(fd: c_int) -> Option<&'static Brief> {
+    BRIEF.get().filter(|brief| brief.descriptors.contains(&fd))
+}
+
+fn holder(fd: c_int) -> Option<&'static Holder> {
+    brief(fd)?.holder
 }
 
 /// What is said in the kernel's place.
@@ -68,6 +85,10 @@ fn answered(fd: c_int, command: c_int, argument: usize) -> Option<c_int> {
 
 /// Takes a lock without waiting, or unlocks.
 fn set_lock(fd: c_int, command: c_int, argument: usize) -> c_int {
+    if let Some(holder) = holder(fd) {
+        // SAFETY: the caller's lock, which the kernel will read too.
+        holder.frees(unsafe { &*(argument as *const libc::flock) });
+    }
     if command == libc::F_SETLK
         && let Some(answer) = answered(fd, command, argument)
     {
@@ -97,8 +118,13 @@ pub unsafe fn fcntl(call: Option<Call>, fd: c_int, command: c_int, argument: usi
         }
         _ => return raw::fcntl(fd, command, argument) as c_int,
     };
-    let Some(call) = call.filter(|_| !is_brief(fd)) else {
-        return raw::fcntl(fd, command, argument) as c_int;
+    let Some(call) = call.filter(|_| brief(fd).is_none()) else {
+        let result = raw::fcntl(fd, command, argument) as c_int;
+        if let Some(holder) = holder(fd).filter(|_| result == 0) {
+            // SAFETY: the kernel has just read the lock there.
+            holder.locked(unsafe { &*(argument as *const libc::flock) });
+        }
+        return result;
     };
     call.yield_by_chance();
     let attempt = || raw::fcntl(fd, attempt, argument);
