@@ -8,7 +8,8 @@
 //! - `ready`, `sleep`, `offload`, `note`: the code behind the rows, by what they wait for.
 //! - `raw`, `real`: plain system calls, and libc's own functions.
 //! - `interrupt`: signal handlers, and the waits they interrupt. `deferred`: those that must wait for their coroutine.
-//! - `descriptor`: what is remembered of a descriptor number. `busy`: those a thread works on. `owner`: whose it is, by what `open` notes.
+//! - `descriptor`: what is remembered of a descriptor number. `busy`: those a thread works on. `owner`: whose it is, by what `open` notes. `gate`: children
+//!   that have yet to let go of others'.
 //!
 //! # Invariants
 //!
@@ -27,6 +28,7 @@ mod busy;
 mod call;
 mod deferred;
 mod descriptor;
+mod gate;
 mod interrupt;
 mod note;
 mod offload;

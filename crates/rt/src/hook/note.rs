@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use libc::{FILE, c_char, c_int, c_uint, c_void, pid_t};
 
 use super::call::Call;
+use super::gate::{self, Gate};
 use super::real::real;
 use super::sleep::children;
 use super::{descriptor, owner, raw};
@@ -85,43 +86,9 @@ pub unsafe fn fork(call: Option<Call>) -> pid_t {
         _ => (),
     }
     if let Some(gate) = gate {
-        if pid > 0 { gate.wait() } else { gate.open() }
+        if pid > 0 { gate.keep() } else { gate.open() }
     }
     pid
-}
-
-/// Between a child and its parent, which goes on when the child has let go of what is not its own: a lock that another request frees
-/// meanwhile must be free. It is a pipe, so that the end of the child opens it, too.
-struct Gate {
-    ours: c_int,
-    childs: c_int,
-}
-
-impl Gate {
-    /// `None`: there are no descriptors left, and nothing will be waited for.
-    fn new() -> Option<Gate> {
-        let mut pipe = [0; 2];
-        // SAFETY: room for two descriptors.
-        let made = unsafe { raw::syscall!(SYS_pipe2, pipe.as_mut_ptr(), libc::O_CLOEXEC) } == 0;
-        made.then_some(Gate { ours: pipe[0], childs: pipe[1] })
-    }
-
-    fn open(self) {
-        raw::close(self.childs);
-        raw::close(self.ours);
-    }
-
-    fn wait(self) {
-        raw::close(self.childs);
-        keep_errno(|| {
-            let mut byte = 0u8;
-            // SAFETY: room for one byte. Nobody writes any: it waits for the end.
-            while unsafe { raw::read(self.ours, (&raw mut byte).cast(), 1) } < 0
-                && super::call::errno() == libc::EINTR
-            {}
-        });
-        raw::close(self.ours);
-    }
 }
 
 /// Set in a child that was forked by code of a worker.
@@ -175,6 +142,7 @@ fn become_plain_child(runtime: &Runtime, family: Family) {
     super::forget_signals();
     super::busy::forget();
     children::forget();
+    gate::forget();
     FORKED_CHILD.store(true, Ordering::Relaxed);
     for fd in FORKED_CHILD_CLOSES.get().map(|descriptors| descriptors()).unwrap_or_default() {
         raw::close(fd);

@@ -16,6 +16,7 @@ use libc::{c_int, c_uint};
 
 use super::call::Call;
 use super::descriptor::{self, Kind, NUMBERS};
+use super::gate;
 use super::raw;
 use super::sleep::{children, spawn::children_of};
 use crate::family::{BITS, EVERYBODY, FIRST, Family, NOBODY};
@@ -75,6 +76,9 @@ pub fn opened(call: Option<Call>, fd: c_int) -> c_int {
 #[inline]
 pub fn closing(fd: RawFd) {
     if let Some(owner) = usize::try_from(fd).ok().and_then(|fd| OWNERS.get(fd)) {
+        if owner.load(Ordering::Relaxed) & LOCKED != 0 {
+            gate::wait_for_all();
+        }
         owner.store(NOBODY, Ordering::Relaxed);
     }
 }
@@ -84,16 +88,20 @@ pub fn highest() -> u32 {
     HIGHEST.load(Ordering::Relaxed)
 }
 
-/// Notes that the coroutine that calls has taken or freed a lock on a file.
-pub fn locked(fd: RawFd, locked: bool) {
-    if of(fd) & BITS >= FIRST {
-        let owner = &OWNERS[fd as usize];
-        if locked {
-            owner.fetch_or(LOCKED, Ordering::Relaxed)
-        } else {
-            owner.fetch_and(BITS, Ordering::Relaxed)
-        };
+/// Notes that the coroutine that calls has a lock on a file or is about to wait for one, or has none.
+///
+/// Returns whether it had one before.
+pub fn locked(fd: RawFd, locked: bool) -> bool {
+    if of(fd) & BITS < FIRST {
+        return false;
     }
+    let owner = &OWNERS[fd as usize];
+    let before = if locked {
+        owner.fetch_or(LOCKED, Ordering::Relaxed)
+    } else {
+        owner.fetch_and(BITS, Ordering::Relaxed)
+    };
+    before & LOCKED != 0
 }
 
 /// The ranges of numbers that a child of `family` is not given, in order; the last one ends with `c_uint::MAX`.

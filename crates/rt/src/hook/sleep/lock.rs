@@ -19,7 +19,10 @@ use crate::hook::{owner, raw};
 pub unsafe fn flock(call: Option<Call>, fd: c_int, operation: c_int) -> c_int {
     // SAFETY: it takes numbers.
     let lock = |operation: c_int| unsafe { raw::syscall!(SYS_flock, fd, operation) };
-    let waits = operation & libc::LOCK_NB == 0 && operation & libc::LOCK_UN == 0;
+    let unlocks = operation & libc::LOCK_UN != 0;
+    let waits = operation & libc::LOCK_NB == 0 && !unlocks;
+    // A child that is forked during the wait would otherwise have the lock as well.
+    let had_one = call.is_some() && !unlocks && owner::locked(fd, true);
     let result = match call.filter(|_| waits) {
         None => lock(operation),
         Some(call) => {
@@ -28,8 +31,9 @@ pub unsafe fn flock(call: Option<Call>, fd: c_int, operation: c_int) -> c_int {
             until_free(call, file, &[libc::EWOULDBLOCK], None, attempt, || lock(operation))
         }
     };
-    if call.is_some() && result == 0 {
-        owner::locked(fd, operation & libc::LOCK_UN == 0);
+    let has_none = if unlocks { result == 0 } else { result != 0 && !had_one };
+    if call.is_some() && has_none {
+        owner::locked(fd, false);
     }
     // Unlocked, or an exclusive lock has become a shared one.
     if operation & (libc::LOCK_UN | libc::LOCK_SH) != 0 && result == 0 {
