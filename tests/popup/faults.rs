@@ -103,6 +103,7 @@ fn redis_that_syncs_later_is_killed_while_the_queue_is_in_files() {
     for round in 0..3 {
         load.wait_for(200);
         let popup = ask_until_shown(&weft, &format!("ada-{round}"));
+        redis.wait_until_written();
         redis.kill();
         assert_eq!(report(&mut weft.connect(), &popup, "shown").status, 200);
         let workers = until("a worker", || Some(weft.workers()).filter(|workers| !workers.is_empty()));

@@ -144,11 +144,21 @@ impl Restartable {
 
     /// How many clients Redis has, this one not counted.
     pub fn clients(&self) -> usize {
+        self.info("clients", "connected_clients:") - 1
+    }
+
+    /// Waits until Redis has written to its file what it has answered so far. With `everysec` it puts that off while it syncs,
+    /// for two seconds at most, and would lose it if it was killed.
+    pub fn wait_until_written(&self) {
+        until("Redis to write", || (self.info("persistence", "aof_buffer_length:") == 0).then_some(()));
+    }
+
+    fn info(&self, section: &str, name: &str) -> usize {
         let mut client = Command::new("redis-cli");
-        client.args(["-p", &self.port.to_string(), "INFO", "clients"]);
+        client.args(["-p", &self.port.to_string(), "INFO", section]);
         let text = finish(&mut client).stdout;
-        let count = text.lines().find_map(|line| line.strip_prefix("connected_clients:"));
-        count.and_then(|count| count.trim().parse::<usize>().ok()).expect("Redis tells its clients") - 1
+        let number = text.lines().find_map(|line| line.strip_prefix(name));
+        number.and_then(|number| number.trim().parse().ok()).unwrap_or_else(|| panic!("no {name} in {text}"))
     }
 
     /// How PDO finds the database "popup".
