@@ -108,10 +108,11 @@ def syscalls(peer: Peer, settings: Settings) -> Measured:
 
 
 def database(role: str, connections: tuple[int, ...]) -> Callable[[Peer, Settings], Measured]:
+    """Up and down again: how a server shares its core with the database changes while they run, and is no matter of connections."""
     def measure(peer: Peer, settings: Settings) -> Measured:
         with backends.mariadb(settings.backend_core), Running(peer, role) as server:
             warm(server, settings)
-            for count in connections:
+            for count in (*connections, *reversed(connections)):
                 yield f"c={count}", timed(server, settings, count)
     return measure
 
