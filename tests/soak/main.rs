@@ -37,12 +37,12 @@ struct State {
 }
 
 impl State {
-    fn least(self, other: State) -> State {
+    fn each(self, other: State, of: fn(u64, u64) -> u64) -> State {
         State {
-            coroutines: self.coroutines.min(other.coroutines),
-            descriptors: self.descriptors.min(other.descriptors),
-            php_bytes: self.php_bytes.min(other.php_bytes),
-            resident_bytes: self.resident_bytes.min(other.resident_bytes),
+            coroutines: of(self.coroutines, other.coroutines),
+            descriptors: of(self.descriptors, other.descriptors),
+            php_bytes: of(self.php_bytes, other.php_bytes),
+            resident_bytes: of(self.resident_bytes, other.resident_bytes),
         }
     }
 }
@@ -67,8 +67,9 @@ fn main() -> ExitCode {
             let (tally, stop) = (&tally, &stop);
             scope.spawn(move || load::run(address, seed, tally, stop));
         }
-        let warm = progress(began, total / 5, &server, &tally);
-        let last = progress(began, total / 10 * 9, &server, &tally);
+        let every = (total / 20).min(Duration::from_secs(5));
+        let warm = progress(began, total / 5, every, &server, &tally, u64::max);
+        let last = progress(began, total / 10 * 9, every, &server, &tally, u64::min);
         fatal_phase(address, began, total, &server, &tally);
         stop.store(true, Ordering::Relaxed);
         (warm, last)
@@ -89,13 +90,20 @@ fn main() -> ExitCode {
 /// How many looks a state is taken from.
 const LOOKS: usize = 5;
 
-/// Shows how it goes until `until` has passed since `began`; the state then: the least of the last looks, since what is under way
-/// at one moment differs by dozens of descriptors.
-fn progress(began: Instant, until: Duration, server: &Running, tally: &Tally) -> State {
+/// Shows how it goes until `until` has passed since `began`; the state then: what is `of` the last looks. What is under way at one
+/// moment differs by dozens of descriptors, so what has grown is more at its least than it was at its most.
+fn progress(
+    began: Instant,
+    until: Duration,
+    every: Duration,
+    server: &Running,
+    tally: &Tally,
+    of: fn(u64, u64) -> u64,
+) -> State {
     let mut looks = Vec::new();
     loop {
         let left = until.saturating_sub(began.elapsed());
-        thread::sleep(left.min(Duration::from_secs(5)));
+        thread::sleep(left.min(every));
         let state = state(server);
         println!(
             "{:>5} s  {:>9} answered  {:>6} left  {:>3} reconnected  {} wrong  {:>3} coroutines  {:>4} descriptors  {:>6.1} MB \
@@ -114,7 +122,7 @@ fn progress(began: Instant, until: Duration, server: &Running, tally: &Tally) ->
         looks.push(state);
         if began.elapsed() >= until {
             let looks = looks.iter().rev().take(LOOKS).copied();
-            return looks.reduce(State::least).unwrap_or(state);
+            return looks.reduce(|one, other| one.each(other, of)).unwrap_or(state);
         }
     }
 }
