@@ -24,7 +24,7 @@ echo implode(',', array_unique(Seen::$all)), ' ', getenv('NUMBER'), ' ', ini_get
 
 /// Who waits for an instance waits for as long as a busy machine takes.
 fn server(files: &[(&str, &str)], instances: &str) -> Server {
-    with_queue(files, instances, "25000")
+    with_queue(files, instances, "100000")
 }
 
 fn with_queue(files: &[(&str, &str)], instances: &str, timeout_ms: &str) -> Server {

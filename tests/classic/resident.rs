@@ -237,7 +237,7 @@ while (frankenphp_handle_request(function (): void {
 /// A worker script without a document root, with instances.
 fn waits(instances: &str) -> Server {
     // Who waits for an instance waits for as long as a busy machine takes.
-    Server::of_script("worker.php", WAITS).with("--instances", instances).with("--queue-timeout-ms", "25000")
+    Server::of_script("worker.php", WAITS).with("--instances", instances).with("--queue-timeout-ms", "100000")
 }
 
 fn all(weft: &Running, targets: &[String]) -> Vec<(u16, String)> {

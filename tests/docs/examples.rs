@@ -71,7 +71,7 @@ fn run(directory: &Path, line: &str) -> command::Output {
     // timeout(1) ends the whole pipeline.
     let mut shell = Command::new("timeout");
     shell
-        .args(["12", "sh", "-c", line])
+        .args(["50", "sh", "-c", line])
         .current_dir(directory)
         .env("PATH", format!("{}:{path}", beside.display()));
     command::finish(&mut shell)

@@ -138,7 +138,7 @@ impl Site {
     pub fn server(&self, instances: &str) -> Server {
         // On a machine that is busy with other tests, a crowd may wait its turn for longer than it does by default.
         let mut server =
-            Server::of(&self.docroot()).with("--instances", instances).with("--queue-timeout-ms", "25000");
+            Server::of(&self.docroot()).with("--instances", instances).with("--queue-timeout-ms", "100000");
         for (name, value) in SETTINGS {
             server = server.with("--define", &format!("{name}={value}"));
         }

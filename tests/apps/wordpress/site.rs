@@ -87,7 +87,7 @@ impl Site {
 /// weft over a document root with so many instances.
 pub fn serve(docroot: &Path, instances: &str) -> Server {
     // On a machine that is busy with other tests, a crowd may wait its turn for longer than it does by default.
-    let mut server = Server::of(docroot).with("--instances", instances).with("--queue-timeout-ms", "25000");
+    let mut server = Server::of(docroot).with("--instances", instances).with("--queue-timeout-ms", "100000");
     for (name, value) in SETTINGS {
         server = server.with("--define", &format!("{name}={value}"));
     }
