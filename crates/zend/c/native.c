@@ -121,9 +121,13 @@ void weft_native_destroy(weft_coroutine *coroutine)
 	free(coroutine);
 }
 
-/* Gives back the stack's memory below where an idle coroutine stands. */
+/* Gives back the stack's memory below where a coroutine stands that does not run. One that waits inside a user Fiber stands
+ * on that one's stack: where it left its own is not known then. */
 void weft_native_trim(const weft_coroutine *coroutine)
 {
+	if (!weft_native_holds(coroutine, coroutine->native_handle)) {
+		return;
+	}
 	char *low = weft_native_yellow(coroutine) + YELLOW_BYTES;
 	char *high = (char *) ((uintptr_t) coroutine->native_handle & ~(uintptr_t) 4095) - 4096;
 	if (high > low) {

@@ -95,6 +95,14 @@ impl InstanceSwitch {
         unsafe { sys::weft_instances_trim(u64::try_from(idle.as_nanos()).unwrap_or(u64::MAX)) };
     }
 
+    /// Has instances whose wait the look before has seen, too, give back memory that they have no use for meanwhile: free pages
+    /// of their heaps and stacks. For the loop, now and then. Whether there are others, for the next look.
+    #[must_use]
+    pub fn look() -> bool {
+        // SAFETY: called on the engine's thread, from the loop; it looks at instances that do not run.
+        unsafe { sys::weft_instances_look() }
+    }
+
     /// For the end of each turn of the loop.
     pub fn turn() {
         // SAFETY: called on the engine's thread, from the loop.

@@ -81,6 +81,7 @@ unsafe extern "C" {
     pub fn weft_instance_leave(instance: *mut c_void);
     pub fn weft_instance_destroy(instance: *mut c_void);
     pub fn weft_instances_trim(idle_ns: u64);
+    pub fn weft_instances_look() -> bool;
     pub fn weft_extension_unfit(name: *const c_char, buffer: *mut c_char, size: usize) -> usize;
     pub fn weft_extension_file(name: *const c_char, buffer: *mut c_char, size: usize) -> usize;
     pub fn weft_instances_report() -> InstancesFigures;

@@ -34,6 +34,9 @@ const SIGNAL_KEY: u64 = DRIVER_KEY + 1;
 
 /// How often the master hears how the worker is, and recycling is considered.
 const STATUS_EVERY: Nanos = SECOND;
+/// How long an instance waits at least before it gives back what it has no use for meanwhile; at most it is twice as long. Each page
+/// that is used again is a fault: shorter waits would pay it too often.
+const LOOK_EVERY: Nanos = 100 * MILLISECOND;
 
 /// Boots the application and serves; the exit code is the process's.
 pub fn run(setup: WorkerSetup) -> ExitCode {
@@ -62,6 +65,8 @@ struct Worker {
     drain: RefCell<Drain>,
     recycle: RefCell<Recycle>,
     next_status: Cell<Nanos>,
+    next_look: Cell<Nanos>,
+    look_again: Cell<bool>,
     config: Arc<Config>,
 }
 
@@ -115,6 +120,8 @@ impl Worker {
             drain: RefCell::default(),
             recycle,
             next_status,
+            next_look: Cell::default(),
+            look_again: Cell::default(),
             config,
         })
     }
@@ -225,11 +232,17 @@ impl Driver for Worker {
             self.every_second();
             self.cancel_late(now);
         }
+        if now >= self.next_look.get() {
+            self.next_look.set(now + LOOK_EVERY);
+            self.look_again.set(InstanceSwitch::look());
+        }
         self.drain.borrow_mut().turn(now, self.runtime, self.server);
     }
 
     fn deadline(&self) -> Option<Nanos> {
-        let own = [Some(self.next_status.get()), self.drain.borrow().deadline(), self.server.deadline()];
+        let look = self.look_again.get().then(|| self.next_look.get());
+        let own =
+            [Some(self.next_status.get()), look, self.drain.borrow().deadline(), self.server.deadline()];
         own.into_iter().flatten().min()
     }
 

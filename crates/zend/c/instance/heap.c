@@ -2,6 +2,9 @@
  * space, so that an instance costs no mapping, chunks go from one instance to the next while they are hot, and an address
  * says whose it is.
  *
+ * What Zend's description of a chunk says of free pages is read where a new heap shows that it stands (see find_map); where it
+ * stands elsewhere, free pages are left as they are.
+ *
  * Invariants: a run of chunks has one owner until it is freed; chunks on the spare list have none. A chunk that is handed out
  * has zeroes where Zend will describe its pages. The region bounds what all instances can have together: beyond it a request
  * ends with PHP's "Out of memory". */
@@ -14,6 +17,9 @@
 
 #define SPARE UINT32_MAX /* the owner of a spare */
 
+#define PAGES ((uint32_t) (CHUNK_BYTES / WEFT_PAGE_BYTES)) /* in a chunk */
+#define RUN_PAGES_LEAST 8 /* free pages in a row that are given back: fewer are not worth the call */
+
 static char *region;
 static uint32_t chunk_count;
 static uint32_t *owners;     /* per chunk; 0: free */
@@ -21,6 +27,14 @@ static uint32_t first_free;  /* no free chunk is below */
 static uint32_t spares[SPARES_MAX];
 static uint32_t spare_count;
 static uint32_t used;
+static size_t map_offset;    /* where in a chunk a bit for each page says whether it is taken; 0: not known */
+
+/* How a chunk begins (struct _zend_mm_chunk in Zend/zend_alloc.c). */
+typedef struct chunk {
+	zend_mm_heap *heap;
+	struct chunk *next, *previous; /* of the heap's chunks in use, in a ring */
+	uint32_t free_pages;
+} chunk;
 
 static char *reserve(size_t bytes)
 {
@@ -187,6 +201,35 @@ static bool move_storage(zend_mm_heap *heap, zend_mm_storage *outside)
 	return false;
 }
 
+static chunk *first_chunk(const zend_mm_heap *heap)
+{
+	return (chunk *) ((uintptr_t) heap & ~(CHUNK_BYTES - 1));
+}
+
+/* Of a new heap few pages are taken, the first with the description itself: so the map is as many bits, then zeroes, and behind it
+ * begins what is said of each page, of the first that it is a run of one (ZEND_MM_LRUN in Zend/zend_alloc.c). */
+static void find_map(const zend_mm_heap *heap)
+{
+	const uint32_t run_of_one = 0x40000001;
+	const chunk *first = first_chunk(heap);
+	uint32_t taken = PAGES - first->free_pages;
+	if (first->heap != heap || first->next != first || first->previous != first || taken - 1 >= 8) {
+		return;
+	}
+	const uint64_t map[PAGES / 64] = {((uint64_t) 1 << taken) - 1};
+	size_t found = 0, last = WEFT_PAGE_BYTES - sizeof(map) - PAGES * sizeof(uint32_t);
+	for (size_t at = sizeof(chunk); at <= last; at += sizeof(*map)) {
+		const char *here = (const char *) first + at;
+		if (memcmp(here, map, sizeof(map)) == 0 && memcmp(here + sizeof(map), &run_of_one, sizeof(run_of_one)) == 0) {
+			map_offset = at;
+			found++;
+		}
+	}
+	if (found != 1) {
+		map_offset = 0;
+	}
+}
+
 /* `storage` stays where it is as long as the heap. */
 zend_mm_heap *weft_heap_create(uint32_t owner, zend_mm_storage **storage)
 {
@@ -201,8 +244,49 @@ zend_mm_heap *weft_heap_create(uint32_t owner, zend_mm_storage **storage)
 		free(outside);
 		return NULL;
 	}
+	if (!map_offset) {
+		find_map(heap);
+	}
 	*storage = outside;
 	return heap;
+}
+
+static void give_back_pages(char *of, uint32_t first, uint32_t end)
+{
+	if (end - first >= RUN_PAGES_LEAST) {
+		madvise(of + first * WEFT_PAGE_BYTES, (end - first) * WEFT_PAGE_BYTES, MADV_DONTNEED);
+	}
+}
+
+static void give_back_free(char *of)
+{
+	const uint64_t *map = (const uint64_t *) (of + map_offset);
+	uint32_t first = PAGES; /* of the run of free pages that has begun */
+	for (uint32_t page = 0; page < PAGES; page++) {
+		bool taken = map[page / 64] >> (page % 64) & 1;
+		if (!taken && first == PAGES) {
+			first = page;
+		} else if (taken && first != PAGES) {
+			give_back_pages(of, first, page);
+			first = PAGES;
+		}
+	}
+	if (first != PAGES) {
+		give_back_pages(of, first, PAGES);
+	}
+}
+
+/* Zend has no use for what is in free pages. Huge blocks are in no chunk, and what Zend keeps for later is not in the ring. */
+void weft_heap_give_back(const zend_mm_heap *heap)
+{
+	chunk *first = first_chunk(heap), *one = first;
+	if (!map_offset) {
+		return;
+	}
+	do {
+		give_back_free((char *) one);
+		one = one->next;
+	} while (one != first);
 }
 
 /* Between requests a heap is empty: each of its chunks keeps the page that describes it, the rest goes back. */

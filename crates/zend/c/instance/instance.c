@@ -90,6 +90,7 @@ const char *weft_instances_start(uint32_t max, size_t heap_bytes, bool verify)
 	virtual_cwd_deactivate();
 	weft_process_start_instances();
 	weft_tables_note();
+	weft_patterns_start();
 	return weft_image_start();
 }
 
@@ -170,6 +171,14 @@ weft_instance *weft_instance_create(void)
 	return instance;
 }
 
+/* The chunks that Zend keeps for the next request besides its first one go to whoever needs one before that, as hot as they are.
+ * It frees what it keeps beyond a limit (zend_set_memory_limit in Zend/zend_alloc.c); of a heap with a script loaded, nothing. */
+static void hand_over(void)
+{
+	zend_set_memory_limit(ZEND_MM_CHUNK_SIZE);
+	zend_set_memory_limit(PG(memory_limit));
+}
+
 int weft_instance_enter(weft_instance *instance, bool has_job, uint32_t job, uint64_t argument)
 {
 	if (placed != instance) {
@@ -182,7 +191,7 @@ int weft_instance_enter(weft_instance *instance, bool has_job, uint32_t job, uin
 		weft_tables_move();
 		instance->moved = true;
 	}
-	instance->trimmed = false;
+	instance->trimmed = instance->seen_waiting = false;
 	weft_process_activate(&instance->process);
 	errno = instance->saved_errno;
 	int ended = weft_native_enter(instance->coroutine, has_job, job, argument);
@@ -190,6 +199,7 @@ int weft_instance_enter(weft_instance *instance, bool has_job, uint32_t job, uin
 	weft_process_activate(NULL);
 	if (ended) {
 		weft_check_idle(instance->number);
+		hand_over();
 		instance->idle_since = now();
 	}
 	return ended;
@@ -204,7 +214,9 @@ void weft_instance_leave(weft_instance *instance)
 static void trim(weft_instance *instance)
 {
 	weft_native_trim(instance->coroutine);
-	if (!instance->coroutine->resident) {
+	if (instance->coroutine->resident) {
+		weft_heap_give_back(instance->heap);
+	} else {
 		weft_heap_trim(instance->number);
 		if (instance->moved) {
 			put_in_place(instance);
@@ -233,6 +245,28 @@ void weft_instances_trim(uint64_t idle_ns)
 	if (any) {
 		malloc_trim(0);
 	}
+}
+
+/* An instance that two looks find at the same wait gives back what it has no use for now: pages that are free in its heap,
+ * where an earlier request, or itself, had more, and its stack below where it stands. Whether another look is worth while. */
+bool weft_instances_look(void)
+{
+	bool again = false;
+	for (uint32_t i = 0; i < instances_max; i++) {
+		weft_instance *instance = instances[i];
+		if (!instance || !instance->begun || instance->coroutine->ended || instance->trimmed) {
+			continue;
+		}
+		if (instance->seen_waiting) {
+			weft_native_trim(instance->coroutine);
+			weft_heap_give_back(instance->heap);
+			weft_image_trim(&instance->image);
+			instance->trimmed = true;
+		}
+		again |= !instance->seen_waiting;
+		instance->seen_waiting = true;
+	}
+	return again;
 }
 
 /* Frees an idle instance. What its PHP has from malloc (tables, caches) is lost with its image: instances are made to stay. */

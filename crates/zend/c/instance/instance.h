@@ -9,6 +9,7 @@
  *   image.c      the writable pages (arena and libraries' data): protection, pristine copies, exchange
  *   heap.c       the Zend heap of each instance, cut from one region
  *   tables.c     functions, classes and constants: in the arena, or in memory of the instance
+ *   patterns.c   regular expressions, compiled once for all
  *   process.c    what PHP changes of the process: environment, directory, locale, umask, timer, opcache's lock
  *   check.c      debugging: compares whole pages, looks for pointers between instances
  *   instance.c   all of it together with a native stack: create, enter, leave, destroy, trim
@@ -70,6 +71,8 @@ bool weft_heap_start(size_t region_bytes);
 /* A heap whose chunks belong to `owner` (above 0); NULL when the region is used up. */
 zend_mm_heap *weft_heap_create(uint32_t owner, zend_mm_storage **storage);
 void weft_heap_trim(uint32_t owner);
+/* Gives back what is free in the chunks that a heap has in use. */
+void weft_heap_give_back(const zend_mm_heap *heap);
 void weft_heap_destroy(uint32_t owner);
 /* Whose chunk an address lies in; 0 for none. */
 uint32_t weft_heap_owner(const void *address);
@@ -81,6 +84,10 @@ size_t weft_heap_bytes(void);
 void weft_tables_note(void);
 void weft_tables_move(void);
 void weft_tables_return(void);
+
+/* ---- patterns.c ---- */
+/* From here on, in this thread, instances share what they compile. */
+void weft_patterns_start(void);
 
 /* ---- process.c ---- */
 typedef struct {
@@ -133,7 +140,8 @@ typedef struct {
 	uint32_t number;           /* from 1 */
 	bool begun;                /* its heap and tables are in its image */
 	bool moved;                /* tables that grow with the application are out of the arena */
-	bool trimmed;
+	bool seen_waiting;         /* at the last look it was waiting where it is waiting now */
+	bool trimmed;              /* since it ran last */
 	uint64_t idle_since;       /* monotonic nanoseconds at the end of its last job */
 	zend_mm_heap *heap;
 	zend_mm_storage *storage;  /* where the heap gets its chunks from */

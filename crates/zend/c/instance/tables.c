@@ -1,7 +1,7 @@
 /* The tables that an application's functions, classes and constants are added to: in the arena, or in memory of the instance.
  *
  * In the arena each switch carries what the application has added to them; in memory of their own they cost a switch nothing,
- * but some 500 KiB. So they are moved when an instance has much to carry, and go back when it has been idle for a while.
+ * but some 400 KiB. So they are moved when an instance has much to carry, and go back when it has been idle for a while.
  *
  * Invariant: between two requests nothing is in them but what start-up has put there, which is in the arena still. It must not
  * know when that is. */
@@ -24,13 +24,28 @@ void weft_tables_note(void)
 	}
 }
 
+/* Out of the arena, and no larger: a small application's fits. Else the table is told to grow, as it would soon. */
+static void move(HashTable *table)
+{
+	bool has_room = table->nNumUsed < table->nTableSize / 4 * 3;
+	void *own = has_room ? malloc(HT_SIZE(table)) : NULL;
+	if (!own) {
+		zend_hash_extend(table, table->nTableSize * 2, false);
+		return;
+	}
+	void *before = HT_GET_DATA_ADDR(table);
+	memcpy(own, before, HT_USED_SIZE(table));
+	HT_SET_DATA_ADDR(table, own);
+	free(before);
+}
+
 /* Those of the active instance. What has grown by itself is out of the arena already. */
 void weft_tables_move(void)
 {
 	for (size_t i = 0; i < TABLES; i++) {
 		HashTable *table = tables[i].table;
 		if (weft_arena_holds(table->arData)) {
-			zend_hash_extend(table, table->nTableSize * 2, false);
+			move(table);
 		}
 	}
 }

@@ -217,6 +217,11 @@ impl Worker {
         self.runtime.run(&UntilEnded(self));
     }
 
+    /// Whether every request asked for has ended.
+    pub fn has_served(&self) -> bool {
+        self.web.ended.get() == self.started.get()
+    }
+
     /// Takes the response of a request.
     pub fn response(&self, id: RequestId) -> Response {
         self.web.requests.borrow_mut().remove(&id);
@@ -242,12 +247,15 @@ struct UntilEnded<'a>(&'a Worker);
 
 impl Driver for UntilEnded<'_> {
     fn event(&self, _: Event) {}
-    fn turn(&self, _: Nanos) {}
+    /// A worker looks ten times a second.
+    fn turn(&self, _: Nanos) {
+        let _ = InstanceSwitch::look();
+    }
     fn deadline(&self) -> Option<Nanos> {
         None
     }
     fn finished(&self) -> bool {
-        self.0.web.ended.get() == self.0.started.get()
+        self.0.has_served()
     }
 }
 

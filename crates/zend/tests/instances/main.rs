@@ -9,3 +9,4 @@ mod memory;
 mod opcache;
 mod outside;
 mod pool;
+mod waiting;

@@ -1,0 +1,160 @@
+/* Regular expressions are compiled once for all instances. PHP keeps what it has compiled for the next requests
+ * (ext/pcre/php_pcre.c), in each instance for itself: with machine code, 1.2 KB for a pattern, of which an application has
+ * hundreds. PCRE2 writes nothing to what it has compiled ("the data in the compiled pattern is fixed", pcre2api(3)), so
+ * instances that ask for the same get the same.
+ *
+ * libphp's calls end here, as the executable's symbols go before a library's. What another library asks for, or another thread,
+ * goes to PCRE2 as it is: shared is what was asked for with the context that PHP has made at its start.
+ *
+ * Invariants: the same means: pattern, options, every setting of the context (locales' tables are an instance's own, and so is
+ * what was compiled with them), and whether there shall be machine code. What is held is not freed; what start-up has compiled,
+ * never: all instances have it. What an instance holds that is destroyed stays held. */
+#include "instance.h"
+#include "ext/pcre/php_pcre.h"
+
+#include <malloc.h>
+
+#define BUCKETS 4096 /* a power of two */
+
+typedef struct pattern {
+	struct pattern *next;      /* of the same bucket of `patterns` */
+	struct pattern *next_code; /* of the same bucket of `codes` */
+	pcre2_code *code;
+	size_t holders;
+	uint64_t hash;
+	size_t key_bytes;
+	char key[];
+} pattern;
+
+static pattern *patterns[BUCKETS]; /* by key */
+static pattern *codes[BUCKETS];    /* by code */
+
+/* Of the thread that runs PHP, in a process of instances. */
+static __thread bool shares __attribute__((tls_model("initial-exec")));
+
+void weft_patterns_start(void)
+{
+	shares = true;
+}
+
+#define TEXT(name) #name
+#define NAME_OF(name) TEXT(name) /* PCRE2's names are macros */
+#define REAL(name) \
+	static __typeof__(&name) real; \
+	if (UNEXPECTED(!real)) { \
+		real = (__typeof__(&name)) weft_real(NAME_OF(name)); \
+	}
+
+static pcre2_code *compile(PCRE2_SPTR text, PCRE2_SIZE length, uint32_t options, int *error, PCRE2_SIZE *offset,
+	pcre2_compile_context *context)
+{
+	REAL(pcre2_compile)
+	return real(text, length, options, error, offset, context);
+}
+
+static pattern **bucket_of_code(const pcre2_code *code)
+{
+	return &codes[((uintptr_t) code >> 4) % BUCKETS];
+}
+
+static bool makes_machine_code(void)
+{
+#ifdef HAVE_PCRE_JIT_SUPPORT
+	return PCRE_G(jit);
+#else
+	return false;
+#endif
+}
+
+/* One that nobody holds yet, with all that makes it what it is; NULL: no memory. */
+static pattern *describe(PCRE2_SPTR text, size_t length, uint32_t options, pcre2_compile_context *context)
+{
+	uint32_t how[2] = {options, makes_machine_code()};
+	size_t settings = malloc_usable_size(context); /* exact: it is a block of the arena */
+	size_t bytes = sizeof(how) + settings + length;
+	pattern *one = malloc(sizeof(*one) + bytes);
+	if (one) {
+		memcpy(one->key, how, sizeof(how));
+		memcpy(one->key + sizeof(how), context, settings);
+		memcpy(one->key + sizeof(how) + settings, text, length);
+		one->key_bytes = bytes;
+		one->holders = 1;
+		one->hash = zend_inline_hash_func(one->key, bytes);
+	}
+	return one;
+}
+
+static pattern *known(const pattern *like)
+{
+	pattern *one = patterns[like->hash % BUCKETS];
+	while (one && (one->key_bytes != like->key_bytes || memcmp(one->key, like->key, like->key_bytes) != 0)) {
+		one = one->next;
+	}
+	return one;
+}
+
+static void add(pattern *one)
+{
+	pattern **by_key = &patterns[one->hash % BUCKETS], **by_code = bucket_of_code(one->code);
+	one->next = *by_key;
+	*by_key = one;
+	one->next_code = *by_code;
+	*by_code = one;
+}
+
+pcre2_code *pcre2_compile(PCRE2_SPTR text, PCRE2_SIZE length, uint32_t options, int *error, PCRE2_SIZE *offset,
+	pcre2_compile_context *context)
+{
+	if (!shares || !weft_arena_holds(context)) {
+		return compile(text, length, options, error, offset, context);
+	}
+	size_t bytes = length == PCRE2_ZERO_TERMINATED ? strlen((const char *) text) : length;
+	pattern *one = describe(text, bytes, options, context), *found = one ? known(one) : NULL;
+	if (found) {
+		free(one);
+		found->holders++;
+		return found->code;
+	}
+	pcre2_code *code = compile(text, length, options, error, offset, context);
+	if (one && code) {
+		one->code = code;
+		add(one);
+	} else {
+		free(one);
+	}
+	return code;
+}
+
+/* What holds this code, without one of its holders; NULL: it is not shared. */
+static pattern *let_go(const pcre2_code *code)
+{
+	pattern **at = bucket_of_code(code);
+	while (*at && (*at)->code != code) {
+		at = &(*at)->next_code;
+	}
+	pattern *one = *at;
+	if (one && --one->holders == 0) {
+		*at = one->next_code;
+		pattern **by_key = &patterns[one->hash % BUCKETS];
+		while (*by_key != one) {
+			by_key = &(*by_key)->next;
+		}
+		*by_key = one->next;
+	}
+	return one;
+}
+
+void pcre2_code_free(pcre2_code *code)
+{
+	REAL(pcre2_code_free)
+	if (!shares || !code) {
+		real(code);
+		return;
+	}
+	pattern *one = let_go(code);
+	if (one ? one->holders > 0 : weft_arena_holds(code)) {
+		return;
+	}
+	real(code);
+	free(one);
+}
