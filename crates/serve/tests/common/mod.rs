@@ -248,7 +248,9 @@ impl TestServer {
 
     /// Waits until `reached` holds in the server's loop.
     pub fn until(&self, reached: impl Fn(&'static Server) -> bool + Send + Clone + 'static) {
+        let began = std::time::Instant::now();
         while !self.run(reached.clone()) {
+            assert!(began.elapsed().as_secs() < 120, "the server does not get there");
             std::thread::yield_now();
         }
     }
