@@ -1,12 +1,13 @@
 //! Listeners: taking connections in, and not taking them in.
 //!
-//! Must not know HTTP. Invariant: a listener that cannot be served (no room, no descriptors) is not registered, so the
-//! level-triggered event cannot spin; something is always set that will register it again.
+//! Must not know HTTP. Invariant: a listener that cannot be served (no room, no descriptors, and nobody to close for it) is
+//! not registered, so the level-triggered event cannot spin; something is always set that will register it again.
 
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::net::{SocketAddrAny, SocketFlags, acceptfrom_with, sockopt};
 use weft_rt::{MILLISECOND, Nanos};
@@ -22,8 +23,10 @@ use crate::unread::Place;
 /// a number above the first of these are moved to the second and up. Few connections are never moved.
 const DESCRIPTOR_LOW_MAX: i32 = 511;
 const DESCRIPTOR_HIGH_MIN: i32 = 1024;
-/// How long to wait for descriptors or memory after accept4(2) found none.
+/// How long to wait for descriptors, memory or room when there were none.
 const PAUSE: Nanos = 100 * MILLISECOND;
+/// Closed when accept4(2) finds no descriptor: the requests need some, too.
+const DESCRIPTORS_FREED: usize = 8;
 
 struct Listener {
     fd: OwnedFd,
@@ -33,8 +36,8 @@ struct Listener {
 /// Why no connection is accepted now.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Pause {
-    /// `connections_max` is reached.
-    Full,
+    /// `connections_max` is reached: until one leaves, or till then, as one may have become idle.
+    Full(Nanos),
     /// Out of descriptors or memory: tried again at this time.
     Until(Nanos),
 }
@@ -45,13 +48,14 @@ pub(crate) struct Listeners {
     open: Vec<Listener>,
     pause: Option<Pause>,
     full_reported: bool,
+    exhausted_reported: bool,
 }
 
 impl Listeners {
     pub(crate) fn resume_at(&self) -> Option<Nanos> {
         match self.pause {
-            Some(Pause::Until(at)) => Some(at),
-            _ => None,
+            Some(Pause::Until(at) | Pause::Full(at)) => Some(at),
+            None => None,
         }
     }
 }
@@ -98,8 +102,15 @@ impl Server {
     /// Whether there may be more.
     fn accept_one(&self, index: u32) -> bool {
         if self.stats.connections.get() >= self.limits.connections_max {
-            self.pause(Pause::Full);
-            return false;
+            if !self.somebody_waits(index) {
+                return false;
+            }
+            self.report_full();
+            if self.evict(1) == 0 {
+                self.crowded.set(true);
+                self.pause(Pause::Full(self.runtime.turn_time() + PAUSE));
+                return false;
+            }
         }
         let (accepted, is_unix) = {
             let listeners = self.listeners.borrow();
@@ -110,9 +121,16 @@ impl Server {
         match accepted {
             Ok((fd, address)) => self.accepted(fd, address, is_unix),
             Err(Errno::AGAIN) => return false,
-            Err(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS) => {
-                self.pause(Pause::Until(self.runtime.turn_time() + PAUSE));
-                return false;
+            Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS)) => {
+                // The kernel looks for a descriptor before it looks into the queue.
+                if !self.somebody_waits(index) {
+                    return false;
+                }
+                self.report_exhausted(error);
+                if self.evict(DESCRIPTORS_FREED) == 0 {
+                    self.pause(Pause::Until(self.runtime.turn_time() + PAUSE));
+                    return false;
+                }
             }
             // ECONNABORTED and the network's errors belong to that one connection (accept(2)).
             Err(_) => (),
@@ -160,20 +178,41 @@ impl Server {
         self.stats.connections.set(self.stats.connections.get() + 1);
     }
 
+    /// Whether a connection is in a listener's queue: nobody is closed for an event that another worker has served.
+    fn somebody_waits(&self, index: u32) -> bool {
+        let listeners = self.listeners.borrow();
+        let Some(listener) = listeners.open.get(index as usize) else { return false };
+        let mut fds = [PollFd::new(&listener.fd, PollFlags::IN)];
+        poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|ready| ready > 0)
+    }
+
     fn pause(&self, why: Pause) {
         let mut listeners = self.listeners.borrow_mut();
-        let report = why == Pause::Full && !std::mem::replace(&mut listeners.full_reported, true);
         if listeners.pause.replace(why).is_none() {
             for listener in &listeners.open {
                 // Not registered is what is wanted.
                 let _ = self.runtime.with_reactor(|reactor| reactor.delete(listener.fd.as_raw_fd()));
             }
         }
-        drop(listeners);
-        if report {
+    }
+
+    /// Said once: from then on it is how this server lives.
+    fn report_full(&self) {
+        if !std::mem::replace(&mut self.listeners.borrow_mut().full_reported, true) {
             let max = self.limits.connections_max;
             self.handler.warn(&format!(
-                "connections_max ({max}) is reached: new connections wait until one leaves; raise it, or add workers"
+                "connections_max ({max}) is reached: for each new connection the one that has been idle longest is closed, \
+                 and without an idle one it waits; raise it, or add workers"
+            ));
+        }
+    }
+
+    fn report_exhausted(&self, error: Errno) {
+        if !std::mem::replace(&mut self.listeners.borrow_mut().exhausted_reported, true) {
+            let error = io::Error::from(error);
+            self.handler.warn(&format!(
+                "a new connection found no descriptor or memory ({error}): the connections that have been idle longest are \
+                 closed; raise LimitNOFILE (ulimit -n), or lower connections_max"
             ));
         }
     }
@@ -181,6 +220,7 @@ impl Server {
     fn resume(&self) {
         let mut listeners = self.listeners.borrow_mut();
         listeners.pause = None;
+        self.crowded.set(false);
         for (index, listener) in (0..).zip(&listeners.open) {
             let key = listener_key(index);
             let number = listener.fd.as_raw_fd();
@@ -193,7 +233,7 @@ impl Server {
 
     /// A connection has left: there is room for another.
     pub(crate) fn connection_left(&self) {
-        if self.listeners.borrow().pause == Some(Pause::Full) {
+        if matches!(self.listeners.borrow().pause, Some(Pause::Full(_))) {
             self.resume();
         }
     }

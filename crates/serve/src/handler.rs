@@ -63,6 +63,8 @@ pub struct Stats {
     pub refused: Cell<u64>,
     /// Connections that met one of the deadlines of [`Limits`](crate::Limits), idle ones included.
     pub timed_out: Cell<u64>,
+    /// Connections closed to make room for new ones.
+    pub evicted: Cell<u64>,
     /// Gauge: connections.
     pub connections: Cell<usize>,
     /// Gauge: connections that hold buffers.

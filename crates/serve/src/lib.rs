@@ -14,6 +14,7 @@
 //! - `site.rs`, `compress.rs`: files of a site, in the content coding that suits their client.
 //! - `wait.rs`: how its coroutines wait for either.
 //! - `table.rs`, `deadlines.rs`, `wheel.rs`: who is who, and who is late.
+//! - `evict.rs`: who is closed for a new connection when there is no room.
 //!
 //! # Invariants
 //!
@@ -30,6 +31,7 @@ mod client;
 mod compress;
 mod connection;
 mod deadlines;
+mod evict;
 mod exchange;
 mod file;
 mod handler;

@@ -10,7 +10,8 @@ use std::path::PathBuf;
 pub struct Limits {
     /// Bounds of a request's head and body: 16 KiB, 100 fields, 8 MiB and so on, see [`weft_proto::Limits`].
     pub http: weft_proto::Limits,
-    /// Connections of this worker: 20,000. Beyond it new ones wait in the kernel's queue until one leaves.
+    /// Connections of this worker: 20,000. Beyond it the one that has been idle longest is closed for each new one; without an
+    /// idle one, new ones wait in the kernel's queue and whoever is answered next is told that its connection ends.
     pub connections_max: usize,
     /// Connections accepted in one turn of the loop: 64.
     pub accepts_per_turn: usize,

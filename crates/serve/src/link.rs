@@ -85,6 +85,11 @@ impl Link {
         }
     }
 
+    /// Whether bytes of the peer have come that no event has told of yet.
+    pub(crate) fn has_unread(&self) -> bool {
+        matches!(recv(&self.fd, &mut [0], RecvFlags::PEEK), Ok((_, count)) if count > 0)
+    }
+
     /// Says that nothing more will be sent.
     pub(crate) fn end_sending(&mut self) {
         if shutdown(&self.fd, Shutdown::Write).is_err() {

@@ -177,7 +177,12 @@ impl Server {
             || body.is_pending()
                 && !body.expects
                 && body.left().is_none_or(|left| left <= self.limits.discard_bytes_max);
-        allowed && body_ends && self.draining.get().is_none()
+        allowed && body_ends && self.draining.get().is_none() && !self.makes_room()
+    }
+
+    /// Whether this connection ends with its response, for one that waits for room while nobody is idle.
+    fn makes_room(&self) -> bool {
+        self.crowded.get() && self.crowded.take()
     }
 
     /// Encodes a head with this server's own fields.

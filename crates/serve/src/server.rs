@@ -15,6 +15,7 @@ use crate::accept::Listeners;
 use crate::address::Peer;
 use crate::compress::Compressed;
 use crate::connection::{Connection, Step};
+use crate::evict::Eviction;
 use crate::exchange::{Exchange, Pool};
 use crate::handler::{Handler, Stats};
 use crate::table::{RequestKey, SERVER_BIT, Source, Table, source};
@@ -55,6 +56,9 @@ pub struct Server {
     dispatching: Cell<Option<u32>>,
     pub(crate) stage: Cell<TurnStage>,
     pub(crate) line: Line,
+    pub(crate) eviction: Eviction,
+    /// A connection waits for room and nobody is idle: who is answered next makes room.
+    pub(crate) crowded: Cell<bool>,
     /// Requests that have come in this turn and are still to be given to the handler.
     pub(crate) arrived: RefCell<VecDeque<RequestKey>>,
     /// While the handler is given what has arrived: the request it was given last.
@@ -88,6 +92,8 @@ impl Server {
             dispatching: Cell::new(None),
             stage: Cell::new(TurnStage::Send),
             line: Line::default(),
+            eviction: Eviction::default(),
+            crowded: Cell::new(false),
             arrived: RefCell::default(),
             begun: Cell::new(None),
             refusal: Cell::new(None),
@@ -249,7 +255,7 @@ impl Server {
         }
     }
 
-    fn close(&self, index: u32) {
+    pub(crate) fn close(&self, index: u32) {
         let Some(mut connection) = self.table.borrow_mut().remove(index) else { return };
         self.give_exchange(&mut connection);
         // Closing takes it out of epoll, unless a forked child still has it: an event from there finds another generation

@@ -9,10 +9,11 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use weft_serve::Limits;
 
 #[test]
-fn without_descriptors_connections_wait_and_the_loop_does_not_spin() {
-    let server = TestServer::start(Answer::AtOnce, Limits::default(), echo);
+fn without_descriptors_connections_wait_until_one_is_idle_and_the_loop_does_not_spin() {
+    let server = TestServer::start(Answer::WhenTold(usize::MAX), Limits::default(), echo);
     let mut stream = server.connect();
-    server.until(|server| server.connections() == 1);
+    stream.write_all(b"GET /there HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    server.until(|server| server.in_flight() == 1);
     let before = getrlimit(Resource::Nofile);
     let lowest = rustix::io::dup(std::io::stdin()).unwrap();
     // The client's socket still gets a number, the server's does not.
@@ -21,9 +22,7 @@ fn without_descriptors_connections_wait_and_the_loop_does_not_spin() {
     setrlimit(Resource::Nofile, Rlimit { current: Some(number + 1), maximum: before.maximum }).unwrap();
     let mut waiting = server.connect();
     waiting.write_all(b"GET /waiting HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
-    // Connections that are there go on.
-    stream.write_all(b"GET /there HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
-    assert_eq!(response(&mut stream).1, b"GET /there");
+    server.settle();
     assert_eq!(server.run(|server| server.connections()), 1);
     // A loop that waits turns about once per command; one that spins, thousands of times.
     let turns = || server.run(|_| weft_rt::Runtime::get().unwrap().stats.turns.get());
@@ -32,6 +31,12 @@ fn without_descriptors_connections_wait_and_the_loop_does_not_spin() {
         server.settle();
     }
     assert!(turns() - first < 100);
-    setrlimit(Resource::Nofile, before).unwrap();
+    // Connections that are there go on; one that is idle then is closed for the new one.
+    server.answer_first();
+    assert_eq!(response(&mut stream).1, b"GET /there");
+    assert_eq!(rest(&mut stream), "");
+    server.until(|server| server.in_flight() == 1);
+    server.answer_first();
     assert_eq!(response(&mut waiting).1, b"GET /waiting");
+    setrlimit(Resource::Nofile, before).unwrap();
 }

@@ -190,7 +190,7 @@ pub static KEYS: &[Key] = &[
         "connections-max",
         Count,
         1..=10_000_000,
-        "Connections per worker; beyond it new ones wait in the accept queue"
+        "Connections per worker; beyond it the one idle longest is closed for a new one, or else the new one waits"
     ),
     number!(
         limits.coroutines_max,
