@@ -7,6 +7,7 @@ mod load;
 mod logs;
 mod recycling;
 mod reload;
+mod rights;
 mod shared_memory;
 mod start;
 mod stop;

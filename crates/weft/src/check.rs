@@ -1,13 +1,14 @@
 //! `weft check`: would it start, and what would be served how? Changes nothing, binds nothing.
 //!
 //! Must not know: how serving works. Invariant: success means that configuration and application are in order, which is
-//! what a reload relies on.
+//! what a reload relies on; the application runs with the rights of its workers, never with those of the master.
 
 use std::fmt::Write;
 use std::process::ExitCode;
 
 use crate::cli::Settings;
 use crate::config::{Config, LogTarget};
+use crate::master::identity::Identity;
 use crate::master::{Mode, banner};
 use crate::php;
 
@@ -32,7 +33,19 @@ pub fn check(settings: Settings) -> ExitCode {
 fn check_application(config: &Config) -> Result<String, String> {
     let application = config.server.application.as_deref();
     let application = application.ok_or("no application to check: name one, as in weft check app.php")?;
-    php::try_application(config, application)
+    let identity = workers_identity(config)?;
+    php::try_application(config, application, || {
+        identity.map_or(Ok(()), |identity| {
+            identity.assume().map_err(|e| format!("cannot become the workers' user: {e}"))
+        })
+    })
+}
+
+/// Whom the application is to run as. Somebody without root's rights has none to give up, and may look at any configuration.
+fn workers_identity(config: &Config) -> Result<Option<Identity>, String> {
+    let server = &config.server;
+    let user = server.user.as_deref().filter(|_| rustix::process::geteuid().is_root());
+    user.map(|user| Identity::look_up(user, server.group.as_deref())).transpose()
 }
 
 fn screen(config: &Config, said: &str) -> String {

@@ -245,36 +245,50 @@ pub fn check_application(config: &Config, application: &Path) -> Result<String, 
     Ok("a script that returns its handler".to_owned())
 }
 
-/// Boots the application in this process, as a worker would, and ends it again.
+/// Boots the application in this process, as a worker would, and ends it again. `drop_rights` is called where a worker drops
+/// the master's rights: PHP has started, and nothing of the application has run.
 ///
 /// # Errors
 /// Why a worker could not; PHP's own message is on standard error.
-pub fn try_application(config: &Config, application: &Path) -> Result<String, String> {
-    let said = check_application(config, application)?;
+pub fn try_application(
+    config: &Config,
+    application: &Path,
+    drop_rights: impl FnOnce() -> Result<(), String>,
+) -> Result<String, String> {
+    check_application(config, application)?;
     weft_zend::host::install(&script::Terminal);
-    if Mode::of(config) == Mode::Resident {
-        return try_resident(config).map(|version| format!("{said}; it loads on PHP {version}"));
+    let resident = Mode::of(config) == Mode::Resident;
+    let info = if resident { engine_start(&alone(config))? } else { engine_start(config)? };
+    drop_rights()?;
+    // Once more, with the eyes of those who will serve it.
+    let said = check_application(config, application)?;
+    let version = info.php_version;
+    if resident {
+        return try_resident(config).map(|()| format!("{said}; it loads on PHP {version}"));
     }
-    let info = engine_start(config)?;
     if Mode::of(config).is_one_at_a_time() {
-        return Ok(format!("{said}; PHP {}", info.php_version));
+        return Ok(format!("{said}; PHP {version}"));
     }
     boot_application(application)?;
     end();
-    Ok(format!("{said}; it boots on PHP {}", info.php_version))
+    Ok(format!("{said}; it boots on PHP {version}"))
 }
 
-/// Loads a worker script in this process, up to its first request.
-fn try_resident(config: &Config) -> Result<String, String> {
+/// The configuration of one worker script that has PHP to itself.
+fn alone(config: &Config) -> Config {
     let mut alone = config.clone();
     alone.server.run_as = RunAs::Resident;
     alone.classic.instances_max = 1;
-    let info = engine_start(&alone)?;
+    alone
+}
+
+/// Loads a worker script in this process, up to its first request.
+fn try_resident(config: &Config) -> Result<(), String> {
     let asked = with_engine(|engine| engine.try_resident(instances::STACK_BYTES)).unwrap_or_default();
     let script = Mode::Resident.resident_script(config).unwrap_or(Path::new("")).display();
     let wrong = format!(
         "{script}: it did not ask for a request; it must call frankenphp_handle_request() in a loop, or return a handler. \
          PHP's own message, if there is one, is above"
     );
-    if asked { Ok(info.php_version) } else { Err(wrong) }
+    if asked { Ok(()) } else { Err(wrong) }
 }

@@ -1,0 +1,88 @@
+//! Whose rights code of the application runs with: never the master's, whoever runs it.
+//!
+//! Root starts its server with workers of another user. Anybody else has one identity only, and is its own workers' user:
+//! then the same tests show that naming oneself works.
+
+use rustix::process::Signal;
+use weft_tests::{Server, command, weft};
+
+/// Notes who boots it, then serves.
+const NOTES: &str = "file_put_contents('boots', implode(' ', [posix_geteuid(), posix_getuid(), posix_getegid(), \
+    ...posix_getgroups()]) . \"\\n\", FILE_APPEND);";
+
+/// The workers' user, and what each boot is to note of it.
+pub fn user() -> (String, String) {
+    if rustix::process::geteuid().is_root() {
+        return ("www-data".into(), "33 33 33 33\n".into());
+    }
+    let id = |flag: &str| {
+        let output = std::process::Command::new("id").arg(flag).output().expect("id(1)");
+        String::from_utf8(output.stdout).expect("text").trim().to_string()
+    };
+    (id("-un"), format!("{0} {0} {1} {2}\n", id("-u"), id("-g"), id("-G")))
+}
+
+/// Everybody may look into the server's directory, and everybody may write to the file of notes.
+fn open_to_all(server: Server) -> Server {
+    let server = server.with_file("boots", "");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode;
+    std::fs::set_permissions(server.directory(), mode(0o755)).unwrap();
+    std::fs::set_permissions(server.directory().join("boots"), mode(0o666)).unwrap();
+    server
+}
+
+#[test]
+fn a_reload_boots_the_application_with_the_workers_rights() {
+    let (user, noted) = user();
+    let app = format!("{NOTES} return fn () => 'ok';");
+    let mut weft = open_to_all(Server::new(&app)).with("--user", &user).start();
+    assert_eq!(weft.read("boots"), noted);
+    weft.signal(Signal::HUP);
+    weft.wait_for_log("reload: generation 2 is ready");
+    // The worker of before, the check, and the worker of after.
+    assert_eq!(weft.read("boots"), noted.repeat(3));
+}
+
+#[test]
+fn a_reload_loads_a_worker_script_with_the_workers_rights() {
+    let (user, noted) = user();
+    let script =
+        format!("<?php {NOTES} while (frankenphp_handle_request(function () {{ echo 'ok'; }})) {{}}");
+    let server = open_to_all(Server::of_script("worker.php", &script));
+    let mut weft = server.with("--user", &user).with("--instances", "1").start();
+    assert_eq!(weft.get("/").text(), "ok");
+    let before = weft.read("boots");
+    weft.signal(Signal::HUP);
+    weft.wait_for_log("reload: generation 2 is ready");
+    assert_eq!(weft.get("/").text(), "ok");
+    let after = weft.read("boots");
+    assert!(after.len() >= before.len() + 2 * noted.len(), "{after}");
+    assert_eq!(after, noted.repeat(after.len() / noted.len()));
+}
+
+#[test]
+fn check_gives_up_roots_rights_before_it_boots_the_application() {
+    let (user, noted) = user();
+    let directory = tempfile::Builder::new().prefix("weft-test-").tempdir().unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode;
+    std::fs::set_permissions(directory.path(), mode(0o755)).unwrap();
+    let file = |name: &str, text: &str, bits| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(path, mode(bits)).unwrap();
+    };
+    file("boots", "", 0o666);
+    file("app.php", &format!("<?php {NOTES} return fn () => 'ok';"), 0o644);
+    // What the operator alone may read is read before.
+    file("weft.toml", &format!("[server]\napplication = \"app.php\"\nuser = \"{user}\"\n"), 0o600);
+    let outcome = weft(directory.path(), &["check"]);
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    assert_eq!(std::fs::read_to_string(directory.path().join("boots")).unwrap(), noted);
+    if rustix::process::geteuid().is_root() {
+        // What its workers cannot read, it says before they cannot.
+        file("app.php", "<?php return fn () => 'ok';", 0o600);
+        let outcome = command::weft(directory.path(), &["check"]);
+        assert_eq!(outcome.code, Some(1), "{outcome:?}");
+        assert!(outcome.stderr.contains("app.php"), "{outcome:?}");
+    }
+}
