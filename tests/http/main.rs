@@ -5,6 +5,7 @@ mod clients;
 mod connections;
 mod files;
 mod listeners;
+mod proxies;
 mod refusals;
 mod requests;
 mod responses;

@@ -1,7 +1,8 @@
 //! What proxies say about the client they speak for, and how much of it to believe.
 //!
-//! Knows no configuration: whom to trust is a question it asks. Invariant: nothing a trusted peer did not vouch for
-//! reaches the result; with an untrusted peer the fields are not even looked at.
+//! Knows no configuration: whom to trust is a question it asks. Invariant: accounts are read from the nearest proxy's end
+//! on, one at a time, and no further than the last that a trusted address vouches for. So what a client wrote before them,
+//! however long or malformed, cannot change how they are read.
 
 mod rfc7239;
 mod x_forwarded;
@@ -13,23 +14,24 @@ use crate::authority::{port, split_authority};
 pub use rfc7239::forwarded;
 pub use x_forwarded::x_forwarded;
 
-/// The most hops read from a request; a longer chain is malformed.
+/// The most accounts that are followed, however many of them come from trusted addresses: the walk ends there.
 pub const HOPS_MAX: usize = 32;
 
 /// Who a hop says it received the request from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Node {
     /// An address, IPv4-mapped ones as IPv4, and its port if told.
     Address(IpAddr, Option<u16>),
-    /// `unknown`, an obfuscated identifier, or something unreadable.
+    /// Nothing said, `unknown`, an obfuscated identifier, or something unreadable.
+    #[default]
     Unknown,
 }
 
-/// One proxy's account of the request it forwarded.
+/// One proxy's account of the request it forwarded. One that cannot be read is the default: it says nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Hop<'a> {
     /// The peer of that proxy.
-    pub node: Option<Node>,
+    pub node: Node,
     /// The request came to that proxy over TLS: `https` or `http`; `None` for anything else.
     pub https: Option<bool>,
     /// The Host that proxy received, if it is a valid one.
@@ -49,19 +51,23 @@ pub struct Client<'a> {
     pub host: Option<Cow<'a, [u8]>>,
 }
 
-/// Walks `hops` from the nearest proxy (the last) towards the client, as long as each account comes from an address
-/// that `trusted` accepts. `hops` are those of one kind of field; mixing two kinds lets a client forge the other.
-pub fn client<'a>(peer: IpAddr, hops: &[Hop<'a>], trusted: impl Fn(IpAddr) -> bool) -> Client<'a> {
+/// Walks `hops`, which come from the nearest proxy on, towards the client, as long as each account comes from an address
+/// that `trusted` accepts. An account that does not say who was spoken for ends the walk: the client is then the proxy that
+/// gave it. `hops` are those of one kind of field; mixing two kinds lets a client forge the other.
+pub fn client<'a>(
+    peer: IpAddr,
+    hops: impl IntoIterator<Item = Hop<'a>>,
+    trusted: impl Fn(IpAddr) -> bool,
+) -> Client<'a> {
     let mut client = Client { address: peer.to_canonical(), port: None, https: None, host: None };
-    for hop in hops.iter().rev() {
-        if !trusted(client.address) {
-            break;
-        }
+    let mut hops = hops.into_iter().take(HOPS_MAX);
+    while trusted(client.address) {
+        let Some(hop) = hops.next() else { break };
         client.https = hop.https.or(client.https);
-        client.host = hop.host.clone().or(client.host);
+        client.host = hop.host.or(client.host);
         match hop.node {
-            Some(Node::Address(address, port)) => (client.address, client.port) = (address, port),
-            Some(Node::Unknown) | None => break,
+            Node::Address(address, port) => (client.address, client.port) = (address, port),
+            Node::Unknown => break,
         }
     }
     client
@@ -121,8 +127,8 @@ mod tests {
 
     #[test]
     fn an_untrusted_peer_is_the_client() {
-        let hops = forwarded([&b"for=1.2.3.4;proto=https;host=evil"[..]]).unwrap();
-        let found = client(ip("192.0.2.1"), &hops, trusted);
+        let hops = forwarded([&b"for=1.2.3.4;proto=https;host=evil"[..]]);
+        let found = client(ip("192.0.2.1"), hops, trusted);
         assert_eq!(found, Client { address: ip("192.0.2.1"), port: None, https: None, host: None });
     }
 
@@ -131,9 +137,8 @@ mod tests {
         let hops = forwarded([
             &b"for=6.6.6.6;host=forged, for=\"192.0.2.9:4711\";proto=https;host=shop.example"[..],
             b"for=10.0.0.2",
-        ])
-        .unwrap();
-        let found = client(ip("10.0.0.1"), &hops, trusted);
+        ]);
+        let found = client(ip("10.0.0.1"), hops, trusted);
         assert_eq!(found.address, ip("192.0.2.9"));
         assert_eq!(found.port, Some(4711));
         assert_eq!(found.https, Some(true));
@@ -142,9 +147,19 @@ mod tests {
 
     #[test]
     fn an_unknown_hop_ends_the_walk() {
-        let hops = forwarded([&b"for=192.0.2.9, for=unknown;proto=http"[..]]).unwrap();
-        let found = client(ip("::ffff:10.0.0.1"), &hops, trusted);
+        let hops = forwarded([&b"for=192.0.2.9, for=unknown;proto=http"[..]]);
+        let found = client(ip("::ffff:10.0.0.1"), hops, trusted);
         assert_eq!((found.address, found.https), (ip("10.0.0.1"), Some(false)));
+    }
+
+    #[test]
+    fn the_walk_is_bounded() {
+        let long = vec!["10.0.0.2"; 2 * HOPS_MAX].join(",");
+        let found = client(ip("10.0.0.1"), x_forwarded([long.as_bytes()], [], []), trusted);
+        assert_eq!(found.address, ip("10.0.0.2"));
+        let own = "192.0.2.7,".repeat(4000) + "192.0.2.9";
+        let found = client(ip("10.0.0.1"), x_forwarded([own.as_bytes()], [], []), trusted);
+        assert_eq!(found.address, ip("192.0.2.9"), "what a client says does not hide what a proxy says");
     }
 
     #[test]

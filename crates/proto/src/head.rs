@@ -236,7 +236,7 @@ impl Head {
     }
 
     /// Every value of the fields called `name`, case-insensitively, in order.
-    pub fn get_all<'a>(&self, buf: &'a [u8], name: &str) -> impl Iterator<Item = &'a [u8]> {
+    pub fn get_all<'a>(&self, buf: &'a [u8], name: &str) -> impl DoubleEndedIterator<Item = &'a [u8]> {
         self.fields
             .iter()
             .filter(move |(field, _)| field.len as usize == name.len())

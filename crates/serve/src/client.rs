@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr};
 
 use weft_proto::Head;
-use weft_proto::forwarded::{self, Hop};
+use weft_proto::forwarded;
 
 use crate::address::Peer;
 use crate::request::RequestView;
@@ -20,6 +20,15 @@ pub enum ProxyFields {
     XForwarded,
     /// Forwarded (RFC 7239).
     Forwarded,
+}
+
+/// What trusted proxies are asked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ProxyWord {
+    /// The fields that count. Those of the other kind are the client's own words.
+    pub fields: ProxyFields,
+    /// Whether the host they report is the one that was asked for. Many proxies pass the field on as their client sent it.
+    pub host: bool,
 }
 
 /// The client, as far as trusted proxies vouch for it.
@@ -41,7 +50,7 @@ pub fn client<'a>(
     head: &'a Head,
     bytes: &'a [u8],
     peer: Peer,
-    fields: ProxyFields,
+    word: ProxyWord,
     trusted: impl Fn(IpAddr) -> bool,
 ) -> Client<'a> {
     // Never the address of a peer, so it can stand for the one of a Unix socket.
@@ -51,32 +60,29 @@ pub fn client<'a>(
         Peer::Unix => (NO_ADDRESS, None),
     };
     let is_trusted = |address: IpAddr| (address == NO_ADDRESS && peer == NO_ADDRESS) || trusted(address);
-    let hops = if is_trusted(peer) { hops(head, bytes, fields) } else { Vec::new() };
-    let found = forwarded::client(peer, &hops, is_trusted);
+    let all = |name: &'static str| head.get_all(bytes, name);
+    let found = match word.fields {
+        // The fields are not even looked for.
+        _ if !is_trusted(peer) => forwarded::client(peer, [], is_trusted),
+        ProxyFields::Forwarded => forwarded::client(peer, forwarded::forwarded(all("forwarded")), is_trusted),
+        ProxyFields::XForwarded => {
+            let hosts = word.host.then(|| all("x-forwarded-host")).into_iter().flatten();
+            let hops = forwarded::x_forwarded(all("x-forwarded-for"), all("x-forwarded-proto"), hosts);
+            forwarded::client(peer, hops, is_trusted)
+        }
+    };
     let is_peer = found.address == peer && found.port.is_none();
     Client {
         address: Some(found.address).filter(|address| *address != NO_ADDRESS),
         port: if is_peer { peer_port } else { found.port },
         https: found.https.unwrap_or(false),
-        host: found.host.or_else(|| head.authority(bytes).map(Cow::Borrowed)),
+        host: found.host.filter(|_| word.host).or_else(|| head.authority(bytes).map(Cow::Borrowed)),
     }
-}
-
-/// A chain that cannot be read is no chain.
-fn hops<'a>(head: &'a Head, bytes: &'a [u8], fields: ProxyFields) -> Vec<Hop<'a>> {
-    let all = |name: &'static str| head.get_all(bytes, name);
-    let hops = match fields {
-        ProxyFields::Forwarded => forwarded::forwarded(all("forwarded")),
-        ProxyFields::XForwarded => {
-            forwarded::x_forwarded(all("x-forwarded-for"), all("x-forwarded-proto"), all("x-forwarded-host"))
-        }
-    };
-    hops.unwrap_or_default()
 }
 
 impl<'a> RequestView<'a> {
     /// [`client`] of this request.
-    pub fn client(&self, fields: ProxyFields, trusted: impl Fn(IpAddr) -> bool) -> Client<'a> {
-        client(self.head(), self.bytes(), self.peer(), fields, trusted)
+    pub fn client(&self, word: ProxyWord, trusted: impl Fn(IpAddr) -> bool) -> Client<'a> {
+        client(self.head(), self.bytes(), self.peer(), word, trusted)
     }
 }

@@ -51,7 +51,7 @@ mod wheel;
 
 pub use address::{Endpoint, Peer};
 pub use body::{BodyRead, BodyView};
-pub use client::{Client, ProxyFields, client};
+pub use client::{Client, ProxyFields, ProxyWord, client};
 pub use handler::{Handler, Stats};
 pub use limits::Limits;
 pub use request::{RequestView, Summary};

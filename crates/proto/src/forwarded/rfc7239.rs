@@ -1,51 +1,71 @@
 //! The Forwarded field (RFC 7239 section 4).
 //!
-//! Invariant: a malformed value yields nothing, so a proxy's account is believed whole or not at all.
+//! Invariant: an element is found from the end of its line and read by itself, so a proxy's account is believed whole or
+//! not at all, whatever stands before it: a quotation mark that a client has opened cannot swallow it.
 
 use std::borrow::Cow;
 
-use super::{HOPS_MAX, Hop, https, is_host, node};
-use crate::bytes::{is_ows, is_tchar};
+use super::{Hop, https, is_host, node};
+use crate::bytes::{is_ows, is_tchar, trim_ows};
 
-/// Reads every Forwarded value of a request, in order, into hops: the client's end first.
-/// `None` when one is malformed or there are more than [`HOPS_MAX`].
-pub fn forwarded<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Option<Vec<Hop<'a>>> {
-    let mut hops = Vec::new();
-    for value in values {
-        let mut rest = skip_ows(value);
-        while !rest.is_empty() {
-            // Empty list members are allowed (RFC 9110 5.6.1).
-            if rest[0] != b',' {
-                if hops.len() == HOPS_MAX {
-                    return None;
-                }
-                let (hop, after) = element(rest)?;
-                hops.push(hop);
-                rest = after;
-            }
-            rest = match rest {
-                [] => break,
-                [b',', after @ ..] => skip_ows(after),
-                _ => return None,
-            };
-        }
-    }
-    Some(hops)
+/// Reads the Forwarded lines of a request, given in order, into hops: the nearest proxy's first, as they are asked for. A
+/// malformed element is a hop that says nothing.
+pub fn forwarded<'a, V>(lines: V) -> impl Iterator<Item = Hop<'a>>
+where
+    V: IntoIterator<Item = &'a [u8]>,
+    V::IntoIter: DoubleEndedIterator,
+{
+    let elements = lines.into_iter().rev().flat_map(|line| Elements { rest: Some(line) });
+    elements.map(|text| element(trim_ows(text)).unwrap_or_default())
 }
 
-/// `[ pair ] *( ";" [ pair ] )`, whitespace around the semicolons forgiven; the rest starts with a comma or is empty.
-fn element(mut rest: &[u8]) -> Option<(Hop<'_>, &[u8])> {
+/// The elements of one line, the last first.
+struct Elements<'a> {
+    /// What stands before those that were given.
+    rest: Option<&'a [u8]>,
+}
+
+impl<'a> Iterator for Elements<'a> {
+    type Item = &'a [u8];
+
+    /// In a well-formed line a quotation mark that is not escaped begins or ends a string, in this direction as well.
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let line = self.rest.take()?;
+        let (mut at, mut quoted) = (line.len(), false);
+        while at > 0 {
+            at -= 1;
+            match line[at] {
+                b',' if !quoted => {
+                    self.rest = Some(&line[..at]);
+                    return Some(&line[at + 1..]);
+                }
+                b'"' => {
+                    let escapes = line[..at].iter().rev().take_while(|&&byte| byte == b'\\').count();
+                    if !quoted || escapes.is_multiple_of(2) {
+                        quoted = !quoted;
+                    }
+                    at -= escapes;
+                }
+                _ => (),
+            }
+        }
+        Some(line)
+    }
+}
+
+/// `[ pair ] *( ";" [ pair ] )`, whitespace around the semicolons forgiven.
+fn element(mut rest: &[u8]) -> Option<Hop<'_>> {
     let mut hop = Hop::default();
     // RFC 7239 4: each parameter at most once per element.
     let (mut seen_for, mut seen_by, mut seen_proto, mut seen_host) = (false, false, false, false);
     loop {
-        if !matches!(rest, [] | [b';' | b',', ..]) {
+        if !matches!(rest, [] | [b';', ..]) {
             let name_end = rest.iter().position(|&b| !is_tchar(b))?;
             let (name, after) = rest.split_at(name_end);
             let (value, after) = parameter_value(after.strip_prefix(b"=")?)?;
             let seen = match name {
                 n if n.eq_ignore_ascii_case(b"for") => {
-                    hop.node = Some(node(&value));
+                    hop.node = node(&value);
                     &mut seen_for
                 }
                 n if n.eq_ignore_ascii_case(b"proto") => {
@@ -66,7 +86,7 @@ fn element(mut rest: &[u8]) -> Option<(Hop<'_>, &[u8])> {
             rest = skip_ows(after);
         }
         rest = match rest {
-            [] | [b',', ..] => return Some((hop, rest)),
+            [] => return Some(hop),
             [b';', after @ ..] => skip_ows(after),
             _ => return None,
         };
@@ -110,41 +130,44 @@ mod tests {
     use super::*;
     use crate::forwarded::Node;
 
-    fn one(text: &str) -> Option<Vec<Hop<'_>>> {
-        forwarded([text.as_bytes()])
+    fn all(text: &str) -> Vec<Hop<'_>> {
+        forwarded([text.as_bytes()]).collect()
     }
 
-    fn address(text: &str, port: Option<u16>) -> Option<Node> {
-        Some(Node::Address(text.parse().unwrap(), port))
+    fn address(text: &str, port: Option<u16>) -> Node {
+        Node::Address(text.parse().unwrap(), port)
+    }
+
+    fn nodes(text: &str) -> Vec<Node> {
+        all(text).iter().map(|hop| hop.node).collect()
     }
 
     #[test]
     fn examples_of_the_rfc() {
-        let hops = one("for=\"_gazonk\"").unwrap();
-        assert_eq!(hops[0].node, Some(Node::Unknown));
-        let hops = one("For=\"[2001:db8:cafe::17]:4711\"").unwrap();
-        assert_eq!(hops[0].node, address("2001:db8:cafe::17", Some(4711)));
-        let hops = one("for=192.0.2.60;proto=http;by=203.0.113.43").unwrap();
+        assert_eq!(nodes("for=\"_gazonk\""), [Node::Unknown]);
+        assert_eq!(nodes("For=\"[2001:db8:cafe::17]:4711\""), [address("2001:db8:cafe::17", Some(4711))]);
+        let hops = all("for=192.0.2.60;proto=http;by=203.0.113.43");
         assert_eq!(hops, [Hop { node: address("192.0.2.60", None), https: Some(false), host: None }]);
-        let hops = one("for=192.0.2.43, for=198.51.100.17").unwrap();
-        assert_eq!(hops[0].node, address("192.0.2.43", None));
-        assert_eq!(hops[1].node, address("198.51.100.17", None));
+        let both = [address("198.51.100.17", None), address("192.0.2.43", None)];
+        assert_eq!(nodes("for=192.0.2.43, for=198.51.100.17"), both);
     }
 
     #[test]
     fn quoting_spaces_and_extensions() {
-        let hops = one(" for=\"192.0.2.\\43\" ; HOST=\"a.example:8080\";ext=\"a,b;c\\\"\" , ,;proto=HTTPS;")
-            .unwrap();
-        assert_eq!(hops.len(), 2);
-        assert_eq!(hops[0].node, address("192.0.2.43", None));
-        assert_eq!(hops[0].host.as_deref(), Some(&b"a.example:8080"[..]));
-        assert_eq!(hops[1].https, Some(true));
-        assert_eq!(one("host=\"a/b\"").unwrap()[0].host, None);
-        assert_eq!(one("").unwrap(), []);
+        let hops = all(
+            " for=\"192.0.2.\\43\" ; HOST=\"a.example:8080\";ext=\"a,b;c\\\"\";x=\"\\\\\" , ,;proto=HTTPS;",
+        );
+        assert_eq!(hops.len(), 3);
+        assert_eq!(hops[0].https, Some(true));
+        assert_eq!(hops[1], Hop::default(), "an empty element says nothing");
+        assert_eq!(hops[2].node, address("192.0.2.43", None));
+        assert_eq!(hops[2].host.as_deref(), Some(&b"a.example:8080"[..]));
+        assert_eq!(all("host=\"a/b\"")[0].host, None);
+        assert_eq!(all(""), [Hop::default()]);
     }
 
     #[test]
-    fn malformed_values_yield_nothing() {
+    fn malformed_elements_say_nothing() {
         for text in [
             "for",
             "for=",
@@ -159,10 +182,29 @@ mod tests {
             "for=\"x\"y",
             "by=a;by=b",
         ] {
-            assert_eq!(one(text), None, "{text:?}");
+            assert_eq!(all(text), [Hop::default()], "{text:?}");
         }
-        let long = vec!["for=1.1.1.1"; HOPS_MAX + 1].join(",");
-        assert_eq!(one(&long), None);
-        assert_eq!(one(&long[12..]).map(|hops| hops.len()), Some(HOPS_MAX));
+    }
+
+    #[test]
+    fn what_stands_before_an_element_does_not_change_it() {
+        let own = Hop { node: address("2001:db8::7", Some(81)), https: Some(true), host: None };
+        for forged in [
+            "for=1.1.1.1:x",
+            "for=\"x",
+            "\"",
+            "\\",
+            "for=\"\\",
+            "for=\"\\\"",
+            "\"\"\"",
+            ",,,",
+            "for=10.0.0.1\"",
+            "=;,",
+        ] {
+            let line = format!("{forged}, for=\"[2001:db8::7]:81\";proto=https");
+            assert_eq!(all(&line)[0], own, "{line}");
+        }
+        let long = "for=10.0.0.1,".repeat(4000) + "for=\"[2001:db8::7]:81\";proto=https";
+        assert_eq!(forwarded([long.as_bytes()]).next(), Some(own));
     }
 }

@@ -1,45 +1,44 @@
 //! X-Forwarded-For, X-Forwarded-Proto and X-Forwarded-Host: no standard, but what most proxies send.
 //!
-//! Invariant: the last member of each list is the nearest proxy's, and is what counts when the lists differ in length.
+//! Invariant: of each field only what stands last counts, which the nearest proxy has put there, or passed on. What a client
+//! sends of these fields stands before it.
 
 use std::borrow::Cow;
 
-use super::{HOPS_MAX, Hop, Node, https, is_host, node};
-use crate::bytes::list;
+use super::{Hop, Node, https, is_host, node};
+use crate::bytes::trim_ows;
 
-/// Combines the three fields' values (each an iterator over the values of that field, in order) into hops, the
-/// client's end first. `None` when there are more than [`HOPS_MAX`].
+/// Combines the three fields' values (each an iterator over the lines of that field, in order) into hops, the nearest
+/// proxy's first. They are read as they are asked for.
 ///
-/// Proxies append to X-Forwarded-For, but mostly set or pass on the other two: when such a list is as long as the
-/// addresses', its members belong to the hops one by one; otherwise its last member holds for all of them.
-pub fn x_forwarded<'a>(
-    addresses: impl IntoIterator<Item = &'a [u8]>,
+/// Proxies append to X-Forwarded-For, and mostly set or pass on the other two, so those are no account of each hop: their
+/// last member is the nearest proxy's word and holds for all of them. Were they taken hop by hop where the lists are equally
+/// long, a client could choose that length.
+pub fn x_forwarded<'a, A>(
+    addresses: A,
     protos: impl IntoIterator<Item = &'a [u8]>,
     hosts: impl IntoIterator<Item = &'a [u8]>,
-) -> Option<Vec<Hop<'a>>> {
-    let nodes = members(addresses)?;
-    let protos = members(protos)?;
-    let hosts = members(hosts)?;
-    if nodes.is_empty() && protos.is_empty() && hosts.is_empty() {
-        return Some(Vec::new());
-    }
+) -> impl Iterator<Item = Hop<'a>>
+where
+    A: IntoIterator<Item = &'a [u8]>,
+    A::IntoIter: DoubleEndedIterator,
+{
+    let https = last_member(protos).and_then(https);
+    let host = last_member(hosts).filter(|host| is_host(host)).map(Cow::Borrowed);
+    let mut nodes = addresses.into_iter().rev().flat_map(members_from_last).map(x_node);
     // Without addresses the nearest proxy still says how it was spoken to.
-    let count = nodes.len().max(1);
-    let at = |values: &[&'a [u8]], index: usize| -> Option<&'a [u8]> {
-        if values.len() == count { values.get(index).copied() } else { values.last().copied() }
-    };
-    let hop = |index: usize| Hop {
-        node: nodes.get(index).map(|&text| x_node(text)),
-        https: at(&protos, index).and_then(https),
-        host: at(&hosts, index).filter(|host| is_host(host)).map(Cow::Borrowed),
-    };
-    Some((0..count).map(hop).collect())
+    let first = nodes.next().unwrap_or_default();
+    std::iter::once(first).chain(nodes).map(move |node| Hop { node, https, host: host.clone() })
 }
 
-fn members<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Option<Vec<&'a [u8]>> {
-    let all: Vec<_> =
-        values.into_iter().flat_map(list).filter(|member| !member.is_empty()).take(HOPS_MAX + 1).collect();
-    (all.len() <= HOPS_MAX).then_some(all)
+/// The members of one line, the last first. An empty one is a member as well, one that says nothing: a proxy which has
+/// nothing to say must not lend its place to what the client said.
+fn members_from_last(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.rsplit(|&byte| byte == b',').map(trim_ows)
+}
+
+fn last_member<'a>(lines: impl IntoIterator<Item = &'a [u8]>) -> Option<&'a [u8]> {
+    lines.into_iter().last().and_then(|line| members_from_last(line).next())
 }
 
 /// As in Forwarded, and IPv6 without brackets.
@@ -59,44 +58,56 @@ mod tests {
 
     fn read<'a>(addresses: &'a str, protos: &'a str, hosts: &'a str) -> Vec<Hop<'a>> {
         let value = |text: &'a str| (!text.is_empty()).then_some(text.as_bytes());
-        x_forwarded(value(addresses), value(protos), value(hosts)).unwrap()
+        x_forwarded(value(addresses), value(protos), value(hosts)).collect()
     }
 
     #[test]
     fn one_proto_holds_for_all_hops() {
-        let hops = read("192.0.2.1, 10.0.0.1:8080,2001:db8::1, [::1]:1, garbage", "https", "shop.example");
+        let hops = read("garbage, 192.0.2.1, 10.0.0.1:8080,2001:db8::1,, [::1]:1", "https", "shop.example");
         assert!(
             hops.iter().all(|hop| hop.https == Some(true) && hop.host.as_deref() == Some(b"shop.example"))
         );
-        let nodes: Vec<_> = hops.iter().map(|hop| hop.node.unwrap()).collect();
+        let nodes: Vec<_> = hops.iter().map(|hop| hop.node).collect();
         let address = |text: &str, port| Node::Address(text.parse().unwrap(), port);
         assert_eq!(
             nodes,
             [
-                address("192.0.2.1", None),
-                address("10.0.0.1", Some(8080)),
-                address("2001:db8::1", None),
                 address("::1", Some(1)),
-                Node::Unknown
+                Node::Unknown,
+                address("2001:db8::1", None),
+                address("10.0.0.1", Some(8080)),
+                address("192.0.2.1", None),
+                Node::Unknown,
             ]
         );
     }
 
     #[test]
-    fn lists_of_equal_length_go_hop_by_hop_and_others_by_their_last() {
+    fn the_last_proto_and_host_count_however_many_there_are() {
         let protos = |protos| read("1.1.1.1,2.2.2.2", protos, "").iter().map(|h| h.https).collect::<Vec<_>>();
-        assert_eq!(protos("https, http"), [Some(true), Some(false)]);
-        assert_eq!(protos("https, https, http"), [Some(false), Some(false)]);
-        assert_eq!(protos("gopher"), [None, None]);
+        assert_eq!(protos("https, http"), [Some(false), Some(false)]);
+        assert_eq!(protos("http, http, https"), [Some(true), Some(true)]);
+        assert_eq!(protos("https, gopher"), [None, None]);
+        assert_eq!(protos("https,"), [None, None]);
         assert_eq!(protos(""), [None, None]);
+        let lines = x_forwarded([], [&b"https"[..], b"http"], [&b"a"[..], b"b"]);
+        assert_eq!(
+            lines.map(|hop| (hop.https, hop.host)).collect::<Vec<_>>(),
+            [(Some(false), Some(Cow::Borrowed(&b"b"[..])))]
+        );
     }
 
     #[test]
-    fn proto_without_addresses_and_limits() {
-        assert_eq!(read("", "https", ""), [Hop { node: None, https: Some(true), host: None }]);
-        assert_eq!(read("", "", ""), []);
+    fn lines_are_read_from_the_last() {
+        let hops = x_forwarded([&b"1.1.1.1, 2.2.2.2"[..], b"3.3.3.3"], [], []);
+        let nodes: Vec<_> = hops.map(|hop| hop.node).collect();
+        assert_eq!(nodes, ["3.3.3.3", "2.2.2.2", "1.1.1.1"].map(|text| node(text.as_bytes())));
+    }
+
+    #[test]
+    fn proto_without_addresses() {
+        assert_eq!(read("", "https", ""), [Hop { https: Some(true), ..Hop::default() }]);
+        assert_eq!(read("", "", ""), [Hop::default()]);
         assert_eq!(read("", "", "a b")[0].host, None);
-        let long = vec!["1.1.1.1"; HOPS_MAX + 1].join(",");
-        assert_eq!(x_forwarded([long.as_bytes()], [], []), None);
     }
 }

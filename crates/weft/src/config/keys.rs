@@ -391,7 +391,17 @@ pub static KEYS: &[Key] = &[
         "x-forwarded, forwarded",
         "x-forwarded",
         |v| v.proxy_fields()?,
-        "The headers they tell it in: X-Forwarded-For, -Proto and -Host, or Forwarded (RFC 7239); the other kind is ignored"
+        "The headers they tell it in: X-Forwarded-For and -Proto, or Forwarded (RFC 7239); the other kind is ignored"
+    ),
+    key!(
+        trust.host,
+        "trust-host",
+        Switch,
+        "",
+        "true, false",
+        "false",
+        |v| v.boolean()?,
+        "Take the host that they report (X-Forwarded-Host, or Forwarded's host) for the one that was asked for"
     ),
     Key {
         set: |config, given| {

@@ -244,6 +244,8 @@ pub struct Trust {
     pub proxies: Vec<Network>,
     /// The fields they tell of their clients in. Those of the other kind are the client's own words.
     pub fields: weft_serve::ProxyFields,
+    /// Whether the host they report is believed.
+    pub host: bool,
 }
 
 /// `[php]`: ini settings, applied over php.ini in this order.

@@ -6,7 +6,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use weft_proto::Head;
-use weft_serve::{Client, Peer};
+use weft_serve::{Client, Peer, ProxyWord};
 use weft_zend::{Field, Slice};
 
 use crate::config::Trust;
@@ -77,6 +77,7 @@ impl<'a> Facts<'a> {
     /// The client as far as trusted proxies vouch for it.
     fn client(&self, trust: &Trust) -> Client<'a> {
         let trusts = |address: IpAddr| trust.proxies.iter().any(|network| network.contains(address));
-        weft_serve::client(self.head, self.bytes, self.peer, trust.fields, trusts)
+        let word = ProxyWord { fields: trust.fields, host: trust.host };
+        weft_serve::client(self.head, self.bytes, self.peer, word, trusts)
     }
 }
