@@ -3,6 +3,7 @@
 mod bodies;
 mod clients;
 mod connections;
+mod early;
 mod files;
 mod listeners;
 mod proxies;

@@ -161,6 +161,7 @@ impl Server {
             place: Place::None,
             requests: 0,
             dropped: 0,
+            heard: 0,
             since: self.runtime.turn_time(),
             tick: u64::MAX,
             exchange: None,

@@ -52,8 +52,10 @@ pub(crate) struct Connection {
     pub place: Place,
     /// Requests dispatched.
     pub requests: u32,
-    /// Bytes dropped while lingering.
+    /// Bytes dropped since its last response has ended.
     pub dropped: u64,
+    /// When it was heard of last, while it lingers.
+    pub heard: Nanos,
     /// When the present phase began, for `Idle` and `Linger`; when it joined the line, for who waits there.
     pub since: Nanos,
     /// Tick of its entry in the wheel; `u64::MAX` without one.
@@ -323,21 +325,7 @@ impl Server {
                 Flush::Blocked { .. } => Next::Wait,
             };
         }
-        let more = exchange.next < exchange.input.len() || !exchange.carry.is_empty();
-        let unread = more || exchange.refused || !exchange.body.is_complete() || connection.link.readable;
-        match self.flush(connection) {
-            Flush::Blocked { .. } => return Next::Wait,
-            Flush::Broken => return Next::Again,
-            Flush::Done if !unread => return Next::Close,
-            Flush::Done => (),
-        }
-        // Closing with bytes unread would send a reset, which can destroy the response before the peer has read it
-        // (RFC 9112 9.6).
-        connection.link.end_sending();
-        self.give_exchange(connection);
-        connection.phase = Phase::Linger;
-        connection.since = self.runtime.turn_time();
-        Next::Again
+        self.end_connection(connection)
     }
 
     /// The response has ended before the body: the rest is dropped, if it is not too much.
@@ -358,21 +346,6 @@ impl Server {
             return Next::Again;
         }
         self.more_body(connection)
-    }
-
-    fn linger_phase(&self, connection: &mut Connection) -> Next {
-        let mut scratch = self.scratch.borrow_mut();
-        while connection.link.readable {
-            match connection.link.receive(&mut scratch[..]) {
-                Received::Bytes(count) => connection.dropped += count as u64,
-                Received::Nothing => break,
-                Received::End | Received::Broken => return Next::Close,
-            }
-            if connection.dropped > self.limits.linger_bytes_max {
-                return Next::Close;
-            }
-        }
-        Next::Wait
     }
 
     /// Sends what is queued, and wakes writers when there is room again.

@@ -59,7 +59,7 @@ impl Server {
                     .min(begun.map_or(Nanos::MAX, |exchange| after(exchange.since, limits.head_timeout_ms)))
             }
             Phase::Active | Phase::Ended => deadline,
-            Phase::Linger => after(connection.since, limits.linger_timeout_ms),
+            Phase::Linger => self.linger_ends(connection),
         }
     }
 

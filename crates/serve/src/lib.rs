@@ -7,6 +7,7 @@
 //!
 //! - [`Server`] (`server.rs`): events in, handler called.
 //! - `connection.rs`: what happens to a connection, as a state machine on one screen.
+//! - `linger.rs`: its end, so that the last response arrives.
 //! - `accept.rs`, `link.rs`, `outgoing.rs`: taking connections in, receiving, sending.
 //! - `exchange.rs`, `store.rs`: the buffers of one request, and its body.
 //! - `request.rs`, `client.rs`, `body.rs`: what a handler asks.
@@ -36,6 +37,7 @@ mod exchange;
 mod file;
 mod handler;
 mod limits;
+mod linger;
 mod link;
 mod outgoing;
 mod request;

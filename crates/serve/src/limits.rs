@@ -37,10 +37,12 @@ pub struct Limits {
     pub write_buffer_bytes_max: usize,
     /// Bytes of an unread body that are read and dropped so that the connection can go on: 256 KiB.
     pub discard_bytes_max: u64,
-    /// Bytes read and dropped after the last response of a connection, so that the peer can read it: 64 KiB.
+    /// Bytes read and dropped after the last response of a connection, so that the peer can read it: 1 GiB.
     pub linger_bytes_max: u64,
-    /// Time for the same: 2,000 ms.
+    /// Time for the same: 30,000 ms.
     pub linger_timeout_ms: u64,
+    /// Without a byte in that time, or while draining at all: 5,000 ms.
+    pub linger_silence_ms: u64,
     /// Ranges of one request for a file: 16. A request for more is answered with the whole file.
     pub ranges_max: usize,
     /// Text files from this size on are compressed for clients that take it: 1 KiB. 0 compresses none.
@@ -70,8 +72,9 @@ impl Default for Limits {
             spool_directory: std::env::temp_dir(),
             write_buffer_bytes_max: 256 * 1024,
             discard_bytes_max: 256 * 1024,
-            linger_bytes_max: 64 * 1024,
-            linger_timeout_ms: 2_000,
+            linger_bytes_max: 1024 * 1024 * 1024,
+            linger_timeout_ms: 30_000,
+            linger_silence_ms: 5_000,
             ranges_max: 16,
             compress_bytes_min: 1024,
             compress_bytes_max: 1024 * 1024,

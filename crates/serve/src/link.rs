@@ -85,6 +85,18 @@ impl Link {
         }
     }
 
+    /// Drops what has arrived, as much as `buffer` is long at most. Of TCP the kernel does not even copy it (tcp(7), MSG_TRUNC).
+    pub(crate) fn discard(&mut self, buffer: &mut [u8]) -> Received {
+        let room = buffer.len();
+        let received = loop {
+            match recv(&self.fd, &mut *buffer, RecvFlags::TRUNC) {
+                Err(Errno::INTR) => (),
+                other => break other,
+            }
+        };
+        self.received(received.map(|(_, count)| count), room)
+    }
+
     /// Whether bytes of the peer have come that no event has told of yet.
     pub(crate) fn has_unread(&self) -> bool {
         matches!(recv(&self.fd, &mut [0], RecvFlags::PEEK), Ok((_, count)) if count > 0)
