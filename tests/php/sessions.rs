@@ -3,6 +3,8 @@
 use serde_json::json;
 use weft_tests::{Client, Response, Running, Server};
 
+use crate::interleaved::{MEET, at_once};
+
 /// Counts a visitor's requests.
 const COUNTER: &str = r#"return function ($r) {
     session_start(['save_path' => __DIR__]);
@@ -137,4 +139,117 @@ fn auto_start_gives_each_request_its_session() {
         json!([true, true, 1]),
         "a request without a cookie has a session of its own"
     );
+}
+
+/// Fifty visitors at once, whose session ids PHP writes into their pages' links, forms and the constant SID.
+#[test]
+fn a_session_id_in_a_page_is_its_own_visitors() {
+    let app = format!(
+        "{MEET}{}",
+        r#"return function ($r) {
+            $clean = defined('SID') ? SID : '';
+            if ($r->query('n') === null) {
+                return '<a href="/none">' . $clean;
+            }
+            session_save_path(__DIR__);
+            session_id('visitor' . $r->query('n'));
+            session_start();
+            output_add_rewrite_var('own', $r->query('n'));
+            echo '<a href="/first">', $clean, '<form action="/form"></form>';
+            meet((int) $r->query('n'));
+            echo '<a href="/second">', SID;
+        };"#
+    );
+    let weft = ["session.use_trans_sid=1", "session.use_cookies=0", "session.use_only_cookies=0"]
+        .into_iter()
+        .chain(["session.trans_sid_tags=\"a=href,form=\"", "url_rewriter.tags=\"a=href,form=\""])
+        .fold(Server::new(&app), |server, define| server.with("--define", define))
+        .start();
+    let request = |n: usize| format!("GET /?n={n} HTTP/1.1\r\nHost: a\r\n\r\n");
+    at_once(&weft, request, |n, response| {
+        let text = response.text();
+        let (own, added) = (format!("PHPSESSID=visitor{n}"), format!("own={n}"));
+        for link in ["/first?", "/second?"] {
+            let rest = text.split_once(link).unwrap_or_else(|| panic!("{n}: {link} in {text}")).1;
+            let query = rest.split_once('"').expect("the link's end").0;
+            let mut found: Vec<&str> = query.split('&').collect();
+            found.sort_unstable();
+            assert_eq!(found, [own.as_str(), added.as_str()], "{n}: {text}");
+        }
+        assert!(text.contains(&format!("name=\"PHPSESSID\" value=\"visitor{n}\"")), "{n}: {text}");
+        assert!(text.ends_with(&own), "{n}: its SID is at the end of {text}");
+        let ids = text.matches("visitor").count();
+        assert_eq!(
+            ids,
+            text.matches(&format!("visitor{n}")).count(),
+            "{n}: another visitor's id is in {text}"
+        );
+        assert_eq!(ids, 4, "{n}: {text}");
+    });
+    assert_eq!(weft.get("/").text(), "<a href=\"/none\">");
+}
+
+/// Applications with save handlers of their own: `boot` is run while booting, `begin` by each request.
+fn with_handlers(boot: &str, begin: &str) -> Running {
+    let app = r"final class Memory implements SessionHandlerInterface {
+            public static array $kept = [];
+            public function __construct(private string $name) {}
+            public function open(string $path, string $name): bool { return true; }
+            public function close(): bool { return true; }
+            public function read(string $id): string { usleep(300); return self::$kept[$this->name][$id] ?? ''; }
+            public function write(string $id, string $data): bool { self::$kept[$this->name][$id] = $data; return true; }
+            public function destroy(string $id): bool { return true; }
+            public function gc(int $lifetime): int { return 0; }
+        }
+        BOOT
+        return function ($r) {
+            $n = (int) $r->query('n');
+            BEGIN
+            usleep(300);
+            session_id('session' . $n);
+            session_start(['use_cookies' => 0, 'cache_limiter' => '']);
+            $_SESSION['n'] = $n;
+            usleep(300);
+            session_write_close();
+            $kept = fn (string $handler) => isset(Memory::$kept[$handler][session_id()]);
+            return json_encode([$kept('booted'), $kept('own'), is_file(__DIR__ . '/sess_' . session_id())]);
+        };";
+    let server = Server::new(&app.replace("BOOT", boot).replace("BEGIN", begin));
+    let path = format!("session.save_path={}", server.directory().display());
+    server.with("--define", &path).start()
+}
+
+#[test]
+fn a_save_handler_set_at_boot_serves_every_request() {
+    let begin = "if ($n % 3 === 0) { return 'none'; }
+        if ($n % 3 === 1) { session_set_save_handler(new Memory('own')); }";
+    let weft = with_handlers("session_set_save_handler(new Memory('booted'));", begin);
+    let request = |n: usize| format!("GET /?n={n} HTTP/1.1\r\nHost: a\r\n\r\n");
+    at_once(&weft, request, |n, response| match n % 3 {
+        0 => assert_eq!(response.text(), "none"),
+        rest => assert_eq!(response.json(), json!([rest == 2, rest == 1, false]), "{n}"),
+    });
+}
+
+#[test]
+fn a_save_handler_of_a_request_is_its_own() {
+    let begin = "if ($n % 3 === 0) { session_set_save_handler(new Memory('own')); }
+        if ($n % 3 === 1) { session_set_save_handler(new Memory('own')); return 'not used'; }";
+    let weft = with_handlers("", begin);
+    let request = |n: usize| format!("GET /?n={n} HTTP/1.1\r\nHost: a\r\n\r\n");
+    at_once(&weft, request, |n, response| match n % 3 {
+        1 => assert_eq!(response.text(), "not used"),
+        rest => assert_eq!(response.json(), json!([false, rest == 0, rest == 2]), "{n}"),
+    });
+}
+
+/// One request goes back to files where the application has set a handler while booting.
+#[test]
+fn what_a_request_changes_of_the_save_handler_is_undone() {
+    let begin = "if ($n % 2) { ini_set('session.save_handler', 'files'); }";
+    let weft = with_handlers("session_set_save_handler(new Memory('booted'));", begin);
+    let request = |n: usize| format!("GET /?n={n} HTTP/1.1\r\nHost: a\r\n\r\n");
+    at_once(&weft, request, |n, response| {
+        assert_eq!(response.json(), json!([n % 2 == 0, false, n % 2 == 1]), "{n}");
+    });
 }

@@ -197,6 +197,17 @@ static void free_context(void *at)
 	}
 }
 
+/* ext/standard/url_scanner_ex.re: what is added to links, and the page as far as it has been looked at. */
+static void free_rewriting(void *at)
+{
+	url_adapt_state_ex_t *state = at;
+	smart_str *parts[] = {&state->tag, &state->arg, &state->val, &state->buf, &state->result, &state->form_app, &state->url_app,
+		&state->attr_val};
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		smart_str_free(parts[i]);
+	}
+}
+
 /* ---- own ones, made before a function changes what all have ---- */
 
 static void own_random(void)
@@ -299,8 +310,16 @@ static void xml_errors_changed(void)
 	}
 }
 
+/* Which tags are rewritten, behind all the rest, is an ini value. */
+static void row_of_rewriting(url_adapt_state_ex_t *state)
+{
+	row(state, offsetof(url_adapt_state_ex_t, tags), offsetof(url_adapt_state_ex_t, active), free_rewriting, NULL);
+}
+
 static void rows_of_core(void)
 {
+	row_of_rewriting(&BG(url_adapt_session_ex));
+	row_of_rewriting(&BG(url_adapt_output_ex));
 	row(&FG(default_context), sizeof(void *), 0, free_context, NULL);
 	row(&FG(stream_wrappers), sizeof(void *), 0, weft_free_wrappers, NULL);
 	row(&FG(stream_filters), sizeof(void *), 0, weft_free_filters, NULL);
@@ -427,6 +446,11 @@ void weft_extension_rows_booted(void)
 		FG(default_context) = php_stream_context_alloc();
 	}
 	weft_wrappers_booted();
+	url_adapt_state_ex_t *rewriting[] = {&BG(url_adapt_session_ex), &BG(url_adapt_output_ex)};
+	for (size_t i = 0; i < 2; i++) { /* the output buffer it belongs to has ended */
+		free_rewriting(rewriting[i]);
+		memset(rewriting[i], 0, offsetof(url_adapt_state_ex_t, tags));
+	}
 	for (size_t i = 0; i < sizeof(owners) / sizeof(owners[0]); i++) {
 		owners[i].base = owners[i].at ? *(void **) owners[i].at : NULL;
 	}

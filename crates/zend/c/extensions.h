@@ -6,7 +6,7 @@
 #include "weft.h"
 
 /* The bytes of one row, at most: they are compared and copied in place. */
-#define WEFT_ROW_BYTES_MAX 128
+#define WEFT_ROW_BYTES_MAX 192
 /* As many as there are bits to say which are put aside. */
 #define WEFT_ROWS_MAX 64
 

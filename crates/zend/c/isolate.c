@@ -3,7 +3,7 @@
  * The table is WEFT_OWNED in weft.h. Ini changes, superglobals and uploads cost nothing until they are touched.
  * Invariant: the loop runs no PHP code, so what the globals hold meanwhile does not matter; every request starts from
  * `base`, the state of the booted application. */
-#include "weft.h"
+#include "session.h"
 #include "zend_ini.h"
 #include "zend_weakrefs.h"
 #include "rfc1867.h"
@@ -148,6 +148,13 @@ void weft_isolate_begin(weft_coroutine *coroutine)
 	weft_extensions_begin();
 }
 
+static void ini_undo(void)
+{
+	weft_session_settings(true);
+	zend_ini_deactivate();
+	weft_session_settings(false);
+}
+
 /* Puts aside the ini values that this coroutine has changed, and gives everyone else theirs back. */
 static void ini_out(weft_coroutine *coroutine)
 {
@@ -160,7 +167,7 @@ static void ini_out(weft_coroutine *coroutine)
 	} ZEND_HASH_FOREACH_END();
 	/* The @ operator lists error_reporting as changed without changing its value: what is in force goes with the Fiber. */
 	int reporting = EG(error_reporting);
-	zend_ini_deactivate();
+	ini_undo();
 	EG(error_reporting) = reporting;
 	coroutine->ini_parked = true;
 }
@@ -170,9 +177,11 @@ static void ini_in(weft_coroutine *coroutine)
 	zend_string *name;
 	zval *value;
 	int reporting = EG(error_reporting);
+	weft_session_settings(true);
 	ZEND_HASH_FOREACH_STR_KEY_VAL(Z_ARRVAL(coroutine->ini_values), name, value) {
 		zend_alter_ini_entry_ex(name, Z_STR_P(value), PHP_INI_USER, PHP_INI_STAGE_RUNTIME, 1);
 	} ZEND_HASH_FOREACH_END();
+	weft_session_settings(false);
 	EG(error_reporting) = reporting;
 	zval_ptr_dtor(&coroutine->ini_values);
 	coroutine->ini_parked = false;
@@ -298,7 +307,7 @@ void weft_isolate_end(weft_coroutine *coroutine)
 		php_output_deactivate();
 	}
 	if (EG(modified_ini_directives)) {
-		zend_ini_deactivate();
+		ini_undo();
 	}
 	if (coroutine->superglobals) {
 		weft_filter_end();

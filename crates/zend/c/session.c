@@ -9,22 +9,35 @@
 #include "session.h"
 #include "ext/session/php_session.h"
 
+#define IN_FLIGHT (1u << 29) /* more than there will ever be */
+
 static php_ps_globals base;
 static bool auto_start;
 static zend_module_entry *extension;
 static zend_string *variable;
+static zval *sid; /* the constant SID, once a session has defined it: the id of whoever started one last */
 static zif_handler stock_start;
 
 typedef struct {
 	php_ps_globals globals;
 	zval variable; /* $_SESSION, a reference to globals.http_session_vars */
+	zval sid;
 } session;
+
+/* A constant stays where it is for as long as the worker lives (php_session_reset_id in ext/session/session.c). */
+static void find_sid(void)
+{
+	if (UNEXPECTED(!sid)) {
+		sid = zend_get_constant_str(ZEND_STRL("SID"));
+	}
+}
 
 /* session_start() looks for the cookie in $_COOKIE, whether or not the application mentions it. */
 static ZEND_NAMED_FUNCTION(session_start)
 {
 	weft_superglobals_need((1u << WEFT_COOKIE) | (1u << WEFT_GET) | (1u << WEFT_SERVER));
 	stock_start(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	find_sid();
 }
 
 /* session.auto_start is for requests: the one that lasts as long as the worker has none. Before it begins. */
@@ -50,6 +63,26 @@ void weft_session_begin(void)
 	zval_ptr_dtor(&result);
 }
 
+static void hold(zend_refcounted *value, uint32_t times)
+{
+	GC_SET_REFCOUNT(value, GC_REFCOUNT(value) + times);
+}
+
+/* A save handler that the application has set while booting is every request's, and each that has a session lets go of it once:
+ * when it sets another one, or at its end. So it is held as often as requests can be in flight, and each end holds it again. */
+static void hold_booted(uint32_t times)
+{
+	for (size_t i = 0; i < PS_NUM_APIS; i++) {
+		zval *name = &base.mod_user_names.names[i];
+		if (Z_TYPE_P(name) != IS_UNDEF && Z_REFCOUNTED_P(name)) {
+			hold(Z_COUNTED_P(name), times);
+		}
+	}
+	if (base.mod_user_class_name && !ZSTR_IS_INTERNED(base.mod_user_class_name)) {
+		hold((zend_refcounted *) base.mod_user_class_name, times);
+	}
+}
+
 /* After the application has booted. */
 void weft_session_start(void)
 {
@@ -63,11 +96,28 @@ void weft_session_start(void)
 	start->handler = session_start;
 	variable = zend_string_init_interned(ZEND_STRL("_SESSION"), 1);
 	memcpy(&base, &ps_globals, sizeof(base));
+	hold_booted(IN_FLIGHT);
+}
+
+/* The save handler's first function is another one: session_set_save_handler() does not need a session. */
+static bool has_own_handler(void)
+{
+	const zval *now = &PS(mod_user_names).name.ps_open, *booted = &base.mod_user_names.name.ps_open;
+	return Z_TYPE_P(now) != Z_TYPE_P(booted) || Z_PTR_P(now) != Z_PTR_P(booted);
 }
 
 static bool touched(void)
 {
-	return extension && (PS(session_status) == php_session_active || PS(id) || Z_TYPE(PS(http_session_vars)) != IS_UNDEF);
+	return extension && (PS(session_status) == php_session_active || PS(id) || Z_TYPE(PS(http_session_vars)) != IS_UNDEF
+		|| has_own_handler() || (sid && Z_STRLEN_P(sid)));
+}
+
+/* While ini values are exchanged: "user" for session.save_handler is refused to ini_set() only. */
+void weft_session_settings(bool exchanged)
+{
+	if (extension) {
+		PS(set_handler) = exchanged;
+	}
 }
 
 /* The coroutine parks. */
@@ -85,6 +135,12 @@ void weft_session_out(weft_coroutine *coroutine)
 		ZVAL_COPY(&kept->variable, slot);
 		zend_hash_del(&EG(symbol_table), variable);
 	}
+	find_sid();
+	ZVAL_UNDEF(&kept->sid);
+	if (sid) {
+		ZVAL_COPY_VALUE(&kept->sid, sid);
+		ZVAL_EMPTY_STRING(sid);
+	}
 	coroutine->session = kept;
 }
 
@@ -99,6 +155,9 @@ void weft_session_in(weft_coroutine *coroutine)
 	if (Z_TYPE(kept->variable) != IS_UNDEF) {
 		zend_hash_update(&EG(symbol_table), variable, &kept->variable);
 	}
+	if (Z_TYPE(kept->sid) != IS_UNDEF) {
+		ZVAL_COPY_VALUE(sid, &kept->sid); /* an empty string is there, which nobody owns */
+	}
 	efree(kept);
 	coroutine->session = NULL;
 }
@@ -109,7 +168,12 @@ void weft_session_end(void)
 	if (EXPECTED(!touched())) {
 		return;
 	}
+	hold_booted(1);
 	extension->request_shutdown_func(extension->type, extension->module_number);
+	if (sid) {
+		zval_ptr_dtor(sid);
+		ZVAL_EMPTY_STRING(sid);
+	}
 	zend_hash_del(&EG(symbol_table), variable);
 	memcpy(&ps_globals, &base, sizeof(base));
 }

@@ -9,5 +9,7 @@
 void weft_session_prepare(void);
 /* Starts this request's session if session.auto_start says so. An exception may be in flight after it. */
 void weft_session_begin(void);
+/* Ini values are about to be exchanged, or have been: its own are then not checked as a script's. */
+void weft_session_settings(bool exchanged);
 
 #endif
