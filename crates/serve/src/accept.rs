@@ -80,8 +80,8 @@ impl Server {
         Ok(())
     }
 
-    /// The descriptors of all listeners and connections. A child of fork(2) MUST close them: a connection that is closed here
-    /// would stay open for its client as long as the child has it.
+    /// The descriptors of all listeners and connections. A child of fork(2) MUST put something else there: a connection that is
+    /// closed here would stay open for its client as long as the child has it, and a number that is free is soon another's.
     pub fn descriptors(&self) -> Vec<RawFd> {
         let listeners = self.listeners.borrow();
         let mut table = self.table.borrow_mut();

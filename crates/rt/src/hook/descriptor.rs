@@ -70,8 +70,9 @@ pub fn set_pace(fd: RawFd, pace: Pace) {
 /// The disks whose files do not begin as [`Pace::Cached`], by device number: as many as are mounted.
 static DISKS: Mutex<Vec<(libc::dev_t, Pace)>> = Mutex::new(Vec::new());
 
+/// It is not waited for: in a forked child it may have been left locked by a thread that is not there.
 fn pace_of_disk(device: libc::dev_t) -> Pace {
-    let disks = DISKS.lock().unwrap_or_else(PoisonError::into_inner);
+    let Ok(disks) = DISKS.try_lock() else { return Pace::Cached };
     disks.iter().find(|&&(known, _)| known == device).map_or(Pace::Cached, |&(_, pace)| pace)
 }
 

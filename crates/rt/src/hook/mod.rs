@@ -9,7 +9,7 @@
 //! - `raw`, `real`: plain system calls, and libc's own functions.
 //! - `interrupt`: signal handlers, and the waits they interrupt. `deferred`: those that must wait for their coroutine.
 //! - `descriptor`: what is remembered of a descriptor number. `busy`: those a thread works on. `owner`: whose it is, by what `open` notes. `gate`: children
-//!   that have yet to let go of others'.
+//!   that have yet to let go of others'. `child`: what a forked process is from its first moment on.
 //!
 //! # Invariants
 //!
@@ -26,6 +26,7 @@
 mod blocked;
 mod busy;
 mod call;
+mod child;
 mod deferred;
 mod descriptor;
 mod gate;
@@ -44,12 +45,12 @@ mod symbols;
 
 pub use blocked::{blocked_calls, offloaded_calls};
 pub use call::yield_at_calls;
+pub(crate) use child::end_forked_child;
+pub use child::{on_forked_child_begin, on_forked_child_end, signals_are_own};
 pub use deferred::defer_handlers;
 pub(crate) use deferred::{leaves, runs};
 pub use interrupt::has_handlers;
 pub(crate) use interrupt::{before_idle, deliver, forget as forget_signals, start as start_signals};
-pub(crate) use note::end_forked_child;
-pub use note::{on_forked_child_begin, on_forked_child_end, signals_are_own};
 pub use owner::keep_families_apart;
 pub use review::{NEVER_WAIT, NOT_HOOKED, Review, review};
 pub(crate) use sleep::children::{ended as child_ended, job_ended};

@@ -1,21 +1,18 @@
 //! Hooks of kind *note*: bookkeeping around a call that does not wait.
 //!
-//! Closing wakes whoever waits for the descriptor, before the number can be used again. A forked child of a coroutine
-//! never runs the loop: it has no runtime, and starts with a clean signal state so that what it executes does too.
+//! Closing wakes whoever waits for the descriptor, before the number can be used again. What becomes of a forked child is in
+//! [`child`].
 #![allow(unsafe_code)]
-
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use libc::{FILE, c_char, c_int, c_uint, c_void, pid_t};
 
 use super::call::Call;
-use super::gate::{self, Gate};
+use super::gate::Gate;
 use super::real::real;
 use super::sleep::children;
-use super::{descriptor, owner, raw};
+use super::{child, descriptor, owner, raw};
 use crate::Runtime;
-use crate::family::{Family, NOBODY};
+use crate::family::NOBODY;
 
 pub unsafe fn close(_: Option<Call>, fd: c_int) -> c_int {
     descriptor::closing(fd);
@@ -81,7 +78,7 @@ pub unsafe fn fork(call: Option<Call>) -> pid_t {
     // SAFETY: fork(2) asks nothing of the caller.
     let pid = unsafe { real() };
     match (pid, Runtime::get()) {
-        (0, Some(runtime)) => become_plain_child(runtime, family),
+        (0, Some(runtime)) => child::begins(runtime, family),
         (1.., Some(_)) => children::started(call, pid),
         _ => (),
     }
@@ -89,79 +86,6 @@ pub unsafe fn fork(call: Option<Call>) -> pid_t {
         if pid > 0 { gate.keep() } else { gate.open() }
     }
     pid
-}
-
-/// Set in a child that was forked by code of a worker.
-static FORKED_CHILD: AtomicBool = AtomicBool::new(false);
-
-/// How such a child ends.
-static FORKED_CHILD_END: OnceLock<fn() -> !> = OnceLock::new();
-
-/// Says how a child ends that was forked inside a coroutine when its code comes back to the loop: with PHP's own shutdown
-/// and exit status, for example. Without it, it ends with status 0 and runs no exit handler. The first call counts.
-pub fn on_forked_child_end(end: fn() -> !) {
-    let _ = FORKED_CHILD_END.set(end);
-}
-
-/// What such a child must not keep open.
-static FORKED_CHILD_CLOSES: OnceLock<fn() -> Vec<c_int>> = OnceLock::new();
-
-/// Says which descriptors a child closes that is forked inside a coroutine: the server's own, so that a connection that its parent
-/// closes is closed. Asked in the child. The first call counts.
-pub fn on_forked_child_begin(descriptors: fn() -> Vec<c_int>) {
-    let _ = FORKED_CHILD_CLOSES.set(descriptors);
-}
-
-/// Ends a child that comes back to the loop: the loop, its descriptors and the other coroutines are the parent's.
-pub(crate) fn end_forked_child() {
-    if FORKED_CHILD.load(Ordering::Relaxed) && Runtime::get().is_none() {
-        match FORKED_CHILD_END.get() {
-            Some(end) => end(),
-            // SAFETY: it ends the process.
-            None => unsafe { libc::_exit(0) },
-        }
-    }
-}
-
-/// Whether the process takes SIGTERM and its kin for itself.
-static SIGNALS_ARE_OWN: AtomicBool = AtomicBool::new(false);
-
-/// Says that SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 are this process's own: a handler for one of them is nobody's who forks,
-/// and no child keeps it.
-pub fn signals_are_own() {
-    SIGNALS_ARE_OWN.store(true, Ordering::Relaxed);
-}
-
-/// In a child of a worker: no runtime, every signal deliverable, those the worker ignores back at their default.
-fn become_plain_child(runtime: &Runtime, family: Family) {
-    if owner::kept_apart() {
-        owner::settle_child(family, &runtime.live_families());
-    }
-    let handles_signals = super::has_handlers() && !SIGNALS_ARE_OWN.load(Ordering::Relaxed);
-    Runtime::forget();
-    super::forget_signals();
-    super::busy::forget();
-    children::forget();
-    gate::forget();
-    FORKED_CHILD.store(true, Ordering::Relaxed);
-    for fd in FORKED_CHILD_CLOSES.get().map(|descriptors| descriptors()).unwrap_or_default() {
-        raw::close(fd);
-    }
-    let ignored = [libc::SIGPIPE, libc::SIGINT, libc::SIGXFSZ];
-    // PHP catches these to do as their default says, which is too late when the child has been replaced by then; PHP code that
-    // handles signals keeps its handlers.
-    let caught = [libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1, libc::SIGUSR2];
-    for signal in ignored.into_iter().chain(caught.into_iter().filter(|_| !handles_signals)) {
-        // SAFETY: the default action is no function.
-        unsafe { libc::signal(signal, libc::SIG_DFL) };
-    }
-    // Only now: what was sent meanwhile meets those actions.
-    // SAFETY: the all-zero sigset_t is valid storage, and sigemptyset fills it before it is used.
-    unsafe {
-        let mut none: libc::sigset_t = std::mem::zeroed();
-        libc::sigemptyset(&raw mut none);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
-    }
 }
 
 /// PHP loads extensions with `RTLD_DEEPBIND`: they would bind libc before this executable and bypass every hook.

@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use libc::{c_int, c_uint};
 
 use super::call::Call;
+use super::child::Nothing;
 use super::descriptor::{self, Kind, NUMBERS};
 use super::gate;
 use super::raw;
@@ -123,28 +124,18 @@ pub fn not_given(family: Family, mut range: impl FnMut(c_uint, c_uint)) {
 /// long as it likes. So what would be held open or locked by it meanwhile is taken from it, if a family in `live` (in order)
 /// has it: connections, pipes, locked files. Their numbers stay taken: objects that this child has a copy of use them. Other
 /// files stay usable: the log that another request happened to open first is written to from here as well.
-pub fn settle_child(family: Family, live: &[Family]) {
+pub fn settle_child(family: Family, live: &[Family], nothing: &Nothing) {
     not_given(family, |first, last| {
         // SAFETY: it takes numbers.
         unsafe { raw::syscall!(SYS_close_range, first, last, libc::CLOSE_RANGE_CLOEXEC) };
     });
-    let mut nothing = -1;
     for fd in LOWEST..=highest() as RawFd {
         let owner = of(fd);
         let others = owner & BITS >= FIRST && owner & BITS != family;
-        if !others || live.binary_search(&(owner & BITS)).is_err() || !is_held(fd, owner) {
-            continue;
+        if others && live.binary_search(&(owner & BITS)).is_ok() && is_held(fd, owner) {
+            nothing.take(fd);
         }
-        if nothing < 0 {
-            // A socket that is not connected: calls fail, and none of them waits or sends a signal. SAFETY: it takes numbers.
-            nothing = unsafe {
-                raw::syscall!(SYS_socket, libc::AF_UNIX, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0)
-            };
-        }
-        // SAFETY: it takes numbers; without a descriptor of its own to put there, it fails.
-        unsafe { raw::syscall!(SYS_dup3, nothing, fd, libc::O_CLOEXEC) };
     }
-    raw::close(nothing as RawFd);
 }
 
 /// Whether a coroutine of another family holds a lock, which a child will share until [`settle_child`] has taken it away.

@@ -2,7 +2,7 @@
 //! inherited by a child would report the parent's descriptors.
 #![allow(unsafe_code)]
 
-use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::fs::Timespec;
@@ -27,6 +27,11 @@ impl Epoll {
     /// `EMFILE`, `ENFILE`, `ENOMEM` (epoll_create1(2)).
     pub fn new() -> Result<Epoll> {
         Ok(Epoll { epoll: epoll::create(CreateFlags::CLOEXEC)?, events: Vec::with_capacity(EVENTS_PER_TURN) })
+    }
+
+    /// The instance's own descriptor.
+    pub(crate) fn fd(&self) -> RawFd {
+        self.epoll.as_raw_fd()
     }
 
     /// Registers a descriptor for every edge, under `key`.

@@ -1,7 +1,10 @@
 //! Error log (through `tracing`) and access log of this process.
 //!
 //! Must not know: requests, coroutines, PHP. Invariant: the master writes directly, because it must stay single-threaded
-//! to fork; a worker hands lines to a writer thread and never waits for a file. Both are the same to whoever logs.
+//! to fork; a worker hands lines to a writer thread and never waits for a file; a child that a request of a worker's has forked has no
+//! such thread, and writes directly as well. All are the same to whoever logs. A forked child takes no lock of a queue: a thread may
+//! have held it at the fork, and is not there to free it.
+#![allow(unsafe_code)]
 
 mod access;
 mod clock;
@@ -9,7 +12,8 @@ mod line;
 mod output;
 mod queue;
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::borrow::Cow;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -17,7 +21,7 @@ use tracing::level_filters::LevelFilter;
 use tracing::span;
 
 pub use access::Access;
-use output::Output;
+use output::{Output, Target};
 use queue::Queue;
 
 use crate::config::{Config, Format, Level, Log, LogTarget};
@@ -32,7 +36,8 @@ const FINISH_PATIENCE: Duration = Duration::from_secs(2);
 enum Sink {
     /// With the number of lines dropped since the last that was written.
     Direct(Output, AtomicU64),
-    Queue(Arc<Queue>),
+    /// With what a forked child has instead.
+    Queue(Arc<Queue>, Target<'static>, AtomicU64),
 }
 
 struct Process {
@@ -42,11 +47,15 @@ struct Process {
 }
 
 impl Process {
-    /// Neither a full disk nor a stuck reader stops the master.
-    fn write_direct(&self, output: &Output, lost: &AtomicU64, text: &str) {
+    fn name(&self) -> Cow<'_, str> {
+        if is_forked() { format!("child of {}", self.name).into() } else { self.name.as_str().into() }
+    }
+
+    /// Neither a full disk nor a stuck reader stops the process.
+    fn write_direct(&self, output: Target<'_>, lost: &AtomicU64, text: &str) {
         let before = lost.load(Ordering::Relaxed);
         if before > 0 {
-            let told = line::plain(self.form, "WARN", &self.name, &dropped_text(before, "error_log"));
+            let told = line::plain(self.form, "WARN", &self.name(), &dropped_text(before, "error_log"));
             if output.write_soon(told.as_bytes()).is_err() {
                 lost.fetch_add(1, Ordering::Relaxed);
                 return;
@@ -59,7 +68,10 @@ impl Process {
     }
 }
 
+/// Written to while the process has one thread, and only read from then on: so a fork never meets a writer.
 static PROCESS: RwLock<Option<Process>> = RwLock::new(None);
+/// Whether this is a child that a request has forked.
+static FORKED: AtomicBool = AtomicBool::new(false);
 static ACCESS: OnceLock<AccessLog> = OnceLock::new();
 
 struct AccessLog {
@@ -95,9 +107,11 @@ pub fn start_worker(config: &Config, slot: usize) -> Result<(), String> {
     let dropped_by = name.clone();
     let dropped = Box::new(move |n| line::plain(form, "WARN", &dropped_by, &dropped_text(n, "error_log")));
     let output = Output::open(&log.error_log, config.server.daemon)?;
+    // SAFETY: the writer thread has it, and ends when the process does.
+    let target = unsafe { output.forever() };
     let queue =
         Queue::start("weft-log", output, log.queue_bytes_max, Duration::ZERO, dropped).map_err(no_thread)?;
-    install(log, Process { sink: Sink::Queue(queue), name, form });
+    install(log, Process { sink: Sink::Queue(queue, target, AtomicU64::new(0)), name, form });
     if log.access_log != LogTarget::Off {
         let output = Output::open_access(&log.access_log)?;
         // In the error log: the access log's lines have a form that others parse.
@@ -114,13 +128,22 @@ pub fn start_worker(config: &Config, slot: usize) -> Result<(), String> {
     Ok(())
 }
 
+/// In a child that a request has forked: from here on its lines are written directly, and it has no access log.
+pub fn become_forked() {
+    FORKED.store(true, Ordering::Relaxed);
+}
+
+fn is_forked() -> bool {
+    FORKED.load(Ordering::Relaxed)
+}
+
 fn dropped_text(lines: u64, log: &str) -> String {
     format!("{lines} lines dropped: {log} is written faster than its target takes it")
 }
 
 /// Logs one answered request; never waits. Does nothing while the access log is off.
 pub fn access(access: &Access<'_>) {
-    if let Some(log) = ACCESS.get() {
+    if let Some(log) = ACCESS.get().filter(|_| !is_forked()) {
         log.queue.push(|out| access.write(log.form, log.worker, out));
     }
 }
@@ -136,7 +159,7 @@ pub fn reopen() {
         log.queue.reopen();
     }
     let process = PROCESS.read().unwrap_or_else(PoisonError::into_inner);
-    if let Some(Process { sink: Sink::Queue(queue), .. }) = &*process {
+    if let Some(Process { sink: Sink::Queue(queue, ..), .. }) = &*process {
         queue.reopen();
     }
 }
@@ -166,11 +189,14 @@ fn prepare_access(config: &Config, identity: Option<&Identity>) -> Result<(), St
 
 /// Waits, briefly, until everything logged is written. Called before a process ends.
 pub fn finish() {
+    if is_forked() {
+        return;
+    }
     if let Some(log) = ACCESS.get() {
         log.queue.finish(FINISH_PATIENCE);
     }
     let process = PROCESS.read().unwrap_or_else(PoisonError::into_inner);
-    if let Some(Process { sink: Sink::Queue(queue), .. }) = &*process {
+    if let Some(Process { sink: Sink::Queue(queue, ..), .. }) = &*process {
         queue.finish(FINISH_PATIENCE);
     }
 }
@@ -223,10 +249,11 @@ impl tracing::Subscriber for Lines {
     fn event(&self, event: &tracing::Event<'_>) {
         let process = PROCESS.read().unwrap_or_else(PoisonError::into_inner);
         let Some(process) = process.as_ref() else { return };
-        let text = line::format(event, &process.name, process.form);
+        let text = line::format(event, &process.name(), process.form);
         match &process.sink {
-            Sink::Direct(output, lost) => process.write_direct(output, lost, &text),
-            Sink::Queue(queue) => queue.push(|out| out.extend_from_slice(text.as_bytes())),
+            Sink::Direct(output, lost) => process.write_direct(output.target(), lost, &text),
+            Sink::Queue(_, target, lost) if is_forked() => process.write_direct(*target, lost, &text),
+            Sink::Queue(queue, ..) => queue.push(|out| out.extend_from_slice(text.as_bytes())),
         }
     }
 

@@ -1,15 +1,17 @@
 //! A log's file or stream.
 //!
 //! Must not know: lines, threads. Invariant: writes go straight to the kernel (rustix), never through libc, whose `write`
-//! is hooked; a file is appended to, so that two processes never overwrite each other.
+//! is hooked; a file is appended to, so that two processes never overwrite each other; the descriptor keeps its number for
+//! as long as the output is there, whatever file it leads to.
+#![allow(unsafe_code)]
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags, open};
-use rustix::io::Errno;
+use rustix::io::{DupFlags, Errno, dup3};
 
 use crate::config::LogTarget;
 
@@ -67,7 +69,8 @@ impl Output {
         let Some(path) = &self.path else { return };
         match open_file(path) {
             Ok(fd) => {
-                self.fd = fd;
+                // It fails for numbers that are not open, and both are.
+                let _ = dup3(&fd, &mut self.fd, DupFlags::CLOEXEC);
                 self.lead_streams();
             }
             Err(e) => {
@@ -76,23 +79,51 @@ impl Output {
                     path.display()
                 );
                 // The old file was writable a moment ago; if it is not now, nobody is left to tell.
-                let _ = self.write(line.as_bytes());
+                let _ = self.target().write(line.as_bytes());
             }
         }
     }
 
+    /// Where lines go, for those who have nothing but the number.
+    ///
+    /// # Safety
+    /// The output MUST live as long as the process.
+    pub unsafe fn forever(&self) -> Target<'static> {
+        // SAFETY: the descriptor is open for as long as the output lives, which is for ever by contract.
+        Target(unsafe { BorrowedFd::borrow_raw(self.fd.as_raw_fd()) })
+    }
+
+    /// Where lines go.
+    pub fn target(&self) -> Target<'_> {
+        Target(self.fd.as_fd())
+    }
+
+    fn lead_streams(&self) {
+        if self.takes_streams {
+            // Both numbers are open: they exist from the start of the process on.
+            let _ = rustix::stdio::dup2_stdout(&self.fd);
+            let _ = rustix::stdio::dup2_stderr(&self.fd);
+        }
+    }
+}
+
+/// An open log.
+#[derive(Clone, Copy, Debug)]
+pub struct Target<'fd>(BorrowedFd<'fd>);
+
+impl Target<'_> {
     /// Writes everything.
     ///
     /// # Errors
     /// The file system's, such as a full disk.
-    pub fn write(&self, mut bytes: &[u8]) -> io::Result<()> {
+    pub fn write(self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
-            match rustix::io::write(&self.fd, bytes) {
+            match rustix::io::write(self.0, bytes) {
                 Ok(length) => bytes = &bytes[length..],
                 Err(Errno::INTR) => {}
                 // A terminal or pipe that somebody made non-blocking.
                 Err(Errno::AGAIN) => {
-                    poll(&mut [PollFd::new(&self.fd, PollFlags::OUT)], None)?;
+                    poll(&mut [PollFd::new(&self.0, PollFlags::OUT)], None)?;
                 }
                 Err(errno) => return Err(errno.into()),
             }
@@ -104,24 +135,16 @@ impl Output {
     ///
     /// # Errors
     /// `WouldBlock` when the target takes nothing, and the file system's.
-    pub fn write_soon(&self, bytes: &[u8]) -> io::Result<()> {
+    pub fn write_soon(self, bytes: &[u8]) -> io::Result<()> {
         // A pipe that poll calls writable takes PIPE_BUF = 4096 bytes at once (pipe(7)).
         for piece in bytes.chunks(4096) {
-            let mut fds = [PollFd::new(&self.fd, PollFlags::OUT)];
+            let mut fds = [PollFd::new(&self.0, PollFlags::OUT)];
             if poll(&mut fds, Some(&SOON))? == 0 {
                 return Err(Errno::AGAIN.into());
             }
             self.write(piece)?;
         }
         Ok(())
-    }
-
-    fn lead_streams(&self) {
-        if self.takes_streams {
-            // Both numbers are open: they exist from the start of the process on.
-            let _ = rustix::stdio::dup2_stdout(&self.fd);
-            let _ = rustix::stdio::dup2_stderr(&self.fd);
-        }
     }
 }
 

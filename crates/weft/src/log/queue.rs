@@ -104,10 +104,10 @@ impl Queue {
                 output.reopen();
             }
             lost += dropped;
-            if lost > 0 && output.write(dropped_line(lost).as_bytes()).is_ok() {
+            if lost > 0 && output.target().write(dropped_line(lost).as_bytes()).is_ok() {
                 lost = 0;
             }
-            if output.write(&batch).is_err() {
+            if output.target().write(&batch).is_err() {
                 lost += batch.iter().filter(|byte| **byte == b'\n').count() as u64;
             }
             batch.clear();

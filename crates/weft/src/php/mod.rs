@@ -3,6 +3,7 @@
 //! It joins weft-zend with weft-serve and must not know processes: those are the master's.
 
 mod facts;
+mod forked;
 mod host;
 mod instances;
 mod script;
@@ -17,7 +18,7 @@ use weft_rt::Switch;
 use weft_zend::{Engine, FiberSwitch, InstanceSwitch, Options};
 
 pub use script::Terminal;
-pub use serve::{descriptors, host, start as serve, turn_away};
+pub use serve::{become_forked, host, start as serve, turn_away};
 use weft_zend::JobKind;
 
 use crate::classic::Docroot;

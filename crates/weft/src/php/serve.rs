@@ -11,6 +11,7 @@ use weft_serve::{Error, Handler, RequestKey, Server, Summary};
 use weft_zend::{Engine, JobKind};
 
 use super::facts::{Facts, Scratch};
+use super::forked::ForkedHost;
 use super::host::ServerHost;
 use crate::classic::{Docroot, Route};
 use crate::config::{Config, Limits};
@@ -23,6 +24,7 @@ const RETRY_AFTER: u32 = 1;
 thread_local! {
     static SERVER: Cell<Option<&'static Server>> = const { Cell::new(None) };
     static HOST: Cell<Option<&'static ServerHost>> = const { Cell::new(None) };
+    static FORKED: Cell<Option<&'static ForkedHost>> = const { Cell::new(None) };
 }
 
 /// The host of this worker, once it serves.
@@ -30,8 +32,12 @@ pub fn host() -> Option<&'static ServerHost> {
     HOST.get()
 }
 
-/// The descriptors of this worker's listeners and connections.
-pub fn descriptors() -> Vec<std::os::fd::RawFd> {
+/// In a child that a request has forked: from here on PHP finds no server. The descriptors of the worker's listeners and
+/// connections, which are not the child's.
+pub fn become_forked() -> Vec<std::os::fd::RawFd> {
+    if let Some(forked) = FORKED.get() {
+        weft_zend::host::install(forked);
+    }
     SERVER.get().map(Server::descriptors).unwrap_or_default()
 }
 
@@ -55,6 +61,7 @@ pub fn start(
     let host: &'static ServerHost = Box::leak(Box::new(ServerHost::new(server, config.trust.clone())));
     SERVER.set(Some(server));
     HOST.set(Some(host));
+    FORKED.set(Some(Box::leak(Box::new(ForkedHost::new(server, host)))));
     weft_zend::host::install(host);
     if mode == Mode::Resident {
         // One boots before the first request; further instances do when they are needed. It is not refused: nothing runs yet.

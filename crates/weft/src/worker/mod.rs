@@ -93,7 +93,12 @@ impl Worker {
         let failed = |error: rustix::io::Errno| format!("the event loop cannot be made: {error}");
         let runtime = Runtime::start(booted.switch, limits).map_err(failed)?;
         weft_rt::hook::keep_families_apart();
-        weft_rt::hook::on_forked_child_begin(php::descriptors);
+        use std::os::fd::AsRawFd;
+        let own = [control.fd().as_raw_fd(), signals.fd()];
+        weft_rt::hook::on_forked_child_begin(move || {
+            crate::log::become_forked();
+            [php::become_forked(), own.to_vec()].concat()
+        });
         weft_rt::hook::yield_at_calls(config.dev.yield_at_calls);
         weft_rt::hook::on_forked_child_end(|| signals::exit_now(i32::from(Engine::exit_status())));
         let server = php::serve(runtime, &config, &application)?;
@@ -104,7 +109,6 @@ impl Worker {
                 .map_err(|error| format!("cannot listen: {error}"))?;
         }
         let add = |fd, key| runtime.with_reactor(|reactor| reactor.add(fd, key)).map_err(failed);
-        use std::os::fd::AsRawFd;
         add(control.fd().as_raw_fd(), CONTROL_KEY)?;
         add(signals.fd(), SIGNAL_KEY)?;
         watch(&config)

@@ -1,0 +1,101 @@
+//! The server as a child sees it that a request has forked: it can be looked at, and does nothing.
+//!
+//! The child has a copy of the server's memory, so what has been received can be read: the request's head, and its body as far as it
+//! has come. Nothing is sent: its parent answers the client. What the child prints goes nowhere, and the child is not told: it
+//! would end as if its client had gone.
+//!
+//! Invariant: what is not here is the trait's default, which does nothing; no method of the server that sends, waits or counts
+//! is called.
+
+use weft_serve::{BodyRead, BodyView, RequestKey, Server};
+use weft_zend::host::{CLIENT_GONE, HeaderLine};
+use weft_zend::{Field, Host, LogLevel, RequestId, Slice};
+
+use super::host::ServerHost;
+
+/// The host of such a child. Made before there is one.
+pub struct ForkedHost {
+    server: &'static Server,
+    parents: &'static ServerHost,
+}
+
+impl ForkedHost {
+    /// For children of the worker that has this server and this host.
+    pub fn new(server: &'static Server, parents: &'static ServerHost) -> ForkedHost {
+        ForkedHost { server, parents }
+    }
+}
+
+impl Host for ForkedHost {
+    fn log(&self, level: LogLevel, request: RequestId, message: &[u8]) {
+        self.parents.log(level, request, message);
+    }
+
+    fn output(&self, bytes: &[u8]) {
+        self.parents.output(bytes);
+    }
+
+    fn field(&self, request: RequestId, field: Field) -> Slice {
+        self.parents.field(request, field)
+    }
+
+    fn header_at(&self, request: RequestId, index: u32) -> Option<(Slice, Slice)> {
+        self.parents.header_at(request, index)
+    }
+
+    fn trailer_at(&self, request: RequestId, index: u32) -> Option<(Slice, Slice)> {
+        self.parents.trailer_at(request, index)
+    }
+
+    fn time(&self, request: RequestId) -> f64 {
+        self.parents.time(request)
+    }
+
+    fn aborted(&self, _: RequestId) -> bool {
+        false
+    }
+
+    fn body_read(&self, request: RequestId, offset: u64, buffer: &mut [u8]) -> Result<usize, u16> {
+        match self.server.read_body(RequestKey(request), offset, buffer) {
+            BodyRead::Data(length) => Ok(length),
+            BodyRead::End => Ok(0),
+            BodyRead::Failed(status) => Err(status),
+            // What has not come by now comes to the parent.
+            BodyRead::Gone | BodyRead::Pending => Err(CLIENT_GONE),
+        }
+    }
+
+    fn body_wait(&self, request: RequestId) -> Result<u64, u16> {
+        let key = RequestKey(request);
+        let length = |body: BodyView<'_>| match body {
+            BodyView::Memory(bytes) => bytes.len() as u64,
+            BodyView::File { length, .. } => length,
+        };
+        let whole = self.server.body_complete(key).then(|| self.server.with_body(key, length));
+        whole.flatten().ok_or(CLIENT_GONE)
+    }
+
+    fn detach(&self, request: RequestId) {
+        self.parents.detach(request);
+    }
+
+    fn release(&self, request: RequestId) {
+        self.parents.release(request);
+    }
+
+    fn respond(&self, _: RequestId, _: u16, _: &[HeaderLine], _: &[u8]) -> bool {
+        true
+    }
+
+    fn respond_file(&self, _: RequestId, _: u16, _: &[HeaderLine], _: &[u8]) -> Result<(), u16> {
+        Ok(())
+    }
+
+    fn stream_start(&self, _: RequestId, _: u16, _: &[HeaderLine]) -> bool {
+        true
+    }
+
+    fn stream_write(&self, _: RequestId, _: &[u8]) -> bool {
+        true
+    }
+}
