@@ -3,6 +3,7 @@
 mod commands;
 mod first_request;
 mod limits;
+mod links;
 mod load;
 mod logs;
 mod recycling;

@@ -86,6 +86,12 @@ impl Server {
         self
     }
 
+    /// Leaves its listeners to its file, which a reload reads again.
+    pub fn listening_as_configured(mut self) -> Server {
+        self.listens = true;
+        self
+    }
+
     /// Adds a flag without a value.
     pub fn with_flag(mut self, flag: &str) -> Server {
         self.command.arg(flag);

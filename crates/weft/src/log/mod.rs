@@ -80,8 +80,8 @@ struct AccessLog {
     worker: usize,
 }
 
-/// Starts the master's error log: direct, no thread. Makes the files that workers will write to, and gives them to the
-/// workers' user.
+/// Starts the master's error log: direct, no thread. Makes the files that workers will write to, and gives those it has made to
+/// the workers' user.
 ///
 /// # Errors
 /// One line with the path that cannot be written.
@@ -220,7 +220,8 @@ fn filter(level: Level) -> LevelFilter {
 
 fn give_away(output: &Output, identity: Option<&Identity>) -> Result<(), String> {
     let Some(identity) = identity.filter(|_| rustix::process::geteuid().is_root()) else { return Ok(()) };
-    let Some(file) = output.file() else { return Ok(()) };
+    // A file that was there has the owner that the operator wants, or somebody has put it there.
+    let Some(file) = output.new_file() else { return Ok(()) };
     let (uid, gid) = (rustix::fs::Uid::from_raw(identity.uid), rustix::fs::Gid::from_raw(identity.gid));
     rustix::fs::fchown(file, Some(uid), Some(gid))
         .map_err(|e| format!("a log cannot be given to the workers' user: {e}"))

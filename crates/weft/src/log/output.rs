@@ -7,13 +7,14 @@
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{Mode, OFlags, open};
+use rustix::fs::OFlags;
 use rustix::io::{DupFlags, Errno, dup3};
 
 use crate::config::LogTarget;
+use crate::place::Place;
 
 /// How long a single-threaded process may wait for its log.
 const SOON: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
@@ -23,6 +24,7 @@ const SOON: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 pub struct Output {
     path: Option<PathBuf>,
     fd: OwnedFd,
+    is_new: bool,
     takes_streams: bool,
 }
 
@@ -37,8 +39,8 @@ impl Output {
             return Self::copy_of(rustix::stdio::stderr());
         };
         let path = std::path::absolute(path).map_err(|e| format!("log {}: {e}", path.display()))?;
-        let fd = open_file(&path).map_err(|e| format!("cannot write the log {}: {e}", path.display()))?;
-        let output = Output { path: Some(path), fd, takes_streams };
+        let (fd, is_new) = open_file(&path).map_err(|e| explain(&path, &e))?;
+        let output = Output { path: Some(path), fd, is_new, takes_streams };
         output.lead_streams();
         Ok(output)
     }
@@ -56,28 +58,27 @@ impl Output {
 
     fn copy_of(stream: rustix::fd::BorrowedFd<'_>) -> Result<Self, String> {
         let fd = stream.try_clone_to_owned().map_err(|e| format!("no file descriptor for a log: {e}"))?;
-        Ok(Output { path: None, fd, takes_streams: false })
+        Ok(Output { path: None, fd, is_new: false, takes_streams: false })
     }
 
-    /// The open descriptor, if it is a file's.
-    pub fn file(&self) -> Option<&OwnedFd> {
-        self.path.is_some().then_some(&self.fd)
+    /// The open descriptor, if it is that of a file which was made for it.
+    pub fn new_file(&self) -> Option<&OwnedFd> {
+        self.is_new.then_some(&self.fd)
     }
 
     /// Opens the file anew; keeps the old one if that fails, and says so in it.
     pub fn reopen(&mut self) {
         let Some(path) = &self.path else { return };
         match open_file(path) {
-            Ok(fd) => {
+            Ok((fd, is_new)) => {
                 // It fails for numbers that are not open, and both are.
                 let _ = dup3(&fd, &mut self.fd, DupFlags::CLOEXEC);
+                self.is_new = is_new;
                 self.lead_streams();
             }
             Err(e) => {
-                let line = format!(
-                    "weft: cannot reopen the log {}: {e}; going on with the old file\n",
-                    path.display()
-                );
+                self.is_new = false;
+                let line = format!("weft: {}; going on with the old file\n", explain(path, &e));
                 // The old file was writable a moment ago; if it is not now, nobody is left to tell.
                 let _ = self.target().write(line.as_bytes());
             }
@@ -148,7 +149,17 @@ impl Target<'_> {
     }
 }
 
-fn open_file(path: &std::path::Path) -> io::Result<OwnedFd> {
-    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::CLOEXEC;
-    Ok(open(path, flags, Mode::from_raw_mode(0o640))?)
+/// The file, and whether it is new.
+fn open_file(path: &Path) -> io::Result<(OwnedFd, bool)> {
+    Place::find(path)?.open(OFlags::WRONLY | OFlags::APPEND, 0o640)
+}
+
+fn explain(path: &Path, error: &io::Error) -> String {
+    let todo = match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            "; the user that the workers run as must be allowed to write to it"
+        }
+        _ => "",
+    };
+    format!("cannot write the log {}: {error}{todo}", path.display())
 }

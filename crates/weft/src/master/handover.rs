@@ -16,7 +16,7 @@ use super::listen::{BoundAddress, Listener};
 use crate::config::HANDOVER;
 
 /// First word of the text; changes with its form.
-const VERSION: &str = "weft-handover-1";
+const VERSION: &str = "weft-handover-2";
 
 /// Everything that survives a reload.
 #[derive(Debug, Default)]
@@ -29,6 +29,8 @@ pub struct Handover {
     pub begun: u64,
     /// Whether another reload was asked for meanwhile.
     pub pending: bool,
+    /// The workers' user, if it is not the master's: what it can write to is not trusted.
+    pub user: u32,
     /// The pid file and its lock.
     pub pid_file: Option<(PathBuf, OwnedFd)>,
     /// Bound sockets.
@@ -63,7 +65,10 @@ impl<'a> Writer<'a> {
     /// Begins with the counters.
     pub fn new(generation: u32, slots: usize, begun: u64, pending: bool) -> Self {
         Writer {
-            text: format!("{VERSION}\ncounters {generation} {slots} {begun} {pending}\n"),
+            text: format!(
+                "{VERSION}\ncounters {generation} {slots} {begun} {pending}\nuser {}\n",
+                crate::place::distrusted()
+            ),
             fds: Vec::new(),
         }
     }
@@ -146,6 +151,7 @@ impl Handover {
                     handover.begun = begun.parse().ok()?;
                     handover.pending = pending.parse().ok()?;
                 }
+                "user" => handover.user = rest.parse().ok()?,
                 "pid_file" => {
                     let [fd, path] = words(rest)?;
                     handover.pid_file = Some((path.into(), own(fd)?));

@@ -11,13 +11,12 @@
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
-use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
+use rustix::net::{self, AddressFamily, SocketFlags, SocketType, sockopt};
 
-use super::steer;
+use super::{steer, unix};
 use crate::config::ListenAddress;
 
 /// Where a socket really listens.
@@ -84,7 +83,7 @@ impl Listener {
     ) -> Result<Self, String> {
         let bound = match configured {
             ListenAddress::Tcp(address) => bind_tcp(*address, backlog, shares_port),
-            ListenAddress::Unix { path, mode } => bind_unix(path, *mode, backlog),
+            ListenAddress::Unix { path, mode } => unix::bind(path, *mode, backlog_of(backlog)),
         };
         let (socket, address) = bound.map_err(|errno| explain(configured, errno))?;
         let mut listener =
@@ -99,7 +98,7 @@ impl Listener {
     /// One line, when a unix socket's permission bits cannot be changed.
     pub fn rename(&mut self, configured: &ListenAddress) -> Result<(), String> {
         if let ListenAddress::Unix { path, mode } = configured {
-            set_mode(path, *mode).map_err(|errno| explain(configured, errno))?;
+            unix::set_mode(path, *mode).map_err(|errno| explain(configured, errno))?;
         }
         self.configured = configured.clone();
         Ok(())
@@ -158,8 +157,7 @@ impl Listener {
     /// Removes the file of a unix socket, once nobody will accept from it any more.
     pub fn unlink(&self) {
         if let BoundAddress::Unix(path) = &self.address {
-            // Gone already is as good.
-            let _ = std::fs::remove_file(path);
+            unix::unlink(path);
         }
     }
 }
@@ -198,36 +196,6 @@ fn bind_tcp(address: SocketAddr, backlog: u32, shares_port: bool) -> Result<(Own
     Ok((socket, BoundAddress::Tcp(chosen)))
 }
 
-fn bind_unix(path: &Path, mode: u32, backlog: u32) -> Result<(OwnedFd, BoundAddress), Errno> {
-    let address = SocketAddrUnix::new(path)?;
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let new = || net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None);
-    let socket = new()?;
-    match net::bind(&socket, &address) {
-        // The socket of a server that is gone refuses connections; one that answers belongs to somebody. Any other file
-        // refuses them as well, and is not ours to remove.
-        Err(Errno::ADDRINUSE)
-            if is_socket(path) && net::connect(&new()?, &address) == Err(Errno::CONNREFUSED) =>
-        {
-            rustix::fs::unlink(path)?;
-            net::bind(&socket, &address)?;
-        }
-        other => other?,
-    }
-    set_mode(path, mode)?;
-    net::listen(&socket, backlog_of(backlog))?;
-    Ok((socket, BoundAddress::Unix(path.into())))
-}
-
-fn is_socket(path: &Path) -> bool {
-    std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket())
-}
-
-fn set_mode(path: &Path, mode: u32) -> Result<(), Errno> {
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
-        .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
-}
-
 fn explain(address: &ListenAddress, errno: Errno) -> String {
     let (what, todo) = match (address, errno) {
         (ListenAddress::Tcp(tcp), Errno::ADDRINUSE) => (
@@ -254,6 +222,10 @@ fn explain(address: &ListenAddress, errno: Errno) -> String {
         (ListenAddress::Unix { .. }, Errno::ACCESS | Errno::PERM | Errno::ROFS) => {
             ("the directory is not writable for this user", "choose another path or change its owner".into())
         }
+        (ListenAddress::Unix { .. }, Errno::LOOP) => (
+            "the way there leads over a symbolic link that the workers' user may have put there",
+            "choose a directory that only root can write to".into(),
+        ),
         (_, Errno::MFILE | Errno::NFILE) => {
             ("no file descriptor is left", "raise the limit (ulimit -n) or use fewer workers".into())
         }
@@ -271,6 +243,7 @@ mod tests {
     use crate::master::testing::Directory;
     use std::io::Read;
     use std::net::TcpStream;
+    use std::os::unix::fs::PermissionsExt;
 
     fn bind(address: &str, workers: usize) -> Result<Listener, String> {
         Listener::bind(&address.parse().unwrap(), workers, 128, false)

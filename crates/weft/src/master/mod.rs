@@ -24,6 +24,7 @@ mod steer;
 mod supervise;
 #[cfg(test)]
 pub mod testing;
+mod unix;
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -7,9 +7,14 @@ use std::io::{self, Read, Seek, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
+use rustix::fs::{FlockOperation, OFlags, flock, fstat};
 use rustix::io::Errno;
 use rustix::process::{Pid, getpid};
+
+use crate::place::Place;
+
+/// More than a state ever is: the reason of a failure is bounded (`reload`).
+const STATE_BYTES_MAX: u64 = 64 << 10;
 
 /// A pid file held by this master.
 #[derive(Debug)]
@@ -26,8 +31,8 @@ impl PidFile {
     pub fn acquire(path: &Path) -> Result<Self, String> {
         let path = std::path::absolute(path).map_err(|e| format!("pid file {}: {e}", path.display()))?;
         let fail = |e: io::Error| format!("cannot write the pid file {}: {e}", path.display());
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC;
-        let file = open(&path, flags, Mode::from_raw_mode(0o644)).map_err(|e| fail(e.into()))?;
+        let opened = Place::find(&path).and_then(|place| place.open(OFlags::RDWR, 0o644));
+        let (file, _) = opened.map_err(fail)?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => {
                 let owner =
@@ -64,16 +69,24 @@ impl PidFile {
     /// # Errors
     /// The file system's.
     pub fn publish(&self, state: &State) -> io::Result<()> {
-        let (target, temporary) = (state_path(&self.path), self.path.with_added_extension("state.new"));
-        std::fs::write(&temporary, state.to_text())?;
-        std::fs::rename(temporary, target)
+        let target = Place::find(&state_path(&self.path))?;
+        let temporary = target.beside("new")?;
+        // One that a master left behind when it was killed; or somebody's link.
+        match temporary.remove() {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        let mut file = std::fs::File::from(temporary.make(OFlags::WRONLY, 0o644)?);
+        file.write_all(state.to_text().as_bytes())?;
+        Ok(temporary.rename(&target)?)
     }
 
     /// Removes both files; the master is done.
     pub fn remove(self) {
-        // Gone already is as good.
-        let _ = std::fs::remove_file(state_path(&self.path));
-        let _ = std::fs::remove_file(&self.path);
+        for path in [state_path(&self.path), self.path] {
+            // Gone already is as good.
+            let _ = Place::find(&path).map(|place| place.remove());
+        }
     }
 
     fn write_pid(&self) -> io::Result<()> {
@@ -97,7 +110,7 @@ fn state_path(pid_file: &Path) -> PathBuf {
 /// # Errors
 /// The file cannot be read, or does not contain a pid.
 pub fn find(path: &Path) -> io::Result<Option<Pid>> {
-    let mut file = match std::fs::File::open(path) {
+    let mut file = match open_to_read(path) {
         Ok(file) => file,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(e),
@@ -109,7 +122,33 @@ pub fn find(path: &Path) -> io::Result<Option<Pid>> {
     let mut text = String::new();
     Read::by_ref(&mut file).take(32).read_to_string(&mut text)?;
     let pid = text.trim().parse().ok().and_then(Pid::from_raw);
-    pid.map(Some).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "it does not contain a pid"))
+    let pid = pid.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "it does not contain a pid"))?;
+    if !has_open(pid, &file)? {
+        let why = format!("it names pid {pid}, which does not hold it: somebody else has written to it");
+        return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+    }
+    Ok(Some(pid))
+}
+
+/// Whether a process has the file open, as the master has its pid file: a file that others can write to may name anybody. Who
+/// may not look may not send a signal either.
+fn has_open(pid: Pid, file: &std::fs::File) -> io::Result<bool> {
+    let own = fstat(file)?;
+    let Ok(descriptors) = std::fs::read_dir(format!("/proc/{pid}/fd")) else { return Ok(true) };
+    Ok(descriptors.flatten().any(|descriptor| {
+        rustix::fs::stat(descriptor.path())
+            .is_ok_and(|other| (other.st_dev, other.st_ino) == (own.st_dev, own.st_ino))
+    }))
+}
+
+/// An ordinary file, which keeps nobody waiting.
+fn open_to_read(path: &Path) -> io::Result<std::fs::File> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = std::fs::File::from(rustix::fs::open(path, flags, rustix::fs::Mode::empty())?);
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is not an ordinary file"));
+    }
+    Ok(file)
 }
 
 /// What a master tells those who wait for it.
@@ -133,7 +172,8 @@ impl State {
     /// # Errors
     /// The file system's; `InvalidData` for a file that is not a state.
     pub fn read(pid_file: &Path) -> io::Result<State> {
-        let text = std::fs::read_to_string(state_path(pid_file))?;
+        let mut text = String::new();
+        open_to_read(&state_path(pid_file))?.take(STATE_BYTES_MAX).read_to_string(&mut text)?;
         State::from_text(&text).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "it is not a state"))
     }
 
@@ -187,6 +227,15 @@ mod tests {
         // Pid 1 lives, but does not hold the lock.
         std::fs::write(&path, "1\nand rubbish that is longer than a pid").unwrap();
         assert_eq!(find(&path).unwrap(), None);
+        // Nor does it when somebody else holds the lock.
+        std::fs::write(&path, "1\n").unwrap();
+        let holder = std::fs::File::open(&path).unwrap();
+        flock(&holder, FlockOperation::LockExclusive).unwrap();
+        let refusal = find(&path);
+        if rustix::process::geteuid().is_root() {
+            assert!(refusal.unwrap_err().to_string().contains("it names pid 1, which does not hold it"));
+        }
+        drop(holder);
         let _held = PidFile::acquire(&path).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{}\n", getpid()));
     }

@@ -24,7 +24,7 @@ use super::{Master, Mode, Outcome, WorkerSetup, fork};
 use crate::cli::Settings;
 use crate::config::{Config, RunAs};
 use crate::watch::Watch;
-use crate::{log, php, worker};
+use crate::{log, php, place, worker};
 
 /// What an orphaned worker gets on top of its drain deadline before its alarm ends it.
 const ORPHAN_GRACE_S: u64 = 5;
@@ -102,6 +102,7 @@ fn next_image(settings: Settings, launch: Launch, handover: Handover) -> Result<
     };
     let mode = Mode::of(&config);
     let mut master = Master::new(config, launch, Console::Parent(None), mode)?;
+    place::distrust(handover.user);
     master.generation = handover.generation + 1;
     master.reload = Reload::continued(handover.begun, handover.pending, handover.slots);
     master.announced = true;
@@ -140,7 +141,12 @@ fn adopt(heir: Heir) -> Worker {
 
 fn look_up(config: &Config) -> Result<Option<Identity>, String> {
     let server = &config.server;
-    server.user.as_deref().map(|user| Identity::look_up(user, server.group.as_deref())).transpose()
+    let user = server.user.as_deref();
+    let identity = user.map(|user| Identity::look_up(user, server.group.as_deref())).transpose()?;
+    if let Some(identity) = &identity {
+        place::distrust(identity.uid);
+    }
+    Ok(identity)
 }
 
 /// The soft limit on descriptors is a default for programs that use select(2); ours is the hard one.

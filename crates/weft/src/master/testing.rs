@@ -13,6 +13,8 @@ impl Directory {
         let name = format!("weft-unit-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let path = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&path).unwrap();
+        // Whatever the umask: nobody else writes there.
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
         Directory(path)
     }
 
