@@ -8,6 +8,7 @@ mod instances;
 mod requests;
 mod resident;
 mod resident_edges;
+mod resident_state;
 mod responses;
 mod routing;
 mod settings;

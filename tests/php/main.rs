@@ -3,6 +3,7 @@
 mod api;
 mod forms;
 mod guard;
+mod identity;
 mod interleaved;
 mod isolation;
 mod leftover;

@@ -7,7 +7,8 @@
  * it runs `weft_coroutine_main` for ever, one job after the other. A script's {main} is a bare context: for it
  * Fiber::getCurrent() is null, as under the php command.
  *
- * Invariants: only the loop enters; a coroutine only leaves to the loop; a context is destroyed only when idle. */
+ * Invariants: only the loop enters; a coroutine only leaves to the loop; a context is destroyed only when idle. A Fiber that
+ * somebody has kept never runs another job: by it he would find another visitor's request. */
 #include "resident.h"
 #include "task.h"
 #include "zend_closures.h"
@@ -51,12 +52,18 @@ static void take_job(weft_coroutine *coroutine, uint32_t job, uint64_t argument)
 	coroutine->id = weft_host_self();
 }
 
+/* Whether somebody else than the pool knows a coroutine's Fiber. */
+static bool is_known(const weft_coroutine *coroutine)
+{
+	return GC_REFCOUNT(coroutine->fiber) > 1 || (GC_FLAGS(coroutine->fiber) & IS_OBJ_WEAKLY_REFERENCED);
+}
+
 /* Of the requests that have come together each goes on where the one before has ended, without a switch. */
 static void run_requests(weft_coroutine *coroutine)
 {
 	uint64_t request;
 	weft_handler_run(coroutine);
-	while (!coroutine->stack_overflowed && weft_host_next_request(&request)) {
+	while (!coroutine->stack_overflowed && !is_known(coroutine) && weft_host_next_request(&request)) {
 		take_job(coroutine, WEFT_JOB_REQUEST, request);
 		weft_handler_run(coroutine);
 	}
@@ -85,11 +92,25 @@ void weft_job_run(weft_coroutine *coroutine)
 	}
 }
 
+/* What was freed at a job's end has destructors that may have made a weak reference to the Fiber anew: that is forgotten at the
+ * end of a job that does nothing, whose end may do it again. */
+static void forget_again(weft_coroutine *coroutine)
+{
+	const int attempts_max = 3;
+	for (int i = 0; i < attempts_max && (GC_FLAGS(coroutine->fiber) & IS_OBJ_WEAKLY_REFERENCED); i++) {
+		weft_isolate_begin(coroutine);
+		weft_isolate_end(coroutine);
+	}
+}
+
 /* Takes jobs until it is told to end. Runs on the coroutine. */
 static void take_jobs(weft_coroutine *coroutine)
 {
 	while (coroutine->job != WEFT_JOB_END) {
 		weft_job_run(coroutine);
+		if (UNEXPECTED(GC_FLAGS(coroutine->fiber) & IS_OBJ_WEAKLY_REFERENCED)) {
+			forget_again(coroutine);
+		}
 		if (UNEXPECTED(coroutine->stack_overflowed)) {
 			coroutine->stack_overflowed = false;
 			weft_stack_restore(EG(current_fiber_context));
@@ -187,6 +208,24 @@ static void list(weft_coroutine *coroutine)
 	weft_coroutines = coroutine;
 }
 
+/* Gives a coroutine its Fiber, which has no stack before it is started. */
+static void make_fiber(weft_coroutine *coroutine)
+{
+	zval fiber, result;
+	object_init_ex(&fiber, zend_ce_fiber);
+	if (Z_TYPE(main_closure) == IS_UNDEF) {
+		zend_create_closure(&main_closure, (zend_function *) &main_function, NULL, NULL, NULL);
+	}
+	ZVAL_UNDEF(&result);
+	call_from_loop(zend_ce_fiber->constructor, Z_OBJ(fiber), &main_closure, &result);
+	coroutine->fiber = Z_OBJ(fiber);
+	coroutine->started = false;
+	/* A Fiber's destructor resumes it when it looks suspended, to unwind it. This one has nothing to unwind when it is idle, and
+	 * would take its last job again. */
+	GC_ADD_FLAGS(coroutine->fiber, IS_OBJ_DESTRUCTOR_CALLED);
+	weft_fiber_mark(coroutine->fiber, coroutine);
+}
+
 /* NULL: no memory, or no mappings left (vm.max_map_count). */
 weft_coroutine *weft_coroutine_create(void)
 {
@@ -208,19 +247,7 @@ weft_coroutine *weft_coroutine_create(void)
 		list(coroutine);
 		return coroutine;
 	}
-	zval fiber;
-	object_init_ex(&fiber, zend_ce_fiber);
-	if (Z_TYPE(main_closure) == IS_UNDEF) {
-		zend_create_closure(&main_closure, (zend_function *) &main_function, NULL, NULL, NULL);
-	}
-	zval result;
-	ZVAL_UNDEF(&result);
-	call_from_loop(zend_ce_fiber->constructor, Z_OBJ(fiber), &main_closure, &result);
-	coroutine->fiber = Z_OBJ(fiber);
-	/* A Fiber's destructor resumes it when it looks suspended, to unwind it. This one has nothing to unwind when it is idle, and
-	 * would take its last job again. */
-	GC_ADD_FLAGS(coroutine->fiber, IS_OBJ_DESTRUCTOR_CALLED);
-	weft_fiber_mark(coroutine);
+	make_fiber(coroutine);
 	list(coroutine);
 	return coroutine;
 }
@@ -237,6 +264,25 @@ static bool start_fiber(weft_coroutine *coroutine)
 		return false;
 	}
 	return true;
+}
+
+/* The main function of an idle one returns, so that its Fiber ends as any other does. */
+static void end_fiber(weft_coroutine *coroutine)
+{
+	if (coroutine->fiber && coroutine->started && !coroutine->lost) {
+		coroutine->job = WEFT_JOB_END;
+		switch_to(coroutine->resume_at);
+	}
+}
+
+/* An idle coroutine's Fiber ends. Who has kept it finds it terminated; the loop must not run what a weak reference would. */
+static void drop_fiber(weft_coroutine *coroutine)
+{
+	end_fiber(coroutine);
+	weft_fiber_mark(coroutine->fiber, NULL);
+	if (!(GC_FLAGS(coroutine->fiber) & IS_OBJ_WEAKLY_REFERENCED)) {
+		OBJ_RELEASE(coroutine->fiber);
+	}
 }
 
 /* 0: parked. 1: the job has ended, the coroutine is idle. 2: ended, never to be used again. */
@@ -264,6 +310,10 @@ int weft_coroutine_enter(weft_coroutine *coroutine, bool has_job, uint32_t job, 
 		}
 	}
 	weft_current = NULL;
+	if (coroutine->ended && UNEXPECTED(!coroutine->lost && is_known(coroutine))) {
+		drop_fiber(coroutine);
+		make_fiber(coroutine);
+	}
 	return coroutine->ended ? 1 + coroutine->lost : 0;
 }
 
@@ -293,20 +343,10 @@ bool weft_coroutine_may_leave(void)
 	return !weft_exchanging && !zend_fiber_switch_blocked();
 }
 
-/* The main function of an idle one returns, so that its Fiber ends as any other does. */
-static void end_fiber(weft_coroutine *coroutine)
-{
-	if (coroutine->fiber && coroutine->started && !coroutine->lost) {
-		coroutine->job = WEFT_JOB_END;
-		switch_to(coroutine->resume_at);
-	}
-}
-
 void weft_coroutine_destroy(weft_coroutine *coroutine)
 {
 	if (coroutine->fiber) {
-		end_fiber(coroutine);
-		OBJ_RELEASE(coroutine->fiber);
+		drop_fiber(coroutine);
 	}
 	*coroutine->previous = coroutine->next;
 	if (coroutine->next) {

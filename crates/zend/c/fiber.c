@@ -15,9 +15,9 @@ static weft_coroutine *coroutine_of(zend_object *fiber)
 	return ((zend_fiber *) fiber)->context.reserved[slot];
 }
 
-void weft_fiber_mark(weft_coroutine *coroutine)
+void weft_fiber_mark(zend_object *fiber, weft_coroutine *coroutine)
 {
-	((zend_fiber *) coroutine->fiber)->context.reserved[slot] = coroutine;
+	((zend_fiber *) fiber)->context.reserved[slot] = coroutine;
 }
 
 static ZEND_NAMED_FUNCTION(fiber_suspend)

@@ -2,6 +2,7 @@
  *
  * Accepted from it: a string, null (what was echoed is the body), a Weft\Http\Response, a Generator (each yielded string is
  * sent as it comes). Whatever goes wrong ends here, at the coroutine's own base, as this request's 500 and nothing else. */
+#include "handler.h"
 #include "response.h"
 #include "session.h"
 
@@ -137,6 +138,22 @@ bool weft_contained(step run, weft_coroutine *coroutine)
 		EG(vm_stack_end) = end;
 	} zend_end_try();
 	return finished;
+}
+
+void weft_contained_last(step run, weft_coroutine *coroutine)
+{
+	if (!weft_contained(run, coroutine)) {
+		EG(exception) = EG(prev_exception) = NULL;
+		weft_isolate_reset();
+		weft_host_replace(weft_slice_text("a fatal error in PHP code"));
+	} else if (UNEXPECTED(EG(exception) != NULL)) {
+		if (zend_is_unwind_exit(EG(exception)) || zend_is_graceful_exit(EG(exception))) {
+			OBJ_RELEASE(EG(exception));
+			EG(exception) = EG(prev_exception) = NULL;
+		} else {
+			zend_exception_error(EG(exception), E_WARNING);
+		}
+	}
 }
 
 void weft_handler_run(weft_coroutine *coroutine)

@@ -3,6 +3,8 @@
  * The table is WEFT_OWNED in weft.h. Ini changes, superglobals and uploads cost nothing until they are touched.
  * Invariant: the loop runs no PHP code, so what the globals hold meanwhile does not matter; every request starts from
  * `base`, the state of the booted application. */
+#include "handler.h"
+#include "input.h"
 #include "session.h"
 #include "zend_ini.h"
 #include "zend_weakrefs.h"
@@ -257,6 +259,7 @@ void weft_isolate_reset(void)
 	BG(user_compare_fci) = base.compare_function;
 	BG(user_compare_fci_cache) = base.compare_function_cache;
 	CG(unclean_shutdown) = 0;
+	weft_current->deadline = NULL; /* those of its timeout() calls lay in the frames */
 	weft_exchanging = false;
 	weft_persistent_reset(weft_current);
 	weft_guard_reset(weft_current);
@@ -266,11 +269,14 @@ void weft_isolate_reset(void)
 	weft_take_out_of_memory();
 }
 
-/* A user's error or exception handler, and those it has replaced. */
+/* A user's error or exception handler, and those it has replaced. Gone first, then freed: what it held may have destructors. */
 static void free_handler(zval *handler, zend_stack *replaced)
 {
 	if (UNEXPECTED(Z_REFCOUNTED_P(handler))) {
-		zval_ptr_dtor(handler);
+		zval gone;
+		ZVAL_COPY_VALUE(&gone, handler);
+		ZVAL_UNDEF(handler);
+		zval_ptr_dtor(&gone);
 	}
 	if (UNEXPECTED(replaced->elements != NULL)) {
 		zend_stack_clean(replaced, (void (*)(void *)) ZVAL_PTR_DTOR, 1);
@@ -279,7 +285,8 @@ static void free_handler(zval *handler, zend_stack *replaced)
 }
 
 /* The pooled Fiber goes on to other work, but whoever kept something by it (WeakMap, WeakReference) must not find the next
- * request by it, nor the next request what was kept: for them it ends here. */
+ * request by it, nor the next request what was kept: for them it ends here. Who keeps the Fiber itself keeps it for good: the
+ * coroutine gets another (coroutine.c). */
 static void forget_fiber(weft_coroutine *coroutine)
 {
 	GC_DEL_FLAGS(coroutine->fiber, IS_OBJ_WEAKLY_REFERENCED);
@@ -290,7 +297,7 @@ static void forget_fiber(weft_coroutine *coroutine)
 void weft_isolate_end(weft_coroutine *coroutine)
 {
 	if (coroutine->fiber && UNEXPECTED(GC_FLAGS(coroutine->fiber) & IS_OBJ_WEAKLY_REFERENCED)) {
-		weft_contained(forget_fiber, coroutine);
+		weft_contained_last(forget_fiber, coroutine);
 	}
 	if (UNEXPECTED(EG(in_autoload) != NULL)) {
 		zend_hash_destroy(EG(in_autoload));
@@ -325,7 +332,7 @@ void weft_isolate_end(weft_coroutine *coroutine)
 		destroy_uploaded_files_hash();
 	}
 	if (UNEXPECTED(SG(request_info).request_body != NULL)) {
-		php_stream_close(SG(request_info).request_body);
+		weft_input_end();
 	}
 	if (UNEXPECTED(BG(user_shutdown_function_names) != NULL)) {
 		php_free_shutdown_functions();

@@ -1,7 +1,9 @@
 /* Weft\Http\Request: each method reads the request's bytes from the server when it is called.
  *
- * One object per coroutine is used again as long as nobody has kept it. A kept one goes on answering from a copy of the
- * head that the host makes when the request ends. */
+ * One object per coroutine is used again as long as nobody has kept it, nor knows it weakly. A kept one goes on answering from
+ * a copy of the head that the host makes when the request ends. Invariant: no key that holds beyond a request (a reference, a
+ * WeakMap's entry, a WeakReference) leads to the next one. */
+#include "handler.h"
 #include "request.h"
 
 zend_class_entry *weft_request_class;
@@ -67,16 +69,29 @@ ZEND_FUNCTION(Weft_Internal_running_request)
 	RETURN_COPY(&weft_current->request_object);
 }
 
-void weft_request_close(weft_coroutine *coroutine)
+static void let_go(weft_coroutine *coroutine)
+{
+	zval object;
+	ZVAL_COPY_VALUE(&object, &coroutine->request_object);
+	ZVAL_UNDEF(&coroutine->request_object);
+	zval_ptr_dtor(&object);
+}
+
+/* true: somebody has kept the object, which tells the host itself when it goes. Else the next request takes it, unless a WeakMap
+ * or WeakReference knows it: then it ends as any object, they are told, and what they held by it is freed. */
+bool weft_request_close(weft_coroutine *coroutine)
 {
 	weft_request_object *object = weft_request_of(Z_OBJ(coroutine->request_object));
-	if (UNEXPECTED(GC_REFCOUNT(&object->std) > 1 || object->detached)) {
+	bool kept = GC_REFCOUNT(&object->std) > 1 || object->detached;
+	if (UNEXPECTED(kept)) {
 		object->detached = true;
-		zval_ptr_dtor(&coroutine->request_object);
-		ZVAL_UNDEF(&coroutine->request_object);
+		let_go(coroutine);
+	} else if (UNEXPECTED(GC_FLAGS(&object->std) & IS_OBJ_WEAKLY_REFERENCED)) {
+		weft_contained_last(let_go, coroutine);
 	} else if (UNEXPECTED(object->form_read || Z_TYPE(object->query) || Z_TYPE(object->cookies))) {
 		weft_request_forget(object);
 	}
+	return kept;
 }
 
 static void return_slice(zval *return_value, weft_slice slice)

@@ -5,6 +5,7 @@
  *
  * Invariant: whatever a request has changed of what is reset, the next one starts from the state of the boot; and when the
  * script ends, PHP finds its own bookkeeping as it left it (weft_resident_return_boot). */
+#include "input.h"
 #include "resident.h"
 #include "zend_ini.h"
 
@@ -114,10 +115,7 @@ static void leave(void)
 		php_output_deactivate();
 	} zend_end_try();
 	forget_superglobals();
-	if (SG(request_info).request_body) {
-		php_stream_close(SG(request_info).request_body);
-		SG(request_info).request_body = NULL;
-	}
+	weft_input_end();
 	SG(post_read) = 1; /* what is left of the body is the server's to drop */
 	sapi_deactivate();
 	restore_ini();
@@ -163,12 +161,8 @@ void weft_resident_forget_request(weft_coroutine *coroutine)
 	SG(server_context) = NULL;
 	memset(&SG(request_info), 0, sizeof(SG(request_info)));
 	if (coroutine->request) {
-		bool kept = false;
-		if (Z_TYPE(coroutine->request_object) == IS_OBJECT) {
-			weft_request_close(coroutine);
-			kept = Z_TYPE(coroutine->request_object) == IS_UNDEF; /* the object releases it */
-		}
-		if (!kept) {
+		bool kept = Z_TYPE(coroutine->request_object) == IS_OBJECT && weft_request_close(coroutine);
+		if (!kept) { /* else the object does it */
 			weft_host_release(coroutine->request);
 		}
 		coroutine->request = 0;

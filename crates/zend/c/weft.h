@@ -233,7 +233,7 @@ bool weft_image_fault(void *address);
 extern bool weft_collects_garbage;
 /* fiber.c: Fiber's own methods on a pooled Fiber */
 void weft_fiber_methods_start(void);
-void weft_fiber_mark(weft_coroutine *coroutine);
+void weft_fiber_mark(zend_object *fiber, weft_coroutine *coroutine); /* NULL: of none any more */
 
 /* ---- isolate.c: what it owns ---- */
 extern bool weft_isolates;
@@ -412,7 +412,7 @@ void weft_request_register(void);
 void weft_writer_register(void);
 void weft_request_open(weft_coroutine *coroutine);
 void weft_request_keep(weft_coroutine *coroutine);
-void weft_request_close(weft_coroutine *coroutine);
+bool weft_request_close(weft_coroutine *coroutine);
 /* form.c. false: the body has failed, and an exception says so. */
 bool weft_request_form(uint64_t request, zval *fields, zval *files);
 void weft_throw_body(int64_t failure);
