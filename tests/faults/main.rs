@@ -2,6 +2,7 @@
 
 mod contained;
 mod crashes;
+mod deep;
 mod forks;
 
 use std::process::{Child, Command, Stdio};

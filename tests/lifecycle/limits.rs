@@ -1,5 +1,7 @@
 //! What happens when there is too much.
 
+use std::process::Command;
+
 use weft_tests::{Client, Running, Server, until};
 
 use crate::server;
@@ -48,10 +50,11 @@ fn a_request_that_waits_too_long_for_a_coroutine_gets_503() {
 
 #[test]
 fn without_memory_for_a_stack_requests_get_503_and_the_worker_lives() {
-    let weft = server()
-        .with("--define", "fiber.stack_size=70000000000000")
-        .with("--queue-timeout-ms", "100")
-        .start();
+    let weft = server().with("--queue-timeout-ms", "100").start();
+    // Not a page more of address space than it has.
+    let (worker, pages) = (weft.workers()[0], 1);
+    let limit = Command::new("prlimit").args([format!("--pid={worker}"), format!("--as={pages}")]).status();
+    assert!(limit.is_ok_and(|status| status.success()));
     for _ in 0..3 {
         assert_eq!(weft.get("/").status, 503);
     }

@@ -48,6 +48,7 @@ void weft_classic_flush(void *context);
 bool weft_classic_hint(weft_coroutine *coroutine);
 void weft_classic_finish(weft_coroutine *coroutine);
 void weft_classic_refuse(weft_coroutine *coroutine, uint32_t status);
+void weft_classic_abandon(weft_coroutine *coroutine);
 void weft_classic_free(weft_classic *classic);
 
 #endif

@@ -266,6 +266,23 @@ void weft_classic_finish(weft_coroutine *coroutine)
 	classic->finished = true;
 }
 
+/* PHP is gone in the midst of a request: what its client has not got yet is a failure. Frees what the request has outside of PHP. */
+void weft_classic_abandon(weft_coroutine *coroutine)
+{
+	weft_classic *classic = coroutine->classic;
+	if (classic && !classic->finished && classic->begun) {
+		weft_host_stream_end(coroutine->request, NULL, 0, true);
+	} else if (classic && !classic->finished) {
+		weft_classic_refuse(coroutine, 500);
+	}
+	if (classic) {
+		weft_classic_free(classic);
+	}
+	if (coroutine->request) {
+		weft_host_release(coroutine->request);
+	}
+}
+
 void weft_classic_free(weft_classic *classic)
 {
 	for (size_t i = 0; i < classic->kept_count; i++) {

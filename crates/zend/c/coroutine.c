@@ -10,6 +10,7 @@
  * Invariants: only the loop enters; a coroutine only leaves to the loop; a context is destroyed only when idle. A Fiber that
  * somebody has kept never runs another job: by it he would find another visitor's request. */
 #include "resident.h"
+#include "stack.h"
 #include "task.h"
 #include "zend_closures.h"
 #include "zend_interfaces.h"
@@ -21,7 +22,8 @@ bool weft_exchanging;
 
 static zend_fiber_context *loop_context;
 static bool bare_first; /* the first coroutine is a script's {main} */
-static size_t bare_stack_bytes;
+static size_t stack_bytes; /* of pooled coroutines and of {main}; an application's own Fibers have fiber.stack_size */
+static zend_long fibers_stack_bytes; /* fiber.stack_size, while a pooled coroutine is given its stack */
 static uint64_t last_serial;
 static weft_coroutine *starting;
 static zend_fiber_context bare_context; /* that one's */
@@ -63,7 +65,7 @@ static void run_requests(weft_coroutine *coroutine)
 {
 	uint64_t request;
 	weft_handler_run(coroutine);
-	while (!coroutine->stack_overflowed && !is_known(coroutine) && weft_host_next_request(&request)) {
+	while (!coroutine->stack_opened && !is_known(coroutine) && weft_host_next_request(&request)) {
 		take_job(coroutine, WEFT_JOB_REQUEST, request);
 		weft_handler_run(coroutine);
 	}
@@ -111,8 +113,8 @@ static void take_jobs(weft_coroutine *coroutine)
 		if (UNEXPECTED(GC_FLAGS(coroutine->fiber) & IS_OBJ_WEAKLY_REFERENCED)) {
 			forget_again(coroutine);
 		}
-		if (UNEXPECTED(coroutine->stack_overflowed)) {
-			coroutine->stack_overflowed = false;
+		if (UNEXPECTED(coroutine->stack_opened)) {
+			coroutine->stack_opened = false;
 			weft_stack_restore(EG(current_fiber_context));
 		}
 		coroutine->ended = true;
@@ -124,6 +126,7 @@ static void take_jobs(weft_coroutine *coroutine)
 static ZEND_NAMED_FUNCTION(weft_coroutine_main)
 {
 	ZEND_PARSE_PARAMETERS_NONE();
+	EG(fiber_stack_size) = fibers_stack_bytes;
 	take_jobs(starting);
 }
 
@@ -155,11 +158,11 @@ static void bare_main(zend_fiber_transfer *transfer)
 	ZVAL_NULL(&transfer->value);
 }
 
-void weft_switch_start(bool bare, size_t stack_bytes)
+void weft_switch_start(bool bare, size_t bytes)
 {
 	loop_context = EG(current_fiber_context);
 	bare_first = bare;
-	bare_stack_bytes = stack_bytes;
+	stack_bytes = bytes + YELLOW_BYTES;
 	fiber_start = zend_hash_str_find_ptr(&zend_ce_fiber->function_table, ZEND_STRL("start"));
 	main_function.type = ZEND_INTERNAL_FUNCTION;
 	main_function.handler = weft_coroutine_main;
@@ -229,7 +232,7 @@ static void make_fiber(weft_coroutine *coroutine)
 /* NULL: no memory, or no mappings left (vm.max_map_count). */
 weft_coroutine *weft_coroutine_create(void)
 {
-	if (!stack_available(bare_first ? bare_stack_bytes : EG(fiber_stack_size))) {
+	if (!stack_available(stack_bytes)) {
 		return NULL;
 	}
 	weft_coroutine *coroutine = calloc(1, sizeof(*coroutine));
@@ -238,7 +241,7 @@ weft_coroutine *weft_coroutine_create(void)
 	}
 	if (bare_first) {
 		bare_first = false;
-		if (!zend_fiber_init_context(&bare_context, &bare_kind, bare_main, bare_stack_bytes)) {
+		if (!zend_fiber_init_context(&bare_context, &bare_kind, bare_main, stack_bytes)) {
 			zend_clear_exception();
 			free(coroutine);
 			return NULL;
@@ -257,7 +260,10 @@ static bool start_fiber(weft_coroutine *coroutine)
 {
 	zval result;
 	ZVAL_UNDEF(&result);
+	fibers_stack_bytes = EG(fiber_stack_size);
+	EG(fiber_stack_size) = stack_bytes;
 	call_from_loop(fiber_start, coroutine->fiber, NULL, &result);
+	EG(fiber_stack_size) = fibers_stack_bytes;
 	zval_ptr_dtor(&result);
 	if (EG(exception)) {
 		zend_clear_exception();

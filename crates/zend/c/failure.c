@@ -1,27 +1,13 @@
-/* What goes wrong inside a coroutine, contained: fatal errors, stack overflow; and what the watch thread asks for.
+/* What goes wrong inside a coroutine, contained: fatal errors, a C stack that has run over (stack.c notices it); and what the
+ * watch thread asks for.
  *
  * php_error_cb marks every object of the process as destructed before it bails out, in all coroutines: so fatal errors of a
- * request go to fatal_error() instead. A C stack that runs over is caught by a zone at its low end:
- *
- *      low                                                              high
- *      | guard page | yellow zone, PROT_NONE | ........ stack ........ |
- *                     ^ first touch: the SIGSEGV handler opens the zone and asks the VM to throw an Error at its next
- *                       check; there is 128 KiB left to unwind on. The zone is closed again when the job has ended. */
-#include "weft.h"
+ * request go to fatal_error() instead. */
+#include "stack.h"
 #include "zend_atomic.h"
-#include "zend_observer.h"
 
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-/* Zend/zend_fibers.c keeps this struct to itself; its first two fields have been these since 8.1. */
-typedef struct {
-	void *pointer;
-	size_t size;
-} fiber_stack;
 
 static bool contained;
 static void (*stock_error_cb)(int, zend_string *, const uint32_t, zend_string *);
@@ -95,31 +81,6 @@ static void on_interrupt(zend_execute_data *frame)
 	}
 }
 
-static void on_segv(int signal_number, siginfo_t *info, void *context)
-{
-	(void) context;
-	if (info->si_code == SEGV_ACCERR && weft_image_fault(info->si_addr)) {
-		return; /* the first write to a page of the image: made again */
-	}
-	zend_fiber_context *running = EG(current_fiber_context);
-	if (weft_current) {
-		bool fiber = running && running->stack; /* else the native stack of classic mode, if it has one */
-		char *low = fiber ? ((fiber_stack *) running->stack)->pointer : weft_native_yellow(weft_current);
-		char *address = info->si_addr;
-		if (low && address >= low && address < low + YELLOW_BYTES) {
-			mprotect(low, YELLOW_BYTES, PROT_READ | PROT_WRITE);
-			overflowed = 1;
-			weft_current->stack_overflowed = true;
-			zend_atomic_bool_store(&EG(vm_interrupt), true);
-			return;
-		}
-	}
-	signal(signal_number, SIG_DFL); /* the access is made again, and kills */
-	if (info->si_code <= 0) { /* there was no access: somebody sent the signal */
-		raise(signal_number);
-	}
-}
-
 /* What PHP reports goes through on_error() from here on. */
 void weft_errors_start(void)
 {
@@ -137,26 +98,11 @@ void weft_failure_start(bool contain)
 		return;
 	}
 	started = true;
-	stack_t stack = {.ss_size = 64 * 1024};
-	struct sigaction action = {.sa_sigaction = on_segv, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
-	stack.ss_sp = mmap(NULL, stack.ss_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (stack.ss_sp != MAP_FAILED) {
-		sigaltstack(&stack, NULL);
-		sigaction(SIGSEGV, &action, NULL);
-	}
-	zend_observer_fiber_init_register(weft_stack_arm);
+	weft_stack_start();
 	contained = contain;
 	weft_errors_start();
 	next_interrupt = zend_interrupt_function;
 	zend_interrupt_function = on_interrupt;
-}
-
-/* Closes the yellow zone of a context's stack: of every new one (user Fibers too), and after it has been opened. */
-void weft_stack_arm(zend_fiber_context *context)
-{
-	if (context->stack) {
-		mprotect(((fiber_stack *) context->stack)->pointer, YELLOW_BYTES, PROT_NONE);
-	}
 }
 
 /* The running coroutine makes a call that blocks the whole worker: where the engine forbids a switch, or because the function
@@ -170,18 +116,11 @@ void weft_report_blocked(const char *function)
 	weft_host_log(WEFT_LOG_WARNING, weft_current ? weft_current->request : 0, weft_slice_text(where));
 }
 
-/* After an overflow: the zone is closed again, and the pages below the running frame go back to the system. */
-void weft_stack_restore(zend_fiber_context *context)
+/* The C stack that runs has been used up: an Error at the VM's next check. Called by the handler of SIGSEGV. */
+void weft_interrupt_overflow(void)
 {
-	const uintptr_t page = 4096, spare = 4 * page;
-	weft_stack_arm(context);
-	if (context->stack) {
-		uintptr_t low = (uintptr_t) ((fiber_stack *) context->stack)->pointer;
-		uintptr_t unused = ((uintptr_t) __builtin_frame_address(0) - spare) & ~(page - 1);
-		if (unused > low) {
-			madvise((void *) low, unused - low, MADV_DONTNEED);
-		}
-	}
+	overflowed = 1;
+	zend_atomic_bool_store(&EG(vm_interrupt), true);
 }
 
 /* The next three are called by other threads: they only look at or set flags, which the VM looks at between two instructions. */

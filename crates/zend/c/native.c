@@ -4,12 +4,13 @@
  *      loop's stack ◄── leave ── wherever it stands               directions; to Zend it is one plain main stack
  *
  *      low                                                              high
- *      | guard page | yellow zone, PROT_NONE | ........ stack ........ |
+ *      | guard zone | yellow zone, PROT_NONE | ........ stack ........ |  (stack.c)
  *
  * A job here begins and ends PHP requests (classic.c), which a Zend Fiber could not do: its context lives in the memory that
  * the end of a request frees. Invariants: only the loop enters; a coroutine only leaves to the loop; while one is parked in
  * the middle of a request, no other runs PHP code, unless somebody has put PHP's whole state aside (it must not know who). */
 #include "signals.h"
+#include "stack.h"
 
 #include <sys/mman.h>
 
@@ -20,8 +21,6 @@ typedef struct {
 } machine_context;
 extern void *make_fcontext(void *stack_top, size_t size, void (*run)(machine_context from));
 extern machine_context jump_fcontext(void *to, void *passed);
-
-#define GUARD_BYTES 4096
 
 static size_t stack_bytes = 8 * 1024 * 1024;
 static void *loop_handle;
@@ -60,13 +59,13 @@ weft_coroutine *weft_native_create(void)
 	if (!coroutine) {
 		return NULL;
 	}
-	size_t size = GUARD_BYTES + YELLOW_BYTES + stack_bytes;
+	size_t size = NATIVE_GUARD_BYTES + YELLOW_BYTES + stack_bytes;
 	char *stack = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
 	if (stack == MAP_FAILED) {
 		free(coroutine);
 		return NULL;
 	}
-	if (mprotect(stack, GUARD_BYTES + YELLOW_BYTES, PROT_NONE)) {
+	if (mprotect(stack, NATIVE_GUARD_BYTES + YELLOW_BYTES, PROT_NONE)) {
 		munmap(stack, size);
 		free(coroutine);
 		return NULL;
@@ -80,14 +79,14 @@ weft_coroutine *weft_native_create(void)
 /* Where the yellow zone of a coroutine's native stack begins; NULL when it has none. */
 char *weft_native_yellow(const weft_coroutine *coroutine)
 {
-	return coroutine->native_stack ? coroutine->native_stack + GUARD_BYTES : NULL;
+	return coroutine->native_stack ? coroutine->native_stack + NATIVE_GUARD_BYTES : NULL;
 }
 
 /* The ends of the stack, for engines that check it (PHP 8.3 and later). */
 void weft_native_limits(const weft_coroutine *coroutine, char **base, char **limit)
 {
 	*base = coroutine->native_stack + coroutine->native_bytes;
-	*limit = coroutine->native_stack + GUARD_BYTES + YELLOW_BYTES;
+	*limit = coroutine->native_stack + NATIVE_GUARD_BYTES + YELLOW_BYTES;
 }
 
 /* 0: parked. 1: the job has ended, the coroutine is idle. */
@@ -102,8 +101,8 @@ int weft_native_enter(weft_coroutine *coroutine, bool has_job, uint32_t job, uin
 	}
 	coroutine->native_handle = jump_fcontext(coroutine->native_handle, coroutine).handle;
 	weft_current = NULL;
-	if (coroutine->ended && UNEXPECTED(coroutine->stack_overflowed)) {
-		coroutine->stack_overflowed = false;
+	if (coroutine->ended && UNEXPECTED(coroutine->stack_opened)) {
+		coroutine->stack_opened = false;
 		mprotect(weft_native_yellow(coroutine), YELLOW_BYTES, PROT_NONE);
 	}
 	return coroutine->ended;

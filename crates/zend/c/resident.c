@@ -215,6 +215,13 @@ static void unlink_resident(weft_resident *resident)
 	resident->coroutine->resident = NULL;
 }
 
+void weft_resident_abandon(weft_coroutine *coroutine)
+{
+	if (coroutine->resident) {
+		unlink_resident(coroutine->resident);
+	}
+}
+
 /* From the script's first line to its end. How many requests it has begun. */
 static uint64_t run_once(weft_coroutine *coroutine)
 {

@@ -30,6 +30,8 @@ void weft_resident_prepare(const char *path, uint64_t requests_max);
 void weft_resident_run(weft_coroutine *coroutine);
 void weft_resident_end(void);
 bool weft_resident_try(void);
+/* The script's PHP is gone. */
+void weft_resident_abandon(weft_coroutine *coroutine);
 ZEND_FUNCTION(frankenphp_handle_request);
 
 /* resident_edges.c */

@@ -111,7 +111,7 @@ typedef struct weft_coroutine {
 	bool ended;
 	bool cancelled;                /* its waits fail from now on */
 	bool lost;
-	volatile bool stack_overflowed; /* its yellow zone is open */
+	volatile bool stack_opened;    /* more of its stack is open than a job begins with (stack.c) */
 	uint32_t job;
 	uint64_t argument;
 	weft_owned owned;
@@ -215,7 +215,6 @@ extern bool weft_exchanging;
 void weft_coroutine_destroy(weft_coroutine *coroutine);
 void weft_job_run(weft_coroutine *coroutine);
 /* native.c: the switch below PHP */
-#define YELLOW_BYTES (128 * 1024) /* the end of a C stack that is kept for unwinding */
 void weft_native_start(size_t stack_bytes);
 weft_coroutine *weft_native_create(void);
 int weft_native_enter(weft_coroutine *coroutine, bool has_job, uint32_t job, uint64_t argument);
@@ -321,8 +320,7 @@ void weft_guard_reset(weft_coroutine *coroutine);
 void weft_errors_start(void);
 void weft_failure_start(bool contain);
 void weft_remember_error(int type, zend_string *file, uint32_t line, zend_string *message);
-void weft_stack_arm(zend_fiber_context *context);
-void weft_stack_restore(zend_fiber_context *context);
+void weft_interrupt_overflow(void);
 void weft_interrupt_preempt(void);
 void weft_interrupt_report(void);
 bool weft_interrupt_report_pending(void);
@@ -484,6 +482,7 @@ weft_timer weft_host_interrupt_at(uint64_t at);
 bool weft_host_disarm(weft_timer timer);
 uint64_t weft_host_now(void);
 uint64_t weft_host_since(uint64_t coroutine);
+bool weft_host_has_brief_lock(void);
 
 static inline weft_slice weft_slice_of(const zend_string *string)
 {

@@ -72,12 +72,13 @@ fn main() {
         arguments.next().map_or(1_000_000, |text| text.parse().expect("a number of requests"));
     let host: &'static Counter = Box::leak(Box::default());
     weft_zend::host::install(host);
-    let ini = [("opcache.jit", "tracing"), ("opcache.jit_buffer_size", "64M"), ("fiber.stack_size", "512K")];
+    let ini = [("opcache.jit", "tracing"), ("opcache.jit_buffer_size", "64M")];
     let ini = ini.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
     let engine = Engine::start(&Options { ini, ..Options::default() }).expect("PHP starts");
     engine.begin(std::slice::from_ref(&script)).expect("a request begins");
     engine.load_handler(Path::new(&script)).expect("the application boots");
-    let runtime = Runtime::start(Box::new(FiberSwitch::pooled()), Limits::default()).expect("a runtime");
+    let runtime =
+        Runtime::start(Box::new(FiberSwitch::pooled(8 << 20)), Limits::default()).expect("a runtime");
     for round in 0..5 {
         let start = clock::now();
         for request in 1..=requests {

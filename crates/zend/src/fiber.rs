@@ -8,7 +8,7 @@ use std::io;
 
 use weft_rt::{Context, Job, Left, Runtime, Switch};
 
-use crate::sys;
+use crate::{native, sys};
 
 /// Kinds of [`Job`] a coroutine of this switch can run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,15 +35,15 @@ pub enum JobKind {
 pub struct FiberSwitch(());
 
 impl FiberSwitch {
-    /// For requests: pooled Fibers with the C stack size of `fiber.stack_size`. The calling context becomes the loop's.
+    /// For requests: pooled Fibers with C stacks of `stack_bytes`. The calling context becomes the loop's.
     /// Call it after [`crate::Engine::begin`].
-    pub fn pooled() -> FiberSwitch {
+    pub fn pooled(stack_bytes: usize) -> FiberSwitch {
         // SAFETY: only notes the current context and replaces method handlers; the engine runs (begin).
-        unsafe { sys::weft_switch_start(false, 0) };
+        unsafe { sys::weft_switch_start(false, stack_bytes) };
         FiberSwitch(())
     }
 
-    /// For one script: a bare context with a C stack of `stack_bytes`.
+    /// For one script: a bare context, and pooled Fibers for its tasks, with C stacks of `stack_bytes`.
     pub fn bare(stack_bytes: usize) -> FiberSwitch {
         // SAFETY: as in `pooled`.
         unsafe { sys::weft_switch_start(true, stack_bytes) };
@@ -94,11 +94,7 @@ impl Switch for FiberSwitch {
     fn enter(&self, context: Context, job: Option<Job>) -> Left {
         let (kind, argument) = job.map_or((0, 0), |job| (job.kind, job.argument));
         // SAFETY: the context came from `create` and has not been destroyed; the scheduler enters from the loop only.
-        match unsafe { sys::weft_coroutine_enter(pointer(context), job.is_some(), kind, argument) } {
-            0 => Left::Parked,
-            1 => Left::Ended,
-            _ => Left::Lost,
-        }
+        native::left(unsafe { sys::weft_coroutine_enter(pointer(context), job.is_some(), kind, argument) })
     }
 
     fn leave(&self, context: Context) {

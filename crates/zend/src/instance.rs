@@ -157,7 +157,13 @@ impl Switch for InstanceSwitch {
     fn enter(&self, context: Context, job: Option<Job>) -> Left {
         let (kind, argument) = native::parts(job);
         // SAFETY: the context came from `create` and has not been destroyed; the scheduler enters from the loop only.
-        native::left(unsafe { sys::weft_instance_enter(pointer(context), job.is_some(), kind, argument) })
+        let left = native::left(unsafe {
+            sys::weft_instance_enter(pointer(context), job.is_some(), kind, argument)
+        });
+        if left == Left::Lost {
+            weft_rt::hook::close_what_it_opened();
+        }
+        left
     }
 
     fn leave(&self, context: Context) {

@@ -55,9 +55,13 @@ pub(crate) fn parts(job: Option<Job>) -> (u32, u64) {
     job.map_or((0, 0), |job| (job.kind, job.argument))
 }
 
-/// What an `enter` in C has returned: 0 for parked.
+/// What an `enter` in C has returned: 0 for parked, 1 for ended, 2 for ended and gone.
 pub(crate) fn left(returned: c_int) -> Left {
-    if returned == 0 { Left::Parked } else { Left::Ended }
+    match returned {
+        0 => Left::Parked,
+        1 => Left::Ended,
+        _ => Left::Lost,
+    }
 }
 
 /// Switches between the loop and one request that has PHP to itself.

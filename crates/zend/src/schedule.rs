@@ -155,6 +155,12 @@ extern "C" fn weft_host_since(coroutine: u64) -> u64 {
     with(0, |runtime| runtime.since(coroutine_of(coroutine)).unwrap_or(0))
 }
 
+/// Whether this process writes to memory that opcache shares, now: its state is everybody's. A signal handler may ask.
+#[unsafe(no_mangle)]
+extern "C" fn weft_host_has_brief_lock() -> bool {
+    weft_rt::hook::died_with_a_brief_lock(std::process::id())
+}
+
 /// The clock of deadlines: nanoseconds that only go forward.
 #[unsafe(no_mangle)]
 extern "C" fn weft_host_now() -> u64 {

@@ -51,7 +51,7 @@ pub use deferred::defer_handlers;
 pub(crate) use deferred::{leaves, runs};
 pub use interrupt::has_handlers;
 pub(crate) use interrupt::{before_idle, deliver, forget as forget_signals, start as start_signals};
-pub use owner::keep_families_apart;
+pub use owner::{close_what_it_opened, keep_families_apart};
 pub use review::{NEVER_WAIT, NOT_HOOKED, Review, review};
 pub(crate) use sleep::children::{ended as child_ended, job_ended};
 pub use sleep::lock::{RecordLock, died_with_a_brief_lock, on_brief_locks, on_record_lock};

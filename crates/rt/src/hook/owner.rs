@@ -20,6 +20,7 @@ use super::descriptor::{self, Kind, NUMBERS};
 use super::gate;
 use super::raw;
 use super::sleep::{children, spawn::children_of};
+use crate::Runtime;
 use crate::family::{BITS, EVERYBODY, FIRST, Family, NOBODY};
 
 /// The lowest number that has an owner: the standard streams are everybody's, whoever has put something else there.
@@ -81,6 +82,15 @@ pub fn closing(fd: RawFd) {
             gate::wait_for_all();
         }
         owner.store(NOBODY, Ordering::Relaxed);
+    }
+}
+
+/// Closes what the family of the running coroutine has opened: for code that is gone and will not do it.
+pub fn close_what_it_opened() {
+    let Some(family) = Runtime::get().and_then(Runtime::family) else { return };
+    for fd in (LOWEST..=highest() as RawFd).filter(|&fd| of(fd) & BITS == family) {
+        descriptor::closing(fd);
+        raw::close(fd);
     }
 }
 

@@ -318,7 +318,7 @@ impl Default for Limits {
             tasks_max: 10_000,
             queue_max: 1_000,
             queue_timeout_ms: 5_000,
-            stack_bytes: 512 << 10,
+            stack_bytes: 8 << 20,
         }
     }
 }

@@ -56,7 +56,7 @@ fn machine_bytes() -> u64 {
 }
 
 /// A value of /proc/meminfo (proc(5)), in bytes.
-fn in_kib(text: &str, name: &str) -> Option<u64> {
+pub fn in_kib(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.trim().trim_end_matches(" kB").parse::<u64>().ok().map(|kib| kib << 10)
 }

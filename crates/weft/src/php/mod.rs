@@ -8,6 +8,7 @@ mod host;
 mod instances;
 mod script;
 mod serve;
+mod stacks;
 
 use std::cell::{Cell, OnceCell};
 use std::ffi::OsString;
@@ -70,7 +71,6 @@ pub fn engine_start(config: &Config) -> Result<EngineInfo, String> {
     // a loop takes a step twice (`php` alone does so with pcntl_async_signals). So time slices are for code that is not compiled.
     ini.push(own(("opcache.jit", if config.dev.preempt_ms > 0 { "off" } else { "tracing" })));
     ini.push(own(("display_errors", if development { "1" } else { "0" })));
-    ini.push(own(("fiber.stack_size", &config.limits.stack_bytes.to_string())));
     let options = Options {
         ini: ini.into_iter().chain(config.php.ini.clone()).collect(),
         executable: executable(),
@@ -135,7 +135,7 @@ pub fn boot(config: &Config, application: &Path) -> Result<Booted, String> {
         return Ok(instances::boot(config));
     }
     boot_application(application)?;
-    Ok(Booted { switch: Box::new(FiberSwitch::pooled()), instances: None })
+    Ok(Booted { switch: Box::new(FiberSwitch::pooled(stacks::bytes(&config.limits))), instances: None })
 }
 
 fn boot_application(application: &Path) -> Result<(), String> {

@@ -7,6 +7,7 @@
  * Invariants: an image changes only while no PHP code runs; between two requests a heap is empty; the memory of these files
  * is the process's, never an instance's. */
 #include "instance.h"
+#include "../resident.h"
 #include "zend_gc.h"
 #include "zend_ini.h"
 #include "zend_virtual_cwd.h"
@@ -171,6 +172,49 @@ weft_instance *weft_instance_create(void)
 	return instance;
 }
 
+/* Frees an instance that is in place, with whatever state its PHP is in. */
+static void forget(weft_instance *instance)
+{
+	weft_process_put_aside(&instance->process);
+	weft_image_exchange(NULL, NULL);
+	placed = NULL;
+	weft_process_free(&instance->process);
+	weft_image_free(&instance->image);
+	weft_check_forget(instance->number);
+	instances[instance->number - 1] = NULL;
+	figures.instances--;
+	free_instance(instance);
+}
+
+/* C code has run over the end of the instance's stack, and was left where it stood (weft_instance_overrun): nothing that PHP could
+ * do would be safe. Its request is answered here, and its state forgotten; what it has from malloc is lost, so the worker is
+ * replaced when it has finished what it has. */
+static void drop(weft_instance *instance)
+{
+	static const char reason[] = "C code has used up the stack of a PHP instance, which was dropped";
+	weft_coroutine *coroutine = instance->coroutine;
+	char line[512];
+	snprintf(line, sizeof(line), "C code has used up the stack of this request's PHP instance at %s:%u (%zu KiB; data nested too deep "
+		"for serialize(), a destructor or the like): the instance is dropped, others go on",
+		zend_get_executed_filename(), zend_get_executed_lineno(), coroutine->native_bytes >> 10);
+	weft_host_log(WEFT_LOG_ERROR, coroutine->request, weft_slice_text(line));
+	weft_classic_abandon(coroutine);
+	weft_resident_abandon(coroutine);
+	weft_host_replace(weft_slice_text(reason));
+	forget(instance);
+}
+
+/* For the handler of SIGSEGV, on its own stack: the running instance's C stack is used up. Leaves it for good where it stands, and
+ * goes on in the loop. Returns where that could do harm: in code that is not PHP's, which may hold a lock of the C library or
+ * of a library that all share, or while opcache's shared memory is written to. */
+void weft_instance_overrun(const void *instruction)
+{
+	if (weft_current && weft_instance_of(weft_current) && weft_library_owns(instruction) && !weft_host_has_brief_lock()) {
+		weft_current->lost = true;
+		weft_native_leave(weft_current);
+	}
+}
+
 /* The chunks that Zend keeps for the next request besides its first one go to whoever needs one before that, as hot as they are.
  * It frees what it keeps beyond a limit (zend_set_memory_limit in Zend/zend_alloc.c); of a heap with a script loaded, nothing. */
 static void hand_over(void)
@@ -179,6 +223,7 @@ static void hand_over(void)
 	zend_set_memory_limit(PG(memory_limit));
 }
 
+/* 0: parked. 1: the job has ended, the instance is idle. 2: its C stack has run over, and it is no more. */
 int weft_instance_enter(weft_instance *instance, bool has_job, uint32_t job, uint64_t argument)
 {
 	if (placed != instance) {
@@ -197,6 +242,10 @@ int weft_instance_enter(weft_instance *instance, bool has_job, uint32_t job, uin
 	int ended = weft_native_enter(instance->coroutine, has_job, job, argument);
 	instance->saved_errno = errno;
 	weft_process_activate(NULL);
+	if (UNEXPECTED(instance->coroutine->lost)) {
+		drop(instance);
+		return 2;
+	}
 	if (ended) {
 		weft_check_idle(instance->number);
 		hand_over();
@@ -278,15 +327,7 @@ void weft_instance_destroy(weft_instance *instance)
 	zend_try { /* connections kept by pconnect and the like */
 		zend_hash_graceful_reverse_destroy(&EG(persistent_list));
 	} zend_end_try();
-	weft_process_put_aside(&instance->process);
-	weft_image_exchange(NULL, NULL);
-	placed = NULL;
-	weft_process_free(&instance->process);
-	weft_image_free(&instance->image);
-	weft_check_forget(instance->number);
-	instances[instance->number - 1] = NULL;
-	figures.instances--;
-	free_instance(instance);
+	forget(instance);
 }
 
 weft_instance *weft_instance_of(const weft_coroutine *coroutine)

@@ -150,10 +150,12 @@ typedef struct {
 	int saved_errno;
 } weft_instance;
 
-/* 0: parked. 1: the job has ended, the instance is idle. */
+/* 0: parked. 1: the job has ended, the instance is idle. 2: its C stack has run over, and it is no more. */
 int weft_instance_enter(weft_instance *instance, bool has_job, uint32_t job, uint64_t argument);
 /* The instance whose jobs this coroutine runs; NULL: none's. */
 weft_instance *weft_instance_of(const weft_coroutine *coroutine);
+/* The running C stack is used up, at this instruction. Returns if that cannot be contained. */
+void weft_instance_overrun(const void *instruction);
 /* Whose stack an address lies in; 0 for none. */
 uint32_t weft_instance_of_stack(const void *address);
 

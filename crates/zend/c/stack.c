@@ -1,0 +1,155 @@
+/* C stacks: how much of one is open, and what happens at the end of it.
+ *
+ * A stack has as much address space as a main thread's (8 MiB), because C code recurses as deep as that under php. Few requests
+ * need more than the open part, so the rest is closed until then:
+ *
+ *      low                                                                              high
+ *      | guard page | yellow zone | ....... closed, PROT_NONE ....... | ... open ... |
+ *
+ *      first touch of the closed part: the SIGSEGV handler opens it whole, and the access is made again
+ *      first touch of the yellow zone: it is opened, and PHP throws an Error at its next check; 128 KiB are left to unwind on
+ *      touch of the guard page: C code that never checks. A PHP instance is left where it stands and dropped whole
+ *          (instance/instance.c); in coroutine mode, where all share one PHP, the worker dies
+ *
+ * When the job has ended everything is as before and the memory is the system's again. A mapping that is mostly closed costs no
+ * memory where the kernel makes huge pages of large ones, and a stack is two mappings either way. The native stack of classic
+ * mode (native.c) has no closed part: its instance gives memory back when it idles.
+ *
+ * It must not know what runs on a stack. Invariant: whatever is open beyond the open part is noted in the coroutine that runs. */
+#include "stack.h"
+#include "instance/instance.h"
+#include "zend_observer.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#define OPEN_BYTES (256 * 1024)
+#define FIBER_GUARD_BYTES 4096 /* ZEND_FIBER_GUARD_PAGES in Zend/zend_fibers.c */
+
+/* Zend/zend_fibers.c keeps this struct to itself; its first two fields have been these since 8.1. */
+typedef struct {
+	char *pointer;
+	size_t size;
+} fiber_stack;
+
+/* Where the closed part begins and ends. The yellow zone is the low end of it. */
+static bool closed_part(const fiber_stack *stack, char **low, char **high)
+{
+	if (stack->size < YELLOW_BYTES + OPEN_BYTES) {
+		*low = stack->pointer;
+		*high = stack->pointer + YELLOW_BYTES;
+		return stack->size > 2 * YELLOW_BYTES;
+	}
+	*low = stack->pointer;
+	*high = stack->pointer + stack->size - OPEN_BYTES;
+	return true;
+}
+
+void weft_stack_arm(zend_fiber_context *context)
+{
+	char *low, *high;
+	if (context->stack && closed_part((fiber_stack *) context->stack, &low, &high)) {
+		mprotect(low, (size_t) (high - low), PROT_NONE);
+	}
+}
+
+void weft_stack_restore(zend_fiber_context *context)
+{
+	const uintptr_t page = 4096, spare = 4 * page;
+	weft_stack_arm(context);
+	if (context->stack) {
+		uintptr_t low = (uintptr_t) ((fiber_stack *) context->stack)->pointer;
+		uintptr_t unused = ((uintptr_t) __builtin_frame_address(0) - spare) & ~(page - 1);
+		if (unused > low) {
+			madvise((void *) low, unused - low, MADV_DONTNEED);
+		}
+	}
+}
+
+static void open_part(char *low, char *high)
+{
+	mprotect(low, (size_t) (high - low), PROT_READ | PROT_WRITE);
+	if (weft_current) {
+		weft_current->stack_opened = true;
+	}
+}
+
+/* Whether the access can be made again: it was to a part of the running stack that was closed. */
+static bool open_at(const char *address)
+{
+	zend_fiber_context *running = EG(current_fiber_context);
+	if (running && running->stack) {
+		char *low, *high, *yellow = ((fiber_stack *) running->stack)->pointer;
+		if (!closed_part((fiber_stack *) running->stack, &low, &high) || address < low || address >= high) {
+			return false;
+		}
+		if (address >= yellow + YELLOW_BYTES) {
+			open_part(yellow + YELLOW_BYTES, high);
+			return true;
+		}
+		open_part(low, high);
+		weft_interrupt_overflow();
+		return true;
+	}
+	char *yellow = weft_current ? weft_native_yellow(weft_current) : NULL;
+	if (yellow && address >= yellow && address < yellow + YELLOW_BYTES) {
+		open_part(yellow, yellow + YELLOW_BYTES);
+		weft_interrupt_overflow();
+		return true;
+	}
+	return false;
+}
+
+/* Whether the address is below the end of the running stack. */
+static bool is_guard(const char *address)
+{
+	zend_fiber_context *running = EG(current_fiber_context);
+	if (running && running->stack) {
+		const char *end = ((fiber_stack *) running->stack)->pointer;
+		return address >= end - FIBER_GUARD_BYTES && address < end;
+	}
+	const char *end = weft_current ? weft_native_yellow(weft_current) : NULL;
+	return end && address >= end - NATIVE_GUARD_BYTES && address < end;
+}
+
+#ifdef __x86_64__
+static const void *instruction(const ucontext_t *context)
+{
+	return (const void *) context->uc_mcontext.gregs[REG_RIP];
+}
+#elif defined(__aarch64__)
+static const void *instruction(const ucontext_t *context)
+{
+	return (const void *) context->uc_mcontext.pc;
+}
+#endif
+
+static void on_segv(int signal_number, siginfo_t *info, void *context)
+{
+	if (info->si_code == SEGV_ACCERR && weft_image_fault(info->si_addr)) {
+		return; /* the first write to a page of the image: made again */
+	}
+	if (info->si_code > 0 && open_at(info->si_addr)) {
+		return;
+	}
+	if (info->si_code > 0 && is_guard(info->si_addr)) {
+		weft_instance_overrun(instruction(context)); /* returns if it cannot be contained */
+	}
+	signal(signal_number, SIG_DFL); /* the access is made again, and kills */
+	if (info->si_code <= 0) { /* there was no access: somebody sent the signal */
+		raise(signal_number);
+	}
+}
+
+void weft_stack_start(void)
+{
+	stack_t stack = {.ss_size = 64 * 1024};
+	struct sigaction action = {.sa_sigaction = on_segv, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+	stack.ss_sp = mmap(NULL, stack.ss_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (stack.ss_sp != MAP_FAILED) {
+		sigaltstack(&stack, NULL);
+		sigaction(SIGSEGV, &action, NULL);
+	}
+	zend_observer_fiber_init_register(weft_stack_arm);
+}
