@@ -215,7 +215,7 @@ final class Request
     /** The method, in the case it was sent: "GET". */
     public function method(): string {}
 
-    /** The request target as it was sent: "/a%20b?c=d" (RFC 9112 section 3.2). */
+    /** Path and query of the target as they were sent: "/a%20b?c=d" (origin-form, RFC 9112 section 3.2.1); or "*". */
     public function target(): string {}
 
     /** The path of the target, not decoded: "/a%20b". "*" for OPTIONS *. */

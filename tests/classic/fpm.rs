@@ -21,6 +21,8 @@ const OTHER_VALUES: [&str; 8] = [
     "HTTP_HOST",
     "argv",
 ];
+/// nginx takes the name of somebody whose password nobody has checked.
+const UNCHECKED: &str = "REMOTE_USER";
 /// Set by php-fpm for its own protocol.
 const FPM_ONLY: [&str; 1] = ["FCGI_ROLE"];
 
@@ -43,6 +45,7 @@ fn variables(response: &Response) -> BTreeMap<String, Value> {
     OTHER_VALUES.iter().filter(|name| **name != "argv").for_each(|name| {
         assert!(server.remove(*name).is_some(), "{name} is missing: {server:?}");
     });
+    server.remove(UNCHECKED);
     let headers = all.get_mut("headers").and_then(Value::as_object_mut).expect("headers");
     headers.remove("Host");
     // php-fpm makes headers of nginx's empty parameters.

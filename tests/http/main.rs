@@ -5,6 +5,7 @@ mod clients;
 mod connections;
 mod early;
 mod files;
+mod forged;
 mod listeners;
 mod proxies;
 mod refusals;

@@ -130,6 +130,21 @@ fn the_host_header_is_needed_once_and_valid() {
             "GET /hello HTTP/1.1\r\nHost: a b\r\n\r\n",
             "GET /hello HTTP/1.1\r\nHost: a/b\r\n\r\n",
             "GET /hello HTTP/1.1\r\nHost: user@a\r\n\r\n",
+            "GET /hello HTTP/1.1\r\nHost: a%zz\r\n\r\n",
+            "GET /hello HTTP/1.1\r\nHost: [::1%25lo]\r\n\r\n",
+            "GET /hello HTTP/1.1\r\nHost: a:65536\r\n\r\n",
+            "GET http://a%zz/hello HTTP/1.1\r\nHost: a\r\n\r\n",
+        ],
+    );
+}
+
+#[test]
+fn who_asks_and_what_the_body_is_is_said_once() {
+    refused_all(
+        400,
+        &[
+            "GET /hello HTTP/1.1\r\nHost: a\r\nAuthorization: Basic YTpi\r\nauthorization: Basic Yjpj\r\n\r\n",
+            "GET /hello HTTP/1.1\r\nHost: a\r\nContent-Type: a/b\r\nCONTENT-TYPE: a/b\r\n\r\n",
         ],
     );
 }

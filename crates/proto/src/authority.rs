@@ -5,6 +5,8 @@
 
 use std::net::Ipv6Addr;
 
+use memchr::memchr;
+
 use crate::bytes::reg_name_bytes;
 
 /// A host and its port, as sent.
@@ -24,7 +26,10 @@ pub fn split_authority(bytes: &[u8]) -> Option<Authority<'_>> {
             is_ip_literal(&bytes[1..end]).then_some(end + 1)?
         }
         // What is neither part of a name nor the colon behind it is refused below, as a port.
-        _ => reg_name_bytes(bytes),
+        _ => {
+            let end = reg_name_bytes(bytes);
+            is_well_encoded(&bytes[..end]).then_some(end)?
+        }
     };
     let (host, rest) = bytes.split_at(host_end);
     let port = match rest {
@@ -33,6 +38,18 @@ pub fn split_authority(bytes: &[u8]) -> Option<Authority<'_>> {
         _ => return None,
     };
     Some(Authority { host, port })
+}
+
+/// RFC 3986 2.1: each percent sign stands before two hexadecimal digits.
+fn is_well_encoded(mut name: &[u8]) -> bool {
+    while let Some(at) = memchr(b'%', name) {
+        let Some([high, low, rest @ ..]) = name.get(at + 1..) else { return false };
+        if !high.is_ascii_hexdigit() || !low.is_ascii_hexdigit() {
+            return false;
+        }
+        name = rest;
+    }
+    true
 }
 
 /// Decimal digits, 0 to 65535.
@@ -68,7 +85,7 @@ mod tests {
 
     #[test]
     fn malformed_authorities() {
-        let cases: [&[u8]; 14] = [
+        let cases: [&[u8]; 20] = [
             b"user@host",
             b"a:b",
             b"a:65536",
@@ -83,6 +100,12 @@ mod tests {
             b"[fe80::1%25eth0]",
             b"a\\b",
             b"h\xc3\xb6st",
+            b"a%zz",
+            b"a%",
+            b"a%2",
+            b"%2g.example",
+            b"a%%20",
+            b"[v1.a]",
         ];
         for text in cases {
             assert_eq!(split_authority(text), None, "{text:?}");

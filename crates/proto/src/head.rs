@@ -13,6 +13,7 @@ mod fields;
 mod scan;
 mod target;
 
+use std::borrow::Cow;
 use std::mem::MaybeUninit;
 
 use crate::bytes::is_tchar;
@@ -196,6 +197,20 @@ impl Head {
         match self.target.path.slice(buf) {
             [] => b"/",
             path => path,
+        }
+    }
+
+    /// Path and query of the target, as a request in origin-form would have sent them (RFC 9112 3.2.1); or `*`.
+    pub fn origin<'a>(&self, buf: &'a [u8]) -> Cow<'a, [u8]> {
+        let target = self.raw_target.slice(buf);
+        if self.target.form != TargetForm::Absolute {
+            return Cow::Borrowed(target);
+        }
+        let behind =
+            self.target.authority.map_or(0, |authority| authority.at + authority.len - self.raw_target.at);
+        match target.get(behind as usize..).unwrap_or_default() {
+            origin @ [b'/', ..] => Cow::Borrowed(origin),
+            query => Cow::Owned([b"/", query].concat()),
         }
     }
 

@@ -94,6 +94,8 @@ rules! {
     HOST = 400 "the Host header field is not a host with an optional port";
     /// RFC 9110 8.6: a decimal number. Also refused: an empty value, a sign, a list, more than 64 bits.
     CONTENT_LENGTH = 400 "the Content-Length is not a decimal number";
+    /// RFC 9110 5.3: only a field that is a list may come in several lines.
+    FIELD_REPEATED = 400 "more than one Content-Type, or more than one Authorization header field";
     /// RFC 9112 6.3 rule 5: repeated values are refused even when they agree.
     CONTENT_LENGTH_REPEATED = 400 "more than one Content-Length header field";
     /// RFC 9112 6.1 and 6.3 rule 3: the classic smuggling vector; refused outright.

@@ -165,7 +165,7 @@ ZEND_FUNCTION(getallheaders)
 	ZEND_PARSE_PARAMETERS_NONE();
 	array_init(return_value);
 	weft_slice name, value;
-	for (uint32_t i = 0; weft_current && weft_host_header_at(weft_current->request, i, &name, &value); i++) {
+	for (uint32_t at = 0; weft_current && weft_host_next_header(weft_current->request, &at, &name, &value);) {
 		zend_string *key = header_name(name);
 		zval line, *earlier = zend_symtable_find(Z_ARRVAL_P(return_value), key);
 		if (UNEXPECTED(earlier)) {

@@ -30,7 +30,7 @@ static bool is(weft_slice name, const char *wanted)
 static weft_slice header(uint64_t request, const char *wanted)
 {
 	weft_slice name, value;
-	for (uint32_t i = 0; weft_host_header_at(request, i, &name, &value); i++) {
+	for (uint32_t at = 0; weft_host_next_header(request, &at, &name, &value);) {
 		if (is(name, wanted)) {
 			return value;
 		}
@@ -76,7 +76,7 @@ char *weft_classic_cookies(void)
 	weft_slice name, value;
 	char *joined = NULL;
 	size_t length = 0;
-	for (uint32_t i = 0; weft_host_header_at(weft_current->request, i, &name, &value); i++) {
+	for (uint32_t at = 0; weft_host_next_header(weft_current->request, &at, &name, &value);) {
 		if (!is(name, "cookie")) {
 			continue;
 		}
@@ -122,45 +122,25 @@ static void add(zval *array, const char *name, weft_slice value)
 	efree(copy);
 }
 
-/* "Proxy" is left out: as HTTP_PROXY it would be believed to be the operator's setting (httpoxy). Names with an underscore
- * are left out as by nginx: they could not be told from those with a dash. */
-static void add_headers(zval *array, uint64_t request)
-{
-	weft_slice name, value;
-	char key[256] = "HTTP_";
-	for (uint32_t i = 0; weft_host_header_at(request, i, &name, &value); i++) {
-		if (name.length > sizeof(key) - 6 || memchr(name.bytes, '_', name.length) || is(name, "proxy")) {
-			continue;
-		}
-		for (size_t k = 0; k < name.length; k++) {
-			char c = name.bytes[k];
-			key[5 + k] = c == '-' ? '_' : (c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
-		}
-		key[5 + name.length] = 0;
-		weft_add_line(array, key, value, add);
-	}
-}
-
 static void add_connection(zval *array, uint64_t request)
 {
 	add(array, "REMOTE_ADDR", weft_host_field(request, WEFT_FIELD_CLIENT));
 	add(array, "REMOTE_PORT", weft_host_field(request, WEFT_FIELD_CLIENT_PORT));
 	add(array, "SERVER_ADDR", weft_host_field(request, WEFT_FIELD_SERVER));
 	add(array, "SERVER_PORT", weft_host_field(request, WEFT_FIELD_SERVER_PORT));
-	weft_slice host = weft_host_field(request, WEFT_FIELD_HOST);
-	size_t end = host.length;
-	while (end > 0 && host.bytes[end - 1] >= '0' && host.bytes[end - 1] <= '9') {
-		end--;
-	}
-	if (end > 0 && host.bytes[end - 1] == ':') {
-		host.length = end - 1;
-	}
-	add(array, "SERVER_NAME", host);
+	add(array, "SERVER_NAME", weft_host_field(request, WEFT_FIELD_HOST_NAME));
 	weft_slice scheme = weft_host_field(request, WEFT_FIELD_SCHEME);
 	add(array, "REQUEST_SCHEME", scheme);
 	if (scheme.length == 5) {
 		add(array, "HTTPS", weft_slice_text("on"));
 	}
+}
+
+/* The script and what follows it in the URL, however long. */
+static zend_string *self_of(const weft_classic *classic)
+{
+	const char *path_info = classic->path_info ? classic->path_info : "";
+	return zend_string_concat2(classic->script_name, strlen(classic->script_name), path_info, strlen(path_info));
 }
 
 /* What a CGI script has as its environment: as under php-fpm, $_ENV and getenv() tell it as well. The process's own comes
@@ -174,29 +154,29 @@ static void import(zval *array)
 	}
 	weft_classic *classic = coroutine->classic;
 	uint64_t request = coroutine->request;
-	char protocol[16], self[4096];
+	char protocol[16];
 	const char *path_info = classic->path_info ? classic->path_info : "";
 	weft_slice version = weft_host_field(request, WEFT_FIELD_VERSION);
 	snprintf(protocol, sizeof(protocol), "HTTP/%.*s", (int) version.length, version.bytes);
-	snprintf(self, sizeof(self), "%s%s", classic->script_name, path_info);
+	zend_string *self = self_of(classic);
 	add(array, "SCRIPT_FILENAME", weft_slice_text(SG(request_info).path_translated));
 	add(array, "PATH_INFO", weft_slice_text(path_info));
 	add(array, "QUERY_STRING", weft_slice_text(SG(request_info).query_string));
 	add(array, "REQUEST_METHOD", weft_slice_text(SG(request_info).request_method));
-	add(array, "CONTENT_TYPE", header(request, "content-type"));
-	add(array, "CONTENT_LENGTH", header(request, "content-length"));
+	add(array, "CONTENT_TYPE", weft_slice_text("")); /* those that were sent come with the headers */
+	add(array, "CONTENT_LENGTH", weft_slice_text(""));
 	add(array, "SCRIPT_NAME", weft_slice_text(classic->script_name));
 	add(array, "REQUEST_URI", weft_host_field(request, WEFT_FIELD_TARGET));
-	add(array, "DOCUMENT_URI", weft_slice_text(self));
+	add(array, "DOCUMENT_URI", weft_slice_of(self));
+	zend_string_release(self);
 	add(array, "DOCUMENT_ROOT", weft_slice_text(classic->root));
 	add(array, "SERVER_PROTOCOL", weft_slice_text(protocol));
 	add(array, "GATEWAY_INTERFACE", weft_slice_text("CGI/1.1"));
 	add(array, "SERVER_SOFTWARE", weft_slice_text("weft/" WEFT_VERSION));
 	add_connection(array, request);
-	const char *user = SG(request_info).auth_user;
-	add(array, "REMOTE_USER", weft_slice_text(user ? user : ""));
+	add(array, "REMOTE_USER", weft_slice_text("")); /* whom a server has authenticated (RFC 3875 section 4.1.11): nobody */
 	add(array, "REDIRECT_STATUS", weft_slice_text("200"));
-	add_headers(array, request);
+	weft_header_variables(request, array, add);
 }
 
 /* After PHP's start, which sets the hook. */
@@ -218,9 +198,9 @@ void weft_classic_variables(zval *array)
 		add(array, "PHP_SELF", weft_slice_text(script));
 	}
 	if (classic) {
-		char self[4096];
-		snprintf(self, sizeof(self), "%s%s", classic->script_name, classic->path_info ? classic->path_info : "");
-		add(array, "PHP_SELF", weft_slice_text(self));
+		zend_string *self = self_of(classic);
+		add(array, "PHP_SELF", weft_slice_of(self));
+		zend_string_release(self);
 	}
 }
 

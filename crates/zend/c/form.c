@@ -33,7 +33,7 @@ void weft_throw_body(int64_t failure)
 static char *content_type_of(uint64_t request)
 {
 	weft_slice name, value;
-	for (uint32_t i = 0; weft_host_header_at(request, i, &name, &value); i++) {
+	for (uint32_t at = 0; weft_host_next_header(request, &at, &name, &value);) {
 		if (name.length == 12 && zend_binary_strcasecmp(name.bytes, 12, "content-type", 12) == 0) {
 			return estrndup(value.bytes, value.length);
 		}

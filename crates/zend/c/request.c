@@ -149,7 +149,7 @@ ZEND_METHOD(Weft_Http_Request, header)
 	ZEND_PARSE_PARAMETERS_END();
 	weft_slice name, value;
 	smart_str joined = {0};
-	for (uint32_t i = 0; weft_host_header_at(THIS->request, i, &name, &value); i++) {
+	for (uint32_t at = 0; weft_host_next_header(THIS->request, &at, &name, &value);) {
 		if (name.length != ZSTR_LEN(wanted) || strncasecmp(name.bytes, ZSTR_VAL(wanted), name.length)) {
 			continue;
 		}
@@ -171,13 +171,13 @@ ZEND_METHOD(Weft_Http_Request, header)
 	}
 }
 
-typedef bool (*line_at)(uint64_t request, uint32_t index, weft_slice *name, weft_slice *value);
+typedef bool (*next_line)(uint64_t request, uint32_t *at, weft_slice *name, weft_slice *value);
 
-static void collect_lines(zval *array, uint64_t request, line_at next)
+static void collect_lines(zval *array, uint64_t request, next_line next)
 {
 	weft_slice name, value;
 	array_init(array);
-	for (uint32_t i = 0; next(request, i, &name, &value); i++) {
+	for (uint32_t at = 0; next(request, &at, &name, &value);) {
 		zend_string *key = zend_string_alloc(name.length, 0);
 		zend_str_tolower_copy(ZSTR_VAL(key), name.bytes, name.length);
 		zval *list = zend_hash_lookup(Z_ARRVAL_P(array), key);
@@ -193,14 +193,14 @@ static void collect_lines(zval *array, uint64_t request, line_at next)
 ZEND_METHOD(Weft_Http_Request, headers)
 {
 	ZEND_PARSE_PARAMETERS_NONE();
-	collect_lines(return_value, THIS->request, weft_host_header_at);
+	collect_lines(return_value, THIS->request, weft_host_next_header);
 }
 
 ZEND_METHOD(Weft_Http_Request, trailers)
 {
 	ZEND_PARSE_PARAMETERS_NONE();
 	weft_host_body_wait(THIS->request);
-	collect_lines(return_value, THIS->request, weft_host_trailer_at);
+	collect_lines(return_value, THIS->request, weft_host_next_trailer);
 }
 
 /* ---- query and cookies ---- */

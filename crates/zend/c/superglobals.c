@@ -5,6 +5,9 @@
 #include "weft.h"
 #include "zend_compile.h"
 
+/* As weft_host_next_header(), with the name as $_SERVER has it, which ends with a NUL (src/lines.rs). */
+bool weft_host_next_variable(uint64_t request, uint32_t *at, weft_slice *name, weft_slice *value);
+
 static const char *const names[WEFT_SUPERGLOBALS] = {"_GET", "_POST", "_COOKIE", "_FILES", "_SERVER", "_REQUEST"};
 static const int tracks[WEFT_SUPERGLOBALS] = {
 	TRACK_VARS_GET, TRACK_VARS_POST, TRACK_VARS_COOKIE, TRACK_VARS_FILES, TRACK_VARS_SERVER, -1};
@@ -71,7 +74,7 @@ void weft_cookie_variables(uint64_t request, zval *array)
 {
 	weft_slice name, value;
 	smart_str cookies = {0};
-	for (uint32_t i = 0; weft_host_header_at(request, i, &name, &value); i++) {
+	for (uint32_t at = 0; weft_host_next_header(request, &at, &name, &value);) {
 		if (name.length == 6 && zend_binary_strcasecmp(name.bytes, 6, "cookie", 6) == 0) {
 			if (cookies.s) {
 				smart_str_appends(&cookies, "; ");
@@ -100,58 +103,40 @@ static void add(zval *array, const char *name, weft_slice value)
 }
 
 /* Several lines of one name are one list (RFC 3875 section 4.1.18); cookies are a list of their own kind. */
-void weft_add_line(zval *array, const char *name, weft_slice value, weft_add_variable add_variable)
+static void add_to_line(zval *array, weft_slice name, weft_slice value, weft_add_variable add_variable)
 {
-	zval *earlier = zend_hash_str_find(Z_ARRVAL_P(array), name, strlen(name));
-	if (EXPECTED(!earlier || Z_TYPE_P(earlier) != IS_STRING)) {
-		add_variable(array, name, value);
-		return;
-	}
+	zval *earlier = zend_hash_str_find(Z_ARRVAL_P(array), name.bytes, name.length);
 	smart_str joined = {0};
-	smart_str_append(&joined, Z_STR_P(earlier));
-	smart_str_appends(&joined, strcmp(name, "HTTP_COOKIE") ? ", " : "; ");
+	if (earlier && Z_TYPE_P(earlier) == IS_STRING) {
+		smart_str_append(&joined, Z_STR_P(earlier));
+		smart_str_appends(&joined, strcmp(name.bytes, "HTTP_COOKIE") ? ", " : "; ");
+	}
 	smart_str_appendl(&joined, value.bytes, value.length);
 	smart_str_0(&joined);
-	add_variable(array, name, weft_slice_of(joined.s));
+	if (joined.s) {
+		add_variable(array, name.bytes, weft_slice_of(joined.s));
+	}
 	smart_str_free(&joined);
 }
 
-/* HTTP_* as CGI has them (RFC 3875 section 4.1.18); Content-Type and Content-Length without the prefix. "Proxy" is left
- * out, for it would become HTTP_PROXY (httpoxy). */
-static void header_variables(uint64_t request, zval *array)
+/* HTTP_* as CGI has them; Content-Type and Content-Length without the prefix as well. What the array holds before, which is
+ * the environment's, is written over. */
+void weft_header_variables(uint64_t request, zval *array, weft_add_variable add_variable)
 {
 	weft_slice name, value;
-	char key[256] = "HTTP_";
-	for (uint32_t i = 0; weft_host_header_at(request, i, &name, &value); i++) {
-		if (name.length > sizeof(key) - 6 || memchr(name.bytes, '_', name.length)) {
-			continue; /* an underscore would be indistinguishable from a dash: refused as nginx does */
-		}
-		for (size_t k = 0; k < name.length; k++) {
-			char c = name.bytes[k];
-			key[5 + k] = c == '-' ? '_' : (c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
-		}
-		key[5 + name.length] = 0;
-		const char *variable = key;
-		if (!strcmp(key, "HTTP_CONTENT_TYPE") || !strcmp(key, "HTTP_CONTENT_LENGTH")) {
-			variable += 5;
-		} else if (!strcmp(key, "HTTP_PROXY")) {
+	HashTable seen;
+	zend_hash_init(&seen, 16, NULL, NULL, 0);
+	for (uint32_t at = 0; weft_host_next_variable(request, &at, &name, &value);) {
+		if (UNEXPECTED(!zend_hash_str_add_empty_element(&seen, name.bytes, name.length))) {
+			add_to_line(array, name, value, add_variable);
 			continue;
 		}
-		weft_add_line(array, variable, value, add);
+		add_variable(array, name.bytes, value);
+		if (!strcmp(name.bytes, "HTTP_CONTENT_TYPE") || !strcmp(name.bytes, "HTTP_CONTENT_LENGTH")) {
+			add_variable(array, name.bytes + strlen("HTTP_"), value);
+		}
 	}
-}
-
-/* "example.org:81" and "[::1]:81" without the port. */
-static weft_slice without_port(weft_slice host)
-{
-	size_t colon = host.length;
-	while (colon > 0 && host.bytes[colon - 1] >= '0' && host.bytes[colon - 1] <= '9') {
-		colon--;
-	}
-	if (colon > 0 && host.bytes[colon - 1] == ':') {
-		host.length = colon - 1;
-	}
-	return host;
+	zend_hash_destroy(&seen);
 }
 
 static void server_variables(uint64_t request, zval *array)
@@ -174,13 +159,13 @@ static void server_variables(uint64_t request, zval *array)
 	add(array, "REMOTE_PORT", weft_host_field(request, WEFT_FIELD_CLIENT_PORT));
 	add(array, "SERVER_ADDR", weft_host_field(request, WEFT_FIELD_SERVER));
 	add(array, "SERVER_PORT", weft_host_field(request, WEFT_FIELD_SERVER_PORT));
-	add(array, "SERVER_NAME", without_port(weft_host_field(request, WEFT_FIELD_HOST)));
+	add(array, "SERVER_NAME", weft_host_field(request, WEFT_FIELD_HOST_NAME));
 	weft_slice scheme = weft_host_field(request, WEFT_FIELD_SCHEME);
 	add(array, "REQUEST_SCHEME", scheme);
 	if (scheme.length == 5) {
 		add(array, "HTTPS", weft_slice_text("on"));
 	}
-	header_variables(request, array);
+	weft_header_variables(request, array, add);
 	double now = weft_host_time(request);
 	ZVAL_DOUBLE(&time, now);
 	zend_hash_str_update(Z_ARRVAL_P(array), ZEND_STRL("REQUEST_TIME_FLOAT"), &time);

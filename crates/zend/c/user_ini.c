@@ -65,12 +65,12 @@ static void apply_directory(const char *path)
 
 static void apply_host(void)
 {
-	weft_slice host = weft_host_field(weft_current->request, WEFT_FIELD_HOST);
+	weft_slice host = weft_host_field(weft_current->request, WEFT_FIELD_HOST_NAME);
 	if (!host.bytes || !php_ini_has_per_host_config()) {
 		return;
 	}
 	char *name = zend_str_tolower_dup(host.bytes, host.length);
-	php_ini_activate_per_host_config(name, strcspn(name, ":"));
+	php_ini_activate_per_host_config(name, host.length);
 	efree(name);
 }
 

@@ -256,7 +256,7 @@ void weft_superglobals_inherit(weft_coroutine *coroutine, uint32_t which, zval *
 void weft_cookie_variables(uint64_t request, zval *array);
 /* Puts a header line into the array as a variable of that name. */
 typedef void (*weft_add_variable)(zval *array, const char *name, weft_slice value);
-void weft_add_line(zval *array, const char *name, weft_slice value, weft_add_variable add_variable);
+void weft_header_variables(uint64_t request, zval *array, weft_add_variable add);
 
 /* ---- extensions.c: what it has changed in extensions' globals ---- */
 void weft_extensions_prepare(void);
@@ -423,14 +423,14 @@ extern zend_module_entry weft_module;
 /* ---- What C calls in Rust (src/host.rs) ---- */
 enum {
 	WEFT_FIELD_METHOD, WEFT_FIELD_TARGET, WEFT_FIELD_PATH, WEFT_FIELD_QUERY, WEFT_FIELD_VERSION, WEFT_FIELD_SCHEME,
-	WEFT_FIELD_HOST, WEFT_FIELD_CLIENT, WEFT_FIELD_CLIENT_PORT, WEFT_FIELD_PEER, WEFT_FIELD_PEER_PORT,
+	WEFT_FIELD_HOST, WEFT_FIELD_HOST_NAME, WEFT_FIELD_CLIENT, WEFT_FIELD_CLIENT_PORT, WEFT_FIELD_PEER, WEFT_FIELD_PEER_PORT,
 	WEFT_FIELD_SERVER, WEFT_FIELD_SERVER_PORT, WEFT_FIELD_ID,
 	/* classic mode: the file to run, its path below the document root, what follows that in the URL, the document root */
 	WEFT_FIELD_SCRIPT, WEFT_FIELD_SCRIPT_NAME, WEFT_FIELD_PATH_INFO, WEFT_FIELD_ROOT
 };
 weft_slice weft_host_field(uint64_t request, uint32_t field);
-bool weft_host_header_at(uint64_t request, uint32_t index, weft_slice *name, weft_slice *value);
-bool weft_host_trailer_at(uint64_t request, uint32_t index, weft_slice *name, weft_slice *value);
+bool weft_host_next_header(uint64_t request, uint32_t *at, weft_slice *name, weft_slice *value); /* src/lines.rs */
+bool weft_host_next_trailer(uint64_t request, uint32_t *at, weft_slice *name, weft_slice *value);
 double weft_host_time(uint64_t request);
 bool weft_host_aborted(uint64_t request);
 /* Reads the body at an offset; parks until there is something. 0 is its end; less, a failure: minus the status to answer

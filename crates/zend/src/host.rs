@@ -30,7 +30,7 @@ impl Slice {
 
     /// # Safety
     /// The bytes must be valid for `'a`, or the pointer null.
-    unsafe fn get<'a>(self) -> &'a [u8] {
+    pub(crate) unsafe fn get<'a>(self) -> &'a [u8] {
         if self.bytes.is_null() {
             return &[];
         }
@@ -58,6 +58,8 @@ pub enum Field {
     Version,
     Scheme,
     Host,
+    /// Without the port.
+    HostName,
     Client,
     ClientPort,
     Peer,
@@ -72,7 +74,7 @@ pub enum Field {
 }
 
 impl Field {
-    const ALL: [Field; 18] = [
+    const ALL: [Field; 19] = [
         Field::Method,
         Field::Target,
         Field::Path,
@@ -80,6 +82,7 @@ impl Field {
         Field::Version,
         Field::Scheme,
         Field::Host,
+        Field::HostName,
         Field::Client,
         Field::ClientPort,
         Field::Peer,
@@ -206,7 +209,7 @@ pub fn installed() -> bool {
     HOST.get().is_some()
 }
 
-fn with<T>(otherwise: T, ask: impl FnOnce(&'static dyn Host) -> T) -> T {
+pub(crate) fn with<T>(otherwise: T, ask: impl FnOnce(&'static dyn Host) -> T) -> T {
     HOST.get().map_or(otherwise, ask)
 }
 
@@ -251,39 +254,6 @@ extern "C" fn weft_host_field(request: u64, field: u32) -> Slice {
     with(Slice::NONE, |host| {
         Field::ALL.get(field as usize).map_or(Slice::NONE, |field| host.field(request, *field))
     })
-}
-
-/// Writes a line through the two out pointers.
-///
-/// # Safety
-/// Both point to writable slices.
-unsafe fn put_line(line: Option<(Slice, Slice)>, name: *mut Slice, value: *mut Slice) -> bool {
-    let Some(line) = line else { return false };
-    // SAFETY: by contract.
-    unsafe { (*name, *value) = line };
-    true
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn weft_host_header_at(
-    request: u64,
-    index: u32,
-    name: *mut Slice,
-    value: *mut Slice,
-) -> bool {
-    // SAFETY: C passes pointers to two local slices.
-    unsafe { put_line(with(None, |host| host.header_at(request, index)), name, value) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn weft_host_trailer_at(
-    request: u64,
-    index: u32,
-    name: *mut Slice,
-    value: *mut Slice,
-) -> bool {
-    // SAFETY: C passes pointers to two local slices.
-    unsafe { put_line(with(None, |host| host.trailer_at(request, index)), name, value) }
 }
 
 #[unsafe(no_mangle)]

@@ -13,6 +13,7 @@
 //! - [`native`]: the one below PHP, for classic mode.
 //! - [`instance`]: the one between PHP instances, on top of it.
 //! - [`host`]: what PHP asks of the server, as a trait and as the table of C symbols behind it.
+//! - `lines`: which header lines reach PHP.
 //! - `schedule`: what C asks of the scheduler.
 //! - `sys`: the C functions.
 #![deny(unsafe_code)]
@@ -21,6 +22,7 @@ pub mod engine;
 pub mod fiber;
 pub mod host;
 pub mod instance;
+mod lines;
 pub mod native;
 mod schedule;
 mod sys;

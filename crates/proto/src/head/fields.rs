@@ -13,6 +13,8 @@ use crate::reject::Reject;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Meaning {
     host: Option<usize>,
+    content_type: bool,
+    authorization: bool,
     content_length: Option<u64>,
     codings: Codings,
     connection_close: bool,
@@ -84,6 +86,8 @@ impl Meaning {
                 self.connection(value);
                 Ok(())
             }
+            12 if name.eq_ignore_ascii_case(b"content-type") => once(&mut self.content_type),
+            13 if name.eq_ignore_ascii_case(b"authorization") => once(&mut self.authorization),
             14 if name.eq_ignore_ascii_case(b"content-length") => self.length(value),
             17 if name.eq_ignore_ascii_case(b"transfer-encoding") => self.codings.field(value),
             _ => Ok(()),
@@ -174,6 +178,12 @@ impl Meaning {
             }
         }
     }
+}
+
+/// Notes a field that says who is asking or what the body is: what reads the first of two and what reads the last would
+/// not agree.
+fn once(seen: &mut bool) -> Result<(), Reject> {
+    if std::mem::replace(seen, true) { Err(Reject::FIELD_REPEATED) } else { Ok(()) }
 }
 
 impl Codings {

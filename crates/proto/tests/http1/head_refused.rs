@@ -140,10 +140,20 @@ fn every_byte_in_every_position() {
             accepted(b"GET /0123456789abcdef0123456789abcdef", byte, b"x HTTP/1.1\r\nHost: a\r\n\r\n");
         assert_eq!(in_target, byte > b' ' && byte < 0x7f && byte != b'#', "target {byte:#x}");
         let host = |b: u8| b.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=".contains(&b);
-        let in_host = accepted(b"GET / HTTP/1.1\r\nHost: a", byte, b"b\r\n\r\n");
+        // A percent sign before two digits.
+        let in_host = accepted(b"GET / HTTP/1.1\r\nHost: a", byte, b"bb\r\n\r\n");
         assert_eq!(in_host, host(byte), "host {byte:#x}");
         let in_length = accepted(b"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1", byte, b"1\r\n\r\n");
         assert_eq!(in_length, byte.is_ascii_digit(), "length {byte:#x}");
+    }
+}
+
+#[test]
+fn fields_that_come_once() {
+    for name in ["Content-Type", "authorization"] {
+        let head =
+            format!("GET / HTTP/1.1\r\nHost: a\r\n{name}: a\r\n{}: a\r\n\r\n", name.to_ascii_uppercase());
+        refused(&head, Reject::FIELD_REPEATED);
     }
 }
 
@@ -153,9 +163,10 @@ fn hosts() {
     refused("GET http://a/ HTTP/1.1\r\n\r\n", Reject::HOST_MISSING);
     refused("GET / HTTP/1.1\r\nHost: a\r\nhost: a\r\n\r\n", Reject::HOST_REPEATED);
     refused("GET / HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n", Reject::HOST_REPEATED);
-    for host in
-        ["a b", "a/b", "u@a", "a:b", ":80", "a:99999", "[::1", "a,b:c", "a?b", "\u{e9}", "a#b", "a\\b"]
-    {
+    for host in [
+        "a b", "a/b", "u@a", "a:b", ":80", "a:99999", "[::1", "a,b:c", "a?b", "\u{e9}", "a#b", "a\\b",
+        "a%zz", "a%2",
+    ] {
         refused(format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n"), Reject::HOST);
     }
     refused("GET http://a/ HTTP/1.1\r\nHost: u@b\r\n\r\n", Reject::HOST);

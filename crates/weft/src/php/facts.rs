@@ -3,9 +3,10 @@
 //! Must not know where the head lies: in a connection's buffer, or in the copy that a kept Request object has. Invariant:
 //! nothing a client sends is believed about addresses unless the peer is a trusted proxy.
 
+use std::borrow::Cow;
 use std::net::{IpAddr, SocketAddr};
 
-use weft_proto::Head;
+use weft_proto::{Head, TargetForm, Version, split_authority};
 use weft_serve::{Client, Peer, ProxyWord};
 use weft_zend::{Field, Slice};
 
@@ -29,12 +30,11 @@ impl<'a> Facts<'a> {
     pub fn received(&self, field: Field) -> Option<&'a [u8]> {
         match field {
             Field::Method => Some(self.head.method(self.bytes)),
-            Field::Target => Some(self.head.target(self.bytes)),
             Field::Path => Some(self.head.path(self.bytes)),
             Field::Query => self.head.query(self.bytes),
             Field::Version => Some(match self.head.version() {
-                weft_proto::Version::Http10 => b"1.0",
-                weft_proto::Version::Http11 => b"1.1",
+                Version::Http10 => b"1.0",
+                Version::Http11 => b"1.1",
             }),
             _ => None,
         }
@@ -50,6 +50,13 @@ impl<'a> Facts<'a> {
     ) -> Slice {
         scratch.clear();
         let text = match field {
+            Field::Target => match self.head.origin(self.bytes) {
+                Cow::Borrowed(target) => return Slice::of(target),
+                Cow::Owned(target) => {
+                    scratch.extend_from_slice(&target);
+                    None
+                }
+            },
             Field::Client => self.client(trust).address.map(|address| address.to_string()),
             Field::ClientPort => self.client(trust).port.map(|port| port.to_string()),
             Field::Peer => self.address().map(|peer| peer.ip().to_canonical().to_string()),
@@ -61,10 +68,37 @@ impl<'a> Facts<'a> {
                 scratch.extend_from_slice(&self.client(trust).host.unwrap_or_default());
                 None
             }
+            Field::HostName => {
+                let host = self.client(trust).host.unwrap_or_default();
+                let name = split_authority(&host).map_or(&b""[..], |authority| authority.host);
+                scratch.extend_from_slice(name);
+                None
+            }
             _ => None,
         };
         scratch.extend_from_slice(text.unwrap_or_default().as_bytes());
         Slice::of(scratch)
+    }
+
+    /// A header line. Host is that of an absolute target, if it has one (RFC 9112 section 3.2.2: the one received is
+    /// ignored), or what a trusted proxy reports: the same that [`Field::Host`] is.
+    pub fn header_at(&self, index: usize, trust: &Trust, scratch: &mut Scratch) -> Option<(Slice, Slice)> {
+        const HOST: &str = "host";
+        if index < self.head.header_count() {
+            let (name, value) = self.head.header(self.bytes, index);
+            let is_replaced = name.len() == HOST.len()
+                && (trust.host || self.head.form() == TargetForm::Absolute)
+                && name.eq_ignore_ascii_case(HOST.as_bytes());
+            let value =
+                if is_replaced { self.made(Field::Host, trust, None, scratch) } else { Slice::of(value) };
+            return Some((Slice::of(name), value));
+        }
+        // HTTP/1.0 only: it may do without the field though it names a host.
+        let is_behind = index == self.head.header_count() && self.head.version() == Version::Http10;
+        if !is_behind || self.head.get(self.bytes, HOST).is_some() || self.client(trust).host.is_none() {
+            return None;
+        }
+        Some((Slice::of(HOST.as_bytes()), self.made(Field::Host, trust, None, scratch)))
     }
 
     fn address(&self) -> Option<SocketAddr> {

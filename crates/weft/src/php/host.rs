@@ -98,9 +98,8 @@ impl ServerHost {
     /// "GET /path", for reports to the operator.
     pub fn describe(&self, request: RequestId) -> String {
         let text = |facts: &Facts<'_>| {
-            let part =
-                |field| String::from_utf8_lossy(facts.received(field).unwrap_or_default()).into_owned();
-            format!("{} {}", part(Field::Method), part(Field::Target))
+            let text = String::from_utf8_lossy;
+            format!("{} {}", text(facts.head.method(facts.bytes)), text(facts.head.target(facts.bytes)))
         };
         self.look(request, text).unwrap_or_else(|| "a request that has been answered".to_owned())
     }
@@ -158,7 +157,7 @@ impl Host for ServerHost {
                 Slice::of(&scratch)
             }
             Field::Script | Field::ScriptName | Field::PathInfo | Field::Root => self.script(request, field),
-            Field::Method | Field::Target | Field::Path | Field::Query | Field::Version => self
+            Field::Method | Field::Path | Field::Query | Field::Version => self
                 .look(request, |facts| facts.received(field).map(Slice::of))
                 .flatten()
                 .unwrap_or(Slice::NONE),
@@ -173,11 +172,9 @@ impl Host for ServerHost {
     }
 
     fn header_at(&self, request: RequestId, index: u32) -> Option<(Slice, Slice)> {
-        self.look(request, |facts| {
-            let index = index as usize;
-            let line = (index < facts.head.header_count()).then(|| facts.head.header(facts.bytes, index))?;
-            Some((Slice::of(line.0), Slice::of(line.1)))
-        })?
+        let line =
+            |facts: &Facts<'_>| facts.header_at(index as usize, &self.trust, &mut self.scratch.borrow_mut());
+        self.look(request, line)?
     }
 
     fn trailer_at(&self, request: RequestId, index: u32) -> Option<(Slice, Slice)> {
