@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use weft_proto::{DateCache, Reject, Repeated};
 use weft_rt::reactor::Event;
-use weft_rt::{Nanos, Runtime, clock};
+use weft_rt::{MILLISECOND, Nanos, Runtime, clock};
 
 use crate::Limits;
 use crate::accept::Listeners;
@@ -26,6 +26,8 @@ use crate::wheel::Wheel;
 const SCRATCH_BYTES: usize = 64 * 1024;
 /// Pipelined requests of one connection answered before others have their turn.
 const REQUESTS_PER_TURN: u32 = 64;
+/// A turn that has taken so long answers no second request of a connection: whoever has come meanwhile is heard first.
+const TURN_SPAN: Nanos = MILLISECOND;
 
 /// What a turn does, in this order. First all that has come is received, then all of it is answered, then all is sent: each of
 /// the two paths through the kernel, and the one through PHP, stays in the processor's caches.
@@ -152,7 +154,7 @@ impl Server {
 
     /// When [`Server::turn`] must be called though nothing happens.
     pub fn deadline(&self) -> Option<Nanos> {
-        if !self.queue.borrow().is_empty() {
+        if !self.queue.borrow().is_empty() || !self.arrived.borrow().is_empty() {
             return Some(0);
         }
         let resume = self.listeners.borrow().resume_at();
@@ -190,7 +192,8 @@ impl Server {
 
     /// Moves one connection on, calling the handler as often as whole requests are at hand.
     pub(crate) fn process(&self, index: u32) {
-        for _ in 0..REQUESTS_PER_TURN {
+        // Whoever is looked at again in a turn has had an answer in it; a first request goes by way of `arrived`.
+        for answered in 1..=REQUESTS_PER_TURN {
             let step = {
                 let mut table = self.table.borrow_mut();
                 let Some(slot) = table.slot(index) else { return };
@@ -207,6 +210,7 @@ impl Server {
                 Step::Request(key) if self.stage.get() == TurnStage::Receive => {
                     return self.arrived.borrow_mut().push_back(key);
                 }
+                Step::Request(key) if self.turn_is_over(answered) => return self.postpone(key),
                 Step::Request(key) => {
                     self.dispatching.set(Some(index));
                     self.handler.request(key);
@@ -220,6 +224,19 @@ impl Server {
             }
         }
         self.touch(index);
+    }
+
+    /// Whether a connection that has had so many requests answered in this turn must let others be heard. The clock is asked
+    /// seldom, as it costs as much as a small answer; so a connection has twice its time at most.
+    fn turn_is_over(&self, answered: u32) -> bool {
+        answered.is_power_of_two() && clock::now().saturating_sub(self.runtime.turn_time()) >= TURN_SPAN
+    }
+
+    /// A request that is the next turn's: behind those that are there, before those that come.
+    fn postpone(&self, key: RequestKey) {
+        // What was answered before need not wait with it.
+        self.flush_now(key);
+        self.arrived.borrow_mut().push_back(key);
     }
 
     /// Has a connection looked at in this turn.
