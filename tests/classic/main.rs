@@ -1,5 +1,6 @@
 //! Classic mode: document roots, scripts with PHP to themselves, static files, as a client sees them.
 
+mod confined;
 mod failures;
 mod files;
 mod fpm;

@@ -8,7 +8,7 @@
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
+use rustix::fs::{FileType, fstat};
 use rustix::io::{Errno, pread};
 use weft_proto::{
     BodyLength, ByteRange, Conditions, Outcome, Ranges, SentBody, Validators, format_date, parse_date,
@@ -19,6 +19,7 @@ use crate::connection::Connection;
 use crate::exchange::{Exchange, Stage};
 use crate::outgoing::Segment;
 use crate::respond::{Error, Headers};
+use crate::root::open_path;
 use crate::server::Server;
 use crate::table::RequestKey;
 
@@ -26,11 +27,12 @@ use crate::table::RequestKey;
 const COPIED_BYTES_MAX: u64 = 32 * 1024;
 
 /// An opened file and what is said of it.
-pub(crate) struct Opened {
-    pub file: OwnedFd,
-    pub length: u64,
-    pub etag: String,
-    pub modified: u64,
+#[derive(Debug)]
+pub struct Opened {
+    pub(crate) file: OwnedFd,
+    pub(crate) length: u64,
+    pub(crate) etag: String,
+    pub(crate) modified: u64,
 }
 
 /// What is sent of it.
@@ -55,7 +57,22 @@ impl Server {
         headers: &Headers<'_>,
         path: &Path,
     ) -> Result<u16, Error> {
-        let Opened { file, length, etag, modified } = open(path)?;
+        self.respond_opened(key, status, headers, open_path(path)?, path)
+    }
+
+    /// The same with a file that has been opened; its type goes by `name`.
+    ///
+    /// # Errors
+    /// [`Error::File`] leaves the request unanswered; otherwise as [`Server::respond`].
+    pub fn respond_opened(
+        &self,
+        key: RequestKey,
+        status: u16,
+        headers: &Headers<'_>,
+        opened: Opened,
+        name: &Path,
+    ) -> Result<u16, Error> {
+        let Opened { file, length, etag, modified } = opened;
         let mut table = self.table.borrow_mut();
         let connection = self.answerable(&mut table, key)?;
         let mut fields: Vec<(&[u8], &[u8])> = headers
@@ -75,7 +92,7 @@ impl Server {
             Some(exchange) if status == 200 => self.plan(exchange, &fields, length),
             _ => Plan::Send(Parts::Whole),
         };
-        let content_type = content_type(path, headers);
+        let content_type = content_type(name, headers);
         let status = match plan {
             Plan::Bare(status, extra) => {
                 fields.extend(extra.as_ref().map(|range| (&b"Content-Range"[..], range.as_bytes())));
@@ -212,24 +229,19 @@ fn boundary() -> String {
     format!("{:032x}", u128::from_ne_bytes(random))
 }
 
-/// Opens a regular file. NONBLOCK, so that a FIFO or a device cannot hold the worker.
-pub(crate) fn open(path: &Path) -> Result<Opened, Error> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file = openat(CWD, path, flags, Mode::empty()).map_err(|errno| match errno {
-        Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG | Errno::LOOP | Errno::INVAL | Errno::NXIO => {
-            Error::NotFound
+impl Opened {
+    /// # Errors
+    /// [`Error::NotFound`]: it is not a regular file.
+    pub(crate) fn of(file: OwnedFd) -> Result<Opened, Error> {
+        let stat = fstat(&file)?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return Err(Error::NotFound);
         }
-        Errno::ACCESS | Errno::PERM => Error::Forbidden,
-        errno => Error::File(errno.into()),
-    })?;
-    let stat = fstat(&file).map_err(|errno| Error::File(errno.into()))?;
-    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-        return Err(Error::NotFound);
+        let length = stat.st_size as u64;
+        let modified = stat.st_mtime.max(0) as u64;
+        let etag = format!("\"{length:x}-{:x}{:08x}\"", modified, stat.st_mtime_nsec);
+        Ok(Opened { file, length, etag, modified })
     }
-    let length = stat.st_size as u64;
-    let modified = stat.st_mtime.max(0) as u64;
-    let etag = format!("\"{length:x}-{:x}{:08x}\"", modified, stat.st_mtime_nsec);
-    Ok(Opened { file, length, etag, modified })
 }
 
 pub(crate) fn read(file: &OwnedFd, offset: u64, length: usize) -> Result<Vec<u8>, Error> {

@@ -12,6 +12,7 @@
 //! - `exchange.rs`, `store.rs`: the buffers of one request, and its body.
 //! - `request.rs`, `client.rs`, `body.rs`: what a handler asks.
 //! - `respond.rs`, `stream.rs`, `file.rs`: what it answers.
+//! - `root.rs`: the files below a directory, and nothing else.
 //! - `site.rs`, `compress.rs`: files of a site, in the content coding that suits their client.
 //! - `wait.rs`: how its coroutines wait for either.
 //! - `table.rs`, `deadlines.rs`, `wheel.rs`: who is who, and who is late.
@@ -42,6 +43,7 @@ mod link;
 mod outgoing;
 mod request;
 mod respond;
+mod root;
 mod server;
 mod site;
 mod store;
@@ -54,10 +56,12 @@ mod wheel;
 pub use address::{Endpoint, Peer};
 pub use body::{BodyRead, BodyView};
 pub use client::{Client, ProxyFields, ProxyWord, client};
+pub use file::Opened;
 pub use handler::{Handler, Stats};
 pub use limits::Limits;
 pub use request::{RequestView, Summary};
 pub use respond::{Error, Headers};
+pub use root::{Look, Root};
 pub use server::Server;
 pub use stream::Write;
 pub use table::RequestKey;

@@ -3,45 +3,46 @@
 //! Must not know which files may be served: the caller has decided. Invariant: whether a file's answer depends on
 //! Accept-Encoding is said in Vary, by each of its answers.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 
-use rustix::fs::{FileType, stat};
 use weft_proto::{BodyLength, Coding, SentBody, format_date};
 
 use crate::compress::compress;
 use crate::exchange::Stage;
-use crate::file::{Plan, content_type, open, read};
+use crate::file::{Opened, Plan, content_type, read};
 use crate::respond::Error;
+use crate::root::{Look, Root};
 use crate::server::Server;
 use crate::table::RequestKey;
 
 const VARY: (&[u8], &[u8]) = (b"Vary", b"Accept-Encoding");
 
 impl Server {
-    /// Answers with a file of a site, as [`Server::respond_file`] does. Text goes out in the coding the client likes best: from
+    /// Answers with the file of this name below `root`, as [`Server::respond_file`] does. Text goes out in the coding the client likes best: from
     /// a neighbour with the coding's extension (`.br`, `.zst`, `.gz`) that is not older than the file; else compressed here, if
     /// [`crate::Limits`] allows.
     ///
     /// # Errors
     /// As [`Server::respond_file`].
-    pub fn respond_site_file(&self, key: RequestKey, path: &Path) -> Result<u16, Error> {
-        let kind = content_type(path, &[]);
+    pub fn respond_site_file(&self, key: RequestKey, root: &Root, name: &[u8]) -> Result<u16, Error> {
+        let path = root.below(name);
+        let kind = content_type(&path, &[]);
+        let opened = root.file(name)?;
         if !is_text(&kind) {
-            return self.respond_file(key, 200, &[], path);
+            return self.respond_opened(key, 200, &[], opened, &path);
         }
         let accepted = self
             .with_request(key, |request| Coding::accepted(request.header("accept-encoding")))
             .unwrap_or_default();
-        if let Some((coding, neighbour)) = neighbour(path, &accepted) {
+        if let Some((coding, neighbour)) = neighbour(root, name, &opened, &accepted) {
             let headers: [(&[u8], &[u8]); 3] =
                 [(b"Content-Type", &kind), (b"Content-Encoding", coding.name().as_bytes()), VARY];
-            return self.respond_file(key, 200, &headers, &neighbour);
+            return self.respond_opened(key, 200, &headers, neighbour, &path);
         }
         match accepted.first() {
-            Some(coding) => self.respond_compressed(key, path, *coding, &kind),
-            None => self.respond_file(key, 200, &[(b"Content-Type", &kind), VARY], path),
+            Some(coding) => self.respond_compressed(key, &path, opened, *coding, &kind),
+            None => self.respond_opened(key, 200, &[(b"Content-Type", &kind), VARY], opened, &path),
         }
     }
 
@@ -49,10 +50,10 @@ impl Server {
         &self,
         key: RequestKey,
         path: &Path,
+        opened: Opened,
         coding: Coding,
         kind: &[u8],
     ) -> Result<u16, Error> {
-        let opened = open(path)?;
         let (min, max) = (self.limits.compress_bytes_min, self.limits.compress_bytes_max);
         let sized = min > 0 && (min..=max).contains(&opened.length);
         let found =
@@ -68,7 +69,7 @@ impl Server {
             }
         };
         let Some(coded) = coded else {
-            return self.respond_file(key, 200, &[(b"Content-Type", kind), VARY], path);
+            return self.respond_opened(key, 200, &[(b"Content-Type", kind), VARY], opened, path);
         };
         // Another representation has another tag (RFC 9110 section 8.8.3.3).
         let etag = format!("{}-{}\"", opened.etag.trim_end_matches('"'), coding.name());
@@ -132,15 +133,12 @@ fn is_text(kind: &[u8]) -> bool {
         || OTHERS.contains(&kind)
 }
 
-/// The first accepted coding that lies beside the file, made from what it is now.
-fn neighbour(path: &Path, accepted: &[Coding]) -> Option<(Coding, PathBuf)> {
-    let original = if accepted.is_empty() { None } else { stat(path).ok() }?;
+/// The first accepted coding that lies beside the file, made from what it is now. It obeys the same rules as the file: a link
+/// may lead out of a confined root as little, and to nothing that is never sent.
+fn neighbour(root: &Root, name: &[u8], original: &Opened, accepted: &[Coding]) -> Option<(Coding, Opened)> {
     accepted.iter().find_map(|coding| {
-        let name = [path.as_os_str(), &OsString::from(format!(".{}", coding.extension()))]
-            .into_iter()
-            .collect::<OsString>();
-        let found = stat(&name).ok()?;
-        let regular = FileType::from_raw_mode(found.st_mode) == FileType::RegularFile;
-        (regular && found.st_mtime >= original.st_mtime).then(|| (*coding, PathBuf::from(name)))
+        let name = [name, b".", coding.extension().as_bytes()].concat();
+        let coded = (root.look(&name) == Look::File).then(|| root.file(&name).ok())??;
+        (coded.modified >= original.modified).then_some((*coding, coded))
     })
 }

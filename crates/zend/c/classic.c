@@ -59,7 +59,10 @@ static void set_stack_limits(weft_coroutine *coroutine)
 static void tell_unreadable(const zend_file_handle *file)
 {
 	bool opened = file->type != ZEND_HANDLE_FILENAME || file->opened_path;
-	if (!opened && !SG(headers_sent) && access(SG(request_info).path_translated, R_OK) != 0) {
+	uint32_t unreadable = weft_current->classic->unreadable;
+	if (unreadable && !SG(headers_sent)) {
+		SG(sapi_headers).http_response_code = (int) unreadable;
+	} else if (!opened && !SG(headers_sent) && access(SG(request_info).path_translated, R_OK) != 0) {
 		SG(sapi_headers).http_response_code = errno == EACCES ? 403 : 404;
 	}
 }
@@ -198,6 +201,7 @@ static const zend_function_entry functions[] = {
 void weft_classic_register(bool resident)
 {
 	zend_register_functions(NULL, functions, CG(function_table), MODULE_PERSISTENT);
+	weft_source_prepare();
 	if (resident) {
 		weft_resident_register();
 	}

@@ -21,6 +21,7 @@ struct weft_classic {
 	char *lines;
 	weft_header *headers;
 	size_t headers_count;
+	uint32_t unreadable; /* the status that says why the script could not be opened; 0: PHP tried itself */
 	char *sendfile; /* the file to send in place of the output: in `lines` */
 
 	char *output;
@@ -29,6 +30,15 @@ struct weft_classic {
 
 /* user_ini.c */
 void weft_user_ini_apply(const char *script, const char *root);
+
+/* source.c */
+void weft_source_prepare(void);
+void weft_source_read_ini(const char *directory, const char *name, HashTable *settings);
+
+/* The host opens a file of the document root, and says where it really lies. A descriptor, minus the status that says why not,
+ * or that it does not matter: the name is outside of the document root, or links may lead anywhere. */
+#define WEFT_OPEN_IT_YOURSELF (-1)
+int weft_host_open_source(weft_slice path, char *real, size_t room);
 
 /* runtime_cache.c; before the engine starts, in whatever mode */
 void weft_runtime_cache_start(void);

@@ -36,7 +36,7 @@ static directory_ini *read_directory(directory_ini *ini, const char *path)
 		zend_hash_init(&ini->settings, 8, NULL, config_zval_dtor, 1);
 		zend_hash_str_update_ptr(directories, path, strlen(path), ini);
 	}
-	php_parse_user_ini_file(path, PG(user_ini_filename), &ini->settings);
+	weft_source_read_ini(path, PG(user_ini_filename), &ini->settings);
 	ini->expires = time(NULL) + PG(user_ini_cache_ttl);
 	return ini;
 }

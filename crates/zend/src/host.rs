@@ -6,6 +6,9 @@
 
 use std::cell::Cell;
 use std::ffi::c_char;
+use std::os::fd::{IntoRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 
 /// Names a request to the host; never 0.
 pub type RequestId = u64;
@@ -179,6 +182,11 @@ pub trait Host {
     ) -> Result<(), u16> {
         Err(404)
     }
+    /// Opens a file of the document root for PHP to run or to obey, and says where it really lies. `None`: PHP may open it
+    /// itself, as links may lead anywhere. `Err` is the status that says why not: 403, 404.
+    fn open_source(&self, path: &[u8]) -> Option<Result<(OwnedFd, PathBuf), u16>> {
+        None
+    }
     /// Begins a response of unknown length.
     fn stream_start(&self, request: RequestId, status: u16, headers: &[HeaderLine]) -> bool {
         false
@@ -329,6 +337,30 @@ unsafe extern "C" fn weft_host_respond_file(
             })
         })
     }
+}
+
+/// What C calls `WEFT_OPEN_IT_YOURSELF`.
+const OPEN_IT_YOURSELF: i32 = -1;
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn weft_host_open_source(path: Slice, real: *mut u8, room: usize) -> i32 {
+    // SAFETY: valid during the call.
+    let path = unsafe { path.get() };
+    let (file, lies) = match with(None, |host| host.open_source(path)) {
+        None => return OPEN_IT_YOURSELF,
+        Some(Err(status)) => return -i32::from(status),
+        Some(Ok(opened)) => opened,
+    };
+    let lies = lies.as_os_str().as_bytes();
+    if lies.len() >= room {
+        return -404;
+    }
+    // SAFETY: C passes a buffer of `room` bytes, and there is one for the NUL.
+    unsafe {
+        real.copy_from_nonoverlapping(lies.as_ptr(), lies.len());
+        real.add(lies.len()).write(0);
+    }
+    file.into_raw_fd()
 }
 
 #[unsafe(no_mangle)]

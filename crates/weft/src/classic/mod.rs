@@ -3,12 +3,15 @@
 //! It decides which, from the loop; it must not know how either is done. Invariant: whatever a client writes, only regular
 //! files below the document root are named, never one whose name begins with a dot, never the source of a script.
 
+mod names;
 mod path;
 mod route;
 
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use weft_serve::RequestView;
+use weft_serve::{Error, RequestView, Root};
 
 pub use self::path::Wanted;
 pub use self::route::{Route, Script};
@@ -18,9 +21,8 @@ use crate::master::Mode;
 /// A document root and the rules for it.
 #[derive(Debug)]
 pub struct Docroot {
-    root: PathBuf,
+    root: Root,
     rules: Vec<String>,
-    symlinks: Symlinks,
     /// The worker script, which answers in place of all other scripts, and what no file answers.
     resident: Option<PathBuf>,
     /// There is a worker script and nothing else: it answers everything.
@@ -47,7 +49,8 @@ impl Docroot {
         if !root.is_dir() {
             return Err(format!("{}: classic mode serves a directory", application.display()));
         }
-        Ok(Docroot { root, rules: classic.rules.clone(), symlinks: classic.symlinks, resident, script_alone })
+        let root = Root::new(root, classic.symlinks == Symlinks::Inside, names::is_unsent);
+        Ok(Docroot { root, rules: classic.rules.clone(), resident, script_alone })
     }
 
     /// Whether a worker script answers.
@@ -56,8 +59,17 @@ impl Docroot {
     }
 
     /// The directory.
-    pub fn root(&self) -> &Path {
+    pub fn root(&self) -> &Root {
         &self.root
+    }
+
+    /// Opens a script, or a directory's settings, where only what lies below may be opened: the file, and where it really
+    /// lies. `None`: links may lead anywhere, or the path is not of the document root.
+    pub fn source(&self, path: &[u8]) -> Option<Result<(OwnedFd, PathBuf), Error>> {
+        let root = self.root.path().as_os_str().as_bytes();
+        let name = path.strip_prefix(root.strip_suffix(b"/").unwrap_or(root))?;
+        let below = self.root.is_confined() && matches!(name.first(), None | Some(b'/'));
+        below.then(|| self.root.source(name))
     }
 
     /// What a request is for.
@@ -79,7 +91,7 @@ impl Docroot {
         let first = self.resolve(&Wanted::root(), b"GET");
         let page = match first {
             Route::Script(script) => format!("/ is {}", script.file.display()),
-            Route::File(file) => format!("/ is {}", file.display()),
+            Route::File(name) => format!("/ is {}", self.root.below(&name).display()),
             _ => "there is nothing at / yet".to_owned(),
         };
         format!("a document root; {page}")

@@ -6,8 +6,8 @@
 /// A decoded path.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// Its segments, none of them empty.
-    pub segments: Vec<Vec<u8>>,
+    /// `/a/b`: no segment is empty, no slash at the end. Nothing for the document root itself.
+    pub path: Vec<u8>,
     /// It ends with a slash: it can only be a directory.
     pub directory: bool,
 }
@@ -15,7 +15,7 @@ pub struct Wanted {
 impl Wanted {
     /// The document root itself.
     pub fn root() -> Wanted {
-        Wanted { segments: Vec::new(), directory: true }
+        Wanted { path: Vec::new(), directory: true }
     }
 
     /// Decodes a path as it was sent; repeated slashes are one.
@@ -27,46 +27,49 @@ impl Wanted {
         if decoded.first() != Some(&b'/') {
             return Err(400);
         }
-        let mut segments = Vec::new();
+        let mut path = Vec::with_capacity(decoded.len());
+        let mut last: &[u8] = b"";
         for segment in decoded.split(|byte| *byte == b'/') {
+            last = segment;
             match segment {
                 b"" | b"." => (),
                 b".." => return Err(400),
-                name => segments.push(name.to_vec()),
+                name => {
+                    path.push(b'/');
+                    path.extend_from_slice(name);
+                }
             }
         }
-        let last = decoded.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        Ok(Wanted { segments, directory: matches!(last, b"" | b".") })
+        Ok(Wanted { directory: matches!(last, b"" | b"."), path })
     }
 
     /// It names something that is not for clients: a name that begins with a dot (but for `.well-known`, RFC 8615), or one
     /// with a backslash, which is a separator to some programs.
     pub fn is_hidden(&self) -> bool {
-        let hidden = |name: &[u8]| name.first() == Some(&b'.') || name.contains(&b'\\');
-        let well_known = self.segments.first().is_some_and(|name| name == b".well-known");
-        self.segments.iter().skip(usize::from(well_known)).any(|name| hidden(name))
+        let rest = match self.path.strip_prefix(b"/.well-known") {
+            Some(rest) if matches!(rest.first(), None | Some(b'/')) => rest,
+            _ => &self.path,
+        };
+        rest.contains(&b'\\') || rest.windows(2).any(|pair| pair == b"/.")
     }
 
-    /// The first `count` segments as a path: `/a/b`; `/` for none.
-    pub fn head(&self, count: usize) -> Vec<u8> {
-        join(&self.segments[..count])
+    /// The names on the way to it, the shortest first, itself last: `/a`, `/a/b`.
+    pub fn names(&self) -> impl Iterator<Item = &[u8]> {
+        let slashes = self.path.iter().enumerate().skip(1).filter(|(_, byte)| **byte == b'/');
+        let ends = slashes.map(|(at, _)| at).chain((!self.path.is_empty()).then_some(self.path.len()));
+        ends.map(|end| &self.path[..end])
     }
 
-    /// What follows them, with the slash at its end if there was one.
-    pub fn tail(&self, count: usize) -> Vec<u8> {
-        let rest = &self.segments[count..];
-        match (rest.is_empty(), self.directory) {
-            (true, true) => b"/".to_vec(),
-            (true, false) => Vec::new(),
-            (false, slash) => [join(rest), if slash { b"/".to_vec() } else { Vec::new() }].concat(),
-        }
+    /// What follows one of those names, with the slash at its end if there was one.
+    pub fn behind(&self, name: &[u8]) -> Vec<u8> {
+        [&self.path[name.len()..], if self.directory { b"/" } else { b"" }].concat()
     }
 
     /// It as a URI's path with a slash at the end, for a redirection to this server: it begins with exactly one slash, so
     /// that it cannot name another host.
     pub fn as_directory_uri(&self) -> String {
-        let mut uri = String::from("/");
-        for byte in self.segments.iter().flat_map(|segment| segment.iter().chain(b"/")) {
+        let mut uri = String::with_capacity(self.path.len() + 1);
+        for byte in self.path.iter().chain(b"/") {
             match byte {
                 b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
                     uri.push(char::from(*byte));
@@ -76,13 +79,6 @@ impl Wanted {
         }
         uri
     }
-}
-
-fn join(segments: &[Vec<u8>]) -> Vec<u8> {
-    if segments.is_empty() {
-        return b"/".to_vec();
-    }
-    segments.iter().flat_map(|segment| b"/".iter().chain(segment)).copied().collect()
 }
 
 /// Percent-decoding (RFC 3986 section 2.1), once. NUL ends strings in C: it is refused.
@@ -109,14 +105,15 @@ mod tests {
 
     fn read(path: &str) -> Result<(String, bool), u16> {
         let wanted = Wanted::read(path.as_bytes())?;
-        let text = String::from_utf8(wanted.head(wanted.segments.len())).expect("the tests' paths are text");
+        let text = String::from_utf8(wanted.path).expect("the tests' paths are text");
         Ok((text, wanted.directory))
     }
 
     #[test]
     fn paths_are_decoded_once_and_normal() {
         for (path, expected, directory) in [
-            ("/", "/", true),
+            ("/", "", true),
+            ("/.", "", true),
             ("/a/b", "/a/b", false),
             ("/a/b/", "/a/b", true),
             ("//a///b", "/a/b", false),
@@ -161,6 +158,15 @@ mod tests {
         for path in ["/", "/a.b", "/.well-known/acme-challenge/x", "/a/b.c.d"] {
             assert!(!hidden(path), "{path}");
         }
+    }
+
+    #[test]
+    fn names_are_those_on_the_way() {
+        let wanted = Wanted::read(b"/a/b.c//d/").expect("well-formed");
+        assert_eq!(wanted.names().collect::<Vec<_>>(), [&b"/a"[..], b"/a/b.c", b"/a/b.c/d"]);
+        assert_eq!(wanted.behind(b"/a"), b"/b.c/d/");
+        assert_eq!(wanted.behind(b"/a/b.c/d"), b"/");
+        assert_eq!(Wanted::root().names().count(), 0);
     }
 
     #[test]

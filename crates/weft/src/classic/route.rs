@@ -1,25 +1,27 @@
 //! From a path to what answers it: `try` rules, in their order, against the file system.
 //!
-//! Must not know connections. Invariant: a file that holds PHP is run or refused, never sent.
+//! Must not know connections. Invariants: a file that holds PHP is run or refused, never sent; a path costs as many looks at
+//! the file system as there are rules, and one for each directory on the way that is named like a script, but no more for
+//! being long.
 
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use rustix::fs::{FileType, lstat, stat};
+use weft_serve::Look;
 
+use super::names::{is_script, is_source};
 use super::{Docroot, Wanted};
-use crate::config::Symlinks;
 
 /// What answers a request.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Route {
-    /// A file is sent.
-    File(PathBuf),
+    /// The file of this name below the document root is sent.
+    File(Vec<u8>),
     /// A script runs.
     Script(Script),
     /// It is a directory, and was not asked for as one: the client is sent to this path.
     Redirect(String),
-    /// It is answered with this status: 400, 403, 404, 405.
+    /// It is answered with this status: 400, 403, 404, 405, 503.
     Refused(u16),
 }
 
@@ -43,14 +45,15 @@ impl Docroot {
         if wanted.is_hidden() {
             return Route::Refused(404);
         }
-        let found = self.rules.iter().find_map(|rule| self.apply(rule, wanted));
-        match found {
+        // The first rule that asks finds out; the answer serves all of them.
+        let mut found = None;
+        let mut look = || *found.get_or_insert_with(|| self.root.look(&wanted.path));
+        let route = self.rules.iter().find_map(|rule| self.apply(rule, wanted, &mut look));
+        match route {
             Some(Route::File(_)) if !matches!(method, b"GET" | b"HEAD") => Route::Refused(405),
             Some(Route::Script(_)) | None if self.resident.is_some() => self.to_resident(),
             Some(route) => route,
-            None if self.kind(&wanted.head(wanted.segments.len())) == Some(FileType::Directory) => {
-                Route::Refused(403)
-            }
+            None if look() == Look::Directory => Route::Refused(403),
             None => Route::Refused(404),
         }
     }
@@ -62,125 +65,111 @@ impl Docroot {
         Route::Script(Script { file, name, path_info: Vec::new() })
     }
 
-    fn apply(&self, rule: &str, wanted: &Wanted) -> Option<Route> {
-        let all = wanted.segments.len();
+    fn apply(&self, rule: &str, wanted: &Wanted, look: &mut impl FnMut() -> Look) -> Option<Route> {
         match rule.strip_prefix(PATH) {
-            Some("") => self.path_itself(wanted),
-            Some(index) => {
-                let directory = wanted.head(all);
-                let name = [directory.trim_ascii_end_slash(), index.as_bytes()].concat();
-                let route = self.file(name, Vec::new())?;
+            Some("") => self.path_itself(wanted, look()),
+            Some(index) if look() == Look::Directory => {
+                let route = self.file([&wanted.path, index.as_bytes()].concat())?;
                 Some(if wanted.directory { route } else { Route::Redirect(wanted.as_directory_uri()) })
             }
-            None => self.file(format!("/{}", rule.trim_start_matches('/')).into_bytes(), Vec::new()),
+            Some(_) => None,
+            None => self.file(format!("/{}", rule.trim_start_matches('/')).into_bytes()),
         }
     }
 
     /// The path names a file, or a script with something behind it.
-    fn path_itself(&self, wanted: &Wanted) -> Option<Route> {
-        let all = wanted.segments.len();
-        if !wanted.directory
-            && all > 0
-            && let Some(route) = self.file(wanted.head(all), Vec::new())
-        {
-            return Some(route);
-        }
-        let scripts = (1..=all).filter(|count| is_script(&wanted.segments[count - 1]));
-        scripts
-            .filter_map(|count| self.file(wanted.head(count), wanted.tail(count)))
-            .find(|route| matches!(route, Route::Script(_)))
+    fn path_itself(&self, wanted: &Wanted, found: Look) -> Option<Route> {
+        let script = match found {
+            Look::File if !wanted.directory => return Some(self.as_what_it_is(wanted.path.clone())),
+            Look::File => is_script(&wanted.path).then_some(&wanted.path[..]),
+            Look::Beyond => match script_on_the_way(wanted, |name| self.root.look(name)) {
+                Ok(name) => Some(name),
+                Err(other) => return refused(other).map(Route::Refused),
+            },
+            other => return refused(other).map(Route::Refused),
+        };
+        script.map(|name| self.script(name.to_vec(), wanted.behind(name)))
     }
 
-    /// The regular file of this name, as what it is. A symbolic link is what its own name says, but no way to see the source
-    /// of what it leads to.
-    fn file(&self, name: Vec<u8>, path_info: Vec<u8>) -> Option<Route> {
-        let file = self.below(&name);
-        let own = FileType::from_raw_mode(lstat(&file).ok()?.st_mode);
-        let is_link = own == FileType::Symlink;
-        if (if is_link { self.kind(&name)? } else { own }) != FileType::RegularFile {
-            return None;
+    /// The regular file of this name, as what it is.
+    fn file(&self, name: Vec<u8>) -> Option<Route> {
+        match self.root.look(&name) {
+            Look::File => Some(self.as_what_it_is(name)),
+            other => refused(other).map(Route::Refused),
         }
-        let real = || file.canonicalize().ok();
-        if self.symlinks == Symlinks::Inside && !real().is_some_and(|real| real.starts_with(self.root())) {
-            return Some(Route::Refused(403));
-        }
-        let last = name.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        if is_script(last) {
-            return Some(Route::Script(Script { file, name, path_info }));
-        }
-        let leads_to_source =
-            || real().is_none_or(|real| real.file_name().is_some_and(|name| is_source(name.as_bytes())));
-        let hidden = is_source(last) || (is_link && leads_to_source());
-        Some(if hidden { Route::Refused(404) } else { Route::File(file) })
     }
 
-    fn kind(&self, name: &[u8]) -> Option<FileType> {
-        let found = stat(self.below(name)).ok()?;
-        Some(FileType::from_raw_mode(found.st_mode))
+    /// A symbolic link is what its own name says, but no way to see the source of what it leads to: see [`Docroot::open`].
+    fn as_what_it_is(&self, name: Vec<u8>) -> Route {
+        if is_script(&name) {
+            self.script(name, Vec::new())
+        } else if is_source(&name) {
+            Route::Refused(404)
+        } else {
+            Route::File(name)
+        }
     }
 
-    fn below(&self, name: &[u8]) -> PathBuf {
-        let path = [self.root().as_os_str().as_bytes().trim_ascii_end_slash(), name].concat();
-        PathBuf::from(std::ffi::OsString::from_vec(path))
+    fn script(&self, name: Vec<u8>, path_info: Vec<u8>) -> Route {
+        Route::Script(Script { file: self.root.below(&name), name, path_info })
     }
 }
 
-/// Paths are joined with exactly one slash.
-trait TrimSlash {
-    fn trim_ascii_end_slash(&self) -> &[u8];
-}
-
-impl TrimSlash for [u8] {
-    fn trim_ascii_end_slash(&self) -> &[u8] {
-        self.strip_suffix(b"/").unwrap_or(self)
+/// The status for what is not answered by what else the rules may find.
+fn refused(found: Look) -> Option<u16> {
+    match found {
+        Look::Outside => Some(403),
+        Look::Failed => Some(503),
+        _ => None,
     }
 }
 
-/// It runs: its name ends with `.php`, in small letters as the file system has it.
-fn is_script(name: &[u8]) -> bool {
-    name.len() > 4 && name.ends_with(b".php")
-}
-
-/// It would show PHP source: any of PHP's extensions, in any case, at the end of the name or before what editors, backups
-/// and deployments append (`config.php~`, `index.php.bak`, `wp-config.php_old`).
-fn is_source(name: &[u8]) -> bool {
-    const EXTENSIONS: [&[u8]; 6] = [b".php", b".phtml", b".phar", b".phps", b".pht", b".inc"];
-    let name = name.to_ascii_lowercase();
-    EXTENSIONS.iter().any(|extension| {
-        let mut places = name.windows(extension.len()).enumerate().filter(|(_, window)| window == extension);
-        // Followed by a letter it is another word: "a.phpunit.xml", "a.income.csv".
-        places.any(|(at, _)| !name.get(at + extension.len()).is_some_and(u8::is_ascii_alphabetic))
-    })
+/// The script on the way to a path on which something is no directory. The search ends at the first name that is no directory:
+/// nothing can lie behind it. `Err`: what it is instead.
+fn script_on_the_way(wanted: &Wanted, look: impl Fn(&[u8]) -> Look) -> Result<&[u8], Look> {
+    for name in wanted.names().filter(|name| is_script(name)) {
+        match look(name) {
+            Look::File => return Ok(name),
+            Look::Directory => (),
+            other => return Err(other),
+        }
+    }
+    Err(Look::Missing)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{is_script, is_source};
+    use std::cell::Cell;
+
+    use weft_serve::Look;
+
+    use super::{Wanted, script_on_the_way};
+
+    /// The script found, and how many looks it took.
+    fn search<'a>(wanted: &'a Wanted, directories: &str, file: &str) -> (Option<&'a [u8]>, usize) {
+        let looks = Cell::new(0);
+        let look = |name: &[u8]| {
+            looks.set(looks.get() + 1);
+            match name {
+                name if name == file.as_bytes() => Look::File,
+                name if directories.as_bytes().starts_with(name) => Look::Directory,
+                name if name.starts_with(format!("{file}/").as_bytes()) => Look::Beyond,
+                _ => Look::Missing,
+            }
+        };
+        (script_on_the_way(wanted, look).ok(), looks.get())
+    }
 
     #[test]
-    fn sources_are_known_by_their_names() {
-        let sources = [
-            "a.php",
-            "A.PHP",
-            "a.php~",
-            "a.php.bak",
-            "a.phtml",
-            "a.phar",
-            "a.phps",
-            "a.php5",
-            "a.php_old",
-            "#a.php#",
-            "a.php.orig",
-            "a.inc",
-            "a.pHp.txt",
-        ];
-        for name in sources {
-            assert!(is_source(name.as_bytes()), "{name}");
-        }
-        for name in ["a.css", "php", "a.phpunit.xml", "phpinfo.html", "a.income.csv", "aphp", "elephant.png"]
-        {
-            assert!(!is_source(name.as_bytes()), "{name}");
-        }
-        assert!(is_script(b"a.php") && !is_script(b".php") && !is_script(b"a.PHP") && !is_script(b"a.php~"));
+    fn a_long_path_costs_no_more_looks_than_a_short_one() {
+        let wanted = |path: &str| Wanted::read(path.as_bytes()).expect("well-formed");
+        let many = wanted(&"/a.php".repeat(1300));
+        assert_eq!(search(&many, "", "/none"), (None, 1), "nothing is there");
+        assert_eq!(search(&many, "", "/a.php"), (Some(&b"/a.php"[..]), 1));
+        let behind = wanted(&["/text.txt", &"/a.php".repeat(1300)].concat());
+        assert_eq!(search(&behind, "", "/text.txt"), (None, 1), "a file has nothing behind it");
+        let deep = wanted("/d.php/d.php/x/a.php/more/b.php");
+        assert_eq!(search(&deep, "/d.php/d.php/x", "/d.php/d.php/x/a.php").1, 3);
+        assert_eq!(search(&deep, "/d.php", "/none"), (None, 2));
     }
 }

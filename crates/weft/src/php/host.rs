@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 
 use weft_proto::Head;
@@ -17,7 +18,7 @@ use weft_zend::host::{CLIENT_GONE, HeaderLine};
 use weft_zend::{Field, Host, JobKind, LogLevel, RequestId, Slice};
 
 use super::facts::{Facts, Scratch};
-use crate::classic::Script;
+use crate::classic::{Docroot, Script};
 use crate::config::Trust;
 
 /// The head of a request that has ended, for a Request object that was kept.
@@ -39,12 +40,12 @@ pub struct ServerHost {
     replacement: Cell<Option<String>>,
     /// Classic mode: the scripts of requests that have not ended.
     scripts: RefCell<HashMap<RequestId, Script>>,
-    docroot: RefCell<PathBuf>,
+    docroot: Option<&'static Docroot>,
 }
 
 impl ServerHost {
     /// Makes the host of this worker.
-    pub fn new(server: &'static Server, trust: Trust) -> ServerHost {
+    pub fn new(server: &'static Server, trust: Trust, docroot: Option<&'static Docroot>) -> ServerHost {
         let mut random = [0u8; 4];
         // Without randomness the pid still tells workers apart.
         let _ = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::NONBLOCK);
@@ -57,15 +58,12 @@ impl ServerHost {
             detached: RefCell::default(),
             replacement: Cell::new(None),
             scripts: RefCell::default(),
-            docroot: RefCell::default(),
+            docroot,
         }
     }
 
     /// Remembers what is to run for a request, until PHP releases it.
-    pub fn keep_script(&self, request: RequestId, docroot: &Path, script: Script) {
-        if self.docroot.borrow().as_os_str().is_empty() {
-            self.docroot.replace(docroot.to_owned());
-        }
+    pub fn keep_script(&self, request: RequestId, script: Script) {
         self.scripts.borrow_mut().insert(request, script);
     }
 
@@ -81,7 +79,9 @@ impl ServerHost {
             Field::Script => Slice::of(script.file.as_os_str().as_bytes()),
             Field::ScriptName => Slice::of(&script.name),
             Field::PathInfo => Slice::of(&script.path_info),
-            _ => Slice::of(self.docroot.borrow().as_os_str().as_bytes()),
+            _ => self
+                .docroot
+                .map_or(Slice::NONE, |docroot| Slice::of(docroot.root().path().as_os_str().as_bytes())),
         }
     }
 
@@ -282,6 +282,18 @@ impl Host for ServerHost {
                 Ok(())
             }
         }
+    }
+
+    fn open_source(&self, path: &[u8]) -> Option<Result<(OwnedFd, PathBuf), u16>> {
+        let opened = self.docroot?.source(path)?;
+        Some(opened.map_err(|error| match error {
+            Error::NotFound => 404,
+            Error::Forbidden => 403,
+            error => {
+                tracing::error!("{}: {error}", String::from_utf8_lossy(path));
+                500
+            }
+        }))
     }
 
     fn stream_start(&self, request: RequestId, status: u16, headers: &[HeaderLine]) -> bool {

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use weft_rt::{Job, Runtime, Spawn};
-use weft_serve::{Error, Handler, RequestKey, Server, Summary};
+use weft_serve::{Error, Handler, RequestKey, Root, Server, Summary};
 use weft_zend::{Engine, JobKind};
 
 use super::facts::{Facts, Scratch};
@@ -52,13 +52,15 @@ pub fn start(
 ) -> Result<&'static Server, String> {
     let mode = Mode::of(config);
     let docroot = mode.is_one_at_a_time().then(|| Docroot::open(application, config)).transpose()?;
+    let docroot: Option<&'static Docroot> = docroot.map(|docroot| &*Box::leak(Box::new(docroot)));
     let handler = Requests { runtime, docroot, scratch: RefCell::default() };
     let limits = weft_serve::Limits {
         compress_bytes_min: config.classic.compress_bytes_min,
         ..limits(&config.limits)
     };
     let server = Server::new(runtime, limits, Box::new(handler));
-    let host: &'static ServerHost = Box::leak(Box::new(ServerHost::new(server, config.trust.clone())));
+    let host: &'static ServerHost =
+        Box::leak(Box::new(ServerHost::new(server, config.trust.clone(), docroot)));
     SERVER.set(Some(server));
     HOST.set(Some(host));
     FORKED.set(Some(Box::leak(Box::new(ForkedHost::new(server, host)))));
@@ -109,7 +111,7 @@ pub fn turn_away(job: Job) {
 struct Requests {
     runtime: &'static Runtime,
     /// In classic mode.
-    docroot: Option<Docroot>,
+    docroot: Option<&'static Docroot>,
     scratch: RefCell<Scratch>,
 }
 
@@ -128,11 +130,11 @@ impl Requests {
         // Gone means that nobody waits for the answer.
         let _ = match route {
             Route::Script(script) => {
-                host.keep_script(key.0, docroot.root(), script);
+                host.keep_script(key.0, script);
                 self.spawn(if docroot.is_resident() { JobKind::Resident } else { JobKind::Classic }, key);
                 Ok(())
             }
-            Route::File(file) => send_file(server, key, &file),
+            Route::File(name) => send_file(server, key, docroot.root(), &name),
             Route::Redirect(path) => redirect(server, key, path),
             Route::Refused(405) => {
                 server.respond(key, 405, &[(b"Allow", b"GET, HEAD"), PLAIN], b"405 Method Not Allowed\n")
@@ -144,13 +146,13 @@ impl Requests {
 
 const PLAIN: (&[u8], &[u8]) = (b"Content-Type", b"text/plain; charset=utf-8");
 
-fn send_file(server: &Server, key: RequestKey, file: &Path) -> Result<(), Error> {
-    match server.respond_site_file(key, file) {
+fn send_file(server: &Server, key: RequestKey, root: &Root, name: &[u8]) -> Result<(), Error> {
+    match server.respond_site_file(key, root, name) {
         Ok(_) => Ok(()),
         Err(Error::NotFound) => server.respond_error(key, 404, None),
         Err(Error::Forbidden) => server.respond_error(key, 403, None),
         Err(Error::File(error)) => {
-            tracing::error!("{}: {error}", file.display());
+            tracing::error!("{}: {error}", root.below(name).display());
             server.respond_error(key, 500, None)
         }
         Err(error) => Err(error),

@@ -1,0 +1,70 @@
+//! What a file's name says of its content: a script, PHP source under another name, or nothing that is not for everybody.
+//!
+//! Must not look at the file system. Invariant: whatever is called a script here is never sent, and what may hold the source
+//! of one is neither run nor sent.
+
+/// It runs: its name ends with `.php`, in small letters as the file system has it.
+pub fn is_script(path: &[u8]) -> bool {
+    last(path).len() > 4 && path.ends_with(b".php")
+}
+
+/// Its content is never sent: PHP source, or a name that begins with a dot.
+pub fn is_unsent(path: &[u8]) -> bool {
+    last(path).first() == Some(&b'.') || is_source(path)
+}
+
+/// Those of Debian's Apache and php-cgi, of older releases and of habit.
+const EXTENSIONS: [&str; 6] = [".php", ".phtml", ".phar", ".phps", ".pht", ".inc"];
+/// What people, editors, package managers and deployments append without a dot between: `config.phpold`.
+const KEPT_AS: [&str; 16] = [
+    "back", "backup", "bak", "bck", "copy", "dist", "new", "old", "orig", "original", "sav", "save", "saved",
+    "swo", "swp", "tmp",
+];
+
+/// It would show PHP source: any of PHP's extensions, in any case, at the end of the name or before what editors, backups
+/// and deployments append (`config.php~`, `index.php.bak`, `wp-config.php_old`, `config.phpbak`). Other letters behind the
+/// extension make another word of it ("a.phpunit.xml", "a.income.csv"), but not at the end of a name ("a.phpx"): no program
+/// calls a file so, and a copy of a script may be called anything.
+pub fn is_source(path: &[u8]) -> bool {
+    let name = last(path).to_ascii_lowercase();
+    (0..name.len()).filter(|at| name[*at] == b'.').any(|at| {
+        let word = &name[at..];
+        EXTENSIONS.iter().filter(|extension| word.starts_with(extension.as_bytes())).any(|extension| {
+            let behind = &word[extension.len()..];
+            let letters = behind.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+            let ends_the_name = *extension == ".php" && !word[1..].contains(&b'.');
+            letters == 0 || ends_the_name || KEPT_AS.iter().any(|kept| kept.as_bytes() == &behind[..letters])
+        })
+    })
+}
+
+fn last(path: &[u8]) -> &[u8] {
+    path.rsplit(|byte| *byte == b'/').next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_script, is_source, is_unsent};
+
+    #[test]
+    fn sources_are_known_by_their_names() {
+        let sources = "a.php A.PHP a.php~ a.php.bak a.phtml a.phar a.phps a.php5 a.php_old #a.php# a.php.orig a.inc a.pHp.txt \
+            a.phpbak a.phpold a.PHPOLD a.phpbackup a.phpsave a.phporig a.phpold2 a.phpold.txt a.phpbak~ a.phpcopy a.phpx a.phpt \
+            a.phptmp a.phpnew a.phpdist a.incbak a.phtmlold a.b.phpbak /x/y.z/a.phpbak a.php-dist a.php.1 a.php,v .php.swp \
+            a.php.d/b.inc a.phpswp a.phpold3.txt";
+        for name in sources.split_whitespace() {
+            assert!(is_source(name.as_bytes()) && is_unsent(name.as_bytes()), "{name}");
+        }
+        let others = "a.css php a.phpunit.xml phpinfo.html a.income.csv aphp elephant.png a.phpmailer.html a.phpnews.html src.phpdoc.min.js \
+            a.include.js x.incoming /a.php/b.txt a.phtmlx a.pharmacy.html .well phpstan.neon";
+        for name in others.split_whitespace() {
+            assert!(!is_source(name.as_bytes()), "{name}");
+        }
+        for (name, script) in
+            [("a.php", true), ("/b/a.php", true), (".php", false), ("/b/.php", false), ("a.PHP", false)]
+        {
+            assert_eq!(is_script(name.as_bytes()), script, "{name}");
+        }
+        assert!(is_unsent(b"/a/.env") && is_unsent(b".env") && !is_unsent(b"/.a/env"));
+    }
+}
