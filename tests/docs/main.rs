@@ -2,6 +2,7 @@
 
 mod cooperative;
 mod examples;
+mod globals;
 mod instances;
 mod isolation;
 mod links;

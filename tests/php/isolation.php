@@ -44,9 +44,26 @@ fclose($closed);
 mkdir('directories');
 foreach (range(0, 3) as $i) {
     mkdir("directories/$i");
+    touch("directories/$i/file$i");
 }
+file_put_contents('small.xml', '<small/>');
 putenv('BOOTED=yes');
 $zones = ['Europe/Berlin', 'Asia/Tokyo', 'UTC', 'America/New_York'];
+
+/** Its text takes a while. */
+final class Slow
+{
+    public function __construct(private string $text)
+    {
+    }
+
+    public function __toString(): string
+    {
+        usleep(300);
+
+        return $this->text;
+    }
+}
 
 $items = [
     'preg_last_error' => [
@@ -199,6 +216,49 @@ $items = [
         },
         fn () => [ob_get_level(), ob_get_contents()],
     ],
+    'spl_autoload_extensions' => [
+        fn (int $n) => spl_autoload_extensions(".own$n"),
+        fn () => spl_autoload_extensions(),
+    ],
+    'libxml_disable_entity_loader' => [
+        fn (int $n) => @libxml_disable_entity_loader($n % 2 === 1),
+        fn () => @simplexml_load_file(__DIR__ . '/small.xml') !== false,
+    ],
+    'mb_regex_encoding' => [fn (int $n) => mb_regex_encoding($n % 2 ? 'SJIS' : 'EUC-JP'), fn () => mb_regex_encoding()],
+    'mb_regex_set_options' => [fn (int $n) => mb_regex_set_options($n % 2 ? 'ir' : 'mj'), fn () => mb_regex_set_options()],
+    'mb_ereg_search' => [
+        function (int $n) {
+            mb_ereg_search_init("secret$n secret$n secret$n", 'secret[0-9]+');
+            mb_ereg_search();
+        },
+        fn () => [@mb_ereg_search_getregs(), @mb_ereg_search_getpos()],
+    ],
+    'mb_get_info' => [
+        fn (int $n) => mb_convert_encoding(str_repeat("\xff", $n % 7), 'UTF-16', 'UTF-8'),
+        fn () => mb_get_info('illegal_chars'),
+    ],
+    'odbc_errormsg' => [
+        fn (int $n) => @odbc_connect("DRIVER={no driver $n};", '', ''),
+        fn () => [odbc_error(), odbc_errormsg()],
+    ],
+    'readdir' => [
+        function (int $n) {
+            opendir('directories/' . $n % 4);
+        },
+        function () {
+            try {
+                $names = [];
+                rewinddir();
+                while (($name = readdir()) !== false) {
+                    $names[] = $name;
+                }
+                sort($names);
+                return $names;
+            } catch (TypeError $error) {
+                return $error->getMessage();
+            }
+        },
+    ],
     'output_add_rewrite_var' => [
         fn (int $n) => output_add_rewrite_var('own', (string) $n),
         fn () => null,
@@ -210,6 +270,77 @@ $items = [
         },
         fn () => null,
     ],
+];
+
+/* A service that takes a while, and a client that turns its things into something of its own. */
+$service = function (): string {
+    usleep(1500);
+    header('Content-Type: text/xml');
+
+    return '<e:Envelope xmlns:e="http://schemas.xmlsoap.org/soap/envelope/" xmlns:x="http://www.w3.org/2001/XMLSchema-instance"><e:Body>'
+        . '<a:askResponse xmlns:a="urn:a"><return x:type="a:thing">a thing</return></a:askResponse></e:Body></e:Envelope>';
+};
+$soap = function (int $n): string {
+    $thing = ['type_ns' => 'urn:a', 'type_name' => 'thing', 'from_xml' => fn (string $xml) => "thing of $n"];
+    $url = "http://127.0.0.1:{$_GET['port']}/?item=service";
+    $client = new SoapClient(null, ['location' => $url, 'uri' => 'urn:a', 'typemap' => $n % 2 ? [$thing] : []]);
+
+    return $client->ask();
+};
+
+/* What a call keeps for its own time, in which it waits. */
+$calls = [
+    'array_multisort' => function (int $n): array {
+        $first = array_map(fn (int $i) => new Slow((string) ($i * 7 % 10)), range(0, 4));
+        $second = range(0, 4);
+        array_multisort($first, $n % 2 ? SORT_ASC : SORT_DESC, SORT_STRING, $second);
+
+        return $n % 2 ? $second : array_reverse($second);
+    },
+    'collator' => function (int $n): array {
+        $collator = new Collator('en');
+        $collator->setAttribute(Collator::CASE_FIRST, $n % 2 ? Collator::UPPER_FIRST : Collator::LOWER_FIRST);
+        $words = [new Slow('b'), new Slow('B'), new Slow('a'), new Slow('A')];
+        $collator->sort($words);
+
+        return [implode($words) === ($n % 2 ? 'AaBb' : 'aAbB')];
+    },
+    'highlight_string' => function (int $n): array {
+        $text = "<?php \$own$n = 'text of $n'; // and $n\n function f$n() { return $n; }";
+        ob_start(function (string $piece) {
+            usleep(200);
+
+            return $piece;
+        }, 1);
+        highlight_string($text);
+        ob_end_flush();
+
+        return [$n];
+    },
+    'eval' => function (int $n): array {
+        set_error_handler(function () {
+            usleep(300);
+
+            return true;
+        });
+        $value = eval("function evaluated$n(\$optional = 1, \$required) { return \$required + $n; } return evaluated$n(1, $n);");
+
+        return [$value === 2 * $n];
+    },
+    'ticks' => function (int $n): array {
+        $count = 0;
+        register_tick_function(function () use (&$count) {
+            $count++;
+        });
+        usleep(200);
+        declare(ticks=3) {
+            for ($i = 0; $i < 30; $i++) {
+                usleep(20);
+            }
+        }
+
+        return [$count];
+    },
 ];
 
 $random = function (int $n): array {
@@ -244,14 +375,20 @@ $filter = function (int $n): array {
     return [$before, $read()];
 };
 
-return function (Weft\Http\Request $request) use ($items, $random, $filter, $gzip): string {
+return function (Weft\Http\Request $request) use ($items, $calls, $random, $filter, $gzip, $service, $soap): string {
     $n = (int) $request->query('n');
     $name = $request->query('item');
     if ($name === 'names') {
         return json_encode(array_keys($items));
     }
-    if (in_array($name, ['random', 'filter', 'gzip'], true)) {
+    if (in_array($name, ['random', 'filter', 'gzip', 'soap'], true)) {
         return json_encode($$name($n));
+    }
+    if ($name === 'service') {
+        return $service();
+    }
+    if (isset($calls[$name])) {
+        return json_encode($calls[$name]($n));
     }
     [$change, $observe] = $items[$name];
     $before = $observe();

@@ -48,6 +48,91 @@ fn what_a_request_changes_is_its_own() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Each is the same for whoever calls it, alone or with others.
+#[test]
+fn what_a_call_keeps_while_it_waits_is_its_own() {
+    let weft = server().start();
+    for name in ["array_multisort", "collator", "eval", "ticks"] {
+        let alone = weft.get(&format!("/?item={name}&n=1000001")).json();
+        at_once(
+            &weft,
+            |n| format!("GET /?item={name}&n={n} HTTP/1.1\r\nHost: a\r\n\r\n"),
+            |n, response| assert_eq!(response.json(), alone, "{name}, request {n}"),
+        );
+    }
+}
+
+#[test]
+fn a_soap_answer_is_read_with_its_own_clients_types() {
+    let weft = server().start();
+    let port = weft.addresses()[0].port();
+    at_once(
+        &weft,
+        |n| format!("GET /?item=soap&n={n}&port={port} HTTP/1.1\r\nHost: a\r\n\r\n"),
+        |n, response| {
+            let own = if n % 2 == 1 { format!("thing of {n}") } else { "a thing".into() };
+            assert_eq!(response.json(), own, "{n}");
+        },
+    );
+}
+
+#[test]
+fn a_file_is_highlighted_for_whoever_asked() {
+    let weft = server().start();
+    at_once(
+        &weft,
+        |n| format!("GET /?item=highlight_string&n={n} HTTP/1.1\r\nHost: a\r\n\r\n"),
+        |n, response| {
+            let text = response.text().replace("&nbsp;", " ");
+            for part in
+                [format!("$own{n} "), format!("'text of {n}'"), format!("// and {n}"), format!("f{n}")]
+            {
+                assert!(text.contains(&part), "{n}: no {part} in {text}");
+            }
+            assert_eq!(text.matches("own").count(), 1, "{n}: {text}");
+        },
+    );
+}
+
+/// Classes whose methods' types have to be loaded while they are linked, by an autoloader that waits.
+#[test]
+fn classes_are_linked_one_by_one_whoever_else_links() {
+    let app = r#"
+        spl_autoload_register(static function (string $class): void {
+            usleep(str_starts_with($class, 'Two') ? 3000 : 200);
+            include __DIR__ . "/$class.php";
+        });
+        return function ($r) {
+            $n = (int) $r->query('n') % 50;
+            class_exists("Base$n");
+            $class = "Child$n";
+            return (new $class())->first()->name() . (new $class())->second()->name();
+        };"#;
+    let server = (0..50).fold(Server::new(app), |server, n| {
+        let file = |name: &str, code: &str| {
+            (format!("{name}{n}.php"), format!("<?php {}", code.replace('#', &n.to_string())))
+        };
+        let files = [
+            file("Base", "class Base# { function name() { return 'base'; } }"),
+            file("One", "class One# extends Base# { function name() { return 'one#'; } }"),
+            file("Two", "class Two# extends Base# { function name() { return 'two#'; } }"),
+            file("Parent", "class Parent# { function first(): Base# {} function second(): Base# {} }"),
+            file(
+                "Child",
+                "class Child# extends Parent# { function first(): One# { return new One#(); } \
+                 function second(): Two# { return new Two#(); } }",
+            ),
+        ];
+        files.iter().fold(server, |server, (name, code)| server.with_file(name, code))
+    });
+    let weft = server.start();
+    at_once(
+        &weft,
+        |n| format!("GET /?n={n} HTTP/1.1\r\nHost: a\r\n\r\n"),
+        |n, response| assert_eq!(response.text(), format!("one{0}two{0}", n % 50), "{n}"),
+    );
+}
+
 #[test]
 fn a_seed_makes_only_its_own_numbers_predictable() {
     let weft = server().start();

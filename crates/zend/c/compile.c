@@ -1,8 +1,9 @@
-/* Compiling a file is one step: no other coroutine runs while it goes on.
+/* Compiling is one step: no other coroutine runs while it goes on.
  *
  * The compiler, its scanner and opcache keep what they are doing in globals that are nobody's in particular, and reading a
  * source file that is not in memory could park. So for that time no coroutine runs, as the hooks see it: they are the plain
- * calls. Nor is this counted as blocking: a file is compiled once. */
+ * calls. Nor is this counted as blocking: a file is compiled once. The same goes for eval(), since a deprecation in it may call an
+ * error handler, and for array_multisort(), which keeps what it compares by in a global that nothing exports. */
 #include "weft.h"
 
 static zend_op_array *(*next_compile_file)(zend_file_handle *file, int type);
@@ -24,11 +25,55 @@ static zend_op_array *compile_whole(zend_file_handle *file, int type)
 	return script;
 }
 
+static zend_op_array *(*next_compile_string)(zend_string *source, const char *name, zend_compile_position position);
+
+static zend_op_array *compile_string_whole(zend_string *source, const char *name, zend_compile_position position)
+{
+	zend_op_array *volatile code = NULL;
+	volatile bool bailed_out = false;
+	uint64_t coroutine = weft_host_step_out();
+	zend_try {
+		code = next_compile_string(source, name, position);
+	} zend_catch {
+		bailed_out = true;
+	} zend_end_try();
+	weft_host_step_in(coroutine);
+	if (bailed_out) {
+		zend_bailout();
+	}
+	return code;
+}
+
+static zif_handler stock_multisort;
+
+static ZEND_NAMED_FUNCTION(multisort_whole)
+{
+	volatile bool bailed_out = false;
+	uint64_t coroutine = weft_host_step_out();
+	zend_try {
+		stock_multisort(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	} zend_catch {
+		bailed_out = true;
+	} zend_end_try();
+	weft_host_step_in(coroutine);
+	if (bailed_out) {
+		zend_bailout();
+	}
+}
+
+/* When the modules have started. */
+void weft_compile_prepare(void)
+{
+	weft_wrap(NULL, "array_multisort", multisort_whole, NULL, &stock_multisort);
+}
+
 /* Once, when PHP has started and with it opcache. */
 void weft_compile_start(void)
 {
 	if (zend_compile_file != compile_whole) {
 		next_compile_file = zend_compile_file;
 		zend_compile_file = compile_whole;
+		next_compile_string = zend_compile_string;
+		zend_compile_string = compile_string_whole;
 	}
 }

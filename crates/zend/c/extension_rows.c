@@ -1,10 +1,11 @@
 /* The rows of extensions.c: which globals of which extension belong to a coroutine.
  *
  * docs/internals/isolation.md lists every extension and what was found in it. A module's globals are reached by its
- * globals_ptr; where no installed header has their layout it is written out here after the named source, and used only if
+ * globals_ptr; where no installed header has their layout it is written out in layouts.h after the named source, and used only if
  * the module says its globals are as large. Keys are words of eight bytes; where a smaller field is meant, the rest of
  * the word belongs to the row or never changes. */
 #include "extensions.h"
+#include "layouts.h"
 #include "ext/date/php_date.h"
 #include "ext/pcre/php_pcre.h"
 #include "ext/random/php_random.h"
@@ -12,102 +13,6 @@
 
 #include <dlfcn.h>
 #include <stddef.h>
-
-/* ext/libxml/php_libxml.h */
-typedef struct {
-	zval stream_context;
-	smart_str error_buffer;
-	zend_llist *error_list;
-	zval entity_loader;
-	zend_fcall_info entity_loader_call;
-	zend_fcall_info_cache entity_loader_cache;
-	bool entity_loader_disabled;
-} libxml_globals;
-
-/* ext/intl/php_intl.h, intl_error.h */
-typedef struct {
-	void *collator;
-	char *default_locale;
-	void *compare, *grapheme_iterator;
-	int error;
-	int message_is_ours;
-	char *message;
-	zend_long error_level;
-	bool use_exceptions;
-} intl_globals;
-
-/* ext/mysqli/php_mysqli_structs.h */
-typedef struct {
-	zend_long links[5];
-	bool allow_persistent;
-	zend_ulong default_port;
-	char *defaults[4];
-	bool allow_local_infile;
-	char *local_infile_directory;
-	zend_long error;
-	char *error_message;
-	zend_long report_mode;
-	bool rollback_on_cached_plink;
-} mysqli_globals;
-
-/* ext/zlib/php_zlib.h */
-typedef struct {
-	zend_long compression, compression_level;
-	char *output_handler;
-	void *ob_gzhandler;
-	zend_long compression_default;
-	bool handler_registered;
-	int coding;
-} zlib_globals;
-
-/* ext/soap/php_soap.h, as far as it matters */
-typedef struct {
-	HashTable encodings[3];
-	HashTable *typemap;
-	int unique_namespace;
-	int version;
-	void *sdl;
-	bool use_error_handler;
-	char *error_code;
-	zval error_object;
-	char cache, cache_mode, cache_enabled;
-	char *cache_dir;
-	zend_long cache_ttl, cache_limit;
-	HashTable *cached;
-	void *encoding;
-	HashTable *class_map;
-	int features;
-	HashTable wsdl_cache;
-	int unique_reference;
-	HashTable *references;
-} soap_globals;
-
-/* ext/pcntl/php_pcntl.h */
-typedef struct {
-	HashTable handlers;
-	int processing;
-	void *queue[3];
-	int last_error;
-	volatile char pending;
-	bool asynchronous;
-	unsigned signals;
-} pcntl_globals;
-
-/* ext/mbstring/mbstring.h, up to the last field that matters */
-typedef struct {
-	void *encodings[2], *internal_encoding;
-	void *http_output, *current_http_output;
-	void *identify[5], *input_list;
-	size_t input_list_size;
-	void *detect_order;
-	size_t detect_order_size;
-	void *current_detect_order;
-	size_t current_detect_order_size;
-	void *default_detect_order;
-	size_t default_detect_order_size;
-	int illegal_mode, illegal_character;
-	int current_illegal_mode, current_illegal_character;
-} mbstring_globals;
 
 static libxml_globals *libxml;
 static intl_globals *intl;
@@ -158,6 +63,46 @@ static void free_compression(void *at)
 {
 	(void) at;
 	zlib_module->request_shutdown_func(zlib_module->type, zlib_module->module_number);
+}
+
+static void free_host(void *at)
+{
+	free(((struct { struct hostent host; char *buffer; } *) at)->buffer);
+}
+
+static void free_text(void *at)
+{
+	smart_str_free((smart_str *) at);
+}
+
+static void free_search(void *at)
+{
+	static void (*free_result)(void *, int);
+	void *result = mbstring->regex->search_result;
+	(void) at;
+	if (!free_result) {
+		free_result = dlsym(RTLD_DEFAULT, "onig_region_free");
+	}
+	zval_ptr_dtor(&mbstring->regex->searched);
+	if (result && free_result) {
+		free_result(result, 1);
+	}
+}
+
+/* All use the same compiled patterns, and another's may have taken the place of this one meanwhile. Then it has none, as when
+ * that happens in PHP (php_mbregex_compile_pattern in ext/mbstring/php_mbregex.c). */
+static void search_changed(void)
+{
+	void *pattern;
+	if (!mbstring->regex->search_pattern) {
+		return;
+	}
+	ZEND_HASH_FOREACH_PTR(&mbstring->regex->compiled, pattern) {
+		if (pattern == mbstring->regex->search_pattern) {
+			return;
+		}
+	} ZEND_HASH_FOREACH_END();
+	mbstring->regex->search_pattern = NULL;
 }
 
 /* Its parser's own allocation: a parse without an error has ext/date free it. */
@@ -289,11 +234,50 @@ static void row(void *at, size_t size, size_t key, void (*release)(void *), void
 	*next_row++ = (weft_row){at, size, key, release, changed, {0}};
 }
 
+/* What we do not know the layout of cannot be isolated: said when the application has booted, as logs are open then. */
+static const char *unknown[WEFT_ROWS_MAX];
+static size_t unknown_count;
+
+static void *if_of_size(const zend_module_entry *module, void *globals, bool fits)
+{
+	if (!module || (globals && fits)) {
+		return module ? globals : NULL;
+	}
+	unknown[unknown_count++] = module->name;
+	return NULL;
+}
+
+static zend_module_entry *module_named(const char *name)
+{
+	return zend_hash_str_find_ptr(&module_registry, name, strlen(name));
+}
+
 /* A module's globals; NULL: it is not loaded, or has them in a form we do not know. */
 static void *globals_of(const char *name, size_t size)
 {
-	zend_module_entry *module = zend_hash_str_find_ptr(&module_registry, name, strlen(name));
-	return module && module->globals_ptr && module->globals_size == size ? module->globals_ptr : NULL;
+	zend_module_entry *module = module_named(name);
+	return if_of_size(module, module ? module->globals_ptr : NULL, module && module->globals_size == size);
+}
+
+/* The soap module does not say where its globals are, but its ini settings do: where, and how far in each is. */
+static soap_globals *globals_of_soap(void)
+{
+	zend_ini_entry *first = zend_hash_str_find_ptr(EG(ini_directives), ZEND_STRL("soap.wsdl_cache_dir"));
+	zend_ini_entry *last = zend_hash_str_find_ptr(EG(ini_directives), ZEND_STRL("soap.wsdl_cache_limit"));
+	bool fits = first && last && first->mh_arg2 == last->mh_arg2
+		&& (size_t) first->mh_arg1 == offsetof(soap_globals, cache_dir)
+		&& (size_t) last->mh_arg1 == offsetof(soap_globals, cache_limit);
+	return if_of_size(module_named("soap"), first ? first->mh_arg2 : NULL, fits);
+}
+
+static void say_what_is_unknown(void)
+{
+	for (size_t i = 0; i < unknown_count; i++) {
+		zend_string *line = strpprintf(0, "this build of the extension %s keeps its state in a form that is not known here: what a request "
+			"changes of it, all requests of the worker see (docs/internals/isolation.md)", unknown[i]);
+		weft_host_log(WEFT_LOG_WARNING, 0, weft_slice_of(line));
+		zend_string_release(line);
+	}
 }
 
 /* libxml2's own variable says where errors go; the extension's says where they are kept. */
@@ -328,24 +312,32 @@ static void rows_of_core(void)
 	row(&BG(user_tick_functions), sizeof(void *), 0, free_list, NULL);
 	row(&RANDOM_G(mt19937), sizeof(void *) * 2, 0, free_persistent, NULL);
 	row(&PCRE_G(error_code), sizeof(int), 0, NULL, NULL);
+	row(&FG(tmp_host_info), sizeof(php_file_globals) - offsetof(php_file_globals, tmp_host_info),
+		offsetof(php_file_globals, tmp_host_buf) - offsetof(php_file_globals, tmp_host_info), free_host, NULL);
+	/* highlight_file() and its kin, whose output may wait. Compiling is one step (compile.c). */
+	row(&language_scanner_globals, sizeof(language_scanner_globals), offsetof(zend_php_scanner_globals, yy_start), NULL, NULL);
 	row(&SG(callback_func), sizeof(zval) + sizeof(zend_fcall_info_cache), offsetof(zval, u1), free_zval, NULL);
 }
 
 static void rows_of_text(void)
 {
-	zend_module_entry *module = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("mbstring"));
-	mbstring = module && module->globals_size >= sizeof(*mbstring) ? module->globals_ptr : NULL;
-	if (mbstring) {
+	if ((mbstring = globals_of("mbstring", sizeof(*mbstring)))) {
 		row(&mbstring->internal_encoding, sizeof(void *), 0, NULL, NULL);
 		row(&mbstring->current_http_output, sizeof(void *), 0, NULL, NULL);
 		row(&mbstring->current_detect_order, sizeof(void *) + sizeof(size_t), 0, free_allocated, NULL);
 		row(&mbstring->current_illegal_mode, 2 * sizeof(int), 0, NULL, NULL);
+		row(&mbstring->illegal_characters, sizeof(size_t), 0, NULL, NULL);
+		row(&mbstring->regex->searched, offsetof(mb_regex_globals, options) - offsetof(mb_regex_globals, searched), offsetof(zval, u1),
+			free_search, search_changed);
 	}
 	if ((intl = globals_of("intl", sizeof(*intl)))) {
+		row(&intl->collator, sizeof(void *), 0, NULL, NULL); /* set for the time of a sort, which may call __toString() */
+		row(&intl->compare, sizeof(void *), 0, NULL, NULL);
 		row(&intl->error, 2 * sizeof(int) + sizeof(char *), 0, free_intl_error, NULL);
 	}
 	if ((libxml = globals_of("libxml", sizeof(*libxml)))) {
 		row(&libxml->error_list, sizeof(void *), 0, free_list, xml_errors_changed);
+		row(&libxml->error_buffer, sizeof(smart_str), 0, free_text, NULL);
 		row(&libxml->stream_context, sizeof(zval), 0, free_zval, NULL);
 		row(&libxml->entity_loader, offsetof(libxml_globals, entity_loader_disabled) - offsetof(libxml_globals, entity_loader),
 			0, free_zval, NULL);
@@ -357,9 +349,11 @@ static void rows_of_text(void)
 
 static void rows_of_clients(void)
 {
-	soap_globals *soap = globals_of("soap", sizeof(*soap));
+	soap_globals *soap = globals_of_soap();
+	odbc_globals *odbc = globals_of("odbc", sizeof(*odbc));
+	amqp_globals *amqp = globals_of("amqp", sizeof(*amqp));
 	pcntl_globals *pcntl = globals_of("pcntl", sizeof(*pcntl));
-	struct { int last_error; char *text; } *sockets = globals_of("sockets", sizeof(*sockets));
+	sockets_globals *sockets = globals_of("sockets", sizeof(*sockets));
 	int *posix = globals_of("posix", sizeof(*posix));
 	void **openssl = globals_of("openssl", sizeof(*openssl));
 	if ((mysqli = globals_of("mysqli", sizeof(*mysqli)))) {
@@ -372,6 +366,13 @@ static void rows_of_clients(void)
 		row(&soap->encoding, sizeof(void *), 0, NULL, NULL);
 		row(&soap->class_map, sizeof(void *), 0, NULL, NULL);
 		row(&soap->features, sizeof(int), 0, NULL, NULL);
+	}
+	if (odbc) {
+		row(&odbc->default_connection, sizeof(zend_long), 0, NULL, NULL);
+		row(&odbc->last_state, offsetof(odbc_globals, connections) - offsetof(odbc_globals, last_state), 0, NULL, NULL);
+	}
+	if (amqp) { /* between a failure and the exception for it, a channel may be closed */
+		row(amqp, sizeof(*amqp), 0, free_allocated, NULL);
 	}
 	if (pcntl) {
 		row(&pcntl->last_error, sizeof(int), 0, NULL, NULL);
@@ -446,6 +447,7 @@ void weft_extension_rows_booted(void)
 		FG(default_context) = php_stream_context_alloc();
 	}
 	weft_wrappers_booted();
+	say_what_is_unknown();
 	url_adapt_state_ex_t *rewriting[] = {&BG(url_adapt_session_ex), &BG(url_adapt_output_ex)};
 	for (size_t i = 0; i < 2; i++) { /* the output buffer it belongs to has ended */
 		free_rewriting(rewriting[i]);

@@ -64,6 +64,7 @@ void weft_extensions_prepare(void)
 	count = weft_extension_rows(rows);
 	for (size_t i = 0; i < count; i++) {
 		prepare_key(i);
+		rows[i].base = malloc(rows[i].size);
 		bytes_of_all += rows[i].size;
 	}
 }

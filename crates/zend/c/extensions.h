@@ -5,8 +5,6 @@
 
 #include "weft.h"
 
-/* The bytes of one row, at most: they are compared and copied in place. */
-#define WEFT_ROW_BYTES_MAX 192
 /* As many as there are bits to say which are put aside. */
 #define WEFT_ROWS_MAX 64
 
@@ -17,7 +15,7 @@ typedef struct weft_row {
 	size_t key;                      /* offset of the word that says whether it is changed */
 	void (*release)(void *at);       /* frees what it holds when its coroutine ends; NULL: nothing */
 	void (*changed)(void);           /* after another value has been put there; NULL: nobody need know */
-	char base[WEFT_ROW_BYTES_MAX];   /* its value after boot */
+	char *base;                      /* its value after boot */
 } weft_row;
 
 /* Fills rows for the loaded extensions and returns how many. Once, when the modules have started. */

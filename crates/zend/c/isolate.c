@@ -6,6 +6,7 @@
 #include "handler.h"
 #include "input.h"
 #include "session.h"
+#include "told.h"
 #include "zend_ini.h"
 #include "zend_weakrefs.h"
 #include "rfc1867.h"
@@ -60,7 +61,7 @@ static void set_base(void)
 {
 	save(&base);
 	weft_isolates = true;
-	base.in_autoload = NULL; /* each makes one when it needs it */
+	base.in_autoload = base.classes_to_load = NULL; /* each makes one when it needs it */
 	base.shutdown_functions = NULL;
 	base.exit_status = 0;
 	base.last_error_message = base.last_error_file = NULL;
@@ -93,6 +94,7 @@ void weft_isolate_start(void)
 	keep_ini_changes();
 	weft_session_start();
 	weft_process_start();
+	weft_told_start();
 	weft_pgsql_booted();
 	weft_extensions_start();
 	boot_shutdown_functions = BG(user_shutdown_function_names); /* they run when the worker ends */
@@ -109,6 +111,7 @@ void weft_isolate_start_script(void)
 	keep_ini_changes();
 	weft_session_start();
 	weft_process_start();
+	weft_told_start();
 	weft_pgsql_booted();
 	weft_extensions_start();
 	weft_failure_start(false);
@@ -205,6 +208,7 @@ void weft_isolate_out(weft_coroutine *coroutine)
 	coroutine->put_aside = true;
 	weft_session_out(coroutine);
 	weft_process_out(coroutine);
+	weft_told_out(coroutine);
 	weft_extensions_out(coroutine);
 	weft_environment_out(coroutine);
 	forget_stat();
@@ -239,9 +243,19 @@ void weft_isolate_in(weft_coroutine *coroutine)
 	}
 	weft_session_in(coroutine);
 	weft_process_in(coroutine);
+	weft_told_in(coroutine);
 	weft_extensions_in(coroutine);
 	weft_environment_in(coroutine);
 	weft_pgsql_exchange(coroutine);
+}
+
+static void free_set(HashTable **names)
+{
+	if (UNEXPECTED(*names != NULL)) {
+		zend_hash_destroy(*names);
+		FREE_HASHTABLE(*names);
+		*names = NULL;
+	}
 }
 
 /* After a bailout the frames above are gone with whatever they had half done: back to a state one can go on with. */
@@ -252,6 +266,10 @@ void weft_isolate_reset(void)
 	if (EG(in_autoload)) {
 		zend_hash_clean(EG(in_autoload)); /* its own: nothing is being loaded any more */
 	}
+	free_set(&CG(delayed_autoloads)); /* nor linked */
+	CG(current_linking_class) = NULL;
+	EG(record_errors) = false;
+	zend_free_recorded_errors();
 	EG(fake_scope) = NULL;
 	BG(serialize_lock) = 0;
 	memset(&BG(serialize), 0, sizeof(BG(serialize)));
@@ -299,11 +317,8 @@ void weft_isolate_end(weft_coroutine *coroutine)
 	if (coroutine->fiber && UNEXPECTED(GC_FLAGS(coroutine->fiber) & IS_OBJ_WEAKLY_REFERENCED)) {
 		weft_contained_last(forget_fiber, coroutine);
 	}
-	if (UNEXPECTED(EG(in_autoload) != NULL)) {
-		zend_hash_destroy(EG(in_autoload));
-		FREE_HASHTABLE(EG(in_autoload));
-		EG(in_autoload) = NULL;
-	}
+	free_set(&EG(in_autoload));
+	free_set(&CG(delayed_autoloads));
 	weft_session_end();
 	weft_pgsql_end();
 	weft_mongodb_end(coroutine);
@@ -321,6 +336,8 @@ void weft_isolate_end(weft_coroutine *coroutine)
 	}
 	weft_superglobals_end(coroutine);
 	weft_process_end(coroutine);
+	weft_told_end(coroutine);
+	weft_directories_end(coroutine);
 	weft_extensions_end();
 	weft_environment_end(coroutine);
 	forget_stat();

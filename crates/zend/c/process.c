@@ -1,4 +1,4 @@
-/* What a request changes of the process: current directory, locale, umask, default time zone, text domain, assert's callback.
+/* What a request changes of the process: current directory, locale, umask, default time zone.
  * Put aside while it is parked, undone at its end.
  *
  * The functions that change them are wrapped, so a request that calls none of them pays one comparison. */
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { DIRECTORY = 1, LOCALE = 2, MASK = 4, TIMEZONE = 8, DOMAIN = 16, ASSERTION = 32 };
+enum { DIRECTORY = 1, LOCALE = 2, MASK = 4, TIMEZONE = 8 };
 
 static struct {
 	char *directory;
@@ -17,11 +17,9 @@ static struct {
 	int mask;
 	zend_string *timezone;
 	zend_string *ctype;        /* the name PCRE makes its tables for */
-	zval domain;
-	zval assertion;
 } base;
 
-static zif_handler stock_chdir, stock_setlocale, stock_umask, stock_timezone, stock_domain, stock_assertion;
+static zif_handler stock_chdir, stock_setlocale, stock_umask, stock_timezone;
 
 static void changed(uint32_t what)
 {
@@ -52,64 +50,6 @@ static ZEND_NAMED_FUNCTION(wrapped_timezone)
 {
 	changed(TIMEZONE);
 	stock_timezone(INTERNAL_FUNCTION_PARAM_PASSTHRU);
-}
-
-static ZEND_NAMED_FUNCTION(wrapped_domain)
-{
-	changed(DOMAIN);
-	stock_domain(INTERNAL_FUNCTION_PARAM_PASSTHRU);
-}
-
-static ZEND_NAMED_FUNCTION(wrapped_assertion)
-{
-	changed(ASSERTION);
-	stock_assertion(INTERNAL_FUNCTION_PARAM_PASSTHRU);
-}
-
-/* What a function returns when it is asked, or told: state that nothing else gives access to. No warnings of deprecation:
- * the request's own call has had them. */
-static void ask(const char *name, zval *result, uint32_t count, zval *arguments)
-{
-	zend_function *function = zend_hash_str_find_ptr(EG(function_table), name, strlen(name));
-	int reporting = EG(error_reporting);
-	ZVAL_NULL(result);
-	if (function) {
-		EG(error_reporting) = 0;
-		zend_call_known_function(function, NULL, NULL, result, count, arguments, NULL);
-		EG(error_reporting) = reporting;
-	}
-}
-
-static void get_domain(zval *domain)
-{
-	zval none;
-	ZVAL_NULL(&none);
-	ask("textdomain", domain, 1, &none);
-}
-
-static void set_domain(zval *domain)
-{
-	zval result;
-	ask("textdomain", &result, 1, domain);
-	zval_ptr_dtor(&result);
-}
-
-enum { ASSERT_CALLBACK = 2 }; /* ext/standard/assert.c */
-
-static void get_assertion(zval *callback)
-{
-	zval which;
-	ZVAL_LONG(&which, ASSERT_CALLBACK);
-	ask("assert_options", callback, 1, &which);
-}
-
-static void set_assertion(zval *callback)
-{
-	zval arguments[2], result;
-	ZVAL_LONG(&arguments[0], ASSERT_CALLBACK);
-	ZVAL_COPY_VALUE(&arguments[1], callback);
-	ask("assert_options", &result, 2, arguments);
-	zval_ptr_dtor(&result);
 }
 
 /* ext/date keeps its globals to itself: asked and told by its own functions. */
@@ -153,12 +93,6 @@ void weft_process_start(void)
 		BG(ctype_string) = zend_new_interned_string(BG(ctype_string));
 	}
 	base.ctype = BG(ctype_string);
-	if (stock_domain) {
-		get_domain(&base.domain);
-	}
-	if (stock_assertion) {
-		get_assertion(&base.assertion);
-	}
 }
 
 /* When the modules have started. */
@@ -168,8 +102,6 @@ void weft_process_prepare(void)
 	weft_wrap(NULL, "chdir", wrapped_chdir, NULL, &stock_chdir);
 	weft_wrap(NULL, "setlocale", wrapped_setlocale, NULL, &stock_setlocale);
 	weft_wrap(NULL, "umask", wrapped_umask, NULL, &stock_umask);
-	weft_wrap(NULL, "textdomain", wrapped_domain, NULL, &stock_domain);
-	weft_wrap(NULL, "assert_options", wrapped_assertion, NULL, &stock_assertion);
 }
 
 static void restore_base(uint32_t what)
@@ -187,12 +119,6 @@ static void restore_base(uint32_t what)
 	if (what & TIMEZONE) {
 		set_timezone(base.timezone);
 	}
-	if (what & DOMAIN) {
-		set_domain(&base.domain);
-	}
-	if (what & ASSERTION) {
-		set_assertion(&base.assertion);
-	}
 }
 
 void weft_process_out(weft_coroutine *coroutine)
@@ -207,12 +133,6 @@ void weft_process_out(weft_coroutine *coroutine)
 	coroutine->timezone = what & TIMEZONE ? get_timezone() : NULL;
 	if (what & LOCALE) {
 		coroutine->ctype = BG(ctype_string);
-	}
-	if (what & DOMAIN) {
-		get_domain(&coroutine->domain);
-	}
-	if (what & ASSERTION) {
-		get_assertion(&coroutine->assertion);
 	}
 	restore_base(what & ~MASK);
 }
@@ -236,14 +156,6 @@ void weft_process_in(weft_coroutine *coroutine)
 	if (what & TIMEZONE) {
 		set_timezone(coroutine->timezone);
 		zend_string_release(coroutine->timezone);
-	}
-	if (what & DOMAIN) {
-		set_domain(&coroutine->domain);
-		zval_ptr_dtor(&coroutine->domain);
-	}
-	if (what & ASSERTION) {
-		set_assertion(&coroutine->assertion);
-		zval_ptr_dtor(&coroutine->assertion);
 	}
 	free(coroutine->directory);
 	free(coroutine->locale);

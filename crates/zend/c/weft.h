@@ -33,64 +33,7 @@ typedef struct {
 	weft_slice value;
 } weft_header;
 
-/* ---- What a coroutine owns of PHP's globals --------------------------------------------------------------------
- * The table: a field name and the global it keeps. All of it is exchanged when the coroutine parks and when it goes on;
- * about 900 bytes. What is not in here is shared by all coroutines of the instance. */
-#define WEFT_OWNED(OWN)                                                                                               \
-	OWN(output, output_globals)                                                                                       \
-	OWN(exception, EG(exception))                                                                                     \
-	OWN(previous_exception, EG(prev_exception))                                                                       \
-	OWN(opline_before_exception, EG(opline_before_exception))                                                         \
-	OWN(error_handling, EG(error_handling))                                                                           \
-	OWN(exception_class, EG(exception_class))                                                                         \
-	OWN(in_autoload, EG(in_autoload))                                                                                 \
-	OWN(file_override, EG(filename_override))                                                                         \
-	OWN(line_override, EG(lineno_override))                                                                           \
-	OWN(fake_scope, EG(fake_scope))                                                                                   \
-	OWN(exit_status, EG(exit_status))                                                                                 \
-	OWN(error_handler, EG(user_error_handler))                                                                        \
-	OWN(error_handler_mask, EG(user_error_handler_error_reporting))                                                   \
-	OWN(error_handlers, EG(user_error_handlers))                                                                      \
-	OWN(error_handler_masks, EG(user_error_handlers_error_reporting))                                                 \
-	OWN(exception_handler, EG(user_exception_handler))                                                                \
-	OWN(exception_handlers, EG(user_exception_handlers))                                                              \
-	OWN(last_error_message, PG(last_error_message))                                                                   \
-	OWN(last_error_file, PG(last_error_file))                                                                         \
-	OWN(last_error_type, PG(last_error_type))                                                                         \
-	OWN(last_error_line, PG(last_error_lineno))                                                                       \
-	OWN(connection_status, PG(connection_status))                                                                     \
-	OWN(http_globals, PG(http_globals))                                                                               \
-	OWN(sending_header, PG(header_is_being_sent))                                                                     \
-	OWN(logging_error, PG(in_error_log))                                                                              \
-	OWN(including_by_user, PG(in_user_include))                                                                       \
-	OWN(opening_by_user, FG(user_stream_current_filename))                                                            \
-	OWN(wrapper_errors, FG(wrapper_errors))                                                                           \
-	OWN(closing_pipe, FG(pclose_wait))                                                                                \
-	OWN(closed_pipe, FG(pclose_ret))                                                                                  \
-	OWN(ini_changes, EG(modified_ini_directives))                                                                     \
-	OWN(headers, SG(sapi_headers))                                                                                    \
-	OWN(headers_sent, SG(headers_sent))                                                                               \
-	OWN(request_info, SG(request_info))                                                                               \
-	OWN(protected_variables, PG(rfc1867_protected_variables))                                                         \
-	OWN(uploaded_files, SG(rfc1867_uploaded_files))                                                                   \
-	OWN(post_bytes, SG(read_post_bytes))                                                                              \
-	OWN(post_read, SG(post_read))                                                                                     \
-	OWN(shutdown_functions, BG(user_shutdown_function_names))                                                         \
-	OWN(serialize_lock, BG(serialize_lock))                                                                           \
-	OWN(serialize, BG(serialize))                                                                                     \
-	OWN(unserialize, BG(unserialize))                                                                                 \
-	OWN(compare_function, BG(user_compare_fci))                                                                       \
-	OWN(compare_function_cache, BG(user_compare_fci_cache))                                                           \
-	OWN(strtok_string, BG(strtok_string))                                                                             \
-	OWN(strtok_last, BG(strtok_last))                                                                                 \
-	OWN(strtok_length, BG(strtok_len))                                                                                \
-	OWN(json_error, JSON_G(error_code))
-
-typedef struct {
-#define WEFT_OWNED_FIELD(field, global) __typeof__(global) field;
-	WEFT_OWNED(WEFT_OWNED_FIELD)
-#undef WEFT_OWNED_FIELD
-} weft_owned;
+#include "owned.h"
 
 /* The superglobals that belong to a request, in the order of weft_superglobals' bits. */
 enum { WEFT_GET, WEFT_POST, WEFT_COOKIE, WEFT_FILES, WEFT_SERVER, WEFT_REQUEST, WEFT_SUPERGLOBALS };
@@ -139,8 +82,9 @@ typedef struct weft_coroutine {
 	char *locale;
 	zend_string *ctype;
 	zend_string *timezone;
-	zval domain;
-	zval assertion;
+	zval told[WEFT_TOLD];          /* by functions of PHP that keep it to themselves (told.c) */
+	uint32_t told_changed;
+	zend_resource *directory_handle; /* what readdir() reads that is given none (directories.c) */
 	int mask;
 	bool ini_parked;               /* it has changed ini values, which wait in ini_values while it is parked */
 	zval ini_values;
@@ -385,6 +329,7 @@ void weft_run_deferred(weft_coroutine *coroutine);
 /* ---- library.c: weft's PHP library ---- */
 void weft_library_start(const char *directory);
 /* compile.c */
+void weft_compile_prepare(void);
 void weft_compile_start(void);
 
 /* ---- script.c: `weft php` ---- */

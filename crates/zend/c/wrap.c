@@ -5,6 +5,7 @@
  * carries a pointer to its row, so one wrapper serves many functions.
  * Invariant: functions that are not there (disable_functions, an extension that is not loaded) are no error. */
 #include "signals.h"
+#include "told.h"
 #include "zend_extensions.h"
 
 static int slot = -1;
@@ -59,6 +60,9 @@ static zend_result modules_started(void)
 	weft_filter_start();
 	weft_environment_start();
 	weft_process_prepare();
+	weft_told_prepare();
+	weft_directories_prepare();
+	weft_compile_prepare();
 	return next_start ? next_start() : SUCCESS;
 }
 

@@ -1,0 +1,118 @@
+/* Settings that extensions keep to themselves: nothing but a function of PHP's says what they are, and the same function, given
+ * an argument, changes them. A coroutine that has called one is asked what it has when it parks and told again when it goes on;
+ * the booted value is in force meanwhile.
+ *
+ * The functions are wrapped, so a request that calls none of them pays one comparison. */
+#include "told.h"
+
+typedef struct {
+	const char *name;
+	enum { BY_NOTHING, BY_NULL, BY_OPTION, BY_SETTING } asked; /* how it is asked */
+	zif_handler stock;
+	zval base;
+} setting;
+
+enum { ASSERT_CALLBACK = 2 }; /* ext/standard/assert.c */
+
+static setting settings[WEFT_TOLD] = {
+	{.name = "textdomain", .asked = BY_NULL},
+	{.name = "assert_options", .asked = BY_OPTION},
+	{.name = "spl_autoload_extensions", .asked = BY_NOTHING},
+	{.name = "mb_regex_encoding", .asked = BY_NOTHING},
+	{.name = "mb_regex_set_options", .asked = BY_NOTHING},
+	{.name = "libxml_disable_entity_loader", .asked = BY_SETTING},
+};
+
+static bool booted;
+
+/* The call has had its warnings and deprecations when the request made it: none from us, not even to its own handler. */
+static void call(const setting *which, zval *result, uint32_t count, zval *arguments)
+{
+	zend_function *function = zend_hash_str_find_ptr(EG(function_table), which->name, strlen(which->name));
+	int reporting = EG(error_reporting), handled = EG(user_error_handler_error_reporting);
+	ZVAL_NULL(result);
+	EG(error_reporting) = EG(user_error_handler_error_reporting) = 0;
+	if (function) {
+		zend_call_known_function(function, NULL, NULL, result, count, arguments, NULL);
+	}
+	EG(error_reporting) = reporting;
+	EG(user_error_handler_error_reporting) = handled;
+}
+
+static void tell(const setting *which, zval *value)
+{
+	zval arguments[2], result;
+	ZVAL_LONG(&arguments[0], ASSERT_CALLBACK);
+	ZVAL_COPY_VALUE(&arguments[1], value);
+	bool is_option = which->asked == BY_OPTION;
+	call(which, &result, is_option ? 2 : 1, is_option ? arguments : value);
+	zval_ptr_dtor(&result);
+}
+
+static void ask(const setting *which, zval *value)
+{
+	zval argument;
+	ZVAL_NULL(&argument);
+	if (which->asked == BY_OPTION) {
+		ZVAL_LONG(&argument, ASSERT_CALLBACK);
+	} else if (which->asked == BY_SETTING) {
+		ZVAL_FALSE(&argument);
+	}
+	call(which, value, which->asked == BY_NOTHING ? 0 : 1, &argument);
+	if (which->asked == BY_SETTING) { /* it says what it was before */
+		tell(which, value);
+	}
+}
+
+static ZEND_NAMED_FUNCTION(wrapped)
+{
+	setting *which = weft_wrapped_row(execute_data);
+	if (weft_current && booted && ZEND_NUM_ARGS() > 0) {
+		weft_current->told_changed |= 1u << (which - settings);
+	}
+	which->stock(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+}
+
+void weft_told_prepare(void)
+{
+	for (size_t i = 0; i < WEFT_TOLD; i++) {
+		weft_wrap(NULL, settings[i].name, wrapped, &settings[i], &settings[i].stock);
+	}
+}
+
+void weft_told_start(void)
+{
+	for (size_t i = 0; i < WEFT_TOLD; i++) {
+		if (settings[i].stock) {
+			ask(&settings[i], &settings[i].base);
+		}
+	}
+	booted = true;
+}
+
+void weft_told_out(weft_coroutine *coroutine)
+{
+	for (uint32_t left = coroutine->told_changed; UNEXPECTED(left); left &= left - 1) {
+		int i = __builtin_ctz(left);
+		ask(&settings[i], &coroutine->told[i]);
+		tell(&settings[i], &settings[i].base);
+	}
+}
+
+void weft_told_in(weft_coroutine *coroutine)
+{
+	for (uint32_t left = coroutine->told_changed; UNEXPECTED(left); left &= left - 1) {
+		int i = __builtin_ctz(left);
+		tell(&settings[i], &coroutine->told[i]);
+		zval_ptr_dtor(&coroutine->told[i]);
+	}
+}
+
+void weft_told_end(weft_coroutine *coroutine)
+{
+	for (uint32_t left = coroutine->told_changed; UNEXPECTED(left); left &= left - 1) {
+		int i = __builtin_ctz(left);
+		tell(&settings[i], &settings[i].base);
+	}
+	coroutine->told_changed = 0;
+}

@@ -1,0 +1,64 @@
+/* Layouts of globals that weft has no use for, so that the walk sees their fields: each after the source it names. The names are
+ * ours. What weft uses is in crates/zend/c/layouts.h. */
+typedef struct { void *errors; } openssl_globals;                     /* ext/openssl/php_openssl.h */
+typedef struct { bool key_initialized; unsigned char key[16]; } reflection_globals; /* ext/reflection/php_reflection.h */
+typedef struct { void *default_encoding; } xml_globals;               /* ext/xml/xml.c */
+typedef struct { zend_long links[2]; } ldap_globals;                  /* ext/ldap/php_ldap.h */
+typedef struct { char *encodings[6]; HashTable *tag_table_cache; } exif_globals; /* ext/exif/exif.c */
+typedef struct { char *default_socket; } pdo_mysql_globals;           /* ext/pdo_mysql/php_pdo_mysql_int.h */
+typedef struct { int last_error; } posix_globals;                     /* ext/posix/php_posix.h */
+typedef struct { char *extension_dir; int defensive; } sqlite3_globals; /* ext/sqlite3/php_sqlite3.h */
+typedef struct { char *input_encoding, *internal_encoding, *output_encoding; } iconv_globals; /* ext/iconv/php_iconv.h */
+typedef struct { zend_resource *default_dir; } php_dir_globals;       /* ext/standard/dir.c */
+typedef struct { zval callback; char *cb; bool active, bail, warning, exception; } php_assert_globals; /* ext/standard/assert.c */
+typedef struct { void *activation_bdata; } php_browscap_globals;      /* ext/standard/browscap.c, a structure of its own */
+
+/* ext/pgsql/php_pgsql.h */
+typedef struct {
+	zend_long links[4];
+	bool allow_persistent;
+	int ignore_notices;
+	zend_long auto_reset_persistent;
+	int log_notices;
+	zend_object *default_link;
+	HashTable field_oids, table_oids, connections;
+} pgsql_globals;
+
+/* ext/ffi/php_ffi.h */
+typedef struct {
+	int restriction;
+	bool is_cli;
+	HashTable types;
+	char *preload;
+	HashTable *scopes, *callbacks, *weak_types;
+	JMP_BUF bailout;
+	unsigned const char *buffer, *end, *position, *text;
+	int line;
+	HashTable *symbols, *tags;
+	bool allow_vla, attribute_parsing, persistent;
+	uint32_t default_attributes;
+} ffi_globals;
+
+/* ext/phar/phar_internal.h */
+typedef struct {
+	HashTable persistent, archives;
+	void *cached_files;
+	HashTable aliases;
+	int server_variables, readonly;
+	char *cache_list;
+	int manifest_cached, persist, has_compression[2];
+	bool readonly_setting, require_hash_setting, intercepted;
+	int request_init, require_hash, request_done, request_ends;
+	zif_handler stock[22];
+	char *cwd;
+	uint32_t cwd_length;
+	int cwd_init;
+	char *private_key;
+	uint32_t private_key_length;
+	char *last_name;
+	uint32_t last_name_length;
+	char *last_alias;
+	uint32_t last_alias_length;
+	void *last;
+	HashTable mime_types;
+} phar_globals;
