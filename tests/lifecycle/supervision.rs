@@ -99,3 +99,54 @@ fn a_worker_that_is_busy_does_not_keep_connections_from_the_other() {
     weft.write("enough", "yes");
     assert_eq!(busy.read().status, 200);
 }
+
+/// An application that says who serves, and does not get ready while there is a file `hold`.
+const HELD: &str =
+    "while (is_file('hold')) { usleep(1000); clearstatcache(); } return fn () => (string) getmypid();";
+
+#[test]
+fn who_waits_for_a_dead_worker_is_served_by_the_others() {
+    let mut weft = Server::new(HELD).with("--workers", "2").start();
+    let workers = weft.workers();
+    let (dead, living) = (workers[0], workers[1]);
+    assert_eq!(weft.get("/").status, 200);
+    let sockets = process::listening_sockets(living);
+    process::signal(dead, Signal::STOP);
+    until("it to stop", || process::is_stopped(dead).then_some(()));
+    // Some of these are in its queue, and nobody takes them in.
+    let mut clients: Vec<_> = (0..40).map(|_| weft.connect()).collect();
+    for client in &mut clients {
+        client.get("/");
+    }
+    weft.write("hold", "yes");
+    process::signal(dead, Signal::KILL);
+    for client in &mut clients {
+        assert_eq!(client.read().text(), living.to_string());
+    }
+    // Nor does it matter to those who come now.
+    for _ in 0..40 {
+        assert_eq!(weft.get("/").text(), living.to_string());
+    }
+    std::fs::remove_file(weft.path("hold")).unwrap();
+    until("the replacement to serve", || (weft.get("/").text() != living.to_string()).then_some(()));
+    until("each to have its own sockets", || (process::listening_sockets(living) == sockets).then_some(()));
+    weft.wait_for_log("was killed by signal 9");
+}
+
+#[test]
+fn a_reload_while_others_stand_in_gives_each_its_own_sockets() {
+    let mut weft = Server::new(HELD).with("--workers", "2").start();
+    let workers = weft.workers();
+    let sockets = process::listening_sockets(workers[1]);
+    weft.write("hold", "yes");
+    process::signal(workers[0], Signal::KILL);
+    until("the other to stand in", || (process::listening_sockets(workers[1]) > sockets).then_some(()));
+    weft.signal(Signal::HUP);
+    std::fs::remove_file(weft.path("hold")).unwrap();
+    weft.wait_for_log("reload: generation 2 is ready");
+    until("the old ones to go", || (weft.workers().len() == 2).then_some(()));
+    for worker in weft.workers() {
+        assert_eq!(process::listening_sockets(worker), sockets);
+    }
+    assert_eq!(weft.get("/").status, 200);
+}

@@ -32,6 +32,22 @@ pub fn signal(pid: u32, signal: Signal) {
     kill_process(pid_of(pid), signal).unwrap_or_else(|e| panic!("cannot send {signal:?} to {pid}: {e}"));
 }
 
+/// How many descriptors of a process are TCP sockets that listen.
+pub fn listening_sockets(pid: u32) -> usize {
+    const LISTEN: &str = "0A"; // include/net/tcp_states.h
+    let table =
+        ["tcp", "tcp6"].map(|name| std::fs::read_to_string(format!("/proc/net/{name}")).unwrap_or_default());
+    let inode = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        (words.get(3) == Some(&LISTEN))
+            .then(|| format!("socket:[{}]", words.get(9).copied().unwrap_or_default()))
+    };
+    let listening: Vec<String> = table.iter().flat_map(|text| text.lines()).filter_map(inode).collect();
+    let Ok(descriptors) = std::fs::read_dir(format!("/proc/{pid}/fd")) else { return 0 };
+    let links = descriptors.flatten().filter_map(|entry| std::fs::read_link(entry.path()).ok());
+    links.filter(|link| listening.iter().any(|name| link.as_os_str() == name.as_str())).count()
+}
+
 /// Resident memory that is the process's own, in bytes: what is shared with others does not count.
 pub fn private_bytes(pid: u32) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).expect("the process is alive");

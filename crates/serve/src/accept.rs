@@ -29,8 +29,12 @@ const PAUSE: Nanos = 100 * MILLISECOND;
 const DESCRIPTORS_FREED: usize = 8;
 
 struct Listener {
+    /// Its events' number; those of the others stay what they are when one is closed.
+    number: u32,
     fd: OwnedFd,
     endpoint: Endpoint,
+    /// For whom it is served, if it is another worker's.
+    stands_in_for: Option<u64>,
 }
 
 /// Why no connection is accepted now.
@@ -46,12 +50,17 @@ enum Pause {
 #[derive(Default)]
 pub(crate) struct Listeners {
     open: Vec<Listener>,
+    numbers: u32,
     pause: Option<Pause>,
     full_reported: bool,
     exhausted_reported: bool,
 }
 
 impl Listeners {
+    fn find(&self, number: u32) -> Option<&Listener> {
+        self.open.iter().find(|listener| listener.number == number)
+    }
+
     pub(crate) fn resume_at(&self) -> Option<Nanos> {
         match self.pause {
             Some(Pause::Until(at) | Pause::Full(at)) => Some(at),
@@ -66,17 +75,44 @@ impl Server {
     /// # Errors
     /// Those of fcntl(2), setsockopt(2) and epoll_ctl(2).
     pub fn listen(&self, fd: OwnedFd, endpoint: Endpoint) -> io::Result<()> {
+        self.open_listener(fd, endpoint, None)
+    }
+
+    /// Serves a listening socket of another worker, named by a number, until [`Server::stop_standing_in`].
+    ///
+    /// # Errors
+    /// As for [`Server::listen`].
+    pub fn stand_in(&self, fd: OwnedFd, endpoint: Endpoint, whom: u64) -> io::Result<()> {
+        self.open_listener(fd, endpoint, Some(whom))
+    }
+
+    /// Leaves the listening sockets of another worker to it, and what waits there as well; `None`: those of all others.
+    pub fn stop_standing_in(&self, whom: Option<u64>) {
+        let mut listeners = self.listeners.borrow_mut();
+        let is_meant = |listener: &mut Listener| match whom {
+            Some(_) => listener.stands_in_for == whom,
+            None => listener.stands_in_for.is_some(),
+        };
+        for listener in listeners.open.extract_if(.., is_meant) {
+            // A paused listener is not registered.
+            let _ = self.runtime.with_reactor(|reactor| reactor.delete(listener.fd.as_raw_fd()));
+        }
+    }
+
+    fn open_listener(&self, fd: OwnedFd, endpoint: Endpoint, stands_in_for: Option<u64>) -> io::Result<()> {
         rustix::io::ioctl_fionbio(&fd, true)?;
         if let Endpoint::Tcp(_) = endpoint {
             // Linux: accepted sockets inherit it, which saves a call for each.
             sockopt::set_tcp_nodelay(&fd, true)?;
         }
         let mut listeners = self.listeners.borrow_mut();
-        let key = listener_key(listeners.open.len() as u32);
+        let number = listeners.numbers;
+        let key = listener_key(number);
         if listeners.pause.is_none() {
             self.runtime.with_reactor(|reactor| reactor.add_shared(fd.as_raw_fd(), key))?;
         }
-        listeners.open.push(Listener { fd, endpoint });
+        listeners.numbers += 1;
+        listeners.open.push(Listener { number, fd, endpoint, stands_in_for });
         Ok(())
     }
 
@@ -114,7 +150,7 @@ impl Server {
         }
         let (accepted, is_unix) = {
             let listeners = self.listeners.borrow();
-            let Some(listener) = listeners.open.get(index as usize) else { return false };
+            let Some(listener) = listeners.find(index) else { return false };
             let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
             (acceptfrom_with(&listener.fd, flags), matches!(listener.endpoint, Endpoint::Unix(_)))
         };
@@ -182,7 +218,7 @@ impl Server {
     /// Whether a connection is in a listener's queue: nobody is closed for an event that another worker has served.
     fn somebody_waits(&self, index: u32) -> bool {
         let listeners = self.listeners.borrow();
-        let Some(listener) = listeners.open.get(index as usize) else { return false };
+        let Some(listener) = listeners.find(index) else { return false };
         let mut fds = [PollFd::new(&listener.fd, PollFlags::IN)];
         poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|ready| ready > 0)
     }
@@ -222,8 +258,8 @@ impl Server {
         let mut listeners = self.listeners.borrow_mut();
         listeners.pause = None;
         self.crowded.set(false);
-        for (index, listener) in (0..).zip(&listeners.open) {
-            let key = listener_key(index);
+        for listener in &listeners.open {
+            let key = listener_key(listener.number);
             let number = listener.fd.as_raw_fd();
             if self.runtime.with_reactor(|reactor| reactor.add_shared(number, key)).is_err() {
                 listeners.pause = Some(Pause::Until(self.runtime.turn_time() + PAUSE));
@@ -247,9 +283,9 @@ impl Server {
 
     /// Takes in what the kernel has accepted already (up to `connections_max`), then closes the listeners.
     pub fn stop_accepting(&self) {
-        let count = self.listeners.borrow().open.len() as u32;
-        for index in 0..count {
-            while self.accept_one(index) {}
+        let numbers: Vec<u32> = self.listeners.borrow().open.iter().map(|listener| listener.number).collect();
+        for number in numbers {
+            while self.accept_one(number) {}
         }
         let mut listeners = self.listeners.borrow_mut();
         for listener in listeners.open.drain(..) {

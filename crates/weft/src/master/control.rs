@@ -4,11 +4,16 @@
 //! [`PACKET_BYTES_MAX`] bytes (SOCK_SEQPACKET keeps the borders, unix(7)); neither end ever blocks; a lost peer is
 //! [`Received::Closed`], which is how a worker learns that its master died.
 
-use std::io;
+use std::cell::RefCell;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair};
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
+};
 
 /// Longest packet; longer texts are cut.
 pub const PACKET_BYTES_MAX: usize = 8 << 10;
@@ -61,7 +66,20 @@ pub enum ToWorker {
     Stop,
     /// Open the log files anew.
     ReopenLogs,
+    /// Accept from the socket that comes with it, too: its slot's worker cannot ([`ControlEnd::take_socket`]).
+    StandIn {
+        /// Whose it is.
+        slot: u64,
+    },
+    /// Leave the sockets of this slot to its own worker.
+    StopStandingIn {
+        /// Whose they are, or [`EVERY_SLOT`].
+        slot: u64,
+    },
 }
+
+/// All slots but the worker's own.
+pub const EVERY_SLOT: u64 = u64::MAX;
 
 /// What came out of the pair.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,7 +94,11 @@ pub enum Received<M> {
 
 /// The worker's end.
 #[derive(Debug)]
-pub struct ControlEnd(OwnedFd);
+pub struct ControlEnd {
+    fd: OwnedFd,
+    /// What came with the latest message.
+    socket: RefCell<Option<OwnedFd>>,
+}
 
 /// The master's end.
 #[derive(Debug)]
@@ -89,18 +111,25 @@ pub struct MasterEnd(OwnedFd);
 pub fn pair() -> io::Result<(MasterEnd, ControlEnd)> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let (master, worker) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
-    Ok((MasterEnd(master), ControlEnd(worker)))
+    Ok((MasterEnd(master), ControlEnd { fd: worker, socket: RefCell::default() }))
 }
 
 impl ControlEnd {
     /// The descriptor to watch for readability.
     pub fn fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.fd.as_fd()
     }
 
     /// The next message of the master.
     pub fn receive(&self) -> Received<ToWorker> {
-        receive(&self.0, ToWorker::decode)
+        let (received, socket) = receive(&self.fd, ToWorker::decode);
+        self.socket.replace(socket);
+        received
+    }
+
+    /// The socket that came with the message received last.
+    pub fn take_socket(&self) -> Option<OwnedFd> {
+        self.socket.take()
     }
 
     /// Sends without waiting.
@@ -109,7 +138,7 @@ impl ControlEnd {
     /// `WouldBlock` when the master has not read earlier messages (a [`Status`] may then be skipped), `BrokenPipe` when
     /// it is gone.
     pub fn send(&self, message: &ToMaster) -> io::Result<()> {
-        send_packet(&self.0, &message.encode())
+        send_packet(&self.fd, &message.encode(), None)
     }
 }
 
@@ -126,7 +155,7 @@ impl MasterEnd {
 
     /// The next message of the worker.
     pub fn receive(&self) -> Received<ToMaster> {
-        receive(&self.0, ToMaster::decode)
+        receive(&self.0, ToMaster::decode).0
     }
 
     /// Sends without waiting.
@@ -134,29 +163,53 @@ impl MasterEnd {
     /// # Errors
     /// `WouldBlock` when the worker does not read, `BrokenPipe` when it is gone.
     pub fn send(&self, message: &ToWorker) -> io::Result<()> {
-        send_packet(&self.0, &message.encode())
+        send_packet(&self.0, &message.encode(), None)
+    }
+
+    /// Sends a message and a socket with it.
+    ///
+    /// # Errors
+    /// As for [`MasterEnd::send`].
+    pub fn send_with(&self, message: &ToWorker, socket: BorrowedFd<'_>) -> io::Result<()> {
+        send_packet(&self.0, &message.encode(), Some(socket))
     }
 }
 
-fn send_packet(fd: &OwnedFd, packet: &[u8]) -> io::Result<()> {
+fn send_packet(fd: &OwnedFd, packet: &[u8], socket: Option<BorrowedFd<'_>>) -> io::Result<()> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let sockets = socket.map(|socket| [socket]);
     loop {
-        match send(fd, packet, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        if let Some(sockets) = &sockets {
+            control.push(SendAncillaryMessage::ScmRights(sockets));
+        }
+        match sendmsg(fd, &[IoSlice::new(packet)], &mut control, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
             Err(Errno::INTR) => continue,
             other => return other.map(|_| ()).map_err(io::Error::from),
         }
     }
 }
 
-fn receive<M>(fd: &OwnedFd, decode: fn(&[u8]) -> Option<M>) -> Received<M> {
+/// The next message, and the socket that came with it. The kernel closes what nobody asks for, so the master, which gets no
+/// sockets, cannot be filled with them.
+fn receive<M>(fd: &OwnedFd, decode: fn(&[u8]) -> Option<M>) -> (Received<M>, Option<OwnedFd>) {
     let mut packet = [0; PACKET_BYTES_MAX];
     loop {
-        match recv(fd, &mut packet[..], RecvFlags::DONTWAIT) {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut control = RecvAncillaryBuffer::new(&mut space);
+        let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
+        let received = recvmsg(fd, &mut [IoSliceMut::new(&mut packet)], &mut control, flags);
+        let socket = control.drain().find_map(|message| match message {
+            RecvAncillaryMessage::ScmRights(mut sockets) => sockets.next(),
+            _ => None,
+        });
+        match received.map(|received| received.bytes) {
             Err(Errno::INTR) => continue,
-            Err(Errno::AGAIN) => return Received::Nothing,
-            Ok((0, _)) | Err(_) => return Received::Closed,
+            Err(Errno::AGAIN) => return (Received::Nothing, None),
+            Ok(0) | Err(_) => return (Received::Closed, None),
             // A packet of another version of weft (a reload may change the binary) is passed over.
-            Ok((length, _)) => match decode(&packet[..length]) {
-                Some(message) => return Received::Message(message),
+            Ok(length) => match decode(&packet[..length]) {
+                Some(message) => return (Received::Message(message), socket),
                 None => continue,
             },
         }
@@ -171,6 +224,8 @@ const FATAL: u8 = 4;
 const DRAIN: u8 = 16;
 const STOP: u8 = 17;
 const REOPEN_LOGS: u8 = 18;
+const STAND_IN: u8 = 19;
+const STOP_STANDING_IN: u8 = 20;
 
 impl ToMaster {
     fn encode(&self) -> Vec<u8> {
@@ -206,6 +261,8 @@ impl ToWorker {
             ToWorker::Drain { deadline_ms } => with_numbers(DRAIN, &[*deadline_ms]),
             ToWorker::Stop => vec![STOP],
             ToWorker::ReopenLogs => vec![REOPEN_LOGS],
+            ToWorker::StandIn { slot } => with_numbers(STAND_IN, &[*slot]),
+            ToWorker::StopStandingIn { slot } => with_numbers(STOP_STANDING_IN, &[*slot]),
         }
     }
 
@@ -215,6 +272,8 @@ impl ToWorker {
             DRAIN => numbers(rest).map(|[deadline_ms]| ToWorker::Drain { deadline_ms }),
             STOP => Some(ToWorker::Stop),
             REOPEN_LOGS => Some(ToWorker::ReopenLogs),
+            STAND_IN => numbers(rest).map(|[slot]| ToWorker::StandIn { slot }),
+            STOP_STANDING_IN => numbers(rest).map(|[slot]| ToWorker::StopStandingIn { slot }),
             _ => None,
         }
     }
@@ -273,6 +332,22 @@ mod tests {
     }
 
     #[test]
+    fn a_socket_comes_with_its_message_only() {
+        let (master, worker) = pair().unwrap();
+        let (own, peer) = std::os::unix::net::UnixStream::pair().unwrap();
+        master.send_with(&ToWorker::StandIn { slot: 3 }, own.as_fd()).unwrap();
+        master.send(&ToWorker::StopStandingIn { slot: 3 }).unwrap();
+        drop(own);
+        assert_eq!(worker.receive(), Received::Message(ToWorker::StandIn { slot: 3 }));
+        let socket = std::os::unix::net::UnixStream::from(worker.take_socket().unwrap());
+        assert!(worker.take_socket().is_none());
+        assert_eq!(worker.receive(), Received::Message(ToWorker::StopStandingIn { slot: 3 }));
+        assert!(worker.take_socket().is_none());
+        drop(socket);
+        assert_eq!(io::Read::read(&mut &peer, &mut [0]).unwrap(), 0, "somebody kept a copy");
+    }
+
+    #[test]
     fn a_long_text_is_cut_between_characters() {
         let (master, worker) = pair().unwrap();
         worker.send(&ToMaster::Fatal { message: "é".repeat(PACKET_BYTES_MAX) }).unwrap();
@@ -301,7 +376,7 @@ mod tests {
     fn unknown_and_malformed_packets_are_passed_over() {
         let (master, worker) = pair().unwrap();
         for packet in [&[99u8][..], &[STATUS, 1, 2], &[STATUS; 34]] {
-            send_packet(&worker.0, packet).unwrap();
+            send_packet(&worker.fd, packet, None).unwrap();
         }
         worker.send(&ToMaster::Ready).unwrap();
         assert_eq!(master.receive(), Received::Message(ToMaster::Ready));

@@ -19,6 +19,7 @@ mod notify;
 mod pidfile;
 mod reload;
 mod signal;
+mod stand_in;
 mod start;
 mod steer;
 mod supervise;

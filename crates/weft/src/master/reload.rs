@@ -238,6 +238,7 @@ impl Master {
             }
         }
         self.reload.end(Some(why.to_string()));
+        self.share_sockets_anew();
         self.notify.ready(&format!("{}; the last reload failed", self.status_text()));
         self.publish();
     }

@@ -46,6 +46,8 @@ pub struct Worker {
     /// Its last words.
     fatal: Option<String>,
     status: Status,
+    /// Slots whose sockets it was told to accept from, beside its own.
+    pub stands_in_for: Vec<usize>,
 }
 
 /// Where in its life a worker is.
@@ -71,7 +73,18 @@ impl Worker {
     /// A worker with its control end.
     pub fn new(pid: Pid, slot: usize, generation: u32, stage: Stage, control: MasterEnd) -> Self {
         let (born, status) = (Instant::now(), Status::default());
-        Worker { pid, slot, generation, stage, control, control_closed: false, born, fatal: None, status }
+        Worker {
+            pid,
+            slot,
+            generation,
+            stage,
+            control,
+            control_closed: false,
+            born,
+            fatal: None,
+            status,
+            stands_in_for: Vec::new(),
+        }
     }
 
     /// The descriptor to watch, while the worker may say something.
@@ -95,6 +108,13 @@ impl Worker {
     /// Sends, if the worker listens; one that does not is ended by its deadline.
     pub fn tell(&self, message: &ToWorker) {
         if let Err(e) = self.control.send(message) {
+            tracing::debug!("{} did not take {message:?}: {e}", self.name());
+        }
+    }
+
+    /// Sends a socket with the message, if the worker listens.
+    pub fn tell_with(&self, message: &ToWorker, socket: BorrowedFd<'_>) {
+        if let Err(e) = self.control.send_with(message, socket) {
             tracing::debug!("{} did not take {message:?}: {e}", self.name());
         }
     }
@@ -225,6 +245,7 @@ impl Master {
         } else {
             self.drain_where(|w, i| w.slot == slot && i != index && w.is_staying());
         }
+        self.share_sockets();
         self.announce_if_ready();
         self.publish();
     }
@@ -297,6 +318,7 @@ impl Master {
         if self.reload.is_booting() {
             self.complete_reload_if_ready();
         }
+        self.share_sockets();
         self.publish();
     }
 

@@ -48,6 +48,11 @@ impl Drain {
         *self = Drain::Finished;
     }
 
+    /// Whether it has not begun.
+    pub fn is_serving(&self) -> bool {
+        matches!(self, Drain::Serving)
+    }
+
     /// Whether the loop should return.
     pub fn finished(&self) -> bool {
         matches!(self, Drain::Finished)

@@ -25,7 +25,7 @@ use self::recycle::Recycle;
 use self::signals::Signals;
 use crate::config::Config;
 use crate::master::WorkerSetup;
-use crate::master::control::{ControlEnd, Received, Status, ToMaster, ToWorker};
+use crate::master::control::{ControlEnd, EVERY_SLOT, Received, Status, ToMaster, ToWorker};
 use crate::php;
 
 /// Keys of the worker's own descriptors; the server's are above.
@@ -138,6 +138,10 @@ impl Worker {
                 Received::Message(ToWorker::Drain { deadline_ms }) => self.begin_drain(deadline_ms),
                 Received::Message(ToWorker::Stop) => return self.drain.borrow_mut().stop(),
                 Received::Message(ToWorker::ReopenLogs) => crate::log::reopen(),
+                Received::Message(ToWorker::StandIn { slot }) => self.stand_in(slot),
+                Received::Message(ToWorker::StopStandingIn { slot }) => {
+                    self.server.stop_standing_in((slot != EVERY_SLOT).then_some(slot));
+                }
                 Received::Closed => {
                     tracing::warn!("the master is gone; this worker finishes what it has and ends");
                     let _ = self.runtime.with_reactor(|reactor| {
@@ -147,6 +151,18 @@ impl Worker {
                     return self.begin_drain(self.config.server.drain_timeout_ms);
                 }
             }
+        }
+    }
+
+    /// Accepts for a worker that cannot.
+    fn stand_in(&self, slot: u64) {
+        let Some(socket) = self.control.take_socket().filter(|_| self.drain.borrow().is_serving()) else {
+            return;
+        };
+        let address = rustix::net::getsockname(&socket).ok().and_then(|address| address.try_into().ok());
+        let Some(address) = address else { return };
+        if let Err(error) = self.server.stand_in(socket, weft_serve::Endpoint::Tcp(address), slot) {
+            tracing::warn!("cannot accept for worker {slot}: {error}");
         }
     }
 

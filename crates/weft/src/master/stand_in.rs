@@ -1,0 +1,65 @@
+//! Who accepts for a worker that cannot.
+//!
+//! Must not know: why it cannot. Invariant: while somebody serves, each accept queue of TCP has somebody who takes from it, its
+//! own worker or all the others; so a connection that the kernel puts there waits no longer than any other. A unix socket has one
+//! queue, from which all take anyway.
+
+use std::os::fd::AsFd;
+
+use super::control::{EVERY_SLOT, ToWorker};
+use super::listen::BoundAddress;
+use super::supervise::Stage;
+use super::{Master, Worker};
+
+impl Master {
+    /// The same after another image was in charge, which knew who accepts for whom.
+    pub fn share_sockets_anew(&mut self) {
+        for worker in self.workers.iter_mut().filter(|worker| takes_connections(worker)) {
+            worker.tell(&ToWorker::StopStandingIn { slot: EVERY_SLOT });
+            worker.stands_in_for.clear();
+        }
+        self.share_sockets();
+    }
+
+    /// Gives the sockets of slots that nobody serves to all who serve, and takes back those of slots that are served again.
+    pub fn share_sockets(&mut self) {
+        // Then slots are those of before and those of after; it is over soon, and ends with a worker in each.
+        if self.reload.is_booting() || self.stopping {
+            return;
+        }
+        let count = self.slots.len();
+        let mut served = vec![false; count];
+        for worker in self.workers.iter().filter(|worker| takes_connections(worker)) {
+            if let Some(served) = served.get_mut(worker.slot) {
+                *served = true;
+            }
+        }
+        let listeners = &self.listeners;
+        for worker in self.workers.iter_mut().filter(|worker| takes_connections(worker)) {
+            let back: Vec<usize> = worker
+                .stands_in_for
+                .extract_if(.., |slot| served.get(*slot).is_none_or(|served| *served))
+                .collect();
+            for slot in back {
+                worker.tell(&ToWorker::StopStandingIn { slot: slot as u64 });
+            }
+            for slot in (0..count).filter(|slot| !served[*slot]) {
+                if worker.stands_in_for.contains(&slot) {
+                    continue;
+                }
+                let tcp = listeners.iter().filter(|l| matches!(l.address, BoundAddress::Tcp(_)));
+                for (_, socket) in
+                    tcp.flat_map(|l| l.sockets.iter().enumerate()).filter(|(i, _)| i % count == slot)
+                {
+                    worker.tell_with(&ToWorker::StandIn { slot: slot as u64 }, socket.as_fd());
+                }
+                worker.stands_in_for.push(slot);
+            }
+        }
+    }
+}
+
+/// Whether connections in a worker's queue are taken in.
+fn takes_connections(worker: &Worker) -> bool {
+    worker.stage == Stage::Ready
+}
