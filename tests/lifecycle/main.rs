@@ -1,5 +1,6 @@
 //! From start to stop: what an operator does, and what must not be lost meanwhile.
 
+mod binary;
 mod commands;
 mod first_request;
 mod limits;

@@ -104,6 +104,20 @@ impl Server {
         self
     }
 
+    /// Has another program run, which is given as a path.
+    pub fn run_by(mut self, program: &Path) -> Server {
+        let mut command = Command::new(program);
+        command.args(self.command.get_args()).current_dir(self.directory()).stdin(Stdio::null());
+        for (name, value) in self.command.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        self.command = command;
+        self
+    }
+
     /// Adds a file to its directory.
     pub fn with_file(self, name: &str, text: &str) -> Server {
         self.write(name, text);

@@ -9,11 +9,12 @@ use std::process::ExitCode;
 use crate::cli::Settings;
 use crate::config::{Config, LogTarget};
 use crate::master::identity::Identity;
-use crate::master::{Mode, banner};
+use crate::master::{self, Mode, banner};
 use crate::php;
 
 /// Runs `weft check`.
 pub fn check(settings: Settings) -> ExitCode {
+    master::answer();
     let checked = settings.load().and_then(|config| {
         let said = check_application(&config).map_err(|why| vec![why])?;
         Ok(screen(&config, &said))

@@ -17,6 +17,26 @@ use crate::config::HANDOVER;
 
 /// First word of the text; changes with its form.
 const VERSION: &str = "weft-handover-2";
+/// In place of a text: which version of it could you take over with?
+pub const QUESTION: &str = "?";
+/// How a program begins its answer; the versions follow.
+const ANSWER: &str = "weft takes over from: ";
+
+/// Answers a master that asks whether this program may become its next image; before anything else, so that nothing but this
+/// program can have answered.
+pub fn answer() {
+    if std::env::var_os(HANDOVER).is_some_and(|text| text == QUESTION) {
+        super::fork::remove_variable(HANDOVER);
+        println!("{ANSWER}{VERSION}");
+    }
+}
+
+/// Whether a program that has said this can take over from this one.
+pub fn can_take_over(said: &[u8]) -> bool {
+    let first = said.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let versions = std::str::from_utf8(first).ok().and_then(|line| line.strip_prefix(ANSWER));
+    versions.is_some_and(|versions| versions.split(' ').any(|version| version == VERSION))
+}
 
 /// Everything that survives a reload.
 #[derive(Debug, Default)]
@@ -260,6 +280,15 @@ mod tests {
         let workers: Vec<_> =
             taken.workers.iter().map(|w| (w.pid, w.slot, w.generation, w.drain_left_ms)).collect();
         assert_eq!(workers, [(pid, 2, 6, Some(1500)), (pid, 1, 7, None)]);
+    }
+
+    #[test]
+    fn a_program_says_what_it_can_take_over() {
+        let said = format!("{ANSWER}weft-handover-1 {VERSION}\nfile  weft.toml\n");
+        assert!(can_take_over(said.as_bytes()));
+        assert!(!can_take_over(format!("{ANSWER}weft-handover-1\n{VERSION}\n").as_bytes()));
+        assert!(!can_take_over(format!("hello\n{ANSWER}{VERSION}\n").as_bytes()));
+        assert!(!can_take_over(b""));
     }
 
     #[test]

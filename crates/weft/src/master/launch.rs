@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use super::fork::exec;
+use super::handover::QUESTION;
 use crate::config::HANDOVER;
 
 /// Program, arguments and directory.
@@ -36,7 +37,7 @@ impl Launch {
         Ok(Launch { program, arguments: std::env::args_os().collect(), directory: directory()? })
     }
 
-    /// Starts `weft check` with the arguments `weft serve` got, its words on a pipe.
+    /// Starts `weft check` with the arguments `weft serve` got, and the question whether it can take over; its words on pipes.
     ///
     /// # Errors
     /// The program cannot be run.
@@ -44,8 +45,8 @@ impl Launch {
         let mut command = Command::new(&self.program);
         let own = self.arguments.iter().skip(1).skip_while(|a| *a != "serve").skip(1);
         command.arg("check").args(own).current_dir(&self.directory);
-        command.env_remove("NOTIFY_SOCKET").env_remove(HANDOVER);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()
+        command.env_remove("NOTIFY_SOCKET").env(HANDOVER, QUESTION);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
     }
 
     /// Becomes the program again, with `handover` in its environment. Returns only if that failed.
@@ -67,6 +68,12 @@ impl Launch {
             Ok((program, arguments, variables)) => exec(&program, &arguments, &variables),
             Err(e) => e,
         }
+    }
+
+    /// What tells the file that is under the program's name now from another: a check says nothing of that one.
+    pub fn file(&self) -> Option<(u64, u64, u64, i64, i64)> {
+        let found = std::fs::metadata(&self.program).ok()?;
+        Some((found.dev(), found.ino(), found.size(), found.mtime(), found.mtime_nsec()))
     }
 
     /// The program's path.

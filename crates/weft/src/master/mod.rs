@@ -48,6 +48,7 @@ use crate::config::{Config, RunAs, Workers};
 use crate::php::EngineInfo;
 use crate::watch::Watch;
 
+pub use self::handover::answer;
 pub use self::start::serve;
 
 /// How an application runs.
@@ -210,7 +211,7 @@ impl Master {
         let timeout = Timespec::try_from(timeout + Duration::from_nanos(1)).ok();
         let mut fds = vec![PollFd::from_borrowed_fd(self.signals.fd(), PollFlags::IN)];
         let controls = self.workers.iter().filter_map(Worker::control_fd);
-        let others = self.watch.as_ref().map(Watch::fd).into_iter().chain(self.reload.check_fd());
+        let others = self.watch.as_ref().map(Watch::fd).into_iter().chain(self.reload.check_fds());
         fds.extend(controls.chain(others).map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
         // An interruption is a reason to look as well.
         let _ = poll(&mut fds, timeout.as_ref());

@@ -10,12 +10,12 @@
 
 use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::process::ChildStderr;
+use std::process::{ChildStderr, ChildStdout};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitStatus, kill_process};
 
-use super::handover::Writer;
+use super::handover::{Writer, can_take_over};
 use super::listen::Listener;
 use super::pidfile::State;
 use super::supervise::{Slot, Stage};
@@ -23,6 +23,8 @@ use super::{Master, Worker};
 
 /// What of the check's words is kept for the log.
 const CHECK_OUTPUT_BYTES_MAX: usize = 16 << 10;
+/// How often a pipe is read before others have their turn: the application may talk for ever.
+const READS_MAX: usize = 64;
 
 /// The state of reloading.
 #[derive(Debug, Default)]
@@ -53,9 +55,46 @@ enum Phase {
 #[derive(Debug)]
 struct Check {
     pid: Pid,
-    words: Option<ChildStderr>,
-    heard: Vec<u8>,
+    /// Its stdout: what it says of itself.
+    answer: Words<ChildStdout>,
+    /// Its stderr: what is wrong.
+    words: Words<ChildStderr>,
+    /// Which program it is ([`super::launch::Launch::file`]).
+    file: Option<(u64, u64, u64, i64, i64)>,
     until: Instant,
+}
+
+/// What is heard on a pipe: the beginning is kept.
+#[derive(Debug)]
+struct Words<Pipe> {
+    pipe: Option<Pipe>,
+    heard: Vec<u8>,
+}
+
+impl<Pipe: Read + AsFd> Words<Pipe> {
+    fn of(pipe: Option<Pipe>) -> std::io::Result<Self> {
+        if let Some(pipe) = &pipe {
+            rustix::io::ioctl_fionbio(pipe, true)?;
+        }
+        Ok(Words { pipe, heard: Vec::new() })
+    }
+
+    /// Reads what has come, so that nobody waits for us.
+    fn read(&mut self) {
+        let Some(pipe) = &mut self.pipe else { return };
+        let mut buffer = [0; 4096];
+        for _ in 0..READS_MAX {
+            match pipe.read(&mut buffer) {
+                Ok(0) => return self.pipe = None,
+                Ok(length) => {
+                    let room = CHECK_OUTPUT_BYTES_MAX - self.heard.len();
+                    self.heard.extend_from_slice(&buffer[..length.min(room)]);
+                }
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(_) => return,
+            }
+        }
+    }
 }
 
 impl Reload {
@@ -80,11 +119,14 @@ impl Reload {
     }
 
     /// The check's output, while it runs.
-    pub fn check_fd(&self) -> Option<BorrowedFd<'_>> {
-        match &self.phase {
-            Phase::Checking(check) => check.words.as_ref().map(AsFd::as_fd),
+    pub fn check_fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let check = match &self.phase {
+            Phase::Checking(check) => Some(check),
             _ => None,
-        }
+        };
+        let answer = check.and_then(|check| check.answer.pipe.as_ref().map(AsFd::as_fd));
+        let words = check.and_then(|check| check.words.pipe.as_ref().map(AsFd::as_fd));
+        answer.into_iter().chain(words)
     }
 
     /// When the check is taking too long.
@@ -113,14 +155,12 @@ impl Master {
         self.notify.reloading();
         tracing::info!("reload: checking configuration and application");
         self.publish();
+        let file = self.launch.file();
         let started = self.launch.check().and_then(|mut child| {
-            let words = child.stderr.take();
-            if let Some(words) = &words {
-                rustix::io::ioctl_fionbio(words, true)?;
-            }
+            let (answer, words) = (Words::of(child.stdout.take())?, Words::of(child.stderr.take())?);
             let pid = Pid::from_raw(child.id() as i32).expect("a child has a positive pid");
             let until = Instant::now() + Duration::from_millis(self.config.server.boot_timeout_ms);
-            Ok(Check { pid, words, heard: Vec::new(), until })
+            Ok(Check { pid, answer, words, file, until })
         });
         match started {
             Ok(check) => self.reload.phase = Phase::Checking(check),
@@ -130,19 +170,9 @@ impl Master {
 
     /// Reads what the check says, so that it never waits for us.
     pub fn take_check_output(&mut self) {
-        let Phase::Checking(check) = &mut self.reload.phase else { return };
-        let Some(words) = &mut check.words else { return };
-        let mut buffer = [0; 4096];
-        loop {
-            match words.read(&mut buffer) {
-                Ok(0) => return check.words = None,
-                Ok(length) => {
-                    let room = CHECK_OUTPUT_BYTES_MAX - check.heard.len();
-                    check.heard.extend_from_slice(&buffer[..length.min(room)]);
-                }
-                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(_) => return,
-            }
+        if let Phase::Checking(check) = &mut self.reload.phase {
+            check.answer.read();
+            check.words.read();
         }
     }
 
@@ -154,10 +184,26 @@ impl Master {
             return;
         }
         if status.exit_status() == Some(0) {
-            return self.become_new_image();
+            return self.take_over_if_able();
         }
-        let words = String::from_utf8_lossy(&check.heard).trim().to_string();
+        let words = String::from_utf8_lossy(&check.words.heard).trim().to_string();
         self.fail_reload(if words.is_empty() { "weft check ended without a word" } else { &words });
+    }
+
+    /// Once it is another program, nothing is left that could say what was wrong with it: so it is asked before.
+    fn take_over_if_able(&mut self) {
+        let Phase::Checking(check) = &self.reload.phase else { return };
+        let (able, same) = (can_take_over(&check.answer.heard), check.file == self.launch.file());
+        let program = self.launch.program().display().to_string();
+        if !able {
+            self.fail_reload(&format!(
+                "{program} is not a weft that can take over from this one: install another, or restart instead of reloading"
+            ));
+        } else if !same {
+            self.fail_reload(&format!("{program} was replaced while it was checked: reload again"));
+        } else {
+            self.become_new_image();
+        }
     }
 
     /// Ends a check that takes too long; its end fails the reload.
@@ -166,7 +212,7 @@ impl Master {
             && check.until <= now
         {
             let limit = self.config.server.boot_timeout_ms;
-            check.heard = format!("weft check took longer than boot_timeout_ms = {limit}").into_bytes();
+            check.words.heard = format!("weft check took longer than boot_timeout_ms = {limit}").into_bytes();
             check.until = now + Duration::from_secs(60);
             // It may have ended already; then its SIGCHLD is on the way.
             let _ = kill_process(check.pid, Signal::KILL);

@@ -1,0 +1,96 @@
+//! A reload that finds another program under weft's name.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use rustix::process::Signal;
+use weft_tests::{command, until};
+
+use crate::{changed, server};
+
+/// Installs weft below a directory, its PHP library beside it; the binary's path.
+fn install(directory: &Path) -> PathBuf {
+    let path = directory.join("bin/weft");
+    std::fs::create_dir_all(directory.join("bin")).unwrap();
+    std::fs::create_dir_all(directory.join("share/weft")).unwrap();
+    let library = directory.join("share/weft/php");
+    if !library.exists() {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../php");
+        std::os::unix::fs::symlink(source, library).unwrap();
+    }
+    let aside = directory.join("bin/weft.aside");
+    std::fs::copy(command::binary(), &aside).unwrap();
+    std::fs::rename(aside, &path).unwrap();
+    path
+}
+
+/// Puts another program in its place, as an installation does it.
+fn replace(path: &Path, text: &str) {
+    let aside = path.with_extension("aside");
+    std::fs::write(&aside, text).unwrap();
+    std::fs::set_permissions(&aside, PermissionsExt::from_mode(0o755)).unwrap();
+    std::fs::rename(aside, path).unwrap();
+}
+
+#[test]
+fn a_program_that_does_not_say_it_can_take_over_does_not() {
+    let server = server().with("--pid-file", "weft.pid");
+    let binary = install(server.directory());
+    let mut weft = server.run_by(&binary).start();
+    for (program, why) in [
+        ("#!/bin/sh\nexit 0\n", "is not a weft that can take over from this one"),
+        ("#!/bin/sh\necho \"weft takes over from: weft-handover-0\"\n", "is not a weft that can take over"),
+        ("#!/bin/sh\nyes \"$WEFT_HANDOVER\" | head -c 1000000\n", "is not a weft that can take over"),
+        ("#!/bin/sh\necho broken >&2; exit 1\n", "broken"),
+        ("no program", "cannot run"),
+    ] {
+        replace(&binary, program);
+        let outcome = weft.weft(&["reload", "--pid-file=weft.pid"]);
+        assert_eq!(outcome.code, Some(1), "{program}: {outcome:?}");
+        assert!(
+            outcome.stderr.contains("reload failed, the running code goes on: "),
+            "{program}: {outcome:?}"
+        );
+        assert!(outcome.stderr.contains(why), "{program}: {outcome:?}");
+        assert!(weft.is_alive(), "{program}");
+        assert!(weft.get("/").text().starts_with("code one "), "{program}");
+    }
+    weft.write_application(&changed("two"));
+    install(weft.directory());
+    let outcome = weft.weft(&["reload", "--pid-file=weft.pid"]);
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    assert!(weft.get("/").text().starts_with("code two "));
+}
+
+/// An application whose boot says that it began, and waits while there is a file `hold`.
+const HELD: &str = "file_put_contents('boots', 'x', FILE_APPEND);
+    while (is_file('hold')) { usleep(1000); clearstatcache(); } return fn () => 'served';";
+
+#[test]
+fn a_program_that_cannot_be_executed_any_more_after_its_check_changes_nothing() {
+    let server = weft_tests::Server::new(HELD);
+    let binary = install(server.directory());
+    let mut weft = server.run_by(&binary).start();
+    let checking = |weft: &weft_tests::Running, count: usize| {
+        weft.write("hold", "yes");
+        weft.signal(Signal::HUP);
+        until("the check to boot the application", || (weft.read("boots").len() == count).then_some(()));
+    };
+    checking(&weft, 2);
+    std::fs::set_permissions(&binary, PermissionsExt::from_mode(0o000)).unwrap();
+    std::fs::remove_file(weft.path("hold")).unwrap();
+    weft.wait_for_log("reload failed, the running code goes on: cannot run");
+    assert_eq!(weft.get("/").text(), "served");
+    // The same for one that is another by then.
+    install(weft.directory());
+    checking(&weft, 3);
+    replace(&binary, "#!/bin/sh\nexit 0\n");
+    std::fs::remove_file(weft.path("hold")).unwrap();
+    weft.wait_for_log("was replaced while it was checked");
+    assert_eq!(weft.get("/").text(), "served");
+    assert!(weft.is_alive());
+    install(weft.directory());
+    weft.signal(Signal::HUP);
+    weft.wait_for_log("reload: generation 2 is ready");
+    assert_eq!(weft.get("/").text(), "served");
+}
