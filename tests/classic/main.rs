@@ -13,6 +13,7 @@ mod resident_state;
 mod responses;
 mod routing;
 mod settings;
+mod slow;
 mod uploads;
 
 use weft_tests::{Response, Running};

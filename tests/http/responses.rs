@@ -1,6 +1,6 @@
 //! What goes back: framing, streams, interim responses, and heads that cannot be broken.
 
-use weft_tests::until;
+use weft_tests::{Client, process, until};
 
 use crate::server;
 
@@ -201,4 +201,26 @@ fn a_large_response_arrives_whole_at_a_client_that_reads_slowly() {
     assert!(response.body.chunks(10).all(|chunk| chunk == b"0123456789"));
     client.get("/hello");
     assert_eq!(until("a response", || client.try_read().ok()).text(), "Hello World");
+}
+
+#[test]
+fn slow_readers_of_large_strings_hold_neither_coroutines_nor_memory() {
+    const LENGTH: usize = 20_000_000;
+    let weft = server().with("--coroutines-max", "2").with("--queue-timeout-ms", "600000").start();
+    let mut clients: Vec<Client> = (0..20).map(|_| weft.connect()).collect();
+    for client in &mut clients {
+        client.get(&format!("/large?size={LENGTH}"));
+    }
+    for client in &mut clients {
+        assert_eq!(client.read_head().header("content-length"), Some(LENGTH.to_string().as_str()));
+    }
+    assert_eq!(weft.get("/hello").text(), "Hello World");
+    // Twenty strings would be 400 MB.
+    let worker = weft.workers()[0];
+    until("memory that is given back", || (process::private_bytes(worker) < 100_000_000).then_some(()));
+    for client in &mut clients {
+        assert_eq!(client.read_bytes(LENGTH).len(), LENGTH);
+        client.get("/hello");
+        assert_eq!(client.read().text(), "Hello World");
+    }
 }

@@ -28,6 +28,15 @@ const PAUSE: Nanos = 100 * MILLISECOND;
 /// Closed when accept4(2) finds no descriptor: the requests need some, too.
 const DESCRIPTORS_FREED: usize = 8;
 
+/// Moves a descriptor that lives as long as a peer likes out of the way of PHP's select().
+pub(crate) fn out_of_selects_way(low: OwnedFd) -> OwnedFd {
+    if (DESCRIPTOR_LOW_MAX + 1..DESCRIPTOR_HIGH_MIN).contains(&low.as_raw_fd()) {
+        // RLIMIT_NOFILE may not allow such numbers: then the low one has to do.
+        return fcntl_dupfd_cloexec(&low, DESCRIPTOR_HIGH_MIN).unwrap_or(low);
+    }
+    low
+}
+
 struct Listener {
     /// Its events' number; those of the others stay what they are when one is closed.
     number: u32,
@@ -181,12 +190,7 @@ impl Server {
             // The peer has gone between its connect and here.
             _ => return,
         };
-        let fd = if (DESCRIPTOR_LOW_MAX + 1..DESCRIPTOR_HIGH_MIN).contains(&low.as_raw_fd()) {
-            // RLIMIT_NOFILE may not allow such numbers: then the low one has to do.
-            fcntl_dupfd_cloexec(&low, DESCRIPTOR_HIGH_MIN).unwrap_or(low)
-        } else {
-            low
-        };
+        let fd = out_of_selects_way(low);
         let number = fd.as_raw_fd();
         let mut table = self.table.borrow_mut();
         let index = table.insert(Connection {

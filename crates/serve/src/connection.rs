@@ -237,7 +237,7 @@ impl Server {
         exchange.body.begin(exchange.head.framing(), expects, &self.limits);
         exchange.next = body_start;
         if exchange.body.is_pending() {
-            exchange.next += exchange.body.take(&exchange.input[body_start..], &self.limits);
+            exchange.next += exchange.body.take(&exchange.input[body_start..], &self.limits, &self.spool);
             exchange.body_since = self.runtime.turn_time();
             // What is there already need not be waited for.
             self.receive_body(connection);
@@ -287,7 +287,7 @@ impl Server {
                 exchange.body.left().map_or(scratch.len(), |left| left.min(scratch.len() as u64) as usize);
             match connection.link.receive(&mut scratch[..wanted]) {
                 Received::Bytes(count) => {
-                    let used = exchange.body.take(&scratch[..count], &self.limits);
+                    let used = exchange.body.take(&scratch[..count], &self.limits, &self.spool);
                     exchange.carry.extend_from_slice(&scratch[used..count]);
                     exchange.body_since = self.runtime.turn_time();
                     taken += count;
@@ -311,7 +311,7 @@ impl Server {
         }
         if exchange.keep_alive && exchange.body.is_complete() {
             // What is queued may wait for the next response, as `Head` sends it when there is no next request yet.
-            let small = exchange.out.segments.is_empty() && exchange.out.pending() < BATCH_BYTES;
+            let small = exchange.out.is_in_memory() && exchange.out.pending() < BATCH_BYTES;
             if small || exchange.out.is_empty() {
                 exchange.advance(self.runtime.turn_time());
                 connection.phase = Phase::Head;

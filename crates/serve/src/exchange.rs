@@ -50,6 +50,8 @@ pub(crate) struct Exchange {
     pub keep_alive: bool,
     /// The request was refused before its end was known: the rest of its bytes mean nothing.
     pub refused: bool,
+    /// What of the response does not fit in memory may wait for the peer in a temporary file.
+    pub spools: bool,
     /// Bytes of the response's body so far, as the handler gave them.
     pub written: u64,
     /// The handler has had its summary.
@@ -82,6 +84,7 @@ impl Exchange {
             held: false,
             keep_alive: true,
             refused: false,
+            spools: false,
             written: 0,
             reported: false,
             waiters: Vec::new(),
@@ -115,7 +118,7 @@ impl Exchange {
         self.head_bytes = 0;
         self.next = self.start;
         self.stage = Stage::Waiting;
-        (self.status, self.written, self.reported) = (0, 0, false);
+        (self.status, self.written, self.reported, self.spools) = (0, 0, false, false);
         self.keep_alive = true;
         self.since = now;
         self.body.clear();

@@ -39,6 +39,12 @@ pub trait Handler {
         false
     }
 
+    /// Whether a streamed response may go on in a temporary file while its peer is slow, so that whoever writes it is done
+    /// sooner. Else it waits for the peer. Asked once.
+    fn spools_streams(&self) -> bool {
+        false
+    }
+
     /// A response has ended. The summary lends the request's bytes: this MUST NOT call the server.
     fn finished(&self, _summary: &Summary<'_>) {}
 

@@ -9,7 +9,7 @@
 //! - `connection.rs`: what happens to a connection, as a state machine on one screen.
 //! - `linger.rs`: its end, so that the last response arrives.
 //! - `accept.rs`, `link.rs`, `outgoing.rs`: taking connections in, receiving, sending.
-//! - `exchange.rs`, `store.rs`: the buffers of one request, and its body.
+//! - `exchange.rs`, `store.rs`, `spool.rs`: the buffers of one request, its body, and the files for what is larger.
 //! - `request.rs`, `client.rs`, `body.rs`: what a handler asks.
 //! - `respond.rs`, `stream.rs`, `file.rs`: what it answers.
 //! - `root.rs`: the files below a directory, and nothing else.
@@ -46,6 +46,7 @@ mod respond;
 mod root;
 mod server;
 mod site;
+mod spool;
 mod store;
 mod stream;
 mod table;

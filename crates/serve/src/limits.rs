@@ -33,7 +33,11 @@ pub struct Limits {
     pub body_memory_bytes_max: usize,
     /// Where such files are made; they have no name in it. The system's temporary directory.
     pub spool_directory: PathBuf,
-    /// Bytes of a streamed response that wait for the peer: 256 KiB. Writers wait until half has gone.
+    /// Bytes of all such files of this worker, and of those for responses that their peers take slowly: 4 GiB, half of it for
+    /// responses, an eighth for one of them. Beyond it bodies fail with 507, and writers wait for their peers. 0: no files.
+    pub spool_bytes_max: u64,
+    /// Bytes of a response that wait for the peer in memory: 256 KiB. Beyond it they go to a temporary file, or writers wait
+    /// until half has gone.
     pub write_buffer_bytes_max: usize,
     /// Bytes of an unread body that are read and dropped so that the connection can go on: 256 KiB.
     pub discard_bytes_max: u64,
@@ -70,6 +74,7 @@ impl Default for Limits {
             write_timeout_ms: 30_000,
             body_memory_bytes_max: 256 * 1024,
             spool_directory: std::env::temp_dir(),
+            spool_bytes_max: 4 << 30,
             write_buffer_bytes_max: 256 * 1024,
             discard_bytes_max: 256 * 1024,
             linger_bytes_max: 1024 * 1024 * 1024,

@@ -1,7 +1,8 @@
 //! Bytes and file parts that wait for the peer to take them.
 //!
-//! The only place that sends. Must not know what the bytes mean. Invariant: segments leave in the order they came; a
-//! flush ends only when nothing is left or the kernel has said EAGAIN, so that the next edge is sure to come.
+//! The only place that sends. Must not know what the bytes mean. Invariants: what was spilled to a temporary file leaves
+//! first, then the bytes in memory, then the segments, each in the order they came; a flush ends only when nothing is left
+//! or the kernel has said EAGAIN, so that the next edge is sure to come.
 
 use std::collections::VecDeque;
 use std::io::IoSlice;
@@ -10,6 +11,8 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use rustix::fs::sendfile;
 use rustix::io::Errno;
 use rustix::net::{SendAncillaryBuffer, SendFlags, send, sendmsg};
+
+use crate::spool::{Spool, TemporaryFile, Use};
 
 /// Most bytes given to one sendfile(2): the kernel's own bound, rounded to pages.
 const SENDFILE_BYTES_MAX: u64 = 0x7fff_f000;
@@ -51,9 +54,16 @@ pub(crate) enum Flush {
     Broken,
 }
 
+/// Bytes that did not fit in memory. While there are some, none of those in memory have gone.
+struct Spilled {
+    file: TemporaryFile,
+    sent: u64,
+}
+
 /// The queue of one connection.
 #[derive(Default)]
 pub(crate) struct Outgoing {
+    spilled: Option<Spilled>,
     /// Encoded bytes; those before `sent` have gone.
     pub bytes: Vec<u8>,
     sent: usize,
@@ -62,13 +72,43 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
-    /// Bytes in memory that wait. File parts are not counted.
+    /// Bytes in memory that wait. What is in files is not counted.
     pub(crate) fn pending(&self) -> usize {
         self.bytes.len() - self.sent
     }
 
+    /// Nothing waits in a file.
+    pub(crate) fn is_in_memory(&self) -> bool {
+        self.segments.is_empty() && self.spilled.is_none()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
-        self.pending() == 0 && self.segments.is_empty()
+        self.pending() == 0 && self.is_in_memory()
+    }
+
+    /// Bytes of this queue that were put into a temporary file, and are there still.
+    pub(crate) fn spilled(&self) -> u64 {
+        self.spilled.as_ref().map_or(0, |spilled| spilled.file.length())
+    }
+
+    /// Puts what waits in memory into a temporary file. False, and nothing has changed, when that is not possible.
+    pub(crate) fn spill(&mut self, spool: &Spool) -> bool {
+        let waiting = &self.bytes[self.sent..];
+        let done = match &mut self.spilled {
+            Some(spilled) => spilled.file.append(spool, waiting).is_ok(),
+            None => {
+                let begin = |mut file: TemporaryFile| file.append(spool, waiting).map(|()| file);
+                self.spilled =
+                    spool.create(Use::Response).and_then(begin).ok().map(|file| Spilled { file, sent: 0 });
+                self.spilled.is_some()
+            }
+        };
+        if done {
+            self.bytes.clear();
+            self.sent = 0;
+            spool.spills.set(spool.spills.get() + 1);
+        }
+        done
     }
 
     /// Forgets everything: nobody will take it.
@@ -77,13 +117,26 @@ impl Outgoing {
         self.sent = 0;
         self.segments.clear();
         self.file = None;
+        self.spilled = None;
     }
 
     /// Sends as much as the kernel takes.
     pub(crate) fn flush(&mut self, fd: BorrowedFd<'_>) -> Flush {
         let mut total = 0;
         loop {
-            let step = if self.pending() > 0 {
+            let step = if let Some(spilled) = &mut self.spilled {
+                let left = spilled.file.length() - spilled.sent;
+                if left == 0 {
+                    self.spilled = None;
+                    continue;
+                }
+                let count = left.min(SENDFILE_BYTES_MAX) as usize;
+                match sendfile(fd, spilled.file.fd(), Some(&mut spilled.sent), count) {
+                    // Somebody else has made it shorter.
+                    Ok(0) => Err(Errno::IO),
+                    other => other,
+                }
+            } else if self.pending() > 0 {
                 let flags = if self.segments.is_empty() { SendFlags::NOSIGNAL } else { MORE };
                 send(fd, &self.bytes[self.sent..], flags).inspect(|&count| self.advance(count))
             } else {
@@ -108,10 +161,12 @@ impl Outgoing {
         }
     }
 
-    /// Sends the queue and then `data`, which is copied only as far as the kernel did not take it.
-    pub(crate) fn send_with(&mut self, fd: BorrowedFd<'_>, mut data: &[u8]) -> Flush {
-        let mut total = 0;
-        while self.segments.is_empty() && !data.is_empty() {
+    /// Sends the queue and then `data`. Of what the kernel does not take, as much is copied as `room` allows. Says how much was
+    /// taken either way.
+    pub(crate) fn send_with(&mut self, fd: BorrowedFd<'_>, mut data: &[u8], room: usize) -> (Flush, usize) {
+        let (mut total, whole) = (0, data.len());
+        let mut flushed = Flush::Done;
+        while self.is_in_memory() && !data.is_empty() {
             let parts = [IoSlice::new(&self.bytes[self.sent..]), IoSlice::new(data)];
             match sendmsg(fd, &parts, &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL) {
                 Ok(count) => {
@@ -122,14 +177,15 @@ impl Outgoing {
                 }
                 Err(Errno::INTR) => (),
                 Err(Errno::AGAIN) => {
-                    self.bytes.extend_from_slice(data);
-                    return Flush::Blocked { sent: total };
+                    flushed = Flush::Blocked { sent: total };
+                    break;
                 }
-                Err(_) => return Flush::Broken,
+                Err(_) => return (Flush::Broken, whole),
             }
         }
-        self.bytes.extend_from_slice(data);
-        Flush::Done
+        let kept = data.len().min(room.saturating_sub(self.pending()));
+        self.bytes.extend_from_slice(&data[..kept]);
+        (flushed, whole - data.len() + kept)
     }
 
     fn advance(&mut self, count: usize) {

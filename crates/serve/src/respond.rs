@@ -9,7 +9,6 @@ use weft_proto::{BodyLength, InvalidHeader, ResponseHead, Sent, SentBody, Versio
 
 use crate::connection::Connection;
 use crate::exchange::{Exchange, Stage};
-use crate::outgoing::Flush;
 use crate::server::Server;
 use crate::table::{RequestKey, Table};
 
@@ -67,7 +66,8 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 impl Server {
-    /// Answers with a whole response. The length is that of `body`; for HEAD, 204 and 304 no body is sent.
+    /// Answers with a whole response. The length is that of `body`; for HEAD, 204 and 304 no body is sent. Parks while there is
+    /// room for the body neither in memory nor in temporary files; there always is for less than 16 KiB.
     ///
     /// # Errors
     /// [`Error::Header`]: the request is unanswered still. [`Error::Started`]. [`Error::Gone`].
@@ -78,6 +78,24 @@ impl Server {
         headers: &Headers<'_>,
         body: &[u8],
     ) -> Result<(), Error> {
+        match self.respond_first(key, status, headers, body)? {
+            taken if taken < body.len() => self.respond_rest(key, &body[taken..]),
+            _ => Ok(()),
+        }
+    }
+
+    /// The first step of [`Server::respond`], which does not park: says how many bytes of the body were taken. If these are not all,
+    /// the rest MUST be given to [`Server::respond_rest`].
+    ///
+    /// # Errors
+    /// As [`Server::respond`].
+    pub fn respond_first(
+        &self,
+        key: RequestKey,
+        status: u16,
+        headers: &Headers<'_>,
+        body: &[u8],
+    ) -> Result<usize, Error> {
         let mut table = self.table.borrow_mut();
         let connection = self.answerable(&mut table, key)?;
         self.encode_head(connection, status, headers, BodyLength::Known(body.len() as u64))?;
@@ -85,19 +103,35 @@ impl Server {
         if let Stage::Started(SentBody::Length(length)) = exchange.stage {
             // 205 announces no content whatever was given.
             let body = &body[..body.len().min(length as usize)];
-            exchange.written = length;
-            if body.len() < DIRECT_BYTES_MIN || exchange.blocked_since > 0 {
+            if body.len() < DIRECT_BYTES_MIN {
+                exchange.written = length;
                 exchange.out.bytes.extend_from_slice(body);
             } else {
-                let sent = exchange.out.send_with(connection.link.fd(), body);
-                if sent != Flush::Done {
-                    self.flushed(connection, sent);
+                exchange.spools = true;
+                let taken = self.take(connection, SentBody::Length(length), body);
+                if taken < body.len() {
+                    self.enqueue(key.index(), connection);
+                    return Ok(taken);
                 }
             }
         }
         self.end_response(connection);
         self.enqueue(key.index(), connection);
-        Ok(())
+        Ok(body.len())
+    }
+
+    /// The rest of a body that [`Server::respond_first`] has taken in part. Parks as often as needed.
+    ///
+    /// # Errors
+    /// [`Error::Gone`]: the peer has gone, or the coroutine was cancelled: then the connection is closed, so that the peer
+    /// can tell.
+    pub fn respond_rest(&self, key: RequestKey, rest: &[u8]) -> Result<(), Error> {
+        let written = self.write_all(key, rest);
+        if written.is_err() {
+            self.abort(key);
+            return written;
+        }
+        self.finish(key, &[])
     }
 
     /// Answers with a small text page that names the status. `retry_after`, in seconds, goes with 429 and 503.

@@ -18,6 +18,7 @@ use crate::connection::{Connection, Step};
 use crate::evict::Eviction;
 use crate::exchange::{Exchange, Pool};
 use crate::handler::{Handler, Stats};
+use crate::spool::Spool;
 use crate::table::{RequestKey, SERVER_BIT, Source, Table, source};
 use crate::unread::Line;
 use crate::wheel::Wheel;
@@ -44,6 +45,8 @@ pub struct Server {
     pub(crate) limits: Limits,
     pub(crate) wants_summaries: bool,
     pub(crate) wants_whole_bodies: bool,
+    pub(crate) spools_streams: bool,
+    pub(crate) spool: Spool,
     pub(crate) table: RefCell<Table>,
     pub(crate) scratch: RefCell<Box<[u8]>>,
     pub(crate) listeners: RefCell<Listeners>,
@@ -80,9 +83,11 @@ impl Server {
     pub fn new(runtime: &'static Runtime, limits: Limits, handler: Box<dyn Handler>) -> &'static Server {
         Box::leak(Box::new(Server {
             runtime,
+            spool: Spool::new(&limits),
             limits,
             wants_summaries: handler.wants_summaries(),
             wants_whole_bodies: handler.wants_whole_bodies(),
+            spools_streams: handler.spools_streams(),
             table: RefCell::default(),
             scratch: RefCell::new(vec![0; SCRATCH_BYTES].into_boxed_slice()),
             listeners: RefCell::default(),
@@ -150,6 +155,7 @@ impl Server {
         self.expire(now);
         self.resume_accepting(now);
         self.note_room();
+        self.note_spool(now);
     }
 
     /// When [`Server::turn`] must be called though nothing happens.

@@ -4,20 +4,17 @@
 //! with the status the handler was told.
 
 use std::os::fd::OwnedFd;
-use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering};
 
-use rustix::fs::{CWD, Mode, OFlags, openat, unlinkat};
-use rustix::io::Errno;
 use weft_proto::{Body, Framing};
 
 use crate::Limits;
+use crate::spool::{Spool, TemporaryFile, Use};
 
 /// A body and where it is kept.
 pub(crate) struct Store {
     decoder: Body,
     memory: Vec<u8>,
-    file: Option<OwnedFd>,
+    file: Option<TemporaryFile>,
     /// Bytes received, decoded.
     received: u64,
     /// The status to tell the handler: no more will come.
@@ -63,14 +60,14 @@ impl Store {
     }
 
     /// Takes what `input` holds of the body; returns how many bytes of it. The rest is the next request's.
-    pub(crate) fn take(&mut self, input: &[u8], limits: &Limits) -> usize {
+    pub(crate) fn take(&mut self, input: &[u8], limits: &Limits, spool: &Spool) -> usize {
         let mut used = 0;
         while used < input.len() && self.failed.is_none() && !self.decoder.is_done() {
             match self.decoder.decode(&input[used..]) {
                 Ok(step) => {
                     let data = &input[used + step.data.start..used + step.data.end];
                     used += step.consumed;
-                    self.push(data, limits);
+                    self.push(data, limits, spool);
                 }
                 Err(reject) => self.fail(reject.status),
             }
@@ -81,7 +78,7 @@ impl Store {
         used
     }
 
-    fn push(&mut self, data: &[u8], limits: &Limits) {
+    fn push(&mut self, data: &[u8], limits: &Limits, spool: &Spool) {
         self.received += data.len() as u64;
         if self.discarding || data.is_empty() {
             return;
@@ -91,25 +88,21 @@ impl Store {
                 self.memory.extend_from_slice(data);
                 return;
             }
-            match temporary_file(&limits.spool_directory) {
+            match spool.create(Use::Body) {
                 Ok(file) => self.file = Some(file),
                 Err(_) => return self.fail(507),
             }
             let memory = std::mem::take(&mut self.memory);
-            self.append(&memory);
+            self.append(&memory, spool);
         }
-        self.append(data);
+        self.append(data, spool);
     }
 
-    fn append(&mut self, mut data: &[u8]) {
-        let Some(file) = &self.file else { return };
-        while !data.is_empty() {
-            match rustix::io::write(file, data) {
-                Ok(count) => data = &data[count..],
-                Err(Errno::INTR) => (),
-                // No space left, or a broken disk.
-                Err(_) => return self.fail(507),
-            }
+    fn append(&mut self, data: &[u8], spool: &Spool) {
+        let Some(file) = &mut self.file else { return };
+        // No space left, all that may be used is used, or the disk is broken.
+        if self.failed.is_none() && file.append(spool, data).is_err() {
+            self.fail(507);
         }
     }
 
@@ -160,7 +153,7 @@ impl Store {
                 buffer[..count].copy_from_slice(&arrived[..count]);
                 count
             }
-            Some(file) => match rustix::io::pread(file, &mut buffer[..room], offset) {
+            Some(file) => match rustix::io::pread(file.fd(), &mut buffer[..room], offset) {
                 Ok(count) => count,
                 Err(_) => {
                     self.fail(500);
@@ -175,33 +168,10 @@ impl Store {
     }
 
     pub(crate) fn file(&self) -> Option<&OwnedFd> {
-        self.file.as_ref()
+        self.file.as_ref().map(TemporaryFile::fd)
     }
 
     pub(crate) fn trailers(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         self.decoder.trailers()
-    }
-}
-
-/// A file that has no name, so that nothing is left of it whatever happens.
-fn temporary_file(directory: &Path) -> rustix::io::Result<OwnedFd> {
-    let (flags, mode) = (OFlags::RDWR | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR);
-    match openat(CWD, directory, flags | OFlags::TMPFILE, mode) {
-        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => (),
-        other => return other,
-    }
-    // File systems without O_TMPFILE (open(2)): a name of our own for a moment.
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
-    loop {
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = directory.join(format!(".weft-body-{}-{number}", std::process::id()));
-        match openat(CWD, &name, flags | OFlags::CREATE | OFlags::EXCL, mode) {
-            Err(Errno::EXIST) => (),
-            Err(error) => return Err(error),
-            Ok(file) => {
-                unlinkat(CWD, &name, rustix::fs::AtFlags::empty())?;
-                return Ok(file);
-            }
-        }
     }
 }

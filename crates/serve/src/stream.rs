@@ -1,10 +1,13 @@
 //! Responses that are produced while they are sent.
 //!
-//! Must not know who produces them. Invariant: no more than `write_buffer_bytes_max` waits for the peer, whatever the
-//! handler writes, and never a byte more than was announced.
+//! Must not know who produces them. Invariant: no more than `write_buffer_bytes_max` waits for the peer in memory, whatever
+//! the handler writes, and never a byte more than was announced.
+//!
+//! What is more goes to a temporary file if the response may have one (`Exchange::spools`): whoever holds something dear while
+//! it writes, an instance of PHP, does not hold it at the pace of a slow peer. Else, and without room there, writers wait.
 
 use weft_proto::{BodyLength, ChunkPrefix, SentBody, write_chunk, write_interim, write_last_chunk};
-use weft_rt::Nanos;
+use weft_rt::{Nanos, Wake};
 
 use crate::connection::Connection;
 use crate::exchange::Stage;
@@ -43,8 +46,20 @@ impl Server {
         let connection = self.answerable(&mut table, key)?;
         let body = length.map_or(BodyLength::Unknown, BodyLength::Known);
         self.encode_head(connection, status, headers, body)?;
+        if let Some(exchange) = connection.exchange.as_deref_mut() {
+            exchange.spools = self.spools_streams;
+        }
         self.enqueue(key.index(), connection);
         Ok(())
+    }
+
+    /// Has the writer of a streamed response wait for the peer, whatever [`Handler::spools_streams`](crate::Handler) says.
+    pub fn keep_pace(&self, key: RequestKey) {
+        if let Some(connection) = self.table.borrow_mut().active(key)
+            && let Some(exchange) = connection.exchange.as_deref_mut()
+        {
+            exchange.spools = false;
+        }
     }
 
     /// Writes a piece of the body. It leaves at the end of the loop's turn at the latest. Where the response has no
@@ -64,52 +79,108 @@ impl Server {
         if body == SentBody::None || data.is_empty() {
             return Ok(Write::Accepted(data.len()));
         }
-        if let SentBody::Length(announced) = body {
-            let given = exchange.written + data.len() as u64;
-            if given > announced {
-                let fits = (announced - exchange.written) as usize;
-                exchange.keep_alive = false;
-                self.put(connection, body, &data[..fits]);
-                self.enqueue(key.index(), connection);
-                return Err(Error::Length { announced, given });
-            }
-        }
-        let room = self.limits.write_buffer_bytes_max.saturating_sub(exchange.out.pending());
-        if room == 0 {
-            self.enqueue(key.index(), connection);
-            return Ok(Write::Full);
-        }
-        let count = data.len().min(room);
-        self.put(connection, body, &data[..count]);
+        let announced = if let SentBody::Length(announced) = body { announced } else { u64::MAX };
+        let given = exchange.written + data.len() as u64;
+        let fits = data.len().min((announced - exchange.written) as usize);
+        let count = self.take(connection, body, &data[..fits]);
         self.enqueue(key.index(), connection);
-        Ok(Write::Accepted(count))
+        if fits < data.len() && count == fits {
+            if let Some(exchange) = connection.exchange.as_deref_mut() {
+                exchange.keep_alive = false;
+            }
+            return Err(Error::Length { announced, given });
+        }
+        Ok(if count == 0 { Write::Full } else { Write::Accepted(count) })
     }
 
-    /// Queues bytes of the body in its framing, and sends when there are enough.
-    fn put(&self, connection: &mut Connection, body: SentBody, data: &[u8]) {
-        let Some(exchange) = connection.exchange.as_deref_mut() else { return };
-        exchange.written += data.len() as u64;
+    /// Writes all of `data`, and parks as often as that takes.
+    ///
+    /// # Errors
+    /// As [`Server::write`]; [`Error::Gone`] also when the coroutine was cancelled.
+    pub fn write_all(&self, key: RequestKey, mut data: &[u8]) -> Result<(), Error> {
+        while !data.is_empty() {
+            let spills = self.spool.spills.get();
+            match self.write(key, data)? {
+                Write::Full if self.wait_writable(key, None) != Waited::Ready => return Err(Error::Gone),
+                Write::Full => (),
+                Write::Accepted(count) => data = &data[count..],
+            }
+            // Nobody else runs while a piece is written: now others may.
+            let spilled = self.spool.spills.get() != spills && !data.is_empty();
+            if spilled && self.runtime.can_park() && self.runtime.yield_now() == Wake::Cancelled {
+                return Err(Error::Gone);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes bytes of the body, as many as there is room for. 0: there is none before the peer has taken some.
+    pub(crate) fn take(&self, connection: &mut Connection, body: SentBody, data: &[u8]) -> usize {
+        let mut taken = 0;
+        while taken < data.len() && !connection.link.broken {
+            let spills = self.spool.spills.get();
+            let room = self.room(connection);
+            if room == 0 {
+                break;
+            }
+            taken += self.put(connection, body, &data[taken..], room);
+            if self.spool.spills.get() != spills {
+                break;
+            }
+        }
+        if connection.link.broken { data.len() } else { taken }
+    }
+
+    /// Bytes that may be queued now. If there is no room, it is made.
+    fn room(&self, connection: &mut Connection) -> usize {
+        let max = self.limits.write_buffer_bytes_max;
+        let pending = |connection: &Connection| {
+            connection.exchange.as_deref().map_or(0, |exchange| exchange.out.pending())
+        };
+        if pending(connection) < max {
+            return max - pending(connection);
+        }
+        self.flush(connection);
+        if let Some(exchange) = connection.exchange.as_deref_mut()
+            && exchange.spools
+            && exchange.out.pending() >= max
+        {
+            exchange.out.spill(&self.spool);
+        }
+        max.saturating_sub(pending(connection))
+    }
+
+    /// Queues bytes of the body in its framing, and sends when there are enough. Says how many were taken: no more than `room`
+    /// are kept in memory.
+    fn put(&self, connection: &mut Connection, body: SentBody, data: &[u8], room: usize) -> usize {
+        let Some(exchange) = connection.exchange.as_deref_mut() else { return data.len() };
         let chunked = body == SentBody::Chunked;
         let direct = data.len() >= DIRECT_BYTES_MIN && exchange.blocked_since == 0;
+        // A chunk's length stands before it, so that it is taken whole.
+        let data = if direct && !chunked { data } else { &data[..data.len().min(room)] };
+        let (mut taken, mut sent) = (data.len(), Flush::Done);
         if direct {
             if chunked {
                 exchange.out.bytes.extend_from_slice(ChunkPrefix::new(data.len()).as_bytes());
             }
-            let sent = exchange.out.send_with(connection.link.fd(), data);
+            let room = if chunked { usize::MAX } else { self.limits.write_buffer_bytes_max };
+            (sent, taken) = exchange.out.send_with(connection.link.fd(), data, room);
             if chunked {
                 exchange.out.bytes.extend_from_slice(b"\r\n");
-            }
-            if sent != Flush::Done {
-                self.flushed(connection, sent);
             }
         } else if chunked {
             write_chunk(&mut exchange.out.bytes, data);
         } else {
             exchange.out.bytes.extend_from_slice(data);
         }
-        if connection.exchange.as_ref().is_some_and(|exchange| exchange.out.pending() >= FLUSH_BYTES) {
+        exchange.written += taken as u64;
+        let flush = exchange.out.pending() >= FLUSH_BYTES && exchange.blocked_since == 0;
+        if sent != Flush::Done {
+            self.flushed(connection, sent);
+        } else if flush {
             self.flush(connection);
         }
+        taken
     }
 
     /// Sends what is queued now, not at the end of the turn.
@@ -119,10 +190,42 @@ impl Server {
         }
     }
 
-    /// Parks the running coroutine until half of `write_buffer_bytes_max` is free, or the peer has gone.
+    /// Parks the running coroutine until half of `write_buffer_bytes_max` is free, or there is room in temporary files, or the peer
+    /// has gone.
     pub fn wait_writable(&self, key: RequestKey, deadline: Option<Nanos>) -> Waited {
-        let low = self.limits.write_buffer_bytes_max / 2;
-        self.wait_until(key, deadline, |exchange| exchange.out.pending() <= low)
+        let max = self.limits.write_buffer_bytes_max;
+        let waited = self.wait_until(key, deadline, |exchange| {
+            let room = exchange.out.pending() <= max / 2
+                || exchange.spools && self.spool.takes(exchange.out.spilled(), exchange.out.pending());
+            if !room && exchange.spools {
+                self.spool.waiters.borrow_mut().insert(key);
+            }
+            room
+        });
+        self.spool.waiters.borrow_mut().remove(&key);
+        waited
+    }
+
+    /// Wakes those who wait for room in temporary files when there is some, and tells the operator when there was none.
+    pub(crate) fn note_spool(&self, now: Nanos) {
+        if self.spool.room_again() {
+            let waiters = std::mem::take(&mut *self.spool.waiters.borrow_mut());
+            for key in waiters {
+                self.with_active(key, |server, connection| {
+                    if let Some(exchange) = connection.exchange.as_deref_mut() {
+                        exchange.wake_all(server.runtime);
+                    }
+                });
+            }
+        }
+        if let Some(warning) = self.spool.warning(now) {
+            self.handler.warn(&warning);
+        }
+    }
+
+    /// Bytes in temporary files of bodies and responses.
+    pub fn spooled_bytes(&self) -> u64 {
+        self.spool.used()
     }
 
     /// Ends a streamed response. `trailers` are sent if it is chunked.

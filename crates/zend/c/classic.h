@@ -22,11 +22,15 @@ struct weft_classic {
 	weft_header *headers;
 	size_t headers_count;
 	uint32_t unreadable; /* the status that says why the script could not be opened; 0: PHP tried itself */
+	bool at_pace; /* the script says that nothing is to be kept for the client: X-Accel-Buffering: no */
 	char *sendfile; /* the file to send in place of the output: in `lines` */
 
 	char *output;
 	size_t output_bytes, output_room;
 };
+
+/* the host (src/host.rs) */
+void weft_host_stream_at_pace(uint64_t request);
 
 /* user_ini.c */
 void weft_user_ini_apply(const char *script, const char *root);

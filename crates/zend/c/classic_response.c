@@ -46,7 +46,11 @@ static bool take(weft_classic *classic, weft_header header)
 		classic->sendfile = (char *) header.name.bytes;
 		return true;
 	}
-	return named(header.name, "X-Accel-Buffering") || named(header.name, "X-Accel-Expires");
+	if (named(header.name, "X-Accel-Buffering")) {
+		classic->at_pace = header.value.length == 2 && zend_binary_strcasecmp(header.value.bytes, 2, "no", 2) == 0;
+		return true;
+	}
+	return named(header.name, "X-Accel-Expires");
 }
 
 /* sapi_module.send_headers: keeps status and header lines; the client gets them with the first bytes of the body. */
@@ -103,7 +107,11 @@ static bool begin(weft_coroutine *coroutine)
 {
 	weft_classic *classic = coroutine->classic;
 	classic->begun = true;
-	return weft_host_stream_start(coroutine->request, status_of(coroutine), classic->headers, classic->headers_count);
+	bool started = weft_host_stream_start(coroutine->request, status_of(coroutine), classic->headers, classic->headers_count);
+	if (classic->at_pace) {
+		weft_host_stream_at_pace(coroutine->request);
+	}
+	return started;
 }
 
 static bool stream(weft_coroutine *coroutine, const char *bytes, size_t length)

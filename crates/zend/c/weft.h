@@ -387,7 +387,7 @@ int64_t weft_host_body_wait(uint64_t request);
 void weft_host_detach(uint64_t request);
 void weft_host_release(uint64_t request);
 
-bool weft_host_respond(uint64_t request, uint32_t status, const weft_header *headers, size_t count, weft_slice body);
+bool weft_host_respond(uint64_t request, uint32_t status, const weft_header *headers, size_t count, weft_slice body); /* parks as below */
 /* 0, or the status (403, 404) that says why the file cannot be sent. */
 uint32_t weft_host_respond_file(uint64_t request, uint32_t status, const weft_header *headers, size_t count, weft_slice path);
 bool weft_host_stream_start(uint64_t request, uint32_t status, const weft_header *headers, size_t count);

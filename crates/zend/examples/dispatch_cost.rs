@@ -36,7 +36,7 @@ impl Host for Counter {
     fn body_wait(&self, _: RequestId) -> Result<u64, u16> {
         Ok(0)
     }
-    fn respond(&self, _: RequestId, status: u16, headers: &[HeaderLine], body: &[u8]) -> bool {
+    fn respond(&self, _: RequestId, status: u16, headers: &[HeaderLine], body: &[u8]) -> Option<usize> {
         if !self.shown.replace(true) {
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
             let headers: Vec<_> = headers.iter().map(|(name, value)| (text(name), text(value))).collect();
@@ -44,7 +44,7 @@ impl Host for Counter {
         }
         self.responses.set(self.responses.get() + 1);
         self.bytes.set(self.bytes.get() + body.len() as u64);
-        true
+        Some(body.len())
     }
     fn stream_start(&self, _: RequestId, _: u16, _: &[HeaderLine]) -> bool {
         true

@@ -168,8 +168,13 @@ pub trait Host {
     fn detach(&self, request: RequestId) {}
     /// Lets go of a detached head.
     fn release(&self, request: RequestId) {}
-    /// Answers with a body of known length. `false`: the client has gone, or the response is not valid (logged).
-    fn respond(&self, request: RequestId, status: u16, headers: &[HeaderLine], body: &[u8]) -> bool {
+    /// Answers with a body of known length, and says how much of it was taken; the rest is given to `respond_rest`. `None`: the
+    /// client has gone, or the response is not valid (logged).
+    fn respond(&self, request: RequestId, status: u16, headers: &[HeaderLine], body: &[u8]) -> Option<usize> {
+        None
+    }
+    /// What `respond` has not taken; parks while the client does not keep up. `false`: the client has gone.
+    fn respond_rest(&self, request: RequestId, rest: &[u8]) -> bool {
         false
     }
     /// Answers with a file. `Err` is the status that says why not: 403, 404.
@@ -191,6 +196,8 @@ pub trait Host {
     fn stream_start(&self, request: RequestId, status: u16, headers: &[HeaderLine]) -> bool {
         false
     }
+    /// Has the writer of the response keep the client's pace, where else what the client does not take would wait in a file.
+    fn stream_at_pace(&self, request: RequestId) {}
     /// Sends a piece; parks while the client does not keep up. `false`: the client has gone.
     fn stream_write(&self, request: RequestId, chunk: &[u8]) -> bool {
         false
@@ -312,11 +319,18 @@ unsafe extern "C" fn weft_host_respond(
     count: usize,
     body: Slice,
 ) -> bool {
-    // SAFETY: as promised in weft.h; nothing parks during the call.
-    unsafe {
+    // SAFETY: as promised in weft.h; nothing parks while the headers are lent.
+    let taken = unsafe {
         with_headers(headers, count, |lines| {
-            with(false, |host| host.respond(request, status as u16, lines, body.get()))
+            with(None, |host| host.respond(request, status as u16, lines, body.get()))
         })
+    };
+    // SAFETY: C keeps the body alive for the time of the call, parked or not.
+    let body = unsafe { body.get() };
+    match taken {
+        Some(taken) if taken < body.len() => with(false, |host| host.respond_rest(request, &body[taken..])),
+        Some(_) => true,
+        None => false,
     }
 }
 
@@ -376,6 +390,11 @@ unsafe extern "C" fn weft_host_stream_start(
             with(false, |host| host.stream_start(request, status as u16, lines))
         })
     }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn weft_host_stream_at_pace(request: u64) {
+    with((), |host| host.stream_at_pace(request));
 }
 
 #[unsafe(no_mangle)]

@@ -87,6 +87,9 @@ impl Switch for Stacks {
 
 struct Closure {
     answer: Answer,
+    spools: bool,
+    /// What the operator was told.
+    warnings: Arc<Mutex<Vec<String>>>,
     serve: Rc<dyn Fn(RequestKey)>,
     server: Rc<OnceCell<&'static Server>>,
     log: Option<Arc<Mutex<Vec<String>>>>,
@@ -113,6 +116,14 @@ impl Handler for Closure {
 
     fn turn_away(&self, key: RequestKey) {
         self.server.get().unwrap().respond_error(key, 503, Some(1)).unwrap();
+    }
+
+    fn spools_streams(&self) -> bool {
+        self.spools
+    }
+
+    fn warn(&self, message: &str) {
+        self.warnings.lock().unwrap().push(message.to_owned());
     }
 
     fn wants_summaries(&self) -> bool {
@@ -170,6 +181,7 @@ impl Driver for Worker {
 pub struct TestServer {
     pub address: SocketAddr,
     pub log: Arc<Mutex<Vec<String>>>,
+    pub warnings: Arc<Mutex<Vec<String>>>,
     commands: mpsc::Sender<Command>,
     bell: std::io::PipeWriter,
     stop: Arc<AtomicBool>,
@@ -182,7 +194,15 @@ impl TestServer {
         limits: Limits,
         serve: impl Fn(&'static Server, RequestKey) + Send + Sync + 'static,
     ) -> TestServer {
-        TestServer::launch(answer, limits, false, Arc::new(serve))
+        TestServer::launch(answer, limits, false, false, Arc::new(serve))
+    }
+
+    /// On coroutines, with streams that go on in temporary files.
+    pub fn spooling(
+        limits: Limits,
+        serve: impl Fn(&'static Server, RequestKey) + Send + Sync + 'static,
+    ) -> TestServer {
+        TestServer::launch(Answer::OnCoroutine, limits, false, true, Arc::new(serve))
     }
 
     /// With summaries written to `log`.
@@ -190,23 +210,26 @@ impl TestServer {
         limits: Limits,
         serve: impl Fn(&'static Server, RequestKey) + Send + Sync + 'static,
     ) -> TestServer {
-        TestServer::launch(Answer::AtOnce, limits, true, Arc::new(serve))
+        TestServer::launch(Answer::AtOnce, limits, true, false, Arc::new(serve))
     }
 
-    fn launch(answer: Answer, limits: Limits, logged: bool, serve: Arc<Serve>) -> TestServer {
+    fn launch(answer: Answer, limits: Limits, logged: bool, spools: bool, serve: Arc<Serve>) -> TestServer {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let (commands, received) = mpsc::channel();
         let (ear, bell) = std::io::pipe().unwrap();
         let (stop, log) = (Arc::new(AtomicBool::new(false)), Arc::default());
         let (stopped, lines) = (Arc::clone(&stop), Arc::clone(&log));
+        let warnings: Arc<Mutex<Vec<String>>> = Arc::default();
+        let told = Arc::clone(&warnings);
         let thread = std::thread::spawn(move || {
             let place = Rc::new(OnceCell::<&'static Server>::new());
             let cell = Rc::clone(&place);
             let serve: Rc<dyn Fn(RequestKey)> = Rc::new(move |key| serve(cell.get().unwrap(), key));
             let stacks = Stacks { serve: Rc::clone(&serve), stacks: RefCell::default(), next: Cell::new(0) };
             let runtime = Runtime::start(Box::new(stacks), weft_rt::Limits::default()).unwrap();
-            let handler = Closure { answer, serve, server: Rc::clone(&place), log: logged.then_some(lines) };
+            let log = logged.then_some(lines);
+            let handler = Closure { answer, spools, warnings: told, serve, server: Rc::clone(&place), log };
             let server = Server::new(runtime, limits, Box::new(handler));
             place.set(server).ok().unwrap();
             server.listen(OwnedFd::from(listener), Endpoint::Tcp(address)).unwrap();
@@ -214,7 +237,7 @@ impl TestServer {
             runtime.with_reactor(|reactor| reactor.add_shared(number, DRIVER_KEY)).unwrap();
             runtime.run(&Worker { server, commands: received, bell: ear, stop: stopped });
         });
-        TestServer { address, log, commands, bell, stop, thread: Some(thread) }
+        TestServer { address, log, warnings, commands, bell, stop, thread: Some(thread) }
     }
 
     /// Runs `work` in the server's loop, after what has arrived at its sockets before.

@@ -148,7 +148,14 @@ pub static KEYS: &[Key] = &[
         "response-buffer-bytes-max",
         Bytes,
         4 * KIB..=GIB,
-        "What a streamed response may have waiting for its client before the coroutine waits"
+        "What a response may have waiting for its client in memory; beyond it a stream of coroutine mode waits, the rest of other responses goes to a temporary file"
+    ),
+    number!(
+        limits.spool_bytes_max,
+        "spool-bytes-max",
+        Bytes,
+        0..=1024 * GIB,
+        "Temporary files per worker for bodies and responses that exceed memory, half of it for responses; beyond it bodies get 507 and responses wait for their clients; 0 makes no such files"
     ),
     number!(
         limits.head_timeout_ms,

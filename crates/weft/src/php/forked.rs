@@ -83,8 +83,8 @@ impl Host for ForkedHost {
         self.parents.release(request);
     }
 
-    fn respond(&self, _: RequestId, _: u16, _: &[HeaderLine], _: &[u8]) -> bool {
-        true
+    fn respond(&self, _: RequestId, _: u16, _: &[HeaderLine], body: &[u8]) -> Option<usize> {
+        Some(body.len())
     }
 
     fn respond_file(&self, _: RequestId, _: u16, _: &[HeaderLine], _: &[u8]) -> Result<(), u16> {

@@ -13,7 +13,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use weft_proto::Head;
 use weft_rt::{Job, Runtime, SECOND, clock};
-use weft_serve::{BodyRead, BodyView, Endpoint, Error, Peer, RequestKey, Server, Waited, Write};
+use weft_serve::{BodyRead, BodyView, Endpoint, Error, Peer, RequestKey, Server, Waited};
 use weft_zend::host::{CLIENT_GONE, HeaderLine};
 use weft_zend::{Field, Host, JobKind, LogLevel, RequestId, Slice};
 
@@ -257,9 +257,18 @@ impl Host for ServerHost {
         self.forget_script(request);
     }
 
-    fn respond(&self, request: RequestId, status: u16, headers: &[HeaderLine], body: &[u8]) -> bool {
-        let result = self.server.respond(RequestKey(request), status, headers, body);
-        self.logged(request, result)
+    fn respond(&self, request: RequestId, status: u16, headers: &[HeaderLine], body: &[u8]) -> Option<usize> {
+        match self.server.respond_first(RequestKey(request), status, headers, body) {
+            Ok(taken) => Some(taken),
+            Err(error) => {
+                self.logged(request, Err(error));
+                None
+            }
+        }
+    }
+
+    fn respond_rest(&self, request: RequestId, rest: &[u8]) -> bool {
+        self.logged(request, self.server.respond_rest(RequestKey(request), rest))
     }
 
     fn respond_file(
@@ -301,17 +310,13 @@ impl Host for ServerHost {
         self.logged(request, result)
     }
 
-    fn stream_write(&self, request: RequestId, mut chunk: &[u8]) -> bool {
+    fn stream_at_pace(&self, request: RequestId) {
+        self.server.keep_pace(RequestKey(request));
+    }
+
+    fn stream_write(&self, request: RequestId, chunk: &[u8]) -> bool {
         let key = RequestKey(request);
-        while !chunk.is_empty() {
-            match self.server.write(key, chunk) {
-                Ok(Write::Accepted(length)) => chunk = &chunk[length..],
-                Ok(Write::Full) if self.server.wait_writable(key, None) == Waited::Ready => {}
-                Ok(Write::Full) | Err(Error::Gone) => return false,
-                Err(error) => return self.logged(request, Err(error)),
-            }
-        }
-        !self.server.aborted(key)
+        self.logged(request, self.server.write_all(key, chunk)) && !self.server.aborted(key)
     }
 
     fn stream_end(&self, request: RequestId, trailers: &[HeaderLine], failed: bool) {

@@ -89,6 +89,7 @@ fn limits(limits: &Limits) -> weft_serve::Limits {
         body_timeout_ms: limits.body_timeout_ms,
         write_timeout_ms: limits.write_timeout_ms,
         body_memory_bytes_max: limits.body_memory_bytes_max,
+        spool_bytes_max: limits.spool_bytes_max,
         write_buffer_bytes_max: limits.response_buffer_bytes_max,
         ..weft_serve::Limits::default()
     }
@@ -189,6 +190,11 @@ impl Handler for Requests {
     }
 
     fn wants_whole_bodies(&self) -> bool {
+        self.docroot.is_some()
+    }
+
+    /// An instance serves one request at a time, and has better to do than to wait for a slow client.
+    fn spools_streams(&self) -> bool {
         self.docroot.is_some()
     }
 

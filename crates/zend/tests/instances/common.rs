@@ -119,13 +119,13 @@ impl Host for Web {
     fn body_wait(&self, _: RequestId) -> Result<u64, u16> {
         Ok(0)
     }
-    fn respond(&self, request: RequestId, status: u16, headers: &[HeaderLine], body: &[u8]) -> bool {
+    fn respond(&self, request: RequestId, status: u16, headers: &[HeaderLine], body: &[u8]) -> Option<usize> {
         let response = Response { status, headers: lines(headers), body: text(body), failed: false };
         self.responses.borrow_mut().insert(request, response);
-        true
+        Some(body.len())
     }
     fn stream_start(&self, request: RequestId, status: u16, headers: &[HeaderLine]) -> bool {
-        self.respond(request, status, headers, b"")
+        self.respond(request, status, headers, b"").is_some()
     }
     fn stream_write(&self, request: RequestId, chunk: &[u8]) -> bool {
         self.responses.borrow_mut().entry(request).or_default().body.push_str(&text(chunk));
