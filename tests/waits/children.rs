@@ -169,6 +169,78 @@ fn a_forked_child_writes_to_the_log_that_another_request_has_opened_but_its_prog
     assert_eq!(holder.read().text(), "from the parent");
 }
 
+/// `open` opens a file, locks it when `lock` is there, starts a program of its own with `heir`, and ends with the file still locked.
+/// `fork` starts a child that outlives its request.
+const LOCKS_LATER: &str = r#"
+    $in = fn (string $name) => __DIR__ . "/$name";
+    $until = function (string $name) use ($in): void {
+        while (!file_exists($in($name))) {
+            usleep(1000);
+        }
+    };
+    if (isset($_GET['open'])) {
+        $file = fopen($in('locked'), 'c');
+        touch($in('opened'));
+        $until('lock');
+        flock($file, LOCK_EX);
+        $pid = isset($_GET['heir']) ? exec('sleep 600 >/dev/null 2>&1 & echo $!') : '0';
+        touch($in('locks'));
+        $until('end');
+        fclose($file);
+        return $pid;
+    }
+    $child = pcntl_fork();
+    while ($child === 0) {
+        sleep(600);
+    }
+    return (string) $child;
+"#;
+
+/// A file is opened, then another request forks, then the file is locked. Says whether the lock is free when its request is
+/// answered, and ends whom the two have started.
+fn is_free_then(weft: &Running, directory: &str, open: &str) -> bool {
+    let path = |name: &str| weft.path(&format!("{directory}{name}"));
+    let exists = |name: &str| until(name, || path(name).exists().then_some(()));
+    let mut request = weft.connect();
+    request.get(open);
+    exists("opened");
+    let child: u32 = weft.get("/").text().parse().unwrap();
+    weft.write(&format!("{directory}lock"), "");
+    exists("locks");
+    let locked = File::open(path("locked")).unwrap();
+    assert!(matches!(locked.try_lock(), Err(TryLockError::WouldBlock)), "the request holds no lock");
+    weft.write(&format!("{directory}end"), "");
+    let heir: u32 = request.read().text().parse().unwrap();
+    assert!(process::is_alive(child), "the child has ended, so this shows nothing");
+    let free = locked.try_lock().is_ok();
+    for pid in [child, heir] {
+        if pid > 0 {
+            process::signal(pid, Signal::KILL);
+        }
+    }
+    until("the lock to be free when all have ended", || (free || locked.try_lock().is_ok()).then_some(()));
+    free
+}
+
+#[test]
+fn a_lock_that_is_taken_after_another_request_has_forked_ends_with_its_request() {
+    let weft = Server::new(&format!("return function (): string {{ {LOCKS_LATER} }};")).start();
+    assert!(is_free_then(&weft, "", "/?open"), "the child of another request holds the lock");
+}
+
+#[test]
+fn a_lock_that_is_taken_after_another_instance_has_forked_ends_with_its_request() {
+    let script = format!("<?php echo (function (): string {{ {LOCKS_LATER} }})();");
+    let weft = Server::of_docroot(&[("index.php", &script)]).start();
+    assert!(is_free_then(&weft, "public/", "/?open"), "the child of another request holds the lock");
+}
+
+#[test]
+fn a_lock_lives_on_in_a_program_that_its_request_has_started() {
+    let weft = Server::new(&format!("return function (): string {{ {LOCKS_LATER} }};")).start();
+    assert!(!is_free_then(&weft, "", "/?open&heir"), "the program that has the file has lost its lock");
+}
+
 /// The state of a process, as proc_pid_stat(5) has it; `None`: there is none of this number.
 fn state(pid: u32) -> Option<char> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;

@@ -68,7 +68,7 @@ pub unsafe fn dup3(call: Option<Call>, from: c_int, to: c_int, flags: c_int) -> 
         descriptor::closing(to);
     }
     // SAFETY: it takes numbers.
-    owner::opened(call, unsafe { raw::syscall!(SYS_dup3, from, to, flags) as c_int })
+    owner::opened_again(call, from, unsafe { raw::syscall!(SYS_dup3, from, to, flags) as c_int })
 }
 
 pub unsafe fn fork(call: Option<Call>) -> pid_t {
@@ -79,7 +79,10 @@ pub unsafe fn fork(call: Option<Call>) -> pid_t {
     let pid = unsafe { real() };
     match (pid, Runtime::get()) {
         (0, Some(runtime)) => child::begins(runtime, family),
-        (1.., Some(_)) => children::started(call, pid),
+        (1.., Some(_)) => {
+            children::started(call, pid);
+            owner::inherited(family, true);
+        }
         _ => (),
     }
     if let Some(gate) = gate {

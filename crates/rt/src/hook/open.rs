@@ -5,7 +5,7 @@
 use libc::{c_char, c_int};
 
 use super::call::Call;
-use super::owner::opened;
+use super::owner::{opened, opened_again};
 use super::raw;
 use super::real::real;
 
@@ -51,7 +51,7 @@ unsafe fn opened_both(call: Option<Call>, result: c_int, ends: *const c_int) -> 
 
 pub unsafe fn dup(call: Option<Call>, fd: c_int) -> c_int {
     // SAFETY: it takes a number.
-    opened(call, unsafe { raw::syscall!(SYS_dup, fd) } as c_int)
+    opened_again(call, fd, unsafe { raw::syscall!(SYS_dup, fd) } as c_int)
 }
 
 /// libc opens it inside itself.

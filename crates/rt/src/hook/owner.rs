@@ -10,11 +10,11 @@
 #![allow(unsafe_code)]
 
 use std::os::fd::RawFd;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 
 use libc::{c_int, c_uint};
 
-use super::call::Call;
+use super::call::{Call, errno, set_errno};
 use super::child::Nothing;
 use super::descriptor::{self, Kind, NUMBERS};
 use super::gate;
@@ -32,6 +32,16 @@ static HIGHEST: AtomicU32 = AtomicU32::new(0);
 
 /// The bit above a family's: the descriptor holds a lock (flock(2)), which a copy of it would keep.
 const LOCKED: u32 = !BITS;
+
+/// Who else has a copy of a descriptor, by its number: a child of another family that goes on as it likes ([`STRANGER`]), or whoever
+/// its own family has given one ([`HEIR`]). The table is zero pages until touched.
+static COPIES: [AtomicU8; NUMBERS] = [const { AtomicU8::new(0) }; NUMBERS];
+
+/// It has not asked for the file and knows nothing of it: a lock must not outlive its owner there.
+const STRANGER: u8 = 1;
+
+/// A child or a program of its own, or another number of its own: a lock lives on there, as it is meant to.
+const HEIR: u8 = 2;
 
 /// Whether families are kept apart. Without it a child has what the process has.
 static APART: AtomicBool = AtomicBool::new(false);
@@ -57,6 +67,7 @@ fn set(fd: RawFd, family: Family) {
         && let Some(owner) = OWNERS.get(fd as usize)
     {
         owner.store(family, Ordering::Relaxed);
+        COPIES[fd as usize].store(0, Ordering::Relaxed);
         HIGHEST.fetch_max(fd as u32, Ordering::Relaxed);
     }
 }
@@ -80,6 +91,7 @@ pub fn closing(fd: RawFd) {
     if let Some(owner) = usize::try_from(fd).ok().and_then(|fd| OWNERS.get(fd)) {
         if owner.load(Ordering::Relaxed) & LOCKED != 0 {
             gate::wait_for_all();
+            unlock_among_strangers(fd);
         }
         owner.store(NOBODY, Ordering::Relaxed);
     }
@@ -91,6 +103,48 @@ pub fn close_what_it_opened() {
     for fd in (LOWEST..=highest() as RawFd).filter(|&fd| of(fd) & BITS == family) {
         descriptor::closing(fd);
         raw::close(fd);
+    }
+}
+
+/// A lock (flock(2)) belongs to the open file, which a child shares that another family forked before it was locked. Closing it here
+/// frees it only if it is freed for that child as well.
+fn unlock_among_strangers(fd: RawFd) {
+    if COPIES[fd as usize].load(Ordering::Relaxed) == STRANGER {
+        let saved = errno();
+        // SAFETY: it takes numbers.
+        unsafe { raw::syscall!(SYS_flock, fd, libc::LOCK_UN) };
+        set_errno(saved);
+    }
+}
+
+/// Notes that a child of `family` has been started, with copies of what its family has; `forked`: and of everybody else's.
+pub fn inherited(family: Family, forked: bool) {
+    if !kept_apart() {
+        return;
+    }
+    for fd in LOWEST..=highest() as RawFd {
+        match of(fd) & BITS {
+            0..FIRST => (),
+            owner if owner == family => mark(fd, HEIR),
+            _ if forked => mark(fd, STRANGER),
+            _ => (),
+        }
+    }
+}
+
+/// [`opened`] for another number of what is open already as `from`.
+pub fn opened_again(call: Option<Call>, from: RawFd, fd: c_int) -> c_int {
+    let fd = opened(call, fd);
+    if call.is_some() && fd >= 0 {
+        mark(from, HEIR);
+        mark(fd, HEIR);
+    }
+    fd
+}
+
+fn mark(fd: RawFd, copy: u8) {
+    if let Some(copies) = usize::try_from(fd).ok().and_then(|fd| COPIES.get(fd)) {
+        copies.fetch_or(copy, Ordering::Relaxed);
     }
 }
 

@@ -118,7 +118,7 @@ pub unsafe fn fcntl(call: Option<Call>, fd: c_int, command: c_int, argument: usi
                 .unwrap_or_else(|| raw::fcntl(fd, command, argument) as c_int);
         }
         libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => {
-            return owner::opened(call, raw::fcntl(fd, command, argument) as c_int);
+            return owner::opened_again(call, fd, raw::fcntl(fd, command, argument) as c_int);
         }
         _ => return raw::fcntl(fd, command, argument) as c_int,
     };

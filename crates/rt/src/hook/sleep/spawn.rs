@@ -130,6 +130,7 @@ unsafe fn shell(
         }
     }
     children::started(call, pid);
+    owner::inherited(call.and_then(|call| call.runtime.family()).unwrap_or(NOBODY), false);
     Ok(pid)
 }
 
