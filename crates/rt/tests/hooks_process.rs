@@ -13,12 +13,6 @@ use common::{log, run};
 use libc::c_int;
 use weft_rt::Runtime;
 
-/// What two threads share.
-struct Shared<T>(UnsafeCell<T>);
-
-// SAFETY: used by pthread's functions only, which are made for that.
-unsafe impl<T> Sync for Shared<T> {}
-
 /// Sleeps by libc's own call: it fails with ECANCELED in a cancelled coroutine, which std's sleep does not expect.
 fn pause(millis: u32) {
     // SAFETY: usleep takes a number.
@@ -223,42 +217,6 @@ fn a_mutex_and_a_rwlock_held_by_a_parked_coroutine_do_not_deadlock_the_thread_ev
         runtime.cancel(others[1]);
     }]);
     assert_eq!(runtime.stats.blocked.get(), 0);
-}
-
-#[test]
-fn a_condition_that_another_thread_signals_blocks_the_thread_and_is_counted() {
-    static MUTEX: Shared<libc::pthread_mutex_t> = Shared(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER));
-    static CONDITION: Shared<libc::pthread_cond_t> = Shared(UnsafeCell::new(libc::PTHREAD_COND_INITIALIZER));
-    static SIGNALLED: AtomicBool = AtomicBool::new(false);
-    let runtime = run(tasks![|| {
-        let thread = std::thread::spawn(|| {
-            // SAFETY: both live as long as the process.
-            unsafe {
-                libc::pthread_mutex_lock(MUTEX.0.get());
-                SIGNALLED.store(true, Ordering::Release);
-                libc::pthread_cond_signal(CONDITION.0.get());
-                libc::pthread_mutex_unlock(MUTEX.0.get());
-            }
-        });
-        // SAFETY: both live as long as the process, and this thread holds the mutex while it waits.
-        unsafe {
-            libc::pthread_mutex_lock(MUTEX.0.get());
-            loop {
-                let now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-                libc::pthread_cond_timedwait(CONDITION.0.get(), MUTEX.0.get(), &raw const now);
-                if SIGNALLED.load(Ordering::Acquire) {
-                    break;
-                }
-                libc::pthread_cond_wait(CONDITION.0.get(), MUTEX.0.get());
-            }
-            libc::pthread_mutex_unlock(MUTEX.0.get());
-        }
-        thread.join().unwrap();
-    }]);
-    assert!(runtime.stats.blocked.get() >= 1);
-    assert!(
-        weft_rt::hook::blocked_calls().any(|(name, count)| name == "pthread_cond_timedwait" && count >= 1)
-    );
 }
 
 #[test]

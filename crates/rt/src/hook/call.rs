@@ -223,8 +223,13 @@ impl Call {
 
     /// Pauses though the coroutine is cancelled: for calls that cannot fail, such as taking a mutex.
     pub fn pause_uncancelled(self, backoff: &mut Backoff) {
+        self.pause_uncancelled_for(backoff, Nanos::MAX);
+    }
+
+    /// As [`Call::pause_uncancelled`], for `left` at most.
+    pub fn pause_uncancelled_for(self, backoff: &mut Backoff, left: Nanos) {
         let saved = errno();
-        self.runtime.sleep_uncancelled(clock::now() + backoff.next());
+        self.runtime.sleep_uncancelled(clock::now() + backoff.next().min(left));
         set_errno(saved);
     }
 

@@ -9,8 +9,6 @@ use super::symbols::{Kind, SYMBOLS};
 pub enum Review {
     /// It has a row of this kind.
     Hooked(Kind),
-    /// It has a row, waits for another thread, and blocks the worker for it; each time is counted.
-    Blocks,
     /// It waits and is not hooked, for this reason.
     NotHooked(&'static str),
     /// It does not wait.
@@ -19,13 +17,10 @@ pub enum Review {
     Unknown,
 }
 
-/// Functions with a row that block the worker.
-const BLOCKS: [&str; 2] = ["pthread_cond_timedwait", "pthread_cond_wait"];
-
 /// What is known of a function of this name.
 pub fn review(name: &str) -> Review {
     if let Some(row) = SYMBOLS.iter().find(|row| row.name == name) {
-        return if BLOCKS.contains(&name) { Review::Blocks } else { Review::Hooked(row.kind) };
+        return Review::Hooked(row.kind);
     }
     let bare = name.trim_start_matches("__").trim_end_matches("_chk");
     let same = |known: &str| known == name || known == bare;
@@ -210,8 +205,6 @@ pub const NEVER_WAIT: &[&str] = &[
     "pthread_cond_signal",
     "pthread_mutex_destroy",
     "pthread_mutex_init",
-    "pthread_mutex_trylock",
-    "pthread_mutex_unlock",
     "pthread_rwlock_destroy",
     "pthread_rwlock_init",
     "pthread_rwlock_tryrdlock",

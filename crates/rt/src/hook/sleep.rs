@@ -4,7 +4,9 @@
 //! Deadlines are exact nanoseconds. Pauses between attempts double from 0.5 ms to 16 ms (20 ms for processes).
 
 pub mod children;
+pub mod condition;
 pub mod contend;
+mod held;
 pub mod holder;
 pub mod lock;
 pub mod mutex;

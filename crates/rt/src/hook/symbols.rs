@@ -11,8 +11,8 @@
 use libc::{
     FILE, addrinfo, c_char, c_int, c_long, c_uchar, c_uint, c_void, clockid_t, epoll_event, fd_set, hostent,
     id_t, idtype_t, iovec, mode_t, msghdr, nfds_t, off_t, pid_t, pollfd, pthread_cond_t, pthread_mutex_t,
-    pthread_rwlock_t, pthread_t, rusage, sem_t, sembuf, sigaction as sigaction_t, sighandler_t, siginfo_t,
-    sigset_t, size_t, sockaddr, socklen_t, ssize_t, timespec, timeval, useconds_t,
+    pthread_rwlock_t, pthread_spinlock_t, pthread_t, rusage, sem_t, sembuf, sigaction as sigaction_t,
+    sighandler_t, siginfo_t, sigset_t, size_t, sockaddr, socklen_t, ssize_t, timespec, timeval, useconds_t,
 };
 
 use super::call::Call;
@@ -21,7 +21,7 @@ use super::note;
 use super::offload::{address, disk, fifo, lookup, search};
 use super::open;
 use super::ready::{connect, poll, receive, select, send};
-use super::sleep::{lock, mutex, process, signal as waited_signal, spawn, sysv, time};
+use super::sleep::{condition, lock, mutex, process, signal as waited_signal, spawn, sysv, time};
 
 /// What a hook waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -139,6 +139,12 @@ table! {
     sleep msgsnd(id: c_int, message: *const c_void, length: size_t, flags: c_int) -> c_int = sysv::msgsnd;
     sleep msgrcv(id: c_int, message: *mut c_void, length: size_t, kind: c_long, flags: c_int) -> ssize_t = sysv::msgrcv;
     sleep pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_int = mutex::lock;
+    note pthread_mutex_trylock(mutex: *mut pthread_mutex_t) -> c_int = mutex::try_lock;
+    note pthread_mutex_unlock(mutex: *mut pthread_mutex_t) -> c_int = mutex::unlock;
+    sleep pthread_spin_lock(lock: *mut pthread_spinlock_t) -> c_int = mutex::spin_lock;
+    sleep pthread_cond_wait(condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t) -> c_int = condition::wait;
+    sleep pthread_cond_timedwait(condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t, time: *const timespec) -> c_int = condition::timed_wait;
+    sleep pthread_cond_clockwait(condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t, clock: clockid_t, time: *const timespec) -> c_int = condition::clock_wait;
     sleep pthread_rwlock_rdlock(lock: *mut pthread_rwlock_t) -> c_int = mutex::read_lock;
     sleep pthread_rwlock_wrlock(lock: *mut pthread_rwlock_t) -> c_int = mutex::write_lock;
     sleep pthread_join(thread: pthread_t, value: *mut *mut c_void) -> c_int = mutex::join;
@@ -189,7 +195,5 @@ table! {
     // A vfork that returns from here would return on a stack its child has used; POSIX allows it to be fork.
     note vfork() -> pid_t = note::fork;
     note popen(command: *const c_char, mode: *const c_char) -> *mut FILE = spawn::popen;
-    note pthread_cond_wait(condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t) -> c_int = mutex::condition_wait;
-    note pthread_cond_timedwait(condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t, time: *const timespec) -> c_int = mutex::condition_timed_wait;
     note dlopen(name: *const c_char, flags: c_int) -> *mut c_void = note::dlopen;
 }

@@ -162,9 +162,6 @@ fn finding(object: &Object, loaded: &[Object]) -> Finding {
             Review::Hooked(Kind::Ready | Kind::Sleep) => finding.cooperative.push(name.clone()),
             Review::Hooked(Kind::Offload) => finding.offloaded.push(name.clone()),
             Review::Hooked(Kind::Note) | Review::NeverWaits => {}
-            Review::Blocks => {
-                finding.blocking.insert(name.clone(), "waits for another thread; each time is counted");
-            }
             Review::NotHooked(why) => {
                 finding.blocking.insert(name.clone(), why);
             }

@@ -2,13 +2,14 @@
 //! under its lock); another coroutine of this thread that blocked for it would deadlock the process.
 //!
 //! A free lock costs one call of the real trylock. Rust's own locks are futexes and never come here, nor do libc's own.
-//! These calls cannot fail, so that a cancelled coroutine waits for the lock as well. A recursive mutex is free for every
-//! coroutine of the thread that holds it: its owner is the thread.
+//! These calls cannot fail, so that a cancelled coroutine waits for the lock as well. Whose a recursive or
+//! error-checking mutex is, which libc knows by threads, is in [`held`].
 #![allow(unsafe_code)]
 
-use libc::{c_int, c_void, pthread_cond_t, pthread_mutex_t, pthread_rwlock_t, pthread_t, sem_t, timespec};
+use libc::{c_int, c_void, pthread_mutex_t, pthread_rwlock_t, pthread_spinlock_t, pthread_t, sem_t};
 
 use super::contend::{Resource, until_free};
+use super::held::{self, Again};
 use crate::hook::call::{Backoff, Call};
 use crate::hook::real::real;
 
@@ -41,9 +42,73 @@ pub unsafe fn lock(call: Option<Call>, mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: by the caller's contract.
     let block = || unsafe { real(mutex) };
     let Some(call) = call else { return block() };
-    let attempt = real!(c"pthread_mutex_trylock": fn(*mut pthread_mutex_t) -> c_int);
     // SAFETY: by the caller's contract.
-    until_taken(call, || unsafe { attempt(mutex) }, block)
+    until_taken(
+        call,
+        || unsafe { attempt(call, mutex, libc::EDEADLK) },
+        || unsafe { noted(call, mutex, block()) },
+    )
+}
+
+pub unsafe fn try_lock(call: Option<Call>, mutex: *mut pthread_mutex_t) -> c_int {
+    let real = real!(c"pthread_mutex_trylock": fn(*mut pthread_mutex_t) -> c_int);
+    match call {
+        // SAFETY: by the caller's contract.
+        Some(call) => unsafe { attempt(call, mutex, libc::EBUSY) },
+        // SAFETY: by the caller's contract.
+        None => unsafe { real(mutex) },
+    }
+}
+
+pub unsafe fn unlock(_: Option<Call>, mutex: *mut pthread_mutex_t) -> c_int {
+    let real = real!(c"pthread_mutex_unlock": fn(*mut pthread_mutex_t) -> c_int);
+    // SAFETY: by the caller's contract.
+    unsafe {
+        held::unlocks(mutex);
+        real(mutex)
+    }
+}
+
+/// Tries to take it. One that another coroutine of this thread has is taken, whatever its type; `twice` is said of an error-checking
+/// one that the caller has.
+unsafe fn attempt(call: Call, mutex: *mut pthread_mutex_t, twice: c_int) -> c_int {
+    let real = real!(c"pthread_mutex_trylock": fn(*mut pthread_mutex_t) -> c_int);
+    // SAFETY: by the caller's contract.
+    let result = unsafe { noted(call, mutex, real(mutex)) };
+    let fails = || {
+        // SAFETY: by the caller's contract.
+        let again = unsafe { held::again(mutex) };
+        again == Again::Fails && held::owner(mutex).is_some_and(|owner| Some(owner) == call.runtime.current())
+    };
+    if result == libc::EBUSY && fails() { twice } else { result }
+}
+
+/// What has come of locking it, once its owner is noted: `EBUSY`, and it is unlocked again, when another coroutine has it.
+unsafe fn noted(call: Call, mutex: *mut pthread_mutex_t, result: c_int) -> c_int {
+    // SAFETY: by the caller's contract.
+    if unsafe { held::again(mutex) } == Again::Waits || !matches!(result, 0 | libc::EOWNERDEAD) {
+        return result;
+    }
+    let Some(id) = call.runtime.current() else { return result };
+    // SAFETY: by the caller's contract; this thread has just locked it.
+    if unsafe { held::locked(call.runtime, mutex, id) } {
+        return result;
+    }
+    let real = real!(c"pthread_mutex_unlock": fn(*mut pthread_mutex_t) -> c_int);
+    // SAFETY: as above.
+    unsafe { real(mutex) };
+    libc::EBUSY
+}
+
+/// A spinning thread would spin for the coroutine that has it, which it keeps from going on.
+pub unsafe fn spin_lock(call: Option<Call>, lock: *mut pthread_spinlock_t) -> c_int {
+    let real = real!(c"pthread_spin_lock": fn(*mut pthread_spinlock_t) -> c_int);
+    // SAFETY: by the caller's contract.
+    let block = || unsafe { real(lock) };
+    let Some(call) = call else { return block() };
+    let attempt = real!(c"pthread_spin_trylock": fn(*mut pthread_spinlock_t) -> c_int);
+    // SAFETY: by the caller's contract.
+    until_taken(call, || unsafe { attempt(lock) }, block)
 }
 
 pub unsafe fn read_lock(call: Option<Call>, lock: *mut pthread_rwlock_t) -> c_int {
@@ -87,33 +152,4 @@ pub unsafe fn semaphore_wait(call: Option<Call>, semaphore: *mut sem_t) -> c_int
     // SAFETY: by the caller's contract.
     let attempt = || unsafe { attempt(semaphore) as isize };
     until_free(call, || Resource::Unseen, &[libc::EAGAIN], None, attempt, block) as c_int
-}
-
-/// A condition is signalled by another thread, which no coroutine can be: it blocks for real and is counted.
-pub unsafe fn condition_wait(
-    call: Option<Call>,
-    condition: *mut pthread_cond_t,
-    mutex: *mut pthread_mutex_t,
-) -> c_int {
-    if let Some(call) = call {
-        call.count_blocked();
-    }
-    let real = real!(c"pthread_cond_wait": fn(*mut pthread_cond_t, *mut pthread_mutex_t) -> c_int);
-    // SAFETY: by the caller's contract.
-    unsafe { real(condition, mutex) }
-}
-
-/// As [`condition_wait`].
-pub unsafe fn condition_timed_wait(
-    call: Option<Call>,
-    condition: *mut pthread_cond_t,
-    mutex: *mut pthread_mutex_t,
-    time: *const timespec,
-) -> c_int {
-    if let Some(call) = call {
-        call.count_blocked();
-    }
-    let real = real!(c"pthread_cond_timedwait": fn(*mut pthread_cond_t, *mut pthread_mutex_t, *const timespec) -> c_int);
-    // SAFETY: by the caller's contract.
-    unsafe { real(condition, mutex, time) }
 }
