@@ -1,12 +1,14 @@
 //! A request's body, as the handler reads it.
 //!
-//! Must not know how it arrives. Invariant: the body is kept whole until the response has ended, so that it can be
-//! streamed first and looked at as a whole afterwards.
+//! Must not know how it arrives. Invariants: the body is kept whole until the response has ended, so that it can be
+//! streamed first and looked at as a whole afterwards; what nobody has asked for stays with the kernel, but for
+//! `body_memory_bytes_max`, and so with the peer.
 
 use std::os::fd::{AsFd, BorrowedFd};
 
 use weft_rt::Nanos;
 
+use crate::connection::Connection;
 use crate::server::Server;
 use crate::table::RequestKey;
 use crate::wait::Waited;
@@ -46,7 +48,7 @@ impl Server {
     pub fn read_body(&self, key: RequestKey, offset: u64, buffer: &mut [u8]) -> BodyRead {
         let mut table = self.table.borrow_mut();
         let Some(connection) = table.active(key) else { return BodyRead::Gone };
-        self.ask_for_body(connection);
+        self.want_body(key, connection, offset.saturating_add(buffer.len() as u64));
         let Some(exchange) = connection.exchange.as_deref_mut() else { return BodyRead::Gone };
         if buffer.is_empty() {
             return BodyRead::Data(0);
@@ -64,14 +66,28 @@ impl Server {
 
     /// Parks the running coroutine until a read at `offset` would bring something else than [`BodyRead::Pending`].
     pub fn wait_body(&self, key: RequestKey, offset: u64, deadline: Option<Nanos>) -> Waited {
-        self.with_active(key, |server, connection| server.ask_for_body(connection));
+        self.with_active(key, |server, connection| server.want_body(key, connection, offset));
         self.wait_until(key, deadline, |exchange| exchange.body.is_readable(offset))
     }
 
     /// Parks the running coroutine until all of the body has arrived, or no more will: see [`Server::body_failed`].
     pub fn wait_whole_body(&self, key: RequestKey, deadline: Option<Nanos>) -> Waited {
-        self.with_active(key, |server, connection| server.ask_for_body(connection));
+        self.with_active(key, |server, connection| server.want_body(key, connection, u64::MAX));
         self.wait_until(key, deadline, |exchange| !exchange.body.is_pending())
+    }
+
+    /// Somebody asks for the bytes before `end`: they are received, and as many beyond as fit in memory, so that who reads on finds
+    /// them there.
+    fn want_body(&self, key: RequestKey, connection: &mut Connection, end: u64) {
+        const AHEAD_BYTES_MIN: u64 = 64 * 1024;
+        self.ask_for_body(connection);
+        let ahead = (self.limits.body_memory_bytes_max as u64).max(AHEAD_BYTES_MIN);
+        let Some(exchange) = connection.exchange.as_deref_mut() else { return };
+        if exchange.body.want(end.saturating_add(ahead)) {
+            exchange.body_since = self.runtime.turn_time();
+            // For what has arrived meanwhile no event will come.
+            self.enqueue(key.index(), connection);
+        }
     }
 
     /// All of the body has arrived. True for a request without one.

@@ -239,6 +239,9 @@ impl Server {
         if exchange.body.is_pending() {
             exchange.next += exchange.body.take(&exchange.input[body_start..], &self.limits, &self.spool);
             exchange.body_since = self.runtime.turn_time();
+            if self.wants_whole_bodies {
+                exchange.body.want(u64::MAX);
+            }
             // What is there already need not be waited for.
             self.receive_body(connection);
             if self.wants_whole_bodies {
@@ -270,21 +273,20 @@ impl Server {
         match flushed {
             Flush::Broken => Next::Again,
             _ if connection.link.broken => Next::Again,
-            _ if connection.link.readable && exchange.body.is_pending() => Next::Later,
+            _ if connection.link.readable && exchange.body.is_wanted() => Next::Later,
             _ => Next::Wait,
         }
     }
 
-    /// Takes what has arrived of the body. Whether there was something to tell the handler.
+    /// Takes what has arrived of the body, as far as somebody wants it. Whether there was something to tell the handler.
     pub(crate) fn receive_body(&self, connection: &mut Connection) -> bool {
         /// Bytes received for one connection before others have their turn.
         const BYTES_PER_TURN: usize = 256 * 1024;
         let Some(exchange) = connection.exchange.as_deref_mut() else { return false };
         let (mut taken, mut news) = (0, false);
         let mut scratch = self.scratch.borrow_mut();
-        while connection.link.readable && exchange.body.is_pending() && taken < BYTES_PER_TURN {
-            let wanted =
-                exchange.body.left().map_or(scratch.len(), |left| left.min(scratch.len() as u64) as usize);
+        while connection.link.readable && exchange.body.is_wanted() && taken < BYTES_PER_TURN {
+            let wanted = exchange.body.wanted().min(scratch.len() as u64) as usize;
             match connection.link.receive(&mut scratch[..wanted]) {
                 Received::Bytes(count) => {
                     let used = exchange.body.take(&scratch[..count], &self.limits, &self.spool);

@@ -42,7 +42,7 @@ impl Server {
             if exchange.blocked_since > 0 {
                 deadline = after(exchange.blocked_since, limits.write_timeout_ms);
             }
-            if exchange.body.is_pending() && !exchange.body.expects && connection.phase != Phase::Head {
+            if exchange.body.is_wanted() && !exchange.body.expects && connection.phase != Phase::Head {
                 deadline = deadline.min(after(exchange.body_since, limits.body_timeout_ms));
             }
         }

@@ -21,6 +21,8 @@ pub(crate) struct Store {
     failed: Option<u16>,
     /// The peer waits for a 100 before it sends.
     pub expects: bool,
+    /// No more than so many bytes are received, until somebody asks for more.
+    wanted: u64,
     /// Received bytes are counted in place of being kept.
     pub discarding: bool,
 }
@@ -34,6 +36,7 @@ impl Default for Store {
             received: 0,
             failed: None,
             expects: false,
+            wanted: 0,
             discarding: false,
         }
     }
@@ -45,6 +48,7 @@ impl Store {
         self.decoder = Body::new(framing, &limits.http);
         self.clear();
         self.expects = expects;
+        self.wanted = limits.body_memory_bytes_max as u64;
     }
 
     /// Forgets the bytes.
@@ -123,6 +127,24 @@ impl Store {
     /// More of it is to come.
     pub(crate) fn is_pending(&self) -> bool {
         self.failed.is_none() && !self.decoder.is_done()
+    }
+
+    /// Somebody asks for the bytes before `offset`. Whether that is more than anybody has asked for, and more than is there.
+    pub(crate) fn want(&mut self, offset: u64) -> bool {
+        let stood = !self.is_wanted();
+        self.wanted = self.wanted.max(offset);
+        stood && self.is_wanted()
+    }
+
+    /// More of it is to come, and to be received now.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.is_pending() && (self.discarding || self.received < self.wanted)
+    }
+
+    /// Bytes to be received now, at most.
+    pub(crate) fn wanted(&self) -> u64 {
+        let asked = if self.discarding { u64::MAX } else { self.wanted.saturating_sub(self.received) };
+        self.left().map_or(asked, |left| left.min(asked))
     }
 
     /// Bytes that are still to come, if that is known.

@@ -80,7 +80,7 @@ impl Server {
         let Some(connection) = table.active(key) else { return true };
         let Some(exchange) = connection.exchange.as_deref_mut() else { return true };
         let mut interest = PollFlags::empty();
-        interest.set(PollFlags::IN, exchange.body.is_pending());
+        interest.set(PollFlags::IN, exchange.body.is_wanted());
         interest.set(PollFlags::OUT, !exchange.out.is_empty());
         // No longer than either side of the connection may stall; the deadlines of the loop do not run meanwhile.
         let stall = self.limits.body_timeout_ms.min(self.limits.write_timeout_ms).saturating_mul(1_000_000);

@@ -6,8 +6,11 @@ use std::io::{Read, Write as _};
 use std::net::Shutdown;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::*;
+use weft_rt::{Runtime, clock};
 use weft_serve::{BodyRead, BodyView, Limits, RequestKey, Server, Waited};
 
 /// Waits for the whole body and answers with it, where it was, and its trailers.
@@ -209,4 +212,54 @@ fn a_body_reader_wakes_when_the_client_resets_the_connection() {
     server.until(|server| server.in_flight() == 1);
     reset(stream);
     server.until(|server| server.connections() == 0 && server.in_flight() == 0);
+}
+
+#[test]
+fn a_body_that_nobody_asks_for_stays_with_its_client() {
+    const LENGTH: usize = 40_000_000;
+    let asked = Arc::new(AtomicBool::new(false));
+    let ask = Arc::clone(&asked);
+    let mut limits = Limits::default();
+    limits.http.body_bytes_max = LENGTH as u64;
+    let server = TestServer::start(Answer::OnCoroutine, limits, move |server, key| {
+        while !ask.load(Ordering::Relaxed) {
+            Runtime::get().unwrap().sleep_until(clock::now() + 100_000);
+        }
+        let (mut offset, mut piece, mut furthest) = (0, vec![0; 50_000], 0);
+        loop {
+            match server.read_body(key, offset, &mut piece) {
+                BodyRead::Data(count) => offset += count as u64,
+                BodyRead::Pending => assert_eq!(server.wait_body(key, offset, None), Waited::Ready),
+                _ => break,
+            }
+            let arrived = server.with_body(key, |view| match view {
+                BodyView::Memory(bytes) => bytes.len() as u64,
+                BodyView::File { length, .. } => length,
+            });
+            furthest = furthest.max(arrived.unwrap() - offset);
+        }
+        server.respond(key, 200, &[], format!("{offset} {}", furthest <= 400_000).as_bytes()).unwrap();
+    });
+    let mut stream = server.connect();
+    let head = format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {LENGTH}\r\n\r\n");
+    stream.write_all(head.as_bytes()).unwrap();
+    // As much as the kernel's buffers hold, and what the server has taken: until neither takes more.
+    stream.set_nonblocking(true).unwrap();
+    let (body, mut sent, mut refused) = (vec![b'x'; LENGTH], 0, 0);
+    while refused < 10 && sent < LENGTH {
+        match stream.write(&body[sent..]) {
+            Ok(count) => (sent, refused) = (sent + count, 0),
+            Err(error) => {
+                assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock);
+                refused += 1;
+                server.settle();
+            }
+        }
+    }
+    assert!(sent < LENGTH, "somebody has taken all of it");
+    assert_eq!(server.run(Server::spooled_bytes), 0);
+    asked.store(true, Ordering::Relaxed);
+    stream.set_nonblocking(false).unwrap();
+    stream.write_all(&body[sent..]).unwrap();
+    assert_eq!(response(&mut stream).1, format!("{LENGTH} true").as_bytes());
 }
