@@ -202,6 +202,14 @@ function running_request(): \Weft\Http\Request {}
  */
 function response_writer(): \Weft\Http\Writer {}
 
+/**
+ * Has the server answer with a file in place of what is echoed, in resident mode.
+ *
+ * @internal
+ * @throws \Error when no request runs
+ */
+function response_file(string $path): void {}
+
 namespace Weft\Http;
 
 /**

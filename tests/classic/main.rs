@@ -4,6 +4,7 @@ mod confined;
 mod failures;
 mod files;
 mod fpm;
+mod handover;
 mod hostile;
 mod instances;
 mod requests;

@@ -2,8 +2,6 @@
 
 use weft_tests::{Server, until};
 
-use super::ask;
-
 #[test]
 fn statuses_and_headers_are_the_scripts() {
     let weft = Server::of_docroot(&[
@@ -159,38 +157,6 @@ fn scripts_learn_that_their_client_has_gone() {
         (weft.read("public/ran-false"), weft.read("public/ran-true")),
         (String::new(), "yes".to_owned())
     );
-}
-
-#[test]
-fn files_can_be_handed_to_the_server() {
-    let files = [
-        (
-            "abs.php",
-            "<?php header('X-Sendfile: ' . dirname(__DIR__) . '/big.bin'); header('X-A: 1'); echo 'not this';",
-        ),
-        (
-            "accel.php",
-            "<?php header('Content-Disposition: attachment'); header('X-Accel-Redirect: /data/a%20b.txt');",
-        ),
-        ("gone.php", "<?php header('X-Sendfile: /no/such/file');"),
-        ("data/a b.txt", "accelerated"),
-    ];
-    let weft = Server::of_docroot(&files).with_file("big.bin", "0123456789").start();
-    let whole = weft.get("/abs.php");
-    assert_eq!(
-        (whole.text().as_str(), whole.header("x-a"), whole.header("x-sendfile")),
-        ("0123456789", Some("1"), None)
-    );
-    assert!(whole.header("etag").is_some());
-    let part = ask(&weft, "GET", "/abs.php", "Range: bytes=2-4\r\n");
-    assert_eq!((part.status, part.text().as_str()), (206, "234"));
-    let accel = weft.get("/accel.php");
-    assert_eq!(
-        (accel.text().as_str(), accel.header("content-type")),
-        ("accelerated", Some("text/plain; charset=utf-8"))
-    );
-    assert_eq!(accel.header("content-disposition"), Some("attachment"));
-    assert_eq!(weft.get("/gone.php").status, 404);
 }
 
 #[test]

@@ -106,7 +106,7 @@ fn a_script_can_ask_for_its_clients_pace_and_an_operator_for_no_files() {
         let mut client = weft.connect();
         client.get(target);
         let head = client.read_head();
-        assert_eq!((head.status, head.header("x-accel-buffering")), (200, None));
+        assert_eq!((head.status, head.header("x-accel-buffering")), (200, Some("no")));
         if spooled {
             ended(&weft, 1);
             assert_eq!(files(&weft, own.path()), 1);

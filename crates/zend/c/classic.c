@@ -24,6 +24,13 @@ static int activate(void)
 	return SUCCESS;
 }
 
+/* The body is the first script's. */
+static size_t read_post(char *buffer, size_t size)
+{
+	bool later = weft_current && weft_current->classic && weft_current->classic->handover.count;
+	return later ? 0 : weft_read_post(buffer, size);
+}
+
 /* Has PHP speak to classic mode's server. Before its start. */
 void weft_classic_prepare(sapi_module_struct *module)
 {
@@ -31,7 +38,7 @@ void weft_classic_prepare(sapi_module_struct *module)
 	module->ub_write = weft_classic_write;
 	module->flush = weft_classic_flush;
 	module->send_headers = weft_classic_send_headers;
-	module->read_post = weft_read_post;
+	module->read_post = read_post;
 	module->read_cookies = weft_classic_cookies;
 	module->register_server_variables = weft_classic_variables;
 	module->getenv = weft_classic_getenv;
@@ -119,10 +126,12 @@ void weft_classic_run(weft_coroutine *coroutine)
 {
 	weft_classic classic = {0};
 	coroutine->classic = &classic;
-	if (weft_classic_tell(coroutine)) {
-		run(coroutine);
-		weft_classic_finish(coroutine);
-	}
+	do {
+		if (weft_classic_tell(coroutine)) {
+			run(coroutine);
+			weft_classic_finish(coroutine);
+		}
+	} while (weft_handover_next(coroutine));
 	SG(server_context) = NULL;
 	memset(&SG(request_info), 0, sizeof(SG(request_info)));
 	weft_classic_free(&classic);

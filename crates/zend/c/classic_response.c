@@ -5,7 +5,6 @@
  * frees its own before the response has ended; memory is malloc's, as PHP's heap ends with the request; the request is
  * answered once. */
 #include "classic.h"
-#include "ext/standard/url.h"
 
 /* Output that waits for the end of the script. */
 #define OUTPUT_BYTES_MAX (64 * 1024)
@@ -42,15 +41,10 @@ static bool take(weft_classic *classic, weft_header header)
 		}
 		return true;
 	}
-	if (named(header.name, "X-Sendfile") || named(header.name, "X-Accel-Redirect")) {
-		classic->sendfile = (char *) header.name.bytes;
-		return true;
-	}
 	if (named(header.name, "X-Accel-Buffering")) {
 		classic->at_pace = header.value.length == 2 && zend_binary_strcasecmp(header.value.bytes, 2, "no", 2) == 0;
-		return true;
 	}
-	return named(header.name, "X-Accel-Expires");
+	return weft_handover_takes(classic, header);
 }
 
 /* sapi_module.send_headers: keeps status and header lines; the client gets them with the first bytes of the body. */
@@ -91,6 +85,9 @@ int weft_classic_send_headers(sapi_headers_struct *headers)
 			}
 		}
 		to += line->header_len + 1;
+	}
+	if (UNEXPECTED(classic->handover.carried_count)) {
+		weft_handover_carry(classic, HEADERS_MAX);
 	}
 	classic->sent = true;
 	return SAPI_HEADER_SENT_SUCCESSFULLY;
@@ -204,41 +201,6 @@ bool weft_classic_hint(weft_coroutine *coroutine)
 	return weft_host_early_hints(coroutine->request, lines, count);
 }
 
-/* X-Sendfile: a path, the document root's when relative. X-Accel-Redirect: a path below the document root. */
-static void send_file(weft_coroutine *coroutine)
-{
-	weft_classic *classic = coroutine->classic;
-	weft_header header;
-	char path[PATH_MAX];
-	split(classic->sendfile, &header);
-	bool below = *header.value.bytes != '/';
-	if (named(header.name, "X-Accel-Redirect")) { /* a URI */
-		php_raw_url_decode((char *) header.value.bytes, header.value.length);
-		below = true;
-	}
-	bool slash = *header.value.bytes == '/';
-	int length = snprintf(path, sizeof(path), "%s%s%s", below ? classic->root : "", below && !slash ? "/" : "", header.value.bytes);
-	bool climbs = below && strstr(header.value.bytes, "..");
-	uint32_t refused = 404;
-	if (length > 0 && (size_t) length < sizeof(path) && !climbs) {
-		size_t kept = 0; /* the type that PHP adds by default is not the file's */
-		for (size_t i = 0; i < classic->headers_count; i++) {
-			weft_header line = classic->headers[i];
-			bool by_default = named(line.name, "Content-type") && !strncmp(line.value.bytes, "text/html", 9);
-			if (!by_default) {
-				classic->headers[kept++] = line;
-			}
-		}
-		refused = weft_host_respond_file(coroutine->request, classic->status, classic->headers, kept, weft_slice_text(path));
-	}
-	if (refused) {
-		char line[PATH_MAX + 128];
-		snprintf(line, sizeof(line), "%.*s names a file that cannot be sent: %s", (int) header.name.length, header.name.bytes, path);
-		weft_host_log(WEFT_LOG_ERROR, coroutine->request, weft_slice_text(line));
-		weft_classic_refuse(coroutine, refused);
-	}
-}
-
 /* Answers a request that PHP does not answer. */
 void weft_classic_refuse(weft_coroutine *coroutine, uint32_t status)
 {
@@ -264,7 +226,7 @@ void weft_classic_finish(weft_coroutine *coroutine)
 		bool whole = let_out(coroutine);
 		weft_host_stream_end(coroutine->request, NULL, 0, !whole || coroutine->cancelled);
 	} else if (classic->sendfile) {
-		send_file(coroutine);
+		weft_handover_answer(coroutine);
 	} else if (SG(request_info).headers_only && begin(coroutine)) { /* HEAD: nobody knows how long the body would be */
 		weft_host_stream_end(coroutine->request, NULL, 0, false);
 	} else {
@@ -296,6 +258,8 @@ void weft_classic_free(weft_classic *classic)
 	for (size_t i = 0; i < classic->kept_count; i++) {
 		free(classic->kept[i]);
 	}
+	weft_handover_free(&classic->handover);
+	free(classic->own_file);
 	free(classic->lines);
 	free(classic->headers);
 	free(classic->output);

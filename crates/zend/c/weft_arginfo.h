@@ -51,6 +51,12 @@ ZEND_END_ARG_INFO()
 
 ZEND_FUNCTION(Weft_Internal_response_writer);
 
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_response_file, 0, 1, MAY_BE_VOID)
+	ZEND_ARG_TYPE_MASK(0, path, MAY_BE_STRING, NULL)
+ZEND_END_ARG_INFO()
+
+ZEND_FUNCTION(Weft_Internal_response_file);
+
 static const zend_function_entry weft_functions[] = {
 	ZEND_NS_FALIAS("Weft", go, Weft_go, arginfo_Weft_go)
 	ZEND_NS_FALIAS("Weft", defer, Weft_defer, arginfo_Weft_defer)
@@ -60,6 +66,7 @@ static const zend_function_entry weft_functions[] = {
 	ZEND_NS_FALIAS("Weft\\Internal", end_with_parent, Weft_Internal_end_with_parent, arginfo_Weft_Internal_end_with_parent)
 	ZEND_NS_FALIAS("Weft\\Internal", running_request, Weft_Internal_running_request, arginfo_Weft_Internal_running_request)
 	ZEND_NS_FALIAS("Weft\\Internal", response_writer, Weft_Internal_response_writer, arginfo_Weft_Internal_response_writer)
+	ZEND_NS_FALIAS("Weft\\Internal", response_file, Weft_Internal_response_file, arginfo_Weft_Internal_response_file)
 	ZEND_FE_END
 };
 

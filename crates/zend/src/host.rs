@@ -6,8 +6,7 @@
 
 use std::cell::Cell;
 use std::ffi::c_char;
-use std::os::fd::{IntoRawFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 /// Names a request to the host; never 0.
@@ -44,7 +43,7 @@ impl Slice {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Header {
+pub(crate) struct Header {
     name: Slice,
     value: Slice,
 }
@@ -187,6 +186,24 @@ pub trait Host {
     ) -> Result<(), u16> {
         Err(404)
     }
+    /// Which headers hand a response over: 1 X-Sendfile, 2 X-Accel-Redirect.
+    fn handovers(&self) -> u32 {
+        0
+    }
+    /// Answers with a file of a directory that the operator has named. `Err` is the status that says why not: 404, 403, 500.
+    fn send_file(
+        &self,
+        request: RequestId,
+        status: u16,
+        headers: &[HeaderLine],
+        path: &[u8],
+    ) -> Result<(), u16> {
+        Err(404)
+    }
+    /// Answers with what answers a URI's path. `Ok(true)`: a script does, whose fields are the request's from now on.
+    fn redirect(&self, request: RequestId, headers: &[HeaderLine], uri: &[u8]) -> Result<bool, u16> {
+        Err(404)
+    }
     /// Opens a file of the document root for PHP to run or to obey, and says where it really lies. `None`: PHP may open it
     /// itself, as links may lead anywhere. `Err` is the status that says why not: 403, 404.
     fn open_source(&self, path: &[u8]) -> Option<Result<(OwnedFd, PathBuf), u16>> {
@@ -243,7 +260,11 @@ const HEADERS_MAX: usize = 256;
 ///
 /// # Safety
 /// `headers` points to `count` headers whose slices are valid during the call.
-unsafe fn with_headers<T>(headers: *const Header, count: usize, work: impl FnOnce(&[HeaderLine]) -> T) -> T {
+pub(crate) unsafe fn with_headers<T>(
+    headers: *const Header,
+    count: usize,
+    work: impl FnOnce(&[HeaderLine]) -> T,
+) -> T {
     const INLINE: usize = 4;
     if headers.is_null() || count == 0 {
         return work(&[]);
@@ -332,49 +353,6 @@ unsafe extern "C" fn weft_host_respond(
         Some(_) => true,
         None => false,
     }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn weft_host_respond_file(
-    request: u64,
-    status: u32,
-    headers: *const Header,
-    count: usize,
-    path: Slice,
-) -> u32 {
-    // SAFETY: as promised in weft.h.
-    unsafe {
-        with_headers(headers, count, |lines| {
-            let refused = |status: u16| u32::from(status);
-            with(500, |host| {
-                host.respond_file(request, status as u16, lines, path.get()).map_or_else(refused, |()| 0)
-            })
-        })
-    }
-}
-
-/// What C calls `WEFT_OPEN_IT_YOURSELF`.
-const OPEN_IT_YOURSELF: i32 = -1;
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn weft_host_open_source(path: Slice, real: *mut u8, room: usize) -> i32 {
-    // SAFETY: valid during the call.
-    let path = unsafe { path.get() };
-    let (file, lies) = match with(None, |host| host.open_source(path)) {
-        None => return OPEN_IT_YOURSELF,
-        Some(Err(status)) => return -i32::from(status),
-        Some(Ok(opened)) => opened,
-    };
-    let lies = lies.as_os_str().as_bytes();
-    if lies.len() >= room {
-        return -404;
-    }
-    // SAFETY: C passes a buffer of `room` bytes, and there is one for the NUL.
-    unsafe {
-        real.copy_from_nonoverlapping(lies.as_ptr(), lies.len());
-        real.add(lies.len()).write(0);
-    }
-    file.into_raw_fd()
 }
 
 #[unsafe(no_mangle)]

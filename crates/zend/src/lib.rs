@@ -20,6 +20,7 @@
 
 pub mod engine;
 pub mod fiber;
+mod files;
 pub mod host;
 pub mod instance;
 mod lines;

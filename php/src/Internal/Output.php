@@ -43,7 +43,7 @@ final class Output
         }
         ini_set('default_charset', (string) $charset);
         if ($file !== null) {
-            \header('X-Sendfile: ' . (realpath($file) ?: $file));
+            response_file(realpath($file) ?: $file);
         } else {
             self::sendBody($body);
         }

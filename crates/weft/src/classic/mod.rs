@@ -6,15 +6,17 @@
 mod names;
 mod path;
 mod route;
+mod sendfile;
 
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use weft_serve::{Error, RequestView, Root};
+use weft_serve::{Error, Opened, RequestView, Root};
 
 pub use self::path::Wanted;
 pub use self::route::{Route, Script};
+use self::sendfile::Sendfile;
 use crate::config::{Config, Symlinks};
 use crate::master::Mode;
 
@@ -23,6 +25,8 @@ use crate::master::Mode;
 pub struct Docroot {
     root: Root,
     rules: Vec<String>,
+    sendfile: Sendfile,
+    accel_redirect: bool,
     /// The worker script, which answers in place of all other scripts, and what no file answers.
     resident: Option<PathBuf>,
     /// There is a worker script and nothing else: it answers everything.
@@ -49,8 +53,16 @@ impl Docroot {
         if !root.is_dir() {
             return Err(format!("{}: classic mode serves a directory", application.display()));
         }
+        let sendfile = Sendfile::open(&classic.sendfile, &root)?;
         let root = Root::new(root, classic.symlinks == Symlinks::Inside, names::is_unsent);
-        Ok(Docroot { root, rules: classic.rules.clone(), resident, script_alone })
+        Ok(Docroot {
+            root,
+            rules: classic.rules.clone(),
+            sendfile,
+            accel_redirect: classic.accel_redirect,
+            resident,
+            script_alone,
+        })
     }
 
     /// Whether a worker script answers.
@@ -61,6 +73,24 @@ impl Docroot {
     /// The directory.
     pub fn root(&self) -> &Root {
         &self.root
+    }
+
+    /// Whether a script may have files of some directories sent.
+    pub fn has_sendfile(&self) -> bool {
+        self.sendfile.is_on()
+    }
+
+    /// Opens a file that a script wants sent; a relative path is the document root's.
+    ///
+    /// # Errors
+    /// As [`Sendfile::file`].
+    pub fn sendfile(&self, path: &Path) -> Result<Opened, Error> {
+        self.sendfile.file(&self.root.path().join(path))
+    }
+
+    /// Whether a script may answer with another URL.
+    pub fn accel_redirect(&self) -> bool {
+        self.accel_redirect
     }
 
     /// Opens a script, or a directory's settings, where only what lies below may be opened: the file, and where it really

@@ -257,6 +257,26 @@ pub static KEYS: &[Key] = &[
         |v| v.symlinks()?,
         "Symbolic links that a document root's files may be: all, or those that stay inside it"
     ),
+    key!(
+        classic.sendfile,
+        "sendfile",
+        Many,
+        "DIRECTORY",
+        "directories outside of the document root, or below it",
+        "none",
+        |v| v.each(Value::path)?,
+        "A directory whose files a script may have sent by X-Sendfile; may be repeated; without any the header is like any other"
+    ),
+    key!(
+        classic.accel_redirect,
+        "accel-redirect",
+        Switch,
+        "",
+        "true, false",
+        "false",
+        |v| v.boolean()?,
+        "A script may answer with another URL of the document root by X-Accel-Redirect; otherwise the header is like any other"
+    ),
     number!(
         classic.instances_max,
         "instances",

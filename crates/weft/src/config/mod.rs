@@ -96,6 +96,10 @@ pub struct Classic {
     pub rules: Vec<String>,
     /// Which symbolic links are followed.
     pub symlinks: Symlinks,
+    /// Directories whose files a script may have sent by X-Sendfile.
+    pub sendfile: Vec<PathBuf>,
+    /// Whether a script may answer with another URL by X-Accel-Redirect.
+    pub accel_redirect: bool,
     /// PHP instances per worker: requests that can have PHP to themselves at once; 0 leaves it to the mode.
     pub instances_max: u32,
     /// No instance is added while a worker's resident memory is above this; 0 leaves it to the machine.
@@ -130,6 +134,8 @@ impl Default for Classic {
         Classic {
             rules: rules.map(str::to_owned).to_vec(),
             symlinks: Symlinks::Follow,
+            sendfile: Vec::new(),
+            accel_redirect: false,
             instances_max: 0,
             instances_memory_bytes_max: 0,
             instances_idle_ms: 2_000,

@@ -31,7 +31,7 @@ struct Detached {
 
 /// What the host keeps besides the server.
 pub struct ServerHost {
-    server: &'static Server,
+    pub(super) server: &'static Server,
     trust: Trust,
     /// Random for each worker, so that request ids of two workers differ.
     id_prefix: String,
@@ -40,7 +40,7 @@ pub struct ServerHost {
     replacement: Cell<Option<String>>,
     /// Classic mode: the scripts of requests that have not ended.
     scripts: RefCell<HashMap<RequestId, Script>>,
-    docroot: Option<&'static Docroot>,
+    pub(super) docroot: Option<&'static Docroot>,
 }
 
 impl ServerHost {
@@ -132,7 +132,7 @@ impl ServerHost {
         }
     }
 
-    fn logged(&self, request: RequestId, result: Result<(), Error>) -> bool {
+    pub(super) fn logged(&self, request: RequestId, result: Result<(), Error>) -> bool {
         match result {
             Ok(()) => true,
             Err(Error::Gone) => false,
@@ -291,6 +291,24 @@ impl Host for ServerHost {
                 Ok(())
             }
         }
+    }
+
+    fn handovers(&self) -> u32 {
+        self.handovers_on()
+    }
+
+    fn send_file(
+        &self,
+        request: RequestId,
+        status: u16,
+        headers: &[HeaderLine],
+        path: &[u8],
+    ) -> Result<(), u16> {
+        self.hand_to_file(request, status, headers, path)
+    }
+
+    fn redirect(&self, request: RequestId, headers: &[HeaderLine], uri: &[u8]) -> Result<bool, u16> {
+        self.hand_to_uri(request, headers, uri)
     }
 
     fn open_source(&self, path: &[u8]) -> Option<Result<(OwnedFd, PathBuf), u16>> {

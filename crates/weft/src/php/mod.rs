@@ -4,6 +4,7 @@
 
 mod facts;
 mod forked;
+mod handover;
 mod host;
 mod instances;
 mod script;

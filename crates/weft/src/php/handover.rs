@@ -1,0 +1,95 @@
+//! Responses that a script hands over: X-Sendfile to a file of a directory the operator has named, X-Accel-Redirect to another
+//! URL of the document root.
+//!
+//! Must not know how PHP says it. Invariant: what is sent here was found by the same rules as for a client's own request, or
+//! lies below a directory that the operator has named.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use weft_serve::{Error, Opened, RequestKey};
+use weft_zend::RequestId;
+use weft_zend::host::HeaderLine;
+
+use super::host::ServerHost;
+use crate::classic::{Route, Wanted};
+
+/// `WEFT_SENDFILE` and `WEFT_ACCEL_REDIRECT` of C.
+const SENDFILE: u32 = 1;
+const ACCEL_REDIRECT: u32 = 2;
+
+impl ServerHost {
+    /// Which of the two are on.
+    pub(super) fn handovers_on(&self) -> u32 {
+        let Some(docroot) = self.docroot else { return 0 };
+        let on = |is_on: bool, bit| if is_on { bit } else { 0 };
+        on(docroot.has_sendfile(), SENDFILE) | on(docroot.accel_redirect(), ACCEL_REDIRECT)
+    }
+
+    /// X-Sendfile. `Err` is the status that says why not.
+    pub(super) fn hand_to_file(
+        &self,
+        request: RequestId,
+        status: u16,
+        headers: &[HeaderLine],
+        path: &[u8],
+    ) -> Result<(), u16> {
+        let opened = self.docroot.ok_or(404u16)?.sendfile(Path::new(OsStr::from_bytes(path)));
+        self.send(request, status, headers, opened, path)
+    }
+
+    /// X-Accel-Redirect. `Ok(true)`: a script is to run.
+    pub(super) fn hand_to_uri(
+        &self,
+        request: RequestId,
+        headers: &[HeaderLine],
+        uri: &[u8],
+    ) -> Result<bool, u16> {
+        let docroot = self.docroot.ok_or(404u16)?;
+        let path = uri.split(|byte| *byte == b'?').next().unwrap_or_default();
+        // As for a client: 400 is what nobody means well with, and no script's client can do anything about it.
+        let wanted = Wanted::read(path).map_err(|_| 404u16)?;
+        match docroot.resolve(&wanted, b"GET") {
+            Route::Script(_) if docroot.is_resident() => Err(404),
+            Route::Script(script) => {
+                self.keep_script(request, script);
+                Ok(true)
+            }
+            Route::File(name) => {
+                self.send(request, 200, headers, docroot.root().file(&name), &name).map(|()| false)
+            }
+            Route::Redirect(path) => {
+                let location: HeaderLine = (b"Location", path.as_bytes());
+                let result = self.server.respond(RequestKey(request), 301, &[location], b"");
+                self.logged(request, result);
+                Ok(false)
+            }
+            Route::Refused(status) => Err(status),
+        }
+    }
+
+    fn send(
+        &self,
+        request: RequestId,
+        status: u16,
+        headers: &[HeaderLine],
+        opened: Result<Opened, Error>,
+        name: &[u8],
+    ) -> Result<(), u16> {
+        let key = RequestKey(request);
+        let name = Path::new(OsStr::from_bytes(name));
+        match opened.and_then(|opened| self.server.respond_opened(key, status, headers, opened, name)) {
+            Err(Error::NotFound) => Err(404),
+            Err(Error::Forbidden) => Err(403),
+            Err(Error::File(error)) => {
+                tracing::error!("{}: {error}", name.display());
+                Err(500)
+            }
+            result => {
+                self.logged(request, result.map(drop));
+                Ok(())
+            }
+        }
+    }
+}
