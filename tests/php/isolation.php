@@ -156,6 +156,10 @@ $items = [
         fn (int $n) => stream_wrapper_register('own' . $n % 3, Variable::class),
         fn () => array_values(array_filter(stream_get_wrappers(), fn ($name) => str_starts_with($name, 'own'))),
     ],
+    'stream_register_wrapper' => [ // an alias
+        fn (int $n) => stream_register_wrapper('own' . $n % 3, Variable::class),
+        fn () => array_values(array_filter(stream_get_wrappers(), fn ($name) => str_starts_with($name, 'own'))),
+    ],
     'stream_wrapper_unregister' => [
         fn (int $n) => $n % 2 ? stream_wrapper_unregister('http') : stream_wrapper_unregister('ftp'),
         fn () => array_values(array_intersect(stream_get_wrappers(), ['http', 'ftp', 'file'])),

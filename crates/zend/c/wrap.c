@@ -30,8 +30,32 @@ zend_internal_function *weft_find_function(const char *class_name, const char *n
 	return function && function->type == ZEND_INTERNAL_FUNCTION ? function : NULL;
 }
 
+/* What was wrapped until all modules had started, in order: functions, and methods. */
+typedef struct {
+	zif_handler stock, with;
+	void *row;
+	bool is_method;
+} wrapping;
+
+static wrapping *wrappings;
+static size_t count, room;
+static bool all_wrapped;
+
+static void note(const zend_internal_function *function, zif_handler with, void *row)
+{
+	if (all_wrapped) {
+		return;
+	}
+	if (count == room) {
+		room = room * 2 + 64;
+		wrappings = perealloc(wrappings, room * sizeof(*wrappings), true);
+	}
+	wrappings[count++] = (wrapping){function->handler, with, row, function->scope != NULL};
+}
+
 void weft_wrap_function(zend_internal_function *function, zif_handler with, void *row, zif_handler *stock)
 {
+	note(function, with, row);
 	*stock = function->handler;
 	function->handler = with;
 	if (row) {
@@ -49,6 +73,34 @@ bool weft_wrap(const char *class_name, const char *name, zif_handler with, void 
 	return true;
 }
 
+/* Aliases, and methods that an internal class has inherited, are functions of their own with the same handler. */
+static void wrap_aliases(HashTable *functions)
+{
+	zend_internal_function *function;
+	ZEND_HASH_MAP_FOREACH_PTR(functions, function) {
+		if (function->type != ZEND_INTERNAL_FUNCTION) {
+			continue;
+		}
+		for (size_t i = 0; i < count; i++) {
+			if (function->handler == wrappings[i].stock && (function->scope != NULL) == wrappings[i].is_method) {
+				function->handler = wrappings[i].with;
+				function->reserved[slot] = wrappings[i].row ? wrappings[i].row : function->reserved[slot];
+			}
+		}
+	} ZEND_HASH_FOREACH_END();
+}
+
+static void wrap_all_aliases(void)
+{
+	zend_class_entry *class_entry;
+	wrap_aliases(CG(function_table));
+	ZEND_HASH_MAP_FOREACH_PTR(CG(class_table), class_entry) {
+		wrap_aliases(&class_entry->function_table);
+	} ZEND_HASH_FOREACH_END();
+	all_wrapped = true;
+	pefree(wrappings, true);
+}
+
 static zend_result modules_started(void)
 {
 	weft_persistent_start();
@@ -63,6 +115,7 @@ static zend_result modules_started(void)
 	weft_told_prepare();
 	weft_directories_prepare();
 	weft_compile_prepare();
+	wrap_all_aliases();
 	return next_start ? next_start() : SUCCESS;
 }
 
