@@ -7,6 +7,7 @@ mod fpm;
 mod handover;
 mod hostile;
 mod instances;
+mod isolated;
 mod requests;
 mod resident;
 mod resident_edges;

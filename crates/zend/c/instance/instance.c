@@ -90,6 +90,10 @@ const char *weft_instances_start(uint32_t max, size_t heap_bytes, bool verify)
 	/* Start-up leaves one allocation in its heap; the next request would hand it to another one. */
 	virtual_cwd_deactivate();
 	weft_process_start_instances();
+	unfit = weft_thread_local_start();
+	if (unfit) {
+		return without(unfit);
+	}
 	weft_tables_note();
 	weft_patterns_start();
 	return weft_image_start();
@@ -121,6 +125,7 @@ static void put_in_place(weft_instance *instance)
 		weft_check_out(placed->number);
 	}
 	weft_image_exchange(placed ? &placed->image : NULL, instance ? &instance->image : NULL);
+	weft_thread_local_exchange(placed ? placed->thread_local_kept : NULL, instance ? instance->thread_local_kept : NULL);
 	figures.switches++;
 	placed = instance;
 	if (instance) {
@@ -148,6 +153,7 @@ static void free_instance(weft_instance *instance)
 		weft_heap_destroy(instance->number);
 	}
 	free(instance->storage);
+	free(instance->thread_local_kept);
 	free(instance);
 }
 
@@ -162,7 +168,7 @@ weft_instance *weft_instance_create(void)
 	instance->number = number;
 	instance->coroutine = weft_native_create();
 	instance->heap = weft_heap_create(number, &instance->storage);
-	if (!instance->coroutine || !instance->heap) {
+	if (!instance->coroutine || !instance->heap || !weft_thread_local_create(&instance->thread_local_kept)) {
 		free_instance(instance);
 		return NULL;
 	}
@@ -177,6 +183,7 @@ static void forget(weft_instance *instance)
 {
 	weft_process_put_aside(&instance->process);
 	weft_image_exchange(NULL, NULL);
+	weft_thread_local_exchange(NULL, NULL);
 	placed = NULL;
 	weft_process_free(&instance->process);
 	weft_image_free(&instance->image);

@@ -10,6 +10,8 @@
  *   heap.c       the Zend heap of each instance, cut from one region
  *   tables.c     functions, classes and constants: in the arena, or in memory of the instance
  *   patterns.c   regular expressions, compiled once for all
+ *   thread_local.c  what those libraries keep for each thread
+ *   messages.c   gettext's domain and bindings
  *   process.c    what PHP changes of the process: environment, directory, locale, umask, timer, opcache's lock
  *   check.c      debugging: compares whole pages, looks for pointers between instances
  *   instance.c   all of it together with a native stack: create, enter, leave, destroy, trim
@@ -30,6 +32,9 @@ bool weft_library_owns(const void *address);
 /* Calls visit for each range of writable pages of those libraries, as they are loaded now. */
 typedef void (*weft_library_visit)(char *low, char *high);
 void weft_libraries_each(weft_library_visit visit);
+/* Calls visit for each of those libraries that has thread-local variables: the linker's number of it, and how many bytes. */
+typedef void (*weft_thread_local_visit)(size_t module, size_t bytes);
+void weft_libraries_each_thread_local(weft_thread_local_visit visit);
 /* The library an address lies in; "?" when it is none of theirs. */
 const char *weft_library_name(const void *address);
 
@@ -62,6 +67,26 @@ void weft_image_trim(weft_image *image);
 /* The listed pages: those that were written to at least once. */
 uint32_t weft_image_pages(void);
 char *weft_image_page(uint32_t index);
+
+/* ---- thread_local.c ---- */
+/* Takes the pristine state. NULL, or why this process cannot have instances. */
+const char *weft_thread_local_start(void);
+/* Where an instance keeps them while another is in place. false: no memory. */
+bool weft_thread_local_create(char **kept);
+/* NULL stands for the pristine state, whose changes nobody keeps. */
+void weft_thread_local_exchange(char *out, char *in);
+
+/* ---- messages.c ---- */
+typedef struct {
+	char *domain; /* NULL: that of start-up */
+	struct weft_binding *bindings;
+} weft_messages;
+
+void weft_messages_start(void);
+void weft_messages_place(const weft_messages *messages);
+/* NULL: the loop goes on. */
+void weft_messages_activate(weft_messages *messages);
+void weft_messages_free(weft_messages *messages);
 
 /* ---- heap.c ---- */
 /* Whether a region of so many bytes can be reserved. */
@@ -99,6 +124,7 @@ typedef struct {
 	struct itimerval profile;  /* what is left of its time limit while its image is put aside */
 	bool timed;
 	bool reads_opcache;
+	weft_messages messages;
 } weft_process;
 
 /* The C library's function of that name. */
@@ -146,6 +172,7 @@ typedef struct {
 	zend_mm_heap *heap;
 	zend_mm_storage *storage;  /* where the heap gets its chunks from */
 	weft_image image;
+	char *thread_local_kept;
 	weft_process process;
 	int saved_errno;
 } weft_instance;

@@ -144,3 +144,19 @@ void weft_libraries_each(weft_library_visit visit)
 {
 	dl_iterate_phdr(visit_data, (void *) visit);
 }
+
+static int visit_thread_local(struct dl_phdr_info *info, size_t size, void *visit)
+{
+	(void) size;
+	for (int i = 0; info->dlpi_name && is_owned(info->dlpi_name) && i < info->dlpi_phnum; i++) {
+		if (info->dlpi_phdr[i].p_type == PT_TLS) {
+			((weft_thread_local_visit) visit)(info->dlpi_tls_modid, info->dlpi_phdr[i].p_memsz);
+		}
+	}
+	return 0;
+}
+
+void weft_libraries_each_thread_local(weft_thread_local_visit visit)
+{
+	dl_iterate_phdr(visit_thread_local, (void *) visit);
+}

@@ -276,6 +276,7 @@ static void place(const weft_process *process)
 	if (placed.mask != process->mask) {
 		syscall(SYS_umask, process->mask < 0 ? base.mask : process->mask);
 	}
+	weft_messages_place(&process->messages);
 	placed.directory = process->directory;
 	placed.locale = process->locale;
 	placed.mask = process->mask;
@@ -348,6 +349,7 @@ void weft_process_start_instances(void)
 		base.directory[0] = '/';
 	}
 	base.locale = strdup(set_locale(LC_ALL, NULL));
+	weft_messages_start();
 	base.mask = (int) syscall(SYS_umask, 0);
 	syscall(SYS_umask, base.mask);
 }
@@ -385,6 +387,7 @@ void weft_process_activate(weft_process *process)
 		environ = base.environment;
 	}
 	active = process;
+	weft_messages_activate(process ? &process->messages : NULL);
 }
 
 void weft_process_free(weft_process *process)
@@ -397,4 +400,5 @@ void weft_process_free(weft_process *process)
 	}
 	free(process->directory);
 	free(process->locale);
+	weft_messages_free(&process->messages);
 }
