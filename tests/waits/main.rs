@@ -7,6 +7,7 @@ mod blocked;
 mod children;
 mod compiling;
 mod doctor;
+mod environment;
 mod libraries;
 mod offloaded;
 mod sessions;

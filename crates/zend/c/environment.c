@@ -3,6 +3,7 @@
  * The process has one environment, which PHP and libraries read without asking us; so the variables themselves are
  * exchanged. ext/standard keeps a table of what was set, to undo it at the end of its request, which in a worker never
  * comes: an entry is taken out when its coroutine parks or ends. A request that calls putenv() never pays nothing. */
+#include "variables.h"
 #include "weft.h"
 
 #include <stdlib.h>
@@ -13,7 +14,7 @@ typedef struct weft_variable {
 	struct weft_variable *next;
 	zend_string *name;
 	zend_string *before;       /* its value for everybody else; NULL: none */
-	zend_string *own;          /* "name=value" as it was put aside, which the environment holds after the return; NULL: none */
+	char *own;                 /* "name=value" as it was put aside, which the environment holds after the return; NULL: none */
 } weft_variable;
 
 static zif_handler stock_putenv;
@@ -53,7 +54,7 @@ static ZEND_NAMED_FUNCTION(putenv_own)
 	stock_putenv(INTERNAL_FUNCTION_PARAM_PASSTHRU);
 }
 
-/* What everybody has, again. The few values there are come from boot: setenv() keeps each for ever. */
+/* What everybody has, again. The few values there are come from boot: setenv() keeps each for ever (variables.c). */
 static void restore(weft_variable *variable)
 {
 	zend_hash_del(&BG(putenv_ht), variable->name); /* which undoes what it knows of */
@@ -64,7 +65,7 @@ static void restore(weft_variable *variable)
 	}
 	zone_changed(variable->name);
 	if (variable->own) {
-		zend_string_release(variable->own);
+		weft_variable_let_go(variable->own);
 		variable->own = NULL;
 	}
 }
@@ -73,7 +74,7 @@ void weft_environment_out(weft_coroutine *coroutine)
 {
 	for (weft_variable *variable = coroutine->environment; variable; variable = variable->next) {
 		const char *value = getenv(ZSTR_VAL(variable->name));
-		zend_string *own = value ? strpprintf(0, "%s=%s", ZSTR_VAL(variable->name), value) : NULL;
+		char *own = value ? weft_variable_text(ZSTR_VAL(variable->name), value) : NULL;
 		restore(variable);
 		variable->own = own;
 	}
@@ -83,7 +84,7 @@ void weft_environment_in(weft_coroutine *coroutine)
 {
 	for (weft_variable *variable = coroutine->environment; variable; variable = variable->next) {
 		if (variable->own) {
-			putenv(ZSTR_VAL(variable->own));
+			putenv(variable->own);
 		} else {
 			unsetenv(ZSTR_VAL(variable->name));
 		}
@@ -105,7 +106,12 @@ void weft_environment_end(weft_coroutine *coroutine)
 	}
 }
 
+/* This process's own, where there are no instances. */
+static weft_variables of_process;
+
 void weft_environment_start(void)
 {
+	weft_variables_start();
+	weft_variables_use(&of_process);
 	weft_wrap(NULL, "putenv", putenv_own, NULL, &stock_putenv);
 }

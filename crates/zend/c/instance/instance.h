@@ -20,6 +20,7 @@
 #ifndef WEFT_INSTANCE_H
 #define WEFT_INSTANCE_H
 
+#include "../variables.h"
 #include "../weft.h"
 
 #include <sys/time.h>
@@ -116,8 +117,8 @@ void weft_patterns_start(void);
 
 /* ---- process.c ---- */
 typedef struct {
-	char **environment;        /* its array; that of start-up until it changes one */
-	size_t environment_room;   /* entries the array has room for; 0: it is that of start-up */
+	char **environment;        /* what environ is while it is active; that of start-up until it changes one */
+	weft_variables variables;  /* what it has made of it */
 	char *directory;           /* NULL: that of start-up */
 	char *locale;              /* NULL: that of start-up */
 	int mask;                  /* -1: that of start-up */
@@ -127,8 +128,6 @@ typedef struct {
 	weft_messages messages;
 } weft_process;
 
-/* The C library's function of that name. */
-void *weft_real(const char *name);
 void weft_process_start_instances(void);
 void weft_process_init(weft_process *process);
 /* Before the image of `out` is put aside; after that of `in` is in place. */

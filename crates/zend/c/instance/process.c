@@ -1,8 +1,8 @@
 /* What PHP changes of the process, one for each instance: environment, current directory, locale, umask, the CPU-time timer
  * of max_execution_time, and opcache's lock for readers.
  *
- * The C library's functions that change them are replaced here. Outside of instances (`active` is NULL: the loop, other
- * threads, coroutine mode) each is exactly the C library's.
+ * The C library's functions that change them are replaced here, those of the environment in variables.c. Outside of instances
+ * (`active` is NULL: the loop, other threads, coroutine mode) each is exactly the C library's.
  *
  * Environment and timer are exchanged at once; directory, locale and umask only when the next instance has others: an
  * application that changes none, or all of whose instances work in one directory, pays nothing. The loop therefore runs
@@ -50,144 +50,6 @@ void *weft_real(const char *name)
 		abort(); /* no C library lacks them */
 	}
 	return found;
-}
-
-#define REAL(name) \
-	static __typeof__(&name) real; \
-	if (UNEXPECTED(!real)) { \
-		real = (__typeof__(&name)) weft_real(#name); \
-	}
-
-/* ---- environment: an array of its own from the first change on ---- */
-
-static size_t environment_length(char **environment)
-{
-	size_t length = 0;
-	while (environment && environment[length]) {
-		length++;
-	}
-	return length;
-}
-
-/* The instance's own array, with room for one more. */
-static char **own_environment(void)
-{
-	size_t length = environment_length(environ);
-	if (active->environment_room && active->environment == environ && length + 1 < active->environment_room) {
-		return environ;
-	}
-	size_t room = length * 2 + 16;
-	char **array = malloc(room * sizeof(*array));
-	if (!array) {
-		errno = ENOMEM;
-		return NULL;
-	}
-	memcpy(array, environ, length * sizeof(*array));
-	array[length] = NULL;
-	if (active->environment_room) {
-		free(active->environment);
-	}
-	active->environment = environ = array;
-	active->environment_room = room;
-	return array;
-}
-
-static char **entry_of(char **environment, const char *name, size_t length)
-{
-	for (; environment && *environment; environment++) {
-		if (!strncmp(*environment, name, length) && (*environment)[length] == '=') {
-			return environment;
-		}
-	}
-	return NULL;
-}
-
-static int put_entry(char *text, size_t name_length)
-{
-	char **array = own_environment();
-	if (!array) {
-		return -1;
-	}
-	char **entry = entry_of(array, text, name_length);
-	if (!entry) {
-		entry = array + environment_length(array);
-		entry[1] = NULL;
-	}
-	*entry = text;
-	return 0;
-}
-
-int unsetenv(const char *name)
-{
-	REAL(unsetenv)
-	if (!active) {
-		return real(name);
-	}
-	size_t length = strlen(name);
-	if (!length || strchr(name, '=')) {
-		errno = EINVAL;
-		return -1;
-	}
-	if (!entry_of(environ, name, length)) {
-		return 0;
-	}
-	char **array = own_environment(), **entry;
-	if (!array) {
-		return -1;
-	}
-	while ((entry = entry_of(array, name, length))) {
-		do {
-			entry[0] = entry[1];
-		} while (*entry++);
-	}
-	return 0;
-}
-
-int putenv(char *text)
-{
-	REAL(putenv)
-	if (!active) {
-		return real(text);
-	}
-	const char *equals = strchr(text, '=');
-	return equals ? put_entry(text, (size_t) (equals - text)) : unsetenv(text);
-}
-
-int setenv(const char *name, const char *value, int overwrite)
-{
-	REAL(setenv)
-	if (!active) {
-		return real(name, value, overwrite);
-	}
-	size_t length = strlen(name), value_length = strlen(value);
-	if (!length || strchr(name, '=')) {
-		errno = EINVAL;
-		return -1;
-	}
-	if (!overwrite && entry_of(environ, name, length)) {
-		return 0;
-	}
-	char *text = malloc(length + value_length + 2);
-	if (!text) {
-		return -1;
-	}
-	memcpy(text, name, length);
-	text[length] = '=';
-	memcpy(text + length + 1, value, value_length + 1);
-	return put_entry(text, length);
-}
-
-int clearenv(void)
-{
-	REAL(clearenv)
-	if (!active) {
-		return real();
-	}
-	char **array = own_environment();
-	if (array) {
-		array[0] = NULL;
-	}
-	return array ? 0 : -1;
 }
 
 /* ---- current directory, locale, umask ---- */
@@ -344,6 +206,8 @@ void weft_process_turn(void)
 
 void weft_process_start_instances(void)
 {
+	weft_variables_use(NULL);
+	weft_variables_start();
 	base.environment = environ;
 	if (syscall(SYS_getcwd, base.directory, sizeof(base.directory)) <= 0) {
 		base.directory[0] = '/';
@@ -386,6 +250,7 @@ void weft_process_activate(weft_process *process)
 		active->environment = environ;
 		environ = base.environment;
 	}
+	weft_variables_use(process ? &process->variables : NULL);
 	active = process;
 	weft_messages_activate(process ? &process->messages : NULL);
 }
@@ -395,9 +260,7 @@ void weft_process_free(weft_process *process)
 	const weft_process as_started = {.mask = -1};
 	place(&as_started);
 	readers.count -= process->reads_opcache;
-	if (process->environment_room) {
-		free(process->environment);
-	}
+	weft_variables_free(&process->variables);
 	free(process->directory);
 	free(process->locale);
 	weft_messages_free(&process->messages);
