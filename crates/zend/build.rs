@@ -18,6 +18,9 @@ fn main() {
         .filter_map(|entry| Some(entry.ok()?.path()))
         .collect();
     sources.sort();
+    // For files that are new.
+    println!("cargo:rerun-if-changed=c");
+    println!("cargo:rerun-if-changed=c/instance");
     for source in sources {
         println!("cargo:rerun-if-changed={}", source.display());
         if source.extension().is_some_and(|extension| extension == "c") {

@@ -7,6 +7,7 @@ mod limits;
 mod links;
 mod load;
 mod logs;
+mod orphans;
 mod recycling;
 mod reload;
 mod rights;

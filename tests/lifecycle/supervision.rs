@@ -150,3 +150,65 @@ fn a_reload_while_others_stand_in_gives_each_its_own_sockets() {
     }
     assert_eq!(weft.get("/").status, 200);
 }
+
+/// Is held in one C function for longer than any test waits, by a request that says so.
+const STUCK: &str =
+    "function compute() { return similar_text(str_repeat('ab', 200000), str_repeat('ba', 200000)); }
+return function ($request) {
+    if ($request->path() === '/stuck') { file_put_contents('spinning', 'yes'); return (string) compute(); }
+    return (string) getmypid();
+};";
+
+#[test]
+fn a_worker_that_is_stuck_is_replaced_and_said_to_stand_where_it_stood() {
+    let mut weft = Server::new(STUCK).with("--stuck-timeout-ms", "2000").start();
+    let before = weft.workers();
+    let mut stuck = weft.connect();
+    stuck.get("/stuck");
+    weft.wait_for_log("(stuck_timeout_ms) and is killed");
+    let log = weft.log();
+    let line = log.lines().find(|line| line.contains("(stuck_timeout_ms)")).unwrap();
+    for part in ["similar_text() at ", "app.php:2", "GET /stuck for ", "it computes, in a C function"] {
+        assert!(line.contains(part), "{part}: {line}");
+    }
+    assert_ne!(weft.get("/").text(), before[0].to_string());
+    assert!(stuck.try_read().is_err());
+}
+
+#[test]
+fn a_worker_that_is_stopped_is_replaced_though_it_cannot_say_anything() {
+    let mut weft = Server::new(STUCK).with("--stuck-timeout-ms", "2000").start();
+    let worker = weft.workers()[0];
+    assert_eq!(weft.get("/").status, 200);
+    process::signal(worker, Signal::STOP);
+    weft.wait_for_log("(stuck_timeout_ms) and is killed");
+    assert_ne!(weft.get("/").text(), worker.to_string());
+}
+
+#[test]
+fn who_comes_to_a_worker_that_is_held_is_served_by_the_others() {
+    let weft = Server::new(STUCK).with("--workers", "2").with("--stuck-timeout-ms", "0").start();
+    let mut stuck = weft.connect();
+    stuck.get("/stuck");
+    until("it to be stuck", || (weft.read("spinning") == "yes").then_some(()));
+    let mut clients: Vec<_> = (0..40).map(|_| weft.connect()).collect();
+    for client in &mut clients {
+        client.get("/");
+    }
+    for client in &mut clients {
+        assert_eq!(client.read().status, 200);
+    }
+    assert!(!stuck.is_readable());
+    assert_eq!(weft.workers().len(), 2);
+}
+
+#[test]
+fn a_classic_worker_that_is_stuck_names_its_script() {
+    let script = "<?php if (isset($_GET['stuck'])) { echo similar_text(str_repeat('ab', 200000), str_repeat('ba', 200000)); } echo getmypid();";
+    let mut weft = Server::of_docroot(&[("index.php", script)]).with("--stuck-timeout-ms", "2000").start();
+    let mut stuck = weft.connect();
+    stuck.get("/?stuck=1");
+    weft.wait_for_log("(stuck_timeout_ms) and is killed: similar_text() at ");
+    weft.wait_for_log("index.php:1; GET /");
+    assert_eq!(weft.get("/").status, 200);
+}

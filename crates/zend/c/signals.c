@@ -13,7 +13,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-/* crates/weft/src/worker/signals.rs takes the first five, master/signal.rs needs the last. */
+/* crates/weft/src/worker/signals.rs takes the first five, worker/lost.rs beside it the last. */
 static const int own[] = {SIGTERM, SIGQUIT, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
 static const char *const own_names[] = {"SIGTERM", "SIGQUIT", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2"};
 #define OWN (sizeof(own) / sizeof(own[0]))

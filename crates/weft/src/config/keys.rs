@@ -109,6 +109,13 @@ pub static KEYS: &[Key] = &[
         "What a worker gets to load the application"
     ),
     number!(
+        server.stuck_timeout_ms,
+        "stuck-timeout-ms",
+        Milliseconds,
+        0..=DAY_MS,
+        "How long one computation, or one call that is not cooperative, may hold a whole worker before the worker is killed and replaced; 0 is off"
+    ),
+    number!(
         limits.head_bytes_max,
         "head-bytes-max",
         Bytes,

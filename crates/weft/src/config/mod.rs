@@ -73,6 +73,8 @@ pub struct Server {
     pub drain_timeout_ms: u64,
     /// What a worker gets to load the application.
     pub boot_timeout_ms: u64,
+    /// Milliseconds a worker may say nothing before it is killed and replaced; 0 is off.
+    pub stuck_timeout_ms: u64,
 }
 
 /// What an application is run as.
@@ -302,6 +304,7 @@ impl Default for Server {
             daemon: false,
             drain_timeout_ms: 30_000,
             boot_timeout_ms: 60_000,
+            stuck_timeout_ms: 120_000,
         }
     }
 }

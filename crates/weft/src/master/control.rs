@@ -30,6 +30,11 @@ pub enum ToMaster {
     },
     /// What the worker is doing.
     Status(Status),
+    /// Where it stands, and what it has in hand: the answer to SIGUSR2 of one that is held.
+    Stood {
+        /// A part of it; more may follow.
+        text: String,
+    },
     /// It cannot serve; text for the operator. The worker exits after it.
     Fatal {
         /// What is wrong and what to do.
@@ -221,6 +226,8 @@ const READY: u8 = 1;
 const RECYCLE: u8 = 2;
 const STATUS: u8 = 3;
 const FATAL: u8 = 4;
+/// A signal handler makes this packet by itself.
+pub const STOOD: u8 = 5;
 const DRAIN: u8 = 16;
 const STOP: u8 = 17;
 const REOPEN_LOGS: u8 = 18;
@@ -233,6 +240,7 @@ impl ToMaster {
             ToMaster::Ready => vec![READY],
             ToMaster::Recycle { reason } => with_text(RECYCLE, reason),
             ToMaster::Fatal { message } => with_text(FATAL, message),
+            ToMaster::Stood { text } => with_text(STOOD, text),
             ToMaster::Status(s) => {
                 let all = [s.requests, s.live, s.connections, s.queued, s.memory_bytes, s.blocked];
                 with_numbers(STATUS, &all)
@@ -246,6 +254,7 @@ impl ToMaster {
             READY => Some(ToMaster::Ready),
             RECYCLE => Some(ToMaster::Recycle { reason: text(rest) }),
             FATAL => Some(ToMaster::Fatal { message: text(rest) }),
+            STOOD => Some(ToMaster::Stood { text: text(rest) }),
             STATUS => {
                 let [requests, live, connections, queued, memory_bytes, blocked] = numbers(rest)?;
                 Some(ToMaster::Status(Status { requests, live, connections, queued, memory_bytes, blocked }))
@@ -319,6 +328,7 @@ mod tests {
             ToMaster::Status(status),
             ToMaster::Fatal { message: "app.php: é\nline 2".into() },
             ToMaster::Fatal { message: String::new() },
+            ToMaster::Stood { text: "sleep() at app.php:3".into() },
         ];
         up.iter().for_each(|message| worker.send(message).unwrap());
         for message in up {

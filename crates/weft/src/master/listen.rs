@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, SocketFlags, SocketType, sockopt};
 
+use super::orphans::patiently;
 use super::{steer, unix};
 use crate::config::ListenAddress;
 
@@ -82,8 +83,8 @@ impl Listener {
         shares_port: bool,
     ) -> Result<Self, String> {
         let bound = match configured {
-            ListenAddress::Tcp(address) => bind_tcp(*address, backlog, shares_port),
-            ListenAddress::Unix { path, mode } => unix::bind(path, *mode, backlog_of(backlog)),
+            ListenAddress::Tcp(address) => patiently(|| bind_tcp(*address, backlog, shares_port)),
+            ListenAddress::Unix { path, mode } => patiently(|| unix::bind(path, *mode, backlog_of(backlog))),
         };
         let (socket, address) = bound.map_err(|errno| explain(configured, errno))?;
         let mut listener =

@@ -16,9 +16,11 @@ pub mod identity;
 mod launch;
 pub mod listen;
 mod notify;
+mod orphans;
 mod pidfile;
 mod reload;
 mod signal;
+mod silence;
 mod stand_in;
 mod start;
 mod steer;
@@ -194,9 +196,11 @@ impl Master {
             if let Some(code) = self.finished() {
                 return Outcome::Exit(code);
             }
-            self.wait();
+            let planned = self.next_deadline();
+            self.wait(planned);
             self.take_signals();
             self.take_messages();
+            self.forgive_silence(planned);
             self.take_check_output();
             self.take_changes();
             self.run_deadlines(Instant::now());
@@ -205,8 +209,8 @@ impl Master {
 
     /// Sleeps until a descriptor has something or the next deadline passed. Which descriptor does not matter: each is
     /// looked at without waiting afterwards, and there are few.
-    fn wait(&self) {
-        let timeout = self.next_deadline().saturating_duration_since(Instant::now());
+    fn wait(&self, deadline: Instant) {
+        let timeout = deadline.saturating_duration_since(Instant::now());
         // One nanosecond more than nothing, so that a deadline is over when the wait is.
         let timeout = Timespec::try_from(timeout + Duration::from_nanos(1)).ok();
         let mut fds = vec![PollFd::from_borrowed_fd(self.signals.fd(), PollFlags::IN)];
@@ -263,7 +267,12 @@ impl Master {
     fn next_deadline(&self) -> Instant {
         let slots = self.slots.iter().filter_map(|slot| self.start_time(slot));
         let workers = self.workers.iter().filter_map(Worker::deadline);
-        let others = [self.next_alive, self.reload.deadline(), self.watch.as_ref().and_then(Watch::deadline)];
+        let others = [
+            self.next_alive,
+            self.reload.deadline(),
+            self.watch.as_ref().and_then(Watch::deadline),
+            self.silence_deadline(),
+        ];
         let far = Instant::now() + Duration::from_secs(60);
         slots.chain(workers).chain(others.into_iter().flatten()).min().unwrap_or(far).min(far)
     }
@@ -271,6 +280,7 @@ impl Master {
     fn run_deadlines(&mut self, now: Instant) {
         self.kill_overdue(now);
         self.kill_overdue_check(now);
+        self.end_silent_workers(now);
         if let (Some(at), Some(every)) = (self.next_alive, self.notify.watchdog)
             && at <= now
         {

@@ -9,6 +9,8 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 
+use crate::worker::lost;
+
 /// What the master listens to.
 const TAKEN: [i32; 6] =
     [libc::SIGTERM, libc::SIGINT, libc::SIGQUIT, libc::SIGHUP, libc::SIGUSR1, libc::SIGCHLD];
@@ -66,11 +68,10 @@ fn mask(how: i32) -> libc::sigset_t {
 /// ignored here; the others get their default back; none is blocked.
 ///
 /// `orphan_grace_s` is how long the worker may outlive its master: an orphan learns of it by the closed control end and
-/// drains, and this alarm ends one that is stuck and will never look.
+/// drains, and the signal is for one that is stuck and will never look.
 pub fn prepare_worker(orphan_grace_s: u32) {
-    ORPHAN_GRACE_S.store(orphan_grace_s, std::sync::atomic::Ordering::Relaxed);
     let set = |signal, action: libc::sighandler_t| {
-        // SAFETY: SIG_IGN, SIG_DFL and a handler that only calls alarm(2), which is async-signal-safe, are valid actions.
+        // SAFETY: SIG_IGN and SIG_DFL are valid actions.
         unsafe { libc::signal(signal, action) };
     };
     set(libc::SIGINT, libc::SIG_IGN);
@@ -79,19 +80,9 @@ pub fn prepare_worker(orphan_grace_s: u32) {
     set(libc::SIGTERM, libc::SIG_IGN);
     set(libc::SIGCHLD, libc::SIG_DFL);
     set(libc::SIGUSR1, libc::SIG_IGN);
-    set(ORPHANED, orphaned as extern "C" fn(i32) as libc::sighandler_t);
+    lost::prepare(orphan_grace_s);
     mask(libc::SIG_UNBLOCK);
-    let signal = rustix::process::Signal::from_named_raw(ORPHANED);
+    let signal = rustix::process::Signal::from_named_raw(lost::LOST);
     // Refused only for an invalid signal number; the closed control end remains as the first line.
     let _ = rustix::process::set_parent_process_death_signal(signal);
-}
-
-/// Sent by the kernel to a worker whose master is gone.
-const ORPHANED: i32 = libc::SIGUSR2;
-
-static ORPHAN_GRACE_S: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
-
-extern "C" fn orphaned(_signal: i32) {
-    // SAFETY: alarm(2) has no preconditions; its SIGALRM has the default action, which ends the process.
-    unsafe { libc::alarm(ORPHAN_GRACE_S.load(std::sync::atomic::Ordering::Relaxed)) };
 }

@@ -61,5 +61,5 @@ impl Master {
 
 /// Whether connections in a worker's queue are taken in.
 fn takes_connections(worker: &Worker) -> bool {
-    worker.stage == Stage::Ready
+    worker.stage == Stage::Ready && !worker.silence.is_silent
 }

@@ -11,6 +11,7 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait};
 use super::control::{MasterEnd, Received, Status, ToMaster, ToWorker, pair};
 use super::fork::{Forked, fork};
 use super::listen::Listener;
+use super::silence::Silence;
 use super::{Master, WorkerSetup};
 
 /// What a worker gets on top of its drain deadline before it is killed.
@@ -21,6 +22,8 @@ const STOP_GRACE: Duration = Duration::from_millis(500);
 const HEALTHY_LIFE: Duration = Duration::from_secs(10);
 const BACKOFF_MIN: Duration = Duration::from_secs(1);
 const BACKOFF_MAX: Duration = Duration::from_secs(30);
+/// Messages of one worker that are heard before others have their turn.
+const MESSAGES_PER_TURN: usize = 64;
 /// How long nobody is started while a reload is to bring new shared memory.
 const RENEWAL_MAX: Duration = Duration::from_secs(5);
 
@@ -46,6 +49,7 @@ pub struct Worker {
     /// Its last words.
     fatal: Option<String>,
     status: Status,
+    pub silence: Silence,
     /// Slots whose sockets it was told to accept from, beside its own.
     pub stands_in_for: Vec<usize>,
 }
@@ -83,6 +87,7 @@ impl Worker {
             born,
             fatal: None,
             status,
+            silence: Silence::new(),
             stands_in_for: Vec::new(),
         }
     }
@@ -148,7 +153,8 @@ impl Worker {
         self.stage = Stage::Draining { until: Instant::now() + STOP_GRACE };
     }
 
-    fn kill(&mut self) {
+    /// Ends it at once.
+    pub fn kill(&mut self) {
         self.stage = Stage::Killed;
         // It may have died already; then its SIGCHLD is on the way.
         let _ = kill_process(self.pid, Signal::KILL);
@@ -208,7 +214,9 @@ impl Master {
     /// Hears what the workers say.
     pub fn take_messages(&mut self) {
         for index in 0..self.workers.len() {
-            while let Some(message) = self.workers[index].hear() {
+            // One that talks without end does not keep the master from the others.
+            for _ in 0..MESSAGES_PER_TURN {
+                let Some(message) = self.workers[index].hear() else { break };
                 self.act_on(index, message);
             }
         }
@@ -218,7 +226,11 @@ impl Master {
         match message {
             ToMaster::Ready => self.became_ready(index),
             ToMaster::Recycle { reason } => self.recycle(index, &reason),
-            ToMaster::Status(status) => self.workers[index].status = status,
+            ToMaster::Status(status) => {
+                self.workers[index].status = status;
+                self.heard(index);
+            }
+            ToMaster::Stood { text } => self.workers[index].silence.note(text),
             ToMaster::Fatal { message } => self.workers[index].fatal = Some(message),
         }
     }
@@ -236,6 +248,7 @@ impl Master {
             Stage::Ready | Stage::Killed => return,
         }
         worker.stage = Stage::Ready;
+        worker.silence = Silence::new();
         tracing::debug!("{} is ready", worker.name());
         let (slot, generation) = (worker.slot, worker.generation);
         if self.reload.is_booting() {
@@ -278,6 +291,7 @@ impl Master {
     pub fn reap(&mut self) {
         while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
             if let Some(index) = self.workers.iter().position(|w| w.pid == pid) {
+                // All it can have said: its end of the line is closed, and the kernel has bounded what waits there.
                 while let Some(message) = self.workers[index].hear() {
                     self.act_on(index, message);
                 }

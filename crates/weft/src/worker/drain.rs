@@ -5,7 +5,7 @@
 //!                         └── deadline ──► cancelling ── nothing left, or a second ──► finished
 //! ```
 
-use weft_rt::{Nanos, Runtime, SECOND};
+use weft_rt::{CoroutineId, Job, Nanos, Runtime, SECOND};
 use weft_serve::Server;
 
 /// What cancelled coroutines get to answer.
@@ -95,19 +95,23 @@ impl Drain {
         if live.is_empty() {
             return None;
         }
-        let now = weft_rt::clock::now();
-        let name = |(_, job, since): &(_, weft_rt::Job, Nanos)| {
-            let seconds = now.saturating_sub(*since) as f64 / SECOND as f64;
-            let what = crate::php::describe(*job);
-            format!("{what} for {seconds:.1} s")
-        };
-        let shown: Vec<String> = live.iter().take(5).map(name).collect();
         Some(format!(
             "the drain deadline has passed: {} requests and tasks were cut off: {}",
             live.len(),
-            shown.join("; ")
+            in_hand(&live)
         ))
     }
+}
+
+/// The first of what runs, with the time each has run.
+pub fn in_hand(live: &[(CoroutineId, Job, Nanos)]) -> String {
+    const SHOWN_MAX: usize = 5;
+    let now = weft_rt::clock::now();
+    let name = |(_, job, since): &(_, Job, Nanos)| {
+        let seconds = now.saturating_sub(*since) as f64 / SECOND as f64;
+        format!("{} for {seconds:.1} s", crate::php::describe(*job))
+    };
+    live.iter().take(SHOWN_MAX).map(name).collect::<Vec<_>>().join("; ")
 }
 
 /// Logs how often which functions of libc blocked this worker, and which were made by its threads.

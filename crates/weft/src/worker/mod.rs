@@ -4,10 +4,12 @@
 //! know how it was forked. Invariant: everything that has a descriptor or a thread is made here, after the fork.
 
 mod drain;
+pub mod lost;
 mod recycle;
 mod signals;
 
 use std::cell::{Cell, RefCell};
+use std::os::fd::AsRawFd;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -23,6 +25,7 @@ use weft_zend::{Engine, FiberSwitch, InstanceSwitch, JobKind};
 use self::drain::Drain;
 use self::recycle::Recycle;
 use self::signals::Signals;
+pub use self::signals::busy_with;
 use crate::config::Config;
 use crate::master::WorkerSetup;
 use crate::master::control::{ControlEnd, EVERY_SLOT, Received, Status, ToMaster, ToWorker};
@@ -93,7 +96,6 @@ impl Worker {
         let failed = |error: rustix::io::Errno| format!("the event loop cannot be made: {error}");
         let runtime = Runtime::start(booted.switch, limits).map_err(failed)?;
         weft_rt::hook::keep_families_apart();
-        use std::os::fd::AsRawFd;
         let own = [control.fd().as_raw_fd(), signals.fd()];
         weft_rt::hook::on_forked_child_begin(move || {
             crate::log::become_forked();
@@ -103,11 +105,14 @@ impl Worker {
         weft_rt::hook::on_forked_child_end(|| signals::exit_now(i32::from(Engine::exit_status())));
         let server = php::serve(runtime, &config, &application)?;
         php::start_tasks();
+        let listening: Vec<_> = listeners.iter().map(|listener| listener.fd.as_raw_fd()).collect();
         for listener in listeners {
             server
                 .listen(listener.fd, listener.address.endpoint())
                 .map_err(|error| format!("cannot listen: {error}"))?;
         }
+        RUNTIME.set(Some(runtime));
+        lost::serving(control.fd().as_raw_fd(), &listening, requests);
         let add = |fd, key| runtime.with_reactor(|reactor| reactor.add(fd, key)).map_err(failed);
         add(control.fd().as_raw_fd(), CONTROL_KEY)?;
         add(signals.fd(), SIGNAL_KEY)?;
@@ -144,10 +149,8 @@ impl Worker {
                 }
                 Received::Closed => {
                     tracing::warn!("the master is gone; this worker finishes what it has and ends");
-                    let _ = self.runtime.with_reactor(|reactor| {
-                        use std::os::fd::AsRawFd;
-                        reactor.delete(self.control.fd().as_raw_fd())
-                    });
+                    let _ =
+                        self.runtime.with_reactor(|reactor| reactor.delete(self.control.fd().as_raw_fd()));
                     return self.begin_drain(self.config.server.drain_timeout_ms);
                 }
             }
@@ -167,6 +170,7 @@ impl Worker {
     }
 
     fn begin_drain(&self, deadline_ms: u64) {
+        lost::sockets_are_closed();
         self.server.stop_accepting();
         self.server.drain();
         self.drain.borrow_mut().begin(clock::now() + deadline_ms * MILLISECOND);
@@ -296,6 +300,16 @@ fn within_mappings(coroutines: usize, tasks: usize) -> (usize, usize) {
     (fitting, possible - fitting)
 }
 
+thread_local! {
+    /// For the handler that asks what the worker has in hand.
+    static RUNTIME: Cell<Option<&'static Runtime>> = const { Cell::new(None) };
+}
+
+/// What the worker has in hand.
+fn requests() -> String {
+    RUNTIME.get().map_or_else(String::new, |runtime| drain::in_hand(&runtime.live()))
+}
+
 /// A coroutine holds the loop: PHP is asked to say where it is; when it does not come to that, it is inside a C function.
 fn held(_: CoroutineId, held: Duration, attempt: Attempt) {
     match attempt {
@@ -303,7 +317,7 @@ fn held(_: CoroutineId, held: Duration, attempt: Attempt) {
         Attempt::Second if FiberSwitch::report_pending() => tracing::warn!(
             "a coroutine has held the loop for {} ms and PHP cannot say where: {}; everyone else in this worker waits for it",
             held.as_millis(),
-            signals::busy_with()
+            signals::busy_with("self")
         ),
         Attempt::Second => {}
     }

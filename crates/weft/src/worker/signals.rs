@@ -8,7 +8,7 @@
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
-/// SIGUSR2 is not among them: it is how the kernel tells a worker that its master has died (`master::fork`).
+/// SIGUSR2 is not among them: it is how the kernel tells a worker that its master has died (`super::lost`).
 const TAKEN: [libc::c_int; 5] = [libc::SIGTERM, libc::SIGQUIT, libc::SIGINT, libc::SIGHUP, libc::SIGUSR1];
 
 /// The blocked signals of this process, as a descriptor.
@@ -61,10 +61,10 @@ pub fn exit_now(status: i32) -> ! {
     unsafe { libc::_exit(status) }
 }
 
-/// What the main thread of this process is at, when it is not in interpreted PHP code (proc_pid_syscall(5),
+/// What the main thread of a process (a pid, or "self") is at, when it is not in interpreted PHP code (proc_pid_syscall(5),
 /// proc_pid_wchan(5)).
-pub fn busy_with() -> String {
-    let read = |name: &str| std::fs::read_to_string(format!("/proc/self/{name}")).unwrap_or_default();
+pub fn busy_with(process: &str) -> String {
+    let read = |name: &str| std::fs::read_to_string(format!("/proc/{process}/{name}")).unwrap_or_default();
     let syscall = read("syscall");
     match syscall.split(' ').next().unwrap_or_default().trim() {
         "running" | "" => "it computes, in a C function or in code compiled by the tracing JIT".to_owned(),

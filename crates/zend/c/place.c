@@ -1,0 +1,30 @@
+/* Where PHP code stands, read by a signal handler: of a worker that is held in a C function, or in a loop.
+ *
+ * Invariant: nothing is allocated, locked or changed. A frame that is being made at this moment may be read half made: whoever
+ * asks has given the process up and ends it soon. */
+#include "place.h"
+
+#include "weft.h"
+
+size_t weft_place(char *text, size_t size)
+{
+	zend_execute_data *frame = EG(current_execute_data);
+	const zend_function *called = NULL;
+	/* The C functions on top: the innermost is where it stands, PHP code below says at which line. */
+	for (; frame && (!frame->func || !ZEND_USER_CODE(frame->func->type)); frame = frame->prev_execute_data) {
+		if (!called && frame->func && frame->func->common.function_name) {
+			called = frame->func;
+		}
+	}
+	if (!frame || !frame->opline || !frame->func->op_array.filename) {
+		return 0;
+	}
+	if (!called && frame->func->common.function_name) {
+		called = frame->func;
+	}
+	const zend_class_entry *scope = called ? called->common.scope : NULL;
+	int length = snprintf(text, size, "%s%s%s%s at %s:%u", scope ? ZSTR_VAL(scope->name) : "", scope ? "::" : "",
+		called ? ZSTR_VAL(called->common.function_name) : "{main}", called ? "()" : "",
+		ZSTR_VAL(frame->func->op_array.filename), frame->opline->lineno);
+	return length < 0 ? 0 : (size_t) length < size ? (size_t) length : size - 1;
+}
