@@ -177,3 +177,13 @@ fn a_large_upload_costs_no_memory() {
         .expect("its peak");
     assert!(peak < 150_000, "the worker needed {peak} KiB");
 }
+
+#[test]
+fn options_of_the_server_are_answered_without_php() {
+    let weft = show();
+    let response = weft.say("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!((response.status, response.text().as_str()), (204, ""));
+    assert!(response.header("allow").is_some_and(|methods| methods.starts_with("GET, HEAD, POST")));
+    let said = weft.say("OPTIONS /show.php HTTP/1.1\r\nHost: a\r\n\r\n").json();
+    assert_eq!(said["server"]["REQUEST_METHOD"], "OPTIONS", "of anything else the script says");
+}

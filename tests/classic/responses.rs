@@ -181,3 +181,30 @@ fn others_get_files_while_a_script_waits() {
     weft.write("public/go", "");
     assert_eq!(waiting.read().text(), "waited");
 }
+
+#[test]
+fn a_script_that_sends_more_than_it_announced_is_cut_there_and_reported() {
+    let long = "<?php header('Content-Length: 5'); echo 'hel'; flush(); echo 'lo, world'; flush(); echo 'more'; flush();";
+    let empty = "<?php http_response_code(205); echo 'a'; flush(); echo 'b'; flush();";
+    let odd = "<?php header(\"X-A: a\\x01b\"); echo 'odd';";
+    let mut weft = Server::of_docroot(&[
+        ("long.php", long),
+        ("empty.php", empty),
+        ("odd.php", odd),
+        ("a.php", "<?php echo 'a';"),
+    ])
+    .start();
+    let mut client = weft.connect();
+    for (target, status, text) in [
+        ("/long.php", 200, "hello"),
+        ("/empty.php", 205, ""),
+        ("/odd.php", 500, "500 Internal Server Error\n"),
+        ("/a.php", 200, "a"),
+    ] {
+        client.get(target);
+        let response = client.read();
+        assert_eq!((response.status, response.text().as_str()), (status, text), "{target}");
+    }
+    weft.wait_for_log("Content-Length announced 5 bytes");
+    weft.wait_for_log("the value of the response header \"X-A\" is invalid");
+}

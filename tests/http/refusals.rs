@@ -231,3 +231,59 @@ fn a_head_that_never_ends_is_cut_off_at_its_limit() {
     assert_eq!(response.status, 431);
     assert!(sent <= 1 << 20, "{sent} bytes of a head were taken");
 }
+
+#[test]
+fn a_refused_head_gets_no_content() {
+    let weft = limited().start();
+    for (status, rest) in [
+        (400, " /hello HTTP/1.1\r\nHost: a b\r\n\r\n".to_owned()),
+        (400, " /hello HTTP/1.1\r\n\r\n".to_owned()),
+        (400, " /hello HTTP/1.1\n\n".to_owned()),
+        (505, " /hello HTTP/2.0\r\nHost: a\r\n\r\n".to_owned()),
+        (414, format!(" /{} HTTP/1.1\r\n", "x".repeat(300))),
+        (431, format!(" / HTTP/1.1\r\nX: {}\r\n", "y".repeat(2100))),
+        (413, " / HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999\r\n\r\n".to_owned()),
+    ] {
+        for before in ["", "\r\n"] {
+            let mut client = weft.connect();
+            client.send(format!("{before}HEAD{rest}"));
+            client.shutdown_write();
+            let answer = String::from_utf8(client.read_to_end()).expect("text");
+            assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{rest:?} got {answer}");
+            assert!(answer.ends_with("\r\n\r\n"), "{rest:?} got {answer}");
+        }
+    }
+    refused(&weft, 400, "HEADER /hello HTTP/1.1\r\nHost: a b\r\n\r\n");
+}
+
+#[test]
+fn a_refused_request_is_in_both_logs() {
+    let mut weft = server().with("--access-log", "access.log").with("--head-timeout-ms", "200").start();
+    for (bytes, line) in [
+        ("GET /x?a HTTP/1.1\r\nHost: a b\r\n\r\n", "\"GET /x?a HTTP/1.1\" 400 "),
+        ("GET /x\" y HTTP/1.0\r\n\r\n", "\"GET /x\\x22 y HTTP/1.0\" 400 "),
+        ("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999\r\n\r\n", "\"POST /x HTTP/1.1\" 413 "),
+        ("\u{16}\u{3}\u{1}\n\u{1b}[31m", "\"\\x16\\x03\\x01\" 400 "),
+        ("GET /slow HTTP/1.1\r\nHost: a\r\n", "\"GET /slow HTTP/1.1\" 408 "),
+        ("HEAD / HTTP/9.9\r\n\r\n", "\"HEAD / HTTP/9.9\" 505 0 \"-\" \"-\" "),
+    ] {
+        let mut client = weft.connect();
+        client.send(bytes);
+        client.read_to_end();
+        let access =
+            weft_tests::until(line, || Some(weft.read("access.log")).filter(|log| log.contains(line)));
+        let found = access.lines().find(|found| found.contains(line)).expect("it is there");
+        assert!(found.starts_with("127.0.0.1 - - [") && found.ends_with(" w0 -"), "{found}");
+    }
+    weft.wait_for_log("a request was refused: the Host header field is not a host with an optional port peer=127.0.0.1 status=400");
+}
+
+#[test]
+fn refusals_do_not_flood_the_error_log() {
+    let weft = server().start();
+    for _ in 0..300 {
+        refused(&weft, 400, "GET /hello HTTP/1.1\r\nHost: a b\r\n\r\n");
+    }
+    let lines = weft.log().matches("a request was refused").count();
+    assert!((1..150).contains(&lines), "{lines} lines");
+}

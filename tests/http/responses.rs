@@ -224,3 +224,62 @@ fn slow_readers_of_large_strings_hold_neither_coroutines_nor_memory() {
         assert_eq!(client.read().text(), "Hello World");
     }
 }
+
+#[test]
+fn no_control_character_of_a_header_is_sent() {
+    let app = "return function ($r) { $value = 'a' . chr((int) $r->query('byte')) . 'b';
+        if ($r->path() === '/header') { header(\"X-A: $value\"); return 'sent'; }
+        return new Weft\\Http\\Response('sent', 200, ['X-A' => $value]); };";
+    let mut weft = weft_tests::Server::new(app).start();
+    for path in ["/header", "/response"] {
+        for byte in (1..32).chain([127]).filter(|byte| !b"\t\r\n".contains(byte)) {
+            let response = weft.get(&format!("{path}?byte={byte}"));
+            assert_eq!((response.status, response.header("x-a")), (500, None), "{path} {byte}");
+        }
+        for byte in [9, 32, 126, 128, 255] {
+            assert_eq!(weft.get(&format!("{path}?byte={byte}")).status, 200, "{path} {byte}");
+        }
+    }
+    weft.wait_for_log("the value of the response header \"X-A\" is invalid: remove control characters");
+}
+
+/// What these two say of their length is not what they send.
+const LONG: &str = "return function ($r) {
+    if ($r->path() === '/hello') { return 'Hello'; }
+    if ($r->path() === '/echo') { http_response_code((int) $r->query('status')); header('Content-Length: 5'); echo 'hel'; flush(); echo 'lo, '; flush(); echo 'world'; return; }
+    return new Weft\\Http\\Response(function ($writer) { foreach (['hel', 'lo, world', 'more', 'more'] as $piece) { $writer->write($piece); } },
+        (int) $r->query('status'), $r->query('status') === '200' ? ['Content-Length' => '5'] : []); };";
+
+#[test]
+fn a_stream_longer_than_announced_ends_where_it_was_announced() {
+    let mut weft = weft_tests::Server::new(LONG).start();
+    for path in ["/writer", "/echo"] {
+        let mut client = weft.connect();
+        client.get(&format!("{path}?status=200"));
+        let response = client.read();
+        assert_eq!((response.text().as_str(), response.header("connection")), ("hello", None), "{path}");
+        client.get("/hello");
+        assert_eq!(client.read().text(), "Hello", "{path}: the connection goes on");
+    }
+    weft.wait_for_log_times("Content-Length announced 5 bytes", 2);
+    assert_eq!(weft.log().matches("Content-Length announced 5 bytes").count(), 2, "said once for each");
+}
+
+#[test]
+fn a_streamed_205_has_no_content() {
+    let weft = weft_tests::Server::new(LONG).start();
+    for path in ["/writer", "/echo"] {
+        let mut client = weft.connect();
+        client.get(&format!("{path}?status=205"));
+        let response = client.read();
+        assert_eq!((response.status, response.text().as_str()), (205, ""), "{path}");
+        assert_eq!(
+            (response.header("content-length"), response.header("connection")),
+            (Some("0"), None),
+            "{path}"
+        );
+        client.get("/hello");
+        assert_eq!(client.read().text(), "Hello", "{path}: the connection goes on");
+    }
+    assert!(!weft.log().contains("ERROR"), "{}", weft.log());
+}

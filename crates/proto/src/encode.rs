@@ -1,11 +1,9 @@
 //! Pieces of a response as bytes: checked fields, chunks, interim responses.
 //!
-//! Knows no connection. Invariant: no field written here can end its own line: names are tokens, values hold no CR,
-//! LF or NUL (RFC 9110 section 5.5), so an application cannot be made to split a response.
+//! Knows no connection. Invariant: no field written here can end its own line: names are tokens, values hold no control
+//! character but the tab (RFC 9110 section 5.5), so an application cannot be made to split a response.
 
 use std::fmt;
-
-use memchr::memchr3;
 
 use crate::bytes::is_token;
 use crate::head::Version;
@@ -21,7 +19,7 @@ pub enum Part {
     Status,
     /// The field name is not a token.
     Name,
-    /// The field value holds CR, LF or NUL, or is a Content-Length that is repeated or no number.
+    /// The field value holds a control character, or is a Content-Length that is repeated or no number.
     Value,
 }
 
@@ -48,7 +46,7 @@ impl fmt::Display for InvalidHeader {
             Part::Status => write!(f, "the response status {name} is out of range"),
             Part::Name => write!(f, "the response header name \"{name}\" is not a token"),
             Part::Value => {
-                write!(f, "the value of the response header \"{name}\" is invalid: remove CR, LF and NUL")
+                write!(f, "the value of the response header \"{name}\" is invalid: remove control characters")
             }
         }
     }
@@ -62,7 +60,7 @@ pub(crate) fn push_field(out: &mut Vec<u8>, name: &[u8], value: &[u8]) -> Result
     if name != b"Content-Type" && !is_token(name) {
         return Err(InvalidHeader::new(Part::Name, name));
     }
-    if memchr3(b'\r', b'\n', 0, value).is_some() {
+    if has_controls(value) {
         return Err(InvalidHeader::new(Part::Value, name));
     }
     out.reserve(name.len() + value.len() + 4);
@@ -71,6 +69,12 @@ pub(crate) fn push_field(out: &mut Vec<u8>, name: &[u8], value: &[u8]) -> Result
     out.extend_from_slice(value);
     out.extend_from_slice(b"\r\n");
     Ok(())
+}
+
+/// Whether there is a control character but the tab. All of it is looked at, so that many bytes are at a time.
+fn has_controls(value: &[u8]) -> bool {
+    let control = |byte: u8| ((byte < b' ') & (byte != b'\t')) | (byte == 0x7f);
+    value.iter().fold(false, |found, byte| found | control(*byte))
 }
 
 /// Appends a number in decimal.

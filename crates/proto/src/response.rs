@@ -22,7 +22,7 @@ pub enum BodyLength {
 /// How the body must be written after this head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SentBody {
-    /// No byte at all, whatever the application produced: HEAD, 204, 304.
+    /// No byte at all, whatever the application produced: HEAD, 204, 205, 304.
     None,
     /// Exactly this many bytes, as they are.
     Length(u64),
@@ -153,7 +153,7 @@ impl ResponseHead {
             // RFC 9110 15.3.6: no content.
             205 => {
                 push_length(Some(0), out);
-                SentBody::Length(0)
+                SentBody::None
             }
             _ if self.head_request => {
                 push_length(declared.or(known), out);

@@ -15,6 +15,7 @@ use weft_rt::Nanos;
 
 use crate::address::Peer;
 use crate::exchange::{Exchange, Stage};
+use crate::handler::Refusal;
 use crate::link::{Link, Received};
 use crate::outgoing::Flush;
 use crate::server::{Server, TurnStage};
@@ -383,9 +384,14 @@ impl Server {
         let Some(exchange) = connection.exchange.as_deref_mut() else { return };
         self.stats.refused.set(self.stats.refused.get() + 1);
         self.encode_error(exchange, reject.status, reject.reason, None);
-        if self.wants_summaries {
-            self.refusal.set(Some((connection.peer, reject)));
-        }
+        let line = exchange.request_line();
+        self.refusal.set(Some(Refusal {
+            peer: connection.peer,
+            reject,
+            line: line[..line.len().min(Refusal::LINE_BYTES_MAX)].to_vec(),
+            body_bytes: exchange.written,
+            duration: weft_rt::clock::now().saturating_sub(exchange.since),
+        }));
         exchange.refused = true;
         exchange.keep_alive = false;
         exchange.reported = true;

@@ -54,6 +54,8 @@ pub(crate) struct Exchange {
     pub spools: bool,
     /// Bytes of the response's body so far, as the handler gave them.
     pub written: u64,
+    /// More was written than was announced, and the handler has been told so.
+    pub overrun: bool,
     /// The handler has had its summary.
     pub reported: bool,
     /// Coroutines parked on the body or on room for the response.
@@ -86,6 +88,7 @@ impl Exchange {
             refused: false,
             spools: false,
             written: 0,
+            overrun: false,
             reported: false,
             waiters: Vec::new(),
             since: 0,
@@ -98,6 +101,15 @@ impl Exchange {
     /// The bytes [`Head`]'s offsets are into.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.input[self.start..]
+    }
+
+    /// What was received of the request line, without its end.
+    pub(crate) fn request_line(&self) -> &[u8] {
+        let bytes = self.bytes();
+        // RFC 9112 2.2: empty lines before it are ignored.
+        let start = bytes.iter().position(|byte| !b"\r\n".contains(byte)).unwrap_or(bytes.len());
+        let line = &bytes[start..];
+        &line[..line.iter().position(|byte| b"\r\n".contains(byte)).unwrap_or(line.len())]
     }
 
     /// Bytes of a request that were received and not parsed yet.
@@ -118,7 +130,8 @@ impl Exchange {
         self.head_bytes = 0;
         self.next = self.start;
         self.stage = Stage::Waiting;
-        (self.status, self.written, self.reported, self.spools) = (0, 0, false, false);
+        (self.status, self.written, self.reported) = (0, 0, false);
+        (self.spools, self.overrun) = (false, false);
         self.keep_alive = true;
         self.since = now;
         self.body.clear();

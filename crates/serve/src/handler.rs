@@ -5,6 +5,7 @@
 use std::cell::Cell;
 
 use weft_proto::Reject;
+use weft_rt::Nanos;
 
 use crate::address::Peer;
 use crate::request::Summary;
@@ -48,14 +49,34 @@ pub trait Handler {
     /// A response has ended. The summary lends the request's bytes: this MUST NOT call the server.
     fn finished(&self, _summary: &Summary<'_>) {}
 
-    /// The server has refused bytes of `peer` that are no request, or none in time, with this status. Called with
-    /// nothing borrowed, when the handler wants summaries.
-    fn refused(&self, _peer: Peer, _reject: Reject) {}
+    /// The server has answered bytes that are no request, none that it serves, or none in time. Called with nothing
+    /// borrowed.
+    fn refused(&self, _refusal: &Refusal) {}
 
     /// The operator should know this. By default it goes to standard error.
     fn warn(&self, message: &str) {
         eprintln!("weft: {message}");
     }
+}
+
+/// Bytes that the server has answered by itself.
+#[derive(Debug)]
+pub struct Refusal {
+    /// Who sent them.
+    pub peer: Peer,
+    /// Why, and with which status.
+    pub reject: Reject,
+    /// The request line as far as it was received: at most [`Refusal::LINE_BYTES_MAX`] bytes.
+    pub line: Vec<u8>,
+    /// Bytes of the answer's content.
+    pub body_bytes: u64,
+    /// From the first byte to the answer.
+    pub duration: Nanos,
+}
+
+impl Refusal {
+    /// More of a request line that was refused is not kept.
+    pub const LINE_BYTES_MAX: usize = 1024;
 }
 
 /// Counters since start; gauges where said so.

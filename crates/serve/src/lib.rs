@@ -58,7 +58,7 @@ pub use address::{Endpoint, Peer};
 pub use body::{BodyRead, BodyView};
 pub use client::{Client, ProxyFields, ProxyWord, client};
 pub use file::Opened;
-pub use handler::{Handler, Stats};
+pub use handler::{Handler, Refusal, Stats};
 pub use limits::Limits;
 pub use request::{RequestView, Summary};
 pub use respond::{Error, Headers};

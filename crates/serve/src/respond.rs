@@ -29,7 +29,8 @@ pub enum Error {
     Started,
     /// The response was not started.
     NotStarted,
-    /// The body is shorter or longer than was announced. The connection is closed, so that the peer can tell.
+    /// The body is longer than was announced: the rest is not sent. Or it is shorter: the connection is closed, so that the
+    /// peer can tell.
     Length {
         /// Bytes that were announced.
         announced: u64,
@@ -66,7 +67,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 impl Server {
-    /// Answers with a whole response. The length is that of `body`; for HEAD, 204 and 304 no body is sent. Parks while there is
+    /// Answers with a whole response. The length is that of `body`; for HEAD, 204, 205 and 304 no body is sent. Parks while there is
     /// room for the body neither in memory nor in temporary files; there always is for less than 16 KiB.
     ///
     /// # Errors
@@ -101,8 +102,6 @@ impl Server {
         self.encode_head(connection, status, headers, BodyLength::Known(body.len() as u64))?;
         let Some(exchange) = connection.exchange.as_deref_mut() else { return Err(Error::Gone) };
         if let Stage::Started(SentBody::Length(length)) = exchange.stage {
-            // 205 announces no content whatever was given.
-            let body = &body[..body.len().min(length as usize)];
             if body.len() < DIRECT_BYTES_MIN {
                 exchange.written = length;
                 exchange.out.bytes.extend_from_slice(body);
@@ -148,12 +147,12 @@ impl Server {
     }
 
     /// Ends a request without (the rest of) a response. The connection is closed behind what was queued before, so that
-    /// the peer can tell a response that is cut off.
+    /// the peer can tell a response that is cut off; one that has all that was announced is not.
     pub fn abort(&self, key: RequestKey) {
         let mut table = self.table.borrow_mut();
         let Some(connection) = table.active(key) else { return };
         if let Some(exchange) = connection.exchange.as_deref_mut() {
-            exchange.keep_alive = false;
+            exchange.keep_alive &= exchange.stage == Stage::Started(SentBody::Length(exchange.written));
         }
         self.end_response(connection);
         self.enqueue(key.index(), connection);
@@ -231,7 +230,7 @@ impl Server {
         head.encode(headers, &self.date(), &mut self.repeated.borrow_mut(), &mut exchange.out.bytes)
     }
 
-    /// Queues the server's own answer to what is no request. It closes the connection.
+    /// Queues the server's own answer to what is no request, or none that is served. It closes the connection.
     pub(crate) fn encode_error(
         &self,
         exchange: &mut Exchange,
@@ -243,10 +242,12 @@ impl Server {
         let mut headers: Vec<(&[u8], &[u8])> = vec![PAGE_TYPE];
         headers.extend(retry_after.map(|seconds| (&b"Retry-After"[..], seconds)));
         let body = BodyLength::Known(page.len() as u64);
+        // RFC 9110 9.3.2: no content for HEAD, which can be told from the first bytes of whatever was refused.
+        let head_request = exchange.request_line().starts_with(b"HEAD ");
         let head = ResponseHead {
             status,
             version: Version::Http11,
-            head_request: false,
+            head_request,
             keep_alive: false,
             body,
             own_lines: b"",
@@ -254,8 +255,10 @@ impl Server {
         // The fields are constants and the status is one of a parser's: it cannot fail.
         if let Ok(sent) = self.encode(exchange, head, &headers) {
             exchange.begin_response(status, sent);
-            exchange.out.bytes.extend_from_slice(page.as_bytes());
-            exchange.written = page.len() as u64;
+            if !head_request {
+                exchange.out.bytes.extend_from_slice(page.as_bytes());
+                exchange.written = page.len() as u64;
+            }
         }
     }
 }

@@ -6,18 +6,17 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
-use weft_proto::{DateCache, Reject, Repeated};
+use weft_proto::{DateCache, Repeated};
 use weft_rt::reactor::Event;
 use weft_rt::{MILLISECOND, Nanos, Runtime, clock};
 
 use crate::Limits;
 use crate::accept::Listeners;
-use crate::address::Peer;
 use crate::compress::Compressed;
 use crate::connection::{Connection, Step};
 use crate::evict::Eviction;
 use crate::exchange::{Exchange, Pool};
-use crate::handler::{Handler, Stats};
+use crate::handler::{Handler, Refusal, Stats};
 use crate::spool::Spool;
 use crate::table::{RequestKey, SERVER_BIT, Source, Table, source};
 use crate::unread::Line;
@@ -69,7 +68,7 @@ pub struct Server {
     /// While the handler is given what has arrived: the request it was given last.
     begun: Cell<Option<RequestKey>>,
     /// What the handler is still to be told of.
-    pub(crate) refusal: Cell<Option<(Peer, Reject)>>,
+    pub(crate) refusal: Cell<Option<Refusal>>,
     pub(crate) compressed: RefCell<Compressed>,
     date: RefCell<DateCache>,
     date_turn: Cell<Nanos>,
@@ -209,8 +208,8 @@ impl Server {
                 }
                 step
             };
-            if let Some((peer, reject)) = self.refusal.take() {
-                self.handler.refused(peer, reject);
+            if let Some(refusal) = self.refusal.take() {
+                self.handler.refused(&refusal);
             }
             match step {
                 Step::Request(key) if self.stage.get() == TurnStage::Receive => {

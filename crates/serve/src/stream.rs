@@ -63,11 +63,12 @@ impl Server {
     }
 
     /// Writes a piece of the body. It leaves at the end of the loop's turn at the latest. Where the response has no
-    /// body (HEAD, 204, 304) the bytes are dropped.
+    /// body (HEAD, 204, 205, 304) the bytes are dropped.
     ///
     /// # Errors
-    /// [`Error::NotStarted`]. [`Error::Length`]: more than was announced; what fits was taken, the connection will be
-    /// closed. [`Error::Gone`]: the peer has gone; end the request by [`Server::finish`] or [`Server::abort`].
+    /// [`Error::NotStarted`]. [`Error::Length`]: more than was announced; what fits was taken, and the response is whole as
+    /// far as the peer can tell. [`Error::Gone`]: the peer has gone, or was given all that was announced; end the request by
+    /// [`Server::finish`] or [`Server::abort`].
     pub fn write(&self, key: RequestKey, data: &[u8]) -> Result<Write, Error> {
         let mut table = self.table.borrow_mut();
         let connection = table.active(key).ok_or(Error::Gone)?;
@@ -85,10 +86,9 @@ impl Server {
         let count = self.take(connection, body, &data[..fits]);
         self.enqueue(key.index(), connection);
         if fits < data.len() && count == fits {
-            if let Some(exchange) = connection.exchange.as_deref_mut() {
-                exchange.keep_alive = false;
-            }
-            return Err(Error::Length { announced, given });
+            let exchange = connection.exchange.as_deref_mut();
+            let told = exchange.is_some_and(|exchange| std::mem::replace(&mut exchange.overrun, true));
+            return Err(if told { Error::Gone } else { Error::Length { announced, given } });
         }
         Ok(if count == 0 { Write::Full } else { Write::Accepted(count) })
     }

@@ -69,20 +69,26 @@ fn an_announced_length_is_kept() {
 }
 
 #[test]
-fn a_wrong_length_is_an_error_and_closes_the_connection() {
+fn a_wrong_length_is_an_error_and_a_body_that_is_short_closes_the_connection() {
     let server = TestServer::start(Answer::AtOnce, Limits::default(), |server, key| {
         let long = server.with_request(key, |request| request.path() == b"/long").unwrap();
         server.start(key, 200, &[(b"Content-Length", b"5")], None).unwrap();
         if long {
             let error = server.write(key, b"hello world").unwrap_err();
             assert_eq!(error.to_string(), "Content-Length announced 5 bytes, but the body has 11");
+            assert!(matches!(server.write(key, b"more"), Err(Error::Gone)), "it is said once");
             server.finish(key, &[]).unwrap();
         } else {
             write_all(server, key, b"hel").unwrap();
             assert!(matches!(server.finish(key, &[]), Err(Error::Length { announced: 5, given: 3 })));
         }
     });
-    assert_eq!(server.ask(["GET /long HTTP/1.1\r\nHost: a\r\n\r\n", GET].concat()), ok("hello"));
+    let long = "GET /long HTTP/1.1\r\nHost: a\r\n\r\n";
+    assert_eq!(
+        server.ask([long, GET].concat()),
+        [ok("hello"), ok("hello").strip_suffix("lo").unwrap().to_owned()].concat(),
+        "the peer can tell where it ends"
+    );
     assert_eq!(server.ask([GET, GET].concat()), ok("hello").strip_suffix("lo").unwrap());
 }
 

@@ -14,11 +14,10 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread::JoinHandle;
 
 use corosensei::{Coroutine, CoroutineResult, Yielder};
-use weft_proto::Reject;
 use weft_rt::reactor::Event;
 use weft_rt::runtime::DRIVER_KEY;
 use weft_rt::{Context, Driver, Job, Left, Nanos, Runtime, Switch};
-use weft_serve::{Endpoint, Handler, Limits, Peer, RequestKey, Server, Summary};
+use weft_serve::{Endpoint, Handler, Limits, Refusal, RequestKey, Server, Summary};
 
 pub type Serve = dyn Fn(&'static Server, RequestKey) + Send + Sync;
 type Command = Box<dyn FnOnce(&'static Server) + Send>;
@@ -130,8 +129,10 @@ impl Handler for Closure {
         self.log.is_some()
     }
 
-    fn refused(&self, _: Peer, reject: Reject) {
-        self.log.as_ref().unwrap().lock().unwrap().push(format!("refused {}", reject.status));
+    fn refused(&self, refusal: &Refusal) {
+        if let Some(log) = &self.log {
+            log.lock().unwrap().push(format!("refused {}", refusal.reject.status));
+        }
     }
 
     fn finished(&self, summary: &Summary<'_>) {

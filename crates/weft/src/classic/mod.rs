@@ -12,6 +12,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use weft_proto::TargetForm;
 use weft_serve::{Error, Opened, RequestView, Root};
 
 pub use self::path::Wanted;
@@ -106,6 +107,7 @@ impl Docroot {
     pub fn route(&self, request: &RequestView<'_>) -> Route {
         match Wanted::read(request.path()) {
             _ if self.script_alone => self.to_resident(),
+            _ if request.head().form() == TargetForm::Asterisk => Route::Server,
             Ok(wanted) => self.resolve(&wanted, request.method()),
             Err(status) => Route::Refused(status),
         }

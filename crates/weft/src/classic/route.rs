@@ -21,6 +21,8 @@ pub enum Route {
     Script(Script),
     /// It is a directory, and was not asked for as one: the client is sent to this path.
     Redirect(String),
+    /// `OPTIONS *`: it is about the server, not about anything of the document root.
+    Server,
     /// It is answered with this status: 400, 403, 404, 405, 503.
     Refused(u16),
 }

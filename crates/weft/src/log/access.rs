@@ -35,6 +35,18 @@ pub struct Access<'a> {
     pub user_agent: &'a [u8],
 }
 
+/// Method, target and protocol of a request line that was refused. What cannot be told apart is in the method.
+pub fn request_line(line: &[u8]) -> (&[u8], &[u8], &'static str) {
+    let (rest, protocol) = ["HTTP/1.1", "HTTP/1.0"]
+        .iter()
+        .find_map(|protocol| Some((line.strip_suffix(protocol.as_bytes())?.strip_suffix(b" ")?, *protocol)))
+        .unwrap_or((line, ""));
+    match rest.iter().position(|&byte| byte == b' ') {
+        Some(space) => (&rest[..space], &rest[space + 1..], protocol),
+        None => (line, b"", ""),
+    }
+}
+
 impl Access<'_> {
     /// Appends the line to `out`, newline included.
     pub fn write(&self, form: Format, worker: usize, out: &mut Vec<u8>) {
@@ -51,9 +63,14 @@ impl Access<'_> {
         STAMP.with_borrow_mut(|stamp| out.extend_from_slice(stamp.now().as_bytes()));
         out.extend_from_slice(b"] \"");
         escape(Format::Text, self.method, out);
-        out.push(b' ');
-        escape(Format::Text, self.target, out);
-        put(out, format_args!(" {}\" {} {} \"", self.protocol, self.status, self.bytes));
+        for part in [self.target, self.protocol.as_bytes()] {
+            // A line that was refused may not have all of them.
+            if !part.is_empty() {
+                out.push(b' ');
+                escape(Format::Text, part, out);
+            }
+        }
+        put(out, format_args!("\" {} {} \"", self.status, self.bytes));
         escape(Format::Text, or_dash(self.referer), out);
         out.extend_from_slice(b"\" \"");
         escape(Format::Text, or_dash(self.user_agent), out);
@@ -155,6 +172,22 @@ mod tests {
             rest,
             "\"GET /a\\x22b\\x5cc\\x0a\\xff?d e HTTP/1.1\" 200 5 \"-\" \"curl \\x227\\x22\" 1234us w3 0-17\n"
         );
+    }
+
+    #[test]
+    fn refused_lines_are_told_as_far_as_they_go() {
+        let cases: [[&[u8]; 4]; 6] = [
+            [b"GET /a b HTTP/1.1", b"GET", b"/a b", b"HTTP/1.1"],
+            [b"GET /a HTTP/2.0", b"GET", b"/a HTTP/2.0", b""],
+            [b"GET /a", b"GET", b"/a", b""],
+            [b"\x16\x03\x01", b"\x16\x03\x01", b"", b""],
+            [b" HTTP/1.1", b" HTTP/1.1", b"", b""],
+            [b"", b"", b"", b""],
+        ];
+        for [line, expected @ ..] in cases {
+            let (method, target, protocol) = request_line(line);
+            assert_eq!([method, target, protocol.as_bytes()], expected, "{line:?}");
+        }
     }
 
     #[test]

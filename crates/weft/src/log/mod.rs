@@ -11,6 +11,7 @@ mod clock;
 mod line;
 mod output;
 mod queue;
+mod sparse;
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,9 +21,10 @@ use std::time::Duration;
 use tracing::level_filters::LevelFilter;
 use tracing::span;
 
-pub use access::Access;
+pub use access::{Access, request_line};
 use output::{Output, Target};
 use queue::Queue;
+pub use sparse::Sparse;
 
 use crate::config::{Config, Format, Level, Log, LogTarget};
 use crate::master::identity::Identity;

@@ -66,6 +66,8 @@ impl ServerHost {
                 Ok(false)
             }
             Route::Refused(status) => Err(status),
+            // No path stands for it.
+            Route::Server => Err(404),
         }
     }
 

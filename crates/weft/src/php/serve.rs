@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use weft_rt::{Job, Runtime, Spawn};
-use weft_serve::{Error, Handler, RequestKey, Root, Server, Summary};
+use weft_serve::{Error, Handler, Peer, Refusal, RequestKey, Root, Server, Summary};
 use weft_zend::{Engine, JobKind};
 
 use super::facts::{Facts, Scratch};
@@ -53,7 +53,8 @@ pub fn start(
     let mode = Mode::of(config);
     let docroot = mode.is_one_at_a_time().then(|| Docroot::open(application, config)).transpose()?;
     let docroot: Option<&'static Docroot> = docroot.map(|docroot| &*Box::leak(Box::new(docroot)));
-    let handler = Requests { runtime, docroot, scratch: RefCell::default() };
+    let handler =
+        Requests { runtime, docroot, scratch: RefCell::default(), refusals: log::Sparse::default() };
     let limits = weft_serve::Limits {
         compress_bytes_min: config.classic.compress_bytes_min,
         ..limits(&config.limits)
@@ -114,6 +115,7 @@ struct Requests {
     /// In classic mode.
     docroot: Option<&'static Docroot>,
     scratch: RefCell<Scratch>,
+    refusals: log::Sparse,
 }
 
 impl Requests {
@@ -137,6 +139,10 @@ impl Requests {
             }
             Route::File(name) => send_file(server, key, docroot.root(), &name),
             Route::Redirect(path) => redirect(server, key, path),
+            // RFC 9110 9.3.7: a ping; whether a script knows other methods only it can say.
+            Route::Server => {
+                server.respond(key, 204, &[(b"Allow", b"GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")], b"")
+            }
             Route::Refused(405) => {
                 server.respond(key, 405, &[(b"Allow", b"GET, HEAD"), PLAIN], b"405 Method Not Allowed\n")
             }
@@ -222,6 +228,36 @@ impl Handler for Requests {
             duration: Duration::from_nanos(summary.duration),
             referer: request.header("referer").unwrap_or_default(),
             user_agent: request.header("user-agent").unwrap_or_default(),
+        });
+    }
+
+    fn refused(&self, refusal: &Refusal) {
+        let peer = match refusal.peer {
+            Peer::Tcp(address) => address.ip().to_canonical().to_string(),
+            Peer::Unix => String::new(),
+        };
+        let reason = refusal.reject.reason;
+        self.refusals.say(|others| match others {
+            0 => tracing::info!(peer, status = refusal.reject.status, "a request was refused: {reason}"),
+            _ => tracing::info!(
+                peer,
+                status = refusal.reject.status,
+                others,
+                "a request was refused: {reason}"
+            ),
+        });
+        let (method, target, protocol) = log::request_line(&refusal.line);
+        log::access(&Access {
+            request_id: "-",
+            peer: &peer,
+            method,
+            target,
+            protocol,
+            status: refusal.reject.status,
+            bytes: refusal.body_bytes,
+            duration: Duration::from_nanos(refusal.duration),
+            referer: b"",
+            user_agent: b"",
         });
     }
 
