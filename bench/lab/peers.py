@@ -143,11 +143,11 @@ def found(command: str) -> Callable[[], Path | None]:
 
 ROUTES = {"hello": "/", "sleep": "/sleep", "park": "/park"}
 PHP_FILES = {"hello": "/hello.php", "sleep": "/sleep.php", "park": "/park.php"}
-WAITS = {"db3": "/", "db10": "/", "redis": "/", "scope": "/"}
+WAITS = {"db3": "/", "db10": "/", "redis": "/", "scope": "/", "hostile": "/"}
 SYNC = {"db3": "/", "db10": "/"}
 SYNC_FPM = {"db3": "/db3.php", "db10": "/db10.php"}
 FPM_WAITS = {**SYNC_FPM, "redis": "/redis.php"}
-CLASSIC = {"classic": "/hello.php", "symfony": "/", "slow": "/endpoint.php"}
+CLASSIC = {"classic": "/hello.php", "symfony": "/", "slow": "/endpoint.php", "hostile": "/hostile.php"}
 WHOLE = {"wait1": "/wait1.php", "wordpress": "/", "switch": "/turns.php", "instances": "/wait1.php"}
 PEERS = (
     Peer("weft", "weft (coroutine mode)", weft, weft_binary, {**ROUTES, **WAITS}),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from . import backends, instances, load, micro, proc, trace
+from . import backends, hostile, instances, load, micro, proc, trace
 from .measure import CPU, RATE, SHARE, WAITED, Column, Measured, Metrics, Scenario, Settings, timed, warm
 from .peers import FPM_CHILDREN, Peer, Running
 
@@ -166,4 +166,5 @@ SCENARIOS = (
               Column("requests", "requests", 0)),
              soak, goal="within 1 MB of the first 100,000", limit=("value", 1.0), rounds=1),
     *instances.SCENARIOS,
+    *hostile.SCENARIOS,
 )

@@ -1,0 +1,2 @@
+<?php
+echo count($_GET), count($_COOKIE), count($_POST), count($_FILES), count($_SERVER);
