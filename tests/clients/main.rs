@@ -5,12 +5,14 @@
 //! is in a PHP instance of its own, in resident mode; and 100 requests
 //! that wait in one worker take at most 1.3 times as long as one, or 2.5 times where each has a process started (`forks`), and
 //! the time for which the machine worked.
+//! `cut/*/*.php` are about conversations that are cut short (cut.rs).
 //! A wait whose length is not exact also has `secondsAtMost`. Where the work besides the wait costs the machine much, the wait is
 //! longer, so that the time is that of the waits.
 //!
 //! Must not know: what a script is about. Its directory says which server it needs. Invariant: each server is started when the
 //! first script needs it, once, and ends with this process.
 
+mod cut;
 mod machine;
 mod script;
 mod servers;
@@ -33,7 +35,7 @@ fn main() -> ExitCode {
     arguments.test_threads.get_or_insert(4);
     let servers = Arc::new(Servers::default());
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients");
-    let scripts = scripts(&root.join("scripts"));
+    let scripts = scripts_below(&root.join("scripts"));
     assert!(!scripts.is_empty(), "no scripts below {}", root.display());
     let mut trials = Vec::new();
     for path in scripts {
@@ -52,13 +54,25 @@ fn main() -> ExitCode {
             }));
         }
     }
+    for path in scripts_below(&root.join("cut")) {
+        let tests: [(&str, fn(&Path, &Servers)); 2] =
+            [("in_coroutines", cut::in_coroutines), ("in_instances", cut::in_instances)];
+        let name = path.strip_prefix(&root).expect("it was found there").with_extension("");
+        for (way, test) in tests {
+            let (path, servers) = (path.clone(), Arc::clone(&servers));
+            trials.push(Trial::test(format!("{}::{way}", name.display()), move || {
+                test(&path, &servers);
+                Ok(())
+            }));
+        }
+    }
     let conclusion = libtest_mimic::run(&arguments, trials);
     servers.stop();
     conclusion.exit_code()
 }
 
 /// The scripts, in an order in which neighbours need different servers: while one starts, others are at work.
-fn scripts(directory: &Path) -> Vec<PathBuf> {
+fn scripts_below(directory: &Path) -> Vec<PathBuf> {
     let entries = |path: &Path| -> Vec<PathBuf> {
         let entries = std::fs::read_dir(path).expect("a directory of this repository");
         entries.map(|entry| entry.expect("an entry can be read").path()).collect()

@@ -84,6 +84,12 @@ pub trait Switch {
         false
     }
 
+    /// Whether the call whose wait has just been cut short speaks a protocol of its own over the descriptor it waited for: what
+    /// its peer still says would be taken for the answer to the next question, whoever asks it.
+    fn in_conversation(&self) -> bool {
+        false
+    }
+
     /// A signal's handler has run, and there may be work of it that no coroutine has done: the loop has nothing left to
     /// run. Called from the loop; it may spawn.
     fn signalled(&self) {}

@@ -4,6 +4,7 @@
  * A job runs on a native stack (native.c): it may park wherever PHP stands. Invariant: whatever happens, the request is
  * answered, once, and PHP is out of it when the job ends. */
 #include "classic.h"
+#include "persistent.h"
 #include "resident.h"
 #include "ext/standard/head.h"
 #include "zend_signal.h"
@@ -120,6 +121,7 @@ static void run(weft_coroutine *coroutine)
 	zend_try {
 		php_request_shutdown(NULL);
 	} zend_end_try();
+	weft_persistent_settle();
 }
 
 void weft_classic_run(weft_coroutine *coroutine)

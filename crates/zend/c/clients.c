@@ -4,6 +4,7 @@
  * its statements, two PDO objects with one persistent connection), else the object. Layouts that no installed header tells
  * are noted beside the code, with their source. */
 #include "guard.h"
+#include "persistent.h"
 #include "ext/mysqli/php_mysqli_structs.h"
 #include "ext/pdo/php_pdo_driver.h"
 
@@ -112,14 +113,14 @@ static void *of_mongodb_handle(zend_object *object)
 	return manager ? first_word(manager) : NULL;
 }
 
-/* Of ext/odbc: its connections and results are resources, see of_odbc_resource(). */
+/* Of ext/odbc: its connections and results are resources, see weft_odbc_connection(). */
 static void *of_odbc(zend_object *object)
 {
 	return NULL;
 }
 
 /* An odbc_result has its connection behind six other words (ext/odbc/php_odbc_includes.h). */
-static void *of_odbc_resource(const zend_resource *resource)
+void *weft_odbc_connection(const zend_resource *resource)
 {
 	const char *type = zend_rsrc_list_get_rsrc_type((zend_resource *) resource);
 	if (!type || !resource->ptr || strncmp(type, "odbc ", 5)) {
@@ -192,6 +193,29 @@ const weft_client weft_clients[] = {
 	{NULL, NULL, NULL, NULL, NULL},
 };
 
+/* Functions of these modules wait for connections that PHP code itself speaks over: it knows what it has read. */
+static const char *const plain_modules[] = {"standard", "sockets", "curl", "SPL", "pcntl", "weft"};
+
+/* Whether what waits now speaks a protocol of its own: a client's function; where PHP code stands, its iterator or destructor. */
+bool weft_in_conversation(void)
+{
+	zend_execute_data *frame = EG(current_execute_data);
+	const zend_function *function = frame ? frame->func : NULL;
+	if (!function || function->type != ZEND_INTERNAL_FUNCTION || !function->internal_function.module) {
+		return true;
+	}
+	for (size_t i = 0; i < sizeof(plain_modules) / sizeof(*plain_modules); i++) {
+		if (!strcmp(function->internal_function.module->name, plain_modules[i])) {
+			return false;
+		}
+	}
+	if (!strcmp(function->internal_function.module->name, "odbc")) {
+		zval *link = ZEND_CALL_NUM_ARGS(frame) > 0 ? ZEND_CALL_ARG(frame, 1) : NULL;
+		weft_persistent_spoil(link && Z_TYPE_P(link) == IS_RESOURCE ? weft_odbc_connection(Z_RES_P(link)) : NULL);
+	}
+	return true;
+}
+
 void *weft_connection_of(zend_execute_data *execute_data, const weft_client *client)
 {
 	zend_object *argument = NULL;
@@ -205,7 +229,7 @@ void *weft_connection_of(zend_execute_data *execute_data, const weft_client *cli
 	}
 	if (client->connection == of_odbc) {
 		zval *first = ZEND_CALL_ARG(execute_data, 1);
-		return ZEND_NUM_ARGS() > 0 && Z_TYPE_P(first) == IS_RESOURCE ? of_odbc_resource(Z_RES_P(first)) : NULL;
+		return ZEND_NUM_ARGS() > 0 && Z_TYPE_P(first) == IS_RESOURCE ? weft_odbc_connection(Z_RES_P(first)) : NULL;
 	}
 	if (argument) {
 		return client->connection(argument);

@@ -17,6 +17,12 @@ typedef struct weft_client {
 /* Ends with a row without a name. */
 extern const weft_client weft_clients[];
 
+/* Whether a connection that is waited for now is good for nothing when the wait is cut short. */
+bool weft_in_conversation(void);
+
+/* The connection that a resource of ext/odbc is, or has a result of; NULL: none. */
+void *weft_odbc_connection(const zend_resource *resource);
+
 /* The connection that this call will use; NULL: none. */
 void *weft_connection_of(zend_execute_data *execute_data, const weft_client *client);
 

@@ -5,6 +5,7 @@
  * `base`, the state of the booted application. */
 #include "handler.h"
 #include "input.h"
+#include "persistent.h"
 #include "session.h"
 #include "told.h"
 #include "zend_ini.h"

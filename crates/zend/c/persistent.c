@@ -9,7 +9,8 @@
  *
  * ext/mysqli and phpredis keep stacks of idle connections themselves, which serve coroutines as they are.
  * Invariant: outside of such a call EG(persistent_list) is everybody's, so that closing and shutdown find what they seek. */
-#include "weft.h"
+#include "guard.h"
+#include "persistent.h"
 #include "zend_weakrefs.h"
 
 /* Keys that one call may mean: those of one server with several users, say. Beyond, a new connection is opened. */
@@ -59,6 +60,7 @@ typedef struct {
 	uint32_t count;
 } opening;
 
+static HashTable spoilt;       /* by address: those that weft_persistent_spoil() was told of */
 static HashTable groups;       /* key -> group */
 static HashTable users;        /* object -> link, weakly: an entry goes with its object */
 static HashTable everybodys;   /* EG(persistent_list) while a call has its own in there */
@@ -137,6 +139,73 @@ static bool may_mean(const opener *with, zend_execute_data *execute_data, const 
 	return zend_memnstr(ZSTR_VAL(key), Z_STRVAL_P(target), Z_STRLEN_P(target), ZSTR_VAL(key) + ZSTR_LEN(key)) != NULL;
 }
 
+void weft_persistent_spoil(const void *connection)
+{
+	if (!spoilt.nTableSize) {
+		zend_hash_init(&spoilt, 8, NULL, NULL, 1);
+	}
+	if (connection) {
+		zend_hash_index_add_empty_element(&spoilt, (zend_ulong) (uintptr_t) connection);
+	}
+}
+
+/* Closes what a request has left of a connection. Its results come first: they end on it. */
+static void close_resources(const void *connection)
+{
+	zval *resource;
+	for (int links = 0; links < 2; links++) {
+		ZEND_HASH_FOREACH_VAL(&EG(regular_list), resource) {
+			bool link = Z_RES_P(resource)->ptr == connection;
+			if (link == links && weft_odbc_connection(Z_RES_P(resource)) == connection) {
+				zend_list_close(Z_RES_P(resource));
+			}
+		} ZEND_HASH_FOREACH_END();
+	}
+}
+
+/* Closes a spoilt connection. ext/odbc registers two resources for a new one, of which one is never freed (odbc_do_connect in
+ * ext/odbc/php_odbc.c): so who has a resource says nothing, and they are closed as well. */
+static bool drop_spoilt(zval *entry)
+{
+	const void *connection = Z_RES_P(entry)->ptr;
+	if (!connection || zend_hash_index_del(&spoilt, (zend_ulong) (uintptr_t) connection) == FAILURE) {
+		return false;
+	}
+	close_resources(connection);
+	zend_hash_del_bucket(&EG(persistent_list), (Bucket *) entry);
+	return true;
+}
+
+/* Nobody uses a connection any more: nothing of what its last user said or asked is left for the next one. What the peer of a stream
+ * still says may be the answer to that one's question: then it is dead when the next call looks whether it lives. May park. */
+static void settle(zval *entry)
+{
+	php_socket_t fd;
+	if (!entry) {
+		return;
+	}
+	weft_pgsql_reset(entry);
+	if (UNEXPECTED(zend_hash_num_elements(&spoilt)) && drop_spoilt(entry)) {
+		return;
+	}
+	if (Z_RES_P(entry)->type != php_file_le_pstream() || !Z_RES_P(entry)->ptr) {
+		return;
+	}
+	php_stream *stream = Z_RES_P(entry)->ptr;
+	if (php_stream_cast(stream, PHP_STREAM_AS_FD_FOR_SELECT | PHP_STREAM_CAST_INTERNAL, (void **) &fd, 0) == SUCCESS) {
+		weft_host_end_if_cut_short(fd);
+	}
+}
+
+/* A request in PHP of its own ends (classic and resident mode): what it leaves open is the next one's. */
+void weft_persistent_settle(void)
+{
+	zval *entry;
+	ZEND_HASH_FOREACH_VAL(&EG(persistent_list), entry) {
+		settle(entry);
+	} ZEND_HASH_FOREACH_END();
+}
+
 static void lend(const opener *with, zend_execute_data *execute_data, opening *call)
 {
 	group *all;
@@ -153,7 +222,7 @@ static void lend(const opener *with, zend_execute_data *execute_data, opening *c
 	} ZEND_HASH_FOREACH_END();
 	for (uint32_t i = 0; i < call->count; i++) { /* it may park */
 		if (!call->lent[i]->users) {
-			weft_pgsql_reset(zend_hash_find(&EG(persistent_list), call->lent[i]->place));
+			settle(zend_hash_find(&EG(persistent_list), call->lent[i]->place));
 		}
 	}
 	zend_hash_init(&call->list, 8, NULL, EG(persistent_list).pDestructor, 1);
@@ -319,7 +388,7 @@ void weft_persistent_end(weft_coroutine *coroutine)
 		}
 	} ZEND_HASH_FOREACH_END();
 	for (uint32_t i = 0; i < count; i++) {
-		weft_pgsql_reset(zend_hash_find(&EG(persistent_list), left[i]->place));
+		settle(zend_hash_find(&EG(persistent_list), left[i]->place));
 		left[i]->lent = false;
 	}
 }

@@ -127,14 +127,14 @@ static void ignore_notice(void *argument, const char *message)
 	(void) argument, (void) message;
 }
 
-/* A persistent connection that nobody uses: a transaction left open is rolled back, as PHP does at the end of a request.
- * May park. Anything but a connection of ext/pgsql is left alone. */
+/* A persistent connection that nobody uses: a transaction left open is rolled back, as PHP does at the end of a request; and one
+ * that has ended is known as such, so that pg_pconnect() opens it anew (libpq notices the end only when it reads). May park. Anything but a connection of ext/pgsql is left alone. */
 void weft_pgsql_reset(const zval *persistent)
 {
-	static int (*status)(const void *), (*transaction)(const void *);
+	static int (*status)(const void *), (*transaction)(const void *), (*consume)(void *);
 	static void *(*execute)(void *, const char *), *(*next_result)(void *), *(*set_notice)(void *, void *, void *);
 	static void (*clear)(void *);
-	if (!globals || !persistent || !Z_RES_P(persistent)->ptr) {
+	if (!persistent || !Z_RES_P(persistent)->ptr) {
 		return;
 	}
 	const char *type = zend_rsrc_list_get_rsrc_type(Z_RES_P(persistent));
@@ -148,11 +148,13 @@ void weft_pgsql_reset(const zval *persistent)
 		next_result = dlsym(RTLD_DEFAULT, "PQgetResult");
 		set_notice = dlsym(RTLD_DEFAULT, "PQsetNoticeProcessor");
 		clear = dlsym(RTLD_DEFAULT, "PQclear");
+		consume = dlsym(RTLD_DEFAULT, "PQconsumeInput");
 		status = dlsym(RTLD_DEFAULT, "PQstatus");
 	}
-	if (!transaction || !execute || !next_result || !set_notice || !clear || !status) {
+	if (!transaction || !consume || !execute || !next_result || !set_notice || !clear || !status) {
 		return;
 	}
+	consume(connection);
 	if (status(connection) == CONNECTION_OK && transaction(connection) != TRANSACTION_IDLE) {
 		set_notice(connection, ignore_notice, NULL); /* the object it was for is gone */
 		while ((result = next_result(connection))) {

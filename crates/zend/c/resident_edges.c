@@ -6,6 +6,7 @@
  * Invariant: whatever a request has changed of what is reset, the next one starts from the state of the boot; and when the
  * script ends, PHP finds its own bookkeeping as it left it (weft_resident_return_boot). */
 #include "input.h"
+#include "persistent.h"
 #include "resident.h"
 #include "zend_ini.h"
 
@@ -192,5 +193,6 @@ void weft_resident_end_request(weft_resident *resident)
 	leave();
 	weft_classic_finish(coroutine);
 	weft_resident_forget_request(coroutine);
+	weft_persistent_settle();
 	enter(resident);
 }

@@ -240,12 +240,7 @@ void weft_wrap_function(zend_internal_function *function, zif_handler with, void
 zend_internal_function *weft_find_function(const char *class_name, const char *name);
 void *weft_wrapped_row(const zend_execute_data *execute_data);
 
-/* ---- persistent.c and pgsql.c: who has which connection ---- */
-void weft_persistent_start(void);
-void weft_persistent_out(weft_coroutine *coroutine);
-void weft_persistent_in(weft_coroutine *coroutine);
-void weft_persistent_reset(weft_coroutine *coroutine);
-void weft_persistent_end(weft_coroutine *coroutine);
+/* ---- pgsql.c and mongodb.c: who has which connection (persistent.h for the rest) ---- */
 void weft_pgsql_start(void);
 void weft_mongodb_start(void);
 void weft_mongodb_end(weft_coroutine *coroutine);

@@ -4,6 +4,7 @@
  * or its JIT compiles already sees it, and so do user classes, which copy the methods they inherit. Each wrapped function
  * carries a pointer to its row, so one wrapper serves many functions.
  * Invariant: functions that are not there (disable_functions, an extension that is not loaded) are no error. */
+#include "persistent.h"
 #include "signals.h"
 #include "told.h"
 #include "zend_extensions.h"

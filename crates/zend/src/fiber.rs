@@ -129,6 +129,11 @@ impl Switch for FiberSwitch {
         unsafe { sys::weft_cancel_pending() }
     }
 
+    fn in_conversation(&self) -> bool {
+        // SAFETY: the scheduler calls it on the context that runs; it reads what PHP runs now.
+        unsafe { sys::weft_in_conversation() }
+    }
+
     fn blocks(&self, symbol: &'static str) {
         report_blocked(symbol);
     }

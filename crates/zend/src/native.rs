@@ -24,6 +24,11 @@ macro_rules! native_answers {
             unsafe { crate::sys::weft_cancel(for_good) };
         }
 
+        fn in_conversation(&self) -> bool {
+            // SAFETY: the scheduler calls it on the context that runs; it reads what PHP runs now.
+            unsafe { crate::sys::weft_in_conversation() }
+        }
+
         fn blocks(&self, symbol: &'static str) {
             crate::fiber::report_blocked(symbol);
         }

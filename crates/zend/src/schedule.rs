@@ -155,6 +155,12 @@ extern "C" fn weft_host_since(coroutine: u64) -> u64 {
     with(0, |runtime| runtime.since(coroutine_of(coroutine)).unwrap_or(0))
 }
 
+/// Ends a connection that is kept for whoever comes next, if a wait for it was cut short.
+#[unsafe(no_mangle)]
+extern "C" fn weft_host_end_if_cut_short(fd: std::ffi::c_int) {
+    weft_rt::hook::end_if_cut_short(fd);
+}
+
 /// Whether this process writes to memory that opcache shares, now: its state is everybody's. A signal handler may ask.
 #[unsafe(no_mangle)]
 extern "C" fn weft_host_has_brief_lock() -> bool {

@@ -169,14 +169,37 @@ impl Call {
             Wake::Ready(readiness) if readiness.any(Readiness::INTERRUPTED) => Err(Stop::Failed(libc::EINTR)),
             Wake::Ready(readiness) => Ok(readiness),
             Wake::TimedOut => Err(Stop::Expired),
-            Wake::Cancelled => Err(Stop::Failed(libc::ECANCELED)),
+            Wake::Cancelled => {
+                self.cut_short([fd]);
+                Err(Stop::Failed(libc::ECANCELED))
+            }
         }
+    }
+
+    /// The wait for these has been cut short. A connection that was in a conversation is good for nothing any more: its end is
+    /// the one thing that every client library, and every pool, notices before it uses it again.
+    #[cold]
+    fn cut_short(self, fds: impl IntoIterator<Item = RawFd>) {
+        let saved = errno();
+        let ends = self.runtime.switch.in_conversation();
+        for fd in fds.into_iter().filter(|&fd| descriptor::is_byte_stream(fd)) {
+            if ends {
+                raw::end_connection(fd);
+            } else {
+                descriptor::set_cut_short(fd);
+            }
+        }
+        set_errno(saved);
     }
 
     /// Parks until one of `fds` is ready; for calls that ask the kernel again afterwards.
     pub fn wait_any(self, fds: &[(RawFd, Readiness)], deadline: Option<Nanos>) -> Wake {
         let interruptible = interrupt::class(self.symbol, false);
-        interrupt::during(self, interruptible, || self.runtime.wait_fds(fds, deadline))
+        let wake = interrupt::during(self, interruptible, || self.runtime.wait_fds(fds, deadline));
+        if wake == Wake::Cancelled {
+            self.cut_short(fds.iter().map(|&(fd, _)| fd));
+        }
+        wake
     }
 
     /// Parks until `deadline`. `ECANCELED` when cancelled before, `EINTR` when a signal's handler has run.

@@ -21,14 +21,16 @@ use crate::{Nanos, Runtime, SECOND};
 /// until touched.
 pub const NUMBERS: usize = 1 << 20;
 
-/// Bits 0-1: kind. Bit 2: closed by a thread without a runtime. Bits 3-4: pace of a file. From bit 5: generation.
+/// Bits 0-1: kind. Bit 2: closed by a thread without a runtime. Bits 3-4: pace of a file. Bit 5: a wait for it was cut short. From
+/// bit 6: generation.
 static STATES: [AtomicU32; NUMBERS] = [const { AtomicU32::new(0) }; NUMBERS];
 static HIGHEST: AtomicU32 = AtomicU32::new(0);
 
 const KIND: u32 = 3;
 const STALE: u32 = 4;
 const PACE: u32 = 8 | 16;
-const GENERATION: u32 = 32;
+const CUT_SHORT: u32 = 32;
+const GENERATION: u32 = 64;
 
 /// How a regular file's disk is treated ([`disk`](super::offload::disk)).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -140,7 +142,7 @@ pub fn closing(fd: RawFd) {
     owner::closing(fd);
     if let Some(state) = state(fd) {
         let stale = if runtime.is_none() { STALE } else { 0 };
-        let next = |old: u32| Some((old & !(KIND | PACE) | stale).wrapping_add(GENERATION));
+        let next = |old: u32| Some((old & !(KIND | PACE | CUT_SHORT) | stale).wrapping_add(GENERATION));
         let _ = state.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
     }
     if let Some(runtime) = runtime {
@@ -163,6 +165,21 @@ pub fn drop_stale(runtime: &Runtime, fd: RawFd) {
     if state.load(Ordering::Relaxed) & STALE != 0 {
         state.fetch_and(!STALE, Ordering::Relaxed);
         runtime.close_fd(fd);
+    }
+}
+
+/// Remembers that a wait for a connection was cut short: what its peer says next may be for whoever waited.
+pub fn set_cut_short(fd: RawFd) {
+    if let Some(state) = state(fd) {
+        HIGHEST.fetch_max(fd as u32, Ordering::Relaxed);
+        state.fetch_or(CUT_SHORT, Ordering::Relaxed);
+    }
+}
+
+/// Ends a connection if a wait for it was cut short since it was opened: for one that somebody else is to have.
+pub fn end_if_cut_short(fd: RawFd) {
+    if state(fd).is_some_and(|state| state.load(Ordering::Relaxed) & CUT_SHORT != 0) {
+        raw::end_connection(fd);
     }
 }
 

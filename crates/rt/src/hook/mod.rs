@@ -49,6 +49,7 @@ pub(crate) use child::end_forked_child;
 pub use child::{on_forked_child_begin, on_forked_child_end, signals_are_own};
 pub use deferred::defer_handlers;
 pub(crate) use deferred::{leaves, runs};
+pub use descriptor::end_if_cut_short;
 pub use interrupt::has_handlers;
 pub(crate) use interrupt::{before_idle, deliver, forget as forget_signals, start as start_signals};
 pub use owner::{close_what_it_opened, keep_families_apart};

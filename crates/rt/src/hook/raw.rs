@@ -30,6 +30,19 @@ pub fn close(fd: RawFd) -> isize {
     unsafe { syscall!(SYS_close, fd) }
 }
 
+/// Ends a connection in both directions, and drops what has come already: its next read is the end. The descriptor stays open.
+pub fn end_connection(fd: RawFd) {
+    let mut dropped = [0_u8; 4096];
+    let (bytes, count) = (dropped.as_mut_ptr(), dropped.len());
+    let null = std::ptr::null_mut::<u8>();
+    // SAFETY: shutdown takes numbers; the buffer is live for each call.
+    unsafe {
+        syscall!(SYS_shutdown, fd, libc::SHUT_RDWR);
+        // Nothing more is taken in: it ends with the kernel's buffer.
+        while syscall!(SYS_recvfrom, fd, bytes, count, libc::MSG_DONTWAIT, null, null) > 0 {}
+    }
+}
+
 /// Reads a socket option of exactly `T`'s size. `false` on any error; errno is kept.
 pub fn getsockopt<T>(fd: RawFd, option: c_int, value: &mut T) -> bool {
     let saved = super::call::errno();

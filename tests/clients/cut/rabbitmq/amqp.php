@@ -1,0 +1,39 @@
+<?php
+
+declare(strict_types=1);
+
+require_once __DIR__ . '/../../support/rabbitmq.php';
+
+return [
+    'open' => static function (): AMQPConnection {
+        $connection = new AMQPConnection(['host' => '127.0.0.1', 'port' => (int) getenv('RABBITMQ_PORT')]);
+        $connection->pconnect();
+
+        return $connection;
+    },
+    'ask' => static function (AMQPConnection $connection, string $text): string {
+        $channel = new AMQPChannel($connection);
+        $queue = queue($channel);
+        (new AMQPExchange($channel))->publish($text, $queue->getName());
+        while (!$message = $queue->get(AMQP_AUTOACK)) {
+            usleep(5_000);
+        }
+
+        return $message->getBody();
+    },
+    // Not consume(): channel and queue then keep each other, and the connection, until the garbage collector comes.
+    'slow' => static function (AMQPConnection $connection): mixed {
+        $channel = new AMQPChannel($connection);
+        $channel->setReturnCallback(static fn (): bool => false);
+
+        return $channel->waitForBasicReturn(2.0);
+    },
+    'half' => static function (AMQPConnection $connection): mixed {
+        $channel = new AMQPChannel($connection);
+        $channel->startTransaction();
+        $queue = queue($channel);
+        (new AMQPExchange($channel))->publish('alice', $queue->getName());
+
+        return [$connection, $channel, $queue];
+    },
+];
