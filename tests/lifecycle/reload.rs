@@ -142,3 +142,19 @@ fn new_code_of_included_files_is_seen_through_opcache() {
     weft.wait_for_log("reload: generation 2 is ready");
     assert_eq!(weft.get("/").text(), "code two 1");
 }
+
+#[test]
+fn a_script_that_has_become_a_pipe_does_not_stop_the_master() {
+    let mut weft = server().with("--boot-timeout-ms", "1000").start();
+    std::fs::remove_file(weft.path("app.php")).unwrap();
+    let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::from_raw_mode(0o666));
+    rustix::fs::mknodat(rustix::fs::CWD, weft.path("app.php"), kind, mode, 0).unwrap();
+    weft.signal(Signal::HUP);
+    weft.wait_for_log("reload failed, the running code goes on");
+    assert!(weft.get("/").text().starts_with("code one "));
+    std::fs::remove_file(weft.path("app.php")).unwrap();
+    weft.write_application(&changed("two"));
+    weft.signal(Signal::HUP);
+    weft.wait_for_log("reload: generation 2 is ready");
+    assert!(weft.get("/").text().starts_with("code two "));
+}

@@ -29,12 +29,14 @@ mod supervise;
 pub mod testing;
 mod unix;
 
+use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
 
 use self::console::Console;
 use self::control::ControlEnd;
@@ -131,10 +133,17 @@ impl Mode {
 
 /// Whether a script takes its requests by FrankenPHP's function.
 fn is_worker_script(script: &Path) -> bool {
-    const LOOKED_AT_BYTES: usize = 256 << 10;
+    const LOOKED_AT_BYTES: u64 = 256 << 10;
     const NAME: &[u8] = b"frankenphp_handle_request";
-    let text = std::fs::read(script).unwrap_or_default();
-    text[..text.len().min(LOOKED_AT_BYTES)].windows(NAME.len()).any(|part| part == NAME)
+    // It may have become anything since the last reload, and the master waits for no pipe and reads no endless device.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let Ok(file) = rustix::fs::open(script, flags, rustix::fs::Mode::empty()).map(std::fs::File::from) else {
+        return false;
+    };
+    let mut text = Vec::new();
+    let is_read = file.metadata().is_ok_and(|found| found.is_file())
+        && file.take(LOOKED_AT_BYTES).read_to_end(&mut text).is_ok();
+    is_read && text.windows(NAME.len()).any(|part| part == NAME)
 }
 
 /// Everything a worker is born with.
