@@ -1,7 +1,7 @@
 //! Draining and stopping.
 
 use rustix::process::Signal;
-use weft_tests::{Client, process, until};
+use weft_tests::{Client, Server, process, until};
 
 use crate::load::Load;
 use crate::server;
@@ -83,6 +83,18 @@ fn a_worker_that_computes_for_ever_is_killed_after_the_deadline() {
     weft.wait_for_log("was not done within its deadline and is killed");
     weft.wait();
     assert!(!process::is_alive(worker));
+}
+
+#[test]
+fn responses_that_their_clients_have_not_taken_are_not_cut_off_in_silence() {
+    let mut weft =
+        Server::new("return fn () => str_repeat('x', 20_000_000);").with("--drain-timeout-ms", "300").start();
+    let mut client = weft.connect();
+    client.get("/");
+    assert_eq!(client.read_head().status, 200);
+    weft.signal(Signal::TERM);
+    weft.wait_for_log("the worker ends: 1 responses were cut off that their clients had not taken whole");
+    weft.wait();
 }
 
 #[test]

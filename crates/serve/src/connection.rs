@@ -374,7 +374,10 @@ impl Server {
             }
             Flush::Broken => connection.link.broken = true,
         }
-        if exchange.out.pending() <= self.limits.write_buffer_bytes_max / 2 || connection.link.broken {
+        self.note_waiting(connection);
+        let low = self.buffer_bytes_max() / 2;
+        let Some(exchange) = connection.exchange.as_deref_mut() else { return };
+        if exchange.out.pending() <= low || connection.link.broken {
             exchange.wake_all(self.runtime);
         }
     }

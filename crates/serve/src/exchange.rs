@@ -52,6 +52,8 @@ pub(crate) struct Exchange {
     pub refused: bool,
     /// What of the response does not fit in memory may wait for the peer in a temporary file.
     pub spools: bool,
+    /// Bytes of it that are counted among those that wait in memory.
+    pub counted: usize,
     /// Bytes of the response's body so far, as the handler gave them.
     pub written: u64,
     /// More was written than was announced, and the handler has been told so.
@@ -87,6 +89,7 @@ impl Exchange {
             keep_alive: true,
             refused: false,
             spools: false,
+            counted: 0,
             written: 0,
             overrun: false,
             reported: false,

@@ -11,7 +11,7 @@
 //! - `accept.rs`, `link.rs`, `outgoing.rs`: taking connections in, receiving, sending.
 //! - `exchange.rs`, `store.rs`, `spool.rs`: the buffers of one request, its body, and the files for what is larger.
 //! - `request.rs`, `client.rs`, `body.rs`: what a handler asks.
-//! - `respond.rs`, `stream.rs`, `file.rs`: what it answers.
+//! - `respond.rs`, `stream.rs`, `file.rs`, `waiting.rs`: what it answers, and how much of that waits in memory.
 //! - `root.rs`: the files below a directory, and nothing else.
 //! - `site.rs`, `compress.rs`: files of a site, in the content coding that suits their client.
 //! - `wait.rs`: how its coroutines wait for either.
@@ -52,6 +52,7 @@ mod stream;
 mod table;
 mod unread;
 mod wait;
+mod waiting;
 mod wheel;
 
 pub use address::{Endpoint, Peer};

@@ -39,6 +39,8 @@ pub struct Limits {
     /// Bytes of a response that wait for the peer in memory: 256 KiB. Beyond it they go to a temporary file, or writers wait
     /// until half has gone.
     pub write_buffer_bytes_max: usize,
+    /// Bytes of all responses together that wait in memory: 64 MiB. Beyond it each further one has 16 KiB there.
+    pub waiting_bytes_max: usize,
     /// Bytes of an unread body that are read and dropped so that the connection can go on: 256 KiB.
     pub discard_bytes_max: u64,
     /// Bytes read and dropped after the last response of a connection, so that the peer can read it: 1 GiB.
@@ -76,6 +78,7 @@ impl Default for Limits {
             spool_directory: std::env::temp_dir(),
             spool_bytes_max: 4 << 30,
             write_buffer_bytes_max: 256 * 1024,
+            waiting_bytes_max: 64 * 1024 * 1024,
             discard_bytes_max: 256 * 1024,
             linger_bytes_max: 1024 * 1024 * 1024,
             linger_timeout_ms: 30_000,

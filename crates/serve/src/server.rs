@@ -46,6 +46,7 @@ pub struct Server {
     pub(crate) wants_whole_bodies: bool,
     pub(crate) spools_streams: bool,
     pub(crate) spool: Spool,
+    pub(crate) waiting: Cell<usize>,
     pub(crate) table: RefCell<Table>,
     pub(crate) scratch: RefCell<Box<[u8]>>,
     pub(crate) listeners: RefCell<Listeners>,
@@ -83,6 +84,7 @@ impl Server {
         Box::leak(Box::new(Server {
             runtime,
             spool: Spool::new(&limits),
+            waiting: Cell::new(0),
             limits,
             wants_summaries: handler.wants_summaries(),
             wants_whole_bodies: handler.wants_whole_bodies(),
@@ -300,7 +302,8 @@ impl Server {
     }
 
     pub(crate) fn give_exchange(&self, connection: &mut Connection) {
-        if let Some(exchange) = connection.exchange.take() {
+        if let Some(mut exchange) = connection.exchange.take() {
+            self.forget_waiting(&mut exchange);
             self.stats.busy.set(self.stats.busy.get() - 1);
             self.pool.borrow_mut().give(exchange);
         }

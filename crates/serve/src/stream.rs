@@ -133,7 +133,7 @@ impl Server {
 
     /// Bytes that may be queued now. If there is no room, it is made.
     fn room(&self, connection: &mut Connection) -> usize {
-        let max = self.limits.write_buffer_bytes_max;
+        let max = self.buffer_bytes_max();
         let pending = |connection: &Connection| {
             connection.exchange.as_deref().map_or(0, |exchange| exchange.out.pending())
         };
@@ -163,7 +163,7 @@ impl Server {
             if chunked {
                 exchange.out.bytes.extend_from_slice(ChunkPrefix::new(data.len()).as_bytes());
             }
-            let room = if chunked { usize::MAX } else { self.limits.write_buffer_bytes_max };
+            let room = if chunked { usize::MAX } else { self.buffer_bytes_max() };
             (sent, taken) = exchange.out.send_with(connection.link.fd(), data, room);
             if chunked {
                 exchange.out.bytes.extend_from_slice(b"\r\n");
@@ -193,9 +193,8 @@ impl Server {
     /// Parks the running coroutine until half of `write_buffer_bytes_max` is free, or there is room in temporary files, or the peer
     /// has gone.
     pub fn wait_writable(&self, key: RequestKey, deadline: Option<Nanos>) -> Waited {
-        let max = self.limits.write_buffer_bytes_max;
         let waited = self.wait_until(key, deadline, |exchange| {
-            let room = exchange.out.pending() <= max / 2
+            let room = exchange.out.pending() <= self.buffer_bytes_max() / 2
                 || exchange.spools && self.spool.takes(exchange.out.spilled(), exchange.out.pending());
             if !room && exchange.spools {
                 self.spool.waiters.borrow_mut().insert(key);
@@ -269,6 +268,9 @@ impl Server {
         let Some(exchange) = connection.exchange.as_deref_mut() else { return Err(Error::Gone) };
         if exchange.stage != Stage::Waiting {
             return Err(Error::Started);
+        }
+        if exchange.out.pending() >= self.buffer_bytes_max() {
+            return Err(Error::Gone); // it takes none of those it has got
         }
         let version = exchange.head.version();
         write_interim(&mut exchange.out.bytes, version, status, headers.iter().copied())

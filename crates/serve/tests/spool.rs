@@ -38,6 +38,9 @@ fn serve(body: &Arc<Vec<u8>>) -> impl Fn(&'static Server, RequestKey) + Send + S
             _ => server.respond(key, 200, &[], &body),
         };
         assert!(matches!(sent, Ok(()) | Err(Error::Gone)), "{sent:?}");
+        if sent.is_err() {
+            server.abort(key);
+        }
     }
 }
 
@@ -205,4 +208,33 @@ fn a_client_that_goes_takes_its_file_along() {
     assert!(server.run(Server::spooled_bytes) > 0);
     reset(client);
     server.until(|server| server.spooled_bytes() == 0 && server.connections() == 0);
+}
+
+#[test]
+fn all_responses_together_have_little_memory() {
+    let body = pattern(LARGE);
+    let limits = Limits { waiting_bytes_max: 0, ..Limits::default() };
+    let server = TestServer::spooling(limits, serve(&body));
+    let targets = ["/string", "/length", "/chunks", "/pace"];
+    let mut clients: Vec<_> = targets.map(|target| get(&server, target)).into();
+    server.until(|server| server.stats.requests.get() == 4 && server.in_flight() == 1);
+    server.until(|server| server.waiting_bytes() > 0);
+    assert!(server.run(Server::waiting_bytes) <= 4 * 16 * 1024);
+    for (client, target) in clients.iter_mut().zip(targets) {
+        let body_sent = if target == "/chunks" {
+            head(client);
+            chunked(client)
+        } else {
+            response(client).1
+        };
+        assert!(body_sent == *body, "{target}");
+    }
+    server.until(|server| server.in_flight() == 0 && server.spooled_bytes() == 0);
+    assert_eq!(server.run(Server::waiting_bytes), 0);
+    drop(clients);
+    // What was counted is forgotten with its connection.
+    let client = get(&server, "/pace");
+    server.until(|server| server.waiting_bytes() > 0);
+    reset(client);
+    server.until(|server| server.connections() == 0 && server.waiting_bytes() == 0);
 }

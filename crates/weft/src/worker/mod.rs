@@ -220,6 +220,12 @@ impl Worker {
     fn end(&self) -> ! {
         let report = self.drain.borrow().report(self.runtime);
         drain::report_calls();
+        let untaken = self.server.untaken();
+        if untaken > 0 {
+            tracing::warn!(
+                "the worker ends: {untaken} responses were cut off that their clients had not taken whole"
+            );
+        }
         if let Some(report) = &report {
             tracing::error!("{report}");
         } else {
