@@ -4,6 +4,17 @@
 
 use super::{Config, Value};
 
+/// Bytes, for bounds.
+pub const KIB: u64 = 1 << 10;
+/// The same.
+pub const MIB: u64 = 1 << 20;
+/// The same.
+pub const GIB: u64 = 1 << 30;
+/// A day: longer waits are not waits.
+pub const DAY_MS: u64 = 86_400_000;
+/// Ten years: longer ages are "off".
+pub const AGE_S: u64 = 315_360_000;
+
 /// How many values a key takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arity {

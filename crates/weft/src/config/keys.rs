@@ -3,17 +3,10 @@
 //! Must not know: where a value came from. Invariant: flag, variable, file key, help and reference documentation of a
 //! setting are all made from its row, so they cannot disagree.
 
+use super::key::{AGE_S, DAY_MS, GIB, KIB, MIB};
 pub use super::key::{Arity, Key, by_flag};
 use super::value::Unit;
 use super::{Config, Value};
-
-const KIB: u64 = 1 << 10;
-const MIB: u64 = 1 << 20;
-const GIB: u64 = 1 << 30;
-/// A day: longer waits are not waits.
-const DAY_MS: u64 = 86_400_000;
-/// Ten years: longer ages are "off".
-const AGE_S: u64 = 315_360_000;
 
 /// Every setting, in the order of the documentation.
 pub static KEYS: &[Key] = &[
