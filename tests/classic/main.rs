@@ -8,6 +8,7 @@ mod handover;
 mod hostile;
 mod instances;
 mod isolated;
+mod memory;
 mod requests;
 mod resident;
 mod resident_edges;

@@ -57,6 +57,13 @@ pub trait Switch {
     /// The operating system's, when memory or mappings (`vm.max_map_count`) run out.
     fn create(&self) -> std::io::Result<Context>;
 
+    /// Whether a job may begin now, beside `live` others. What may not waits in the queue, and is asked for again when one of
+    /// those has ended, and now and then ([`crate::Runtime::offer_place`]). MUST be true for 0.
+    fn admits(&self, live: usize) -> bool {
+        let _ = live;
+        true
+    }
+
     /// Gives `context` the processor: with a job when it is idle, with `None` to go on where it left.
     /// MUST be called from the loop only. Returns when the context leaves or ends.
     fn enter(&self, context: Context, job: Option<Job>) -> Left;

@@ -29,6 +29,7 @@ pub mod fds;
 pub mod hook;
 mod limits;
 pub mod offload;
+mod overview;
 pub mod park;
 pub mod reactor;
 pub mod runtime;

@@ -317,9 +317,13 @@ impl Runtime {
         true
     }
 
-    /// Whether `coroutines_max` are alive or about to start; tasks do not count.
+    /// Whether `coroutines_max` are alive or about to start (tasks do not count), or as many as the switch admits now.
     fn is_full(&self) -> bool {
-        self.stats.live.get() - self.live_tasks.get() + self.kept.get() >= self.limits.coroutines_max
+        self.taken() >= self.limits.coroutines_max || !self.switch.admits(self.taken())
+    }
+
+    fn taken(&self) -> usize {
+        self.stats.live.get() - self.live_tasks.get() + self.kept.get()
     }
 
     /// How many jobs would be started at once; none while others wait.
@@ -327,8 +331,7 @@ impl Runtime {
         if !self.queue.borrow().is_empty() {
             return 0;
         }
-        let taken = self.stats.live.get() - self.live_tasks.get() + self.kept.get();
-        self.limits.coroutines_max.saturating_sub(taken)
+        self.limits.coroutines_max.saturating_sub(self.taken())
     }
 
     fn enqueue(&self, start: Start) -> Spawn {
@@ -463,8 +466,8 @@ impl Runtime {
         self.offer_place();
     }
 
-    /// Somebody has ended. The end of a task frees a stack, but no place for who is no task.
-    fn offer_place(&self) {
+    /// Somebody has ended, or memory may be free again. The end of a task frees a stack, but no place for who is no task.
+    pub fn offer_place(&self) {
         let mut queue = self.queue.borrow_mut();
         let Some((start, _)) = queue.front().copied() else { return };
         if start.task || !self.is_full() {
@@ -477,24 +480,5 @@ impl Runtime {
     /// Jobs that wait for a coroutine, those included for which a place is kept.
     pub fn queued(&self) -> usize {
         self.queue.borrow().len() + self.kept.get()
-    }
-
-    /// When a coroutine's job was started; `None` when it has ended.
-    pub fn since(&self, id: CoroutineId) -> Option<Nanos> {
-        let coroutines = self.coroutines.borrow();
-        let coroutine = coroutines.get(id.index as usize)?;
-        (coroutine.generation == id.generation && coroutine.state != State::Idle).then_some(coroutine.since)
-    }
-
-    /// The coroutines alive, with their jobs and since when they run: for cancellation, status and reports.
-    pub fn live(&self) -> Vec<(CoroutineId, Job, Nanos)> {
-        let coroutines = self.coroutines.borrow();
-        let alive = coroutines.iter().enumerate().filter(|(_, coroutine)| coroutine.state != State::Idle);
-        alive
-            .map(|(index, coroutine)| {
-                let id = CoroutineId { index: index as u32, generation: coroutine.generation };
-                (id, coroutine.job, coroutine.since)
-            })
-            .collect()
     }
 }

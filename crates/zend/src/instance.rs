@@ -3,17 +3,17 @@
 //! Each job has an instance to itself, and with it everything PHP believes to be global. What happens at a switch is in
 //! `c/instance/` (read `instance.h` first); this file gives it the scheduler's shape, and bounds.
 //!
-//! Invariant: as many instances as were asked for at most, and no new one while the process has more memory than it may;
-//! the scheduler's queue holds what must wait.
+//! Invariant: as many instances as were asked for at most, and no job beside others while the process has more memory than it
+//! may (`memory_bound.rs`); the scheduler's queue holds what must wait.
 #![allow(unsafe_code)]
 
-use std::cell::Cell;
 use std::ffi::{CStr, c_int, c_void};
 use std::io;
 use std::time::Duration;
 
 use weft_rt::{Context, Job, Left, Switch};
 
+use crate::memory_bound::MemoryBound;
 use crate::native::{self, pointer};
 use crate::sys;
 
@@ -24,7 +24,8 @@ pub struct InstanceOptions {
     pub instances_max: u32,
     /// C stack of each, in bytes; only touched pages cost memory. PHP's own default is 8 MiB.
     pub stack_bytes: usize,
-    /// No instance is made while the process has more resident memory than this, in bytes; requests wait for those there are.
+    /// Resident memory of the process, in bytes, above which idle instances give back what they can and a job waits until it
+    /// is alone, or there is memory again.
     pub memory_bytes_max: u64,
     /// For debugging: compare whole pages at each switch, and look for pointers between instances.
     pub verify: bool,
@@ -48,8 +49,7 @@ pub struct InstanceFigures {
 /// Switches between PHP instances.
 #[derive(Debug)]
 pub struct InstanceSwitch {
-    memory_bytes_max: u64,
-    created: Cell<bool>,
+    memory: MemoryBound,
 }
 
 impl InstanceSwitch {
@@ -73,9 +73,7 @@ impl InstanceSwitch {
             Some(reason) => {
                 Err(format!("no PHP instances in this worker: {reason}; --instances 1 does without"))
             }
-            None => {
-                Ok(InstanceSwitch { memory_bytes_max: options.memory_bytes_max, created: Cell::new(false) })
-            }
+            None => Ok(InstanceSwitch { memory: MemoryBound::new(options.memory_bytes_max) }),
         }
     }
 
@@ -121,10 +119,6 @@ impl InstanceSwitch {
             heap_bytes: figures.heap_bytes,
         }
     }
-
-    fn memory_is_short(&self) -> bool {
-        self.created.get() && resident_bytes() > self.memory_bytes_max
-    }
 }
 
 /// opcache's lock for readers is counted by instance, not by process.
@@ -136,22 +130,14 @@ fn record_lock(fd: c_int, command: c_int, lock: usize) -> Option<c_int> {
     answered.then_some(result)
 }
 
-/// Resident memory of this process, from /proc/self/statm (proc(5)); 0 when it cannot be read.
-fn resident_bytes() -> u64 {
-    const PAGE_BYTES: u64 = 4096;
-    let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * PAGE_BYTES
-}
-
 impl Switch for InstanceSwitch {
     fn create(&self) -> io::Result<Context> {
-        if self.memory_is_short() {
-            return Err(io::ErrorKind::OutOfMemory.into());
-        }
         // SAFETY: called on the engine's thread, from the loop.
-        let instance = native::created(unsafe { sys::weft_instance_create() })?;
-        self.created.set(true);
-        Ok(instance)
+        native::created(unsafe { sys::weft_instance_create() })
+    }
+
+    fn admits(&self, live: usize) -> bool {
+        live == 0 || self.memory.has_room()
     }
 
     fn enter(&self, context: Context, job: Option<Job>) -> Left {

@@ -24,7 +24,8 @@ mod files;
 pub mod host;
 pub mod instance;
 mod lines;
-pub mod native;
+pub mod memory_bound;
+mod native;
 mod schedule;
 mod sys;
 

@@ -28,6 +28,8 @@ pub struct InstancesFigures {
     pub lines: u32,
     pub switches: u64,
     pub heap_bytes: u64,
+    pub typical_bytes: u64,
+    pub promised_bytes: u64,
 }
 
 unsafe extern "C" {
@@ -85,6 +87,7 @@ unsafe extern "C" {
     pub fn weft_instances_look() -> bool;
     pub fn weft_extension_unfit(name: *const c_char, buffer: *mut c_char, size: usize) -> usize;
     pub fn weft_extension_file(name: *const c_char, buffer: *mut c_char, size: usize) -> usize;
+    pub fn weft_instances_relieve();
     pub fn weft_instances_report() -> InstancesFigures;
     pub fn weft_process_turn();
     pub fn weft_process_record_lock(fd: c_int, command: c_int, lock: *mut c_void, result: *mut c_int)

@@ -289,7 +289,7 @@ pub static KEYS: &[Key] = &[
         "instances-memory-bytes-max",
         Bytes,
         0..=1024 * GIB,
-        "Resident memory of a worker above which it adds no instance; requests then wait for those it has; 0 is half of the memory there is, divided by the workers"
+        "Resident memory of a worker above which idle instances give back what they can and requests wait; what those in flight still need is counted as the largest lately needed; 0 is half of the memory there is, divided by the workers"
     ),
     number!(
         classic.instances_idle_ms,

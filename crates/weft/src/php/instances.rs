@@ -37,7 +37,7 @@ pub fn boot(config: &Config) -> Booted {
     Booted { switch: Box::new(NativeSwitch::new(STACK_BYTES)), instances: Some(1) }
 }
 
-/// What a worker may have before it adds no further instance: what is configured, or its part of half of all memory.
+/// What a worker may have before requests wait for memory: what is configured, or its part of half of all memory.
 fn memory_bytes_max(configured: u64, workers: usize) -> u64 {
     let part = || machine_bytes() / 2 / workers.max(1) as u64;
     if configured > 0 { configured } else { part().max(MEMORY_BYTES_MIN) }

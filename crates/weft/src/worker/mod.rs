@@ -207,6 +207,7 @@ impl Worker {
         // A full line only means that the master is busy; the next figures come in a second.
         let _ = self.control.send(&ToMaster::Status(status));
         InstanceSwitch::trim(Duration::from_millis(self.config.classic.instances_idle_ms));
+        self.runtime.offer_place();
         if let Some(reason) = self.recycle.borrow_mut().due(&status) {
             self.ask_for_replacement(reason);
         }

@@ -27,6 +27,8 @@ static uint32_t first_free;  /* no free chunk is below */
 static uint32_t spares[SPARES_MAX];
 static uint32_t spare_count;
 static uint32_t used;
+static struct { uint32_t now, most; } *held; /* chunks by owner - 1; the most since weft_heap_mark() */
+static uint32_t held_room;
 static size_t map_offset;    /* where in a chunk a bit for each page says whether it is taken; 0: not known */
 
 /* How a chunk begins (struct _zend_mm_chunk in Zend/zend_alloc.c). */
@@ -85,8 +87,47 @@ static uint32_t chunks_of(size_t bytes)
 	return (uint32_t) ((bytes + CHUNK_BYTES - 1) / CHUNK_BYTES);
 }
 
+static bool make_room(uint32_t owner)
+{
+	while (owner > held_room) {
+		uint32_t room = held_room * 2 + 64;
+		void *more = realloc(held, room * sizeof(*held));
+		if (!more) {
+			return false;
+		}
+		held = more;
+		memset(held + held_room, 0, (room - held_room) * sizeof(*held));
+		held_room = room;
+	}
+	return true;
+}
+
+static void hold(uint32_t owner, uint32_t count)
+{
+	held[owner - 1].now += count;
+	if (held[owner - 1].now > held[owner - 1].most) {
+		held[owner - 1].most = held[owner - 1].now;
+	}
+}
+
+void weft_heap_mark(uint32_t owner)
+{
+	held[owner - 1].most = held[owner - 1].now;
+}
+
+size_t weft_heap_held(uint32_t owner)
+{
+	return held[owner - 1].now * CHUNK_BYTES;
+}
+
+size_t weft_heap_most(uint32_t owner)
+{
+	return held[owner - 1].most * CHUNK_BYTES;
+}
+
 static void *take(uint32_t first, uint32_t count, uint32_t owner)
 {
+	hold(owner, count);
 	for (uint32_t i = 0; i < count; i++) {
 		owners[first + i] = owner;
 	}
@@ -155,7 +196,7 @@ static void *chunk_alloc(zend_mm_storage *storage, size_t size, size_t alignment
 static void chunk_free(zend_mm_storage *storage, void *chunk, size_t size)
 {
 	uint32_t first = (uint32_t) (((char *) chunk - region) / CHUNK_BYTES), count = chunks_of(size);
-	(void) storage;
+	held[(uint32_t) (uintptr_t) storage->data - 1].now -= count;
 	used -= count;
 	if (count == 1 && spare_count < SPARES_MAX) {
 		owners[first] = SPARE;
@@ -170,8 +211,8 @@ static bool chunk_truncate(zend_mm_storage *storage, void *chunk, size_t old_siz
 {
 	uint32_t first = (uint32_t) (((char *) chunk - region) / CHUNK_BYTES);
 	uint32_t before = chunks_of(old_size), after = chunks_of(new_size);
-	(void) storage;
 	if (after < before) {
+		held[(uint32_t) (uintptr_t) storage->data - 1].now -= before - after;
 		used -= before - after;
 		release(first + after, before - after);
 	}
@@ -234,7 +275,7 @@ static void find_map(const zend_mm_heap *heap)
 zend_mm_heap *weft_heap_create(uint32_t owner, zend_mm_storage **storage)
 {
 	const zend_mm_storage filled = {.handlers = handlers, .data = (void *) (uintptr_t) owner};
-	zend_mm_storage *outside = malloc(sizeof(*outside));
+	zend_mm_storage *outside = make_room(owner) ? malloc(sizeof(*outside)) : NULL;
 	zend_mm_heap *heap = outside ? zend_mm_startup_ex(&handlers, filled.data, 0) : NULL;
 	if (outside) {
 		memcpy(outside, &filled, sizeof(filled));
@@ -305,6 +346,7 @@ void weft_heap_destroy(uint32_t owner)
 	for (uint32_t i = 0; i < chunk_count; i++) {
 		if (owners[i] == owner) {
 			used--;
+			held[owner - 1].now--;
 			release(i, 1);
 		}
 	}

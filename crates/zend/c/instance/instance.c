@@ -8,6 +8,7 @@
  * is the process's, never an instance's. */
 #include "instance.h"
 #include "../resident.h"
+#include "../resident.h"
 #include "zend_gc.h"
 #include "zend_ini.h"
 #include "zend_virtual_cwd.h"
@@ -231,6 +232,12 @@ static void hand_over(void)
 }
 
 /* 0: parked. 1: the job has ended, the instance is idle. 2: its C stack has run over, and it is no more. */
+/* What requests need goes up at once and comes down slowly. */
+static void learn(uint64_t most)
+{
+	figures.typical_bytes = most > figures.typical_bytes ? most : figures.typical_bytes - (figures.typical_bytes - most) / 16;
+}
+
 int weft_instance_enter(weft_instance *instance, bool has_job, uint32_t job, uint64_t argument)
 {
 	if (placed != instance) {
@@ -244,6 +251,9 @@ int weft_instance_enter(weft_instance *instance, bool has_job, uint32_t job, uin
 		instance->moved = true;
 	}
 	instance->trimmed = instance->seen_waiting = false;
+	if (has_job) {
+		weft_heap_mark(instance->number);
+	}
 	weft_process_activate(&instance->process);
 	errno = instance->saved_errno;
 	int ended = weft_native_enter(instance->coroutine, has_job, job, argument);
@@ -254,6 +264,7 @@ int weft_instance_enter(weft_instance *instance, bool has_job, uint32_t job, uin
 		return 2;
 	}
 	if (ended) {
+		learn(weft_heap_most(instance->number));
 		weft_check_idle(instance->number);
 		hand_over();
 		instance->idle_since = now();
@@ -301,6 +312,37 @@ void weft_instances_trim(uint64_t idle_ns)
 	if (any) {
 		malloc_trim(0);
 	}
+}
+
+/* There is too little memory: whoever is idle gives back what it can at once, and the instance with the largest script loaded
+ * loads it anew after the request it has, or its next one. For the loop; anywhere else it does nothing. */
+void weft_instances_relieve(void)
+{
+	weft_instance *largest = NULL;
+	if (weft_current) {
+		return;
+	}
+	for (uint32_t i = 0; i < instances_max; i++) {
+		bool loaded = instances[i] && instances[i]->coroutine->resident && instances[i]->coroutine->resident->handled;
+		if (loaded && (!largest || weft_heap_held(i + 1) > weft_heap_held(largest->number))) {
+			largest = instances[i];
+		}
+	}
+	if (largest) {
+		largest->coroutine->resident->spoilt = true;
+	}
+	weft_instances_trim(0);
+}
+
+static uint64_t promised(void)
+{
+	uint64_t bytes = 0;
+	for (uint32_t i = 0; i < instances_max; i++) {
+		if (instances[i] && !instances[i]->coroutine->ended && weft_heap_held(i + 1) < figures.typical_bytes) {
+			bytes += figures.typical_bytes - weft_heap_held(i + 1);
+		}
+	}
+	return bytes;
 }
 
 /* An instance that two looks find at the same wait gives back what it has no use for now: pages that are free in its heap,
@@ -361,6 +403,7 @@ weft_instances_figures weft_instances_report(void)
 {
 	figures.pages = weft_image_pages();
 	figures.heap_bytes = weft_heap_bytes();
+	figures.promised_bytes = promised();
 	figures.lines = placed ? placed->image.line_count : 0;
 	return figures;
 }

@@ -105,6 +105,10 @@ uint32_t weft_heap_owner(const void *address);
 /* Whether an address lies in the region, whoever has it now. */
 bool weft_heap_holds(const void *address);
 size_t weft_heap_bytes(void);
+/* Address space an owner holds, and the most it has held since the mark. */
+size_t weft_heap_held(uint32_t owner);
+size_t weft_heap_most(uint32_t owner);
+void weft_heap_mark(uint32_t owner);
 
 /* ---- tables.c ---- */
 void weft_tables_note(void);
@@ -158,6 +162,8 @@ typedef struct weft_instances_figures {
 	uint32_t lines;      /* of 64 bytes, put aside for the instance that ran last */
 	uint64_t switches;   /* images exchanged since start */
 	uint64_t heap_bytes; /* address space of all heaps */
+	uint64_t typical_bytes;  /* of its heap that a request has at its most: the largest lately */
+	uint64_t promised_bytes; /* what the requests in flight do not have of that yet */
 } weft_instances_figures;
 
 typedef struct {
