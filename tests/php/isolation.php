@@ -41,9 +41,9 @@ final class Ticks
 $closed = stream_socket_server('tcp://127.0.0.1:0');
 $port = (int) substr(strrchr(stream_socket_get_name($closed, false), ':'), 1);
 fclose($closed);
-mkdir('directories');
+@mkdir('directories');
 foreach (range(0, 3) as $i) {
-    mkdir("directories/$i");
+    @mkdir("directories/$i");
     touch("directories/$i/file$i");
 }
 file_put_contents('small.xml', '<small/>');

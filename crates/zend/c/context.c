@@ -2,11 +2,11 @@
  *
  * Invariants: a value set in one coroutine is never seen by another that runs already; arrays are shared until one of them
  * writes, so that inheriting costs a reference. */
-#include "weft.h"
+#include "resident.h"
 #include "weft_arginfo.h"
 #include "zend_closures.h"
 
-static zval boot; /* what was set while the application booted: every request starts with it */
+static WEFT_BOOT zval boot; /* what was set while the application booted: every request starts with it */
 
 static zval *own(void)
 {
@@ -80,6 +80,13 @@ ZEND_METHOD(Weft_Context, delete)
 	if (find(key)) {
 		zend_hash_del(writable(own()), key);
 	}
+}
+
+/* In resident mode the application boots on the coroutine of its requests. */
+void weft_context_booted(weft_coroutine *coroutine)
+{
+	ZVAL_COPY_VALUE(&boot, &coroutine->context);
+	ZVAL_UNDEF(&coroutine->context);
 }
 
 /* A request begins. A task has its parent's values already. */

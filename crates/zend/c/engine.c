@@ -120,8 +120,9 @@ static PHP_MINIT_FUNCTION(weft)
 	weft_context_register();
 	if (classic) {
 		weft_classic_register(resident != NULL);
-	} else {
-		weft_wrap_prepare();
+	}
+	if (!classic || resident) {
+		weft_wrap_prepare(resident != NULL);
 	}
 	return SUCCESS;
 }
@@ -227,6 +228,9 @@ int weft_engine_start(const weft_engine_options *options)
 	}
 	if (classic) {
 		weft_classic_import();
+	}
+	if (resident) {
+		weft_session_prepare();
 	}
 	if (!weft_cli) {
 		take_name();

@@ -4,6 +4,7 @@
  * globals_ptr; where no installed header has their layout it is written out in layouts.h after the named source, and used only if
  * the module says its globals are as large. Keys are words of eight bytes; where a smaller field is meant, the rest of
  * the word belongs to the row or never changes. */
+#include "boot.h"
 #include "extensions.h"
 #include "layouts.h"
 #include "ext/date/php_date.h"
@@ -21,7 +22,7 @@ static zlib_globals *zlib;
 static mbstring_globals *mbstring;
 static zend_date_globals *date;
 static zend_module_entry *zlib_module;
-static bool boot_keeps_xml_errors;
+static WEFT_BOOT bool boot_keeps_xml_errors;
 
 /* ---- what is freed with its coroutine ---- */
 
@@ -203,7 +204,7 @@ typedef struct {
 	uint32_t arguments_min;          /* with fewer they only ask */
 } owner;
 
-static owner owners[] = {
+static WEFT_BOOT owner owners[] = {
 	{"mt_srand", &random_globals.mt19937, NULL, own_random, NULL, 0},
 	{"srand", &random_globals.mt19937, NULL, own_random, NULL, 0},
 	{"stream_context_set_default", &file_globals.default_context, NULL, own_context, NULL, 0},
@@ -231,7 +232,7 @@ static weft_row *next_row;
 
 static void row(void *at, size_t size, size_t key, void (*release)(void *), void (*changed)(void))
 {
-	*next_row++ = (weft_row){at, size, key, release, changed, {0}};
+	*next_row++ = (weft_row){at, size, key, release, changed, NULL};
 }
 
 /* What we do not know the layout of cannot be isolated: said when the application has booted, as logs are open then. */

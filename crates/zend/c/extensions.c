@@ -4,15 +4,17 @@
  * goes on.
  * Must not know: what the rows are (extension_rows.c). */
 #include "extensions.h"
+#include "resident.h"
 
-static weft_row rows[WEFT_ROWS_MAX];
+static WEFT_BOOT weft_row rows[WEFT_ROWS_MAX];
 /* What looking at a row needs, apart from the rest: a word, and which of its bits are the row's. */
-static struct {
+static WEFT_BOOT struct {
 	const uint64_t *word;
 	uint64_t base, mask;
 } keys[WEFT_ROWS_MAX];
 static size_t count, bytes_of_all;
-static bool started;
+static WEFT_BOOT bool started;
+static WEFT_BOOT char *bases; /* the bytes of all rows after boot */
 
 /* What is put aside: which rows, and their bytes one after the other. */
 typedef struct {
@@ -64,7 +66,6 @@ void weft_extensions_prepare(void)
 	count = weft_extension_rows(rows);
 	for (size_t i = 0; i < count; i++) {
 		prepare_key(i);
-		rows[i].base = malloc(rows[i].size);
 		bytes_of_all += rows[i].size;
 	}
 }
@@ -73,11 +74,22 @@ void weft_extensions_prepare(void)
 void weft_extensions_start(void)
 {
 	weft_extension_rows_booted();
+	char *next = bases = malloc(bytes_of_all);
 	for (size_t i = 0; i < count; i++) {
+		rows[i].base = next;
+		next += rows[i].size;
 		memcpy(rows[i].base, rows[i].at, rows[i].size);
 		keys[i].base = *keys[i].word;
 	}
 	started = true;
+}
+
+/* The application has ended. */
+void weft_extensions_stop(void)
+{
+	started = false;
+	free(bases);
+	bases = NULL;
 }
 
 void weft_extensions_begin(void)

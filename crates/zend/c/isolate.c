@@ -3,6 +3,7 @@
  * The table is WEFT_OWNED in weft.h. Ini changes, superglobals and uploads cost nothing until they are touched.
  * Invariant: the loop runs no PHP code, so what the globals hold meanwhile does not matter; every request starts from
  * `base`, the state of the booted application. */
+#include "resident.h"
 #include "handler.h"
 #include "input.h"
 #include "persistent.h"
@@ -12,11 +13,11 @@
 #include "zend_weakrefs.h"
 #include "rfc1867.h"
 
-static weft_owned base;
+static WEFT_BOOT weft_owned base;
 
 /* There is a base. A script has none before it starts its first task: until then it is alone with its state, and keeps it while
  * it waits (ini values of an active session, for one, could not be taken back). */
-bool weft_isolates;
+WEFT_BOOT bool weft_isolates;
 static HashTable *boot_shutdown_functions;
 
 static void save(weft_owned *owned)
@@ -100,6 +101,37 @@ void weft_isolate_start(void)
 	weft_extensions_start();
 	boot_shutdown_functions = BG(user_shutdown_function_names); /* they run when the worker ends */
 	set_base();
+}
+
+/* A worker script of resident mode asks for its first request; PHP is between two requests, without output and superglobals. */
+void weft_isolate_start_resident(void)
+{
+	weft_session_start_resident();
+	weft_process_start();
+	weft_told_start();
+	weft_pgsql_booted();
+	weft_context_booted(weft_current);
+	weft_extensions_start();
+	set_base();
+}
+
+/* A worker script ends, or a fatal error has ended it: what PHP's own end of a request does not undo. */
+void weft_isolate_stop_resident(weft_coroutine *coroutine)
+{
+	zend_try {
+		weft_process_end(coroutine);
+		weft_told_end(coroutine);
+		weft_directories_end(coroutine);
+		weft_environment_end(coroutine);
+		weft_extensions_end();
+	} zend_end_try();
+	weft_process_stop();
+	weft_extensions_stop();
+	/* Whatever is left lies in a heap that ends. */
+	coroutine->isolated = false;
+	coroutine->process_changed = coroutine->told_changed = 0;
+	coroutine->directory_handle = NULL;
+	coroutine->environment = NULL;
 }
 
 /* A script starts its first task: what {main} has set up by now is what tasks start from; {main} goes on with its own. */

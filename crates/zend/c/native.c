@@ -9,6 +9,7 @@
  * A job here begins and ends PHP requests (classic.c), which a Zend Fiber could not do: its context lives in the memory that
  * the end of a request frees. Invariants: only the loop enters; a coroutine only leaves to the loop; while one is parked in
  * the middle of a request, no other runs PHP code, unless somebody has put PHP's whole state aside (it must not know who). */
+#include "resident.h"
 #include "signals.h"
 #include "stack.h"
 
@@ -98,6 +99,9 @@ int weft_native_enter(weft_coroutine *coroutine, bool has_job, uint32_t job, uin
 		coroutine->job = job;
 		coroutine->argument = coroutine->request = argument;
 		coroutine->cancelled = false;
+	}
+	if (coroutine->resident) {
+		weft_resident_entered(coroutine->resident);
 	}
 	coroutine->native_handle = jump_fcontext(coroutine->native_handle, coroutine).handle;
 	weft_current = NULL;

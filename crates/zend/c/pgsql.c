@@ -4,6 +4,7 @@
  * pg_connect() with the same string gives the same connection again: kept per run of a coroutine here, by renaming what the
  * extension has noted. Neither its headers nor libpq's are needed to build: the two structures are written out below, after
  * ext/pgsql/php_pgsql.h, and libpq's functions are looked up when first needed, for which the extension must be loaded. */
+#include "boot.h"
 #include "weft.h"
 
 #include <dlfcn.h>
@@ -31,7 +32,7 @@ typedef struct {
 } pgsql_globals;
 
 static pgsql_globals *globals;
-static zend_object *boot_link; /* opened last while the application booted: every request starts from it */
+static WEFT_BOOT zend_object *boot_link; /* opened last while the application booted: every request starts from it */
 static zif_handler stock_connect;
 
 static void set_default(zend_object *object)

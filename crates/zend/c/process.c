@@ -2,7 +2,7 @@
  * Put aside while it is parked, undone at its end.
  *
  * The functions that change them are wrapped, so a request that calls none of them pays one comparison. */
-#include "weft.h"
+#include "resident.h"
 #include "zend_operators.h"
 
 #include <locale.h>
@@ -11,7 +11,7 @@
 
 enum { DIRECTORY = 1, LOCALE = 2, MASK = 4, TIMEZONE = 8 };
 
-static struct {
+static WEFT_BOOT struct {
 	char *directory;
 	char *locale;
 	int mask;
@@ -81,6 +81,15 @@ static void set_locale(const char *locale)
 	zend_update_current_locale();
 }
 
+/* setlocale() releases what it replaces. Takes the reference over. */
+static void set_ctype(zend_string *name)
+{
+	if (BG(ctype_string)) {
+		zend_string_release(BG(ctype_string));
+	}
+	BG(ctype_string) = name;
+}
+
 /* After the application has booted: its state is what each request starts from. */
 void weft_process_start(void)
 {
@@ -89,10 +98,15 @@ void weft_process_start(void)
 	base.mask = umask(0);
 	umask(base.mask);
 	base.timezone = get_timezone();
-	if (BG(ctype_string)) { /* setlocale() releases what it replaces: not this one */
-		BG(ctype_string) = zend_new_interned_string(BG(ctype_string));
-	}
-	base.ctype = BG(ctype_string);
+	base.ctype = BG(ctype_string) ? zend_string_copy(BG(ctype_string)) : NULL;
+}
+
+/* The application has ended. */
+void weft_process_stop(void)
+{
+	free(base.directory);
+	free(base.locale);
+	base.directory = base.locale = NULL;
 }
 
 /* When the modules have started. */
@@ -111,7 +125,7 @@ static void restore_base(uint32_t what)
 	}
 	if (what & LOCALE) {
 		set_locale(base.locale);
-		BG(ctype_string) = base.ctype;
+		set_ctype(base.ctype ? zend_string_copy(base.ctype) : NULL);
 	}
 	if (what & MASK) {
 		umask(base.mask);
@@ -133,6 +147,7 @@ void weft_process_out(weft_coroutine *coroutine)
 	coroutine->timezone = what & TIMEZONE ? get_timezone() : NULL;
 	if (what & LOCALE) {
 		coroutine->ctype = BG(ctype_string);
+		BG(ctype_string) = NULL;
 	}
 	restore_base(what & ~MASK);
 }
@@ -148,7 +163,7 @@ void weft_process_in(weft_coroutine *coroutine)
 	}
 	if (what & LOCALE) {
 		set_locale(coroutine->locale);
-		BG(ctype_string) = coroutine->ctype;
+		set_ctype(coroutine->ctype);
 	}
 	if (what & MASK) {
 		umask(coroutine->mask);
@@ -165,9 +180,6 @@ void weft_process_in(weft_coroutine *coroutine)
 void weft_process_end(weft_coroutine *coroutine)
 {
 	if (UNEXPECTED(coroutine->process_changed)) {
-		if ((coroutine->process_changed & LOCALE) && BG(ctype_string) && BG(ctype_string) != base.ctype) {
-			zend_string_release(BG(ctype_string));
-		}
 		restore_base(coroutine->process_changed);
 		coroutine->process_changed = 0;
 	}

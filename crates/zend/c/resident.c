@@ -72,8 +72,6 @@ static void settle(weft_resident *resident)
 static void call(weft_resident *resident, zend_fcall_info *info, zend_fcall_info_cache *cache)
 {
 	zval result;
-	resident->shutdown_functions = BG(user_shutdown_function_names);
-	BG(user_shutdown_function_names) = NULL;
 	ZVAL_UNDEF(&result);
 	info->retval = &result;
 	zend_call_function(info, cache);
@@ -85,8 +83,6 @@ static void call(weft_resident *resident, zend_fcall_info *info, zend_fcall_info
 		php_free_shutdown_functions();
 		settle(resident);
 	}
-	BG(user_shutdown_function_names) = resident->shutdown_functions;
-	resident->shutdown_functions = NULL;
 	weft_context_end(resident->coroutine);
 }
 
@@ -105,8 +101,8 @@ ZEND_FUNCTION(frankenphp_handle_request)
 			: "frankenphp_handle_request() needs a worker script: see resident mode");
 		RETURN_THROWS();
 	}
-	if (!resident->booted) {
-		weft_resident_keep_boot(resident);
+	if (!resident->booted && !weft_resident_keep_boot(resident)) {
+		RETURN_FALSE;
 	}
 	if (resident->spoilt || (requests_max && resident->handled >= requests_max)) {
 		RETURN_FALSE;
@@ -166,13 +162,15 @@ static void run_script(weft_resident *resident)
 /* PHP's request ends: after a fatal error the running request's shutdown functions come first, then the script's own. */
 static void end_script(weft_resident *resident)
 {
-	if (resident->shutdown_functions) {
+	if (resident->coroutine->classic) {
 		zend_try {
-			php_call_shutdown_functions();
-			php_free_shutdown_functions();
+			if (BG(user_shutdown_function_names)) {
+				php_call_shutdown_functions();
+				php_free_shutdown_functions();
+			}
+			php_output_end_all();
 		} zend_end_try();
 		BG(user_shutdown_function_names) = resident->shutdown_functions;
-		resident->shutdown_functions = NULL;
 	}
 	weft_resident_return_boot(resident);
 	SG(post_read) = 1;
@@ -205,6 +203,11 @@ static void link_resident(weft_resident *resident)
 	loaded = resident;
 }
 
+void weft_resident_entered(const weft_resident *resident)
+{
+	weft_boot_place(resident->boot);
+}
+
 static void unlink_resident(weft_resident *resident)
 {
 	weft_resident **at = &loaded;
@@ -227,6 +230,7 @@ static uint64_t run_once(weft_coroutine *coroutine)
 {
 	weft_resident resident = {.coroutine = coroutine};
 	link_resident(&resident);
+	weft_boot_place(NULL);
 	coroutine->classic = NULL;
 	ZVAL_UNDEF(&coroutine->request_object); /* the last script's is gone with its heap */
 	memset(&SG(request_info), 0, sizeof(SG(request_info)));
@@ -241,6 +245,8 @@ static uint64_t run_once(weft_coroutine *coroutine)
 	ZVAL_UNDEF(&coroutine->request_object);
 	answer_what_is_left(coroutine, &resident);
 	unlink_resident(&resident);
+	weft_boot_place(NULL);
+	free(resident.boot);
 	return resident.handled;
 }
 

@@ -3,6 +3,7 @@
 #ifndef WEFT_RESIDENT_H
 #define WEFT_RESIDENT_H
 
+#include "boot.h"
 #include "classic.h"
 
 typedef struct {
@@ -16,6 +17,7 @@ typedef struct weft_resident {
 	weft_coroutine *coroutine;
 	bool booted;                   /* it has asked for its first request */
 	bool spoilt;                   /* a fatal error was unwound: it is to be loaded anew */
+	void *boot;                    /* what isolate.c and others have noted of its boot (boot.h) */
 	uint64_t handled;              /* requests begun since it was loaded */
 	HashTable *shutdown_functions; /* its own, while a request registers others */
 	zval environment;              /* $_ENV as the boot has left it */
@@ -28,15 +30,25 @@ typedef struct weft_resident {
 /* resident.c */
 void weft_resident_prepare(const char *path, uint64_t requests_max);
 void weft_resident_run(weft_coroutine *coroutine);
+/* Its coroutine has the processor again. */
+void weft_resident_entered(const weft_resident *resident);
 void weft_resident_end(void);
 bool weft_resident_try(void);
 /* The script's PHP is gone. */
 void weft_resident_abandon(weft_coroutine *coroutine);
 ZEND_FUNCTION(frankenphp_handle_request);
 
+/* isolate.c */
+void weft_isolate_start_resident(void);
+void weft_isolate_stop_resident(weft_coroutine *coroutine);
+/* process.c, extensions.c, context.c */
+void weft_process_stop(void);
+void weft_extensions_stop(void);
+void weft_context_booted(weft_coroutine *coroutine);
+
 /* resident_edges.c */
-/* The script has booted: what it has set so far is what each request starts from. */
-void weft_resident_keep_boot(weft_resident *resident);
+/* The script has booted: what it has set so far is what each request starts from. false: no memory. */
+bool weft_resident_keep_boot(weft_resident *resident);
 /* The opposite, before PHP's own request ends: that shall find what it would have found without us. */
 void weft_resident_return_boot(weft_resident *resident);
 /* false: the body of the request did not arrive, and its client has been told. */

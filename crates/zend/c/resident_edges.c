@@ -1,14 +1,20 @@
 /* The edges of a request in resident mode: PHP is taken out of one request and into the next, without ending.
  *
- * Reset: output buffers, headers, superglobals, $_ENV and ini values (to what the boot has left), the session, uploads,
- * php://input, time limit. Kept: classes, functions, statics, globals, handlers of errors, connections.
+ * What a request owns in coroutine mode (WEFT_OWNED, extension_rows.c, process.c, environment.c, session.c) it owns here, by the
+ * same calls: weft_isolate_begin and weft_isolate_end. This file does what is SAPI's: output buffers, headers, superglobals,
+ * uploads, time limit, and ini values, of which the boot's stay changed for PHP. What the script does between two requests is
+ * undone as what a request does. Kept: classes, functions, statics, globals, autoloaders, connections that somebody holds.
  *
  * Invariant: whatever a request has changed of what is reset, the next one starts from the state of the boot; and when the
  * script ends, PHP finds its own bookkeeping as it left it (weft_resident_return_boot). */
 #include "input.h"
 #include "persistent.h"
 #include "resident.h"
+#include "session.h"
+#include "task.h"
 #include "zend_ini.h"
+
+#include <dlfcn.h>
 
 /* ---- what the boot has left ---- */
 
@@ -37,20 +43,12 @@ static void keep_ini(weft_resident *resident)
 	EG(modified_ini_directives) = NULL;
 }
 
-void weft_resident_keep_boot(weft_resident *resident)
-{
-	resident->booted = true;
-	zval *environment = environment_symbol();
-	if (environment) {
-		ZVAL_COPY(&resident->environment, environment);
-	}
-	keep_ini(resident);
-}
-
 static void restore_ini(void)
 {
 	if (EG(modified_ini_directives)) {
+		weft_session_settings(true);
 		zend_ini_deactivate();
+		weft_session_settings(false);
 		EG(modified_ini_directives) = NULL;
 	}
 }
@@ -59,6 +57,9 @@ void weft_resident_return_boot(weft_resident *resident)
 {
 	zval_ptr_dtor(&resident->environment);
 	ZVAL_UNDEF(&resident->environment);
+	if (resident->boot) {
+		weft_isolate_stop_resident(resident->coroutine);
+	}
 	if (!resident->ini_directives) {
 		return;
 	}
@@ -78,16 +79,27 @@ void weft_resident_return_boot(weft_resident *resident)
 
 /* ---- out of a request, into a request ---- */
 
-/* Extensions that look at each request. All others keep nothing of one that the next may not see, or keep connections. */
-static void each_module(bool begin)
+/* What filter_input() reads is noted by ext/filter from one end of its request to the other. */
+static void filter(bool begin)
 {
-	static const char *const names[] = {"filter", "session"};
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		zend_module_entry *module = zend_hash_str_find_ptr(&module_registry, names[i], strlen(names[i]));
-		zend_result (*function)(int, int) = !module ? NULL : begin ? module->request_startup_func : module->request_shutdown_func;
-		if (function) {
-			function(module->type, module->module_number);
-		}
+	zend_module_entry *module = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("filter"));
+	zend_result (*function)(int, int) = !module ? NULL : begin ? module->request_startup_func : module->request_shutdown_func;
+	if (function) {
+		function(module->type, module->module_number);
+	}
+}
+
+/* libcrypto has a list of its own, which openssl_error_string() reads as well. */
+static void forget_crypto_errors(void)
+{
+	static void (*clear)(void);
+	static bool looked;
+	if (!looked) {
+		looked = true;
+		clear = dlsym(RTLD_DEFAULT, "ERR_clear_error");
+	}
+	if (clear) {
+		clear();
 	}
 }
 
@@ -110,7 +122,8 @@ static void leave(void)
 	} zend_end_try();
 	zend_unset_timeout();
 	zend_try {
-		each_module(false);
+		weft_session_end_resident();
+		filter(false);
 	} zend_end_try();
 	zend_try {
 		php_output_deactivate();
@@ -129,7 +142,9 @@ static void enter(const weft_resident *resident)
 	PG(header_is_being_sent) = 0;
 	PG(connection_status) = PHP_CONNECTION_NORMAL;
 	sapi_activate();
-	if (resident->coroutine->classic) {
+	if (!resident->coroutine->classic) {
+		BG(user_shutdown_function_names) = resident->shutdown_functions;
+	} else {
 		zend_set_timeout(INI_INT("max_execution_time"), 1);
 	}
 	if (PG(expose_php)) {
@@ -147,9 +162,38 @@ static void enter(const weft_resident *resident)
 		ZVAL_COPY(&copy, &resident->environment);
 		zend_hash_update_ind(&EG(symbol_table), ZSTR_KNOWN(ZEND_STR_AUTOGLOBAL_ENV), &copy);
 	}
-	each_module(true);
+	filter(true);
 	/* A client that goes away must not end the script: connection_aborted() tells of it. */
 	PG(ignore_user_abort) = 1;
+	if (resident->coroutine->classic) {
+		weft_session_begin();
+	}
+}
+
+/* Everything else that a request has changed is as the boot has left it. */
+static void renew(weft_resident *resident)
+{
+	weft_isolate_end(resident->coroutine);
+	forget_crypto_errors();
+	weft_isolate_begin(resident->coroutine);
+}
+
+bool weft_resident_keep_boot(weft_resident *resident)
+{
+	zval *environment = environment_symbol();
+	if (environment) {
+		ZVAL_COPY(&resident->environment, environment);
+	}
+	keep_ini(resident);
+	leave();
+	resident->booted = true;
+	resident->shutdown_functions = BG(user_shutdown_function_names);
+	BG(user_shutdown_function_names) = NULL;
+	weft_isolate_start_resident();
+	resident->boot = weft_boot_keep();
+	weft_isolate_begin(resident->coroutine);
+	enter(resident);
+	return resident->boot != NULL;
 }
 
 void weft_resident_forget_request(weft_coroutine *coroutine)
@@ -174,6 +218,10 @@ bool weft_resident_begin_request(weft_resident *resident)
 {
 	weft_coroutine *coroutine = resident->coroutine;
 	leave();
+	resident->shutdown_functions = BG(user_shutdown_function_names);
+	BG(user_shutdown_function_names) = NULL;
+	renew(resident);
+	coroutine->serial = weft_serial_next();
 	coroutine->classic = calloc(1, sizeof(weft_classic));
 	bool arrived = coroutine->classic && weft_classic_tell(coroutine);
 	if (!arrived) {
@@ -193,6 +241,7 @@ void weft_resident_end_request(weft_resident *resident)
 	leave();
 	weft_classic_finish(coroutine);
 	weft_resident_forget_request(coroutine);
+	renew(resident);
 	weft_persistent_settle();
 	enter(resident);
 }

@@ -6,16 +6,17 @@
  *
  * Order matters: ini values of an active session cannot be changed, so the session leaves before ini changes are undone,
  * and returns after they have been made again. */
+#include "boot.h"
 #include "session.h"
 #include "ext/session/php_session.h"
 
 #define IN_FLIGHT (1u << 29) /* more than there will ever be */
 
-static php_ps_globals base;
+static WEFT_BOOT php_ps_globals base;
 static bool auto_start;
-static zend_module_entry *extension;
-static zend_string *variable;
-static zval *sid; /* the constant SID, once a session has defined it: the id of whoever started one last */
+static WEFT_BOOT zend_module_entry *extension;
+static zend_string *variable; /* for good */
+static WEFT_BOOT zval *sid; /* the constant SID, once a session has defined it: the id of whoever started one last */
 static zif_handler stock_start;
 
 typedef struct {
@@ -83,20 +84,45 @@ static void hold_booted(uint32_t times)
 	}
 }
 
+/* What the application has set while booting is every request's. */
+static void take_base(void)
+{
+	extension = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("session"));
+	if (extension) {
+		if (!variable) {
+			variable = zend_string_init_interned(ZEND_STRL("_SESSION"), 1);
+		}
+		memcpy(&base, &ps_globals, sizeof(base));
+		hold_booted(IN_FLIGHT);
+	}
+}
+
 /* After the application has booted. */
 void weft_session_start(void)
 {
-	extension = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("session"));
+	take_base();
 	zend_internal_function *start = zend_hash_str_find_ptr(EG(function_table), ZEND_STRL("session_start"));
-	if (!extension || !start) {
-		extension = NULL;
-		return;
+	if (extension && start) {
+		stock_start = start->handler;
+		start->handler = session_start;
 	}
-	stock_start = start->handler;
-	start->handler = session_start;
-	variable = zend_string_init_interned(ZEND_STRL("_SESSION"), 1);
-	memcpy(&base, &ps_globals, sizeof(base));
-	hold_booted(IN_FLIGHT);
+}
+
+/* In resident mode. A session that the script has begun itself ends here. */
+void weft_session_start_resident(void)
+{
+	zend_module_entry *loaded = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("session"));
+	if (loaded && PS(session_status) == php_session_active) {
+		loaded->request_shutdown_func(loaded->type, loaded->module_number);
+		loaded->request_startup_func(loaded->type, loaded->module_number);
+	}
+	take_base();
+}
+
+void weft_session_end_resident(void)
+{
+	find_sid();
+	weft_session_end();
 }
 
 /* The save handler's first function is another one: session_set_save_handler() does not need a session. */

@@ -12,4 +12,8 @@ void weft_session_begin(void);
 /* Ini values are about to be exchanged, or have been: its own are then not checked as a script's. */
 void weft_session_settings(bool exchanged);
 
+/* For weft_session_start() and weft_session_end(), in resident mode. */
+void weft_session_start_resident(void);
+void weft_session_end_resident(void);
+
 #endif

@@ -3,6 +3,7 @@
  * the booted value is in force meanwhile.
  *
  * The functions are wrapped, so a request that calls none of them pays one comparison. */
+#include "boot.h"
 #include "told.h"
 
 typedef struct {
@@ -14,7 +15,7 @@ typedef struct {
 
 enum { ASSERT_CALLBACK = 2 }; /* ext/standard/assert.c */
 
-static setting settings[WEFT_TOLD] = {
+static WEFT_BOOT setting settings[WEFT_TOLD] = {
 	{.name = "textdomain", .asked = BY_NULL},
 	{.name = "assert_options", .asked = BY_OPTION},
 	{.name = "spl_autoload_extensions", .asked = BY_NOTHING},
@@ -23,7 +24,7 @@ static setting settings[WEFT_TOLD] = {
 	{.name = "libxml_disable_entity_loader", .asked = BY_SETTING},
 };
 
-static bool booted;
+static WEFT_BOOT bool booted;
 
 /* The call has had its warnings and deprecations when the request made it: none from us, not even to its own handler. */
 static void call(const setting *which, zval *result, uint32_t count, zval *arguments)

@@ -234,7 +234,7 @@ void weft_process_in(weft_coroutine *coroutine);
 void weft_process_end(weft_coroutine *coroutine);
 
 /* ---- wrap.c: PHP's functions with something of ours around them ---- */
-void weft_wrap_prepare(void);
+void weft_wrap_prepare(bool resident);
 bool weft_wrap(const char *class_name, const char *name, zif_handler with, void *row, zif_handler *stock);
 void weft_wrap_function(zend_internal_function *function, zif_handler with, void *row, zif_handler *stock);
 zend_internal_function *weft_find_function(const char *class_name, const char *name);

@@ -11,6 +11,7 @@
 
 static int slot = -1;
 static zend_result (*next_start)(void);
+static bool one_at_a_time; /* resident mode: what a request changes is undone, but nobody else is there to see it */
 
 void *weft_wrapped_row(const zend_execute_data *execute_data)
 {
@@ -102,15 +103,23 @@ static void wrap_all_aliases(void)
 	pefree(wrappings, true);
 }
 
-static zend_result modules_started(void)
+/* One PHP for all requests of a worker. */
+static void for_coroutines(void)
 {
 	weft_persistent_start();
-	weft_pgsql_start();
 	weft_mongodb_start();
 	weft_guard_start();
 	weft_signals_prepare();
-	weft_extensions_prepare();
 	weft_filter_start();
+}
+
+static zend_result modules_started(void)
+{
+	if (!one_at_a_time) {
+		for_coroutines();
+	}
+	weft_pgsql_start();
+	weft_extensions_prepare();
 	weft_environment_start();
 	weft_process_prepare();
 	weft_told_prepare();
@@ -121,8 +130,9 @@ static zend_result modules_started(void)
 }
 
 /* While modules start: opcache, which preloads in the same place, is started after them and calls us first. */
-void weft_wrap_prepare(void)
+void weft_wrap_prepare(bool resident)
 {
+	one_at_a_time = resident;
 	slot = zend_get_resource_handle("weft");
 	next_start = zend_post_startup_cb;
 	zend_post_startup_cb = modules_started;

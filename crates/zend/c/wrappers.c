@@ -1,5 +1,6 @@
 /* Stream wrappers and filters that a request registers are its own: PHP keeps each kind in a table that is copied when the
  * first one is registered; a coroutine copies what it finds and frees its copy at its end. */
+#include "boot.h"
 #include "extensions.h"
 #include "ext/standard/file.h"
 
@@ -10,7 +11,7 @@ typedef struct {
 	zend_string *class_name;
 } user_filter;
 
-static HashTable *boot_wrappers, *boot_filters, *boot_map;
+static WEFT_BOOT HashTable *boot_wrappers, *boot_filters, *boot_map;
 
 static HashTable *copy(const HashTable *table)
 {
