@@ -38,6 +38,15 @@ function digested(Request $request): Response
     return Response::json(['length' => $length, 'sha256' => hash_final($digest), 'largest' => $largest]);
 }
 
+/** A body sent back as it comes. */
+function pieces(Request $request): iterable
+{
+    $stream = $request->stream();
+    while (!feof($stream)) {
+        yield (string) fread($stream, 65536);
+    }
+}
+
 /** Goes on until the client has gone, and leaves a note that it saw that. */
 function until_aborted(Request $request): string
 {
@@ -85,6 +94,8 @@ function routed(Request $request): string|Response|Generator|null
             return new Response($request->body(), 200, ['Content-Type' => 'application/octet-stream']);
         case '/digest':
             return digested($request);
+        case '/pieces':
+            return pieces($request);
         case '/ignore-body':
             return 'ignored';
         case '/sleep':

@@ -139,15 +139,41 @@ fn a_spooled_body_as_a_string() {
 }
 
 #[test]
-fn a_handler_starts_before_the_body_is_complete() {
+fn bodies_that_come_slowly_take_no_coroutine() {
+    let weft = server().with("--coroutines-max", "2").start();
+    let mut slow: Vec<_> = (0..10).map(|_| weft.connect()).collect();
+    for client in &mut slow {
+        client.send("POST /digest HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nfirst");
+    }
+    assert_eq!(weft.get("/hello").status, 200);
+    for client in &mut slow {
+        client.send("again");
+        assert_eq!(client.read().json()["length"], 10);
+    }
+}
+
+#[test]
+fn a_long_body_is_streamed_once_enough_of_it_is_there() {
     let weft = server().start();
     let mut client = weft.connect();
-    client.send("POST /digest HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nfirst");
-    let mut other = weft.connect();
-    other.get("/hello");
-    assert_eq!(other.read().status, 200, "the one that waits for its body holds nobody up");
-    client.send("again");
-    assert_eq!(client.read().json()["length"], 10);
+    client.send("POST /pieces HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n");
+    client.send(vec![b'x'; 70_000]);
+    assert_eq!(client.read_head().status, 200, "the answer begins before its request has ended");
+    client.send(vec![b'x'; 30_000]);
+    let rest = client.read_bytes(100_000);
+    assert!(rest.iter().filter(|&&byte| byte == b'x').count() > 99_000);
+}
+
+#[test]
+fn a_handler_and_its_client_talk_in_turns_where_requests_begin_with_their_head() {
+    let weft = server().with("--body-begin-bytes", "0").start();
+    let mut client = weft.connect();
+    client.send("POST /pieces HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
+    client.send("5\r\nfirst\r\n");
+    assert_eq!(client.read_head().status, 200);
+    assert_eq!(client.read_bytes(10), b"5\r\nfirst\r\n");
+    client.send("6\r\nsecond\r\n0\r\n\r\n");
+    assert_eq!(client.read_bytes(16), b"6\r\nsecond\r\n0\r\n\r\n"[..16]);
 }
 
 #[test]

@@ -84,7 +84,7 @@ impl Server {
         let ahead = (self.limits.body_memory_bytes_max as u64).max(AHEAD_BYTES_MIN);
         let Some(exchange) = connection.exchange.as_deref_mut() else { return };
         if exchange.body.want(end.saturating_add(ahead)) {
-            exchange.body_since = self.runtime.turn_time();
+            self.start_body_clock(exchange);
             // For what has arrived meanwhile no event will come.
             self.enqueue(key.index(), connection);
         }

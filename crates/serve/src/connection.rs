@@ -109,7 +109,7 @@ impl Server {
                     slot.request = slot.request.wrapping_add(1);
                     let key = RequestKey::new(index, slot.request);
                     let place = std::mem::take(&mut connection.place);
-                    if !self.begin(connection) {
+                    if !self.begin(connection, place == Place::TurnedAway) {
                         continue;
                     }
                     return if place == Place::TurnedAway { Step::TurnAway(key) } else { Step::Request(key) };
@@ -226,8 +226,8 @@ impl Server {
         Next::Again
     }
 
-    /// A head is complete: its request starts. Whether the handler gets it now; else when its body is there.
-    fn begin(&self, connection: &mut Connection) -> bool {
+    /// A head is complete: its request starts. Whether the handler gets it now; else when its body is there, or never.
+    fn begin(&self, connection: &mut Connection, is_late: bool) -> bool {
         let Some(exchange) = connection.exchange.as_deref_mut() else { return false };
         connection.phase = Phase::Active;
         connection.requests = connection.requests.saturating_add(1);
@@ -239,30 +239,32 @@ impl Server {
         exchange.next = body_start;
         if exchange.body.is_pending() {
             exchange.next += exchange.body.take(&exchange.input[body_start..], &self.limits, &self.spool);
-            exchange.body_since = self.runtime.turn_time();
-            if self.wants_whole_bodies {
-                exchange.body.want(u64::MAX);
-            }
+            self.start_body_clock(exchange);
             // What is there already need not be waited for.
             self.receive_body(connection);
-            if self.wants_whole_bodies {
-                self.ask_for_body(connection);
+            if self.refuse_body(connection) {
+                return false;
             }
+            let held = self.hold_back(connection, is_late);
+            if let Some(exchange) = connection.exchange.as_deref_mut() {
+                exchange.held = held;
+            }
+            return !held;
         }
-        let Some(exchange) = connection.exchange.as_deref_mut() else { return false };
-        exchange.held = self.wants_whole_bodies && exchange.body.is_pending();
-        !exchange.held
+        exchange.held = false;
+        true
     }
 
     fn active_phase(&self, connection: &mut Connection) -> Next {
         let arrived = self.receive_body(connection);
         let Some(exchange) = connection.exchange.as_deref_mut() else { return Next::Close };
-        if exchange.held && !exchange.body.is_pending() {
-            exchange.held = false;
-            return Next::Whole;
-        }
-        if arrived {
+        if arrived && !exchange.held {
             exchange.wake_all(self.runtime);
+        }
+        if exchange.held
+            && let Some(next) = self.held_phase(connection)
+        {
+            return next;
         }
         self.more_body(connection)
     }

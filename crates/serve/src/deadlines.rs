@@ -43,7 +43,7 @@ impl Server {
                 deadline = after(exchange.blocked_since, limits.write_timeout_ms);
             }
             if exchange.body.is_wanted() && !exchange.body.expects && connection.phase != Phase::Head {
-                deadline = deadline.min(after(exchange.body_since, limits.body_timeout_ms));
+                deadline = deadline.min(self.body_deadline(exchange));
             }
         }
         match connection.phase {
@@ -82,6 +82,9 @@ impl Server {
             return false;
         };
         connection.tick = u64::MAX;
+        if let Some(exchange) = connection.exchange.as_deref_mut() {
+            self.renew_pace(exchange, now);
+        }
         if self.deadline_of(connection) > now {
             self.arm(index, slot);
             return false;

@@ -44,7 +44,7 @@ pub(crate) struct Exchange {
     pub out: Outgoing,
     pub stage: Stage,
     pub status: u16,
-    /// The handler gets the request when its body is there.
+    /// The handler gets the request when more of its body is there.
     pub held: bool,
     /// Another request may follow.
     pub keep_alive: bool,
@@ -68,6 +68,9 @@ pub(crate) struct Exchange {
     pub discard_from: u64,
     /// When the body made progress last.
     pub body_since: Nanos,
+    /// Since when its pace is taken, and how much of it had arrived then.
+    pub pace_since: Nanos,
+    pub pace_from: u64,
     /// When the peer took bytes last, while some wait for it; 0 when none do.
     pub blocked_since: Nanos,
 }
@@ -97,6 +100,8 @@ impl Exchange {
             since: 0,
             discard_from: 0,
             body_since: 0,
+            pace_since: 0,
+            pace_from: 0,
             blocked_since: 0,
         }
     }

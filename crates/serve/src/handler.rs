@@ -34,9 +34,9 @@ pub trait Handler {
         false
     }
 
-    /// Whether requests are to be handed over when their body has arrived as well, or will not: one that cannot do anything
-    /// with a part of a body need not be kept waiting for a slow client. Asked once.
-    fn wants_whole_bodies(&self) -> bool {
+    /// Whether so much is taken of what requests share that none should begin before its whole body is there, as one that waits
+    /// for a slow client could keep others out. This MUST NOT call the server.
+    fn is_busy(&self) -> bool {
         false
     }
 

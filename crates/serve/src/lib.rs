@@ -10,6 +10,7 @@
 //! - `linger.rs`: its end, so that the last response arrives.
 //! - `accept.rs`, `link.rs`, `outgoing.rs`: taking connections in, receiving, sending.
 //! - `exchange.rs`, `store.rs`, `spool.rs`: the buffers of one request, its body, and the files for what is larger.
+//! - `hold.rs`: when a request begins whose body has not come.
 //! - `request.rs`, `client.rs`, `body.rs`: what a handler asks.
 //! - `respond.rs`, `stream.rs`, `file.rs`, `waiting.rs`: what it answers, and how much of that waits in memory.
 //! - `root.rs`: the files below a directory, and nothing else.
@@ -37,6 +38,7 @@ mod evict;
 mod exchange;
 mod file;
 mod handler;
+mod hold;
 mod limits;
 mod linger;
 mod link;

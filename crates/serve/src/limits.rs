@@ -27,6 +27,13 @@ pub struct Limits {
     pub idle_timeout_ms: u64,
     /// Between two pieces of a body: 30,000 ms; the body has failed with 408 beyond.
     pub body_timeout_ms: u64,
+    /// Of a body that is longer, so much has to be there before its request begins: 64 KiB. 0: it begins with its head;
+    /// `u64::MAX`: with all of its body.
+    pub body_begin_bytes: u64,
+    /// Bytes a second that a body has to bring: 500; it has failed with 408 beyond. 0 for no such bound.
+    pub body_rate_bytes_min: u64,
+    /// In each span of so long, which bridges a stall that `body_timeout_ms` allows: 30,000 ms.
+    pub body_pace_ms: u64,
     /// Without the peer taking a byte of what is ready for it: 30,000 ms; the connection is aborted.
     pub write_timeout_ms: u64,
     /// Bytes of a body kept in memory: 256 KiB. Beyond it the body goes to a temporary file.
@@ -73,6 +80,9 @@ impl Default for Limits {
             head_timeout_ms: 10_000,
             idle_timeout_ms: 75_000,
             body_timeout_ms: 30_000,
+            body_begin_bytes: 64 * 1024,
+            body_rate_bytes_min: 500,
+            body_pace_ms: 30_000,
             write_timeout_ms: 30_000,
             body_memory_bytes_max: 256 * 1024,
             spool_directory: std::env::temp_dir(),

@@ -290,7 +290,7 @@ impl Server {
             // The final response told the peer not to send it.
             return exchange.body.fail(400);
         }
-        exchange.body_since = self.runtime.turn_time();
+        self.start_body_clock(exchange);
         exchange.out.bytes.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
         self.flush(connection);
     }

@@ -65,14 +65,14 @@ fn bodies_arrive_whole_and_leave_the_next_request_alone() {
 
 #[test]
 fn bodies_can_be_read_as_they_come() {
-    let server = TestServer::start(Answer::OnCoroutine, Limits::default(), streamed);
+    let server = TestServer::start(Answer::OnCoroutine, streaming(), streamed);
     server
         .check(&[CHUNKED, FIXED, LAST].concat(), &[ok("hello world"), ok("hello world"), last("")].concat());
 }
 
 #[test]
 fn a_handler_that_may_not_park_waits_all_the_same() {
-    let server = TestServer::start(Answer::AtOnce, Limits::default(), streamed);
+    let server = TestServer::start(Answer::AtOnce, streaming(), streamed);
     let mut stream = server.connect();
     stream.write_all(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\n").unwrap();
     stream.write_all(b"abc").unwrap();
@@ -181,13 +181,13 @@ fn an_answer_without_asking_closes_the_connection() {
 
 #[test]
 fn an_unread_body_is_dropped_and_the_connection_goes_on() {
-    let server = TestServer::start(Answer::AtOnce, Limits::default(), echo);
+    let server = TestServer::start(Answer::AtOnce, streaming(), echo);
     server.check(&[FIXED, CHUNKED, LAST].concat(), &[ok("POST /1"), ok("POST /2"), last("GET /3")].concat());
 }
 
 #[test]
 fn too_long_an_unread_body_closes_the_connection_after_the_answer() {
-    let limits = Limits { discard_bytes_max: 1000, ..Limits::default() };
+    let limits = Limits { discard_bytes_max: 1000, ..streaming() };
     let server = TestServer::start(Answer::AtOnce, limits, echo);
     let announced = format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\n{}", "x".repeat(1500));
     assert_eq!(server.ask(announced), last("POST /"));
@@ -201,7 +201,7 @@ fn too_long_an_unread_body_closes_the_connection_after_the_answer() {
 
 #[test]
 fn a_body_reader_wakes_when_the_client_resets_the_connection() {
-    let server = TestServer::start(Answer::OnCoroutine, Limits::default(), |server, key| {
+    let server = TestServer::start(Answer::OnCoroutine, streaming(), |server, key| {
         assert_eq!(server.wait_whole_body(key, None), Waited::Gone);
         assert!(server.aborted(key));
         assert!(server.with_request(key, |request| request.path() == b"/1").unwrap());

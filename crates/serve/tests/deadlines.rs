@@ -61,7 +61,7 @@ fn idle_connections_are_closed_silently() {
 
 #[test]
 fn a_body_that_stalls_fails_with_408() {
-    let limits = Limits { body_timeout_ms: 50, ..Limits::default() };
+    let limits = Limits { body_timeout_ms: 50, ..streaming() };
     let server = TestServer::start(Answer::OnCoroutine, limits, |server, key| {
         let mut piece = [0; 10];
         assert_eq!(server.read_body(key, 0, &mut piece), BodyRead::Data(3));
@@ -76,14 +76,14 @@ fn a_body_that_stalls_fails_with_408() {
 
 #[test]
 fn an_unread_body_that_stalls_closes_the_connection() {
-    let limits = Limits { body_timeout_ms: 50, ..Limits::default() };
+    let limits = Limits { body_timeout_ms: 50, ..streaming() };
     let server = TestServer::start(Answer::AtOnce, limits, echo);
     assert_eq!(server.ask("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nabc"), ok("POST /"));
 }
 
 #[test]
 fn a_wait_ends_at_the_callers_own_deadline() {
-    let server = TestServer::start(Answer::OnCoroutine, Limits::default(), |server, key| {
+    let server = TestServer::start(Answer::OnCoroutine, streaming(), |server, key| {
         let soon = weft_rt::clock::now() + 5_000_000;
         assert_eq!(server.wait_whole_body(key, Some(soon)), Waited::TimedOut);
         echo(server, key);

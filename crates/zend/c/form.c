@@ -25,7 +25,7 @@ void weft_throw_body(int64_t failure)
 	zend_string *name = zend_string_init(ZEND_STRL("Weft\\Http\\BodyException"), 0);
 	zend_class_entry *class = zend_lookup_class(name);
 	zend_string_release(name);
-	const char *why = failure == -413 ? "it is larger than body_bytes_max" : failure == -408 ? "it stalled for body_timeout_ms"
+	const char *why = failure == -413 ? "it is larger than body_bytes_max" : failure == -408 ? "it stalled for body_timeout_ms, or was slower than body_rate_bytes_min"
 		: failure == -400 ? "it is malformed" : "the client has gone";
 	zend_throw_exception_ex(class ? class : zend_ce_exception, (zend_long) -failure, "The body of the request did not arrive: %s", why);
 }

@@ -34,7 +34,7 @@ pub enum Answer {
 
 thread_local! {
     /// Requests that are answered when told so.
-    static KEPT: RefCell<VecDeque<RequestKey>> = const { RefCell::new(VecDeque::new()) };
+    pub static KEPT: RefCell<VecDeque<RequestKey>> = const { RefCell::new(VecDeque::new()) };
     static YIELDER: Cell<*const Yielder<u64, Option<()>>> = const { Cell::new(std::ptr::null()) };
 }
 
@@ -113,6 +113,13 @@ impl Handler for Closure {
         }
     }
 
+    fn is_busy(&self) -> bool {
+        match self.answer {
+            Answer::WhenTold(room) => KEPT.with_borrow(VecDeque::len) >= room.div_ceil(2),
+            _ => false,
+        }
+    }
+
     fn turn_away(&self, key: RequestKey) {
         self.server.get().unwrap().respond_error(key, 503, Some(1)).unwrap();
     }
@@ -176,6 +183,11 @@ impl Driver for Worker {
     fn finished(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
+}
+
+/// Requests begin with their head.
+pub fn streaming() -> Limits {
+    Limits { body_begin_bytes: 0, ..Limits::default() }
 }
 
 /// A server and the means to talk to it.

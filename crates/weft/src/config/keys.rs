@@ -144,6 +144,20 @@ pub static KEYS: &[Key] = &[
         "What of a body stays in memory; the rest goes to a temporary file"
     ),
     number!(
+        limits.body_begin_bytes,
+        "body-begin-bytes",
+        Bytes,
+        0..=GIB,
+        "What of a longer body is there before its request begins in coroutine mode; 0 begins with the head"
+    ),
+    number!(
+        limits.body_rate_bytes_min,
+        "body-rate-bytes-min",
+        Bytes,
+        0..=GIB,
+        "Bytes a second that a body brings, over each 30 s; below it 408; 0 is off"
+    ),
+    number!(
         limits.response_buffer_bytes_max,
         "response-buffer-bytes-max",
         Bytes,

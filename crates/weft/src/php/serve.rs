@@ -53,10 +53,18 @@ pub fn start(
     let mode = Mode::of(config);
     let docroot = mode.is_one_at_a_time().then(|| Docroot::open(application, config)).transpose()?;
     let docroot: Option<&'static Docroot> = docroot.map(|docroot| &*Box::leak(Box::new(docroot)));
-    let handler =
-        Requests { runtime, docroot, scratch: RefCell::default(), refusals: log::Sparse::default() };
+    let begin = if docroot.is_some() { u64::MAX } else { config.limits.body_begin_bytes };
+    let handler = Requests {
+        runtime,
+        docroot,
+        coroutines_max: config.limits.coroutines_max,
+        scratch: RefCell::default(),
+        refusals: log::Sparse::default(),
+    };
     let limits = weft_serve::Limits {
         compress_bytes_min: config.classic.compress_bytes_min,
+        // A script of a document root finds the whole body when it begins.
+        body_begin_bytes: begin,
         ..limits(&config.limits)
     };
     let server = Server::new(runtime, limits, Box::new(handler));
@@ -88,6 +96,7 @@ fn limits(limits: &Limits) -> weft_serve::Limits {
         queue_timeout_ms: limits.queue_timeout_ms,
         idle_timeout_ms: limits.idle_timeout_ms,
         body_timeout_ms: limits.body_timeout_ms,
+        body_rate_bytes_min: limits.body_rate_bytes_min,
         write_timeout_ms: limits.write_timeout_ms,
         body_memory_bytes_max: limits.body_memory_bytes_max,
         spool_bytes_max: limits.spool_bytes_max,
@@ -114,6 +123,7 @@ struct Requests {
     runtime: &'static Runtime,
     /// In classic mode.
     docroot: Option<&'static Docroot>,
+    coroutines_max: usize,
     scratch: RefCell<Scratch>,
     refusals: log::Sparse,
 }
@@ -195,8 +205,9 @@ impl Handler for Requests {
         turn_away(Job { kind: JobKind::Request as u32, argument: key.0 });
     }
 
-    fn wants_whole_bodies(&self) -> bool {
-        self.docroot.is_some()
+    /// Half of the coroutines are left to requests that need not wait for their client.
+    fn is_busy(&self) -> bool {
+        self.runtime.room() < self.coroutines_max / 2
     }
 
     /// An instance serves one request at a time, and has better to do than to wait for a slow client.
