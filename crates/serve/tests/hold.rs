@@ -61,6 +61,20 @@ fn a_request_with_a_long_body_begins_with_enough_of_it() {
 }
 
 #[test]
+fn enough_may_be_more_than_what_stays_in_memory() {
+    let limits = Limits { body_begin_bytes: 8, body_memory_bytes_max: 4, ..Limits::default() };
+    let server = TestServer::start(Answer::OnCoroutine, limits, lengths);
+    let mut stream = server.connect();
+    post(&mut stream, 10, "abcdefg");
+    server.until(|server| server.in_flight() == 1);
+    assert_eq!(server.run(|_| running()), 0);
+    stream.write_all(b"h").unwrap();
+    server.until(|_| running() == 1);
+    stream.write_all(b"ij").unwrap();
+    assert_eq!(response(&mut stream).1, b"8 10");
+}
+
+#[test]
 fn a_request_begins_with_its_head_when_that_is_wanted() {
     let server = TestServer::start(Answer::OnCoroutine, streaming(), |server, key| {
         server.start(key, 200, &[], Some(3)).unwrap();

@@ -27,6 +27,7 @@ pub enum Arity {
 }
 
 /// One setting.
+#[derive(Clone, Copy)]
 pub struct Key {
     /// Section of `weft.toml`.
     pub section: &'static str,

@@ -5,11 +5,29 @@
 
 use super::key::{AGE_S, DAY_MS, GIB, KIB, MIB};
 pub use super::key::{Arity, Key, by_flag};
+use super::limit_keys::LIMITS;
 use super::value::Unit;
 use super::{Config, Value};
 
 /// Every setting, in the order of the documentation.
-pub static KEYS: &[Key] = &[
+pub static KEYS: &[Key] = &joined();
+
+const fn joined() -> [Key; SERVER.len() + LIMITS.len() + OTHERS.len()] {
+    let mut rows = [SERVER[0]; SERVER.len() + LIMITS.len() + OTHERS.len()];
+    let (mut table, mut at) = (0, 0);
+    while table < 3 {
+        let from = [SERVER, LIMITS, OTHERS][table];
+        let mut row = 0;
+        while row < from.len() {
+            rows[at] = from[row];
+            (row, at) = (row + 1, at + 1);
+        }
+        table += 1;
+    }
+    rows
+}
+
+const SERVER: &[Key] = &[
     Key {
         positional: true,
         ..key!(
@@ -108,146 +126,9 @@ pub static KEYS: &[Key] = &[
         0..=DAY_MS,
         "How long one computation, or one call that is not cooperative, may hold a whole worker before the worker is killed and replaced; 0 is off"
     ),
-    number!(
-        limits.head_bytes_max,
-        "head-bytes-max",
-        Bytes,
-        256..=MIB,
-        "Request line and headers together; beyond it 431"
-    ),
-    number!(
-        limits.header_count_max,
-        "header-count-max",
-        Count,
-        1..=1000,
-        "Header fields of one request; beyond it 431"
-    ),
-    number!(
-        limits.target_bytes_max,
-        "target-bytes-max",
-        Bytes,
-        64..=MIB,
-        "The request target; beyond it 414"
-    ),
-    number!(
-        limits.body_bytes_max,
-        "body-bytes-max",
-        Bytes,
-        0..=1024 * GIB,
-        "A request's body; beyond it 413"
-    ),
-    number!(
-        limits.body_memory_bytes_max,
-        "body-memory-bytes-max",
-        Bytes,
-        0..=GIB,
-        "What of a body stays in memory; the rest goes to a temporary file"
-    ),
-    number!(
-        limits.body_begin_bytes,
-        "body-begin-bytes",
-        Bytes,
-        0..=GIB,
-        "What of a longer body is there before its request begins in coroutine mode; 0 begins with the head"
-    ),
-    number!(
-        limits.body_rate_bytes_min,
-        "body-rate-bytes-min",
-        Bytes,
-        0..=GIB,
-        "Bytes a second that a body brings, over each 30 s; below it 408; 0 is off"
-    ),
-    number!(
-        limits.response_buffer_bytes_max,
-        "response-buffer-bytes-max",
-        Bytes,
-        4 * KIB..=GIB,
-        "What a response may have waiting for its client in memory; beyond it a stream of coroutine mode waits, the rest of other responses goes to a temporary file"
-    ),
-    number!(
-        limits.spool_bytes_max,
-        "spool-bytes-max",
-        Bytes,
-        0..=1024 * GIB,
-        "Temporary files per worker for bodies and responses that exceed memory, half of it for responses; beyond it bodies get 507 and responses wait for their clients; 0 makes no such files"
-    ),
-    number!(
-        limits.head_timeout_ms,
-        "head-timeout-ms",
-        Milliseconds,
-        1..=DAY_MS,
-        "From a request's first byte to the end of its head; beyond it 408"
-    ),
-    number!(
-        limits.body_timeout_ms,
-        "body-timeout-ms",
-        Milliseconds,
-        1..=DAY_MS,
-        "How long a body may stall; beyond it 408"
-    ),
-    number!(
-        limits.idle_timeout_ms,
-        "idle-timeout-ms",
-        Milliseconds,
-        1..=DAY_MS,
-        "How long a connection may wait for its next request"
-    ),
-    number!(
-        limits.write_timeout_ms,
-        "write-timeout-ms",
-        Milliseconds,
-        1..=DAY_MS,
-        "How long a client may take nothing of its response"
-    ),
-    number!(
-        limits.request_timeout_ms,
-        "request-timeout-ms",
-        Milliseconds,
-        0..=DAY_MS,
-        "How long a request may run before it is cancelled with 504; 0 is off"
-    ),
-    number!(
-        limits.connections_max,
-        "connections-max",
-        Count,
-        1..=10_000_000,
-        "Connections per worker; beyond it the one idle longest is closed for a new one, or else the new one waits"
-    ),
-    number!(
-        limits.coroutines_max,
-        "coroutines-max",
-        Count,
-        1..=1_000_000,
-        "Requests running at once per worker; beyond it they queue"
-    ),
-    number!(
-        limits.tasks_max,
-        "tasks-max",
-        Count,
-        1..=1_000_000,
-        "Tasks running at once per worker; beyond it go() throws"
-    ),
-    number!(
-        limits.queue_max,
-        "queue-max",
-        Count,
-        0..=1_000_000,
-        "Requests waiting for a coroutine per worker; beyond it 503 with Retry-After"
-    ),
-    number!(
-        limits.queue_timeout_ms,
-        "queue-timeout-ms",
-        Milliseconds,
-        1..=DAY_MS,
-        "How long a request may wait for a coroutine; beyond it 503 with Retry-After"
-    ),
-    number!(
-        limits.stack_bytes,
-        "stack-bytes",
-        Bytes,
-        128 * KIB..=256 * MIB,
-        "Address space of a coroutine's C stack; only touched pages cost memory"
-    ),
+];
+
+const OTHERS: &[Key] = &[
     Key {
         name: "try",
         ..key!(

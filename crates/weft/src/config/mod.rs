@@ -8,6 +8,7 @@ mod file;
 #[macro_use]
 mod key;
 pub mod keys;
+mod limit_keys;
 mod listen;
 mod network;
 mod suggest;

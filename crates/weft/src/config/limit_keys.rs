@@ -1,0 +1,152 @@
+//! The rows of `[limits]` in the table of every setting: see [`super::keys`], which they are a part of.
+//!
+//! Must not know: where a value came from. Invariant: each bound of a request, a connection or a coroutine that an operator
+//! may move has its row here.
+
+use super::Config;
+use super::key::{Arity, DAY_MS, GIB, KIB, Key, MIB};
+use super::value::Unit;
+
+/// The rows of `[limits]`.
+pub const LIMITS: &[Key] = &[
+    number!(
+        limits.head_bytes_max,
+        "head-bytes-max",
+        Bytes,
+        256..=MIB,
+        "Request line and headers together; beyond it 431"
+    ),
+    number!(
+        limits.header_count_max,
+        "header-count-max",
+        Count,
+        1..=1000,
+        "Header fields of one request; beyond it 431"
+    ),
+    number!(
+        limits.target_bytes_max,
+        "target-bytes-max",
+        Bytes,
+        64..=MIB,
+        "The request target; beyond it 414"
+    ),
+    number!(
+        limits.body_bytes_max,
+        "body-bytes-max",
+        Bytes,
+        0..=1024 * GIB,
+        "A request's body; beyond it 413"
+    ),
+    number!(
+        limits.body_memory_bytes_max,
+        "body-memory-bytes-max",
+        Bytes,
+        0..=GIB,
+        "What of a body stays in memory; the rest goes to a temporary file"
+    ),
+    number!(
+        limits.body_begin_bytes,
+        "body-begin-bytes",
+        Bytes,
+        0..=GIB,
+        "What of a longer body is there before its request begins in coroutine mode; 0 begins with the head"
+    ),
+    number!(
+        limits.body_rate_bytes_min,
+        "body-rate-bytes-min",
+        Bytes,
+        0..=GIB,
+        "Bytes a second that a body brings, over each 30 s; below it 408; 0 is off"
+    ),
+    number!(
+        limits.response_buffer_bytes_max,
+        "response-buffer-bytes-max",
+        Bytes,
+        4 * KIB..=GIB,
+        "What a response may have waiting for its client in memory; beyond it a stream of coroutine mode waits, the rest of other responses goes to a temporary file"
+    ),
+    number!(
+        limits.spool_bytes_max,
+        "spool-bytes-max",
+        Bytes,
+        0..=1024 * GIB,
+        "Temporary files per worker for bodies and responses that exceed memory, half of it for responses; beyond it bodies get 507 and responses wait for their clients; 0 makes no such files"
+    ),
+    number!(
+        limits.head_timeout_ms,
+        "head-timeout-ms",
+        Milliseconds,
+        1..=DAY_MS,
+        "From a request's first byte to the end of its head; beyond it 408"
+    ),
+    number!(
+        limits.body_timeout_ms,
+        "body-timeout-ms",
+        Milliseconds,
+        1..=DAY_MS,
+        "How long a body may stall; beyond it 408"
+    ),
+    number!(
+        limits.idle_timeout_ms,
+        "idle-timeout-ms",
+        Milliseconds,
+        1..=DAY_MS,
+        "How long a connection may wait for its next request"
+    ),
+    number!(
+        limits.write_timeout_ms,
+        "write-timeout-ms",
+        Milliseconds,
+        1..=DAY_MS,
+        "How long a client may take nothing of its response"
+    ),
+    number!(
+        limits.request_timeout_ms,
+        "request-timeout-ms",
+        Milliseconds,
+        0..=DAY_MS,
+        "How long a request may run before it is cancelled with 504; 0 is off"
+    ),
+    number!(
+        limits.connections_max,
+        "connections-max",
+        Count,
+        1..=10_000_000,
+        "Connections per worker; beyond it the one idle longest is closed for a new one, or else the new one waits"
+    ),
+    number!(
+        limits.coroutines_max,
+        "coroutines-max",
+        Count,
+        1..=1_000_000,
+        "Requests running at once per worker; beyond it they queue"
+    ),
+    number!(
+        limits.tasks_max,
+        "tasks-max",
+        Count,
+        1..=1_000_000,
+        "Tasks running at once per worker; beyond it go() throws"
+    ),
+    number!(
+        limits.queue_max,
+        "queue-max",
+        Count,
+        0..=1_000_000,
+        "Requests waiting for a coroutine per worker; beyond it 503 with Retry-After"
+    ),
+    number!(
+        limits.queue_timeout_ms,
+        "queue-timeout-ms",
+        Milliseconds,
+        1..=DAY_MS,
+        "How long a request may wait for a coroutine; beyond it 503 with Retry-After"
+    ),
+    number!(
+        limits.stack_bytes,
+        "stack-bytes",
+        Bytes,
+        128 * KIB..=256 * MIB,
+        "Address space of a coroutine's C stack; only touched pages cost memory"
+    ),
+];
