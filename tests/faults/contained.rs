@@ -52,7 +52,7 @@ fn survive(faults: &[Fault]) {
     if !faults.iter().any(|fault| fault.replaced) {
         assert_eq!(weft.get("/pid").text(), first);
         // Again and again: nothing of a failure piles up.
-        for _ in 0..200 {
+        for _ in 0..50 {
             for fault in faults {
                 assert_eq!(
                     weft.get(&format!("/fail?how={}", fault.how)).status,
