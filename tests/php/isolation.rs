@@ -175,3 +175,23 @@ fn filter_input_reads_the_running_request() {
         assert_eq!(response.json(), json!([expected, expected]), "{n}");
     });
 }
+
+/// The file of a zone is read when it is first asked for, which may wait: with the name in hand, which others must not free.
+#[test]
+fn a_time_zone_is_read_while_others_set_theirs() {
+    let app = "return function ($request) {
+        $zones = DateTimeZone::listIdentifiers();
+        $zone = $zones[(int) $request->query('n') % count($zones)];
+        date_default_timezone_set($zone);
+        $now = date_default_timezone_get();
+        return $zone === $now ? 'its own' : $zone . ' became ' . $now;
+    };";
+    let weft = Server::new(app).with_flag("--yield-at-calls").start();
+    for round in 0..6 {
+        at_once(
+            &weft,
+            |n| format!("GET /?n={} HTTP/1.1\r\nHost: a\r\n\r\n", n + 50 * round),
+            |_, response| assert_eq!(response.text(), "its own"),
+        );
+    }
+}

@@ -1,9 +1,11 @@
 /* What a request changes of the process: current directory, locale, umask, default time zone.
  * Put aside while it is parked, undone at its end.
  *
- * The functions that change them are wrapped, so a request that calls none of them pays one comparison. */
+ * The functions that change them are wrapped, so a request that calls none of them pays one comparison. Invariant: the name of a
+ * time zone lives as long as whoever has set it, or the boot: ext/date may wait for the zone's file with it in hand. */
 #include "resident.h"
 #include "zend_operators.h"
+#include "ext/date/php_date.h"
 
 #include <locale.h>
 #include <sys/stat.h>
@@ -15,10 +17,11 @@ static WEFT_BOOT struct {
 	char *directory;
 	char *locale;
 	int mask;
-	zend_string *timezone;
+	char *timezone;            /* as ext/date keeps it; NULL: it goes by date.timezone */
 	zend_string *ctype;        /* the name PCRE makes its tables for */
 } base;
 
+static zend_date_globals *date;
 static zif_handler stock_chdir, stock_setlocale, stock_umask, stock_timezone;
 
 static void changed(uint32_t what)
@@ -48,31 +51,11 @@ static ZEND_NAMED_FUNCTION(wrapped_umask)
 
 static ZEND_NAMED_FUNCTION(wrapped_timezone)
 {
+	if (weft_current && base.directory && !(weft_current->process_changed & TIMEZONE)) {
+		date->timezone = base.timezone ? estrdup(base.timezone) : NULL; /* what is there now will be freed */
+	}
 	changed(TIMEZONE);
 	stock_timezone(INTERNAL_FUNCTION_PARAM_PASSTHRU);
-}
-
-/* ext/date keeps its globals to itself: asked and told by its own functions. */
-static zend_string *get_timezone(void)
-{
-	zval result;
-	zend_function *get = zend_hash_str_find_ptr(EG(function_table), ZEND_STRL("date_default_timezone_get"));
-	ZVAL_UNDEF(&result);
-	if (get) {
-		zend_call_known_function(get, NULL, NULL, &result, 0, NULL, NULL);
-	}
-	return Z_TYPE(result) == IS_STRING ? Z_STR(result) : zend_string_init(ZEND_STRL("UTC"), 0);
-}
-
-static void set_timezone(zend_string *timezone)
-{
-	zval result, argument;
-	zend_function *set = zend_hash_str_find_ptr(EG(function_table), ZEND_STRL("date_default_timezone_set"));
-	ZVAL_STR(&argument, timezone);
-	ZVAL_UNDEF(&result);
-	if (set) {
-		zend_call_known_function(set, NULL, NULL, &result, 1, &argument, NULL);
-	}
 }
 
 static void set_locale(const char *locale)
@@ -97,7 +80,7 @@ void weft_process_start(void)
 	base.locale = strdup(setlocale(LC_ALL, NULL));
 	base.mask = umask(0);
 	umask(base.mask);
-	base.timezone = get_timezone();
+	base.timezone = date->timezone;
 	base.ctype = BG(ctype_string) ? zend_string_copy(BG(ctype_string)) : NULL;
 }
 
@@ -112,6 +95,8 @@ void weft_process_stop(void)
 /* When the modules have started. */
 void weft_process_prepare(void)
 {
+	zend_module_entry *module = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("date"));
+	date = module->globals_ptr;
 	weft_wrap(NULL, "date_default_timezone_set", wrapped_timezone, NULL, &stock_timezone);
 	weft_wrap(NULL, "chdir", wrapped_chdir, NULL, &stock_chdir);
 	weft_wrap(NULL, "setlocale", wrapped_setlocale, NULL, &stock_setlocale);
@@ -131,7 +116,7 @@ static void restore_base(uint32_t what)
 		umask(base.mask);
 	}
 	if (what & TIMEZONE) {
-		set_timezone(base.timezone);
+		date->timezone = base.timezone;
 	}
 }
 
@@ -144,7 +129,7 @@ void weft_process_out(weft_coroutine *coroutine)
 	coroutine->directory = what & DIRECTORY ? getcwd(NULL, 0) : NULL;
 	coroutine->locale = what & LOCALE ? strdup(setlocale(LC_ALL, NULL)) : NULL;
 	coroutine->mask = what & MASK ? umask(base.mask) : 0;
-	coroutine->timezone = what & TIMEZONE ? get_timezone() : NULL;
+	coroutine->timezone = what & TIMEZONE ? date->timezone : NULL;
 	if (what & LOCALE) {
 		coroutine->ctype = BG(ctype_string);
 		BG(ctype_string) = NULL;
@@ -169,8 +154,7 @@ void weft_process_in(weft_coroutine *coroutine)
 		umask(coroutine->mask);
 	}
 	if (what & TIMEZONE) {
-		set_timezone(coroutine->timezone);
-		zend_string_release(coroutine->timezone);
+		date->timezone = coroutine->timezone;
 	}
 	free(coroutine->directory);
 	free(coroutine->locale);
@@ -180,6 +164,9 @@ void weft_process_in(weft_coroutine *coroutine)
 void weft_process_end(weft_coroutine *coroutine)
 {
 	if (UNEXPECTED(coroutine->process_changed)) {
+		if ((coroutine->process_changed & TIMEZONE) && date->timezone) {
+			efree(date->timezone);
+		}
 		restore_base(coroutine->process_changed);
 		coroutine->process_changed = 0;
 	}
@@ -190,6 +177,12 @@ static zend_string *difference(const char *what, const char *now, const char *be
 	return strcmp(now, before) ? strpprintf(0, "%s, changed from \"%s\" to \"%s\"; it has been undone", what, before, now) : NULL;
 }
 
+static const char *zone_name(const char *set)
+{
+	const char *configured = zend_ini_string(ZEND_STRL("date.timezone"), 0);
+	return set && *set ? set : configured && *configured ? configured : "UTC";
+}
+
 static zend_string *left(uint32_t what)
 {
 	char directory[MAXPATHLEN];
@@ -198,11 +191,8 @@ static zend_string *left(uint32_t what)
 			return difference("the current directory", getcwd(directory, sizeof(directory)) ? directory : "", base.directory);
 		case LOCALE:
 			return difference("the locale", setlocale(LC_ALL, NULL), base.locale);
-		case TIMEZONE: {
-			zend_string *zone = get_timezone(), *text = difference("the default time zone", ZSTR_VAL(zone), ZSTR_VAL(base.timezone));
-			zend_string_release(zone);
-			return text;
-		}
+		case TIMEZONE:
+			return difference("the default time zone", zone_name(date->timezone), zone_name(base.timezone));
 		default:
 			return NULL;
 	}

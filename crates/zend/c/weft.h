@@ -81,7 +81,7 @@ typedef struct weft_coroutine {
 	char *directory;               /* its own while it is parked */
 	char *locale;
 	zend_string *ctype;
-	zend_string *timezone;
+	char *timezone;
 	zval told[WEFT_TOLD];          /* by functions of PHP that keep it to themselves (told.c) */
 	uint32_t told_changed;
 	zend_resource *directory_handle; /* what readdir() reads that is given none (directories.c) */
