@@ -29,6 +29,9 @@ use servers::Servers;
 /// A test of a script.
 type Test = fn(&Script, &Servers);
 
+/// A test of a conversation that is cut short, at this path.
+type CutTest = fn(&Path, &Servers);
+
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     // The tests wait for servers most of the time.
@@ -55,7 +58,7 @@ fn main() -> ExitCode {
         }
     }
     for path in scripts_below(&root.join("cut")) {
-        let tests: [(&str, fn(&Path, &Servers)); 2] =
+        let tests: [(&str, CutTest); 2] =
             [("in_coroutines", cut::in_coroutines), ("in_instances", cut::in_instances)];
         let name = path.strip_prefix(&root).expect("it was found there").with_extension("");
         for (way, test) in tests {

@@ -86,3 +86,26 @@ fn check_gives_up_roots_rights_before_it_boots_the_application() {
         assert!(outcome.stderr.contains("app.php"), "{outcome:?}");
     }
 }
+
+#[test]
+fn a_configuration_that_the_workers_user_can_write_is_not_believed() {
+    if !rustix::process::geteuid().is_root() {
+        return; // nobody's rights are to be had
+    }
+    let (user, _) = user();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode;
+    let mut weft = open_to_all(Server::new("return fn () => 'ok';")).with("--user", &user).start();
+    // What a worker could do in a directory that is its user's: the next reload would read this as root.
+    weft.write("weft.toml", "[limits]\nqueue_max = 9\n");
+    std::fs::set_permissions(weft.path("weft.toml"), mode(0o666)).unwrap();
+    let reloaded = weft.weft(&["check", "app.php", "--user", &user]);
+    assert_ne!(reloaded.code, Some(0));
+    assert!(reloaded.stderr.contains("weft.toml: user www-data"), "{}", reloaded.stderr);
+    weft.signal(Signal::HUP);
+    weft.wait_for_log("weft.toml: user www-data");
+    assert_eq!(weft.get("/").text(), "ok");
+    std::fs::set_permissions(weft.path("weft.toml"), mode(0o644)).unwrap();
+    std::fs::write(weft.path("weft.toml"), "[limits]\nqueue_max = 7\n").unwrap();
+    weft.signal(Signal::HUP);
+    weft.wait_for_log("reload: generation 2 is ready");
+}

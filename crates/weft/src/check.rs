@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use crate::cli::Settings;
 use crate::config::{Config, LogTarget};
-use crate::master::identity::Identity;
+use crate::master::identity::{self, Identity};
 use crate::master::{self, Mode, banner};
 use crate::php;
 
@@ -44,9 +44,7 @@ fn check_application(config: &Config) -> Result<String, String> {
 
 /// Whom the application is to run as. Somebody without root's rights has none to give up, and may look at any configuration.
 fn workers_identity(config: &Config) -> Result<Option<Identity>, String> {
-    let server = &config.server;
-    let user = server.user.as_deref().filter(|_| rustix::process::geteuid().is_root());
-    user.map(|user| Identity::look_up(user, server.group.as_deref())).transpose()
+    if rustix::process::geteuid().is_root() { identity::of_workers(config) } else { Ok(None) }
 }
 
 fn screen(config: &Config, said: &str) -> String {

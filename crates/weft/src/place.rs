@@ -166,6 +166,13 @@ impl Place {
     }
 }
 
+/// Whether this user could change what an existing file says: by its own bits, or by putting another in its place.
+pub fn may_change(uid: u32, file: &Path) -> bool {
+    let own = rustix::fs::stat(file).is_ok_and(|status| status.st_uid == uid || status.st_mode & 0o022 != 0);
+    let exposed = || std::path::absolute(file).and_then(|path| walk(&path, uid));
+    own || !matches!(exposed(), Ok(None))
+}
+
 /// The path by which an open descriptor's file can be named, whatever has become of its name (proc(5)).
 pub fn handle_path(fd: BorrowedFd<'_>) -> String {
     format!("/proc/self/fd/{}", fd.as_raw_fd())

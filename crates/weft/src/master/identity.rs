@@ -7,6 +7,9 @@
 use std::ffi::CString;
 use std::io;
 
+use crate::config::Config;
+use crate::place;
+
 /// A user of this machine with its groups.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
@@ -58,6 +61,24 @@ impl Identity {
                 || libc::setuid(self.uid) != 0
         };
         if refused { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+}
+
+/// Whom the workers of this configuration run as, if it names somebody.
+///
+/// # Errors
+/// As of [`Identity::look_up`]; a configuration that this user can change, where a master that is root would believe it.
+pub fn of_workers(config: &Config) -> Result<Option<Identity>, String> {
+    let server = &config.server;
+    let Some(user) = &server.user else { return Ok(None) };
+    let identity = Identity::look_up(user, server.group.as_deref())?;
+    let is_root = rustix::process::geteuid().is_root() && identity.uid != 0;
+    match &config.file {
+        Some(file) if is_root && place::may_change(identity.uid, file) => Err(format!(
+            "{}: user {user}, as whom the workers run, may write to it or to a directory on the way, and would be root with the              next reload: give the file and its directories to root (chown root, chmod go-w), or keep it elsewhere (--config)",
+            file.display()
+        )),
+        _ => Ok(Some(identity)),
     }
 }
 

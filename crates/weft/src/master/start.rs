@@ -12,7 +12,7 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 use super::console::{Console, Daemon, daemonize};
 use super::control::{MasterEnd, ToMaster};
 use super::handover::{Handover, Heir};
-use super::identity::Identity;
+use super::identity::{self, Identity};
 use super::launch::Launch;
 use super::listen::Listener;
 use super::notify::Notify;
@@ -140,9 +140,7 @@ fn adopt(heir: Heir) -> Worker {
 }
 
 fn look_up(config: &Config) -> Result<Option<Identity>, String> {
-    let server = &config.server;
-    let user = server.user.as_deref();
-    let identity = user.map(|user| Identity::look_up(user, server.group.as_deref())).transpose()?;
+    let identity = identity::of_workers(config)?;
     if let Some(identity) = &identity {
         place::distrust(identity.uid);
     }
