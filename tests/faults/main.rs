@@ -4,6 +4,7 @@ mod contained;
 mod crashes;
 mod deep;
 mod forks;
+mod late;
 
 use std::process::{Child, Command, Stdio};
 

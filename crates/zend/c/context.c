@@ -106,8 +106,10 @@ void weft_context_end(weft_coroutine *coroutine)
 		zval_ptr_dtor(&values);
 	}
 	if (UNEXPECTED(Z_TYPE(coroutine->deferred) != IS_UNDEF)) { /* a bailout came in between */
-		zval_ptr_dtor(&coroutine->deferred);
+		zval left;
+		ZVAL_COPY_VALUE(&left, &coroutine->deferred);
 		ZVAL_UNDEF(&coroutine->deferred);
+		zval_ptr_dtor(&left);
 	}
 }
 

@@ -13,6 +13,7 @@ static WEFT_BOOT struct {
 	uint64_t base, mask;
 } keys[WEFT_ROWS_MAX];
 static size_t count, bytes_of_all;
+static const weft_row *releasing; /* whose value is being freed */
 static WEFT_BOOT bool started;
 static WEFT_BOOT char *bases; /* the bytes of all rows after boot */
 
@@ -145,10 +146,13 @@ void weft_extensions_end(void)
 	}
 	for (size_t i = 0; i < count; i++) {
 		if (changed(i)) {
-			if (rows[i].release) {
+			bool is_gone = releasing == &rows[i]; /* a destructor bailed out of it */
+			releasing = &rows[i];
+			if (rows[i].release && !is_gone) {
 				rows[i].release(rows[i].at);
 			}
 			put(&rows[i], rows[i].base);
 		}
 	}
+	releasing = NULL;
 }

@@ -140,12 +140,15 @@ bool weft_contained(step run, weft_coroutine *coroutine)
 	return finished;
 }
 
-void weft_contained_last(step run, weft_coroutine *coroutine)
+bool weft_contained_last(step run, weft_coroutine *coroutine)
 {
-	if (!weft_contained(run, coroutine)) {
+	bool finished = weft_contained(run, coroutine);
+	if (UNEXPECTED(!finished)) {
 		EG(exception) = EG(prev_exception) = NULL;
 		weft_isolate_reset();
-		weft_host_replace(weft_slice_text("a fatal error in PHP code"));
+		if (!weft_contained(weft_settle_late_bailout, coroutine)) {
+			weft_isolate_reset();
+		}
 	} else if (UNEXPECTED(EG(exception) != NULL)) {
 		if (zend_is_unwind_exit(EG(exception)) || zend_is_graceful_exit(EG(exception))) {
 			OBJ_RELEASE(EG(exception));
@@ -154,6 +157,7 @@ void weft_contained_last(step run, weft_coroutine *coroutine)
 			zend_exception_error(EG(exception), E_WARNING);
 		}
 	}
+	return finished;
 }
 
 void weft_handler_run(weft_coroutine *coroutine)
@@ -174,7 +178,7 @@ void weft_handler_run(weft_coroutine *coroutine)
 	}
 	if (UNEXPECTED(Z_TYPE(coroutine->deferred) != IS_UNDEF)) {
 		coroutine->streaming = false; /* the response is out; what is echoed now goes nowhere */
-		weft_contained(weft_run_deferred, coroutine);
+		weft_contained_last(weft_run_deferred, coroutine);
 	}
 	weft_request_close(coroutine);
 	smart_str_free(&coroutine->output);

@@ -4,7 +4,8 @@
 
 #include "weft.h"
 
-/* A step at the end, which nobody waits for: destructors. What it throws is logged; after a bailout the worker is replaced. */
-void weft_contained_last(void (*run)(weft_coroutine *coroutine), weft_coroutine *coroutine);
+/* A step at the end, which nobody waits for: destructors. What it throws is logged; after a bailout (false)
+ * the worker is replaced. */
+bool weft_contained_last(void (*run)(weft_coroutine *coroutine), weft_coroutine *coroutine);
 
 #endif

@@ -282,6 +282,14 @@ void weft_isolate_in(weft_coroutine *coroutine)
 	weft_pgsql_exchange(coroutine);
 }
 
+static void free_string(zend_string **string)
+{
+	if (*string) {
+		zend_string_release(*string);
+		*string = NULL;
+	}
+}
+
 static void free_set(HashTable **names)
 {
 	if (UNEXPECTED(*names != NULL)) {
@@ -344,8 +352,8 @@ static void forget_fiber(weft_coroutine *coroutine)
 	zend_weakrefs_notify(coroutine->fiber);
 }
 
-/* Frees what the request owned. Output and headers have been taken by then. */
-void weft_isolate_end(weft_coroutine *coroutine)
+/* A step of the end, which goes on where it left off when a destructor has bailed out of it: what has been freed is gone first. */
+static void free_what_it_owned(weft_coroutine *coroutine)
 {
 	if (coroutine->fiber && UNEXPECTED(GC_FLAGS(coroutine->fiber) & IS_OBJ_WEAKLY_REFERENCED)) {
 		weft_contained_last(forget_fiber, coroutine);
@@ -374,10 +382,7 @@ void weft_isolate_end(weft_coroutine *coroutine)
 	weft_extensions_end();
 	weft_environment_end(coroutine);
 	forget_stat();
-	if (UNEXPECTED(FG(wrapper_errors) != NULL)) {
-		zend_hash_destroy(FG(wrapper_errors));
-		FREE_HASHTABLE(FG(wrapper_errors));
-	}
+	free_set(&FG(wrapper_errors));
 	if (SG(rfc1867_uploaded_files)) {
 		destroy_uploaded_files_hash();
 	}
@@ -386,6 +391,9 @@ void weft_isolate_end(weft_coroutine *coroutine)
 	}
 	if (UNEXPECTED(BG(user_shutdown_function_names) != NULL)) {
 		php_free_shutdown_functions();
+		if (CG(unclean_shutdown)) {
+			zend_bailout(); /* it has caught one, and left the VM where it stood */
+		}
 	}
 	if (UNEXPECTED(zend_llist_count(&SG(sapi_headers).headers) > 0)) {
 		zend_llist_destroy(&SG(sapi_headers).headers);
@@ -403,14 +411,17 @@ void weft_isolate_end(weft_coroutine *coroutine)
 	if (UNEXPECTED(EG(user_error_handlers_error_reporting).elements != NULL)) {
 		zend_stack_destroy(&EG(user_error_handlers_error_reporting));
 	}
-	if (PG(last_error_message)) {
-		zend_string_release(PG(last_error_message));
-	}
-	if (PG(last_error_file)) {
-		zend_string_release(PG(last_error_file));
-	}
-	if (BG(strtok_string)) {
-		zend_string_release(BG(strtok_string));
+	free_string(&PG(last_error_message));
+	free_string(&PG(last_error_file));
+	free_string(&BG(strtok_string));
+}
+
+/* Frees what the request owned. Output and headers have been taken by then. Whatever it held may have destructors: a fatal error
+ * in one must not leave this coroutine's base. What is left after so many of them leaks with the worker, which is replaced. */
+void weft_isolate_end(weft_coroutine *coroutine)
+{
+	const int attempts_max = 16;
+	for (int i = 0; i < attempts_max && UNEXPECTED(!weft_contained_last(free_what_it_owned, coroutine)); i++) {
 	}
 }
 

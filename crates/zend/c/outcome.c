@@ -33,12 +33,21 @@ static zend_string *describe(zend_object *exception)
 	return Z_TYPE(text) == IS_STRING ? Z_STR(text) : zend_string_copy(exception->ce->name);
 }
 
+/* PHP's own catch a fatal error in one of them, and leave the VM in frames that are gone: it goes on to whoever contains us. */
+void weft_run_shutdown_functions(void)
+{
+	php_call_shutdown_functions();
+	php_free_shutdown_functions();
+	if (UNEXPECTED(CG(unclean_shutdown))) {
+		zend_bailout();
+	}
+}
+
 /* Shutdown functions, once, and the output buffers that are still open. What they throw is logged: nobody can catch it. */
 void weft_finish_script(weft_coroutine *coroutine)
 {
 	if (UNEXPECTED(BG(user_shutdown_function_names) != NULL)) {
-		php_call_shutdown_functions();
-		php_free_shutdown_functions();
+		weft_run_shutdown_functions();
 		if (EG(exception)) {
 			zend_object *exception = EG(exception);
 			if (!zend_is_unwind_exit(exception)) {
@@ -217,17 +226,27 @@ static void settle_exception(weft_coroutine *coroutine)
 
 /* A bailout has thrown away the frames of this coroutine: what they held is leaked, so the worker is to be replaced once
  * it has finished what is in flight. */
-void weft_settle_bailout(weft_coroutine *coroutine)
+static zend_string *report_bailout(weft_coroutine *coroutine)
 {
 	zend_string *message = PG(last_error_message) ? PG(last_error_message) : ZSTR_EMPTY_ALLOC();
 	const char *file = PG(last_error_file) ? ZSTR_VAL(PG(last_error_file)) : "unknown";
-	smart_str text = {0};
-	smart_str_append_printf(&text, "%s in %s:%d\n", ZSTR_VAL(message), file, (int) PG(last_error_lineno));
-	smart_str_0(&text);
-	log_failure(coroutine, "PHP Fatal error:  ", text.s);
+	zend_string *text = strpprintf(0, "%s in %s:%d\n", ZSTR_VAL(message), file, (int) PG(last_error_lineno));
+	log_failure(coroutine, "PHP Fatal error:  ", text);
 	weft_host_replace(weft_slice_text("a fatal error in PHP code"));
-	respond_failure(coroutine, NULL, ZSTR_VAL(text.s));
-	smart_str_free(&text);
+	return text;
+}
+
+void weft_settle_bailout(weft_coroutine *coroutine)
+{
+	zend_string *text = report_bailout(coroutine);
+	respond_failure(coroutine, NULL, ZSTR_VAL(text));
+	zend_string_release(text);
+}
+
+/* The same, where nobody waits for a response any more. */
+void weft_settle_late_bailout(weft_coroutine *coroutine)
+{
+	zend_string_release(report_bailout(coroutine));
 }
 
 /* The last resort: even answering has failed. */

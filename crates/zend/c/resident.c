@@ -14,6 +14,7 @@
  * Invariant: exit() and exceptions end their request, a fatal error ends the script, which is loaded again; either way each
  * request is answered, once. */
 #include "resident.h"
+#include "response.h"
 #include "instance/instance.h"
 #include "zend_closures.h"
 #include "zend_stream.h"
@@ -79,8 +80,7 @@ static void call(weft_resident *resident, zend_fcall_info *info, zend_fcall_info
 	settle(resident);
 	weft_run_deferred(resident->coroutine);
 	if (BG(user_shutdown_function_names)) {
-		php_call_shutdown_functions();
-		php_free_shutdown_functions();
+		weft_run_shutdown_functions();
 		settle(resident);
 	}
 	weft_context_end(resident->coroutine);

@@ -26,6 +26,8 @@ void weft_respond_value(weft_coroutine *coroutine, zval *value);
 void weft_finish_script(weft_coroutine *coroutine);
 void weft_settle(weft_coroutine *coroutine);
 void weft_settle_bailout(weft_coroutine *coroutine);
+void weft_run_shutdown_functions(void);
+void weft_settle_late_bailout(weft_coroutine *coroutine);
 void weft_respond_plain(weft_coroutine *coroutine);
 
 #endif

@@ -295,9 +295,11 @@ void weft_superglobals_end(weft_coroutine *coroutine)
 	if (EXPECTED(!coroutine->superglobals)) {
 		return;
 	}
-	exchange(coroutine, coroutine->superglobals);
+	uint32_t filled = coroutine->superglobals;
+	exchange(coroutine, filled);
+	coroutine->superglobals = 0; /* gone first: what is in them may have destructors */
 	for (int i = 0; i < WEFT_SUPERGLOBALS; i++) {
-		if (coroutine->superglobals & (1u << i)) {
+		if (filled & (1u << i)) {
 			zval_ptr_dtor(&coroutine->superglobal[i]);
 		}
 	}
@@ -307,5 +309,4 @@ void weft_superglobals_end(weft_coroutine *coroutine)
 			ZVAL_UNDEF(&PG(http_globals)[track]);
 		}
 	}
-	coroutine->superglobals = 0;
 }

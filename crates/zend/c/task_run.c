@@ -2,6 +2,8 @@
  *
  * While it waits or runs, a task holds a reference to itself: nobody need keep it. Invariants: it ends once, and wakes all who
  * await it; its callable, arguments and context are released when it ends, not when the object goes. */
+#include "handler.h"
+#include "response.h"
 #include "task.h"
 
 weft_task *weft_tasks_alive;
@@ -145,8 +147,7 @@ static void finish(weft_coroutine *coroutine)
 {
 	(void) coroutine;
 	if (BG(user_shutdown_function_names)) {
-		php_call_shutdown_functions();
-		php_free_shutdown_functions();
+		weft_run_shutdown_functions();
 	}
 	if (EG(exception)) {
 		zend_exception_error(EG(exception), E_WARNING);
@@ -195,8 +196,8 @@ void weft_task_run(weft_coroutine *coroutine)
 		exits = run_work(coroutine);
 	}
 	int status = EG(exit_status);
-	weft_contained(weft_run_deferred, coroutine);
-	weft_contained(finish, coroutine);
+	weft_contained_last(weft_run_deferred, coroutine);
+	weft_contained_last(finish, coroutine);
 	weft_isolate_end(coroutine);
 	if (UNEXPECTED(exits)) {
 		weft_script_exit(status);
