@@ -140,24 +140,63 @@ bool weft_contained(step run, weft_coroutine *coroutine)
 	return finished;
 }
 
+/* What a destructor has thrown, which nobody can catch any more. */
+static void report_late(weft_coroutine *coroutine)
+{
+	(void) coroutine;
+	if (zend_is_unwind_exit(EG(exception)) || zend_is_graceful_exit(EG(exception))) {
+		OBJ_RELEASE(EG(exception));
+		EG(exception) = EG(prev_exception) = NULL;
+	} else {
+		zend_exception_error(EG(exception), E_WARNING);
+	}
+}
+
+/* After a step at the end that has bailed out, or has left an exception. */
+static void settle_late(bool finished, weft_coroutine *coroutine)
+{
+	if (finished) {
+		finished = weft_contained(report_late, coroutine);
+	} else {
+		EG(exception) = EG(prev_exception) = NULL;
+		weft_isolate_reset();
+		finished = weft_contained(weft_settle_late_bailout, coroutine);
+	}
+	if (!finished) {
+		EG(exception) = EG(prev_exception) = NULL;
+		weft_isolate_reset();
+	}
+}
+
 bool weft_contained_last(step run, weft_coroutine *coroutine)
 {
 	bool finished = weft_contained(run, coroutine);
-	if (UNEXPECTED(!finished)) {
-		EG(exception) = EG(prev_exception) = NULL;
-		weft_isolate_reset();
-		if (!weft_contained(weft_settle_late_bailout, coroutine)) {
-			weft_isolate_reset();
-		}
-	} else if (UNEXPECTED(EG(exception) != NULL)) {
-		if (zend_is_unwind_exit(EG(exception)) || zend_is_graceful_exit(EG(exception))) {
-			OBJ_RELEASE(EG(exception));
-			EG(exception) = EG(prev_exception) = NULL;
-		} else {
-			zend_exception_error(EG(exception), E_WARNING);
-		}
+	if (UNEXPECTED(!finished || EG(exception))) {
+		settle_late(finished, coroutine);
 	}
 	return finished;
+}
+
+/* The handler and, where nothing went wrong, all that comes after it: one base for both. */
+static void handle(weft_coroutine *coroutine)
+{
+	call_handler(coroutine);
+	if (EXPECTED(!EG(exception)) && EXPECTED(Z_TYPE(coroutine->deferred) == IS_UNDEF) && EXPECTED(!coroutine->leftover)) {
+		coroutine->answered = true;
+		weft_request_close(coroutine);
+		smart_str_free(&coroutine->output);
+		weft_isolate_free(coroutine);
+		coroutine->request = 0;
+	}
+}
+
+/* Something has gone wrong at the end, after the answer: the rest is freed all the same. */
+static void end_late(bool finished, weft_coroutine *coroutine)
+{
+	settle_late(finished, coroutine);
+	smart_str_free(&coroutine->output);
+	weft_isolate_end(coroutine);
+	coroutine->request = 0;
 }
 
 void weft_handler_run(weft_coroutine *coroutine)
@@ -167,7 +206,14 @@ void weft_handler_run(weft_coroutine *coroutine)
 	if (UNEXPECTED(weft_development)) {
 		weft_leftover_begin(coroutine);
 	}
-	bool finished = weft_contained(call_handler, coroutine);
+	coroutine->answered = false;
+	bool finished = weft_contained(handle, coroutine);
+	if (EXPECTED(coroutine->answered)) {
+		if (UNEXPECTED(!finished || EG(exception))) {
+			end_late(finished, coroutine);
+		}
+		return;
+	}
 	if (UNEXPECTED(finished && EG(exception))) {
 		finished = weft_contained(weft_settle, coroutine);
 	}

@@ -353,7 +353,7 @@ static void forget_fiber(weft_coroutine *coroutine)
 }
 
 /* A step of the end, which goes on where it left off when a destructor has bailed out of it: what has been freed is gone first. */
-static void free_what_it_owned(weft_coroutine *coroutine)
+void weft_isolate_free(weft_coroutine *coroutine)
 {
 	if (coroutine->fiber && UNEXPECTED(GC_FLAGS(coroutine->fiber) & IS_OBJ_WEAKLY_REFERENCED)) {
 		weft_contained_last(forget_fiber, coroutine);
@@ -421,7 +421,7 @@ static void free_what_it_owned(weft_coroutine *coroutine)
 void weft_isolate_end(weft_coroutine *coroutine)
 {
 	const int attempts_max = 16;
-	for (int i = 0; i < attempts_max && UNEXPECTED(!weft_contained_last(free_what_it_owned, coroutine)); i++) {
+	for (int i = 0; i < attempts_max && UNEXPECTED(!weft_contained_last(weft_isolate_free, coroutine)); i++) {
 	}
 }
 

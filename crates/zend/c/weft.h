@@ -54,6 +54,7 @@ typedef struct weft_coroutine {
 	bool ended;
 	bool cancelled;                /* its waits fail from now on */
 	bool lost;
+	bool answered;                 /* its request: what is left is to free what it owned */
 	volatile bool stack_opened;    /* more of its stack is open than a job begins with (stack.c) */
 	uint32_t job;
 	uint64_t argument;
@@ -187,6 +188,7 @@ void weft_isolate_begin(weft_coroutine *coroutine);
 void weft_isolate_out(weft_coroutine *coroutine);
 void weft_isolate_in(weft_coroutine *coroutine);
 void weft_isolate_end(weft_coroutine *coroutine);
+void weft_isolate_free(weft_coroutine *coroutine); /* its step, for whoever contains it */
 void weft_isolate_reset(void);
 
 /* ---- superglobals.c ---- */
