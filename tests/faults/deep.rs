@@ -143,3 +143,32 @@ fn a_stack_that_runs_over_in_c_code_costs_its_instance_only() {
         assert!(!weft.log().contains("SIGSEGV"), "{}", weft.log());
     }
 }
+
+#[test]
+fn a_stack_that_runs_over_costs_a_loaded_script_only() {
+    let app = "require __DIR__ . '/deep.inc';
+        ini_set('memory_limit', -1);
+        return fn ($request) => match ($request->path()) {
+            '/over' => serialize(Deep\\nested(1_000_000)),
+            '/wait' => (function () {
+                while (!file_exists(__DIR__ . '/gate')) { usleep(5_000); }
+                return 'waited';
+            })(),
+            default => (string) getmypid(),
+        };";
+    let server = Server::new(app).with_file("deep.inc", DEEP);
+    let mut weft = server.with("--run-as", "resident").with("--instances", "5").start();
+    let before = weft.get("/").text();
+    let mut waiting: Vec<Client> = (0..3).map(|_| weft.connect()).collect();
+    for client in &mut waiting {
+        client.get("/wait");
+    }
+    assert_eq!(weft.get("/over").status, 500);
+    weft.wait_for_log("the instance is dropped");
+    weft.write("gate", "open");
+    for client in &mut waiting {
+        assert_eq!(client.read().text(), "waited");
+    }
+    until("the worker to be replaced", || (weft.get("/").text() != before).then_some(()));
+    assert!(!weft.log().contains("SIGSEGV"), "{}", weft.log());
+}
