@@ -28,8 +28,12 @@ go(function () use (&$ticks, $enough): void {
 });
 [$there, $sum] = Process::run(function () use ($offset, $enough): array {
     file_put_contents($enough, 'begun');
-    for ($sum = $offset; file_exists($enough); clearstatcache()) {
-        $sum += $sum < 42 ? 1 : 0;
+    // It counts after the file is gone: how often it looked before says how busy the machine was.
+    while (file_exists($enough)) {
+        clearstatcache();
+    }
+    for ($sum = $offset; $sum < 42;) {
+        $sum++;
     }
 
     return [getmypid(), $sum];
