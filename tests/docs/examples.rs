@@ -1,14 +1,15 @@
-//! The examples of README.md and docs/, run as a reader would run them.
+//! The examples of README.md, docs/ and the READMEs of examples/, run as a reader would run them.
 //!
 //! A `php` block that returns a handler is served; one that returns nothing is a script for `weft php`. The `console`
-//! blocks behind it are its session: `$ ` begins a command, what follows is its output, `…` stands for anything. A
+//! blocks behind it are its session: `$ ` begins a command, what follows is its output, `…` stands for anything. A session
+//! of its own, without such a block, begins with `$ weft serve examples/…`, the application that it speaks to. A
 //! `toml` block must pass `weft check`. Commands in `sh` blocks must exist, with their flags.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use weft_tests::{Running, Server, command};
+use weft_tests::{Running, Server, command, until};
 
 use crate::markdown::{Block, Document, documents, root};
 
@@ -19,7 +20,9 @@ const ADDRESS: &str = "127.0.0.1:8080";
 fn guides() -> Vec<Document> {
     documents()
         .into_iter()
-        .filter(|d| d.path.starts_with("docs") || d.path == Path::new("README.md"))
+        .filter(|d| {
+            d.path.starts_with("docs") || d.path.starts_with("examples") || d.path == Path::new("README.md")
+        })
         .collect()
 }
 
@@ -105,6 +108,29 @@ impl Subject {
         }
     }
 
+    /// The application that a line `NAME=value weft serve examples/…` serves; it keeps its data in the server's directory.
+    fn of_example(line: &str) -> Option<Subject> {
+        let mut words = line.split_whitespace().peekable();
+        let mut variables = Vec::new();
+        while let Some(variable) = words.peek().and_then(|word| word.split_once('=')) {
+            variables.push(variable);
+            words.next();
+        }
+        let path = line.split_once("weft serve ")?.1.split_whitespace().next()?;
+        if !path.starts_with("examples/") {
+            return None;
+        }
+        let application = root().join(path);
+        assert!(application.is_file(), "{line}: {path} is not in the repository");
+        let server = Server::new(&format!("return require '{}';", application.display()));
+        let data = server.directory().join("data").display().to_string();
+        let server = server.with_variable("POPUP_DATA", &data);
+        let set = |server: Server, (name, value): (&str, &str)| server.with_variable(name, value);
+        let server = variables.into_iter().fold(server, set);
+        let flags = words.skip(3).filter(|word| *word != "&");
+        Some(Subject::Waiting(flags.fold(server, Server::with_flag)))
+    }
+
     fn running(&mut self) -> Option<&mut Running> {
         if let Subject::Waiting(_) = self
             && let Subject::Waiting(server) = std::mem::replace(self, Subject::None)
@@ -129,11 +155,16 @@ impl Subject {
             std::fs::write(directory.path().join(name), text).expect("the test's own file");
             return expect(place, step, &run(directory.path(), &step.command));
         }
+        expect(place, step, &self.answer(place, step));
+    }
+
+    /// What a command of a session says to the application that runs.
+    fn answer(&mut self, place: &str, step: &Step) -> command::Output {
         let running = self.running().unwrap_or_else(|| panic!("{place}: a session without an application"));
         let address = running.address.to_string();
         let mut output = run(running.directory(), &step.command.replace(ADDRESS, &address));
         output.stdout = output.stdout.replace(&address, ADDRESS);
-        expect(place, step, &output);
+        output
     }
 
     /// An example without a session must work at least.
@@ -154,6 +185,9 @@ fn run_examples(document: &Document) {
     let mut blocks = blocks.iter().peekable();
     while let Some(block) = blocks.next() {
         let place = format!("{}:{}", document.path.display(), block.line);
+        if block.language == "console" {
+            run_session_of_an_example(&place, &steps(block));
+        }
         if block.language != "php" || !block.text.starts_with("<?php") {
             continue;
         }
@@ -168,6 +202,17 @@ fn run_examples(document: &Document) {
             subject.try_alone(&place);
         }
     }
+}
+
+fn run_session_of_an_example(place: &str, steps: &[Step]) {
+    let Some((first, others)) = steps.split_first() else { return };
+    let Some(mut subject) = Subject::of_example(&first.command) else { return };
+    let Some((first, others)) = others.split_first() else { return subject.try_alone(place) };
+    // The service prepares its data when it starts; a reader is slower than that, this test is not.
+    until(&format!("{place}: $ {}", first.command), || {
+        matches(&first.output, &subject.answer(place, first).stdout).then_some(())
+    });
+    others.iter().for_each(|step| subject.step(place, step));
 }
 
 #[test]

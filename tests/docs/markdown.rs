@@ -33,10 +33,10 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ lies in the repository").to_path_buf()
 }
 
-/// All documents: those at the root and those below docs/.
+/// All documents: those at the root, and those below docs/ and examples/.
 pub fn documents() -> Vec<Document> {
     let mut found = Vec::new();
-    let mut waiting = vec![root().join("docs")];
+    let mut waiting = vec![root().join("docs"), root().join("examples")];
     let is_document = |path: &Path| path.extension().is_some_and(|ending| ending == "md");
     found.extend(entries(&root()).into_iter().filter(|path| is_document(path)));
     while let Some(directory) = waiting.pop() {

@@ -114,6 +114,20 @@ fn every_name_in_the_architecture_and_the_internals_is_in_the_code() {
 }
 
 #[test]
+fn every_path_in_the_readme_of_an_example_is_in_the_tree() {
+    let documents = documents();
+    let examples: Vec<&Document> = documents.iter().filter(|d| d.path.starts_with("examples")).collect();
+    assert!(!examples.is_empty(), "no README below examples/");
+    let missing: Vec<String> = examples
+        .into_iter()
+        .flat_map(|document| document.spans().into_iter().map(move |span| (document, span)))
+        .filter(|(_, span)| is_path(&span.text) && !root().join(&span.text).exists())
+        .map(|(document, span)| format!("{}:{}: no {}", document.path.display(), span.line, span.text))
+        .collect();
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+#[test]
 fn a_wrong_name_would_be_found() {
     let source = Source::read();
     assert!(
