@@ -2,10 +2,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use weft_proto::{ChunkDecoder, Limits, Reject, write_chunk, write_last_chunk};
+use weft_proto::{ChunkDecoder, RequestLimits, Reject, write_chunk, write_last_chunk};
 
 /// Small enough for the fuzzer to reach every limit.
-const LIMITS: Limits = Limits {
+const LIMITS: RequestLimits = RequestLimits {
     head_bytes_max: 512,
     header_count_max: 8,
     target_bytes_max: 64,

@@ -3,10 +3,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use weft_proto::{Framing, Head, Limits, Parse, Reject, split_authority};
+use weft_proto::{Framing, Head, RequestLimits, Parse, Reject, split_authority};
 
 /// Small enough for the fuzzer to reach every limit.
-const LIMITS: Limits = Limits {
+const LIMITS: RequestLimits = RequestLimits {
     head_bytes_max: 512,
     header_count_max: 8,
     target_bytes_max: 64,

@@ -1,10 +1,10 @@
 //! Classic mode: document roots, scripts with PHP to themselves, static files, as a client sees them.
 
 mod confined;
+mod delegation;
 mod failures;
 mod files;
 mod fpm;
-mod handover;
 mod hostile;
 mod instances;
 mod isolated;

@@ -1,6 +1,6 @@
 //! What the workers' user puts into the way of a master that is root: links in directories it may write to.
 //!
-//! Only root has rights to lose. For everybody else the tests of `crates/weft/src/place.rs` show the same with a stranger.
+//! Only root has rights to lose. For everybody else the tests of `crates/weft/src/guarded_path.rs` show the same with a stranger.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};

@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use weft_proto::{
-    BodyLength, ChunkDecoder, DateCache, Head, Limits, Repeated, ResponseHead, Version, write_chunk,
+    BodyLength, ChunkDecoder, DateCache, Head, Repeated, RequestLimits, ResponseHead, Version, write_chunk,
 };
 
 const WRK: &[u8] = b"GET /hello HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n\r\n";
@@ -25,7 +25,7 @@ Upgrade-Insecure-Requests: 1\r\nSec-Fetch-Dest: document\r\nSec-Fetch-Mode: navi
 Sec-Fetch-Site: same-origin\r\nSec-Fetch-User: ?1\r\nPriority: u=0, i\r\n\r\n";
 
 fn main() {
-    let limits = Limits::default();
+    let limits = RequestLimits::default();
     let mut head = Head::new();
     for (name, bytes) in [("wrk", WRK), ("curl", CURL), ("browser", BROWSER)] {
         let cost = best_ns(|| black_box(head.parse(black_box(bytes), &limits)).is_ok());

@@ -4,8 +4,8 @@
 
 use crate::chunked::{ChunkDecoder, Decoded};
 use crate::head::Framing;
-use crate::limits::Limits;
 use crate::reject::Reject;
+use crate::request_limits::RequestLimits;
 
 /// An incremental decoder for the body that [`Framing`] announces.
 #[derive(Debug, Clone)]
@@ -18,7 +18,7 @@ pub enum Body {
 
 impl Body {
     /// The body that follows a head. A length was checked against the limits with the head.
-    pub fn new(framing: Framing, limits: &Limits) -> Body {
+    pub fn new(framing: Framing, limits: &RequestLimits) -> Body {
         match framing {
             Framing::None => Body::Length(0),
             Framing::Length(length) => Body::Length(length),
@@ -66,17 +66,17 @@ mod tests {
 
     #[test]
     fn lengths_stop_at_the_next_message() {
-        let mut body = Body::new(Framing::Length(5), &Limits::default());
+        let mut body = Body::new(Framing::Length(5), &RequestLimits::default());
         assert_eq!(body.decode(b""), Ok(Decoded { consumed: 0, data: 0..0, done: false }));
         assert_eq!(body.decode(b"abc"), Ok(Decoded { consumed: 3, data: 0..3, done: false }));
         assert_eq!(body.decode(b"deGET"), Ok(Decoded { consumed: 2, data: 0..2, done: true }));
         assert!(body.is_done() && body.trailers().next().is_none());
-        assert!(Body::new(Framing::None, &Limits::default()).is_done());
+        assert!(Body::new(Framing::None, &RequestLimits::default()).is_done());
     }
 
     #[test]
     fn chunks_pass_through() {
-        let mut body = Body::new(Framing::Chunked, &Limits::default());
+        let mut body = Body::new(Framing::Chunked, &RequestLimits::default());
         assert!(!body.is_done());
         assert_eq!(body.decode(b"1\r\nx\r\n"), Ok(Decoded { consumed: 4, data: 3..4, done: false }));
         assert_eq!(

@@ -2,15 +2,15 @@
 //!
 //! Data is handed out as ranges of the caller's input; only trailers are copied. Must not know where the data goes.
 //! Invariant: the sequence of data bytes, the end and the error depend on the bytes alone, not on how they are split;
-//! no more than [`Limits::body_bytes_max`] bytes are ever announced.
+//! no more than [`RequestLimits::body_bytes_max`] bytes are ever announced.
 
 mod trailers;
 
 use std::ops::Range;
 
 use crate::bytes::is_ows;
-use crate::limits::Limits;
 use crate::reject::Reject;
+use crate::request_limits::RequestLimits;
 use trailers::Trailers;
 
 /// What one call of [`ChunkDecoder::decode`] made of its input.
@@ -43,7 +43,7 @@ enum State {
 /// An incremental decoder of one chunked body.
 #[derive(Debug, Clone)]
 pub struct ChunkDecoder {
-    limits: Limits,
+    limits: RequestLimits,
     state: State,
     /// Size being read, then bytes left of the chunk.
     left: u64,
@@ -56,7 +56,7 @@ pub struct ChunkDecoder {
 
 impl ChunkDecoder {
     /// A decoder at the start of a body.
-    pub fn new(limits: &Limits) -> ChunkDecoder {
+    pub fn new(limits: &RequestLimits) -> ChunkDecoder {
         ChunkDecoder {
             limits: *limits,
             state: State::SizeStart,
@@ -72,8 +72,8 @@ impl ChunkDecoder {
     /// used up or `done`:
     ///
     /// ```
-    /// # use weft_proto::{ChunkDecoder, Limits};
-    /// let (mut decoder, mut input, mut body) = (ChunkDecoder::new(&Limits::default()), &b"3\r\nabc\r\n0\r\n\r\n"[..], vec![]);
+    /// # use weft_proto::{ChunkDecoder, RequestLimits};
+    /// let (mut decoder, mut input, mut body) = (ChunkDecoder::new(&RequestLimits::default()), &b"3\r\nabc\r\n0\r\n\r\n"[..], vec![]);
     /// while !input.is_empty() {
     ///     let step = decoder.decode(input)?;
     ///     body.extend_from_slice(&input[step.data]);

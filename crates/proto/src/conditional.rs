@@ -135,7 +135,7 @@ fn any_match(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limits::Limits;
+    use crate::request_limits::RequestLimits;
 
     const BEFORE: &str = "Sun, 06 Nov 1994 08:49:36 GMT";
     const EXACT: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
@@ -149,7 +149,7 @@ mod tests {
         }
         text += "\r\n";
         let mut head = Head::new();
-        head.parse(text.as_bytes(), &Limits::default()).unwrap();
+        head.parse(text.as_bytes(), &RequestLimits::default()).unwrap();
         check(&Conditions::of(&head, text.as_bytes()))
     }
 

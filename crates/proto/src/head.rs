@@ -17,8 +17,8 @@ use std::borrow::Cow;
 use std::mem::MaybeUninit;
 
 use crate::bytes::is_tchar;
-use crate::limits::Limits;
 use crate::reject::Reject;
+use crate::request_limits::RequestLimits;
 use crate::span::Span;
 use fields::{KnownHost, Meaning};
 use scan::Scan;
@@ -53,7 +53,7 @@ pub enum Framing {
     /// No body.
     #[default]
     None,
-    /// Exactly this many bytes, at most [`Limits::body_bytes_max`]; may be 0.
+    /// Exactly this many bytes, at most [`RequestLimits::body_bytes_max`]; may be 0.
     Length(u64),
     /// Chunked: give the bytes to a [`ChunkDecoder`](crate::ChunkDecoder).
     Chunked,
@@ -84,7 +84,7 @@ impl Head {
     ///
     /// # Errors
     /// The first rule broken: answer its status and close the connection.
-    pub fn parse(&mut self, buf: &[u8], limits: &Limits) -> Result<Parse, Reject> {
+    pub fn parse(&mut self, buf: &[u8], limits: &RequestLimits) -> Result<Parse, Reject> {
         let end = match self.tokenize_whole(buf, limits) {
             Some(end) => end,
             None => match self.find_and_tokenize(buf, limits)? {
@@ -93,7 +93,7 @@ impl Head {
             },
         };
         let method = self.method.slice(buf);
-        if method.len() > Limits::METHOD_BYTES_MAX {
+        if method.len() > RequestLimits::METHOD_BYTES_MAX {
             return Err(Reject::METHOD_TOO_LONG);
         }
         if method == b"CONNECT" {
@@ -120,12 +120,12 @@ impl Head {
     }
 
     /// The short way: the length of a head that lies at the start of `buf` as a whole and keeps every rule of `scan`'s.
-    fn tokenize_whole(&mut self, buf: &[u8], limits: &Limits) -> Option<usize> {
+    fn tokenize_whole(&mut self, buf: &[u8], limits: &RequestLimits) -> Option<usize> {
         if self.scan.has_begun() || !buf.first().is_some_and(|&first| is_tchar(first)) {
             return None;
         }
         let window = &buf[..buf.len().min(limits.head_max())];
-        let mut table = [const { MaybeUninit::uninit() }; Limits::HEADER_COUNT_CAP];
+        let mut table = [const { MaybeUninit::uninit() }; RequestLimits::HEADER_COUNT_CAP];
         let mut request = httparse::Request::new(&mut []);
         let Ok(httparse::Status::Complete(end)) = request.parse_with_uninit_headers(window, &mut table)
         else {
@@ -136,13 +136,13 @@ impl Head {
         let ends = |at: usize| at >= 2 && window[at - 2..at] == *b"\r\n";
         let well_ended = self.fields.iter().all(|(name, _)| ends(name.at as usize));
         let fits = self.fields.len() <= limits.header_max()
-            && self.method.len as usize <= Limits::METHOD_BYTES_MAX
+            && self.method.len as usize <= RequestLimits::METHOD_BYTES_MAX
             && self.raw_target.len as usize <= limits.target_bytes_max;
         (well_ended && fits && ends(end) && ends(end - 2)).then_some(end)
     }
 
     /// The long way: finds the end of the head, or what is wrong with it.
-    fn find_and_tokenize(&mut self, buf: &[u8], limits: &Limits) -> Result<Option<usize>, Reject> {
+    fn find_and_tokenize(&mut self, buf: &[u8], limits: &RequestLimits) -> Result<Option<usize>, Reject> {
         let found = self.scan.find_end(buf, limits);
         if let Ok(None) = found {
             return Ok(None);
@@ -150,7 +150,7 @@ impl Head {
         let start = std::mem::take(&mut self.scan).start();
         let Some(end) = found? else { return Ok(None) };
         let head = &buf[start..end];
-        let mut table = [const { MaybeUninit::uninit() }; Limits::HEADER_COUNT_CAP];
+        let mut table = [const { MaybeUninit::uninit() }; RequestLimits::HEADER_COUNT_CAP];
         let mut request = httparse::Request::new(&mut []);
         match request.parse_with_uninit_headers(head, &mut table) {
             Ok(httparse::Status::Complete(bytes)) if bytes == head.len() => self.take(&request, buf),

@@ -9,7 +9,7 @@
 //! - [`clock`]: nanoseconds since boot.
 //! - [`coroutine`]: what a coroutine is to the scheduler, and the [`Switch`] that gives it the processor. `family`: whose are its
 //!   descriptors and children.
-//! - [`runtime`]: the scheduler and its loop, on one screen; its bounds in `limits`.
+//! - [`runtime`]: the scheduler and its loop, on one screen; its bounds in `scheduler_limits`.
 //! - [`park`]: the one door to suspend.
 //! - [`timers`], [`fds`], [`reactor`]: who waits for a time, who waits for a descriptor, and the kernel mechanism.
 //! - [`offload`]: threads for calls that cannot be made ready-based.
@@ -27,18 +27,18 @@ pub mod coroutine;
 mod family;
 pub mod fds;
 pub mod hook;
-mod limits;
 pub mod offload;
 mod overview;
 pub mod park;
 pub mod reactor;
 pub mod runtime;
+mod scheduler_limits;
 pub mod timers;
 pub mod watch;
 
 pub use clock::{MILLISECOND, Nanos, SECOND};
 pub use coroutine::{Context, CoroutineId, Job, Left, Switch};
-pub use limits::Limits;
 pub use park::{Wait, Wake};
 pub use reactor::Readiness;
 pub use runtime::{Driver, Runtime, Spawn, Stats};
+pub use scheduler_limits::SchedulerLimits;

@@ -1,7 +1,7 @@
 //! The scheduler: slots, the ready queue, and the loop. It decides who runs; [`Switch`] makes them run.
 //!
 //! Invariants: only the loop enters a coroutine; a coroutine only leaves to the loop; idle contexts are reused last in,
-//! first out, so that their stacks are hot; every queue has a limit of [`Limits`].
+//! first out, so that their stacks are hot; every queue has a limit of [`SchedulerLimits`].
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -9,10 +9,10 @@ use std::collections::VecDeque;
 use crate::coroutine::{Context, Coroutine, CoroutineId, Job, Left, Start, State, Switch};
 use crate::family::Family;
 use crate::fds::FdTable;
-use crate::limits::Limits;
 use crate::offload::Offload;
 use crate::park::{Wait, Wake};
 use crate::reactor::{Event, Reactor};
+use crate::scheduler_limits::SchedulerLimits;
 use crate::timers::{Due, Timers};
 use crate::watch::Heartbeat;
 use crate::{Nanos, clock};
@@ -48,7 +48,7 @@ pub trait Driver {
     fn turn(&self, now: Nanos);
     /// When [`Driver::turn`] must be called next though nothing happens.
     fn deadline(&self) -> Option<Nanos>;
-    /// A job has waited longer for a coroutine than [`Limits::queue_wait_max`]; it will not run.
+    /// A job has waited longer for a coroutine than [`SchedulerLimits::queue_wait_max`]; it will not run.
     fn expired(&self, job: Job) {
         let _ = job;
     }
@@ -90,7 +90,7 @@ pub(crate) enum Ready {
 /// The scheduler of this process. Made once by [`Runtime::start`], never freed.
 pub struct Runtime {
     pub(crate) switch: Box<dyn Switch>,
-    pub(crate) limits: Limits,
+    pub(crate) limits: SchedulerLimits,
     pub(crate) reactor: RefCell<Reactor>,
     pub(crate) fds: RefCell<FdTable>,
     pub(crate) timers: RefCell<Timers>,
@@ -125,7 +125,7 @@ impl Runtime {
     ///
     /// # Errors
     /// Those of epoll_create1(2) and eventfd(2).
-    pub fn start(switch: Box<dyn Switch>, limits: Limits) -> rustix::io::Result<&'static Runtime> {
+    pub fn start(switch: Box<dyn Switch>, limits: SchedulerLimits) -> rustix::io::Result<&'static Runtime> {
         let reactor = Reactor::new()?;
         let offload = Offload::new(limits.offload_threads_max)?;
         reactor.add(offload.fd(), OFFLOAD_KEY)?;

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-use weft_rt::hook::{Kind, NEVER_WAIT, NOT_HOOKED, Review, SYMBOLS, review};
+use weft_rt::hook::{HookKind, NEVER_WAIT, NOT_HOOKED, Review, SYMBOLS, review};
 
 /// Runs a tool and gives what it prints.
 fn output(tool: &str, arguments: &[&str]) -> String {
@@ -67,7 +67,7 @@ fn the_lists_do_not_contradict_each_other_and_each_name_is_hooked_once() {
     for name in reviewed {
         assert!(!names.contains(name), "{name} is hooked and in a list of those that are not");
     }
-    for kind in [Kind::Ready, Kind::Sleep, Kind::Offload, Kind::Note] {
+    for kind in [HookKind::Ready, HookKind::Sleep, HookKind::Offload, HookKind::Note] {
         assert!(SYMBOLS.iter().any(|row| row.kind == kind));
     }
 }

@@ -6,11 +6,11 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use common::{UntilDone, log, spawn, start};
-use weft_rt::{Driver, Job, Limits, Nanos, Readiness, Runtime, Spawn, Wake, clock};
+use weft_rt::{Driver, Job, Nanos, Readiness, Runtime, SchedulerLimits, Spawn, Wake, clock};
 
 #[test]
 fn a_job_that_does_not_wait_ends_within_spawn_and_its_stack_is_used_again() {
-    let (runtime, created) = start(Limits::default());
+    let (runtime, created) = start(SchedulerLimits::default());
     let (entries, write) = log();
     for _ in 0..3 {
         let write = write.clone();
@@ -23,7 +23,7 @@ fn a_job_that_does_not_wait_ends_within_spawn_and_its_stack_is_used_again() {
 
 #[test]
 fn sleepers_wake_in_order_of_their_deadlines_and_not_before_them() {
-    let (runtime, _) = start(Limits::default());
+    let (runtime, _) = start(SchedulerLimits::default());
     let (entries, write) = log();
     let start = clock::now();
     for (name, span) in [("late", 3_000_000), ("early", 1_000_000)] {
@@ -41,7 +41,7 @@ fn sleepers_wake_in_order_of_their_deadlines_and_not_before_them() {
 
 #[test]
 fn a_wake_ends_one_wait_once_and_is_stale_afterwards() {
-    let (runtime, _) = start(Limits::default());
+    let (runtime, _) = start(SchedulerLimits::default());
     let wait = Rc::new(Cell::new(None));
     let (entries, write) = log();
     let (slot, first) = (Rc::clone(&wait), write.clone());
@@ -64,7 +64,7 @@ fn a_wake_ends_one_wait_once_and_is_stale_afterwards() {
 
 #[test]
 fn beyond_the_limits_jobs_queue_and_then_are_refused() {
-    let limits = Limits { coroutines_max: 1, queue_max: 1, ..Limits::default() };
+    let limits = SchedulerLimits { coroutines_max: 1, queue_max: 1, ..SchedulerLimits::default() };
     let (runtime, _) = start(limits);
     let (entries, write) = log();
     let (one, two) = (write.clone(), write.clone());
@@ -83,7 +83,7 @@ fn beyond_the_limits_jobs_queue_and_then_are_refused() {
 
 #[test]
 fn who_comes_later_does_not_overtake_the_queue() {
-    let (runtime, _) = start(Limits { coroutines_max: 1, ..Limits::default() });
+    let (runtime, _) = start(SchedulerLimits { coroutines_max: 1, ..SchedulerLimits::default() });
     let (entries, write) = log();
     let says = |word: &'static str| {
         let write = write.clone();
@@ -110,7 +110,7 @@ fn who_comes_later_does_not_overtake_the_queue() {
 
 #[test]
 fn a_cancelled_coroutine_leaves_this_wait_and_every_later_one_at_once() {
-    let (runtime, _) = start(Limits::default());
+    let (runtime, _) = start(SchedulerLimits::default());
     let id = Rc::new(Cell::new(None));
     let slot = Rc::clone(&id);
     let (entries, write) = log();
@@ -128,7 +128,7 @@ fn a_cancelled_coroutine_leaves_this_wait_and_every_later_one_at_once() {
 #[test]
 fn a_parked_reader_wakes_when_its_pipe_has_data_and_a_closed_descriptor_says_so() {
     use std::os::fd::AsRawFd;
-    let (runtime, _) = start(Limits::default());
+    let (runtime, _) = start(SchedulerLimits::default());
     let (reader, writer) = rustix::pipe::pipe().unwrap();
     let (fd, (entries, write)) = (reader.as_raw_fd(), log());
     let second = write.clone();
@@ -155,7 +155,7 @@ fn a_parked_reader_wakes_when_its_pipe_has_data_and_a_closed_descriptor_says_so(
 #[test]
 fn a_wait_that_times_out_leaves_nothing_behind_for_the_descriptor() {
     use std::os::fd::AsRawFd;
-    let (runtime, _) = start(Limits::default());
+    let (runtime, _) = start(SchedulerLimits::default());
     let (reader, writer) = rustix::pipe::pipe().unwrap();
     spawn(runtime, move || {
         let deadline = clock::now() + 1_000_000;
@@ -168,7 +168,7 @@ fn a_wait_that_times_out_leaves_nothing_behind_for_the_descriptor() {
 
 #[test]
 fn offloaded_work_runs_on_another_thread_and_its_result_comes_back() {
-    let (runtime, _) = start(Limits::default());
+    let (runtime, _) = start(SchedulerLimits::default());
     let (entries, write) = log();
     spawn(runtime, move || {
         let here = std::thread::current().id();
@@ -182,7 +182,7 @@ fn offloaded_work_runs_on_another_thread_and_its_result_comes_back() {
 
 #[test]
 fn a_coroutine_that_yields_lets_the_others_run_first() {
-    let (runtime, _) = start(Limits::default());
+    let (runtime, _) = start(SchedulerLimits::default());
     let (entries, write) = log();
     let (one, two) = (write.clone(), write);
     spawn(runtime, move || {
@@ -215,7 +215,8 @@ fn a_job_that_waits_too_long_for_a_coroutine_is_handed_back() {
             self.0.stats.live.get() == 0
         }
     }
-    let limits = Limits { coroutines_max: 1, queue_wait_max: 1_000_000, ..Limits::default() };
+    let limits =
+        SchedulerLimits { coroutines_max: 1, queue_wait_max: 1_000_000, ..SchedulerLimits::default() };
     let (runtime, _) = start(limits);
     let (entries, write) = log();
     let one = write.clone();
@@ -232,7 +233,7 @@ fn a_job_that_waits_too_long_for_a_coroutine_is_handed_back() {
 
 #[test]
 fn an_interruption_ends_one_wait_and_the_next_one_waits_again() {
-    let (runtime, _) = start(Limits::default());
+    let (runtime, _) = start(SchedulerLimits::default());
     let id = Rc::new(Cell::new(None));
     let slot = Rc::clone(&id);
     let (entries, write) = log();
@@ -250,7 +251,7 @@ fn an_interruption_ends_one_wait_and_the_next_one_waits_again() {
 
 #[test]
 fn an_interruption_of_a_woken_coroutine_loses_no_wake() {
-    let (runtime, _) = start(Limits::default());
+    let (runtime, _) = start(SchedulerLimits::default());
     let (entries, write) = log();
     spawn(runtime, move || {
         let (id, wait) = (runtime.current().unwrap(), runtime.begin_wait());
@@ -269,7 +270,7 @@ fn an_interruption_of_a_woken_coroutine_loses_no_wake() {
 
 #[test]
 fn a_deadline_interrupts_whatever_the_coroutine_does_then_and_not_when_it_is_disarmed() {
-    let (runtime, _) = start(Limits::default());
+    let (runtime, _) = start(SchedulerLimits::default());
     let (entries, write) = log();
     spawn(runtime, move || {
         let id = runtime.current().unwrap();
@@ -286,7 +287,7 @@ fn a_deadline_interrupts_whatever_the_coroutine_does_then_and_not_when_it_is_dis
 
 #[test]
 fn a_wait_kept_as_a_word_is_parked_on_by_its_own_coroutine_only_while_it_is_the_present_one() {
-    let (runtime, _) = start(Limits::default());
+    let (runtime, _) = start(SchedulerLimits::default());
     let (entries, write) = log();
     spawn(runtime, move || {
         let old = runtime.begin_wait().word();

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use weft_rt::reactor::Event;
 use weft_rt::{Context, Driver, Job, Left, Nanos, Runtime, Switch};
-use weft_serve::{Endpoint, Handler, Limits, RequestKey, Server};
+use weft_serve::{Endpoint, Handler, RequestKey, Server, ServerLimits};
 
 /// Answers every request alike.
 struct Hello(Rc<OnceCell<&'static Server>>);
@@ -63,9 +63,9 @@ fn main() -> Result<()> {
     let listener = TcpListener::bind(&address)?;
     let endpoint = Endpoint::Tcp(listener.local_addr()?);
     println!("listening on {endpoint}");
-    let runtime = Runtime::start(Box::new(NoSwitch), weft_rt::Limits::default())?;
+    let runtime = Runtime::start(Box::new(NoSwitch), weft_rt::SchedulerLimits::default())?;
     let place = Rc::new(OnceCell::new());
-    let server = Server::new(runtime, Limits::default(), Box::new(Hello(Rc::clone(&place))));
+    let server = Server::new(runtime, ServerLimits::default(), Box::new(Hello(Rc::clone(&place))));
     if place.set(server).is_err() {
         return Err(Error::other("the server was made twice"));
     }

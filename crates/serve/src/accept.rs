@@ -17,7 +17,7 @@ use crate::connection::{Connection, Phase};
 use crate::link::Link;
 use crate::server::Server;
 use crate::table::listener_key;
-use crate::unread::Place;
+use crate::unread::Admission;
 
 /// PHP's select() can only use numbers below 1024 (FD_SETSIZE), so connections must leave some of them free: those that got
 /// a number above the first of these are moved to the second and up. Few connections are never moved.
@@ -198,7 +198,7 @@ impl Server {
             peer,
             phase: Phase::Idle,
             queued: false,
-            place: Place::None,
+            admission: Admission::None,
             requests: 0,
             dropped: 0,
             heard: 0,

@@ -19,8 +19,8 @@ use crate::handler::Refusal;
 use crate::link::{Link, Received};
 use crate::outgoing::Flush;
 use crate::server::{Server, TurnStage};
-use crate::table::{RequestKey, Slot};
-use crate::unread::Place;
+use crate::table::{ConnectionSlot, RequestKey};
+use crate::unread::Admission;
 
 /// Bytes of finished responses that are collected before they are sent, while more requests are at hand.
 const BATCH_BYTES: usize = 64 * 1024;
@@ -50,7 +50,7 @@ pub(crate) struct Connection {
     /// It is in the list of connections to be looked at in this turn.
     pub queued: bool,
     /// Whether its next request may be read.
-    pub place: Place,
+    pub admission: Admission,
     /// Requests dispatched.
     pub requests: u32,
     /// Bytes dropped since its last response has ended.
@@ -92,7 +92,7 @@ pub(crate) enum Next {
 
 impl Server {
     /// Moves a connection on until it waits, ends, or needs the handler.
-    pub(crate) fn advance(&self, index: u32, slot: &mut Slot) -> Step {
+    pub(crate) fn advance(&self, index: u32, slot: &mut ConnectionSlot) -> Step {
         let Some(connection) = &mut slot.connection else { return Step::Wait };
         loop {
             let next = match connection.phase {
@@ -108,11 +108,15 @@ impl Server {
                 Next::Begin => {
                     slot.request = slot.request.wrapping_add(1);
                     let key = RequestKey::new(index, slot.request);
-                    let place = std::mem::take(&mut connection.place);
-                    if !self.begin(connection, place == Place::TurnedAway) {
+                    let admission = std::mem::take(&mut connection.admission);
+                    if !self.begin(connection, admission == Admission::TurnedAway) {
                         continue;
                     }
-                    return if place == Place::TurnedAway { Step::TurnAway(key) } else { Step::Request(key) };
+                    return if admission == Admission::TurnedAway {
+                        Step::TurnAway(key)
+                    } else {
+                        Step::Request(key)
+                    };
                 }
                 Next::Whole => return Step::Request(RequestKey::new(index, slot.request)),
                 Next::Report => return Step::Report,
@@ -124,7 +128,7 @@ impl Server {
     }
 
     fn broken(&self, connection: &mut Connection) -> Next {
-        if connection.place == Place::Waits {
+        if connection.admission == Admission::Waits {
             return Next::Wait; // it is closed when its turn comes
         }
         let Some(exchange) = connection.exchange.as_deref_mut() else { return Next::Close };
@@ -149,7 +153,7 @@ impl Server {
             return Next::Wait;
         }
         let mut exchange = self.take_exchange();
-        let waited = connection.place != Place::None;
+        let waited = connection.admission != Admission::None;
         exchange.since = if waited { connection.since } else { self.runtime.turn_time() };
         connection.exchange = Some(exchange);
         connection.phase = Phase::Head;
@@ -157,7 +161,7 @@ impl Server {
     }
 
     fn head_phase(&self, connection: &mut Connection) -> Next {
-        if connection.place == Place::Waits {
+        if connection.admission == Admission::Waits {
             return self.head_waits(connection);
         }
         loop {
@@ -204,8 +208,8 @@ impl Server {
                 self.give_unused_exchange(connection);
                 connection.phase = Phase::Idle;
                 connection.since = self.runtime.turn_time();
-                if connection.place != Place::Waits {
-                    connection.place = Place::None;
+                if connection.admission != Admission::Waits {
+                    connection.admission = Admission::None;
                 }
                 Next::Wait
             }

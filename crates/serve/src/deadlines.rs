@@ -8,15 +8,15 @@ use weft_rt::{MILLISECOND, Nanos};
 
 use crate::connection::{Connection, Phase};
 use crate::server::Server;
-use crate::table::Slot;
-use crate::unread::Place;
+use crate::table::ConnectionSlot;
+use crate::unread::Admission;
 use crate::wheel::Wheel;
 
 const HEAD_LATE: Reject = Reject { status: 408, reason: "the request head did not arrive in time" };
 
 impl Server {
     /// Makes sure that the wheel looks at a connection in time.
-    pub(crate) fn arm(&self, index: u32, slot: &mut Slot) {
+    pub(crate) fn arm(&self, index: u32, slot: &mut ConnectionSlot) {
         let Some(connection) = &mut slot.connection else { return };
         let deadline = self.deadline_of(connection);
         if deadline == Nanos::MAX {
@@ -47,7 +47,7 @@ impl Server {
             }
         }
         match connection.phase {
-            Phase::Idle | Phase::Head if connection.place == Place::Waits => deadline,
+            Phase::Idle | Phase::Head if connection.admission == Admission::Waits => deadline,
             Phase::Idle => {
                 let idle = after(connection.since, limits.idle_timeout_ms);
                 let drained = |began: Nanos| after(began.max(connection.since), limits.drain_idle_ms);

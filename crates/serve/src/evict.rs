@@ -15,7 +15,7 @@ use weft_rt::{MILLISECOND, Nanos};
 use crate::connection::{Connection, Phase};
 use crate::server::Server;
 use crate::table::Table;
-use crate::unread::Place;
+use crate::unread::Admission;
 
 /// Idle for so long after its last answer: it may be closed.
 const ANSWERED_AGE_MIN: Nanos = 100 * MILLISECOND;
@@ -92,7 +92,7 @@ impl Server {
     }
 
     fn candidates(&self, table: &mut Table, now: Nanos) -> Vec<Candidate> {
-        let candidate = |(index, slot): (u32, &mut crate::table::Slot)| {
+        let candidate = |(index, slot): (u32, &mut crate::table::ConnectionSlot)| {
             let worth = self.worth(slot.connection.as_ref()?, now)?;
             Some((worth, index, slot.generation))
         };
@@ -101,7 +101,7 @@ impl Server {
 
     /// `None`: it stays.
     fn worth(&self, connection: &Connection, now: Nanos) -> Option<Worth> {
-        if connection.place == Place::Waits || connection.queued {
+        if connection.admission == Admission::Waits || connection.queued {
             return None;
         }
         let (kind, since, age_min) = match connection.phase {

@@ -19,7 +19,7 @@ pub trait Handler {
     fn request(&self, key: RequestKey);
 
     /// How many more requests can be begun now. Beyond that they wait unread, in order, within `queue_max` and
-    /// `queue_timeout_ms` of [`Limits`](crate::Limits). By default there is always room. This MUST NOT call the server.
+    /// `queue_timeout_ms` of [`ServerLimits`](crate::ServerLimits). By default there is always room. This MUST NOT call the server.
     fn room(&self) -> usize {
         usize::MAX
     }
@@ -88,7 +88,7 @@ pub struct Stats {
     pub requests: Cell<u64>,
     /// Heads answered with an error by the server itself.
     pub refused: Cell<u64>,
-    /// Connections that met one of the deadlines of [`Limits`](crate::Limits), idle ones included.
+    /// Connections that met one of the deadlines of [`ServerLimits`](crate::ServerLimits), idle ones included.
     pub timed_out: Cell<u64>,
     /// Connections closed to make room for new ones.
     pub evicted: Cell<u64>,

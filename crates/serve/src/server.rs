@@ -10,7 +10,7 @@ use weft_proto::{DateCache, Repeated};
 use weft_rt::reactor::Event;
 use weft_rt::{MILLISECOND, Nanos, Runtime, clock};
 
-use crate::Limits;
+use crate::ServerLimits;
 use crate::accept::Listeners;
 use crate::compress::Compressed;
 use crate::connection::{Connection, Step};
@@ -41,7 +41,7 @@ pub(crate) enum TurnStage {
 /// Listeners and connections of one worker. Made once, never freed.
 pub struct Server {
     pub(crate) runtime: &'static Runtime,
-    pub(crate) limits: Limits,
+    pub(crate) limits: ServerLimits,
     pub(crate) wants_summaries: bool,
     pub(crate) spools_streams: bool,
     pub(crate) spool: Spool,
@@ -79,7 +79,11 @@ pub struct Server {
 
 impl Server {
     /// Makes the server of this worker. `runtime` is the one whose loop will deliver its events.
-    pub fn new(runtime: &'static Runtime, limits: Limits, handler: Box<dyn Handler>) -> &'static Server {
+    pub fn new(
+        runtime: &'static Runtime,
+        limits: ServerLimits,
+        handler: Box<dyn Handler>,
+    ) -> &'static Server {
         Box::leak(Box::new(Server {
             runtime,
             spool: Spool::new(&limits),

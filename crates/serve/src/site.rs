@@ -21,7 +21,7 @@ const VARY: (&[u8], &[u8]) = (b"Vary", b"Accept-Encoding");
 impl Server {
     /// Answers with the file of this name below `root`, as [`Server::respond_file`] does. Text goes out in the coding the client likes best: from
     /// a neighbour with the coding's extension (`.br`, `.zst`, `.gz`) that is not older than the file; else compressed here, if
-    /// [`crate::Limits`] allows.
+    /// [`crate::ServerLimits`] allows.
     ///
     /// # Errors
     /// As [`Server::respond_file`].

@@ -18,7 +18,7 @@ use rustix::fs::{CWD, Mode, OFlags, openat, unlinkat};
 use rustix::io::{Errno, pwrite};
 use weft_rt::{Nanos, SECOND, clock};
 
-use crate::Limits;
+use crate::ServerLimits;
 use crate::accept::out_of_selects_way;
 use crate::table::RequestKey;
 
@@ -86,7 +86,7 @@ pub(crate) struct Spool {
 }
 
 impl Spool {
-    pub(crate) fn new(limits: &Limits) -> Spool {
+    pub(crate) fn new(limits: &ServerLimits) -> Spool {
         Spool {
             directory: limits.spool_directory.clone(),
             bytes_max: limits.spool_bytes_max,

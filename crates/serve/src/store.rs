@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 
 use weft_proto::{Body, Framing};
 
-use crate::Limits;
+use crate::ServerLimits;
 use crate::spool::{Spool, TemporaryFile, Use};
 
 /// A body and where it is kept.
@@ -44,7 +44,7 @@ impl Default for Store {
 
 impl Store {
     /// Prepares for the body of another request. Memory is kept when it is small.
-    pub(crate) fn begin(&mut self, framing: Framing, expects: bool, limits: &Limits) {
+    pub(crate) fn begin(&mut self, framing: Framing, expects: bool, limits: &ServerLimits) {
         self.decoder = Body::new(framing, &limits.http);
         self.clear();
         self.expects = expects;
@@ -64,7 +64,7 @@ impl Store {
     }
 
     /// Takes what `input` holds of the body; returns how many bytes of it. The rest is the next request's.
-    pub(crate) fn take(&mut self, input: &[u8], limits: &Limits, spool: &Spool) -> usize {
+    pub(crate) fn take(&mut self, input: &[u8], limits: &ServerLimits, spool: &Spool) -> usize {
         let mut used = 0;
         while used < input.len() && self.failed.is_none() && !self.decoder.is_done() {
             match self.decoder.decode(&input[used..]) {
@@ -82,7 +82,7 @@ impl Store {
         used
     }
 
-    fn push(&mut self, data: &[u8], limits: &Limits, spool: &Spool) {
+    fn push(&mut self, data: &[u8], limits: &ServerLimits, spool: &Spool) {
         self.received += data.len() as u64;
         if self.discarding || data.is_empty() {
             return;

@@ -61,7 +61,7 @@ pub(crate) fn source(key: u64) -> Source {
 
 /// A place for one connection at a time.
 #[derive(Default)]
-pub(crate) struct Slot {
+pub(crate) struct ConnectionSlot {
     /// Number of the slot's present connection.
     pub generation: u32,
     /// Number of the last request dispatched in this slot.
@@ -69,7 +69,7 @@ pub(crate) struct Slot {
     pub connection: Option<Connection>,
 }
 
-impl Slot {
+impl ConnectionSlot {
     pub(crate) fn reactor_key(&self, index: u32) -> u64 {
         SERVER_BIT | u64::from(self.generation) << 32 | u64::from(index)
     }
@@ -78,7 +78,7 @@ impl Slot {
 /// All slots; it grows to the most connections there were at once.
 #[derive(Default)]
 pub(crate) struct Table {
-    slots: Vec<Slot>,
+    slots: Vec<ConnectionSlot>,
     vacant: Vec<u32>,
 }
 
@@ -86,7 +86,7 @@ impl Table {
     /// Puts a connection into a slot.
     pub(crate) fn insert(&mut self, connection: Connection) -> u32 {
         let index = self.vacant.pop().unwrap_or_else(|| {
-            self.slots.push(Slot::default());
+            self.slots.push(ConnectionSlot::default());
             self.slots.len() as u32 - 1
         });
         let slot = &mut self.slots[index as usize];
@@ -101,7 +101,7 @@ impl Table {
         Some(connection)
     }
 
-    pub(crate) fn slot(&mut self, index: u32) -> Option<&mut Slot> {
+    pub(crate) fn slot(&mut self, index: u32) -> Option<&mut ConnectionSlot> {
         self.slots.get_mut(index as usize)
     }
 
@@ -132,7 +132,7 @@ impl Table {
     }
 
     /// The slots that have a connection.
-    pub(crate) fn occupied(&mut self) -> impl Iterator<Item = (u32, &mut Slot)> {
+    pub(crate) fn occupied(&mut self) -> impl Iterator<Item = (u32, &mut ConnectionSlot)> {
         (0u32..).zip(&mut self.slots).filter(|(_, slot)| slot.connection.is_some())
     }
 }
@@ -143,12 +143,12 @@ mod tests {
 
     #[test]
     fn an_idle_connection_is_small() {
-        assert!(size_of::<Slot>() <= 128, "{}", size_of::<Slot>());
+        assert!(size_of::<ConnectionSlot>() <= 128, "{}", size_of::<ConnectionSlot>());
     }
 
     #[test]
     fn reactor_keys_are_read_back() {
-        let slot = Slot { generation: GENERATION_MASK, ..Slot::default() };
+        let slot = ConnectionSlot { generation: GENERATION_MASK, ..ConnectionSlot::default() };
         assert!(matches!(
             source(slot.reactor_key(7)),
             Source::Connection { index: 7, generation: GENERATION_MASK }

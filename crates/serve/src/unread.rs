@@ -17,7 +17,7 @@ const PER_TURN: usize = 64;
 
 /// What a connection's next request may do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum Place {
+pub(crate) enum Admission {
     /// It has to ask.
     #[default]
     None,
@@ -47,8 +47,8 @@ impl Server {
     /// A request is about to be read. Whether it has to wait; then it is in the line.
     #[inline]
     pub(crate) fn waits_unread(&self, index: u32, connection: &mut Connection) -> bool {
-        if connection.place != Place::None {
-            return connection.place == Place::Waits;
+        if connection.admission != Admission::None {
+            return connection.admission == Admission::Waits;
         }
         if let Some(left) = self.line.room.get().checked_sub(1) {
             self.line.room.set(left);
@@ -61,10 +61,10 @@ impl Server {
     fn join(&self, index: u32, connection: &mut Connection) -> bool {
         let mut waiting = self.line.waiting.borrow_mut();
         if waiting.len() >= self.limits.queue_max {
-            connection.place = Place::TurnedAway;
+            connection.admission = Admission::TurnedAway;
             return false;
         }
-        connection.place = Place::Waits;
+        connection.admission = Admission::Waits;
         connection.since = self.runtime.turn_time();
         waiting.push_back((index, connection.since));
         true
@@ -80,7 +80,7 @@ impl Server {
             self.stage.set(TurnStage::Receive);
             for _ in 0..room {
                 let Some((index, _)) = ({ self.line.waiting.borrow_mut().pop_front() }) else { break };
-                self.take_out(index, Place::Admitted);
+                self.take_out(index, Admission::Admitted);
             }
             if self.arrived.borrow().is_empty() {
                 break;
@@ -88,7 +88,7 @@ impl Server {
             self.dispatch_arrived();
         }
         while let Some(index) = self.overdue(now) {
-            self.take_out(index, Place::TurnedAway);
+            self.take_out(index, Admission::TurnedAway);
         }
     }
 
@@ -97,11 +97,11 @@ impl Server {
         self.line.room.set(if self.unread() > 0 { 0 } else { self.handler.room() });
     }
 
-    fn take_out(&self, index: u32, place: Place) {
+    fn take_out(&self, index: u32, admission: Admission) {
         if let Some(connection) =
             self.table.borrow_mut().slot(index).and_then(|slot| slot.connection.as_mut())
         {
-            connection.place = place;
+            connection.admission = admission;
         }
         self.process(index);
     }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::*;
 use weft_rt::{Runtime, clock};
-use weft_serve::{BodyRead, BodyView, Limits, RequestKey, Server, Waited};
+use weft_serve::{BodyRead, BodyView, RequestKey, Server, ServerLimits, Waited};
 
 /// Waits for the whole body and answers with it, where it was, and its trailers.
 fn whole(server: &'static Server, key: RequestKey) {
@@ -56,7 +56,7 @@ const LAST: &str = "GET /3 HTTP/1.0\r\n\r\n";
 
 #[test]
 fn bodies_arrive_whole_and_leave_the_next_request_alone() {
-    let server = TestServer::start(Answer::OnCoroutine, Limits::default(), whole);
+    let server = TestServer::start(Answer::OnCoroutine, ServerLimits::default(), whole);
     server.check(
         &[FIXED, CHUNKED, LAST].concat(),
         &[ok("memory hello world"), ok("memory hello world T=u"), last("memory ")].concat(),
@@ -82,7 +82,11 @@ fn a_handler_that_may_not_park_waits_all_the_same() {
 #[test]
 fn large_bodies_go_to_a_file_without_a_name() {
     let directory = directory("spool");
-    let limits = Limits { body_memory_bytes_max: 4, spool_directory: directory.clone(), ..Limits::default() };
+    let limits = ServerLimits {
+        body_memory_bytes_max: 4,
+        spool_directory: directory.clone(),
+        ..ServerLimits::default()
+    };
     let server = TestServer::start(Answer::OnCoroutine, limits, whole);
     server.check(
         &[FIXED, CHUNKED, LAST].concat(),
@@ -95,7 +99,7 @@ fn large_bodies_go_to_a_file_without_a_name() {
 
 #[test]
 fn a_body_of_megabytes_arrives_intact() {
-    let server = TestServer::start(Answer::OnCoroutine, Limits::default(), |server, key| {
+    let server = TestServer::start(Answer::OnCoroutine, ServerLimits::default(), |server, key| {
         assert_eq!(server.wait_whole_body(key, None), Waited::Ready);
         streamed_sum(server, key);
     });
@@ -120,10 +124,10 @@ fn streamed_sum(server: &Server, key: RequestKey) {
 
 #[test]
 fn a_spool_directory_that_cannot_be_written_fails_the_body_with_507() {
-    let limits = Limits {
+    let limits = ServerLimits {
         body_memory_bytes_max: 4,
         spool_directory: PathBuf::from("/nonexistent"),
-        ..Limits::default()
+        ..ServerLimits::default()
     };
     let server = TestServer::start(Answer::OnCoroutine, limits, whole);
     assert!(server.ask(FIXED).starts_with("HTTP/1.1 507 Insufficient Storage\r\n"));
@@ -131,7 +135,7 @@ fn a_spool_directory_that_cannot_be_written_fails_the_body_with_507() {
 
 #[test]
 fn a_chunked_body_beyond_the_limit_fails_with_413_and_closes() {
-    let mut limits = Limits::default();
+    let mut limits = ServerLimits::default();
     limits.http.body_bytes_max = 10;
     let server = TestServer::start(Answer::OnCoroutine, limits, whole);
     let page = server.ask(CHUNKED);
@@ -142,7 +146,7 @@ fn a_chunked_body_beyond_the_limit_fails_with_413_and_closes() {
 
 #[test]
 fn a_body_that_is_cut_off_or_malformed_fails_with_400() {
-    let server = TestServer::start(Answer::OnCoroutine, Limits::default(), streamed);
+    let server = TestServer::start(Answer::OnCoroutine, ServerLimits::default(), streamed);
     let mut stream = server.connect();
     stream.write_all(&FIXED.as_bytes()[..FIXED.len() - 3]).unwrap();
     stream.shutdown(Shutdown::Write).unwrap();
@@ -156,7 +160,7 @@ const EXPECTING: &str = "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nC
 #[test]
 fn a_client_is_told_to_continue_when_the_body_is_asked_for() {
     for read in [whole, streamed] {
-        let server = TestServer::start(Answer::OnCoroutine, Limits::default(), read);
+        let server = TestServer::start(Answer::OnCoroutine, ServerLimits::default(), read);
         let mut stream = server.connect();
         stream.write_all(EXPECTING.as_bytes()).unwrap();
         assert_eq!(head(&mut stream), "HTTP/1.1 100 Continue\r\n\r\n");
@@ -169,13 +173,13 @@ fn a_client_is_told_to_continue_when_the_body_is_asked_for() {
 
 #[test]
 fn a_client_that_did_not_wait_is_not_told() {
-    let server = TestServer::start(Answer::OnCoroutine, Limits::default(), streamed);
+    let server = TestServer::start(Answer::OnCoroutine, ServerLimits::default(), streamed);
     assert_eq!(server.ask([EXPECTING, "abc", LAST].concat()), [ok("abc"), last("")].concat());
 }
 
 #[test]
 fn an_answer_without_asking_closes_the_connection() {
-    let server = TestServer::start(Answer::AtOnce, Limits::default(), echo);
+    let server = TestServer::start(Answer::AtOnce, ServerLimits::default(), echo);
     assert_eq!(server.ask(EXPECTING), last("POST /"));
 }
 
@@ -187,7 +191,7 @@ fn an_unread_body_is_dropped_and_the_connection_goes_on() {
 
 #[test]
 fn too_long_an_unread_body_closes_the_connection_after_the_answer() {
-    let limits = Limits { discard_bytes_max: 1000, ..streaming() };
+    let limits = ServerLimits { discard_bytes_max: 1000, ..streaming() };
     let server = TestServer::start(Answer::AtOnce, limits, echo);
     let announced = format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\n{}", "x".repeat(1500));
     assert_eq!(server.ask(announced), last("POST /"));
@@ -219,7 +223,7 @@ fn a_body_that_nobody_asks_for_stays_with_its_client() {
     const LENGTH: usize = 40_000_000;
     let asked = Arc::new(AtomicBool::new(false));
     let ask = Arc::clone(&asked);
-    let mut limits = Limits::default();
+    let mut limits = ServerLimits::default();
     limits.http.body_bytes_max = LENGTH as u64;
     let server = TestServer::start(Answer::OnCoroutine, limits, move |server, key| {
         while !ask.load(Ordering::Relaxed) {

@@ -6,11 +6,11 @@ mod common;
 use std::io::{Read, Write as _};
 
 use common::*;
-use weft_serve::{BodyRead, Limits, Waited};
+use weft_serve::{BodyRead, ServerLimits, Waited};
 
 #[test]
 fn a_head_that_does_not_end_is_answered_with_408() {
-    let limits = Limits { head_timeout_ms: 50, ..Limits::default() };
+    let limits = ServerLimits { head_timeout_ms: 50, ..ServerLimits::default() };
     let server = TestServer::start(Answer::AtOnce, limits, echo);
     for begun in ["G", "GET / HTTP/1.1\r\n", "GET / HTTP/1.1\r\nHost: a\r\n\r\nGET /2"] {
         let page = server.ask(begun);
@@ -32,7 +32,7 @@ fn a_head_that_does_not_end_is_answered_with_408() {
 
 #[test]
 fn a_trickling_head_has_one_deadline_for_all_of_it() {
-    let limits = Limits { head_timeout_ms: 100, ..Limits::default() };
+    let limits = ServerLimits { head_timeout_ms: 100, ..ServerLimits::default() };
     let server = TestServer::start(Answer::AtOnce, limits, echo);
     let mut stream = server.connect();
     let mut reader = stream.try_clone().unwrap();
@@ -52,7 +52,7 @@ fn a_trickling_head_has_one_deadline_for_all_of_it() {
 #[test]
 fn idle_connections_are_closed_silently() {
     // Long enough for a request to come.
-    let limits = Limits { idle_timeout_ms: 1000, ..Limits::default() };
+    let limits = ServerLimits { idle_timeout_ms: 1000, ..ServerLimits::default() };
     let server = TestServer::start(Answer::AtOnce, limits, echo);
     assert_eq!(rest(&mut server.connect()), "");
     assert_eq!(server.ask("GET / HTTP/1.1\r\nHost: a\r\n\r\n"), ok("GET /"));
@@ -61,7 +61,7 @@ fn idle_connections_are_closed_silently() {
 
 #[test]
 fn a_body_that_stalls_fails_with_408() {
-    let limits = Limits { body_timeout_ms: 50, ..streaming() };
+    let limits = ServerLimits { body_timeout_ms: 50, ..streaming() };
     let server = TestServer::start(Answer::OnCoroutine, limits, |server, key| {
         let mut piece = [0; 10];
         assert_eq!(server.read_body(key, 0, &mut piece), BodyRead::Data(3));
@@ -76,7 +76,7 @@ fn a_body_that_stalls_fails_with_408() {
 
 #[test]
 fn an_unread_body_that_stalls_closes_the_connection() {
-    let limits = Limits { body_timeout_ms: 50, ..streaming() };
+    let limits = ServerLimits { body_timeout_ms: 50, ..streaming() };
     let server = TestServer::start(Answer::AtOnce, limits, echo);
     assert_eq!(server.ask("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nabc"), ok("POST /"));
 }
@@ -95,7 +95,7 @@ fn a_wait_ends_at_the_callers_own_deadline() {
 
 #[test]
 fn a_peer_that_takes_nothing_is_dropped_and_its_writer_told() {
-    let limits = Limits { write_timeout_ms: 50, ..Limits::default() };
+    let limits = ServerLimits { write_timeout_ms: 50, ..ServerLimits::default() };
     let server = TestServer::start(Answer::OnCoroutine, limits, |server, key| {
         if server.with_request(key, |request| request.path() == b"/whole").unwrap() {
             let answered = server.respond(key, 200, &[], &vec![b'x'; 50_000_000]);

@@ -6,11 +6,11 @@ use std::io::Write as _;
 
 use common::*;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use weft_serve::Limits;
+use weft_serve::ServerLimits;
 
 #[test]
 fn without_descriptors_connections_wait_until_one_is_idle_and_the_loop_does_not_spin() {
-    let server = TestServer::start(Answer::WhenTold(usize::MAX), Limits::default(), echo);
+    let server = TestServer::start(Answer::WhenTold(usize::MAX), ServerLimits::default(), echo);
     let mut stream = server.connect();
     stream.write_all(b"GET /there HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
     server.until(|server| server.in_flight() == 1);

@@ -6,10 +6,10 @@ use std::io::{Read, Write as _};
 use std::net::TcpStream;
 
 use common::*;
-use weft_serve::Limits;
+use weft_serve::ServerLimits;
 
-fn room_for(connections_max: usize) -> Limits {
-    Limits { connections_max, ..Limits::default() }
+fn room_for(connections_max: usize) -> ServerLimits {
+    ServerLimits { connections_max, ..ServerLimits::default() }
 }
 
 fn ask(stream: &mut TcpStream, target: &str) {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use common::*;
-use weft_serve::Limits;
+use weft_serve::ServerLimits;
 
 const PIPELINED: usize = 200;
 
@@ -27,7 +27,7 @@ fn who_pipelines_does_not_keep_the_others_waiting() {
     let order = Arc::new(Mutex::new(Vec::new()));
     let visitor: Arc<Mutex<Option<TcpStream>>> = Arc::default();
     let (log, comes) = (Arc::clone(&order), Arc::clone(&visitor));
-    let server = TestServer::start(Answer::AtOnce, Limits::default(), move |server, key| {
+    let server = TestServer::start(Answer::AtOnce, ServerLimits::default(), move |server, key| {
         let target = server.with_request(key, |request| request.target().to_vec()).unwrap();
         let target = String::from_utf8(target).unwrap();
         if target == "/greedy/0" {
@@ -55,7 +55,7 @@ fn who_pipelines_does_not_keep_the_others_waiting() {
 fn answers_to_pipelined_requests_are_not_held_back_by_those_behind_them() {
     let gate = Arc::new(Mutex::new(()));
     let waits = Arc::clone(&gate);
-    let server = TestServer::start(Answer::AtOnce, Limits::default(), move |server, key| {
+    let server = TestServer::start(Answer::AtOnce, ServerLimits::default(), move |server, key| {
         match server.with_request(key, |request| request.target().to_vec()).unwrap().as_slice() {
             b"/slow/0" => std::thread::sleep(Duration::from_millis(2)),
             b"/slow/1" => drop(waits.lock()),

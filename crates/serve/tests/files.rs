@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use common::*;
-use weft_serve::{Error, Limits};
+use weft_serve::{Error, ServerLimits};
 
 /// A directory with `small.txt` (26 letters) and `large.bin` (3 MB), both last changed in 1994; it serves them by name.
 struct Files {
@@ -22,7 +22,7 @@ impl Files {
         write(&directory.join("large.bin"), &large());
         write(&directory.join("empty"), b"");
         let root = directory.clone();
-        let server = TestServer::start(Answer::AtOnce, Limits::default(), move |server, key| {
+        let server = TestServer::start(Answer::AtOnce, ServerLimits::default(), move |server, key| {
             let name = server
                 .with_request(key, |request| String::from_utf8_lossy(&request.path()[1..]).into_owned())
                 .unwrap();
@@ -193,7 +193,7 @@ fn the_caller_may_choose_type_validators_and_status() {
     let directory = directory("chosen");
     write(&directory.join("a.html"), b"<p>");
     let path = directory.join("a.html");
-    let server = TestServer::start(Answer::AtOnce, Limits::default(), move |server, key| {
+    let server = TestServer::start(Answer::AtOnce, ServerLimits::default(), move |server, key| {
         let fields: [(&[u8], &[u8]); 3] =
             [(b"Content-Type", b"text/x-mine"), (b"ETag", b"\"e\""), (b"Content-Length", b"77")];
         let status = server.with_request(key, |request| request.path() == b"/404").unwrap();
@@ -217,7 +217,7 @@ fn a_file_that_shrinks_while_it_is_sent_breaks_the_connection() {
     let path = directory.join("f");
     write(&path, &vec![b'x'; 50_000_000]);
     let served = path.clone();
-    let server = TestServer::start(Answer::AtOnce, Limits::default(), move |server, key| {
+    let server = TestServer::start(Answer::AtOnce, ServerLimits::default(), move |server, key| {
         server.respond_file(key, 200, &[], &served).unwrap();
     });
     let mut stream = server.connect();

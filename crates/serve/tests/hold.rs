@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::*;
 use weft_rt::Runtime;
-use weft_serve::{BodyRead, Limits, RequestKey, Server, Waited};
+use weft_serve::{BodyRead, RequestKey, Server, ServerLimits, Waited};
 
 fn post(stream: &mut TcpStream, length: usize, begin: &str) {
     write!(stream, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n{begin}").unwrap();
@@ -32,7 +32,7 @@ fn lengths(server: &'static Server, key: RequestKey) {
 
 #[test]
 fn a_request_begins_with_its_whole_body() {
-    let server = TestServer::start(Answer::OnCoroutine, Limits::default(), lengths);
+    let server = TestServer::start(Answer::OnCoroutine, ServerLimits::default(), lengths);
     let mut slow: Vec<_> = (0..50).map(|_| server.connect()).collect();
     for stream in &mut slow {
         post(stream, 10, "hello");
@@ -48,7 +48,7 @@ fn a_request_begins_with_its_whole_body() {
 
 #[test]
 fn a_request_with_a_long_body_begins_with_enough_of_it() {
-    let limits = Limits { body_begin_bytes: 4, ..Limits::default() };
+    let limits = ServerLimits { body_begin_bytes: 4, ..ServerLimits::default() };
     let server = TestServer::start(Answer::OnCoroutine, limits, lengths);
     let mut stream = server.connect();
     post(&mut stream, 10, "abc");
@@ -62,7 +62,7 @@ fn a_request_with_a_long_body_begins_with_enough_of_it() {
 
 #[test]
 fn enough_may_be_more_than_what_stays_in_memory() {
-    let limits = Limits { body_begin_bytes: 8, body_memory_bytes_max: 4, ..Limits::default() };
+    let limits = ServerLimits { body_begin_bytes: 8, body_memory_bytes_max: 4, ..ServerLimits::default() };
     let server = TestServer::start(Answer::OnCoroutine, limits, lengths);
     let mut stream = server.connect();
     post(&mut stream, 10, "abcdefg");
@@ -100,7 +100,7 @@ fn rest_of(stream: &mut TcpStream, count: usize) -> Vec<u8> {
 
 #[test]
 fn where_much_is_taken_no_request_begins_before_its_whole_body() {
-    let limits = Limits { body_begin_bytes: 4, ..Limits::default() };
+    let limits = ServerLimits { body_begin_bytes: 4, ..ServerLimits::default() };
     let server = TestServer::start(Answer::WhenTold(4), limits, |_, _| ());
     let mut busy: Vec<_> = (0..2).map(|_| server.connect()).collect();
     for stream in &mut busy {
@@ -129,7 +129,7 @@ fn where_much_is_taken_no_request_begins_before_its_whole_body() {
 
 #[test]
 fn who_asks_whether_its_body_is_wanted_is_answered_by_the_handler() {
-    let server = TestServer::start(Answer::AtOnce, Limits::default(), echo);
+    let server = TestServer::start(Answer::AtOnce, ServerLimits::default(), echo);
     let asks = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n";
     assert_eq!(server.ask(asks), last("POST /"));
 }
@@ -138,7 +138,7 @@ fn who_asks_whether_its_body_is_wanted_is_answered_by_the_handler() {
 fn a_body_that_fails_before_its_request_begins_is_refused() {
     let called = Arc::new(AtomicBool::new(false));
     let notes = Arc::clone(&called);
-    let server = TestServer::logging(Limits::default(), move |server, key| {
+    let server = TestServer::logging(ServerLimits::default(), move |server, key| {
         notes.store(true, Ordering::Relaxed);
         echo(server, key);
     });
@@ -157,11 +157,11 @@ fn a_body_that_fails_before_its_request_begins_is_refused() {
 #[test]
 fn a_body_that_dribbles_ends_with_408() {
     for enough in [u64::MAX, 0] {
-        let limits = Limits {
+        let limits = ServerLimits {
             body_begin_bytes: enough,
             body_rate_bytes_min: 100_000_000,
             body_pace_ms: 1000,
-            ..Limits::default()
+            ..ServerLimits::default()
         };
         let server = TestServer::start(Answer::OnCoroutine, limits, |server, key| {
             server.wait_whole_body(key, None);
@@ -183,7 +183,7 @@ fn a_body_that_dribbles_ends_with_408() {
 
 #[test]
 fn a_body_that_keeps_its_pace_arrives_however_long_it_takes() {
-    let limits = Limits { body_rate_bytes_min: 1, body_pace_ms: 100, ..Limits::default() };
+    let limits = ServerLimits { body_rate_bytes_min: 1, body_pace_ms: 100, ..ServerLimits::default() };
     let server = TestServer::start(Answer::OnCoroutine, limits, lengths);
     let mut stream = server.connect();
     post(&mut stream, 400, "");

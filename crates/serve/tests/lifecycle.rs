@@ -8,13 +8,13 @@ use std::os::unix::net::{UnixListener, UnixStream};
 
 use common::*;
 use weft_rt::{Runtime, clock};
-use weft_serve::{Endpoint, Limits, Peer};
+use weft_serve::{Endpoint, Peer, ServerLimits};
 
 const GET: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 
 #[test]
 fn an_idle_connection_holds_no_buffers() {
-    let server = TestServer::start(Answer::AtOnce, Limits::default(), echo);
+    let server = TestServer::start(Answer::AtOnce, ServerLimits::default(), echo);
     let mut streams: Vec<_> = (0..50).map(|_| server.connect()).collect();
     for stream in &mut streams {
         stream.write_all(GET).unwrap();
@@ -28,7 +28,7 @@ fn an_idle_connection_holds_no_buffers() {
 
 #[test]
 fn connections_beyond_the_limit_wait_until_one_leaves() {
-    let limits = Limits { connections_max: 2, ..Limits::default() };
+    let limits = ServerLimits { connections_max: 2, ..ServerLimits::default() };
     let server = TestServer::start(Answer::AtOnce, limits, echo);
     let mut streams: Vec<_> = (0..4).map(|_| server.connect()).collect();
     for stream in &mut streams {
@@ -43,7 +43,7 @@ fn connections_beyond_the_limit_wait_until_one_leaves() {
 
 #[test]
 fn connections_leave_the_low_descriptor_numbers_to_others() {
-    let server = TestServer::start(Answer::AtOnce, Limits::default(), |server, key| {
+    let server = TestServer::start(Answer::AtOnce, ServerLimits::default(), |server, key| {
         let open = std::fs::read_dir("/proc/self/fd").unwrap();
         let sockets = open
             .filter_map(|entry| {
@@ -77,7 +77,7 @@ fn unix_sockets_are_served_as_well() {
     let path = directory.join("s");
     let listener = UnixListener::bind(&path).unwrap();
     let bound = path.clone();
-    let server = TestServer::start(Answer::AtOnce, Limits::default(), |server, key| {
+    let server = TestServer::start(Answer::AtOnce, ServerLimits::default(), |server, key| {
         let ends = server.with_request(key, |request| {
             assert_eq!(request.peer(), Peer::Unix);
             request.local().unwrap().to_string()
@@ -95,7 +95,7 @@ fn unix_sockets_are_served_as_well() {
 
 #[test]
 fn stop_accepting_takes_in_what_has_connected_and_refuses_the_rest() {
-    let server = TestServer::start(Answer::AtOnce, Limits::default(), echo);
+    let server = TestServer::start(Answer::AtOnce, ServerLimits::default(), echo);
     let mut streams: Vec<_> = (0..10).map(|_| server.connect()).collect();
     server.run(|server| server.stop_accepting());
     assert!(std::net::TcpStream::connect(server.address).is_err());
@@ -108,7 +108,7 @@ fn stop_accepting_takes_in_what_has_connected_and_refuses_the_rest() {
 #[test]
 fn draining_answers_what_is_in_flight_and_then_closes() {
     // Long enough for a request to come.
-    let limits = Limits { drain_idle_ms: 2000, ..Limits::default() };
+    let limits = ServerLimits { drain_idle_ms: 2000, ..ServerLimits::default() };
     let server = TestServer::start(Answer::OnCoroutine, limits, |server, key| {
         while server.run_slow(key) {
             Runtime::get().unwrap().sleep_until(clock::now() + 1_000_000);

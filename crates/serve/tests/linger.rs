@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Read, Write as _};
 use std::net::TcpStream;
 
 use common::*;
-use weft_serve::Limits;
+use weft_serve::ServerLimits;
 
 const MIB: usize = 1024 * 1024;
 
@@ -25,7 +25,7 @@ fn answer_after(stream: &mut TcpStream, bytes: usize) -> String {
 
 #[test]
 fn a_413_reaches_clients_that_send_all_of_their_body_first() {
-    let server = TestServer::start(Answer::AtOnce, Limits::default(), echo);
+    let server = TestServer::start(Answer::AtOnce, ServerLimits::default(), echo);
     for _ in 0..8 {
         let mut stream = server.connect();
         begin(&mut stream, &format!("Content-Length: {}", 64 * MIB));
@@ -39,7 +39,7 @@ fn a_413_reaches_clients_that_send_all_of_their_body_first() {
 #[test]
 fn a_long_answer_reaches_a_client_that_sends_all_of_its_body_first() {
     // More than the buffers of both sockets hold, so each side could wait for the other.
-    let server = TestServer::start(Answer::AtOnce, Limits::default(), |server, key| {
+    let server = TestServer::start(Answer::AtOnce, ServerLimits::default(), |server, key| {
         server.respond(key, 200, &[], &vec![b'y'; 24 * MIB]).unwrap();
     });
     let mut stream = server.connect();
@@ -52,9 +52,9 @@ fn a_long_answer_reaches_a_client_that_sends_all_of_its_body_first() {
 #[test]
 fn who_lingers_is_left_after_silence_time_or_bytes() {
     for limits in [
-        Limits { linger_silence_ms: 50, ..Limits::default() },
-        Limits { linger_timeout_ms: 50, ..Limits::default() },
-        Limits { linger_bytes_max: 1000, ..Limits::default() },
+        ServerLimits { linger_silence_ms: 50, ..ServerLimits::default() },
+        ServerLimits { linger_timeout_ms: 50, ..ServerLimits::default() },
+        ServerLimits { linger_bytes_max: 1000, ..ServerLimits::default() },
     ] {
         let sends = limits.linger_silence_ms != 50;
         let server = TestServer::start(Answer::AtOnce, limits, echo);
@@ -81,7 +81,8 @@ fn who_lingers_is_left_after_silence_time_or_bytes() {
 
 #[test]
 fn nobody_lingers_for_long_when_the_server_goes_away() {
-    let limits = Limits { linger_silence_ms: 100, linger_timeout_ms: 3_600_000, ..Limits::default() };
+    let limits =
+        ServerLimits { linger_silence_ms: 100, linger_timeout_ms: 3_600_000, ..ServerLimits::default() };
     let server = TestServer::start(Answer::AtOnce, limits, echo);
     let mut stream = server.connect();
     begin(&mut stream, "Content-Length: 100000000");
@@ -93,7 +94,7 @@ fn nobody_lingers_for_long_when_the_server_goes_away() {
 
 #[test]
 fn who_lingers_makes_room_for_others() {
-    let limits = Limits { connections_max: 2, ..Limits::default() };
+    let limits = ServerLimits { connections_max: 2, ..ServerLimits::default() };
     let server = TestServer::start(Answer::AtOnce, limits, echo);
     let mut lingering: Vec<_> = (0..2).map(|_| server.connect()).collect();
     for stream in &mut lingering {

@@ -5,14 +5,14 @@ mod common;
 use std::net::IpAddr;
 
 use common::*;
-use weft_serve::{Limits, ProxyFields, ProxyWord};
+use weft_serve::{ProxyFields, ProxyWord, ServerLimits};
 
 fn ask(fields: ProxyFields, trusted: &'static [&'static str], request_fields: &str) -> String {
     ask_word(ProxyWord { fields, host: true }, trusted, request_fields)
 }
 
 fn ask_word(word: ProxyWord, trusted: &'static [&'static str], request_fields: &str) -> String {
-    let server = TestServer::start(Answer::AtOnce, Limits::default(), move |server, key| {
+    let server = TestServer::start(Answer::AtOnce, ServerLimits::default(), move |server, key| {
         let shown = server.with_request(key, |request| {
             let client =
                 request.client(word, |address: IpAddr| trusted.contains(&address.to_string().as_str()));

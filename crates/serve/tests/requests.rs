@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex};
 
 use common::*;
 use weft_rt::{Runtime, clock};
-use weft_serve::{Error, Limits, Peer};
+use weft_serve::{Error, Peer, ServerLimits};
 
 #[test]
 fn requests_are_answered_in_order_however_they_arrive() {
-    let server = TestServer::start(Answer::AtOnce, Limits::default(), echo);
+    let server = TestServer::start(Answer::AtOnce, ServerLimits::default(), echo);
     server.check(
         "GET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\n\r\nGET /3 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
         &[ok("GET /1"), ok("GET /2"), last("GET /3")].concat(),
@@ -20,7 +20,7 @@ fn requests_are_answered_in_order_however_they_arrive() {
 
 #[test]
 fn coroutines_that_park_keep_the_order_of_pipelined_requests() {
-    let server = TestServer::start(Answer::OnCoroutine, Limits::default(), |server, key| {
+    let server = TestServer::start(Answer::OnCoroutine, ServerLimits::default(), |server, key| {
         let slow = server.with_request(key, |request| request.path() == b"/slow").unwrap();
         if slow {
             Runtime::get().unwrap().sleep_until(clock::now() + 2_000_000);
@@ -35,7 +35,7 @@ fn coroutines_that_park_keep_the_order_of_pipelined_requests() {
 
 #[test]
 fn responses_of_pipelined_requests_leave_together() {
-    let server = TestServer::start(Answer::AtOnce, Limits::default(), echo);
+    let server = TestServer::start(Answer::AtOnce, ServerLimits::default(), echo);
     let mut stream = server.connect();
     stream.write_all(&b"GET /x HTTP/1.1\r\nHost: a\r\n\r\n".repeat(20)).unwrap();
     let mut buffer = [0; 8192];
@@ -45,7 +45,7 @@ fn responses_of_pipelined_requests_leave_together() {
 
 #[test]
 fn more_pipelined_requests_than_one_turn_takes_are_all_answered() {
-    let server = TestServer::start(Answer::AtOnce, Limits::default(), echo);
+    let server = TestServer::start(Answer::AtOnce, ServerLimits::default(), echo);
     let mut stream = server.connect();
     let mut writer = stream.try_clone().unwrap();
     let sender = std::thread::spawn(move || {
@@ -60,7 +60,7 @@ fn more_pipelined_requests_than_one_turn_takes_are_all_answered() {
 
 #[test]
 fn a_peer_that_does_not_read_is_not_answered_without_bound() {
-    let server = TestServer::start(Answer::AtOnce, Limits::default(), |server, key| {
+    let server = TestServer::start(Answer::AtOnce, ServerLimits::default(), |server, key| {
         server.respond(key, 200, &[], &[b'x'; 8192]).unwrap();
     });
     let mut stream = server.connect();
@@ -89,7 +89,7 @@ fn a_peer_that_does_not_read_is_not_answered_without_bound() {
 
 #[test]
 fn old_clients_are_closed_unless_they_ask_otherwise() {
-    let server = TestServer::start(Answer::AtOnce, Limits::default(), echo);
+    let server = TestServer::start(Answer::AtOnce, ServerLimits::default(), echo);
     server.check("GET / HTTP/1.0\r\n\r\n", &last("GET /"));
     let kept = "HTTP/1.1 200 OK\r\nServer: weft\r\nContent-Length: 5\r\nConnection: keep-alive\r\n\r\nGET /";
     server.check(
@@ -100,7 +100,7 @@ fn old_clients_are_closed_unless_they_ask_otherwise() {
 
 #[test]
 fn a_half_closed_client_gets_its_answers() {
-    let server = TestServer::start(Answer::OnCoroutine, Limits::default(), |server, key| {
+    let server = TestServer::start(Answer::OnCoroutine, ServerLimits::default(), |server, key| {
         // Answers when it has seen the peer's FIN.
         while !server.aborted(key) {
             Runtime::get().unwrap().yield_now();
@@ -117,7 +117,7 @@ fn a_half_closed_client_gets_its_answers() {
 
 #[test]
 fn responses_without_content_have_none() {
-    let server = TestServer::start(Answer::AtOnce, Limits::default(), |server, key| {
+    let server = TestServer::start(Answer::AtOnce, ServerLimits::default(), |server, key| {
         let status = server.with_request(key, |request| request.path() == b"/204").unwrap();
         server.respond(key, if status { 204 } else { 200 }, &[(b"X-A", b"b")], b"content").unwrap();
     });
@@ -130,7 +130,7 @@ fn responses_without_content_have_none() {
 
 #[test]
 fn what_is_no_request_is_refused_and_the_refusal_can_be_read() {
-    let server = TestServer::start(Answer::AtOnce, Limits::default(), echo);
+    let server = TestServer::start(Answer::AtOnce, ServerLimits::default(), echo);
     for (request, status) in [
         ("GET / HTTP/1.1\r\n\r\n", "400 Bad Request"),
         ("GET / HTTP/2.0\r\nHost: a\r\n\r\n", "505 HTTP Version Not Supported"),
@@ -155,7 +155,7 @@ fn what_is_no_request_is_refused_and_the_refusal_can_be_read() {
 
 #[test]
 fn a_head_of_the_largest_size_is_taken() {
-    let server = TestServer::start(Answer::AtOnce, Limits::default(), |server, key| {
+    let server = TestServer::start(Answer::AtOnce, ServerLimits::default(), |server, key| {
         let length = server.with_request(key, |request| request.header("x").unwrap().len()).unwrap();
         server.respond(key, 200, &[], length.to_string().as_bytes()).unwrap();
     });
@@ -174,7 +174,7 @@ fn a_head_of_the_largest_size_is_taken() {
 fn the_view_shows_what_was_sent_and_from_where() {
     let seen = Arc::new(Mutex::new(String::new()));
     let slot = Arc::clone(&seen);
-    let server = TestServer::start(Answer::AtOnce, Limits::default(), move |server, key| {
+    let server = TestServer::start(Answer::AtOnce, ServerLimits::default(), move |server, key| {
         let shown = server.with_request(key, |request| {
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
             let fields: Vec<_> =
@@ -206,7 +206,7 @@ fn the_view_shows_what_was_sent_and_from_where() {
 fn a_key_whose_response_has_ended_finds_nothing() {
     let keys = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&keys);
-    let server = TestServer::start(Answer::AtOnce, Limits::default(), move |server, key| {
+    let server = TestServer::start(Answer::AtOnce, ServerLimits::default(), move |server, key| {
         for &old in kept.lock().unwrap().iter() {
             assert!(server.with_request(old, |_| ()).is_none());
             assert!(matches!(server.respond(old, 200, &[], b"wrong"), Err(Error::Gone)));
@@ -225,7 +225,7 @@ fn a_key_whose_response_has_ended_finds_nothing() {
 
 #[test]
 fn a_header_that_could_split_the_response_is_refused_by_name() {
-    let server = TestServer::start(Answer::AtOnce, Limits::default(), |server, key| {
+    let server = TestServer::start(Answer::AtOnce, ServerLimits::default(), |server, key| {
         for value in [&b"a\r\nX: y"[..], b"a\nb", b"a\0b"] {
             let refused = server.respond(key, 200, &[(b"Location", value)], b"").unwrap_err();
             assert!(refused.to_string().contains("Location"), "{refused}");
@@ -243,7 +243,7 @@ fn a_header_that_could_split_the_response_is_refused_by_name() {
 
 #[test]
 fn the_handlers_own_fields_win_where_they_may() {
-    let server = TestServer::start(Answer::AtOnce, Limits::default(), |server, key| {
+    let server = TestServer::start(Answer::AtOnce, ServerLimits::default(), |server, key| {
         let headers: [(&[u8], &[u8]); 5] = [
             (b"Server", b"mine"),
             (b"Date", b"then"),
@@ -265,7 +265,7 @@ fn the_handlers_own_fields_win_where_they_may() {
 
 #[test]
 fn a_connection_has_as_many_requests_as_it_may() {
-    let limits = Limits { requests_max: 2, ..Limits::default() };
+    let limits = ServerLimits { requests_max: 2, ..ServerLimits::default() };
     let server = TestServer::start(Answer::AtOnce, limits, echo);
     let request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n".repeat(3);
     assert_eq!(server.ask(request), [ok("GET /"), last("GET /")].concat());
@@ -273,7 +273,7 @@ fn a_connection_has_as_many_requests_as_it_may() {
 
 #[test]
 fn summaries_tell_what_was_answered() {
-    let server = TestServer::logging(Limits::default(), |server, key| {
+    let server = TestServer::logging(ServerLimits::default(), |server, key| {
         if server.with_request(key, |request| request.path() == b"/abort").unwrap() {
             return server.abort(key);
         }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use common::*;
 use weft_rt::Runtime;
-use weft_serve::{Error, Limits, RequestKey, Server, Waited};
+use weft_serve::{Error, RequestKey, Server, ServerLimits, Waited};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 /// More than the kernel's buffers hold between a server and a client that does not read.
@@ -80,7 +80,7 @@ fn chunked(client: &mut TcpStream) -> Vec<u8> {
 #[test]
 fn a_writer_is_done_before_its_client_has_read_anything() {
     let body = pattern(LARGE);
-    let server = TestServer::spooling(Limits::default(), serve(&body));
+    let server = TestServer::spooling(ServerLimits::default(), serve(&body));
     let mut clients: Vec<_> = ["/string", "/length", "/chunks"].map(|target| get(&server, target)).into();
     server.until(|server| server.stats.requests.get() == 3 && server.in_flight() == 0);
     assert!(server.run(Server::spooled_bytes) > 20 * MIB, "what the kernel does not hold is in files");
@@ -104,8 +104,8 @@ fn a_writer_is_done_before_its_client_has_read_anything() {
 #[test]
 fn streams_keep_their_clients_pace_unless_the_handler_wants_them_spooled() {
     let body = pattern(LARGE);
-    let server = TestServer::start(Answer::OnCoroutine, Limits::default(), serve(&body));
-    let paced = TestServer::spooling(Limits::default(), serve(&body));
+    let server = TestServer::start(Answer::OnCoroutine, ServerLimits::default(), serve(&body));
+    let paced = TestServer::spooling(ServerLimits::default(), serve(&body));
     for (server, target) in [(&server, "/length"), (&paced, "/pace")] {
         let mut client = get(server, target);
         head(&mut client);
@@ -122,7 +122,7 @@ fn streams_keep_their_clients_pace_unless_the_handler_wants_them_spooled() {
 fn beyond_the_bound_writers_wait_for_their_clients_or_for_room() {
     let body = pattern(LARGE);
     // Half is for responses, and one may have an eighth.
-    let limits = Limits { spool_bytes_max: 64 * MIB, ..Limits::default() };
+    let limits = ServerLimits { spool_bytes_max: 64 * MIB, ..ServerLimits::default() };
     let server = TestServer::spooling(limits, serve(&body));
     let mut clients: Vec<_> = (0..6).map(|_| get(&server, "/")).collect();
     server.until(|server| server.spooled_bytes() > 30 * MIB);
@@ -137,7 +137,7 @@ fn beyond_the_bound_writers_wait_for_their_clients_or_for_room() {
 #[test]
 fn room_that_one_client_leaves_is_anothers() {
     // One may have 16 MiB, all 64.
-    let limits = Limits { spool_bytes_max: 128 * MIB, ..Limits::default() };
+    let limits = ServerLimits { spool_bytes_max: 128 * MIB, ..ServerLimits::default() };
     let server = TestServer::spooling(limits, serve(&pattern(16_000_000)));
     let mut clients = Vec::new();
     // Until no more fit: then one waits, whose client reads nothing.
@@ -167,7 +167,7 @@ fn room_that_one_client_leaves_is_anothers() {
 #[test]
 fn without_a_directory_writers_wait_and_the_operator_is_told_once() {
     let body = pattern(LARGE);
-    let limits = Limits { spool_directory: PathBuf::from("/nonexistent"), ..Limits::default() };
+    let limits = ServerLimits { spool_directory: PathBuf::from("/nonexistent"), ..ServerLimits::default() };
     let server = TestServer::spooling(limits, serve(&body));
     let mut clients: Vec<_> = (0..2).map(|_| get(&server, "/")).collect();
     server.until(|server| server.in_flight() == 2);
@@ -183,7 +183,7 @@ fn without_a_directory_writers_wait_and_the_operator_is_told_once() {
 
 #[test]
 fn bodies_that_exceed_the_bound_fail_with_507() {
-    let limits = Limits { body_memory_bytes_max: 4, spool_bytes_max: 16, ..Limits::default() };
+    let limits = ServerLimits { body_memory_bytes_max: 4, spool_bytes_max: 16, ..ServerLimits::default() };
     let server = TestServer::start(Answer::OnCoroutine, limits, move |server, key| {
         assert_eq!(server.wait_whole_body(key, None), Waited::Ready);
         match server.body_failed(key) {
@@ -202,7 +202,7 @@ fn bodies_that_exceed_the_bound_fail_with_507() {
 #[test]
 fn a_client_that_goes_takes_its_file_along() {
     let body = pattern(LARGE);
-    let server = TestServer::spooling(Limits::default(), serve(&body));
+    let server = TestServer::spooling(ServerLimits::default(), serve(&body));
     let client = get(&server, "/chunks");
     server.until(|server| server.stats.requests.get() == 1 && server.in_flight() == 0);
     assert!(server.run(Server::spooled_bytes) > 0);
@@ -213,7 +213,7 @@ fn a_client_that_goes_takes_its_file_along() {
 #[test]
 fn all_responses_together_have_little_memory() {
     let body = pattern(LARGE);
-    let limits = Limits { waiting_bytes_max: 0, ..Limits::default() };
+    let limits = ServerLimits { waiting_bytes_max: 0, ..ServerLimits::default() };
     let server = TestServer::spooling(limits, serve(&body));
     let targets = ["/string", "/length", "/chunks", "/pace"];
     let mut clients: Vec<_> = targets.map(|target| get(&server, target)).into();

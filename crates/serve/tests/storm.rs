@@ -7,7 +7,7 @@ use std::net::Shutdown;
 
 use common::*;
 use weft_rt::{Runtime, clock};
-use weft_serve::{BodyRead, Limits, RequestKey, Server, Waited, Write};
+use weft_serve::{BodyRead, RequestKey, Server, ServerLimits, Waited, Write};
 
 /// Numbers that look random and are the same each time.
 struct Numbers(u64);
@@ -138,16 +138,16 @@ fn client(server: &TestServer, mut numbers: Numbers) {
 
 #[test]
 fn whatever_clients_do_nothing_is_left_of_them() {
-    let limits = Limits {
+    let limits = ServerLimits {
         body_memory_bytes_max: 5_000,
         write_buffer_bytes_max: 50_000,
         connections_max: 6,
-        ..Limits::default()
+        ..ServerLimits::default()
     };
     for way in [Answer::OnCoroutine, Answer::AtOnce] {
         let limits = if way == Answer::AtOnce {
             // Here a wait holds the whole loop: it must end soon when its peer does not go on.
-            Limits { body_timeout_ms: 20, write_timeout_ms: 20, ..limits.clone() }
+            ServerLimits { body_timeout_ms: 20, write_timeout_ms: 20, ..limits.clone() }
         } else {
             limits.clone()
         };

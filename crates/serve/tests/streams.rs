@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use common::*;
 use weft_proto::Version;
 use weft_rt::{Runtime, clock};
-use weft_serve::{Error, Limits, RequestKey, Server, Waited, Write};
+use weft_serve::{Error, RequestKey, Server, ServerLimits, Waited, Write};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const LAST: &str = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
@@ -29,7 +29,7 @@ fn write_all(server: &Server, key: RequestKey, mut data: &[u8]) -> Result<(), Er
 
 #[test]
 fn without_a_length_a_response_is_chunked_or_ended_by_closing() {
-    let server = TestServer::start(Answer::OnCoroutine, Limits::default(), |server, key| {
+    let server = TestServer::start(Answer::OnCoroutine, ServerLimits::default(), |server, key| {
         assert!(matches!(server.write(key, b"early"), Err(Error::NotStarted)));
         server.start(key, 200, &[(b"X", b"y")], None).unwrap();
         assert!(matches!(server.start(key, 200, &[], None), Err(Error::Started)));
@@ -59,7 +59,7 @@ fn without_a_length_a_response_is_chunked_or_ended_by_closing() {
 
 #[test]
 fn an_announced_length_is_kept() {
-    let server = TestServer::start(Answer::AtOnce, Limits::default(), |server, key| {
+    let server = TestServer::start(Answer::AtOnce, ServerLimits::default(), |server, key| {
         server.start(key, 200, &[], Some(5)).unwrap();
         write_all(server, key, b"he").unwrap();
         write_all(server, key, b"llo").unwrap();
@@ -70,7 +70,7 @@ fn an_announced_length_is_kept() {
 
 #[test]
 fn a_wrong_length_is_an_error_and_a_body_that_is_short_closes_the_connection() {
-    let server = TestServer::start(Answer::AtOnce, Limits::default(), |server, key| {
+    let server = TestServer::start(Answer::AtOnce, ServerLimits::default(), |server, key| {
         let long = server.with_request(key, |request| request.path() == b"/long").unwrap();
         server.start(key, 200, &[(b"Content-Length", b"5")], None).unwrap();
         if long {
@@ -94,7 +94,7 @@ fn a_wrong_length_is_an_error_and_a_body_that_is_short_closes_the_connection() {
 
 #[test]
 fn bodies_that_must_not_be_sent_are_dropped() {
-    let server = TestServer::start(Answer::AtOnce, Limits::default(), |server, key| {
+    let server = TestServer::start(Answer::AtOnce, ServerLimits::default(), |server, key| {
         let status = server.with_request(key, |request| request.path() == b"/304").unwrap();
         server.start(key, if status { 304 } else { 200 }, &[], None).unwrap();
         write_all(server, key, b"content").unwrap();
@@ -111,7 +111,7 @@ fn bodies_that_must_not_be_sent_are_dropped() {
 fn large_bodies_leave_whole_at_the_pace_of_the_peer() {
     let body: Arc<Vec<u8>> = Arc::new((0..20_000_000u32).map(|n| (n >> 8) as u8).collect());
     let sent = Arc::clone(&body);
-    let server = TestServer::start(Answer::OnCoroutine, Limits::default(), move |server, key| {
+    let server = TestServer::start(Answer::OnCoroutine, ServerLimits::default(), move |server, key| {
         match server.with_request(key, |request| request.path()[1]).unwrap() {
             b'w' => server.respond(key, 200, &[], &sent).unwrap(),
             b'l' => {
@@ -144,7 +144,7 @@ fn large_bodies_leave_whole_at_the_pace_of_the_peer() {
 fn a_writer_waits_while_the_peer_does_not_read() {
     let written = Arc::new(AtomicU64::new(0));
     let counter = Arc::clone(&written);
-    let limits = Limits { write_buffer_bytes_max: 10_000, ..Limits::default() };
+    let limits = ServerLimits { write_buffer_bytes_max: 10_000, ..ServerLimits::default() };
     let server = TestServer::start(Answer::OnCoroutine, limits, move |server, key| {
         server.start(key, 200, &[], None).unwrap();
         loop {
@@ -184,7 +184,7 @@ fn a_writer_waits_while_the_peer_does_not_read() {
 
 #[test]
 fn a_half_closed_client_gets_the_whole_stream() {
-    let server = TestServer::start(Answer::OnCoroutine, Limits::default(), |server, key| {
+    let server = TestServer::start(Answer::OnCoroutine, ServerLimits::default(), |server, key| {
         server.start(key, 200, &[], None).unwrap();
         while !server.aborted(key) {
             Runtime::get().unwrap().yield_now();
@@ -200,7 +200,7 @@ fn a_half_closed_client_gets_the_whole_stream() {
 
 #[test]
 fn what_was_written_leaves_before_the_response_ends() {
-    let server = TestServer::start(Answer::OnCoroutine, Limits::default(), |server, key| {
+    let server = TestServer::start(Answer::OnCoroutine, ServerLimits::default(), |server, key| {
         server.start(key, 200, &[], Some(6)).unwrap();
         write_all(server, key, b"abc").unwrap();
         // The rest follows when the peer has had this: it answers with its FIN.
@@ -222,7 +222,7 @@ fn what_was_written_leaves_before_the_response_ends() {
 
 #[test]
 fn early_hints_precede_the_response_and_are_not_sent_to_old_clients() {
-    let server = TestServer::start(Answer::AtOnce, Limits::default(), |server, key| {
+    let server = TestServer::start(Answer::AtOnce, ServerLimits::default(), |server, key| {
         let knows_them = server.with_request(key, |request| request.version() == Version::Http11).unwrap();
         assert_eq!(server.early_hints(key, &[(b"Link", b"a\r\nb")]).is_err(), knows_them);
         server.early_hints(key, &[(b"Link", b"</a.css>; rel=preload")]).unwrap();
@@ -235,7 +235,7 @@ fn early_hints_precede_the_response_and_are_not_sent_to_old_clients() {
 
 #[test]
 fn an_aborted_stream_is_visibly_cut_off() {
-    let server = TestServer::start(Answer::AtOnce, Limits::default(), |server, key| {
+    let server = TestServer::start(Answer::AtOnce, ServerLimits::default(), |server, key| {
         server.start(key, 200, &[], None).unwrap();
         write_all(server, key, b"abc").unwrap();
         assert!(matches!(server.finish(key, &[(b"Content-Length", b"3")]), Err(Error::Header(_))));

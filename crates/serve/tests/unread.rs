@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::net::{Shutdown, TcpStream};
 
 use common::*;
-use weft_serve::Limits;
+use weft_serve::ServerLimits;
 
 fn get(target: &str) -> String {
     format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -22,7 +22,7 @@ fn asked(server: &TestServer, target: &str) -> TcpStream {
 }
 
 /// A server with room for one request, which has it.
-fn busy(limits: Limits) -> (TestServer, TcpStream) {
+fn busy(limits: ServerLimits) -> (TestServer, TcpStream) {
     let server = TestServer::start(Answer::WhenTold(1), limits, |_, _| ());
     let mut first = server.connect();
     first.write_all(get("/first").as_bytes()).unwrap();
@@ -32,7 +32,7 @@ fn busy(limits: Limits) -> (TestServer, TcpStream) {
 
 #[test]
 fn they_are_read_in_the_order_in_which_they_came() {
-    let (server, mut first) = busy(Limits::default());
+    let (server, mut first) = busy(ServerLimits::default());
     let mut streams: Vec<_> = (0..5).map(|n| asked(&server, &format!("/{n}"))).collect();
     assert_eq!(server.run(|server| (server.unread(), server.stats.busy.get())), (5, 1), "none is read");
     server.answer_first();
@@ -48,7 +48,7 @@ fn they_are_read_in_the_order_in_which_they_came() {
 
 #[test]
 fn who_sends_many_on_one_connection_joins_the_end_each_time() {
-    let (server, mut first) = busy(Limits::default());
+    let (server, mut first) = busy(ServerLimits::default());
     first.write_all((get("/second") + &get("/third")).as_bytes()).unwrap();
     let mut other = asked(&server, "/other");
     for expected in ["/first", "/other", "/second", "/third"] {
@@ -64,7 +64,7 @@ fn who_sends_many_on_one_connection_joins_the_end_each_time() {
 
 #[test]
 fn beyond_the_lines_limit_the_answer_is_503() {
-    let (server, _first) = busy(Limits { queue_max: 2, ..Limits::default() });
+    let (server, _first) = busy(ServerLimits { queue_max: 2, ..ServerLimits::default() });
     let _waiting: Vec<_> = (0..2).map(|n| asked(&server, &format!("/{n}"))).collect();
     for _ in 0..3 {
         let mut stream = server.connect();
@@ -80,7 +80,7 @@ fn beyond_the_lines_limit_the_answer_is_503() {
 
 #[test]
 fn who_has_waited_too_long_is_told_so_and_may_ask_again() {
-    let (server, _first) = busy(Limits { queue_timeout_ms: 50, ..Limits::default() });
+    let (server, _first) = busy(ServerLimits { queue_timeout_ms: 50, ..ServerLimits::default() });
     let mut stream = server.connect();
     stream.write_all(get("/late").as_bytes()).unwrap();
     let (head, _) = response(&mut stream);
@@ -93,7 +93,7 @@ fn who_has_waited_too_long_is_told_so_and_may_ask_again() {
 
 #[test]
 fn who_has_gone_meanwhile_is_not_given_to_the_handler() {
-    let (server, _first) = busy(Limits::default());
+    let (server, _first) = busy(ServerLimits::default());
     let gone = [asked(&server, "/reset"), asked(&server, "/reset as well")];
     let mut last = asked(&server, "/last");
     gone.into_iter().for_each(reset);
@@ -107,7 +107,7 @@ fn who_has_gone_meanwhile_is_not_given_to_the_handler() {
 
 #[test]
 fn who_has_ended_its_side_is_answered() {
-    let (server, _first) = busy(Limits::default());
+    let (server, _first) = busy(ServerLimits::default());
     let mut stream = asked(&server, "/");
     stream.shutdown(Shutdown::Write).unwrap();
     server.settle();
@@ -119,7 +119,7 @@ fn who_has_ended_its_side_is_answered() {
 
 #[test]
 fn a_half_of_a_head_takes_no_place_from_others() {
-    let (server, _first) = busy(Limits::default());
+    let (server, _first) = busy(ServerLimits::default());
     let mut half = server.connect();
     half.write_all(b"GET /half HTTP/1.1\r\n").unwrap();
     server.until(|server| server.unread() == 1);
@@ -136,8 +136,12 @@ fn a_half_of_a_head_takes_no_place_from_others() {
 #[test]
 fn waiting_is_not_idling_and_draining_waits_for_it() {
     // Long enough for a request to come.
-    let limits =
-        Limits { idle_timeout_ms: 1000, head_timeout_ms: 1000, drain_idle_ms: 1000, ..Limits::default() };
+    let limits = ServerLimits {
+        idle_timeout_ms: 1000,
+        head_timeout_ms: 1000,
+        drain_idle_ms: 1000,
+        ..ServerLimits::default()
+    };
     let (server, mut first) = busy(limits);
     let mut stream = asked(&server, "/");
     server.run(|server| server.drain());

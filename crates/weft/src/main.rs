@@ -4,7 +4,7 @@
 //! - [`cli`]: the command line. [`config`]: every setting, from flags, variables and `weft.toml`.
 //! - [`master`]: owns the listeners, starts PHP, forks workers, replaces, reloads, drains.
 //! - [`worker`]: one process, one thread that touches Zend; serves requests. [`php`]: the PHP face.
-//! - [`place`]: files that the master opens where others can write. [`log`]: error log and access log. [`check`]: `weft check`. [`doctor`]: `weft doctor`. [`watch`]: reload on file changes.
+//! - [`guarded_path`]: files that the master opens where others can write. [`log`]: error log and access log. [`check`]: `weft check`. [`doctor`]: `weft doctor`. [`watch`]: reload on file changes.
 
 #![deny(unsafe_code)]
 
@@ -13,10 +13,10 @@ mod classic;
 mod cli;
 mod config;
 mod doctor;
+mod guarded_path;
 mod log;
 mod master;
 mod php;
-mod place;
 mod watch;
 mod worker;
 

@@ -28,7 +28,7 @@ static int activate(void)
 /* The body is the first script's. */
 static size_t read_post(char *buffer, size_t size)
 {
-	bool later = weft_current && weft_current->classic && weft_current->classic->handover.count;
+	bool later = weft_current && weft_current->classic && weft_current->classic->delegation.count;
 	return later ? 0 : weft_read_post(buffer, size);
 }
 
@@ -133,7 +133,7 @@ void weft_classic_run(weft_coroutine *coroutine)
 			run(coroutine);
 			weft_classic_finish(coroutine);
 		}
-	} while (weft_handover_next(coroutine));
+	} while (weft_delegation_next(coroutine));
 	SG(server_context) = NULL;
 	memset(&SG(request_info), 0, sizeof(SG(request_info)));
 	weft_classic_free(&classic);

@@ -7,7 +7,7 @@
 
 #define KEPT_MAX 16
 
-/* Where a response comes from that a script has handed over: handover.c. */
+/* Where the response comes from when a script has delegated it: delegation.c. */
 typedef struct {
 	bool pending;       /* the script that was named is to run */
 	unsigned count;     /* scripts before the present one */
@@ -15,7 +15,7 @@ typedef struct {
 	char *old_lines[10];
 	weft_header *carried; /* what those have said that stays; it lies in old_lines */
 	size_t carried_count;
-} weft_handover;
+} weft_delegation;
 
 /* A response on its way from PHP to the client. It lies on the coroutine's stack: PHP's heap ends before it does. */
 struct weft_classic {
@@ -33,9 +33,9 @@ struct weft_classic {
 	size_t headers_count;
 	uint32_t unreadable; /* the status that says why the script could not be opened; 0: PHP tried itself */
 	bool at_pace; /* the script says that nothing is to be kept for the client: X-Accel-Buffering: no */
-	char *sendfile; /* the header that hands the response over: in `lines` */
+	char *sendfile; /* the header that delegates the response: in `lines` */
 	char *own_file; /* the same, where no header says it; freed with the request */
-	weft_handover handover;
+	weft_delegation delegation;
 
 	char *output;
 	size_t output_bytes, output_room;
@@ -56,23 +56,23 @@ void weft_source_read_ini(const char *directory, const char *name, HashTable *se
 #define WEFT_OPEN_IT_YOURSELF (-1)
 int weft_host_open_source(weft_slice path, char *real, size_t room);
 
-/* handover.c */
+/* delegation.c */
 #define WEFT_SENDFILE 1u
 #define WEFT_ACCEL_REDIRECT 2u
 #define WEFT_RUN_SCRIPT 1u
 /* Which of the two are on. */
-uint32_t weft_host_handovers(void);
+uint32_t weft_host_delegations(void);
 /* Answers with a file of a directory that the operator has named. 0, or the status that says why not: 404, 403, 500. */
 uint32_t weft_host_send_file(uint64_t request, uint32_t status, const weft_header *headers, size_t count, weft_slice path);
 /* Answers with what answers this URI's path. 0, a status as above, or WEFT_RUN_SCRIPT: a script does, its fields are now the
  * request's. */
 uint32_t weft_host_redirect(uint64_t request, const weft_header *headers, size_t count, weft_slice uri);
-bool weft_handover_takes(weft_classic *classic, weft_header header);
-void weft_handover_answer(weft_coroutine *coroutine);
-bool weft_handover_next(weft_coroutine *coroutine);
-void weft_handover_tell(weft_classic *classic);
-void weft_handover_carry(weft_classic *classic, size_t headers_max);
-void weft_handover_free(weft_handover *handover);
+bool weft_delegation_takes(weft_classic *classic, weft_header header);
+void weft_delegation_answer(weft_coroutine *coroutine);
+bool weft_delegation_next(weft_coroutine *coroutine);
+void weft_delegation_tell(weft_classic *classic);
+void weft_delegation_carry(weft_classic *classic, size_t headers_max);
+void weft_delegation_free(weft_delegation *delegation);
 
 /* runtime_cache.c; before the engine starts, in whatever mode */
 void weft_runtime_cache_start(void);

@@ -44,7 +44,7 @@ static bool take(weft_classic *classic, weft_header header)
 	if (named(header.name, "X-Accel-Buffering")) {
 		classic->at_pace = header.value.length == 2 && zend_binary_strcasecmp(header.value.bytes, 2, "no", 2) == 0;
 	}
-	return weft_handover_takes(classic, header);
+	return weft_delegation_takes(classic, header);
 }
 
 /* sapi_module.send_headers: keeps status and header lines; the client gets them with the first bytes of the body. */
@@ -86,8 +86,8 @@ int weft_classic_send_headers(sapi_headers_struct *headers)
 		}
 		to += line->header_len + 1;
 	}
-	if (UNEXPECTED(classic->handover.carried_count)) {
-		weft_handover_carry(classic, HEADERS_MAX);
+	if (UNEXPECTED(classic->delegation.carried_count)) {
+		weft_delegation_carry(classic, HEADERS_MAX);
 	}
 	classic->sent = true;
 	return SAPI_HEADER_SENT_SUCCESSFULLY;
@@ -226,7 +226,7 @@ void weft_classic_finish(weft_coroutine *coroutine)
 		bool whole = let_out(coroutine);
 		weft_host_stream_end(coroutine->request, NULL, 0, !whole || coroutine->cancelled);
 	} else if (classic->sendfile) {
-		weft_handover_answer(coroutine);
+		weft_delegation_answer(coroutine);
 	} else if (SG(request_info).headers_only && begin(coroutine)) { /* HEAD: nobody knows how long the body would be */
 		weft_host_stream_end(coroutine->request, NULL, 0, false);
 	} else {
@@ -258,7 +258,7 @@ void weft_classic_free(weft_classic *classic)
 	for (size_t i = 0; i < classic->kept_count; i++) {
 		free(classic->kept[i]);
 	}
-	weft_handover_free(&classic->handover);
+	weft_delegation_free(&classic->delegation);
 	free(classic->own_file);
 	free(classic->lines);
 	free(classic->headers);

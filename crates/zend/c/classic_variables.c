@@ -59,8 +59,8 @@ bool weft_classic_tell(weft_coroutine *coroutine)
 	SG(request_info).path_translated = field(coroutine, WEFT_FIELD_SCRIPT);
 	SG(request_info).content_type = weft_classic_keep(classic, header(request, "content-type"));
 	SG(request_info).content_length = (zend_long) length;
-	if (UNEXPECTED(classic->handover.count)) {
-		weft_handover_tell(classic);
+	if (UNEXPECTED(classic->delegation.count)) {
+		weft_delegation_tell(classic);
 	}
 	SG(sapi_headers).http_response_code = 200;
 	SG(server_context) = coroutine;
@@ -180,7 +180,7 @@ static void import(zval *array)
 	add(array, "REMOTE_USER", weft_slice_text("")); /* whom a server has authenticated (RFC 3875 section 4.1.11): nobody */
 	add(array, "REDIRECT_STATUS", weft_slice_text("200"));
 	weft_header_variables(request, array, add);
-	if (UNEXPECTED(classic->handover.count)) { /* the body was the first script's */
+	if (UNEXPECTED(classic->delegation.count)) { /* the body was the first script's */
 		add(array, "CONTENT_TYPE", weft_slice_text(""));
 		add(array, "CONTENT_LENGTH", weft_slice_text(""));
 	}

@@ -5,7 +5,7 @@
 use std::cell::Cell;
 use std::path::Path;
 
-use weft_rt::{Job, Limits, Runtime, clock};
+use weft_rt::{Job, Runtime, SchedulerLimits, clock};
 use weft_zend::host::HeaderLine;
 use weft_zend::{Engine, FiberSwitch, Field, Host, JobKind, LogLevel, Options, RequestId, Slice};
 
@@ -77,8 +77,8 @@ fn main() {
     let engine = Engine::start(&Options { ini, ..Options::default() }).expect("PHP starts");
     engine.begin(std::slice::from_ref(&script)).expect("a request begins");
     engine.load_handler(Path::new(&script)).expect("the application boots");
-    let runtime =
-        Runtime::start(Box::new(FiberSwitch::pooled(8 << 20)), Limits::default()).expect("a runtime");
+    let runtime = Runtime::start(Box::new(FiberSwitch::pooled(8 << 20)), SchedulerLimits::default())
+        .expect("a runtime");
     for round in 0..5 {
         let start = clock::now();
         for request in 1..=requests {

@@ -72,9 +72,9 @@ impl FiberSwitch {
 
 /// Writes where PHP code stands now: "function() at file:line"; the number of bytes, 0 where none runs. A signal handler on the
 /// thread that runs PHP may call this, of a process that will not go on.
-pub fn place(text: &mut [u8]) -> usize {
+pub fn code_location(text: &mut [u8]) -> usize {
     // SAFETY: the buffer is as long as it says; what is read are the frames of this thread, which stands still meanwhile.
-    unsafe { sys::weft_place(text.as_mut_ptr().cast(), text.len()) }
+    unsafe { sys::weft_code_location(text.as_mut_ptr().cast(), text.len()) }
 }
 
 fn pointer(context: Context) -> *mut c_void {

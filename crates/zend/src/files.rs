@@ -33,8 +33,8 @@ unsafe extern "C" fn weft_host_respond_file(
 const RUN_SCRIPT: u32 = 1;
 
 #[unsafe(no_mangle)]
-extern "C" fn weft_host_handovers() -> u32 {
-    with(0, |host| host.handovers())
+extern "C" fn weft_host_delegations() -> u32 {
+    with(0, |host| host.delegations())
 }
 
 #[unsafe(no_mangle)]

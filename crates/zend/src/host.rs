@@ -186,8 +186,8 @@ pub trait Host {
     ) -> Result<(), u16> {
         Err(404)
     }
-    /// Which headers hand a response over: 1 X-Sendfile, 2 X-Accel-Redirect.
-    fn handovers(&self) -> u32 {
+    /// Which headers delegate a response: 1 X-Sendfile, 2 X-Accel-Redirect.
+    fn delegations(&self) -> u32 {
         0
     }
     /// Answers with a file of a directory that the operator has named. `Err` is the status that says why not: 404, 403, 500.

@@ -30,7 +30,7 @@ mod schedule;
 mod sys;
 
 pub use engine::{Engine, EngineError, Opcache, Options, Script};
-pub use fiber::{FiberSwitch, JobKind, place};
+pub use fiber::{FiberSwitch, JobKind, code_location};
 pub use host::{Field, Host, LogLevel, RequestId, Slice};
 pub use instance::{InstanceOptions, InstanceSwitch};
 pub use native::NativeSwitch;

@@ -92,7 +92,7 @@ unsafe extern "C" {
     pub fn weft_process_turn();
     pub fn weft_process_record_lock(fd: c_int, command: c_int, lock: *mut c_void, result: *mut c_int)
     -> bool;
-    pub fn weft_place(text: *mut c_char, size: usize) -> usize;
+    pub fn weft_code_location(text: *mut c_char, size: usize) -> usize;
     pub fn weft_interrupt_preempt();
     pub fn weft_interrupt_report();
     pub fn weft_interrupt_report_pending() -> bool;

@@ -1,12 +1,12 @@
 //! The trailer section of a chunked body (RFC 9112 section 7.1.2, RFC 9110 section 6.5).
 //!
-//! Knows no chunks. Invariant: at most [`Limits::trailer_bytes_max`] bytes are kept, with the same line discipline
+//! Knows no chunks. Invariant: at most [`RequestLimits::trailer_bytes_max`] bytes are kept, with the same line discipline
 //! as a head, and nothing that changes framing or routing comes out.
 
 use memchr::memchr;
 
-use crate::limits::Limits;
 use crate::reject::Reject;
+use crate::request_limits::RequestLimits;
 use crate::span::Span;
 
 /// Refused: a sender of these means to be read differently by two recipients.
@@ -52,7 +52,7 @@ pub(super) struct Trailers {
 
 impl Trailers {
     /// Takes in what `input` holds of the section: bytes used, and whether the section's empty line was among them.
-    pub(super) fn read(&mut self, input: &[u8], limits: &Limits) -> Result<(usize, bool), Reject> {
+    pub(super) fn read(&mut self, input: &[u8], limits: &RequestLimits) -> Result<(usize, bool), Reject> {
         // Nearly every chunked body: no trailers at all, nothing to copy.
         if self.bytes.is_empty() && input.starts_with(b"\r\n") {
             return Ok((2, true));
@@ -85,9 +85,9 @@ impl Trailers {
         self.fields.iter().map(|(name, value)| (name.slice(&self.bytes), value.slice(&self.bytes)))
     }
 
-    fn parse(&mut self, limits: &Limits) -> Result<(), Reject> {
-        let mut table = [httparse::EMPTY_HEADER; Limits::HEADER_COUNT_CAP];
-        let table = &mut table[..limits.trailer_count_max.min(Limits::HEADER_COUNT_CAP)];
+    fn parse(&mut self, limits: &RequestLimits) -> Result<(), Reject> {
+        let mut table = [httparse::EMPTY_HEADER; RequestLimits::HEADER_COUNT_CAP];
+        let table = &mut table[..limits.trailer_count_max.min(RequestLimits::HEADER_COUNT_CAP)];
         let fields = match httparse::parse_headers(&self.bytes, table) {
             Ok(httparse::Status::Complete((_, fields))) => fields,
             Err(httparse::Error::TooManyHeaders) => return Err(Reject::TRAILER_TOO_LARGE),

@@ -6,8 +6,8 @@
 use super::{Framing, Version};
 use crate::authority::split_authority;
 use crate::bytes::{decimal, is_token, list};
-use crate::limits::Limits;
 use crate::reject::Reject;
+use crate::request_limits::RequestLimits;
 
 /// What the fields seen so far mean together.
 #[derive(Debug, Clone, Default)]
@@ -95,7 +95,7 @@ impl Meaning {
     }
 
     /// The rules that need all fields.
-    pub(super) fn finish(&self, version: Version, limits: &Limits) -> Result<(), Reject> {
+    pub(super) fn finish(&self, version: Version, limits: &RequestLimits) -> Result<(), Reject> {
         if self.host.is_none() && version == Version::Http11 {
             return Err(Reject::HOST_MISSING);
         }

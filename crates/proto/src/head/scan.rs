@@ -6,8 +6,8 @@
 use memchr::memchr;
 
 use crate::bytes::is_tchar;
-use crate::limits::Limits;
 use crate::reject::Reject;
+use crate::request_limits::RequestLimits;
 
 /// A resumable search for the empty line.
 #[derive(Debug, Clone, Default)]
@@ -36,10 +36,11 @@ impl Scan {
     }
 
     /// The offset after the empty line that ends the head, or `None` if it has not arrived.
-    pub(super) fn find_end(&mut self, buf: &[u8], limits: &Limits) -> Result<Option<usize>, Reject> {
+    pub(super) fn find_end(&mut self, buf: &[u8], limits: &RequestLimits) -> Result<Option<usize>, Reject> {
         let (head_max, header_max) = (limits.head_max(), limits.header_max());
         // The longest request line that can be valid: method, target, version and two spaces.
-        let line_max = limits.target_bytes_max.saturating_add(Limits::METHOD_BYTES_MAX + "  HTTP/1.1".len());
+        let line_max =
+            limits.target_bytes_max.saturating_add(RequestLimits::METHOD_BYTES_MAX + "  HTTP/1.1".len());
         let window = &buf[..buf.len().min(head_max)];
         self.check_first_byte(window)?;
         while let Some(distance) = memchr(b'\n', window.get(self.searched..).unwrap_or_default()) {
@@ -71,7 +72,7 @@ impl Scan {
     fn skip_empty_line(&mut self, window: &[u8]) -> Result<(), Reject> {
         self.start = self.line;
         self.empty_lines += 1;
-        if self.empty_lines > Limits::LEADING_EMPTY_LINES_MAX {
+        if self.empty_lines > RequestLimits::LEADING_EMPTY_LINES_MAX {
             return Err(Reject::EMPTY_LINES);
         }
         self.check_first_byte(window)

@@ -1,16 +1,17 @@
 //! Chunked bodies, accepted and refused. Every input is fed whole and under every split.
 
 use crate::splits::body_outcome;
-use weft_proto::{Limits, Reject, write_chunk, write_last_chunk};
+use weft_proto::{Reject, RequestLimits, write_chunk, write_last_chunk};
 
 fn decoded(input: &str) -> (Vec<u8>, Vec<(String, String)>, usize, bool) {
-    body_outcome(input.as_bytes(), &Limits::default()).unwrap_or_else(|reject| panic!("{reject}: {input:?}"))
+    body_outcome(input.as_bytes(), &RequestLimits::default())
+        .unwrap_or_else(|reject| panic!("{reject}: {input:?}"))
 }
 
 #[track_caller]
 fn refused(input: impl AsRef<[u8]>, rule: Reject) {
     let input = input.as_ref();
-    let outcome = body_outcome(input, &Limits::default());
+    let outcome = body_outcome(input, &RequestLimits::default());
     assert_eq!(outcome, Err(rule), "{:?}", input.escape_ascii().to_string());
 }
 
@@ -86,12 +87,12 @@ fn malformed_framing() {
 
 #[test]
 fn limits() {
-    let small = Limits {
+    let small = RequestLimits {
         body_bytes_max: 10,
         chunk_line_bytes_max: 6,
         chunk_extension_bytes_max: 8,
         trailer_bytes_max: 12,
-        ..Limits::default()
+        ..RequestLimits::default()
     };
     let cases: [(&str, Result<bool, Reject>); 11] = [
         ("a\r\n0123456789\r\n0\r\n\r\n", Ok(true)),
@@ -110,9 +111,12 @@ fn limits() {
         assert_eq!(body_outcome(input.as_bytes(), &small).map(|(.., done)| done), outcome, "{input:?}");
     }
     let endless = format!("0\r\nA: {}", "x".repeat(9000));
-    let outcome = body_outcome(endless.as_bytes(), &Limits { trailer_bytes_max: 100, ..Limits::default() });
+    let outcome = body_outcome(
+        endless.as_bytes(),
+        &RequestLimits { trailer_bytes_max: 100, ..RequestLimits::default() },
+    );
     assert_eq!(outcome, Err(Reject::TRAILER_TOO_LARGE));
-    let unbounded = Limits { body_bytes_max: u64::MAX, ..Limits::default() };
+    let unbounded = RequestLimits { body_bytes_max: u64::MAX, ..RequestLimits::default() };
     assert_eq!(
         body_outcome(b"ffffffffffffffff\r\nab", &unbounded).map(|(body, ..)| body),
         Ok(b"ab".to_vec())
@@ -140,6 +144,6 @@ fn encoded_bodies_decode_to_themselves() {
         let count = next(2) as usize;
         write_last_chunk(&mut wire, trailer.into_iter().take(count)).unwrap();
         let trailers = vec![("X-Sum".to_string(), "42".to_string()); count];
-        assert_eq!(body_outcome(&wire, &Limits::default()), Ok((body, trailers, wire.len(), true)));
+        assert_eq!(body_outcome(&wire, &RequestLimits::default()), Ok((body, trailers, wire.len(), true)));
     }
 }

@@ -1,13 +1,13 @@
 //! Heads that are accepted, and what they mean. Every input is fed whole and under every split.
 
 use crate::splits::{HeadView, head_outcome};
-use weft_proto::{Framing, Head, Limits, Parse, TargetForm, Version};
+use weft_proto::{Framing, Head, Parse, RequestLimits, TargetForm, Version};
 
 fn parsed(input: &str) -> (Head, HeadView) {
-    let view = head_outcome(input.as_bytes(), &Limits::default());
+    let view = head_outcome(input.as_bytes(), &RequestLimits::default());
     let view = view.unwrap_or_else(|reject| panic!("{reject}: {input:?}")).expect("complete");
     let mut head = Head::new();
-    head.parse(input.as_bytes(), &Limits::default()).unwrap();
+    head.parse(input.as_bytes(), &RequestLimits::default()).unwrap();
     (head, view)
 }
 
@@ -41,7 +41,7 @@ fn a_typical_request() {
 fn what_follows_a_head_is_left_alone() {
     let first = "GET /1 HTTP/1.1\r\nHost: a\r\n\r\n";
     let both = format!("{first}\r\nPOST /2 HTTP/1.1\r\nHost: b\r\nContent-Length: 3\r\n\r\nabc");
-    let (mut head, limits) = (Head::new(), Limits::default());
+    let (mut head, limits) = (Head::new(), RequestLimits::default());
     assert_eq!(head.parse(both.as_bytes(), &limits), Ok(Parse::Complete { head_bytes: first.len() }));
     let rest = &both.as_bytes()[first.len()..];
     assert_eq!(head.parse(rest, &limits), Ok(Parse::Complete { head_bytes: rest.len() - 3 }));
@@ -52,7 +52,7 @@ fn what_follows_a_head_is_left_alone() {
 
 #[test]
 fn clear_forgets_a_partial_head() {
-    let (mut head, limits) = (Head::new(), Limits::default());
+    let (mut head, limits) = (Head::new(), RequestLimits::default());
     assert_eq!(head.parse(b"GET /long-one HTTP/1.1\r\nHost: a\r\n", &limits), Ok(Parse::Partial));
     head.clear();
     let input = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -61,7 +61,7 @@ fn clear_forgets_a_partial_head() {
 
 #[test]
 fn leading_empty_lines_are_ignored() {
-    for count in 1..=Limits::LEADING_EMPTY_LINES_MAX {
+    for count in 1..=RequestLimits::LEADING_EMPTY_LINES_MAX {
         let input = format!("{}GET / HTTP/1.1\r\nHost: a\r\n\r\n", "\r\n".repeat(count));
         assert_eq!(parsed(&input).1.head_bytes, input.len());
     }
@@ -173,22 +173,22 @@ fn methods_are_case_sensitive_tokens() {
 #[test]
 fn limits_are_inclusive() {
     let input = b"GET /234 HTTP/1.1\r\nHost: a\r\nB: c\r\n\r\n";
-    let limits = Limits {
+    let limits = RequestLimits {
         header_count_max: 2,
         target_bytes_max: 4,
         head_bytes_max: input.len() + 1,
-        ..Limits::default()
+        ..RequestLimits::default()
     };
     assert!(head_outcome(input, &limits).unwrap().is_some());
     let input = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n";
-    let limits = Limits { body_bytes_max: 10, ..Limits::default() };
+    let limits = RequestLimits { body_bytes_max: 10, ..RequestLimits::default() };
     assert!(head_outcome(input, &limits).unwrap().is_some());
 }
 
 #[test]
 fn a_trickling_head_takes_its_last_byte_to_complete() {
     let input = with("Accept: */*\r\nCookie: a=b\r\n");
-    let (mut head, limits) = (Head::new(), Limits::default());
+    let (mut head, limits) = (Head::new(), RequestLimits::default());
     for len in 0..input.len() {
         assert_eq!(head.parse(&input.as_bytes()[..len], &limits), Ok(Parse::Partial));
     }

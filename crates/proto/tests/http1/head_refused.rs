@@ -1,12 +1,12 @@
 //! Heads that are refused, each with its rule. Every input is fed whole and under every split.
 
 use crate::splits::head_outcome;
-use weft_proto::{Limits, Reject};
+use weft_proto::{Reject, RequestLimits};
 
 #[track_caller]
 fn refused(input: impl AsRef<[u8]>, rule: Reject) {
     let input = input.as_ref();
-    let outcome = head_outcome(input, &Limits::default());
+    let outcome = head_outcome(input, &RequestLimits::default());
     assert_eq!(outcome, Err(rule), "{:?}", input.escape_ascii().to_string());
 }
 
@@ -38,7 +38,7 @@ fn line_ends() {
 
 #[test]
 fn before_the_request_line() {
-    let lines = "\r\n".repeat(Limits::LEADING_EMPTY_LINES_MAX + 1);
+    let lines = "\r\n".repeat(RequestLimits::LEADING_EMPTY_LINES_MAX + 1);
     refused(format!("{lines}GET / HTTP/1.1\r\nHost: a\r\n\r\n"), Reject::EMPTY_LINES);
     refused(b"\x16\x03\x01\x02\x00\x01\x00", Reject::NOT_HTTP);
     refused(b"\x00", Reject::NOT_HTTP);
@@ -122,7 +122,7 @@ fn field_lines() {
 fn every_byte_in_every_position() {
     let accepted = |before: &[u8], byte: u8, after: &[u8]| {
         let input = [before, &[byte], after].concat();
-        head_outcome(&input, &Limits::default()).is_ok_and(|head| head.is_some())
+        head_outcome(&input, &RequestLimits::default()).is_ok_and(|head| head.is_some())
     };
     let tchar = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
     for byte in 0..=255u8 {
@@ -218,7 +218,12 @@ fn expectations() {
 
 #[test]
 fn limits() {
-    let small = Limits { head_bytes_max: 64, header_count_max: 2, target_bytes_max: 8, ..Limits::default() };
+    let small = RequestLimits {
+        head_bytes_max: 64,
+        header_count_max: 2,
+        target_bytes_max: 8,
+        ..RequestLimits::default()
+    };
     let cases: [(&str, Reject); 8] = [
         ("GET /12345678 HTTP/1.1\r\nHost: a\r\n\r\n", Reject::TARGET_TOO_LONG),
         ("GET /12345678901234567890123456789012345678901234567", Reject::TARGET_TOO_LONG),
@@ -243,14 +248,19 @@ fn limits() {
     }
     let many = format!("GET / HTTP/1.1\r\n{}\r\n", "A: b\r\n".repeat(101));
     refused(many, Reject::HEADERS_TOO_MANY);
-    let wide = Limits { header_count_max: usize::MAX, head_bytes_max: usize::MAX, ..Limits::default() };
-    let over = format!("GET / HTTP/1.1\r\nHost: a\r\n{}\r\n", "A: b\r\n".repeat(Limits::HEADER_COUNT_CAP));
+    let wide = RequestLimits {
+        header_count_max: usize::MAX,
+        head_bytes_max: usize::MAX,
+        ..RequestLimits::default()
+    };
+    let over =
+        format!("GET / HTTP/1.1\r\nHost: a\r\n{}\r\n", "A: b\r\n".repeat(RequestLimits::HEADER_COUNT_CAP));
     assert_eq!(head_outcome(over.as_bytes(), &wide), Err(Reject::HEADERS_TOO_MANY));
 }
 
 #[test]
 fn a_head_parses_again_after_a_refusal() {
-    let (mut head, limits) = (weft_proto::Head::new(), Limits::default());
+    let (mut head, limits) = (weft_proto::Head::new(), RequestLimits::default());
     for bad in [&b"GET / HTTP/1.1\n"[..], b"GET / HTTP/1.1\r\n\r\n", b"\0"] {
         assert!(head.parse(bad, &limits).is_err());
         let good = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";

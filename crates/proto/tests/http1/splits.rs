@@ -1,6 +1,6 @@
 //! Feeding one input whole, split in two at every byte, and byte by byte: the outcome must not differ.
 
-use weft_proto::{ChunkDecoder, Head, Limits, Parse, Reject};
+use weft_proto::{ChunkDecoder, Head, Parse, Reject, RequestLimits};
 
 /// What a head came to, by value, so that outcomes can be compared.
 pub type HeadOutcome = Result<Option<HeadView>, Reject>;
@@ -14,7 +14,7 @@ pub struct HeadView {
 
 /// Parses `input` under every split and returns the one outcome. A head that is complete or refused before the last
 /// byte must be so with every longer prefix, too.
-pub fn head_outcome(input: &[u8], limits: &Limits) -> HeadOutcome {
+pub fn head_outcome(input: &[u8], limits: &RequestLimits) -> HeadOutcome {
     let whole = feed(input, &[input.len()], limits);
     for cut in 0..input.len() {
         assert_eq!(
@@ -29,7 +29,7 @@ pub fn head_outcome(input: &[u8], limits: &Limits) -> HeadOutcome {
     whole
 }
 
-fn feed(input: &[u8], steps: &[usize], limits: &Limits) -> HeadOutcome {
+fn feed(input: &[u8], steps: &[usize], limits: &RequestLimits) -> HeadOutcome {
     let mut head = Head::new();
     for &len in steps {
         match head.parse(&input[..len], limits)? {
@@ -65,7 +65,7 @@ fn describe(head: &Head, buf: &[u8]) -> String {
 pub type BodyOutcome = Result<(Vec<u8>, Vec<(String, String)>, usize, bool), Reject>;
 
 /// Decodes `input` under every split and returns the one outcome.
-pub fn body_outcome(input: &[u8], limits: &Limits) -> BodyOutcome {
+pub fn body_outcome(input: &[u8], limits: &RequestLimits) -> BodyOutcome {
     let whole = decode(&[input], limits);
     for cut in 0..=input.len() {
         let halves = [&input[..cut], &input[cut..]];
@@ -76,7 +76,7 @@ pub fn body_outcome(input: &[u8], limits: &Limits) -> BodyOutcome {
     whole
 }
 
-fn decode(pieces: &[&[u8]], limits: &Limits) -> BodyOutcome {
+fn decode(pieces: &[&[u8]], limits: &RequestLimits) -> BodyOutcome {
     let mut decoder = ChunkDecoder::new(limits);
     let (mut body, mut used) = (Vec::new(), 0);
     for piece in pieces {

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use libc::c_int;
 
-use super::symbols::{Kind, SYMBOLS, Symbol};
+use super::symbols::{HookKind, SYMBOLS, Symbol};
 use super::{blocked, descriptor, interrupt, raw};
 use crate::{MILLISECOND, Nanos, Readiness, Runtime, SECOND, Wait, Wake, clock};
 
@@ -76,7 +76,7 @@ pub fn yield_at_calls(on: bool) {
 
 #[cold]
 fn yield_first(call: Call) {
-    if SYMBOLS[call.symbol as usize].kind == Kind::Note {
+    if SYMBOLS[call.symbol as usize].kind == HookKind::Note {
         return;
     }
     static SEED: AtomicU64 = AtomicU64::new(0x9e37_79b9_7f4a_7c15);

@@ -81,7 +81,7 @@ fn pace_of_disk(device: libc::dev_t) -> Pace {
 /// What reading and writing a descriptor means.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
-pub enum Kind {
+pub enum DescriptorKind {
     /// Regular file, directory, block device: always ready.
     File = 1,
     /// Socket: `MSG_DONTWAIT` tries without blocking.
@@ -96,17 +96,17 @@ fn state(fd: RawFd) -> Option<&'static AtomicU32> {
 
 /// The kind of an open descriptor: one fstat(2) in its life. `None` when it is not open.
 #[inline]
-pub fn kind(fd: RawFd) -> Option<Kind> {
+pub fn kind(fd: RawFd) -> Option<DescriptorKind> {
     match state(fd)?.load(Ordering::Relaxed) & KIND {
-        1 => Some(Kind::File),
-        2 => Some(Kind::Socket),
-        3 => Some(Kind::Stream),
+        1 => Some(DescriptorKind::File),
+        2 => Some(DescriptorKind::Socket),
+        3 => Some(DescriptorKind::Stream),
         _ => learn(fd),
     }
 }
 
 #[cold]
-fn learn(fd: RawFd) -> Option<Kind> {
+fn learn(fd: RawFd) -> Option<DescriptorKind> {
     // SAFETY: the all-zero stat is valid storage.
     let mut stat: libc::stat = unsafe { std::mem::zeroed() };
     // SAFETY: fstat only writes `stat`. It is not hooked.
@@ -114,12 +114,12 @@ fn learn(fd: RawFd) -> Option<Kind> {
         return None;
     }
     let kind = match stat.st_mode & libc::S_IFMT {
-        libc::S_IFREG | libc::S_IFDIR | libc::S_IFBLK => Kind::File,
-        libc::S_IFSOCK => Kind::Socket,
-        _ => Kind::Stream,
+        libc::S_IFREG | libc::S_IFDIR | libc::S_IFBLK => DescriptorKind::File,
+        libc::S_IFSOCK => DescriptorKind::Socket,
+        _ => DescriptorKind::Stream,
     };
     if let Some(state) = state(fd) {
-        let pace = if kind == Kind::File { pace_of_disk(stat.st_dev) } else { Pace::Cached };
+        let pace = if kind == DescriptorKind::File { pace_of_disk(stat.st_dev) } else { Pace::Cached };
         state.fetch_or(kind as u32 | pace as u32, Ordering::Relaxed);
         HIGHEST.fetch_max(fd as u32, Ordering::Relaxed);
     }

@@ -56,7 +56,7 @@ pub use owner::{close_what_it_opened, keep_families_apart};
 pub use review::{NEVER_WAIT, NOT_HOOKED, Review, review};
 pub(crate) use sleep::children::{ended as child_ended, job_ended};
 pub use sleep::lock::{RecordLock, died_with_a_brief_lock, on_brief_locks, on_record_lock};
-pub use symbols::{Kind, Row, SYMBOLS};
+pub use symbols::{HookKind, Row, SYMBOLS};
 
 /// Runs `work` with every signal blocked on this thread, so that a thread started by it never takes one.
 pub fn with_signals_blocked<T>(work: impl FnOnce() -> T) -> T {

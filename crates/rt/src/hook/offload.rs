@@ -7,6 +7,6 @@
 pub mod address;
 pub mod disk;
 pub mod fifo;
-pub mod host;
+pub mod host_entry;
 pub mod lookup;
 pub mod search;

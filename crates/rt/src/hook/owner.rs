@@ -16,7 +16,7 @@ use libc::{c_int, c_uint};
 
 use super::call::{Call, errno, set_errno};
 use super::child::Nothing;
-use super::descriptor::{self, Kind, NUMBERS};
+use super::descriptor::{self, DescriptorKind, NUMBERS};
 use super::gate;
 use super::raw;
 use super::sleep::{children, spawn::children_of};
@@ -211,9 +211,9 @@ pub fn others_hold_locks(family: Family) -> bool {
 /// Whether a copy of the descriptor keeps others waiting: for the end of a connection or a pipe, or for a lock.
 fn is_held(fd: RawFd, owner: u32) -> bool {
     match descriptor::kind(fd) {
-        Some(Kind::Socket) => !is_datagram(fd),
-        Some(Kind::Stream) => true,
-        Some(Kind::File) => owner & LOCKED != 0,
+        Some(DescriptorKind::Socket) => !is_datagram(fd),
+        Some(DescriptorKind::Stream) => true,
+        Some(DescriptorKind::File) => owner & LOCKED != 0,
         None => false,
     }
 }

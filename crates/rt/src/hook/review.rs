@@ -2,13 +2,13 @@
 //!
 //! Used by the test that looks through the installed PHP, and by `weft doctor --extensions`.
 
-use super::symbols::{Kind, SYMBOLS};
+use super::symbols::{HookKind, SYMBOLS};
 
 /// What is known of an imported function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Review {
     /// It has a row of this kind.
-    Hooked(Kind),
+    Hooked(HookKind),
     /// It waits and is not hooked, for this reason.
     NotHooked(&'static str),
     /// It does not wait.

@@ -25,7 +25,7 @@ use super::sleep::{condition, lock, mutex, process, signal as waited_signal, spa
 
 /// What a hook waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum HookKind {
     /// A descriptor's readiness.
     Ready,
     /// A timer.
@@ -41,7 +41,7 @@ pub struct Row {
     /// Its name in libc.
     pub name: &'static str,
     /// What it waits for.
-    pub kind: Kind,
+    pub kind: HookKind,
     /// The function of this executable. Being named here keeps it through dead-code elimination.
     pub address: *const (),
 }
@@ -51,16 +51,16 @@ unsafe impl Sync for Row {}
 
 macro_rules! kind {
     (ready) => {
-        Kind::Ready
+        HookKind::Ready
     };
     (sleep) => {
-        Kind::Sleep
+        HookKind::Sleep
     };
     (offload) => {
-        Kind::Offload
+        HookKind::Offload
     };
     (note) => {
-        Kind::Note
+        HookKind::Note
     };
 }
 

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use corosensei::{Coroutine, CoroutineResult, Yielder};
-use weft_rt::{Context, Driver, Job, Left, Limits, Nanos, Runtime, Spawn, Switch};
+use weft_rt::{Context, Driver, Job, Left, Nanos, Runtime, SchedulerLimits, Spawn, Switch};
 
 type Task = Box<dyn FnOnce()>;
 type Stack = Coroutine<Task, Option<()>, ()>;
@@ -84,7 +84,7 @@ impl Driver for UntilDone {
     }
 }
 
-pub fn start(limits: Limits) -> (&'static Runtime, Rc<Cell<usize>>) {
+pub fn start(limits: SchedulerLimits) -> (&'static Runtime, Rc<Cell<usize>>) {
     let stacks = Stacks::default();
     let created = Rc::clone(&stacks.created);
     (Runtime::start(Box::new(stacks), limits).unwrap(), created)
@@ -106,7 +106,7 @@ pub fn log() -> (Rc<RefCell<Vec<&'static str>>>, impl Fn(&'static str) + Clone) 
 
 /// Runs these coroutines until all have ended.
 pub fn run(tasks: impl IntoIterator<Item = Box<dyn FnOnce()>>) -> &'static Runtime {
-    let runtime = Runtime::get().unwrap_or_else(|| start(Limits::default()).0);
+    let runtime = Runtime::get().unwrap_or_else(|| start(SchedulerLimits::default()).0);
     for task in tasks {
         assert_eq!(spawn(runtime, task), Spawn::Started);
     }

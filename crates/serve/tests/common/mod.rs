@@ -17,7 +17,7 @@ use corosensei::{Coroutine, CoroutineResult, Yielder};
 use weft_rt::reactor::Event;
 use weft_rt::runtime::DRIVER_KEY;
 use weft_rt::{Context, Driver, Job, Left, Nanos, Runtime, Switch};
-use weft_serve::{Endpoint, Handler, Limits, Refusal, RequestKey, Server, Summary};
+use weft_serve::{Endpoint, Handler, Refusal, RequestKey, Server, ServerLimits, Summary};
 
 pub type Serve = dyn Fn(&'static Server, RequestKey) + Send + Sync;
 type Command = Box<dyn FnOnce(&'static Server) + Send>;
@@ -186,8 +186,8 @@ impl Driver for Worker {
 }
 
 /// Requests begin with their head.
-pub fn streaming() -> Limits {
-    Limits { body_begin_bytes: 0, ..Limits::default() }
+pub fn streaming() -> ServerLimits {
+    ServerLimits { body_begin_bytes: 0, ..ServerLimits::default() }
 }
 
 /// A server and the means to talk to it.
@@ -204,7 +204,7 @@ pub struct TestServer {
 impl TestServer {
     pub fn start(
         answer: Answer,
-        limits: Limits,
+        limits: ServerLimits,
         serve: impl Fn(&'static Server, RequestKey) + Send + Sync + 'static,
     ) -> TestServer {
         TestServer::launch(answer, limits, false, false, Arc::new(serve))
@@ -212,7 +212,7 @@ impl TestServer {
 
     /// On coroutines, with streams that go on in temporary files.
     pub fn spooling(
-        limits: Limits,
+        limits: ServerLimits,
         serve: impl Fn(&'static Server, RequestKey) + Send + Sync + 'static,
     ) -> TestServer {
         TestServer::launch(Answer::OnCoroutine, limits, false, true, Arc::new(serve))
@@ -220,13 +220,19 @@ impl TestServer {
 
     /// With summaries written to `log`.
     pub fn logging(
-        limits: Limits,
+        limits: ServerLimits,
         serve: impl Fn(&'static Server, RequestKey) + Send + Sync + 'static,
     ) -> TestServer {
         TestServer::launch(Answer::AtOnce, limits, true, false, Arc::new(serve))
     }
 
-    fn launch(answer: Answer, limits: Limits, logged: bool, spools: bool, serve: Arc<Serve>) -> TestServer {
+    fn launch(
+        answer: Answer,
+        limits: ServerLimits,
+        logged: bool,
+        spools: bool,
+        serve: Arc<Serve>,
+    ) -> TestServer {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let (commands, received) = mpsc::channel();
@@ -240,7 +246,7 @@ impl TestServer {
             let cell = Rc::clone(&place);
             let serve: Rc<dyn Fn(RequestKey)> = Rc::new(move |key| serve(cell.get().unwrap(), key));
             let stacks = Stacks { serve: Rc::clone(&serve), stacks: RefCell::default(), next: Cell::new(0) };
-            let runtime = Runtime::start(Box::new(stacks), weft_rt::Limits::default()).unwrap();
+            let runtime = Runtime::start(Box::new(stacks), weft_rt::SchedulerLimits::default()).unwrap();
             let log = logged.then_some(lines);
             let handler = Closure { answer, spools, warnings: told, serve, server: Rc::clone(&place), log };
             let server = Server::new(runtime, limits, Box::new(handler));

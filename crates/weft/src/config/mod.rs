@@ -30,7 +30,7 @@ pub struct Config {
     /// Sockets, processes, privileges.
     pub server: Server,
     /// What a peer, a request or a coroutine may use at most.
-    pub limits: Limits,
+    pub limits: LimitSettings,
     /// What a document root's URLs stand for.
     pub classic: Classic,
     /// A script that stays loaded beside a document root.
@@ -169,7 +169,7 @@ impl Workers {
 /// `[limits]`: each bound has a name and a default; 0 means off only where the help says so.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs, reason = "each field is described once, by its row in keys.rs")]
-pub struct Limits {
+pub struct LimitSettings {
     pub head_bytes_max: usize,
     pub header_count_max: usize,
     pub target_bytes_max: usize,
@@ -312,9 +312,9 @@ impl Default for Server {
     }
 }
 
-impl Default for Limits {
+impl Default for LimitSettings {
     fn default() -> Self {
-        Limits {
+        LimitSettings {
             head_bytes_max: 16 << 10,
             header_count_max: 100,
             target_bytes_max: 8 << 10,

@@ -37,7 +37,7 @@ fn flags_go_over_variables_over_file_over_defaults() {
     assert_eq!(config.limits.queue_max, 100);
     assert_eq!(config.limits.idle_timeout_ms, 20);
     assert_eq!(config.limits.body_bytes_max, 3 << 20);
-    assert_eq!(config.limits.head_bytes_max, Limits::default().head_bytes_max);
+    assert_eq!(config.limits.head_bytes_max, LimitSettings::default().head_bytes_max);
 }
 
 #[test]

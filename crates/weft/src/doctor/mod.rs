@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
-use weft_rt::hook::{Kind, Review, review};
+use weft_rt::hook::{HookKind, Review, review};
 use weft_zend::Engine;
 
 use crate::cli::Settings;
@@ -159,9 +159,9 @@ fn finding(object: &Object, loaded: &[Object]) -> Finding {
     };
     for name in &object.imports {
         match review(name) {
-            Review::Hooked(Kind::Ready | Kind::Sleep) => finding.cooperative.push(name.clone()),
-            Review::Hooked(Kind::Offload) => finding.offloaded.push(name.clone()),
-            Review::Hooked(Kind::Note) | Review::NeverWaits => {}
+            Review::Hooked(HookKind::Ready | HookKind::Sleep) => finding.cooperative.push(name.clone()),
+            Review::Hooked(HookKind::Offload) => finding.offloaded.push(name.clone()),
+            Review::Hooked(HookKind::Note) | Review::NeverWaits => {}
             Review::NotHooked(why) => {
                 finding.blocking.insert(name.clone(), why);
             }

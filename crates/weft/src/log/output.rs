@@ -14,7 +14,7 @@ use rustix::fs::OFlags;
 use rustix::io::{DupFlags, Errno, dup3};
 
 use crate::config::LogTarget;
-use crate::place::Place;
+use crate::guarded_path::GuardedPath;
 
 /// How long a single-threaded process may wait for its log.
 const SOON: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
@@ -151,7 +151,7 @@ impl Target<'_> {
 
 /// The file, and whether it is new.
 fn open_file(path: &Path) -> io::Result<(OwnedFd, bool)> {
-    Place::find(path)?.open(OFlags::WRONLY | OFlags::APPEND, 0o640)
+    GuardedPath::find(path)?.open(OFlags::WRONLY | OFlags::APPEND, 0o640)
 }
 
 fn explain(path: &Path, error: &io::Error) -> String {

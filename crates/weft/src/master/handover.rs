@@ -87,7 +87,7 @@ impl<'a> Writer<'a> {
         Writer {
             text: format!(
                 "{VERSION}\ncounters {generation} {slots} {begun} {pending}\nuser {}\n",
-                crate::place::distrusted()
+                crate::guarded_path::distrusted()
             ),
             fds: Vec::new(),
         }

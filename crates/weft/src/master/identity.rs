@@ -8,7 +8,7 @@ use std::ffi::CString;
 use std::io;
 
 use crate::config::Config;
-use crate::place;
+use crate::guarded_path;
 
 /// A user of this machine with its groups.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,7 +74,7 @@ pub fn of_workers(config: &Config) -> Result<Option<Identity>, String> {
     let identity = Identity::look_up(user, server.group.as_deref())?;
     let is_root = rustix::process::geteuid().is_root() && identity.uid != 0;
     match &config.file {
-        Some(file) if is_root && place::may_change(identity.uid, file) => Err(format!(
+        Some(file) if is_root && guarded_path::may_change(identity.uid, file) => Err(format!(
             "{}: user {user}, as whom the workers run, may write to it or to a directory on the way, and would be root with the              next reload: give the file and its directories to root (chown root, chmod go-w), or keep it elsewhere (--config)",
             file.display()
         )),

@@ -47,7 +47,7 @@ use self::notify::Notify;
 use self::pidfile::PidFile;
 use self::reload::Reload;
 use self::signal::Signals;
-use self::supervise::{Slot, Worker};
+use self::supervise::{Worker, WorkerSlot};
 use crate::config::{Config, RunAs, Workers};
 use crate::php::EngineInfo;
 use crate::watch::Watch;
@@ -172,7 +172,7 @@ struct Master {
     /// No longer configured; closed when the last worker that accepts from them is gone.
     retired: Vec<Listener>,
     pid_file: Option<PidFile>,
-    slots: Vec<Slot>,
+    slots: Vec<WorkerSlot>,
     workers: Vec<Worker>,
     generation: u32,
     reload: Reload,

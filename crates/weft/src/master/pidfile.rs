@@ -11,7 +11,7 @@ use rustix::fs::{FlockOperation, OFlags, flock, fstat};
 use rustix::io::Errno;
 use rustix::process::{Pid, getpid};
 
-use crate::place::Place;
+use crate::guarded_path::GuardedPath;
 
 /// More than a state ever is: the reason of a failure is bounded (`reload`).
 const STATE_BYTES_MAX: u64 = 64 << 10;
@@ -31,7 +31,7 @@ impl PidFile {
     pub fn acquire(path: &Path) -> Result<Self, String> {
         let path = std::path::absolute(path).map_err(|e| format!("pid file {}: {e}", path.display()))?;
         let fail = |e: io::Error| format!("cannot write the pid file {}: {e}", path.display());
-        let opened = Place::find(&path).and_then(|place| place.open(OFlags::RDWR, 0o644));
+        let opened = GuardedPath::find(&path).and_then(|guarded| guarded.open(OFlags::RDWR, 0o644));
         let (file, _) = opened.map_err(fail)?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => {
@@ -69,7 +69,7 @@ impl PidFile {
     /// # Errors
     /// The file system's.
     pub fn publish(&self, state: &State) -> io::Result<()> {
-        let target = Place::find(&state_path(&self.path))?;
+        let target = GuardedPath::find(&state_path(&self.path))?;
         let temporary = target.beside("new")?;
         // One that a master left behind when it was killed; or somebody's link.
         match temporary.remove() {
@@ -85,7 +85,7 @@ impl PidFile {
     pub fn remove(self) {
         for path in [state_path(&self.path), self.path] {
             // Gone already is as good.
-            let _ = Place::find(&path).map(|place| place.remove());
+            let _ = GuardedPath::find(&path).map(|guarded| guarded.remove());
         }
     }
 

@@ -18,7 +18,7 @@ use rustix::process::{Pid, Signal, WaitStatus, kill_process};
 use super::handover::{Writer, can_take_over};
 use super::listen::Listener;
 use super::pidfile::State;
-use super::supervise::{Slot, Stage};
+use super::supervise::{Stage, WorkerSlot};
 use super::{Master, Worker};
 
 /// What of the check's words is kept for the log.
@@ -297,7 +297,7 @@ impl Master {
         kept.append(&mut self.retired);
         kept.iter_mut().for_each(Listener::retreat);
         self.listeners = kept;
-        self.slots.resize_with(self.reload.slots_before, Slot::default);
+        self.slots.resize_with(self.reload.slots_before, WorkerSlot::default);
     }
 
     /// Tells those who wait at the pid file.

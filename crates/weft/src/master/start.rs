@@ -19,12 +19,12 @@ use super::notify::Notify;
 use super::pidfile::PidFile;
 use super::reload::Reload;
 use super::signal::{Signals, prepare_worker};
-use super::supervise::{Slot, Stage, Worker};
+use super::supervise::{Stage, Worker, WorkerSlot};
 use super::{Master, Mode, Outcome, WorkerSetup, fork};
 use crate::cli::Settings;
 use crate::config::{Config, RunAs};
 use crate::watch::Watch;
-use crate::{log, php, place, worker};
+use crate::{guarded_path, log, php, worker};
 
 /// What an orphaned worker gets on top of its drain deadline before its alarm ends it.
 const ORPHAN_GRACE_S: u64 = 5;
@@ -102,7 +102,7 @@ fn next_image(settings: Settings, launch: Launch, handover: Handover) -> Result<
     };
     let mode = Mode::of(&config);
     let mut master = Master::new(config, launch, Console::Parent(None), mode)?;
-    place::distrust(handover.user);
+    guarded_path::distrust(handover.user);
     master.generation = handover.generation + 1;
     master.reload = Reload::continued(handover.begun, handover.pending, handover.slots);
     master.announced = true;
@@ -142,7 +142,7 @@ fn adopt(heir: Heir) -> Worker {
 fn look_up(config: &Config) -> Result<Option<Identity>, String> {
     let identity = identity::of_workers(config)?;
     if let Some(identity) = &identity {
-        place::distrust(identity.uid);
+        guarded_path::distrust(identity.uid);
     }
     Ok(identity)
 }
@@ -168,7 +168,7 @@ impl Master {
             listeners: Vec::new(),
             retired: Vec::new(),
             pid_file: None,
-            slots: (0..mode.workers(&config)).map(|_| Slot::default()).collect(),
+            slots: (0..mode.workers(&config)).map(|_| WorkerSlot::default()).collect(),
             workers: Vec::new(),
             generation: 1,
             reload: Reload::default(),
@@ -217,7 +217,7 @@ impl Master {
             config.server.run_as = RunAs::Resident;
         }
         let (workers, backlog) = (self.mode.workers(&self.config), self.config.server.backlog);
-        self.slots.resize_with(workers, Slot::default);
+        self.slots.resize_with(workers, WorkerSlot::default);
         self.listeners.iter_mut().try_for_each(|listener| listener.spread(workers, backlog))
     }
 

@@ -29,7 +29,7 @@ const RENEWAL_MAX: Duration = Duration::from_secs(5);
 
 /// A worker's place.
 #[derive(Debug, Default)]
-pub struct Slot {
+pub struct WorkerSlot {
     /// When a new worker is to be started here, if one is.
     pub wanted: Option<Instant>,
     /// Deaths in a row.
@@ -164,7 +164,7 @@ impl Worker {
 impl Master {
     /// When a slot's wanted worker may start. Replacements of workers that still serve start one at a time: recycling
     /// must not double the memory of the whole server.
-    pub fn start_time(&self, slot: &Slot) -> Option<Instant> {
+    pub fn start_time(&self, slot: &WorkerSlot) -> Option<Instant> {
         let index = self.slots.iter().position(|s| std::ptr::eq(s, slot))?;
         let serving = self.workers.iter().any(|w| w.slot == index && w.is_staying());
         let other_boots = self.workers.iter().any(|w| matches!(w.stage, Stage::Booting { .. }));

@@ -13,15 +13,15 @@ use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use rustix::process::umask;
 
 use super::listen::BoundAddress;
-use crate::place::{Place, handle_path};
+use crate::guarded_path::{GuardedPath, handle_path};
 
 /// A listening socket at `path`; one of a server that is gone makes room.
 ///
 /// # Errors
 /// The kernel's; `ADDRINUSE` for a socket that somebody listens on, or another file.
 pub fn bind(path: &Path, mode: u32, backlog: i32) -> Result<(OwnedFd, BoundAddress), Errno> {
-    let place = Place::find(path).map_err(errno)?;
-    let address = SocketAddrUnix::new(place.path())?;
+    let guarded = GuardedPath::find(path).map_err(errno)?;
+    let address = SocketAddrUnix::new(guarded.path())?;
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let new = || net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None);
     let socket = new()?;
@@ -36,9 +36,9 @@ pub fn bind(path: &Path, mode: u32, backlog: i32) -> Result<(OwnedFd, BoundAddre
         // The socket of a server that is gone refuses connections; one that answers belongs to somebody. Any other file
         // refuses them as well, and is not ours to remove.
         Err(Errno::ADDRINUSE)
-            if is_socket(&place) && net::connect(&new()?, &address) == Err(Errno::CONNREFUSED) =>
+            if is_socket(&guarded) && net::connect(&new()?, &address) == Err(Errno::CONNREFUSED) =>
         {
-            place.remove().and_then(|()| bind())?;
+            guarded.remove().and_then(|()| bind())?;
         }
         other => other?,
     }
@@ -51,7 +51,7 @@ pub fn bind(path: &Path, mode: u32, backlog: i32) -> Result<(OwnedFd, BoundAddre
 /// # Errors
 /// The kernel's; `NOTSOCK` when another file has taken its name.
 pub fn set_mode(path: &Path, mode: u32) -> Result<(), Errno> {
-    let (handle, found) = Place::find(path).map_err(errno)?.look()?;
+    let (handle, found) = GuardedPath::find(path).map_err(errno)?.look()?;
     if FileType::from_raw_mode(found.st_mode) != FileType::Socket {
         return Err(Errno::NOTSOCK);
     }
@@ -68,11 +68,11 @@ pub fn set_mode(path: &Path, mode: u32) -> Result<(), Errno> {
 /// Removes a socket's file.
 pub fn unlink(path: &Path) {
     // Gone already is as good.
-    let _ = Place::find(path).map(|place| is_socket(&place) && place.remove().is_ok());
+    let _ = GuardedPath::find(path).map(|guarded| is_socket(&guarded) && guarded.remove().is_ok());
 }
 
-fn is_socket(place: &Place) -> bool {
-    place.look().is_ok_and(|(_, found)| FileType::from_raw_mode(found.st_mode) == FileType::Socket)
+fn is_socket(guarded: &GuardedPath) -> bool {
+    guarded.look().is_ok_and(|(_, found)| FileType::from_raw_mode(found.st_mode) == FileType::Socket)
 }
 
 fn errno(error: io::Error) -> Errno {

@@ -11,7 +11,7 @@ use weft_serve::{BodyRead, BodyView, RequestKey, Server};
 use weft_zend::host::{CLIENT_GONE, HeaderLine};
 use weft_zend::{Field, Host, LogLevel, RequestId, Slice};
 
-use super::host::ServerHost;
+use super::server_host::ServerHost;
 
 /// The host of such a child. Made before there is one.
 pub struct ForkedHost {

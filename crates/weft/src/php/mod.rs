@@ -2,13 +2,13 @@
 //!
 //! It joins weft-zend with weft-serve and must not know processes: those are the master's.
 
+mod delegation;
 mod facts;
 mod forked;
-mod handover;
-mod host;
 mod instances;
 mod script;
 mod serve;
+mod server_host;
 mod stacks;
 
 use std::cell::{Cell, OnceCell};
@@ -132,7 +132,7 @@ pub struct Booted {
 /// What the operator must know; PHP's own message is in the error log.
 pub fn boot(config: &Config, application: &Path) -> Result<Booted, String> {
     if Mode::of(config).is_one_at_a_time() {
-        weft_zend::host::install(&host::Boot);
+        weft_zend::host::install(&server_host::Boot);
         return Ok(instances::boot(config));
     }
     boot_application(application)?;
@@ -141,7 +141,7 @@ pub fn boot(config: &Config, application: &Path) -> Result<Booted, String> {
 
 fn boot_application(application: &Path) -> Result<(), String> {
     if host().is_none() && !weft_zend::host::installed() {
-        weft_zend::host::install(&host::Boot);
+        weft_zend::host::install(&server_host::Boot);
     }
     let path = application.canonicalize().map_err(|error| format!("{}: {error}", application.display()))?;
     ENGINE.with(|cell| {
@@ -187,7 +187,7 @@ pub fn end() {
 
 /// Why this worker should be replaced, as PHP sees it; said once.
 pub fn replacement_wanted() -> Option<String> {
-    host().and_then(host::ServerHost::take_replacement)
+    host().and_then(server_host::ServerHost::take_replacement)
 }
 
 fn on_off(on: bool) -> &'static str {

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::os::fd::AsFd;
 use std::process::ExitCode;
 
-use weft_rt::{Driver, Job, Limits, Nanos, Runtime};
+use weft_rt::{Driver, Job, Nanos, Runtime, SchedulerLimits};
 use weft_zend::{Engine, FiberSwitch, Host, JobKind, LogLevel, Options, RequestId, Script};
 
 /// C stack of the script's coroutine: what a process has for its main thread.
@@ -129,7 +129,8 @@ fn run(command: Command) -> Result<ExitCode, String> {
     engine.begin(&command.arguments).map_err(text)?;
     weft_rt::hook::on_forked_child_end(end_forked_child);
     let switch = FiberSwitch::bare(STACK_BYTES);
-    let runtime = Runtime::start(Box::new(switch), Limits::default()).map_err(|error| error.to_string())?;
+    let runtime =
+        Runtime::start(Box::new(switch), SchedulerLimits::default()).map_err(|error| error.to_string())?;
     runtime.spawn(Job { kind: JobKind::Script as u32, argument: 0 });
     runtime.run(&UntilDone(runtime));
     Runtime::forget();

@@ -12,9 +12,9 @@ use weft_zend::{Engine, JobKind};
 
 use super::facts::{Facts, Scratch};
 use super::forked::ForkedHost;
-use super::host::ServerHost;
+use super::server_host::ServerHost;
 use crate::classic::{Docroot, Route};
-use crate::config::{Config, Limits};
+use crate::config::{Config, LimitSettings};
 use crate::log::{self, Access};
 use crate::master::Mode;
 
@@ -61,7 +61,7 @@ pub fn start(
         scratch: RefCell::default(),
         refusals: log::Sparse::default(),
     };
-    let limits = weft_serve::Limits {
+    let limits = weft_serve::ServerLimits {
         compress_bytes_min: config.classic.compress_bytes_min,
         // A script of a document root finds the whole body when it begins.
         body_begin_bytes: begin,
@@ -81,14 +81,14 @@ pub fn start(
     Ok(server)
 }
 
-fn limits(limits: &Limits) -> weft_serve::Limits {
-    weft_serve::Limits {
-        http: weft_proto::Limits {
+fn limits(limits: &LimitSettings) -> weft_serve::ServerLimits {
+    weft_serve::ServerLimits {
+        http: weft_proto::RequestLimits {
             head_bytes_max: limits.head_bytes_max,
             header_count_max: limits.header_count_max,
             target_bytes_max: limits.target_bytes_max,
             body_bytes_max: limits.body_bytes_max,
-            ..weft_proto::Limits::default()
+            ..weft_proto::RequestLimits::default()
         },
         connections_max: limits.connections_max,
         head_timeout_ms: limits.head_timeout_ms,
@@ -101,7 +101,7 @@ fn limits(limits: &Limits) -> weft_serve::Limits {
         body_memory_bytes_max: limits.body_memory_bytes_max,
         spool_bytes_max: limits.spool_bytes_max,
         write_buffer_bytes_max: limits.response_buffer_bytes_max,
-        ..weft_serve::Limits::default()
+        ..weft_serve::ServerLimits::default()
     }
 }
 

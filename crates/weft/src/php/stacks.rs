@@ -5,13 +5,13 @@
 
 use rustix::process::{Resource, getrlimit};
 
-use crate::config::Limits;
+use crate::config::LimitSettings;
 
 /// What nearly all code makes do with; only deep recursion in C code needs more.
 const BYTES_MIN: usize = 512 << 10;
 
 /// As configured, or less where so many stacks would not fit.
-pub fn bytes(limits: &Limits) -> usize {
+pub fn bytes(limits: &LimitSettings) -> usize {
     let Some((space, why)) = limited() else { return limits.stack_bytes };
     let bytes = fitting(limits.stack_bytes, limits.coroutines_max + limits.tasks_max, space);
     if bytes < limits.stack_bytes {

@@ -133,7 +133,7 @@ fn say_where() {
     // SAFETY: the worker keeps its control end open until it exits.
     let control = unsafe { BorrowedFd::borrow_raw(fd) };
     let mut packet = [STOOD; PLACE_BYTES_MAX];
-    let length = weft_zend::place(&mut packet[1..]);
+    let length = weft_zend::code_location(&mut packet[1..]);
     let tell = |packet: &[u8]| {
         // A line that is full has a master that does not listen.
         let _ = send(control, packet, SendFlags::NOSIGNAL | SendFlags::DONTWAIT);

@@ -84,8 +84,8 @@ impl Worker {
         let booted = php::boot(&config, &application)?;
         let (coroutines_max, tasks_max) =
             within_mappings(config.limits.coroutines_max, config.limits.tasks_max);
-        let defaults = weft_rt::Limits::default();
-        let limits = weft_rt::Limits {
+        let defaults = weft_rt::SchedulerLimits::default();
+        let limits = weft_rt::SchedulerLimits {
             coroutines_max: booted.instances.unwrap_or(coroutines_max),
             idle_max: booted.instances.unwrap_or(defaults.idle_max),
             tasks_max,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use weft_rt::reactor::Event;
-use weft_rt::{Driver, Job, Limits, Nanos, Runtime, SECOND, Spawn};
+use weft_rt::{Driver, Job, Nanos, Runtime, SECOND, SchedulerLimits, Spawn};
 use weft_zend::host::HeaderLine;
 use weft_zend::{
     Engine, Field, Host, InstanceOptions, InstanceSwitch, JobKind, LogLevel, Options, RequestId, Slice,
@@ -177,12 +177,12 @@ impl Worker {
         engine.opcache();
         let switch = InstanceSwitch::start(pool);
         let switch = switch.expect("this PHP and its extensions can have instances");
-        let limits = Limits {
+        let limits = SchedulerLimits {
             coroutines_max: pool.instances_max as usize,
             idle_max: idle,
             queue_max: 100_000,
             queue_wait_max: 600 * SECOND,
-            ..Limits::default()
+            ..SchedulerLimits::default()
         };
         let runtime = Runtime::start(Box::new(switch), limits).expect("a runtime");
         weft_rt::hook::on_forked_child_end(|| std::process::exit(i32::from(Engine::exit_status())));

@@ -203,7 +203,8 @@ pub unsafe fn write(call: Call, fd: c_int, buffer: *const c_void, length: size_t
 }
 
 pub unsafe fn pread(call: Option<Call>, fd: c_int, buffer: *mut c_void, length: size_t, at: off_t) -> isize {
-    let file = call.filter(|_| length > 0 && at >= 0 && descriptor::kind(fd) == Some(descriptor::Kind::File));
+    let file = call
+        .filter(|_| length > 0 && at >= 0 && descriptor::kind(fd) == Some(descriptor::DescriptorKind::File));
     match file {
         // SAFETY: by the caller's contract.
         Some(call) => unsafe { read_file(call, fd, buffer, length, Place::At(at)) },
@@ -219,7 +220,8 @@ pub unsafe fn pwrite(
     length: size_t,
     at: off_t,
 ) -> isize {
-    let file = call.filter(|_| length > 0 && at >= 0 && descriptor::kind(fd) == Some(descriptor::Kind::File));
+    let file = call
+        .filter(|_| length > 0 && at >= 0 && descriptor::kind(fd) == Some(descriptor::DescriptorKind::File));
     match file {
         // SAFETY: by the caller's contract.
         Some(call) => unsafe { write_file(call, fd, buffer, length, Place::At(at)) },

@@ -1,11 +1,11 @@
-//! The calls around [`host`](super::host): each is libc's outside a coroutine, and a question for a thread inside.
+//! The calls around [`host_entry`](super::host_entry): each is libc's outside a coroutine, and a question for a thread inside.
 #![allow(unsafe_code)]
 
 use std::ffi::CStr;
 
 use libc::{c_char, c_int, c_void, hostent, size_t, socklen_t};
 
-use super::host::{Failure, Host, Question, in_static};
+use super::host_entry::{Failure, HostEntry, Question, in_static};
 use crate::hook::call::{Call, errno, set_errno};
 use crate::hook::real::real;
 
@@ -26,7 +26,7 @@ unsafe fn by_address(address: *const c_void, length: socklen_t, family: c_int) -
 
 /// Gives a result in the caller's storage, with the return value of the re-entrant forms.
 unsafe fn in_room(
-    answer: Result<Host, Failure>,
+    answer: Result<HostEntry, Failure>,
     saved: c_int,
     (host, buffer, length): (*mut hostent, *mut c_char, size_t),
     (found, reason): (Found, *mut c_int),
@@ -41,7 +41,7 @@ unsafe fn in_room(
             set_errno(saved);
             return 0;
         }
-        Ok(_) => Failure { errno: libc::ERANGE, h_errno: super::host::NETDB_INTERNAL },
+        Ok(_) => Failure { errno: libc::ERANGE, h_errno: super::host_entry::NETDB_INTERNAL },
         Err(failure) => failure,
     };
     // SAFETY: live by the caller's contract.
@@ -51,7 +51,7 @@ unsafe fn in_room(
     }
     set_errno(failure.errno);
     // A name that is not there is no failure of the call (gethostbyname_r(3)).
-    if failure.h_errno == super::host::NETDB_INTERNAL { failure.errno } else { 0 }
+    if failure.h_errno == super::host_entry::NETDB_INTERNAL { failure.errno } else { 0 }
 }
 
 pub unsafe fn gethostbyname(call: Option<Call>, name: *const c_char) -> *mut hostent {

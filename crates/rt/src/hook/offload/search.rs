@@ -8,7 +8,7 @@ use std::ffi::{CStr, CString};
 
 use libc::{c_char, c_int, c_uchar, c_void};
 
-use super::host::set_h_errno;
+use super::host_entry::set_h_errno;
 use crate::hook::call::{Call, errno, fail, set_errno};
 use crate::hook::real::real;
 
@@ -55,12 +55,12 @@ impl Form {
         let close = real!(c"__res_nclose": fn(*mut c_void) -> ());
         // SAFETY: zeroed storage that is large enough.
         if unsafe { open(state) } != 0 {
-            return Answer { length: -1, errno: errno(), h_errno: super::host::NETDB_INTERNAL, bytes };
+            return Answer { length: -1, errno: errno(), h_errno: super::host_entry::NETDB_INTERNAL, bytes };
         }
         // SAFETY: the state is open; all else is live and of the lengths told.
         let length =
             unsafe { self.real()(state, name.as_ptr(), class, kind, bytes.as_mut_ptr(), room as c_int) };
-        let (errno, h_errno) = (errno(), super::host::h_errno());
+        let (errno, h_errno) = (errno(), super::host_entry::h_errno());
         // SAFETY: it was opened above and is not used again.
         unsafe { close(state) };
         Answer { length, errno, h_errno, bytes }
@@ -80,7 +80,7 @@ impl Form {
         let name: CString = unsafe { CStr::from_ptr(name) }.to_owned();
         let bytes = (room.max(0) as usize).min(ANSWER_BYTES_MAX);
         let Some(found) = call.offload(move || self.ask(&name, class, kind, bytes)) else {
-            set_h_errno(super::host::NETDB_INTERNAL);
+            set_h_errno(super::host_entry::NETDB_INTERNAL);
             return fail(libc::ECANCELED) as c_int;
         };
         if found.length < 0 {

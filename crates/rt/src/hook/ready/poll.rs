@@ -5,7 +5,7 @@ use libc::{c_int, epoll_event, nfds_t, pollfd, sigset_t, size_t, timespec};
 
 use super::masked::Masked;
 use crate::hook::call::{Call, Stop, errno, fail, set_errno, span_of};
-use crate::hook::descriptor::{self, Kind};
+use crate::hook::descriptor::{self, DescriptorKind};
 use crate::hook::raw;
 use crate::{Nanos, Readiness, Wake, clock};
 
@@ -164,7 +164,7 @@ fn poll_many(call: Call, fds: &mut [pollfd], deadline: Option<Nanos>, masked: Op
 
 /// The descriptor to watch: a file is either ready at once or never, so there is nothing to watch.
 pub(super) fn watched(fd: c_int) -> c_int {
-    if descriptor::kind(fd) == Some(Kind::File) { -1 } else { fd }
+    if descriptor::kind(fd) == Some(DescriptorKind::File) { -1 } else { fd }
 }
 
 /// The reactor registers the basic events; poll's other names for them come with these.

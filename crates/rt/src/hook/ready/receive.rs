@@ -6,7 +6,7 @@ use libc::{c_int, c_void, iovec, msghdr, size_t, sockaddr, socklen_t};
 use super::vectors::Vectors;
 use crate::Readiness;
 use crate::hook::call::{Call, SocketTimeout, errno, fail, is_nonblocking, set_errno};
-use crate::hook::descriptor::{self, Kind};
+use crate::hook::descriptor::{self, DescriptorKind};
 use crate::hook::offload::disk;
 use crate::hook::raw;
 
@@ -168,13 +168,13 @@ pub unsafe fn read(call: Option<Call>, fd: c_int, buffer: *mut c_void, length: s
     let plain = || unsafe { raw::read(fd, buffer, length) };
     let Some(call) = call.filter(|_| length > 0) else { return plain() };
     match descriptor::kind(fd) {
-        Some(Kind::Socket) => {
+        Some(DescriptorKind::Socket) => {
             // SAFETY: by the caller's contract; for sockets read(2) is recv(2) without flags.
             unsafe { recv(Some(call), fd, buffer, length, 0) }
         }
-        Some(Kind::Stream) => read_when_ready(call, fd, plain),
+        Some(DescriptorKind::Stream) => read_when_ready(call, fd, plain),
         // SAFETY: by the caller's contract.
-        Some(Kind::File) => unsafe { disk::read(call, fd, buffer, length) },
+        Some(DescriptorKind::File) => unsafe { disk::read(call, fd, buffer, length) },
         None => plain(),
     }
 }
@@ -196,15 +196,15 @@ pub unsafe fn readv(call: Option<Call>, fd: c_int, vectors: *const iovec, count:
     let plain = || unsafe { raw::readv(fd, vectors, count) };
     let Some(call) = call else { return plain() };
     match descriptor::kind(fd) {
-        Some(Kind::Socket | Kind::Stream) => read_when_ready(call, fd, plain),
-        Some(Kind::File) | None => plain(),
+        Some(DescriptorKind::Socket | DescriptorKind::Stream) => read_when_ready(call, fd, plain),
+        Some(DescriptorKind::File) | None => plain(),
     }
 }
 
 /// A call that may block is made only when poll(2) says that it will not.
 pub fn read_when_ready(call: Call, fd: c_int, plain: impl Fn() -> isize) -> isize {
     let mut timeout = match descriptor::kind(fd) {
-        Some(Kind::Socket) => SocketTimeout::RECEIVE,
+        Some(DescriptorKind::Socket) => SocketTimeout::RECEIVE,
         _ => SocketTimeout::NONE,
     };
     let attempt = || if raw::is_ready(fd, libc::POLLIN) { plain() } else { fail(libc::EAGAIN) };

@@ -8,7 +8,7 @@ use super::receive::partial;
 use super::vectors::Vectors;
 use crate::Readiness;
 use crate::hook::call::{Call, SocketTimeout, errno, fail, is_nonblocking};
-use crate::hook::descriptor::{self, Kind};
+use crate::hook::descriptor::{self, DescriptorKind};
 use crate::hook::offload::disk;
 use crate::hook::raw;
 
@@ -115,11 +115,11 @@ pub unsafe fn write(call: Option<Call>, fd: c_int, buffer: *const c_void, length
     };
     match descriptor::kind(fd) {
         // SAFETY: by the caller's contract; for sockets write(2) is send(2) without flags.
-        Some(Kind::Socket) => unsafe { send(Some(call), fd, buffer, length, 0) },
+        Some(DescriptorKind::Socket) => unsafe { send(Some(call), fd, buffer, length, 0) },
         // SAFETY: by the caller's contract.
-        Some(Kind::Stream) => unsafe { write_stream(call, fd, buffer, length) },
+        Some(DescriptorKind::Stream) => unsafe { write_stream(call, fd, buffer, length) },
         // SAFETY: by the caller's contract.
-        Some(Kind::File) => unsafe { disk::write(call, fd, buffer, length) },
+        Some(DescriptorKind::File) => unsafe { disk::write(call, fd, buffer, length) },
         // SAFETY: by the caller's contract.
         None => unsafe { raw::write(fd, buffer, length) },
     }
@@ -150,14 +150,14 @@ unsafe fn write_stream(call: Call, fd: c_int, buffer: *const c_void, length: siz
 
 pub unsafe fn writev(call: Option<Call>, fd: c_int, vectors: *const iovec, count: c_int) -> isize {
     let kind = call.and_then(|_| descriptor::kind(fd));
-    let waits = matches!(kind, Some(Kind::Socket | Kind::Stream)) && count > 0;
+    let waits = matches!(kind, Some(DescriptorKind::Socket | DescriptorKind::Stream)) && count > 0;
     let Some(call) = call.filter(|_| waits) else {
         // SAFETY: by the caller's contract.
         return unsafe { raw::writev(fd, vectors, count) };
     };
     // SAFETY: by the caller's contract.
     let mut rest = unsafe { Vectors::new(vectors, count as usize) };
-    if kind == Some(Kind::Socket) {
+    if kind == Some(DescriptorKind::Socket) {
         let message = rest.message();
         // SAFETY: for sockets writev(2) is sendmsg(2) without address, control data and flags.
         return unsafe { sendmsg(Some(call), fd, &raw const message, 0) };
@@ -186,7 +186,7 @@ pub unsafe fn sendfile(
 ) -> isize {
     // SAFETY: by the caller's contract.
     let send = |count: usize| unsafe { raw::syscall!(SYS_sendfile, to, from, offset, count) };
-    let blocking = call.filter(|_| descriptor::kind(to) != Some(Kind::File) && !is_nonblocking(to));
+    let blocking = call.filter(|_| descriptor::kind(to) != Some(DescriptorKind::File) && !is_nonblocking(to));
     let Some(call) = blocking else { return send(count) };
     let (saved, mut done) = (errno(), 0);
     let mut timeout = SocketTimeout::SEND;

@@ -5,11 +5,11 @@
 
 /// Bounds of a request's parts. `Default` gives the numbers named at each field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct RequestLimits {
     /// Bytes from the first byte (leading empty lines included) to the end of the head: 16 KiB; 431 above.
     /// Values above 1 GiB act as 1 GiB.
     pub head_bytes_max: usize,
-    /// Header lines: 100; 431 above. Values above [`Limits::HEADER_COUNT_CAP`] act as that.
+    /// Header lines: 100; 431 above. Values above [`RequestLimits::HEADER_COUNT_CAP`] act as that.
     pub header_count_max: usize,
     /// Bytes of the request target: 8 KiB (RFC 9112 section 3 asks for 8000 octets at least); 414 above.
     pub target_bytes_max: usize,
@@ -21,11 +21,11 @@ pub struct Limits {
     pub chunk_extension_bytes_max: usize,
     /// Bytes of the trailer section, line ends included: 8 KiB; 431 above.
     pub trailer_bytes_max: usize,
-    /// Trailer lines: 32; 431 above. Values above [`Limits::HEADER_COUNT_CAP`] act as that.
+    /// Trailer lines: 32; 431 above. Values above [`RequestLimits::HEADER_COUNT_CAP`] act as that.
     pub trailer_count_max: usize,
 }
 
-impl Limits {
+impl RequestLimits {
     /// The most header lines any configuration allows: the parser's table of them lives on the stack.
     pub const HEADER_COUNT_CAP: usize = 256;
     /// The longest method, in bytes: beyond it 501 (RFC 9112 section 3). The longest registered one,
@@ -38,16 +38,16 @@ impl Limits {
 
     /// `head_bytes_max` as it acts.
     pub(crate) fn head_max(&self) -> usize {
-        self.head_bytes_max.min(Limits::HEAD_BYTES_CAP)
+        self.head_bytes_max.min(RequestLimits::HEAD_BYTES_CAP)
     }
 
     /// `header_count_max` as it acts.
     pub(crate) fn header_max(&self) -> usize {
-        self.header_count_max.min(Limits::HEADER_COUNT_CAP)
+        self.header_count_max.min(RequestLimits::HEADER_COUNT_CAP)
     }
 }
 
-impl Default for Limits {
+impl Default for RequestLimits {
     fn default() -> Self {
         Self {
             head_bytes_max: 16 * 1024,

@@ -37,30 +37,30 @@ pub fn distrusted() -> u32 {
 
 /// Where a file is, or will be.
 #[derive(Debug)]
-pub struct Place {
+pub struct GuardedPath {
     /// The directory, where others can write on the way; the way to it must not be walked again.
     exposed: Option<OwnedFd>,
     /// The file's name in that directory, else its whole path.
     name: PathBuf,
 }
 
-impl Place {
-    /// Finds the place of a path.
+impl GuardedPath {
+    /// Finds where a path leads.
     ///
     /// # Errors
     /// The file system's; a link on the way that the workers' user may have put there.
-    pub fn find(path: &Path) -> io::Result<Place> {
+    pub fn find(path: &Path) -> io::Result<GuardedPath> {
         let suspect = distrusted();
         if suspect == 0 || !rustix::process::geteuid().is_root() {
-            return Ok(Place { exposed: None, name: path.into() });
+            return Ok(GuardedPath { exposed: None, name: path.into() });
         }
-        Place::find_despite(path, suspect)
+        GuardedPath::find_despite(path, suspect)
     }
 
-    fn find_despite(path: &Path, suspect: u32) -> io::Result<Place> {
+    fn find_despite(path: &Path, suspect: u32) -> io::Result<GuardedPath> {
         Ok(match walk(&std::path::absolute(path)?, suspect)? {
-            Some((directory, name)) => Place { exposed: Some(directory), name: name.into() },
-            None => Place { exposed: None, name: path.into() },
+            Some((directory, name)) => GuardedPath { exposed: Some(directory), name: name.into() },
+            None => GuardedPath { exposed: None, name: path.into() },
         })
     }
 
@@ -132,7 +132,7 @@ impl Place {
     ///
     /// # Errors
     /// The file system's.
-    pub fn rename(&self, other: &Place) -> rustix::io::Result<()> {
+    pub fn rename(&self, other: &GuardedPath) -> rustix::io::Result<()> {
         rustix::fs::renameat(self.directory(), &self.name, self.directory(), &other.name)
     }
 
@@ -144,13 +144,13 @@ impl Place {
         unlinkat(self.directory(), &self.name, AtFlags::empty())
     }
 
-    /// A neighbour: the same place with something added to its name.
+    /// A neighbour: the same directory with something added to its name.
     ///
     /// # Errors
     /// When no descriptor is left.
-    pub fn beside(&self, extension: &str) -> io::Result<Place> {
+    pub fn beside(&self, extension: &str) -> io::Result<GuardedPath> {
         let exposed = self.exposed.as_ref().map(OwnedFd::try_clone).transpose()?;
-        Ok(Place { exposed, name: self.name.with_added_extension(extension) })
+        Ok(GuardedPath { exposed, name: self.name.with_added_extension(extension) })
     }
 
     /// A path for calls that take nothing else; it leads here as long as this value lives.
@@ -274,8 +274,8 @@ mod tests {
     /// A user that owns nothing here.
     const STRANGER: u32 = 54_321;
 
-    fn find(path: &Path) -> io::Result<Place> {
-        Place::find_despite(path, STRANGER)
+    fn find(path: &Path) -> io::Result<GuardedPath> {
+        GuardedPath::find_despite(path, STRANGER)
     }
 
     fn append(path: &Path) -> io::Result<(OwnedFd, bool)> {
@@ -343,14 +343,14 @@ mod tests {
     fn a_neighbour_takes_the_place_in_one_step() {
         let directory = Directory::new();
         let path = open_directory(&directory, "open").join("state");
-        let place = find(&path).unwrap();
-        let new = place.beside("new").unwrap();
+        let target = find(&path).unwrap();
+        let new = target.beside("new").unwrap();
         symlink("elsewhere", new.path()).unwrap();
         assert_eq!(new.make(OFlags::WRONLY, 0o644).unwrap_err(), Errno::EXIST);
         new.remove().unwrap();
         new.make(OFlags::WRONLY, 0o644).unwrap();
-        new.rename(&place).unwrap();
-        assert!(path.is_file() && place.look().is_ok());
+        new.rename(&target).unwrap();
+        assert!(path.is_file() && target.look().is_ok());
         assert_eq!(new.look().unwrap_err(), Errno::NOENT);
     }
 }

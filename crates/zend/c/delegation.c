@@ -1,6 +1,7 @@
-/* A response that something else gives: X-Sendfile a file of a directory that the operator has named, X-Accel-Redirect another URL
- * of the document root, as if the client had asked for it (nginx's internal redirection). Neither is on unless the operator
- * says so, as a script may pass on what others have written; a header that is off is like any other.
+/* A delegated response: a script answers with a header, and weft sends something else instead. X-Sendfile names a file in a
+ * directory that the operator has named; X-Accel-Redirect names another URL of the document root, which answers as if the client
+ * had asked for it (nginx's internal redirection). Both are off unless the operator turns them on, because a script may pass on
+ * headers that others have written. A header that is off is like any other.
  *
  * A redirection to a script runs it when the first one has ended, in the same PHP: GET or HEAD, without a body, REQUEST_URI
  * as the client sent it, as under nginx. Invariants: a header that is obeyed reaches no client; a request runs REDIRECTS_MAX
@@ -11,7 +12,7 @@
 
 /* As nginx: ten internal redirections, then 500. */
 #define REDIRECTS_MAX 10
-_Static_assert(sizeof(((weft_handover *) 0)->old_lines) / sizeof(char *) >= REDIRECTS_MAX, "each keeps its lines");
+_Static_assert(sizeof(((weft_delegation *) 0)->old_lines) / sizeof(char *) >= REDIRECTS_MAX, "each keeps its lines");
 
 static bool named(weft_slice name, const char *wanted)
 {
@@ -19,7 +20,7 @@ static bool named(weft_slice name, const char *wanted)
 	return name.length == length && zend_binary_strcasecmp(name.bytes, length, wanted, length) == 0;
 }
 
-/* What Response::file() hands over is the application's own word: no header that passes through it says it. */
+/* What Response::file() delegates is the application's own word: no header that passes through it says it. */
 #define OWN_FILE "a file of a Response"
 
 ZEND_FUNCTION(Weft_Internal_response_file)
@@ -52,18 +53,18 @@ static void tell_off(weft_slice name, uint32_t which)
 }
 
 /* Whether this header is for the server alone. */
-bool weft_handover_takes(weft_classic *classic, weft_header header)
+bool weft_delegation_takes(weft_classic *classic, weft_header header)
 {
 	bool accel = header.name.length > 8 && !strncasecmp(header.name.bytes, "X-Accel-", 8);
 	if (EXPECTED(!accel && !named(header.name, "X-Sendfile"))) {
 		return false;
 	}
 	uint32_t which = accel ? WEFT_ACCEL_REDIRECT : WEFT_SENDFILE;
-	bool hands_over = !accel || named(header.name, "X-Accel-Redirect");
-	bool on = weft_host_handovers() & which;
-	if (on && hands_over) {
+	bool delegates = !accel || named(header.name, "X-Accel-Redirect");
+	bool on = weft_host_delegations() & which;
+	if (on && delegates) {
 		classic->sendfile = (char *) header.name.bytes;
-	} else if (hands_over) {
+	} else if (delegates) {
 		tell_off(header.name, which);
 	}
 	return on;
@@ -97,11 +98,11 @@ static void refuse(weft_coroutine *coroutine, weft_slice name, const char *value
 	weft_classic_refuse(coroutine, status);
 }
 
-/* The response is what the header names. A script runs later: weft_handover_next(). */
-void weft_handover_answer(weft_coroutine *coroutine)
+/* The response is what the header names. A script runs later: weft_delegation_next(). */
+void weft_delegation_answer(weft_coroutine *coroutine)
 {
 	weft_classic *classic = coroutine->classic;
-	weft_handover *handover = &classic->handover;
+	weft_delegation *delegation = &classic->delegation;
 	char *value = strchr(classic->sendfile, ':');
 	weft_slice name = {classic->sendfile, (size_t) (value - classic->sendfile)};
 	value += 1 + strspn(value + 1, " \t");
@@ -113,59 +114,59 @@ void weft_handover_answer(weft_coroutine *coroutine)
 		}
 	}
 	classic->headers_count = kept;
-	uint32_t status = handover->count >= REDIRECTS_MAX ? 500
+	uint32_t status = delegation->count >= REDIRECTS_MAX ? 500
 		: own ? weft_host_respond_file(coroutine->request, classic->status, classic->headers, kept, weft_slice_text(value))
 		: redirect ? weft_host_redirect(coroutine->request, classic->headers, kept, weft_slice_text(value))
 		: weft_host_send_file(coroutine->request, classic->status, classic->headers, kept, weft_slice_text(value));
 	if (status == WEFT_RUN_SCRIPT) {
 		char *query = strchr(value, '?');
-		free(handover->query);
-		handover->query = strdup(query ? query + 1 : "");
-		handover->pending = true;
+		free(delegation->query);
+		delegation->query = strdup(query ? query + 1 : "");
+		delegation->pending = true;
 	} else if (status) {
 		refuse(coroutine, name, value, status);
 	}
 }
 
 /* Makes the request ready for the script that was named. false: none was. */
-bool weft_handover_next(weft_coroutine *coroutine)
+bool weft_delegation_next(weft_coroutine *coroutine)
 {
 	weft_classic *classic = coroutine->classic;
-	if (EXPECTED(!classic->handover.pending)) {
+	if (EXPECTED(!classic->delegation.pending)) {
 		return false;
 	}
-	weft_handover handover = classic->handover;
-	free(handover.carried);
-	handover.carried = classic->headers;
-	handover.carried_count = classic->headers_count;
-	handover.old_lines[handover.count++] = classic->lines;
-	handover.pending = false;
+	weft_delegation delegation = classic->delegation;
+	free(delegation.carried);
+	delegation.carried = classic->headers;
+	delegation.carried_count = classic->headers_count;
+	delegation.old_lines[delegation.count++] = classic->lines;
+	delegation.pending = false;
 	classic->headers = NULL;
 	classic->lines = NULL;
-	memset(&classic->handover, 0, sizeof(classic->handover));
+	memset(&classic->delegation, 0, sizeof(classic->delegation));
 	weft_classic_free(classic);
 	memset(classic, 0, sizeof(*classic));
-	classic->handover = handover;
+	classic->delegation = delegation;
 	ZVAL_UNDEF(&coroutine->request_object); /* gone with PHP's heap */
 	return true;
 }
 
 /* SG(request_info) of a script that was named by another. */
-void weft_handover_tell(weft_classic *classic)
+void weft_delegation_tell(weft_classic *classic)
 {
 	const char *method = SG(request_info).request_method;
 	SG(request_info).request_method = method && !strcmp(method, "HEAD") ? "HEAD" : "GET";
-	SG(request_info).query_string = classic->handover.query;
+	SG(request_info).query_string = classic->delegation.query;
 	SG(request_info).content_type = NULL;
 	SG(request_info).content_length = 0;
 }
 
 /* What the scripts before have said goes on, unless this one says it itself; cookies always. */
-void weft_handover_carry(weft_classic *classic, size_t headers_max)
+void weft_delegation_carry(weft_classic *classic, size_t headers_max)
 {
 	size_t own = classic->headers_count;
-	for (size_t i = 0; i < classic->handover.carried_count && classic->headers_count < headers_max; i++) {
-		weft_header carried = classic->handover.carried[i];
+	for (size_t i = 0; i < classic->delegation.carried_count && classic->headers_count < headers_max; i++) {
+		weft_header carried = classic->delegation.carried[i];
 		bool said = false;
 		for (size_t k = 0; k < own && !said; k++) {
 			weft_slice name = classic->headers[k].name;
@@ -177,11 +178,11 @@ void weft_handover_carry(weft_classic *classic, size_t headers_max)
 	}
 }
 
-void weft_handover_free(weft_handover *handover)
+void weft_delegation_free(weft_delegation *delegation)
 {
-	for (size_t i = 0; i < handover->count; i++) {
-		free(handover->old_lines[i]);
+	for (size_t i = 0; i < delegation->count; i++) {
+		free(delegation->old_lines[i]);
 	}
-	free(handover->carried);
-	free(handover->query);
+	free(delegation->carried);
+	free(delegation->query);
 }

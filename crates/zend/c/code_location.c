@@ -2,11 +2,11 @@
  *
  * Invariant: nothing is allocated, locked or changed. A frame that is being made at this moment may be read half made: whoever
  * asks has given the process up and ends it soon. */
-#include "place.h"
+#include "code_location.h"
 
 #include "weft.h"
 
-size_t weft_place(char *text, size_t size)
+size_t weft_code_location(char *text, size_t size)
 {
 	zend_execute_data *frame = EG(current_execute_data);
 	const zend_function *called = NULL;

@@ -1,4 +1,4 @@
-//! Responses that a script hands over: X-Sendfile, X-Accel-Redirect, and what they must not lead to.
+//! Responses that a script delegates: X-Sendfile, X-Accel-Redirect, and what they must not lead to.
 
 use std::os::unix::fs::symlink;
 
@@ -209,7 +209,7 @@ fn a_script_that_is_named_runs_as_under_nginx() {
 }
 
 #[test]
-fn a_script_that_stays_loaded_hands_over_files_only() {
+fn a_script_that_stays_loaded_delegates_to_files_only() {
     let worker = "<?php return function () { [$name, $value] = explode('|', rawurldecode($_SERVER['QUERY_STRING']));
         if ($name === 'file') { return Weft\\Http\\Response::file($value); } header(\"$name: $value\"); return 'its own'; };";
     let mut weft = site()

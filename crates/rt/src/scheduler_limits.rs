@@ -6,7 +6,7 @@ use crate::{Nanos, SECOND};
 
 /// Bounds of the scheduler.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct SchedulerLimits {
     /// Coroutines alive at once, parked ones included. Default 10,000.
     pub coroutines_max: usize,
     /// Coroutines alive at once that coroutines have spawned themselves ([`Runtime::spawn_task`]). Default 10,000. Apart from
@@ -22,9 +22,9 @@ pub struct Limits {
     pub offload_threads_max: usize,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
+impl Default for SchedulerLimits {
+    fn default() -> SchedulerLimits {
+        SchedulerLimits {
             coroutines_max: 10_000,
             tasks_max: 10_000,
             queue_max: 1_000,

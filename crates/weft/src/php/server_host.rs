@@ -293,8 +293,8 @@ impl Host for ServerHost {
         }
     }
 
-    fn handovers(&self) -> u32 {
-        self.handovers_on()
+    fn delegations(&self) -> u32 {
+        self.delegations_on()
     }
 
     fn send_file(
@@ -304,11 +304,11 @@ impl Host for ServerHost {
         headers: &[HeaderLine],
         path: &[u8],
     ) -> Result<(), u16> {
-        self.hand_to_file(request, status, headers, path)
+        self.delegate_to_file(request, status, headers, path)
     }
 
     fn redirect(&self, request: RequestId, headers: &[HeaderLine], uri: &[u8]) -> Result<bool, u16> {
-        self.hand_to_uri(request, headers, uri)
+        self.delegate_to_uri(request, headers, uri)
     }
 
     fn open_source(&self, path: &[u8]) -> Option<Result<(OwnedFd, PathBuf), u16>> {

@@ -1,4 +1,4 @@
-//! Responses that a script hands over: X-Sendfile to a file of a directory the operator has named, X-Accel-Redirect to another
+//! Responses that a script delegates: X-Sendfile to a file of a directory the operator has named, X-Accel-Redirect to another
 //! URL of the document root.
 //!
 //! Must not know how PHP says it. Invariant: what is sent here was found by the same rules as for a client's own request, or
@@ -12,7 +12,7 @@ use weft_serve::{Error, Opened, RequestKey};
 use weft_zend::RequestId;
 use weft_zend::host::HeaderLine;
 
-use super::host::ServerHost;
+use super::server_host::ServerHost;
 use crate::classic::{Route, Wanted};
 
 /// `WEFT_SENDFILE` and `WEFT_ACCEL_REDIRECT` of C.
@@ -21,14 +21,14 @@ const ACCEL_REDIRECT: u32 = 2;
 
 impl ServerHost {
     /// Which of the two are on.
-    pub(super) fn handovers_on(&self) -> u32 {
+    pub(super) fn delegations_on(&self) -> u32 {
         let Some(docroot) = self.docroot else { return 0 };
         let on = |is_on: bool, bit| if is_on { bit } else { 0 };
         on(docroot.has_sendfile(), SENDFILE) | on(docroot.accel_redirect(), ACCEL_REDIRECT)
     }
 
     /// X-Sendfile. `Err` is the status that says why not.
-    pub(super) fn hand_to_file(
+    pub(super) fn delegate_to_file(
         &self,
         request: RequestId,
         status: u16,
@@ -40,7 +40,7 @@ impl ServerHost {
     }
 
     /// X-Accel-Redirect. `Ok(true)`: a script is to run.
-    pub(super) fn hand_to_uri(
+    pub(super) fn delegate_to_uri(
         &self,
         request: RequestId,
         headers: &[HeaderLine],

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 
 /// Bounds of a [`Server`](crate::Server). `Default` gives the numbers named at each field.
 #[derive(Clone, Debug)]
-pub struct Limits {
-    /// Bounds of a request's head and body: 16 KiB, 100 fields, 8 MiB and so on, see [`weft_proto::Limits`].
-    pub http: weft_proto::Limits,
+pub struct ServerLimits {
+    /// Bounds of a request's head and body: 16 KiB, 100 fields, 8 MiB and so on, see [`weft_proto::RequestLimits`].
+    pub http: weft_proto::RequestLimits,
     /// Connections of this worker: 20,000. Beyond it the one that has been idle longest is closed for each new one; without an
     /// idle one, new ones wait in the kernel's queue and whoever is answered next is told that its connection ends.
     pub connections_max: usize,
@@ -68,10 +68,10 @@ pub struct Limits {
     pub drain_idle_ms: u64,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
-            http: weft_proto::Limits::default(),
+impl Default for ServerLimits {
+    fn default() -> ServerLimits {
+        ServerLimits {
+            http: weft_proto::RequestLimits::default(),
             connections_max: 20_000,
             accepts_per_turn: 64,
             queue_max: 1_000,

@@ -36,7 +36,7 @@ pub fn set_h_errno(value: c_int) {
 }
 
 /// A hostent that owns what it says.
-pub struct Host {
+pub struct HostEntry {
     name: CString,
     aliases: Vec<CString>,
     family: c_int,
@@ -63,7 +63,7 @@ type Found = *mut *mut hostent;
 
 impl Question {
     /// Asks libc, with more room until the answer fits.
-    fn ask(&self) -> Result<Host, Failure> {
+    fn ask(&self) -> Result<HostEntry, Failure> {
         let mut buffer = vec![0u64; 256];
         loop {
             // SAFETY: the all-zero hostent is storage for the answer.
@@ -78,7 +78,7 @@ impl Question {
             // SAFETY: null, or `host`, which libc filled in.
             return match unsafe { found.as_ref() } {
                 // SAFETY: its pointers lead into the buffer, which is live.
-                Some(host) => Ok(unsafe { Host::copied(host) }),
+                Some(host) => Ok(unsafe { HostEntry::copied(host) }),
                 None => Err(Failure { errno: if code == 0 { errno() } else { code }, h_errno: reason }),
             };
         }
@@ -108,19 +108,19 @@ impl Question {
     }
 
     /// Asks on an offload thread.
-    pub fn offloaded(self, call: Call) -> Result<Host, Failure> {
+    pub fn offloaded(self, call: Call) -> Result<HostEntry, Failure> {
         call.offload(move || self.ask()).unwrap_or(Err(CANCELLED))
     }
 }
 
-impl Host {
+impl HostEntry {
     /// # Safety
     /// `host` must be one of libc's: strings and null-terminated lists.
-    unsafe fn copied(host: &hostent) -> Host {
+    unsafe fn copied(host: &hostent) -> HostEntry {
         let bytes = host.h_length.max(0) as usize;
         // SAFETY: by contract.
         unsafe {
-            Host {
+            HostEntry {
                 name: CStr::from_ptr(host.h_name).to_owned(),
                 aliases: list(host.h_aliases, |alias| CStr::from_ptr(alias).to_owned()),
                 family: host.h_addrtype,
@@ -132,7 +132,7 @@ impl Host {
         }
     }
 
-    /// Bytes that [`Host::write`] needs, with alignment.
+    /// Bytes that [`HostEntry::write`] needs, with alignment.
     pub fn bytes(&self) -> usize {
         let pointers = (self.aliases.len() + self.addresses.len() + 2) * size_of::<*mut c_char>();
         let strings: usize = self.aliases.iter().chain([&self.name]).map(|text| text.count_bytes() + 1).sum();
@@ -142,7 +142,7 @@ impl Host {
     /// Writes it out for C: the lists first, then the addresses, then the strings.
     ///
     /// # Safety
-    /// `host` must be writable, `buffer` have [`Host::bytes`] writable bytes.
+    /// `host` must be writable, `buffer` have [`HostEntry::bytes`] writable bytes.
     pub unsafe fn write(&self, host: *mut hostent, buffer: *mut c_char) {
         let start = buffer.wrapping_add(buffer.align_offset(align_of::<*mut c_char>()));
         let aliases = start.cast::<*mut c_char>();
@@ -192,7 +192,7 @@ thread_local! {
 }
 
 /// Gives a result in the coroutine's static storage; null and h_errno for a failure.
-pub fn in_static(call: Call, answer: Result<Host, Failure>, saved: c_int) -> *mut hostent {
+pub fn in_static(call: Call, answer: Result<HostEntry, Failure>, saved: c_int) -> *mut hostent {
     let host = match answer {
         Ok(host) => host,
         Err(failure) => {
