@@ -1,6 +1,8 @@
-//! What a request head and a response head cost: `cargo run --release -p weft-proto --example parse_cost`.
+//! The cost of parsing a request head and of encoding a response head:
+//! `cargo run --release -p weft-proto --example parse_cost`.
 //!
-//! Prints nanoseconds per operation, the best of several rounds, for the reader to compare; decides nothing.
+//! Prints nanoseconds per operation, the best of several rounds. The reader compares; the program decides
+//! nothing.
 
 use std::hint::black_box;
 use std::time::Instant;

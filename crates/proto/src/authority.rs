@@ -1,7 +1,7 @@
 //! `uri-host [":" port]` (RFC 9110 section 7.2, RFC 3986 section 3.2): the Host field and absolute-form targets.
 //!
-//! Knows no request. Invariant: user information never passes (RFC 9110 4.2.4), so the text between `//` and the
-//! next `/` cannot name two hosts.
+//! Must not know the request it belongs to. Invariant: user information is always refused (RFC 9110 4.2.4), so
+//! the text between `//` and the next `/` cannot name two hosts.
 
 use std::net::Ipv6Addr;
 
@@ -12,7 +12,7 @@ use crate::bytes::reg_name_bytes;
 /// A host and its port, as sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Authority<'a> {
-    /// Name or address; an IPv6 address with its brackets. Case as sent, percent-encoding left alone. May be empty.
+    /// A name or an address; an IPv6 address keeps its brackets. Case and percent-encoding as sent. May be empty.
     pub host: &'a [u8],
     /// `None` when absent or empty (`host:` is allowed by RFC 3986 3.2.3).
     pub port: Option<u16>,
@@ -25,7 +25,7 @@ pub fn split_authority(bytes: &[u8]) -> Option<Authority<'_>> {
             let end = bytes.iter().position(|&b| b == b']')?;
             is_ip_literal(&bytes[1..end]).then_some(end + 1)?
         }
-        // What is neither part of a name nor the colon behind it is refused below, as a port.
+        // Anything else that is not a colon ends the name here and is refused below, as a port.
         _ => {
             let end = reg_name_bytes(bytes);
             is_well_encoded(&bytes[..end]).then_some(end)?
@@ -57,7 +57,7 @@ pub(crate) fn port(digits: &[u8]) -> Option<u16> {
     crate::bytes::decimal(digits).and_then(|n| u16::try_from(n).ok())
 }
 
-/// An IPv6 address; zone identifiers and future versions (`v1.x`) mean nothing to a server and are refused.
+/// An IPv6 address. Zone identifiers and future versions (`v1.x`) mean nothing to a server and are refused.
 fn is_ip_literal(address: &[u8]) -> bool {
     str::from_utf8(address).is_ok_and(|text| text.parse::<Ipv6Addr>().is_ok())
 }

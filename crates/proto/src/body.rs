@@ -1,6 +1,6 @@
 //! A request body, however it is delimited, behind one shape of decoding.
 //!
-//! Knows no socket and no storage. Invariant: never takes a byte of the next message.
+//! Must not know sockets or storage. Invariant: the decoder never consumes a byte of the next message.
 
 use crate::chunked::{ChunkDecoder, Decoded};
 use crate::head::Framing;
@@ -17,7 +17,7 @@ pub enum Body {
 }
 
 impl Body {
-    /// The body that follows a head. A length was checked against the limits with the head.
+    /// The body that follows a head. The head's parser has checked a length against the limits.
     pub fn new(framing: Framing, limits: &RequestLimits) -> Body {
         match framing {
             Framing::None => Body::Length(0),
@@ -26,11 +26,11 @@ impl Body {
         }
     }
 
-    /// Takes what `input` holds of the body, up to the end of the next run of data: see [`ChunkDecoder::decode`].
-    /// With no input it says whether the body is complete.
+    /// Decodes what `input` holds of the body, up to the end of the next run of data: see
+    /// [`ChunkDecoder::decode`]. With empty input it reports whether the body is complete.
     ///
     /// # Errors
-    /// The first rule broken, in chunked framing only.
+    /// The first rule that the input breaks, in chunked framing only.
     pub fn decode(&mut self, input: &[u8]) -> Result<Decoded, Reject> {
         match self {
             Body::Length(left) => {
@@ -42,7 +42,7 @@ impl Body {
         }
     }
 
-    /// The body is complete.
+    /// Whether the body is complete.
     pub fn is_done(&self) -> bool {
         match self {
             Body::Length(left) => *left == 0,

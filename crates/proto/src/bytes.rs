@@ -1,6 +1,7 @@
 //! Character classes and list syntax of RFC 9110 section 5.6, shared by every parser of this crate.
 //!
-//! Knows no field. Invariant: one table, so two parsers cannot disagree on what a token is.
+//! Must not know any field. Invariant: all parsers use one table, so two of them cannot disagree on what a
+//! token is.
 
 const TCHAR: u8 = 1;
 const REG_NAME: u8 = 2;
@@ -52,7 +53,7 @@ pub(crate) fn is_ows(byte: u8) -> bool {
     byte == b' ' || byte == b'\t'
 }
 
-/// Without leading and trailing OWS.
+/// Removes leading and trailing OWS.
 pub(crate) fn trim_ows(mut bytes: &[u8]) -> &[u8] {
     while let [first, rest @ ..] = bytes
         && is_ows(*first)
@@ -67,7 +68,7 @@ pub(crate) fn trim_ows(mut bytes: &[u8]) -> &[u8] {
     bytes
 }
 
-/// The members of a comma-separated list without quoted strings, trimmed; empty members included.
+/// The members of a comma-separated list without quoted strings, trimmed. Empty members are included.
 pub(crate) fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|&b| b == b',').map(trim_ows)
 }

@@ -1,8 +1,8 @@
 //! The chunked transfer coding, decoded in place and incrementally (RFC 9112 section 7.1).
 //!
-//! Data is handed out as ranges of the caller's input; only trailers are copied. Must not know where the data goes.
-//! Invariant: the sequence of data bytes, the end and the error depend on the bytes alone, not on how they are split;
-//! no more than [`RequestLimits::body_bytes_max`] bytes are ever announced.
+//! The decoder returns data as ranges of the caller's input and copies only trailers. Must not know where the data
+//! goes. Invariant: the data bytes, the end and the error depend on the input's bytes alone, not on how they are
+//! split; the decoder never announces more than [`RequestLimits::body_bytes_max`] bytes.
 
 mod trailers;
 
@@ -13,14 +13,14 @@ use crate::reject::Reject;
 use crate::request_limits::RequestLimits;
 use trailers::Trailers;
 
-/// What one call of [`ChunkDecoder::decode`] made of its input.
+/// What one call of [`ChunkDecoder::decode`] did with its input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decoded {
-    /// Bytes of the input that are dealt with; the next call starts after them.
+    /// Bytes of the input that were consumed; the next call starts after them.
     pub consumed: usize,
     /// Body bytes, as a range of the input; may be empty.
     pub data: Range<usize>,
-    /// The body is complete: what follows `consumed` is the next message.
+    /// Whether the body is complete. What follows `consumed` is then the next message.
     pub done: bool,
 }
 
@@ -29,7 +29,7 @@ enum State {
     /// Before the first digit of a size.
     SizeStart,
     Size,
-    /// Whitespace after a size, which only an extension may follow.
+    /// Whitespace after a size; only an extension may follow it.
     ExtensionSpace,
     Extension,
     SizeLf,
@@ -45,7 +45,7 @@ enum State {
 pub struct ChunkDecoder {
     limits: RequestLimits,
     state: State,
-    /// Size being read, then bytes left of the chunk.
+    /// The size while it is being read, then the bytes left of the chunk.
     left: u64,
     /// Data bytes announced so far.
     total: u64,
@@ -68,8 +68,8 @@ impl ChunkDecoder {
         }
     }
 
-    /// Decodes up to the end of the next run of data. Call in a loop, advancing by `consumed`, until the input is
-    /// used up or `done`:
+    /// Decodes up to the end of the next run of data. Call in a loop, advancing by `consumed`, until the input is used
+    /// up or `done`:
     ///
     /// ```
     /// # use weft_proto::{ChunkDecoder, RequestLimits};
@@ -85,7 +85,7 @@ impl ChunkDecoder {
     /// ```
     ///
     /// # Errors
-    /// The first rule broken; the decoder is of no use after it.
+    /// The first rule that the input breaks. The decoder cannot be used after an error.
     pub fn decode(&mut self, input: &[u8]) -> Result<Decoded, Reject> {
         let mut at = 0;
         while at < input.len() {
@@ -115,19 +115,20 @@ impl ChunkDecoder {
         Ok(Decoded { consumed: at, data: at..at, done: self.state == State::Done })
     }
 
-    /// The body is complete.
+    /// Whether the body is complete.
     pub fn is_done(&self) -> bool {
         self.state == State::Done
     }
 
-    /// Data bytes of the chunks seen so far, the current one counted in full.
+    /// Data bytes of the chunks seen so far; the current chunk counts in full.
     pub fn body_bytes(&self) -> u64 {
         self.total
     }
 
-    /// The trailer fields, once done. Content-Length, Transfer-Encoding and Host are refused; fields that would
-    /// change how the request is controlled, authenticated or understood are left out (RFC 9110 6.5.1: a recipient
-    /// may only merge fields it knows to be safe): see `trailers::DROPPED` in this crate's source.
+    /// The trailer fields, once the body is complete. Content-Length, Transfer-Encoding and Host are refused.
+    /// Fields that would change how the request is controlled, authenticated or understood are dropped (RFC 9110
+    /// 6.5.1: a recipient may only merge fields it knows to be safe): see `trailers::DROPPED` in this crate's
+    /// source.
     pub fn trailers(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         self.trailers.iter()
     }

@@ -1,11 +1,11 @@
-//! Content codings and which of them a peer takes (RFC 9110 sections 8.4.1 and 12.5.3).
+//! Content codings, and which of them a peer accepts (RFC 9110 sections 8.4.1 and 12.5.3).
 //!
-//! Knows no connection. Invariant: a coding that a peer has not named, or has given the weight 0, is never among those it
-//! takes; what is malformed takes nothing.
+//! Must not know connections. Invariant: a coding that the peer has not named, or has given the weight 0, never counts
+//! as accepted; a malformed member accepts nothing.
 
 use crate::bytes::{list, trim_ows};
 
-/// A content coding weft can make.
+/// A content coding that weft can produce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Coding {
     /// RFC 7932.
@@ -17,7 +17,7 @@ pub enum Coding {
 }
 
 impl Coding {
-    /// All of them, the one that makes text smallest first.
+    /// All of them; the one that compresses text best comes first.
     pub const ALL: [Coding; 3] = [Coding::Brotli, Coding::Zstd, Coding::Gzip];
 
     /// Its name in Content-Encoding.
@@ -29,7 +29,7 @@ impl Coding {
         }
     }
 
-    /// The extension of files that hold it.
+    /// The extension of files that hold this coding.
     pub fn extension(self) -> &'static str {
         match self {
             Coding::Brotli => "br",
@@ -38,7 +38,8 @@ impl Coding {
         }
     }
 
-    /// Those that Accept-Encoding takes, the most welcome first; equal weights in the order of [`Coding::ALL`].
+    /// The codings that Accept-Encoding accepts, the most preferred first. Equal weights keep the order of
+    /// [`Coding::ALL`].
     pub fn accepted(accept_encoding: Option<&[u8]>) -> Vec<Coding> {
         let Some(text) = accept_encoding else { return Vec::new() };
         let mut weights: [Option<u16>; 3] = [None; 3];

@@ -1,7 +1,8 @@
-//! Conditional requests (RFC 9110 section 13): which of proceed, 304 and 412 a set of preconditions asks for.
+//! Conditional requests (RFC 9110 section 13): whether a set of preconditions leads to normal processing, 304 or
+//! 412.
 //!
-//! Knows no resource but its validators, and no clock. Invariant: evaluation follows section 13.2.2's order, so that
-//! a lost update (412) is found before a cache hit (304).
+//! Must not know more of a resource than its validators, nor the time. Invariant: evaluation follows the order of
+//! section 13.2.2, so a lost update (412) is found before a cache hit (304).
 
 use crate::date::parse_date;
 use crate::etag::{EntityTag, entity_tags};
@@ -14,20 +15,20 @@ pub struct Conditions<'a> {
     pub if_match: Vec<&'a [u8]>,
     /// Every If-None-Match value.
     pub if_none_match: Vec<&'a [u8]>,
-    /// If-Modified-Since; `None` also when repeated.
+    /// If-Modified-Since; `None` also if it is repeated.
     pub if_modified_since: Option<&'a [u8]>,
-    /// If-Unmodified-Since; `None` also when repeated.
+    /// If-Unmodified-Since; `None` also if it is repeated.
     pub if_unmodified_since: Option<&'a [u8]>,
-    /// If-Range; `None` also when repeated.
+    /// If-Range; `None` also if it is repeated.
     pub if_range: Option<&'a [u8]>,
 }
 
-/// What the server knows of the current representation.
+/// What the server knows about the current representation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Validators<'a> {
     /// Its ETag field's value, quotes included.
     pub etag: Option<&'a [u8]>,
-    /// Seconds since 1970 of its last change.
+    /// Time of the last change, in seconds since 1970.
     pub last_modified: Option<u64>,
 }
 
@@ -36,20 +37,20 @@ pub struct Validators<'a> {
 pub enum Outcome {
     /// Perform the method.
     Proceed,
-    /// 304: the client's copy is good.
+    /// 304: the client's copy is still valid.
     NotModified,
-    /// 412: the resource is not what the client believes.
+    /// 412: the resource is not in the state the client expects.
     PreconditionFailed,
 }
 
 impl<'a> Conditions<'a> {
-    /// The preconditions of a parsed head. Allocates only when there is If-Match or If-None-Match.
+    /// The preconditions of a parsed head. Allocates only if there is an If-Match or If-None-Match field.
     pub fn of(head: &Head, buf: &'a [u8]) -> Conditions<'a> {
         let mut conditions = Conditions::default();
         let (mut modified, mut unmodified, mut range) = (0, 0, 0);
         for (name, value) in head.headers(buf) {
             let is = |wanted: &str| name.eq_ignore_ascii_case(wanted.as_bytes());
-            // Length first: most fields are none of these.
+            // Length first: most fields are none of the five.
             match name.len() {
                 8 if is("if-match") => conditions.if_match.push(value),
                 8 if is("if-range") => single(&mut conditions.if_range, &mut range, value),
@@ -67,7 +68,7 @@ impl<'a> Conditions<'a> {
     }
 
     /// Evaluates for `method` against the current representation, `None` if there is none (RFC 9110 13.2.2).
-    /// Call it only when the response without preconditions would be 2xx or 412 (13.2.1).
+    /// Call it only if the response without preconditions would be 2xx or 412 (13.2.1).
     pub fn evaluate(&self, method: &[u8], current: Option<&Validators<'_>>) -> Outcome {
         let read_only = method == b"GET" || method == b"HEAD";
         let last_modified = current.and_then(|now| now.last_modified);
@@ -93,8 +94,8 @@ impl<'a> Conditions<'a> {
         }
     }
 
-    /// Whether a Range field is to be obeyed, as far as If-Range is concerned (RFC 9110 13.1.5). A date counts only
-    /// when it is a strong validator (8.8.2.2): the representation did not change within `now_secs`' second.
+    /// Whether If-Range lets a Range field apply (RFC 9110 13.1.5). A date counts only if it is a strong validator
+    /// (8.8.2.2): the representation did not change within the second of `now_secs`.
     pub fn range_applies(&self, current: &Validators<'_>, now_secs: u64) -> bool {
         let Some(value) = self.if_range else {
             return true;
@@ -107,13 +108,13 @@ impl<'a> Conditions<'a> {
     }
 }
 
-/// A field that may appear once: a second one leaves none.
+/// A field that may appear once: a second one removes the first.
 fn single<'a>(slot: &mut Option<&'a [u8]>, seen: &mut u32, value: &'a [u8]) {
     *seen += 1;
     *slot = (*seen == 1).then_some(value);
 }
 
-/// A date that can be read; others are to be ignored (RFC 9110 13.1.3 and 13.1.4).
+/// A date that can be read; other dates are ignored (RFC 9110 13.1.3 and 13.1.4).
 fn date(value: Option<&[u8]>) -> Option<u64> {
     value.and_then(parse_date)
 }

@@ -1,8 +1,9 @@
 //! The Cookie field, split as PHP splits it (php-src main/php_variables.c, php_default_treat_data with PARSE_COOKIE).
 //!
 //! RFC 6265 section 5.4 says what a browser sends, but an application ported from PHP-FPM expects PHP's reading of
-//! it. Knows no zval and decodes nothing: percent-decoding, name mangling (`a.b`, `a[]`) and "the first of equal
-//! names wins" are PHP's. Invariant: every name yielded is non-empty and lies, like its value, within the input.
+//! it. Must not know zvals, and decodes nothing: percent-decoding, name mangling (`a.b`, `a[]`) and "the first of
+//! equal names wins" are left to PHP. Invariant: every name it yields is non-empty, and name and value lie within the
+//! input.
 
 /// Name and value pairs of one Cookie field value, in order; see [`cookies`].
 #[derive(Debug, Clone)]
@@ -10,8 +11,8 @@ pub struct Cookies<'a> {
     rest: &'a [u8],
 }
 
-/// Splits a Cookie field value at `;`. Whitespace before a name is dropped, a value runs to the next `;` and keeps
-/// its spaces and quotes, a pair without `=` has an empty value, and a pair without a name is skipped.
+/// Splits a Cookie field value at `;`. Whitespace before a name is dropped. A value runs to the next `;` and keeps
+/// its spaces and quotes. A pair without `=` has an empty value. A pair without a name is skipped.
 pub fn cookies(value: &[u8]) -> Cookies<'_> {
     Cookies { rest: value }
 }

@@ -1,4 +1,4 @@
-//! HTTP dates (RFC 9110 section 5.6.7): the Date field, formatted once per second, and dates of requests, read.
+//! HTTP dates (RFC 9110 section 5.6.7): formats the Date field once per second, and reads dates of requests.
 //!
 //! Reads no clock: the caller says what time it is. Invariant: the cached line is always 37 valid bytes.
 
@@ -17,14 +17,15 @@ pub struct DateCache {
 }
 
 impl DateCache {
-    /// The field for `unix_secs`, seconds since 1970 without leap seconds; years after 9999 count as its last second.
+    /// The field for `unix_secs`, in seconds since 1970 without leap seconds. Times after the year 9999 become its
+    /// last second.
     pub fn new(unix_secs: u64) -> DateCache {
         let mut cache = DateCache { unix_secs: 0, line: *b"Date: Thu, 01 Jan 1970 00:00:00 GMT\r\n" };
         cache.set(unix_secs);
         cache
     }
 
-    /// Moves to `unix_secs`; does nothing when it is the second already shown.
+    /// Moves to `unix_secs`; does nothing if the field already shows that second.
     pub fn set(&mut self, unix_secs: u64) {
         if self.unix_secs == unix_secs {
             return;
@@ -37,7 +38,7 @@ impl DateCache {
         }
     }
 
-    /// The second shown.
+    /// The second that the field shows.
     pub fn unix_secs(&self) -> u64 {
         self.unix_secs
     }
@@ -53,8 +54,8 @@ impl DateCache {
     }
 }
 
-/// Reads a date in any of the three formats a recipient must accept, as seconds since 1970.
-/// `None` for anything else and for years before 1970.
+/// Reads a date in any of the three formats that a recipient must accept, as seconds since 1970. `None` for
+/// anything else and for years before 1970.
 pub fn parse_date(bytes: &[u8]) -> Option<u64> {
     let time = httpdate::parse_http_date(str::from_utf8(bytes).ok()?).ok()?;
     time.duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs())

@@ -1,7 +1,8 @@
-//! Pieces of a response as bytes: checked fields, chunks, interim responses.
+//! Parts of a response as bytes: checked fields, chunks, interim responses.
 //!
-//! Knows no connection. Invariant: no field written here can end its own line: names are tokens, values hold no control
-//! character but the tab (RFC 9110 section 5.5), so an application cannot be made to split a response.
+//! Must not know connections. Invariant: a field written here cannot end its own line. Names are tokens, and values
+//! hold no control character except the tab (RFC 9110 section 5.5), so input that reaches a response header cannot
+//! split the response.
 
 use std::fmt;
 
@@ -9,7 +10,7 @@ use crate::bytes::is_token;
 use crate::head::Version;
 use crate::status::push_status_line;
 
-/// How much of a name an error repeats.
+/// How many bytes of a name an error shows.
 const NAME_BYTES_SHOWN_MAX: usize = 100;
 
 /// Which part of a response an application got wrong.
@@ -19,11 +20,11 @@ pub enum Part {
     Status,
     /// The field name is not a token.
     Name,
-    /// The field value holds a control character, or is a Content-Length that is repeated or no number.
+    /// The field value holds a control character, or is a Content-Length that is repeated or not a number.
     Value,
 }
 
-/// A response that must not be written as it is; nothing of it was.
+/// A response that must not be written. Nothing was appended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidHeader {
     /// What is wrong.
@@ -54,9 +55,9 @@ impl fmt::Display for InvalidHeader {
 
 impl std::error::Error for InvalidHeader {}
 
-/// Appends `name: value` CRLF after checking both.
+/// Appends `name: value` and CRLF after checking both.
 pub(crate) fn push_field(out: &mut Vec<u8>, name: &[u8], value: &[u8]) -> Result<(), InvalidHeader> {
-    // Nearly every response has this one.
+    // Nearly every response has this field.
     if name != b"Content-Type" && !is_token(name) {
         return Err(InvalidHeader::new(Part::Name, name));
     }
@@ -71,7 +72,8 @@ pub(crate) fn push_field(out: &mut Vec<u8>, name: &[u8], value: &[u8]) -> Result
     Ok(())
 }
 
-/// Whether there is a control character but the tab. All of it is looked at, so that many bytes are at a time.
+/// Whether the value holds a control character other than the tab. There is no early exit, so the loop checks
+/// many bytes at a time.
 fn has_controls(value: &[u8]) -> bool {
     let control = |byte: u8| ((byte < b' ') & (byte != b'\t')) | (byte == 0x7f);
     value.iter().fold(false, |found, byte| found | control(*byte))
@@ -92,7 +94,7 @@ pub(crate) fn push_decimal(out: &mut Vec<u8>, mut number: u64) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// A chunk's size line, for those who write the data from where it lies: prefix, data, CRLF.
+/// A chunk's size line, for a caller that writes the data in place: prefix, data, CRLF.
 #[derive(Debug, Clone, Copy)]
 pub struct ChunkPrefix {
     line: [u8; 18],
@@ -100,7 +102,7 @@ pub struct ChunkPrefix {
 }
 
 impl ChunkPrefix {
-    /// The line for `len` bytes of data. 0 would end the body: see [`write_last_chunk`].
+    /// The size line for `len` bytes of data. A `len` of 0 would end the body: see [`write_last_chunk`].
     pub fn new(len: usize) -> ChunkPrefix {
         let mut line = *b"................\r\n";
         let (mut at, mut left) = (16, len);
@@ -114,13 +116,13 @@ impl ChunkPrefix {
         }
     }
 
-    /// Hexadecimal size and CRLF.
+    /// The hexadecimal size and CRLF.
     pub fn as_bytes(&self) -> &[u8] {
         &self.line[self.at..]
     }
 }
 
-/// Appends one chunk (RFC 9112 7.1); nothing when `data` is empty, as an empty chunk ends the body.
+/// Appends one chunk (RFC 9112 7.1). Appends nothing if `data` is empty, because an empty chunk ends the body.
 pub fn write_chunk(out: &mut Vec<u8>, data: &[u8]) {
     if data.is_empty() {
         return;
@@ -131,11 +133,11 @@ pub fn write_chunk(out: &mut Vec<u8>, data: &[u8]) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// Appends the last chunk with `trailers`, which may be none.
+/// Appends the last chunk with `trailers`, which may be empty.
 ///
 /// # Errors
-/// A trailer that is malformed, or one of Content-Length, Transfer-Encoding, Host and Trailer (RFC 9110 6.5.1);
-/// `out` is then as before.
+/// A malformed trailer, or one of Content-Length, Transfer-Encoding, Host and Trailer (RFC 9110 6.5.1). `out`
+/// is then unchanged.
 pub fn write_last_chunk<'f, I>(out: &mut Vec<u8>, trailers: I) -> Result<(), InvalidHeader>
 where
     I: IntoIterator<Item = (&'f [u8], &'f [u8])>,
@@ -156,12 +158,12 @@ where
     Ok(())
 }
 
-/// Appends an interim response (RFC 9110 15.2) for a request of `version`: 100, 102, 103 with its Link fields, or
-/// 101 with its Upgrade field, to which `Connection: upgrade` is added. Framing and connection fields are left out.
-/// Writes nothing and returns false for HTTP/1.0, which knows no interim responses.
+/// Appends an interim response (RFC 9110 15.2) to a request of `version`: 100, 102, 103 with its Link fields, or
+/// 101 with its Upgrade field, to which it adds `Connection: upgrade`. Framing and connection fields are left out.
+/// Writes nothing and returns false for HTTP/1.0, which has no interim responses.
 ///
 /// # Errors
-/// A malformed field, or a status outside 100 to 199; `out` is then as before.
+/// A malformed field, or a status outside 100 to 199. `out` is then unchanged.
 pub fn write_interim<'f, I>(
     out: &mut Vec<u8>,
     version: Version,

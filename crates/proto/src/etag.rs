@@ -1,18 +1,18 @@
 //! Entity tags (RFC 9110 section 8.8.3) and lists of them.
 //!
-//! Knows no resource. Invariant: a malformed tag equals nothing, not even itself.
+//! Must not know resources. Invariant: a malformed tag equals nothing, not even itself.
 
 /// An entity tag, borrowed from a field value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EntityTag<'a> {
-    /// `W/"…"`: equivalent, not identical, byte for byte.
+    /// `W/"…"`: the representations are equivalent, but not identical byte for byte.
     pub weak: bool,
-    /// Between the quotes.
+    /// The text between the quotes.
     pub opaque: &'a [u8],
 }
 
 impl<'a> EntityTag<'a> {
-    /// Reads one tag that fills the whole value, such as an ETag field's.
+    /// Reads a tag that fills the whole value, as in an ETag field.
     pub fn parse(value: &'a [u8]) -> Option<EntityTag<'a>> {
         match Self::take(value)? {
             (tag, []) => Some(tag),
@@ -20,17 +20,18 @@ impl<'a> EntityTag<'a> {
         }
     }
 
-    /// Both strong, and equal (RFC 9110 8.8.3.2).
+    /// Strong comparison: both tags are strong, and equal (RFC 9110 8.8.3.2).
     pub fn strong_eq(self, other: EntityTag<'_>) -> bool {
         !self.weak && !other.weak && self.opaque == other.opaque
     }
 
-    /// Equal whether weak or strong (RFC 9110 8.8.3.2).
+    /// Weak comparison: equal, whether weak or strong (RFC 9110 8.8.3.2).
     pub fn weak_eq(self, other: EntityTag<'_>) -> bool {
         self.opaque == other.opaque
     }
 
-    /// A tag at the start, and the rest. `etagc` is any visible character but the quote, and obs-text.
+    /// Splits the tag at the start from the rest. `etagc` is any visible character except the quote, and
+    /// obs-text.
     fn take(value: &'a [u8]) -> Option<(EntityTag<'a>, &'a [u8])> {
         let (weak, quoted) = match value {
             [b'W', b'/', rest @ ..] => (true, rest),
@@ -46,7 +47,7 @@ impl<'a> EntityTag<'a> {
     }
 }
 
-/// The tags of an If-Match or If-None-Match value; ends before the first malformed one.
+/// The tags of an If-Match or If-None-Match value, up to the first malformed one.
 pub(crate) fn entity_tags(value: &[u8]) -> impl Iterator<Item = EntityTag<'_>> {
     let mut rest = value;
     let mut first = true;

@@ -1,8 +1,8 @@
-//! What proxies say about the client they speak for, and how much of it to believe.
+//! What proxies report about the client, and how much of it to believe.
 //!
-//! Knows no configuration: whom to trust is a question it asks. Invariant: accounts are read from the nearest proxy's end
-//! on, one at a time, and no further than the last that a trusted address vouches for. So what a client wrote before them,
-//! however long or malformed, cannot change how they are read.
+//! Must not know the configuration: the caller answers which addresses are trusted. Invariant: hops are read from the
+//! nearest proxy outward, one at a time, and no further than the last one that a trusted address reports. So whatever a
+//! client wrote before them, however long or malformed, cannot change how they are read.
 
 mod rfc7239;
 mod x_forwarded;
@@ -14,46 +14,47 @@ use crate::authority::{port, split_authority};
 pub use rfc7239::forwarded;
 pub use x_forwarded::x_forwarded;
 
-/// The most accounts that are followed, however many of them come from trusted addresses: the walk ends there.
+/// The most hops that are followed, even if all of them come from trusted addresses.
 pub const HOPS_MAX: usize = 32;
 
-/// Who a hop says it received the request from.
+/// The peer from which a hop received the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Node {
-    /// An address, IPv4-mapped ones as IPv4, and its port if told.
+    /// An address, with IPv4-mapped ones as IPv4, and its port if it was given.
     Address(IpAddr, Option<u16>),
     /// Nothing said, `unknown`, an obfuscated identifier, or something unreadable.
     #[default]
     Unknown,
 }
 
-/// One proxy's account of the request it forwarded. One that cannot be read is the default: it says nothing.
+/// One proxy's report of the request it forwarded. A report that cannot be read is the default: it says
+/// nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Hop<'a> {
-    /// The peer of that proxy.
+    /// The peer of this proxy.
     pub node: Node,
-    /// The request came to that proxy over TLS: `https` or `http`; `None` for anything else.
+    /// Whether the request came to this proxy over TLS (`https`) or not (`http`); `None` for anything else.
     pub https: Option<bool>,
-    /// The Host that proxy received, if it is a valid one.
+    /// The Host that this proxy received, if it is valid.
     pub host: Option<Cow<'a, [u8]>>,
 }
 
 /// The client as far as trusted proxies vouch for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Client<'a> {
-    /// The nearest address that is not a trusted proxy's, or the last one known.
+    /// The nearest address that is not a trusted proxy, or the last known one.
     pub address: IpAddr,
-    /// That address's port, if told; `None` when it is the peer's own.
+    /// The port of that address, if it was given; `None` if the address is that of the peer itself.
     pub port: Option<u16>,
-    /// Whether the client spoke TLS, if told.
+    /// Whether the client used TLS, if it was given.
     pub https: Option<bool>,
-    /// The Host the client sent, if told.
+    /// The Host that the client sent, if it was given.
     pub host: Option<Cow<'a, [u8]>>,
 }
 
-/// Walks `hops`, which come from the nearest proxy on, towards the client, as long as each account comes from an address
-/// that `trusted` accepts. An account that does not say who was spoken for ends the walk: the client is then the proxy that
-/// gave it. `hops` are those of one kind of field; mixing two kinds lets a client forge the other.
+/// Walks `hops` from the nearest proxy towards the client, as long as each report comes from an address that `trusted`
+/// accepts. A report that does not name its peer ends the walk: the client is then the proxy that made the report.
+/// `hops` must all come from one kind of field; with two kinds mixed, a client could forge one of them.
 pub fn client<'a>(
     peer: IpAddr,
     hops: impl IntoIterator<Item = Hop<'a>>,
@@ -73,7 +74,8 @@ pub fn client<'a>(
     client
 }
 
-/// `address`, `address:port`, `[v6]`, `[v6]:port`; anything else, obfuscated identifiers included, is unknown.
+/// `address`, `address:port`, `[v6]` or `[v6]:port`. Anything else, including obfuscated identifiers, is
+/// unknown.
 fn node(text: &[u8]) -> Node {
     let address = |text: &[u8]| str::from_utf8(text).ok()?.parse::<Ipv4Addr>().ok().map(IpAddr::V4);
     let v6 = |text: &[u8]| {
@@ -91,7 +93,7 @@ fn node(text: &[u8]) -> Node {
     };
     match (found, rest) {
         (Some(address), []) => Node::Address(address, None),
-        // RFC 7239 6: a port may be obfuscated, too; the address is still good.
+        // RFC 7239 6: a port may be obfuscated; the address still counts.
         (Some(address), [b':', b'_', ..]) => Node::Address(address, None),
         (Some(address), [b':', digits @ ..]) => match port(digits) {
             Some(port) => Node::Address(address, Some(port)),

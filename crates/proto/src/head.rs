@@ -1,12 +1,12 @@
 //! A request's head: from the first byte to the empty line (RFC 9112 sections 2 to 6).
 //!
-//! Owns no bytes, only offsets into the caller's buffer, and is reused from request to request, so a connection
-//! allocates its field table once. Must not know where bytes come from, nor do anything about what it finds.
+//! A `Head` owns no bytes, only offsets into the caller's buffer. It is reused from request to request, so a connection
+//! allocates its field table once. Must not know where bytes come from, and must not act on what it finds.
 //!
-//! A head that has come as a whole is tokenized by httparse at once. Any other, and one that has a fault, takes three steps: `scan`
-//! finds the end of the head and remembers how far it looked, so a trickling head costs what a whole one does, and
-//! refuses what is wrong with its lines; httparse tokenizes it; `fields` and `target` add what RFC 9112 refuses and
-//! httparse forgives. Invariant: the short way accepts nothing that the long one refuses.
+//! A head that has arrived as a whole is tokenized by httparse at once. Any other head, and any faulty one, takes three
+//! steps. `scan` finds the end of the head and refuses faulty lines; it remembers how far it searched, so a head that
+//! arrives byte by byte costs no more than a whole one. httparse tokenizes it. `fields` and `target` refuse what RFC
+//! 9112 forbids and httparse accepts. Invariant: the fast path accepts nothing that the slow path refuses.
 
 mod diagnose;
 mod fields;
@@ -28,12 +28,12 @@ pub use target::TargetForm;
 /// What [`Head::parse`] found so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Parse {
-    /// The head is complete and takes this many bytes from the buffer's start; the body follows.
+    /// The head is complete and takes this many bytes from the start of the buffer; the body follows.
     Complete {
         /// Bytes, leading empty lines included.
         head_bytes: usize,
     },
-    /// More bytes are needed: call again with the same bytes and what followed them.
+    /// More bytes are needed: call again with the same bytes and those that followed.
     Partial,
 }
 
@@ -59,7 +59,7 @@ pub enum Framing {
     Chunked,
 }
 
-/// A parsed request head. Accessors are meaningful after [`Parse::Complete`], given the same bytes again.
+/// A parsed request head. Accessors are meaningful after [`Parse::Complete`], with the same bytes passed again.
 #[derive(Debug, Clone, Default)]
 pub struct Head {
     scan: Scan,
@@ -73,17 +73,17 @@ pub struct Head {
 }
 
 impl Head {
-    /// An empty head; its field table grows with the first requests and is then kept.
+    /// An empty head. Its field table grows with the first requests and is then kept.
     pub fn new() -> Head {
         Head::default()
     }
 
-    /// Parses the head at the start of `buf`. Call again with more bytes while [`Parse::Partial`]; the bytes given
-    /// before must still be there, and only new ones are looked at. After `Complete` or an error the next call
-    /// starts a new message.
+    /// Parses the head at the start of `buf`. Call it again with more bytes while it returns [`Parse::Partial`];
+    /// the earlier bytes must still be there, and only new ones are searched. After `Complete` or an error the
+    /// next call starts a new message.
     ///
     /// # Errors
-    /// The first rule broken: answer its status and close the connection.
+    /// The first rule that the head breaks. Answer with its status and close the connection.
     pub fn parse(&mut self, buf: &[u8], limits: &RequestLimits) -> Result<Parse, Reject> {
         let end = match self.tokenize_whole(buf, limits) {
             Some(end) => end,
@@ -119,7 +119,7 @@ impl Head {
         *self = Head { fields, known_host, ..Head::default() };
     }
 
-    /// The short way: the length of a head that lies at the start of `buf` as a whole and keeps every rule of `scan`'s.
+    /// The fast path: the length of a head that lies in `buf` as a whole and keeps every rule of `scan`.
     fn tokenize_whole(&mut self, buf: &[u8], limits: &RequestLimits) -> Option<usize> {
         if self.scan.has_begun() || !buf.first().is_some_and(|&first| is_tchar(first)) {
             return None;
@@ -132,7 +132,7 @@ impl Head {
             return None;
         };
         self.take(&request, buf);
-        // httparse takes a bare LF for the end of a line.
+        // httparse accepts a bare LF as the end of a line.
         let ends = |at: usize| at >= 2 && window[at - 2..at] == *b"\r\n";
         let well_ended = self.fields.iter().all(|(name, _)| ends(name.at as usize));
         let fits = self.fields.len() <= limits.header_max()
@@ -141,7 +141,7 @@ impl Head {
         (well_ended && fits && ends(end) && ends(end - 2)).then_some(end)
     }
 
-    /// The long way: finds the end of the head, or what is wrong with it.
+    /// The slow path: finds the end of the head, or the rule that it breaks.
     fn find_and_tokenize(&mut self, buf: &[u8], limits: &RequestLimits) -> Result<Option<usize>, Reject> {
         let found = self.scan.find_end(buf, limits);
         if let Ok(None) = found {
@@ -192,7 +192,7 @@ impl Head {
         self.target.form
     }
 
-    /// The target's path, percent-encoding left alone: starts with `/`, or is `*`.
+    /// The target's path, not percent-decoded: it starts with `/`, or is `*`.
     pub fn path<'a>(&self, buf: &'a [u8]) -> &'a [u8] {
         match self.target.path.slice(buf) {
             [] => b"/",
@@ -200,7 +200,7 @@ impl Head {
         }
     }
 
-    /// Path and query of the target, as a request in origin-form would have sent them (RFC 9112 3.2.1); or `*`.
+    /// Path and query of the target, as an origin-form request would send them (RFC 9112 3.2.1); or `*`.
     pub fn origin<'a>(&self, buf: &'a [u8]) -> Cow<'a, [u8]> {
         let target = self.raw_target.slice(buf);
         if self.target.form != TargetForm::Absolute {
@@ -219,8 +219,9 @@ impl Head {
         self.target.query.map(|query| query.slice(buf))
     }
 
-    /// Host and port as sent: an absolute-form target's (RFC 9112 3.2.2: it overrides Host), else the Host field's,
-    /// which may be empty. `None` only in HTTP/1.0. [`split_authority`](crate::split_authority) takes it apart.
+    /// Host and port as sent: those of an absolute-form target (RFC 9112 3.2.2: it overrides Host), else those of
+    /// the Host field, which may be empty. `None` only in HTTP/1.0. [`split_authority`](crate::split_authority)
+    /// splits it.
     pub fn authority<'a>(&self, buf: &'a [u8]) -> Option<&'a [u8]> {
         match self.target.authority {
             Some(authority) => Some(authority.slice(buf)),
@@ -233,8 +234,8 @@ impl Head {
         self.fields.len()
     }
 
-    /// The field at `index` as name (case as sent) and value (without surrounding whitespace).
-    /// Empty slices beyond [`header_count`](Head::header_count).
+    /// The field at `index` as name (case as sent) and value (without surrounding whitespace). Beyond
+    /// [`header_count`](Head::header_count) both are empty.
     pub fn header<'a>(&self, buf: &'a [u8], index: usize) -> (&'a [u8], &'a [u8]) {
         let (name, value) = self.fields.get(index).copied().unwrap_or_default();
         (name.slice(buf), value.slice(buf))
@@ -264,19 +265,20 @@ impl Head {
         self.meaning.framing()
     }
 
-    /// The peer wants the connection to persist (RFC 9112 9.3): HTTP/1.1 without `close`, HTTP/1.0 with `keep-alive`.
+    /// Whether the peer wants the connection to persist (RFC 9112 9.3): HTTP/1.1 without `close`, HTTP/1.0 with
+    /// `keep-alive`.
     pub fn keep_alive(&self) -> bool {
         self.meaning.keep_alive(self.version)
     }
 
-    /// The peer waits for a 100 before it sends the body (RFC 9110 10.1.1): HTTP/1.1 with a body only.
+    /// Whether the peer waits for a 100 before it sends the body (RFC 9110 10.1.1): HTTP/1.1 with a body only.
     pub fn expect_continue(&self) -> bool {
         self.version == Version::Http11
             && self.meaning.expects_continue()
             && !matches!(self.framing(), Framing::None | Framing::Length(0))
     }
 
-    /// The protocols of the Upgrade field, when Connection names it (RFC 9110 7.8) and the version is 1.1.
+    /// The protocols of the Upgrade field, if Connection names it (RFC 9110 7.8) and the version is 1.1.
     pub fn upgrade<'a>(&self, buf: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
         let asked = self.version == Version::Http11 && self.meaning.upgrades();
         let values = if asked { Some(self.get_all(buf, "upgrade")) } else { None };

@@ -1,16 +1,17 @@
-//! HTTP/1.1 as bytes in, messages out: RFC 9110 (semantics) and RFC 9112 (wire format), strictly.
+//! HTTP/1.1, bytes in and messages out: RFC 9110 (semantics) and RFC 9112 (wire format), strictly.
 //!
-//! No I/O, no clock, no allocation on the way of a typical request, none of weft's other crates. Whoever calls owns
-//! the buffers, the sockets and the time; this crate says what the bytes mean or, as a [`Reject`], why they are
-//! refused and with which status.
+//! This crate does no I/O, reads no clock, uses none of weft's other crates, and allocates nothing for a typical
+//! request. The caller owns the buffers, the sockets and the time. This crate says what the bytes mean or, as a
+//! [`Reject`], why they are refused and with which status.
 //!
 //! ```text
 //!   bytes -> Head::parse -> method, target, fields, Framing -> Body -> body bytes, trailers
 //!   status, fields, body length -> ResponseHead::encode -> bytes; write_chunk, write_last_chunk, write_interim
 //! ```
 //!
-//! Strict means: what two HTTP implementations could read differently is refused, because that difference is how
-//! requests are smuggled past a proxy. The rules stand in [`Reject`], one constant each, with their sections.
+//! Strict means: a message that two HTTP implementations could read differently is refused, because such
+//! differences let requests be smuggled past a proxy. [`Reject`] lists the rules, one constant each, with their
+//! sections.
 //!
 //! Invariant: the outcome depends on the bytes alone, never on how they were split over reads.
 

@@ -1,11 +1,12 @@
 //! Byte ranges of a representation (RFC 9110 section 14).
 //!
-//! Knows no file. Invariant: every range yielded lies within the representation, there are no more of them than
-//! asked for, and together they are not longer than it: a range request never costs more than the whole.
+//! Must not know files. Invariant: every range lies within the representation, their number does not exceed the
+//! caller's maximum, and together they are not longer than the representation. So a range request never costs
+//! more than the whole.
 
 use crate::bytes::{list, trim_ows};
 
-/// First and last byte, both included, within a representation.
+/// The first and the last byte of a range within a representation, both included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ByteRange {
     /// Offset of the first byte.
@@ -20,20 +21,20 @@ impl ByteRange {
         self.last - self.first + 1
     }
 
-    /// The Content-Range value of this part of `length` bytes.
+    /// The Content-Range value of this range of `length` bytes.
     pub fn content_range(self, length: u64) -> String {
         format!("bytes {}-{}/{length}", self.first, self.last)
     }
 }
 
-/// What to answer to a Range field.
+/// How to answer a Range field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ranges {
-    /// 200 with everything: the field is malformed, has another unit, or asks for too much to be worth it.
+    /// 200 with everything: the field is malformed, has another unit, or asks for too many ranges.
     Ignore,
     /// 416 with `Content-Range: bytes */length`.
     Unsatisfiable,
-    /// 206 with these, in the order asked for: one as the body itself, several as multipart/byteranges.
+    /// 206 with these ranges, in the requested order: one as the body itself, several as multipart/byteranges.
     Satisfiable(Vec<ByteRange>),
 }
 
@@ -42,8 +43,8 @@ pub fn unsatisfied_range(length: u64) -> String {
     format!("bytes */{length}")
 }
 
-/// Reads a Range field for a representation of `length` bytes. More than `ranges_max` ranges, or ranges that
-/// together exceed `length` (RFC 9110 14.2 on overlapping ranges), are ignored.
+/// Reads a Range field for a representation of `length` bytes. More than `ranges_max` ranges are ignored, and
+/// so are ranges that together exceed `length` (RFC 9110 14.2 on overlapping ranges).
 pub fn parse_range(value: &[u8], length: u64, ranges_max: usize) -> Ranges {
     let Some((unit, set)) = value.iter().position(|&b| b == b'=').map(|at| value.split_at(at)) else {
         return Ranges::Ignore;
@@ -93,7 +94,8 @@ fn parse_member(member: &[u8], length: u64) -> Member {
         ([], suffix) => match position(suffix) {
             None => return Member::Invalid,
             Some(0) => return Member::Outside,
-            // Satisfiable by the RFC, but nothing a Content-Range could name: the whole, which is empty.
+            // The RFC calls this satisfiable, but a Content-Range could not express it: the whole
+            // representation is empty.
             Some(_) if length == 0 => return Member::Invalid,
             Some(count) => (length.saturating_sub(count), end),
         },
@@ -109,7 +111,7 @@ fn parse_member(member: &[u8], length: u64) -> Member {
     if first >= length { Member::Outside } else { Member::Range(ByteRange { first, last }) }
 }
 
-/// `1*DIGIT`; a number beyond 64 bits is beyond every representation, not an error.
+/// `1*DIGIT`; a number beyond 64 bits counts as beyond every representation, not as an error.
 fn position(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return None;

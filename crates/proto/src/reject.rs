@@ -1,16 +1,16 @@
-//! Why a message is refused: one constant per rule, with its status, its words and its section.
+//! Why a message is refused: one constant per rule, with its status, its reason and its section.
 //!
-//! Knows no parser. Invariant: a status here is one the peer may act on; the connection is closed after any of them,
-//! because where the next message starts is no longer certain.
+//! Must not know the parser. Invariant: each status here is one that the peer can act on. The connection is closed
+//! after any of them, because where the next message starts is no longer certain.
 
 use std::fmt;
 
-/// A refused message: the status to answer with, and the reason for the log and the response's body.
+/// A refused message: the status to answer with, and the reason for the log and the response body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reject {
     /// 400, 413, 414, 417, 431, 501 or 505.
     pub status: u16,
-    /// What is wrong, in words for the peer's author. Contains nothing the peer sent.
+    /// What is wrong, for the author of the client. Contains nothing that the peer sent.
     pub reason: &'static str,
 }
 
@@ -27,30 +27,31 @@ macro_rules! rules {
         impl Reject {
             $($(#[$doc])+ pub const $name: Reject = Reject { status: $status, reason: $reason };)+
 
-            /// Every rule, for documentation and for tests that want each of them reached.
+            /// Every rule, for the documentation and for tests that check that each one is reached.
             pub const ALL: &'static [Reject] = &[$(Reject::$name),+];
         }
     };
 }
 
 rules! {
-    /// RFC 9112 2.2: a line ends with CRLF. A recipient may accept a lone LF; those that do and those that do not
-    /// disagree on where a message ends, so it is refused.
+    /// RFC 9112 2.2: a line ends with CRLF. A recipient may accept a lone LF, but recipients that do and those
+    /// that do not disagree on where a message ends, so it is refused.
     BARE_LF = 400 "a line ends with LF alone; lines end with CRLF";
     /// RFC 9112 2.2: a CR not followed by LF is invalid.
     BARE_CR = 400 "a CR is not followed by LF";
     /// RFC 9112 2.2: at least one empty line before the request line is to be ignored, not any number.
     EMPTY_LINES = 400 "too many empty lines before the request line";
-    /// RFC 9112 3: a request starts with a method, a token. TLS and binary protocols on this port end here.
+    /// RFC 9112 3: a request starts with a method, a token. TLS and binary protocols on this port are refused
+    /// here.
     NOT_HTTP = 400 "the first byte cannot start an HTTP request (is the client speaking TLS to a plain port?)";
     /// RFC 9112 3: `method SP request-target SP HTTP-version`, with exactly one space each.
     REQUEST_LINE = 400 "the request line is not: method, one space, target, one space, HTTP version";
     /// RFC 9110 9.1: a method is a token.
     METHOD = 400 "the method is not a token";
-    /// RFC 9112 3: a method longer than any implemented is answered 501.
+    /// RFC 9112 3: a method longer than any implemented one gets 501.
     METHOD_TOO_LONG = 501 "the method is longer than any known method";
-    /// RFC 9110 9.3.6: weft is an origin server and opens no tunnels. 501 and not 405: it holds for every
-    /// resource, and there is no set of other methods to list.
+    /// RFC 9110 9.3.6: weft is an origin server and opens no tunnels. 501 instead of 405, because this applies
+    /// to every resource and there is no list of other methods to offer.
     CONNECT = 501 "CONNECT is not implemented: this is not a proxy";
     /// RFC 9112 3.2: no whitespace or control characters in a request target.
     TARGET = 400 "the request target holds a byte that must be percent-encoded";
@@ -66,7 +67,7 @@ rules! {
     TARGET_TOO_LONG = 414 "the request target is too long";
     /// RFC 9112 2.3: `HTTP/` DIGIT `.` DIGIT, in capitals.
     VERSION_SYNTAX = 400 "the HTTP version is malformed";
-    /// RFC 9110 15.6.6: on this connection HTTP/1.0 and HTTP/1.1 are spoken.
+    /// RFC 9110 15.6.6: this connection supports HTTP/1.0 and HTTP/1.1.
     VERSION = 505 "only HTTP/1.0 and HTTP/1.1 are supported here";
     /// RFC 6585 5: the head as a whole.
     HEAD_TOO_LARGE = 431 "the request head is too large";
@@ -94,7 +95,7 @@ rules! {
     HOST = 400 "the Host header field is not a host with an optional port";
     /// RFC 9110 8.6: a decimal number. Also refused: an empty value, a sign, a list, more than 64 bits.
     CONTENT_LENGTH = 400 "the Content-Length is not a decimal number";
-    /// RFC 9110 5.3: only a field that is a list may come in several lines.
+    /// RFC 9110 5.3: only a field whose value is a list may be repeated.
     FIELD_REPEATED = 400 "more than one Content-Type, or more than one Authorization header field";
     /// RFC 9112 6.3 rule 5: repeated values are refused even when they agree.
     CONTENT_LENGTH_REPEATED = 400 "more than one Content-Length header field";

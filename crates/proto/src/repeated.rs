@@ -1,17 +1,17 @@
-//! The lines of a response's head that the next response is likely to have, too: status line, fields, Date.
+//! The lines of a response's head that the next response is likely to repeat: status line, fields, Date.
 //!
-//! Most applications send the same few fields with nearly every response. Checking and copying each of them costs more than
-//! comparing them with those of the response before. Knows no framing: what depends on the body is never kept.
-//! Invariant: lines are found again only for the same status, fields and second, so a response has the bytes it would have
-//! without this.
+//! Most applications send the same few fields with nearly every response. Comparing them with those of the previous
+//! response costs less than checking and copying each of them. Must not know framing: lines that depend on the body are
+//! never kept. Invariant: lines are reused only for the same status, fields and second, so every response has the bytes
+//! it would have without this cache.
 
 use crate::response::Declared;
 
-/// More fields than this, or longer ones, are encoded each time.
+/// If there are more fields than this, or longer ones, they are encoded each time.
 const FIELDS_MAX: usize = 4;
 const BYTES_MAX: usize = 256;
 
-/// The lines encoded last. One for each server.
+/// The lines encoded last. Each server has one.
 #[derive(Debug, Default)]
 pub struct Repeated {
     status: u16,
@@ -19,13 +19,13 @@ pub struct Repeated {
     unix_secs: u64,
     lengths: [(usize, usize); FIELDS_MAX],
     count: usize,
-    /// Names and values, one after the other.
+    /// Names and values, one after another.
     fields: Vec<u8>,
     declared: Declared,
     lines: Vec<u8>,
 }
 
-/// What lines are encoded from.
+/// The input from which lines are encoded.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'f> {
     pub(crate) status: u16,
@@ -35,7 +35,7 @@ pub(crate) struct Source<'f> {
 }
 
 impl Repeated {
-    /// The lines for `source`, if they are those encoded last.
+    /// The lines for `source`, if they are the ones encoded last.
     pub(crate) fn find(&self, source: Source<'_>) -> Option<(&[u8], Declared)> {
         let same = !self.lines.is_empty()
             && self.status == source.status
@@ -62,7 +62,7 @@ impl Repeated {
         true
     }
 
-    /// Keeps `lines`, which `source` was encoded to.
+    /// Keeps `lines`, the encoding of `source`.
     pub(crate) fn keep(&mut self, source: Source<'_>, declared: Declared, lines: &[u8]) {
         let bytes: usize = source.fields.iter().map(|(name, value)| name.len() + value.len()).sum();
         if source.fields.len() > FIELDS_MAX || bytes > BYTES_MAX {

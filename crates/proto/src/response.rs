@@ -1,7 +1,7 @@
 //! A response's head: which body it announces and whether the connection persists (RFC 9112 sections 6 and 9).
 //!
-//! Knows no socket and no clock. Invariant: what the head announces and what [`Sent`] tells the caller to write are
-//! the same thing, so a response can never be longer or shorter than its reader believes, if `Sent` is followed.
+//! Must not know sockets or the time. Invariant: the head announces exactly what [`Sent`] tells the caller to
+//! write, so if the caller follows `Sent`, a response is never longer or shorter than its reader expects.
 
 use crate::bytes::{decimal, list};
 use crate::date::DateCache;
@@ -10,10 +10,10 @@ use crate::head::Version;
 use crate::repeated::{Repeated, Source};
 use crate::status::push_status_line;
 
-/// What the server knows of a body's length before it writes the head.
+/// What the server knows about a body's length before it writes the head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BodyLength {
-    /// All bytes are at hand (0 for none).
+    /// All bytes are available (0 for an empty body).
     Known(u64),
     /// The body is produced while it is sent.
     Unknown,
@@ -22,13 +22,13 @@ pub enum BodyLength {
 /// How the body must be written after this head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SentBody {
-    /// No byte at all, whatever the application produced: HEAD, 204, 205, 304.
+    /// No bytes, whatever the application produced: HEAD, 204, 205, 304.
     None,
-    /// Exactly this many bytes, as they are.
+    /// Exactly this many bytes, unencoded.
     Length(u64),
     /// In chunks: [`write_chunk`](crate::write_chunk), then [`write_last_chunk`](crate::write_last_chunk).
     Chunked,
-    /// As they are, then close.
+    /// Unencoded, then close.
     UntilClose,
 }
 
@@ -37,28 +37,28 @@ pub enum SentBody {
 pub struct Sent {
     /// How to write the body.
     pub body: SentBody,
-    /// Whether the connection may serve another request after the body.
+    /// Whether the connection can serve another request after the body.
     pub keep_alive: bool,
 }
 
 /// A final response, before its fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResponseHead {
-    /// 200 to 999; interim responses are [`write_interim`](crate::write_interim)'s.
+    /// 200 to 999; [`write_interim`](crate::write_interim) writes interim responses.
     pub status: u16,
     /// The request's version.
     pub version: Version,
-    /// The request's method is HEAD.
+    /// Whether the request's method is HEAD.
     pub head_request: bool,
-    /// Request and server both want the connection to persist.
+    /// Whether both the request and the server want the connection to persist.
     pub keep_alive: bool,
-    /// What is known of the body's length.
+    /// What is known about the body's length.
     pub body: BodyLength,
-    /// Whole field lines of the server itself, CRLF included, written as they are: `b"Server: weft\r\n"`, or none.
+    /// Whole field lines that the server adds, CRLF included, written verbatim: `b"Server: weft\r\n"`, or none.
     pub own_lines: &'static [u8],
 }
 
-/// What the application's own fields said about things this file decides.
+/// What the application's own fields say about the framing and the connection.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Declared {
     length: Option<u64>,
@@ -69,15 +69,15 @@ pub(crate) struct Declared {
 impl ResponseHead {
     /// Appends the head to `out`: status line, `fields` in order, Date unless the application set it, framing.
     ///
-    /// Of the application's fields, Transfer-Encoding, Keep-Alive and Proxy-Connection are left out, Connection is
-    /// obeyed if it says `close` and left out, and Content-Length counts only where the server has no better
-    /// knowledge: when the length is [`Unknown`](BodyLength::Unknown) it becomes the framing (the caller must then
-    /// write exactly that many bytes or close), and for HEAD and 304 it describes the body that is not sent.
-    /// `last` makes a head quicker that is like the one before; it changes no byte.
+    /// Some of the application's fields are treated specially. Transfer-Encoding, Keep-Alive and Proxy-Connection
+    /// are left out. Connection is left out, and `close` in it is obeyed. Content-Length counts only if the server
+    /// does not know better: if the length is [`Unknown`](BodyLength::Unknown), it becomes the framing (the caller
+    /// must then write exactly that many bytes or close), and for HEAD and 304 it describes the body that is not
+    /// sent. `last` speeds up a head that equals the previous one; it does not change a byte.
     ///
     /// # Errors
-    /// A status out of range, a name or value that could split the response, a Content-Length that is not one
-    /// number; `out` is then as before.
+    /// A status out of range, a name or value that could split the response, or a Content-Length that is not one
+    /// number. `out` is then unchanged.
     pub fn encode(
         &self,
         fields: &[(&[u8], &[u8])],
@@ -97,7 +97,7 @@ impl ResponseHead {
         Ok(self.finish(declared, out))
     }
 
-    /// What does not depend on the body: status line, fields, Date.
+    /// Writes what does not depend on the body: status line, fields, Date.
     fn push_lines(
         &self,
         fields: &[(&[u8], &[u8])],
@@ -123,7 +123,7 @@ impl ResponseHead {
         Ok(declared)
     }
 
-    /// What depends on the body and the connection, and the end.
+    /// Writes what depends on the body and the connection, and the empty line.
     fn finish(&self, declared: Declared, out: &mut Vec<u8>) -> Sent {
         let body = self.push_framing(declared.length, out);
         let keep_alive = self.keep_alive && !declared.close && body != SentBody::UntilClose;
@@ -136,7 +136,7 @@ impl ResponseHead {
         Sent { body, keep_alive }
     }
 
-    /// RFC 9112 6.3 from the sender's side, RFC 9110 6.4.1 and 8.6 for what has no body.
+    /// RFC 9112 6.3 from the sender's side; RFC 9110 6.4.1 and 8.6 for responses without a body.
     fn push_framing(&self, declared: Option<u64>, out: &mut Vec<u8>) -> SentBody {
         let known = match self.body {
             BodyLength::Known(length) => Some(length),
@@ -145,7 +145,8 @@ impl ResponseHead {
         match self.status {
             // RFC 9110 8.6: no Content-Length in a 204.
             204 => SentBody::None,
-            // RFC 9110 15.4.5 and 8.6: only the length a 200 would have had, which only the application knows.
+            // RFC 9110 15.4.5 and 8.6: only the length that a 200 would have had, which only the application
+            // knows.
             304 => {
                 push_length(declared, out);
                 SentBody::None
@@ -183,9 +184,9 @@ fn push_length(length: Option<u64>, out: &mut Vec<u8>) {
 }
 
 impl Declared {
-    /// Writes one field, or notes what it says.
+    /// Writes one field, or records what it says.
     fn take(&mut self, name: &[u8], value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidHeader> {
-        // Length first: most fields are none of these.
+        // Length first: most fields match none of these.
         match name.len() {
             4 if name.eq_ignore_ascii_case(b"date") => self.date = true,
             10 if name.eq_ignore_ascii_case(b"connection") => {

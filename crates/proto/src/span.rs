@@ -1,6 +1,6 @@
-//! A part of a buffer somebody else owns, as offset and length.
+//! A part of a buffer that the caller owns, as offset and length.
 //!
-//! Knows nothing of what it points to. Invariant: never panics, whatever buffer it is shown.
+//! Must not know what it points to. Invariant: never panics, whatever buffer it is given.
 
 /// Offset and length within the caller's buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -10,12 +10,12 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// Where `part` lies, given the address of the buffer it was cut from. Heads are shorter than 4 GiB.
+    /// The position of `part`, given the address of the buffer that contains it. Heads are shorter than 4 GiB.
     pub(crate) fn of(part: &[u8], base: usize) -> Span {
         Span { at: (part.as_ptr().addr() - base) as u32, len: part.len() as u32 }
     }
 
-    /// The bytes, or nothing when `buf` is too short to be the buffer that was parsed.
+    /// The bytes, or nothing if `buf` is too short to be the buffer that was parsed.
     pub(crate) fn slice(self, buf: &[u8]) -> &[u8] {
         let at = self.at as usize;
         buf.get(at..at + self.len as usize).unwrap_or_default()

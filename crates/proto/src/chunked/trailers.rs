@@ -1,7 +1,7 @@
 //! The trailer section of a chunked body (RFC 9112 section 7.1.2, RFC 9110 section 6.5).
 //!
-//! Knows no chunks. Invariant: at most [`RequestLimits::trailer_bytes_max`] bytes are kept, with the same line discipline
-//! as a head, and nothing that changes framing or routing comes out.
+//! Must not know chunks. Invariant: it keeps at most [`RequestLimits::trailer_bytes_max`] bytes, applies a head's rules
+//! to lines, and never yields a field that changes framing or routing.
 
 use memchr::memchr;
 
@@ -9,10 +9,11 @@ use crate::reject::Reject;
 use crate::request_limits::RequestLimits;
 use crate::span::Span;
 
-/// Refused: a sender of these means to be read differently by two recipients.
+/// Refused: a trailer with one of these is an attempt to make two recipients read the message differently.
 const REFUSED: &[&str] = &["content-length", "transfer-encoding", "host"];
 
-/// Left out: framing, control, authentication and content fields of RFC 9110 6.5.1, and what proxies vouch for.
+/// Dropped: framing, control, authentication and content fields (RFC 9110 6.5.1), and the fields that proxies
+/// set about the client.
 const DROPPED: &[&str] = &[
     "authorization",
     "cache-control",
@@ -43,7 +44,7 @@ const DROPPED: &[&str] = &[
     "x-forwarded-proto",
 ];
 
-/// Trailer lines as they arrive, then as fields.
+/// Trailer lines: collected as they arrive, then read as fields.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Trailers {
     bytes: Vec<u8>,
@@ -51,9 +52,10 @@ pub(super) struct Trailers {
 }
 
 impl Trailers {
-    /// Takes in what `input` holds of the section: bytes used, and whether the section's empty line was among them.
+    /// Reads what `input` holds of the section. Returns the bytes used and whether the section's empty line was
+    /// among them.
     pub(super) fn read(&mut self, input: &[u8], limits: &RequestLimits) -> Result<(usize, bool), Reject> {
-        // Nearly every chunked body: no trailers at all, nothing to copy.
+        // Nearly every chunked body has no trailers, so there is nothing to copy.
         if self.bytes.is_empty() && input.starts_with(b"\r\n") {
             return Ok((2, true));
         }

@@ -1,15 +1,15 @@
 //! The Forwarded field (RFC 7239 section 4).
 //!
-//! Invariant: an element is found from the end of its line and read by itself, so a proxy's account is believed whole or
-//! not at all, whatever stands before it: a quotation mark that a client has opened cannot swallow it.
+//! Invariant: each element is found from the end of its line and read by itself, so a proxy's report counts as a whole
+//! or not at all, whatever precedes it: a quotation mark that a client opened cannot swallow it.
 
 use std::borrow::Cow;
 
 use super::{Hop, https, is_host, node};
 use crate::bytes::{is_ows, is_tchar, trim_ows};
 
-/// Reads the Forwarded lines of a request, given in order, into hops: the nearest proxy's first, as they are asked for. A
-/// malformed element is a hop that says nothing.
+/// Reads the Forwarded lines of a request, given in order, into hops, the nearest proxy's first. Hops are read lazily.
+/// A malformed element becomes a hop that says nothing.
 pub fn forwarded<'a, V>(lines: V) -> impl Iterator<Item = Hop<'a>>
 where
     V: IntoIterator<Item = &'a [u8]>,
@@ -19,16 +19,16 @@ where
     elements.map(|text| element(trim_ows(text)).unwrap_or_default())
 }
 
-/// The elements of one line, the last first.
+/// The elements of one line, from the last to the first.
 struct Elements<'a> {
-    /// What stands before those that were given.
+    /// The part of the line before the elements already returned.
     rest: Option<&'a [u8]>,
 }
 
 impl<'a> Iterator for Elements<'a> {
     type Item = &'a [u8];
 
-    /// In a well-formed line a quotation mark that is not escaped begins or ends a string, in this direction as well.
+    /// In a well-formed line an unescaped quotation mark begins or ends a string, in this direction as well.
     fn next(&mut self) -> Option<&'a [u8]> {
         let line = self.rest.take()?;
         let (mut at, mut quoted) = (line.len(), false);
@@ -53,7 +53,7 @@ impl<'a> Iterator for Elements<'a> {
     }
 }
 
-/// `[ pair ] *( ";" [ pair ] )`, whitespace around the semicolons forgiven.
+/// `[ pair ] *( ";" [ pair ] )`; whitespace around the semicolons is tolerated.
 fn element(mut rest: &[u8]) -> Option<Hop<'_>> {
     let mut hop = Hop::default();
     // RFC 7239 4: each parameter at most once per element.

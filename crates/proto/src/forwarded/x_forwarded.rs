@@ -1,19 +1,19 @@
-//! X-Forwarded-For, X-Forwarded-Proto and X-Forwarded-Host: no standard, but what most proxies send.
+//! X-Forwarded-For, X-Forwarded-Proto and X-Forwarded-Host: not a standard, but what most proxies send.
 //!
-//! Invariant: of each field only what stands last counts, which the nearest proxy has put there, or passed on. What a client
-//! sends of these fields stands before it.
+//! Invariant: only the last part of each field counts, because the nearest proxy appended it or passed it on. What a
+//! client sends in these fields comes before it.
 
 use std::borrow::Cow;
 
 use super::{Hop, Node, https, is_host, node};
 use crate::bytes::trim_ows;
 
-/// Combines the three fields' values (each an iterator over the lines of that field, in order) into hops, the nearest
-/// proxy's first. They are read as they are asked for.
+/// Combines the values of the three fields (each an iterator over the lines of that field, in order) into hops, the
+/// nearest proxy's first. The values are read lazily.
 ///
-/// Proxies append to X-Forwarded-For, and mostly set or pass on the other two, so those are no account of each hop: their
-/// last member is the nearest proxy's word and holds for all of them. Were they taken hop by hop where the lists are equally
-/// long, a client could choose that length.
+/// Proxies append to X-Forwarded-For, but mostly set or pass on the other two. So those two do not report each hop:
+/// their last member is the nearest proxy's report and applies to all hops. If they were matched hop by hop whenever
+/// the lists are equally long, a client could choose that length.
 pub fn x_forwarded<'a, A>(
     addresses: A,
     protos: impl IntoIterator<Item = &'a [u8]>,
@@ -26,13 +26,13 @@ where
     let https = last_member(protos).and_then(https);
     let host = last_member(hosts).filter(|host| is_host(host)).map(Cow::Borrowed);
     let mut nodes = addresses.into_iter().rev().flat_map(members_from_last).map(x_node);
-    // Without addresses the nearest proxy still says how it was spoken to.
+    // Without addresses, the nearest proxy still reports the protocol and the host.
     let first = nodes.next().unwrap_or_default();
     std::iter::once(first).chain(nodes).map(move |node| Hop { node, https, host: host.clone() })
 }
 
-/// The members of one line, the last first. An empty one is a member as well, one that says nothing: a proxy which has
-/// nothing to say must not lend its place to what the client said.
+/// The members of one line, from the last to the first. An empty member counts as a member that says nothing: a proxy
+/// that adds nothing must not make the client's member count as its own.
 fn members_from_last(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.rsplit(|&byte| byte == b',').map(trim_ows)
 }
@@ -41,7 +41,7 @@ fn last_member<'a>(lines: impl IntoIterator<Item = &'a [u8]>) -> Option<&'a [u8]
     lines.into_iter().last().and_then(|line| members_from_last(line).next())
 }
 
-/// As in Forwarded, and IPv6 without brackets.
+/// As in Forwarded, and also IPv6 without brackets.
 fn x_node(text: &[u8]) -> Node {
     let bare_v6 = || str::from_utf8(text).ok()?.parse::<std::net::Ipv6Addr>().ok();
     match node(text) {

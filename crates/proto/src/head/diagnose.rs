@@ -1,4 +1,5 @@
-//! Which rule a head broke, once httparse said that it broke one: the cold path, for the error to teach.
+//! Finds the rule that a head broke after httparse has refused it: the cold path, which gives the error its
+//! reason.
 //!
 //! Must never decide *whether* a head is refused. Invariant: always yields a 4xx or 5xx, whatever the bytes.
 
@@ -7,7 +8,7 @@ use httparse::Error;
 use crate::bytes::{is_ows, is_tchar, is_token};
 use crate::reject::Reject;
 
-/// The rule broken first in `head`, which runs from the request line to the empty line and has CRLF before each LF.
+/// The first rule broken in `head`, which runs from the request line to the empty line and has CR before each LF.
 pub(super) fn reject(head: &[u8], error: Error) -> Reject {
     let mut lines = head.split(|&b| b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     let request_line = lines.next().unwrap_or_default();

@@ -1,7 +1,7 @@
 //! The fields that decide framing, routing and persistence (RFC 9112 sections 3.2, 6 and 9; RFC 9110 section 10.1.1).
 //!
-//! Every other field is the application's. Invariant: at most one reading of where the body ends survives; whatever
-//! allows two is refused.
+//! All other fields belong to the application. Invariant: a head that allows two readings of where its body ends is
+//! refused.
 
 use super::{Framing, Version};
 use crate::authority::split_authority;
@@ -24,8 +24,8 @@ pub(super) struct Meaning {
     expect_other: bool,
 }
 
-/// The Host that was found valid last: clients send the same one again and again, and looking at each of its bytes costs more
-/// than comparing them.
+/// The last Host that was found valid. A client sends the same one again and again, and comparing its bytes costs less
+/// than checking them.
 #[derive(Debug, Clone)]
 pub(super) struct KnownHost {
     bytes: [u8; KnownHost::BYTES_MAX],
@@ -49,10 +49,10 @@ impl Default for KnownHost {
 }
 
 impl KnownHost {
-    /// Longer ones are looked at each time.
+    /// Longer hosts are checked each time.
     const BYTES_MAX: usize = 56;
 
-    /// An empty Host is valid (RFC 9112 3.2); a port without a host is not.
+    /// An empty Host is valid (RFC 9112 3.2); a port without a host is invalid.
     fn allows(&mut self, value: &[u8]) -> bool {
         if value == &self.bytes[..self.length] {
             return true;
@@ -67,7 +67,7 @@ impl KnownHost {
 }
 
 impl Meaning {
-    /// Takes one field in; `index` is its place in the table.
+    /// Reads one field; `index` is its position in the table.
     pub(super) fn field(
         &mut self,
         index: usize,
@@ -75,7 +75,7 @@ impl Meaning {
         value: &[u8],
         known: &mut KnownHost,
     ) -> Result<(), Reject> {
-        // Length first: most fields are none of these, and are passed over with one jump.
+        // Length first: most fields match none of these, and one jump skips them.
         match name.len() {
             4 if name.eq_ignore_ascii_case(b"host") => self.host_field(index, value, known),
             6 if name.eq_ignore_ascii_case(b"expect") => {
@@ -94,7 +94,7 @@ impl Meaning {
         }
     }
 
-    /// The rules that need all fields.
+    /// Applies the rules that need all fields.
     pub(super) fn finish(&self, version: Version, limits: &RequestLimits) -> Result<(), Reject> {
         if self.host.is_none() && version == Version::Http11 {
             return Err(Reject::HOST_MISSING);
@@ -111,7 +111,8 @@ impl Meaning {
         if self.content_length.is_some_and(|length| length > limits.body_bytes_max) {
             return Err(Reject::BODY_TOO_LARGE);
         }
-        // RFC 9110 10.1.1: a 100-continue expectation of an HTTP/1.0 request is ignored; others are, too.
+        // RFC 9110 10.1.1: an HTTP/1.0 request's 100-continue expectation is ignored; its other expectations
+        // are ignored, too.
         if self.expect_other && version == Version::Http11 {
             return Err(Reject::EXPECTATION);
         }
@@ -180,8 +181,8 @@ impl Meaning {
     }
 }
 
-/// Notes a field that says who is asking or what the body is: what reads the first of two and what reads the last would
-/// not agree.
+/// Records a field that identifies the client or describes the body. Two of them are refused, because one recipient
+/// would read the first and another the last.
 fn once(seen: &mut bool) -> Result<(), Reject> {
     if std::mem::replace(seen, true) { Err(Reject::FIELD_REPEATED) } else { Ok(()) }
 }
@@ -207,7 +208,7 @@ impl Codings {
         Ok(())
     }
 
-    /// Passes exactly one chunked and nothing else.
+    /// Accepts exactly one chunked and nothing else.
     fn check(&self) -> Result<(), Reject> {
         match self.chunked {
             0 => Err(Reject::CODING_NOT_FINAL),

@@ -1,7 +1,7 @@
-//! Where a head ends, and what can be refused before it does: size, count and line ends.
+//! Where a head ends, and what can be refused before its end arrives: size, line count and line ends.
 //!
-//! Knows lines, not fields. Invariant: each byte is searched once however the head trickles in, and what is refused
-//! depends on the bytes before it alone, so every split of the same bytes meets the same refusal.
+//! Must know lines, not fields. Invariant: each byte is searched once, however slowly the head arrives. A refusal
+//! depends only on the bytes before it, so every split of the same bytes leads to the same refusal.
 
 use memchr::memchr;
 
@@ -12,7 +12,7 @@ use crate::request_limits::RequestLimits;
 /// A resumable search for the empty line.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scan {
-    /// Bytes before this hold no LF that was not looked at.
+    /// Bytes before this offset hold no LF that is still to be checked.
     searched: usize,
     /// The request line's first byte.
     start: usize,
@@ -25,7 +25,7 @@ pub(super) struct Scan {
 }
 
 impl Scan {
-    /// Whether a part of the head was looked at.
+    /// Whether any part of the head has been searched.
     pub(super) fn has_begun(&self) -> bool {
         self.searched > 0
     }
@@ -38,7 +38,7 @@ impl Scan {
     /// The offset after the empty line that ends the head, or `None` if it has not arrived.
     pub(super) fn find_end(&mut self, buf: &[u8], limits: &RequestLimits) -> Result<Option<usize>, Reject> {
         let (head_max, header_max) = (limits.head_max(), limits.header_max());
-        // The longest request line that can be valid: method, target, version and two spaces.
+        // The longest valid request line: method, target, version and two spaces.
         let line_max =
             limits.target_bytes_max.saturating_add(RequestLimits::METHOD_BYTES_MAX + "  HTTP/1.1".len());
         let window = &buf[..buf.len().min(head_max)];
@@ -57,7 +57,7 @@ impl Scan {
             match (empty, self.lines) {
                 (true, 0) => self.skip_empty_line(window)?,
                 (true, _) => return Ok(Some(lf + 1)),
-                // The request line is a line, too.
+                // The request line counts as a line, too.
                 (false, lines) if lines > header_max => return Err(Reject::HEADERS_TOO_MANY),
                 (false, _) => self.lines += 1,
             }
@@ -78,7 +78,7 @@ impl Scan {
         self.check_first_byte(window)
     }
 
-    /// Refuses other protocols at their first byte instead of waiting for a line that may never end.
+    /// Refuses other protocols at their first byte, because their line might never end.
     fn check_first_byte(&self, window: &[u8]) -> Result<(), Reject> {
         match window.get(self.start) {
             Some(&first) if !is_tchar(first) && first != b'\r' && first != b'\n' => Err(Reject::NOT_HTTP),

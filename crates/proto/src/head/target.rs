@@ -1,10 +1,10 @@
 //! The request target's forms (RFC 9112 section 3.2).
 //!
-//! Decodes nothing: percent-encoding and dot segments belong to whoever maps paths. Invariant: path, query and
+//! Decodes nothing: the code that maps paths handles percent-encoding and dot segments. Invariant: path, query and
 //! authority are disjoint parts of the target, and none holds a control character, a space or `#`.
 //!
-//! Bytes that RFC 3986 wants percent-encoded but that every browser and server lets through (`|`, `{`, `"`, UTF-8)
-//! are let through here, too.
+//! Bytes that RFC 3986 wants percent-encoded but that every browser and server accepts (`|`, `{`, `"`, UTF-8) are
+//! accepted here, too.
 
 use memchr::{memchr, memchr2};
 
@@ -12,7 +12,7 @@ use crate::authority::split_authority;
 use crate::reject::Reject;
 use crate::span::Span;
 
-/// The forms of a request target. There is no authority-form: it is for CONNECT only, which is refused.
+/// The forms of a request target. The authority-form is missing: only CONNECT uses it, and CONNECT is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TargetForm {
     /// `/path?query`
@@ -27,14 +27,15 @@ pub enum TargetForm {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Target {
     pub(super) form: TargetForm,
-    /// Empty when an absolute-form target has none.
+    /// Empty if an absolute-form target has no path.
     pub(super) path: Span,
     pub(super) query: Option<Span>,
     pub(super) authority: Option<Span>,
 }
 
 impl Target {
-    /// Splits `target`, which lies at offset `at` of the caller's buffer and passed httparse's character check.
+    /// Splits `target`, which starts at offset `at` of the caller's buffer and has passed httparse's character
+    /// check.
     pub(super) fn parse(target: &[u8], at: u32, method: &[u8]) -> Result<Target, Reject> {
         let question = match memchr2(b'?', b'#', target) {
             Some(found) if target[found] == b'#' => return Err(Reject::TARGET_FRAGMENT),

@@ -1,4 +1,4 @@
-//! Chunked bodies, accepted and refused. Every input is fed whole and under every split.
+//! Chunked bodies, accepted and refused. Every input is fed as a whole and under every split.
 
 use crate::splits::body_outcome;
 use weft_proto::{Reject, RequestLimits, write_chunk, write_last_chunk};
@@ -123,7 +123,7 @@ fn limits() {
     );
 }
 
-/// A small deterministic generator: bodies of random pieces survive encoding, any split and decoding.
+/// A small deterministic generator: bodies of random pieces survive encoding, any split, and decoding.
 #[test]
 fn encoded_bodies_decode_to_themselves() {
     let mut seed = 0x9e37_79b9_7f4a_7c15u64;

@@ -1,4 +1,4 @@
-//! Heads that are accepted, and what they mean. Every input is fed whole and under every split.
+//! Accepted heads and what they mean. Every input is fed as a whole and under every split.
 
 use crate::splits::{HeadView, head_outcome};
 use weft_proto::{Framing, Head, Parse, RequestLimits, TargetForm, Version};
@@ -46,7 +46,7 @@ fn what_follows_a_head_is_left_alone() {
     let rest = &both.as_bytes()[first.len()..];
     assert_eq!(head.parse(rest, &limits), Ok(Parse::Complete { head_bytes: rest.len() - 3 }));
     assert_eq!((head.method(rest), head.framing()), (&b"POST"[..], Framing::Length(3)));
-    // A buffer that is not the parsed one is answered with nothing, not with a panic.
+    // A buffer that is not the parsed one yields nothing and does not panic.
     assert_eq!((head.method(b""), head.path(b"x"), head.get(b"", "host")), (&b""[..], &b"/"[..], None));
 }
 

@@ -1,4 +1,4 @@
-//! Heads that are refused, each with its rule. Every input is fed whole and under every split.
+//! Refused heads, each with the rule it breaks. Every input is fed as a whole and under every split.
 
 use crate::splits::head_outcome;
 use weft_proto::{Reject, RequestLimits};
@@ -117,7 +117,7 @@ fn field_lines() {
     fields_refused("X: \u{7f}\r\n", Reject::HEADER_VALUE);
 }
 
-/// Each byte in each position: accepted exactly where RFC 9110 allows it.
+/// Each byte in each position is accepted exactly where RFC 9110 allows it.
 #[test]
 fn every_byte_in_every_position() {
     let accepted = |before: &[u8], byte: u8, after: &[u8]| {

@@ -1,4 +1,4 @@
-//! HTTP/1.1 from outside: every rule of the crate, through its public API, under every split of the input.
+//! HTTP/1.1 through the crate's public API: every rule, under every split of the input.
 
 mod chunked;
 mod head;

@@ -21,7 +21,8 @@ fn bytes<'a>(fields: Fields<'a>) -> impl Iterator<Item = (&'a [u8], &'a [u8])> {
     fields.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()))
 }
 
-/// Encodes at that time, behind what `out` has; a second time behind the same head, and behind another one, is no different.
+/// Encodes at that time and appends to `out`. Encoding again, after the same head or after another one, makes no
+/// difference.
 fn encode_at(
     unix_secs: u64,
     head: ResponseHead,

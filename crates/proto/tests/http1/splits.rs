@@ -1,11 +1,11 @@
-//! Feeding one input whole, split in two at every byte, and byte by byte: the outcome must not differ.
+//! Feeds one input as a whole, split in two at every byte, and byte by byte: the outcome must not differ.
 
 use weft_proto::{ChunkDecoder, Head, Parse, Reject, RequestLimits};
 
-/// What a head came to, by value, so that outcomes can be compared.
+/// The outcome of a head, by value, so that outcomes can be compared.
 pub type HeadOutcome = Result<Option<HeadView>, Reject>;
 
-/// Everything a parsed head tells.
+/// Everything that a parsed head reports.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HeadView {
     pub head_bytes: usize,
@@ -13,7 +13,7 @@ pub struct HeadView {
 }
 
 /// Parses `input` under every split and returns the one outcome. A head that is complete or refused before the last
-/// byte must be so with every longer prefix, too.
+/// byte must stay so with every longer prefix.
 pub fn head_outcome(input: &[u8], limits: &RequestLimits) -> HeadOutcome {
     let whole = feed(input, &[input.len()], limits);
     for cut in 0..input.len() {
@@ -61,7 +61,7 @@ fn describe(head: &Head, buf: &[u8]) -> String {
     )
 }
 
-/// What a chunked body came to: data, trailers, bytes used, whether it ended.
+/// The outcome of a chunked body: data, trailers, bytes used, and whether it ended.
 pub type BodyOutcome = Result<(Vec<u8>, Vec<(String, String)>, usize, bool), Reject>;
 
 /// Decodes `input` under every split and returns the one outcome.
