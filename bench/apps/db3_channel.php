@@ -1,7 +1,7 @@
 <?php
 
-// The pool that one writes by hand: connections in a channel, taken for a request. Its statements are prepared by the client,
-// which costs it one round trip each, as SharedPdo's cached ones do.
+// A hand-written pool: connections in a channel, taken for one request. The client prepares its statements, which costs
+// one round trip each, like SharedPdo's cached ones.
 
 use Weft\Channel;
 use Weft\Http\Request;

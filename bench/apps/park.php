@@ -1,6 +1,6 @@
 <?php
 
-// "/" answers at once, so that the bench can see the server is up; "/park" holds its coroutine.
+// "/" answers at once, so that the bench can see that the server is up; "/park" holds its coroutine.
 return function (Weft\Http\Request $r): string {
     if ($r->path() === '/park') {
         sleep(600);

@@ -1,6 +1,7 @@
 <?php
 
-// The queries of the database scenarios, the same for every server: by id, by id, five rows; or one of 10 ms.
+// The queries of the database scenarios, the same for every server: two by id and one of five rows, or one of
+// 10 ms.
 
 define('DSN', 'mysql:unix_socket=' . getenv('BENCH_DB_SOCKET') . ';dbname=bench');
 const BY_ID = 'SELECT id, name, value FROM item WHERE id = ?';

@@ -3,14 +3,14 @@
 declare(strict_types=1);
 
 /**
- * PHP's own part of a request, each primitive alone. Prints one JSON object, nanoseconds per operation, the cost of
- * the empty loop taken off. Runs under `php` and `weft php` alike: the difference is what the server adds.
+ * PHP's own part of a request, each primitive alone. Prints one JSON object with nanoseconds per operation, minus
+ * the cost of the empty loop. Runs under `php` and under `weft php`: the difference is what the server adds.
  */
 const ROUNDS = 300_000;
 const ROUNDS_OF_WAITS = 5_000;
 const PAIRS = 50;
 
-/** Too much for the optimizer to put in place of the call. */
+/** Too large for the optimizer to inline the call. */
 function nothing(int $depth = 0): string
 {
     return $depth > 0 ? nothing($depth - 1) : 'Hello World';
@@ -70,7 +70,8 @@ $costs = [
             usleep(0);
         }
     }, ROUNDS_OF_WAITS),
-    // Two system calls, neither of which has to wait: what weft takes longer than php is the price of two hooks.
+    // Two system calls, neither of which has to wait. The time that weft takes longer than php is the cost of
+    // two hooks.
     'a byte sent and received, ready at once' => ns(function (int $rounds): void {
         socket_create_pair(AF_UNIX, SOCK_STREAM, 0, $pair);
         for ($i = 0; $i < $rounds; $i++) {
@@ -80,7 +81,7 @@ $costs = [
     }),
 ];
 if (function_exists('Weft\go')) {
-    // The same two calls and a wait: what it takes longer than the row above is the price of parking and going on, with the
+    // The same two calls and a wait. The time beyond the row above is the cost of parking and resuming, with the
     // descriptors' registrations kept from wait to wait.
     $costs['a byte sent and received, the receiver parks'] = ns(function (int $rounds): void {
         $turns = intdiv($rounds, PAIRS * 2);

@@ -3,9 +3,9 @@
 declare(strict_types=1);
 
 /**
- * So many zero-length sleeps, when as many requests as there are players have come. Each player leaves its mark on a board
- * (shared memory) before it sleeps, and looks afterwards whether another one was there meanwhile: then its instance was put
- * aside and back. Says what CPU time of the process a sleep took, in us, and how often another one was there.
+ * Sleeps `$rounds` times for zero seconds, once `$players` requests have arrived. Each player marks a board (shared
+ * memory) before it sleeps, and then checks whether another one ran meanwhile: if so, its instance was switched out
+ * and back. Reports the CPU time of the process per sleep in us, and how often another player ran.
  */
 function take_turns(int $rounds, int $players, int $board): string
 {

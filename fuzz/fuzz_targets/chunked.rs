@@ -1,4 +1,5 @@
-//! Chunked bodies: the same outcome under every split; what was decoded, encoded again, decodes to the same.
+//! Chunked bodies: every split has the same outcome, and a decoded body that is encoded again decodes to the
+//! same.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -52,7 +53,7 @@ fuzz_target!(|data: &[u8]| {
     }
     let fields = trailers.iter().map(|(name, value)| (&name[..], &value[..]));
     write_last_chunk(&mut again, fields).expect("accepted trailers can be written");
-    // Writing adds one space per trailer, which may pass the limit that reading has.
+    // Encoding adds one space per trailer, which may exceed the decoder's limit.
     if let Ok(second) = decode(std::iter::once(&again[..])) {
         assert_eq!(second, (body, trailers, again.len(), true));
     }

@@ -18,10 +18,10 @@ fuzz_target!(|data: &[u8]| {
     let get = conditions.evaluate(b"GET", Some(&current));
     let put = conditions.evaluate(b"PUT", Some(&current));
     assert_eq!(get, conditions.evaluate(b"HEAD", Some(&current)));
-    // Only reading methods are told that nothing changed, and a lost update is one for every method.
+    // Only reading methods get 304; a lost update is an error for every method.
     assert_ne!(put, Outcome::NotModified);
     assert!(get != Outcome::PreconditionFailed || put == Outcome::PreconditionFailed);
-    // What does not exist fails If-Match and nothing else.
+    // A missing representation fails If-Match and nothing else.
     let absent = conditions.evaluate(b"PUT", None);
     assert_eq!(absent == Outcome::PreconditionFailed, !conditions.if_match.is_empty());
     if conditions.range_applies(&current, 0) {

@@ -1,4 +1,5 @@
-//! Cookie fields: names are never empty, parts lie within the input in order, and what was read reads the same again.
+//! Cookie fields: names are never empty, parts lie within the input in order, and parsing the parts again gives the
+//! same.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Forwarded and X-Forwarded-*: hosts valid, an untrusted peer always wins, hops written out read back, and what a client
-//! sends before a proxy's own element does not change it.
+//! Forwarded and X-Forwarded-*: hosts are valid, an untrusted peer always wins, hops that are written out read back the
+//! same, and what a client sends before a proxy's own element does not change it.
 #![no_main]
 
 use std::net::{IpAddr, Ipv4Addr};

@@ -1,5 +1,5 @@
-//! Request heads: the same outcome whole, split and byte by byte; what was understood, written out again, is
-//! understood the same.
+//! Request heads: the same outcome as a whole, split, and byte by byte; a head that is written out again is
+//! parsed the same.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -69,7 +69,7 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(shown, describe(&second, &again));
 });
 
-/// What must hold of every accepted head, said without the parser's own words.
+/// Properties of every accepted head, checked without the parser's own code.
 fn check_meaning(head: &Head, input: &[u8], head_bytes: usize) {
     assert!(head_bytes <= input.len() && head_bytes <= LIMITS.head_bytes_max);
     let text = &input[..head_bytes];

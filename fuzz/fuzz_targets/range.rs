@@ -1,4 +1,4 @@
-//! Range fields: what is served lies within the representation and costs no more than it.
+//! Range fields: every range lies within the representation, and together they are not longer than it.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,16 +1,17 @@
-//! Two servers' responses to the same request: the same status, headers and body, except for what is made by chance or clock.
+//! Compares two servers' responses to the same request: status, headers and body must match, except for parts that come
+//! from chance or the clock.
 //!
-//! Where two texts differ, both must have one of these in the same place: a nonce (10, 32, 40 or 64 hexadecimal digits), a
-//! time (part of it beside a colon, seconds since 1970), or what an application's masks name.
+//! Where two texts differ, both must have one of these in the same place: a nonce (10, 32, 40 or 64 hexadecimal
+//! digits), a time (part of it beside a colon, or seconds since 1970), or what one of the application's masks covers.
 
 use weft_tests::Response;
 use weft_tests::services::is_own;
 
-/// What stands between these two is not compared.
+/// The text between these two is not compared.
 pub type Mask = (&'static str, &'static str);
 
 /// # Panics
-/// When they differ; with where.
+/// If they differ; the message says where.
 pub fn same(what: &str, ours: &Response, theirs: &Response, masks: &[Mask]) {
     if ours.status != theirs.status {
         panic!("{what}: {} here, {} with php-fpm; here:\n{}", ours.status, theirs.status, ours.text());
@@ -27,7 +28,7 @@ pub fn same(what: &str, ours: &Response, theirs: &Response, masks: &[Mask]) {
     }
 }
 
-/// The headers that matter, sorted. Of cookies: name and attributes.
+/// The headers that matter, sorted. Cookies are reduced to name and attributes.
 fn told(response: &Response) -> String {
     let mut lines: Vec<String> = response
         .headers
@@ -43,7 +44,8 @@ fn told(response: &Response) -> String {
                     masked(attributes.to_ascii_lowercase(), &[("expires=", "gmt"), ("max-age=", ";")])
                 )
             }
-            // A file: weft says in which characters its text is written, and calls scripts what RFC 9239 calls them.
+            // A file: weft states the charset of text files and uses RFC 9239's media type for scripts; nginx does
+            // neither.
             "content-type" if response.header("etag").is_some() => {
                 let kind = value.trim_end_matches("; charset=utf-8");
                 format!("{name}: {}", kind.replace("application/javascript", "text/javascript"))
@@ -69,7 +71,7 @@ fn masked(mut text: String, masks: &[Mask]) -> String {
     text
 }
 
-/// Words (letters and digits) and what stands between them, each character of it alone.
+/// Splits into words (letters and digits) and the characters between them, one by one.
 fn tokens(text: &str) -> Vec<&str> {
     let mut all = Vec::new();
     let mut begin = 0;
@@ -86,7 +88,7 @@ fn tokens(text: &str) -> Vec<&str> {
     all
 }
 
-/// Where the texts differ for no good reason.
+/// The first difference that nothing explains.
 fn difference(ours: &str, theirs: &str) -> Option<String> {
     let (a, b) = (tokens(ours), tokens(theirs));
     for at in 0..a.len().max(b.len()) {
@@ -112,7 +114,7 @@ fn is_chance(one: &str, other: &str) -> bool {
         && hexadecimal(other)
 }
 
-/// Two digits beside a colon, also an escaped one.
+/// Two digits beside a colon, which may be escaped.
 fn is_time(a: &[&str], b: &[&str], at: usize) -> bool {
     let digits = |text: &str| text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit());
     let plain = |text: &str| text.strip_prefix("3A").unwrap_or(text).trim_end_matches('Z').to_owned();

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// Does `work` for each number below `count`, at most `at_once` at a time; the results in order.
+/// Calls `work` with each number below `count`, at most `at_once` at a time; returns the results in order.
 pub fn each<T: Send>(count: usize, at_once: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let mut results: Vec<(usize, T)> = thread::scope(|scope| {

@@ -1,8 +1,9 @@
-//! Real applications as their packages bring them, in classic mode with instances: compared page by page with nginx and
-//! php-fpm, then with many visitors at once whose pages wait for a slow server, then in a real browser.
+//! Real applications as their packages ship them, in classic mode with instances. They are compared page by page with
+//! nginx and php-fpm, then visited by many users at once while their pages wait for a slow server, then opened in a
+//! real browser.
 //!
-//! `make test` runs the short form; with APPS=all (make apps) there are more visitors, and the same again with every hooked
-//! call letting others run and every page of PHP's memory compared.
+//! `make test` runs the short form. With APPS=all (make apps) there are more visitors. The tests then also run with
+//! every hooked call yielding to other requests and with every page of PHP's memory compared.
 
 mod compare;
 mod crowd;
@@ -10,7 +11,7 @@ mod frameworks;
 mod visitor;
 mod wordpress;
 
-/// Whether everything is wanted.
+/// Whether the long form is requested.
 fn all() -> bool {
     std::env::var("APPS").is_ok_and(|wanted| wanted == "all")
 }
@@ -22,7 +23,7 @@ fn artefacts(application: &str) -> std::path::PathBuf {
     directory
 }
 
-/// A small picture by GD.
+/// A small picture, made by GD.
 fn image() -> Vec<u8> {
     let script =
         "$i = imagecreatetruecolor(64, 48); imagefilledellipse($i, 32, 24, 40, 30, 0x3366cc); imagepng($i);";

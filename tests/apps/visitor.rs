@@ -1,13 +1,13 @@
-//! A visitor of a site: keeps cookies, sends forms and files.
+//! A visitor of a site, which keeps cookies and sends forms and files.
 //!
-//! Must not know any application. Invariant: its cookies are its own.
+//! Must not know any application. Invariant: visitors do not share cookies.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use weft_tests::{Client, Response};
 
-/// The name every site here has, whatever port it is served on: pages name it.
+/// The host name of every site here, on whatever port it is served: pages contain it.
 pub const HOST: &str = "site.test";
 
 const BOUNDARY: &str = "------------------------visitor";
@@ -24,12 +24,12 @@ impl Visitor {
         Visitor { address, cookies: BTreeMap::new(), headers: Vec::new() }
     }
 
-    /// The same visitor, cookies and all, at another server of the same site.
+    /// The same visitor, with the same cookies, at another server of the site.
     pub fn at(&self, address: SocketAddr) -> Visitor {
         Visitor { address, ..self.clone() }
     }
 
-    /// Somebody else, whom the site does not know.
+    /// Another visitor, whom the site does not know.
     pub fn stranger(&self) -> Visitor {
         Visitor::of(self.address)
     }
@@ -49,14 +49,14 @@ impl Visitor {
         self.send("GET", target, "", b"")
     }
 
-    /// A form's fields.
+    /// Posts the fields of a form.
     pub fn post(&mut self, target: &str, fields: &[(&str, &str)]) -> Response {
         let pairs: Vec<String> =
             fields.iter().map(|(name, value)| format!("{}={}", escaped(name), escaped(value))).collect();
         self.send("POST", target, "application/x-www-form-urlencoded", pairs.join("&").as_bytes())
     }
 
-    /// A form's fields and one PNG file.
+    /// Posts the fields of a form and one PNG file.
     pub fn upload(
         &mut self,
         target: &str,
@@ -113,7 +113,7 @@ impl Visitor {
     }
 }
 
-/// As forms are sent (application/x-www-form-urlencoded).
+/// Encodes text as forms do (application/x-www-form-urlencoded).
 pub fn escaped(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     text.bytes()
@@ -121,10 +121,10 @@ pub fn escaped(text: &str) -> String {
         .collect()
 }
 
-/// What stands between these two in a page.
+/// The text between these two in a page.
 ///
 /// # Panics
-/// When it does not; with the page.
+/// If the page does not contain both; the message holds the page.
 pub fn between(response: &Response, before: &str, after: &str) -> String {
     let text = response.text();
     let found = text.split_once(before).and_then(|(_, rest)| rest.split_once(after));

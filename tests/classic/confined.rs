@@ -1,4 +1,5 @@
-//! `symlinks = "inside"`: nothing outside of the document root is sent or run, whoever changes its links, and whenever.
+//! `symlinks = "inside"`: no file outside of the document root is sent or run, no matter who changes the links in it,
+//! or when.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -10,7 +11,7 @@ use super::ask;
 
 const SAYS_INSIDE: &str = "<?php echo 'inside';";
 
-/// A document root that is confined, beside a directory `out` that is none of it.
+/// A document root that is confined, beside a directory `out` that is not part of it.
 fn server(files: &[(&str, &str)]) -> Server {
     Server::of_docroot(files)
         .with("--symlinks", "inside")
@@ -103,7 +104,7 @@ fn settings_of_directories_stay_inside() {
     assert_eq!(answer(&weft, "/foreign/a.php"), (200, "inside".to_owned()));
 }
 
-/// Whoever may write to the document root changes a link faster than a server can look twice.
+/// A process that can write to the document root changes a link faster than a server can check it twice.
 #[test]
 fn a_link_that_changes_while_it_is_looked_at_leads_nowhere() {
     let server = server(&[

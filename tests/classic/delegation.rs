@@ -1,4 +1,4 @@
-//! Responses that a script delegates: X-Sendfile, X-Accel-Redirect, and what they must not lead to.
+//! Responses that a script delegates with X-Sendfile or X-Accel-Redirect, and what they must not expose.
 
 use std::os::unix::fs::symlink;
 
@@ -6,9 +6,9 @@ use weft_tests::{Server, until};
 
 use super::ask;
 
-/// Sends the header that the query names, as a script does that passes on what another server has said.
+/// Sends the header that the query names, as a script does that relays another server's response.
 const RELAY: &str = "<?php $line = explode(':', rawurldecode($_SERVER['QUERY_STRING']), 2); header($line[0] . ': ' . $line[1]); header('X-A: 1'); echo 'its own';";
-/// What a script that was named by another sees.
+/// What a script sees if another script delegated the response to it.
 const SEES: &str = "<?php setcookie('second', '2'); echo implode('|', [$_SERVER['REQUEST_METHOD'], $_SERVER['REQUEST_URI'], \
     $_SERVER['QUERY_STRING'], $_SERVER['SCRIPT_NAME'], $_SERVER['PATH_INFO'], basename(getcwd()), json_encode($_GET + $_POST), \
     file_get_contents('php://input'), $_SERVER['CONTENT_LENGTH'], $_COOKIE['a'] ?? '', isset($GLOBALS['first']) ? 'leaked' : '']);";

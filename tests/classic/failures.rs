@@ -1,5 +1,5 @@
-//! Ten thousand requests, each tenth of which ends in a fatal error, an exit, without memory or in endless recursion, while
-//! others wait in the middle of their scripts: all are answered as they should be, and nothing is left behind.
+//! Ten thousand requests. Every tenth one ends in a fatal error, an exit, a lack of memory or endless recursion, while
+//! others wait in the middle of their scripts. Every request gets the right answer, and nothing is left behind.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,14 +9,14 @@ use weft_tests::process::private_bytes;
 use weft_tests::{Client, Response, Running, Server, until};
 
 const REQUESTS: usize = 10_000;
-/// The first of them fill caches, pools and stacks; memory is judged from here on.
+/// The first requests fill caches, pools and stacks; memory is measured after them.
 const WARM_UP: usize = 5_000;
 const CLIENTS: usize = 16;
 const PARKED: usize = 10;
 const INSTANCES: u64 = 30;
 const GROWTH_BYTES_MAX: u64 = 4 << 20;
 
-/// Looks for whatever a request could see of another one, waits, and looks again.
+/// Looks for everything that a request could see of another one, waits, and looks again.
 const CALM: &str = r#"<?php
 function state(): array
 {
@@ -35,7 +35,7 @@ usleep(500 + $_GET['n'] * 37 % 2000);
 echo $before === state() ? '' : 'changed: ', json_encode($before), " n=$_GET[n]";
 "#;
 
-/// Changes all of that, holds what a process can hold, and fails.
+/// Changes all of that, takes everything that a process can hold, and fails.
 const FAILS: &str = r#"<?php
 $left = 'left';
 eval('class Left { public static $all = []; } function left() {}');
@@ -90,7 +90,8 @@ switch ($_GET['how']) {
 echo 'went on';
 "#;
 
-/// The ways to fail, the status each has, and what its response says. Without memory, PHP drops what it has buffered.
+/// The ways to fail, the status of each, and the text of its response. Without memory, PHP drops the output it has
+/// buffered.
 const WAYS: [(&str, u16, &str); 12] = [
     ("exit", 200, "said N"),
     ("exit-below", 200, "said N"),
@@ -106,7 +107,8 @@ const WAYS: [(&str, u16, &str); 12] = [
     ("stack-fiber", 500, "said"),
 ];
 
-/// Says who it is before and after the gate opens, for which it waits: in a loop of short waits, or for a lock somebody else holds.
+/// Prints its identity before and after the gate opens. It waits for the gate in a loop of short waits, or for a lock
+/// that another process holds.
 const PARKED_PAGE: &str = r#"<?php
 class Own { public static $n; }
 Own::$n = $_GET['n'];
@@ -143,7 +145,7 @@ fn server() -> Server {
         .with("--define", "log_errors_max_len=200")
 }
 
-/// Requests that wait until the gate is opened, and what holds the lock some of them wait for.
+/// Requests that wait until the gate is opened, and the lock that some of them wait for.
 struct Parked {
     clients: Vec<Client>,
     gate: std::fs::File,
@@ -173,7 +175,7 @@ impl Parked {
     }
 }
 
-/// The page that says nothing of another request, as it is for `n`.
+/// The page that must show nothing of other requests, as it should be for `n`.
 fn calm(expected: &str, n: usize, response: &Response) {
     assert_eq!((response.status, response.text()), (200, format!("{expected} n={n}")), "request {n}");
     assert_eq!(response.header("x-left"), None);
@@ -186,7 +188,7 @@ fn failed(n: usize, response: &Response) {
     assert_eq!(response.header("x-left"), Some("1"), "{how}: {response:?}");
 }
 
-/// Requests number `from` up to `to`, from many clients at once.
+/// Sends the requests number `from` to `to`, from many clients at once.
 fn ask_all(weft: &Running, expected: &str, from: usize, to: usize) {
     let next = AtomicUsize::new(from);
     thread::scope(|scope| {
@@ -225,17 +227,17 @@ fn descriptors(process: u32) -> usize {
     std::fs::read_dir(format!("/proc/{process}/fd")).expect("it lives").count()
 }
 
-/// Names in a directory, without those of sessions, which outlive their requests.
+/// The names in a directory, except those of sessions, which outlive their requests.
 fn names(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).expect("a directory");
     let names = entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned());
     names.filter(|name| !name.starts_with("sess_")).collect()
 }
 
-/// What an idle worker may have for each of its instances, beside what it had at its start.
+/// The memory that an idle worker may have for each of its instances, on top of what it had at its start.
 const INSTANCE_BYTES_MAX: u64 = 512 << 10;
 
-/// The worker's memory once its instances have given back what the deepest stacks and the largest heaps had.
+/// The worker's memory after its instances have returned what the deepest stacks and the largest heaps held.
 fn idle_bytes(worker: u32, bytes_max: u64) -> u64 {
     until("the worker to give its memory back", || {
         let bytes = private_bytes(worker);
@@ -243,7 +245,7 @@ fn idle_bytes(worker: u32, bytes_max: u64) -> u64 {
     })
 }
 
-/// Starts a server and parks requests; asks for the page that looks around.
+/// Starts a server, parks requests, and asks for the page that looks around.
 fn begin(server: Server) -> (Running, String, Parked) {
     let weft = server.start();
     let first = weft.get("/calm.php?n=0").text();

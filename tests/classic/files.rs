@@ -1,4 +1,4 @@
-//! Files of a document root, sent without PHP.
+//! Files of a document root, which weft sends without PHP.
 
 use weft_tests::{Running, Server};
 
@@ -66,7 +66,7 @@ fn what_is_no_regular_file_is_not_sent() {
     assert_eq!(weft.get("/s.txt").status, 404);
 }
 
-/// What a client that decodes makes of a response to these codings, and the coding it came in.
+/// The body as a client decodes it, for these accepted codings, and the coding of the response.
 fn decoded(weft: &Running, path: &str, codings: &str) -> (String, Option<String>) {
     let response = ask(weft, "GET", path, &format!("Accept-Encoding: {codings}\r\n"));
     assert_eq!(

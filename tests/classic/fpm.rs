@@ -1,7 +1,8 @@
-//! The same document root under nginx with php-fpm and under weft: what scripts and clients can tell apart.
+//! The same document root under nginx with php-fpm and under weft: compares everything that scripts and clients can
+//! observe.
 //!
-//! Both run as Debian configures them (fastcgi_params, snippets/fastcgi-php.conf); what differs on purpose is listed here and in
-//! docs/guide/php-fpm.md.
+//! Both run as Debian configures them (fastcgi_params, snippets/fastcgi-php.conf). The intended differences are listed
+//! here and in docs/guide/php-fpm.md.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -10,7 +11,7 @@ use serde_json::Value;
 use weft_tests::services::{Fpm, is_own};
 use weft_tests::{Client, Response, Server};
 
-/// $_SERVER keys whose values are the server's own.
+/// $_SERVER keys whose values are specific to each server.
 const OTHER_VALUES: [&str; 8] = [
     "SERVER_SOFTWARE",
     "SERVER_PORT",
@@ -21,7 +22,7 @@ const OTHER_VALUES: [&str; 8] = [
     "HTTP_HOST",
     "argv",
 ];
-/// nginx takes the name of somebody whose password nobody has checked.
+/// nginx passes on a user name although nobody has checked the password.
 const UNCHECKED: &str = "REMOTE_USER";
 /// Set by php-fpm for its own protocol.
 const FPM_ONLY: [&str; 1] = ["FCGI_ROLE"];
@@ -48,7 +49,7 @@ fn variables(response: &Response) -> BTreeMap<String, Value> {
     server.remove(UNCHECKED);
     let headers = all.get_mut("headers").and_then(Value::as_object_mut).expect("headers");
     headers.remove("Host");
-    // php-fpm makes headers of nginx's empty parameters.
+    // php-fpm turns nginx's empty parameters into headers.
     headers.retain(|_, value| value != "");
     if headers.is_empty() {
         let none = Value::Array(Vec::new());
@@ -100,7 +101,8 @@ fn scripts_see_the_same_variables() {
     }
 }
 
-/// Header lines that are for the client, sorted; without those in which each server speaks of itself or of its connection.
+/// Header lines that are meant for the client, sorted, without those in which a server describes itself or its
+/// connection.
 fn telling(response: &Response) -> Vec<(String, String)> {
     let mut headers: Vec<_> =
         response.headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.clone())).collect();
@@ -152,7 +154,7 @@ fn clients_see_the_same_responses() {
     for path in paths {
         for method in ["GET", "HEAD", "POST"] {
             if path.ends_with(".json") && method == "POST" {
-                continue; // the same refusal, each in its own words
+                continue; // the same refusal, in each server's own words
             }
             let request = format!("{method} {path} HTTP/1.1\r\nHost: weft.test\r\nContent-Length: 0\r\n\r\n");
             let (ours, theirs) = (ask(weft.address, &request), ask(fpm.address, &request));

@@ -1,5 +1,5 @@
-//! A document root full of names and files that nobody expects there: each is answered as it should be, none holds the
-//! worker, and no PHP source is ever sent.
+//! A document root full of unexpected names and files: each gets the right answer, none blocks the worker, and PHP
+//! source is never sent.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -15,7 +15,7 @@ use super::ask;
 const SCRIPT: &str = "<?php /* SECRET */ echo 'ran ', basename(__FILE__), '|', $_SERVER['PATH_INFO'];";
 const FRONT: &str = "<?php /* SECRET */ echo 'front|', $_SERVER['PATH_INFO'];";
 
-/// A path as a client has to write it: everything but letters and digits encoded.
+/// A path as a client must write it: everything except letters and digits is encoded.
 fn encoded(name: &[u8]) -> String {
     let byte = |byte: &u8| match byte {
         b'/' | b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => char::from(*byte).to_string(),
@@ -30,7 +30,7 @@ fn write(public: &Path, name: &[u8], text: &str) {
     made.and_then(|()| std::fs::write(&path, text)).expect("a file of the test's own");
 }
 
-/// A server whose worker may not read everything: root gives its rights away.
+/// A server whose worker cannot read every file, because it has dropped root's rights.
 fn server() -> Server {
     let server = Server::of_docroot(&[("index.php", FRONT), ("a.php", SCRIPT), ("a.txt", "text")])
         .with("--instances", "3")
@@ -41,7 +41,7 @@ fn server() -> Server {
     if rustix::process::geteuid().is_root() { server.with("--user", "nobody") } else { server }
 }
 
-/// What the target is answered with. Whatever that is, it holds no source.
+/// The answer to the target. Whatever it is, it contains no source.
 fn answer(weft: &Running, target: &str) -> (u16, String) {
     let response = weft.get(target);
     let text = response.text();
@@ -257,7 +257,7 @@ fn what_may_not_be_read_is_403() {
         assert_eq!(answer(&weft, "/locked.php/x").0, 403);
     }
     weft.wait_for_log("Failed opening required");
-    // Nobody can say what lies there.
+    // The worker cannot tell what is in there.
     assert_eq!(answer(&weft, "/closed/a.txt"), (200, "front|".to_owned()));
     let open = std::fs::Permissions::from_mode(0o755);
     std::fs::set_permissions(weft.path("public/closed"), open).expect("so that it can be removed");

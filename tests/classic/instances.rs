@@ -1,4 +1,5 @@
-//! Several PHPs in one worker: requests that wait keep nobody waiting, and know nothing of each other.
+//! Several PHP instances in one worker: a request that waits does not delay the others, and requests see
+//! nothing of each other.
 
 use std::process::Command;
 use std::thread;
@@ -13,7 +14,7 @@ putenv("NUMBER=$_GET[n]");
 ini_set('precision', (string) $_GET['n']);
 touch(__DIR__ . "/here-$_GET[n]");
 while (count(glob(__DIR__ . '/here-*')) < ($_GET['meet'] ?? 0)) {
-    usleep(5_000); // one after the other would never come to its end
+    usleep(5_000); // would never end if the requests ran one after another
 }
 for ($i = 0; $i < 4; $i++) {
     Seen::$all[] = $_GET['n'];
@@ -22,7 +23,7 @@ for ($i = 0; $i < 4; $i++) {
 echo implode(',', array_unique(Seen::$all)), ' ', getenv('NUMBER'), ' ', ini_get('precision'), ' ', getmypid();
 "#;
 
-/// Who waits for an instance waits for as long as a busy machine takes.
+/// On a busy machine a request may wait long for an instance.
 fn server(files: &[(&str, &str)], instances: &str) -> Server {
     with_queue(files, instances, "100000")
 }
@@ -31,7 +32,7 @@ fn with_queue(files: &[(&str, &str)], instances: &str, timeout_ms: &str) -> Serv
     Server::of_docroot(files).with("--instances", instances).with("--queue-timeout-ms", timeout_ms)
 }
 
-/// Asks for all targets at once.
+/// Requests all targets at once.
 fn all(weft: &Running, targets: impl Iterator<Item = String>) -> Vec<Response> {
     thread::scope(|scope| {
         let asked: Vec<_> =
@@ -146,7 +147,7 @@ fn a_document_root_has_instances_without_being_asked() {
     let weft = Server::of_docroot(&[("index.php", page)]).start();
     assert!(weft.log().contains("instances of PHP") || std::env::var("DOCROOT_INSTANCES").is_ok());
     let weft = server(&[("index.php", page)], "0").start();
-    // The first ones wait until all are there: one after the other they would never be answered.
+    // The first requests wait until all have arrived: one after another, they would never be answered.
     let responses = all(&weft, (0..20).map(|n| format!("/?n={n}")));
     assert!(responses.iter().all(|response| response.body == responses[0].body), "one process");
 }
@@ -155,7 +156,7 @@ fn a_document_root_has_instances_without_being_asked() {
 fn an_extension_that_does_not_fit_leaves_more_workers_with_one_request_each() {
     let page = "<?php echo ctype_digit('1') ? 'digit' : '', gc_enabled() ? ' collected' : '';";
     let weft = server(&[("index.php", page)], "0").with("--workers", "auto");
-    // Nothing but one extension, from a directory of one's own.
+    // Only one extension, from its own directory.
     let directory = weft.directory().to_owned();
     let extensions = Command::new("php-config8.2").arg("--extension-dir").output().expect("php-config8.2");
     let extensions = String::from_utf8_lossy(&extensions.stdout).trim().to_owned();
@@ -172,7 +173,7 @@ fn an_extension_that_does_not_fit_leaves_more_workers_with_one_request_each() {
 
 #[test]
 fn with_a_time_slice_who_calculates_delays_nobody_and_loses_no_step() {
-    // A loop whose counter the JIT of functions would keep in a register, interrupted again and again.
+    // A loop whose counter the function JIT would keep in a register, interrupted again and again.
     let loops = r#"<?php
 function joined(array $parts): string {
     $all = '';
@@ -200,7 +201,7 @@ echo $wrong;
         for n in 0..3 {
             until("it to loop", || weft.path(&format!("public/loops-{n}")).exists().then_some(()));
         }
-        // They go on until this one, who came after them, has been answered.
+        // The loops run until this request, which came after them, has been answered.
         assert_eq!(ask(weft, "GET", "/", "").text(), "light");
         weft.write("public/answered", "");
         for one in loops {

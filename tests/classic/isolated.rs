@@ -1,4 +1,4 @@
-//! What instances keep in the C library and in thread-local variables, each its own.
+//! The state that instances keep in the C library and in thread-local variables: each instance has its own.
 
 use std::process::Command;
 use std::thread;
@@ -7,7 +7,7 @@ use weft_tests::{Response, Running, Server};
 
 use crate::ask;
 
-/// PHP: returns when `$n` requests are here.
+/// PHP: returns once `$n` requests have arrived.
 const MEET: &str = r#"<?php
 function meet(int $n): void {
     touch(__DIR__ . "/here-$_GET[n]");
@@ -85,7 +85,7 @@ fn thread_local_variables_of_an_extension_are_the_instances_own() {
     let page = MEET.to_owned()
         + "$before = kept(); kept((int) $_GET['n'] + 10); meet(9); echo $before, ' ', kept();";
     let server = Server::of_docroot(&[("index.php", &page)]);
-    // An extension is an instance's own if it lies where PHP's extensions do.
+    // An extension belongs to each instance if it lies in the directory of PHP's extensions.
     let directory = server.directory().join("lib/php");
     std::fs::create_dir_all(&directory).expect("a directory");
     std::fs::write(directory.join("keeper.c"), COUNTER).expect("a file");

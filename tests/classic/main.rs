@@ -1,4 +1,4 @@
-//! Classic mode: document roots, scripts with PHP to themselves, static files, as a client sees them.
+//! Classic mode as a client sees it: document roots, scripts that have PHP to themselves, static files.
 
 mod confined;
 mod delegation;
@@ -21,7 +21,7 @@ mod uploads;
 
 use weft_tests::{Response, Running};
 
-/// The response to a request with these header lines.
+/// Sends a request with these header lines; returns the response.
 fn ask(weft: &Running, method: &str, target: &str, headers: &str) -> Response {
     let mut client = weft.connect();
     client.send(format!("{method} {target} HTTP/1.1\r\nHost: weft.test\r\n{headers}\r\n"));

@@ -1,4 +1,4 @@
-//! instances_memory_bytes_max: a bound on what a worker's requests have together, whoever they are.
+//! instances_memory_bytes_max limits the total memory of a worker's requests.
 
 use std::thread;
 
@@ -13,7 +13,7 @@ if (isset($_GET['meet'])) {
         usleep(5_000);
     }
 }
-usleep(10_000); // others are admitted before this one has taken anything
+usleep(10_000); // others are admitted before this request has taken any memory
 $text = str_repeat('a', (int) $_GET['mib'] << 20);
 usleep(10_000);
 echo strlen($text) >> 20;
@@ -27,7 +27,7 @@ fn all(weft: &Running, targets: impl Iterator<Item = String>) -> Vec<Response> {
     })
 }
 
-/// The most resident memory a worker has had, in MiB.
+/// The largest resident memory that a worker has had, in MiB.
 fn most_mib(weft: &Running) -> u64 {
     let worker = weft.workers()[0];
     let status = std::fs::read_to_string(format!("/proc/{worker}/status")).expect("the worker's status");
@@ -48,7 +48,7 @@ fn requests_wait_for_memory_even_if_there_are_instances() {
     }
     let before = most_mib(&weft);
     assert!(before < 250, "thirty small ones have {before} MiB");
-    // What one needs is known when one has ended.
+    // The first request to end shows how much one needs.
     assert_eq!(ask(&weft, "GET", "/?mib=40", "").text(), "40");
     for response in all(&weft, (0..30).map(|_| "/?mib=40".to_owned())) {
         assert_eq!((response.status, response.text().as_str()), (200, "40"));

@@ -1,4 +1,4 @@
-//! Resident mode: a worker script that stays loaded, by FrankenPHP's interface.
+//! Resident mode: a worker script that stays loaded, through FrankenPHP's interface.
 
 use std::collections::HashSet;
 use std::thread;
@@ -8,7 +8,7 @@ use weft_tests::{Running, Server};
 
 use super::ask;
 
-/// A worker script as frameworks have it; what a request does is in its query.
+/// A worker script as frameworks have it; the query says what a request does.
 const WORKER: &str = r#"<?php
 if (!($_SERVER['FRANKENPHP_WORKER'] ?? false) || !function_exists('frankenphp_handle_request')) {
     exit('not a worker');
@@ -191,7 +191,8 @@ fn a_script_that_is_no_worker_says_so() {
     );
 }
 
-/// A worker that tells which load of it answers, and waits as long as it is asked to, looking at what should be its own.
+/// A worker that reports which load of the script answers. It waits as long as the query says, and checks the state
+/// that should be its own.
 const WAITS: &str = r#"<?php
 final class State
 {
@@ -210,7 +211,7 @@ while (frankenphp_handle_request(function (): void {
     State::$now = $n;
     ini_set('precision', (string) (3 + (int) $n % 10));
     putenv("N=$n");
-    // "6-first": until six of those who say so are there.
+    // "6-first" waits until six requests with this word have arrived.
     [$count, $who] = explode('-', $_GET['meet'] ?? '0-') + [1 => ''];
     touch(__DIR__ . "/here-$who-$n");
     while (count(glob(__DIR__ . "/here-$who-*")) < (int) $count) {
@@ -236,7 +237,7 @@ while (frankenphp_handle_request(function (): void {
 
 /// A worker script without a document root, with instances.
 fn waits(instances: &str) -> Server {
-    // Who waits for an instance waits for as long as a busy machine takes.
+    // On a busy machine a request may wait long for an instance.
     Server::of_script("worker.php", WAITS).with("--instances", instances).with("--queue-timeout-ms", "100000")
 }
 
@@ -306,7 +307,7 @@ fn an_idle_instance_that_has_given_its_memory_back_keeps_its_application() {
     let weft = waits("3").with("--instances-idle-ms", "1").start();
     let quick = |who: &str| -> Vec<String> { (0..3).map(|n| format!("/?n={n}&meet=3-{who}")).collect() };
     let before = all(&weft, &quick("before"));
-    // While this one runs, the others are idle for longer than it takes the worker to look at them.
+    // While this request runs, the others stay idle for longer than the worker's interval between two checks.
     assert_eq!(words(&weft.get("/?n=9&us=600000").text())[0], "9");
     let after = all(&weft, &quick("after"));
     let loads = |answers: &[(u16, String)]| -> HashSet<String> {

@@ -1,5 +1,5 @@
-//! Resident mode where things do not go as planned: time limits, clients that go away, bodies that do not arrive, calls in the
-//! wrong place; and what flows early.
+//! Resident mode in unusual situations: time limits, clients that disconnect, bodies that do not arrive, calls in the
+//! wrong place, and output that is sent early.
 
 use weft_tests::process::private_bytes;
 use weft_tests::{Running, Server};
@@ -192,7 +192,7 @@ fn opcache_does_not_kill_a_script_that_stays_loaded() {
     }
 }
 
-/// Every tenth request fails, in four ways; while these run, others wait in two more instances.
+/// Every tenth request fails, in one of four ways; meanwhile other requests wait in two more instances.
 const FAILING: &str = r#"<?php
 $n = 0;
 while (frankenphp_handle_request(function () use (&$n): void {

@@ -1,5 +1,5 @@
-//! Resident mode: what a request changes of PHP is undone at its end, so that the next visitor starts from what the script has
-//! left when it asked for its first request.
+//! Resident mode undoes at the end of a request what the request changed of PHP. So the next visitor starts from the
+//! state that the script had when it asked for its first request.
 
 use std::thread;
 
@@ -31,15 +31,15 @@ fn a_weak_map_by_the_request_knows_nobody_else() {
     }
 }
 
-/// What the application of the tests for coroutine mode says of one piece of state: before a request's change, after it, and
-/// after a wait.
+/// What the application of coroutine mode's tests reports about one piece of state: before a request's change, after
+/// it, and after a wait.
 fn observed(weft: &Running, name: &str, n: usize) -> Value {
     let response = weft.get(&format!("/?item={}&n={n}", name.replace(' ', "%20")));
     assert_eq!(response.status / 100, 2, "{name}: {}", response.text());
     response.json()
 }
 
-/// Each piece of state that coroutine mode gives to its request is put back by resident mode.
+/// Resident mode restores each piece of state that coroutine mode keeps per request.
 #[test]
 fn what_a_request_changes_is_undone_at_its_end() {
     for instances in ["1", "3"] {
@@ -70,7 +70,7 @@ fn what_a_request_changes_is_undone_at_its_end() {
     }
 }
 
-/// What has no entry there: how a request changes it, and what the next one sees.
+/// State without an entry there: how a request changes it, and what the next request sees.
 const MORE: &str = r#"<?php
 namespace Visit;
 
@@ -198,7 +198,7 @@ return function (\Weft\Http\Request $request) use ($seen): string {
 };
 "#;
 
-/// What the script says without the numbers, which differ each time.
+/// The script's output without the numbers that differ each time.
 fn seen(weft: &Running) -> (Value, Value) {
     let response = weft.get("/");
     assert_eq!(response.status, 200, "{}", response.text());

@@ -1,4 +1,4 @@
-//! What a script says, as its client hears it.
+//! A script's output and headers, as its client receives them.
 
 use weft_tests::{Server, until};
 

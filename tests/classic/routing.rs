@@ -98,7 +98,7 @@ fn what_climbs_or_is_malformed_is_refused() {
         assert_eq!(response.status, 400, "{path}");
         assert!(!response.text().contains("secret"), "{path}");
     }
-    // Encoded twice it is a name like any other, which no file has.
+    // Encoded twice, it is an ordinary name, and no file has it.
     for path in ["/%252e%252e/secret.txt", "/..%255csecret.txt", "/....//secret.txt"] {
         assert!(!weft.get(path).text().contains("secret"), "{path}");
     }

@@ -1,4 +1,4 @@
-//! Settings: php.ini's and directories', and that nothing of one request is left for the next.
+//! Settings from php.ini and from directories, and that none of one request's settings remain for the next.
 
 use weft_tests::{Server, until};
 
@@ -131,7 +131,7 @@ fn a_script_is_compiled_once_and_again_when_it_changes() {
         .with_file("preload.php", "<?php class Preloaded { const WORD = 'preloaded'; }")
         .with("--define", "opcache.preload=preload.php")
         .with("--define", "opcache.preload_user=root");
-    // opcache looks at whole seconds.
+    // opcache compares whole seconds.
     let earlier = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
     let file = std::fs::File::options().append(true).open(weft.directory().join("public/v.php"));
     file.and_then(|file| file.set_modified(earlier)).expect("a file of the test's own");

@@ -1,13 +1,13 @@
-//! Clients that read slowly, or nothing: they cost a file, not an instance.
+//! Clients that read slowly or not at all: each occupies a file, not an instance.
 
 use weft_tests::{Client, Running, Server, until};
 
-/// More than the kernel's buffers hold between a server and a client that does not read.
+/// More than the kernel buffers between a server and a client that does not read.
 const PIECES: usize = 750;
 const PIECE: usize = 8192;
 
-/// A page that is echoed piece by piece, and says when its script has ended. `?flush` sends the first piece at once, `?pace` asks for
-/// the client's pace, `?string` echoes all at once.
+/// A page that is echoed piece by piece and reports when its script has ended. `?flush` sends the first piece at once,
+/// `?pace` waits for the client's pace, `?string` echoes everything at once.
 const PAGE: &str = "<?php
     if (isset($_GET['pace'])) { header('X-Accel-Buffering: no'); }
     $pieces = array_map(fn (int $n): string => str_pad(\"piece $n \", 8192, '.'), range(0, 749));
@@ -35,7 +35,7 @@ fn ended(weft: &Running, scripts: usize) {
     });
 }
 
-/// Clients ask and read nothing; there are many more of them than instances.
+/// Clients send requests and read nothing; there are many more clients than instances.
 fn served_beside(weft: &Running, clients: usize) {
     let targets = ["/page.php", "/page.php?flush", "/page.php?string"];
     let mut clients: Vec<Client> = (0..clients).map(|_| weft.connect()).collect();
@@ -78,7 +78,7 @@ fn nor_do_they_in_resident_mode_or_with_one_instance() {
     }
 }
 
-/// Temporary files that a worker has open.
+/// The temporary files that a worker has open.
 fn files(weft: &Running, directory: &std::path::Path) -> usize {
     let list = |pid: u32| std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten();
     let names = weft

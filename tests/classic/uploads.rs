@@ -1,4 +1,5 @@
-//! Uploads of 200 MB, several at once: they arrive whole, cost the worker no memory, and leave no file.
+//! Uploads of 200 MB, several at once: they arrive complete, take none of the worker's memory, and leave no
+//! file behind.
 
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
@@ -8,7 +9,8 @@ use weft_tests::{Client, Running, Server, until};
 
 const BYTES: usize = 200 << 20;
 const AT_ONCE: usize = 3;
-/// What the worker's peak may grow by: buffers of connections, pages of libraries, an instance's heap for each upload.
+/// How much the worker's peak memory may grow: connection buffers, pages of libraries, and an instance's heap for each
+/// upload.
 const GROWTH_KIB_MAX: u64 = 8 << 10;
 
 const FORM: &str = r#"<?php
@@ -38,7 +40,7 @@ fn server() -> Server {
         .with_variable("TMPDIR", &own)
 }
 
-/// A megabyte after the other, each of its own for this upload.
+/// One megabyte after another, different for each upload.
 fn blocks(seed: usize) -> impl Iterator<Item = Vec<u8>> {
     let mut block: Vec<u8> = (0..1 << 20).map(|i: u32| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     (0..BYTES >> 20).map(move |number| {
@@ -47,7 +49,7 @@ fn blocks(seed: usize) -> impl Iterator<Item = Vec<u8>> {
     })
 }
 
-/// md5sum beside the upload.
+/// md5sum, running beside the upload.
 struct Sum(Child);
 
 impl Sum {
@@ -66,7 +68,7 @@ impl Sum {
     }
 }
 
-/// Sends `before`, 200 MB and `after` as one body; the MD5 of what is between.
+/// Sends `before`, 200 MB and `after` as one body; returns the MD5 of the 200 MB.
 fn send(client: &mut Client, head: &str, before: &str, after: &str, seed: usize) -> String {
     let length = before.len() + BYTES + after.len();
     client.send(format!("POST {head}\r\nHost: a\r\nContent-Length: {length}\r\n\r\n{before}"));
@@ -102,7 +104,7 @@ fn raw(weft: &Running, n: usize) {
     assert_eq!(client.read().text(), format!("{sum} {BYTES} 0 raw flat"));
 }
 
-/// The worker's largest resident memory so far, everything counted, in KiB.
+/// The worker's largest resident memory so far, shared pages included, in KiB.
 fn peak_kib(worker: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{worker}/status")).expect("a living worker");
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -124,7 +126,7 @@ fn several_of_200_mb_at_once_cost_no_memory_and_leave_no_file() {
             scope.spawn(move || form(weft, n, if n == 0 { "yes" } else { "no" }));
         }
         scope.spawn(|| raw(weft, AT_ONCE));
-        // One whose client goes away in the middle.
+        // An upload whose client disconnects in the middle.
         let mut gone = weft.connect();
         gone.send(format!(
             "POST /form.php HTTP/1.1\r\nHost: a\r\nContent-Type: multipart/form-data; boundary=XX\r\nContent-Length: {BYTES}\r\n\r\n\

@@ -1,7 +1,8 @@
-//! A conversation with a server is cut short, and the connection is one that PHP keeps: whoever asks next gets his own answer.
+//! A conversation with a server is cut short, and PHP keeps the connection: the next request must get its own answer.
 //!
-//! Each `tests/clients/cut/*/*.php` returns how to `open` a persistent connection, to `ask` over it for a text, to wait (`slow`) and,
-//! if there is a way, to leave off in the middle of an answer (`half`). Must not know: what a client is.
+//! Each `tests/clients/cut/*/*.php` returns functions: `open` opens a persistent connection, `ask` sends a text over it
+//! and returns the answer, `slow` waits and, where possible, `half` stops in the middle of an answer. Must not know any
+//! client.
 
 use std::path::Path;
 
@@ -9,11 +10,11 @@ use weft_tests::{Response, Running, Server};
 
 use crate::servers::{Environment, Servers};
 
-/// How a conversation ends too early, in coroutine mode; what the request is answered with.
+/// How a conversation is cut short in coroutine mode, and the status of the response.
 const IN_COROUTINES: [(&str, u16); 6] =
     [("/timeout", 200), ("/task", 200), ("/slow", 504), ("/exit", 200), ("/throw", 500), ("/fatal", 500)];
 
-/// The same where a request has PHP to itself.
+/// The same where each request has PHP to itself.
 const IN_INSTANCES: [(&str, u16); 5] =
     [("/timeout", 200), ("/slow", 504), ("/exit", 200), ("/throw", 500), ("/fatal", 500)];
 
@@ -26,7 +27,7 @@ pub fn in_coroutines(path: &Path, servers: &Servers) {
     everybody_gets_his_own_answer(&weft, &IN_COROUTINES);
 }
 
-/// In one instance, which has the connection for every request that comes to it.
+/// In one instance, which uses the connection for every request that it gets.
 pub fn in_instances(path: &Path, servers: &Servers) {
     let weft = server(path, servers).with("--run-as", "resident").with("--instances", "1").start();
     everybody_gets_his_own_answer(&weft, &IN_INSTANCES);
@@ -50,7 +51,7 @@ fn everybody_gets_his_own_answer(weft: &Running, ways: &[(&str, u16)]) {
     for (way, status) in ways {
         let response = weft.get(way);
         let said = format!("{way}: {} {}: {}", response.status, response.text(), weft.log());
-        // A server that has answered before the time was up is no failure of the client's.
+        // It is not the client's failure if the server has answered before the time was up.
         assert!(response.status == *status || (*way, response.status) == ("/slow", 200), "{said}");
         if *status == 200 {
             assert_eq!(response.text(), "cut", "{said}");
@@ -90,7 +91,7 @@ fn all_at_once(weft: &Running, text: &str) {
 fn drop_one(weft: &Running) {
     let mut client = weft.connect();
     client.get("/slow");
-    // It is under way once one behind it has been answered.
+    // The query is running once a request sent after it has been answered.
     ask(weft, "behind it");
     drop(client);
 }

@@ -1,16 +1,15 @@
-//! Client libraries against real servers: every `tests/clients/scripts/*/*.php`, which Debian's stock extensions serve.
+//! Client libraries against real servers: runs every `tests/clients/scripts/*/*.php` with Debian's stock extensions.
 //!
-//! A script returns `prints`, `waits` and the `seconds` of one wait (0.5 without it). Four tests come of it: what `prints`
-//! prints is the same under `php` and `weft php`; it is the same when requests of one worker print at once; the same when each
-//! is in a PHP instance of its own, in resident mode; and 100 requests
-//! that wait in one worker take at most 1.3 times as long as one, or 2.5 times where each has a process started (`forks`), and
-//! the time for which the machine worked.
-//! `cut/*/*.php` are about conversations that are cut short (cut.rs).
-//! A wait whose length is not exact also has `secondsAtMost`. Where the work besides the wait costs the machine much, the wait is
-//! longer, so that the time is that of the waits.
+//! A script returns `prints`, `waits` and the `seconds` of one wait (0.5 by default). From each script come four tests.
+//! The output of `prints` is the same under `php` and `weft php`. It is the same when requests of one worker print at
+//! once. It is the same when each request has its own PHP instance in resident mode. And 100 requests that wait in one
+//! worker take at most 1.3 times as long as one request (2.5 times if each has a process started, `forks`) plus the
+//! time for which the machine worked. A wait whose length is not exact also has `secondsAtMost`. If the work besides
+//! the wait takes much time, the script has a longer wait, so that the waits dominate. `cut/*/*.php` are about
+//! conversations that are cut short (cut.rs).
 //!
-//! Must not know: what a script is about. Its directory says which server it needs. Invariant: each server is started when the
-//! first script needs it, once, and ends with this process.
+//! Must not know what a script is about: its directory says which server it needs. Invariant: each server is started
+//! once, when the first script needs it, and ends with this process.
 
 mod cut;
 mod machine;
@@ -26,10 +25,10 @@ use libtest_mimic::{Arguments, Trial};
 use script::Script;
 use servers::Servers;
 
-/// A test of a script.
+/// A test of one script.
 type Test = fn(&Script, &Servers);
 
-/// A test of a conversation that is cut short, at this path.
+/// A test of a conversation that is cut short, for the script at this path.
 type CutTest = fn(&Path, &Servers);
 
 fn main() -> ExitCode {
@@ -74,7 +73,7 @@ fn main() -> ExitCode {
     conclusion.exit_code()
 }
 
-/// The scripts, in an order in which neighbours need different servers: while one starts, others are at work.
+/// The scripts, ordered so that neighbours need different servers: while one server starts, others are in use.
 fn scripts_below(directory: &Path) -> Vec<PathBuf> {
     let entries = |path: &Path| -> Vec<PathBuf> {
         let entries = std::fs::read_dir(path).expect("a directory of this repository");

@@ -1,4 +1,4 @@
-//! One script and its three tests.
+//! One script and its tests.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,36 +13,36 @@ use crate::servers::{Environment, Servers};
 /// How many requests wait at once.
 const REQUESTS: usize = 100;
 
-/// All of them may take this many times what one takes, and the time for which the machine worked: a slow one, or one with
-/// other work, has more to do besides the waits. Waits that hold each other up leave it idle.
+/// All requests together may take this many times as long as one, plus the time for which the machine worked: a slow or
+/// busy machine needs more time besides the waits. If waits block each other, the machine is idle.
 const FACTOR_MAX: f64 = 1.3;
 
-/// The same, where each request has a process started: a command, or a server's process for its connection.
+/// The same if each request has a process started: a command, or a server's process for its connection.
 const FORKING_FACTOR_MAX: f64 = 2.5;
 
-/// All of them may take this many times what one takes, whatever the machine does.
+/// All requests together may take this many times as long as one, whatever the machine does.
 const FACTOR_WITH_WORK_MAX: f64 = 10.0;
 
-/// The best of so many counts: whatever else the machine does takes its time from one, not from all. Waits that hold each
-/// other up do so each time, a hundredfold.
+/// The best of this many attempts counts. Other work on the machine slows down some attempts, not all. Waits that block
+/// each other do so in every attempt, a hundredfold.
 const ATTEMPTS: usize = 5;
 
-/// Held alone while the time of waits is taken: other tests would be part of it.
+/// Held exclusively while the time of waits is measured, because other tests would distort it.
 static MACHINE: RwLock<()> = RwLock::new(());
 
-/// Settings of every run: what cannot be changed by a script.
+/// The settings of every run that a script cannot change.
 fn settings(support: &Path) -> [String; 2] {
     let sendmail = support.join("sendmail");
     ["mysqli.allow_local_infile=1".to_string(), format!("sendmail_path={}", sendmail.display())]
 }
 
-/// Every other request begins its wait so much later: it finds others that wait already.
+/// Every other request begins its wait this much later, so that it meets requests that already wait.
 const LATER_SECONDS: f64 = 0.1;
 
 /// How many requests print at once.
 const PRINTERS: usize = 4;
 
-/// A script of a client.
+/// The script of one client.
 pub struct Script {
     /// `mariadb/pdo-text`.
     pub name: String,
@@ -52,7 +52,7 @@ pub struct Script {
 }
 
 impl Script {
-    /// The script at `path`; `root` is the suite's directory.
+    /// Reads the script at `path`; `root` is the suite's directory.
     pub fn new(root: &Path, path: PathBuf) -> Script {
         let name = path.strip_prefix(root.join("scripts")).expect("it was found there").with_extension("");
         let name = name.display().to_string();
@@ -60,7 +60,7 @@ impl Script {
         Script { name, server, path, support: root.join("support") }
     }
 
-    /// `php` and `weft php` run it alike.
+    /// `php` and `weft php` give the same output.
     pub fn prints_the_same(&self, servers: &Servers) {
         let environment = servers.environment(&self.server);
         let _shared = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
@@ -72,7 +72,7 @@ impl Script {
         assert_eq!(self.run_by_php(&environment), by_weft, "php printed the left, weft php the right");
     }
 
-    /// Requests of one worker print what `php` prints, though they take turns.
+    /// Requests of one worker print what `php` prints, although they alternate.
     pub fn prints_the_same_at_once(&self, servers: &Servers) {
         let environment = servers.environment(&self.server);
         let _shared = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
@@ -82,7 +82,7 @@ impl Script {
         all_print(&expected, &weft, &mut clients);
     }
 
-    /// The same where each request is in a PHP instance of its own, and the script stays loaded in each.
+    /// The same where each request has its own PHP instance, and the script stays loaded in each.
     pub fn prints_the_same_in_instances(&self, servers: &Servers) {
         let environment = servers.environment(&self.server);
         let _shared = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
@@ -95,10 +95,10 @@ impl Script {
             .with("--instances", &instances);
         let weft = server.start();
         let mut clients: Vec<_> = (0..PRINTERS).map(|_| weft.connect()).collect();
-        // So that none of them is loaded while others keep to times.
+        // So that no script is loaded while others are timed.
         clients.iter_mut().for_each(|client| client.get("/load"));
         clients.iter_mut().for_each(|client| assert_eq!(client.read().status, 200, "{}", weft.log()));
-        // The second time each script has done it before.
+        // In the second round, each script has already run once.
         for _ in 0..2 {
             all_print(&expected, &weft, &mut clients);
         }
@@ -139,7 +139,7 @@ impl Script {
         );
     }
 
-    /// All requests at once; the seconds until the last one is answered.
+    /// Sends all requests at once; returns the seconds until the last one is answered.
     fn wait_at_once(&self, weft: &Running) -> f64 {
         let mut clients: Vec<_> = (0..REQUESTS).map(|_| weft.connect()).collect();
         let start = Instant::now();
@@ -179,7 +179,7 @@ impl Script {
         })
     }
 
-    /// What it prints when a command runs it.
+    /// The output of the script when a command runs it.
     fn run(&self, environment: &Environment, command: impl Fn(&Path) -> Command) -> String {
         let directory =
             tempfile::Builder::new().prefix("weft-test-").tempdir().expect("a temporary directory");
@@ -196,7 +196,7 @@ impl Script {
     }
 }
 
-/// All are asked before any is read.
+/// All requests are sent before any answer is read.
 fn all_print(expected: &str, weft: &Running, clients: &mut [Client]) {
     clients.iter_mut().for_each(|client| client.get("/prints"));
     for client in clients {

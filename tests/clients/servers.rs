@@ -1,4 +1,4 @@
-//! The servers of the suite: each is started by the first script that needs it.
+//! The servers of the suite: the first script that needs a server starts it.
 //!
 //! Invariant: after `stop`, none of them runs.
 
@@ -10,7 +10,7 @@ use weft_tests::services::{
 };
 use weft_tests::{Running, Server};
 
-/// What tells a script where its server is.
+/// Environment variables that tell a script where its server is.
 pub type Environment = Vec<(String, String)>;
 
 /// A server that is started once.
@@ -23,7 +23,8 @@ impl<T> Default for Once<T> {
 }
 
 impl<T> Once<T> {
-    /// The server; started if it is not yet. Who comes meanwhile waits. After a failure the next one tries again.
+    /// Returns the server and starts it first if necessary. Callers that come meanwhile wait. After a failure the
+    /// next caller tries again.
     fn get(&self, start: impl FnOnce() -> T) -> Arc<T> {
         let mut server = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(server.get_or_insert_with(|| Arc::new(start())))
@@ -49,7 +50,7 @@ pub struct Servers {
 }
 
 impl Servers {
-    /// The environment of scripts in the directory `kind`; starts what they need.
+    /// The environment of scripts in the directory `kind`; starts the servers they need.
     pub fn environment(&self, kind: &str) -> Environment {
         let pairs = match kind {
             "mariadb" => self.mariadb(),
@@ -154,7 +155,7 @@ impl Servers {
         vec![("LDAP_PORT", servers.0.port.to_string()), ("LDAP_SLOW_PORT", servers.1.port.to_string())]
     }
 
-    /// A SOAP service: weft itself serves it.
+    /// A SOAP service, which weft itself serves.
     fn soap(&self) -> Vec<(&'static str, String)> {
         let source = include_str!("support/soap-service.php");
         let server = self.soap.get(|| Server::new(source.trim_start_matches("<?php")).start());

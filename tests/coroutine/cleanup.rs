@@ -1,8 +1,8 @@
-//! However a request with tasks ends, its tasks end too: by exit, by a deadline, with its worker.
+//! However a request with tasks ends, its tasks end too: by exit, by a deadline, or with its worker.
 
 use weft_tests::{Server, until};
 
-/// A task that says when it has begun and when it has ended, and a body that ends as it is told.
+/// A task that reports its begin and its end, and a body that ends as the request says.
 const APPLICATION: &str = r#"use Weft\Scope;
     function task(string $name): void {
         file_put_contents("$name-begun", 'yes');
@@ -95,7 +95,7 @@ fn a_command_ends_with_the_request_that_ran_too_long_for_it() {
                 '/exec' => exec('echo $$ > exec; sleep 300'),
                 '/shell' => shell_exec('echo $$ > shell; exec sleep 300'),
                 '/popen' => fgets(popen('echo $$ > popen; exec sleep 300', 'r')),
-                default => exec('echo quick'), // looks after those before it
+                default => exec('echo quick'), // runs after the processes before it
             };
         };"#;
     let weft = weft_tests::Server::new(app).with("--request-timeout-ms", "2000").start();

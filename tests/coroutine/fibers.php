@@ -1,7 +1,7 @@
 <?php
 /**
- * What a Fiber of user code does, case by case: each writes what happens. They run in handlers, many at once, and must write
- * what they write under the php command. pause() waits, so that other requests come in between.
+ * The behaviour of user code's Fibers, case by case: each case prints what happens. The cases run in handlers, many at
+ * once, and must print what they print under the php command. pause() waits, so that other requests run in between.
  *
  * @return array<string, Closure(): void>
  */
@@ -13,7 +13,7 @@ function pause(): void
     usleep(random_int(1, 300));
 }
 
-/** Runs a Fiber to its end, answering what it asks with the number of the question; what it returned. */
+/** Runs a Fiber to its end and answers each of its questions with the question's number; returns its result. */
 function finish(Fiber $fiber): mixed
 {
     for ($asked = $fiber->start(), $number = 1; !$fiber->isTerminated(); $number++) {
@@ -25,7 +25,7 @@ function finish(Fiber $fiber): mixed
     return $fiber->getReturn();
 }
 
-/** What a call throws, as text. */
+/** The exception that a call throws, as text. */
 function refusal(Closure $call): string
 {
     try {
@@ -350,9 +350,9 @@ return [
             });
             $holder->fiber->start();
         };
-        gc_collect_cycles(); // what others left
+        gc_collect_cycles(); // collects what earlier cases left
         $make();
-        gc_collect_cycles(); // no wait in between: another request would collect it
+        gc_collect_cycles(); // without a wait in between, during which another request could collect it
         pause();
         echo "collected\n";
     },

@@ -1,4 +1,4 @@
-//! Fibers of user code in handlers: each case of fibers.php, many requests at once, writes what it writes under php.
+//! Fibers of user code in handlers: each case of fibers.php prints the same in many requests at once as under php.
 
 use std::process::Command;
 
@@ -16,7 +16,7 @@ fn server() -> Server {
     Server::new(APPLICATION).with_file("fibers.php", include_str!("fibers.php"))
 }
 
-/// What the cases write under php, with their names.
+/// The output of each case under php, by name.
 fn expected() -> Vec<(String, String)> {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let file = directory.path().join("fibers.php");

@@ -1,4 +1,5 @@
-//! Helper processes of handlers: they compute, everyone else goes on, and nothing of the server is theirs.
+//! Helper processes of handlers: they compute while other requests continue, and they own none of the server's
+//! descriptors.
 
 use weft_tests::{Server, process, until};
 
@@ -74,7 +75,7 @@ fn others_are_answered_and_their_connections_closed_while_a_helper_computes() {
     for response in at_once(&weft, 20, |_| "/".to_string()) {
         assert_eq!(response.text(), "ok");
     }
-    // Were the connection open in the helper as well, this end would never come.
+    // If the connection were open in the helper as well, this end would never come.
     other.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
     assert_eq!(other.read().text(), "ok");
     other.expect_closed();

@@ -16,7 +16,7 @@ fn a_hundred_requests_each_with_a_scope_of_tasks_that_wait_together() {
                 foreach (range(1, 5) as $i) {
                     $tasks[] = $scope->go(function () use ($n, $i, &$waiting) {
                         $waiting++;
-                        while ($waiting < 500) { usleep(1_000); } // one after the other would never come to its end
+                        while ($waiting < 500) { usleep(1_000); } // would never end if the requests ran one after another
                         return $n * $i;
                     });
                 }

@@ -1,7 +1,7 @@
-//! docs/reference/cooperative.md: every row says how a call waits, and names tests that exist.
+//! docs/reference/cooperative.md: every row states how a call waits and names existing tests.
 //!
-//! A row is `| what | how | test |`. "how" begins with cooperative, offloaded or blocks. "test" is one code span or more: a
-//! phpt, a script of tests/clients, or `file.rs::function` of a test.
+//! A row is `| what | how | test |`. "how" begins with cooperative, offloaded or blocks. "test" is one code span or
+//! more: a phpt, a script of tests/clients, or `file.rs::function` of a test.
 
 use crate::markdown::{Document, root};
 
@@ -14,7 +14,7 @@ fn rows(document: &Document) -> Vec<Row> {
     let table = document.prose().into_iter().filter(|(_, text)| text.starts_with("| "));
     let rows = table.map(|(line, text)| Row {
         line,
-        // A pipe inside a cell is written as an entity, as anywhere in Markdown.
+        // A pipe inside a cell is written as an entity, as usual in Markdown.
         cells: text.trim_matches('|').split('|').map(|cell| cell.trim().to_string()).collect(),
     });
     rows.filter(|row| row.cells[0] != "what").collect()
@@ -25,7 +25,7 @@ fn spans(cell: &str) -> Vec<&str> {
     cell.split('`').skip(1).step_by(2).collect()
 }
 
-/// What is wrong with the name of a test.
+/// Why a test's name is wrong, if it is.
 fn objection(test: &str) -> Option<String> {
     let (path, function) = test.split_once("::").map_or((test, None), |(path, name)| (path, Some(name)));
     let Ok(text) = std::fs::read_to_string(root().join(path)) else {

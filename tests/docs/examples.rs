@@ -1,9 +1,9 @@
 //! The examples of README.md, docs/ and the READMEs of examples/, run as a reader would run them.
 //!
 //! A `php` block that returns a handler is served; one that returns nothing is a script for `weft php`. The `console`
-//! blocks behind it are its session: `$ ` begins a command, what follows is its output, `…` stands for anything. A session
-//! of its own, without such a block, begins with `$ weft serve examples/…`, the application that it speaks to. A
-//! `toml` block must pass `weft check`. Commands in `sh` blocks must exist, with their flags.
+//! blocks after it are its session: `$ ` begins a command, the lines that follow are its output, and `…` stands for
+//! anything. A session without such a block begins with `$ weft serve examples/…`, the application that it requests.
+//! A `toml` block must pass `weft check`. Commands in `sh` blocks must exist, with their flags.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use weft_tests::{Running, Server, command, until};
 
 use crate::markdown::{Block, Document, documents, root};
 
-/// Where the documents say that weft listens; the tests let the kernel choose.
+/// The address at which weft listens in the documents; in the tests the kernel chooses the port.
 const ADDRESS: &str = "127.0.0.1:8080";
 
 /// Documents whose examples are run.
@@ -26,7 +26,7 @@ fn guides() -> Vec<Document> {
         .collect()
 }
 
-/// One command of a session and the output it is said to have.
+/// One command of a session and its expected output.
 struct Step {
     command: String,
     output: String,
@@ -38,7 +38,7 @@ fn steps(block: &Block) -> Vec<Step> {
         if let Some(command) = line.strip_prefix("$ ") {
             steps.push(Step { command: command.to_string(), output: String::new() });
         } else if let Some(step) = steps.last_mut() {
-            // A command goes on behind a backslash.
+            // After a backslash, a command continues on the next line.
             if let (Some(start), true) = (step.command.strip_suffix('\\'), step.output.is_empty()) {
                 step.command = format!("{start}{}", line.trim_start());
             } else {
@@ -50,7 +50,7 @@ fn steps(block: &Block) -> Vec<Step> {
     steps
 }
 
-/// Whether `said` is `expected`, in which `…` stands for anything.
+/// Whether `said` matches `expected`, in which `…` stands for anything.
 fn matches(expected: &str, said: &str) -> bool {
     let (expected, mut rest) = (expected.trim_end(), said.trim_end());
     let mut pieces = expected.split('…');
@@ -66,7 +66,7 @@ fn matches(expected: &str, said: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// Runs a line of a session by the shell, with `weft` in its path.
+/// Runs a line of a session in the shell, with `weft` in its path.
 fn run(directory: &Path, line: &str) -> command::Output {
     let binary = command::binary();
     let beside = binary.parent().expect("a file has a directory");
@@ -91,7 +91,7 @@ fn expect(place: &str, step: &Step, output: &command::Output) {
     );
 }
 
-/// An application of a document, started when its session first speaks to it.
+/// An application of a document, started when its session first sends it a request.
 enum Subject {
     None,
     Waiting(Server),
@@ -167,7 +167,7 @@ impl Subject {
         output
     }
 
-    /// An example without a session must work at least.
+    /// An example without a session must at least work.
     fn try_alone(mut self, place: &str) {
         if let Some(running) = self.running() {
             let status = running.get("/").status;
@@ -237,7 +237,7 @@ fn every_configuration_of_the_readme_and_the_docs_is_in_order() {
     }
 }
 
-/// What `weft VERB --help` says, asked once for each verb.
+/// The output of `weft VERB --help`, requested once for each verb.
 #[derive(Default)]
 struct Help(BTreeMap<String, String>);
 
@@ -247,7 +247,7 @@ impl Help {
         self.0.entry(verb.to_string()).or_insert_with(ask)
     }
 
-    /// What is wrong with a command line.
+    /// Why a command line is wrong, if it is.
     fn objection(&mut self, line: &str) -> Option<String> {
         let mut words = line.split_whitespace().skip_while(|word| *word == "sudo" || word.contains('='));
         let program = words.next()?;

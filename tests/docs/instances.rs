@@ -1,4 +1,5 @@
-//! What `weft doctor --extensions` says is proven for instances names tests that exist and that use the extension.
+//! The list of `weft doctor --extensions` of what is proven for instances names tests that exist and that use the
+//! extension.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Links between documents.
+//! Links between documents lead somewhere.
 
 use crate::markdown::{documents, root};
 

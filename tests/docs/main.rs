@@ -1,4 +1,5 @@
-//! The documentation against the product: every name exists, every link leads somewhere, every example runs.
+//! Checks the documentation against the product: every name exists, every link leads somewhere, every example
+//! runs.
 
 mod cooperative;
 mod examples;

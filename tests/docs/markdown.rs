@@ -1,6 +1,6 @@
-//! As much of Markdown as the project's documents use: fenced blocks, code spans, links.
+//! The part of Markdown that the project's documents use: fenced blocks, code spans, links.
 //!
-//! Must not know what any of it means. Invariant: whatever is found carries the line it stands on.
+//! Must not know what any of it means. Invariant: each part carries the number of its line.
 
 use std::path::{Path, PathBuf};
 
@@ -13,15 +13,15 @@ pub struct Document {
 
 /// A fenced block.
 pub struct Block {
-    /// The word behind the opening fence.
+    /// The word after the opening fence.
     pub language: String,
-    /// What is between the fences.
+    /// The text between the fences.
     pub text: String,
-    /// Line of the opening fence.
+    /// The line of the opening fence.
     pub line: usize,
 }
 
-/// A code span, and what stands between it and the one before on the same line.
+/// A code span, and the text between it and the previous one on the same line.
 pub struct Span {
     pub text: String,
     pub before: String,
@@ -85,7 +85,7 @@ impl Document {
         blocks
     }
 
-    /// The lines of prose: outside of fences and of indented blocks.
+    /// The lines of prose, outside of fences and indented blocks.
     pub fn prose(&self) -> Vec<(usize, &str)> {
         let mut fenced = false;
         let lines = (1..).zip(self.text.lines()).filter(move |(_, line)| {
@@ -101,7 +101,7 @@ impl Document {
         let mut spans = Vec::new();
         let mut begun = String::new();
         for (line, text) in self.prose() {
-            // A span may go on in the next line.
+            // A span may continue on the next line.
             let text = std::mem::take(&mut begun) + text;
             if text.matches('`').count() % 2 == 1 {
                 begun = text + " ";

@@ -53,7 +53,7 @@ impl Source {
     }
 }
 
-/// Directories a path of this repository begins with; `/proc/…` or `a/b` in prose is none.
+/// Directories with which a path of this repository begins; `/proc/…` or `a/b` in prose is not such a path.
 fn is_path(text: &str) -> bool {
     let first = text.split('/').next().unwrap_or_default();
     let known = ["crates", "php", "tests", "fuzz", "bench", "examples", "deploy", "docs", "tools", ".ci"];
@@ -75,7 +75,7 @@ fn check(document: &Document, source: &Source) -> Vec<String> {
         let names: Vec<&str> =
             words(&span.text).filter(|word| !word.starts_with(|c: char| c.is_ascii_digit())).collect();
         for name in &names {
-            // A prefix such as `weft_host_` stands for all that begin with it.
+            // A prefix such as `weft_host_` stands for all names that begin with it.
             let family = name.ends_with('_')
                 && source.files.iter().any(|(_, w)| w.iter().any(|w| w.starts_with(name)));
             if !family && !source.has(name) {
@@ -85,7 +85,7 @@ fn check(document: &Document, source: &Source) -> Vec<String> {
         if span.text.contains("::") && !source.has_together(&names) {
             wrong.push(format!("{place}: no file has all of `{}`", span.text));
         }
-        // "`a`, `b` in `path`": the path belongs to every span before it that is joined by a comma.
+        // "`a`, `b` in `path`": the path applies to every span before it that a comma joins.
         let mut next = index + 1;
         while spans.get(next).is_some_and(|s| s.line == span.line && s.before == ", " && !is_path(&s.text)) {
             next += 1;
@@ -134,7 +134,7 @@ fn a_wrong_name_would_be_found() {
         source.has_together(&["Runtime", "park"])
             && source.file_has(&root().join("crates/rt/src/park.rs"), &["park"])
     );
-    // Put together here, so that this file does not hold the word.
+    // Assembled here, so that this file does not contain the word.
     let nowhere = ["no", "such", "name"].join("_");
     assert!(!source.has(&nowhere) && !source.file_has(&root().join("crates/rt/src/park.rs"), &["Listener"]));
     assert!(

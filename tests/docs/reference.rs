@@ -1,15 +1,15 @@
-//! docs/reference/php.md and docs/reference/coroutines.md against the classes: each public method stands there once, with its
-//! signature.
+//! Checks docs/reference/php.md and docs/reference/coroutines.md against the classes: each public method appears there
+//! once, with its signature.
 //!
-//! A document has a heading per class and, below it, a list item per method that begins with the signature; functions stand
-//! below a heading of their own.
+//! A document has a heading per class and, below it, a list item per method that begins with the signature; functions
+//! have their own heading.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::markdown::{Document, root};
 
-/// The classes of docs/reference/coroutines.md that are PHP.
+/// The classes of docs/reference/coroutines.md that are written in PHP.
 const COROUTINE_CLASSES: [&str; 8] =
     ["Scope", "Channel", "WaitGroup", "Mutex", "Semaphore", "Timer", "Process", "Signal"];
 
@@ -32,7 +32,7 @@ const QUEUE_CLASSES: [&str; 6] = [
 
 type Methods = BTreeMap<String, BTreeSet<String>>;
 
-/// Public methods by class, as the source declares them; @internal ones are no one's business.
+/// Public methods by class, as the source declares them, without @internal ones.
 fn declared(path: &str) -> Methods {
     let text = std::fs::read_to_string(root().join(path)).expect("a file of the library");
     let (mut methods, mut class, mut internal) = (Methods::new(), String::new(), false);
@@ -46,12 +46,12 @@ fn declared(path: &str) -> Methods {
             methods.entry("Functions".into()).or_default().insert(normal(line));
         }
         let Some(rest) = line.strip_prefix("public ") else {
-            // What an @internal stands above ends with the next private declaration, too.
+            // The next private declaration also ends the range of an @internal.
             internal &= !line.starts_with("private ");
             continue;
         };
         let mut signature = rest.to_string();
-        // Parameters on lines of their own.
+        // Parameters on separate lines.
         while !signature.contains(')') {
             signature.push_str(lines.next().expect("a signature ends"));
             signature.push(' ');
@@ -64,7 +64,7 @@ fn declared(path: &str) -> Methods {
     methods
 }
 
-/// One spelling of a signature: without "function", bodies, line breaks and trailing commas.
+/// Normalizes a signature: without "function", bodies, line breaks and trailing commas.
 fn normal(signature: &str) -> String {
     let text = signature.replace("function ", "").replace("{}", "");
     let text = text.replace("public readonly ", "").replace("private ", "");

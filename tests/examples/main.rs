@@ -1,11 +1,11 @@
-//! The applications in examples/: short, and doing what their first lines say.
+//! The applications in examples/: each is short and does what its first lines say.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use weft_tests::{Running, Server};
 
-/// The longest a numbered example may be, in lines.
+/// The maximum length of a numbered example, in lines.
 const LINES_MAX: usize = 40;
 
 fn examples() -> PathBuf {
@@ -19,7 +19,7 @@ fn source(name: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// The example, to be started in a directory of its own.
+/// The example, to be started in its own directory.
 fn example(name: &str) -> Server {
     let source = source(name);
     Server::new(source.strip_prefix("<?php").expect("an example begins with PHP's opening tag"))
@@ -154,7 +154,7 @@ fn scope() {
     let ask = |target: &str| weft.say(format!("GET {target} HTTP/1.1\r\nHost: {}\r\n\r\n", weft.address));
     let page = ask("/").json();
     assert_eq!(page["prices"], json!([100, 101, 102, 103, 104, 105, 106, 107, 108, 109]));
-    // One after the other they would take 500 ms.
+    // One after another they would take 500 ms.
     assert!(page["milliseconds"].as_u64().is_some_and(|ms| ms < 250), "{page}");
     let failed = ask("/?first=5");
     assert_eq!(failed.status, 502);

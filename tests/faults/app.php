@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 use Weft\Http\Request;
 
-/** Ways to wait until the gate opens; each is a real wait in another library. */
+/** Waits until the gate opens; each way is a real wait in another library. */
 function parked(Request $request): string
 {
     $n = (int) $request->query('n');
@@ -49,7 +49,7 @@ function read_until_open(Request $request): void
     } while ($text !== 'open');
 }
 
-/** Another connection holds the database's lock until the gate is open; SQLite sleeps and tries again. */
+/** Another connection holds the database's lock until the gate opens; SQLite sleeps and tries again. */
 function sqlite_until_open(): void
 {
     $database = new PDO('sqlite:locked.db', options: [PDO::ATTR_TIMEOUT => 60]);
@@ -63,7 +63,7 @@ function flock_until_open(): void
     flock($file, LOCK_UN);
 }
 
-/** The server that the parked ones ask: it answers when the gate is open. */
+/** The server that the parked requests ask: it answers when the gate opens. */
 function slow(): string
 {
     sleep_until_open();

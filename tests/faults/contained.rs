@@ -1,4 +1,5 @@
-//! Fifty requests are parked in real waits while another one fails: all fifty answer, and the worker stays where it can.
+//! Fifty requests are parked in real waits while another request fails: all fifty are answered, and the worker survives
+//! if it can.
 
 use weft_tests::until;
 
@@ -6,13 +7,13 @@ use crate::{Parked, server};
 
 const PARKED: usize = 50;
 
-/// What a failure means.
+/// The consequences of a failure.
 struct Fault {
     how: &'static str,
     status: u16,
-    /// In the response.
+    /// The text in the response.
     body: &'static str,
-    /// In the log; nothing for what is no failure.
+    /// The text in the log; empty if this is not a failure.
     log: &'static str,
     /// Whether the worker is replaced afterwards, because PHP has leaked.
     replaced: bool,
@@ -51,7 +52,7 @@ fn survive(faults: &[Fault]) {
     }
     if !faults.iter().any(|fault| fault.replaced) {
         assert_eq!(weft.get("/pid").text(), first);
-        // Again and again: nothing of a failure piles up.
+        // Repeated, so that anything a failure leaves behind would pile up.
         for _ in 0..50 {
             for fault in faults {
                 assert_eq!(
@@ -91,7 +92,7 @@ fn exceptions() {
 
 #[test]
 fn exceptions_after_the_handler() {
-    // As under php-fpm: what was said by then is kept, and the status tells that something was wrong.
+    // As under php-fpm: the output so far is kept, and the status shows the failure.
     let body = "said before the end; returned; ";
     let late = Fault { body, ..thrown("throw-in-shutdown", "Uncaught RuntimeException: late") };
     survive(&[late, thrown("throw-in-output-callback", "Uncaught RuntimeException: from callback")]);
@@ -137,7 +138,7 @@ fn too_much_memory_in_a_fiber() {
 
 #[test]
 fn endless_recursion_in_php_code() {
-    // Frames of PHP code live in the heap: memory_limit ends it.
+    // Frames of PHP code live in the heap, so memory_limit ends the recursion.
     survive(&[fatal("recursion", "Allowed memory size of")]);
 }
 
@@ -162,7 +163,7 @@ fn a_time_limit_ends_only_the_request_that_set_it() {
     let mut limited = weft.connect();
     limited.get("/limited");
     until("it to start", || (weft.read("limited") == "yes").then_some(()));
-    // This one computes for longer than the other one's limit.
+    // This request computes for longer than the other request's limit.
     assert_eq!(weft.get("/compute").text(), "computed");
     weft.write("gate", "open");
     assert_eq!(limited.read().text(), "waited");

@@ -1,4 +1,4 @@
-//! A worker that dies: it costs what it held, and nothing else.
+//! A worker that crashes loses the requests and connections it held, and nothing else.
 
 use rustix::process::Signal;
 use weft_tests::{Client, Server, process, until};
@@ -10,7 +10,7 @@ fn kill_9_of_a_worker_costs_only_what_it_held() {
     let mut weft = server().with("--workers", "2").start();
     let workers = weft.workers();
     assert_eq!(workers.len(), 2);
-    // Connections until both workers hold some, each with a request that waits.
+    // Opens connections until both workers hold some, each with a waiting request.
     let mut held: Vec<(u32, Client)> = Vec::new();
     while workers.iter().any(|worker| held.iter().filter(|(pid, _)| pid == worker).count() < 3) {
         let mut client = weft.connect();
@@ -22,7 +22,7 @@ fn kill_9_of_a_worker_costs_only_what_it_held() {
     }
     process::signal(workers[0], Signal::KILL);
     weft.wait_for_log("was killed by signal 9 (SIGKILL)");
-    // It is replaced at once.
+    // The worker is replaced at once.
     let now = until("a new worker", || {
         let now = weft.workers();
         (now.len() == 2 && !now.contains(&workers[0])).then_some(now)
@@ -51,7 +51,8 @@ fn connections_made_while_a_worker_is_being_replaced_are_served() {
             client.get("/");
         }
         weft.wait_for_log_times("SIGKILL", round);
-        // Those that the dying worker had accepted already are its loss; the queue is nobody's.
+        // The connections that the dying worker had already accepted are lost; those in the queue belong to no
+        // worker.
         let served = clients.iter_mut().filter_map(|client| client.try_read().ok()).count();
         let lost = clients.len() - served;
         assert!(served > 0, "nobody was served ({lost} lost)");
@@ -59,7 +60,7 @@ fn connections_made_while_a_worker_is_being_replaced_are_served() {
     }
 }
 
-/// A server whose application may read from address 0.
+/// A server whose application can read from address 0.
 fn crashing() -> Server {
     server().with("--define", "ffi.enable=1")
 }

@@ -1,6 +1,6 @@
 <?php
 
-/** What C code does by calling itself as often as the data is deep, each as deep as `php` survives with its stack of 8 MiB. */
+/** C functions that recurse once per level of nested data, each to a depth that `php` survives with its stack of 8 MiB. */
 
 namespace Deep;
 

@@ -1,4 +1,5 @@
-//! Data that is nested deeply: C code recurses in requests as deep as it does under `php`, and beyond that it costs one instance.
+//! Deeply nested data: C code recurses in requests as deep as under `php`. Beyond that, the recursion costs one
+//! instance.
 
 use std::process::Command;
 
@@ -6,7 +7,7 @@ use weft_tests::{Client, Running, Server, process, until};
 
 const DEEP: &str = include_str!("deep.php");
 
-/// What `php` makes of all of it, on the stack that a main thread has.
+/// The output of `php` for all of it, on the stack of a main thread.
 fn under_php(directory: &std::path::Path) -> String {
     let code = "require 'deep.inc'; echo json_encode(Deep\\everything());";
     let output =
@@ -56,7 +57,7 @@ fn a_coroutine_recurses_in_c_code_as_deep_as_php_does() {
 
 #[test]
 fn what_a_deep_request_has_touched_of_its_stack_is_given_back() {
-    // One coroutine each: all of them are kept when they are idle.
+    // One coroutine for each; all of them are kept when idle.
     let app = format!("{HANDLER} ").replace(
         "default => 'ok'",
         "default => (function () {
@@ -81,12 +82,12 @@ fn what_a_deep_request_has_touched_of_its_stack_is_given_back() {
     assert!(after < before + (4 << 20), "ten coroutines kept {} KiB", (after - before) >> 10);
 }
 
-/// Private memory, PHP's heap included: what ten stacks kept would be far more.
+/// Private memory, including PHP's heap. Ten retained stacks would be far more.
 fn stack_bytes(worker: u32) -> u64 {
     process::private_bytes(worker)
 }
 
-/// Each way to run over the end of an instance's stack in C code that never looks up.
+/// The ways to run over the end of an instance's stack in C code that does not check the stack's depth.
 const OVERRUNS: [&str; 3] = ["/free.php", "/serialize.php", "/fiber.php"];
 
 fn instances() -> Server {

@@ -1,4 +1,4 @@
-//! A handler that forks: the child is no second server.
+//! A handler that forks: the child must not act as a second server.
 
 use weft_tests::{Running, Server, until};
 
@@ -39,14 +39,14 @@ fn a_program_started_by_a_handler_inherits_no_connection() {
     let mut client = weft.connect();
     client.send("GET /start HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
     assert_eq!(client.read().text(), "started");
-    // Were the socket open in the program as well, this end would never come.
+    // If the socket were open in the program as well, this end would never come.
     client.expect_closed();
     let fds = weft.get("/fds").text();
     assert!(!fds.contains("socket:"), "{fds}");
 }
 
-/// What a child does that takes the numbers of whatever was closed in it, prints as much as a response streams, and says what has
-/// arrived at its own sockets.
+/// A child that takes the numbers of the descriptors closed in it, prints as much as a response streams, and reports
+/// what has arrived at its own sockets.
 const TAKES_NUMBERS: &str = r#"
     $pairs = [];
     for ($n = 0; $n < 700; $n++) {
@@ -64,7 +64,7 @@ const TAKES_NUMBERS: &str = r#"
     };
 "#;
 
-/// A request forks, and so does one more that came by another connection; their own answers come, and nothing else.
+/// A request forks, and so does another one from another connection: each gets its own answer, and nothing else.
 fn says_nothing_to_anybody(weft: &Running, heard: &str) {
     let mut other = weft.connect();
     other.get("/");
@@ -139,7 +139,7 @@ fn what_a_child_logs_is_in_the_log_and_so_is_what_it_does_not_catch() {
 
 #[test]
 fn children_log_and_end_though_they_are_forked_while_threads_of_the_worker_are_at_work() {
-    // Each request makes the writers of both logs work, and a lookup and a file's fsync others.
+    // Each request makes the writers of both logs work. A lookup and a file's fsync make other threads work.
     let app = r#"return function ($r) {
             if ($r->path() === '/work') {
                 for ($n = 0; $n < 50; $n++) {

@@ -1,4 +1,4 @@
-//! Destructors that run when a request is over: of what its handlers, settings and variables held until then.
+//! Destructors that run after a request: of objects that its handlers, settings and variables held until then.
 
 use weft_tests::{Server, until};
 
@@ -50,7 +50,8 @@ fn a_fatal_error_in_a_destructor_at_the_end_costs_nobody_else_anything() {
             for how in ["throw", "exit", "fatal"] {
                 let before = weft.get("/").text();
                 let response = weft.get(&format!("{path}?where={place}&how={how}"));
-                // What fails before the response is out, as a function at shutdown does, may become its answer.
+                // A failure before the response is sent, such as one in a shutdown function, may become the
+                // answer.
                 assert!([200, 500].contains(&response.status), "{path} {place} {how}: {}", response.status);
                 if how == "fatal" && response.status == 200 {
                     until("the worker to be replaced", || (weft.get("/").text() != before).then_some(()));

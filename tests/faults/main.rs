@@ -1,4 +1,4 @@
-//! What one request can do to others: nothing.
+//! One request's failure must not affect other requests.
 
 mod contained;
 mod crashes;
@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 
 use weft_tests::{Client, Running, Server, until};
 
-/// The application of all these tests; its routes are in app.php.
+/// The application of these tests; its routes are in app.php.
 pub fn server() -> Server {
     Server::new(include_str!("app.php").trim_start_matches("<?php"))
         .with_file("compile-error.inc", "<?php class A { public $x; public $x; }")
@@ -22,12 +22,12 @@ pub fn server() -> Server {
 pub struct Parked {
     clients: Vec<Client>,
     holder: Child,
-    /// Answers `/slow` to those parked in curl and in streams.
+    /// Answers `/slow` to the requests that are parked in curl and in streams.
     slow: Running,
 }
 
 impl Parked {
-    /// Parks so many requests in a server, one way after the other, and returns once all of them wait.
+    /// Parks this many requests in a server, alternating between the ways, and returns once all of them wait.
     pub fn park(weft: &Running, count: usize) -> Parked {
         let slow = server().start();
         let holder = hold_locks(weft);
@@ -36,7 +36,7 @@ impl Parked {
         for (n, client) in clients.iter_mut().enumerate() {
             client.get(&format!("/parked?n={n}&slow={url}"));
         }
-        // One thread of PHP answers this only after those before it have parked.
+        // PHP runs on one thread, so it answers this only after the earlier requests have parked.
         assert_eq!(weft.get("/pid").status, 200);
         assert!(
             clients.iter_mut().all(|client| !client.is_readable()),
@@ -45,11 +45,11 @@ impl Parked {
         Parked { clients, holder, slow }
     }
 
-    /// Opens the gate and asserts that each of them gets its answer.
+    /// Opens the gate and asserts that each request gets its answer.
     pub fn release(mut self, weft: &Running) {
         weft.write("gate", "open");
         self.slow.write("gate", "open");
-        // Closing its stdin ends it, and with it the locks.
+        // Closing its stdin ends the process, which releases the locks.
         drop(self.holder.stdin.take());
         for (n, client) in self.clients.iter_mut().enumerate() {
             let response = client.read();
@@ -61,13 +61,13 @@ impl Parked {
 
 impl Drop for Parked {
     fn drop(&mut self) {
-        // It may have ended in order already.
+        // The process may have ended already.
         let _ = self.holder.kill();
         let _ = self.holder.wait();
     }
 }
 
-/// A process that holds the database's lock and the file's until its stdin is closed.
+/// Starts a process that holds the locks of the database and of the file until its stdin is closed.
 fn hold_locks(weft: &Running) -> Child {
     let script =
         "$db = new PDO('sqlite:locked.db'); $db->exec('CREATE TABLE t (x)'); $db->exec('BEGIN EXCLUSIVE');

@@ -6,7 +6,7 @@ use Weft\Http\Request;
 use Weft\Http\Response;
 use Weft\Http\Writer;
 
-/** What the server understood of a request. */
+/** Describes a request as the server understood it. */
 function described(Request $request): Response
 {
     return Response::json([
@@ -23,7 +23,7 @@ function described(Request $request): Response
     ]);
 }
 
-/** A body read piece by piece: its length, its digest, the number of bytes of the largest piece. */
+/** Reads a body piece by piece; reports its length, its digest and the size of the largest piece. */
 function digested(Request $request): Response
 {
     $stream = $request->stream();
@@ -38,7 +38,7 @@ function digested(Request $request): Response
     return Response::json(['length' => $length, 'sha256' => hash_final($digest), 'largest' => $largest]);
 }
 
-/** A body sent back as it comes. */
+/** Sends a body back as it arrives. */
 function pieces(Request $request): iterable
 {
     $stream = $request->stream();
@@ -47,7 +47,7 @@ function pieces(Request $request): iterable
     }
 }
 
-/** Goes on until the client has gone, and leaves a note that it saw that. */
+/** Continues until the client has disconnected, then writes a note that it noticed. */
 function until_aborted(Request $request): string
 {
     file_put_contents('started', 'yes');
@@ -59,7 +59,7 @@ function until_aborted(Request $request): string
     return 'nobody reads this';
 }
 
-/** Writes more than any buffer holds, and notes how it went. */
+/** Writes more than any buffer holds, and notes the outcome. */
 function flood(Writer $writer): void
 {
     $chunk = str_repeat('x', 64 << 10);
@@ -173,7 +173,7 @@ function routed(Request $request): string|Response|Generator|null
     return new Response('Not Found', 404);
 }
 
-/** Tries to break a response's head, and says how that was refused. */
+/** Tries to inject into a response's head; reports how that was refused. */
 function injected(?string $into): Response
 {
     try {

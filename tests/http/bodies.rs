@@ -1,4 +1,4 @@
-//! Request bodies: lengths, chunks, trailers, expectations, and where they are kept.
+//! Request bodies: lengths, chunks, trailers, expectations, and where bodies are stored.
 
 use serde_json::json;
 use weft_tests::until;
@@ -55,7 +55,7 @@ fn a_body_that_nobody_wants_is_not_asked_for() {
     client.send("POST /ignore-body HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n");
     let response = client.read();
     assert_eq!((response.status, response.interim.len()), (200, 0));
-    // The client may send the body or not: what comes next cannot be told, so the connection ends.
+    // The client may send the body or not, so the server cannot tell what the next bytes are and closes.
     assert_eq!(response.header("connection"), Some("close"));
     client.expect_closed();
 }
@@ -87,12 +87,12 @@ fn a_body_too_large_is_refused_before_it_is_sent() {
     let response = client.read();
     assert_eq!((response.status, response.interim.len()), (413, 0));
     client.expect_closed();
-    // Chunked, it is only seen while it comes.
+    // With chunks, the size is only known as they arrive.
     let mut client = weft.connect();
     client.send("POST /body HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
     client.send(format!("3e9\r\n{}\r\n0\r\n\r\n", "x".repeat(1001)));
     assert_eq!(client.read().status, 413);
-    // Exactly the limit is allowed.
+    // A body of exactly the limit is allowed.
     let mut client = weft.connect();
     client.post("/body", "text/plain", "x".repeat(1000));
     assert_eq!(client.read().body.len(), 1000);
@@ -130,7 +130,7 @@ fn a_spooled_body_as_a_string() {
         client.post("/body", "text/plain", &body);
         assert_eq!(client.read().body, body);
     }
-    // Nothing of it stays open.
+    // No descriptor of it stays open.
     let fds = || std::fs::read_dir(format!("/proc/{}/fd", weft.workers()[0])).unwrap().count();
     let before = fds();
     client.post("/body", "text/plain", &body);

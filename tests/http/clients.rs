@@ -1,4 +1,4 @@
-//! Clients that are slow, or go away.
+//! Clients that are slow or disconnect.
 
 use weft_tests::{process, until};
 
@@ -24,7 +24,7 @@ fn a_writer_waits_for_a_client_that_reads_slowly_and_memory_stays_flat() {
     let mut client = weft.connect();
     client.get("/flood");
     assert_eq!(client.read_head().status, 200);
-    // It stands still when the buffers are full.
+    // The response stops when the buffers are full.
     let mut seen = (String::new(), 0);
     until("the writer to wait", || {
         assert_eq!(weft.get("/hello").text(), "Hello World", "others are served meanwhile");
@@ -36,7 +36,7 @@ fn a_writer_waits_for_a_client_that_reads_slowly_and_memory_stays_flat() {
     assert!(written < 32 << 20, "{written} bytes were written for a client that reads nothing");
     let grown = process::private_bytes(worker).saturating_sub(before);
     assert!(grown < 8 << 20, "the worker grew by {grown} bytes");
-    // It goes on when the client does.
+    // It continues when the client does.
     let mut left: usize = 64 << 20;
     while left > 0 {
         let line = client.read_bytes(3);
@@ -77,7 +77,7 @@ fn a_client_that_takes_nothing_is_given_up() {
 fn a_connection_beyond_the_limit_takes_the_place_of_an_idle_one() {
     let mut weft = server().with("--connections-max", "4").start();
     let mut held: Vec<_> = (0..4).map(|_| weft.connect()).collect();
-    // One has never asked.
+    // The first connection has never sent a request.
     for client in &mut held[1..] {
         client.get("/hello");
         assert_eq!(client.read().status, 200);
@@ -96,7 +96,7 @@ fn hundreds_of_clients_at_once_in_one_worker() {
     for (i, client) in clients.iter_mut().enumerate() {
         client.get(&format!("/wait-for-file?file=gate-{}", i % 3));
     }
-    // All of them wait for the same worker's handlers, and none is answered yet.
+    // All of them wait for the same worker's handlers; none has been answered yet.
     assert_eq!(weft.get("/hello").text(), "Hello World");
     for gate in [1, 2, 0] {
         weft.write(&format!("gate-{gate}"), "open");

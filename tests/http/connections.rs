@@ -1,4 +1,4 @@
-//! How long a connection lives, and in which order it is answered (RFC 9112 section 9).
+//! How long a connection lives, and in which order its requests are answered (RFC 9112 section 9).
 
 use crate::server;
 
@@ -19,7 +19,7 @@ fn a_connection_serves_many_requests() {
 fn pipelined_requests_are_answered_in_order() {
     let weft = server().start();
     let mut client = weft.connect();
-    // The first takes longest: the others must wait for it.
+    // The first request takes longest: the others must wait for it.
     let waits = [40, 0, 20, 0, 5, 0, 0, 10];
     let requests: Vec<String> = (0..waits.len())
         .map(|i| format!("GET /sleep?ms={}&name={i} HTTP/1.1\r\nHost: a\r\n\r\n", waits[i]))
@@ -112,13 +112,13 @@ fn a_response_of_unknown_length_to_http_1_0_ends_with_the_connection() {
 
 #[test]
 fn an_idle_connection_is_closed_without_a_word() {
-    // Long enough for a first request to come.
+    // Long enough for a first request to arrive.
     let weft = server().with("--idle-timeout-ms", "2000").start();
     let (mut client, mut silent) = (weft.connect(), weft.connect());
     client.get("/hello");
     assert_eq!(client.read().status, 200);
     client.expect_closed();
-    // One that never said anything, too.
+    // A connection that never sent a byte is closed, too.
     silent.expect_closed();
 }
 
@@ -138,7 +138,7 @@ fn a_head_that_trickles_does_not_gain_time_by_trickling() {
     let weft = server().with("--head-timeout-ms", "300").start();
     let mut client = weft.connect();
     client.send("GET /hello HTTP/1.1\r\n");
-    // Each byte is progress, but the deadline is the head's.
+    // Each byte is progress, but the deadline applies to the whole head.
     let response = weft_tests::until("408", || {
         let _ = client.try_send("X");
         client.is_readable().then(|| client.read())

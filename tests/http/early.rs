@@ -1,4 +1,5 @@
-//! Answers given before the request's body has been read: clients and proxies get them, not a broken connection.
+//! Answers that are sent before the request's body has been read: clients and proxies get the answer, not a
+//! broken connection.
 
 use std::net::SocketAddr;
 
@@ -7,11 +8,11 @@ use weft_tests::services::{Service, Setup, free_port};
 
 use crate::server;
 
-/// Four times what is allowed: more than sockets buffer.
+/// Four times the limit: more than sockets buffer.
 const BODY_BYTES: usize = 32 << 20;
 const TRIES: usize = 10;
 
-/// nginx as a proxy that buffers no request, so that it sends on what it receives.
+/// nginx as a proxy that does not buffer requests, so it forwards bytes as it receives them.
 fn nginx(upstream: SocketAddr) -> (Service, SocketAddr) {
     let (nginx, port) = (Setup::new(), free_port());
     let run = nginx.path("");
@@ -34,7 +35,7 @@ fn nginx(upstream: SocketAddr) -> (Service, SocketAddr) {
     (nginx.wait_until(|| Client::try_connect(address).is_ok()), address)
 }
 
-/// What curl was told, and how it ended: it must neither have found the connection broken nor have heard nothing.
+/// What curl received, and how it ended: curl must neither report a broken connection nor end without an answer.
 fn curl(address: SocketAddr, target: &str, file: &str, arguments: &[&str]) -> String {
     let output = std::process::Command::new("curl")
         .args(["--silent", "--show-error", "--output", "/dev/null", "--write-out", "%{http_code}"])

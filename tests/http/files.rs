@@ -134,7 +134,7 @@ fn a_download_has_a_name() {
 fn files_that_cannot_be_sent() {
     let weft = with_files();
     assert_eq!(get(&weft, "missing.txt", "").status, 404);
-    // A directory is no file.
+    // A directory is not a file.
     assert!([403, 404].contains(&get(&weft, ".", "").status));
     assert_eq!(get(&weft, "data.txt", "").status, 200);
 }

@@ -1,4 +1,5 @@
-//! What a client may make of `$_SERVER`, in each mode: what it is asked for, nothing that a proxy or the server says.
+//! What a client can control in `$_SERVER`, in each mode: facts about its request, never what a proxy or the server
+//! reports.
 
 use serde_json::{Map, Value, json};
 use weft_tests::{Running, Server};
@@ -7,7 +8,7 @@ const SHOW: &str = "header('Content-Type: application/json');
     echo json_encode(['server' => $_SERVER, 'headers' => array_change_key_case(function_exists('getallheaders') ? getallheaders() : array_map(fn ($all) => implode(', ', $all), $request->headers()))],
         JSON_INVALID_UTF8_SUBSTITUTE);";
 
-/// The same application in coroutine, classic and resident mode, with a variable in its environment as a header would have it.
+/// The same application in coroutine, classic and resident mode, with an environment variable named like a header's.
 fn everywhere(settings: &[(&str, &str)]) -> [Running; 3] {
     let coroutine = Server::new(&format!("return function ($request) {{ {SHOW} }};"));
     let classic = Server::of_docroot(&[("index.php", &format!("<?php {SHOW}"))]);
@@ -28,7 +29,7 @@ fn say(weft: &Running, request: &str) -> Said {
     let response = weft.say(request);
     assert_eq!(response.status, 200, "{request:?} got {:?}", response.text());
     let mut all = response.json();
-    // An empty array of PHP is a list to JSON.
+    // JSON encodes an empty PHP array as a list.
     let mut take = |name: &str| all[name].as_object_mut().map(std::mem::take).unwrap_or_default();
     Said { server: take("server"), headers: take("headers") }
 }

@@ -1,4 +1,4 @@
-//! Where a server can be reached.
+//! The addresses at which a server can be reached.
 
 use std::os::unix::fs::PermissionsExt;
 

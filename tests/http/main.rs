@@ -15,7 +15,7 @@ mod splits;
 
 use weft_tests::Server;
 
-/// The application of all these tests; its routes are in app.php.
+/// The application of these tests; its routes are in app.php.
 fn server() -> Server {
     Server::new(include_str!("app.php").trim_start_matches("<?php"))
 }

@@ -1,10 +1,10 @@
-//! Who the client is behind a proxy, whatever the client sends to be somebody else.
+//! The client's address behind a proxy, whatever a client sends to fake another one.
 
 use serde_json::{Value, json};
 use weft_tests::services::ReverseProxy;
 use weft_tests::{Client, Running, Server};
 
-/// In $_SERVER and in the Request alike.
+/// In $_SERVER as well as in the Request.
 const APP: &str = "return fn ($r) => Weft\\Http\\Response::json([$_SERVER['REMOTE_ADDR'], $r->scheme(), $r->host(),
     $r->client() === $_SERVER['REMOTE_ADDR'] && $r->scheme() === $_SERVER['REQUEST_SCHEME']
     && ($r->scheme() === 'https') === isset($_SERVER['HTTPS']) && $_SERVER['SERVER_NAME'] === $r->host() && $r->peer() === '127.0.0.1']);";

@@ -1,17 +1,17 @@
-//! What is refused, with which status, and that the connection ends there.
+//! Requests that are refused: the status of each, and that the connection ends there.
 
 use weft_tests::{Running, Server};
 
 use crate::server;
 
-/// Asserts that these bytes get this status and nothing after it, and that others are still served.
+/// Asserts that these bytes get this status and nothing more, and that other clients are still served.
 fn refused(weft: &Running, status: u16, bytes: impl AsRef<[u8]>) {
     let bytes = bytes.as_ref();
     let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]).into_owned();
     let mut client = weft.connect();
-    // It may be refused, and closed, before all of it was sent.
+    // The server may refuse and close before all bytes are sent.
     let _ = client.try_send(bytes);
-    // A second request behind the first is what a smuggler hopes to have answered.
+    // A second request after the first is what a smuggler wants answered.
     let _ = client.try_send("GET /describe?smuggled HTTP/1.1\r\nHost: a\r\n\r\n");
     let response = client.try_read().unwrap_or_else(|e| panic!("{e} instead of {status} to {shown:?}"));
     assert_eq!(response.status, status, "{shown:?} got {:?}", response.text());
@@ -209,7 +209,7 @@ fn limits_of_the_head() {
     refused(&weft, 431, format!("GET /hello HTTP/1.1\r\nHost: a\r\nX: {}\r\n\r\n", long.repeat(9)));
     refused(&weft, 431, format!("GET /hello HTTP/1.1\r\nHost: a\r\n{}\r\n", "X: y\r\n".repeat(8)));
     refused(&weft, 501, format!("{} /hello HTTP/1.1\r\nHost: a\r\n\r\n", "M".repeat(40)));
-    // At the limit, it is served.
+    // At the limit, the request is served.
     let response = weft.say(format!(
         "GET /describe?{} HTTP/1.1\r\nHost: a\r\n{}\r\n",
         &long[..240],

@@ -1,4 +1,4 @@
-//! What the application learns of a request's head.
+//! What the application sees of a request's head.
 
 use serde_json::json;
 

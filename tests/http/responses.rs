@@ -1,4 +1,4 @@
-//! What goes back: framing, streams, interim responses, and heads that cannot be broken.
+//! Responses: framing, streams, interim responses, and heads that an application cannot break.
 
 use weft_tests::{Client, process, until};
 
@@ -39,7 +39,7 @@ fn a_writer_sends_while_it_runs() {
     let head = client.read_head();
     assert_eq!(head.header("transfer-encoding"), Some("chunked"));
     assert_eq!(client.read_bytes(11), b"6\r\nbefore\r\n");
-    // Only now may the rest be written: what came before did not wait for it.
+    // Only now may the handler write the rest: the first part was sent without waiting for it.
     weft.write("gate", "open");
     assert_eq!(client.read_bytes(15), b"5\r\nafter\r\n0\r\n\r\n");
     client.get("/hello");
@@ -160,7 +160,7 @@ fn an_application_cannot_break_the_framing() {
             assert_eq!(response.status, 500, "{into}");
         }
         client.get("/hello");
-        // Whatever was done about it, no byte of that response may be taken for the next one.
+        // Whatever happened, no byte of that response may be taken for the next one.
         if let Ok(next) = client.try_read() {
             assert_eq!(next.text(), "Hello World", "{into}");
         }
@@ -177,7 +177,7 @@ fn early_hints_come_before_the_response() {
     assert_eq!(hints.status, 103);
     assert_eq!(hints.all("link"), ["</a.css>; rel=preload; as=style", "</b.js>; rel=preload; as=script"]);
     assert_eq!(response.all("link"), Vec::<&str>::new());
-    // HTTP/1.0 knows no interim responses.
+    // HTTP/1.0 has no interim responses.
     let response = weft.say("GET /hints HTTP/1.0\r\n\r\n");
     assert_eq!((response.interim.len(), response.text().as_str()), (0, "hinted"));
 }
@@ -215,7 +215,7 @@ fn slow_readers_of_large_strings_hold_neither_coroutines_nor_memory() {
         assert_eq!(client.read_head().header("content-length"), Some(LENGTH.to_string().as_str()));
     }
     assert_eq!(weft.get("/hello").text(), "Hello World");
-    // Twenty strings would be 400 MB.
+    // Twenty copies of the string would take 400 MB.
     let worker = weft.workers()[0];
     until("memory that is given back", || (process::private_bytes(worker) < 100_000_000).then_some(()));
     for client in &mut clients {
@@ -243,7 +243,7 @@ fn no_control_character_of_a_header_is_sent() {
     weft.wait_for_log("the value of the response header \"X-A\" is invalid: remove control characters");
 }
 
-/// What these two say of their length is not what they send.
+/// These two declare a length that differs from what they send.
 const LONG: &str = "return function ($r) {
     if ($r->path() === '/hello') { return 'Hello'; }
     if ($r->path() === '/echo') { http_response_code((int) $r->query('status')); header('Content-Length: 5'); echo 'hel'; flush(); echo 'lo, '; flush(); echo 'world'; return; }

@@ -1,10 +1,10 @@
-//! However the network cuts a request, it means the same.
+//! A request means the same, however the network splits it.
 
 use weft_tests::Response;
 
 use crate::server;
 
-/// A representative set: each is a whole exchange, with the number of responses it gets.
+/// A representative set: each entry is a whole exchange, with the number of its responses.
 const EXCHANGES: [(&str, usize); 6] = [
     ("GET /describe?a=b HTTP/1.1\r\nHost: example.org\r\nX-A: b\r\n\r\n", 1),
     ("POST /describe HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello", 1),
@@ -17,7 +17,7 @@ const EXCHANGES: [(&str, usize); 6] = [
     ("GET /hello HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", 1),
 ];
 
-/// What must be the same; the date may differ.
+/// The part that must be the same; the date may differ.
 fn essence(mut response: Response) -> Response {
     response.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("date"));
     response
@@ -34,9 +34,9 @@ fn every_split_of_a_request_means_the_same() {
         for at in 1..bytes.len() {
             let mut client = weft.connect();
             client.send(&bytes[..at]);
-            // Another client's answer proves that the server has seen the first part alone.
+            // Another client's answer proves that the server has seen only the first part.
             assert_eq!(weft.get("/hello").status, 200);
-            // The head may be refused before the rest comes.
+            // The server may refuse the head before the rest arrives.
             let _ = client.try_send(&bytes[at..]);
             let split: Vec<Response> = (0..count).map(|_| essence(client.read())).collect();
             assert_eq!(split, whole, "split at {at} of {exchange:?}");

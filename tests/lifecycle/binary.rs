@@ -1,4 +1,4 @@
-//! A reload that finds another program under weft's name.
+//! A reload that finds a different program under weft's name.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use weft_tests::{command, until};
 
 use crate::{changed, server};
 
-/// Installs weft below a directory, its PHP library beside it; the binary's path.
+/// Installs weft and its PHP library below a directory; returns the path of the binary.
 fn install(directory: &Path) -> PathBuf {
     let path = directory.join("bin/weft");
     std::fs::create_dir_all(directory.join("bin")).unwrap();
@@ -24,7 +24,7 @@ fn install(directory: &Path) -> PathBuf {
     path
 }
 
-/// Puts another program in its place, as an installation does it.
+/// Replaces the program as an installation does.
 fn replace(path: &Path, text: &str) {
     let aside = path.with_extension("aside");
     std::fs::write(&aside, text).unwrap();
@@ -62,7 +62,7 @@ fn a_program_that_does_not_say_it_can_take_over_does_not() {
     assert!(weft.get("/").text().starts_with("code two "));
 }
 
-/// An application whose boot says that it began, and waits while there is a file `hold`.
+/// An application that reports when its boot begins, and waits while the file `hold` exists.
 const HELD: &str = "file_put_contents('boots', 'x', FILE_APPEND);
     while (is_file('hold')) { usleep(1000); clearstatcache(); } return fn () => 'served';";
 
@@ -81,7 +81,7 @@ fn a_program_that_cannot_be_executed_any_more_after_its_check_changes_nothing() 
     std::fs::remove_file(weft.path("hold")).unwrap();
     weft.wait_for_log("reload failed, the running code goes on: cannot run");
     assert_eq!(weft.get("/").text(), "served");
-    // The same for one that is another by then.
+    // The same for a binary that has been replaced meanwhile.
     install(weft.directory());
     checking(&weft, 3);
     replace(&binary, "#!/bin/sh\nexit 0\n");

@@ -1,4 +1,4 @@
-//! The command line: versions, help, checks, and refusals that teach.
+//! The command line: versions, help, checks, and error messages that explain.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! A connection that was accepted and has said nothing yet, when its worker is told to drain.
+//! A connection that was accepted but has not sent a byte when its worker is told to drain.
 
 use rustix::process::Signal;
 use weft_tests::{Client, until};
@@ -9,11 +9,11 @@ use crate::{changed, server};
 fn a_first_request_that_comes_during_a_reload_is_answered() {
     let mut weft = server().start();
     for (round, word) in ["two", "three", "four", "five", "six"].into_iter().enumerate() {
-        // One request holds the old worker in its drain.
+        // One request keeps the old worker in its drain.
         let mut running = weft.connect();
         running.get("/?wait=gate");
         let mut silent: Vec<Client> = (0..10).map(|_| weft.connect()).collect();
-        // An answer shows that the worker has accepted those before it.
+        // An answer shows that the worker has accepted the earlier connections.
         assert_eq!(weft.get("/").status, 200);
         weft.write_application(&changed(word));
         weft.signal(Signal::HUP);

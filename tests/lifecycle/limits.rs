@@ -1,4 +1,4 @@
-//! What happens when there is too much.
+//! Limits: what happens when there is too much of something.
 
 use std::process::Command;
 
@@ -17,7 +17,7 @@ fn waiting(weft: &Running, count: usize) -> Vec<Client> {
 #[test]
 fn beyond_the_coroutines_requests_queue_and_beyond_the_queue_they_get_503() {
     let weft = server().with("--coroutines-max", "3").with("--queue-max", "2").start();
-    // Five are taken in and one is not; which one, depends on the order in which the worker looks at them.
+    // Five are accepted and one is refused; which one depends on the order in which the worker sees them.
     let mut clients = waiting(&weft, 6);
     let refused = until("a refusal", || clients.iter_mut().position(Client::is_readable));
     let refusal = clients.remove(refused).read();
@@ -51,7 +51,7 @@ fn a_request_that_waits_too_long_for_a_coroutine_gets_503() {
 #[test]
 fn without_memory_for_a_stack_requests_get_503_and_the_worker_lives() {
     let weft = server().with("--queue-timeout-ms", "100").start();
-    // Not a page more of address space than it has.
+    // The limit leaves the worker not a page more of address space.
     let (worker, pages) = (weft.workers()[0], 1);
     let limit = Command::new("prlimit").args([format!("--pid={worker}"), format!("--as={pages}")]).status();
     assert!(limit.is_ok_and(|status| status.success()));

@@ -1,6 +1,7 @@
-//! What the workers' user puts into the way of a master that is root: links in directories it may write to.
+//! Links that the workers' user places in directories it can write to, to mislead a master that runs as root.
 //!
-//! Only root has rights to lose. For everybody else the tests of `crates/weft/src/guarded_path.rs` show the same with a stranger.
+//! Only root has privileges to lose. For other users, the tests of `crates/weft/src/guarded_path.rs` show the same with a
+//! stranger's links.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// A server whose directory everybody may look into, with a directory `own` that belongs to its workers' user.
+/// A server whose directory everybody can read, with a directory `own` that belongs to its workers' user.
 fn with_own_directory(server: Server) -> Server {
     let own = server.directory().join("own");
     std::fs::create_dir(&own).unwrap();
@@ -26,7 +27,7 @@ fn with_own_directory(server: Server) -> Server {
     server.with("--user", "www-data")
 }
 
-/// A file of root's that nobody else may read.
+/// A file of root that other users cannot read.
 fn secret(directory: &Path) -> PathBuf {
     let path = directory.join("secret");
     std::fs::write(&path, "secret").unwrap();
@@ -34,7 +35,7 @@ fn secret(directory: &Path) -> PathBuf {
     path
 }
 
-/// As it was, whoever was led to it.
+/// Asserts that the file is unchanged, although links led to it.
 fn assert_untouched(secret: &Path) {
     let found = secret.metadata().unwrap();
     assert_eq!((found.uid(), found.gid(), found.mode() & 0o777), (0, 0, 0o600));
@@ -114,7 +115,7 @@ fn the_pid_file_and_its_state_are_not_led_elsewhere() {
     assert_untouched(&secret);
     weft.signal(Signal::TERM);
     assert!(weft.wait().success());
-    // And a start does not lock, nor write into, what a link leads to.
+    // A start neither locks nor writes the file that a link leads to.
     symlink(&secret, weft.path("own/weft.pid")).unwrap();
     let arguments =
         ["serve", "app.php", "--listen=127.0.0.1:0", "--pid-file=own/weft.pid", "--user=www-data"];

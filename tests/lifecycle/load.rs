@@ -1,4 +1,4 @@
-//! A steady load that counts every response.
+//! A steady load that counts all responses.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 
 use weft_tests::{Client, Running, until};
 
-/// Clients that ask again and again, on kept connections and on new ones.
+/// Clients that send requests continuously, on kept connections and on new ones.
 pub struct Load {
     stop: Arc<AtomicBool>,
     answered: Arc<AtomicU64>,
@@ -30,7 +30,7 @@ impl Load {
         load
     }
 
-    /// Waits until so many more requests were answered.
+    /// Waits until this many more requests have been answered.
     pub fn wait_for_more(&self, count: u64) {
         let goal = self.answered.load(Relaxed) + count;
         until("more responses", || {
@@ -39,10 +39,10 @@ impl Load {
         });
     }
 
-    /// Ends it.
+    /// Ends the load; returns the number of responses.
     ///
     /// # Panics
-    /// When one request was refused, lost or answered with another status than 200.
+    /// If one request was refused, lost or answered with another status than 200.
     pub fn finish(self) -> u64 {
         self.stop.store(true, Relaxed);
         for client in self.clients {
@@ -70,8 +70,8 @@ fn run(index: usize, address: SocketAddr, stop: &AtomicBool, answered: &AtomicU6
         let response = sent.and_then(|()| client.try_read());
         let response = match response {
             Ok(response) => response,
-            // A server may close an idle connection at the moment a client uses it again (RFC 9112 section 9.3.1): then
-            // it has answered nothing, and the request goes out once more on a new connection.
+            // A server may close an idle connection at the moment when a client uses it again (RFC 9112 section 9.3.1).
+            // It then has answered nothing, and the client repeats the request on a new connection.
             Err(e) if !fresh && is_close(&e) => continue,
             Err(e) => return Err(format!("client {index}: {e}")),
         };

@@ -1,4 +1,4 @@
-//! Error log and access log.
+//! The error log and the access log.
 
 use rustix::process::Signal;
 use weft_tests::until;
@@ -58,7 +58,7 @@ fn sigusr1_reopens_the_logs() {
     std::fs::rename(weft.path("error.log"), weft.path("error.log.1")).unwrap();
     weft.signal(Signal::USR1);
     until("the new error log", || weft.read("error.log").contains("log files reopened").then_some(()));
-    // Each worker opens the new file when it hears of it; until then its lines go where they went.
+    // Each worker opens the new file when it is told to; until then it writes to the old one.
     let mut sent = 0;
     until("a line in the new access log", || {
         assert_eq!(weft.get(&format!("/after-{sent}")).status, 200);
@@ -84,7 +84,7 @@ fn a_log_that_takes_nothing_never_blocks_a_worker() {
         0,
     )
     .unwrap();
-    // Opened so that the server can open it, and never read.
+    // Opened so that the server can open its end, and never read.
     let _reader = std::fs::OpenOptions::new().read(true).write(true).open(&fifo).unwrap();
     let weft = server
         .with("--access-log", &fifo.display().to_string())

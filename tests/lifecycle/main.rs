@@ -1,4 +1,4 @@
-//! From start to stop: what an operator does, and what must not be lost meanwhile.
+//! A server from start to stop: what an operator does, and what must not be lost meanwhile.
 
 mod binary;
 mod commands;
@@ -18,7 +18,7 @@ mod supervision;
 
 use weft_tests::Server;
 
-/// An application that says which code it is, in which process, and waits or computes when asked.
+/// An application that reports its version and its process, and waits or computes on request.
 const APPLICATION: &str = r#"
 return function (Weft\Http\Request $request): string {
     if ($file = $request->query('wait')) {
@@ -26,7 +26,7 @@ return function (Weft\Http\Request $request): string {
     }
     if ($file = $request->query('spin')) {
         file_put_contents('spinning', 'yes');
-        while (!is_file($file)) { clearstatcache(); } // holds the loop: no call of these waits
+        while (!is_file($file)) { clearstatcache(); } // blocks the loop: none of these calls waits
     }
     usleep((int) $request->query('us', '0'));
     return 'code one ' . getmypid();
@@ -36,7 +36,7 @@ fn server() -> Server {
     Server::new(APPLICATION)
 }
 
-/// The same application after a change.
+/// The same application with another version.
 fn changed(word: &str) -> String {
     APPLICATION.replace("code one", &format!("code {word}"))
 }

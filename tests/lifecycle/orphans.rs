@@ -1,4 +1,4 @@
-//! A master that is killed: its workers finish what they have, and let another one have the port.
+//! A master is killed: its workers finish their requests and release the port for another server.
 
 use rustix::process::Signal;
 use weft_tests::{Client, Running, process, until};
@@ -14,7 +14,7 @@ const STUCK: &str = "return function ($request) {
     return 'code one ' . getmypid();
 };";
 
-/// Starts a server on the addresses of one that was killed, at once.
+/// Starts a server at once, on the addresses of one that was killed.
 fn start_again(first: &mut Running, application: &str) -> Running {
     let address = first.address.to_string();
     first.signal(Signal::KILL);

@@ -1,4 +1,4 @@
-//! Workers that are replaced because of their requests, age or memory, without losing any.
+//! Workers are replaced because of their request count, age or memory, without losing a request.
 
 use weft_tests::until;
 

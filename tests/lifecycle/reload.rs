@@ -1,4 +1,4 @@
-//! New code without losing a request.
+//! New code is loaded without losing a request.
 
 use rustix::process::Signal;
 use weft_tests::until;
@@ -76,7 +76,7 @@ fn a_broken_application_keeps_the_old_code() {
     }
     load.wait_for_more(20);
     load.finish();
-    // And the next good one is taken.
+    // The next valid configuration is accepted.
     weft.write_application(&changed("two"));
     let outcome = weft.weft(&["reload", "--pid-file=weft.pid"]);
     assert_eq!(outcome.code, Some(0), "{outcome:?}");
@@ -119,7 +119,7 @@ fn watch_reloads_when_a_file_changes() {
     weft.write_application(&changed("two"));
     until("the new code", || weft.get("/").text().starts_with("code two ").then_some(()));
     weft.wait_for_log("app.php changed: reloading");
-    // A broken save does no harm, and the mended one is taken.
+    // A broken file does no harm, and the corrected one is loaded.
     weft.write_application("return function {");
     weft.wait_for_log("reload failed, the running code goes on");
     assert!(weft.get("/").text().starts_with("code two "));
@@ -132,7 +132,7 @@ fn new_code_of_included_files_is_seen_through_opcache() {
     let app = "$lib = require __DIR__ . '/lib.php'; return fn () => 'code ' . $lib() . ' ' . opcache_is_script_cached(__DIR__ . '/lib.php');";
     let mut weft = weft_tests::Server::new(app)
         .with("--define", "opcache.validate_timestamps=0")
-        // Else opcache leaves files alone that are younger than two seconds.
+        // By default opcache does not cache files younger than two seconds.
         .with("--define", "opcache.file_update_protection=0")
         .with_file("lib.php", "<?php return fn () => 'one';")
         .start();

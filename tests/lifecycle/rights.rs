@@ -1,16 +1,16 @@
-//! Whose rights code of the application runs with: never the master's, whoever runs it.
+//! The privileges with which the application's code runs: never those of a master that is root.
 //!
-//! Root starts its server with workers of another user. Anybody else has one identity only, and is its own workers' user:
-//! then the same tests show that naming oneself works.
+//! Root starts its server with workers of another user. Other users have only one identity and are their own workers'
+//! user: the same tests then show that naming oneself works.
 
 use rustix::process::Signal;
 use weft_tests::{Server, command, weft};
 
-/// Notes who boots it, then serves.
+/// Notes the user at each boot, then serves.
 const NOTES: &str = "file_put_contents('boots', implode(' ', [posix_geteuid(), posix_getuid(), posix_getegid(), \
     ...posix_getgroups()]) . \"\\n\", FILE_APPEND);";
 
-/// The workers' user, and what each boot is to note of it.
+/// The workers' user, and the note that each boot must leave.
 pub fn user() -> (String, String) {
     if rustix::process::geteuid().is_root() {
         return ("www-data".into(), "33 33 33 33\n".into());
@@ -22,7 +22,7 @@ pub fn user() -> (String, String) {
     (id("-un"), format!("{0} {0} {1} {2}\n", id("-u"), id("-g"), id("-G")))
 }
 
-/// Everybody may look into the server's directory, and everybody may write to the file of notes.
+/// Everybody can read the server's directory, and everybody can write to the file of notes.
 fn open_to_all(server: Server) -> Server {
     let server = server.with_file("boots", "");
     let mode = std::os::unix::fs::PermissionsExt::from_mode;
@@ -39,7 +39,7 @@ fn a_reload_boots_the_application_with_the_workers_rights() {
     assert_eq!(weft.read("boots"), noted);
     weft.signal(Signal::HUP);
     weft.wait_for_log("reload: generation 2 is ready");
-    // The worker of before, the check, and the worker of after.
+    // The first worker, the check, and the new worker.
     assert_eq!(weft.read("boots"), noted.repeat(3));
 }
 
@@ -73,13 +73,13 @@ fn check_gives_up_roots_rights_before_it_boots_the_application() {
     };
     file("boots", "", 0o666);
     file("app.php", &format!("<?php {NOTES} return fn () => 'ok';"), 0o644);
-    // What the operator alone may read is read before.
+    // Files that only the operator can read are read first.
     file("weft.toml", &format!("[server]\napplication = \"app.php\"\nuser = \"{user}\"\n"), 0o600);
     let outcome = weft(directory.path(), &["check"]);
     assert_eq!(outcome.code, Some(0), "{outcome:?}");
     assert_eq!(std::fs::read_to_string(directory.path().join("boots")).unwrap(), noted);
     if rustix::process::geteuid().is_root() {
-        // What its workers cannot read, it says before they cannot.
+        // Files that workers cannot read are reported before privileges are dropped.
         file("app.php", "<?php return fn () => 'ok';", 0o600);
         let outcome = command::weft(directory.path(), &["check"]);
         assert_eq!(outcome.code, Some(1), "{outcome:?}");
@@ -90,12 +90,12 @@ fn check_gives_up_roots_rights_before_it_boots_the_application() {
 #[test]
 fn a_configuration_that_the_workers_user_can_write_is_not_believed() {
     if !rustix::process::geteuid().is_root() {
-        return; // nobody's rights are to be had
+        return; // without root, no other user is available
     }
     let (user, _) = user();
     let mode = std::os::unix::fs::PermissionsExt::from_mode;
     let mut weft = open_to_all(Server::new("return fn () => 'ok';")).with("--user", &user).start();
-    // What a worker could do in a directory that is its user's: the next reload would read this as root.
+    // A worker could write this file into a directory of its user; the next reload would then read it as root.
     weft.write("weft.toml", "[limits]\nqueue_max = 9\n");
     std::fs::set_permissions(weft.path("weft.toml"), mode(0o666)).unwrap();
     let reloaded = weft.weft(&["check", "app.php", "--user", &user]);

@@ -1,12 +1,12 @@
-//! A worker that dies while it writes to the memory that opcache shares: nobody goes on with what it has left there.
+//! A worker dies while it writes to the memory that opcache shares: no other worker uses what it left there.
 
 use rustix::process::Signal;
 use weft_tests::{Running, Server, process, until};
 
-/// How many scripts there are to be written to the shared memory, until the worker is met while it does.
+/// How many scripts the worker includes, so that the test can stop it while it writes one to shared memory.
 const SCRIPTS: usize = 40;
 
-/// A script whose constant array opcache takes some milliseconds to copy.
+/// A script with a constant array that takes opcache some milliseconds to copy.
 fn script(number: usize) -> String {
     let rows: String = (0..30_000).map(|row| format!("[{row},{number},[{row}]],")).collect();
     format!("<?php return [{rows}];")
@@ -26,7 +26,7 @@ fn server() -> Server {
         .with("--define", "memory_limit=1G")
 }
 
-/// Whether a process holds opcache's lock for writing: that of the first byte of its file (proc_locks(5)).
+/// Whether a process holds opcache's write lock, on the first byte of its lock file (proc_locks(5)).
 fn writes(pid: &str) -> bool {
     let locks = std::fs::read_to_string("/proc/locks").expect("proc is mounted");
     locks.lines().any(|line| {
@@ -35,7 +35,8 @@ fn writes(pid: &str) -> bool {
     })
 }
 
-/// Has a worker include one script after the other, and stops it while it writes one to the shared memory; its pid.
+/// Lets a worker include one script after another, and stops it while it writes one to the shared memory; returns
+/// its pid.
 fn stopped_while_it_writes(weft: &Running) -> u32 {
     for number in 0..SCRIPTS {
         let mut client = weft.connect();

@@ -1,4 +1,4 @@
-//! Starting: what is said, what is refused, and what a service manager hears.
+//! Starting: its output, its refusals, and the notifications to a service manager.
 
 use std::os::unix::net::UnixDatagram;
 
@@ -156,7 +156,7 @@ fn a_daemon_is_ready_when_its_parent_returns() {
     assert!(std::fs::read_to_string(&log).unwrap().contains("stopped"));
 }
 
-/// Stops a daemon however the test ends.
+/// Stops a daemon, however the test ends.
 struct Stop<'a>(&'a std::path::Path);
 
 impl Drop for Stop<'_> {
@@ -171,7 +171,7 @@ impl Drop for Stop<'_> {
 #[test]
 fn workers_drop_roots_rights() {
     if !rustix::process::geteuid().is_root() {
-        // Anybody else is refused, and told why.
+        // Other users are refused, and told why.
         let mut weft = server().with("--user", "root").spawn();
         assert_eq!(weft.wait().code(), Some(1));
         return;

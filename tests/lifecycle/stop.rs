@@ -48,7 +48,7 @@ fn every_request_that_was_taken_in_before_a_stop_is_answered() {
     for client in &mut clients {
         client.get("/?us=2000");
     }
-    // The first answers show that the requests are in.
+    // The first answers show that the requests have arrived.
     assert_eq!(clients[99].read().status, 200);
     weft.signal(Signal::TERM);
     for client in &mut clients[..99] {
@@ -65,7 +65,7 @@ fn the_drain_deadline_ends_what_does_not_end() {
     assert_eq!(weft.get("/").status, 200);
     weft.signal(Signal::TERM);
     assert!(weft.wait().code().is_some());
-    // It is answered with an error or cut off, but not left waiting.
+    // The request is answered with an error or cut off, but not left waiting.
     if let Ok(response) = client.try_read() {
         assert!(response.status >= 500, "{response:?}");
     }
@@ -117,7 +117,7 @@ fn weft_stop_waits_for_the_end_and_says_so() {
     let mut weft = server().with("--pid-file", "weft.pid").start();
     let load = Load::start(&weft);
     load.wait_for_more(10);
-    // The load would see the refusals that follow a stop.
+    // The load would count the refusals that follow a stop.
     load.finish();
     let outcome = weft.weft(&["stop", "--pid-file=weft.pid"]);
     assert_eq!((outcome.code, outcome.stdout), (Some(0), format!("weft: stopped (pid {})\n", weft.pid())));

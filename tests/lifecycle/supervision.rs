@@ -1,4 +1,4 @@
-//! Workers that hold the loop, die again and again, or share their load.
+//! Workers that block the loop, crash repeatedly, or share their load.
 
 use std::collections::HashMap;
 
@@ -53,7 +53,7 @@ fn preemption_lets_others_run() {
 fn a_worker_that_keeps_dying_is_started_later_and_later() {
     let mut weft = server().start();
     for round in 0..2 {
-        // Its answer shows that it serves: one that dies while it boots is another matter.
+        // The answer shows that the worker serves; a crash during boot is a different case.
         assert_eq!(weft.get("/").status, 200);
         let worker = until("a worker", || weft.workers().first().copied());
         process::signal(worker, Signal::KILL);
@@ -61,7 +61,7 @@ fn a_worker_that_keeps_dying_is_started_later_and_later() {
         until("it to be gone", || (!process::is_alive(worker)).then_some(()));
     }
     weft.wait_for_log("worker 0 is started again in 1 s");
-    // Its connections wait in the queue meanwhile.
+    // Meanwhile its connections wait in the queue.
     assert_eq!(weft.get("/").status, 200);
 }
 
@@ -100,7 +100,7 @@ fn a_worker_that_is_busy_does_not_keep_connections_from_the_other() {
     assert_eq!(busy.read().status, 200);
 }
 
-/// An application that says who serves, and does not get ready while there is a file `hold`.
+/// An application that reports its worker, and does not become ready while the file `hold` exists.
 const HELD: &str =
     "while (is_file('hold')) { usleep(1000); clearstatcache(); } return fn () => (string) getmypid();";
 
@@ -113,7 +113,7 @@ fn who_waits_for_a_dead_worker_is_served_by_the_others() {
     let sockets = process::listening_sockets(living);
     process::signal(dead, Signal::STOP);
     until("it to stop", || process::is_stopped(dead).then_some(()));
-    // Some of these are in its queue, and nobody takes them in.
+    // Some of these are in that worker's queue, and it accepts none of them.
     let mut clients: Vec<_> = (0..40).map(|_| weft.connect()).collect();
     for client in &mut clients {
         client.get("/");
@@ -123,7 +123,7 @@ fn who_waits_for_a_dead_worker_is_served_by_the_others() {
     for client in &mut clients {
         assert_eq!(client.read().text(), living.to_string());
     }
-    // Nor does it matter to those who come now.
+    // New connections are not affected either.
     for _ in 0..40 {
         assert_eq!(weft.get("/").text(), living.to_string());
     }
@@ -151,7 +151,7 @@ fn a_reload_while_others_stand_in_gives_each_its_own_sockets() {
     assert_eq!(weft.get("/").status, 200);
 }
 
-/// Is held in one C function for longer than any test waits, by a request that says so.
+/// Blocks in one C function for longer than any test waits, if a request says so.
 const STUCK: &str =
     "function compute() { return similar_text(str_repeat('ab', 200000), str_repeat('ba', 200000)); }
 return function ($request) {

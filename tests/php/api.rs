@@ -1,4 +1,4 @@
-//! Weft\Http\Request and Weft\Http\Response, and what a handler may return.
+//! Weft\Http\Request and Weft\Http\Response, and the values that a handler can return.
 
 use serde_json::json;
 use weft_tests::Server;

@@ -6,7 +6,7 @@ use Weft\Http\Request;
 use Weft\Http\Response;
 use Weft\Http\UploadedFile;
 
-/** Waits in one of the ways a script may wait; the n-th request waits in the n-th way. */
+/** Waits in one of a script's ways to wait; the n-th request uses the n-th way. */
 function wait_somehow(int $n): void
 {
     match ($n % 4) {
@@ -26,7 +26,7 @@ function wait_on_a_stream(): void
     fclose($b);
 }
 
-/** All that PHP keeps for a request, before and after a wait: both must be this request's. */
+/** Everything that PHP keeps for a request, before and after a wait: both must belong to this request. */
 function superglobals(Request $request): Response
 {
     $n = (int) $_GET['n'];
@@ -52,7 +52,7 @@ function superglobals(Request $request): Response
         'headers' => headers_list(), 'status' => http_response_code()]));
 }
 
-/** Sets whatever a request may set, waits, and says what it finds. */
+/** Changes every setting that a request can change, waits, and reports what it finds. */
 function settings(Request $request): Response
 {
     $n = (int) $request->query('n');

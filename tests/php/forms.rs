@@ -98,7 +98,7 @@ fn many_uploads_at_once_do_not_mix() {
             body.len()
         );
         client.send(head);
-        // The second half comes when all have sent the first.
+        // Each client sends the second half after all have sent the first.
         client.send(&body[..body.len() / 2]);
     }
     for (n, client) in clients.iter_mut().enumerate() {

@@ -1,11 +1,12 @@
-//! Two coroutines on one connection at the same moment: an exception that names both places, and no harm to the first.
+//! Two coroutines use one connection at the same moment: an exception names both places, and the first call is
+//! unharmed.
 
 use std::time::Duration;
 
 use weft_tests::services::MongoDb;
 use weft_tests::{Running, Server, services, until};
 
-/// Waits until the first request stands in its call, lets `weft` answer the second, then lets the first go on.
+/// Waits until the first request is in its call, lets `weft` answer the second, then lets the first continue.
 fn second_while_first_waits(weft: &Running, second: &str) -> (String, String) {
     let mut first = weft.connect();
     first.send("GET /first HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -83,7 +84,7 @@ fn pdo_names_both_places() {
     assert_eq!(weft.get("/count").text(), "3", "the connection is as good as before");
 }
 
-/// A call that ends by a fatal error or an exit within it leaves nothing behind.
+/// A fatal error or an exit within a call leaves nothing behind.
 #[test]
 fn a_call_that_ends_in_a_bailout_frees_its_connection() {
     let app = r#"
@@ -106,7 +107,7 @@ fn a_call_that_ends_in_a_bailout_frees_its_connection() {
     assert_eq!(weft.get("/").text(), "5");
 }
 
-/// The server of this one is the application itself: it accepts and never answers.
+/// The server of this connection is the application itself: it accepts and never answers.
 #[test]
 fn redis_names_both_places() {
     let app = r#"
@@ -167,7 +168,7 @@ fn a_mongodb_manager_that_requests_share_is_guarded() {
     assert_eq!(weft.get("/third").text(), "7");
 }
 
-/// Asks for the clients of this path: what each said, which must name its kind and both places.
+/// Runs the clients of this path: each message must name the client's kind and both places.
 fn clients_name_both_places(weft: &Running, path: &str, clients: &[(&str, &str, &str, &str)]) {
     let response = weft.get(path);
     assert_eq!(response.status, 200, "{}", response.text());
@@ -184,7 +185,7 @@ fn clients_app() -> Server {
     Server::new(include_str!("guard_clients.php").trim_start_matches("<?php"))
 }
 
-/// Through the protocols of real servers: the first call ends in order, and the connection is as good as before.
+/// With the protocols of real servers: the first call completes, and the connection stays usable.
 #[test]
 fn database_clients_name_both_places_and_go_on() {
     let mariadb = services::MariaDb::start();

@@ -1,7 +1,8 @@
 <?php
 /*
- * Each client: one connection, a slow call of a task on it, and meanwhile a call of the request itself. A client is three
- * functions: one opens, one makes all ready for the slow call and returns it, one uses the connection for something else.
+ * For each client: one connection, a slow call on it by a task, and meanwhile a call by the request itself. A client
+ * is three functions: the first opens the connection, the second prepares the slow call and returns it, the third uses
+ * the connection for something else.
  */
 
 use Weft\Coroutine;
@@ -96,7 +97,7 @@ $services = [
             return function () use ($empty) {
                 try {
                     $empty->consume(fn () => false);
-                } catch (AMQPQueueException) { // nothing came
+                } catch (AMQPQueueException) { // the queue stayed empty
                 }
             };
         },

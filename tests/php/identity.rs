@@ -1,4 +1,5 @@
-//! Who a visitor is, kept by the objects of a request: neither a WeakMap's entry nor a reference leads to the next visitor.
+//! A visitor's identity, kept by a request's objects: neither a WeakMap entry nor a reference passes it on to the next
+//! visitor.
 
 use std::thread;
 
@@ -8,7 +9,7 @@ use weft_tests::{Running, Server};
 /// How many requests follow one another: more than a worker has idle coroutines.
 const VISITS: usize = 30;
 
-/// Signs in who has a cookie, and tells everybody who he is taken for.
+/// Signs in visitors that have a cookie, and tells each visitor its identity.
 fn application(tell: &str) -> Server {
     Server::new(&format!(
         "final class Known {{ public static ?WeakMap $users = null; public static array $kept = []; public static mixed $last = null; }}
@@ -20,7 +21,7 @@ fn application(tell: &str) -> Server {
     ))
 }
 
-/// One request with alice's cookie, then requests without any, one after the other on connections of their own and at once.
+/// One request with alice's cookie, then requests without a cookie: one after another on new connections, and at once.
 fn nobody_is_alice(weft: &Running) {
     let visit = |cookie: &str| weft.say(format!("GET / HTTP/1.1\r\nHost: a\r\n{cookie}\r\n"));
     for _ in 0..VISITS {
@@ -104,7 +105,7 @@ fn a_weak_map_by_the_fiber_knows_nobody_else() {
     nobody_is_alice(&weft);
 }
 
-/// A destructor that runs while the request's own state is being freed makes a new entry.
+/// A destructor that runs while the request's state is being freed adds a new entry.
 #[test]
 fn what_a_destructor_keeps_by_the_fiber_at_the_very_end_is_forgotten_too() {
     let weft = application(

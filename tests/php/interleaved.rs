@@ -1,4 +1,4 @@
-//! Fifty requests at once in one worker, each waiting somewhere else: what belongs to one is never seen by another.
+//! Fifty requests at once in one worker, each in a different wait: none sees what belongs to another.
 
 use serde_json::{Value, json};
 use weft_tests::{Client, Response, Running, until};
@@ -8,7 +8,7 @@ use crate::server;
 pub const AT_ONCE: usize = 50;
 pub const ROUNDS: usize = 4;
 
-/// PHP: `meet($n)` returns when all requests of `n`'s round, which are [`AT_ONCE`], are there, however slow the machine is.
+/// PHP: `meet($n)` returns when all [`AT_ONCE`] requests of `n`'s round have arrived, however slow the machine is.
 pub const MEET: &str = r"function meet(int $n): void {
         static $here = [];
         $round = intdiv($n, 50);
@@ -17,7 +17,7 @@ pub const MEET: &str = r"function meet(int $n): void {
     }
     ";
 
-/// Sends one request on each of many connections, then reads the answers.
+/// Sends one request on each of `AT_ONCE` connections, then reads the answers.
 pub fn at_once(weft: &Running, request: impl Fn(usize) -> String, check: impl Fn(usize, Response)) {
     let mut clients: Vec<Client> = (0..AT_ONCE).map(|_| weft.connect()).collect();
     for round in 0..ROUNDS {

@@ -1,7 +1,7 @@
 <?php
 /*
- * One entry per piece of state that a request owns: how request $n changes it, and what it then observes. Each request
- * observes before its change, after it, and after a wait in which others have changed theirs.
+ * One entry for each piece of state that a request owns: how request $n changes it, and what it then observes. Each
+ * request observes before its change, after it, and after a wait in which other requests have changed theirs.
  */
 
 final class Variable
@@ -50,7 +50,7 @@ file_put_contents('small.xml', '<small/>');
 putenv('BOOTED=yes');
 $zones = ['Europe/Berlin', 'Asia/Tokyo', 'UTC', 'America/New_York'];
 
-/** Its text takes a while. */
+/** Its conversion to text waits. */
 final class Slow
 {
     public function __construct(private string $text)
@@ -276,7 +276,7 @@ $items = [
     ],
 ];
 
-/* A service that takes a while, and a client that turns its things into something of its own. */
+/* A service that waits, and a client that converts the service's objects into its own. */
 $service = function (): string {
     usleep(1500);
     header('Content-Type: text/xml');
@@ -292,7 +292,7 @@ $soap = function (int $n): string {
     return $client->ask();
 };
 
-/* What a call keeps for its own time, in which it waits. */
+/* State that a call keeps while it runs, with a wait inside the call. */
 $calls = [
     'array_multisort' => function (int $n): array {
         $first = array_map(fn (int $i) => new Slow((string) ($i * 7 % 10)), range(0, 4));

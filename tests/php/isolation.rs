@@ -1,4 +1,4 @@
-//! Each piece of state that a request owns, in a table: fifty requests at once change it, and each sees its own.
+//! All state that a request owns, in a table: fifty requests change it at once, and each sees its own.
 
 use std::cell::RefCell;
 
@@ -48,7 +48,7 @@ fn what_a_request_changes_is_its_own() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Each is the same for whoever calls it, alone or with others.
+/// Each gives the same result, whether one request calls it or many do.
 #[test]
 fn what_a_call_keeps_while_it_waits_is_its_own() {
     let weft = server().start();
@@ -94,7 +94,7 @@ fn a_file_is_highlighted_for_whoever_asked() {
     );
 }
 
-/// Classes whose methods' types have to be loaded while they are linked, by an autoloader that waits.
+/// Linking these classes loads their methods' types through an autoloader that waits.
 #[test]
 fn classes_are_linked_one_by_one_whoever_else_links() {
     let app = r#"
@@ -176,7 +176,8 @@ fn filter_input_reads_the_running_request() {
     });
 }
 
-/// The file of a zone is read when it is first asked for, which may wait: with the name in hand, which others must not free.
+/// A time zone's file is read at its first use, which may wait. PHP then still uses the name, which other requests must
+/// not free.
 #[test]
 fn a_time_zone_is_read_while_others_set_theirs() {
     let app = "return function ($request) {

@@ -1,4 +1,4 @@
-//! Development mode says what a request has left behind, once; production says nothing.
+//! Development mode reports once what a request has left behind; production mode reports nothing.
 
 use weft_tests::{Running, Server};
 
@@ -85,13 +85,13 @@ fn development() -> Running {
     Server::new(APP).with("--mode", "development").start()
 }
 
-/// Where the application declares it, as the log says it.
+/// The place in the application that declares it, in the log's notation.
 fn place(needle: &str) -> String {
     let line = format!("<?php\n{APP}").lines().position(|line| line.contains(needle)).expect("a line");
     format!("app.php:{})", line + 1)
 }
 
-/// The findings so far. The log has all of them: one that is made now is waited for.
+/// The findings so far. The log has all of them: the function waits for one that is caused now.
 fn findings(weft: &mut Running, barrier: &str) -> Vec<String> {
     weft.get(&format!("/settings/{barrier}"));
     weft.wait_for_log(&format!("left behind by GET /settings/{barrier}: the current directory"));
@@ -124,7 +124,7 @@ fn what_grows_is_named_with_its_place_and_sizes_once() {
         assert_eq!(of_path.len(), 1, "{path}: {all:#?}");
         assert!(declared.is_empty() || of_path[0].contains(&place(declared)), "{path}: {of_path:#?}");
     }
-    // The service is a global of the script as well.
+    // The service is also a global of the script.
     assert_eq!(all.len(), grown.len() + 1, "{all:#?}");
 }
 

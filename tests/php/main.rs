@@ -1,4 +1,5 @@
-//! What an application sees: its Request and Response, PHP's own variables and functions, and nobody else's.
+//! What an application sees: its own Request and Response, and PHP's variables and functions, never another
+//! request's.
 
 mod api;
 mod forms;
@@ -14,7 +15,7 @@ mod sessions;
 
 use weft_tests::Server;
 
-/// The application of all these tests; its routes are in app.php.
+/// The application of these tests; its routes are in app.php.
 fn server() -> Server {
     Server::new(include_str!("app.php").trim_start_matches("<?php"))
 }

@@ -1,4 +1,5 @@
-//! Persistent connections: each coroutine has its own, idle ones are used again, one coroutine finds its own again.
+//! Persistent connections: each coroutine has its own, idle ones are reused, and a coroutine gets its own
+//! connection again.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -11,7 +12,7 @@ fn request(n: usize) -> String {
     format!("GET /?n={n} HTTP/1.1\r\nHost: a\r\n\r\n")
 }
 
-/// An in-memory database lives in its connection, which makes it visible who has which.
+/// An in-memory database lives in its connection, so it shows which request has which connection.
 #[test]
 fn each_coroutine_has_a_persistent_connection_of_its_own() {
     let app = r#"function open(): PDO {
@@ -58,8 +59,8 @@ fn a_persistent_connection_that_is_kept_is_not_given_away() {
     assert_eq!(weft.get("/").json(), 7);
 }
 
-/// As under php-fpm, where nobody else asks in between. Every other one lets go again when some have ended, whose idle
-/// connections stand before and after its own.
+/// As under php-fpm, where no other request asks in between. Every other request releases its connection after some
+/// have ended, so idle connections lie before and after its own.
 #[test]
 fn a_request_that_has_let_go_of_a_persistent_connection_gets_the_same_again() {
     let app = r#"function open(): PDO {

@@ -1,9 +1,10 @@
-//! The same application in coroutine and in resident mode: what speaks PSR-7, and what speaks weft's own request.
+//! The same application in coroutine mode and in resident mode: handlers for PSR-7 requests and handlers for
+//! weft's own.
 
 use serde_json::{Value, json};
 use weft_tests::{Running, Server};
 
-/// The interface of PSR-15, which no package of Debian has.
+/// The interface of PSR-15, which Debian does not package.
 const PSR15: &str = r#"<?php
 namespace Psr\Http\Server;
 
@@ -85,10 +86,10 @@ final class Application implements RequestHandlerInterface
 }
 "#;
 
-/// How an application is served.
+/// The modes in which an application is served.
 const MODES: [&str; 2] = ["coroutine", "resident"];
 
-/// PSR-7 implementations of Debian's packages: the autoloader's directory, the response factory, the stream factory.
+/// PSR-7 implementations in Debian's packages: the autoloader's directory, the response factory, the stream factory.
 const IMPLEMENTATIONS: [(&str, &str, &str); 3] = [
     ("Nyholm/Psr7", "Nyholm\\Psr7\\Factory\\Psr17Factory", "Nyholm\\Psr7\\Factory\\Psr17Factory"),
     ("GuzzleHttp/Psr7", "GuzzleHttp\\Psr7\\HttpFactory", "GuzzleHttp\\Psr7\\HttpFactory"),
@@ -122,7 +123,7 @@ fn facts_of_a_get(weft: &Running) {
         "cookies": {"f": "g"}, "files": [], "body": "", "form": null, "from": "127.0.0.1",
     });
     for (name, value) in expected.as_object().expect("an object") {
-        // Implementations differ in which characters of a query they encode.
+        // Implementations encode different characters of a query.
         let said: Value = match (name.as_str(), facts[name].as_str()) {
             ("target", Some(text)) => json!(text.replace("%5B", "[").replace("%5D", "]")),
             _ => facts[name].clone(),
@@ -191,7 +192,7 @@ fn a_psr15_application_has_many_requests_at_once_in_both_modes() {
             .with("--run-as", mode)
             .with("--instances", instances)
             .start();
-        // The first ones wait until eight are there: one after the other they would never be answered.
+        // The first requests wait until eight have arrived: one after another, they would never be answered.
         std::thread::scope(|scope| {
             let asked: Vec<_> = (0..40)
                 .map(|n| {
@@ -223,7 +224,7 @@ fn without_an_implementation_the_error_says_what_to_install() {
     );
 }
 
-/// A handler of weft's own request, with each kind of answer.
+/// A handler for weft's own request, with each kind of answer.
 const HANDLER: &str = r#"<?php
 use Weft\Http\{Request, Response, Writer};
 

@@ -1,4 +1,4 @@
-//! PHP's file sessions by cookie, as an application uses them.
+//! PHP's file sessions with cookies, as an application uses them.
 
 use serde_json::json;
 use weft_tests::{Client, Response, Running, Server};
@@ -13,7 +13,7 @@ const COUNTER: &str = r#"return function ($r) {
     return session_id() . ' ' . $_SESSION['n'];
 };"#;
 
-/// A browser: it keeps the session's cookie.
+/// A browser, which keeps the session's cookie.
 struct Visitor {
     client: Client,
     cookie: Option<String>,
@@ -141,7 +141,8 @@ fn auto_start_gives_each_request_its_session() {
     );
 }
 
-/// Fifty visitors at once, whose session ids PHP writes into their pages' links, forms and the constant SID.
+/// Fifty visitors at once. PHP writes their session ids into the links and forms of their pages and into the
+/// constant SID.
 #[test]
 fn a_session_id_in_a_page_is_its_own_visitors() {
     let app = format!(
@@ -189,7 +190,7 @@ fn a_session_id_in_a_page_is_its_own_visitors() {
     assert_eq!(weft.get("/").text(), "<a href=\"/none\">");
 }
 
-/// Applications with save handlers of their own: `boot` is run while booting, `begin` by each request.
+/// Applications with their own save handlers: `boot` runs during the boot, `begin` in each request.
 fn with_handlers(boot: &str, begin: &str) -> Running {
     let app = r"final class Memory implements SessionHandlerInterface {
             public static array $kept = [];
@@ -243,7 +244,7 @@ fn a_save_handler_of_a_request_is_its_own() {
     });
 }
 
-/// One request goes back to files where the application has set a handler while booting.
+/// One request switches back to files after the application has set a handler during its boot.
 #[test]
 fn what_a_request_changes_of_the_save_handler_is_undone() {
     let begin = "if ($n % 2) { ini_set('session.save_handler', 'files'); }";

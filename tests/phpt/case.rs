@@ -1,4 +1,4 @@
-//! One phpt file: its sections, its two runs, its verdict.
+//! One phpt file: its sections, its two runs, its result.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -8,7 +8,7 @@ use weft_tests::command::{self, Output};
 
 use crate::expectation;
 
-/// Settings that both commands get, so that a developer's php.ini does not decide: errors are shown as text on stdout.
+/// Settings for both commands, so that a developer's php.ini has no influence: errors are shown as text on stdout.
 const SETTINGS: [&str; 7] = [
     "display_errors=1",
     "log_errors=0",
@@ -22,7 +22,7 @@ const SETTINGS: [&str; 7] = [
 const SECTIONS: [&str; 10] =
     ["TEST", "INI", "ARGS", "STDIN", "WEFT-ONLY", "FILE", "EXPECT", "EXPECTF", "STDERR", "EXITCODE"];
 
-/// Runs it; an error says what differs from what.
+/// Runs the case; an error describes the difference.
 pub fn run(file: &Path) -> Result<(), String> {
     let text = std::fs::read_to_string(file).map_err(|e| e.to_string())?;
     let sections = parse(&text)?;
@@ -70,13 +70,13 @@ fn parse(text: &str) -> Result<HashMap<&str, String>, String> {
     Ok(sections)
 }
 
-/// Capital letters and hyphens, and not a line of hyphens in a script.
+/// Capital letters and hyphens; a line of only hyphens in a script is not a name.
 fn is_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_uppercase())
         && text.bytes().all(|b| b.is_ascii_uppercase() || b == b'-')
 }
 
-/// Runs the script by one of the commands, in a directory of its own.
+/// Runs the script with one of the commands, in a new directory.
 fn run_one(sections: &HashMap<&str, String>, command: impl Fn(&Path) -> Command) -> Result<Output, String> {
     let directory = tempfile::tempdir().map_err(|e| e.to_string())?;
     let script = directory.path().join("test.php");

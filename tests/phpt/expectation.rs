@@ -1,10 +1,10 @@
-//! What a script is expected to write: exactly (EXPECT), or by pattern (EXPECTF).
+//! The expected output of a script: exact (EXPECT) or by pattern (EXPECTF).
 //!
-//! The placeholders are php-src's (run-tests.php): %d digits, %i a signed integer, %f a float, %s something on one line,
-//! %S something or nothing on one line, %a something, %A anything, %w white space, %x hexadecimal digits, %e a directory
-//! separator, %c one character, %% a percent sign.
+//! The placeholders are php-src's (run-tests.php): %d digits, %i a signed integer, %f a float, %s something on one
+//! line, %S something or nothing on one line, %a something, %A anything, %w white space, %x hexadecimal digits, %e a
+//! directory separator, %c one character, %% a percent sign.
 
-/// Whether `text` is what the pattern says, line ends at both ends aside.
+/// Whether `text` matches the pattern, apart from line ends at both ends.
 pub fn matches(pattern: &str, text: &str) -> bool {
     let pieces = parse(pattern.trim());
     follow(&pieces, text.trim().as_bytes())
@@ -12,7 +12,7 @@ pub fn matches(pattern: &str, text: &str) -> bool {
 
 enum Piece {
     Byte(u8),
-    /// At least so many bytes, at most so many, of a kind.
+    /// At least the first and at most the second number of bytes of a kind.
     Run(usize, usize, fn(u8) -> bool),
 }
 
@@ -45,9 +45,9 @@ fn parse(pattern: &str) -> Vec<Piece> {
     pieces
 }
 
-/// Follows all ways through the pattern at once, byte by byte.
+/// Follows all paths through the pattern at once, byte by byte.
 fn follow(pieces: &[Piece], text: &[u8]) -> bool {
-    // (piece, bytes it has taken)
+    // (piece, bytes that it has matched)
     let mut states = vec![(0, 0)];
     for byte in text {
         let mut next = Vec::new();
@@ -73,7 +73,7 @@ fn open(pieces: &[Piece], states: &[(usize, usize)]) -> Vec<(usize, usize)> {
     found
 }
 
-/// The states, and those that follow where a run may end.
+/// The states, and those that can follow where a run may end.
 fn reachable(pieces: &[Piece], states: &[(usize, usize)]) -> Vec<(usize, usize)> {
     let mut found = states.to_vec();
     let mut at = 0;

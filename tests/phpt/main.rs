@@ -1,11 +1,11 @@
 //! Runs every `tests/phpt/**/*.phpt` under `php` and under `weft php`.
 //!
-//! Must not know: what a script is about. Invariant: a script passes if both commands write the same to stdout and exit
-//! with the same code, and both are what the file expects.
+//! Must not know what a script is about. Invariant: a script passes if both commands write the same to stdout and exit
+//! with the same code, and both match what the file expects.
 //!
-//! Sections, as in php-src's own tests: TEST, INI, ARGS, STDIN, FILE, and EXPECT or EXPECTF. Ours are EXITCODE (0 without
-//! it), STDERR (a pattern as in EXPECTF; anything without it) and WEFT-ONLY: the script uses weft's own functions, so that
-//! only `weft php` can run it. WEFT-ONLY's text says which, or is empty.
+//! Sections, as in php-src's own tests: TEST, INI, ARGS, STDIN, FILE, and EXPECT or EXPECTF. Our own sections are
+//! EXITCODE (default 0), STDERR (a pattern as in EXPECTF; default anything) and WEFT-ONLY: the script uses weft's own
+//! functions, so only `weft php` can run it. WEFT-ONLY's text names the functions, or is empty.
 
 mod case;
 mod expectation;

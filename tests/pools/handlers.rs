@@ -1,4 +1,4 @@
-//! In a server: what requests of one worker may do to each other through a shared PDO, through Revolt's loop, by autoloading.
+//! In a server: how requests of one worker may affect each other through a shared PDO, Revolt's loop, and autoloading.
 
 use libtest_mimic::Trial;
 use weft_tests::{Client, Running, Server};
@@ -10,11 +10,11 @@ use Weft\Http\Request;
 
 $db = new Weft\Database\SharedPdo('mysql:host=127.0.0.1;dbname=weft;port=' . getenv('MARIADB_PORT'), 'root', '', max: 2, waitTimeout: 20);
 $table = 'handlers_' . getmypid();
-$db->exec("CREATE OR REPLACE TABLE $table (id INT PRIMARY KEY) ENGINE=InnoDB"); // while it boots: outside any coroutine
+$db->exec("CREATE OR REPLACE TABLE $table (id INT PRIMARY KEY) ENGINE=InnoDB"); // during the boot: outside of any coroutine
 
 return static function (Request $request) use ($db, $table): string {
     switch ($request->path()) {
-        case '/exit': // in a transaction, with a connection and a result in its hands
+        case '/exit': // in a transaction, while it holds a connection and a result
             $db->beginTransaction();
             $db->exec("INSERT INTO $table VALUES (" . $request->query('id') . ')');
             $open = $db->query("SELECT * FROM $table");
@@ -116,7 +116,7 @@ return static function (Request $request): string {
     switch ($request->path()) {
         case '/delay':
             static $waiting = 0;
-            for (++$waiting; $waiting < 50;) { // one after the other would never come to its end
+            for (++$waiting; $waiting < 50;) { // would never end if the requests ran one after another
                 pause(0.01, 0);
             }
 
@@ -137,7 +137,7 @@ return static function (Request $request): string {
             loop()->queue(static fn () => throw new Exception('of nobody'));
 
             return (string) pause(0.01, 'survived');
-        case '/local': // kept by the Fiber that runs a request: the next request on it must not find it
+        case '/local': // belongs to the Fiber that runs a request: the next request on that Fiber must not find it
             static $kept = new WeakMap();
             $found = $kept[Fiber::getCurrent()] ?? 'nothing';
             $kept[Fiber::getCurrent()] = 'something';
@@ -182,7 +182,7 @@ fn revolt() {
     assert_eq!(text(&server, "/"), "0", "no callback is left");
 }
 
-/// The autoloader waits, and fifty requests want the class at once.
+/// The autoloader waits, and fifty requests need the class at once.
 fn loaded_once() {
     let server = Server::new(
         r#"

@@ -1,8 +1,8 @@
-//! Pools: every `tests/pools/scripts/*/*.php` is run by `weft php` (those in `plain` by stock `php` too) and must print what
-//! stands behind its `__halt_compiler();`.
+//! Pools: `weft php` runs every `tests/pools/scripts/*/*.php` (stock `php` also runs those in `plain`), and each must
+//! print the text after its `__halt_compiler();`.
 //!
-//! Must not know: what a script is about. Its directory says which servers it needs. Invariant: each server is started when
-//! the first script needs it, once, and ends with this process.
+//! Must not know what a script is about: its directory says which servers it needs. Invariant: each server is started
+//! once, when the first script needs it, and ends with this process.
 
 mod handlers;
 
@@ -50,7 +50,7 @@ fn scripts(directory: &Path) -> Vec<PathBuf> {
     scripts
 }
 
-/// Where a script finds its support and its servers.
+/// The environment in which a script finds its support files and its servers.
 pub fn environment(kind: &str) -> Vec<(&'static str, String)> {
     let mut environment = vec![("POOLS", root().display().to_string())];
     if kind == "shared" || kind == "clients" {

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-/** A MariaDB of the script's own, in a directory of its own, that can die. It ends with the script. */
+/** A MariaDB for one script, in its own directory, that can be killed. It ends with the script. */
 final class Mariadb
 {
     /** @var resource|null */
@@ -26,7 +26,7 @@ final class Mariadb
         $command = "exec mariadbd --no-defaults --datadir=$this->directory/data --socket=$this->directory/socket --skip-networking"
             . " --pid-file=$this->directory/pid --innodb-buffer-pool-size=16M --performance-schema=OFF" . $this->user();
         $log = ['file', "$this->directory/log", 'a'];
-        // The shell's other descriptors would keep the test waiting for the end of its output.
+        // If the shell kept its other descriptors, the test would wait for the end of its output.
         $this->process = proc_open($command, [['file', '/dev/null', 'r'], $log, $log], $pipes);
         until(function (): bool {
             try {

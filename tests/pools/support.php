@@ -1,6 +1,6 @@
 <?php
 
-/* What the scripts share. Stock php finds the library here, weft by itself. */
+/* Code that the scripts share. Stock php needs this to find the library; weft has it built in. */
 
 declare(strict_types=1);
 
@@ -14,7 +14,7 @@ set_error_handler(static function (int $level, string $message, string $file, in
         || str_contains($message, 'Packets out of order') ? true : throw new ErrorException($message, 0, $level, $file, $line);
 }, E_ALL);
 
-/** A resource that knows its number and can be broken. */
+/** A resource with a number that can be broken. */
 final class Thing
 {
     public static int $made = 0;
@@ -46,7 +46,7 @@ function until(callable $condition): void
     }
 }
 
-/** What $work throws, in one line. */
+/** The exception of $work, in one line. */
 function thrown(callable $work): string
 {
     try {
@@ -67,7 +67,7 @@ function shared(int|float ...$limits): Weft\Database\SharedPdo
     return new Weft\Database\SharedPdo(dsn(), 'root', '', [PDO::ATTR_EMULATE_PREPARES => false], ...$limits);
 }
 
-/** A table of its own for each script, with rows 1 to $rows. */
+/** A table for one script, with rows 1 to $rows. */
 function table(PDO $pdo, string $name, int $rows): void
 {
     $pdo->exec("CREATE OR REPLACE TABLE $name (id INT PRIMARY KEY AUTO_INCREMENT, name VARCHAR(50)) ENGINE=InnoDB");

@@ -1,4 +1,4 @@
-//! The admin page, as HTTP: who may, what is refused, and how soon a change is known.
+//! The admin page over HTTP: who has access, what is refused, and how soon a change takes effect.
 
 use std::time::{Duration, Instant};
 
@@ -148,7 +148,7 @@ fn a_change_is_known_to_all_workers_soon() {
         let start = Instant::now();
         assert_eq!(admin.send(&format!("/admin/configurations/1/{action}"), &[]).status, 303);
         until("the change to be known", || all(shown).then_some(()));
-        // It takes a second at most; a slow machine may take its time.
+        // It takes at most a second; a slow machine may need more.
         assert!(start.elapsed() < Duration::from_secs(10), "{action} took {:?}", start.elapsed());
     }
     assert_eq!(health(&weft)["workers"], 2);

@@ -1,4 +1,4 @@
-//! The JSON interface, with everything embedded: SQLite, files.
+//! The JSON interface with embedded storage: SQLite and files.
 
 use serde_json::{Value, json};
 use weft_tests::{Running, until};
@@ -20,7 +20,7 @@ fn a_user_goes_from_pop_up_to_pop_up() {
     );
     assert_eq!(ask(&weft, "ada"), Value::Null, "it waits");
     pass(&weft, DAY_S);
-    let again = ask_until_shown(&weft, "ada"); // by a worker that knows it by now
+    let again = ask_until_shown(&weft, "ada"); // from a worker that knows it by now
     assert_eq!(again["title"], "First", "not clicked, it comes back");
     let mut client = weft.connect();
     for operation in ["shown", "clicked", "closed"] {
@@ -69,7 +69,7 @@ fn of_many_requests_of_one_user_one_gets_the_pop_up() {
     }
 }
 
-/// Whether a dozen connections, spread over the workers, all get it for users that are new.
+/// Whether a dozen connections, spread over the workers, all get it for new users.
 fn known_by_all(weft: &Running) -> Option<()> {
     static NUMBER: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
     let all = (0..12).all(|_| {

@@ -1,4 +1,4 @@
-//! The same service on MariaDB and Redis, as two hosts would run it: two servers with nothing in common but those.
+//! The same service on MariaDB and Redis, as two hosts would run it: two servers that share only these.
 
 use serde_json::Value;
 use weft_tests::{Running, Server, until};
@@ -43,7 +43,7 @@ fn two_hosts_are_one_service() {
     assert_eq!(ask_until_shown(&there, "ada")["title"], "Second");
     admin.wait_for_counts(1, [2, 0, 1, 0]);
     admin.wait_for_counts(2, [1, 0, 0, 0]);
-    // A change here is known there.
+    // A change on one host reaches the other.
     admin.send("/admin/configurations/2/pause", &[]);
     until("the pause to be known", || ask(&there, "bob").is_null().then_some(()));
 }
@@ -77,7 +77,7 @@ fn what_users_have_seen_is_loaded_from_the_database() {
     admin.wait_for_counts(1, [50, 0, 0, 0]);
     until("their states to be written too", || (health(&weft)["queues"]["written"] == 50).then_some(()));
     drop(weft);
-    // Another machine: it has the database and nothing else.
+    // Another machine, which has the database and nothing else.
     let weft = start(on(&mariadb, None));
     until("the configuration to be known", || (!ask(&weft, "new").is_null()).then_some(()));
     assert!(users.iter().all(|user| ask(&weft, user).is_null()));

@@ -31,13 +31,13 @@ fn a_pop_up_from_its_making_to_its_click() {
     browser.click("form button");
     browser.wait_for_text("tr[data-id='1'] td:nth-child(4)", "7");
 
-    // The home page of a user, in another window; the list stays open and follows.
+    // The user's home page in another window; the list stays open and updates.
     let list = browser.call("GET", "/window", &json!({}));
     let window = browser.call("POST", "/window/new", &json!({"type": "window"}));
     browser.call("POST", "/window", &json!({"handle": window["handle"]}));
     browser.open(&site);
     until("the pop-up", || {
-        // The configuration may not have reached the worker that was asked.
+        // The configuration may not have reached this worker yet.
         let open = json!({"script": "return document.querySelector('dialog').open", "args": []});
         if browser.call("POST", "/execute/sync", &open) == true {
             return Some(());

@@ -1,5 +1,5 @@
-//! Each part is killed, or refuses, under load: what was confirmed is in the database afterwards, once; what cannot be done is
-//! refused in a way a client can act on.
+//! Each part is killed or refuses under load. Every confirmed operation is in the database afterwards, once; an
+//! operation that cannot be done is refused in a way that a client can act on.
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use crate::service::{Admin, ask_until_shown, health, post, report, service, sett
 
 const CONNECTIONS: usize = 4;
 
-/// A service that has one configuration, known to be shown.
+/// A service with one configuration, which is already shown.
 fn prepared(weft: &Running) {
     Admin::sign_in(weft).create("Only", &[]);
     ask_until_shown(weft, "first-of-all");
@@ -91,7 +91,7 @@ fn redis_is_killed() {
     expect_all(&mariadb.dsn(), &load.end());
 }
 
-/// Redis holds only what can be made anew then, and a report is confirmed without it.
+/// Redis then holds only what can be rebuilt, and a report is confirmed without it.
 #[test]
 fn redis_that_syncs_later_is_killed_while_the_queue_is_in_files() {
     let mariadb = Restartable::mariadb();
@@ -131,7 +131,7 @@ fn redis_loses_everything() {
     let confirmed = load.end();
     settled(&weft);
     redis.forget();
-    // Within half a second the workers see it: what users have seen comes from the database then. The queue begins anew.
+    // The workers notice within half a second: the users' states then come from the database. The queue starts again.
     let mut number = 0;
     until("a user's state to come from the database", || {
         number += 1;
@@ -189,7 +189,7 @@ fn the_database_is_read_only() {
     settled(&weft);
 }
 
-/// No regular file may grow beyond so many bytes, for all workers.
+/// Limits all workers to regular files of this size in bytes.
 fn limit_files(weft: &Running, bytes: &str) {
     for pid in weft.workers() {
         let mut prlimit = std::process::Command::new("prlimit");
@@ -246,7 +246,7 @@ fn the_database_is_away_from_the_start() {
     until("it to work", || (asked(&weft, "ada").status == 200).then_some(()));
     prepared(&weft);
     mariadb.kill();
-    // The next start has the last known configurations.
+    // The next start uses the last known configurations.
     let data = weft.path("data").display().to_string();
     let next = on(&mariadb, None).with_variable("POPUP_DATA", &data).start();
     assert_eq!(ask_until_shown(&next, "bob")["title"], "Only");

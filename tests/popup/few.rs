@@ -1,4 +1,5 @@
-//! How little the databases are asked: a cold cache asks once, many requests share few connections, one user gets one pop-up.
+//! How few database queries are needed: a cold cache asks once, many requests share few connections, one user gets one
+//! pop-up.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
@@ -12,7 +13,7 @@ use crate::service::{Admin, ask_until_shown, settled, start};
 
 const CLIENTS: usize = 40;
 
-/// A client that holds a table for itself until it is dropped.
+/// A client that locks a table until it is dropped.
 struct Lock(Child);
 
 impl Lock {
@@ -42,7 +43,7 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // The server notices that the client has gone, and lets go of the table.
+        // The server notices that the client has gone and unlocks the table.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -66,12 +67,12 @@ fn a_cold_cache_asks_the_database_once() {
     drop(first);
     mariadb.sql("SET GLOBAL log_output = 'TABLE'; SET GLOBAL general_log = ON");
     let lock = Lock::on(&mariadb, "popup.configurations");
-    // Another machine, which knows nothing; the database answers nobody.
+    // Another machine with a cold cache; the database answers no query.
     let weft = on(&mariadb, None).start();
     let mut clients = asking(&weft, |number| format!("cold-{number}"));
     let asked = "SELECT COUNT(*) FROM mysql.general_log WHERE argument LIKE 'SELECT * FROM configurations WHERE ends%'";
     until("the question to be asked", || (mariadb.value(asked) > 0).then_some(()));
-    // More who come meanwhile do not ask again.
+    // Requests that arrive meanwhile do not ask again.
     clients.extend(asking(&weft, |number| format!("later-{number}")));
     drop(lock);
     for client in &mut clients {
@@ -79,7 +80,7 @@ fn a_cold_cache_asks_the_database_once() {
         assert_eq!(response.status, 200, "{}", response.text());
         assert_eq!(response.json()["popup"]["title"], "Only");
     }
-    // Once for all; each of the two workers again if the wait made the answer too old.
+    // Once for all; each of the two workers asks again if the wait made the answer too old.
     let times = mariadb.value(asked);
     assert!(times <= 4, "{} requests asked the database {times} times", clients.len());
 }
@@ -101,9 +102,9 @@ fn many_requests_share_few_connections() {
     settled(&weft);
     let used = "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'Max_used_connections'";
     let connections = mariadb.value(used);
-    // Of two workers, 16 each may have, and this test's own.
+    // Two workers with at most 16 connections each, and this test's own.
     assert!((1..=2 * 16 + 1).contains(&connections), "{connections} connections to MariaDB");
-    // Two for the queue, one for users' states, one that listens: of each worker.
+    // Each worker: two for the queue, one for users' states, one that listens.
     let connections = redis.clients();
     assert!((1..=2 * 4 + 2).contains(&connections), "{connections} connections to Redis");
 }

@@ -1,4 +1,4 @@
-//! Requests that are wrong, and requests made at random: never a 500, always a JSON error that says what is wrong.
+//! Invalid and random requests: never a 500, always a JSON error that names the problem.
 
 use serde_json::{Value, json};
 use weft_tests::{Client, Response};
@@ -72,10 +72,10 @@ fn a_report_must_be_of_a_pop_up_that_was_given() {
     assert_eq!(report(&mut weft.connect(), &popup, "clicked").status, 200);
 }
 
-/// Of the right form, and signed by nobody.
+/// Well-formed, but with an invalid signature.
 const FORGED: &str = "th4q2s0a1b2c3d4ez1~1~ada~0123456789abcdef0123";
 
-/// Numbers that look random and are the same each time (Steele and others, SplitMix64).
+/// A deterministic pseudo-random generator (Steele and others, SplitMix64).
 struct Dice(u64);
 
 impl Dice {
@@ -122,7 +122,7 @@ impl Dice {
         }
     }
 
-    /// A body: often the right fields with right values, now and then wrong ones, now and then no JSON at all.
+    /// A body: often the right fields with right values, sometimes wrong ones, sometimes not JSON at all.
     fn body(&mut self) -> Vec<u8> {
         if self.below(12) == 0 {
             return (0..self.below(60)).map(|_| self.below(256) as u8).collect();

@@ -1,6 +1,6 @@
-//! Users of a service, and what they were told: every operation that was confirmed must be in the database, once.
+//! Users of a service and the confirmations they got: every confirmed operation must be in the database, once.
 //!
-//! Invariant: an operation is noted when, and only when, its confirmation was read whole.
+//! Invariant: an operation is recorded if and only if its confirmation was read completely.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 use weft_tests::command::finish;
 use weft_tests::{Client, Running, until};
 
-/// Kinds of operations, as the database knows them.
+/// Kinds of operations, as the database encodes them.
 const RETURNED: u8 = 1;
 const SHOWN: u8 = 2;
 const CLICKED: u8 = 3;
 
-/// Users that ask and report until they are stopped.
+/// Users that send requests and reports until they are stopped.
 pub struct Load {
     stop: Arc<AtomicBool>,
     confirmed: Arc<AtomicUsize>,
@@ -25,7 +25,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// Starts so many connections; each uses a user once. `name` keeps loads apart.
+    /// Starts this many connections; each uses a user once. `name` keeps loads apart.
     pub fn start(weft: &Running, name: &str, connections: usize) -> Load {
         let (stop, confirmed) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
         let threads = (0..connections).map(|connection| {
@@ -39,7 +39,7 @@ impl Load {
                         break;
                     }
                     let user = format!("{name}-{number}");
-                    // A connection that failed is made anew; until then nobody is there to confirm anything.
+                    // A failed connection is replaced; until then no operation can be confirmed.
                     client = match client.take() {
                         Some(open) => Some(open),
                         None => Client::try_connect(address).ok(),
@@ -58,7 +58,7 @@ impl Load {
         Load { stop, confirmed, threads }
     }
 
-    /// Waits until so many more operations have been confirmed.
+    /// Waits until this many more operations have been confirmed.
     pub fn wait_for(&self, more: usize) {
         let goal = self.confirmed.load(Ordering::Relaxed) + more;
         until("operations to be confirmed", || {
@@ -66,14 +66,15 @@ impl Load {
         });
     }
 
-    /// Ends it; the ids of all operations that were confirmed.
+    /// Ends the load; returns the ids of all confirmed operations.
     pub fn end(self) -> BTreeSet<String> {
         self.stop.store(true, Ordering::Relaxed);
         self.threads.into_iter().flat_map(|thread| thread.join().expect("a user does not panic")).collect()
     }
 }
 
-/// One user's visit: asks, is shown, clicks. The number of confirmed operations; `None` when the connection failed.
+/// One user's visit: asks, is shown, clicks. Returns the number of confirmed operations, or `None` if the
+/// connection failed.
 fn visit(client: &mut Client, user: &str, ids: &mut BTreeSet<String>) -> Option<usize> {
     let answer = call(client, "/v1/ask", &json!({"user": user, "platform": "ios"}))?;
     let popup = &answer["popup"];
@@ -98,7 +99,7 @@ fn call(client: &mut Client, target: &str, body: &Value) -> Option<Value> {
     let response = client.try_read().ok()?;
     let text = response.text();
     assert!(matches!(response.status, 200 | 503), "{target}: {} {text}", response.status);
-    // A 503 that is no JSON is the server's own, which ends: it confirms nothing.
+    // A 503 without JSON comes from the server itself, which is stopping: it confirms nothing.
     serde_json::from_str(&text).ok().or_else(|| {
         assert_eq!(response.status, 503, "{target}: {text}");
         None
@@ -114,7 +115,8 @@ pub fn stored(dsn: &str) -> BTreeSet<String> {
     output.stdout.lines().map(String::from).collect()
 }
 
-/// Operations in a database less those that it has counted: both change in one transaction, whatever dies.
+/// The database's operations minus those it has counted: both change in one transaction, whichever process
+/// dies.
 fn uncounted(dsn: &str) -> String {
     let script = "$pdo = new PDO($argv[1], 'popup', 'secret'); \
                   echo $pdo->query('SELECT (SELECT COUNT(*) FROM operations) - (SELECT SUM(number) FROM operation_counts)')->fetchColumn();";
@@ -123,7 +125,7 @@ fn uncounted(dsn: &str) -> String {
     output.stdout
 }
 
-/// Asserts that nothing was lost, and each counted once: waits until the database has every confirmed operation.
+/// Asserts that no operation is lost and each is counted once: waits until the database has every confirmed one.
 pub fn expect_all(dsn: &str, confirmed: &BTreeSet<String>) {
     assert!(confirmed.len() > 100, "only {} operations were confirmed", confirmed.len());
     let deadline = std::time::Instant::now() + weft_tests::PATIENCE * 4 / 5;

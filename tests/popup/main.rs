@@ -1,4 +1,5 @@
-//! The pop-up service of `examples/popup`: its rules, its interface, its admin page, its backends, and what it survives.
+//! The pop-up service of `examples/popup`: its rules, its interface, its admin page, its backends, and the faults it
+//! survives.
 
 mod admin;
 mod asking;

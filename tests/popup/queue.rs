@@ -8,7 +8,7 @@ use weft_tests::until;
 
 use crate::restartable::Restartable;
 
-/// What every script begins with.
+/// The beginning of every script.
 const BEGIN: &str = r#"<?php
 declare(strict_types=1);
 use Weft\Queue\{FileQueue, GroupCommit, QueueException, QueueFull, RedisQueue};

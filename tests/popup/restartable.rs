@@ -1,6 +1,7 @@
-//! MariaDB and Redis that survive: killed without warning, and started again on the same port with the same data.
+//! MariaDB and Redis servers that are killed without warning and started again on the same port with the same data.
 //!
-//! Must not know: what is kept in them. Invariant: they end with the value that started them, and with this process.
+//! Must not know what is stored in them. Invariant: they end with the value that started them, and with this
+//! process.
 
 use std::fs::File;
 use std::net::TcpStream;
@@ -19,11 +20,12 @@ pub struct Restartable {
     directory: TempDir,
     arguments: Vec<String>,
     child: Option<Child>,
-    /// What its data were copied from.
+    /// The directory from which its data were copied.
     installed: Option<Arc<TempDir>>,
 }
 
-/// A data directory of MariaDB with the system tables: made once for all tests that need it at a time.
+/// A data directory of MariaDB with the system tables, created once for all tests that need it at the same
+/// time.
 fn installed() -> Arc<TempDir> {
     static INSTALLED: Mutex<Weak<TempDir>> = Mutex::new(Weak::new());
     let mut installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -36,7 +38,7 @@ fn installed() -> Arc<TempDir> {
     install.args(["--no-defaults", &data, "--auth-root-authentication-method=normal", "--skip-test-db"]);
     // Small, because it is copied.
     install.arg("--innodb-log-file-size=4M").env("TMPDIR", directory.path()).current_dir(directory.path());
-    // It ends by itself, late on a busy machine.
+    // There is no deadline, because a busy machine is slow.
     let output = install.output().expect("mariadb-install-db");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     *installed = Arc::downgrade(&directory);
@@ -48,7 +50,7 @@ fn temporary() -> TempDir {
 }
 
 impl Restartable {
-    /// A Redis that has every write on disk before it answers. Not started yet.
+    /// A Redis that syncs every write to disk before it answers. Not started yet.
     pub fn redis() -> Restartable {
         Restartable::redis_that_syncs("always")
     }
@@ -93,7 +95,7 @@ impl Restartable {
         Restartable { port, directory: temporary(), arguments, child: None, installed: None }
     }
 
-    /// Starts it, or starts it again.
+    /// Starts the server, or starts it again.
     pub fn start(&mut self) {
         let log = File::options().create(true).append(true).open(self.directory.path().join("log"));
         let log = log.expect("the server's log");
@@ -104,7 +106,7 @@ impl Restartable {
         until("the server to listen", || TcpStream::connect(("127.0.0.1", self.port)).ok());
     }
 
-    /// kill -9.
+    /// Kills the server with SIGKILL.
     pub fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
             child.kill().expect("it is our child");
@@ -112,7 +114,7 @@ impl Restartable {
         }
     }
 
-    /// Has root run a statement; what it prints.
+    /// Runs a statement as root; returns its output.
     pub fn sql(&self, statement: &str) -> String {
         let mut client = Command::new("mariadb");
         client.args([
@@ -129,26 +131,26 @@ impl Restartable {
         output.stdout
     }
 
-    /// A number from MariaDB.
+    /// Queries a number from MariaDB.
     pub fn value(&self, query: &str) -> usize {
         let text = self.sql(query);
         text.trim().parse().unwrap_or_else(|_| panic!("{query}: {text:?} is no number"))
     }
 
-    /// Has Redis forget all it has.
+    /// Deletes all data in Redis.
     pub fn forget(&self) {
         let mut client = Command::new("redis-cli");
         let output = finish(client.args(["-p", &self.port.to_string(), "FLUSHALL"]));
         assert_eq!(output.stdout.trim(), "OK", "{}", output.stderr);
     }
 
-    /// How many clients Redis has, this one not counted.
+    /// How many clients Redis has, not counting this one.
     pub fn clients(&self) -> usize {
         self.info("clients", "connected_clients:") - 1
     }
 
-    /// Waits until Redis has written to its file what it has answered so far. With `everysec` it puts that off while it syncs,
-    /// for two seconds at most, and would lose it if it was killed.
+    /// Waits until Redis has written everything it has answered so far to its file. With `everysec` it delays writes
+    /// while it syncs, by two seconds at most, and would lose them if it were killed.
     pub fn wait_until_written(&self) {
         until("Redis to write", || (self.info("persistence", "aof_buffer_length:") == 0).then_some(()));
     }
@@ -161,12 +163,12 @@ impl Restartable {
         number.and_then(|number| number.trim().parse().ok()).unwrap_or_else(|| panic!("no {name} in {text}"))
     }
 
-    /// How PDO finds the database "popup".
+    /// The DSN with which PDO finds the database "popup".
     pub fn dsn(&self) -> String {
         format!("mysql:host=127.0.0.1;port={};dbname=popup;charset=utf8mb4", self.port)
     }
 
-    /// Its address.
+    /// The server's address.
     pub fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port)
     }

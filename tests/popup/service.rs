@@ -1,13 +1,13 @@
-//! A running pop-up service and the words in which the tests speak to it.
+//! A running pop-up service and the requests that the tests send to it.
 //!
-//! Must not know: what a test is about. Invariant: the service keeps everything in the directory of its test.
+//! Must not know what a test is about. Invariant: the service keeps all its files in the directory of its test.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use weft_tests::{Client, PATIENCE, Response, Running, Server, until};
 
-/// The token of every service that is tested.
+/// The token of every tested service.
 pub const TOKEN: &str = "open sesame";
 
 /// The repository's examples.
@@ -15,7 +15,7 @@ pub fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples")
 }
 
-/// The service, to be started: two workers, everything embedded, in a directory of its own.
+/// The service, to be started: two workers, embedded storage, in its own directory.
 pub fn service() -> Server {
     let application = examples().join("popup/app.php").canonicalize().expect("the example");
     let server = Server::new(&format!("return require '{}';", application.display()));
@@ -28,19 +28,19 @@ pub fn service() -> Server {
         .with_variable("POPUP_ADMIN_TOKEN", TOKEN)
 }
 
-/// Lets time pass for the service, at once.
+/// Moves the service's clock forward.
 pub fn pass(weft: &Running, seconds: u64) {
     let before: u64 = weft.read("clock").trim().parse().unwrap_or(0);
     weft.write("clock", &(before + seconds).to_string());
 }
 
-/// The response to a JSON request.
+/// Sends a JSON request; returns the response.
 pub fn post(client: &mut Client, target: &str, body: &Value) -> Response {
     client.post(target, "application/json", body.to_string());
     client.read()
 }
 
-/// What the service has for a user; `Null` is none.
+/// The service's pop-up for a user; `Null` if there is none.
 pub fn ask(weft: &Running, user: &str) -> Value {
     let response =
         post(&mut weft.connect(), "/v1/ask", &json!({"user": user, "platform": "ios", "version": "5.2.1"}));
@@ -58,12 +58,12 @@ pub fn report(client: &mut Client, popup: &Value, operation: &str) -> Response {
     post(client, "/v1/operations", &json!({"display": popup["display"], "operation": operation}))
 }
 
-/// The service's word on how it is.
+/// The service's report on its health.
 pub fn health(weft: &Running) -> Value {
     weft.get("/health").json()
 }
 
-/// Waits until nothing is on its way to the database.
+/// Waits until no operation is still on its way to the database.
 pub fn settled(weft: &Running) {
     until("the queues to be empty", || {
         let health = health(weft);
@@ -72,7 +72,7 @@ pub fn settled(weft: &Running) {
     });
 }
 
-/// Somebody at the admin page.
+/// A user of the admin page.
 pub struct Admin<'a> {
     weft: &'a Running,
     /// The cookie of the session, as a header field.
@@ -101,7 +101,7 @@ impl Admin<'_> {
         admin
     }
 
-    /// A page.
+    /// Gets a page.
     pub fn get(&self, target: &str) -> Response {
         self.weft.say(format!("GET {target} HTTP/1.1\r\nHost: weft.test\r\nCookie: {}\r\n\r\n", self.cookie))
     }
@@ -124,7 +124,7 @@ impl Admin<'_> {
         self.post(target, &[fields, &[("csrf", self.csrf.as_str())]].concat())
     }
 
-    /// Makes a configuration for everybody, changed by `fields`.
+    /// Creates a configuration for everybody, with changes from `fields`.
     pub fn create(&self, title: &str, fields: &[(&str, &str)]) {
         let mut all = vec![
             ("title", title),
@@ -167,12 +167,12 @@ fn encoded(text: &str) -> String {
         .collect()
 }
 
-/// Starts it and waits until the tables are there.
+/// Starts the service and waits until its tables exist.
 pub fn start(server: Server) -> Running {
     tables(server.start())
 }
 
-/// Waits until the tables are there, which the first worker makes.
+/// Waits until the tables exist, which the first worker creates.
 pub fn tables(weft: Running) -> Running {
     until("the tables", || {
         let mut client = weft.connect();

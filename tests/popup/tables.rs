@@ -1,4 +1,4 @@
-//! The tables: made once by workers that start together, and told in one line when they cannot be made.
+//! The tables: workers that start together create them once, and a failure is reported in one line.
 
 use std::fs::{File, create_dir_all};
 use std::path::Path;
@@ -8,7 +8,8 @@ use weft_tests::until;
 
 use crate::service::{ask, health, service, tables};
 
-/// A new file of SQLite goes over to its write-ahead log once, and whoever comes at that moment is refused.
+/// A new SQLite file switches to its write-ahead log once, and a connection that is opened at that moment is
+/// refused.
 #[test]
 fn workers_take_turns_at_a_new_file() {
     let server = service();

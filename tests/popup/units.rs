@@ -1,4 +1,4 @@
-//! The service's own unit tests: PHPUnit, run by `weft php`.
+//! The service's own unit tests: `weft php` runs PHPUnit.
 
 use std::process::Command;
 

@@ -1,5 +1,5 @@
 <?php
-/** Every kind of wait, fault and cancellation, each answering with the token it was asked with. */
+/** Every kind of wait, fault and cancellation; each answers with the token of its request. */
 
 declare(strict_types=1);
 
@@ -41,7 +41,7 @@ return function (Request $request) use ($pool, $redis, $upstream): mixed {
         case '/redis':
             return $redis->with(function (Redis $redis) use ($token): string {
                 $redis->set("soak:$token", $token, 60);
-                $redis->rawCommand('BLPOP', "never:$token", '0.01'); // blPop() takes whole seconds only
+                $redis->rawCommand('BLPOP', "never:$token", '0.01'); // blPop() accepts only whole seconds
                 return $redis->get("soak:$token");
             });
         case '/upstream':

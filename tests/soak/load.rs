@@ -1,6 +1,6 @@
-//! One client of the soak: asks for routes at random, and checks each answer to the last byte.
+//! One client of the soak: requests random routes and checks each answer to the last byte.
 //!
-//! Must not know: how the server runs. Invariant: every request sent is counted once, as answered or as lost.
+//! Must not know how the server runs. Invariant: every request sent is counted once, as answered or as lost.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use weft_tests::client::Client;
 use weft_tests::response::Response;
 
-/// Routes with how often each is asked for, and what is expected: the token back, or a failure.
+/// Routes, how often each is requested, and the expected answer: the token, or a failure.
 const ROUTES: &[(&str, u64, Expected)] = &[
     ("/sleep", 20, Expected::Token),
     ("/mysql", 20, Expected::Token),
@@ -34,24 +34,24 @@ enum Expected {
     Token,
     /// 500.
     Failure,
-    /// Nothing: the client leaves before the answer.
+    /// No answer: the client leaves first.
     Left,
 }
 
-/// What all clients have seen.
+/// What all clients have counted.
 #[derive(Default)]
 pub struct Tally {
     /// Requests answered as expected.
     pub answered: AtomicU64,
-    /// Clients that left before their answer.
+    /// Clients that left before the answer.
     pub left: AtomicU64,
-    /// Connections the server had closed between two requests: asked again on a new one.
+    /// Connections that the server closed between two requests; the request was sent again on a new one.
     pub reconnected: AtomicU64,
-    /// Answers that were wrong, or did not come.
+    /// Answers that were wrong or missing.
     pub wrong: AtomicU64,
 }
 
-/// A generator of numbers that a seed repeats (Knuth's MMIX).
+/// A reproducible pseudo-random generator (Knuth's MMIX).
 pub struct Random(pub u64);
 
 impl Random {
@@ -62,7 +62,7 @@ impl Random {
     }
 }
 
-/// Asks until told to stop.
+/// Sends requests until told to stop.
 pub fn run(address: SocketAddr, seed: u64, tally: &Tally, stop: &AtomicBool) {
     let mut random = Random(seed);
     let mut client = Client::connect(address);
@@ -115,8 +115,8 @@ fn describe(result: &std::io::Result<Response>) -> String {
     }
 }
 
-/// Sends a request. A connection that the server has closed between two requests (RFC 9112 section 9.3.1) is no loss: the
-/// request goes over a new one, once.
+/// Sends a request. If the server has closed the connection between two requests (RFC 9112 section 9.3.1), that is not
+/// a loss: the request is sent again once, on a new connection.
 fn ask(client: &mut Client, address: SocketAddr, target: &str, tally: &Tally) -> std::io::Result<Response> {
     let request = format!("GET {target} HTTP/1.1\r\nHost: soak\r\n\r\n");
     let first = client.try_send(&request).and_then(|()| client.try_read());

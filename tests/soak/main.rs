@@ -1,8 +1,8 @@
-//! The soak: mixed waits, faults and cancellations against real servers, for as long as one likes: `soak SECONDS`.
+//! The soak: mixed waits, faults and cancellations against real servers, for a given time: `soak SECONDS`.
 //!
-//! Two phases. For nine tenths of the time nothing that costs a worker happens, so its memory, descriptors and coroutines
-//! must be at the end what they were after the first fifth. In the last tenth requests exhaust memory as well, whose workers
-//! are replaced. In both no answer may be wrong or missing. The exit code says whether all that held.
+//! There are two phases. For nine tenths of the time, no request costs a worker: its memory, descriptors and coroutines
+//! must be the same at the end as after the first fifth. In the last tenth, requests also exhaust memory, and their
+//! workers are replaced. In both phases every answer must be right. The exit code tells whether all of this held.
 
 mod load;
 
@@ -20,14 +20,14 @@ use weft_tests::services::{MariaDb, Redis, Upstream};
 
 const CLIENTS: u64 = 48;
 
-/// What a worker may have grown by at the end: arenas that the allocator keeps, caches that fill late.
+/// How much a worker may have grown at the end: arenas that the allocator keeps, caches that fill late.
 const GROWTH_BYTES_MAX: u64 = 4 << 20;
 const GROWTH_DESCRIPTORS_MAX: u64 = 40;
 
-/// In a shorter run the caches of all coroutines still fill, so that resident memory says nothing.
+/// In a shorter run the coroutines' caches still fill, so resident memory means nothing.
 const LONG_SECONDS: u64 = 300;
 
-/// What the application says of its worker, and the kernel.
+/// What the application and the kernel report about its worker.
 #[derive(Debug, Clone, Copy)]
 struct State {
     coroutines: u64,
@@ -78,7 +78,7 @@ fn main() -> ExitCode {
     if held {
         return ExitCode::SUCCESS;
     }
-    // What the application threw on purpose says so.
+    // Each exception that the application threw on purpose says so.
     let log = server.log();
     let errors = log.lines().filter(|line| {
         line.contains("ERROR") && !line.contains("deliberate") && !line.contains("call stack size")
@@ -87,11 +87,12 @@ fn main() -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// How many looks a state is taken from.
+/// How many samples make a state.
 const LOOKS: usize = 5;
 
-/// Shows how it goes until `until` has passed since `began`; the state then: what is `of` the last looks. What is under way at one
-/// moment differs by dozens of descriptors, so what has grown is more at its least than it was at its most.
+/// Shows the progress until `until` has passed since `began`; returns the state then: `of` applied to the last samples.
+/// The work in progress at one moment differs by dozens of descriptors, so a real increase shows when the later minimum
+/// exceeds the earlier maximum.
 fn progress(
     began: Instant,
     until: Duration,
@@ -142,7 +143,7 @@ fn state(server: &Running) -> State {
     }
 }
 
-/// Requests that exhaust their memory, among the others: each gets its 500, and its worker is replaced.
+/// Adds requests that exhaust their memory: each gets its 500, and its worker is replaced.
 fn fatal_phase(address: SocketAddr, began: Instant, total: Duration, server: &Running, tally: &Tally) {
     let mut random = Random(99);
     while began.elapsed() < total {

@@ -1,6 +1,7 @@
 //! A real browser: Debian's Chromium without a window, driven by WebDriver (W3C) over HTTP.
 //!
-//! Must not know what is tested with it. Invariant: the browser ends with the value, and keeps nothing.
+//! Must not know what is tested with it. Invariant: the browser ends when the value is dropped, and leaves
+//! nothing behind.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -27,10 +28,10 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// Starts one, with an empty profile.
+    /// Starts a browser with an empty profile.
     ///
     /// # Panics
-    /// When there is no chromedriver, or it starts no browser.
+    /// If chromedriver is missing, or cannot start a browser.
     pub fn start() -> Browser {
         let port = free_port();
         let profile = tempfile::Builder::new().prefix("weft-test-").tempdir().expect("a temporary directory");
@@ -47,7 +48,7 @@ impl Browser {
         };
         until("chromedriver to listen", || TcpStream::connect(browser.address).ok());
         let data = format!("--user-data-dir={}", browser._profile.path().display());
-        // As root, and in containers, Chromium has no sandbox and no large /dev/shm.
+        // As root and in containers, Chromium has no sandbox and only a small /dev/shm.
         let arguments = ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", &data];
         let wanted = json!({"capabilities": {"alwaysMatch": {"goog:chromeOptions": {"args": arguments}}}});
         let value = browser.call("POST", "/session", &wanted);
@@ -55,10 +56,10 @@ impl Browser {
         browser
     }
 
-    /// A command of WebDriver; its value.
+    /// Sends a WebDriver command; returns its value.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's answer.
     pub fn try_call(&self, method: &str, target: &str, body: &Value) -> Result<Value, Value> {
         let body = if method == "POST" { body.to_string() } else { String::new() };
         let head = format!(
@@ -73,31 +74,31 @@ impl Browser {
         if status.starts_with("HTTP/1.1 200") { Ok(value) } else { Err(value) }
     }
 
-    /// A command of WebDriver that works; its value.
+    /// Sends a WebDriver command that must succeed; returns its value.
     ///
     /// # Panics
-    /// When it does not; with what the driver says.
+    /// If it fails; the message holds the driver's answer.
     pub fn call(&self, method: &str, target: &str, body: &Value) -> Value {
         self.try_call(method, target, body)
             .unwrap_or_else(|error| panic!("{method} {target} {body}: {error}"))
     }
 
-    /// Goes to a page.
+    /// Opens a page.
     pub fn open(&self, url: &str) {
         self.call("POST", "/url", &json!({"url": url}));
     }
 
-    /// Waits for an element; the beginning of its commands' targets.
+    /// Waits for an element; returns the path with which its commands begin.
     ///
     /// # Panics
-    /// When it does not come.
+    /// If it does not appear.
     pub fn element(&self, selector: &str) -> String {
         let query = json!({"using": "css selector", "value": selector});
         let found = until(selector, || self.try_call("POST", "/element", &query).ok());
         format!("/element/{}", found[ELEMENT].as_str().expect("an element has an id"))
     }
 
-    /// Clicks on an element as soon as that is possible.
+    /// Clicks on an element as soon as it is clickable.
     pub fn click(&self, selector: &str) {
         until(selector, || {
             let element = self.element(selector);
@@ -105,40 +106,40 @@ impl Browser {
         });
     }
 
-    /// Puts text in the place of what a field holds.
+    /// Replaces the text of a field.
     pub fn fill(&self, selector: &str, text: &str) {
         let element = self.element(selector);
         self.call("POST", &format!("{element}/clear"), &json!({}));
         self.call("POST", &format!("{element}/value"), &json!({"text": text}));
     }
 
-    /// Types into an element, behind what it holds; for a field that takes a file, the file's path.
+    /// Types into an element, after its text; for a file field, `text` is the file's path.
     pub fn type_into(&self, selector: &str, text: &str) {
         let element = self.element(selector);
         self.call("POST", &format!("{element}/value"), &json!({"text": text}));
     }
 
-    /// What a script returns that runs in the page.
+    /// Runs a script in the page; returns its result.
     ///
     /// # Panics
-    /// When it throws.
+    /// If it throws.
     pub fn run(&self, script: &str) -> Value {
         self.call("POST", "/execute/sync", &json!({"script": script, "args": []}))
     }
 
-    /// Writes what the window shows into a PNG file.
+    /// Writes a screenshot of the window into a PNG file.
     ///
     /// # Panics
-    /// When it cannot be written.
+    /// If it cannot be written.
     pub fn screenshot(&self, path: &Path) {
         let png = self.call("GET", "/screenshot", &json!({}));
         std::fs::write(path, from_base64(png.as_str().expect("an image"))).expect("the screenshot's file");
     }
 
-    /// Waits until an element's text is this.
+    /// Waits until an element has this text.
     ///
     /// # Panics
-    /// When it does not become so.
+    /// If the text does not appear.
     pub fn wait_for_text(&self, selector: &str, expected: &str) {
         let text = |selector: &str| {
             let script = "return document.querySelector(arguments[0])?.textContent.trim()";
@@ -148,10 +149,11 @@ impl Browser {
     }
 }
 
-/// One request; the status line and the body. Not by the tests' reader of responses: chromedriver's have a form of their own.
+/// Sends one request; returns the status line and the body. It does not use the tests' response reader, because
+/// chromedriver's responses differ in form.
 fn exchange(address: SocketAddr, request: &str) -> io::Result<(String, Vec<u8>)> {
     let stream = TcpStream::connect(address)?;
-    stream.set_read_timeout(Some(PATIENCE * 3))?; // a browser's first page takes its time
+    stream.set_read_timeout(Some(PATIENCE * 3))?; // the first page takes a browser long
     (&stream).write_all(request.as_bytes())?;
     let mut reader = BufReader::new(stream);
     let (mut status, mut length) = (String::new(), 0);
@@ -174,7 +176,7 @@ impl Drop for Browser {
     fn drop(&mut self) {
         let _ = self.try_call("DELETE", "", &json!({}));
         if let Some(group) = Pid::from_raw(self.driver.id() as i32) {
-            // Nobody may be left in it, the browser least of all.
+            // No process may be left in the group, least of all the browser.
             let _ = kill_process_group(group, Signal::KILL);
         }
         let _ = self.driver.wait();

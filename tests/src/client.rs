@@ -1,6 +1,7 @@
-//! A client that says exactly the bytes it is told to say.
+//! A client that sends exactly the bytes it is given.
 //!
-//! Invariant: no read or write of it lasts longer than [`PATIENCE`]: a server that says nothing fails the test.
+//! Invariant: none of its reads or writes lasts longer than [`PATIENCE`], so a server that sends nothing fails
+//! the test.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -26,15 +27,15 @@ impl Client {
     /// Connects over TCP.
     ///
     /// # Panics
-    /// When nobody listens.
+    /// If no server listens there.
     pub fn connect(address: SocketAddr) -> Client {
         Client::try_connect(address).unwrap_or_else(|e| panic!("cannot connect to {address}: {e}"))
     }
 
-    /// Connects over TCP, or tells why not.
+    /// Connects over TCP.
     ///
     /// # Errors
-    /// The kernel's.
+    /// The kernel's error.
     pub fn try_connect(address: SocketAddr) -> io::Result<Client> {
         let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
         stream.set_nodelay(true)?;
@@ -46,7 +47,7 @@ impl Client {
     /// Connects to a unix socket.
     ///
     /// # Panics
-    /// When nobody listens.
+    /// If no server listens there.
     pub fn connect_unix(path: &Path) -> Client {
         let stream =
             UnixStream::connect(path).unwrap_or_else(|e| panic!("cannot connect to {}: {e}", path.display()));
@@ -55,7 +56,7 @@ impl Client {
         Client { reader: BufReader::new(Stream::Unix(stream)) }
     }
 
-    /// The client's own address, of a TCP connection.
+    /// The client's own address on a TCP connection.
     ///
     /// # Panics
     /// On a unix socket.
@@ -66,18 +67,18 @@ impl Client {
         }
     }
 
-    /// Sends bytes as they are.
+    /// Sends these bytes.
     ///
     /// # Panics
-    /// When the server does not take them.
+    /// If the server does not accept them.
     pub fn send(&mut self, bytes: impl AsRef<[u8]>) {
         self.try_send(bytes).unwrap_or_else(|e| panic!("the server did not take the bytes: {e}"));
     }
 
-    /// Sends bytes as they are; the server may have closed.
+    /// Sends these bytes, although the server may have closed.
     ///
     /// # Errors
-    /// The connection's.
+    /// The connection's error.
     pub fn try_send(&mut self, bytes: impl AsRef<[u8]>) -> io::Result<()> {
         self.reader.get_mut().write_all(bytes.as_ref())
     }
@@ -100,12 +101,12 @@ impl Client {
     /// Reads one response.
     ///
     /// # Panics
-    /// When none comes, or a malformed one.
+    /// If no response arrives, or a malformed one.
     pub fn read(&mut self) -> Response {
         self.try_read().unwrap_or_else(|e| panic!("no response: {e}"))
     }
 
-    /// Reads one response, if it comes.
+    /// Reads one response, if one arrives.
     ///
     /// # Errors
     /// As [`Response::read`].
@@ -121,7 +122,7 @@ impl Client {
         Response::read(&mut self.reader, true).unwrap_or_else(|e| panic!("no response: {e}"))
     }
 
-    /// Reads the head of a response, and leaves the body.
+    /// Reads the head of a response and leaves the body unread.
     ///
     /// # Panics
     /// As [`Client::read`].
@@ -129,17 +130,17 @@ impl Client {
         Response::read_head(&mut self.reader).unwrap_or_else(|e| panic!("no response: {e}"))
     }
 
-    /// Reads exactly so many bytes.
+    /// Reads exactly `count` bytes.
     ///
     /// # Panics
-    /// When they do not come.
+    /// If they do not arrive.
     pub fn read_bytes(&mut self, count: usize) -> Vec<u8> {
         let mut bytes = vec![0; count];
         self.reader.read_exact(&mut bytes).unwrap_or_else(|e| panic!("{count} bytes did not come: {e}"));
         bytes
     }
 
-    /// Whether there is something to read, or the end, without waiting.
+    /// Whether there are bytes to read, or the end of the stream, without waiting.
     pub fn is_readable(&mut self) -> bool {
         if !self.reader.buffer().is_empty() {
             return true;
@@ -150,10 +151,10 @@ impl Client {
         readable
     }
 
-    /// Everything until the server closes. A reset after the last byte is an end too.
+    /// Reads until the server closes. A reset after the last byte counts as the end.
     ///
     /// # Panics
-    /// When it does not close.
+    /// If the server does not close.
     pub fn read_to_end(&mut self) -> Vec<u8> {
         let mut bytes = Vec::new();
         match self.reader.read_to_end(&mut bytes) {
@@ -164,10 +165,10 @@ impl Client {
         bytes
     }
 
-    /// Asserts that the server has closed, or does so now, without another byte.
+    /// Asserts that the server has closed, or closes now, and sends no more bytes.
     ///
     /// # Panics
-    /// When something comes, or nothing happens.
+    /// If a byte arrives, or the server does not close.
     pub fn expect_closed(&mut self) {
         let rest = self.read_to_end();
         assert!(rest.is_empty(), "the server went on: {:?}", String::from_utf8_lossy(&rest));

@@ -1,4 +1,4 @@
-//! The weft binary, run to its end.
+//! Runs the weft binary to its end.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -6,21 +6,21 @@ use std::time::Instant;
 
 use crate::wait::{PATIENCE, until};
 
-/// What a command that has ended left behind.
+/// The result of a command that has ended.
 #[derive(Debug)]
 pub struct Output {
     /// Its exit code; `None` when a signal ended it.
     pub code: Option<i32>,
-    /// What it wrote to stdout.
+    /// Its output on stdout.
     pub stdout: String,
-    /// What it wrote to stderr.
+    /// Its output on stderr.
     pub stderr: String,
 }
 
 /// The binary under test: `BINARY_UNDER_TEST`, or the one cargo built beside this test.
 ///
 /// # Panics
-/// When there is none.
+/// If neither exists.
 pub fn binary() -> PathBuf {
     let path = match std::env::var_os("BINARY_UNDER_TEST") {
         Some(path) => PathBuf::from(path),
@@ -33,7 +33,7 @@ pub fn binary() -> PathBuf {
     path
 }
 
-/// A command of the binary in `directory`, without settings of the tester's own environment.
+/// A command of the binary in `directory`, without settings from the tester's environment.
 pub fn command(directory: &Path) -> Command {
     let mut command = Command::new(binary());
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("WEFT_")) {
@@ -46,16 +46,16 @@ pub fn command(directory: &Path) -> Command {
 /// Runs `weft` with these arguments in `directory`.
 ///
 /// # Panics
-/// When it does not end in time.
+/// If the command does not end in time.
 pub fn weft(directory: &Path, arguments: &[&str]) -> Output {
     let mut command = command(directory);
     finish(command.args(arguments))
 }
 
-/// Runs a command to its end, its output captured.
+/// Runs a command to its end and captures its output.
 ///
 /// # Panics
-/// When it cannot be started, or does not end in time; it is killed then.
+/// If the command cannot be started, or does not end in time. It is then killed.
 pub fn finish(command: &mut Command) -> Output {
     let shown = format!("{command:?}");
     let mut child =
@@ -65,13 +65,13 @@ pub fn finish(command: &mut Command) -> Output {
     let deadline = Instant::now() + PATIENCE / 2;
     let status = until(&shown, || {
         if Instant::now() > deadline {
-            // It may have ended at this moment; then the next look says so.
+            // The command may end at this moment; then the next look notices it.
             let _ = child.kill();
         }
         child.try_wait().expect("it is our child")
     });
     let text = |bytes: std::thread::JoinHandle<Vec<u8>>| {
-        // A process it has left behind may hold the other end.
+        // A process that the command left behind may hold the other end.
         until(&format!("the end of what {shown} writes"), || bytes.is_finished().then_some(()));
         String::from_utf8_lossy(&bytes.join().expect("a reader does not panic")).into_owned()
     };
@@ -81,7 +81,7 @@ pub fn finish(command: &mut Command) -> Output {
 fn reader(mut from: impl std::io::Read + Send + 'static) -> std::thread::JoinHandle<Vec<u8>> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
-        // What was read before an error is what there is.
+        // The bytes read before an error are kept.
         let _ = from.read_to_end(&mut bytes);
         bytes
     })

@@ -1,7 +1,7 @@
-//! The harness of the black-box tests: starts the real binary, speaks to it in bytes, and leaves nothing behind.
+//! The harness of the black-box tests: it starts the real binary, exchanges bytes with it, and leaves nothing behind.
 //!
-//! Must not know: the product's crates. What is tested is what an operator gets. Invariant: everything a test starts is
-//! ended when it goes out of scope; a test waits for a condition with a deadline, never for time to pass.
+//! Must not know the product's crates: the tests cover what an operator gets. Invariant: everything that a test starts
+//! ends when it goes out of scope, and a test waits for a condition with a deadline, never for a fixed time.
 
 pub mod browser;
 pub mod client;

@@ -1,8 +1,8 @@
-//! Processes, seen through /proc (proc(5)), and signals.
+//! Processes, observed through /proc (proc(5)), and signals.
 
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
-/// The children of a process, oldest first. A zombie is a child too.
+/// The children of a process, oldest first. Zombies are included.
 pub fn children(pid: u32) -> Vec<u32> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
     text.split_whitespace().filter_map(|word| word.parse().ok()).collect()
@@ -10,16 +10,16 @@ pub fn children(pid: u32) -> Vec<u32> {
 
 fn state(pid: u32) -> Option<char> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // The name in parentheses may hold anything; the state follows it.
+    // The name in parentheses may contain anything; the state follows it.
     status.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next())
 }
 
-/// Whether it exists and is no zombie.
+/// Whether the process exists and is not a zombie.
 pub fn is_alive(pid: u32) -> bool {
     state(pid).is_some_and(|state| state != 'Z' && state != 'X') && test_kill_process(pid_of(pid)).is_ok()
 }
 
-/// Whether SIGSTOP has stopped it.
+/// Whether SIGSTOP has stopped the process.
 pub fn is_stopped(pid: u32) -> bool {
     state(pid) == Some('T')
 }
@@ -27,12 +27,12 @@ pub fn is_stopped(pid: u32) -> bool {
 /// Sends a signal to one process.
 ///
 /// # Panics
-/// When it is gone already.
+/// If the process no longer exists.
 pub fn signal(pid: u32, signal: Signal) {
     kill_process(pid_of(pid), signal).unwrap_or_else(|e| panic!("cannot send {signal:?} to {pid}: {e}"));
 }
 
-/// How many descriptors of a process are TCP sockets that listen.
+/// How many descriptors of a process are listening TCP sockets.
 pub fn listening_sockets(pid: u32) -> usize {
     const LISTEN: &str = "0A"; // include/net/tcp_states.h
     let table =
@@ -48,7 +48,7 @@ pub fn listening_sockets(pid: u32) -> usize {
     links.filter(|link| listening.iter().any(|name| link.as_os_str() == name.as_str())).count()
 }
 
-/// Resident memory that is the process's own, in bytes: what is shared with others does not count.
+/// The process's private resident memory in bytes; shared memory does not count.
 pub fn private_bytes(pid: u32) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).expect("the process is alive");
     let sum: u64 = text

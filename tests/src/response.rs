@@ -1,6 +1,6 @@
-//! A response, read byte by byte as RFC 9112 section 6 says, by a reader that forgives nothing.
+//! A response, read byte by byte as RFC 9112 section 6 requires, by a strict reader.
 //!
-//! Must not know: sockets. Invariant: a response that breaks the framing rules fails the test that reads it.
+//! Must not know sockets. Invariant: a response that breaks the framing rules fails the test that reads it.
 
 use std::io::{self, BufRead, Read};
 
@@ -13,21 +13,21 @@ pub struct Response {
     pub status: u16,
     /// Header fields in order, names as sent.
     pub headers: Vec<(String, String)>,
-    /// Interim (1xx) responses that came before it.
+    /// The interim (1xx) responses before it.
     pub interim: Vec<Response>,
     /// The body, decoded.
     pub body: Vec<u8>,
-    /// The chunks it came in, if it was chunked.
+    /// The sizes of the chunks, if it was chunked.
     pub chunks: Vec<usize>,
-    /// Fields after a chunked body.
+    /// The fields after a chunked body.
     pub trailers: Vec<(String, String)>,
 }
 
 impl Response {
-    /// Reads one final response and the interim ones before it. `head` says that it answers a HEAD request.
+    /// Reads one final response and the interim ones before it. `head` states whether it answers a HEAD request.
     ///
     /// # Errors
-    /// The connection's; `InvalidData` for a response that is malformed; `UnexpectedEof` for one that is cut short.
+    /// The connection's error; `InvalidData` for a malformed response; `UnexpectedEof` for a truncated one.
     pub fn read(from: &mut impl BufRead, head: bool) -> io::Result<Response> {
         let mut interim = Vec::new();
         loop {
@@ -44,7 +44,7 @@ impl Response {
         }
     }
 
-    /// Reads a head alone.
+    /// Reads only a head.
     ///
     /// # Errors
     /// As [`Response::read`].
@@ -90,10 +90,10 @@ impl Response {
         }
     }
 
-    /// The only value of a field, by name in any case; `None` where it is missing.
+    /// The only value of a field, by case-insensitive name; `None` if it is missing.
     ///
     /// # Panics
-    /// When there is more than one.
+    /// If the field is repeated.
     pub fn header(&self, name: &str) -> Option<&str> {
         let values = self.all(name);
         assert!(values.len() < 2, "{name} came {} times: {values:?}", values.len());
@@ -114,7 +114,7 @@ impl Response {
     /// The body as JSON.
     ///
     /// # Panics
-    /// When it is none.
+    /// If the body is not JSON.
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|e| panic!("{e}: {:?}", self.text()))
     }
@@ -132,7 +132,7 @@ fn fields(from: &mut impl BufRead) -> io::Result<Vec<(String, String)>> {
     }
 }
 
-/// A line that ends with CRLF and holds neither of them otherwise.
+/// A line that ends with CRLF and contains no other CR or LF.
 fn line(from: &mut impl BufRead) -> io::Result<String> {
     let mut bytes = Vec::new();
     from.take(64 << 10).read_until(b'\n', &mut bytes)?;

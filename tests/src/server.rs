@@ -1,6 +1,6 @@
-//! A running `weft serve` with an application of its own in a directory of its own.
+//! A running `weft serve` with its own application in its own directory.
 //!
-//! Invariant: when it goes out of scope, its whole process group is killed and its directory is gone.
+//! Invariant: when it goes out of scope, its whole process group is killed and its directory is deleted.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -38,21 +38,21 @@ pub struct Running {
 }
 
 impl Server {
-    /// One worker, on a port the kernel chooses, in a directory of its own.
+    /// One worker, on a port that the kernel chooses, in a new directory.
     fn of_nothing() -> Server {
         let directory =
             tempfile::Builder::new().prefix("weft-test-").tempdir().expect("a temporary directory");
         Server { command: command::command(directory.path()), directory, listens: false, is_docroot: false }
     }
 
-    /// A server of this application.
+    /// A server with this application.
     ///
     /// `source` is PHP without its opening tag.
     pub fn new(source: &str) -> Server {
         Server::of_script("app.php", &format!("<?php\n{source}\n"))
     }
 
-    /// A server of a script of this name; `source` is the whole file.
+    /// A server with a script of this name; `source` is the whole file.
     pub fn of_script(name: &str, source: &str) -> Server {
         let mut server = Server::of_nothing();
         server.write(name, source);
@@ -60,7 +60,7 @@ impl Server {
         server
     }
 
-    /// A server of the document root `public` in its directory, whose files are these.
+    /// A server with the document root `public` in its directory, which holds these files.
     pub fn of_docroot(files: &[(&str, &str)]) -> Server {
         let mut server = Server::of_nothing();
         std::fs::create_dir(server.directory().join("public")).expect("a new directory");
@@ -72,21 +72,21 @@ impl Server {
         server
     }
 
-    /// A server of a document root that is somewhere else.
+    /// A server with a document root elsewhere.
     pub fn of(docroot: &Path) -> Server {
         let mut server = Server::of_nothing();
         server.command.arg("serve").arg(docroot);
         server
     }
 
-    /// Adds a flag and its value. `--listen` and `--workers` take the place of the defaults.
+    /// Adds a flag and its value. `--listen` and `--workers` replace the defaults.
     pub fn with(mut self, flag: &str, value: &str) -> Server {
         self.listens |= flag == "--listen";
         self.command.arg(format!("{flag}={value}"));
         self
     }
 
-    /// Leaves its listeners to its file, which a reload reads again.
+    /// Leaves its listeners to its configuration file, which a reload reads again.
     pub fn listening_as_configured(mut self) -> Server {
         self.listens = true;
         self
@@ -98,13 +98,13 @@ impl Server {
         self
     }
 
-    /// Sets a variable of its environment.
+    /// Sets an environment variable.
     pub fn with_variable(mut self, name: &str, value: &str) -> Server {
         self.command.env(name, value);
         self
     }
 
-    /// Has another program run, which is given as a path.
+    /// Runs the server through another program, given by its path.
     pub fn run_by(mut self, program: &Path) -> Server {
         let mut command = Command::new(program);
         command.args(self.command.get_args()).current_dir(self.directory()).stdin(Stdio::null());
@@ -124,7 +124,7 @@ impl Server {
         self
     }
 
-    /// The directory it will run in.
+    /// The directory in which it will run.
     pub fn directory(&self) -> &Path {
         self.directory.path()
     }
@@ -136,7 +136,7 @@ impl Server {
     /// Starts it and waits until it is ready.
     ///
     /// # Panics
-    /// When it does not become ready; with what it said.
+    /// If the server does not become ready; the message holds its output.
     pub fn start(self) -> Running {
         let mut running = self.spawn();
         running.wait_for_log("weft: ready\n");
@@ -147,12 +147,12 @@ impl Server {
     /// Starts it without waiting for anything.
     ///
     /// # Panics
-    /// When the binary cannot be run.
+    /// If the binary cannot be run.
     pub fn spawn(mut self) -> Running {
         if !self.listens {
             self.command.args(["--listen", "127.0.0.1:0"]);
         }
-        // A whole suite on other instances than it says: they change nothing that a client sees.
+        // Runs a whole suite with another number of instances: a client must not notice.
         if let Ok(instances) = std::env::var("DOCROOT_INSTANCES")
             && self.is_docroot
             && !self.command.get_args().any(|a| a.to_string_lossy().starts_with("--instances"))
@@ -174,7 +174,7 @@ impl Server {
     }
 }
 
-/// Copies lines into the log as they come; ends with the last process that can write them.
+/// Copies lines into the log as they arrive; ends with the last process that can write them.
 fn collect(from: impl std::io::Read + Send + 'static, log: Arc<Mutex<String>>) {
     std::thread::spawn(move || {
         let mut from = BufReader::new(from);
@@ -190,33 +190,33 @@ fn write_file(path: &Path, text: &str) {
     if let Some(directory) = path.parent() {
         std::fs::create_dir_all(directory).expect("the test's own directory");
     }
-    // Written aside and renamed, as a deployment does it: nobody sees half a file.
+    // Written aside and renamed, as a deployment does, so that half a file is never visible.
     let aside = path.with_extension("new");
     std::fs::write(&aside, text).and_then(|()| std::fs::rename(&aside, path)).expect("the test's own file");
 }
 
 impl Running {
-    /// The TCP addresses it said it listens on.
+    /// The TCP addresses at which it reports to listen.
     pub fn addresses(&self) -> Vec<SocketAddr> {
         let log = self.log();
         let urls = log.lines().filter_map(|line| line.strip_prefix("weft: listening on http://"));
         urls.filter_map(|rest| rest.trim_end_matches('/').parse().ok()).collect()
     }
 
-    /// Everything it has said so far, stderr and stdout.
+    /// Its output so far, stderr and stdout.
     pub fn log(&self) -> String {
         self.log.lock().expect("no holder panics").clone()
     }
 
-    /// Waits until it has said `text`.
+    /// Waits until its output contains `text`.
     ///
     /// # Panics
-    /// When it does not, or ends before.
+    /// If the text does not appear, or the server ends first.
     pub fn wait_for_log(&mut self, text: &str) {
         self.wait_for_log_times(text, 1);
     }
 
-    /// Waits until it has said `text` so many times.
+    /// Waits until its output contains `text` this many times.
     ///
     /// # Panics
     /// As [`Running::wait_for_log`].
@@ -225,7 +225,7 @@ impl Running {
         assert!(found, "weft did not say {text:?} {times} times; it said:\n{}", self.log());
     }
 
-    /// The directory it runs in.
+    /// The directory in which it runs.
     pub fn directory(&self) -> &Path {
         self.directory.path()
     }
@@ -240,12 +240,12 @@ impl Running {
         write_file(&self.path(name), text);
     }
 
-    /// A file of its directory; empty while it is missing.
+    /// The content of a file in its directory; empty if it is missing.
     pub fn read(&self, name: &str) -> String {
         std::fs::read_to_string(self.path(name)).unwrap_or_default()
     }
 
-    /// Puts the application aside for another one.
+    /// Replaces the application.
     pub fn write_application(&self, source: &str) {
         self.write("app.php", &format!("<?php\n{source}\n"));
     }
@@ -262,7 +262,7 @@ impl Running {
         client.read()
     }
 
-    /// The response to these bytes on a connection of their own.
+    /// The response to these bytes, sent on a new connection.
     pub fn say(&self, bytes: impl AsRef<[u8]>) -> Response {
         let mut client = self.connect();
         client.send(bytes);
@@ -284,15 +284,15 @@ impl Running {
         process::signal(self.pid(), signal);
     }
 
-    /// Whether the master has not ended.
+    /// Whether the master is still running.
     pub fn is_alive(&mut self) -> bool {
         self.try_wait().is_none()
     }
 
-    /// Waits for its end.
+    /// Waits until the master has ended.
     ///
     /// # Panics
-    /// When it goes on.
+    /// If the master does not end.
     pub fn wait(&mut self) -> ExitStatus {
         until("weft's end", || self.try_wait())
     }
@@ -312,12 +312,12 @@ impl Running {
 
 fn until_or_end(running: &mut Running, mut condition: impl FnMut(&Running) -> bool) -> bool {
     until("weft to say something", || {
-        // Looked at first, so that what it says while it ends is not missed.
+        // Checked first, so that output written while the process ends is not missed.
         let ended = running.try_wait().is_some();
         if condition(running) {
             return Some(true);
         }
-        // Each reader of its output holds the log too, until there is nothing left to read.
+        // Each reader of its output holds the log, too, until there is nothing left to read.
         (ended && Arc::strong_count(&running.log) == 1).then_some(false)
     })
 }
@@ -328,7 +328,7 @@ impl Drop for Running {
             eprintln!("--- what weft said ---\n{}---", self.log());
         }
         if let Some(group) = Pid::from_raw(self.pid() as i32) {
-            // Nobody may be left in it.
+            // No process may be left in the group.
             let _ = kill_process_group(group, Signal::KILL);
         }
         let _ = self.child.wait();

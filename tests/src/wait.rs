@@ -1,25 +1,25 @@
 //! Waiting for a condition.
 //!
-//! Invariant: the only pause of the whole test suite is here, between two looks at a condition.
+//! Invariant: only this file of the test suite sleeps, between two checks of a condition.
 
 use std::time::{Duration, Instant};
 
-/// How long anything may take before a test gives up on it. It is generous because test machines are slow and shared;
-/// no test measures with it.
+/// How long anything may take before a test fails. It is generous because test machines are slow and shared; no test
+/// measures with it.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Looks until `condition` gives something.
+/// Checks `condition` until it returns a value.
 ///
 /// # Panics
-/// When it has given nothing within [`PATIENCE`]; `what` says what was waited for.
+/// If it returns none within [`PATIENCE`]; `what` names the condition.
 pub fn until<T>(what: &str, condition: impl FnMut() -> Option<T>) -> T {
     until_within(PATIENCE, what, condition)
 }
 
-/// As [`until`], with another patience: for what takes many seconds by its nature.
+/// Like [`until`], with another patience, for conditions that take many seconds by nature.
 ///
 /// # Panics
-/// When it has given nothing within `patience`.
+/// If it returns none within `patience`.
 pub fn until_within<T>(patience: Duration, what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + patience;
     loop {

@@ -1,4 +1,4 @@
-//! Where Zend forbids a switch a call blocks the whole worker. That is counted, and said.
+//! Where Zend forbids a switch, a call blocks the whole worker. weft counts and reports such calls.
 
 use weft_tests::Server;
 

@@ -1,4 +1,5 @@
-//! Children of requests: what they keep open, and what becomes of them when nobody waits for them.
+//! Child processes of requests: which descriptors they keep open, and what happens to children that nobody
+//! waits for.
 
 use std::fs::{File, TryLockError};
 use std::io::{Read, Write};
@@ -10,8 +11,8 @@ use rustix::process::Signal;
 use weft_tests::services::Redis;
 use weft_tests::{Running, Server, process, until};
 
-/// `hold=PORT` opens a connection and a locked file, and ends when the connection says so; `start=HOW` starts a child that
-/// outlives its request.
+/// `hold=PORT` opens a connection and a locked file, and ends when the connection says so. `start=HOW` starts a child
+/// that outlives its request.
 const BODY: &str = r#"
     if (isset($_GET['hold'])) {
         $connection = stream_socket_client("tcp://127.0.0.1:{$_GET['hold']}");
@@ -43,7 +44,7 @@ const BODY: &str = r#"
     return (string) $child;
 "#;
 
-/// A request that holds what [`HOLDER`] says, and its peer.
+/// A request that holds the connection and the file of [`HOLDER`], and its peer.
 struct Held {
     request: weft_tests::Client,
     peer: TcpStream,
@@ -60,7 +61,7 @@ fn hold(weft: &Running) -> Held {
 }
 
 impl Held {
-    /// Ends the request: its connection is at its end and its lock free, now that it has been answered.
+    /// Ends the request and checks that, once it is answered, its connection has closed and its lock is free.
     fn let_go(mut self, locked: &Path, how: &str) {
         let locked = File::open(locked).unwrap();
         assert!(
@@ -74,7 +75,7 @@ impl Held {
     }
 }
 
-/// Each way to start a child, while another request holds something that it lets go of then.
+/// Starts a child in each way while another request holds something, which it then releases.
 fn keeps_nothing(weft: &Running, locked: &Path, ways: &[&str]) {
     for how in ways {
         let held = hold(weft);
@@ -169,7 +170,7 @@ fn a_forked_child_writes_to_the_log_that_another_request_has_opened_but_its_prog
     assert_eq!(holder.read().text(), "from the parent");
 }
 
-/// `open` opens a file, locks it when `lock` is there, starts a program of its own with `heir`, and ends with the file still locked.
+/// `open` opens a file, locks it once `lock` exists, starts a program with `heir`, and ends with the file still locked.
 /// `fork` starts a child that outlives its request.
 const LOCKS_LATER: &str = r#"
     $in = fn (string $name) => __DIR__ . "/$name";
@@ -196,8 +197,8 @@ const LOCKS_LATER: &str = r#"
     return (string) $child;
 "#;
 
-/// A file is opened, then another request forks, then the file is locked. Says whether the lock is free when its request is
-/// answered, and ends whom the two have started.
+/// A file is opened, then another request forks, then the file is locked. Returns whether the lock is free when its
+/// request is answered, and ends the processes that the two started.
 fn is_free_then(weft: &Running, directory: &str, open: &str) -> bool {
     let path = |name: &str| weft.path(&format!("{directory}{name}"));
     let exists = |name: &str| until(name, || path(name).exists().then_some(()));
@@ -241,7 +242,7 @@ fn a_lock_lives_on_in_a_program_that_its_request_has_started() {
     assert!(!is_free_then(&weft, "", "/?open&heir"), "the program that has the file has lost its lock");
 }
 
-/// The state of a process, as proc_pid_stat(5) has it; `None`: there is none of this number.
+/// The state of a process, as in proc_pid_stat(5); `None` if the pid does not exist.
 fn state(pid: u32) -> Option<char> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     stat.rsplit(") ").next()?.chars().next()
@@ -259,7 +260,7 @@ fn a_command_whose_request_is_cancelled_is_reaped_when_it_ends() {
             'exec' => exec("$tell sleep 600"),
             'shell_exec' => shell_exec("$tell sleep 600"),
             'pclose' => pclose(popen("$tell exec sleep 600", 'w')),
-            // These are not ended: php-fpm ends none either.
+            // These are not ended, as under php-fpm.
             'proc_close' => proc_close(proc_open("$tell exec sleep 600", [], $pipes)),
             'proc_open' => [proc_open("$tell exec sleep 600", [['pipe', 'r'], ['pipe', 'w']], $pipes), fgets($pipes[1])],
         };
@@ -342,7 +343,7 @@ fn a_request_waits_for_any_of_its_own_children_while_others_have_theirs() {
         }
         sort($codes);
         file_put_contents('end', '');
-        usleep(100_000); // its command has ended: whoever asked for any child could take its status
+        usleep(100_000); // its command has ended: a wait for any child could take its status
         return implode(' ', $codes) . ' ' . pcntl_wait($status);
     };"#;
     let weft = Server::new(app).start();

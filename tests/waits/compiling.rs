@@ -1,4 +1,4 @@
-//! PHP code that waits for nothing is one step for the other coroutines of its worker, also while the JIT compiles it.
+//! PHP code that does not wait is one step for the other coroutines of its worker, also while the JIT compiles it.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
@@ -6,7 +6,8 @@ use std::process::{Child, Command, Stdio};
 
 use weft_tests::{Server, wait};
 
-/// Somebody else who holds opcache's lock, as a worker does while it writes to the shared memory. It is released when dropped.
+/// Another process that holds opcache's lock, as a worker does while it writes to the shared memory. Dropping it
+/// releases the lock.
 struct Holder(Child);
 
 impl Holder {
@@ -36,7 +37,7 @@ impl Holder {
     }
 }
 
-/// Where a process has opcache's lock file open.
+/// The path of opcache's lock file, which a process has open.
 fn lock_file(pid: u32) -> PathBuf {
     let is_lock = |path: &PathBuf| {
         std::fs::read_link(path).is_ok_and(|target| target.to_string_lossy().contains(".ZendSem."))
@@ -46,7 +47,7 @@ fn lock_file(pid: u32) -> PathBuf {
     paths.find(is_lock).expect("opcache has a lock file")
 }
 
-/// Whether a process stands in fcntl(2) (proc_locks(5): "->" marks who waits).
+/// Whether a process is blocked in fcntl(2) (proc_locks(5): "->" marks the ones that wait).
 fn stands(pid: u32) -> bool {
     let locks = std::fs::read_to_string("/proc/locks").expect("proc is mounted");
     locks

@@ -1,4 +1,4 @@
-//! `weft doctor --extensions`: what is loaded, how it waits, and what bypasses the hooks.
+//! `weft doctor --extensions`: which extensions are loaded, how they wait, and which calls bypass the hooks.
 
 use std::path::Path;
 use std::process::Command;
@@ -37,7 +37,7 @@ fn the_installed_extensions_bypass_nothing_and_each_is_listed() {
     for name in ["stat", "opendir", "rename", "unlink", "mmap"] {
         assert!(php["blocking"][name].as_str().is_some_and(|why| why.contains("disk")), "{name}: {php:#}");
     }
-    // Extensions with a file of their own, by their files' names.
+    // Extensions that have their own file, by the names of the files.
     let loaded = weft(directory.path(), &["php", "-r", "echo implode(' ', get_loaded_extensions());"]).stdout;
     if loaded.contains("posix") {
         let accounts = object(&report, "posix.so")["blocking"]["getpwnam"].as_str();
@@ -83,7 +83,7 @@ fn a_library_that_waits_by_a_function_nobody_knows_is_found() {
     );
 }
 
-/// A library of this source.
+/// A library compiled from this source.
 fn library(directory: &Path, source: &str) -> std::path::PathBuf {
     std::fs::write(directory.join("strange.c"), source).expect("the test's own directory");
     let library = directory.join("libstrange.so");
@@ -94,7 +94,7 @@ fn library(directory: &Path, source: &str) -> std::path::PathBuf {
     library
 }
 
-/// An extension that no test uses, loaded from `directory`.
+/// An extension that no test covers, loaded from `directory`.
 fn extension(directory: &Path) -> std::path::PathBuf {
     let source = r#"
         #include <php.h>
@@ -138,7 +138,8 @@ fn extensions_are_proven_for_instances_or_unknown_or_unfit() {
     ] {
         assert!(table.contains(text), "no {text:?} in\n{table}");
     }
-    // Below a directory that looks like PHP's own it could be, but nobody has tried.
+    // Below a directory that looks like PHP's own, the extension could belong to each instance, but no test
+    // proves it.
     let own = directory.path().join("lib/php");
     std::fs::create_dir_all(&own).expect("the test's own directory");
     std::fs::copy(&file, own.join("strange.so")).expect("the test's own file");

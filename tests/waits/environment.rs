@@ -2,7 +2,7 @@
 
 use weft_tests::{Running, Server};
 
-/// Sets and unsets variables of all lengths, its own and one that was there before, with lookups by threads in between.
+/// Sets and unsets variables of all lengths, its own and one that existed before, while threads look up names.
 const BODY: &str = r#"
     $n = (int) $_GET['n'];
     $wrong = [];

@@ -1,8 +1,9 @@
-//! C libraries whose locks and conditions are made for threads, used by coroutines, which are one.
+//! C libraries with locks and conditions made for threads, used by coroutines, which share one thread.
 
 use weft_tests::{Running, Server};
 
-/// Work that fills ICU's cache: whoever wants a value that another one makes waits for its condition.
+/// Work that fills ICU's cache: a caller that needs a value which another one is making waits for its
+/// condition.
 const FORMATS: &str = r#"
     $locales = ['de_DE', 'fr_FR', 'ar_EG', 'hi_IN', 'ja_JP', 'th_TH', 'pl_PL', 'ru_RU', 'fa_IR', 'sw_KE', 'zh_TW', 'he_IL'];
     $said = [];
@@ -16,7 +17,7 @@ const FORMATS: &str = r#"
     $text = md5(implode($said));
 "#;
 
-/// All say the same, whatever runs in between.
+/// All get the same result, whatever runs in between.
 fn agree(weft: &Running) {
     let mut clients: Vec<_> = (0..24).map(|_| weft.connect()).collect();
     clients.iter_mut().for_each(|client| client.get("/"));

@@ -1,6 +1,6 @@
 //! Waits of one worker, seen from outside: what its threads do, what blocks it, and what interrupts it.
 //!
-//! Must not know how a call is hooked. Waits for peers are in `tests/clients`, semantics that `php` has as well in
+//! Must not know how a call is hooked. Waits for peers are in `tests/clients`; semantics that `php` shares are in
 //! `tests/phpt`.
 
 mod blocked;
@@ -16,7 +16,7 @@ mod signals;
 use rustix::process::Signal;
 use weft_tests::{Client, Running};
 
-/// Requests at once on connections of their own; their answers in the same order.
+/// Sends requests at once, each on a new connection; returns the answers in the same order.
 fn at_once(running: &Running, targets: &[String]) -> Vec<String> {
     let mut clients: Vec<Client> = targets.iter().map(|_| running.connect()).collect();
     for (client, target) in clients.iter_mut().zip(targets) {
@@ -25,7 +25,7 @@ fn at_once(running: &Running, targets: &[String]) -> Vec<String> {
     clients.iter_mut().map(|client| client.read().text().to_string()).collect()
 }
 
-/// Stops it and gives what its worker said about its calls: the line that begins so, or nothing.
+/// Stops the server; returns the line with that beginning from the worker's report about its calls, or nothing.
 fn last_words(running: &mut Running, line: &str) -> String {
     running.signal(Signal::TERM);
     running.wait_for_log(" stopped\n");

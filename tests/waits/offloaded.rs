@@ -1,4 +1,4 @@
-//! Calls that a thread makes while the coroutine is parked: names, and disks.
+//! Calls that a thread makes while the coroutine is parked: name lookups and disk access.
 
 use weft_tests::Server;
 
@@ -27,7 +27,7 @@ fn names_are_looked_up_by_threads() {
     assert_eq!(running.get("/address").text(), "localhost");
     assert_eq!(running.get("/info").text(), "127.0.0.1");
     assert_eq!(running.get("/stream").text(), "refused");
-    // What a resolver says about a name that is not there is its business.
+    // What a resolver answers for a missing name is its own business.
     assert_eq!(running.get("/records").status, 200);
     assert_eq!(running.get("/exists").status, 200);
     let calls = last_words(&mut running, CALLS);
@@ -45,7 +45,7 @@ fn lookups_of_many_requests_leave_the_worker_to_others() {
             if ($request->path() === '/most') {
                 return (string) $most;
             }
-            // However slowly they come, they ask in one turn of the loop.
+            // However slowly they arrive, they make their calls in one turn of the loop.
             $there->done();
             $there->wait();
             $most = max($most, ++$under_way);
@@ -69,7 +69,7 @@ fn a_disk_is_asked_by_threads_and_the_page_cache_directly() {
             $file = __DIR__ . '/file';
             switch ($request->path()) {
                 case '/write':
-                    // By and by: a large write is a thread's.
+                    // Not at first: a thread makes large writes.
                     $out = fopen($file, 'w');
                     for ($i = 0; $i < 400; $i++) {
                         fwrite($out, random_bytes(8000));
@@ -78,7 +78,7 @@ fn a_disk_is_asked_by_threads_and_the_page_cache_directly() {
                 case '/flush':
                     $out = fopen($file, 'r+');
                     $done = fsync($out) && fdatasync($out);
-                    // dd is told to drop what is cached of it.
+                    // dd drops the cached pages of the file.
                     exec('dd if=' . escapeshellarg($file) . ' iflag=nocache count=0 2>&1');
                     return $done ? 'flushed' : 'not flushed';
                 case '/copy':
@@ -99,18 +99,18 @@ fn a_disk_is_asked_by_threads_and_the_page_cache_directly() {
     for call in ["fsync() 1", "fdatasync() 1", "copy_file_range() "] {
         assert!(calls.contains(call), "no {call} in {calls:?}");
     }
-    // On a busy machine one of them may have taken so long that its disk was thought to be slow for a moment.
+    // On a busy machine one write may have been so slow that its disk counted as slow for a moment.
     assert!(times(&calls, "write()") < 100, "small writes are direct: {calls:?}");
     assert_eq!(times(&calls, "read()") > 0, on_disk, "{calls:?}");
 }
 
-/// How often a call was made, as the worker said: `fsync() 1, read() 3`.
+/// How often a call was made, according to the worker: `fsync() 1, read() 3`.
 fn times(calls: &str, name: &str) -> usize {
     let own = calls.split(", ").find_map(|call| call.strip_prefix(name));
     own.map_or(0, |count| count.trim().parse().expect("a number"))
 }
 
-/// Whether files there lie on a disk whose page cache can be asked (ext4, XFS, Btrfs; not tmpfs, not overlays).
+/// Whether files there lie on a disk whose page cache can be queried (ext4, XFS, Btrfs; not tmpfs or overlays).
 fn has_disk(directory: &std::path::Path) -> bool {
     let kind = rustix::fs::statfs(directory).expect("it is there").f_type;
     [0xef53, 0x5846_5342, 0x9123_683e].contains(&kind)

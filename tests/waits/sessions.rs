@@ -1,4 +1,4 @@
-//! Requests of one session take turns; one never waits for itself.
+//! Requests of one session run one after another; a request never waits for itself.
 
 use weft_tests::Server;
 

@@ -50,7 +50,7 @@ fn a_handler_that_a_request_installed_interrupts_its_own_wait_only() {
     clients[0].get("/owner");
     clients[1].get("/other");
     until("both requests to wait", || (running.read("waits") == "xx").then_some(()));
-    // The first ones may come before it sleeps.
+    // The first signals may arrive before it sleeps.
     until("the owner's answer", || {
         process::signal(running.workers()[0], Signal::ALARM);
         clients[0].is_readable().then_some(())
@@ -85,7 +85,7 @@ fn a_handler_for_a_signal_of_the_servers_is_refused_and_the_signal_drains_whatev
             }
             pcntl_sigprocmask(SIG_SETMASK, []);
             $child = pcntl_fork();
-            if ($child === 0) { // no worker: its signals are its own
+            if ($child === 0) { // not a worker: its signals are its own
                 pcntl_async_signals(true);
                 pcntl_sigprocmask(SIG_SETMASK, []);
                 pcntl_signal(SIGTERM, fn () => exit(7));
@@ -119,7 +119,7 @@ fn with_instances_a_handler_waits_until_the_one_that_installed_it_runs() {
         touch('waits');
         $left = sleep(60);
         echo $left > 0 ? 'interrupted by ' : 'slept, ', $seen ?? 'nobody';"#;
-    // Never parks, so its PHP is the active one when the signal comes.
+    // Never parks, so its PHP instance is the active one when the signal arrives.
     let other = r#"<?php
         pcntl_async_signals(true);
         touch('runs');

@@ -1,11 +1,11 @@
-//! The borders between the crates, as ARCHITECTURE.md draws them.
+//! The borders between the crates, as drawn in ARCHITECTURE.md.
 
 use std::collections::BTreeMap;
 use std::process::Command;
 
 use crate::files::{read, root, with_ending};
 
-/// Which of our crates each of them may use.
+/// Which of our crates each crate may use.
 const MAY_USE: [(&str, &[&str]); 6] = [
     ("weft-proto", &[]),
     ("weft-rt", &[]),
@@ -15,7 +15,7 @@ const MAY_USE: [(&str, &[&str]); 6] = [
     ("weft-tests", &[]),
 ];
 
-/// Our crates and what they depend on, of any kind.
+/// Our crates and their dependencies of any kind.
 fn dependencies() -> BTreeMap<String, Vec<String>> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["metadata", "--no-deps", "--format-version=1", "--offline"]).current_dir(root());
@@ -84,11 +84,11 @@ fn only_zends_shim_includes_zend_headers() {
     }
 }
 
-/// Words that only those may use who know what they mean.
+/// Words that may appear only where the code is allowed to know what they mean.
 fn assert_never_says(directory: &str, words: &[&str]) {
     for path in with_ending(directory, &[".rs"]) {
         for (number, line) in read(&path).lines().enumerate() {
-            // Prose may say what the code must not know.
+            // Comments may name what the code must not know.
             let code = line.split("//").next().unwrap_or_default();
             let mut spoken = code.split(|c: char| !c.is_ascii_alphanumeric()).map(str::to_ascii_lowercase);
             if let Some(word) = spoken.find(|word| words.contains(&word.as_str())) {

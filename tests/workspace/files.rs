@@ -1,8 +1,8 @@
-//! The repository's own files, and the rule on their length.
+//! Access to the repository's files, and the limit on their length.
 
 use std::path::{Path, PathBuf};
 
-/// The longest a source file may be, in lines.
+/// The maximum length of a source file, in lines.
 const LINES_MAX: usize = 500;
 
 /// The repository.
@@ -10,7 +10,7 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ lies in the repository").to_path_buf()
 }
 
-/// All files below a directory of the repository whose names end so.
+/// All files below a directory of the repository with one of these name endings.
 pub fn with_ending(directory: &str, endings: &[&str]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut waiting = vec![root().join(directory)];
@@ -31,7 +31,7 @@ pub fn with_ending(directory: &str, endings: &[&str]) -> Vec<PathBuf> {
     found
 }
 
-/// A file's text.
+/// The text of a file.
 pub fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }

@@ -1,4 +1,5 @@
-//! The layout of the repository: who may depend on whom, who may know what, how long a file may be.
+//! The layout of the repository: which crate may depend on which, which code may know what, and how long a file
+//! may be.
 
 mod accepted;
 mod borders;

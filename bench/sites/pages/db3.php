@@ -1,4 +1,5 @@
 <?php
-// Persistent connections: without them each request would connect anew. The client prepares: one round trip per statement.
+// Persistent connections, because otherwise each request would connect. The client prepares: one round trip per
+// statement.
 require dirname(__DIR__, 2) . '/apps/queries.php';
 echo three_queries(new PDO(DSN, 'bench', 'bench', [PDO::ATTR_PERSISTENT => true]));

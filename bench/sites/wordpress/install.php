@@ -1,6 +1,6 @@
 <?php
 
-// php install.php DOCROOT: the tables, the first post and its comment, as the installer's page makes them.
+// php install.php DOCROOT: creates the tables, the first post and its comment, as the installer's page does.
 define('WP_INSTALLING', true);
 $_SERVER += ['HTTP_HOST' => 'localhost', 'SERVER_PROTOCOL' => 'HTTP/1.1', 'REQUEST_METHOD' => 'GET'];
 require $argv[1] . '/wp-load.php';

@@ -1,5 +1,6 @@
 <?php
-/* Plugin Name: Asks a slow service, as many do; and takes turns with another page, for the price of a switch. */
+/* Plugin Name: Asks a slow service, as many plugins do; and takes turns with another page to measure the cost
+ * of a switch. */
 require_once getenv('BENCH_TURNS');
 
 add_action('init', function (): void {
@@ -10,7 +11,7 @@ add_action('init', function (): void {
         add_action('wp_footer', fn () => print "<p>$said</p>");
     }
 });
-// The page's blocks are rendered by then, its text is not sent yet.
+// The page's blocks are rendered by then, but its text is not sent yet.
 add_action('wp_head', function (): void {
     if (isset($_GET['rounds'])) {
         print take_turns((int) $_GET['rounds'], (int) $_GET['players'], (int) $_GET['board']);

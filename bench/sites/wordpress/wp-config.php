@@ -1,6 +1,6 @@
 <?php
 
-// What the site's owner writes; it lies one level above the document root. The database is that of bench/lab/backends.py.
+// The site owner's configuration, one level above the document root. The database is that of bench/lab/backends.py.
 define('DB_NAME', 'bench');
 define('DB_USER', 'bench');
 define('DB_PASSWORD', 'bench');

@@ -1,4 +1,5 @@
-//! The notes in a real browser: logging in, what a form refuses, a note with a picture. What it showed is kept: see `artefacts`.
+//! The notes application in a real browser: logging in, a form's refusals, a note with a picture. Screenshots are kept:
+//! see `artefacts`.
 
 use weft_tests::browser::Browser;
 use weft_tests::services::{MariaDb, Upstream};

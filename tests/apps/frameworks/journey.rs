@@ -1,4 +1,4 @@
-//! Every page and form, step by step at weft and at nginx with php-fpm, each with a site of its own.
+//! Every page and form, step by step, under weft and under nginx with php-fpm, each with its own site.
 
 use weft_tests::services::{Fpm, MariaDb, Upstream};
 use weft_tests::{Response, Server};
@@ -7,7 +7,7 @@ use super::site::{Framework, SETTINGS, Site};
 use crate::compare::same;
 use crate::visitor::Visitor;
 
-/// The fields that a form's page brings itself: against forged requests.
+/// The hidden fields of a form, which protect against forged requests.
 pub fn hidden(page: &Response) -> Vec<(String, String)> {
     let text = page.text();
     let inputs = text.split("<input ").skip(1).filter_map(|rest| rest.split('>').next());
@@ -23,7 +23,7 @@ pub fn hidden(page: &Response) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Sends the form of a page, with what the page brings itself.
+/// Submits a page's form, including its hidden fields.
 pub fn fill(visitor: &mut Visitor, page: &str, fields: &[(&str, &str)]) -> Response {
     let form = visitor.get(page);
     let hidden = hidden(&form);
@@ -178,6 +178,6 @@ fn laravel_is_as_it_is_under_php_fpm() {
 
 #[test]
 fn symfony_that_stays_loaded_is_as_it_is_under_php_fpm() {
-    // Two, so that every few pages meet a kernel that has served another visitor.
+    // Two, so that every few pages meet a kernel that has already served another visitor.
     journeys(Framework::Symfony, |site| site.resident("2"));
 }

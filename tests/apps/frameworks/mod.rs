@@ -1,4 +1,4 @@
-//! A Symfony and a Laravel application, both the same to their visitors.
+//! The same application in Symfony and in Laravel; visitors cannot tell them apart.
 
 mod browser;
 mod journey;

@@ -1,5 +1,5 @@
-//! The driver for Laravel Octane, on Laravel's own requests and responses. No package of Debian has Octane: what the driver
-//! uses of it stands in `OCTANE`, with the signatures and the order of calls of Octane 1 and 2.
+//! The driver for Laravel Octane, on Laravel's own requests and responses. Debian has no package of Octane, so `OCTANE`
+//! stubs the part that the driver uses, with the signatures and the call order of Octane 1 and 2.
 
 use weft_tests::Server;
 

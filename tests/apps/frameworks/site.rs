@@ -10,7 +10,7 @@ use weft_tests::{Server, weft};
 
 use crate::compare::Mask;
 
-/// What both servers' PHP is told beside Debian's php.ini.
+/// PHP settings for both servers, in addition to Debian's php.ini.
 pub const SETTINGS: [(&str, &str); 2] = [("date.timezone", "UTC"), ("upload_max_filesize", "8M")];
 
 /// A framework.
@@ -28,7 +28,7 @@ impl Framework {
         }
     }
 
-    /// What it makes by chance.
+    /// The parts of its pages that come from chance.
     pub fn masks(self) -> &'static [Mask] {
         &[
             ("name=\"_token\" value=\"", "\""),
@@ -37,7 +37,7 @@ impl Framework {
         ]
     }
 
-    /// Its console, with the command that makes tables and users.
+    /// The console command that creates the tables and users.
     fn install(self) -> &'static [&'static str] {
         match self {
             Framework::Symfony => &["bin/console", "app:install"],
@@ -45,7 +45,7 @@ impl Framework {
         }
     }
 
-    /// Its console, with the command that does what one request has put into the queue, and ends.
+    /// The console command that processes the jobs one request has queued, and ends.
     fn work(self) -> &'static [&'static str] {
         match self {
             Framework::Symfony => &["bin/console", "messenger:consume", "queue", "--limit=1"],
@@ -54,7 +54,7 @@ impl Framework {
     }
 }
 
-/// The application in a directory of its own, with a database.
+/// The application in its own directory, with a database.
 pub struct Site {
     pub framework: Framework,
     directory: tempfile::TempDir,
@@ -93,7 +93,8 @@ impl Site {
         let installed = site.console(framework.install());
         assert_eq!(installed.code, Some(0), "{}{}", installed.stdout, installed.stderr);
         if framework == Framework::Laravel {
-            // As deployments do: Laravel writes a compiled template in place, and who reads it meanwhile gets half of it.
+            // As deployments do: Laravel writes a compiled template in place, so a request that reads it meanwhile gets
+            // half of it.
             let compiled = site.console(&["artisan", "view:cache"]);
             assert_eq!(compiled.code, Some(0), "{}{}", compiled.stdout, compiled.stderr);
         }
@@ -112,12 +113,12 @@ impl Site {
         self.path("public")
     }
 
-    /// A command of its console, by PHP's own.
+    /// Runs a console command with the stock php.
     fn console(&self, arguments: &[&str]) -> Output {
         finish(Command::new("php8.2").args(arguments).current_dir(self.directory.path()))
     }
 
-    /// One job of the queue is done, by weft's command line.
+    /// Processes one job of the queue with weft's command line.
     pub fn work(&self) {
         let arguments: Vec<&str> = ["php"].into_iter().chain(self.framework.work().iter().copied()).collect();
         let done = weft(self.directory.path(), &arguments);
@@ -134,9 +135,9 @@ impl Site {
         assert!(made.is_ok_and(|status| status.success()), "{sql}");
     }
 
-    /// weft over it with so many instances.
+    /// weft serving the site, with this many instances.
     pub fn server(&self, instances: &str) -> Server {
-        // On a machine that is busy with other tests, a crowd may wait its turn for longer than it does by default.
+        // On a machine that is busy with other tests, a crowd may have to wait longer than the default time-out.
         let mut server =
             Server::of(&self.docroot()).with("--instances", instances).with("--queue-timeout-ms", "100000");
         for (name, value) in SETTINGS {

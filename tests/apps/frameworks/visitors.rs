@@ -1,4 +1,5 @@
-//! Many logged-in visitors at once, each page of whom waits for a slow server; then they all write at once.
+//! Many visitors are logged in at once, and each of their pages waits for a slow server; then all of them write
+//! at once.
 
 use std::net::SocketAddr;
 
@@ -37,7 +38,7 @@ fn visit(visitors: &[Visitor], at: SocketAddr, at_once: usize, late_ms: u64) -> 
     })
 }
 
-/// Everybody writes a note at once, and sees their own.
+/// All visitors write a note at once, and each sees their own.
 fn write(visitors: &[Visitor], at_once: usize) {
     each(visitors.len(), at_once, |number| {
         let mut visitor = visitors[number].clone().with_header("X-Late", "100");
@@ -61,15 +62,15 @@ fn crowd(framework: Framework, serve: fn(&Site) -> Server, count: usize, flags: 
     let (database, upstream) = (MariaDb::start(), Upstream::start());
     let site = Site::new(framework, "crowd", &database, &upstream);
     let fpm = Fpm::start(&site.docroot(), 4, &SETTINGS);
-    // Laravel writes a compiled template in place, and a request that includes it meanwhile answers with half a page, also
-    // under php-fpm: one visitor has seen every page before the crowd comes.
+    // Laravel writes a compiled template in place, so a request that includes it meanwhile answers with half a page,
+    // also under php-fpm. One visitor therefore opens every page before the crowd arrives.
     let mut early = Visitor::of(fpm.address);
     assert_eq!(log_in(&mut early, &name(99), "secret").status, 302);
     for page in ["/login", "/notes/new", "/missing", "/"] {
         early.get(page);
     }
     let weft = flags.iter().fold(serve(&site), |server, flag| server.with_flag(flag)).start();
-    // Everybody at once at a server that has compiled nothing yet.
+    // All at once, at a server that has compiled nothing yet.
     let visitors = each(count, count, |number| {
         let mut visitor = Visitor::of(weft.address);
         assert_eq!(log_in(&mut visitor, &name(number), "secret").status, 302);
@@ -77,7 +78,7 @@ fn crowd(framework: Framework, serve: fn(&Site) -> Server, count: usize, flags: 
     });
     let first = fill(&mut visitors[0].clone(), "/notes/new", &[("title", "The first"), ("text", "text")]);
     assert_eq!(first.status, 302, "{}", first.text());
-    visitors[0].clone().get("/notes/1"); // what is said once has been said
+    visitors[0].clone().get("/notes/1"); // a flash message is shown only once
     let expected = visit(&visitors, fpm.address, 4, 0);
     let got = visit(&visitors, weft.address, count, LATE_MS);
     for (number, (ours, theirs)) in got.iter().zip(&expected).enumerate() {

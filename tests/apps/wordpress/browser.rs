@@ -1,4 +1,4 @@
-//! A site in a real browser, from its installation to a comment. What it showed is kept: see `artefacts`.
+//! A site in a real browser, from its installation to a comment. Screenshots are kept: see `artefacts`.
 
 use std::path::PathBuf;
 
@@ -48,12 +48,12 @@ impl Session {
         self.shot("3-dashboard");
     }
 
-    /// Through the editor, which is a program of its own in the browser that speaks to the REST API.
+    /// Uses the editor, which runs in the browser and uses the REST API.
     fn write(&self) {
         let browser = &self.browser;
         self.open("/wp-admin/post-new.php");
         browser.element(".editor-post-title__input");
-        // The welcome comes late, or not at all.
+        // The welcome dialog appears late, or not at all.
         browser.run("wp.data.dispatch('core/edit-post').toggleFeature('welcomeGuide')");
         until("the editor without its welcome", || {
             browser

@@ -1,4 +1,5 @@
-//! A site's life from its installation on, step by step at weft and at nginx with php-fpm, each with a site of its own.
+//! A site's life from its installation on, step by step, under weft and under nginx with php-fpm, each with its own
+//! site.
 
 use serde_json::{Value, json};
 use weft_tests::services::{Fpm, MariaDb, Upstream};
@@ -10,16 +11,16 @@ use crate::visitor::{Visitor, between};
 
 pub const PASSWORD: &str = "a long pass phrase";
 
-/// What WordPress makes by chance beside its nonces.
+/// What WordPress makes by chance, apart from its nonces.
 pub const MASKS: &[Mask] = &[
-    ("data-pw=\"", "\""),   // a proposal for a password
-    ("weft-test-", "/"),    // each site has a directory of its own
+    ("data-pw=\"", "\""),   // a suggested password
+    ("weft-test-", "/"),    // each site has its own directory
     ("class=\"hh\">", "<"), // times
     ("class=\"mn\">", "<"),
     ("class=\"ss\">", "<"),
     ("data-secret=\\\"", "\\"), // of embedded pages
     ("?secret=", "\\"),
-    ("<br />Automatic update ", "</span>"), // when
+    ("<br />Automatic update ", "</span>"), // a time
     ("name=\"hh\" value=\"", "\""),
     ("name=\"hidden_hh\" value=\"", "\""),
     ("name=\"cur_hh\" value=\"", "\""),
@@ -27,17 +28,17 @@ pub const MASKS: &[Mask] = &[
     ("name=\"ss\" value=\"", "\""),
     ("name=\"hidden_mn\" value=\"", "\""),
     ("name=\"cur_mn\" value=\"", "\""),
-    ("mailto:", "</a>"), // disguised by chance
+    ("mailto:", "</a>"), // obfuscated at random
 ];
 
-/// A site under both servers; each step is made at both, and compared.
+/// One site under each of the two servers; each step is done on both and compared.
 struct Twins {
     ours: Visitor,
     theirs: Visitor,
 }
 
 impl Twins {
-    /// What the step answered, at weft.
+    /// Does one step on both; returns weft's answer.
     fn step(&mut self, what: &str, work: impl Fn(&mut Visitor) -> Response) -> Response {
         let (ours, theirs) = (work(&mut self.ours), work(&mut self.theirs));
         same(what, &ours, &theirs, MASKS);
@@ -84,7 +85,7 @@ pub fn log_in(visitor: &mut Visitor, name: &str) -> Response {
     visitor.post("/wp-login.php", &fields)
 }
 
-/// The key to the REST API that pages of the administration have.
+/// The nonce for the REST API, from a page of the administration.
 pub fn rest_nonce(visitor: &mut Visitor) -> String {
     between(&visitor.get("/wp-admin/post-new.php"), "createNonceMiddleware( \"", "\"")
 }
@@ -114,7 +115,8 @@ fn installed_and_logged_in(twins: &mut Twins) {
     }
 }
 
-/// A picture by the form, then a post with it by the REST API, as the editor does it. The post's number.
+/// Uploads a picture through the form, then posts it through the REST API, as the editor does. Returns the
+/// post's number.
 fn posted(twins: &mut Twins, image: &[u8]) -> u64 {
     let uploaded = twins.step("upload", |visitor| {
         let nonce = between(&visitor.get("/wp-admin/media-new.php"), "name=\"_wpnonce\" value=\"", "\"");
@@ -170,7 +172,7 @@ fn commented(twins: &mut Twins, post: u64) {
     assert!(page.text().contains("What a <b>post</b>"), "{}", page.text());
 }
 
-/// What readers see, feeds and interfaces; with permalinks that only the front controller answers.
+/// What readers see: pages, feeds and the REST API, with permalinks that only the front controller answers.
 fn read(twins: &mut Twins) {
     twins.step("permalinks", |visitor| {
         let form = visitor.get("/wp-admin/options-permalink.php");
@@ -224,13 +226,13 @@ fn read(twins: &mut Twins) {
     assert!(methods.text().contains("wp.getPosts"), "{}", methods.text());
 }
 
-/// What publishing a post has left for later is done when cron is asked for.
+/// Publishing a post defers some work, which is done when cron is requested.
 fn scheduled(twins: &mut Twins, sites: [&Site; 2]) {
     let waiting = "SELECT COUNT(*) FROM wp_postmeta WHERE meta_key = '_encloseme'";
     sites.iter().for_each(|site| assert_ne!(site.asked(waiting), "0", "a post waits for cron"));
     let done = twins.get("/wp-cron.php");
     assert_eq!((done.status, done.text().as_str()), (200, ""));
-    // Its client is let go before the work is done; and a page may have begun it just now.
+    // cron releases its client before the work is done, and a page may just have started it as well.
     for (visitor, site) in [(&mut twins.ours, sites[0]), (&mut twins.theirs, sites[1])] {
         until("cron", || {
             visitor.get("/wp-cron.php");

@@ -1,5 +1,5 @@
-//! Debian's WordPress, as its package brings it, with the configuration a site has: wp-config.php one level above the document
-//! root, and one plugin of its own.
+//! Debian's WordPress as its package ships it, with a site's usual configuration: wp-config.php one level above the
+//! document root, and one plugin.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,14 +7,14 @@ use std::process::Command;
 use weft_tests::Server;
 use weft_tests::services::{MariaDb, Upstream};
 
-/// Where the package wordpress puts it.
+/// The directory where the wordpress package installs it.
 const PACKAGE: &str = "/usr/share/wordpress";
 
-/// What both servers' PHP is told beside Debian's php.ini.
+/// PHP settings for both servers, in addition to Debian's php.ini.
 pub const SETTINGS: [(&str, &str); 3] =
     [("sendmail_path", "/bin/true"), ("upload_max_filesize", "8M"), ("date.timezone", "UTC")];
 
-/// A document root with WordPress, not installed yet.
+/// A document root with WordPress, not yet installed.
 pub struct Site {
     directory: tempfile::TempDir,
     name: String,
@@ -22,7 +22,7 @@ pub struct Site {
 }
 
 impl Site {
-    /// `public` with a database of its own. Its pages can ask the upstream for something slow.
+    /// A `public` directory with its own database. Its pages can make slow requests to the upstream.
     pub fn new(name: &str, database: &MariaDb, upstream: &Upstream) -> Site {
         let directory =
             tempfile::Builder::new().prefix("weft-test-").tempdir().expect("a temporary directory");
@@ -32,7 +32,7 @@ impl Site {
             copied.is_ok_and(|status| status.success()),
             "{PACKAGE}: tools/packages test installs wordpress"
         );
-        // Debian's looks for sites in /etc.
+        // Debian's file looks for sites in /etc.
         std::fs::remove_file(site.docroot().join("wp-config.php")).expect("the package has one");
         site.write("wp-config.php", &configuration(name, database.port));
         let plugins = site.docroot().join("wp-content/mu-plugins");
@@ -65,7 +65,7 @@ impl Site {
         self.path("image.png")
     }
 
-    /// What the site's database says.
+    /// The answer of the site's database to a query.
     pub fn asked(&self, sql: &str) -> String {
         self.query(&self.name, sql)
     }
@@ -78,15 +78,15 @@ impl Site {
         String::from_utf8_lossy(&said.stdout).trim().to_owned()
     }
 
-    /// weft over it with so many instances.
+    /// weft serving the site, with this many instances.
     pub fn server(&self, instances: &str) -> Server {
         serve(&self.docroot(), instances)
     }
 }
 
-/// weft over a document root with so many instances.
+/// weft serving a document root, with this many instances.
 pub fn serve(docroot: &Path, instances: &str) -> Server {
-    // On a machine that is busy with other tests, a crowd may wait its turn for longer than it does by default.
+    // On a machine that is busy with other tests, a crowd may have to wait longer than the default time-out.
     let mut server = Server::of(docroot).with("--instances", instances).with("--queue-timeout-ms", "100000");
     for (name, value) in SETTINGS {
         server = server.with("--define", &format!("{name}={value}"));
@@ -106,7 +106,7 @@ define('DB_NAME', '{name}'); define('DB_USER', 'root'); define('DB_PASSWORD', ''
 define('DB_HOST', '127.0.0.1:{port}'); define('DB_CHARSET', 'utf8mb4'); define('DB_COLLATE', '');
 {secrets}$table_prefix = 'wp_';
 define('WP_HOME', 'http://' . $_SERVER['HTTP_HOST']); define('WP_SITEURL', WP_HOME);
-// No machine of the internet is asked for news; the site itself may be.
+// The site may not contact any machine of the internet for news; it may contact itself.
 define('WP_HTTP_BLOCK_EXTERNAL', true); define('WP_ACCESSIBLE_HOSTS', '127.0.0.1');
 define('WP_CRON_LOCK_TIMEOUT', 1);
 define('FS_METHOD', 'direct');
@@ -116,7 +116,8 @@ require_once ABSPATH . 'wp-settings.php';
     )
 }
 
-/// A plugin as any site has: before each page it asks another server, and says in a header and in the page's foot what that said.
+/// A typical plugin: before each page it asks another server, and it puts the answer into a header and into the page's
+/// footer.
 fn plugin(port: u16) -> String {
     format!(
         "<?php

@@ -1,5 +1,5 @@
-//! Many logged-in visitors at once, each page of whom waits for a slow server: every page is what php-fpm makes of it, and no
-//! one sees anything of another.
+//! Many visitors are logged in at once, and each of their pages waits for a slow server. Every page equals the one that
+//! php-fpm makes, and no visitor sees anything of another.
 
 use serde_json::json;
 use weft_tests::services::{Fpm, MariaDb, Upstream};
@@ -11,7 +11,7 @@ use crate::compare::same;
 use crate::crowd::each;
 use crate::visitor::Visitor;
 
-/// How long the slow server takes.
+/// How long the slow server takes to answer.
 const LATE_MS: u64 = 500;
 
 const PAGES: [&str; 8] = [
@@ -29,7 +29,7 @@ fn name(number: usize) -> String {
     format!("visitor{number:02}x")
 }
 
-/// The site with so many authors.
+/// The site with this many authors.
 fn populated(weft: &Running, count: usize) -> Vec<Visitor> {
     let mut boss = Visitor::of(weft.address);
     assert!(install(&mut boss).text().contains("WordPress has been installed"));
@@ -42,7 +42,7 @@ fn populated(weft: &Running, count: usize) -> Vec<Visitor> {
         let made = boss.json("POST", "/index.php?rest_route=/wp/v2/users", &user);
         assert_eq!(made.status, 201, "{}", made.text());
     }
-    // All at once: passwords are checked, sessions are written.
+    // All at once: passwords are checked and sessions are written.
     each(count, count, |number| {
         let mut visitor = Visitor::of(weft.address).with_header("X-Visitor", &name(number));
         assert_eq!(log_in(&mut visitor, &name(number)).status, 302);
@@ -50,10 +50,10 @@ fn populated(weft: &Running, count: usize) -> Vec<Visitor> {
     })
 }
 
-/// Every visitor, every page: its own name is there, and nobody else's.
+/// Every visitor opens every page: it shows the visitor's own name and no other.
 fn visit(visitors: &[Visitor], at: std::net::SocketAddr, at_once: usize, late_ms: u64) -> Vec<Response> {
     each(visitors.len() * PAGES.len(), at_once, |number| {
-        // Neighbours in time are different visitors on different pages.
+        // Requests that follow each other come from different visitors and ask for different pages.
         let (own, page) = (number % visitors.len(), PAGES[(number / visitors.len() + number) % PAGES.len()]);
         let mut visitor = visitors[own].at(at).with_header("X-Late", &late_ms.to_string());
         let response = visitor.get(page);
@@ -77,7 +77,7 @@ fn crowd(count: usize, flags: &[&str]) {
     let visitors = populated(&weft, count);
     let fpm = Fpm::start(&site.docroot(), 4, &SETTINGS);
     let expected = visit(&visitors, fpm.address, 4, 0);
-    visit(&visitors[..1], weft.address, 1, 0); // compiled once
+    visit(&visitors[..1], weft.address, 1, 0); // compiles the page once
     let got = visit(&visitors, weft.address, count, LATE_MS);
     for (number, (ours, theirs)) in got.iter().zip(&expected).enumerate() {
         same(&format!("request {number}"), ours, theirs, MASKS);

@@ -1,6 +1,6 @@
 <?php
 
-/* A script as an application: its wait, what it prints, and how long its wait is. */
+/* Serves a script as an application: its wait, its output, and the length of its wait. */
 
 declare(strict_types=1);
 

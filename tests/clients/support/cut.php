@@ -1,6 +1,7 @@
 <?php
 
-/* A client whose conversation with its server is cut short in one way or another; then somebody else asks. */
+/* A client whose conversation with its server is cut short in one way or another; then another request uses
+ * the connection. */
 
 declare(strict_types=1);
 
@@ -34,7 +35,7 @@ return static function (Request $request) use ($client): string {
             }
 
             return 'it did not wait';
-        case '/slow': // its client goes away, or it runs too long
+        case '/slow': // the client disconnects, or the request runs too long
             $client['slow']($client['open']());
 
             return 'late';

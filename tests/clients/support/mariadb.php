@@ -15,7 +15,7 @@ function connect(string $host = '127.0.0.1'): mysqli
     return new mysqli($host, 'root', '', 'weft', (int) getenv('MARIADB_PORT'));
 }
 
-/** What of a mysqli result can be said in one line. */
+/** Prints a mysqli result in one line per row. */
 function lines(mysqli_result $result): void
 {
     foreach ($result as $row) {

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-/** A client of the server; `$slow`: behind a network that delays each answer by 0.5 s. */
+/** A client of the server; with `$slow`, behind a network that delays each answer by 0.5 s. */
 function connect(bool $slow = false, ?string $persistent = null): Memcached
 {
     $memcached = new Memcached($persistent);

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-/** The administrator's connection; `$slow`: behind a network that delays each answer by 0.25 s. */
+/** The administrator's connection; with `$slow`, behind a network that delays each answer by 0.25 s. */
 function connect(bool $slow = false): LDAP\Connection
 {
     $link = ldap_connect('ldap://127.0.0.1:' . getenv($slow ? 'LDAP_SLOW_PORT' : 'LDAP_PORT'));
@@ -12,11 +12,11 @@ function connect(bool $slow = false): LDAP\Connection
     return $link;
 }
 
-/** The directory's root, and an entry for units of one's own below it. */
+/** Creates the directory's root and a new entry for units below it. */
 function unit(LDAP\Connection $link): string
 {
     $root = ['objectClass' => ['dcObject', 'organization'], 'o' => 'weft', 'dc' => 'weft'];
-    // Another one may have added it.
+    // Another request may have added it.
     try {
         ldap_add($link, 'dc=weft,dc=test', $root);
     } catch (ErrorException) {

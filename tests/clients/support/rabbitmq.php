@@ -11,7 +11,7 @@ function connect(array $more = []): AMQPConnection
     return $connection;
 }
 
-/** A queue of its own, which goes with the connection. @param array<string, mixed> $arguments */
+/** A private queue, which is deleted with the connection. @param array<string, mixed> $arguments */
 function queue(AMQPChannel $channel, array $arguments = []): AMQPQueue
 {
     $queue = new AMQPQueue($channel);
@@ -22,14 +22,14 @@ function queue(AMQPChannel $channel, array $arguments = []): AMQPQueue
     return $queue;
 }
 
-/** A message that reaches the queue only after that time. */
+/** Sends a message that reaches the queue only after that time. */
 function later(AMQPChannel $channel, AMQPQueue $queue, string $message, int $milliseconds): void
 {
     $delay = queue($channel, ['x-message-ttl' => $milliseconds, 'x-dead-letter-exchange' => '', 'x-dead-letter-routing-key' => $queue->getName()]);
     (new AMQPExchange($channel))->publish($message, $delay->getName());
 }
 
-/** Publishes a message that reaches a queue two seconds later, and consumes it there: its text. */
+/** Publishes a message that reaches a queue two seconds later, and consumes it there; returns its text. */
 function consumed(AMQPConnection $connection, string $message): string
 {
     $channel = new AMQPChannel($connection);

@@ -1,6 +1,6 @@
 <?php
 
-/* A script by a command: what it prints. */
+/* Runs a script from the command line: prints its output. */
 
 declare(strict_types=1);
 

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-/** A listener that takes connections and says nothing; it lives as long as what is returned. */
+/** A listener that accepts connections and sends nothing; it lives as long as the returned value. */
 function silent(?int &$port): mixed
 {
     $listener = stream_socket_server('tcp://127.0.0.1:0');
@@ -11,7 +11,7 @@ function silent(?int &$port): mixed
     return $listener;
 }
 
-/** Runs something that must fail, not before that many seconds, and says how. */
+/** Runs code that must fail, but not before that many seconds; returns the error. */
 function failing(float $seconds, callable $work): string
 {
     $start = hrtime(true);

@@ -1,6 +1,6 @@
 <?php
 
-/* A SOAP service that takes its time. */
+/* A slow SOAP service. */
 
 declare(strict_types=1);
 

@@ -1,6 +1,6 @@
 <?php
 
-/* Nothing of a client passes unnoticed: a warning is an exception, unless it is expected (@). */
+/* Turns each warning of a client into an exception, unless the script expects it (@). */
 
 declare(strict_types=1);
 

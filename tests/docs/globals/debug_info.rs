@@ -1,6 +1,7 @@
-//! Fields of structures, from the debug information of a program (DWARF), as readelf writes it out.
+//! Fields of structures, from the debug information of a program (DWARF), as readelf prints it.
 //!
-//! Must not know whose structures they are. Invariant: a member without a name stands for the members it has.
+//! Must not know which program's structures they are. Invariant: a member without a name stands for the members
+//! it has.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -29,8 +30,8 @@ fn heading(line: &str) -> Option<(usize, u64, &str)> {
     Some((usize::from_str_radix(depth, 16).ok()?, hexadecimal(offset)?, tag))
 }
 
-/// `    <2e>   DW_AT_name        : (indirect string, offset: 0x1): a name`: attribute and value, in which versions of readelf say
-/// more or less about how it is written.
+/// `    <2e>   DW_AT_name        : (indirect string, offset: 0x1): a name`: attribute and value. Versions of readelf
+/// print more or less detail about how the value is encoded.
 fn attribute(line: &str) -> Option<(&str, &str)> {
     let (name, value) = line.trim_start().split_once(">   ")?.1.split_once(':')?;
     Some((name.trim(), value.trim()))
@@ -61,7 +62,7 @@ fn entries(text: &str) -> Entries {
     found
 }
 
-/// The structure or union behind names, qualifiers and pointers.
+/// The structure or union that names, qualifiers and pointers lead to.
 fn structure<'a>(entries: &'a Entries, entry: &'a Entry) -> &'a Entry {
     match entry.kind.and_then(|kind| entries.get(&kind)) {
         Some(next) if !matches!(entry.tag.as_str(), "DW_TAG_structure_type" | "DW_TAG_union_type") => {
@@ -82,7 +83,8 @@ fn members(entries: &Entries, of: &Entry) -> BTreeSet<String> {
         .collect()
 }
 
-/// The fields of the structure that each global variable points to whose name has that prefix, by the rest of its name.
+/// For each global variable whose name has that prefix: the fields of the structure that it points to, by the rest of
+/// its name.
 pub fn fields(program: &Path, prefix: &str) -> BTreeMap<String, BTreeSet<String>> {
     let output = Command::new("readelf")
         .args(["--debug-dump=info", "--wide"])

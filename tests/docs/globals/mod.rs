@@ -1,7 +1,9 @@
-//! docs/internals/globals.md has a verdict for every field of every structure of globals, and none for a field that is not there.
+//! docs/internals/globals.md has a verdict for every field of every structure of globals, and none for a field that
+//! does not exist.
 //!
-//! The fields are those of the debug information that gcc makes of PHP's installed headers (and of the layouts weft has written
-//! out), read by readelf. Which modules have globals, and how large they are, a program says that loads them.
+//! The fields come from the debug information that gcc makes of PHP's installed headers (and of the layouts that weft
+//! copies), read by readelf. A program that loads the modules reports which of them have globals, and how large they
+//! are.
 
 mod debug_info;
 
@@ -15,7 +17,7 @@ type Fields = BTreeMap<String, BTreeSet<String>>;
 
 const VERDICTS: [&str; 7] = ["copied", "row", "fiber", "setting", "own", "shared", "harmless"];
 
-/// What a command prints.
+/// The output of a command.
 fn said_by(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -99,7 +101,7 @@ fn every_field_of_every_structure_of_globals_has_a_verdict() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The macro by which PHP reaches a structure that coroutines copy parts of.
+/// The macro through which PHP reaches a structure of which coroutines copy parts.
 const REACHED_BY: [(&str, &str); 7] = [
     ("zend_executor_globals", "EG"),
     ("zend_compiler_globals", "CG"),
@@ -162,7 +164,8 @@ fn every_module_with_globals_is_known() {
     );
 }
 
-/// What other libraries can see of libphp has a name; the rest of its variables has none in a stripped library.
+/// The variables of libphp that other libraries can see have a name; in a stripped library, its other variables
+/// have none.
 #[test]
 fn every_structure_that_libphp_exports_is_known() {
     let path = format!("{}/lib/lib{}.so", php_config("--prefix"), library());

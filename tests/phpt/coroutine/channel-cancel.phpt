@@ -29,7 +29,7 @@ foreach ([0, 1] as $capacity) {
     usleep(1000);
 }
 
-// A sender that was cancelled sends nothing.
+// A cancelled sender sends nothing.
 $channel = new Channel();
 $sender = go(function () use ($channel): void {
     $channel->send('never');

@@ -10,7 +10,7 @@ $a = new Channel();
 $b = new Channel();
 $task = go(fn () => Channel::select(['a' => $a, 'b' => $b, 'again' => $a]));
 usleep(1000);
-// Both at once, before it can run: only one of them is taken.
+// Both at once, before it can run: it takes only one of them.
 var_dump($b->send('to b', 0), $a->send('to a', 0));
 echo json_encode($task->await()), "\n";
 var_dump($b->send('nobody', 0));

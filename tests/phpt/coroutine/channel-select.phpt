@@ -36,7 +36,7 @@ go(function () use ($a): void {
 $say(Channel::select(['a' => [$a, 'next'], 'b' => $b], 30.0));
 $say([$a->receive(0)]);
 
-// Two that select on each other's channels meet.
+// Two coroutines that select on each other's channels meet.
 $ping = new Channel();
 $pong = new Channel();
 go(fn () => $say(Channel::select(['ping' => [$ping, 'ping'], 'pong' => $pong])));

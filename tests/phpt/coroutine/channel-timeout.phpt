@@ -16,7 +16,7 @@ foreach ([0, 0.001] as $timeout) {
     }
     var_dump($channel->send('lost?', $timeout));
 }
-// Nothing of them is left: this value meets this receiver.
+// The timed-out waits leave nothing behind: this value meets this receiver.
 go(fn () => $channel->send('here'));
 var_dump($channel->receive(30.0));
 

@@ -22,7 +22,7 @@ $parked = go(function () use (&$wait): array {
 });
 Coroutine::yield();
 var_dump(Coroutine::wake($wait), Coroutine::wake($wait), $parked->await(), Coroutine::wake($wait), Coroutine::wake(0));
-// Ended before it is parked: it does not wait.
+// It ended before it was parked, so it does not wait.
 $wait = Coroutine::prepare('itself');
 var_dump(Coroutine::wake($wait), Coroutine::park($wait));
 try {

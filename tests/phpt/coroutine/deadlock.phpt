@@ -24,7 +24,7 @@ try {
 } catch (DeadlockError $error) {
     echo get_class($error), "\n";
 }
-// {main} may put it right.
+// {main} can still resolve it.
 $channel->send('at last');
 $mutex->unlock();
 echo "end\n";

@@ -22,7 +22,7 @@ parallel(array_fill(0, 100, function () use (&$waiting): void {
 echo "$waiting at once\n";
 echo json_encode(parallel([])), "\n";
 
-// The next one is asked for when there is room for it.
+// The next item is requested when there is room for it.
 $asked = $ended = $ahead = 0;
 $works = (function () use (&$asked, &$ended, &$ahead): Generator {
     for ($i = 0; $i < 6; $i++) {

@@ -19,7 +19,7 @@ $spin = function (): void {
 $gone = function (): bool {
     clearstatcache();
     if (!is_file('helper')) {
-        return true; // killed before it could say who it is
+        return true; // killed before it could report its pid
     }
     $pid = (int) file_get_contents('helper');
     for ($i = 0; $i < 2000 && posix_kill($pid, 0); $i++) {

@@ -42,7 +42,7 @@ $step = function () use ($channels, &$sent, &$received, &$doubtful, &$next, &$wa
         $waits++;
     } catch (CancelledError) {
         $cancelled++;
-        $doubtful[] = $value; // it may have been taken in the moment of the cancellation
+        $doubtful[] = $value; // it may have been taken at the moment of the cancellation
     }
 };
 Scope::run(function (Scope $scope) use ($step): void {
@@ -65,7 +65,7 @@ foreach ($channels as $channel) {
     while (count($channel) > 0) {
         $received[] = $channel->receive(0);
     }
-    // Nobody is left in a queue: there is nobody to take this, and nothing to be had.
+    // The queues are empty: a send finds no receiver, and a receive finds nothing.
     $channel->capacity === 0 and var_dump($channel->send('nobody', 0));
 }
 $lost = array_diff($sent, $received);

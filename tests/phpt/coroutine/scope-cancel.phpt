@@ -33,7 +33,7 @@ try {
 } catch (LogicException $error) {
     echo $error->getMessage(), "\n";
 }
-// One task alone can be cancelled: that is no failure.
+// A single task can be cancelled: that is not a failure.
 echo Scope::run(function (Scope $scope): string {
     $scope->go(sleep(...), 30)->cancel();
     $begun = $scope->go(sleep(...), 30);

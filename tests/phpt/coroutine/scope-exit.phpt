@@ -14,7 +14,7 @@ Scope::run(function (Scope $scope): void {
             sleep(30);
             echo "never\n";
         } finally {
-            // Neither exit() nor what it ends runs finally blocks.
+            // Neither exit() nor the tasks it ends run finally blocks.
         }
     });
     $scope->go(function (): void {

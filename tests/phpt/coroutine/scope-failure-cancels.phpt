@@ -31,7 +31,7 @@ try {
 } catch (DomainException $failure) {
     echo get_class($failure), ': ', $failure->getMessage(), "\n";
 }
-usleep(1000); // the interruption was the scope's: no later wait meets it
+usleep(1000); // the scope's interruption happens once: later waits do not throw
 echo "after\n";
 --EXPECT--
 The task was cancelled: another task of its scope has failed

@@ -19,7 +19,7 @@ Scope::run(function (Scope $scope) use (&$running, &$most, &$ended): void {
 }, concurrency: 3);
 echo $most, ' ', count($ended), ' ', $ended === range(0, 19) ? 'in order' : json_encode($ended), "\n";
 
-// A cancelled task gives its room back even if it never began.
+// A cancelled task releases its place even if it never began.
 echo Scope::run(function (Scope $scope): string {
     for ($i = 0; $i < 100; $i++) {
         $scope->go(fn () => throw new LogicException('never runs'))->cancel();

@@ -32,7 +32,7 @@ try {
 } catch (OutOfBoundsException $failure) {
     echo $failure->getMessage(), "\n";
 }
-// Handled in between, it goes no further.
+// An inner handler stops it.
 echo Scope::run(function (Scope $outer): string {
     $task = $outer->go(function (): string {
         try {

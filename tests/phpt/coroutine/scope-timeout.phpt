@@ -30,7 +30,7 @@ foreach ([true, false] as $bodyWaits) {
 }
 usleep(1000);
 echo Scope::run(fn (Scope $scope) => $scope->go(fn () => 'in time')->await(), timeout: 30.0), "\n";
-// The shorter one of two wins.
+// The shorter of the two applies.
 try {
     Scope::run(fn () => Scope::run(fn (Scope $inner) => $inner->go(waits(...), 'inner'), timeout: 30.0), timeout: 0.01);
 } catch (TimeoutException $timeout) {

@@ -19,7 +19,7 @@ go(function (): void {
     posix_kill(getmypid(), SIGUSR2);
 });
 var_dump(Signal::await([SIGUSR1, SIGUSR2], 30.0) === SIGUSR2);
-posix_kill(getmypid(), SIGUSR1); // nobody waits: kept
+posix_kill(getmypid(), SIGUSR1); // no coroutine waits: the signal is kept
 usleep(1000);
 var_dump(Signal::await(SIGUSR1) === SIGUSR1);
 $task = go(Signal::await(...), SIGUSR1);

@@ -32,7 +32,7 @@ foreach ($waiting as $one) {
 }
 var_dump($failing->ended(), $failing->failed());
 
-// It begins when this coroutine waits, and they run in the order they were started.
+// A task begins when this coroutine waits; tasks run in the order in which they were started.
 $order = [];
 $tasks = [];
 foreach (['a', 'b', 'c'] as $name) {
@@ -48,7 +48,7 @@ echo implode(' ', $order), "\n";
 $ids = array_map(fn ($task) => $task->id(), $tasks);
 var_dump(count(array_unique($ids)) === 3, min($ids) > 0);
 
-// A limit ends the waiting only.
+// A limit ends only the waiting.
 $go = false;
 $late = go(function () use (&$go): string {
     while (!$go) {
@@ -61,7 +61,7 @@ echo thrown(fn () => $late->await(0.001)), "\n", thrown(fn () => $late->await(0.
 $go = true;
 echo $late->await(), "\n";
 
-// Never begun: it never does. During a wait: the wait throws, once. Before the next wait: that one does.
+// A task that has not begun never does. In a wait, the wait throws once. Before a wait, the next one throws.
 $ran = false;
 $never = go(function () use (&$ran): void {
     $ran = true;
@@ -80,13 +80,13 @@ Coroutine::yield();
 $stubborn->cancel('enough');
 echo $stubborn->await(), "\n";
 $busy = go(function () use (&$busy): string {
-    $busy->cancel('by itself'); // it runs: the next wait
+    $busy->cancel('by itself'); // it runs: its next wait throws
     $before = true;
 
     return thrown(fn () => usleep(100)) . ', then ' . thrown(fn () => usleep(100));
 });
 echo $busy->await(), "\n";
-// Who awaits a task is cancelled, not the task.
+// Cancelling a coroutine that awaits a task does not cancel the task.
 $slow = go(function () use (&$done): int {
     while (!$done) {
         usleep(100);

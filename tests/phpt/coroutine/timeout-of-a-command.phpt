@@ -17,7 +17,7 @@ function pid(): int
 function gone(int $pid): bool
 {
     for ($i = 0; posix_kill($pid, 0) && $i < 10_000; $i++) {
-        usleep(1000); // the loop looks after it
+        usleep(1000); // the loop checks for it
     }
 
     return !posix_kill($pid, 0);
@@ -30,7 +30,7 @@ $works = [
     'exec' => fn () => exec(COMMAND),
     'no exec' => fn () => shell_exec('sh -c "echo \$\$ > pid; sleep 300; echo never > went-on"; echo never > went-on'),
     'passthru' => fn () => passthru('echo $$ > pid; exec sleep 300'),
-    'silent' => fn () => exec('echo $$ > pid; exec sleep 300 >&- 2>&-'), // its pipe is at its end: the wait is for the child
+    'silent' => fn () => exec('echo $$ > pid; exec sleep 300 >&- 2>&-'), // its pipe is closed: the wait is for the child
     'popen' => function (): void {
         $pipe = popen(COMMAND, 'r');
         while (fgets($pipe) !== false);
@@ -58,7 +58,7 @@ try {
     echo $late->getMessage(), "\n";
 }
 echo file_exists('went-on') ? "a shell went on\n" : "no shell went on\n";
-// Who is not interrupted waits for the end, as ever.
+// Without an interruption, the caller waits for the end as usual.
 exec('exit 7', $output, $code);
 var_dump($code, hrtime(true) - $began < 100e9);
 --EXPECT--

@@ -63,7 +63,7 @@ $waits = [
 foreach ($waits as $name => $wait) {
     echo $name, ': ', thrown(fn () => timeout(0.01, $wait)), "\n";
 }
-// Cleaning up may wait; what catches the interruption itself is not stopped again.
+// Cleaning up may wait; code that catches the interruption is not stopped again.
 echo thrown(fn () => timeout(0.005, function () {
     try {
         sleep(60);
@@ -82,7 +82,7 @@ echo thrown(fn () => timeout(0.005, function () {
 // Nested.
 echo thrown(fn () => timeout(60.0, fn () => thrown(fn () => timeout(0.005, fn () => sleep(60))))), "\n";
 echo thrown(fn () => timeout(0.005, fn () => timeout(60.0, fn () => sleep(60)))), "\n";
-// One that has passed while nothing waited is not met by the next wait behind it.
+// A limit that expires while nothing waits does not affect later waits.
 echo thrown(fn () => timeout(0.001, function () {
     for ($until = hrtime(true) + 3_000_000; hrtime(true) < $until;);
 

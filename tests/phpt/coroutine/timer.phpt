@@ -5,7 +5,7 @@ Timers: once, again and again, cancelled; what a callback throws is logged and e
 <?php
 use Weft\Timer;
 
-/** Looks until it is so. */
+/** Checks until the condition holds. */
 function until(Closure $condition): void
 {
     while (!$condition()) {
@@ -35,7 +35,7 @@ until(function () use ($timer, &$after): bool {
 usleep(5000);
 var_dump($ticks, $timer->active(), $timer->cancel());
 
-// Calls never overlap: what falls due during a call is left out.
+// Calls never overlap: a call that falls due during another one is skipped.
 $inside = $most = $calls = 0;
 $slow = Timer::every(0.001, function () use (&$inside, &$most, &$calls): void {
     $most = max($most, ++$inside);

@@ -2,7 +2,7 @@
 Time-outs of connecting: stream_socket_client(), fsockopen(), default_socket_timeout, curl, SO_SNDTIMEO
 --FILE--
 <?php
-// A queue of one that is full: further connections are neither taken nor refused.
+// A full queue of length one: further connections are neither accepted nor refused.
 $server = socket_create(AF_INET, SOCK_STREAM, SOL_TCP);
 socket_bind($server, '127.0.0.1', 0);
 socket_listen($server, 0);

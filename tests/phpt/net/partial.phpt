@@ -19,14 +19,14 @@ if ($pid === 0) {
 }
 fclose($b);
 var_dump(fgets($a), fread($a, 3), fread($a, 7));
-// A blocking stream takes all of it; the reader takes its time.
+// A blocking stream accepts all of it; the reader is slow.
 var_dump(fwrite($a, str_repeat('x', 2_000_000)));
 $rest = stream_get_contents($a);
 var_dump(substr($rest, strpos($rest, '|')), feof($a), fread($a, 10));
 pcntl_waitpid($pid, $status);
-// Nobody reads any more.
+// The reader is gone.
 var_dump(@fwrite($a, 'late'), error_get_last()['message']);
-// A stream that does not block takes what fits.
+// A non-blocking stream accepts what fits.
 [$a, $b] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
 stream_set_blocking($a, false);
 $written = fwrite($a, str_repeat('y', 5_000_000));

@@ -2,7 +2,7 @@
 A handler without SA_RESTART interrupts pcntl_waitpid() and flock(); one with it does not
 --FILE--
 <?php
-/** In a child: waits until the parent sleeps in a system call, and goes on sleeping: some calls sleep for a moment only. */
+/** In a child: waits until the parent sleeps in a system call and stays asleep, because some calls sleep only briefly. */
 function until_parent_waits(): void {
     for ($seen = 0; $seen < 3;) {
         usleep(1000);
@@ -38,7 +38,7 @@ foreach ([true, false] as $restart) {
         exit(0);
     }
     while (!file_exists(__DIR__ . '/locked')) {
-        clearstatcache(); // without a sleep, which the child would take for the wait it waits for
+        clearstatcache(); // without a sleep, which the child would mistake for the wait
     }
     unlink(__DIR__ . '/locked');
     var_dump(flock($file, LOCK_EX));

@@ -2,7 +2,7 @@
 A signal's handler ends sleep(), usleep() and time_nanosleep() early, and runs at once
 --FILE--
 <?php
-/** In a child: waits until the parent sleeps in a system call, and goes on sleeping: some calls sleep for a moment only. */
+/** In a child: waits until the parent sleeps in a system call and stays asleep, because some calls sleep only briefly. */
 function until_parent_waits(): void {
     for ($seen = 0; $seen < 3;) {
         usleep(1000);

@@ -4,7 +4,7 @@ A handler interrupts msg_receive(); sem_acquire() goes on
 <?php
 pcntl_async_signals(true);
 pcntl_signal(SIGUSR1, function () { echo "handler\n"; });
-/** In a child: waits until the parent sleeps in a system call, and goes on sleeping: some calls sleep for a moment only. */
+/** In a child: waits until the parent sleeps in a system call and stays asleep, because some calls sleep only briefly. */
 function until_parent_waits(): void {
     for ($seen = 0; $seen < 3;) {
         usleep(1000);
@@ -12,7 +12,7 @@ function until_parent_waits(): void {
         $seen = substr($stat, strrpos($stat, ')') + 2, 1) === 'S' ? $seen + 1 : 0;
     }
 }
-/** A child that signals while the parent waits, and does its work when the parent waits again. */
+/** A child that signals while the parent waits, and does its work once the parent waits again. */
 function later(callable $work): int {
     $pid = pcntl_fork();
     if ($pid === 0) {
@@ -32,7 +32,7 @@ var_dump(msg_receive($queue, 0, $kind, 100, $message), $message);
 pcntl_waitpid($pid, $status);
 msg_remove_queue($queue);
 
-// Each has a semaphore of its own by one key: an inherited one would be released by its child's end.
+// Both open the same key: an inherited semaphore would be released when the child ends.
 $pid = pcntl_fork();
 if ($pid === 0) {
     $semaphore = sem_get($key, 1, 0600, false);
@@ -45,7 +45,7 @@ if ($pid === 0) {
     exit;
 }
 while (!file_exists('held')) {
-    clearstatcache(); // without a sleep, which the child would take for the wait it waits for
+    clearstatcache(); // without a sleep, which the child would mistake for the wait
 }
 $semaphore = sem_get($key, 1, 0600, false);
 var_dump(sem_acquire($semaphore));

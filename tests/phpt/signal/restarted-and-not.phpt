@@ -2,7 +2,7 @@
 A read is restarted after a handler with SA_RESTART, fails with EINTR after one without, and always with SO_RCVTIMEO
 --FILE--
 <?php
-/** In a child: waits until the parent sleeps in a system call, and goes on sleeping: some calls sleep for a moment only. */
+/** In a child: waits until the parent sleeps in a system call and stays asleep, because some calls sleep only briefly. */
 function until_parent_waits(): void {
     for ($seen = 0; $seen < 3;) {
         usleep(1000);

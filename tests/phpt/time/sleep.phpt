@@ -13,7 +13,7 @@ waited(fn () => sleep(0), 0);
 waited(fn () => usleep(20000), 0.02);
 waited(fn () => time_nanosleep(0, 20000000), 0.02);
 waited(function () {
-    // The time may have come before the call: then there is nothing to wait for, and it says no.
+    // If the time has passed before the call, it waits for nothing and returns false.
     do { $slept = @time_sleep_until(microtime(true) + 0.02); } while (!$slept);
     return $slept;
 }, 0.019);

@@ -1,8 +1,9 @@
 <?php
 
 /*
- * What Weft\Revolt\Driver needs of the package revolt/event-loop: its public interfaces and exceptions, in their least form,
- * and a facade that keeps the driver. Applications have the package; these tests must not depend on a registry.
+ * The part of the package revolt/event-loop that Weft\Revolt\Driver needs: its public interfaces and exceptions,
+ * reduced to a minimum, and a facade that keeps the driver. Applications install the package; these tests must not
+ * depend on a registry.
  */
 
 declare(strict_types=1);
@@ -132,7 +133,7 @@ namespace {
         return $driver ??= new Driver();
     }
 
-    /** Waits so long, as AMPHP's delay() does. */
+    /** Waits for this many seconds, like AMPHP's delay(). */
     function pause(float $seconds, mixed $value = null): mixed
     {
         $suspension = loop()->getSuspension();
@@ -141,7 +142,7 @@ namespace {
         return $suspension->suspend();
     }
 
-    /** A future of a callback that runs on the loop, in the manner of AMPHP's async(). */
+    /** A future of a callback that runs on the loop, like AMPHP's async(). */
     final class Promise
     {
         private bool $done = false;

@@ -1,24 +1,25 @@
-//! A slow network: a proxy that hands on each piece of an answer only after a pause. It makes a wait of the services that
-//! have no blocking command.
+//! A slow network: a proxy that passes on each piece of an answer after a pause. It adds waits to services that have no
+//! blocking command.
 //!
-//! Invariant: what comes out is what went in, in order; a connection that closes on one side closes on the other.
+//! Invariant: the bytes come out as they went in, in order; when one side closes a connection, the proxy closes the
+//! other.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::time::Duration;
 
-/// A proxy before a port of the loopback. Its threads end with the process.
+/// A proxy for a port on the loopback. Its threads end with the process.
 #[derive(Debug)]
 pub struct Delay {
-    /// Where to connect instead.
+    /// The port to connect to instead.
     pub port: u16,
 }
 
 impl Delay {
-    /// Starts one before `port`. Each answer takes `pause` longer.
+    /// Starts a proxy for `port`. Each answer takes `pause` longer.
     ///
     /// # Panics
-    /// When there is no port for it.
+    /// If it finds no free port.
     pub fn before(port: u16, pause: Duration) -> Delay {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
         let own = listener.local_addr().expect("a bound socket has an address").port();
@@ -36,7 +37,7 @@ impl Delay {
     }
 }
 
-/// Until either side ends.
+/// Copies until either side ends.
 fn hand_on(mut from: TcpStream, mut to: TcpStream, pause: Duration) {
     let mut piece = [0; 16 << 10];
     while let Ok(length @ 1..) = from.read(&mut piece) {
@@ -45,6 +46,6 @@ fn hand_on(mut from: TcpStream, mut to: TcpStream, pause: Duration) {
             break;
         }
     }
-    // It may be closed already.
+    // The connection may already be closed.
     let _ = to.shutdown(Shutdown::Write);
 }

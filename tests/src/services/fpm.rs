@@ -1,5 +1,5 @@
-//! nginx with php-fpm over a document root, configured as Debian configures them (fastcgi_params, snippets/fastcgi-php.conf):
-//! what applications run on today, and what weft is compared with.
+//! nginx with php-fpm serving a document root, configured as Debian does it (fastcgi_params,
+//! snippets/fastcgi-php.conf): the usual setup of applications today, with which weft is compared.
 
 use std::net::SocketAddr;
 use std::os::unix::net::UnixStream;
@@ -8,7 +8,8 @@ use std::path::Path;
 use super::{Service, Setup, free_port};
 use crate::client::Client;
 
-/// Whether nginx, or weft, speaks of itself or of its connection in header lines of this name, in lower case.
+/// Whether header lines of this name (in lower case) describe the server itself or its connection, at nginx or
+/// weft.
 pub fn is_own(name: &str) -> bool {
     let own = [
         "server",
@@ -19,7 +20,7 @@ pub fn is_own(name: &str) -> bool {
         "keep-alive",
         "etag",
         "accept-ranges",
-        "vary", // nginx as it is set up here compresses nothing
+        "vary", // nginx compresses nothing in this setup
     ];
     own.contains(&name)
 }
@@ -27,17 +28,17 @@ pub fn is_own(name: &str) -> bool {
 /// A running nginx and php-fpm.
 #[derive(Debug)]
 pub struct Fpm {
-    /// Where nginx listens.
+    /// The address at which nginx listens.
     pub address: SocketAddr,
     _nginx: Service,
     _fpm: Service,
 }
 
 impl Fpm {
-    /// Starts both with so many children of php-fpm, and these settings of PHP. The site is called site.test.
+    /// Starts both with this many children of php-fpm and these PHP settings. The site's name is site.test.
     ///
     /// # Panics
-    /// When they do not become ready; with what they said.
+    /// If they do not become ready; the message holds the output.
     pub fn start(docroot: &Path, children: u32, settings: &[(&str, &str)]) -> Fpm {
         let as_root = rustix::process::getuid().is_root();
         let (fpm, nginx) = (Setup::new(), Setup::new());
@@ -70,9 +71,9 @@ impl Fpm {
         );
         let (pool, conf) = (fpm.path("fpm.conf"), nginx.path("nginx.conf"));
         let root = if as_root { "-R" } else { "-F" };
-        // The master of each ends its own workers at SIGTERM.
+        // Each master ends its own workers at SIGTERM.
         let fpm = fpm.start("TERM", &[], "/usr/sbin/php-fpm8.2", &["-F", root, "-y", &pool]);
-        // The socket's file is there before anybody listens at it: nginx would answer 502.
+        // The socket's file exists before php-fpm listens on it; nginx would then answer 502.
         let fpm = fpm.wait_until(|| UnixStream::connect(&socket).is_ok());
         let nginx = nginx.start("TERM", &[], "/usr/sbin/nginx", &["-c", &conf]);
         let address = SocketAddr::from(([127, 0, 0, 1], port));

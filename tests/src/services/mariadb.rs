@@ -13,10 +13,10 @@ pub struct MariaDb {
 }
 
 impl MariaDb {
-    /// Installs and starts one.
+    /// Creates a database directory and starts the server.
     ///
     /// # Panics
-    /// When it does not become ready; with its log.
+    /// If it does not become ready; the message holds its log.
     pub fn start() -> MariaDb {
         let setup = Setup::new();
         let data = format!("--datadir={}", setup.path("data"));
@@ -39,7 +39,7 @@ impl MariaDb {
             "--skip-name-resolve",
             "--local-infile=1",
             "--max-connections=2000",
-            // What makes the start quick; nothing here need survive.
+            // Options for a quick start; the data does not have to survive.
             "--innodb-buffer-pool-size=16M",
             "--innodb-log-file-size=4M",
             "--innodb-flush-log-at-trx-commit=0",
@@ -61,7 +61,7 @@ impl MariaDb {
         self.service.path("socket")
     }
 
-    /// The certificate its clients may check.
+    /// The certificate that its clients can check.
     pub fn certificate(&self) -> PathBuf {
         self.service.path("cert.pem")
     }

@@ -1,7 +1,8 @@
-//! Real servers for the tests to speak to, from Debian's packages: free ports, a directory of their own, gone at the end.
+//! Real servers for the tests, from Debian's packages: each uses free ports and its own directory, and is gone at the
+//! end.
 //!
-//! Must not know what is tested with them. Invariant: a service ends with the value that started it, and also when the test
-//! process is killed: each runs below a shell that ends it when the pipe from the test closes.
+//! Must not know what is tested with them. Invariant: a service ends with the value that started it. It also ends if
+//! the test process is killed: each runs below a shell that ends it when the pipe from the test closes.
 
 mod delay;
 mod fpm;
@@ -39,18 +40,18 @@ pub use upstream::Upstream;
 
 use crate::wait::{until, until_within};
 
-/// Runs the rest of its arguments in the background and ends it, by the signal that is its first one, once stdin closes;
-/// then whoever is left in its process group, which is its own.
+/// Runs its remaining arguments in the background. Once stdin closes, it ends that program with the signal given first,
+/// then kills the rest of its process group, which belongs to it alone.
 const KEEPER: &str =
     r#"signal=$1; shift; "$@" </dev/null & read -r _; kill -s "$signal" $!; wait $!; kill -s KILL 0"#;
 
-/// Debian's user and group without rights (base-passwd).
+/// Debian's user and group without privileges (base-passwd).
 const NOBODY: &str = "65534";
 
-/// What a service may take to start: RabbitMQ takes six seconds of a machine's undivided attention.
+/// How long a service may take to start. RabbitMQ takes six seconds on an otherwise idle machine.
 const START_PATIENCE: Duration = Duration::from_secs(180);
 
-/// A service to be started: its directory and, by and by, its command.
+/// A service to be started: its directory and, later, its command.
 #[derive(Debug)]
 pub struct Setup {
     directory: tempfile::TempDir,
@@ -65,19 +66,20 @@ pub struct Service {
 }
 
 impl Setup {
-    /// A service with a directory of its own.
+    /// A service with its own directory.
     ///
     /// # Panics
-    /// When there can be no directory.
+    /// If the directory cannot be created.
     pub fn new() -> Setup {
         let directory = tempfile::Builder::new().prefix("weft-test-").tempdir();
         Setup { directory: directory.expect("a temporary directory"), is_nobody: false }
     }
 
-    /// A service that refuses to run as root: it runs as nobody when the test is root. The directory is nobody's.
+    /// A service that refuses to run as root. If the test is root, the service runs as the user nobody, who owns
+    /// its directory.
     ///
     /// # Panics
-    /// When root cannot give a directory away.
+    /// If root cannot give a directory away.
     pub fn without_root() -> Setup {
         let mut setup = Setup::new();
         if rustix::process::geteuid().is_root() {
@@ -97,18 +99,18 @@ impl Setup {
         self.directory.path().join(name).display().to_string()
     }
 
-    /// Adds a file to its directory, readable for its user only.
+    /// Adds a file to its directory that only the service's user can read.
     ///
     /// # Panics
-    /// When it cannot be written.
+    /// If it cannot be written.
     pub fn write(&self, name: &str, text: &str) {
         std::fs::write(self.directory.path().join(name), text).expect("the service's own file");
     }
 
-    /// Makes a file of its directory the property of the service's user.
+    /// Gives a file of its directory to the service's user.
     ///
     /// # Panics
-    /// When that is not allowed.
+    /// If that is not allowed.
     pub fn give(&self, name: &str) {
         if self.is_nobody {
             let given = Command::new("chown").arg(format!("{NOBODY}:{NOBODY}")).arg(self.path(name)).status();
@@ -125,25 +127,25 @@ impl Setup {
         }
         let mut command = Command::new(words[0]);
         command.args(&words[1..]).current_dir(self.directory.path()).env("HOME", self.directory.path());
-        // A server that starts removes what it takes for its own leftovers.
+        // A starting server deletes what it takes for its own leftovers.
         command.env("TMPDIR", self.directory.path()).stdin(Stdio::null());
         command
     }
 
-    /// Runs a command to its end, as the service's user. It ends by itself, late on a busy machine.
+    /// Runs a command to its end, as the service's user. There is no deadline, because a busy machine is slow.
     ///
     /// # Panics
-    /// When it fails; with what it said.
+    /// If the command fails; the message holds its output.
     pub fn run(&self, program: &str, arguments: &[&str]) {
         let output = self.command(program, arguments).output().expect("a program of the system");
         let said = [output.stdout, output.stderr].concat();
         assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&said));
     }
 
-    /// Starts it in the foreground of a keeper, which ends it by `signal` ("KILL", "QUIT").
+    /// Starts the service below a keeper, which ends it with `signal` ("KILL", "QUIT").
     ///
     /// # Panics
-    /// When the shell cannot be run.
+    /// If the shell cannot be run.
     pub fn start(
         self,
         signal: &str,
@@ -178,10 +180,10 @@ impl Default for Setup {
 }
 
 impl Service {
-    /// Waits until it is ready.
+    /// Waits until the service is ready.
     ///
     /// # Panics
-    /// When it is not in time; with its log.
+    /// If it is not ready in time; the message holds its log.
     pub fn wait_until(self, ready: impl Fn() -> bool) -> Service {
         let found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             until_within(START_PATIENCE, "a service to be ready", || ready().then_some(()));
@@ -190,7 +192,7 @@ impl Service {
         self
     }
 
-    /// Waits until it listens on a port of the loopback.
+    /// Waits until the service listens on a port of the loopback.
     ///
     /// # Panics
     /// As [`Service::wait_until`].
@@ -212,12 +214,12 @@ impl Service {
 impl Drop for Service {
     fn drop(&mut self) {
         drop(self.keeper.stdin.take());
-        // It has its end from the keeper now; whoever ignores it goes with the group.
+        // The keeper has signalled the service; a process that ignores the signal is killed with the group.
         let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             until("a service's end", || self.keeper.try_wait().expect("it is our child"));
         }));
         if let Some(group) = Pid::from_raw(self.keeper.id() as i32) {
-            // Nobody may be left in it.
+            // No process may be left in the group.
             let _ = kill_process_group(group, Signal::KILL);
         }
         if ended.is_err() {
@@ -226,18 +228,19 @@ impl Drop for Service {
     }
 }
 
-/// A port of the loopback that was free a moment ago: for services that cannot be told to let the kernel choose.
+/// A port of the loopback that was free a moment ago, for services that cannot let the kernel choose one.
 ///
-/// It is none of those that the kernel gives to connections (32768 and above: `ip_local_port_range`, ip(7)). One of them could be given to
-/// somebody else before the service has it, or while it is down: also to whoever tries to reach it, who then reaches himself.
+/// The port lies below the range that the kernel assigns to connections (32768 and above: `ip_local_port_range`,
+/// ip(7)). A port of that range could be assigned to another process before the service has it, or while the service is
+/// down. A client that tries to reach the service could even get it, and then reach itself.
 ///
 /// # Panics
-/// When there is none.
+/// If there is none.
 pub fn free_port() -> u16 {
     const FIRST: u32 = 10_000;
     const COUNT: u32 = 20_000;
     static TRIED: AtomicU32 = AtomicU32::new(0);
-    // Tests of other processes begin elsewhere.
+    // Tests of other processes begin at another port.
     let begin = std::process::id().wrapping_mul(127);
     let mut ports = (0..COUNT).map(|_| {
         let number = begin.wrapping_add(TRIED.fetch_add(1, Ordering::Relaxed));

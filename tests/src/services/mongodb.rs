@@ -1,8 +1,8 @@
-//! A stand-in for MongoDB, which Debian does not package: it speaks enough of the wire protocol (OP_MSG, and OP_QUERY for
-//! the handshake) to tell who asked what. A command `{echo: 1, n: N, milliseconds: M}` is answered after M milliseconds
-//! with `{n: N, connection: C}`.
+//! A stand-in for MongoDB, which Debian does not package. It speaks enough of the wire protocol (OP_MSG, and OP_QUERY
+//! for the handshake) to tell which connection asked what. A command `{echo: 1, n: N, milliseconds: M}` is answered
+//! after M milliseconds with `{n: N, connection: C}`.
 //!
-//! Source of facts: MongoDB's wire protocol and BSON specifications. Invariant: a connection's requests are answered in
+//! Source: MongoDB's wire protocol and BSON specifications. Invariant: the requests of a connection are answered in
 //! order, one at a time, as the server does.
 
 use std::io::{self, Read, Write};
@@ -24,17 +24,17 @@ pub struct MongoDb {
 }
 
 impl MongoDb {
-    /// Starts one.
+    /// Starts the stand-in.
     ///
     /// # Panics
-    /// When there is no port for it.
+    /// If it finds no free port.
     pub fn start() -> MongoDb {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
         let port = listener.local_addr().expect("a bound socket has an address").port();
         std::thread::spawn(move || {
             for (number, stream) in (1..).zip(listener.incoming()) {
                 let Ok(stream) = stream else { return };
-                // It ends when its client has gone.
+                // The thread ends when its client has disconnected.
                 std::thread::spawn(move || converse(stream, number));
             }
         });
@@ -64,7 +64,7 @@ fn converse(mut stream: TcpStream, connection: i32) -> io::Result<()> {
     }
 }
 
-/// The handshake's answer: a server on its own, of MongoDB 6.0's protocol version.
+/// The handshake's answer: a standalone server with MongoDB 6.0's protocol version.
 fn hello() -> Vec<u8> {
     let numbers = [
         ("minWireVersion", 0),
@@ -76,10 +76,10 @@ fn hello() -> Vec<u8> {
     document(&numbers, &["ismaster", "helloOk"])
 }
 
-/// A message that answers request `to`, in the form its opcode asks for.
+/// A message that answers request `to`, in the form that its opcode requires.
 fn reply(to: i32, opcode: i32, document: &[u8]) -> Vec<u8> {
     let (opcode, prefix): (i32, &[u8]) = match opcode {
-        // flags, cursor (64 bits), where it starts, how many documents
+        // flags, cursor (64 bits), starting position, number of documents
         OP_QUERY => (OP_REPLY, &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0]),
         // flags, kind of section: one document
         _ => (OP_MSG, &[0, 0, 0, 0, 0]),
@@ -89,7 +89,7 @@ fn reply(to: i32, opcode: i32, document: &[u8]) -> Vec<u8> {
     [&head, prefix, document].concat()
 }
 
-/// BSON of 32-bit integers, of what is true, and of `ok: 1.0`.
+/// BSON with 32-bit integers, booleans that are true, and `ok: 1.0`.
 fn document(numbers: &[(&str, i32)], truths: &[&str]) -> Vec<u8> {
     let mut elements = Vec::new();
     for (name, number) in numbers {

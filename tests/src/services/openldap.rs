@@ -11,10 +11,10 @@ pub struct OpenLdap {
 }
 
 impl OpenLdap {
-    /// Starts one.
+    /// Starts slapd.
     ///
     /// # Panics
-    /// When it does not become ready; with its log.
+    /// If it does not become ready; the message holds its log.
     pub fn start() -> OpenLdap {
         let setup = Setup::new();
         let data = setup.path("data");
@@ -22,7 +22,7 @@ impl OpenLdap {
         setup.write("slapd.conf", &configuration(&data));
         let port = free_port();
         let (url, file) = (format!("ldap://127.0.0.1:{port}/"), setup.path("slapd.conf"));
-        // A debug level keeps it in the foreground.
+        // With a debug level it stays in the foreground.
         let service = setup.start("KILL", &[], "slapd", &["-f", &file, "-h", &url, "-d", "0"]);
         OpenLdap { port, _service: service.wait_for_port(port) }
     }

@@ -12,7 +12,7 @@ pub struct Postgres {
     service: Service,
 }
 
-/// Debian keeps the server's programs out of the path, by version.
+/// Debian installs the server's programs outside of the path, by version.
 fn program(name: &str) -> String {
     let versions =
         std::fs::read_dir("/usr/lib/postgresql").expect("postgresql is installed (tools/packages test)");
@@ -24,10 +24,10 @@ fn program(name: &str) -> String {
 }
 
 impl Postgres {
-    /// Makes a cluster and starts it.
+    /// Creates a cluster and starts the server.
     ///
     /// # Panics
-    /// When it does not become ready; with its log.
+    /// If it does not become ready; the message holds its log.
     pub fn start() -> Postgres {
         let setup = Setup::without_root();
         let data = setup.path("data");
@@ -52,7 +52,7 @@ impl Postgres {
         let mut arguments = vec!["-D", &data];
         arguments.extend(settings.iter().flat_map(|setting| ["-c", setting]));
         let ready = program("pg_isready");
-        // QUIT is its immediate shutdown, which frees its shared memory too.
+        // QUIT is its immediate shutdown, which also frees its shared memory.
         let service = setup.start("QUIT", &[], &program("postgres"), &arguments);
         let service = service.wait_until(|| {
             let mut ask = std::process::Command::new(&ready);

@@ -1,4 +1,4 @@
-//! RabbitMQ: an Erlang node with a port mapper of its own, so that no daemon of it survives. User guest, password guest.
+//! RabbitMQ: an Erlang node with its own port mapper, so that none of its daemons survive. User guest, password guest.
 
 use super::{Certificate, Service, Setup, free_port};
 
@@ -15,10 +15,10 @@ pub struct RabbitMq {
 }
 
 impl RabbitMq {
-    /// Starts one without plugins.
+    /// Starts a node without plugins.
     ///
     /// # Panics
-    /// When it does not become ready; with its log.
+    /// If it does not become ready; the message holds its log.
     pub fn start() -> RabbitMq {
         let mapper_port = free_port();
         let number = mapper_port.to_string();
@@ -44,7 +44,7 @@ impl RabbitMq {
             ("RABBITMQ_ENABLED_PLUGINS_FILE", &paths[3]),
             ("RABBITMQ_PID_FILE", &paths[4]),
             ("RABBITMQ_CONF_ENV_FILE", "/dev/null"),
-            // Its threads would spin for work that others of this machine have to do.
+            // Otherwise its idle threads would spin and take time from other processes of this machine.
             ("RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS", "+sbwt none +sbwtdcpu none +sbwtdio none"),
         ];
         let service = setup.start("KILL", &environment, "/usr/lib/rabbitmq/bin/rabbitmq-server", &[]);
@@ -52,7 +52,7 @@ impl RabbitMq {
         RabbitMq { port, tls_port, service, _mapper: mapper }
     }
 
-    /// The certificate its clients may check.
+    /// The certificate that its clients can check.
     pub fn certificate(&self) -> std::path::PathBuf {
         self.service.path("cert.pem")
     }

@@ -8,16 +8,16 @@ use crate::client::Client;
 /// A running nginx.
 #[derive(Debug)]
 pub struct ReverseProxy {
-    /// Where it listens.
+    /// The address at which it listens.
     pub address: SocketAddr,
     _nginx: Service,
 }
 
 impl ReverseProxy {
-    /// Starts one that passes everything on to `upstream`, with these directives in its location.
+    /// Starts an nginx that passes all requests on to `upstream`, with these directives in its location.
     ///
     /// # Panics
-    /// When it does not become ready; with what it said.
+    /// If it does not become ready; the message holds the output.
     pub fn start(upstream: SocketAddr, directives: &str) -> ReverseProxy {
         let nginx = Setup::new();
         let (run, port) = (nginx.path(""), free_port());

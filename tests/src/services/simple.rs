@@ -1,10 +1,10 @@
-//! Redis and memcached: one process, a few flags.
+//! Redis and memcached: each is one process with a few flags.
 
 use std::path::PathBuf;
 
 use super::{Certificate, Service, Setup, free_port};
 
-/// A running Redis, with TLS on a port of its own and a unix socket.
+/// A running Redis, with a separate TLS port and a unix socket.
 #[derive(Debug)]
 pub struct Redis {
     /// Its port on 127.0.0.1.
@@ -15,10 +15,10 @@ pub struct Redis {
 }
 
 impl Redis {
-    /// Starts one that keeps nothing on disk.
+    /// Starts a Redis that keeps nothing on disk.
     ///
     /// # Panics
-    /// When it does not become ready; with its log.
+    /// If it does not become ready; the message holds its log.
     pub fn start() -> Redis {
         let setup = Setup::new();
         Certificate::write(setup.directory());
@@ -54,7 +54,7 @@ impl Redis {
         self.service.path("socket")
     }
 
-    /// The certificate its clients may check.
+    /// The certificate that its clients can check.
     pub fn certificate(&self) -> PathBuf {
         self.service.path("cert.pem")
     }
@@ -69,10 +69,10 @@ pub struct Memcached {
 }
 
 impl Memcached {
-    /// Starts one.
+    /// Starts memcached.
     ///
     /// # Panics
-    /// When it does not become ready; with its log.
+    /// If it does not become ready; the message holds its log.
     pub fn start() -> Memcached {
         let setup = Setup::without_root();
         let port = free_port();

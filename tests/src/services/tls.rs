@@ -1,19 +1,19 @@
-//! A certificate for 127.0.0.1 and localhost, signed by itself, made by openssl(1).
+//! A self-signed certificate for 127.0.0.1 and localhost, made by openssl(1).
 
 use std::path::Path;
 use std::process::Command;
 
 use crate::command;
 
-/// `cert.pem` and `key.pem` of a directory.
+/// `cert.pem` and `key.pem` in a directory.
 #[derive(Debug)]
 pub struct Certificate;
 
 impl Certificate {
-    /// Writes both files; the key is its owner's only, as PostgreSQL demands.
+    /// Writes both files. Only the owner can read the key, as PostgreSQL requires.
     ///
     /// # Panics
-    /// When openssl fails; with what it said.
+    /// If openssl fails; the message holds the output.
     pub fn write(directory: &Path) {
         let mut openssl = Command::new("openssl");
         openssl.current_dir(directory).args([

@@ -1,8 +1,9 @@
-//! A slow peer of every kind: HTTP/1.1 and HTTP/2, lines over TCP, UDP and unix sockets, FTP. It answers as late as it is
-//! asked to.
+//! A slow peer that speaks HTTP/1.1 and HTTP/2, lines over TCP, UDP and unix sockets, and FTP. Each answer is as late
+//! as its request says.
 //!
-//! Must not know what is tested with it. Invariant: it refuses nobody and forgets nothing; each connection has a thread of its
-//! own, so that answers are late only because they were asked to be. Its threads end with the process.
+//! Must not know what is tested with it. Invariant: it accepts every connection and answers every request. Each
+//! connection has its own thread, so an answer is late only because its request asked for that. The threads end with
+//! the process.
 
 mod ftp;
 mod http;
@@ -16,23 +17,23 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// Where its parts listen on the loopback.
+/// The ports of its parts on the loopback.
 #[derive(Debug)]
 pub struct Upstream {
-    /// HTTP/1.1, and HTTP/2 by prior knowledge. `/late/500/text` is answered with the text after 500 ms, `/slowly/500/text`
-    /// in five parts within 500 ms; a request with a body is answered with the body's length.
+    /// HTTP/1.1, and HTTP/2 by prior knowledge. `/late/500/text` is answered with the text after 500 ms,
+    /// `/slowly/500/text` in five parts within 500 ms. A request with a body is answered with the length of the body.
     pub http: u16,
     /// TCP. A line `500 text` is answered with the line `text` after 500 ms.
     pub line: u16,
-    /// UDP, in the same words without the line's end.
+    /// UDP, with the same words without the line end.
     pub udp: u16,
-    /// FTP: anybody's directory, in which the file `500-name` is sent after 500 ms.
+    /// FTP: a directory that everybody may use, in which the file `500-name` is sent after 500 ms.
     pub ftp: u16,
     directory: tempfile::TempDir,
     held: Arc<Held>,
 }
 
-/// The HTTP/1.1 requests whose answers are late.
+/// The HTTP/1.1 requests that wait for their answers.
 #[derive(Debug, Default)]
 struct Held {
     now: AtomicUsize,
@@ -54,7 +55,7 @@ impl Upstream {
     /// Starts all parts.
     ///
     /// # Panics
-    /// When there is no port for one.
+    /// If one of them finds no free port.
     pub fn start() -> Upstream {
         let directory =
             tempfile::Builder::new().prefix("weft-test-").tempdir().expect("a temporary directory");
@@ -85,12 +86,12 @@ impl Upstream {
         }
     }
 
-    /// How many HTTP/1.1 requests it has let wait at the same time.
+    /// The highest number of HTTP/1.1 requests that it has delayed at the same time.
     pub fn most_at_once(&self) -> usize {
         self.held.most.load(Ordering::Relaxed)
     }
 
-    /// The unix stream socket that speaks in lines.
+    /// The path of the unix stream socket that speaks in lines.
     pub fn stream(&self) -> PathBuf {
         self.directory.path().join("stream")
     }
@@ -101,14 +102,14 @@ impl Upstream {
     }
 }
 
-/// Listens on a free port, with a thread for each connection.
+/// Listens on a free port, with one thread for each connection.
 fn listen(serve: impl Fn(TcpStream) + Clone + Send + 'static) -> u16 {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
     let port = listener.local_addr().expect("a bound socket has an address").port();
     thread::spawn(move || {
         while let Ok((peer, _)) = listener.accept() {
             let serve = serve.clone();
-            // Small answers must not wait for each other.
+            // Small answers must not wait for one another.
             let _ = peer.set_nodelay(true);
             thread::spawn(move || serve(peer));
         }
@@ -116,7 +117,7 @@ fn listen(serve: impl Fn(TcpStream) + Clone + Send + 'static) -> u16 {
     port
 }
 
-/// `500 text` as a pause and the text; a line of another form is answered at once.
+/// Parses `500 text` into a pause and the text; any other line is answered at once.
 fn asked(line: &str) -> (Duration, &str) {
     let (pause, text) = line.split_once(' ').unwrap_or(("0", line));
     (Duration::from_millis(pause.parse().unwrap_or(0)), text)

@@ -31,7 +31,7 @@ async fn serve(listener: TcpListener) -> std::io::Result<()> {
         let (stream, _) = listener.accept().await?;
         stream.set_nodelay(true)?;
         tokio::spawn(async move {
-            // A client that goes away is the bench's business, not the server's.
+            // The bench handles clients that disconnect.
             let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(answer)).await;
         });
     }

@@ -21,7 +21,8 @@ return [
 
         return $message->getBody();
     },
-    // Not consume(): channel and queue then keep each other, and the connection, until the garbage collector comes.
+    // Not consume(): it makes channel and queue keep each other, and the connection, alive until the garbage
+    // collector runs.
     'slow' => static function (AMQPConnection $connection): mixed {
         $channel = new AMQPChannel($connection);
         $channel->setReturnCallback(static fn (): bool => false);

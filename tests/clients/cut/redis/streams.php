@@ -1,6 +1,6 @@
 <?php
 
-/* A client that is PHP, over streams that PHP keeps. */
+/* A client written in PHP, on streams that PHP keeps. */
 
 declare(strict_types=1);
 

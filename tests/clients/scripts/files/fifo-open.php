@@ -1,6 +1,6 @@
 <?php
 
-/* Opening a named pipe waits for somebody at its other end. */
+/* Opening a named pipe waits until its other end is opened. */
 
 declare(strict_types=1);
 
@@ -21,15 +21,16 @@ return [
         pclose($writer);
         fclose($reading);
         unlink($path);
-        // A pipe of its own: a child that another request starts has all descriptors for a moment, until it executes its command
-        // (the kernel lets the parent go on before it closes them), and would pass for a reader.
+        // Each request has its own pipe. A child that another request starts has all descriptors for a moment, until it
+        // executes its command (the kernel lets the parent continue before it closes them), and would count as a
+        // reader.
         $path = pipe_at(bin2hex(random_bytes(8)));
         $reader = popen('sleep 0.05; cat ' . escapeshellarg($path), 'r');
         $writing = fopen($path, 'w');
         fwrite($writing, "to a process\n");
         fclose($writing);
         var_dump(fgets($reader), pclose($reader));
-        // Non-blocking, nobody is waited for.
+        // Non-blocking, it does not wait for the other end.
         $reading = fopen($path, 'rn');
         var_dump(is_resource($reading), is_resource(fopen($path, 'r+')));
         unlink($path);
@@ -40,7 +41,8 @@ return [
         pclose($writer);
         unlink($name);
     },
-    // One of a pair opens 0.5 s before the other; which end it opens differs from pair to pair.
+    // One request of each pair opens its end 0.5 s before the other; which end that is differs from pair to
+    // pair.
     'waits' => static function (int $n): string {
         $path = pipe_at((string) ($n >> 1));
         $reads = ($n >> 1) % 2 === $n % 2;

@@ -1,6 +1,6 @@
 <?php
 
-/* flock(): requests in pairs wait for each other; shared locks; a lock that another process holds. */
+/* flock(): requests in pairs wait for each other; shared locks; a lock held by another process. */
 
 declare(strict_types=1);
 
@@ -27,7 +27,7 @@ return [
         proc_close($holder);
         unlink($path);
     },
-    // The odd one comes 0.1 s later and finds the lock held.
+    // The odd request comes 0.1 s later and finds the lock held.
     'waits' => static function (int $n): string {
         $file = lock_file((string) ($n >> 1));
         flock($file, LOCK_EX);

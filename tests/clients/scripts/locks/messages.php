@@ -1,6 +1,6 @@
 <?php
 
-/* msg_receive(), msg_send(): requests in pairs; kinds of messages; a full queue. */
+/* msg_receive() and msg_send(): requests in pairs, message types, a full queue. */
 
 declare(strict_types=1);
 

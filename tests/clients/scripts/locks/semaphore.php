@@ -1,6 +1,6 @@
 <?php
 
-/* sem_acquire(): requests in pairs share a semaphore. */
+/* sem_acquire(): two requests share each semaphore. */
 
 declare(strict_types=1);
 

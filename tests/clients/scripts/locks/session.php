@@ -1,6 +1,6 @@
 <?php
 
-/* session_start(): requests in pairs have one session, which the first holds while it waits. */
+/* session_start(): two requests share each session, and the first holds it while it waits. */
 
 declare(strict_types=1);
 

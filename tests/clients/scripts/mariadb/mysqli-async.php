@@ -28,7 +28,7 @@ return [
         }
         ksort($results);
         echo json_encode($results), "\n";
-        // A time-out of the poll.
+        // The poll times out.
         $lock = bin2hex(random_bytes(8));
         $all[1]->query("DO GET_LOCK('$lock', 10)");
         $all[0]->query("SELECT GET_LOCK('$lock', 30)", MYSQLI_ASYNC);

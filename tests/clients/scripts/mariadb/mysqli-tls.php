@@ -16,7 +16,7 @@ function secure(): mysqli
 }
 
 return [
-    'seconds' => 2.0, // a hundred handshakes are beside it
+    'seconds' => 2.0, // includes a hundred handshakes
     'prints' => static function (): void {
         $mysqli = secure();
         lines($mysqli->query('SHOW STATUS LIKE "Ssl_version"'));

@@ -1,6 +1,6 @@
 <?php
 
-/* PDO mysql, persistent: each request that runs at the same time has a connection of its own. */
+/* PDO mysql, persistent: requests that run at the same time each have their own connection. */
 
 declare(strict_types=1);
 
@@ -9,7 +9,7 @@ require_once __DIR__ . '/../../support/mariadb.php';
 return [
     'prints' => static function (): void {
         $id = pdo([PDO::ATTR_PERSISTENT => true])->query('SELECT CONNECTION_ID()')->fetchColumn();
-        // The first one is not in use any more, but it is the same server connection.
+        // The first object is no longer in use, but its server connection is reused.
         $again = pdo([PDO::ATTR_PERSISTENT => true]);
         var_dump($id === $again->query('SELECT CONNECTION_ID()')->fetchColumn());
         var_dump($id === pdo()->query('SELECT CONNECTION_ID()')->fetchColumn());

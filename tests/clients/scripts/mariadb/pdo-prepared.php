@@ -1,6 +1,6 @@
 <?php
 
-/* PDO mysql, binary protocol: the server prepares. */
+/* PDO mysql, binary protocol: the server prepares the statements. */
 
 declare(strict_types=1);
 

@@ -12,7 +12,7 @@ function secure(): PDO
 }
 
 return [
-    'seconds' => 2.0, // a hundred handshakes are beside it
+    'seconds' => 2.0, // includes a hundred handshakes
     'prints' => static function (): void {
         $pdo = secure();
         var_dump($pdo->query('SHOW STATUS LIKE "Ssl_version"')->fetchColumn(1));

@@ -1,6 +1,6 @@
 <?php
 
-/* PDO mysql, unbuffered: rows come while they are fetched. */
+/* PDO mysql, unbuffered: rows arrive while they are fetched. */
 
 declare(strict_types=1);
 
@@ -30,7 +30,7 @@ return [
     },
     'waits' => static function (int $n): string {
         $pdo = pdo(UNBUFFERED);
-        // Large rows are sent when they are made.
+        // The server sends large rows as soon as they are ready.
         $rows = $pdo->query("SELECT $n + SLEEP(0.25) AS n, REPEAT('x', 70000) FROM seq_1_to_2");
         $first = $rows->fetchColumn();
         $second = $rows->fetchColumn();

@@ -1,6 +1,6 @@
 <?php
 
-/* ext-memcached, a persistent id: each request that runs at the same time has connections of its own. */
+/* ext-memcached, a persistent id: requests that run at the same time each have their own connections. */
 
 declare(strict_types=1);
 

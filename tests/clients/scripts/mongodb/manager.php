@@ -1,6 +1,6 @@
 <?php
 
-/* ext-mongodb: commands; managers with the same URI, of which the extension keeps one client. */
+/* ext-mongodb: commands, and managers with the same URI, which share one client in the extension. */
 
 declare(strict_types=1);
 

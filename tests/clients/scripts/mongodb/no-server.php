@@ -1,13 +1,13 @@
 <?php
 
-/* ext-mongodb without a server, of which Debian has none: what can be seen is how it waits for one. A listener that says
- * nothing takes its connections. */
+/* ext-mongodb without a server, because Debian has none: this tests how the extension waits for one. A listener
+ * accepts its connections and sends nothing. */
 
 declare(strict_types=1);
 
 use MongoDB\Driver\{Command, Manager};
 
-/** Asks a server that does not answer; says why that failed. */
+/** Asks a server that does not answer; returns why that failed. */
 function ask(int $milliseconds): string
 {
     $silent = stream_socket_server('tcp://127.0.0.1:0');

@@ -1,6 +1,6 @@
 <?php
 
-/* curl: one transfer at a time, by a host name, with callbacks, time-outs and errors. */
+/* curl: one transfer at a time, by host name, with callbacks, time-outs and errors. */
 
 declare(strict_types=1);
 

@@ -1,6 +1,6 @@
 <?php
 
-/* curl_multi: several transfers of one request, waited for with curl_multi_select(). */
+/* curl_multi: one request makes several transfers and waits for them with curl_multi_select(). */
 
 declare(strict_types=1);
 

@@ -1,6 +1,7 @@
 <?php
 
-/* curl: uploads from a file and from a callback, forms, progress callbacks that wait and one that ends the transfer. */
+/* curl: uploads from a file and from a callback, forms, a progress callback that waits and one that aborts the
+ * transfer. */
 
 declare(strict_types=1);
 

@@ -19,7 +19,7 @@ return [
         socket_write($socket, "20 text\n");
         var_dump(socket_recv($socket, $peeked, 2, MSG_PEEK), $peeked, socket_recv($socket, $all, 5, MSG_WAITALL), $all);
 
-        // Nothing more comes: SO_RCVTIMEO ends the wait.
+        // No more data arrives: SO_RCVTIMEO ends the wait.
         socket_set_option($socket, SOL_SOCKET, SO_RCVTIMEO, ['sec' => 0, 'usec' => 40_000]);
         var_dump(@socket_read($socket, 10), socket_last_error($socket) === SOCKET_EAGAIN);
         var_dump(@socket_recv($socket, $none, 10, MSG_DONTWAIT), socket_last_error($socket) === SOCKET_EAGAIN);
@@ -27,18 +27,18 @@ return [
         var_dump(@socket_read($socket, 10), socket_last_error($socket) === SOCKET_EAGAIN);
         socket_set_block($socket);
 
-        // MSG_WAITALL collects what comes in parts.
+        // MSG_WAITALL collects data that arrives in parts.
         $socket = connected();
         socket_write($socket, "10 ab\n60 cd\n");
         var_dump(socket_recv($socket, $all, 6, MSG_WAITALL), $all);
 
-        // A full pipe: SO_SNDTIMEO ends a write that nobody reads.
+        // A full pipe: SO_SNDTIMEO ends a write that no peer reads.
         socket_create_pair(AF_UNIX, SOCK_STREAM, 0, $pair);
         socket_set_option($pair[0], SOL_SOCKET, SO_SNDTIMEO, ['sec' => 0, 'usec' => 20_000]);
         $sent = socket_write($pair[0], str_repeat('x', 5_000_000));
         var_dump($sent > 0 && $sent < 5_000_000, @socket_write($pair[0], 'x'), socket_last_error($pair[0]) === SOCKET_EAGAIN);
 
-        // Urgent data goes its own way.
+        // Urgent data is sent and read out of band.
         $server = socket_create_listen(0);
         socket_getsockname($server, $host, $port);
         $client = socket_create(AF_INET, SOCK_STREAM, SOL_TCP);

@@ -26,7 +26,7 @@ return [
         [$a, $b] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
         fwrite($b, "one\ntwo\n");
         fgets($a);
-        $read = [$a]; // two is in PHP's own buffer
+        $read = [$a]; // "two" is in PHP's buffer
         $write = [$a, $b];
         var_dump(stream_select($read, $write, $except, 5), count($read), count($write));
         fclose($b);
@@ -46,7 +46,7 @@ return [
 ];
 
 /**
- * Writes to a stream, and gives the stream.
+ * Writes to a stream and returns the stream.
  *
  * @param resource $stream
  * @return resource

@@ -1,6 +1,6 @@
 <?php
 
-/* stream_socket_client(), fsockopen(), pfsockopen(): lines, time-outs, feof(), shutdown, peers that are not there. */
+/* stream_socket_client(), fsockopen(), pfsockopen(): lines, time-outs, feof(), shutdown, missing peers. */
 
 declare(strict_types=1);
 

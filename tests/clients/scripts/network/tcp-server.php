@@ -1,6 +1,6 @@
 <?php
 
-/* stream_socket_server(), stream_socket_accept(): requests in pairs, one is the other's server. */
+/* stream_socket_server() and stream_socket_accept(): requests in pairs, one as the other's server. */
 
 declare(strict_types=1);
 
@@ -20,7 +20,7 @@ return [
         fclose($client);
         var_dump(strlen(fgets($peer)), stream_get_contents($peer), feof($peer));
     },
-    // The even one comes 0.1 s before its client.
+    // The even request comes 0.1 s before its client.
     'waits' => static function (int $n): string {
         $path = path($n >> 1);
         if ($n % 2 === 0) {

@@ -1,6 +1,6 @@
 <?php
 
-/* The tls transport, as client and as server: a child process is the other side. */
+/* The tls transport, as client and as server; a child process is the peer. */
 
 declare(strict_types=1);
 
@@ -17,7 +17,7 @@ function context()
     ]]);
 }
 
-/** Runs the other side in a process; gives its number. */
+/** Runs the peer in a child process; returns its pid. */
 function beside(callable $side): int
 {
     $pid = pcntl_fork();
@@ -65,8 +65,8 @@ function serve(string $text, int $pause): string
 }
 
 return [
-    'forks' => true, // the other side
-    'seconds' => 3.0, // two hundred handshakes of this machine are beside it
+    'forks' => true, // the peer
+    'seconds' => 3.0, // includes two hundred handshakes on this machine
     'prints' => static function (): void {
         echo ask('asked', 10), ' ', serve('served', 10), ' ', strlen(ask(str_repeat('long', 10_000), 0)), "\n";
         // STARTTLS: a plain connection becomes an encrypted one.
@@ -86,7 +86,7 @@ return [
         echo fgets($client);
         fwrite($client, "end\n");
         pcntl_waitpid($pid, $status);
-        // Nobody on the other side speaks TLS.
+        // The peer does not use TLS.
         $silent = stream_socket_server('tcp://127.0.0.1:0');
         $context = context();
         var_dump(@stream_socket_client('tls://' . stream_socket_get_name($silent, false), $error, $message, 0.05, STREAM_CLIENT_CONNECT, $context));

@@ -1,6 +1,6 @@
 <?php
 
-/* ext-odbc over MariaDB's driver. */
+/* ext-odbc through MariaDB's driver. */
 
 declare(strict_types=1);
 

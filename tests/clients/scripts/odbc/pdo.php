@@ -1,6 +1,6 @@
 <?php
 
-/* PDO odbc over MariaDB's driver. */
+/* PDO odbc through MariaDB's driver. */
 
 declare(strict_types=1);
 

@@ -1,6 +1,6 @@
 <?php
 
-/* ext-odbc, odbc_pconnect(): each request that runs at the same time has a connection of its own. */
+/* ext-odbc, odbc_pconnect(): requests that run at the same time each have their own connection. */
 
 declare(strict_types=1);
 

@@ -1,6 +1,6 @@
 <?php
 
-/* ext-odbc over PostgreSQL's driver. */
+/* ext-odbc through PostgreSQL's driver. */
 
 declare(strict_types=1);
 

@@ -7,7 +7,7 @@ declare(strict_types=1);
 require_once __DIR__ . '/../../support/openldap.php';
 
 return [
-    'secondsAtMost' => 0.75, // the end of a search may come in a piece of its own, which the network delays as well
+    'secondsAtMost' => 0.75, // the end of a search may arrive separately, and the network delays that as well
     'prints' => static function (): void {
         $link = connect();
         $unit = unit($link);

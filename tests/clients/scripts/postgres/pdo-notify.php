@@ -10,7 +10,7 @@ return [
     'forks' => true, // the server starts a process for each connection
     'prints' => static function (): void {
         $listener = pdo();
-        // Its own channel: others print at the same time.
+        // Each request has its own channel, because others print at the same time.
         $channel = 'c' . bin2hex(random_bytes(8));
         $listener->exec("LISTEN $channel");
         var_dump($listener->pgsqlGetNotify(PDO::FETCH_ASSOC, 10));

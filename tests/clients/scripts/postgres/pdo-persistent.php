@@ -1,6 +1,6 @@
 <?php
 
-/* PDO pgsql, persistent: each request that runs at the same time has a connection of its own. */
+/* PDO pgsql, persistent: requests that run at the same time each have their own connection. */
 
 declare(strict_types=1);
 

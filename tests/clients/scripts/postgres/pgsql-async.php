@@ -1,6 +1,6 @@
 <?php
 
-/* ext-pgsql, asynchronous: send, ask whether it is busy, get. */
+/* ext-pgsql, asynchronous: send a query, check whether the connection is busy, get the result. */
 
 declare(strict_types=1);
 
@@ -28,7 +28,7 @@ return [
         var_dump(pg_fetch_result(pg_get_result($link), 0, 0));
         pg_get_result($link);
         pg_send_query($link, 'SELECT pg_sleep(60)');
-        // A cancellation that comes before its query cancels nothing.
+        // A cancellation that arrives before its query cancels nothing.
         do {
             $running = pg_query_params($other, 'SELECT state FROM pg_stat_activity WHERE pid = $1', [pg_get_pid($link)]);
         } while (pg_fetch_result($running, 0, 0) !== 'active');

@@ -1,6 +1,6 @@
 <?php
 
-/* ext-pgsql: pg_connect() without FORCE_NEW, and functions that use the connection opened last. */
+/* ext-pgsql: pg_connect() without FORCE_NEW, and functions that use the last opened connection. */
 
 declare(strict_types=1);
 

@@ -1,6 +1,7 @@
 <?php
 
-/* ext-pgsql: queries, parameters, errors, large results; the connection that is named and the last one opened. */
+/* ext-pgsql: queries, parameters, errors, large results; with an explicit connection and with the last opened
+ * one. */
 
 declare(strict_types=1);
 

@@ -5,8 +5,8 @@
 declare(strict_types=1);
 
 /**
- * A child that ends after some milliseconds, as a process does: nothing of this one's is shut down in it. Before that it
- * stops, if it is told to.
+ * Forks a child that ends after some milliseconds like an ordinary process: it shuts down nothing of this process. It
+ * stops first if told to.
  */
 function child(int $milliseconds, int $code, bool $stops = false): int
 {
@@ -20,7 +20,7 @@ function child(int $milliseconds, int $code, bool $stops = false): int
     return $pid;
 }
 
-/** A child that has stopped: it ends some milliseconds after it is let go on, and not before. */
+/** A child that has stopped: it ends some milliseconds after it is continued, and not before. */
 function stopped(int $code): int
 {
     $pid = child(30, $code, stops: true);

@@ -4,7 +4,7 @@
 
 declare(strict_types=1);
 
-/** What a function that prints has printed. */
+/** The output of a function that prints. */
 function printed(callable $work): string
 {
     ob_start();

@@ -1,10 +1,11 @@
 <?php
 
-/* What a program inherits that a request starts: the descriptors of that request, in whatever way it is started; and no lock of another. */
+/* What a program inherits from the request that starts it: that request's descriptors, whichever function starts it,
+ * and no lock of another request. */
 
 declare(strict_types=1);
 
-/** The number of a stream's descriptor, as the system knows it. */
+/** The system's number of a stream's descriptor. */
 function number($stream): int
 {
     $file = fstat($stream);
@@ -17,7 +18,7 @@ function number($stream): int
     throw new LogicException('It is not open');
 }
 
-/** A command that says something into a descriptor. Other shells only know numbers of one digit. */
+/** A command that writes to a descriptor. Some shells accept only one-digit numbers. */
 function say(string $what, int $to): string
 {
     return "exec bash -c 'echo $what 2>/dev/null >&$to'";
@@ -35,7 +36,7 @@ return [
     'prints' => static function (): void {
         $file = tmpfile();
         $to = number($file);
-        // Each of the ways to start a program finds the file under its number.
+        // Whichever function starts the program, it finds the file under its number.
         exec(say('exec', $to));
         shell_exec(say('shell_exec', $to));
         pclose(popen(say('popen', $to), 'w'));
@@ -46,7 +47,7 @@ return [
         }
         pcntl_waitpid($child, $status);
         echo contents($file);
-        // Sockets and pipes, too.
+        // Sockets and pipes are inherited, too.
         [$ours, $theirs] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
         exec(say('over a socket', number($theirs)));
         echo fgets($ours);
@@ -55,11 +56,11 @@ return [
         $accepted = stream_socket_accept($server);
         exec(say('over a connection', number($accepted)));
         echo fgets($client);
-        // Closed, it is not there, whatever had its number.
+        // Once closed, it is missing, whatever had its number.
         fclose($file);
         exec(say('gone', $to), $output, $code);
         var_dump($code !== 0);
-        // Descriptors that proc_open() passes on, under numbers that are in use here and under such that are not.
+        // Descriptors that proc_open() passes on, under numbers that are in use here and under free ones.
         $file = tmpfile();
         $next = number($file) + 1;
         $after = $next + 1;
@@ -69,7 +70,8 @@ return [
         echo fgets($pipes[3]), fgets($pipes[$next]), fgets($pipes[$after]);
         proc_close($process);
         echo contents($file);
-        // The lock goes with the file: a program that has it holds the lock for as long as it runs.
+        // The lock belongs to the open file: a program that inherits the file holds the lock for as long as it
+        // runs.
         $locked = fopen($path = tempnam(sys_get_temp_dir(), 'inherit'), 'c');
         flock($locked, LOCK_EX);
         $holder = proc_open(['sleep', '600'], [], $pipes);
@@ -83,7 +85,8 @@ return [
     },
     'seconds' => 1.0,
     'waits' => static function (int $n): string {
-        // Half of the requests hold their locks while the others start programs, which run on when the locks are let go.
+        // Half of the requests hold their locks while the others start programs, which still run when the locks are
+        // released.
         $path = tempnam(sys_get_temp_dir(), 'inherit');
         $held = fopen($path, 'c');
         flock($held, LOCK_EX);

@@ -1,6 +1,6 @@
 <?php
 
-/* mail(): the mailer is a process that takes its time. */
+/* mail(): the mailer is a slow process. */
 
 declare(strict_types=1);
 

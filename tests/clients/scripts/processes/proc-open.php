@@ -1,6 +1,7 @@
 <?php
 
-/* proc_open(): pipes in both directions, large ones too, proc_close(), proc_terminate(); popen() and pclose(). */
+/* proc_open(): pipes in both directions, also with much data; proc_close(), proc_terminate(), popen() and
+ * pclose(). */
 
 declare(strict_types=1);
 
@@ -13,7 +14,7 @@ return [
         var_dump(stream_get_contents($pipes[1]), proc_close($process));
         $process = proc_open('sleep 0.02; echo error >&2; exit 5', [2 => ['pipe', 'w']], $pipes);
         var_dump(fgets($pipes[2]), proc_close($process));
-        // More than a pipe holds, while the other side reads slowly.
+        // More than a pipe holds, while the other end reads slowly.
         $process = proc_open('sleep 0.02; wc -c', [['pipe', 'r'], ['pipe', 'w']], $pipes);
         var_dump(fwrite($pipes[0], str_repeat('x', 1_000_000)));
         fclose($pipes[0]);

@@ -1,6 +1,6 @@
 <?php
 
-/* ext-amqp: publisher confirms, time-outs of waiting for them and of reading. */
+/* ext-amqp: publisher confirms, and time-outs of waiting for them and of reading. */
 
 declare(strict_types=1);
 

@@ -1,6 +1,6 @@
 <?php
 
-/* ext-amqp, pconnect(): each request that runs at the same time has a connection of its own. */
+/* ext-amqp, pconnect(): requests that run at the same time each have their own connection. */
 
 declare(strict_types=1);
 

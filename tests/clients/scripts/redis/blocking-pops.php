@@ -1,6 +1,6 @@
 <?php
 
-/* phpredis: BLPOP, BRPOPLPUSH, BZPOPMIN, with and without somebody who pushes. */
+/* phpredis: BLPOP, BRPOPLPUSH and BZPOPMIN, with and without another client that pushes. */
 
 declare(strict_types=1);
 
@@ -16,7 +16,7 @@ return [
         $redis->zAdd("$list:3", 5, 'five');
         var_dump($redis->bzPopMin("$list:3", 10)[1]);
         $redis->del("$list:2");
-        // A time-out of the client, shorter than the server's.
+        // The client's time-out, shorter than the server's.
         $redis->setOption(Redis::OPT_READ_TIMEOUT, 0.02);
         try {
             var_dump($redis->blPop([$list], 5));

@@ -1,6 +1,6 @@
 <?php
 
-/* phpredis: commands of each kind, large values, scripts, errors; and a script that makes the server wait. */
+/* phpredis: commands of each kind, large values, scripts, errors; and a script that keeps the server busy. */
 
 declare(strict_types=1);
 
@@ -27,7 +27,7 @@ return [
     'waits' => static function (int $n): string {
         $redis = connect();
         $redis->set("commands$n", $n, ['px' => 500]);
-        // WAIT for a replica that there is not: the server answers after its time-out.
+        // WAIT for a replica that does not exist: the server answers after its time-out.
         $redis->rawCommand('WAIT', '1', '500');
 
         return (string) $n;

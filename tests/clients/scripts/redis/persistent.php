@@ -1,6 +1,6 @@
 <?php
 
-/* phpredis, pconnect(): each request that runs at the same time has a connection of its own. */
+/* phpredis, pconnect(): requests that run at the same time each have their own connection. */
 
 declare(strict_types=1);
 

@@ -1,6 +1,6 @@
 <?php
 
-/* phpredis as the save handler of sessions. */
+/* phpredis as the session save handler. */
 
 declare(strict_types=1);
 

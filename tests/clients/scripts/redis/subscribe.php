@@ -6,7 +6,7 @@ declare(strict_types=1);
 
 require_once __DIR__ . '/../../support/redis.php';
 
-/** Publishes "one", as soon as somebody listens, and "end", in a process of its own. */
+/** Publishes "one" as soon as there is a subscriber, and "end", in a separate process. */
 function publish(string $channel): mixed
 {
     $say = sprintf('redis-cli -p %d PUBLISH %s', getenv('REDIS_PORT'), $channel);
@@ -23,7 +23,7 @@ return [
         try {
             $redis->subscribe([$channel], static function (Redis $redis, string $channel, string $message): void {
                 var_dump($message);
-                // The only way out: phpredis 5 goes on reading after unsubscribe(), and after an exception.
+                // The only way out: phpredis 5 continues to read after unsubscribe() and after an exception.
                 $message === 'end' && $redis->close();
             });
         } catch (RedisException $e) {

@@ -14,7 +14,7 @@ function secure(): Redis
 }
 
 return [
-    'seconds' => 2.0, // a hundred handshakes are beside it
+    'seconds' => 2.0, // includes a hundred handshakes
     'prints' => static function (): void {
         $redis = secure();
         $key = 'tls' . bin2hex(random_bytes(8));

@@ -1,6 +1,6 @@
 <?php
 
-/* ext-soap: calls without a WSDL, faults, a server that is not there. */
+/* ext-soap: calls without a WSDL, faults, an unreachable server. */
 
 declare(strict_types=1);
 

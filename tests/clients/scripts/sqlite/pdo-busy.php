@@ -1,13 +1,13 @@
 <?php
 
-/* PDO sqlite: writers of one database wait for each other, busily. */
+/* PDO sqlite: writers of one database wait for each other by polling. */
 
 declare(strict_types=1);
 
 function database(string $file): PDO
 {
     $pdo = new PDO("sqlite:$file", options: [PDO::ATTR_TIMEOUT => 20]);
-    $pdo->exec('PRAGMA synchronous = OFF'); // the disk is not what is tested
+    $pdo->exec('PRAGMA synchronous = OFF'); // the test does not cover the disk
     $pdo->exec('CREATE TABLE IF NOT EXISTS t (n INT)');
 
     return $pdo;

@@ -1,13 +1,13 @@
 <?php
 
-/* ext-sqlite3: busyTimeout(), and a callback that waits inside of a query. */
+/* ext-sqlite3: busyTimeout(), and a callback that waits within a query. */
 
 declare(strict_types=1);
 
 function database(string $file): SQLite3
 {
     $database = new SQLite3($file);
-    $database->exec('PRAGMA synchronous = OFF'); // the disk is not what is tested
+    $database->exec('PRAGMA synchronous = OFF'); // the test does not cover the disk
     $database->exec('CREATE TABLE IF NOT EXISTS t (n INT)');
 
     return $database;

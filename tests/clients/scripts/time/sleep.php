@@ -1,6 +1,6 @@
 <?php
 
-/* sleep(), usleep(), time_nanosleep(), time_sleep_until(), stream_select() without streams' help. */
+/* sleep(), usleep(), time_nanosleep(), time_sleep_until(), stream_select() without streams. */
 
 declare(strict_types=1);
 
@@ -8,7 +8,7 @@ return [
     'prints' => static function (): void {
         $begun = hrtime(true);
         var_dump(sleep(0), usleep(1000), time_nanosleep(0, 1_000_000));
-        // The time may have come before the call: then there is nothing to wait for, and it says no.
+        // If the time has passed before the call, it waits for nothing and returns false.
         while (!@time_sleep_until(microtime(true) + 0.001));
         var_dump(hrtime(true) - $begun >= 3_000_000, @time_sleep_until(1.0));
     },

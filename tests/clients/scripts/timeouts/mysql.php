@@ -1,6 +1,6 @@
 <?php
 
-/* Time-outs of PDO mysql and mysqli: a server that takes connections and says nothing. */
+/* Time-outs of PDO mysql and mysqli: a server that accepts connections and sends nothing. */
 
 declare(strict_types=1);
 
@@ -9,7 +9,7 @@ require_once __DIR__ . '/../../support/silent.php';
 function pdo(): void
 {
     $listener = silent($port);
-    // ATTR_TIMEOUT is over when the connection stands.
+    // ATTR_TIMEOUT no longer applies once the connection is established.
     ini_set('mysqlnd.net_read_timeout', '1');
     new PDO("mysql:host=127.0.0.1;port=$port", 'root', '', [PDO::ATTR_TIMEOUT => 1]);
 }

@@ -1,6 +1,6 @@
 <?php
 
-/* Time-outs of PDO pgsql and ext-pgsql: a server that takes connections and says nothing. */
+/* Time-outs of PDO pgsql and ext-pgsql: a server that accepts connections and sends nothing. */
 
 declare(strict_types=1);
 

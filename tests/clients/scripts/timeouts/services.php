@@ -1,6 +1,6 @@
 <?php
 
-/* Time-outs of ext-ldap and ext-soap: a server that takes connections and says nothing. */
+/* Time-outs of ext-ldap and ext-soap: a server that accepts connections and sends nothing. */
 
 declare(strict_types=1);
 

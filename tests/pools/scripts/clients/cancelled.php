@@ -1,6 +1,6 @@
 <?php
 
-/* A call on a connection that is cancelled throws CancelledError, not the client's own complaint of a broken connection. */
+/* A cancelled call on a connection throws CancelledError, not the client's own error about a broken connection. */
 
 declare(strict_types=1);
 
@@ -34,7 +34,7 @@ foreach ($calls as $name => $call) {
             try {
                 $call();
             } catch (PDOException | mysqli_sql_exception | RedisException) {
-                continue; // as code does that connects again
+                continue; // as code does that reconnects
             } catch (CancelledError $error) {
                 return $error->getMessage();
             }

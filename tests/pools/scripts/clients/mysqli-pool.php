@@ -1,6 +1,6 @@
 <?php
 
-/* MysqliPool: rolled back when returned; reset as a whole when that is asked for. */
+/* MysqliPool: a returned connection is rolled back, and fully reset if the pool is configured so. */
 
 declare(strict_types=1);
 

@@ -1,6 +1,6 @@
 <?php
 
-/* PdoPool: plain connections, rolled back when they are returned. */
+/* PdoPool: plain connections, which are rolled back when they are returned. */
 
 declare(strict_types=1);
 
@@ -35,7 +35,7 @@ $pdo->exec("INSERT INTO pdo_pool (name) VALUES ('left open')");
 $pool->release($pdo);
 echo $pool->with(fn (PDO $pdo) => $pdo->query('SELECT COUNT(*) FROM pdo_pool')->fetchColumn()), " rows\n";
 
-// A wrong statement is no reason to close a connection; a killed connection is.
+// A wrong statement is not a reason to close a connection; a killed connection is.
 echo substr(thrown(fn () => $pool->with(fn (PDO $pdo) => $pdo->query('SELECT nothing'))), 0, 30), ': ', numbers($pool->pool, 'discarded'), "\n";
 $killed = thrown(fn () => $pool->with(function (PDO $pdo): void {
     $id = $pdo->query('SELECT CONNECTION_ID()')->fetchColumn();

@@ -1,6 +1,6 @@
 <?php
 
-/* RedisPool: an open MULTI is discarded and the database selected again when a connection is returned. */
+/* RedisPool: when a connection is returned, an open MULTI is discarded and the database selected again. */
 
 declare(strict_types=1);
 
@@ -14,7 +14,7 @@ require getenv('POOLS') . '/support.php';
 $pool = new RedisPool(port: (int) getenv('REDIS_PORT'), database: 3, max: 4);
 $tasks = array_map(fn ($n) => go(static function () use ($pool, $n): string {
     $pool->with(static function (Redis $redis) use ($pool, $n): void {
-        until(fn () => $pool->pool->metrics()['open'] === 4); // others are here at the same time
+        until(fn () => $pool->pool->metrics()['open'] === 4); // the others run at the same time
         $redis->set("key $n", "value $n");
     });
 
@@ -36,7 +36,7 @@ echo thrown(fn () => $pool->with(fn () => throw new DomainException('mine'))), '
 echo thrown(fn () => timeout(0.02, fn () => $pool->with(fn (Redis $redis) => $redis->blPop(['nothing'], 30)))), ', ';
 echo $pool->with(fn (Redis $redis) => $redis->get('key 2')), ', ', numbers($pool->pool, 'discarded'), "\n";
 
-// The server ends the connection: the failure is told, and the next user gets a new connection.
+// The server closes the connection: the user gets the error, and the next user gets a new connection.
 $id = $pool->with(fn (Redis $redis) => $redis->client('id'));
 $admin = new RedisPool(port: (int) getenv('REDIS_PORT'));
 $admin->with(fn (Redis $redis) => $redis->rawCommand('CLIENT', 'KILL', 'ID', (string) $id));

@@ -1,6 +1,6 @@
 <?php
 
-/* Outside coroutines there is nobody to wait for: the pool serves one user at a time, and says so when that is not enough. */
+/* Outside of coroutines nothing can wait: the pool serves one user at a time and reports when that is not enough. */
 
 declare(strict_types=1);
 
@@ -10,7 +10,7 @@ use Weft\Pool\CallableConnector;
 require getenv('POOLS') . '/support.php';
 
 if (class_exists(Weft\Coroutine::class, false)) {
-    echo "max and min\n"; // a script of weft is a coroutine: what stock php refuses it would wait for
+    echo "max and min\n"; // a script of weft is a coroutine: it would wait where stock php gets a refusal
 } else {
     $pool = new Pool(fn () => new Thing(), max: 1, name: 'things');
     $thing = $pool->acquire();

@@ -1,6 +1,7 @@
 <?php
 
-/* A disk that is full in the middle of a transaction: SQLite takes it back by itself, and PDO does not notice. The next one begins anew. */
+/* The disk is full in the middle of a transaction: SQLite rolls back by itself, and PDO does not notice. The next
+ * transaction starts fresh. */
 
 declare(strict_types=1);
 

@@ -1,6 +1,7 @@
 <?php
 
-/* 200 coroutines on 8 resources: never more than 8 are open or used, each user has its own, all are served. */
+/* 200 coroutines on 8 resources: never more than 8 are open or in use, each user has its own, and all users
+ * are served. */
 
 declare(strict_types=1);
 

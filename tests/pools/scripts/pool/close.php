@@ -1,6 +1,6 @@
 <?php
 
-/* A closed pool refuses those who ask and those who wait, and closes what comes back. */
+/* A closed pool refuses new and waiting users, and closes the resources that come back. */
 
 declare(strict_types=1);
 

@@ -1,6 +1,6 @@
 <?php
 
-/* Who waits too long is told so, and is no obstacle to those behind. */
+/* A user that waits too long gets an error and does not block those behind it. */
 
 declare(strict_types=1);
 

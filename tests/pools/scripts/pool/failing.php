@@ -1,6 +1,7 @@
 <?php
 
-/* A server that cannot be reached: everybody gets its error, nobody waits for ever, and when it is back the pool works. */
+/* The server cannot be reached: every user gets the error, no user waits forever, and the pool works once the server
+ * is back. */
 
 declare(strict_types=1);
 
@@ -28,7 +29,7 @@ $results = array_map(fn ($number) => go(fn () => $pool->with(fn () => $number)),
 echo implode(' ', array_map(fn ($task) => $task->await(), $results)), "\n";
 echo numbers($pool, 'open', 'in_use', 'waiting', 'created'), "\n";
 
-// While one is in use, who waits is served by it, though no other can be opened.
+// While one resource is in use, it serves a waiting user, although no other can be opened.
 $up = false;
 [$one, $other] = [$pool->acquire(), $pool->acquire()];
 $waiting = go(fn () => $pool->with(fn (Thing $thing) => "served with thing $thing->number"));

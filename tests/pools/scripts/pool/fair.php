@@ -1,6 +1,6 @@
 <?php
 
-/* One resource, five who want it: they get it in the order of asking, handed from one to the next. */
+/* One resource and five users: they get it in the order in which they asked, handed from one to the next. */
 
 declare(strict_types=1);
 

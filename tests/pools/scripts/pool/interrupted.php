@@ -1,6 +1,6 @@
 <?php
 
-/* A use that was cut short, or never ended by its coroutine, costs the resource: nobody else gets it. */
+/* A use that was cut short, or that its coroutine never ended, costs the resource: no other user gets it. */
 
 declare(strict_types=1);
 
@@ -29,7 +29,7 @@ echo 'after one who forgot it: thing ', $use(), "\n";
 echo thrown(fn () => $pool->with(fn () => throw new DomainException('my own'))), "\n";
 echo 'after an exception, of a resource that cannot be checked: thing ', $use(), "\n";
 
-// Cancelled while it waits: the next is served. Cancelled when it has been served already: it had no further wait.
+// Cancelled while it waits: the next user is served. Cancelled after it was served: it did not wait again.
 $thing = $pool->acquire();
 $tasks = [go($use), go($use), go($use)];
 until(fn () => $pool->metrics()['waiting'] === 3);

@@ -1,6 +1,7 @@
 <?php
 
-/* The server dies under load and comes back: who waits gets its error at once, and afterwards everybody is served again. */
+/* The server dies under load and comes back: waiting users get the error at once, and afterwards every user is served
+ * again. */
 
 declare(strict_types=1);
 
@@ -35,7 +36,7 @@ echo json_encode(array_count_values(array_map(fn ($task) => $task->await(), arra
 $server->start();
 echo json_encode(array_count_values(array_map(fn ($task) => $task->await(), array_map(fn () => go($ask, 'SELECT 1'), range(1, 40))))), "\n";
 
-// Idle connections to a server that was replaced: nobody who only reads notices.
+// Idle connections to a server that was replaced: a user that only reads does not notice.
 $server->kill();
 $server->start();
 echo json_encode(array_count_values(array_map(fn ($task) => $task->await(), array_map(fn () => go($ask, 'SELECT 2'), range(1, 40))))), "\n";

@@ -1,6 +1,6 @@
 <?php
 
-/* What callbacks throw: to run(), to {main}'s suspension, or to the error handler, which may wait. */
+/* Where exceptions of callbacks go: to run(), to {main}'s suspension, or to the error handler, which may wait. */
 
 declare(strict_types=1);
 

@@ -1,6 +1,6 @@
 <?php
 
-/* When callbacks are called: microtasks at once, what is registered in a tick not in that tick, timers by their time. */
+/* The order of callbacks: microtasks at once, callbacks registered in a tick not in that tick, timers by their time. */
 
 declare(strict_types=1);
 

@@ -1,6 +1,6 @@
 <?php
 
-/* What keeps the loop running: enabled callbacks that are referenced, of each type; what is unreferenced runs beside them. */
+/* What keeps the loop running: enabled and referenced callbacks of each type; unreferenced ones run beside them. */
 
 declare(strict_types=1);
 
@@ -15,7 +15,7 @@ $say = static fn (string $text) => static function () use ($text): void {
 $nothing = static function (): void {
     echo 'called ';
 };
-/** Whether the loop ends by itself, before a second has passed. */
+/** Whether the loop ends by itself within a second. */
 $ends = static function () use ($loop): string {
     $watch = $loop->unreference($loop->delay(1.0, static fn () => throw new LogicException('the loop waits')));
     $loop->run();
@@ -54,9 +54,10 @@ $loop->defer(static function () use ($loop, $writable): void {
 });
 echo 'an unreferenced stream is ', $ends() === 'ends' ? "too\n" : '';
 
-// A timer whose time has come while nothing ran is due at once; time counts from when it was registered or enabled.
+// A timer that expires while the loop does not run is due at once; its time counts from when it was registered or
+// enabled.
 $loop->delay(0.03, $say('late'));
-usleep(60_000); // nobody runs the loop
+usleep(60_000); // the loop does not run
 $began = hrtime(true);
 $id = $loop->delay(0.02, $say('from its enabling on'));
 $loop->disable($id);
@@ -65,7 +66,7 @@ $loop->enable($id);
 $enabled = hrtime(true);
 $loop->run();
 echo hrtime(true) - $enabled >= 20_000_000 ? "not early\n" : "early\n";
-// Numbers that no wait can take.
+// Durations that exceed every wait.
 $loop->unreference($loop->delay(PHP_INT_MAX, $nothing));
 $loop->unreference($loop->repeat((float) PHP_INT_MAX, $nothing));
 $loop->delay(0.001, $say('large numbers are no matter'));
@@ -74,7 +75,7 @@ foreach ($loop->getIdentifiers() as $id) {
     $loop->cancel($id);
 }
 
-// What is cancelled is not kept: neither its closure nor what it holds.
+// A cancelled callback is not kept: neither its closure nor what it holds.
 $kept = new WeakMap();
 $register = [
     fn ($call) => $loop->defer($call),

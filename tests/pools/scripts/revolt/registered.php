@@ -1,6 +1,7 @@
 <?php
 
-/* What the loop says of its callbacks, each type disabled, enabled and cancelled; streams that fail, signals in order. */
+/* What the loop reports of its callbacks, each type disabled, enabled and cancelled; streams that fail; signals in
+ * order. */
 
 declare(strict_types=1);
 
@@ -23,7 +24,7 @@ $types = [
     'Writable' => fn (Closure $call) => $loop->onWritable($b, $call),
     'Signal' => fn (Closure $call) => $loop->onSignal(SIGUSR1, $call),
 ];
-/** Enabled, referenced, and whether it is in the list. */
+/** Whether it is enabled, referenced, and in the list. */
 $state = static fn (string $id) => json_encode([
     $loop->isEnabled($id),
     $loop->isReferenced($id),
@@ -42,7 +43,7 @@ foreach ($types as $type => $register) {
     $loop->cancel($id);
     echo ' cancelled ', json_encode($loop->getIdentifiers()), "\n";
 }
-// Two of each, one of them disabled and one cancelled: nothing is called.
+// Two of each, one disabled and one cancelled: neither is called.
 foreach ($types as $register) {
     $loop->disable($register($count));
     $loop->cancel($register($count));
@@ -57,7 +58,7 @@ foreach (['enable', 'reference', 'getType', 'isEnabled', 'isReferenced'] as $met
 echo json_encode([$loop->disable('nobody'), $loop->unreference('nobody')]), "\n";
 array_map($loop->cancel(...), $loop->getIdentifiers());
 
-// What callbacks are given.
+// The arguments of callbacks.
 $given = static function (mixed ...$arguments) use ($loop, $a, &$id): void {
     $loop->cancel($arguments[0]);
     echo count($arguments), ' ', json_encode([$arguments[0] === $id, ($arguments[1] ?? null) === $a]), "\n";
@@ -71,7 +72,7 @@ $id = $loop->onReadable($a, $given);
 $loop->run();
 fread($a, 1);
 
-// One that was disabled when its event came is called when it is enabled, as long as the event lasts.
+// A callback that was disabled when its event came is called once enabled, as long as the event lasts.
 fwrite($b, 'y');
 $id = $loop->onReadable($a, static function (string $id, $stream) use ($loop): void {
     $loop->cancel($id);
@@ -83,7 +84,7 @@ $loop->delay(0.005, static function () use ($loop, $id): void {
 });
 $loop->run();
 
-// A connection that is refused is writable, or broken, at any rate no longer waited for.
+// A refused connection is writable or broken; in any case the loop no longer waits for it.
 $listener = stream_socket_server('tcp://127.0.0.1:0');
 $address = stream_socket_get_name($listener, false);
 fclose($listener);
@@ -96,7 +97,7 @@ if ($refused) {
 }
 echo "refused\n";
 
-// Failures leave run() from a stream's callback and a signal's, too, and each callback of a signal is called, in order.
+// Failures also leave run() from stream and signal callbacks, and each callback of a signal is called, in order.
 $loop->onWritable($b, static function (string $id) use ($loop): void {
     $loop->cancel($id);
     throw new Exception('of a stream');

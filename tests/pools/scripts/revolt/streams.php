@@ -1,6 +1,6 @@
 <?php
 
-/* Streams and signals: readable, writable, several callbacks of one, above the descriptors that select() can name. */
+/* Streams and signals: readable, writable, several callbacks for one, and descriptors beyond the limit of select(). */
 
 declare(strict_types=1);
 
@@ -32,7 +32,7 @@ $loop->onWritable($b, static function (string $id, $stream) use ($loop): void {
 $loop->run();
 echo "$read\n";
 
-// What PHP has read already counts: the kernel knows nothing of it.
+// Data in PHP's own read buffer counts: the kernel does not know about it.
 [$a, $b] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
 fwrite($b, "one\ntwo\n");
 echo trim(fgets($a)), "\n";
@@ -42,7 +42,7 @@ $loop->onReadable($a, static function (string $id, $stream) use ($loop): void {
 });
 $loop->run();
 
-// More of them than select() can tell apart.
+// More of them than select() can handle.
 $pairs = array_map(fn () => stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0), range(1, 700));
 $heard = 0;
 foreach ($pairs as $pair) {

@@ -1,6 +1,6 @@
 <?php
 
-/* Who waits: {main}, Fibers of user code, tasks; values, exceptions, cancellation. */
+/* Suspensions of {main}, of user code's Fibers and of tasks: values, exceptions, cancellation. */
 
 declare(strict_types=1);
 
@@ -33,7 +33,7 @@ $promises = array_map($nested, range(1, 50));
 echo array_sum(array_map(fn ($promise) => $promise->await(), $promises)), "\n";
 echo "$most at the same time\n";
 
-// Tasks of weft wait for the loop as {main} does, and block the loop no more than each other.
+// Tasks of weft wait for the loop as {main} does, and do not block the loop or each other.
 $tasks = array_map(fn ($n) => go(static function () use ($n): int {
     usleep(1000);
 
@@ -45,12 +45,12 @@ echo array_sum(array_map(fn ($task) => $task->await(), $tasks)), "\n";
 echo go(static function (): string {
     $fiber = new Fiber(fn () => pause(0.002, 'in a fiber'));
     $fiber->start();
-    pause(0.01); // in a script the loop runs only while somebody waits for it
+    pause(0.01); // in a script the loop runs only while a coroutine waits for it
 
     return $fiber->getReturn();
 })->await(), "\n";
 
-// Cut short: what is resumed later is not there any more, and nobody minds.
+// The suspension was cut short: resuming it later does nothing.
 $task = go(static function () use ($loop, &$late): string {
     $late = $loop->getSuspension();
 

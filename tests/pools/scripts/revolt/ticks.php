@@ -1,6 +1,6 @@
 <?php
 
-/* Ticks: what is enabled in one is called in the next; in which order kinds are called; stopping and running again. */
+/* Ticks: a callback enabled in one tick is called in the next; the order of the kinds; stopping and running again. */
 
 declare(strict_types=1);
 
@@ -19,7 +19,7 @@ $told = static function () use (&$said): void {
     $said = [];
 };
 
-// Disabled and enabled in one callback: not in this tick.
+// Disabled and enabled again in one callback: not called in this tick.
 $id = $loop->defer($say('twice enabled'));
 $loop->disable($id);
 $loop->defer(static function () use ($loop, $id, $say): void {
@@ -31,7 +31,7 @@ $loop->defer($say('same tick'));
 $loop->run();
 $told();
 
-// A deferred callback that is disabled by one before it is not called, until it is enabled again.
+// A deferred callback that an earlier one disables is not called until it is enabled again.
 $second = null;
 $loop->defer(static function () use ($loop, &$second, $say): void {
     $loop->disable($second);
@@ -44,7 +44,7 @@ $second = $loop->defer($say('enabled again'));
 $loop->run();
 $told();
 
-// Microtasks go before the next callback, those of a microtask too, whatever it throws.
+// Microtasks run before the next callback, also those queued by a microtask, whatever it throws.
 $loop->defer(static function () use ($loop, $say): void {
     $say('a')();
     $loop->queue(static function () use ($loop, $say): void {
@@ -75,7 +75,7 @@ unset($held);
 $loop->run();
 echo $weak->get() === null ? "arguments are not kept\n" : "arguments are kept\n";
 
-// stop(): the tick goes on to its end, with what is due in it; what it registers waits for the next run().
+// stop(): the tick completes with the callbacks that are due; those it registers wait for the next run().
 $loop->defer(static function () use ($loop, $say): void {
     $say('stops')();
     $loop->stop();
@@ -88,7 +88,7 @@ $told();
 $loop->run();
 $told();
 
-// Many repeats, and one that is long: each keeps its time.
+// Many short repeats and a long one: each keeps its time.
 $counts = ['short' => 0, 'other' => 0];
 foreach (array_keys($counts) as $name) {
     $loop->repeat(0.004, static function (string $id) use ($loop, $name, &$counts): void {
@@ -102,7 +102,7 @@ $loop->run();
 echo json_encode($counts), "\n";
 $loop->cancel($long);
 
-// A callback may wait: others are called meanwhile, a repeat of its own as well.
+// A callback may wait: others are called meanwhile, also its own next repeat.
 $inside = $most = 0;
 $loop->repeat(0.001, static function (string $id) use ($loop, &$inside, &$most): void {
     $most = max($most, ++$inside);
@@ -115,7 +115,7 @@ $loop->repeat(0.001, static function (string $id) use ($loop, &$inside, &$most):
 $loop->run();
 echo "$most at once\n";
 
-// Failures of a repeat end the run, not the repeat.
+// A failing repeat ends the run, not the repeat.
 $tries = 0;
 $id = $loop->repeat(0.001, static function () use (&$tries): void {
     throw new Exception('try ' . ++$tries);

@@ -18,7 +18,7 @@ $writer = go(static function () use ($db, $step): string {
     $db->beginTransaction();
     $db->exec("INSERT INTO apart (id, name) VALUES (10, 'uncommitted')");
     $step->send('inserted');
-    $step->receive(); // main has looked
+    $step->receive(); // main has checked
     $in = $db->inTransaction() ? 'in' : 'not in';
     $seen = $db->query('SELECT COUNT(*) FROM apart WHERE id = 10')->fetchColumn();
     $id = $db->lastInsertId();
@@ -41,7 +41,7 @@ $db->query('SELECT 1');
 $step->send('succeeded');
 echo 'main: ', $db->errorCode(), ', task: ', $failing->await()[3], "\n";
 
-// Each transaction reads, waits and writes what it read plus one: with locking reads nothing is lost.
+// Each transaction reads, waits, and writes the value plus one: with locking reads no update is lost.
 $db->exec("INSERT INTO apart (id, name) VALUES (1, '0')");
 $tasks = array_map(fn () => go(static function () use ($db): void {
     $db->beginTransaction();
@@ -53,7 +53,7 @@ $tasks = array_map(fn () => go(static function () use ($db): void {
 array_walk($tasks, fn ($task) => $task->await());
 echo 'counted to ', $db->query('SELECT name FROM apart WHERE id = 1')->fetchColumn(), "\n";
 
-// A coroutine that ends inside a transaction has not committed it.
+// A coroutine that ends inside a transaction does not commit it.
 go(static function () use ($db): void {
     $db->beginTransaction();
     $db->exec("INSERT INTO apart (id, name) VALUES (30, 'forgotten')");

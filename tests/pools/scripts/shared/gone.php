@@ -1,6 +1,7 @@
 <?php
 
-/* A connection that the server has ended: what only reads is tried again, what may have been done is not. */
+/* The server has closed a connection: reads are tried again, and statements that may have taken effect are
+ * not. */
 
 declare(strict_types=1);
 

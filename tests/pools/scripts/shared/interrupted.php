@@ -1,6 +1,6 @@
 <?php
 
-/* A query that was cut short: its connection is closed, and nobody ever gets its rows. */
+/* A query that was cut short: its connection is closed, and no other caller gets its rows. */
 
 declare(strict_types=1);
 
@@ -35,7 +35,7 @@ $prepared = $db->prepare('SELECT ?, SLEEP(?)');
 echo thrown(fn () => timeout(0.02, fn () => $prepared->execute([998, 30]))), ', then ', $quick(), "\n";
 echo thrown(fn () => timeout(0.02, fn () => $db->exec('DO SLEEP(30)'))), ', then ', $quick(), "\n";
 
-// Inside a transaction: what was done is rolled back, and the rest of it is refused until its end.
+// Inside a transaction: the changes are rolled back, and further statements are refused until its end.
 echo thrown(static function () use ($db): void {
     $db->beginTransaction();
     $db->exec("INSERT INTO interrupted (id, name) VALUES (50, 'lost')");

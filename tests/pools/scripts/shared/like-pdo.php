@@ -1,6 +1,6 @@
 <?php
 
-/* What SharedPdo answers is what PDO answers. */
+/* SharedPdo answers as PDO does. */
 
 declare(strict_types=1);
 

@@ -1,6 +1,6 @@
 <?php
 
-/* 200 coroutines on 8 connections: everybody gets their own rows, statements are prepared once per connection. */
+/* 200 coroutines on 8 connections: each gets its own rows, and statements are prepared once per connection. */
 
 declare(strict_types=1);
 
@@ -45,7 +45,7 @@ foreach (range(1, 8) as $number) {
     });
 }
 $counts = array_map(fn ($task) => $task->await(), $prepared);
-// Two texts were prepared; to ask how many costs each connection one more.
+// Two texts were prepared; the query for the count adds one per connection.
 echo max($counts) <= 3 ? "two statements per connection\n" : json_encode($counts) . "\n";
 
 __halt_compiler();

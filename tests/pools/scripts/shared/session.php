@@ -1,6 +1,6 @@
 <?php
 
-/* Who changes the session keeps its connection, which is closed afterwards; statements are kept within a limit. */
+/* A coroutine that changes the session keeps its connection, which is then closed; cached statements are limited. */
 
 declare(strict_types=1);
 
@@ -37,14 +37,14 @@ go(static function () use ($db): void {
 })->await();
 echo 'others see ', (int) $db->query('SELECT @@max_statement_time')->fetchColumn(), "\n";
 
-// hold(): the real PDO, one connection for all that is done inside.
+// hold(): the real PDO, with one connection for everything inside.
 echo $db->hold(static function (PDO $real) use ($db): string {
     $me = $real->query('SELECT CONNECTION_ID()')->fetchColumn();
 
     return $me === $db->query('SELECT CONNECTION_ID()')->fetchColumn() ? "held\n" : "not held\n";
 });
 
-// Results that are not read to their end keep the connection; reading, closing, forgetting gives it back.
+// Results that are not read to their end keep the connection; reading, closing or dropping them releases it.
 foreach (['read', 'close', 'forget', 'again'] as $end) {
     $statement = $db->prepare('SELECT id FROM session');
     $statement->execute();
@@ -65,7 +65,8 @@ foreach (range(1, 20) as $number) {
     $statement->execute([1]);
     (int) $statement->fetchColumn() === $number + 1 || throw new Exception('wrong');
 }
-// This connection's own counts: other tests use the server, too. The question itself is prepared and open.
+// Counts of this connection only, because other tests use the server, too. The query itself is prepared and
+// open.
 $status = $few->hold(static fn (PDO $real) => $real->query("SHOW SESSION STATUS LIKE 'Com_stmt_%'")->fetchAll(PDO::FETCH_KEY_PAIR));
 echo $status['Com_stmt_prepare'] - $status['Com_stmt_close'] - 1, " statements were kept\n";
 

@@ -1,13 +1,14 @@
-//! As much FTP (RFC 959, RFC 2428) as clients need to read, write and list: passive transfers only, files forgotten at once.
+//! The part of FTP (RFC 959, RFC 2428) that clients need to read, write and list: passive transfers only; files are
+//! discarded.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-/// One control connection.
+/// Serves one control connection.
 pub fn serve(control: TcpStream) {
-    // An end in the middle of a command is the client's business.
+    // A client may disconnect in the middle of a command.
     let _ = commands(control);
 }
 
@@ -56,13 +57,13 @@ fn commands(control: TcpStream) -> std::io::Result<()> {
     Ok(())
 }
 
-/// `500-name`: 500 ms.
+/// The pause in a name: `500-name` means 500 ms.
 fn pause(file: &str) -> Duration {
     let number = file.trim_start_matches('/').split('-').next().and_then(|number| number.parse().ok());
     Duration::from_millis(number.unwrap_or(0))
 }
 
-/// What is in a file: its own name. A list has one entry.
+/// The content of a file is its name. A list has one entry.
 fn content(file: &str) -> String {
     match file.trim_start_matches('/') {
         "" | "." => "file\r\n".to_string(),

@@ -1,5 +1,5 @@
-//! HTTP/1.1 and as much HTTP/2 (RFC 9113) as a client with prior knowledge needs: every stream is answered with 200 and `h2`
-//! after half a second; header fields are not looked at.
+//! HTTP/1.1, and the part of HTTP/2 (RFC 9113) that a client with prior knowledge needs: every stream is answered with
+//! 200 and `h2` after half a second; header fields are not read.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -12,13 +12,13 @@ use super::Held;
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const H2_PAUSE: Duration = Duration::from_millis(500);
 
-/// One connection.
+/// Serves one connection.
 pub(super) fn serve(peer: TcpStream, held: &Held) {
     let mut writer = peer.try_clone().expect("a descriptor");
     let mut reader = BufReader::new(peer);
     while let Some(Head { line, length, expects, last }) = head(&mut reader) {
         if line.starts_with("PRI ") {
-            // The rest of the preface: the head has ended at its empty line.
+            // The rest of the preface; its first part ended like a head, with an empty line.
             let mut rest = [0; PREFACE.len() - 18];
             let _ = reader.read_exact(&mut rest);
             let _ = streams(&mut reader, writer);
@@ -35,15 +35,15 @@ pub(super) fn serve(peer: TcpStream, held: &Held) {
     }
 }
 
-/// What is looked at of a request's head.
+/// The fields of a request's head that are read.
 #[derive(Default)]
 struct Head {
     line: String,
-    /// Of the body.
+    /// The length of the body.
     length: usize,
-    /// The client expects to be told to go on.
+    /// Whether the client waits for 100 Continue.
     expects: bool,
-    /// The client wants no other answer on this connection.
+    /// Whether this is the last request of the connection.
     last: bool,
 }
 

@@ -2,7 +2,8 @@
 
 declare(strict_types=1);
 
-// For resident mode: the kernel by Symfony's runtime component, as vendor/autoload_runtime.php of a Composer project does it.
+// For resident mode: starts the kernel through Symfony's runtime component, as vendor/autoload_runtime.php of a
+// Composer project does.
 
 use App\Kernel;
 use Symfony\Component\Runtime\SymfonyRuntime;

@@ -9,7 +9,7 @@ use Symfony\Component\HttpKernel\Event\RequestEvent;
 use Symfony\Component\HttpKernel\Event\ResponseEvent;
 use Symfony\Component\HttpKernel\KernelEvents;
 
-/** Before each page another server is asked about the visitor; what it said is in the page and in a header. */
+/** Asks another server about the visitor before each page; its answer appears in the page and in a header. */
 final class AskSlowServer implements EventSubscriberInterface
 {
     public function __construct(private string $upstream)

@@ -7,7 +7,7 @@ namespace App;
 use Doctrine\DBAL\Connection;
 use Doctrine\Persistence\ConnectionRegistry;
 
-/** The one connection there is, under the name the queue asks for. */
+/** The only connection, under the name that the queue asks for. */
 final class Connections implements ConnectionRegistry
 {
     public function __construct(private Connection $connection)

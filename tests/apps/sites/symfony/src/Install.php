@@ -9,7 +9,7 @@ use Symfony\Component\Console\Command\Command;
 use Symfony\Component\Console\Input\InputInterface;
 use Symfony\Component\Console\Output\OutputInterface;
 
-/** bin/console app:install: tables, and fifty users. */
+/** bin/console app:install creates the tables and fifty users. */
 final class Install extends Command
 {
     protected static $defaultName = 'app:install';

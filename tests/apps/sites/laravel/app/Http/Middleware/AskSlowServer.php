@@ -9,7 +9,7 @@ use Illuminate\Http\Request;
 use Illuminate\Support\Facades\View;
 use Symfony\Component\HttpFoundation\Response;
 
-/** Before each page another server is asked about the visitor; what it said is in the page and in a header. */
+/** Asks another server about the visitor before each page; its answer appears in the page and in a header. */
 final class AskSlowServer
 {
     public function handle(Request $request, Closure $next): Response
