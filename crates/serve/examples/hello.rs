@@ -1,5 +1,5 @@
-//! The least a server of this crate can be: one handler that answers at once, without a coroutine.
-//! Usage: `hello 127.0.0.1:8080`
+//! The smallest server that this crate allows: one handler that answers at once, without a coroutine. Usage:
+//! `hello 127.0.0.1:8080`
 
 use std::cell::OnceCell;
 use std::io::{Error, Result};
@@ -11,14 +11,14 @@ use weft_rt::reactor::Event;
 use weft_rt::{Context, Driver, Job, Left, Nanos, Runtime, Switch};
 use weft_serve::{Endpoint, Handler, RequestKey, Server, ServerLimits};
 
-/// Answers every request alike.
+/// Answers every request the same way.
 struct Hello(Rc<OnceCell<&'static Server>>);
 
 impl Handler for Hello {
     fn request(&self, key: RequestKey) {
         let Some(server) = self.0.get() else { return };
         let headers: [(&[u8], &[u8]); 1] = [(b"Content-Type", b"text/html; charset=UTF-8")];
-        // The only error possible here is that the client has gone.
+        // The only error possible here is that the client has disconnected.
         let _ = server.respond(key, 200, &headers, b"Hello World");
     }
 }
@@ -40,7 +40,7 @@ impl Switch for NoSwitch {
     fn destroy(&self, _: Context) {}
 }
 
-/// The loop serves nothing but the server.
+/// The loop runs only the server.
 struct Worker(&'static Server);
 
 impl Driver for Worker {

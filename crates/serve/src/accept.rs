@@ -1,7 +1,8 @@
-//! Listeners: taking connections in, and not taking them in.
+//! Listeners: accepting connections, and pausing when that is not possible.
 //!
-//! Must not know HTTP. Invariant: a listener that cannot be served (no room, no descriptors, and nobody to close for it) is
-//! not registered, so the level-triggered event cannot spin; something is always set that will register it again.
+//! Must not know HTTP. Invariant: a listener that cannot be served (no room, no descriptors, and no connection to close
+//! for it) is not registered, so the level-triggered event cannot spin; in that state, something is always set that
+//! will register it again.
 
 use std::io;
 use std::net::SocketAddr;
@@ -19,39 +20,41 @@ use crate::server::Server;
 use crate::table::listener_key;
 use crate::unread::Admission;
 
-/// PHP's select() can only use numbers below 1024 (FD_SETSIZE), so connections must leave some of them free: those that got
-/// a number above the first of these are moved to the second and up. Few connections are never moved.
+/// PHP's select() can only use numbers below 1024 (FD_SETSIZE), so connections must leave some of them free. A
+/// connection whose number is above the first constant is moved to the second one or higher. As long as there are few
+/// connections, none is moved.
 const DESCRIPTOR_LOW_MAX: i32 = 511;
 const DESCRIPTOR_HIGH_MIN: i32 = 1024;
-/// How long to wait for descriptors, memory or room when there were none.
+/// How long to wait after running out of descriptors, memory or room.
 const PAUSE: Nanos = 100 * MILLISECOND;
-/// Closed when accept4(2) finds no descriptor: the requests need some, too.
+/// How many connections are closed when accept4(2) finds no descriptor: requests need descriptors, too.
 const DESCRIPTORS_FREED: usize = 8;
 
-/// Moves a descriptor that lives as long as a peer likes out of the way of PHP's select().
+/// Moves a descriptor whose lifetime the peer decides out of the range of PHP's select().
 pub(crate) fn out_of_selects_way(low: OwnedFd) -> OwnedFd {
     if (DESCRIPTOR_LOW_MAX + 1..DESCRIPTOR_HIGH_MIN).contains(&low.as_raw_fd()) {
-        // RLIMIT_NOFILE may not allow such numbers: then the low one has to do.
+        // RLIMIT_NOFILE may not allow such numbers; then the low one must do.
         return fcntl_dupfd_cloexec(&low, DESCRIPTOR_HIGH_MIN).unwrap_or(low);
     }
     low
 }
 
 struct Listener {
-    /// Its events' number; those of the others stay what they are when one is closed.
+    /// The number in its events. It does not change when another listener is closed.
     number: u32,
     fd: OwnedFd,
     endpoint: Endpoint,
-    /// For whom it is served, if it is another worker's.
+    /// The worker for which this one serves the socket, if it belongs to another worker.
     stands_in_for: Option<u64>,
 }
 
-/// Why no connection is accepted now.
+/// Why the server accepts no connection now.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Pause {
-    /// `connections_max` is reached: until one leaves, or till then, as one may have become idle.
+    /// `connections_max` is reached. The server tries again when a connection closes, or at this time, because
+    /// one may have become idle.
     Full(Nanos),
-    /// Out of descriptors or memory: tried again at this time.
+    /// Out of descriptors or memory. The server tries again at this time.
     Until(Nanos),
 }
 
@@ -79,7 +82,7 @@ impl Listeners {
 }
 
 impl Server {
-    /// Serves a listening socket. It is shared with other workers; the server only accepts from it.
+    /// Serves a listening socket. Other workers share it; the server only accepts from it.
     ///
     /// # Errors
     /// Those of fcntl(2), setsockopt(2) and epoll_ctl(2).
@@ -87,7 +90,7 @@ impl Server {
         self.open_listener(fd, endpoint, None)
     }
 
-    /// Serves a listening socket of another worker, named by a number, until [`Server::stop_standing_in`].
+    /// Serves a listening socket of another worker, identified by a number, until [`Server::stop_standing_in`].
     ///
     /// # Errors
     /// As for [`Server::listen`].
@@ -95,7 +98,8 @@ impl Server {
         self.open_listener(fd, endpoint, Some(whom))
     }
 
-    /// Leaves the listening sockets of another worker to it, and what waits there as well; `None`: those of all others.
+    /// Returns another worker's listening sockets to it, with the connections that wait in them. `None` means those of
+    /// all other workers.
     pub fn stop_standing_in(&self, whom: Option<u64>) {
         let mut listeners = self.listeners.borrow_mut();
         let is_meant = |listener: &mut Listener| match whom {
@@ -125,8 +129,9 @@ impl Server {
         Ok(())
     }
 
-    /// The descriptors of all listeners and connections. A child of fork(2) MUST put something else there: a connection that is
-    /// closed here would stay open for its client as long as the child has it, and a number that is free is soon another's.
+    /// The descriptors of all listeners and connections. A child of fork(2) MUST put other descriptors in their places:
+    /// a connection that is closed in the parent would stay open for its client as long as the child has it, and a
+    /// number that is free is soon reused.
     pub fn descriptors(&self) -> Vec<RawFd> {
         let listeners = self.listeners.borrow();
         let mut table = self.table.borrow_mut();
@@ -135,7 +140,7 @@ impl Server {
         listeners.open.iter().map(|listener| listener.fd.as_raw_fd()).chain(connections).collect()
     }
 
-    /// Takes in what waits at a listener.
+    /// Accepts the connections that wait at a listener.
     pub(crate) fn accept(&self, index: u32) {
         for _ in 0..self.limits.accepts_per_turn {
             if !self.accept_one(index) {
@@ -144,7 +149,7 @@ impl Server {
         }
     }
 
-    /// Whether there may be more.
+    /// Accepts one connection; returns whether there may be more.
     fn accept_one(&self, index: u32) -> bool {
         if self.stats.connections.get() >= self.limits.connections_max {
             if !self.somebody_waits(index) {
@@ -167,7 +172,7 @@ impl Server {
             Ok((fd, address)) => self.accepted(fd, address, is_unix),
             Err(Errno::AGAIN) => return false,
             Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS)) => {
-                // The kernel looks for a descriptor before it looks into the queue.
+                // The kernel allocates a descriptor before it looks at the queue.
                 if !self.somebody_waits(index) {
                     return false;
                 }
@@ -177,7 +182,7 @@ impl Server {
                     return false;
                 }
             }
-            // ECONNABORTED and the network's errors belong to that one connection (accept(2)).
+            // ECONNABORTED and network errors concern only that one connection (accept(2)).
             Err(_) => (),
         }
         true
@@ -187,7 +192,7 @@ impl Server {
         let peer = match address.map(SocketAddr::try_from) {
             _ if is_unix => Peer::Unix,
             Some(Ok(address)) => Peer::Tcp(address),
-            // The peer has gone between its connect and here.
+            // The peer has disconnected in the meantime.
             _ => return,
         };
         let fd = out_of_selects_way(low);
@@ -209,7 +214,7 @@ impl Server {
         let Some(slot) = table.slot(index) else { return };
         let key = slot.reactor_key(index);
         if self.runtime.with_reactor(|reactor| reactor.add(number, key)).is_err() {
-            // fs.epoll.max_user_watches is used up.
+            // The limit fs.epoll.max_user_watches is reached.
             table.remove(index);
             drop(table);
             return self.pause(Pause::Until(self.runtime.turn_time() + PAUSE));
@@ -219,7 +224,8 @@ impl Server {
         self.stats.connections.set(self.stats.connections.get() + 1);
     }
 
-    /// Whether a connection is in a listener's queue: nobody is closed for an event that another worker has served.
+    /// Whether a connection is in a listener's queue. Without this check, a connection might be closed although
+    /// another worker has already accepted the new one.
     fn somebody_waits(&self, index: u32) -> bool {
         let listeners = self.listeners.borrow();
         let Some(listener) = listeners.find(index) else { return false };
@@ -231,13 +237,13 @@ impl Server {
         let mut listeners = self.listeners.borrow_mut();
         if listeners.pause.replace(why).is_none() {
             for listener in &listeners.open {
-                // Not registered is what is wanted.
+                // If it is not registered, nothing is left to do.
                 let _ = self.runtime.with_reactor(|reactor| reactor.delete(listener.fd.as_raw_fd()));
             }
         }
     }
 
-    /// Said once: from then on it is how this server lives.
+    /// Reported once: from then on, closing connections is this server's normal operation.
     fn report_full(&self) {
         if !std::mem::replace(&mut self.listeners.borrow_mut().full_reported, true) {
             let max = self.limits.connections_max;
@@ -272,7 +278,7 @@ impl Server {
         }
     }
 
-    /// A connection has left: there is room for another.
+    /// A connection has closed, so there is room for another.
     pub(crate) fn connection_left(&self) {
         if matches!(self.listeners.borrow().pause, Some(Pause::Full(_))) {
             self.resume();
@@ -285,7 +291,8 @@ impl Server {
         }
     }
 
-    /// Takes in what the kernel has accepted already (up to `connections_max`), then closes the listeners.
+    /// Accepts the connections that the kernel has already established (up to `connections_max`), then closes
+    /// the listeners.
     pub fn stop_accepting(&self) {
         let numbers: Vec<u32> = self.listeners.borrow().open.iter().map(|listener| listener.number).collect();
         for number in numbers {

@@ -1,12 +1,12 @@
-//! Who is at the ends of a connection.
+//! The addresses at the ends of a connection.
 //!
-//! Knows no socket. Invariant: what is printed is what an operator can bind to or block.
+//! Must not know sockets. Invariant: what is printed is an address that an operator can bind to or block.
 
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// What a listener is bound to.
+/// The address to which a listener is bound.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Endpoint {
     /// A TCP address.

@@ -1,8 +1,8 @@
 //! A request's body, as the handler reads it.
 //!
-//! Must not know how it arrives. Invariants: the body is kept whole until the response has ended, so that it can be
-//! streamed first and looked at as a whole afterwards; what nobody has asked for stays with the kernel, but for
-//! `body_memory_bytes_max`, and so with the peer.
+//! Must not know how it arrives. Invariants: the body is kept whole until the response has ended, so that a handler
+//! can stream it first and look at it as a whole afterwards. Bytes that no coroutine has asked for stay with the
+//! kernel, and so with the peer, except for `body_memory_bytes_max`.
 
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -13,28 +13,28 @@ use crate::server::Server;
 use crate::table::RequestKey;
 use crate::wait::Waited;
 
-/// What a read of the body brought.
+/// The result of reading the body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BodyRead {
     /// This many bytes, at least one.
     Data(usize),
     /// Nothing now: see [`Server::wait_body`].
     Pending,
-    /// All of it was read.
+    /// The body has been read to its end.
     End,
-    /// No more will come. Answer with this status: 400 malformed or cut off, 408 too slow, 413 too large, 507 no
-    /// space for it.
+    /// No more data will arrive. Answer with this status: 400 malformed or cut off, 408 too slow, 413 too large,
+    /// 507 no space to store it.
     Failed(u16),
-    /// The peer has gone, or the response has ended.
+    /// The peer has disconnected, or the response has ended.
     Gone,
 }
 
-/// Where a body is.
+/// Where a body is stored.
 #[derive(Clone, Copy, Debug)]
 pub enum BodyView<'a> {
     /// In memory.
     Memory(&'a [u8]),
-    /// In a file without a name. Its position is at its end: use pread(2), or seek.
+    /// In a file without a name. The file position is at the end: use pread(2), or seek.
     File {
         /// Open for reading and writing.
         file: BorrowedFd<'a>,
@@ -44,7 +44,7 @@ pub enum BodyView<'a> {
 }
 
 impl Server {
-    /// Reads the body from `offset` on. The first time, a peer that waits for `100 Continue` gets it.
+    /// Reads the body from `offset` on. On the first read, a peer that waits for `100 Continue` gets it.
     pub fn read_body(&self, key: RequestKey, offset: u64, buffer: &mut [u8]) -> BodyRead {
         let mut table = self.table.borrow_mut();
         let Some(connection) = table.active(key) else { return BodyRead::Gone };
@@ -64,20 +64,21 @@ impl Server {
         }
     }
 
-    /// Parks the running coroutine until a read at `offset` would bring something else than [`BodyRead::Pending`].
+    /// Parks the running coroutine until a read at `offset` would return something other than
+    /// [`BodyRead::Pending`].
     pub fn wait_body(&self, key: RequestKey, offset: u64, deadline: Option<Nanos>) -> Waited {
         self.with_active(key, |server, connection| server.want_body(key, connection, offset));
         self.wait_until(key, deadline, |exchange| exchange.body.is_readable(offset))
     }
 
-    /// Parks the running coroutine until all of the body has arrived, or no more will: see [`Server::body_failed`].
+    /// Parks the running coroutine until the whole body has arrived, or no more will: see [`Server::body_failed`].
     pub fn wait_whole_body(&self, key: RequestKey, deadline: Option<Nanos>) -> Waited {
         self.with_active(key, |server, connection| server.want_body(key, connection, u64::MAX));
         self.wait_until(key, deadline, |exchange| !exchange.body.is_pending())
     }
 
-    /// Somebody asks for the bytes before `end`: they are received, and as many beyond as fit in memory, so that who reads on finds
-    /// them there.
+    /// A reader wants the bytes before `end`. They are received, with as many after them as fit in memory, so that the
+    /// reader finds those at its next read.
     fn want_body(&self, key: RequestKey, connection: &mut Connection, end: u64) {
         const AHEAD_BYTES_MIN: u64 = 64 * 1024;
         self.ask_for_body(connection);
@@ -85,25 +86,26 @@ impl Server {
         let Some(exchange) = connection.exchange.as_deref_mut() else { return };
         if exchange.body.want(end.saturating_add(ahead)) {
             self.start_body_clock(exchange);
-            // For what has arrived meanwhile no event will come.
+            // For bytes that have already arrived, no event will come.
             self.enqueue(key.index(), connection);
         }
     }
 
-    /// All of the body has arrived. True for a request without one.
+    /// Whether the whole body has arrived. True for a request without a body.
     pub fn body_complete(&self, key: RequestKey) -> bool {
         let table = self.table.borrow();
         let exchange = table.active_ref(key).and_then(|connection| connection.exchange.as_deref());
         exchange.is_some_and(|exchange| exchange.body.is_complete())
     }
 
-    /// The status to answer with, when the body cannot be had.
+    /// The status to answer with if the body cannot be received.
     pub fn body_failed(&self, key: RequestKey) -> Option<u16> {
         let table = self.table.borrow();
         table.active_ref(key)?.exchange.as_deref()?.body.failed()
     }
 
-    /// Lends what has arrived of the body to `look`, which MUST NOT call the server. `None` when the response has ended.
+    /// Lends the part of the body that has arrived to `look`, which MUST NOT call the server. `None` if the response
+    /// has ended.
     pub fn with_body<T>(&self, key: RequestKey, look: impl FnOnce(BodyView<'_>) -> T) -> Option<T> {
         let table = self.table.borrow();
         let body = &table.active_ref(key)?.exchange.as_deref()?.body;
@@ -114,7 +116,7 @@ impl Server {
         Some(look(view))
     }
 
-    /// The trailer fields of a chunked body that is complete.
+    /// The trailer fields of a complete chunked body.
     pub fn trailers(&self, key: RequestKey) -> Vec<(Vec<u8>, Vec<u8>)> {
         let table = self.table.borrow();
         let exchange = table.active_ref(key).and_then(|connection| connection.exchange.as_deref());

@@ -1,7 +1,7 @@
-//! Who the client is, when proxies stand between.
+//! The client's address, if there are proxies between.
 //!
-//! Must not know which proxies there are: it asks. Invariant: only the fields of one kind are read, as a proxy that
-//! sets one kind passes the other on as the client sent it.
+//! Must not know which proxies exist: it asks the caller. Invariant: it reads only the fields of one kind, because
+//! a proxy that sets one kind passes the other on as the client sent it.
 
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr};
@@ -12,7 +12,7 @@ use weft_proto::forwarded;
 use crate::address::Peer;
 use crate::request::RequestView;
 
-/// The fields in which the trusted proxies tell of their clients.
+/// The fields in which trusted proxies report their clients.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ProxyFields {
     /// X-Forwarded-For, X-Forwarded-Proto and X-Forwarded-Host.
@@ -22,30 +22,31 @@ pub enum ProxyFields {
     Forwarded,
 }
 
-/// What trusted proxies are asked.
+/// Which reports of trusted proxies count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ProxyWord {
-    /// The fields that count. Those of the other kind are the client's own words.
+    /// The fields that count. The fields of the other kind may come from the client.
     pub fields: ProxyFields,
-    /// Whether the host they report is the one that was asked for. Many proxies pass the field on as their client sent it.
+    /// Whether the host that they report is the requested host. Many proxies pass the field on as their client sent it.
     pub host: bool,
 }
 
-/// The client, as far as trusted proxies vouch for it.
+/// The client, according to trusted proxies.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Client<'a> {
-    /// Its address; `None` for a client of a Unix socket of whom no proxy tells.
+    /// Its address; `None` for a client of a Unix socket that no proxy reports.
     pub address: Option<IpAddr>,
     /// Its port, if known.
     pub port: Option<u16>,
-    /// It spoke TLS with the proxy.
+    /// Whether it used TLS to the proxy.
     pub https: bool,
-    /// The host it asked for, port included.
+    /// The host that it requested, with the port.
     pub host: Option<Cow<'a, [u8]>>,
 }
 
-/// Follows the proxies' accounts from the nearest on, as long as `trusted` accepts who gives them. The peer of a Unix socket
-/// is always trusted: whoever may open the socket was let in by the file system. `bytes` are those of `head`.
+/// Follows the proxies' reports from the nearest on, as long as `trusted` accepts the address that makes the report.
+/// The peer of a Unix socket is always trusted: the file system has let it open the socket. `bytes` are those of
+/// `head`.
 pub fn client<'a>(
     head: &'a Head,
     bytes: &'a [u8],
@@ -53,7 +54,7 @@ pub fn client<'a>(
     word: ProxyWord,
     trusted: impl Fn(IpAddr) -> bool,
 ) -> Client<'a> {
-    // Never the address of a peer, so it can stand for the one of a Unix socket.
+    // Never the address of a peer, so it can stand for a Unix socket's.
     const NO_ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
     let (peer, peer_port) = match peer {
         Peer::Tcp(address) => (address.ip().to_canonical(), Some(address.port())),
@@ -62,7 +63,7 @@ pub fn client<'a>(
     let is_trusted = |address: IpAddr| (address == NO_ADDRESS && peer == NO_ADDRESS) || trusted(address);
     let all = |name: &'static str| head.get_all(bytes, name);
     let found = match word.fields {
-        // The fields are not even looked for.
+        // The fields are not even searched for.
         _ if !is_trusted(peer) => forwarded::client(peer, [], is_trusted),
         ProxyFields::Forwarded => forwarded::client(peer, forwarded::forwarded(all("forwarded")), is_trusted),
         ProxyFields::XForwarded => {
@@ -81,7 +82,7 @@ pub fn client<'a>(
 }
 
 impl<'a> RequestView<'a> {
-    /// [`client`] of this request.
+    /// Calls [`client`] for this request.
     pub fn client(&self, word: ProxyWord, trusted: impl Fn(IpAddr) -> bool) -> Client<'a> {
         client(self.head(), self.bytes(), self.peer(), word, trusted)
     }

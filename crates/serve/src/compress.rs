@@ -1,7 +1,7 @@
-//! Compressing a whole text, and keeping what was compressed.
+//! Compressing a whole text, and caching the result.
 //!
-//! Must not know files or connections. Invariant: what is kept is never more than its bound, and is given out only for the
-//! version of the text it was made from.
+//! Must not know files or connections. Invariant: the cache never exceeds its limit, and returns an entry only for the
+//! version of the text from which it was made.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -10,13 +10,13 @@ use std::rc::Rc;
 
 use weft_proto::Coding;
 
-/// Levels at which each coding makes text about four times smaller at 30 MB a second and more on one core.
+/// Levels at which each coding makes text about four times smaller, at 30 MB a second or more on one core.
 const BROTLI_QUALITY: u32 = 4;
 const BROTLI_WINDOW_BITS: u32 = 20;
 const ZSTD_LEVEL: i32 = 3;
 const GZIP_LEVEL: u32 = 5;
 
-/// Compresses `text`; `None` when it does not become smaller.
+/// Compresses `text`; `None` if that does not make it smaller.
 pub(crate) fn compress(coding: Coding, text: &[u8]) -> Option<Vec<u8>> {
     let room = Vec::with_capacity(text.len() / 3);
     let coded = match coding {
@@ -35,7 +35,7 @@ pub(crate) fn compress(coding: Coding, text: &[u8]) -> Option<Vec<u8>> {
     (coded.len() < text.len()).then_some(coded)
 }
 
-/// Files compressed before. The one not asked for the longest goes first.
+/// Compressed files. The least recently used entry is removed first.
 #[derive(Default)]
 pub(crate) struct Compressed {
     kept: HashMap<(PathBuf, Coding), Kept>,
@@ -44,14 +44,14 @@ pub(crate) struct Compressed {
 }
 
 struct Kept {
-    /// Of the file it was made from.
+    /// The entity tag of the file from which it was made.
     etag: String,
-    /// `None`: it does not become smaller.
+    /// `None` if compression does not make it smaller.
     coded: Option<Rc<[u8]>>,
     used: u64,
 }
 
-/// What an entry costs beside its bytes.
+/// The cost of an entry in addition to its bytes.
 const ENTRY_BYTES: usize = 256;
 
 impl Kept {
@@ -61,7 +61,7 @@ impl Kept {
 }
 
 impl Compressed {
-    /// What was made of this version of a file. The outer `None`: nothing yet.
+    /// The cached result for this version of a file. The outer `None` means that there is none yet.
     pub(crate) fn find(&mut self, path: &Path, coding: Coding, etag: &str) -> Option<Option<Rc<[u8]>>> {
         self.clock += 1;
         let kept = self.kept.get_mut(&(path.to_owned(), coding)).filter(|kept| kept.etag == etag)?;
@@ -69,7 +69,7 @@ impl Compressed {
         Some(kept.coded.clone())
     }
 
-    /// Keeps it, if it is not larger than all that may be kept.
+    /// Caches the result, unless it is larger than the whole cache.
     pub(crate) fn keep(
         &mut self,
         path: &Path,

@@ -1,4 +1,4 @@
-//! A connection: a struct without a stack, moved on by [`Server::advance`] as far as its bytes allow.
+//! A connection: a struct without a stack, which [`Server::advance`] moves on as far as its bytes allow.
 //!
 //! ```text
 //!            bytes           head complete         response ended        keep-alive
@@ -7,8 +7,9 @@
 //!       └─────────────┘                                              └───▶ Linger ──▶ closed
 //! ```
 //!
-//! Must not call the handler: it returns a [`Step`], as it runs with the table borrowed. Invariant: at most one request
-//! of a connection is with the handler; the next is looked at when its response has ended, so answers keep their order.
+//! Must not call the handler: it runs with the table borrowed and returns a [`Step`] instead. Invariant: at most one
+//! request of a connection is with the handler. The next one is parsed when the response has ended, so answers keep
+//! their order.
 
 use weft_proto::{Parse, Reject};
 use weft_rt::Nanos;
@@ -22,32 +23,33 @@ use crate::server::{Server, TurnStage};
 use crate::table::{ConnectionSlot, RequestKey};
 use crate::unread::Admission;
 
-/// Bytes of finished responses that are collected before they are sent, while more requests are at hand.
+/// Bytes of finished responses that are collected before they are sent, while more requests are available.
 const BATCH_BYTES: usize = 64 * 1024;
-/// Received at once while a head is expected: nearly all requests come as a whole.
+/// Bytes received at once while a head is expected: nearly all requests arrive as a whole.
 const HEAD_RECEIVE_BYTES: usize = 16 * 1024;
 
-/// Where a connection is.
+/// The phase of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Phase {
     /// Between requests: no buffers.
     Idle,
     /// Bytes of a head are being collected.
     Head,
-    /// A request is with the handler.
+    /// The handler has a request.
     Active,
-    /// Its response has ended; some of it may wait for the peer, some of the request's body may be unread.
+    /// The response has ended; part of it may still wait for the peer, and part of the request's body may be
+    /// unread.
     Ended,
-    /// All is sent, the peer was told so; what it still sends is dropped until it closes.
+    /// Everything is sent, and the peer has been told so; what it still sends is dropped until it closes.
     Linger,
 }
 
-/// One connection. An idle one is no more than this.
+/// One connection. An idle one consists of nothing else.
 pub(crate) struct Connection {
     pub link: Link,
     pub peer: Peer,
     pub phase: Phase,
-    /// It is in the list of connections to be looked at in this turn.
+    /// Whether it is in the list of connections to be processed in this turn.
     pub queued: bool,
     /// Whether its next request may be read.
     pub admission: Admission,
@@ -55,31 +57,31 @@ pub(crate) struct Connection {
     pub requests: u32,
     /// Bytes dropped since its last response has ended.
     pub dropped: u64,
-    /// When it was heard of last, while it lingers.
+    /// When the peer last sent something, while the connection lingers.
     pub heard: Nanos,
-    /// When the present phase began, for `Idle` and `Linger`; when it joined the line, for who waits there.
+    /// When the current phase began, for `Idle` and `Linger`; when it joined the line, if it waits there.
     pub since: Nanos,
-    /// Tick of its entry in the wheel; `u64::MAX` without one.
+    /// The tick of its entry in the wheel; `u64::MAX` if it has none.
     pub tick: u64,
     pub exchange: Option<Box<Exchange>>,
 }
 
-/// What the loop has to do for a connection, with nothing borrowed.
+/// The action that the loop must take for a connection, with nothing borrowed.
 pub(crate) enum Step {
     /// Give the request to the handler.
     Request(RequestKey),
-    /// The same, for a request that there was no room for.
+    /// The same, for a request for which there is no room.
     TurnAway(RequestKey),
     /// Give the handler a summary.
     Report,
     /// Nothing until something happens.
     Wait,
-    /// Nothing in this turn, so that others have theirs.
+    /// Nothing in this turn, so that other connections get theirs.
     Later,
     Close,
 }
 
-/// What follows from a phase.
+/// What follows a phase.
 pub(crate) enum Next {
     Again,
     Begin,
@@ -129,12 +131,12 @@ impl Server {
 
     fn broken(&self, connection: &mut Connection) -> Next {
         if connection.admission == Admission::Waits {
-            return Next::Wait; // it is closed when its turn comes
+            return Next::Wait; // the connection is closed when its turn comes
         }
         let Some(exchange) = connection.exchange.as_deref_mut() else { return Next::Close };
         exchange.out.clear();
         match connection.phase {
-            // The handler ends it: until then its request stays readable.
+            // The handler ends the response: until then its request stays readable.
             Phase::Active if !exchange.held => {
                 exchange.wake_all(self.runtime);
                 Next::Wait
@@ -183,10 +185,11 @@ impl Server {
                 return self.head_waits(connection);
             }
             exchange.compact();
-            // Through a buffer that all connections share: what a request keeps while it is in flight is as long as it is.
+            // Received through a buffer that all connections share, so that a request in flight keeps only as many
+            // bytes as it has.
             let mut scratch = self.scratch.borrow_mut();
             match connection.link.receive(&mut scratch[..HEAD_RECEIVE_BYTES]) {
-                // The parser refuses a head at its limit, so this stops there.
+                // The parser refuses a head at its limit, so this loop ends there.
                 Received::Bytes(count) => exchange.input.extend_from_slice(&scratch[..count]),
                 Received::Nothing => (),
                 Received::End => return self.input_ended(connection),
@@ -195,7 +198,7 @@ impl Server {
         }
     }
 
-    /// There is no whole head: what is ready goes out, and the buffers go back if nothing is left in them.
+    /// The head is incomplete: queued bytes are sent, and the buffers are returned if they are empty.
     fn head_waits(&self, connection: &mut Connection) -> Next {
         let empty = connection.exchange.as_ref().is_none_or(|exchange| exchange.unparsed() == 0);
         if self.stage.get() != TurnStage::Send
@@ -218,7 +221,7 @@ impl Server {
         }
     }
 
-    /// The peer has ended its side between requests or within a head: nothing more to answer than what is queued.
+    /// The peer has closed its side between requests or within a head: only queued answers remain to be sent.
     fn input_ended(&self, connection: &mut Connection) -> Next {
         let Some(exchange) = connection.exchange.as_deref_mut() else { return Next::Close };
         if exchange.out.is_empty() {
@@ -230,7 +233,7 @@ impl Server {
         Next::Again
     }
 
-    /// A head is complete: its request starts. Whether the handler gets it now; else when its body is there, or never.
+    /// A head is complete, and its request starts: the handler gets it now, or when its body has arrived, or never.
     fn begin(&self, connection: &mut Connection, is_late: bool) -> bool {
         let Some(exchange) = connection.exchange.as_deref_mut() else { return false };
         connection.phase = Phase::Active;
@@ -244,7 +247,7 @@ impl Server {
         if exchange.body.is_pending() {
             exchange.next += exchange.body.take(&exchange.input[body_start..], &self.limits, &self.spool);
             self.start_body_clock(exchange);
-            // What is there already need not be waited for.
+            // Bytes that have already arrived need no wait.
             self.receive_body(connection);
             if self.refuse_body(connection) {
                 return false;
@@ -273,7 +276,7 @@ impl Server {
         self.more_body(connection)
     }
 
-    /// Sends what is queued; says whether more of the body is at hand than was taken in this turn.
+    /// Sends what is queued; returns whether more of the body is available than was received in this turn.
     fn more_body(&self, connection: &mut Connection) -> Next {
         let flushed = self.flush(connection);
         let Some(exchange) = connection.exchange.as_deref() else { return Next::Close };
@@ -285,9 +288,9 @@ impl Server {
         }
     }
 
-    /// Takes what has arrived of the body, as far as somebody wants it. Whether there was something to tell the handler.
+    /// Receives the part of the body that is available and wanted. Returns whether the handler must be notified.
     pub(crate) fn receive_body(&self, connection: &mut Connection) -> bool {
-        /// Bytes received for one connection before others have their turn.
+        /// Bytes received for one connection before others get their turn.
         const BYTES_PER_TURN: usize = 256 * 1024;
         let Some(exchange) = connection.exchange.as_deref_mut() else { return false };
         let (mut taken, mut news) = (0, false);
@@ -319,7 +322,7 @@ impl Server {
             return self.discard_body(connection);
         }
         if exchange.keep_alive && exchange.body.is_complete() {
-            // What is queued may wait for the next response, as `Head` sends it when there is no next request yet.
+            // A small response may wait for the next one, because `Head` sends it if there is no next request yet.
             let small = exchange.out.is_in_memory() && exchange.out.pending() < BATCH_BYTES;
             if small || exchange.out.is_empty() {
                 exchange.advance(self.runtime.turn_time());
@@ -337,7 +340,7 @@ impl Server {
         self.end_connection(connection)
     }
 
-    /// The response has ended before the body: the rest is dropped, if it is not too much.
+    /// The response has ended before the body: the rest is dropped, unless it is too much.
     fn discard_body(&self, connection: &mut Connection) -> Next {
         if let Some(exchange) = connection.exchange.as_deref_mut()
             && !exchange.body.discarding
@@ -357,7 +360,7 @@ impl Server {
         self.more_body(connection)
     }
 
-    /// Sends what is queued, and wakes writers when there is room again.
+    /// Sends what is queued, and wakes writers if there is room again.
     pub(crate) fn flush(&self, connection: &mut Connection) -> Flush {
         let Some(exchange) = connection.exchange.as_deref_mut() else { return Flush::Done };
         if exchange.out.is_empty() {
@@ -368,7 +371,7 @@ impl Server {
         flushed
     }
 
-    /// Takes in how a flush ended.
+    /// Handles the outcome of a flush.
     pub(crate) fn flushed(&self, connection: &mut Connection, flushed: Flush) {
         let Some(exchange) = connection.exchange.as_deref_mut() else { return };
         match flushed {
@@ -388,7 +391,7 @@ impl Server {
         }
     }
 
-    /// Answers bytes that are no request, or no request in time.
+    /// Answers bytes that are not a valid request, or an incomplete request that is too late.
     pub(crate) fn refuse(&self, connection: &mut Connection, reject: Reject) {
         let Some(exchange) = connection.exchange.as_deref_mut() else { return };
         self.stats.refused.set(self.stats.refused.get() + 1);
@@ -407,7 +410,7 @@ impl Server {
         connection.phase = Phase::Ended;
     }
 
-    /// The response is complete as far as the handler is concerned.
+    /// The handler has completed the response.
     pub(crate) fn end_response(&self, connection: &mut Connection) {
         connection.phase = Phase::Ended;
         self.stats.in_flight.set(self.stats.in_flight.get() - 1);

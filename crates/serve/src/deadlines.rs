@@ -1,7 +1,7 @@
-//! When a connection is late, and what follows.
+//! When a connection is late, and what happens then.
 //!
-//! Must not know what the other phases do in time. Invariant: after [`Server::late`] a connection has another deadline
-//! than the one it met, so that expiring ends.
+//! Must not know what the phases do before their deadlines. Invariant: after [`Server::late`] a connection has a
+//! different deadline from the one it missed, so the expiry loop ends.
 
 use weft_proto::Reject;
 use weft_rt::{MILLISECOND, Nanos};
@@ -15,7 +15,7 @@ use crate::wheel::Wheel;
 const HEAD_LATE: Reject = Reject { status: 408, reason: "the request head did not arrive in time" };
 
 impl Server {
-    /// Makes sure that the wheel looks at a connection in time.
+    /// Makes sure that the wheel checks a connection in time.
     pub(crate) fn arm(&self, index: u32, slot: &mut ConnectionSlot) {
         let Some(connection) = &mut slot.connection else { return };
         let deadline = self.deadline_of(connection);
@@ -29,7 +29,7 @@ impl Server {
         }
     }
 
-    /// When a connection is late, if nothing happens; `Nanos::MAX` for never.
+    /// The deadline of a connection if nothing happens; `Nanos::MAX` for never.
     fn deadline_of(&self, connection: &Connection) -> Nanos {
         let limits = &self.limits;
         let after = |since: Nanos, span_ms: u64| since.saturating_add(span_ms.saturating_mul(MILLISECOND));
@@ -63,7 +63,7 @@ impl Server {
         }
     }
 
-    /// Looks after what is due.
+    /// Processes the entries that are due.
     pub(crate) fn expire(&self, now: Nanos) {
         while let Some((tick, entries)) = { self.wheel.borrow_mut().expire(now) } {
             for (index, generation) in entries {
@@ -74,7 +74,7 @@ impl Server {
         }
     }
 
-    /// Whether the connection of a due entry is late; otherwise its entry is made again.
+    /// Checks whether the connection of a due entry is late; if not, makes a new entry.
     fn look_at(&self, index: u32, generation: u32, tick: u64, now: Nanos) -> bool {
         let mut table = self.table.borrow_mut();
         let Some(slot) = table.slot(index).filter(|slot| slot.generation == generation) else { return false };
@@ -94,7 +94,7 @@ impl Server {
         true
     }
 
-    /// A connection has met its deadline.
+    /// A connection has missed its deadline.
     fn late(&self, connection: &mut Connection, now: Nanos) {
         let blocked = connection.exchange.as_ref().is_some_and(|exchange| exchange.blocked_since > 0);
         let write_late = blocked && {
@@ -112,7 +112,7 @@ impl Server {
                 exchange.body.fail(408);
                 exchange.keep_alive = false;
             }
-            // Silence: an idle connection, a lingering one, or a peer that takes nothing.
+            // Silence: an idle connection, a lingering one, or a peer that does not read.
             _ => connection.link.broken = true,
         }
     }

@@ -1,11 +1,12 @@
-//! Room for new connections: whoever has kept the server waiting longest is closed for them.
+//! Room for new connections: the connection that has kept the server waiting longest is closed for them.
 //!
-//! Must not know why there is no room. Invariant: nobody is closed whose request has begun to be answered, waits for its turn,
-//! or lies unread in its socket; and none that has only just come or been answered, as it is likely to be about to ask.
+//! Must not know why there is no room. Invariant: a connection is never closed while its request is being answered,
+//! waits for its turn, or lies unread in its socket. Nor is one that was just opened or answered, because it is likely
+//! to send a request soon.
 //!
-//! No order of connections is kept while there is room, so a request pays nothing for this. Who is oldest is looked for when
-//! it is needed, for many evictions at a time: `since` only ever grows, so whoever is in such a batch and has not moved is
-//! older than all who are not in it.
+//! While there is room, the connections are kept in no order, so a request pays nothing for this. The oldest ones are
+//! searched when they are needed, for many evictions at a time: `since` only ever grows, so a connection of such a
+//! batch that has not moved is older than all connections outside of it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -17,28 +18,30 @@ use crate::server::Server;
 use crate::table::Table;
 use crate::unread::Admission;
 
-/// Idle for so long after its last answer: it may be closed.
+/// How long a connection must have been idle after its last answer before it may be closed.
 const ANSWERED_AGE_MIN: Nanos = 100 * MILLISECOND;
-/// So long without an answer (it has sent nothing, or a part of a head), or since its last answer was sent and lingers.
+/// How long a connection may stay without an answer (it has sent nothing, or part of a head), or linger after its last
+/// answer, before it may be closed.
 const UNANSWERED_AGE_MIN: Nanos = 1000 * MILLISECOND;
-/// Part of all connections that one look round finds at most.
+/// One search finds at most this fraction of all connections.
 const BATCH_PART: usize = 16;
-/// The least it looks for.
+/// The minimum size of a batch.
 const BATCH_MIN: usize = 64;
-/// After a look round that found few, the next one waits.
+/// How long the next search waits after one that found few.
 const LOOK_AGAIN: Nanos = 10 * MILLISECOND;
 
-/// How much is lost by closing a connection: the lesser first, and among equals whoever has waited longest.
+/// What is lost by closing a connection: the smaller first, and among equals the one that has waited longest.
 type Worth = (u8, Nanos);
 
-/// One that may be closed, as long as it has not moved since: its slot, which connection of the slot, its worth.
+/// A connection that may be closed as long as it has not moved since: its slot, its generation in the slot, its
+/// worth.
 type Candidate = (Worth, u32, u32);
 
-/// Who is closed next.
+/// The connections to close next.
 #[derive(Default)]
 pub(crate) struct Eviction {
     batch: RefCell<VecDeque<Candidate>>,
-    /// Not before this time is looked round again.
+    /// The time before which there is no new search.
     look_at: Cell<Nanos>,
 }
 
@@ -55,7 +58,7 @@ impl Server {
         self.close_candidate(now) || self.look_round(now) && self.close_candidate(now)
     }
 
-    /// Closes the first of the batch that still is what it was.
+    /// Closes the first connection of the batch that has not changed.
     fn close_candidate(&self, now: Nanos) -> bool {
         while let Some((worth, index, generation)) = { self.eviction.batch.borrow_mut().pop_front() } {
             let unmoved = {
@@ -73,7 +76,8 @@ impl Server {
         false
     }
 
-    /// Makes a batch of the oldest. False: there are none, or too little time has passed since there were few.
+    /// Makes a batch of the oldest connections. Returns false if there are none, or if the last search found
+    /// few and is too recent.
     fn look_round(&self, now: Nanos) -> bool {
         if now < self.eviction.look_at.get() {
             return false;
@@ -99,7 +103,7 @@ impl Server {
         table.occupied().filter_map(candidate).collect()
     }
 
-    /// `None`: it stays.
+    /// `None` if the connection must stay.
     fn worth(&self, connection: &Connection, now: Nanos) -> Option<Worth> {
         if connection.admission == Admission::Waits || connection.queued {
             return None;

@@ -1,8 +1,8 @@
-//! One request and its response, and the buffers both need.
+//! One request and its response, and the buffers that both need.
 //!
-//! An idle connection has none: exchanges come from a [`Pool`] when bytes arrive and go back when all is answered.
-//! Invariant: `input` neither moves nor changes from a request's dispatch to the end of its response, as the request's
-//! fields are slices of it; what arrives meanwhile goes elsewhere.
+//! An idle connection has none: an exchange comes from a [`Pool`] when bytes arrive and returns when everything is
+//! answered. Invariant: `input` neither moves nor changes from a request's dispatch to the end of its response,
+//! because the request's fields are slices of it; bytes that arrive meanwhile go elsewhere.
 
 use weft_proto::{Head, Sent, SentBody};
 use weft_rt::{Nanos, Readiness, Runtime, Wait};
@@ -10,7 +10,8 @@ use weft_rt::{Nanos, Readiness, Runtime, Wait};
 use crate::outgoing::Outgoing;
 use crate::store::Store;
 
-/// First size of an input buffer; it grows to what a request has. Thousands of requests in flight have one each.
+/// Initial size of an input buffer; it grows to the size of a request. Each of thousands of requests in flight
+/// has one.
 const INPUT_BYTES: usize = 256;
 /// Input buffers that grew beyond this are not kept.
 const INPUT_KEPT_BYTES_MAX: usize = 4 * 1024;
@@ -19,59 +20,59 @@ const KEPT_BYTES_MAX: usize = 64 * 1024;
 /// Exchanges kept for the next requests.
 const POOLED_MAX: usize = 128;
 
-/// How far the response is.
+/// The progress of the response.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Stage {
-    /// No byte of it was queued.
+    /// No byte of it has been queued.
     Waiting,
-    /// Its head was queued; this much is known of the body.
+    /// Its head has been queued; this much is known of the body.
     Started(SentBody),
 }
 
-/// A request, its response, their buffers.
+/// A request, its response, and their buffers.
 pub(crate) struct Exchange {
-    /// What was received; the request begins at `start`.
+    /// The bytes received; the request begins at `start`.
     pub input: Vec<u8>,
     pub start: usize,
     pub head: Head,
-    /// Length of the head; 0 while it is incomplete.
+    /// The length of the head; 0 while it is incomplete.
     pub head_bytes: usize,
     /// Where the next request begins.
     pub next: usize,
-    /// Received beyond the body while `input` must not change.
+    /// Bytes received beyond the body while `input` must not change.
     pub carry: Vec<u8>,
     pub body: Store,
     pub out: Outgoing,
     pub stage: Stage,
     pub status: u16,
-    /// The handler gets the request when more of its body is there.
+    /// Whether the handler gets the request only when more of its body has arrived.
     pub held: bool,
-    /// Another request may follow.
+    /// Whether another request may follow.
     pub keep_alive: bool,
-    /// The request was refused before its end was known: the rest of its bytes mean nothing.
+    /// Whether the request was refused before its end was known: the rest of its bytes mean nothing.
     pub refused: bool,
-    /// What of the response does not fit in memory may wait for the peer in a temporary file.
+    /// Whether the part of the response that does not fit in memory may wait for the peer in a temporary file.
     pub spools: bool,
-    /// Bytes of it that are counted among those that wait in memory.
+    /// Bytes of it that are counted as waiting in memory.
     pub counted: usize,
-    /// Bytes of the response's body so far, as the handler gave them.
+    /// Bytes of the response's body so far, as the handler provided them.
     pub written: u64,
-    /// More was written than was announced, and the handler has been told so.
+    /// Whether the handler wrote more than it announced and has been told so.
     pub overrun: bool,
-    /// The handler has had its summary.
+    /// Whether the handler has had its summary.
     pub reported: bool,
-    /// Coroutines parked on the body or on room for the response.
+    /// Coroutines that are parked on the body or on room for the response.
     pub waiters: Vec<Wait>,
     /// When the first byte of the request was seen.
     pub since: Nanos,
-    /// Bytes of the body that had arrived when the rest began to be dropped.
+    /// Bytes of the body that had arrived when the server began to drop the rest.
     pub discard_from: u64,
-    /// When the body made progress last.
+    /// When the body last made progress.
     pub body_since: Nanos,
-    /// Since when its pace is taken, and how much of it had arrived then.
+    /// When the measurement of its pace began, and how much of it had arrived then.
     pub pace_since: Nanos,
     pub pace_from: u64,
-    /// When the peer took bytes last, while some wait for it; 0 when none do.
+    /// When the peer last took bytes, while some wait for it; 0 if none do.
     pub blocked_since: Nanos,
 }
 
@@ -106,12 +107,12 @@ impl Exchange {
         }
     }
 
-    /// The bytes [`Head`]'s offsets are into.
+    /// The bytes to which [`Head`]'s offsets refer.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.input[self.start..]
     }
 
-    /// What was received of the request line, without its end.
+    /// The part of the request line that was received, without its end.
     pub(crate) fn request_line(&self) -> &[u8] {
         let bytes = self.bytes();
         // RFC 9112 2.2: empty lines before it are ignored.
@@ -120,12 +121,12 @@ impl Exchange {
         &line[..line.iter().position(|byte| b"\r\n".contains(byte)).unwrap_or(line.len())]
     }
 
-    /// Bytes of a request that were received and not parsed yet.
+    /// Bytes of a request that were received but not parsed yet.
     pub(crate) fn unparsed(&self) -> usize {
         self.input.len() - self.start
     }
 
-    /// Turns from a request that is answered to the bytes behind it.
+    /// Moves on from an answered request to the bytes after it.
     pub(crate) fn advance(&mut self, now: Nanos) {
         self.start = self.next;
         if !self.carry.is_empty() {
@@ -145,7 +146,7 @@ impl Exchange {
         self.body.clear();
     }
 
-    /// Moves what is unparsed to the start of the buffer.
+    /// Moves the unparsed bytes to the start of the buffer.
     pub(crate) fn compact(&mut self) {
         if self.start > 0 {
             self.input.drain(..self.start);
@@ -153,14 +154,14 @@ impl Exchange {
         }
     }
 
-    /// Wakes whoever is parked on this exchange; they look again for themselves.
+    /// Wakes all coroutines that are parked on this exchange; each checks again for itself.
     pub(crate) fn wake_all(&mut self, runtime: &Runtime) {
         for wait in self.waiters.drain(..) {
             runtime.wake(wait, Readiness::default());
         }
     }
 
-    /// What the head promised.
+    /// Records what the head promised.
     pub(crate) fn begin_response(&mut self, status: u16, sent: Sent) {
         self.status = status;
         self.stage = Stage::Started(sent.body);
@@ -170,7 +171,7 @@ impl Exchange {
 
 /// Exchanges that wait for a request, the last used first.
 #[derive(Default)]
-#[allow(clippy::vec_box)] // an exchange is large; connections hold it boxed, so it moves as a pointer
+#[allow(clippy::vec_box)] // an exchange is large; connections hold it boxed, so moving it moves a pointer
 pub(crate) struct Pool {
     idle: Vec<Box<Exchange>>,
 }
@@ -180,11 +181,11 @@ impl Pool {
         self.idle.pop().unwrap_or_else(|| Box::new(Exchange::new()))
     }
 
-    /// Takes back an exchange, whatever has become of its request.
+    /// Takes back an exchange, whatever happened to its request.
     pub(crate) fn give(&mut self, mut exchange: Box<Exchange>) {
         exchange.head.clear();
         exchange.waiters.clear();
-        // Before it is turned to the next request, which would take these for its beginning.
+        // Cleared before it moves on to the next request, which would take these bytes for its beginning.
         exchange.input.clear();
         exchange.carry.clear();
         (exchange.start, exchange.next) = (0, 0);
@@ -193,7 +194,7 @@ impl Pool {
         self.give_unused(exchange);
     }
 
-    /// Takes back an exchange that was turned to the next request and has seen no byte of it.
+    /// Takes back an exchange that has moved on to the next request and has seen no byte of it.
     pub(crate) fn give_unused(&mut self, mut exchange: Box<Exchange>) {
         if self.idle.len() >= POOLED_MAX {
             return;

@@ -1,9 +1,9 @@
 //! Files as responses: validators, conditions, ranges, sendfile(2).
 //!
-//! Must not know which paths may be served: the caller has decided. Invariant: what is announced is what the opened
+//! Must not know which paths may be served: the caller decides. Invariant: the response announces what the opened
 //! file had; its content never passes through this process's memory, unless it is small.
 //!
-//! sendfile(2) has no MSG_NOSIGNAL: SIGPIPE MUST be ignored by the process, as Rust's runtime does at its start.
+//! sendfile(2) has no MSG_NOSIGNAL: the process MUST ignore SIGPIPE, as Rust's runtime makes it do at its start.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -23,10 +23,10 @@ use crate::root::open_path;
 use crate::server::Server;
 use crate::table::RequestKey;
 
-/// Files up to this size are read and leave in one send together with their head.
+/// Files up to this size are read and sent with their head in one call.
 const COPIED_BYTES_MAX: u64 = 32 * 1024;
 
-/// An opened file and what is said of it.
+/// An opened file and the facts that its response states.
 #[derive(Debug)]
 pub struct Opened {
     pub(crate) file: OwnedFd,
@@ -35,7 +35,7 @@ pub struct Opened {
     pub(crate) modified: u64,
 }
 
-/// What is sent of it.
+/// The parts of it that are sent.
 pub(crate) enum Parts {
     Whole,
     One(ByteRange),
@@ -43,9 +43,9 @@ pub(crate) enum Parts {
 }
 
 impl Server {
-    /// Answers with a file, and returns the status it was answered with. For GET and HEAD and a `status` of 200,
-    /// preconditions (304, 412) and ranges (206, 416) are obeyed. Content-Type (by the name's extension), ETag and
-    /// Last-Modified are added unless among `headers`; a Content-Length there is ignored.
+    /// Answers with a file, and returns the status of the answer. For GET and HEAD and a `status` of 200,
+    /// preconditions (304, 412) and ranges (206, 416) apply. Content-Type (by the name's extension), ETag and
+    /// Last-Modified are added unless they are among `headers`; a Content-Length there is ignored.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::Forbidden`] and [`Error::File`] leave the request unanswered; otherwise as
@@ -60,7 +60,7 @@ impl Server {
         self.respond_opened(key, status, headers, open_path(path)?, path)
     }
 
-    /// The same with a file that has been opened; its type goes by `name`.
+    /// The same with an open file; `name` determines its type.
     ///
     /// # Errors
     /// [`Error::File`] leaves the request unanswered; otherwise as [`Server::respond`].
@@ -109,7 +109,7 @@ impl Server {
         Ok(status)
     }
 
-    /// What the request's preconditions and ranges make of the answer.
+    /// The answer that the request's preconditions and ranges lead to.
     pub(crate) fn plan(&self, exchange: &Exchange, fields: &Headers<'_>, length: u64) -> Plan {
         let bytes = exchange.bytes();
         let (head, method) = (&exchange.head, exchange.head.method(bytes));
@@ -119,7 +119,7 @@ impl Server {
                 .find(|(name, _)| name.eq_ignore_ascii_case(wanted.as_bytes()))
                 .map(|(_, value)| *value)
         };
-        // Those that are sent, which the caller may have chosen.
+        // The validators that are sent, which the caller may have chosen.
         let validators =
             Validators { etag: get("etag"), last_modified: get("last-modified").and_then(parse_date) };
         let conditions = Conditions::of(head, bytes);
@@ -128,7 +128,7 @@ impl Server {
             Outcome::PreconditionFailed => return Plan::Bare(412, None),
             Outcome::Proceed => (),
         }
-        // RFC 9110 14.2: only GET has ranges.
+        // RFC 9110 14.2: only GET supports ranges.
         let range = head.get(bytes, "range").filter(|_| method == b"GET");
         let Some(range) = range.filter(|_| conditions.range_applies(&validators, self.date().unix_secs()))
         else {
@@ -172,7 +172,7 @@ impl Server {
         fields.extend(range.as_ref().map(|range| (&b"Content-Range"[..], range.as_bytes())));
         let status = if matches!(parts, Parts::Whole) { status } else { 206 };
         let length = segments.iter().map(Segment::length).sum::<u64>();
-        // A small file is read before its head is encoded: if that fails, the request is unanswered still.
+        // A small file is read before its head is encoded: if that fails, the request is still unanswered.
         if let ([Segment::File { offset, length }], true) = (&segments[..], length <= COPIED_BYTES_MAX) {
             let content = read(&file, *offset, *length as usize)?;
             segments = vec![Segment::Bytes(content)];
@@ -192,7 +192,7 @@ impl Server {
     }
 }
 
-/// What becomes of a request for a file.
+/// How to answer a request for a file.
 pub(crate) enum Plan {
     /// A status without content, and its Content-Range.
     Bare(u16, Option<String>),
@@ -219,10 +219,10 @@ fn multipart(
     segments.push(Segment::Bytes(format!("\r\n--{boundary}--\r\n").into_bytes()));
 }
 
-/// A line that no file contains, except by an accident of 2^-128.
+/// A boundary line that no file contains, except with a probability of 2^-128.
 fn boundary() -> String {
     let mut random = [0; 16];
-    // It fails only for kernels without the call; the time of day is then all there is.
+    // This fails only on kernels without the call; then the time of day must do.
     if rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty()).is_err() {
         random[..8].copy_from_slice(&weft_rt::clock::now().to_ne_bytes());
     }
@@ -258,7 +258,7 @@ pub(crate) fn read(file: &OwnedFd, offset: u64, length: usize) -> Result<Vec<u8>
     Ok(content)
 }
 
-/// The caller's, or by extension. Text is taken to be UTF-8.
+/// The caller's Content-Type, or one by extension. Text counts as UTF-8.
 pub(crate) fn content_type(path: &Path, headers: &Headers<'_>) -> Vec<u8> {
     if let Some((_, given)) = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(b"content-type")) {
         return given.to_vec();

@@ -1,4 +1,4 @@
-//! What the server asks of whoever answers, and what it counts.
+//! What the server requires of the code that answers requests, and what it counts.
 //!
 //! Must not know how a request is answered, nor what a connection is.
 
@@ -11,37 +11,38 @@ use crate::address::Peer;
 use crate::request::Summary;
 use crate::table::RequestKey;
 
-/// Answers requests. PHP is one of these to the server.
+/// Answers requests. To the server, PHP is one of these.
 pub trait Handler {
-    /// A request's head is complete. Called from the loop with nothing borrowed; the handler answers before it returns,
+    /// A request's head is complete. The loop calls this with nothing borrowed. The handler answers before it returns,
     /// or lets a coroutine answer later. Every request MUST be ended: by a response, or by
     /// [`Server::abort`](crate::Server::abort).
     fn request(&self, key: RequestKey);
 
-    /// How many more requests can be begun now. Beyond that they wait unread, in order, within `queue_max` and
-    /// `queue_timeout_ms` of [`ServerLimits`](crate::ServerLimits). By default there is always room. This MUST NOT call the server.
+    /// How many more requests can begin now. Beyond that they wait unread, in order, within `queue_max` and
+    /// `queue_timeout_ms` of [`ServerLimits`](crate::ServerLimits). By default there is always room. This MUST NOT call
+    /// the server.
     fn room(&self) -> usize {
         usize::MAX
     }
 
-    /// As [`Handler::request`], for one that there was no room for: the answer should be 503.
+    /// Like [`Handler::request`], for a request for which there was no room: the answer should be 503.
     fn turn_away(&self, key: RequestKey) {
         self.request(key);
     }
 
-    /// Whether [`Handler::finished`] is to be called. Asked once.
+    /// Whether the server should call [`Handler::finished`]. Asked once.
     fn wants_summaries(&self) -> bool {
         false
     }
 
-    /// Whether so much is taken of what requests share that none should begin before its whole body is there, as one that waits
-    /// for a slow client could keep others out. This MUST NOT call the server.
+    /// Whether so much of the resources that requests share is in use that none should begin before its whole body has
+    /// arrived: a request that waits for a slow client could keep others out. This MUST NOT call the server.
     fn is_busy(&self) -> bool {
         false
     }
 
-    /// Whether a streamed response may go on in a temporary file while its peer is slow, so that whoever writes it is done
-    /// sooner. Else it waits for the peer. Asked once.
+    /// Whether a streamed response may continue in a temporary file while its peer is slow, so that its writer finishes
+    /// sooner. Otherwise the writer waits for the peer. Asked once.
     fn spools_streams(&self) -> bool {
         false
     }
@@ -49,24 +50,24 @@ pub trait Handler {
     /// A response has ended. The summary lends the request's bytes: this MUST NOT call the server.
     fn finished(&self, _summary: &Summary<'_>) {}
 
-    /// The server has answered bytes that are no request, none that it serves, or none in time. Called with nothing
-    /// borrowed.
+    /// The server has answered bytes that are not a valid request, or a request that it does not serve, or that
+    /// came too late. Called with nothing borrowed.
     fn refused(&self, _refusal: &Refusal) {}
 
-    /// The operator should know this. By default it goes to standard error.
+    /// Reports something to the operator. By default it goes to standard error.
     fn warn(&self, message: &str) {
         eprintln!("weft: {message}");
     }
 }
 
-/// Bytes that the server has answered by itself.
+/// A request that the server has answered by itself.
 #[derive(Debug)]
 pub struct Refusal {
-    /// Who sent them.
+    /// The sender.
     pub peer: Peer,
-    /// Why, and with which status.
+    /// The reason and the status.
     pub reject: Reject,
-    /// The request line as far as it was received: at most [`Refusal::LINE_BYTES_MAX`] bytes.
+    /// The part of the request line that was received: at most [`Refusal::LINE_BYTES_MAX`] bytes.
     pub line: Vec<u8>,
     /// Bytes of the answer's content.
     pub body_bytes: u64,
@@ -75,11 +76,11 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// More of a request line that was refused is not kept.
+    /// The part of a refused request line that is kept.
     pub const LINE_BYTES_MAX: usize = 1024;
 }
 
-/// Counters since start; gauges where said so.
+/// Counters since the start, except for those marked as gauges.
 #[derive(Default, Debug)]
 pub struct Stats {
     /// Connections accepted.
@@ -88,7 +89,8 @@ pub struct Stats {
     pub requests: Cell<u64>,
     /// Heads answered with an error by the server itself.
     pub refused: Cell<u64>,
-    /// Connections that met one of the deadlines of [`ServerLimits`](crate::ServerLimits), idle ones included.
+    /// Connections that missed one of the deadlines of [`ServerLimits`](crate::ServerLimits), idle ones
+    /// included.
     pub timed_out: Cell<u64>,
     /// Connections closed to make room for new ones.
     pub evicted: Cell<u64>,

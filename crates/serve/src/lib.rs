@@ -1,29 +1,29 @@
 //! weft's server: listeners, connections, requests, responses, static files.
 //!
-//! It knows sockets and HTTP. It must not know PHP: whatever answers requests is a `dyn` [`Handler`] to it. Its own I/O
-//! is rustix' system calls, which no hook sees.
+//! It knows sockets and HTTP. It must not know PHP: the code that answers requests is a `dyn` [`Handler`]. Its own I/O
+//! uses rustix's system calls, which no hook sees.
 //!
 //! # Layout, in reading order
 //!
 //! - [`Server`] (`server.rs`): events in, handler called.
-//! - `connection.rs`: what happens to a connection, as a state machine on one screen.
-//! - `linger.rs`: its end, so that the last response arrives.
-//! - `accept.rs`, `link.rs`, `outgoing.rs`: taking connections in, receiving, sending.
+//! - `connection.rs`: the life of a connection, as a state machine on one screen.
+//! - `linger.rs`: the end of a connection, so that the last response arrives.
+//! - `accept.rs`, `link.rs`, `outgoing.rs`: accepting, receiving, sending.
 //! - `exchange.rs`, `store.rs`, `spool.rs`: the buffers of one request, its body, and the files for what is larger.
-//! - `hold.rs`: when a request begins whose body has not come.
-//! - `request.rs`, `client.rs`, `body.rs`: what a handler asks.
-//! - `respond.rs`, `stream.rs`, `file.rs`, `waiting.rs`: what it answers, and how much of that waits in memory.
-//! - `root.rs`: the files below a directory, and nothing else.
-//! - `site.rs`, `compress.rs`: files of a site, in the content coding that suits their client.
-//! - `wait.rs`: how its coroutines wait for either.
-//! - `table.rs`, `deadlines.rs`, `wheel.rs`: who is who, and who is late.
-//! - `evict.rs`: who is closed for a new connection when there is no room.
+//! - `hold.rs`: when a request begins if its body has not arrived.
+//! - `request.rs`, `client.rs`, `body.rs`: what a handler can ask.
+//! - `respond.rs`, `stream.rs`, `file.rs`, `waiting.rs`: how it answers, and how much of that waits in memory.
+//! - `root.rs`: the files below a directory, and no others.
+//! - `site.rs`, `compress.rs`: files of a site, in a content coding that their client accepts.
+//! - `wait.rs`: how coroutines wait for a body or for room in a response.
+//! - `table.rs`, `deadlines.rs`, `wheel.rs`: which connection is which, and which one is late.
+//! - `evict.rs`: which connection is closed for a new one when there is no room.
 //!
 //! # Invariants
 //!
 //! - An idle connection holds no buffers: it is one slot of a table and one registration with the reactor.
-//! - The handler is called from the loop with nothing borrowed, and may call back at once or later from a coroutine.
-//! - A [`RequestKey`] never reaches another request than its own.
+//! - The handler is called from the loop with nothing borrowed, and may call back at once, or later from a coroutine.
+//! - A [`RequestKey`] never reaches a request other than its own.
 //! - A keep-alive request costs one recv and one send.
 #![forbid(unsafe_code)]
 

@@ -1,12 +1,14 @@
-//! The end of a connection whose peer may still be sending: a response must arrive though its request was not read.
+//! The end of a connection whose peer may still be sending: the response must arrive although the request was not read.
 //!
-//! Closing a socket with bytes unread, or before some that are under way, makes the kernel send a reset, which destroys
-//! what the peer has not read yet (RFC 9112 9.6). So all is sent, the peer is told that nothing follows, and what it still
-//! sends is dropped until it closes. Many clients, and proxies, read the response only when they have sent all of their
-//! request: that is why dropping goes on for the time of an ordinary upload, and while the response cannot be sent yet.
+//! If a socket is closed with bytes unread, or before bytes on their way arrive, the kernel sends a reset, which
+//! destroys what the peer has not read yet (RFC 9112 9.6). So the server sends everything, tells the peer that nothing
+//! follows, and drops what the peer still sends until it closes. Many clients and proxies read the response only after
+//! they have sent their whole request. That is why dropping lasts for the time of an ordinary upload, and also happens
+//! while the response cannot be sent yet.
 //!
-//! Must not know what the response was. Invariant: within `linger_timeout_ms`, `linger_silence_ms` and `linger_bytes_max` of
-//! the last response the connection is closed; meanwhile it holds no buffers, and goes first when there is no room.
+//! Must not know what the response was. Invariant: the connection is closed within `linger_timeout_ms`,
+//! `linger_silence_ms` and `linger_bytes_max` of the last response. Until then it holds no buffers, and it is closed
+//! first when there is no room.
 
 use weft_rt::{MILLISECOND, Nanos};
 
@@ -15,11 +17,11 @@ use crate::link::Received;
 use crate::outgoing::Flush;
 use crate::server::Server;
 
-/// Bytes dropped for one connection before others have their turn.
+/// Bytes dropped for one connection before others get their turn.
 const BYTES_PER_TURN: u64 = 1024 * 1024;
 
 impl Server {
-    /// The last response has ended: it is sent, and then the connection is closed or lingers.
+    /// The last response has ended: sends it, then closes the connection or lets it linger.
     pub(crate) fn end_connection(&self, connection: &mut Connection) -> Next {
         let Some(exchange) = connection.exchange.as_deref_mut() else { return Next::Close };
         let more = exchange.next < exchange.input.len() || !exchange.carry.is_empty();
@@ -49,26 +51,27 @@ impl Server {
         if connection.dropped > before {
             connection.heard = self.runtime.turn_time();
         }
-        // Who never stops sending is not waited for, so no timer would see it.
+        // A peer that never stops sending does not make the connection wait, so no timer would notice it.
         let late = self.linger_ends(connection) <= self.runtime.turn_time();
         if late || connection.dropped > self.limits.linger_bytes_max { Next::Close } else { next }
     }
 
-    /// The response waits for a peer that may be waiting for its request to be read. Who sends and takes nothing meets
-    /// `write_timeout_ms`.
+    /// The response waits for a peer that may itself be waiting for its request to be read. A peer that sends and does
+    /// not read runs into `write_timeout_ms`.
     fn drop_meanwhile(&self, connection: &mut Connection) -> Next {
         if connection.dropped > self.limits.linger_bytes_max {
             return Next::Wait;
         }
         match self.drop_arrived(connection) {
             Received::Bytes(_) => Next::Later,
-            // A peer that has ended its side can still read.
+            // A peer that has closed its side can still read.
             Received::Nothing | Received::End => Next::Wait,
             Received::Broken => Next::Again,
         }
     }
 
-    /// Drops what has arrived, but not more than is one connection's part of a turn: then it says `Bytes`.
+    /// Drops the bytes that have arrived, up to one connection's share of a turn; at that limit it returns
+    /// `Bytes`.
     fn drop_arrived(&self, connection: &mut Connection) -> Received {
         let (from, mut scratch) = (connection.dropped, self.scratch.borrow_mut());
         while connection.link.readable {
@@ -83,12 +86,12 @@ impl Server {
         Received::Nothing
     }
 
-    /// When a connection has lingered enough.
+    /// When a connection has lingered long enough.
     pub(crate) fn linger_ends(&self, connection: &Connection) -> Nanos {
         let after = |since: Nanos, span_ms: u64| since.saturating_add(span_ms.saturating_mul(MILLISECOND));
         let silent = after(connection.heard, self.limits.linger_silence_ms);
         let span_ms = match self.draining.get() {
-            // A server that goes away waits for an ordinary request, not for an upload.
+            // A server that is stopping waits for an ordinary request, not for an upload.
             Some(_) => self.limits.linger_silence_ms,
             None => self.limits.linger_timeout_ms,
         };

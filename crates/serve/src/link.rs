@@ -1,7 +1,7 @@
 //! A connection's socket and what is known of its readiness.
 //!
-//! The only place that receives. Must not know HTTP. Invariant: the registration is edge-triggered, so `readable` stays
-//! set until a read has proved that nothing is left: a short read, or EAGAIN.
+//! This is the only file that receives. Must not know HTTP. Invariant: the registration is edge-triggered, so
+//! `readable` stays set until a read has proved that nothing is left: by a short read, or EAGAIN.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -9,12 +9,12 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, Shutdown, recv, shutdown};
 use weft_rt::Readiness;
 
-/// What a read brought.
+/// The result of a read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Received {
     /// This many bytes, at least one.
     Bytes(usize),
-    /// Nothing now; an event will tell.
+    /// Nothing now; an event will come.
     Nothing,
     /// The peer will send no more.
     End,
@@ -25,11 +25,11 @@ pub(crate) enum Received {
 /// A socket.
 pub(crate) struct Link {
     pub fd: OwnedFd,
-    /// A read may bring something.
+    /// Whether a read may return something.
     pub readable: bool,
-    /// The peer has sent its FIN; a read will end with 0 bytes.
+    /// Whether the peer has sent its FIN; a read will end with 0 bytes.
     pub half_closed: bool,
-    /// Reset, or hung up altogether: nothing can be sent.
+    /// Whether the connection is reset, or hung up in both directions: nothing can be sent.
     pub broken: bool,
 }
 
@@ -42,10 +42,10 @@ impl Link {
         self.fd.as_fd()
     }
 
-    /// Takes in what the reactor reported.
+    /// Records what the reactor reported.
     pub(crate) fn note(&mut self, readiness: Readiness) {
         self.readable |= readiness.readable();
-        // POLLRDHUP is in READ, next to POLLIN; here it is wanted alone.
+        // POLLRDHUP is in READ, next to POLLIN; here only that bit counts.
         const HALF_CLOSED: Readiness = Readiness(0x2000);
         self.half_closed |= readiness.any(HALF_CLOSED);
         self.broken |= readiness.any(Readiness::BROKEN);
@@ -85,7 +85,8 @@ impl Link {
         }
     }
 
-    /// Drops what has arrived, as much as `buffer` is long at most. Of TCP the kernel does not even copy it (tcp(7), MSG_TRUNC).
+    /// Drops the bytes that have arrived, at most as many as fit in `buffer`. For TCP the kernel does not even copy
+    /// them (tcp(7), MSG_TRUNC).
     pub(crate) fn discard(&mut self, buffer: &mut [u8]) -> Received {
         let room = buffer.len();
         let received = loop {
@@ -97,12 +98,12 @@ impl Link {
         self.received(received.map(|(_, count)| count), room)
     }
 
-    /// Whether bytes of the peer have come that no event has told of yet.
+    /// Whether bytes have arrived for which no event has come yet.
     pub(crate) fn has_unread(&self) -> bool {
         matches!(recv(&self.fd, &mut [0], RecvFlags::PEEK), Ok((_, count)) if count > 0)
     }
 
-    /// Says that nothing more will be sent.
+    /// Shuts down the sending side.
     pub(crate) fn end_sending(&mut self) {
         if shutdown(&self.fd, Shutdown::Write).is_err() {
             self.broken = true;

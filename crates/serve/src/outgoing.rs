@@ -1,8 +1,8 @@
-//! Bytes and file parts that wait for the peer to take them.
+//! Bytes and parts of files that wait for the peer to read them.
 //!
-//! The only place that sends. Must not know what the bytes mean. Invariants: what was spilled to a temporary file leaves
-//! first, then the bytes in memory, then the segments, each in the order they came; a flush ends only when nothing is left
-//! or the kernel has said EAGAIN, so that the next edge is sure to come.
+//! This is the only file that sends. Must not know what the bytes mean. Invariants: bytes spilled to a temporary file
+//! are sent first, then those in memory, then the segments, each in the order in which they came. A flush ends only
+//! when nothing is left or the kernel returns EAGAIN, so the next edge is certain to come.
 
 use std::collections::VecDeque;
 use std::io::IoSlice;
@@ -14,13 +14,13 @@ use rustix::net::{SendAncillaryBuffer, SendFlags, send, sendmsg};
 
 use crate::spool::{Spool, TemporaryFile, Use};
 
-/// Most bytes given to one sendfile(2): the kernel's own bound, rounded to pages.
+/// The most bytes for one sendfile(2): the kernel's own limit, rounded to pages.
 const SENDFILE_BYTES_MAX: u64 = 0x7fff_f000;
 
-/// Sent bytes that may stay in front of the queue.
+/// Bytes already sent that may stay at the front of the queue.
 const GONE_BYTES_MAX: usize = 64 * 1024;
 
-/// What comes after the bytes queued first.
+/// What follows the bytes that were queued first.
 pub(crate) enum Segment {
     Bytes(Vec<u8>),
     /// A part of [`Outgoing::file`].
@@ -31,7 +31,7 @@ pub(crate) enum Segment {
 }
 
 impl Segment {
-    /// Bytes it stands for.
+    /// The number of bytes it stands for.
     pub(crate) fn length(&self) -> u64 {
         match self {
             Segment::Bytes(bytes) => bytes.len() as u64,
@@ -40,21 +40,21 @@ impl Segment {
     }
 }
 
-/// How a flush ended.
+/// The outcome of a flush.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Flush {
-    /// Everything is the kernel's.
+    /// The kernel has everything.
     Done,
-    /// The peer's window is full; an event will tell.
+    /// The peer's window is full; an event will come.
     Blocked {
-        /// Bytes left since the flush began.
+        /// Bytes sent since the flush began.
         sent: u64,
     },
-    /// The connection is broken, or the file is shorter than was announced.
+    /// The connection is broken, or the file is shorter than announced.
     Broken,
 }
 
-/// Bytes that did not fit in memory. While there are some, none of those in memory have gone.
+/// Bytes that did not fit in memory. As long as there are some, none of those in memory have been sent.
 struct Spilled {
     file: TemporaryFile,
     sent: u64,
@@ -64,7 +64,7 @@ struct Spilled {
 #[derive(Default)]
 pub(crate) struct Outgoing {
     spilled: Option<Spilled>,
-    /// Encoded bytes; those before `sent` have gone.
+    /// Encoded bytes; those before `sent` have been sent.
     pub bytes: Vec<u8>,
     sent: usize,
     pub segments: VecDeque<Segment>,
@@ -72,12 +72,12 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
-    /// Bytes in memory that wait. What is in files is not counted.
+    /// Bytes that wait in memory, without those in files.
     pub(crate) fn pending(&self) -> usize {
         self.bytes.len() - self.sent
     }
 
-    /// Nothing waits in a file.
+    /// Whether nothing waits in a file.
     pub(crate) fn is_in_memory(&self) -> bool {
         self.segments.is_empty() && self.spilled.is_none()
     }
@@ -86,12 +86,13 @@ impl Outgoing {
         self.pending() == 0 && self.is_in_memory()
     }
 
-    /// Bytes of this queue that were put into a temporary file, and are there still.
+    /// Bytes of this queue that were put into a temporary file and are still there.
     pub(crate) fn spilled(&self) -> u64 {
         self.spilled.as_ref().map_or(0, |spilled| spilled.file.length())
     }
 
-    /// Puts what waits in memory into a temporary file. False, and nothing has changed, when that is not possible.
+    /// Moves the bytes that wait in memory into a temporary file. If that is not possible, returns false and
+    /// changes nothing.
     pub(crate) fn spill(&mut self, spool: &Spool) -> bool {
         let waiting = &self.bytes[self.sent..];
         let done = match &mut self.spilled {
@@ -111,7 +112,7 @@ impl Outgoing {
         done
     }
 
-    /// Forgets everything: nobody will take it.
+    /// Drops everything, because no peer will read it.
     pub(crate) fn clear(&mut self) {
         self.bytes.clear();
         self.sent = 0;
@@ -120,7 +121,7 @@ impl Outgoing {
         self.spilled = None;
     }
 
-    /// Sends as much as the kernel takes.
+    /// Sends as much as the kernel accepts.
     pub(crate) fn flush(&mut self, fd: BorrowedFd<'_>) -> Flush {
         let mut total = 0;
         loop {
@@ -132,7 +133,7 @@ impl Outgoing {
                 }
                 let count = left.min(SENDFILE_BYTES_MAX) as usize;
                 match sendfile(fd, spilled.file.fd(), Some(&mut spilled.sent), count) {
-                    // Somebody else has made it shorter.
+                    // Another process has truncated it.
                     Ok(0) => Err(Errno::IO),
                     other => other,
                 }
@@ -161,8 +162,8 @@ impl Outgoing {
         }
     }
 
-    /// Sends the queue and then `data`. Of what the kernel does not take, as much is copied as `room` allows. Says how much was
-    /// taken either way.
+    /// Sends the queue and then `data`. Copies as much of the rest as `room` allows. Returns how much was accepted in
+    /// total.
     pub(crate) fn send_with(&mut self, fd: BorrowedFd<'_>, mut data: &[u8], room: usize) -> (Flush, usize) {
         let (mut total, whole) = (0, data.len());
         let mut flushed = Flush::Done;
@@ -194,7 +195,7 @@ impl Outgoing {
             self.bytes.clear();
             self.sent = 0;
         } else if self.sent >= GONE_BYTES_MAX && self.sent >= self.bytes.len() / 2 {
-            // A stream whose peer never quite catches up must not grow by what has gone.
+            // A stream whose peer never quite catches up must not grow by the bytes already sent.
             self.bytes.drain(..self.sent);
             self.sent = 0;
         }
@@ -205,7 +206,7 @@ impl Outgoing {
         let result = sendfile(fd, file, Some(&mut offset), length.min(SENDFILE_BYTES_MAX) as usize);
         let left = length - *result.as_ref().unwrap_or(&0) as u64;
         match result {
-            // The file has become shorter since its length was announced: the response cannot be completed.
+            // The file has been truncated since its length was announced: the response cannot be completed.
             Ok(0) => return Err(Errno::IO),
             _ if left > 0 => self.segments.push_front(Segment::File { offset, length: left }),
             _ => (),
@@ -214,5 +215,5 @@ impl Outgoing {
     }
 }
 
-/// Other bytes follow at once: do not send a small segment for these.
+/// Other bytes follow at once: this avoids a small segment for these.
 const MORE: SendFlags = SendFlags::NOSIGNAL.union(SendFlags::MORE);

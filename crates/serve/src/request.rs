@@ -1,7 +1,7 @@
-//! What a handler can ask of a request.
+//! What a handler can ask about a request.
 //!
 //! Must not know how it is answered. Invariant: the slices of a [`RequestView`] lie in the connection's buffer, which
-//! stays in place until the response has ended; they are the bytes the peer sent, unchanged.
+//! stays in place until the response has ended; they are the bytes that the peer sent, unchanged.
 
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -32,12 +32,12 @@ impl<'a> RequestView<'a> {
         Some(RequestView { connection, exchange, head: &exchange.head, bytes: exchange.bytes() })
     }
 
-    /// The parsed head, for what is not below: it takes [`RequestView::bytes`].
+    /// The parsed head, for everything that has no method below: it takes [`RequestView::bytes`].
     pub fn head(&self) -> &'a Head {
         self.head
     }
 
-    /// The bytes the head was parsed from, and what followed it.
+    /// The bytes from which the head was parsed, and those that followed it.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
@@ -67,7 +67,7 @@ impl<'a> RequestView<'a> {
         self.head.version()
     }
 
-    /// Host and port the request is for: the target's, else the Host field's.
+    /// The requested host and port: the target's, else the Host field's.
     pub fn authority(&self) -> Option<&'a [u8]> {
         self.head.authority(self.bytes)
     }
@@ -77,12 +77,12 @@ impl<'a> RequestView<'a> {
         self.head.headers(self.bytes)
     }
 
-    /// The first value of a header field, by its name in any case.
+    /// The first value of a header field, by case-insensitive name.
     pub fn header(&self, name: &str) -> Option<&'a [u8]> {
         self.head.get(self.bytes, name)
     }
 
-    /// The length the body was announced with; `None` for a chunked one.
+    /// The announced length of the body; `None` for a chunked one.
     pub fn content_length(&self) -> Option<u64> {
         match self.head.framing() {
             Framing::None => Some(0),
@@ -91,12 +91,12 @@ impl<'a> RequestView<'a> {
         }
     }
 
-    /// The other end of the connection, which may be a proxy: see [`RequestView::client`].
+    /// The address of the peer, which may be a proxy: see [`RequestView::client`].
     pub fn peer(&self) -> Peer {
         self.connection.peer
     }
 
-    /// This end of the connection, asked of the kernel.
+    /// The address of this end of the connection, from the kernel.
     ///
     /// # Errors
     /// Those of getsockname(2).
@@ -111,7 +111,7 @@ impl<'a> RequestView<'a> {
         Ok(Endpoint::Unix(PathBuf::from(std::ffi::OsString::from_vec(path))))
     }
 
-    /// When the first byte of the request was seen.
+    /// When the first byte of the request arrived.
     pub fn started(&self) -> Nanos {
         self.exchange.since
     }
@@ -122,31 +122,31 @@ impl<'a> RequestView<'a> {
     }
 }
 
-/// One request that is answered, for the access log.
+/// An answered request, for the access log.
 pub struct Summary<'a> {
-    /// Its name.
+    /// The key of the request.
     pub key: RequestKey,
     /// The request.
     pub request: RequestView<'a>,
-    /// The status it was answered with; 0 when it was not.
+    /// The status of the answer; 0 if there was none.
     pub status: u16,
-    /// Bytes of the response's content, as the handler gave them (before chunking).
+    /// Bytes of the response's content, as the handler provided them (before chunking).
     pub body_bytes: u64,
     /// From the request's first byte to the end of its response.
     pub duration: Nanos,
-    /// The peer had gone before.
+    /// Whether the peer disconnected before the end.
     pub aborted: bool,
 }
 
 impl Server {
-    /// Lends a request to `look`, which MUST NOT call the server. `None` when its response has ended.
+    /// Lends a request to `look`, which MUST NOT call the server. `None` if its response has ended.
     pub fn with_request<T>(&self, key: RequestKey, look: impl FnOnce(&RequestView<'_>) -> T) -> Option<T> {
         let table = self.table.borrow();
         RequestView::of(table.active_ref(key)?).map(|view| look(&view))
     }
 
-    /// The peer has gone, or has ended its side, while the request is in flight (or the response has ended). After a
-    /// half-close the response is still delivered.
+    /// Whether the peer has disconnected or closed its side while the request is in flight (or the response has
+    /// ended). After a half-close the response is still delivered.
     pub fn aborted(&self, key: RequestKey) -> bool {
         let table = self.table.borrow();
         table.active_ref(key).is_none_or(|connection| connection.link.broken || connection.link.half_closed)

@@ -1,4 +1,4 @@
-//! Responses that are at hand as a whole.
+//! Responses that are available as a whole.
 //!
 //! Must not know where a body comes from. Invariant: a head that cannot be encoded leaves the request unanswered, so
 //! that the handler can answer it with an error page.
@@ -15,29 +15,29 @@ use crate::table::{RequestKey, Table};
 /// Header fields as names and values.
 pub type Headers<'h> = [(&'h [u8], &'h [u8])];
 
-/// Bodies from this size on are sent from where they lie; smaller ones are copied behind their head.
+/// Bodies of at least this size are sent from the caller's memory; smaller ones are copied behind their head.
 pub(crate) const DIRECT_BYTES_MIN: usize = 16 * 1024;
 
-/// Why a response could not be taken.
+/// Why a response was not accepted.
 #[derive(Debug)]
 pub enum Error {
-    /// The peer has gone, or the response has ended already.
+    /// The peer has disconnected, or the response has already ended.
     Gone,
-    /// A status or header field that must not be sent; nothing was.
+    /// A status or header field that must not be sent. Nothing was sent.
     Header(InvalidHeader),
-    /// The response was started already.
+    /// The response has already been started.
     Started,
-    /// The response was not started.
+    /// The response has not been started.
     NotStarted,
-    /// The body is longer than was announced: the rest is not sent. Or it is shorter: the connection is closed, so that the
+    /// The body is longer than announced: the rest is not sent. Or it is shorter: the connection is closed, so that the
     /// peer can tell.
     Length {
         /// Bytes that were announced.
         announced: u64,
-        /// Bytes given, the refused ones included.
+        /// Bytes provided, including the refused ones.
         given: u64,
     },
-    /// No such file, or not a regular one.
+    /// The file does not exist, or is not a regular file.
     NotFound,
     /// The file must not be read.
     Forbidden,
@@ -67,11 +67,11 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 impl Server {
-    /// Answers with a whole response. The length is that of `body`; for HEAD, 204, 205 and 304 no body is sent. Parks while there is
-    /// room for the body neither in memory nor in temporary files; there always is for less than 16 KiB.
+    /// Answers with a whole response. The length is that of `body`; for HEAD, 204, 205 and 304 no body is sent. Parks
+    /// while there is no room for the body in memory or in temporary files; for less than 16 KiB there always is.
     ///
     /// # Errors
-    /// [`Error::Header`]: the request is unanswered still. [`Error::Started`]. [`Error::Gone`].
+    /// [`Error::Header`]: the request is still unanswered. [`Error::Started`]. [`Error::Gone`].
     pub fn respond(
         &self,
         key: RequestKey,
@@ -85,8 +85,8 @@ impl Server {
         }
     }
 
-    /// The first step of [`Server::respond`], which does not park: says how many bytes of the body were taken. If these are not all,
-    /// the rest MUST be given to [`Server::respond_rest`].
+    /// The first step of [`Server::respond`], which does not park. Returns how many bytes of the body were accepted. If
+    /// these are not all, the rest MUST be given to [`Server::respond_rest`].
     ///
     /// # Errors
     /// As [`Server::respond`].
@@ -119,11 +119,11 @@ impl Server {
         Ok(body.len())
     }
 
-    /// The rest of a body that [`Server::respond_first`] has taken in part. Parks as often as needed.
+    /// Sends the rest of a body of which [`Server::respond_first`] has accepted a part. Parks as often as needed.
     ///
     /// # Errors
-    /// [`Error::Gone`]: the peer has gone, or the coroutine was cancelled: then the connection is closed, so that the peer
-    /// can tell.
+    /// [`Error::Gone`]: the peer has disconnected, or the coroutine was cancelled; in that case the connection is
+    /// closed, so that the peer can tell.
     pub fn respond_rest(&self, key: RequestKey, rest: &[u8]) -> Result<(), Error> {
         let written = self.write_all(key, rest);
         if written.is_err() {
@@ -133,7 +133,8 @@ impl Server {
         self.finish(key, &[])
     }
 
-    /// Answers with a small text page that names the status. `retry_after`, in seconds, goes with 429 and 503.
+    /// Answers with a small text page that names the status. `retry_after` is in seconds and is meant for 429
+    /// and 503.
     ///
     /// # Errors
     /// As [`Server::respond`].
@@ -146,8 +147,8 @@ impl Server {
         self.respond(key, status, &headers, page(status, "").as_bytes())
     }
 
-    /// Ends a request without (the rest of) a response. The connection is closed behind what was queued before, so that
-    /// the peer can tell a response that is cut off; one that has all that was announced is not.
+    /// Ends a request without (the rest of) a response. The connection is closed after the bytes queued so far, so that
+    /// the peer can tell that the response is cut off. A response that has all its announced bytes is not cut off.
     pub fn abort(&self, key: RequestKey) {
         let mut table = self.table.borrow_mut();
         let Some(connection) = table.active(key) else { return };
@@ -158,7 +159,7 @@ impl Server {
         self.enqueue(key.index(), connection);
     }
 
-    /// Queues a response's head, or says why not.
+    /// Queues a response's head, or returns why it cannot.
     pub(crate) fn encode_head(
         &self,
         connection: &mut Connection,
@@ -184,7 +185,7 @@ impl Server {
         Ok(())
     }
 
-    /// The connection to answer `key` on. If it is broken, the request ends here.
+    /// The connection on which to answer `key`. If it is broken, the request ends here.
     pub(crate) fn answerable<'t>(
         &self,
         table: &'t mut Table,
@@ -199,12 +200,12 @@ impl Server {
         Ok(connection)
     }
 
-    /// Whether another request may follow on this connection, as far as the server is concerned.
+    /// Whether the server allows another request on this connection.
     fn may_continue(&self, connection: &Connection) -> bool {
         let Some(exchange) = connection.exchange.as_deref() else { return false };
         let allowed = self.limits.requests_max == 0 || connection.requests < self.limits.requests_max;
-        // A peer that was not told to continue sends either its body or the next request: nobody can tell which
-        // (RFC 9110 10.1.1).
+        // A peer that was not told to continue sends either its body or the next request, and the server cannot
+        // tell which (RFC 9110 10.1.1).
         let body = &exchange.body;
         let body_ends = body.is_complete()
             || body.is_pending()
@@ -213,12 +214,13 @@ impl Server {
         allowed && body_ends && self.draining.get().is_none() && !self.makes_room()
     }
 
-    /// Whether this connection ends with its response, for one that waits for room while nobody is idle.
+    /// Whether this connection ends with its response, to make room for one that waits while no connection is
+    /// idle.
     fn makes_room(&self) -> bool {
         self.crowded.get() && self.crowded.take()
     }
 
-    /// Encodes a head with this server's own fields.
+    /// Encodes a head with the server's own fields.
     fn encode(
         &self,
         exchange: &mut Exchange,
@@ -230,7 +232,8 @@ impl Server {
         head.encode(headers, &self.date(), &mut self.repeated.borrow_mut(), &mut exchange.out.bytes)
     }
 
-    /// Queues the server's own answer to what is no request, or none that is served. It closes the connection.
+    /// Queues the server's own answer to an invalid request, or to one that it does not serve. The answer
+    /// closes the connection.
     pub(crate) fn encode_error(
         &self,
         exchange: &mut Exchange,
@@ -242,7 +245,8 @@ impl Server {
         let mut headers: Vec<(&[u8], &[u8])> = vec![PAGE_TYPE];
         headers.extend(retry_after.map(|seconds| (&b"Retry-After"[..], seconds)));
         let body = BodyLength::Known(page.len() as u64);
-        // RFC 9110 9.3.2: no content for HEAD, which can be told from the first bytes of whatever was refused.
+        // RFC 9110 9.3.2: the answer to HEAD has no content. The first bytes of a refused request tell whether
+        // it is HEAD.
         let head_request = exchange.request_line().starts_with(b"HEAD ");
         let head = ResponseHead {
             status,
@@ -252,7 +256,7 @@ impl Server {
             body,
             own_lines: b"",
         };
-        // The fields are constants and the status is one of a parser's: it cannot fail.
+        // This cannot fail: the fields are constants, and the status comes from a parser.
         if let Ok(sent) = self.encode(exchange, head, &headers) {
             exchange.begin_response(status, sent);
             if !head_request {

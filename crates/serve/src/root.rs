@@ -1,7 +1,8 @@
-//! A directory and the files below it: the one place that opens a file whose name a client, or a script's header, has chosen.
+//! A directory and the files below it. Only this file opens files whose names come from a client or from a script's
+//! header.
 //!
-//! Must not know requests, URLs or PHP. Invariants: what was opened is what is judged, never the name a second time; below a
-//! confined root no symbolic link leads out, whoever changes the tree meanwhile.
+//! Must not know requests, URLs or PHP. Invariants: checks apply to the opened file, never to its name a second time.
+//! Below a confined root no symbolic link leads out, even if another process changes the tree meanwhile.
 
 use std::ffi::OsStr;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -14,7 +15,7 @@ use rustix::io::Errno;
 use crate::file::Opened;
 use crate::respond::Error;
 
-/// Attempts at a path with `..` in a link while directories are renamed (openat2(2) on EAGAIN).
+/// Attempts at a path with `..` in a link while directories are being renamed (openat2(2) on EAGAIN).
 const ATTEMPTS_MAX: u32 = 4;
 const PLACE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 const ENTERED: OFlags = PLACE.union(OFlags::DIRECTORY);
@@ -29,7 +30,7 @@ pub struct Root {
     unsent: fn(&[u8]) -> bool,
 }
 
-/// What lies at a name.
+/// The kind of file at a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Look {
     /// A regular file.
@@ -38,19 +39,20 @@ pub enum Look {
     Directory,
     /// Anything else: a pipe, a socket, a device.
     Other,
-    /// Nothing, or nothing that this process may see.
+    /// Nothing, or nothing that this process can see.
     Missing,
-    /// Part of the way is no directory, or the name is longer than any file's: a shorter name may be a file.
+    /// A component of the path is not a directory, or the name is longer than any file's; a shorter name may be
+    /// a file.
     Beyond,
     /// A link leads out of a confined root.
     Outside,
-    /// Nobody can say now: no descriptor or memory is left.
+    /// The server cannot tell now: there are no descriptors or no memory left.
     Failed,
 }
 
 impl Root {
-    /// The directory at `path`, which has no symbolic links in it. `confined`: links are followed only to what lies below it.
-    /// A file is never sent if `unsent` says so of its own name, or, where that is a link, of the name the link leads to.
+    /// The directory at `path`, which contains no symbolic links. `confined`: links are followed only to files below
+    /// it. A file is never sent if `unsent` rejects its own name or, if that is a link, the name of the link's target.
     pub fn new(path: PathBuf, confined: bool, unsent: fn(&[u8]) -> bool) -> Root {
         Root { path, confined, unsent }
     }
@@ -60,7 +62,7 @@ impl Root {
         &self.path
     }
 
-    /// Whether links are followed only to what lies below it.
+    /// Whether links are followed only to files below it.
     pub fn is_confined(&self) -> bool {
         self.confined
     }
@@ -73,7 +75,7 @@ impl Root {
         PathBuf::from(std::ffi::OsString::from_vec(path))
     }
 
-    /// What lies at a name. Costs one system call, some more below a confined root.
+    /// The kind of file at a name. Costs one system call, and some more below a confined root.
     pub fn look(&self, name: &[u8]) -> Look {
         match if self.confined { self.look_beneath(name) } else { self.look_along(name) } {
             Ok(FileType::RegularFile) => Look::File,
@@ -95,10 +97,12 @@ impl Root {
         Ok(FileType::from_raw_mode(fstat(&place)?.st_mode))
     }
 
-    /// Opens the regular file of this name to send it. Look first: opening a device may have consequences.
+    /// Opens the regular file of this name to send it. Call [`Root::look`] first: opening a device may have
+    /// consequences.
     ///
     /// # Errors
-    /// [`Error::NotFound`], also for what is never sent; [`Error::Forbidden`], also for what lies outside; [`Error::File`].
+    /// [`Error::NotFound`], also for files that are never sent; [`Error::Forbidden`], also for files outside;
+    /// [`Error::File`].
     pub fn file(&self, name: &[u8]) -> Result<Opened, Error> {
         let unsent = |path: &OsStr| {
             let last = path.as_bytes().rsplit(|byte| *byte == b'/').next();
@@ -120,7 +124,8 @@ impl Root {
         Opened::of(file)
     }
 
-    /// Opens the regular file of this name to run or to obey it, whatever its name. Its path says where it really lies.
+    /// Opens the regular file of this name to run it or to read settings from it, whatever its name. Also returns its
+    /// real path.
     ///
     /// # Errors
     /// As [`Root::file`].
@@ -133,7 +138,7 @@ impl Root {
         Ok((opened.file, path))
     }
 
-    /// Opens what lies at a name; with NOFOLLOW a link at its end is ELOOP.
+    /// Opens the file at a name; with NOFOLLOW, a link at the end is ELOOP.
     fn enter(&self, name: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
         if !self.confined {
             return open(self.below(name), flags, Mode::empty());
@@ -147,8 +152,8 @@ impl Root {
             let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
             match openat2(&root, relative, flags, Mode::empty(), beneath) {
                 Err(Errno::AGAIN) => (),
-                // An absolute link, which may lead to what lies below all the same; or a kernel before 5.6, or a sandbox that
-                // does not know the call.
+                // An absolute link, which may still lead below the root; or a kernel before 5.6, or a sandbox without
+                // the call.
                 Err(Errno::XDEV | Errno::NOSYS | Errno::PERM) => break,
                 entered => return entered,
             }
@@ -156,8 +161,8 @@ impl Root {
         self.walk(&root, name, flags)
     }
 
-    /// The same without openat2(2): asks where the name really lies, then goes there step by step, through no link at all. A
-    /// link that takes a step's place meanwhile fails it.
+    /// The same without openat2(2): asks for the real path of the name, then goes there step by step without following
+    /// any link. If a link replaces a step meanwhile, the call fails.
     fn walk(&self, root: &OwnedFd, name: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
         let (path, errno) = (self.below(name), |error| Errno::from_io_error(&error).unwrap_or(Errno::IO));
         let real = match (path.parent(), path.file_name()) {
@@ -182,7 +187,7 @@ pub(crate) fn open_path(path: &Path) -> Result<Opened, Error> {
     Opened::of(open(path, READ, Mode::empty())?)
 }
 
-/// Where an opened file lies, links resolved.
+/// The path of an opened file, with links resolved.
 fn real_path(file: &OwnedFd) -> Result<PathBuf, Errno> {
     let link = format!("/proc/self/fd/{}", file.as_raw_fd());
     let path = readlink(link, Vec::new())?;

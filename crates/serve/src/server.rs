@@ -1,7 +1,7 @@
-//! The server of one worker: it takes the loop's events and calls the handler.
+//! The server of one worker: it receives the loop's events and calls the handler.
 //!
-//! Must not know what answers a request. Invariant: the handler is called with nothing borrowed, from the loop only;
-//! each method a coroutine may call borrows for its own duration, and never while it parks.
+//! Must not know what answers a request. Invariant: the loop alone calls the handler, with nothing borrowed. A
+//! method that a coroutine may call borrows only for its own duration, and never while it parks.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -22,15 +22,17 @@ use crate::table::{RequestKey, SERVER_BIT, Source, Table, source};
 use crate::unread::Line;
 use crate::wheel::Wheel;
 
-/// Bytes of the buffer that bodies are received through.
+/// Size of the buffer through which bodies are received.
 const SCRATCH_BYTES: usize = 64 * 1024;
-/// Pipelined requests of one connection answered before others have their turn.
+/// Pipelined requests of one connection that are answered before others get their turn.
 const REQUESTS_PER_TURN: u32 = 64;
-/// A turn that has taken so long answers no second request of a connection: whoever has come meanwhile is heard first.
+/// A turn that has taken this long answers no second request of a connection, so that connections with new requests
+/// come first.
 const TURN_SPAN: Nanos = MILLISECOND;
 
-/// What a turn does, in this order. First all that has come is received, then all of it is answered, then all is sent: each of
-/// the two paths through the kernel, and the one through PHP, stays in the processor's caches.
+/// The steps of a turn, in this order. First everything that has arrived is received, then all of it is answered, then
+/// everything is sent. So each of the two paths through the kernel, and the one through PHP, stays in the processor's
+/// caches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum TurnStage {
     Receive,
@@ -38,7 +40,7 @@ pub(crate) enum TurnStage {
     Send,
 }
 
-/// Listeners and connections of one worker. Made once, never freed.
+/// Listeners and connections of one worker. Created once, never freed.
 pub struct Server {
     pub(crate) runtime: &'static Runtime,
     pub(crate) limits: ServerLimits,
@@ -49,25 +51,25 @@ pub struct Server {
     pub(crate) table: RefCell<Table>,
     pub(crate) scratch: RefCell<Box<[u8]>>,
     pub(crate) listeners: RefCell<Listeners>,
-    /// Counters for the status.
+    /// Counters for the status report.
     pub stats: Stats,
     pub(crate) handler: Box<dyn Handler>,
     pool: RefCell<Pool>,
     pub(crate) wheel: RefCell<Wheel>,
-    /// Connections to be looked at before the loop waits again.
+    /// Connections to be processed before the loop waits again.
     queue: RefCell<Vec<u32>>,
-    /// The connection whose request is being dispatched: it is looked at without being queued.
+    /// The connection whose request is being dispatched: it is processed without being queued.
     dispatching: Cell<Option<u32>>,
     pub(crate) stage: Cell<TurnStage>,
     pub(crate) line: Line,
     pub(crate) eviction: Eviction,
-    /// A connection waits for room and nobody is idle: who is answered next makes room.
+    /// A connection waits for room and none is idle: the next one that gets an answer makes room.
     pub(crate) crowded: Cell<bool>,
-    /// Requests that have come in this turn and are still to be given to the handler.
+    /// Requests that arrived in this turn and that the handler has not been given yet.
     pub(crate) arrived: RefCell<VecDeque<RequestKey>>,
-    /// While the handler is given what has arrived: the request it was given last.
+    /// While the handler is given the requests that arrived: the last one it was given.
     begun: Cell<Option<RequestKey>>,
-    /// What the handler is still to be told of.
+    /// A refusal that the handler has not been told about yet.
     pub(crate) refusal: Cell<Option<Refusal>>,
     pub(crate) compressed: RefCell<Compressed>,
     date: RefCell<DateCache>,
@@ -78,7 +80,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Makes the server of this worker. `runtime` is the one whose loop will deliver its events.
+    /// Creates the server of this worker. `runtime` is the one whose loop will deliver its events.
     pub fn new(
         runtime: &'static Runtime,
         limits: ServerLimits,
@@ -115,19 +117,19 @@ impl Server {
         }))
     }
 
-    /// Whether an event's key is this server's. Other keys belong to the worker.
+    /// Whether an event's key belongs to this server. Other keys belong to the worker.
     pub fn owns(key: u64) -> bool {
         key & SERVER_BIT != 0
     }
 
-    /// Takes an event of the reactor: [`weft_rt::Driver::event`] of this part of the worker.
+    /// Handles an event of the reactor: [`weft_rt::Driver::event`] of this part of the worker.
     pub fn event(&self, event: Event) {
         match source(event.key) {
             Source::Listener(index) => self.accept(index),
             Source::Connection { index, generation } => {
                 match self.table.borrow_mut().connection(index, generation) {
                     Some(connection) => connection.link.note(event.readiness),
-                    // It was closed by an event before this one in the same turn.
+                    // An earlier event of the same turn closed it.
                     None => return,
                 }
                 self.stage.set(TurnStage::Receive);
@@ -149,7 +151,8 @@ impl Server {
             }
             self.process(index);
         }
-        // Connections queued meanwhile are the next turn's; the old list's memory is used again if there are none.
+        // Connections queued meanwhile belong to the next turn; if there are none, the old list's memory is
+        // reused.
         let mut later = self.queue.borrow_mut();
         if later.is_empty() {
             *later = queue;
@@ -161,7 +164,7 @@ impl Server {
         self.note_spool(now);
     }
 
-    /// When [`Server::turn`] must be called though nothing happens.
+    /// When [`Server::turn`] must be called even if nothing happens.
     pub fn deadline(&self) -> Option<Nanos> {
         if !self.queue.borrow().is_empty() || !self.arrived.borrow().is_empty() {
             return Some(0);
@@ -170,13 +173,14 @@ impl Server {
         [self.wheel.borrow().next(), resume, self.line_deadline()].into_iter().flatten().min()
     }
 
-    /// Gives the handler what has come in this turn. What is answered is in the queue then, for the end of the turn.
+    /// Gives the handler the requests that arrived in this turn. Answered ones are then in the queue, for the end of
+    /// the turn.
     pub(crate) fn dispatch_arrived(&self) {
         self.stage.set(TurnStage::Answer);
         while let Some(key) = self.take_arrived() {
             self.handler.request(key);
             let Some(last) = self.begun.take() else { continue };
-            // If it waits there may be more of its body.
+            // If it waits, more of its body may be available.
             let waits = self.table.borrow_mut().active(last).is_some_and(|connection| !connection.queued);
             if waits {
                 self.process(last.index());
@@ -190,8 +194,8 @@ impl Server {
         key
     }
 
-    /// Another request that has come in this turn, for a handler that has answered the one it was given and has not returned: it
-    /// is handed over, as by [`Handler::request`]. `None` at all other times.
+    /// Another request of this turn, for a handler that has answered the last one but has not returned. It counts as
+    /// handed over, as by [`Handler::request`]. `None` at all other times.
     pub fn next_arrived(&self) -> Option<RequestKey> {
         let last = self.begun.get()?;
         let next = self.take_arrived();
@@ -199,9 +203,10 @@ impl Server {
         next
     }
 
-    /// Moves one connection on, calling the handler as often as whole requests are at hand.
+    /// Moves one connection on, and calls the handler for each whole request that is available.
     pub(crate) fn process(&self, index: u32) {
-        // Whoever is looked at again in a turn has had an answer in it; a first request goes by way of `arrived`.
+        // A connection that is processed again within a turn has had an answer in it; a first request goes
+        // through `arrived`.
         for answered in 1..=REQUESTS_PER_TURN {
             let step = {
                 let mut table = self.table.borrow_mut();
@@ -235,20 +240,20 @@ impl Server {
         self.touch(index);
     }
 
-    /// Whether a connection that has had so many requests answered in this turn must let others be heard. The clock is asked
-    /// seldom, as it costs as much as a small answer; so a connection has twice its time at most.
+    /// Whether a connection with this many answered requests in the turn must let others go first. The clock is read
+    /// rarely, because that costs as much as a small answer; so a connection gets at most twice its time.
     fn turn_is_over(&self, answered: u32) -> bool {
         answered.is_power_of_two() && clock::now().saturating_sub(self.runtime.turn_time()) >= TURN_SPAN
     }
 
-    /// A request that is the next turn's: behind those that are there, before those that come.
+    /// Moves a request to the next turn: after those that have already arrived, before later ones.
     fn postpone(&self, key: RequestKey) {
-        // What was answered before need not wait with it.
+        // Earlier answers need not wait with it.
         self.flush_now(key);
         self.arrived.borrow_mut().push_back(key);
     }
 
-    /// Has a connection looked at in this turn.
+    /// Has a connection processed in this turn.
     pub(crate) fn touch(&self, index: u32) {
         if self.dispatching.get() == Some(index) {
             return;
@@ -258,7 +263,7 @@ impl Server {
         self.enqueue(index, connection);
     }
 
-    /// [`Server::touch`] for a connection that is at hand.
+    /// [`Server::touch`] for a connection that is already borrowed.
     pub(crate) fn enqueue(&self, index: u32, connection: &mut Connection) {
         if !connection.queued && self.dispatching.get() != Some(index) {
             connection.queued = true;
@@ -284,14 +289,14 @@ impl Server {
     pub(crate) fn close(&self, index: u32) {
         let Some(mut connection) = self.table.borrow_mut().remove(index) else { return };
         self.give_exchange(&mut connection);
-        // Closing takes it out of epoll, unless a forked child still has it: an event from there finds another generation
-        // in the slot, or nobody.
+        // Closing removes it from epoll, unless a forked child still has it. An event from there finds another
+        // generation in the slot, or an empty slot.
         drop(connection);
         self.stats.connections.set(self.stats.connections.get() - 1);
         self.connection_left();
     }
 
-    /// Has `work` done on a connection whose request is with the handler.
+    /// Runs `work` on a connection whose request the handler has.
     pub(crate) fn with_active(&self, key: RequestKey, work: impl FnOnce(&Server, &mut Connection)) {
         if let Some(connection) = self.table.borrow_mut().active(key) {
             work(self, connection);
@@ -329,10 +334,10 @@ impl Server {
     }
 }
 
-/// Going away.
+/// Shutting down.
 impl Server {
-    /// Answers what is in flight and then closes: responses say `Connection: close`, idle connections are closed when
-    /// no request has come for `drain_idle_ms`. Done when [`Stats::connections`] is 0.
+    /// Answers the requests in flight and then closes: responses carry `Connection: close`, and idle connections are
+    /// closed after `drain_idle_ms` without a request. Draining is complete when [`Stats::connections`] is 0.
     pub fn drain(&self) {
         if self.draining.get().is_some() {
             return;

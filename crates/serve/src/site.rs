@@ -1,7 +1,7 @@
-//! Files of a site: as they are, from a compressed file beside them, or compressed now.
+//! Files of a site: unchanged, from a compressed file beside them, or compressed now.
 //!
-//! Must not know which files may be served: the caller has decided. Invariant: whether a file's answer depends on
-//! Accept-Encoding is said in Vary, by each of its answers.
+//! Must not know which files may be served: the caller decides. Invariant: if a file's answer depends on
+//! Accept-Encoding, each of its answers says so in Vary.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -19,9 +19,9 @@ use crate::table::RequestKey;
 const VARY: (&[u8], &[u8]) = (b"Vary", b"Accept-Encoding");
 
 impl Server {
-    /// Answers with the file of this name below `root`, as [`Server::respond_file`] does. Text goes out in the coding the client likes best: from
-    /// a neighbour with the coding's extension (`.br`, `.zst`, `.gz`) that is not older than the file; else compressed here, if
-    /// [`crate::ServerLimits`] allows.
+    /// Answers with the file of this name below `root`, as [`Server::respond_file`] does. Text is sent in the coding
+    /// that the client prefers: from a neighbour with the coding's extension (`.br`, `.zst`, `.gz`) that is not older
+    /// than the file; otherwise it is compressed here, if [`crate::ServerLimits`] allows.
     ///
     /// # Errors
     /// As [`Server::respond_file`].
@@ -71,7 +71,7 @@ impl Server {
         let Some(coded) = coded else {
             return self.respond_opened(key, 200, &[(b"Content-Type", kind), VARY], opened, path);
         };
-        // Another representation has another tag (RFC 9110 section 8.8.3.3).
+        // A different representation needs a different tag (RFC 9110 section 8.8.3.3).
         let etag = format!("{}-{}\"", opened.etag.trim_end_matches('"'), coding.name());
         let modified = format_date(opened.modified);
         let fields: [(&[u8], &[u8]); 5] = [
@@ -84,7 +84,7 @@ impl Server {
         self.respond_coded(key, &fields, &coded)
     }
 
-    /// Conditions are obeyed; ranges are not offered, for the bytes may come out otherwise the next time.
+    /// Conditions apply. Ranges are not offered, because the compressed bytes may differ the next time.
     fn respond_coded(&self, key: RequestKey, fields: &[(&[u8], &[u8])], coded: &[u8]) -> Result<u16, Error> {
         let mut table = self.table.borrow_mut();
         let connection = self.answerable(&mut table, key)?;
@@ -113,7 +113,7 @@ impl Server {
     }
 }
 
-/// Types that become smaller: text, and what is written as text.
+/// Types that compress well: text, and formats written as text.
 fn is_text(kind: &[u8]) -> bool {
     const OTHERS: [&[u8]; 9] = [
         b"application/javascript",
@@ -133,8 +133,8 @@ fn is_text(kind: &[u8]) -> bool {
         || OTHERS.contains(&kind)
 }
 
-/// The first accepted coding that lies beside the file, made from what it is now. It obeys the same rules as the file: a link
-/// may lead out of a confined root as little, and to nothing that is never sent.
+/// The first accepted coding that lies beside the file, made from its current version. It follows the same rules as the
+/// file: a link must not lead out of a confined root, nor to a file that is never sent.
 fn neighbour(root: &Root, name: &[u8], original: &Opened, accepted: &[Coding]) -> Option<(Coding, Opened)> {
     accepted.iter().find_map(|coding| {
         let name = [name, b".", coding.extension().as_bytes()].concat();

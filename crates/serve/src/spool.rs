@@ -1,10 +1,11 @@
-//! Temporary files for what exceeds memory: bodies that arrive, and responses that wait for their peers.
+//! Temporary files for bytes that exceed memory: arriving bodies, and responses that wait for their peers.
 //!
-//! Must not know what is in them. Invariants: a file has no name, so that nothing is left of it whatever happens; all files of
-//! a worker together have at most `spool_bytes_max` bytes, those of responses half of that, so that peers who read
-//! nothing cannot keep bodies out.
+//! Must not know what is in them. Invariants: a file has no name, so nothing of it remains, whatever happens. All files
+//! of a worker together have at most `spool_bytes_max` bytes, and those of responses half of that, so that peers that
+//! do not read cannot keep bodies out.
 //!
-//! Writing is a copy into the page cache, in pieces that do not hold the loop for long, as in other servers of this kind.
+//! Writing is a copy into the page cache, in pieces that do not block the loop for long, as in other servers of this
+//! kind.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -22,26 +23,26 @@ use crate::ServerLimits;
 use crate::accept::out_of_selects_way;
 use crate::table::RequestKey;
 
-/// The part of all bytes that one response may have: an eighth.
+/// The share of all bytes that one response may use: an eighth.
 const ONE_RESPONSE: u64 = 8;
-/// The part of all bytes that responses may have together: half.
+/// The share of all bytes that responses may use together: half.
 const RESPONSES: u64 = 2;
-/// After a failed write no response tries again for so long.
+/// How long no response tries again after a failed write.
 const RETRY: Nanos = SECOND;
-/// Between two warnings.
+/// Time between two warnings.
 const WARN_AGAIN: Nanos = 60 * SECOND;
 
-/// What a file is for.
+/// The purpose of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Use {
     Body,
     Response,
 }
 
-/// Why bytes were not taken.
+/// Why bytes were not accepted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Trouble {
-    /// There are as many as there may be.
+    /// The limit is reached.
     Full,
     Errno(Errno),
 }
@@ -50,7 +51,7 @@ pub(crate) enum Trouble {
 struct Account {
     all: Cell<u64>,
     responses: Cell<u64>,
-    /// A file has gone since somebody looked.
+    /// Whether a file has been freed since the last check.
     freed: Cell<bool>,
 }
 
@@ -71,7 +72,7 @@ impl Account {
     }
 }
 
-/// The temporary files of a worker, as far as they have something in common.
+/// The state that the temporary files of a worker share.
 pub(crate) struct Spool {
     directory: PathBuf,
     bytes_max: u64,
@@ -104,7 +105,7 @@ impl Spool {
         self.account.all.get()
     }
 
-    /// Makes a file.
+    /// Creates a file.
     pub(crate) fn create(&self, purpose: Use) -> Result<TemporaryFile, Trouble> {
         if self.bytes_max == 0 {
             return Err(Trouble::Full);
@@ -114,7 +115,7 @@ impl Spool {
         Ok(TemporaryFile { file: out_of_selects_way(made), length: 0, purpose, account })
     }
 
-    /// Whether a response with a file of `length` bytes may try to put `more` there.
+    /// Whether a response with a file of `length` bytes may try to append `more`.
     pub(crate) fn takes(&self, length: u64, more: usize) -> bool {
         self.fits(Use::Response, length, more as u64) && self.retry_at.get() <= clock::now()
     }
@@ -134,12 +135,12 @@ impl Spool {
         trouble
     }
 
-    /// Whether there is room again that those who wait do not know of.
+    /// Whether there is room again of which the waiting responses do not know.
     pub(crate) fn room_again(&self) -> bool {
         self.account.freed.take() && !self.waiters.borrow().is_empty()
     }
 
-    /// What the operator should know, once in a while.
+    /// A warning for the operator, at most once in a while.
     pub(crate) fn warning(&self, now: Nanos) -> Option<String> {
         let trouble = self.trouble.take()?;
         let known = self.warned.get().is_some_and(|(last, at)| last == trouble && now < at + WARN_AGAIN);
@@ -174,7 +175,7 @@ impl fmt::Display for Warning<'_> {
     }
 }
 
-/// A file without a name, and its part of the bound.
+/// A file without a name, and its share of the limit.
 pub(crate) struct TemporaryFile {
     file: OwnedFd,
     length: u64,
@@ -192,10 +193,10 @@ impl TemporaryFile {
         self.length
     }
 
-    /// Writes all of `data` behind what is there, or nothing.
+    /// Appends all of `data`, or nothing.
     pub(crate) fn append(&mut self, spool: &Spool, data: &[u8]) -> Result<(), Trouble> {
         if !spool.fits(self.purpose, self.length, data.len() as u64) {
-            // What one response may have is no trouble: it goes on at its peer's pace.
+            // A response's own limit is not a failure: the response continues at its peer's pace.
             let alone = self.purpose == Use::Response && spool.fits(self.purpose, 0, data.len() as u64);
             return Err(if alone { Trouble::Full } else { spool.note(Trouble::Full) });
         }
@@ -226,7 +227,7 @@ fn temporary_file(directory: &Path) -> rustix::io::Result<OwnedFd> {
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => (),
         other => return other,
     }
-    // File systems without O_TMPFILE (open(2)): a name of our own for a moment.
+    // For file systems without O_TMPFILE (open(2)): a name of our own for a moment.
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     loop {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);

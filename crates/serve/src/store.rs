@@ -1,7 +1,7 @@
-//! A request's body as it arrives: decoded, counted, kept in memory and beyond a limit in a temporary file.
+//! A request's body as it arrives: decoded, counted, and kept in memory, or above a limit in a temporary file.
 //!
-//! Must not know the socket. Invariant: after a failure no byte is taken any more, so what was read stays consistent
-//! with the status the handler was told.
+//! Must not know the socket. Invariant: after a failure it accepts no more bytes, so the bytes that were read stay
+//! consistent with the status that the handler was given.
 
 use std::os::fd::OwnedFd;
 
@@ -10,20 +10,20 @@ use weft_proto::{Body, Framing};
 use crate::ServerLimits;
 use crate::spool::{Spool, TemporaryFile, Use};
 
-/// A body and where it is kept.
+/// A body and its storage.
 pub(crate) struct Store {
     decoder: Body,
     memory: Vec<u8>,
     file: Option<TemporaryFile>,
     /// Bytes received, decoded.
     received: u64,
-    /// The status to tell the handler: no more will come.
+    /// The status for the handler; no more bytes will come.
     failed: Option<u16>,
-    /// The peer waits for a 100 before it sends.
+    /// Whether the peer waits for a 100 before it sends.
     pub expects: bool,
-    /// No more than so many bytes are received, until somebody asks for more.
+    /// The number of bytes to receive until a reader asks for more.
     wanted: u64,
-    /// Received bytes are counted in place of being kept.
+    /// Whether received bytes are only counted, not kept.
     pub discarding: bool,
 }
 
@@ -43,7 +43,7 @@ impl Default for Store {
 }
 
 impl Store {
-    /// Prepares for the body of another request. Memory is kept when it is small.
+    /// Prepares for the body of another request. A small memory buffer is kept.
     pub(crate) fn begin(&mut self, framing: Framing, expects: bool, limits: &ServerLimits) {
         self.decoder = Body::new(framing, &limits.http);
         self.clear();
@@ -51,7 +51,7 @@ impl Store {
         self.wanted = limits.body_memory_bytes_max as u64;
     }
 
-    /// Forgets the bytes.
+    /// Drops the bytes.
     pub(crate) fn clear(&mut self) {
         const KEPT_BYTES_MAX: usize = 16 * 1024;
         self.memory.clear();
@@ -63,7 +63,8 @@ impl Store {
         (self.expects, self.discarding) = (false, false);
     }
 
-    /// Takes what `input` holds of the body; returns how many bytes of it. The rest is the next request's.
+    /// Takes the part of the body that `input` holds; returns the number of its bytes. The rest belongs to the
+    /// next request.
     pub(crate) fn take(&mut self, input: &[u8], limits: &ServerLimits, spool: &Spool) -> usize {
         let mut used = 0;
         while used < input.len() && self.failed.is_none() && !self.decoder.is_done() {
@@ -104,13 +105,13 @@ impl Store {
 
     fn append(&mut self, data: &[u8], spool: &Spool) {
         let Some(file) = &mut self.file else { return };
-        // No space left, all that may be used is used, or the disk is broken.
+        // No space is left, the limit is reached, or the disk is broken.
         if self.failed.is_none() && file.append(spool, data).is_err() {
             self.fail(507);
         }
     }
 
-    /// Nothing more will come.
+    /// Records that no more bytes will come.
     pub(crate) fn fail(&mut self, status: u16) {
         self.failed.get_or_insert(status);
     }
@@ -119,35 +120,36 @@ impl Store {
         self.failed
     }
 
-    /// All of it has arrived.
+    /// Whether all of it has arrived.
     pub(crate) fn is_complete(&self) -> bool {
         self.failed.is_none() && self.decoder.is_done()
     }
 
-    /// More of it is to come.
+    /// Whether more of it will come.
     pub(crate) fn is_pending(&self) -> bool {
         self.failed.is_none() && !self.decoder.is_done()
     }
 
-    /// Somebody asks for the bytes before `offset`. Whether that is more than anybody has asked for, and more than is there.
+    /// A reader asks for the bytes before `offset`. Returns whether that is more than any reader has asked for, and
+    /// more than has arrived.
     pub(crate) fn want(&mut self, offset: u64) -> bool {
         let stood = !self.is_wanted();
         self.wanted = self.wanted.max(offset);
         stood && self.is_wanted()
     }
 
-    /// More of it is to come, and to be received now.
+    /// Whether more of it will come and should be received now.
     pub(crate) fn is_wanted(&self) -> bool {
         self.is_pending() && (self.discarding || self.received < self.wanted)
     }
 
-    /// Bytes to be received now, at most.
+    /// The maximum number of bytes to receive now.
     pub(crate) fn wanted(&self) -> u64 {
         let asked = if self.discarding { u64::MAX } else { self.wanted.saturating_sub(self.received) };
         self.left().map_or(asked, |left| left.min(asked))
     }
 
-    /// Bytes that are still to come, if that is known.
+    /// The number of bytes still to come, if it is known.
     pub(crate) fn left(&self) -> Option<u64> {
         match &self.decoder {
             Body::Length(left) => Some(*left),
@@ -159,17 +161,17 @@ impl Store {
         self.received
     }
 
-    /// A reader at `offset` would get something: data, the end, or a failure.
+    /// Whether a reader at `offset` would get something: data, the end, or a failure.
     pub(crate) fn is_readable(&self, offset: u64) -> bool {
         offset < self.received || !self.is_pending()
     }
 
-    /// Copies what has arrived from `offset` on; 0 when there is nothing now.
+    /// Copies the bytes that have arrived from `offset` on; returns 0 if there are none now.
     pub(crate) fn read(&mut self, offset: u64, buffer: &mut [u8]) -> usize {
         let room = buffer.len().min(self.received.saturating_sub(offset) as usize);
         match &self.file {
             None => {
-                // Less than `received` when the file could not be made.
+                // Less than `received` if the file could not be created.
                 let arrived = self.memory.get(offset as usize..).unwrap_or_default();
                 let count = room.min(arrived.len());
                 buffer[..count].copy_from_slice(&arrived[..count]);

@@ -1,10 +1,11 @@
 //! Responses that are produced while they are sent.
 //!
-//! Must not know who produces them. Invariant: no more than `write_buffer_bytes_max` waits for the peer in memory, whatever
-//! the handler writes, and never a byte more than was announced.
+//! Must not know what produces them. Invariant: at most `write_buffer_bytes_max` bytes wait for the peer in memory,
+//! whatever the handler writes, and never more bytes than announced.
 //!
-//! What is more goes to a temporary file if the response may have one (`Exchange::spools`): whoever holds something dear while
-//! it writes, an instance of PHP, does not hold it at the pace of a slow peer. Else, and without room there, writers wait.
+//! The excess goes to a temporary file if the response may have one (`Exchange::spools`): a writer that occupies
+//! something scarce, such as a PHP instance, does not occupy it at the pace of a slow peer. Otherwise, and if there is
+//! no room for files, writers wait.
 
 use weft_proto::{BodyLength, ChunkPrefix, SentBody, write_chunk, write_interim, write_last_chunk};
 use weft_rt::{Nanos, Wake};
@@ -17,21 +18,21 @@ use crate::server::Server;
 use crate::table::RequestKey;
 use crate::wait::Waited;
 
-/// Written bytes are sent at once when they are this many; fewer are sent at the end of the turn.
+/// Written bytes are sent at once if there are this many; fewer are sent at the end of the turn.
 const FLUSH_BYTES: usize = 16 * 1024;
 
-/// How much of a write was taken.
+/// How much of a write was accepted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Write {
-    /// This many bytes from the start, perhaps not all; the next write may take more.
+    /// This many bytes from the start, perhaps not all; the next write may accept more.
     Accepted(usize),
-    /// None: too much waits for the peer. [`Server::wait_writable`] parks until that changes.
+    /// None: too many bytes wait for the peer. [`Server::wait_writable`] parks until that changes.
     Full,
 }
 
 impl Server {
-    /// Starts a response whose body follows by [`Server::write`]. Without a `length` (and without a Content-Length
-    /// among `headers`) it is chunked, or for HTTP/1.0 ended by closing the connection.
+    /// Starts a response whose body follows through [`Server::write`]. Without a `length` (and without a
+    /// Content-Length among `headers`) it is chunked; for HTTP/1.0 it ends by closing the connection.
     ///
     /// # Errors
     /// As [`Server::respond`].
@@ -53,7 +54,8 @@ impl Server {
         Ok(())
     }
 
-    /// Has the writer of a streamed response wait for the peer, whatever [`Handler::spools_streams`](crate::Handler) says.
+    /// Makes the writer of a streamed response wait for the peer, whatever [`Handler::spools_streams`](crate::Handler)
+    /// returns.
     pub fn keep_pace(&self, key: RequestKey) {
         if let Some(connection) = self.table.borrow_mut().active(key)
             && let Some(exchange) = connection.exchange.as_deref_mut()
@@ -62,13 +64,13 @@ impl Server {
         }
     }
 
-    /// Writes a piece of the body. It leaves at the end of the loop's turn at the latest. Where the response has no
-    /// body (HEAD, 204, 205, 304) the bytes are dropped.
+    /// Writes a piece of the body. It is sent at the end of the loop's turn at the latest. If the response has no body
+    /// (HEAD, 204, 205, 304) the bytes are dropped.
     ///
     /// # Errors
-    /// [`Error::NotStarted`]. [`Error::Length`]: more than was announced; what fits was taken, and the response is whole as
-    /// far as the peer can tell. [`Error::Gone`]: the peer has gone, or was given all that was announced; end the request by
-    /// [`Server::finish`] or [`Server::abort`].
+    /// [`Error::NotStarted`]. [`Error::Length`]: more than announced; the part that fits was accepted, and the response
+    /// is complete to the peer. [`Error::Gone`]: the peer has disconnected, or has been given everything that was
+    /// announced; end the request with [`Server::finish`] or [`Server::abort`].
     pub fn write(&self, key: RequestKey, data: &[u8]) -> Result<Write, Error> {
         let mut table = self.table.borrow_mut();
         let connection = table.active(key).ok_or(Error::Gone)?;
@@ -93,10 +95,10 @@ impl Server {
         Ok(if count == 0 { Write::Full } else { Write::Accepted(count) })
     }
 
-    /// Writes all of `data`, and parks as often as that takes.
+    /// Writes all of `data`, and parks as often as necessary.
     ///
     /// # Errors
-    /// As [`Server::write`]; [`Error::Gone`] also when the coroutine was cancelled.
+    /// As [`Server::write`]; [`Error::Gone`] also if the coroutine was cancelled.
     pub fn write_all(&self, key: RequestKey, mut data: &[u8]) -> Result<(), Error> {
         while !data.is_empty() {
             let spills = self.spool.spills.get();
@@ -105,7 +107,7 @@ impl Server {
                 Write::Full => (),
                 Write::Accepted(count) => data = &data[count..],
             }
-            // Nobody else runs while a piece is written: now others may.
+            // No other coroutine runs while a piece is written: now others may.
             let spilled = self.spool.spills.get() != spills && !data.is_empty();
             if spilled && self.runtime.can_park() && self.runtime.yield_now() == Wake::Cancelled {
                 return Err(Error::Gone);
@@ -114,7 +116,8 @@ impl Server {
         Ok(())
     }
 
-    /// Takes bytes of the body, as many as there is room for. 0: there is none before the peer has taken some.
+    /// Takes as many bytes of the body as there is room for. 0 means that there is none until the peer has
+    /// taken some.
     pub(crate) fn take(&self, connection: &mut Connection, body: SentBody, data: &[u8]) -> usize {
         let mut taken = 0;
         while taken < data.len() && !connection.link.broken {
@@ -131,7 +134,7 @@ impl Server {
         if connection.link.broken { data.len() } else { taken }
     }
 
-    /// Bytes that may be queued now. If there is no room, it is made.
+    /// Bytes that may be queued now. If there is no room, it tries to make some.
     fn room(&self, connection: &mut Connection) -> usize {
         let max = self.buffer_bytes_max();
         let pending = |connection: &Connection| {
@@ -150,13 +153,13 @@ impl Server {
         max.saturating_sub(pending(connection))
     }
 
-    /// Queues bytes of the body in its framing, and sends when there are enough. Says how many were taken: no more than `room`
-    /// are kept in memory.
+    /// Queues bytes of the body in its framing, and sends once there are enough. Returns how many were accepted: at
+    /// most `room` are kept in memory.
     fn put(&self, connection: &mut Connection, body: SentBody, data: &[u8], room: usize) -> usize {
         let Some(exchange) = connection.exchange.as_deref_mut() else { return data.len() };
         let chunked = body == SentBody::Chunked;
         let direct = data.len() >= DIRECT_BYTES_MIN && exchange.blocked_since == 0;
-        // A chunk's length stands before it, so that it is taken whole.
+        // A chunk's length precedes it, so a chunk is accepted as a whole.
         let data = if direct && !chunked { data } else { &data[..data.len().min(room)] };
         let (mut taken, mut sent) = (data.len(), Flush::Done);
         if direct {
@@ -183,15 +186,15 @@ impl Server {
         taken
     }
 
-    /// Sends what is queued now, not at the end of the turn.
+    /// Sends the queued bytes now instead of at the end of the turn.
     pub fn flush_now(&self, key: RequestKey) {
         if let Some(connection) = self.table.borrow_mut().active(key) {
             self.flush(connection);
         }
     }
 
-    /// Parks the running coroutine until half of `write_buffer_bytes_max` is free, or there is room in temporary files, or the peer
-    /// has gone.
+    /// Parks the running coroutine until half of `write_buffer_bytes_max` is free, or there is room in temporary files,
+    /// or the peer has disconnected.
     pub fn wait_writable(&self, key: RequestKey, deadline: Option<Nanos>) -> Waited {
         let waited = self.wait_until(key, deadline, |exchange| {
             let room = exchange.out.pending() <= self.buffer_bytes_max() / 2
@@ -205,7 +208,8 @@ impl Server {
         waited
     }
 
-    /// Wakes those who wait for room in temporary files when there is some, and tells the operator when there was none.
+    /// Wakes the writers that wait for room in temporary files if there is some, and warns the operator if there was
+    /// none.
     pub(crate) fn note_spool(&self, now: Nanos) {
         if self.spool.room_again() {
             let waiters = std::mem::take(&mut *self.spool.waiters.borrow_mut());
@@ -222,7 +226,7 @@ impl Server {
         }
     }
 
-    /// Bytes in temporary files of bodies and responses.
+    /// Bytes in temporary files, of bodies and responses.
     pub fn spooled_bytes(&self) -> u64 {
         self.spool.used()
     }
@@ -254,7 +258,8 @@ impl Server {
         result
     }
 
-    /// Sends 103 Early Hints with `headers` (Link fields, RFC 8297) before the response; nothing to HTTP/1.0.
+    /// Sends 103 Early Hints with `headers` (Link fields, RFC 8297) before the response; sends nothing to an
+    /// HTTP/1.0 client.
     ///
     /// # Errors
     /// As [`Server::respond`].
@@ -270,7 +275,7 @@ impl Server {
             return Err(Error::Started);
         }
         if exchange.out.pending() >= self.buffer_bytes_max() {
-            return Err(Error::Gone); // it takes none of those it has got
+            return Err(Error::Gone); // the peer reads none of the bytes already queued
         }
         let version = exchange.head.version();
         write_interim(&mut exchange.out.bytes, version, status, headers.iter().copied())
@@ -279,7 +284,7 @@ impl Server {
         Ok(())
     }
 
-    /// Tells a peer that waits for it to send its body (RFC 9110 10.1.1).
+    /// Tells a peer to send its body if it waits for that (RFC 9110 10.1.1).
     pub(crate) fn ask_for_body(&self, connection: &mut Connection) {
         let Some(exchange) = connection.exchange.as_deref_mut() else { return };
         if !exchange.body.expects {
@@ -287,7 +292,7 @@ impl Server {
         }
         exchange.body.expects = false;
         if exchange.stage != Stage::Waiting {
-            // The final response told the peer not to send it.
+            // The final response told the peer not to send its body.
             return exchange.body.fail(400);
         }
         self.start_body_clock(exchange);

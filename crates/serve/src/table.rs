@@ -1,7 +1,7 @@
-//! Slots of connections, and the keys that name a connection or a request in one.
+//! Slots of connections, and the keys that identify a connection or a request in a slot.
 //!
-//! Invariant: a key names one request of one connection. When that has been answered, or its slot has another
-//! connection, the key finds nothing; it never finds another request.
+//! Invariant: a key identifies one request of one connection. Once that request has been answered, or its slot
+//! holds another connection, the key finds nothing; it never finds another request.
 
 use std::fmt;
 
@@ -9,14 +9,14 @@ use weft_rt::runtime::DRIVER_KEY;
 
 use crate::connection::{Connection, Phase};
 
-/// Reactor keys of this crate have this bit; a worker may use the other keys from [`DRIVER_KEY`] up for itself.
+/// The bit that marks this crate's reactor keys. A worker may use the other keys, from [`DRIVER_KEY`] up.
 pub(crate) const SERVER_BIT: u64 = 1 << 63;
-/// Reactor keys of listeners have this bit as well.
+/// The bit that also marks the reactor keys of listeners.
 const LISTENER_BIT: u64 = 1 << 62;
 const GENERATION_MASK: u32 = (1 << 30) - 1;
 const _: () = assert!(SERVER_BIT > DRIVER_KEY);
 
-/// Names one request until its response has ended.
+/// Identifies one request until its response has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RequestKey(pub u64);
 
@@ -40,7 +40,7 @@ impl fmt::Debug for RequestKey {
     }
 }
 
-/// What a reactor key of this crate names.
+/// What a reactor key of this crate identifies.
 pub(crate) enum Source {
     Listener(u32),
     Connection { index: u32, generation: u32 },
@@ -62,9 +62,9 @@ pub(crate) fn source(key: u64) -> Source {
 /// A place for one connection at a time.
 #[derive(Default)]
 pub(crate) struct ConnectionSlot {
-    /// Number of the slot's present connection.
+    /// The generation of the slot's current connection.
     pub generation: u32,
-    /// Number of the last request dispatched in this slot.
+    /// The number of the last request dispatched in this slot.
     pub request: u32,
     pub connection: Option<Connection>,
 }
@@ -75,7 +75,7 @@ impl ConnectionSlot {
     }
 }
 
-/// All slots; it grows to the most connections there were at once.
+/// All slots; the table grows to the largest number of connections at one time.
 #[derive(Default)]
 pub(crate) struct Table {
     slots: Vec<ConnectionSlot>,
@@ -105,13 +105,13 @@ impl Table {
         self.slots.get_mut(index as usize)
     }
 
-    /// The connection that was number `generation` of its slot, if it is still there.
+    /// The connection with this `generation` in its slot, if it is still there.
     pub(crate) fn connection(&mut self, index: u32, generation: u32) -> Option<&mut Connection> {
         let slot = self.slots.get_mut(index as usize)?;
         if slot.generation == generation { slot.connection.as_mut() } else { None }
     }
 
-    /// The connection whose request `key` is, while its response has not ended.
+    /// The connection that `key`'s request belongs to, while its response has not ended.
     pub(crate) fn active(&mut self, key: RequestKey) -> Option<&mut Connection> {
         let slot = self.slots.get_mut(key.index() as usize)?;
         let connection = slot.connection.as_mut()?;

@@ -1,8 +1,8 @@
-//! Requests that wait unread: while the handler has room for none, their bytes stay with the kernel.
+//! Requests that wait unread: while the handler has no room for them, their bytes stay with the kernel.
 //!
-//! A request that only waits needs no buffers then, and what is read of it is in the processor's caches still when it is
-//! answered. Must not know what room is: the handler says. Invariant: first come, first read; a connection in the line is
-//! neither read nor closed before its turn, so the line holds each at most once and none that has gone.
+//! A waiting request then needs no buffers, and its bytes are still in the processor's caches when it is answered. Must
+//! not know what room is: the handler decides. Invariant: first come, first read. A connection in the line is neither
+//! read nor closed before its turn, so the line holds each connection at most once and none that is closed.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -12,28 +12,30 @@ use weft_rt::{MILLISECOND, Nanos};
 use crate::connection::Connection;
 use crate::server::{Server, TurnStage};
 
-/// Taken from the line in one turn of the loop, so that answers leave and events are seen in between.
+/// Requests taken from the line in one turn of the loop, so that answers are sent and events are handled in
+/// between.
 const PER_TURN: usize = 64;
 
-/// What a connection's next request may do.
+/// Whether a connection's next request may be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Admission {
-    /// It has to ask.
+    /// It must ask.
     #[default]
     None,
     /// It is in the line.
     Waits,
-    /// It has been in the line and may be read: also what comes of it later, though there be no room then.
+    /// It has waited in the line and may be read, with all its later bytes, even if there is no room at that
+    /// time.
     Admitted,
-    /// The line was full, or it has been there too long: it is read to be told so.
+    /// The line was full, or it has waited too long: it is read only to be refused.
     TurnedAway,
 }
 
-/// Who waits, and since when.
+/// The connections that wait, and since when.
 #[derive(Default)]
 pub(crate) struct Line {
-    /// Requests that may still be read in this turn without asking the handler, none while others wait. It may be wrong after the
-    /// first answer of a turn: then the handler has a queue, or the line is looked at again at once.
+    /// Requests that may still be read in this turn without asking the handler; 0 while others wait. It may be wrong
+    /// after the first answer of a turn: then the handler has a queue, or the line is checked again at once.
     room: Cell<usize>,
     waiting: RefCell<VecDeque<(u32, Nanos)>>,
 }
@@ -44,7 +46,7 @@ impl Server {
         self.line.waiting.borrow().len()
     }
 
-    /// A request is about to be read. Whether it has to wait; then it is in the line.
+    /// A request is about to be read. Returns whether it must wait; it is then in the line.
     #[inline]
     pub(crate) fn waits_unread(&self, index: u32, connection: &mut Connection) -> bool {
         if connection.admission != Admission::None {
@@ -70,7 +72,8 @@ impl Server {
         true
     }
 
-    /// Gives the handler what has come in this turn, and then from the line what it has room for.
+    /// Gives the handler the requests that arrived in this turn, and then as many from the line as it has room
+    /// for.
     pub(crate) fn admit(&self, now: Nanos) {
         self.dispatch_arrived();
         let mut left = PER_TURN;
@@ -92,7 +95,7 @@ impl Server {
         }
     }
 
-    /// The end of a turn: what comes in the next one may be read as far as there is room.
+    /// The end of a turn: requests of the next one may be read as far as there is room.
     pub(crate) fn note_room(&self) {
         self.line.room.set(if self.unread() > 0 { 0 } else { self.handler.room() });
     }
@@ -116,7 +119,7 @@ impl Server {
         since.saturating_add(self.limits.queue_timeout_ms.saturating_mul(MILLISECOND))
     }
 
-    /// When [`Server::admit`] has something to do though nothing happens.
+    /// When [`Server::admit`] has work even if nothing happens.
     pub(crate) fn line_deadline(&self) -> Option<Nanos> {
         let (_, since) = *self.line.waiting.borrow().front()?;
         Some(if self.handler.room() > 0 { 0 } else { self.patience_ends(since) })

@@ -1,7 +1,7 @@
 //! Coroutines that wait for a body or for room in a response.
 //!
-//! Must not know what for. Invariant: nothing is borrowed while a coroutine is parked; who is woken looks again, as the
-//! reason may have gone meanwhile.
+//! Must not know what the wait is for. Invariant: nothing is borrowed while a coroutine is parked. A woken coroutine
+//! checks again, because the reason may no longer hold.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use weft_rt::{Nanos, Readiness, SECOND, Wake, clock};
@@ -10,21 +10,21 @@ use crate::exchange::Exchange;
 use crate::server::Server;
 use crate::table::RequestKey;
 
-/// How a wait of a coroutine ended.
+/// How a coroutine's wait ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Waited {
-    /// What was waited for is there.
+    /// The awaited event has happened.
     Ready,
     /// The deadline has passed.
     TimedOut,
     /// The coroutine was cancelled.
     Cancelled,
-    /// The peer has gone, or the response has ended.
+    /// The peer has disconnected, or the response has ended.
     Gone,
 }
 
 impl Server {
-    /// Parks the running coroutine until `ready`. Where it may not park, the whole worker waits.
+    /// Parks the running coroutine until `ready`. If it must not park, the whole worker waits.
     pub(crate) fn wait_until(
         &self,
         key: RequestKey,
@@ -69,7 +69,8 @@ impl Server {
         }
     }
 
-    /// Waits for the socket with the whole worker, where a switch is forbidden. False when the deadline has passed.
+    /// Blocks the whole worker on the socket, where a switch is forbidden. Returns false if the deadline has
+    /// passed.
     fn block(&self, key: RequestKey, deadline: Option<Nanos>) -> bool {
         let left = deadline.map(|at| at.saturating_sub(clock::now()));
         if left == Some(0) {
@@ -82,7 +83,8 @@ impl Server {
         let mut interest = PollFlags::empty();
         interest.set(PollFlags::IN, exchange.body.is_wanted());
         interest.set(PollFlags::OUT, !exchange.out.is_empty());
-        // No longer than either side of the connection may stall; the deadlines of the loop do not run meanwhile.
+        // At most as long as either side of the connection may stall, because the deadlines of the loop do not
+        // run meanwhile.
         let stall = self.limits.body_timeout_ms.min(self.limits.write_timeout_ms).saturating_mul(1_000_000);
         let span = left.map_or(stall, |left| left.min(stall));
         let timeout = Timespec { tv_sec: (span / SECOND) as i64, tv_nsec: (span % SECOND) as _ };

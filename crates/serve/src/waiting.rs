@@ -1,22 +1,22 @@
-//! How much of all responses waits in memory for peers that do not take it.
+//! How many bytes of all responses wait in memory for peers that do not read them.
 //!
-//! Must not know how responses come about. Invariant: together they have about `waiting_bytes_max`; when that is reached, a
-//! further one has [`CROWDED_BYTES_MAX`], and what is more goes to a temporary file, or its writer waits.
+//! Must not know how responses are made. Invariant: together they have about `waiting_bytes_max`. Once that is reached,
+//! a further response gets [`CROWDED_BYTES_MAX`]; the excess goes to a temporary file, or its writer waits.
 
 use crate::connection::{Connection, Phase};
 use crate::exchange::Exchange;
 use crate::server::Server;
 
-/// What a response may have in memory while there is little left for it.
+/// What one response may keep in memory while little is left.
 const CROWDED_BYTES_MAX: usize = 16 * 1024;
 
 impl Server {
-    /// Bytes of responses in memory that peers have not taken when they could.
+    /// Bytes of responses in memory that peers could have read but have not.
     pub fn waiting_bytes(&self) -> usize {
         self.waiting.get()
     }
 
-    /// Responses of which something waits for the peer, in memory or in a file.
+    /// Responses of which a part waits for the peer, in memory or in a file.
     pub fn untaken(&self) -> usize {
         let mut table = self.table.borrow_mut();
         let waits = |connection: &Connection| {
@@ -40,7 +40,7 @@ impl Server {
         exchange.counted = waits;
     }
 
-    /// Takes in that a response waits for its peer, or does not any more.
+    /// Records that a response waits for its peer, or no longer does.
     pub(crate) fn note_waiting(&self, connection: &mut Connection) {
         let ended = connection.phase == Phase::Ended;
         let Some(exchange) = connection.exchange.as_deref_mut() else { return };
@@ -55,7 +55,7 @@ impl Server {
         }
     }
 
-    /// The buffers of a connection go: nothing of it waits any more.
+    /// The buffers of a connection are released: nothing of it waits any longer.
     pub(crate) fn forget_waiting(&self, exchange: &mut Exchange) {
         if exchange.counted > 0 {
             self.count(exchange, 0);

@@ -1,27 +1,28 @@
-//! When which connection is looked at for lateness.
+//! When each connection is checked for lateness.
 //!
-//! Coarse and lazy: a connection has one entry, at or before its deadline. Moving the deadline later touches nothing;
-//! the entry, when due, finds that and is made again. So a request costs no timer operation.
-//! Must not know why a connection has a deadline.
+//! The wheel is coarse and lazy: a connection has one entry, at or before its deadline. Moving the deadline later
+//! changes nothing; when the entry is due, it notices the later deadline and is made again. So a request costs no
+//! timer operation. Must not know why a connection has a deadline.
 
 use std::collections::BTreeMap;
 
 use weft_rt::{MILLISECOND, Nanos};
 
-/// Width of a tick: deadlines are met this much late at most.
+/// Width of a tick: deadlines are met at most this much late.
 const TICK: Nanos = 100 * MILLISECOND;
 
-/// A connection: its slot, and which connection of the slot.
+/// A connection: its slot, and its generation in the slot.
 pub(crate) type Entry = (u32, u32);
 
-/// Entries by tick. As each connection replaces its entry only by an earlier one, there are few per connection.
+/// Entries by tick. A connection replaces its entry only by an earlier one, so there are few entries per
+/// connection.
 #[derive(Default)]
 pub(crate) struct Wheel {
     ticks: BTreeMap<u64, Vec<Entry>>,
 }
 
 impl Wheel {
-    /// The tick at which a deadline is surely over.
+    /// The first tick at which a deadline has certainly passed.
     pub(crate) fn tick(deadline: Nanos) -> u64 {
         deadline.div_ceil(TICK)
     }
@@ -35,7 +36,7 @@ impl Wheel {
         self.ticks.first_key_value().map(|(tick, _)| tick.saturating_mul(TICK))
     }
 
-    /// Takes the entries of one tick that is over.
+    /// Takes the entries of one tick that has passed.
     pub(crate) fn expire(&mut self, now: Nanos) -> Option<(u64, Vec<Entry>)> {
         let first = self.ticks.first_entry()?;
         (first.key().saturating_mul(TICK) <= now).then(|| first.remove_entry())

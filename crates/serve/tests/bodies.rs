@@ -1,4 +1,4 @@
-//! Request bodies: however they are framed, split, announced or broken off.
+//! Request bodies, with every framing, split, announcement and interruption.
 
 mod common;
 
@@ -13,7 +13,7 @@ use common::*;
 use weft_rt::{Runtime, clock};
 use weft_serve::{BodyRead, BodyView, RequestKey, Server, ServerLimits, Waited};
 
-/// Waits for the whole body and answers with it, where it was, and its trailers.
+/// Waits for the whole body; answers with it, the place of its storage, and its trailers.
 fn whole(server: &'static Server, key: RequestKey) {
     assert_eq!(server.wait_whole_body(key, None), Waited::Ready);
     if let Some(status) = server.body_failed(key) {
@@ -36,7 +36,7 @@ fn whole(server: &'static Server, key: RequestKey) {
     server.respond(key, 200, &[], &body).unwrap();
 }
 
-/// Reads the body as it comes and answers with it.
+/// Reads the body as it arrives and answers with it.
 fn streamed(server: &'static Server, key: RequestKey) {
     let (mut body, mut piece) = (Vec::new(), [0; 7]);
     loop {
@@ -195,7 +195,7 @@ fn too_long_an_unread_body_closes_the_connection_after_the_answer() {
     let server = TestServer::start(Answer::AtOnce, limits, echo);
     let announced = format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\n{}", "x".repeat(1500));
     assert_eq!(server.ask(announced), last("POST /"));
-    // A chunked body does not announce its length: it is found too long only while it is read.
+    // A chunked body does not announce its length, so it is found too long only while it is read.
     let mut stream = server.connect();
     stream.write_all(b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n").unwrap();
     assert_eq!(response(&mut stream).1, b"POST /");
@@ -247,7 +247,7 @@ fn a_body_that_nobody_asks_for_stays_with_its_client() {
     let mut stream = server.connect();
     let head = format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {LENGTH}\r\n\r\n");
     stream.write_all(head.as_bytes()).unwrap();
-    // As much as the kernel's buffers hold, and what the server has taken: until neither takes more.
+    // As much as the kernel's buffers hold plus what the server has received: until neither accepts more.
     stream.set_nonblocking(true).unwrap();
     let (body, mut sent, mut refused) = (vec![b'x'; LENGTH], 0, 0);
     while refused < 10 && sent < LENGTH {

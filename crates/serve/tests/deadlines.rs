@@ -1,5 +1,5 @@
-//! Peers that are too slow, each in its own way. The deadlines are as short as a slow machine allows; how long they
-//! take is not looked at.
+//! Peers that are too slow, each in its own way. The deadlines are as short as a slow machine allows; the tests do
+//! not measure how long they take.
 
 mod common;
 
@@ -37,21 +37,21 @@ fn a_trickling_head_has_one_deadline_for_all_of_it() {
     let mut stream = server.connect();
     let mut reader = stream.try_clone().unwrap();
     let answer = std::thread::spawn(move || rest(&mut reader));
-    // Ends when the server has closed: each byte came well within the time of the one before.
+    // Ends when the server has closed: each byte came well within the time allowed after the previous one.
     while !answer.is_finished() {
         if stream.write_all(b"G").is_err() {
             break;
         }
         server.settle();
     }
-    // Either its head was late, or it was too large before that: never was it waited for.
+    // Either its head was late, or it was too large before that; the server never waited for it.
     let page = answer.join().unwrap();
     assert!(page.starts_with("HTTP/1.1 4"), "{page}");
 }
 
 #[test]
 fn idle_connections_are_closed_silently() {
-    // Long enough for a request to come.
+    // Long enough for a request to arrive.
     let limits = ServerLimits { idle_timeout_ms: 1000, ..ServerLimits::default() };
     let server = TestServer::start(Answer::AtOnce, limits, echo);
     assert_eq!(rest(&mut server.connect()), "");
@@ -111,7 +111,7 @@ fn a_peer_that_takes_nothing_is_dropped_and_its_writer_told() {
         let mut stream = server.connect();
         stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n").as_bytes()).unwrap();
         server.until(move |server| server.stats.requests.get() == so_far && server.connections() == 0);
-        // What was in flight can be read; then comes the end, in order or not.
+        // The bytes in flight can be read; then comes the end, orderly or not.
         let mut taken = Vec::new();
         let _ = stream.read_to_end(&mut taken);
         assert!(!taken.is_empty() && taken.len() < 50_000_000);

@@ -1,4 +1,4 @@
-//! Running out of descriptors. Alone in its process, as it lowers the process's limit.
+//! Running out of descriptors. The only test of its process, because it lowers the limit of the process.
 
 mod common;
 
@@ -24,14 +24,14 @@ fn without_descriptors_connections_wait_until_one_is_idle_and_the_loop_does_not_
     waiting.write_all(b"GET /waiting HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
     server.settle();
     assert_eq!(server.run(|server| server.connections()), 1);
-    // A loop that waits turns about once per command; one that spins, thousands of times.
+    // A loop that waits turns about once per command; one that spins turns thousands of times.
     let turns = || server.run(|_| weft_rt::Runtime::get().unwrap().stats.turns.get());
     let first = turns();
     for _ in 0..10 {
         server.settle();
     }
     assert!(turns() - first < 100);
-    // Connections that are there go on; one that is idle then is closed for the new one.
+    // Existing connections continue; one that is then idle is closed for the new one.
     server.answer_first();
     assert_eq!(response(&mut stream).1, b"GET /there");
     assert_eq!(rest(&mut stream), "");

@@ -1,4 +1,5 @@
-//! More connections than there is room for: whoever has kept the server waiting longest is closed for the others.
+//! More connections than there is room for: the one that has kept the server waiting longest is closed for the
+//! others.
 
 mod common;
 
@@ -28,7 +29,7 @@ fn the_connection_that_has_been_idle_longest_is_closed_for_a_new_one() {
     for stream in &mut there {
         asked(stream, "/first");
     }
-    // The first is the latest now.
+    // The first one is now the latest.
     asked(&mut there[0], "/again");
     for (new, oldest) in [("/fourth", 1), ("/fifth", 2), ("/sixth", 0)] {
         let mut stream = server.connect();
@@ -49,7 +50,7 @@ fn silent_connections_and_heads_that_dribble_keep_nobody_out() {
         stream.write_all(b"GET / HTTP/1.1\r\nHost:").unwrap();
     }
     server.until(|server| server.connections() == 4);
-    // All at once, each with a connection of its own that it keeps.
+    // All at once, each on its own connection, which it keeps.
     let mut visitors: Vec<_> = (0..4).map(|_| server.connect()).collect();
     for stream in &mut visitors {
         ask(stream, "/visitor");
@@ -58,7 +59,7 @@ fn silent_connections_and_heads_that_dribble_keep_nobody_out() {
         assert_eq!(response(stream).1, b"GET /visitor");
     }
     for stream in &mut hostile {
-        // Closed, though bytes of a head that nobody will read make it a reset.
+        // Closed, although the unread bytes of a head make it a reset.
         assert!(stream.read_to_end(&mut Vec::new()).is_ok_and(|count| count == 0));
     }
 }
@@ -73,7 +74,7 @@ fn where_nobody_is_idle_who_is_answered_next_makes_room() {
     server.until(|server| server.in_flight() == 2);
     let mut waiting = server.connect();
     ask(&mut waiting, "/waiting");
-    // The new connection has been seen, and nobody is closed for it.
+    // The server has seen the new connection and closes none for it.
     server.until(|server| server.stats.evicted.get() == 0 && server.connections() == 2);
     server.settle();
     server.answer_first();
@@ -82,7 +83,7 @@ fn where_nobody_is_idle_who_is_answered_next_makes_room() {
     assert!(head.contains("Connection: close\r\n"), "{head}");
     assert_eq!(rest(&mut busy[0]), "");
     server.until(|server| server.in_flight() == 2);
-    // Room is there again: nobody else is told to go.
+    // There is room again: no other connection is told to close.
     server.answer_first();
     let (head, _) = response(&mut busy[1]);
     assert!(!head.contains("Connection: close\r\n"), "{head}");
@@ -101,7 +102,7 @@ fn no_request_is_lost_while_connections_are_closed_for_others() {
             let target = format!("/{number}/{request}");
             let line = format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n");
             loop {
-                // A connection that was closed before it was asked has answered nothing: the next one does.
+                // A connection that was closed before its request has answered nothing: the next one does.
                 let mut answer = [0; 4096];
                 let count =
                     stream.write_all(line.as_bytes()).and_then(|()| stream.read(&mut answer)).unwrap_or(0);

@@ -31,7 +31,7 @@ fn who_pipelines_does_not_keep_the_others_waiting() {
         let target = server.with_request(key, |request| request.target().to_vec()).unwrap();
         let target = String::from_utf8(target).unwrap();
         if target == "/greedy/0" {
-            // Somebody asks while the first of many is being answered, which takes a while.
+            // Another client sends a request while the first of many is being answered, which takes a while.
             let mut visitor = comes.lock().unwrap();
             visitor.as_mut().unwrap().write_all(requests("visitor", 1).as_bytes()).unwrap();
             std::thread::sleep(Duration::from_millis(2));
@@ -66,7 +66,7 @@ fn answers_to_pipelined_requests_are_not_held_back_by_those_behind_them() {
     let mut stream = server.connect();
     let closed = gate.lock().unwrap();
     stream.write_all(requests("slow", 2).as_bytes()).unwrap();
-    // The first took its time, so it leaves although the second cannot be answered yet.
+    // The first took long, so it is sent although the second cannot be answered yet.
     let mut first = vec![0; 1];
     stream.read_exact(&mut first).unwrap();
     drop(closed);

@@ -1,4 +1,4 @@
-//! Files: conditions, ranges, types, and what is no file.
+//! Files: conditions, ranges, types, and names that are not files.
 
 mod common;
 
@@ -9,7 +9,8 @@ use std::time::{Duration, UNIX_EPOCH};
 use common::*;
 use weft_serve::{Error, ServerLimits};
 
-/// A directory with `small.txt` (26 letters) and `large.bin` (3 MB), both last changed in 1994; it serves them by name.
+/// A directory with `small.txt` (26 letters) and `large.bin` (3 MB), both last changed in 1994. The server serves them
+/// by name.
 struct Files {
     directory: PathBuf,
     server: TestServer,

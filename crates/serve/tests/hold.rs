@@ -1,4 +1,4 @@
-//! Requests whose body comes slowly: they hold nothing that others need, and do not come for ever.
+//! Requests whose body arrives slowly: they occupy nothing that others need, and they fail in the end.
 
 mod common;
 
@@ -19,7 +19,7 @@ fn running() -> usize {
     Runtime::get().unwrap().stats.live.get()
 }
 
-/// Answers with what has come of the body when it begins, and then with its length.
+/// Answers with the part of the body that has arrived when it begins, and then with its length.
 fn lengths(server: &'static Server, key: RequestKey) {
     let mut piece = [0; 4096];
     let BodyRead::Data(first) = server.read_body(key, 0, &mut piece) else {
@@ -108,7 +108,7 @@ fn where_much_is_taken_no_request_begins_before_its_whole_body() {
     }
     server.until(|server| server.in_flight() == 2);
     assert_eq!(server.kept().len(), 2);
-    // Half is taken.
+    // Half of it has been received.
     let (mut long, mut expects) = (server.connect(), server.connect());
     post(&mut long, 10, "12345");
     write!(expects, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n")
@@ -188,7 +188,7 @@ fn a_body_that_keeps_its_pace_arrives_however_long_it_takes() {
     let mut stream = server.connect();
     post(&mut stream, 400, "");
     let (began, mut sent) = (std::time::Instant::now(), 0);
-    // Several spans, in each of which something comes.
+    // Several intervals, in each of which some bytes arrive.
     while sent < 399 && began.elapsed().as_millis() < 500 {
         stream.write_all(b"x").unwrap();
         sent += 1;

@@ -1,4 +1,4 @@
-//! Connections come, wait, and go: limits, descriptors, draining, and what an idle one costs.
+//! Connections open, wait and close: limits, descriptors, draining, and the cost of an idle one.
 
 mod common;
 
@@ -60,8 +60,8 @@ fn connections_leave_the_low_descriptor_numbers_to_others() {
         response(&mut stream).1
     };
     assert_eq!(answer(), b"low");
-    // With so many taken, the next ones would be those that PHP's select() still can use. Other tests of this process may give
-    // lower ones back meanwhile: then those are taken as well.
+    // With this many taken, the next numbers would be the last ones that PHP's select() can use. Other tests of this
+    // process may free lower ones meanwhile: those are then taken as well.
     let mut taken: Vec<OwnedFd> = Vec::new();
     let is_high = (0..100).any(|_| {
         let take = || rustix::io::dup(std::io::stdin()).unwrap();
@@ -107,7 +107,7 @@ fn stop_accepting_takes_in_what_has_connected_and_refuses_the_rest() {
 
 #[test]
 fn draining_answers_what_is_in_flight_and_then_closes() {
-    // Long enough for a request to come.
+    // Long enough for a request to arrive.
     let limits = ServerLimits { drain_idle_ms: 2000, ..ServerLimits::default() };
     let server = TestServer::start(Answer::OnCoroutine, limits, |server, key| {
         while server.run_slow(key) {
@@ -126,7 +126,7 @@ fn draining_answers_what_is_in_flight_and_then_closes() {
         server.stop_accepting();
         server.drain();
     });
-    // A request that was on its way to an idle connection is answered, and is its last.
+    // A request that was on its way to an idle connection is answered, and it is the last one.
     late.write_all(GET).unwrap();
     assert_eq!(rest(&mut late), last("GET /"));
     assert_eq!(rest(&mut idle), "");

@@ -14,7 +14,7 @@ fn begin(stream: &mut TcpStream, framing: &str) {
     write!(stream, "POST /early HTTP/1.1\r\nHost: a\r\n{framing}\r\n\r\n").unwrap();
 }
 
-/// Sends so many bytes, as a client does that reads the answer afterwards; returns the answer.
+/// Sends this many bytes, like a client that reads the answer only afterwards; returns the answer.
 fn answer_after(stream: &mut TcpStream, bytes: usize) -> String {
     let piece = vec![b'x'; 256 * 1024];
     for _ in 0..bytes / piece.len() {
@@ -61,7 +61,7 @@ fn who_lingers_is_left_after_silence_time_or_bytes() {
         let mut stream = server.connect();
         begin(&mut stream, "Content-Length: 100000000");
         let (mut answer, mut piece) = (Vec::new(), [0; 4096]);
-        // A client that sends on whatever it is told, until the connection is reset.
+        // A client that keeps sending, whatever it is told, until the connection is reset.
         while sends && stream.write_all(&[b'x'; 500]).is_ok() {
             server.settle();
         }

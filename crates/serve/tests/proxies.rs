@@ -1,4 +1,4 @@
-//! Who the client is when a trusted proxy speaks for it.
+//! The client's address when a trusted proxy reports it.
 
 mod common;
 

@@ -65,7 +65,7 @@ fn a_peer_that_does_not_read_is_not_answered_without_bound() {
     });
     let mut stream = server.connect();
     stream.set_nonblocking(true).unwrap();
-    // Ends when the server takes no more requests, because its own answers are not taken.
+    // Ends when the server accepts no more requests, because the client does not read its answers.
     let requests = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n".repeat(100);
     let mut sent = 0;
     loop {

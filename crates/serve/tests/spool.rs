@@ -1,4 +1,4 @@
-//! Responses whose clients are slow: what memory does not hold waits in a temporary file, and its writer does not.
+//! Responses to slow clients: the excess over memory waits in a temporary file, and the writer does not wait.
 
 mod common;
 
@@ -12,21 +12,21 @@ use weft_rt::Runtime;
 use weft_serve::{Error, RequestKey, Server, ServerLimits, Waited};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
-/// More than the kernel's buffers hold between a server and a client that does not read.
+/// More than the kernel buffers between a server and a client that does not read.
 const LARGE: usize = 20_000_000;
 const MIB: u64 = 1 << 20;
 
-/// Bytes that tell where they come from.
+/// Bytes that show their position.
 fn pattern(length: usize) -> Arc<Vec<u8>> {
     Arc::new((0..length as u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect())
 }
 
-/// A string, or by the target's first letter a stream: of a known length, or in chunks.
+/// A string, or depending on the target's first letter a stream: of a known length, or in chunks.
 fn serve(body: &Arc<Vec<u8>>) -> impl Fn(&'static Server, RequestKey) + Send + Sync + 'static + use<> {
     let body = Arc::clone(body);
     move |server, key| {
         let kind = server.with_request(key, |request| request.path().get(1).copied()).unwrap();
-        // Gone is what some clients are.
+        // Some clients disconnect, which gives Gone.
         let sent = match kind {
             Some(b'l') => stream(server, key, &body, Some(body.len() as u64)),
             Some(b'c') => stream(server, key, &body, None),
@@ -121,7 +121,7 @@ fn streams_keep_their_clients_pace_unless_the_handler_wants_them_spooled() {
 #[test]
 fn beyond_the_bound_writers_wait_for_their_clients_or_for_room() {
     let body = pattern(LARGE);
-    // Half is for responses, and one may have an eighth.
+    // Half is for responses, and one response may have an eighth.
     let limits = ServerLimits { spool_bytes_max: 64 * MIB, ..ServerLimits::default() };
     let server = TestServer::spooling(limits, serve(&body));
     let mut clients: Vec<_> = (0..6).map(|_| get(&server, "/")).collect();
@@ -136,11 +136,11 @@ fn beyond_the_bound_writers_wait_for_their_clients_or_for_room() {
 
 #[test]
 fn room_that_one_client_leaves_is_anothers() {
-    // One may have 16 MiB, all 64.
+    // One response may have 16 MiB, all together 64.
     let limits = ServerLimits { spool_bytes_max: 128 * MIB, ..ServerLimits::default() };
     let server = TestServer::spooling(limits, serve(&pattern(16_000_000)));
     let mut clients = Vec::new();
-    // Until no more fit: then one waits, whose client reads nothing.
+    // Until no more fit: then one waits whose client reads nothing.
     while server.run(Server::in_flight) == 0 {
         let before = server.run(|server| server.stats.requests.get());
         clients.push(get(&server, "/"));
@@ -232,7 +232,7 @@ fn all_responses_together_have_little_memory() {
     server.until(|server| server.in_flight() == 0 && server.spooled_bytes() == 0);
     assert_eq!(server.run(Server::waiting_bytes), 0);
     drop(clients);
-    // What was counted is forgotten with its connection.
+    // The counted bytes are released with their connection.
     let client = get(&server, "/pace");
     server.until(|server| server.waiting_bytes() > 0);
     reset(client);

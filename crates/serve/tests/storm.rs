@@ -1,4 +1,4 @@
-//! Many clients that behave in every way at once: nothing of them is left behind.
+//! Many clients that behave in all ways at once: nothing of them is left behind.
 
 mod common;
 
@@ -9,7 +9,7 @@ use common::*;
 use weft_rt::{Runtime, clock};
 use weft_serve::{BodyRead, RequestKey, Server, ServerLimits, Waited, Write};
 
-/// Numbers that look random and are the same each time.
+/// A deterministic pseudo-random generator.
 struct Numbers(u64);
 
 impl Numbers {
@@ -21,7 +21,7 @@ impl Numbers {
     }
 }
 
-/// Answers in one of several ways, by the target; ends the request in each case.
+/// Answers in one of several ways, depending on the target; ends the request in each case.
 fn answer(server: &'static Server, key: RequestKey) {
     let way = server.with_request(key, |request| request.path().get(1).copied()).unwrap();
     match way {
@@ -128,7 +128,7 @@ fn client(server: &TestServer, mut numbers: Numbers) {
                 let _ = stream.read(&mut [0; 5000]);
             }
             _ => {
-                // The server may have gone already.
+                // The server may have closed already.
                 let _ = stream.shutdown(Shutdown::Write);
                 let _ = stream.read_to_end(&mut Vec::new());
             }
@@ -146,7 +146,7 @@ fn whatever_clients_do_nothing_is_left_of_them() {
     };
     for way in [Answer::OnCoroutine, Answer::AtOnce] {
         let limits = if way == Answer::AtOnce {
-            // Here a wait holds the whole loop: it must end soon when its peer does not go on.
+            // Here a wait blocks the whole loop: it must end soon if its peer stalls.
             ServerLimits { body_timeout_ms: 20, write_timeout_ms: 20, ..limits.clone() }
         } else {
             limits.clone()

@@ -162,7 +162,7 @@ fn a_writer_waits_while_the_peer_does_not_read() {
     });
     let mut stream = server.connect();
     stream.write_all(GET.as_bytes()).unwrap();
-    // Parked: the loop runs, but nothing is written any more once the kernel's buffers are full.
+    // Parked: the loop runs, but nothing more is written once the kernel's buffers are full.
     let parks = || server.run(|_| Runtime::get().unwrap().stats.parks.get());
     let mut before = (0, 0);
     loop {
@@ -173,7 +173,7 @@ fn a_writer_waits_while_the_peer_does_not_read() {
         before = now;
     }
     let before = before.1;
-    // Reading lets it go on.
+    // Reading lets it continue.
     let mut all = vec![0; before as usize + 100_000];
     stream.read_exact(&mut all).unwrap();
     assert!(written.load(Ordering::Relaxed) > before);
@@ -203,7 +203,7 @@ fn what_was_written_leaves_before_the_response_ends() {
     let server = TestServer::start(Answer::OnCoroutine, ServerLimits::default(), |server, key| {
         server.start(key, 200, &[], Some(6)).unwrap();
         write_all(server, key, b"abc").unwrap();
-        // The rest follows when the peer has had this: it answers with its FIN.
+        // The rest follows when the peer has read this: it answers with its FIN.
         while !server.aborted(key) {
             Runtime::get().unwrap().yield_now();
         }

@@ -1,4 +1,4 @@
-//! Requests for which the handler has no room: they wait unread, in order, with limits.
+//! Requests for which the handler has no room: they wait unread, in order, within limits.
 
 mod common;
 
@@ -12,7 +12,7 @@ fn get(target: &str) -> String {
     format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n")
 }
 
-/// A connection that has sent a request for `target`, after those before it.
+/// A connection that has sent a request for `target`, after the earlier ones.
 fn asked(server: &TestServer, target: &str) -> TcpStream {
     let mut stream = server.connect();
     let unread = server.run(|server| server.unread());
@@ -21,7 +21,7 @@ fn asked(server: &TestServer, target: &str) -> TcpStream {
     stream
 }
 
-/// A server with room for one request, which has it.
+/// A server with room for one request, which is taken.
 fn busy(limits: ServerLimits) -> (TestServer, TcpStream) {
     let server = TestServer::start(Answer::WhenTold(1), limits, |_, _| ());
     let mut first = server.connect();
@@ -127,7 +127,7 @@ fn a_half_of_a_head_takes_no_place_from_others() {
     server.answer_first();
     server.until(|server| server.in_flight() == 1);
     assert_eq!(server.kept(), ["/whole"]);
-    // It has waited in the line once, and need not again.
+    // It has waited in the line once and does not have to again.
     half.write_all(b"Host: a\r\n\r\n").unwrap();
     server.until(|server| server.in_flight() == 2);
     assert_eq!(server.kept(), ["/whole", "/half"]);
@@ -135,7 +135,7 @@ fn a_half_of_a_head_takes_no_place_from_others() {
 
 #[test]
 fn waiting_is_not_idling_and_draining_waits_for_it() {
-    // Long enough for a request to come.
+    // Long enough for a request to arrive.
     let limits = ServerLimits {
         idle_timeout_ms: 1000,
         head_timeout_ms: 1000,
@@ -145,7 +145,7 @@ fn waiting_is_not_idling_and_draining_waits_for_it() {
     let (server, mut first) = busy(limits);
     let mut stream = asked(&server, "/");
     server.run(|server| server.drain());
-    // One that is idle, and came later, is closed for it.
+    // A connection that is idle, and came later, is closed for it.
     assert_eq!(rest(&mut server.connect()), "");
     server.answer_first();
     server.until(|server| server.in_flight() == 1);

@@ -1,6 +1,6 @@
-//! A real server over a real runtime on a thread of its own, and raw sockets as its clients.
+//! A real server on a real runtime in its own thread, and raw sockets as its clients.
 //!
-//! Handlers are closures. They run within `Handler::request`, or on a coroutine, as `Answer` says.
+//! Handlers are closures. `Answer` says whether they run within `Handler::request` or on a coroutine.
 #![allow(dead_code, unsafe_code)]
 
 use std::cell::{Cell, OnceCell, RefCell};
@@ -28,17 +28,17 @@ type Stack = Coroutine<u64, Option<()>, ()>;
 pub enum Answer {
     AtOnce,
     OnCoroutine,
-    /// When the test calls [`TestServer::answer_first`]; there is room for so many meanwhile.
+    /// When the test calls [`TestServer::answer_first`]; meanwhile there is room for this many.
     WhenTold(usize),
 }
 
 thread_local! {
-    /// Requests that are answered when told so.
+    /// Requests that are answered when the test says so.
     pub static KEPT: RefCell<VecDeque<RequestKey>> = const { RefCell::new(VecDeque::new()) };
     static YIELDER: Cell<*const Yielder<u64, Option<()>>> = const { Cell::new(std::ptr::null()) };
 }
 
-/// Runs jobs on corosensei stacks, one after the other on the same stack, as the Fiber pool does.
+/// Runs jobs on corosensei stacks, one after another on the same stack, as the Fiber pool does.
 struct Stacks {
     serve: Rc<dyn Fn(RequestKey)>,
     stacks: RefCell<HashMap<usize, Rc<RefCell<Stack>>>>,
@@ -70,7 +70,7 @@ impl Switch for Stacks {
 
     fn leave(&self, _: Context) {
         let yielder = YIELDER.get();
-        // SAFETY: set by the coroutine that runs now; its yielder lives as long as its stack.
+        // SAFETY: the coroutine that runs now has set it, and its yielder lives as long as its stack.
         unsafe { &*yielder }.suspend(None);
         YIELDER.set(yielder);
     }
@@ -87,7 +87,7 @@ impl Switch for Stacks {
 struct Closure {
     answer: Answer,
     spools: bool,
-    /// What the operator was told.
+    /// The warnings for the operator.
     warnings: Arc<Mutex<Vec<String>>>,
     serve: Rc<dyn Fn(RequestKey)>,
     server: Rc<OnceCell<&'static Server>>,
@@ -190,7 +190,7 @@ pub fn streaming() -> ServerLimits {
     ServerLimits { body_begin_bytes: 0, ..ServerLimits::default() }
 }
 
-/// A server and the means to talk to it.
+/// A server and the means to exchange bytes with it.
 pub struct TestServer {
     pub address: SocketAddr,
     pub log: Arc<Mutex<Vec<String>>>,
@@ -210,7 +210,7 @@ impl TestServer {
         TestServer::launch(answer, limits, false, false, Arc::new(serve))
     }
 
-    /// On coroutines, with streams that go on in temporary files.
+    /// On coroutines, with streams that continue in temporary files.
     pub fn spooling(
         limits: ServerLimits,
         serve: impl Fn(&'static Server, RequestKey) + Send + Sync + 'static,
@@ -259,7 +259,7 @@ impl TestServer {
         TestServer { address, log, warnings, commands, bell, stop, thread: Some(thread) }
     }
 
-    /// Runs `work` in the server's loop, after what has arrived at its sockets before.
+    /// Runs `work` in the server's loop, after the bytes that have arrived at its sockets before.
     pub fn run<T: Send + 'static>(&self, work: impl FnOnce(&'static Server) -> T + Send + 'static) -> T {
         let (answer, answered) = mpsc::channel();
         self.commands.send(Box::new(move |server| answer.send(work(server)).unwrap())).unwrap();
@@ -267,7 +267,7 @@ impl TestServer {
         answered.recv().expect("the server's thread has panicked")
     }
 
-    /// What the handler has and has not answered, in order.
+    /// The requests that the handler has and has not answered, in order.
     pub fn kept(&self) -> Vec<String> {
         self.run(|server| {
             let target = |&key: &RequestKey| {
@@ -278,12 +278,12 @@ impl TestServer {
         })
     }
 
-    /// Has the first of those answered by [`echo`].
+    /// Answers the first of those with [`echo`].
     pub fn answer_first(&self) {
         self.run(|server| echo(server, KEPT.with_borrow_mut(VecDeque::pop_front).unwrap()));
     }
 
-    /// Waits until the server has looked at everything sent so far.
+    /// Waits until the server has processed everything sent so far.
     pub fn settle(&self) {
         self.run(|_| ());
     }
@@ -300,7 +300,7 @@ impl TestServer {
     pub fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).unwrap();
         stream.set_nodelay(true).unwrap();
-        // So that a server that panicked ends a test; nothing takes this long otherwise.
+        // So that a panic of the server ends the test; nothing else takes this long.
         stream.set_read_timeout(Some(std::time::Duration::from_secs(120))).unwrap();
         stream
     }
@@ -312,7 +312,7 @@ impl TestServer {
         rest(&mut stream)
     }
 
-    /// [`TestServer::ask`], with the request in two pieces that the server sees one after the other.
+    /// [`TestServer::ask`] with the request in two pieces, which the server sees one after another.
     pub fn ask_split(&self, request: &[u8], at: usize) -> String {
         let mut stream = self.connect();
         stream.write_all(&request[..at]).unwrap();
@@ -321,7 +321,7 @@ impl TestServer {
         rest(&mut stream)
     }
 
-    /// The answer to `request` is `expected`, whole and split at every byte.
+    /// Checks that the answer to `request` is `expected`, as a whole and split at every byte.
     pub fn check(&self, request: &str, expected: &str) {
         assert_eq!(self.ask(request), expected, "whole: {request:?}");
         for at in 1..request.len() {
@@ -383,18 +383,18 @@ pub fn echo(server: &'static Server, key: RequestKey) {
     server.respond(key, 200, &[], &line).unwrap();
 }
 
-/// What `echo` answers, without the Date.
+/// The answer of `echo`, without the Date.
 pub fn ok(body: &str) -> String {
     format!("HTTP/1.1 200 OK\r\nServer: weft\r\nContent-Length: {}\r\n\r\n{body}", body.len())
 }
 
-/// The same, and the connection is closed.
+/// The same, with `Connection: close`.
 pub fn last(body: &str) -> String {
     let length = body.len();
     format!("HTTP/1.1 200 OK\r\nServer: weft\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}")
 }
 
-/// Closes so that the server gets a reset.
+/// Closes in a way that the server gets a reset.
 pub fn reset(stream: TcpStream) {
     rustix::net::sockopt::set_socket_linger(&stream, Some(std::time::Duration::ZERO)).unwrap();
 }
