@@ -1,4 +1,5 @@
 <?php
+
 /**
  * Makes weft's PHP library available to every application, without Composer. An application that has the package by
  * Composer uses that copy: its autoloader is asked first.

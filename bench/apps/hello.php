@@ -1,3 +1,3 @@
 <?php
 
-return fn (Weft\Http\Request $r) => "Hello World";
+return fn (Weft\Http\Request $r) => 'Hello World';

@@ -1,4 +1,5 @@
 <?php
+
 // The smallest application: a script that returns its handler.
 //
 //     weft serve examples/01-hello/app.php

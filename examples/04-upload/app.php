@@ -1,4 +1,5 @@
 <?php
+
 // A form with an upload, and the file served again with ranges and conditional requests.
 //
 //     weft serve examples/04-upload/app.php

@@ -1,4 +1,5 @@
 <?php
+
 // Waiting costs nothing: this application asks itself for a slow page with plain curl. One worker answers hundreds of these
 // at once, though every call blocks as far as PHP knows.
 //
@@ -18,6 +19,7 @@ function fetch(string $url): string
 return function (Request $request): string {
     if ($request->path() === '/slow') {
         usleep(100_000); // a database, an upstream, a lock…
+
         return 'slow answer';
     }
     $start = hrtime(true);

@@ -1,4 +1,5 @@
 <?php
+
 // Ten upstream calls of 50 ms each, at the same time, in a Scope: the page takes little more than one of them. If one fails,
 // the others are cancelled, and if all together take too long, too.
 //
@@ -21,6 +22,7 @@ function price(string $url): int
 return function (Request $request): Response {
     if ($request->path() === '/price') {
         usleep(50_000); // an upstream is slow
+
         return $request->query('shop') < 10 ? Response::text((string) (100 + $request->query('shop'))) : Response::text('', 404);
     }
     $start = hrtime(true);
@@ -30,10 +32,12 @@ return function (Request $request): Response {
             foreach (range($first, $first + 9) as $shop) {
                 $tasks[$shop] = $scope->go(price(...), "http://{$request->host()}/price?shop=$shop");
             }
+
             return array_map(fn ($task) => $task->await(), $tasks);
         }, timeout: 2.0);
     } catch (RuntimeException $failure) { // a TimeoutException is one, too
         return Response::json(['error' => $failure->getMessage()], 502);
     }
+
     return Response::json(['prices' => $prices, 'milliseconds' => (int) ((hrtime(true) - $start) / 1e6)]);
 };

@@ -1,4 +1,5 @@
 <?php
+
 // The site that `make run` serves: what weft is, shown by itself. Every number on the page is made while you look at it.
 
 use Weft\Http\Request;

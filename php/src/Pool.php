@@ -397,8 +397,10 @@ final class Pool
     private function wait(float $timeout): Slot
     {
         if (self::coroutine() === 0) {
-            throw new PoolException("Pool $this->name: all $this->max are in use, and outside a coroutine nobody else"
-                . ' can return one. Release one first, raise max, or run this in a coroutine');
+            throw new PoolException(
+                "Pool $this->name: all $this->max are in use, and outside a coroutine nobody else"
+                . ' can return one. Release one first, raise max, or run this in a coroutine',
+            );
         }
         $waiting = $this->waiters->count;
         if ($waiting >= $this->waitersMax) {
@@ -413,8 +415,10 @@ final class Pool
         }
         if (!$waiter->served) {
             ++$this->waiters->timeouts;
-            throw new PoolTimeout("Pool $this->name: none of $this->max became free in $timeout s, and"
-                . " {$this->waiters->count} more coroutines wait. Hold them for a shorter time, or raise max");
+            throw new PoolTimeout(
+                "Pool $this->name: none of $this->max became free in $timeout s, and"
+                . " {$this->waiters->count} more coroutines wait. Hold them for a shorter time, or raise max",
+            );
         }
         if ($waiter->failure !== null) {
             throw $waiter->failure;

@@ -18,9 +18,7 @@ final class Process
 {
     private static ?Semaphore $slots = null;
 
-    private function __construct()
-    {
-    }
+    private function __construct() {}
 
     /**
      * How many helpers run at once in this process; the others wait for one to end. The default is the number of cores that

@@ -122,14 +122,18 @@ final class Scope
     public static function parallel(iterable $works, ?int $concurrency = null, ?float $timeout = null): array
     {
         $results = [];
-        self::run(static function (self $scope) use ($works, &$results): void {
-            foreach ($works as $key => $work) {
-                $results[$key] = null;
-                $scope->go(static function () use ($key, $work, &$results): void {
-                    $results[$key] = $work();
-                });
-            }
-        }, $concurrency, $timeout);
+        self::run(
+            static function (self $scope) use ($works, &$results): void {
+                foreach ($works as $key => $work) {
+                    $results[$key] = null;
+                    $scope->go(static function () use ($key, $work, &$results): void {
+                        $results[$key] = $work();
+                    });
+                }
+            },
+            $concurrency,
+            $timeout,
+        );
 
         return $results;
     }
@@ -146,31 +150,35 @@ final class Scope
     {
         /** @var ?array{bool, mixed} $won whether it returned; what it returned or threw */
         $won = null;
-        self::run(static function (self $scope) use ($works, &$won): void {
-            $finish = new WaitGroup(1);
-            foreach ($works as $work) {
-                $scope->go(static function () use ($work, $finish, &$won): void {
-                    $outcome = [true, null]; // if it ends by exit()
-                    $end = new Seat(static function () use (&$outcome, $finish, &$won): void {
-                        if ($won === null) {
-                            $won = $outcome;
-                            $finish->done();
+        self::run(
+            static function (self $scope) use ($works, &$won): void {
+                $finish = new WaitGroup(1);
+                foreach ($works as $work) {
+                    $scope->go(static function () use ($work, $finish, &$won): void {
+                        $outcome = [true, null]; // if it ends by exit()
+                        $end = new Seat(static function () use (&$outcome, $finish, &$won): void {
+                            if ($won === null) {
+                                $won = $outcome;
+                                $finish->done();
+                            }
+                        });
+                        try {
+                            $outcome = [true, $work()];
+                        } catch (\Throwable $failure) {
+                            $outcome = [false, $failure];
                         }
+                        $end->giveUp();
                     });
-                    try {
-                        $outcome = [true, $work()];
-                    } catch (\Throwable $failure) {
-                        $outcome = [false, $failure];
-                    }
-                    $end->giveUp();
-                });
-            }
-            if (!isset($work)) {
-                throw new \ValueError('There must be at least one to race');
-            }
-            $finish->wait();
-            $scope->cancel('another has won the race');
-        }, null, $timeout);
+                }
+                if (!isset($work)) {
+                    throw new \ValueError('There must be at least one to race');
+                }
+                $finish->wait();
+                $scope->cancel('another has won the race');
+            },
+            null,
+            $timeout,
+        );
         [$returned, $what] = $won;
 
         return $returned ? $what : throw $what;

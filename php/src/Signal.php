@@ -9,9 +9,7 @@ use Weft\Internal\Deadline;
 /** Waits for signals, in scripts. In a server signals are weft's own: they mean reload, drain and stop. */
 final class Signal
 {
-    private function __construct()
-    {
-    }
+    private function __construct() {}
 
     /**
      * Waits for one of these signals; which one came.

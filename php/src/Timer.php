@@ -24,8 +24,7 @@ final class Timer
         private readonly float $seconds,
         private readonly bool $repeats,
         private readonly \Closure $callback,
-    ) {
-    }
+    ) {}
 
     /**
      * Once, so many seconds from now.

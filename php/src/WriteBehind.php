@@ -148,7 +148,7 @@ final class WriteBehind
                 $this->queue->acknowledge($messages);
 
                 return;
-            } catch (CancelledError | TimeoutException | QueueException $error) {
+            } catch (CancelledError|TimeoutException|QueueException $error) {
                 throw $error;
             } catch (\Throwable $error) {
                 $failures++;
@@ -198,7 +198,7 @@ final class WriteBehind
     private function pause(int $failures, \Throwable $error): void
     {
         $this->retries++;
-        $pause_s = min($this->backoff_s_max, $this->backoff_s * 2 ** min($failures - 1, 20));
+        $pause_s = min($this->backoff_s_max, $this->backoff_s * (2 ** min($failures - 1, 20)));
         if ($this->failure === null) {
             error_log("write-behind: cannot write, will try again until it works: {$error->getMessage()}");
         }

@@ -1,4 +1,5 @@
 <?php
+
 /**
  * Prints the C argument information of the functions and classes in weft.php, by reflection: `php generate.php > weft_arginfo.h`.
  */
@@ -8,9 +9,16 @@ declare(strict_types=1);
 require __DIR__ . '/weft.php';
 
 const MASKS = [
-    'string' => 'MAY_BE_STRING', 'int' => 'MAY_BE_LONG', 'float' => 'MAY_BE_DOUBLE', 'bool' => 'MAY_BE_BOOL',
-    'array' => 'MAY_BE_ARRAY', 'mixed' => 'MAY_BE_ANY', 'void' => 'MAY_BE_VOID', 'callable' => 'MAY_BE_CALLABLE',
-    'object' => 'MAY_BE_OBJECT', 'null' => 'MAY_BE_NULL',
+    'string' => 'MAY_BE_STRING',
+    'int' => 'MAY_BE_LONG',
+    'float' => 'MAY_BE_DOUBLE',
+    'bool' => 'MAY_BE_BOOL',
+    'array' => 'MAY_BE_ARRAY',
+    'mixed' => 'MAY_BE_ANY',
+    'void' => 'MAY_BE_VOID',
+    'callable' => 'MAY_BE_CALLABLE',
+    'object' => 'MAY_BE_OBJECT',
+    'null' => 'MAY_BE_NULL',
 ];
 
 /**
@@ -42,6 +50,7 @@ function c_type(?ReflectionType $type): ?array
     if ($type->allowsNull() && (string) $type !== 'mixed') {
         $masks[] = 'MAY_BE_NULL';
     }
+
     return [implode('|', array_unique($masks)) ?: '0', $class];
 }
 
@@ -52,6 +61,7 @@ function default_of(ReflectionParameter $parameter): string
         return 'NULL';
     }
     $value = $parameter->getDefaultValue();
+
     return '"' . addcslashes($value === null ? 'null' : var_export($value, true), '"\\') . '"';
 }
 
@@ -60,9 +70,11 @@ function parameter(ReflectionParameter $parameter): string
     [$mask, $class] = c_type($parameter->getType());
     $name = $parameter->getName();
     if ($parameter->isVariadic()) { // there is no macro for any other type
-        return $mask === 'MAY_BE_ANY' ? "\tZEND_ARG_VARIADIC_TYPE_INFO(0, $name, IS_MIXED, 0)\n"
+        return $mask === 'MAY_BE_ANY'
+            ? "\tZEND_ARG_VARIADIC_TYPE_INFO(0, $name, IS_MIXED, 0)\n"
             : throw new LogicException("a variadic parameter of type $mask");
     }
+
     return $class === null
         ? sprintf("\tZEND_ARG_TYPE_MASK(0, %s, %s, %s)\n", $name, $mask, default_of($parameter))
         : sprintf("\tZEND_ARG_OBJ_TYPE_MASK(0, %s, %s, %s, %s)\n", $name, addslashes($class), $mask, default_of($parameter));
@@ -75,9 +87,15 @@ function arginfo(string $c, ReflectionFunctionAbstract $function): string
     $out = match (true) {
         $type === null => "ZEND_BEGIN_ARG_INFO_EX(arginfo_$c, 0, 0, $required)\n",
         $type[1] === null => "ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_$c, 0, $required, $type[0])\n",
-        default => sprintf("ZEND_BEGIN_ARG_WITH_RETURN_OBJ_TYPE_MASK_EX(arginfo_%s, 0, %d, %s, %s)\n", $c, $required,
-            addslashes($type[1]), $type[0]),
+        default => sprintf(
+            "ZEND_BEGIN_ARG_WITH_RETURN_OBJ_TYPE_MASK_EX(arginfo_%s, 0, %d, %s, %s)\n",
+            $c,
+            $required,
+            addslashes($type[1]),
+            $type[0],
+        ),
     };
+
     return $out . implode(array_map(parameter(...), $function->getParameters())) . "ZEND_END_ARG_INFO()\n\n";
 }
 
@@ -85,10 +103,13 @@ function registration(ReflectionClass $class, string $prefix): string
 {
     $escaped = addcslashes($class->getNamespaceName(), '\\');
     $flags = $class->isFinal() ? 'ZEND_ACC_FINAL | ZEND_ACC_NO_DYNAMIC_PROPERTIES | ZEND_ACC_NOT_SERIALIZABLE' : '0';
-    return "static inline zend_class_entry *register_class_$prefix(zend_class_entry *parent)\n{\n\tzend_class_entry entry;\n"
+
+    return (
+        "static inline zend_class_entry *register_class_$prefix(zend_class_entry *parent)\n{\n\tzend_class_entry entry;\n"
         . "\tINIT_NS_CLASS_ENTRY(entry, \"$escaped\", \"{$class->getShortName()}\", class_{$prefix}_methods);\n"
         . "\tzend_class_entry *registered = zend_register_internal_class_ex(&entry, parent);\n"
-        . "\tregistered->ce_flags |= $flags;\n\treturn registered;\n}\n\n";
+        . "\tregistered->ce_flags |= $flags;\n\treturn registered;\n}\n\n"
+    );
 }
 
 $here = fn (ReflectionClass|ReflectionFunction $one) => $one->getFileName() === __DIR__ . '/weft.php';
@@ -116,7 +137,6 @@ foreach ($classes as $class) {
         $flags = ($method->isPrivate() ? 'ZEND_ACC_PRIVATE' : 'ZEND_ACC_PUBLIC') . ($method->isStatic() ? '|ZEND_ACC_STATIC' : '');
         $table .= "\tZEND_ME($prefix, {$method->getName()}, arginfo_$c, $flags)\n";
     }
-    $out .= "static const zend_function_entry class_{$prefix}_methods[] = {\n$table\tZEND_FE_END\n};\n\n"
-        . registration($class, $prefix);
+    $out .= "static const zend_function_entry class_{$prefix}_methods[] = {\n$table\tZEND_FE_END\n};\n\n" . registration($class, $prefix);
 }
 echo rtrim($out), "\n";

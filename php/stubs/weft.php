@@ -1,4 +1,5 @@
 <?php
+
 /**
  * The classes and functions that the weft server provides natively, for IDEs and static analysis.
  *
@@ -162,19 +163,13 @@ final class Context
  * after it may wait again. Only a request that has run longer than request_timeout_ms gets it from each wait. An Error, so that
  * catching Exception does not swallow it.
  */
-class CancelledError extends \Error
-{
-}
+class CancelledError extends \Error {}
 
 /** Something has not happened in its time. */
-class TimeoutException extends \RuntimeException
-{
-}
+class TimeoutException extends \RuntimeException {}
 
 /** All coroutines of a script wait for each other. */
-class DeadlockError extends \Error
-{
-}
+class DeadlockError extends \Error {}
 
 namespace Weft\Internal;
 

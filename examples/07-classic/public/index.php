@@ -1,4 +1,5 @@
 <?php
+
 // An application as php-fpm runs it: no handler, nothing of weft in it. Each request has PHP to itself.
 //
 //     weft serve examples/07-classic/public
@@ -12,7 +13,7 @@ $path = parse_url($_SERVER['REQUEST_URI'], PHP_URL_PATH);
 
 if ($path === '/') {
     header('Location: /notes');
-    exit;
+    exit();
 }
 if ($path !== '/notes') {
     http_response_code(404);
@@ -21,7 +22,7 @@ if ($path !== '/notes') {
 if ($_SERVER['REQUEST_METHOD'] === 'POST') {
     $_SESSION['notes'][] = $_POST['note'] ?? '';
     header('Location: /notes');
-    exit;
+    exit();
 }
 ?>
 <!DOCTYPE html>

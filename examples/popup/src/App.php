@@ -120,9 +120,11 @@ final class App
 
     private function queue(): Queue
     {
-        return $this->settings->queuesInFiles
-            ? new FileQueue($this->settings->directory('queue'))
-            : new RedisQueue($this->redis(...), 'popup:operations');
+        return (
+            $this->settings->queuesInFiles
+                ? new FileQueue($this->settings->directory('queue'))
+                : new RedisQueue($this->redis(...), 'popup:operations')
+        );
     }
 
     private function states(Operations $operations): States

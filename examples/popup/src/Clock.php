@@ -14,9 +14,7 @@ final class Clock
     private ?int $set = null;
 
     /** @param string|null $file a file whose number of seconds is added to the system's time, read each time: for tests */
-    public function __construct(private readonly ?string $file = null)
-    {
-    }
+    public function __construct(private readonly ?string $file = null) {}
 
     /** A clock that stands still until it is set. */
     public static function at(int $seconds): self

@@ -17,7 +17,14 @@ final class Demo
             new Configuration(0, 'Welcome', 'Have a look around. A click leads on to the next pop-up.', '/', 10),
             new Configuration(0, 'One in four', 'A quarter of all users see this one.', '/', 5, audience: new Audience(25.0)),
             new Configuration(0, 'It comes back', 'Close it, and ask again after a minute.', '/', 0, interval_s: 60),
-            new Configuration(0, 'For phones', 'Nobody with a browser sees this.', '/', 20, audience: new Audience(platforms: ['ios', 'android'])),
+            new Configuration(
+                0,
+                'For phones',
+                'Nobody with a browser sees this.',
+                '/',
+                20,
+                audience: new Audience(platforms: ['ios', 'android']),
+            ),
         ]);
     }
 }

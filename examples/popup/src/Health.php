@@ -25,8 +25,7 @@ final class Health
         private readonly Database $database,
         private readonly ConfigurationCache $configurations,
         private readonly ?WriteBehind $writeBehind,
-    ) {
-    }
+    ) {}
 
     /** Starts the coroutine that leaves the numbers. At boot. */
     public function start(): void

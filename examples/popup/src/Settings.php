@@ -37,8 +37,7 @@ final class Settings
         private readonly ?string $adminToken,
         private readonly ?string $secret,
         private readonly int $step,
-    ) {
-    }
+    ) {}
 
     /** @param array<string, string> $environment as getenv() gives it */
     public static function from(array $environment): self
@@ -48,7 +47,7 @@ final class Settings
         $name = $get('POPUP_STEP') ?? 'keepalive';
         $step = array_search($name, self::STEPS, true);
         if ($step === false) {
-            throw new \InvalidArgumentException("POPUP_STEP is one of " . implode(', ', self::STEPS) . "; it is \"$name\"");
+            throw new \InvalidArgumentException('POPUP_STEP is one of ' . implode(', ', self::STEPS) . "; it is \"$name\"");
         }
         $database = $get('POPUP_DATABASE') ?? "sqlite:$data/popup.sqlite";
         if (!preg_match('/^(sqlite|mysql):/', $database)) {

@@ -61,7 +61,10 @@ final class OperationsTest extends TestCase
         $this->operations->write([Operation::Returned->record('b', 'ada', 1, self::AT + 5)]);
         $this->operations->write([Operation::Returned->record('a', 'ada', 1, self::AT)]);
         self::assertSame([1 => self::AT + 5], $this->operations->seenBy('ada'));
-        $this->operations->write([Operation::Clicked->record('a', 'ada', 1, self::AT), Operation::Returned->record('c', 'ada', 1, self::AT + 9)]);
+        $this->operations->write([
+            Operation::Clicked->record('a', 'ada', 1, self::AT),
+            Operation::Returned->record('c', 'ada', 1, self::AT + 9),
+        ]);
         self::assertSame([1 => Rules::CLICKED], $this->operations->seenBy('ada'));
         self::assertSame(['ada' => [1 => Rules::CLICKED]], iterator_to_array($this->operations->seenByAll()));
     }

@@ -40,8 +40,8 @@ final class RulesTest extends TestCase
         self::assertSame(1, $this->ask($all)->configuration?->id);
         $choice = $this->ask($all);
         self::assertNull($choice->configuration);
-        self::assertSame($this->clock->now() + 24 * self::HOUR_S, $choice->askAgainAt);
-        $this->clock->pass(24 * self::HOUR_S - 1);
+        self::assertSame($this->clock->now() + (24 * self::HOUR_S), $choice->askAgainAt);
+        $this->clock->pass((24 * self::HOUR_S) - 1);
         self::assertNull($this->ask($all)->configuration);
         $this->clock->pass(1);
         self::assertSame(1, $this->ask($all)->configuration?->id);

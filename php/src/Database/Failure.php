@@ -30,16 +30,24 @@ final class Failure
         [$state, $code] = [(string) ($failure->errorInfo[0] ?? $failure->getCode()), $failure->errorInfo[1] ?? 0];
 
         // Class 08: connection exceptions; 57P: an administrator or a crash has ended it (PostgreSQL).
-        return \str_starts_with($state, '08') || \str_starts_with($state, '57P')
+        return (
+            \str_starts_with($state, '08')
+            || \str_starts_with($state, '57P')
             || ($state === 'HY000' && \in_array($code, self::MYSQL_GONE, true))
-            || ($state === 'HY000' && $code === 7); // libpq: the connection was lost under way
+            || ($state === 'HY000' && $code === 7) // libpq: the connection was lost under way
+        );
     }
 
     /** Whether the statement can be given to another connection: it surely has not run, or to run twice changes nothing. */
     public static function repeatable(\PDOException $failure, string $sql): bool
     {
-        return ($failure->errorInfo[1] ?? 0) === self::MYSQL_IDLE
-            || \preg_match('/^\s*(?:SELECT\b(?!.*\b(?:FOR\s+UPDATE|INTO|NEXTVAL|SETVAL)\b)|SHOW\b|DESC(?:RIBE)?\b|EXPLAIN\b|VALUES\b)/is', $sql) === 1;
+        return (
+            ($failure->errorInfo[1] ?? 0) === self::MYSQL_IDLE
+            || \preg_match(
+                '/^\s*(?:SELECT\b(?!.*\b(?:FOR\s+UPDATE|INTO|NEXTVAL|SETVAL)\b)|SHOW\b|DESC(?:RIBE)?\b|EXPLAIN\b|VALUES\b)/is',
+                $sql,
+            ) === 1
+        );
     }
 
     /**
@@ -48,10 +56,12 @@ final class Failure
      */
     public static function changesSession(string $sql): bool
     {
-        return \preg_match(
-            '/^\s*(?:SET\b(?!\s+TRANSACTION)|USE\b|LOCK\b|FLUSH\s+TABLES\b|LISTEN\b|HANDLER\b|CREATE\s+(?:OR\s+REPLACE\s+)?(?:GLOBAL\s+|LOCAL\s+)?TEMP(?:ORARY)?\b'
-            . '|PREPARE\b|PRAGMA\b|ATTACH\b|DECLARE\b|SELECT\s+(?:GET_LOCK|PG_(?:TRY_)?ADVISORY_LOCK)\b)/i',
-            $sql,
-        ) === 1;
+        return (
+            \preg_match(
+                '/^\s*(?:SET\b(?!\s+TRANSACTION)|USE\b|LOCK\b|FLUSH\s+TABLES\b|LISTEN\b|HANDLER\b|CREATE\s+(?:OR\s+REPLACE\s+)?(?:GLOBAL\s+|LOCAL\s+)?TEMP(?:ORARY)?\b'
+                . '|PREPARE\b|PRAGMA\b|ATTACH\b|DECLARE\b|SELECT\s+(?:GET_LOCK|PG_(?:TRY_)?ADVISORY_LOCK)\b)/i',
+                $sql,
+            ) === 1
+        );
     }
 }

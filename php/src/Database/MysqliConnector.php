@@ -23,8 +23,7 @@ final class MysqliConnector implements Connector
         private readonly string $charset,
         private readonly array $options,
         private readonly bool $full,
-    ) {
-    }
+    ) {}
 
     public function connect(): \mysqli
     {
@@ -60,8 +59,9 @@ final class MysqliConnector implements Connector
             return $resource->rollback();
         }
 
-        return $resource->change_user($this->username ?? '', $this->password ?? '', $this->database)
-            && $resource->set_charset($this->charset);
+        return (
+            $resource->change_user($this->username ?? '', $this->password ?? '', $this->database) && $resource->set_charset($this->charset)
+        );
     }
 
     public function broken(object $resource, \Throwable $failure): bool

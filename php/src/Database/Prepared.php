@@ -30,6 +30,5 @@ final class Prepared
         public readonly bool $single,
         /** Whether it changes the session: see Failure::changesSession(). */
         public readonly bool $changes,
-    ) {
-    }
+    ) {}
 }

@@ -9,9 +9,7 @@ use Weft\Pool\Connector;
 /** Opens the real connections of a SharedPdo, which returns them only when no transaction and no result is open. */
 final class SharedConnector implements Connector
 {
-    public function __construct(private readonly PdoConnector $connector, private readonly int $statementsMax)
-    {
-    }
+    public function __construct(private readonly PdoConnector $connector, private readonly int $statementsMax) {}
 
     public function connect(): SharedConnection
     {

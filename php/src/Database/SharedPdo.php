@@ -162,7 +162,7 @@ final class SharedPdo extends \PDO
         }
         if ($session->lastInsertId === false) {
             throw new \PDOException('The connection of the last insert belongs to others by now: use INSERT … RETURNING,'
-                . ' or insert and ask in one transaction');
+            . ' or insert and ask in one transaction');
         }
 
         return $session->lastInsertId;
@@ -256,7 +256,7 @@ final class SharedPdo extends \PDO
     {
         if ($session->lost) {
             throw new \PDOException('The connection was lost inside this transaction, so the server has rolled it back:'
-                . ' call rollBack(), then begin again');
+            . ' call rollBack(), then begin again');
         }
         $session->loose = false;
         $slot = $session->slot ??= $this->pool->takeSlot();

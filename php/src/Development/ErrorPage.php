@@ -57,15 +57,22 @@ final class ErrorPage
             $frames .= "<li><code>$call</code><br>$where</li>\n";
         }
 
-        return "<$heading><small>" . self::text($kind) . '</small>' . self::text($e->getMessage()) . "</$heading>\n<p>at $place</p>\n"
-            . self::source($e->getFile(), $e->getLine()) . ($frames !== '' ? "<ol>\n$frames</ol>\n" : '');
+        return (
+            "<$heading><small>"
+            . self::text($kind)
+            . '</small>'
+            . self::text($e->getMessage())
+            . "</$heading>\n<p>at $place</p>\n"
+            . self::source($e->getFile(), $e->getLine())
+            . ($frames !== '' ? "<ol>\n$frames</ol>\n" : '')
+        );
     }
 
     private static function source(string $file, int $line): string
     {
         $lines = is_file($file) && is_readable($file) ? file($file, FILE_IGNORE_NEW_LINES) : [];
         $from = max(0, $line - 1 - self::CONTEXT);
-        $shown = array_slice($lines, $from, 2 * self::CONTEXT + 1, false);
+        $shown = array_slice($lines, $from, (2 * self::CONTEXT) + 1, false);
         $html = '';
         foreach ($shown as $i => $source) {
             $number = $from + $i + 1;

@@ -197,8 +197,12 @@ final class Response
         if ($maxAge !== null) {
             $cookie .= '; Expires=' . gmdate('D, d M Y H:i:s \G\M\T', $maxAge > 0 ? time() + $maxAge : 1) . '; Max-Age=' . max(0, $maxAge);
         }
-        $cookie .= "; Path=$path" . ($domain !== '' ? "; Domain=$domain" : '') . ($secure ? '; Secure' : '')
-            . ($httpOnly ? '; HttpOnly' : '') . ($sameSite !== '' ? "; SameSite=$sameSite" : '');
+        $cookie .=
+            "; Path=$path"
+            . ($domain !== '' ? "; Domain=$domain" : '')
+            . ($secure ? '; Secure' : '')
+            . ($httpOnly ? '; HttpOnly' : '')
+            . ($sameSite !== '' ? "; SameSite=$sameSite" : '');
 
         return $this->addHeader('Set-Cookie', $cookie);
     }

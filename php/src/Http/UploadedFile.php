@@ -15,8 +15,7 @@ final class UploadedFile
         private readonly int $size,
         private readonly string $path,
         private readonly int $error,
-    ) {
-    }
+    ) {}
 
     /**
      * Makes objects of what $_FILES holds, several files of one field as a list.
@@ -95,7 +94,9 @@ final class UploadedFile
             throw new \RuntimeException("\"{$this->name}\" has been moved already");
         }
         if (!@move_uploaded_file($this->path, $path)) {
-            throw new \RuntimeException("\"{$this->name}\" cannot be written to $path: " . (error_get_last()['message'] ?? 'unknown reason'));
+            throw new \RuntimeException(
+                "\"{$this->name}\" cannot be written to $path: " . (error_get_last()['message'] ?? 'unknown reason'),
+            );
         }
         $this->moved = true;
     }

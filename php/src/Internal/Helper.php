@@ -28,9 +28,7 @@ final class Helper
     private const YEAR_SECONDS = 31_536_000;
 
     /** @param resource $stream this process's end */
-    private function __construct(private readonly int $pid, private $stream)
-    {
-    }
+    private function __construct(private readonly int $pid, private $stream) {}
 
     /** How many processors this process may use, at least 1. */
     public static function cores(): int
@@ -146,9 +144,13 @@ final class Helper
     {
         $error = error_get_last();
         $fatal = $error !== null && ($error['type'] & (E_ERROR | E_CORE_ERROR | E_COMPILE_ERROR | E_USER_ERROR | E_PARSE)) !== 0;
-        self::end($stream, self::FAILED, $fatal
-            ? "A fatal error ended the helper process: {$error['message']} in {$error['file']}:{$error['line']}"
-            : 'The helper process called exit(): return a value instead');
+        self::end(
+            $stream,
+            self::FAILED,
+            $fatal
+                ? "A fatal error ended the helper process: {$error['message']} in {$error['file']}:{$error['line']}"
+                : 'The helper process called exit(): return a value instead',
+        );
     }
 
     /** @return array{string, string} kind and payload */

@@ -21,8 +21,12 @@ final class Output
         } elseif ($value instanceof \Traversable) {
             self::sendBody($value);
         } elseif (is_array($value) || (is_object($value) && !$value instanceof \Stringable)) {
-            throw new \TypeError('The handler returned ' . get_debug_type($value) . '; return a string, null, a '
-                . 'Weft\\Http\\Response (for data: Weft\\Http\\Response::json()) or a Generator');
+            throw new \TypeError(
+                'The handler returned '
+                . get_debug_type($value)
+                . '; return a string, null, a '
+                . 'Weft\\Http\\Response (for data: Weft\\Http\\Response::json()) or a Generator',
+            );
         } else {
             echo $value;
         }

@@ -18,7 +18,5 @@ final class Place
     public ?WaitQueue $queue = null;
 
     /** @param mixed $value what the waiter brings: the value that a sender sends */
-    public function __construct(public readonly Waiter $waiter, public readonly mixed $value = null)
-    {
-    }
+    public function __construct(public readonly Waiter $waiter, public readonly mixed $value = null) {}
 }

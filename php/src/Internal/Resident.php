@@ -16,8 +16,12 @@ final class Resident
     {
         $handler = Application::handler($returned);
         if (!is_callable($handler)) {
-            throw new \TypeError('The worker script returned ' . get_debug_type($returned) . '; it must return a handler, or call '
-                . 'frankenphp_handle_request() in a loop');
+            throw new \TypeError(
+                'The worker script returned '
+                . get_debug_type($returned)
+                . '; it must return a handler, or call '
+                . 'frankenphp_handle_request() in a loop',
+            );
         }
         $one = static function () use ($handler): void {
             Output::send($handler(running_request()));

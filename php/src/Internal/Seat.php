@@ -13,9 +13,7 @@ namespace Weft\Internal;
 final class Seat
 {
     /** @param ?\Closure(): void $giveUp MUST NOT wait: a destructor may call it */
-    public function __construct(private ?\Closure $giveUp)
-    {
-    }
+    public function __construct(private ?\Closure $giveUp) {}
 
     public function giveUp(): void
     {

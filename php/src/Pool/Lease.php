@@ -16,9 +16,7 @@ final class Lease
 {
     public bool $ended = false;
 
-    public function __construct(private readonly Pool $pool, private readonly ?Slot $slot)
-    {
-    }
+    public function __construct(private readonly Pool $pool, private readonly ?Slot $slot) {}
 
     public function __destruct()
     {

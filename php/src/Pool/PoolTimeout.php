@@ -7,6 +7,4 @@ namespace Weft\Pool;
 use Weft\TimeoutException;
 
 /** Nothing became free in time. */
-final class PoolTimeout extends TimeoutException
-{
-}
+final class PoolTimeout extends TimeoutException {}

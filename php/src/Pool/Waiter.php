@@ -21,7 +21,5 @@ final class Waiter
 
     public ?\Throwable $failure = null;
 
-    public function __construct(public readonly int $wait)
-    {
-    }
+    public function __construct(public readonly int $wait) {}
 }

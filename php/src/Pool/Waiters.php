@@ -83,7 +83,7 @@ final class Waiters
     /** Who has gone is skipped when its turn comes; while nothing is returned, that must not pile up. */
     private function forget(): void
     {
-        if (\count($this->queue) <= 2 * $this->count + 64) {
+        if (\count($this->queue) <= (2 * $this->count) + 64) {
             return;
         }
         $still = new \SplQueue();

@@ -21,8 +21,7 @@ final class Factories
         public readonly UriFactoryInterface $uris,
         public readonly StreamFactoryInterface $streams,
         public readonly UploadedFileFactoryInterface $files,
-    ) {
-    }
+    ) {}
 
     /**
      * Those of the first implementation that can be loaded: nyholm/psr7, guzzlehttp/psr7 from 2.0, slim/psr7, laminas-diactoros,
@@ -48,6 +47,6 @@ final class Factories
             }
         }
         throw new \RuntimeException('The application speaks PSR-7, and no implementation was found: install one, for example with '
-            . 'composer require nyholm/psr7, or return new Weft\\Psr\\Handler($handler, new Weft\\Psr\\Factories(...))');
+        . 'composer require nyholm/psr7, or return new Weft\\Psr\\Handler($handler, new Weft\\Psr\\Factories(...))');
     }
 }

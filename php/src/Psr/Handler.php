@@ -24,6 +24,7 @@ final class Handler
     private const CHUNK_BYTES = 1 << 16;
 
     private readonly \Closure $handler;
+
     private readonly Factories $factories;
 
     /** @param callable(ServerRequestInterface): mixed $handler what it returns is a ResponseInterface, or anything a handler may return */
@@ -81,7 +82,12 @@ final class Handler
 
     private function uri(Request $from): \Psr\Http\Message\UriInterface
     {
-        $uri = $this->factories->uris->createUri()->withScheme($from->scheme())->withPath($from->path())->withQuery($from->queryString());
+        $uri = $this->factories
+            ->uris
+            ->createUri()
+            ->withScheme($from->scheme())
+            ->withPath($from->path())
+            ->withQuery($from->queryString());
         if (preg_match('/^(\[[^]]+\]|[^:]+)(?::(\d+))?$/D', $from->host(), $parts) === 1) {
             $uri = $uri->withHost($parts[1])->withPort(isset($parts[2]) ? (int) $parts[2] : null);
         }
@@ -92,16 +98,18 @@ final class Handler
     /** @return array<string, mixed> what applications look for in $_SERVER; headers are not repeated */
     private static function serverParams(Request $from): array
     {
-        return [
-            'REQUEST_METHOD' => $from->method(),
-            'REQUEST_URI' => $from->target(),
-            'QUERY_STRING' => $from->queryString(),
-            'REQUEST_SCHEME' => $from->scheme(),
-            'SERVER_PROTOCOL' => 'HTTP/' . $from->version(),
-            'REMOTE_ADDR' => $from->client(),
-            'REQUEST_TIME' => (int) $from->time(),
-            'REQUEST_TIME_FLOAT' => $from->time(),
-        ] + ($from->scheme() === 'https' ? ['HTTPS' => 'on'] : []);
+        return (
+            [
+                'REQUEST_METHOD' => $from->method(),
+                'REQUEST_URI' => $from->target(),
+                'QUERY_STRING' => $from->queryString(),
+                'REQUEST_SCHEME' => $from->scheme(),
+                'SERVER_PROTOCOL' => 'HTTP/' . $from->version(),
+                'REMOTE_ADDR' => $from->client(),
+                'REQUEST_TIME' => (int) $from->time(),
+                'REQUEST_TIME_FLOAT' => $from->time(),
+            ] + ($from->scheme() === 'https' ? ['HTTPS' => 'on'] : [])
+        );
     }
 
     private static function isForm(Request $from): bool
@@ -120,12 +128,14 @@ final class Handler
     {
         $streams = $this->factories->streams;
 
-        return array_map(fn (UploadedFile|array $file) => is_array($file) ? $this->files($file) : $this->factories->files->createUploadedFile(
-            $file->error() === UPLOAD_ERR_OK ? $streams->createStreamFromFile($file->path()) : $streams->createStream(),
-            $file->size(),
-            $file->error(),
-            $file->name(),
-            $file->type(),
-        ), $files);
+        return array_map(fn (UploadedFile|array $file) => is_array($file)
+            ? $this->files($file)
+            : $this->factories->files->createUploadedFile(
+                $file->error() === UPLOAD_ERR_OK ? $streams->createStreamFromFile($file->path()) : $streams->createStream(),
+                $file->size(),
+                $file->error(),
+                $file->name(),
+                $file->type(),
+            ), $files);
     }
 }

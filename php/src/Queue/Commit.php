@@ -16,7 +16,5 @@ final class Commit
     /** The wait's number; 0 before it is opened. */
     public int $wait = 0;
 
-    public function __construct(public readonly mixed $item)
-    {
-    }
+    public function __construct(public readonly mixed $item) {}
 }

@@ -25,9 +25,7 @@ final class GroupCommit
      * @param \Closure(list<mixed>): (list<mixed>|null) $flush gets the items; may return a result for each, in order
      * @param int $items_max the most items of one flush
      */
-    public function __construct(private readonly \Closure $flush, private readonly int $items_max = 1_000)
-    {
-    }
+    public function __construct(private readonly \Closure $flush, private readonly int $items_max = 1_000) {}
 
     /** Waits until the item has been flushed; the result is what the flush returned for it. */
     public function commit(mixed $item): mixed

@@ -16,6 +16,5 @@ final class Message
         public readonly string $record,
         public readonly float $at,
         public readonly mixed $origin,
-    ) {
-    }
+    ) {}
 }

@@ -26,9 +26,7 @@ final class Segment
     public bool $flushing = false;
 
     /** @param resource $handle */
-    private function __construct(public readonly string $path, private $handle)
-    {
-    }
+    private function __construct(public readonly string $path, private $handle) {}
 
     /** A new, empty file. It gets its name once it is locked, so that nobody takes it for one without an owner. */
     public static function create(string $directory): self

@@ -21,8 +21,7 @@ final class RedisConnector implements Connector
         private readonly float $connectTimeout,
         private readonly float $readTimeout,
         private readonly array $options,
-    ) {
-    }
+    ) {}
 
     public function connect(): \Redis
     {
@@ -64,8 +63,10 @@ final class RedisConnector implements Connector
     public function broken(object $resource, \Throwable $failure): bool
     {
         // RedisException is a lost connection, a time-out in the middle of an answer, or a refusal of the server: the first two count.
-        return !$failure instanceof \Exception
-            || ($failure instanceof \RedisException && (!$resource->isConnected() || !self::refusal($failure)));
+        return (
+            !$failure instanceof \Exception
+            || ($failure instanceof \RedisException && (!$resource->isConnected() || !self::refusal($failure)))
+        );
     }
 
     public function close(object $resource): void

@@ -36,8 +36,7 @@ final class Callback
         public readonly \Closure $closure,
         public readonly float $interval = 0.0,
         public readonly mixed $on = null,
-    ) {
-    }
+    ) {}
 
     public function isTimer(): bool
     {

@@ -76,8 +76,10 @@ final class Loop
     /** Whether this is the pooled Fiber of a coroutine, which belongs to the scheduler. */
     public static function isCoroutine(\Fiber $fiber): bool
     {
-        return !$fiber->isTerminated()
-            && (new \ReflectionFunction((new \ReflectionFiber($fiber))->getCallable()))->getName() === '{coroutine}';
+        return (
+            !$fiber->isTerminated()
+            && (new \ReflectionFunction((new \ReflectionFiber($fiber))->getCallable()))->getName() === '{coroutine}'
+        );
     }
 
     public function now(): float
@@ -317,7 +319,7 @@ final class Loop
         while (!$this->isInterrupted() && !$this->microtasks->isEmpty()) {
             [$closure, $args] = $this->microtasks->dequeue();
             try {
-                $closure(...$args, ...($args = []));
+                $closure(...$args, ...$args = []);
             } catch (\Throwable $failure) {
                 $this->failed($closure, $failure);
             } finally {

@@ -95,8 +95,11 @@ final class Suspension implements \Revolt\EventLoop\Suspension
 
             return;
         }
-        $this->end(null, $failure ?? new \Error('Event loop terminated without resuming the current suspension (the cause is'
-            . ' either a fiber deadlock, or an incorrectly unreferenced/canceled watcher)'));
+        $this->end(
+            null,
+            $failure ?? new \Error('Event loop terminated without resuming the current suspension (the cause is'
+            . ' either a fiber deadlock, or an incorrectly unreferenced/canceled watcher)'),
+        );
     }
 
     private function mayEnd(string $how): bool

@@ -162,7 +162,7 @@ final class Watches
             return;
         }
         $callback->armed = 0;
-        if (\count($this->timers) > 2 * --$this->timersLive + 8) {
+        if (\count($this->timers) > (2 * --$this->timersLive) + 8) {
             $live = new \SplMinHeap();
             foreach ($this->timers as $entry) {
                 if ($entry[2]->armed === $entry[1]) {

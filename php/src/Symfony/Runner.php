@@ -17,9 +17,7 @@ use Symfony\Component\Runtime\RunnerInterface;
  */
 final class Runner implements RunnerInterface
 {
-    public function __construct(private readonly HttpKernelInterface $kernel)
-    {
-    }
+    public function __construct(private readonly HttpKernelInterface $kernel) {}
 
     public function run(): int
     {

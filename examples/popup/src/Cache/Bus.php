@@ -19,9 +19,7 @@ final class Bus
     private const AGAIN_S = 1.0;
 
     /** @param \Closure(): \Redis $connect */
-    public function __construct(private readonly \Closure $connect, private readonly ConfigurationCache $cache)
-    {
-    }
+    public function __construct(private readonly \Closure $connect, private readonly ConfigurationCache $cache) {}
 
     /** Starts the coroutine that listens. At boot. */
     public function start(): void

@@ -44,8 +44,7 @@ final class ConfigurationCache
         private readonly SharedFile $file,
         private readonly Clock $clock,
         private readonly bool $enabled,
-    ) {
-    }
+    ) {}
 
     /**
      * The configurations, as new as can be had at once.

@@ -13,9 +13,7 @@ final class SharedFile
 {
     private string $seen = '';
 
-    public function __construct(private readonly string $path)
-    {
-    }
+    public function __construct(private readonly string $path) {}
 
     /** What is in it, if it has been replaced since this process read or wrote it last. */
     public function changed(): ?Snapshot

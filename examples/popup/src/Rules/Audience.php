@@ -52,10 +52,12 @@ final class Audience
     /** Whether the visitor belongs to it. What a condition asks for and the client did not say, does not hold. */
     public function includes(Visitor $visitor, int $configuration): bool
     {
-        return ($this->users === null || isset($this->users[$visitor->user]))
+        return (
+            ($this->users === null || isset($this->users[$visitor->user]))
             && ($this->platforms === null || isset($this->platforms[$visitor->platform ?? '']))
             && ($this->versionMin === null && $this->versionMax === null || $this->hasVersion($visitor->version))
-            && ($this->percentage >= 100.0 || self::draw($visitor->user, $configuration) < $this->percentage * 100);
+            && ($this->percentage >= 100.0 || self::draw($visitor->user, $configuration) < $this->percentage * 100)
+        );
     }
 
     /** Whether anybody of this platform may belong to it. */
@@ -66,9 +68,11 @@ final class Audience
 
     private function hasVersion(?string $version): bool
     {
-        return $version !== null
+        return (
+            $version !== null
             && ($this->versionMin === null || version_compare($version, $this->versionMin, '>='))
-            && ($this->versionMax === null || version_compare($version, $this->versionMax, '<='));
+            && ($this->versionMax === null || version_compare($version, $this->versionMax, '<='))
+        );
     }
 
     /**

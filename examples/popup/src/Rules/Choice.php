@@ -14,8 +14,7 @@ final class Choice
         public readonly ?int $shown,
         /** Without one: when the one that the user has seen comes back; null when nothing waits. */
         public readonly ?int $askAgainAt,
-    ) {
-    }
+    ) {}
 
     public static function show(Configuration $configuration, ?int $shown): self
     {

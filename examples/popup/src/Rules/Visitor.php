@@ -16,6 +16,5 @@ final class Visitor
         public readonly string $user,
         public readonly ?string $platform = null,
         public readonly ?string $version = null,
-    ) {
-    }
+    ) {}
 }

@@ -11,9 +11,7 @@ use Popup\Storage\Operations;
 /** Users' states in the database alone: where the service began (POPUP_STEP=naive and queue). A statement or two each time. */
 final class DatabaseStates implements States
 {
-    public function __construct(private readonly Database $database, private readonly Operations $operations)
-    {
-    }
+    public function __construct(private readonly Database $database, private readonly Operations $operations) {}
 
     public function seen(string $user): array
     {

@@ -36,8 +36,8 @@ final class FileStates implements States
     public function __construct(private readonly string $directory, int $users_max = 500_000)
     {
         // Half full on average, so that a page of 16 hardly ever overflows.
-        $pages = (int) ceil($users_max * 2 * Bucket::SLOT_BYTES / Bucket::BYTES / self::STRIPES);
-        $this->buckets = 2 ** (int) ceil(log(max(2, $pages), 2));
+        $pages = (int) ceil((($users_max * 2 * Bucket::SLOT_BYTES) / Bucket::BYTES) / self::STRIPES);
+        $this->buckets = 2 ** ((int) ceil(log(max(2, $pages), 2)));
         $this->begin();
     }
 
@@ -143,7 +143,7 @@ final class FileStates implements States
         $key = hash('xxh128', $user, true);
         $number = unpack('V', $key)[1];
 
-        return [$key, $number % self::STRIPES, intdiv($number, self::STRIPES) % $this->buckets * Bucket::BYTES];
+        return [$key, $number % self::STRIPES, (intdiv($number, self::STRIPES) % $this->buckets) * Bucket::BYTES];
     }
 
     private function read(int $stripe, int $offset): string

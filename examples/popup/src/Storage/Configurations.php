@@ -18,9 +18,7 @@ final class Configurations
     /** As many as there may be that have not ended: a user's state has room for so many (Popup\State\Bucket). */
     public const LIVE_MAX = 28;
 
-    public function __construct(private readonly Database $database)
-    {
-    }
+    public function __construct(private readonly Database $database) {}
 
     /**
      * All that have not ended, paused ones too, and the version they are of.
@@ -109,7 +107,9 @@ final class Configurations
 
     public function pause(int $id, bool $paused): void
     {
-        $this->changed(static fn (PDO $connection) => $connection->exec('UPDATE configurations SET paused = ' . (int) $paused . " WHERE id = $id"));
+        $this->changed(static fn (PDO $connection) => $connection->exec(
+            'UPDATE configurations SET paused = ' . (int) $paused . " WHERE id = $id",
+        ));
     }
 
     /** @param array<string, mixed> $row */

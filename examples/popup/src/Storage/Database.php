@@ -56,7 +56,12 @@ final class Database
         $this->file = $this->isSqlite ? substr($settings->database, strlen('sqlite:')) : null;
         $from = [$settings->database, $settings->databaseUser, $settings->databasePassword];
         $initial = $this->isSqlite ? self::SQLITE : [];
-        $readers = ['options' => self::OPTIONS, 'initial' => $initial, 'max' => self::CONNECTIONS_MAX - self::WRITERS_MAX, 'waitTimeout' => 2.0];
+        $readers = [
+            'options' => self::OPTIONS,
+            'initial' => $initial,
+            'max' => self::CONNECTIONS_MAX - self::WRITERS_MAX,
+            'waitTimeout' => 2.0,
+        ];
         $prepares = $this->isSqlite ? [] : [PDO::ATTR_EMULATE_PREPARES => false];
         $writers = ['options' => self::OPTIONS + $prepares, 'max' => self::WRITERS_MAX] + $readers;
         $this->pool = $settings->hasPool() ? new PdoPool(...$from, ...$readers) : null;
@@ -198,17 +203,21 @@ final class Database
     public function onConflict(string $key, Merge $merge, string $column): string
     {
         if ($this->isSqlite) {
-            return " ON CONFLICT ($key) DO " . match ($merge) {
-                Merge::Keep => 'NOTHING',
-                Merge::Greater => "UPDATE SET $column = MAX($column, excluded.$column)",
-                Merge::Sum => "UPDATE SET $column = $column + excluded.$column",
-            };
+            return (
+                " ON CONFLICT ($key) DO " . match ($merge) {
+                    Merge::Keep => 'NOTHING',
+                    Merge::Greater => "UPDATE SET $column = MAX($column, excluded.$column)",
+                    Merge::Sum => "UPDATE SET $column = $column + excluded.$column",
+                }
+            );
         }
 
-        return " ON DUPLICATE KEY UPDATE $column = " . match ($merge) {
-            Merge::Keep => $column,
-            Merge::Greater => "GREATEST($column, VALUES($column))",
-            Merge::Sum => "$column + VALUES($column)",
-        };
+        return (
+            " ON DUPLICATE KEY UPDATE $column = " . match ($merge) {
+                Merge::Keep => $column,
+                Merge::Greater => "GREATEST($column, VALUES($column))",
+                Merge::Sum => "$column + VALUES($column)",
+            }
+        );
     }
 }

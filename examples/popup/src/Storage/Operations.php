@@ -19,9 +19,7 @@ final class Operations
     /** How often a batch is sorted out in which others, at the same time, write records of the same operations. */
     private const TRIES_MAX = 5;
 
-    public function __construct(private readonly Database $database)
-    {
-    }
+    public function __construct(private readonly Database $database) {}
 
     /**
      * Writes a batch with three statements in one transaction.
@@ -69,9 +67,10 @@ final class Operations
     /** @return array<int, array<int, int>> configuration to kind to number */
     public function counts(): array
     {
-        $rows = $this->database->use(static fn (PDO $connection): array => $connection->query(
-            'SELECT configuration_id, kind, number FROM operation_counts',
-        )->fetchAll());
+        $rows = $this->database->use(
+            static fn (PDO $connection): array => $connection->query('SELECT configuration_id, kind, number FROM operation_counts')
+                ->fetchAll(),
+        );
         $counts = [];
         foreach ($rows as ['configuration_id' => $configuration, 'kind' => $kind, 'number' => $number]) {
             $counts[(int) $configuration][(int) $kind] = (int) $number;
@@ -137,10 +136,14 @@ final class Operations
         // Last, because all workers change the same few rows: they are locked for the commit only. Nothing but numbers.
         $counts = array_count_values($groups);
         ksort($counts, SORT_STRING);
-        $values = implode(',', array_map(static fn (string $group, int $number): string => "($group,$number)", array_keys($counts), $counts));
+        $values = implode(',', array_map(
+            static fn (string $group, int $number): string => "($group,$number)",
+            array_keys($counts),
+            $counts,
+        ));
         $connection->exec(
             "INSERT INTO operation_counts (configuration_id, kind, number) VALUES $values"
-            . $this->database->onConflict('configuration_id, kind', Merge::Sum, 'number'),
+                . $this->database->onConflict('configuration_id, kind', Merge::Sum, 'number'),
         );
     }
 

@@ -27,8 +27,7 @@ final class Admin
         private readonly Health $health,
         private readonly Clock $clock,
         private readonly \Closure $changed,
-    ) {
-    }
+    ) {}
 
     public function handle(Request $request): Response
     {
@@ -55,8 +54,7 @@ final class Admin
     private function route(Request $request, string $what, string $csrf): Response
     {
         if (preg_match('~^(GET|POST) /admin/configurations/(\d{1,9})(?:/(pause|resume))?$~D', $what, $parts)) {
-            $stored = $this->configurations->find((int) $parts[2])
-                ?? throw new Problem(404, 'not_found', "There is no pop-up {$parts[2]}");
+            $stored = $this->configurations->find((int) $parts[2]) ?? throw new Problem(404, 'not_found', "There is no pop-up {$parts[2]}");
 
             return match ([$parts[1], $parts[3] ?? '']) {
                 ['GET', ''] => $this->page(Pages::edit($stored->id, Form::of($stored), $csrf)),

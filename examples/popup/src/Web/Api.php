@@ -16,9 +16,7 @@ use Weft\Queue\QueueException;
 /** The JSON interface that openapi.yaml describes. */
 final class Api
 {
-    public function __construct(private readonly Service $service, private readonly ConfigurationCache $configurations)
-    {
-    }
+    public function __construct(private readonly Service $service, private readonly ConfigurationCache $configurations) {}
 
     public function ask(Request $request): Response
     {
@@ -30,7 +28,7 @@ final class Api
             Log::seldom('answered with none', $error->getMessage());
 
             return $this->answer('{"popup":null,"ask_again_in":30}')->setHeader('Popup-Degraded', 'users');
-        } catch (QueueException | NothingKnown | \PDOException $error) {
+        } catch (QueueException|NothingKnown|\PDOException $error) {
             throw self::notRecorded($error);
         }
     }
@@ -40,7 +38,7 @@ final class Api
         $fields = Input::fields($request);
         try {
             $known = $this->service->report(Input::display($fields), Input::operation($fields));
-        } catch (QueueException | StatesException | \PDOException $error) {
+        } catch (QueueException|StatesException|\PDOException $error) {
             throw self::notRecorded($error);
         }
         if (!$known) {

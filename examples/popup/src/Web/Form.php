@@ -15,7 +15,18 @@ use Popup\Rules\Configuration;
 final class Form
 {
     public const FIELDS = [
-        'title', 'body', 'url', 'priority', 'from', 'until', 'interval_h', 'percentage', 'users', 'platforms', 'version_min', 'version_max',
+        'title',
+        'body',
+        'url',
+        'priority',
+        'from',
+        'until',
+        'interval_h',
+        'percentage',
+        'users',
+        'platforms',
+        'version_min',
+        'version_max',
     ];
 
     private const USERS_MAX = 10_000;
@@ -26,9 +37,7 @@ final class Form
     private array $errors = [];
 
     /** @param array<string, string> $values */
-    private function __construct(public readonly array $values)
-    {
-    }
+    private function __construct(public readonly array $values) {}
 
     /** @param array<string, mixed> $sent what a browser has sent */
     public static function sent(array $sent): self

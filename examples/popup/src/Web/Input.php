@@ -75,7 +75,11 @@ final class Input
     {
         $name = $fields['operation'] ?? null;
 
-        return (is_string($name) ? Operation::reported($name) : null)
-            ?? throw Problem::field('operation', 'operation is shown, clicked or closed');
+        return (
+            (is_string($name) ? Operation::reported($name) : null) ?? throw Problem::field(
+                'operation',
+                'operation is shown, clicked or closed',
+            )
+        );
     }
 }

@@ -60,8 +60,13 @@ final class Pages
     {
         $title = $id === 0 ? 'New pop-up' : "Pop-up $id";
         $action = $id === 0 ? '/admin/configurations' : "/admin/configurations/$id";
-        $field = static fn (string $name, string $label, string $type = 'text', string $more = ''): string
-            => self::field($form, $name, $label, $type, $more);
+        $field = static fn (string $name, string $label, string $type = 'text', string $more = ''): string => self::field(
+            $form,
+            $name,
+            $label,
+            $type,
+            $more,
+        );
         $csrf = self::text($csrf);
         $general = isset($form->errors()['']) ? '<p class="error" role="alert">' . self::text($form->errors()['']) . '</p>' : '';
 
@@ -110,10 +115,14 @@ final class Pages
             $cells .= "<td class=\"count\" data-count=\"$id-{$operation->value}\">" . ($counts[$operation->value] ?? 0) . '</td>';
         }
 
-        return "<tr data-id=\"$id\"><td>$id</td><td><a href=\"/admin/configurations/$id\">" . self::text($configuration->title)
+        return (
+            "<tr data-id=\"$id\"><td>$id</td><td><a href=\"/admin/configurations/$id\">"
+            . self::text($configuration->title)
             . "</a></td><td class=\"state $state\">$state</td><td>{$configuration->priority}</td>$cells"
             . "<td><form method=\"post\" action=\"/admin/configurations/$id/$action\"><input type=\"hidden\" name=\"csrf\" value=\""
-            . self::text($csrf) . "\"><button class=\"quiet\">$label</button></form></td></tr>";
+            . self::text($csrf)
+            . "\"><button class=\"quiet\">$label</button></form></td></tr>"
+        );
     }
 
     private static function field(Form $form, string $name, string $label, string $type, string $more): string
@@ -122,7 +131,9 @@ final class Pages
         $error = $form->errors()[$name] ?? null;
         $note = $error === null ? '' : "<span class=\"error\" id=\"$name-error\" role=\"alert\">" . self::text($error) . '</span>';
         $marks = "name=\"$name\" $more" . ($error === null ? '' : " aria-invalid=\"true\" aria-describedby=\"$name-error\"");
-        $input = $type === 'textarea' ? "<textarea $marks rows=\"4\">\n$value</textarea>" : "<input type=\"$type\" value=\"$value\" $marks>";
+        $input = $type === 'textarea'
+            ? "<textarea $marks rows=\"4\">\n$value</textarea>"
+            : "<input type=\"$type\" value=\"$value\" $marks>";
 
         return '<label>' . self::text($label) . " $input$note</label>";
     }

@@ -27,8 +27,7 @@ final class Router
         private readonly Admin $admin,
         private readonly Health $health,
         private readonly bool $keepsAlive,
-    ) {
-    }
+    ) {}
 
     public function __invoke(Request $request): Response
     {

@@ -22,9 +22,7 @@ final class Session
     /** What a wrong token costs who tries, in microseconds; waiting costs the worker nothing. */
     private const PENALTY_US = 500_000;
 
-    public function __construct(private readonly string $token, private readonly string $secret)
-    {
-    }
+    public function __construct(private readonly string $token, private readonly string $secret) {}
 
     /** Whether the token is the right one. */
     public function accepts(string $token): bool
