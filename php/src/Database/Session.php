@@ -7,8 +7,8 @@ namespace Weft\Database;
 use Weft\Pool\Slot;
 
 /**
- * What one coroutine has of a SharedPdo: the connection it leases, why it still does, and what it would ask PDO about
- * its last statement.
+ * What one coroutine has of a SharedPdo: the connection it leases, why it still does, and the answers to what it may ask PDO
+ * about its last statement.
  *
  * @internal
  */
@@ -43,4 +43,12 @@ final class Session
     public ?array $error = null;
 
     public bool $used = false;
+
+    /** Notes what PDO is asked for after a statement without rows. */
+    public function wrote(SharedConnection $connection): void
+    {
+        $this->error = null;
+        $this->used = true;
+        $this->lastInsertId = $connection->driver === 'pgsql' ? false : $connection->pdo->lastInsertId();
+    }
 }

@@ -5,43 +5,20 @@ declare(strict_types=1);
 namespace Weft\Database;
 
 /**
- * A statement of a SharedPdo. It is executed on whatever connection its coroutine gets, by a real statement from that
- * connection's cache; the connection is kept until the result is read: by the last row, fetchAll(), closeCursor(), the
- * next execute(), or the end of this object.
+ * A statement of a SharedPdo. It is executed on whichever connection its coroutine gets, by a real statement from that
+ * connection's cache. StatementResult reads what it returns.
  *
  * Invariant: what one user bound, set or left unread is never seen by the next user of the real statement.
  */
-final class SharedPdoStatement extends \PDOStatement
+final class SharedPdoStatement extends StatementResult
 {
     public string $queryString = '';
-
-    private static int $tickets = 0;
-
-    /** The result that is being read; only while its ticket is ours. */
-    private ?Prepared $prepared = null;
-
-    private int $ticket = 0;
-
-    private ?Session $session = null;
-
-    /** Rows not fetched yet; negative: unknown. */
-    private int $left = 0;
-
-    private int $rows = 0;
-
-    private int $columns = 0;
 
     /** @var array<int|string, array{mixed, int}> */
     private array $bound = [];
 
-    /** @var array<int|string, array{mixed, int, int, mixed}> */
-    private array $boundColumns = [];
-
-    /** @var array<int, mixed> */
-    private array $fetchMode = [];
-
-    /** @var array<int, mixed> */
-    private array $attributes = [];
+    /** null: nothing but values was set. */
+    private ?StatementSettings $settings = null;
 
     /** @var array{string|null, int|string|null, string|null} */
     private array $error = ['', null, null];
@@ -52,20 +29,14 @@ final class SharedPdoStatement extends \PDOStatement
      * @param bool $once of query(): not prepared, not kept
      */
     public function __construct(
-        private readonly SharedPdo $shared,
+        Leases $leases,
         string $sql,
         private readonly array $options,
         private readonly bool $once,
     ) {
+        $this->leases = $leases;
         $query = &$this->queryString; // PDO allows no other way to set it
         $query = $sql;
-    }
-
-    public function __destruct()
-    {
-        if ($this->prepared !== null) {
-            $this->end();
-        }
     }
 
     public function execute(?array $params = null): bool
@@ -73,15 +44,15 @@ final class SharedPdoStatement extends \PDOStatement
         if ($this->prepared !== null) {
             $this->end();
         }
-        $shared = $this->shared;
-        $this->session = $session = $shared->session();
+        $leases = $this->leases;
+        $this->session = $session = $leases->session();
         for ($attempt = 1;; ++$attempt) {
-            $connection = $shared->lease($session);
+            $connection = $leases->lease($session);
             try {
                 $prepared = $this->run($connection, $params);
                 break;
             } catch (\Throwable $failure) {
-                $again = $shared->failed($session, $failure, $this->queryString);
+                $again = $leases->failed($session, $failure, $this->queryString);
                 if (!$again || $attempt > 1) {
                     $this->error = $session->error ?? ['HY000', null, $failure->getMessage()];
                     throw $failure;
@@ -90,153 +61,15 @@ final class SharedPdoStatement extends \PDOStatement
         }
         if ($prepared === null) {
             $this->error = $session->error = $this->error[0] === '' ? $connection->pdo->errorInfo() : $this->error;
-            $shared->refused($session, $this->error);
-            $shared->settle($session);
+            $leases->refused($session, $this->error);
+            $leases->settle($session);
 
             return false;
         }
+        $this->error = ['00000', null, null];
         $this->begin($session, $connection, $prepared);
 
         return true;
-    }
-
-    public function fetch(
-        int $mode = \PDO::FETCH_DEFAULT,
-        int $cursorOrientation = \PDO::FETCH_ORI_NEXT,
-        int $cursorOffset = 0,
-    ): mixed {
-        $prepared = $this->prepared;
-        if ($prepared === null || $prepared->ticket !== $this->ticket) {
-            return false;
-        }
-        try {
-            $row = $prepared->statement->fetch($mode, $cursorOrientation, $cursorOffset);
-        } catch (\Throwable $failure) {
-            $this->shared->failed($this->session, $failure, '');
-            throw $failure;
-        }
-        if ($mode === \PDO::FETCH_LAZY || $cursorOrientation !== \PDO::FETCH_ORI_NEXT) {
-            $this->left = -1; // such a row, or the next call, needs the result still
-        } elseif (--$this->left === 0 || ($row === false && $this->left < 0 && $prepared->single)) {
-            $this->end();
-        }
-
-        return $row;
-    }
-
-    public function fetchColumn(int $column = 0): mixed
-    {
-        $prepared = $this->prepared;
-        if ($prepared === null || $prepared->ticket !== $this->ticket) {
-            return false;
-        }
-        try {
-            $value = $prepared->statement->fetchColumn($column);
-        } catch (\Throwable $failure) {
-            $this->shared->failed($this->session, $failure, '');
-            throw $failure;
-        }
-        // Where the count is unknown, false may be a value too: then the result ends with the object.
-        if (--$this->left === 0) {
-            $this->end();
-        }
-
-        return $value;
-    }
-
-    public function fetchObject(?string $class = \stdClass::class, array $constructorArgs = []): object|false
-    {
-        $prepared = $this->prepared;
-        if ($prepared === null || $prepared->ticket !== $this->ticket) {
-            return false;
-        }
-        try {
-            $row = $prepared->statement->fetchObject($class, $constructorArgs);
-        } catch (\Throwable $failure) {
-            $this->shared->failed($this->session, $failure, '');
-            throw $failure;
-        }
-        if (--$this->left === 0 || ($row === false && $this->left < 0 && $prepared->single)) {
-            $this->end();
-        }
-
-        return $row;
-    }
-
-    public function fetchAll(int $mode = \PDO::FETCH_DEFAULT, mixed ...$args): array
-    {
-        $prepared = $this->prepared;
-        if ($prepared === null || $prepared->ticket !== $this->ticket) {
-            return [];
-        }
-        try {
-            $rows = $prepared->statement->fetchAll($mode, ...$args);
-        } catch (\Throwable $failure) {
-            $this->shared->failed($this->session, $failure, '');
-            throw $failure;
-        }
-        if ($prepared->single) {
-            $this->end();
-        }
-
-        return $rows;
-    }
-
-    public function getIterator(): \Iterator
-    {
-        while (($row = $this->fetch()) !== false) {
-            yield $row;
-        }
-    }
-
-    public function nextRowset(): bool
-    {
-        if ($this->prepared === null || $this->prepared->ticket !== $this->ticket) {
-            return false;
-        }
-        $statement = $this->prepared->statement;
-        try {
-            $more = $statement->nextRowset();
-        } catch (\Throwable $failure) {
-            $this->shared->failed($this->session, $failure, '');
-            throw $failure;
-        }
-        if ($more) {
-            [$this->columns, $this->rows, $this->left] = [$statement->columnCount(), $statement->rowCount(), -1];
-        } else {
-            $this->end();
-        }
-
-        return $more;
-    }
-
-    public function closeCursor(): bool
-    {
-        if ($this->prepared !== null) {
-            $this->end();
-        }
-
-        return true;
-    }
-
-    public function rowCount(): int
-    {
-        return $this->rows;
-    }
-
-    public function columnCount(): int
-    {
-        return $this->columns;
-    }
-
-    /** Before the last row is fetched: afterwards the result belongs to nobody. */
-    public function getColumnMeta(int $column): array|false
-    {
-        if ($this->prepared === null || $this->prepared->ticket !== $this->ticket) {
-            return false;
-        }
-
-        return $this->prepared->statement->getColumnMeta($column);
     }
 
     public function bindValue(int|string $param, mixed $value, int $type = \PDO::PARAM_STR): bool
@@ -268,9 +101,10 @@ final class SharedPdoStatement extends \PDOStatement
         int $maxLength = 0,
         mixed $driverOptions = null,
     ): bool {
-        $this->boundColumns[$column] = [&$var, $type, $maxLength, $driverOptions];
-        if ($this->prepared !== null && $this->prepared->ticket === $this->ticket) {
-            $this->bindColumns($this->prepared);
+        $this->settings ??= new StatementSettings();
+        $this->settings->columns[$column] = [&$var, $type, $maxLength, $driverOptions];
+        if ($this->isOpen()) {
+            $this->settings->bindColumns($this->prepared);
         }
 
         return true;
@@ -278,8 +112,9 @@ final class SharedPdoStatement extends \PDOStatement
 
     public function setFetchMode(int $mode, mixed ...$args): bool
     {
-        $this->fetchMode = [$mode, ...$args];
-        if ($this->prepared !== null && $this->prepared->ticket === $this->ticket) {
+        $this->settings ??= new StatementSettings();
+        $this->settings->fetchMode = [$mode, ...$args];
+        if ($this->isOpen()) {
             $this->prepared->fetchModeSet = true;
             $this->prepared->statement->setFetchMode($mode, ...$args);
         }
@@ -289,19 +124,19 @@ final class SharedPdoStatement extends \PDOStatement
 
     public function setAttribute(int $attribute, mixed $value): bool
     {
-        $this->attributes[$attribute] = $value;
+        $this->settings ??= new StatementSettings();
+        $this->settings->attributes[$attribute] = $value;
 
         return true;
     }
 
     public function getAttribute(int $name): mixed
     {
-        if (isset($this->attributes[$name])) {
-            return $this->attributes[$name];
+        if (isset($this->settings->attributes[$name])) {
+            return $this->settings->attributes[$name];
         }
-        $open = $this->prepared !== null && $this->prepared->ticket === $this->ticket;
 
-        return $open ? $this->prepared->statement->getAttribute($name) : false;
+        return $this->isOpen() ? $this->prepared->statement->getAttribute($name) : false;
     }
 
     public function errorCode(): ?string
@@ -324,10 +159,11 @@ final class SharedPdoStatement extends \PDOStatement
     /** Executes on this connection. null: refused, in PDO's silent error modes. */
     private function run(SharedConnection $connection, ?array $params): ?Prepared
     {
+        $settings = $this->settings;
         if ($this->once) {
             $prepared = $connection->query($this->queryString);
-            if ($prepared !== null && ($this->fetchMode !== [] || $this->boundColumns !== [])) {
-                $this->adapt($connection, $prepared);
+            if ($prepared !== null && $settings !== null && ($settings->fetchMode !== [] || $settings->columns !== [])) {
+                $settings->apply($connection, $prepared);
             }
 
             return $prepared;
@@ -342,14 +178,16 @@ final class SharedPdoStatement extends \PDOStatement
             return null;
         }
         $prepared->bound = $count;
-        $prepared->disposable = $prepared->disposable || $this->options !== [] || $this->attributes !== [];
+        if ($this->options !== []) {
+            $prepared->disposable = true;
+        }
         if ($params === null) {
             foreach ($this->bound as $name => [$value, $type]) {
                 $prepared->statement->bindValue($name, $value, $type);
             }
         }
-        if ($prepared->fetchModeSet || $this->fetchMode !== [] || $this->boundColumns !== [] || $this->attributes !== []) {
-            $this->adapt($connection, $prepared);
+        if ($settings !== null || $prepared->fetchModeSet) {
+            ($settings ?? new StatementSettings())->apply($connection, $prepared);
         }
         if ($prepared->statement->execute($params)) {
             return $prepared;
@@ -357,71 +195,5 @@ final class SharedPdoStatement extends \PDOStatement
         $this->error = $prepared->statement->errorInfo();
 
         return null;
-    }
-
-    /** The rare things: gives the real statement this one's fetch mode, columns and attributes. */
-    private function adapt(SharedConnection $connection, Prepared $prepared): void
-    {
-        foreach ($this->attributes as $attribute => $value) {
-            $prepared->statement->setAttribute($attribute, $value);
-        }
-        if ($this->fetchMode !== []) {
-            $prepared->statement->setFetchMode(...$this->fetchMode);
-            $prepared->fetchModeSet = true;
-        } elseif ($prepared->fetchModeSet) {
-            $default = $connection->pdo->getAttribute(\PDO::ATTR_DEFAULT_FETCH_MODE);
-            $prepared->statement->setFetchMode($default);
-            $prepared->fetchModeSet = false;
-        }
-        $this->bindColumns($prepared);
-    }
-
-    private function bindColumns(Prepared $prepared): void
-    {
-        foreach ($this->boundColumns as $column => [&$variable, $type, $length, $options]) {
-            $prepared->statement->bindColumn($column, $variable, $type, $length, $options);
-            $prepared->disposable = true;
-        }
-    }
-
-    /** It has run: notes what is there to be read, and keeps the connection while there is something. */
-    private function begin(Session $session, SharedConnection $connection, Prepared $prepared): void
-    {
-        $this->error = ['00000', null, null];
-        $statement = $prepared->statement;
-        $this->columns = $statement->columnCount();
-        $this->rows = $statement->rowCount();
-        if ($prepared->changes) {
-            $session->changed = true;
-        }
-        if ($this->columns === 0 && $prepared->single) {
-            $this->left = 0;
-            $this->shared->wrote($session, $connection);
-            $connection->keep($prepared);
-            $this->shared->settle($session);
-
-            return;
-        }
-        $session->error = null;
-        $session->used = true;
-        $this->left = $prepared->single && $connection->buffered ? $this->rows : -1;
-        $prepared->ticket = $this->ticket = ++self::$tickets;
-        $session->cursors[$this->ticket] = $prepared;
-        $this->prepared = $prepared;
-        if ($this->left === 0) {
-            $this->end();
-        }
-    }
-
-    private function end(): void
-    {
-        $prepared = $this->prepared;
-        $this->prepared = null;
-        if ($prepared->ticket !== $this->ticket) {
-            return; // its coroutine has ended, or its connection has gone
-        }
-        $this->shared->endCursor($this->session, $prepared);
-        unset($prepared); // a statement that is not kept ends while the connection is ours
-        $this->shared->settle($this->session);
     }
 }

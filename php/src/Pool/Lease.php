@@ -4,11 +4,9 @@ declare(strict_types=1);
 
 namespace Weft\Pool;
 
-use Weft\Pool;
-
 /**
- * Keeps a slot (or, without one, the place of a connection being opened) from being lost when its user is unwound without
- * a catch, as by exit().
+ * Frees a place when its user is unwound without a catch, as by exit(): the place of a slot, or without one the place of a
+ * connection that is being opened.
  *
  * @internal
  */
@@ -16,7 +14,7 @@ final class Lease
 {
     public bool $ended = false;
 
-    public function __construct(private readonly Pool $pool, private readonly ?Slot $slot) {}
+    public function __construct(private readonly Places $places, private readonly ?Slot $slot) {}
 
     public function __destruct()
     {
@@ -24,9 +22,9 @@ final class Lease
             return;
         }
         if ($this->slot === null) {
-            $this->pool->connectingLost();
+            $this->places->connectingLost();
         } else {
-            $this->pool->discardSlot($this->slot);
+            $this->places->discard($this->slot);
         }
     }
 }

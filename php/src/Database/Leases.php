@@ -1,0 +1,206 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Weft\Database;
+
+use Weft\Coroutine;
+use Weft\Internal\Coroutines;
+use Weft\Pool\Slots;
+use Weft\Pool\Waiters;
+
+use function Weft\defer;
+
+/**
+ * Which coroutine has which connection of a SharedPdo, and until when: for a statement until its result is read, for a
+ * transaction until its end, or until the coroutine's own end once it has changed the session.
+ *
+ * It must not know which statement is executed how. Invariants: a connection is used by one coroutine at a time; none goes
+ * back to the pool with a transaction or a result open.
+ *
+ * @internal
+ */
+final class Leases
+{
+    /** While others wait, a coroutine keeps its connection for at most so many statements in a row. */
+    private const STREAK_MAX = 8;
+
+    /** @var array<int, Session> by coroutine */
+    private array $sessions = [];
+
+    private readonly Waiters $waiters;
+
+    private readonly Loose $loose;
+
+    private readonly \Closure $leave;
+
+    /** @var array<int, mixed> set by setAttribute(), for every connection */
+    private array $attributes = [];
+
+    private int $attributesVersion = 0;
+
+    private readonly bool $inCoroutines;
+
+    public function __construct(private readonly Slots $slots)
+    {
+        $this->waiters = $slots->waiters;
+        $this->loose = new Loose($slots);
+        $this->leave = $this->leave(...);
+        $this->inCoroutines = Coroutines::exist();
+    }
+
+    /** The session of the running coroutine. */
+    public function session(): Session
+    {
+        $coroutine = $this->inCoroutines ? Coroutine::id() : 0;
+
+        return $this->sessions[$coroutine] ?? $this->enter($coroutine);
+    }
+
+    /** The connection of this session, which settle() or failed() takes back. */
+    public function lease(Session $session): SharedConnection
+    {
+        if ($session->lost) {
+            throw new \PDOException('The connection was lost inside this transaction, so the server has rolled it back:'
+            . ' call rollBack(), then begin again');
+        }
+        $session->loose = false;
+        $slot = $session->slot ??= $this->slots->take();
+        /** @var SharedConnection $connection */
+        $connection = $slot->resource;
+        if ($connection->attributesVersion !== $this->attributesVersion) {
+            $connection->apply($this->attributes, $this->attributesVersion);
+        }
+
+        return $connection;
+    }
+
+    /** After each call: returns the connection unless something still needs it. */
+    public function settle(Session $session): void
+    {
+        $slot = $session->slot;
+        if ($slot === null) {
+            return;
+        }
+        $session->transaction = $slot->resource->pdo->inTransaction();
+        if ($session->cursors !== [] || $session->transaction || $session->holds !== 0 || $session->changed) {
+            return;
+        }
+        if ($this->waiters->count > 0 && ++$session->streak < self::STREAK_MAX) {
+            $this->loose->add($session);
+
+            return;
+        }
+        $session->streak = 0;
+        $session->slot = null;
+        $this->slots->give($slot);
+    }
+
+    /**
+     * After a call that has thrown: discards the connection if it may be broken.
+     *
+     * @return bool whether the statement may be tried again
+     */
+    public function failed(Session $session, \Throwable $failure, string $sql): bool
+    {
+        $session->used = true;
+        $session->error = $failure instanceof \PDOException ? $failure->errorInfo ?? [$failure->getCode(), null, null] : null;
+        $interrupted = Coroutines::interrupted($failure);
+        if ($session->slot === null) {
+            return false;
+        }
+        if (!$interrupted && !Failure::gone($failure)) {
+            $this->settle($session);
+
+            return false;
+        }
+        $alone = $session->cursors === [] && $session->holds === 0 && !$session->transaction && !$session->changed;
+        $this->drop($session);
+        if (!$interrupted) {
+            $this->slots->distrust();
+        }
+
+        return $alone && !$interrupted && $failure instanceof \PDOException && Failure::repeatable($failure, $sql);
+    }
+
+    /** After a call that has returned false, as in PDO's silent error modes. */
+    public function refused(Session $session, array $error): void
+    {
+        $failure = new \PDOException((string) ($error[2] ?? ''));
+        $failure->errorInfo = $error;
+        $session->used = true;
+        $session->error = $error;
+        if (Failure::gone($failure)) {
+            $this->drop($session);
+            $this->slots->distrust();
+        }
+    }
+
+    /** A result has been read, or is no longer wanted. */
+    public function endCursor(Session $session, Prepared $prepared): void
+    {
+        unset($session->cursors[$prepared->ticket]);
+        $prepared->ticket = 0;
+        $prepared->statement->closeCursor();
+        $session->slot->resource->keep($prepared);
+    }
+
+    /** Discards the connection of a session, and with it what was open on it. */
+    public function drop(Session $session): void
+    {
+        foreach ($session->cursors as $prepared) {
+            $prepared->ticket = 0;
+        }
+        $session->cursors = [];
+        $session->lost = $session->transaction;
+        $session->transaction = false;
+        $session->changed = false;
+        if ($session->slot !== null) {
+            $slot = $session->slot;
+            $session->slot = null;
+            $this->slots->discard($slot);
+        }
+    }
+
+    /** Each connection gets this attribute before it is used next. */
+    public function setAttribute(int $attribute, mixed $value): void
+    {
+        $this->attributes[$attribute] = $value;
+        ++$this->attributesVersion;
+    }
+
+    private function enter(int $coroutine): Session
+    {
+        if ($coroutine !== 0) {
+            defer($this->leave);
+        }
+
+        return $this->sessions[$coroutine] = new Session();
+    }
+
+    /** Runs when a coroutine ends: what it left open is undone, and its connection returned. */
+    private function leave(): void
+    {
+        $coroutine = Coroutine::id();
+        $session = $this->sessions[$coroutine] ?? null;
+        unset($this->sessions[$coroutine]);
+        if ($session === null || $session->slot === null) {
+            return;
+        }
+        try {
+            foreach ($session->cursors as $prepared) {
+                $this->endCursor($session, $prepared);
+            }
+            if ($session->slot->resource->pdo->inTransaction()) {
+                $session->slot->resource->pdo->rollBack();
+            }
+            $session->holds = 0;
+            $session->streak = self::STREAK_MAX;
+            $changed = $session->changed;
+            $session->changed = false;
+            $changed ? $this->drop($session) : $this->settle($session);
+        } catch (\Throwable) {
+            $this->drop($session); // nobody is left to be told, and the connection is closed
+        }
+    }
+}

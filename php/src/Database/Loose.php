@@ -1,0 +1,59 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Weft\Database;
+
+use Weft\Pool\Slots;
+
+use function Weft\go;
+
+/**
+ * Connections that coroutines keep for a moment although nothing needs them and others wait.
+ *
+ * The next statement of the same request may follow at once, and queueing for a connection costs a switch each time. So a
+ * coroutine keeps its connection until it waits for something else; then a task runs and hands on what is not in use again.
+ *
+ * @internal
+ */
+final class Loose
+{
+    /** @var list<Session> */
+    private array $sessions = [];
+
+    private readonly \Closure $collect;
+
+    public function __construct(private readonly Slots $slots)
+    {
+        $this->collect = $this->collect(...);
+    }
+
+    public function add(Session $session): void
+    {
+        $session->loose = true;
+        $this->sessions[] = $session;
+        if (\count($this->sessions) > 1) {
+            return;
+        }
+        try {
+            go($this->collect);
+        } catch (\Error) {
+            $this->collect(); // there are tasks_max tasks already
+        }
+    }
+
+    private function collect(): void
+    {
+        $sessions = $this->sessions;
+        $this->sessions = [];
+        foreach ($sessions as $session) {
+            if ($session->loose && $session->slot !== null) {
+                $slot = $session->slot;
+                $session->slot = null;
+                $session->loose = false;
+                $session->streak = 0;
+                $this->slots->give($slot);
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Weft\Database;
+
+/**
+ * What few users set on a statement: its fetch mode, columns bound to variables, attributes.
+ *
+ * @internal
+ */
+final class StatementSettings
+{
+    /** @var array<int, mixed> the arguments of setFetchMode() */
+    public array $fetchMode = [];
+
+    /** @var array<int|string, array{mixed, int, int, mixed}> */
+    public array $columns = [];
+
+    /** @var array<int, mixed> */
+    public array $attributes = [];
+
+    /** Gives a real statement these settings, and takes the fetch mode of its last user from it. */
+    public function apply(SharedConnection $connection, Prepared $prepared): void
+    {
+        foreach ($this->attributes as $attribute => $value) {
+            $prepared->statement->setAttribute($attribute, $value);
+            $prepared->disposable = true;
+        }
+        if ($this->fetchMode !== []) {
+            $prepared->statement->setFetchMode(...$this->fetchMode);
+            $prepared->fetchModeSet = true;
+        } elseif ($prepared->fetchModeSet) {
+            $default = $connection->pdo->getAttribute(\PDO::ATTR_DEFAULT_FETCH_MODE);
+            $prepared->statement->setFetchMode($default);
+            $prepared->fetchModeSet = false;
+        }
+        $this->bindColumns($prepared);
+    }
+
+    public function bindColumns(Prepared $prepared): void
+    {
+        foreach ($this->columns as $column => [&$variable, $type, $length, $options]) {
+            $prepared->statement->bindColumn($column, $variable, $type, $length, $options);
+            $prepared->disposable = true;
+        }
+    }
+}
