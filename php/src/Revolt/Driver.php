@@ -13,8 +13,8 @@ use Weft\Coroutine;
  * Revolt's event loop on weft's scheduler: set the variable REVOLT_DRIVER to this class's name. Then what is built on Revolt
  * (AMPHP, for one) runs in handlers, in tasks and in scripts of `weft php`: waiting for it parks the coroutine only.
  *
- * The package revolt/event-loop is the application's; here are only the callbacks: who they are, whether they are enabled.
- * Loop calls them. Invariant: a callback that is enabled now is not called in this tick.
+ * The application brings the package revolt/event-loop; here are only the callbacks: which there are, and whether they are
+ * enabled. Loop calls them. Invariant: a callback that is enabled now is not called in this tick.
  */
 final class Driver implements \Revolt\EventLoop\Driver
 {
@@ -175,12 +175,12 @@ final class Driver implements \Revolt\EventLoop\Driver
 
     public function setErrorHandler(?\Closure $errorHandler): void
     {
-        $this->loop->errorHandler = $errorHandler;
+        $this->loop->calls->errorHandler = $errorHandler;
     }
 
     public function getErrorHandler(): ?\Closure
     {
-        return $this->loop->errorHandler;
+        return $this->loop->calls->errorHandler;
     }
 
     public function getHandle(): mixed

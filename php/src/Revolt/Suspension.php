@@ -149,7 +149,7 @@ final class Suspension implements \Revolt\EventLoop\Suspension
                 $this->loop->unhost($this->isMain ? $this : null);
             }
             if ($this->isMain) {
-                $this->loop->leaving = null;
+                $this->loop->hosts->leaving = null;
             }
             [$value, $failure] = [$this->value, $this->failure];
             [$this->value, $this->failure] = [null, null];
