@@ -1,7 +1,7 @@
-"""What the servers under test wait for: MariaDB, Redis, and an upstream that answers after 50 ms.
+"""The backends that the servers under test wait for: MariaDB, Redis, and an upstream that answers after 50 ms.
 
-Each is started afresh in a temporary directory, pinned to the core given, reached over loopback or a unix socket, told to the
-servers by BENCH_* variables, and stopped by its process id. It must not know which server uses it.
+Each is started afresh in a temporary directory, pinned to the core given, reached over loopback or a unix socket, announced to
+the servers through BENCH_* variables, and stopped by its process id. It must not know which server uses it.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def started(command: list[str], core: int, run: Path) -> Iterator[subprocess.Pop
 
 @contextmanager
 def told(**values: str) -> Iterator[None]:
-    """Variables that the servers started meanwhile inherit."""
+    """Sets variables that servers started within the block inherit."""
     os.environ.update(values)
     try:
         yield

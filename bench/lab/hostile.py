@@ -1,7 +1,7 @@
-"""Requests made to be expensive: what a byte of each costs the server, beside a byte of an ordinary request.
+"""Requests made to be expensive: the server's cost per byte of each, compared with a byte of an ordinary request.
 
-Who can have the server work more for a byte than an ordinary client does needs few of them to keep it busy. The inputs are loops over a
-client's bytes driven to their bounds: paths, queries, cookies, header lines, lists in headers, forms, chunks. It must not know how
+A client that makes the server work more per byte than ordinary clients do needs only few bytes to keep it busy. The inputs drive the
+loops over a client's bytes to their limits: paths, queries, cookies, header lines, lists in headers, forms, chunks. It must not know how
 results are written or drawn.
 """
 
@@ -16,7 +16,7 @@ from .measure import Column, Measured, Metrics, Scenario, Settings
 from .peers import Peer, Running
 
 HEAD_BYTES = 7_900  # of one target or one header line: what weft and nginx take by default
-TICKS_LEAST = 30  # of 10 ms each: the CPU time of fewer requests is not told from none
+TICKS_LEAST = 30  # of 10 ms each: fewer are too close to no CPU time at all
 REQUESTS_AT_ONCE = 20
 WARM_UP = 1_000
 FILE = "/hostile.txt"
@@ -85,7 +85,7 @@ def answer(client: socket.socket) -> bool:
 
 
 def cost(server: Running, sent: bytes) -> Metrics:
-    """CPU time of one such request, from as many as it takes to tell it from none."""
+    """CPU time of one such request, from enough of them to be measurable."""
     pids, count = server.pids(), 0
     before = proc.cpu(pids)
     client = load.connect(server.port, 0)

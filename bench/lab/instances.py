@@ -1,6 +1,6 @@
 """Scenarios of document roots and whole applications: instances of weft beside nginx with php-fpm, on the same files.
 
-Like scenarios.py, whose table has SCENARIOS as its last rows; it must not know how results are written or drawn.
+Like scenarios.py, whose table ends with these SCENARIOS; it must not know how results are written or drawn.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ VISITORS = 60
 TURNS = 20_000
 MET_LEAST = 0.98  # of all turns, below which the players did not alternate
 MB = 1e6
-IDLE_S = 4.0  # twice what an instance is idle for before it gives memory back
+IDLE_S = 4.0  # twice the idle time after which an instance returns memory
 SLOW_CLIENTS = 8  # as many as php-fpm has children
 OTHER_CLIENTS = 10
 boards = itertools.count(0x77656674)
@@ -49,7 +49,7 @@ def slow(peer: Peer, settings: Settings) -> Measured:
 
 
 def settled_memory(server: Running) -> proc.Memory:
-    """What the workers keep when they have been idle for long enough to give memory back: it has stood still meanwhile. (Not Pss:
+    """The memory that workers keep after they have been idle long enough to return some, once it no longer changes. (Not Pss:
     that changes with other programs' share of the libraries.)"""
     state = {"rss": 0, "since": 0.0}
 
@@ -70,7 +70,7 @@ def grown(one: proc.Memory, many: proc.Memory, instances: int) -> Metrics:
 
 
 def memory(peer: Peer, settings: Settings) -> Measured:
-    """One visitor needs one instance; a crowd whose requests wait needs one each. The difference is theirs."""
+    """One visitor needs one instance; a crowd whose requests wait needs one each. The difference is the cost of these instances."""
     count = INSTANCES_USUAL
     with Running(peer, "instances") as server:
         with Visitors(server.port, "/wait1.php?us=1000", 1) as single:
@@ -95,7 +95,7 @@ def memory(peer: Peer, settings: Settings) -> Measured:
 
 
 def take_turns(server: Running, path: str, players: int) -> Metrics:
-    """What a zero-length sleep costs the process while so many requests take turns at it."""
+    """The cost of a zero-length sleep for the process while this many requests alternate."""
     board = next(boards)
     mark = "&" if "?" in path else "?"
     target = f"{path}{mark}rounds={TURNS}&players={players}&board={board}"
@@ -114,7 +114,7 @@ def take_turns(server: Running, path: str, players: int) -> Metrics:
 
 
 def switch(peer: Peer, settings: Settings) -> Measured:
-    """Two requests that take turns at zero-length sleeps: each sleep of one is a switch to the other and one back. The same by one
+    """Two requests that alternate with zero-length sleeps: each sleep of one is a switch to the other and one back. The same by one
     request alone is the price of sleeping without a switch, of which two share one turn of the loop: so between half of it and
     all of it comes off. `us` takes off half, the upper bound; `least_us` all."""
     for page, role, site in (("hello", "switch", nullcontext()), ("WordPress", "wordpress", sites.wordpress(settings.backend_core))):

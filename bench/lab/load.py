@@ -105,7 +105,7 @@ def ask(client: socket.socket, path: str, number: int) -> str:
 
 
 def drive(port: int, path: str, requests: int, connections: int = 100) -> None:
-    """Exactly so many requests over keep-alive connections, one after the other. For counting, never for timing."""
+    """Exactly this many requests over keep-alive connections, one after another. For counting, never for timing."""
     clients = [connect(port, number) for number in range(connections)]
     try:
         for number in range(requests):
@@ -139,7 +139,7 @@ class Held:
             self.clients[-1].sendall(request_bytes(path, number))
 
     def require_silence(self) -> None:
-        """All connections must still be open and without an unread byte, else what is measured is not what is meant."""
+        """All connections must still be open and have no unread byte; otherwise the measurement is invalid."""
         poll = select.poll()
         for client in self.clients:
             poll.register(client, select.POLLIN | select.POLLHUP)

@@ -1,4 +1,4 @@
-"""On what the figures were measured: machine, kernel, versions, revision. Only reads; a missing tool is recorded as missing."""
+"""The environment in which the figures were measured: machine, kernel, versions, revision. Only reads; a missing tool is recorded as missing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .peers import BENCH, ROOT, weft_binary
 
 
 def first_line(*command: str) -> str:
-    """The first line a version command says, on whichever stream."""
+    """The first line that a version command prints, on either stream."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False,
                               env={**os.environ, "PATH": f"{os.environ.get('PATH', '')}:/usr/sbin"})

@@ -1,4 +1,4 @@
-"""What every scenario is made of: its settings, its row in the table, one timed run beside the kernel's accounting.
+"""The parts of every scenario: its settings, its row in the table, one timed run beside the kernel's accounting.
 
 It must not know any one scenario, nor how results are written or drawn.
 """
@@ -17,7 +17,7 @@ Measured = Iterator[tuple[str, Metrics]]
 
 @dataclass(frozen=True)
 class Settings:
-    """How long and how much. `quick` shrinks them; the results record them."""
+    """Durations and amounts. `quick` reduces them; the results record them."""
 
     rounds: int = 5
     seconds: float = 5.0
@@ -59,7 +59,7 @@ class Scenario:
 
 
 def timed(server: Running, settings: Settings, connections: int, close: bool = False) -> Metrics:
-    """One wrk run beside the kernel's accounting. Foreign: what else kept the server's core busy, as a share of the time."""
+    """One wrk run beside the kernel's accounting. Foreign: other work on the server's core, as a share of the time."""
     pids = server.pids()
     before, busy_before = proc.cpu(pids), proc.core_busy_s(SERVER_CORE)
     seen = load.wrk(server.port, server.path, connections, settings.seconds, close)

@@ -1,4 +1,4 @@
-"""Micro costs: small programs that each time one primitive, so that the large figures have a floor to stand on.
+"""Micro costs: small programs that each time one primitive, which the large figures can be compared with.
 
 bench/micro/floor.c times the kernel's part (a system call, a loopback round trip, a context switch in user space);
 bench/micro/engine.php times PHP's (a call, a fiber switch), under php and, where it is built, under `weft php`.

@@ -1,4 +1,4 @@
-"""The servers: how each is started, where its routes are, what it cannot do. One table, PEERS.
+"""The servers: how each is started, what its routes are, and what it cannot do. One table, PEERS.
 
 A peer runs pinned to SERVER_CORE, listens on 127.0.0.1 only, logs into its own temporary directory and is stopped by
 its process ids. Ready means: it accepted a connection and gave one good answer.
@@ -30,10 +30,10 @@ NGINX_FPM = BENCH / "peers" / "nginx_fpm"
 PAGES = BENCH / "sites" / "pages"
 FPM_CHILDREN = 32
 
-# Only what a scenario could not be asked without: connections that may idle for minutes, room for all that is parked. And what
-# whoever waits for nothing but sixteen connections sets: who comes then waits as a request, not as a coroutine with a stack.
+# Only the settings that the scenarios need: connections that may idle for minutes, and room for everything parked. And the setting
+# for an application that waits only for sixteen connections: further requests wait as requests, not as coroutines with stacks.
 WEFT_FLAGS = {"hello": ["--idle-timeout-ms", "600000"], "park": ["--coroutines-max", "12000"], "db3": ["--coroutines-max", "20"]}
-# As many instances as requests wait at once, where that is more than are usual.
+# As many instances as requests that wait at once, if that is more than usual.
 INSTANCES = {"wait1": 100, "wordpress": 60}
 INSTANCES_USUAL = 50
 
@@ -66,7 +66,7 @@ def netty(_role: str, port: int, _run: Path) -> Commands:
 
 
 def weft_sync(workers: int) -> Callable[[str, int, Path], Commands]:
-    """Resident and synchronous: each worker takes one request at a time, the others wait in its queue."""
+    """Resident and synchronous: each worker handles one request at a time; the others wait in its queue."""
     def commands(role: str, port: int, _run: Path) -> Commands:
         app = str(BENCH / "apps" / f"{role}_sync.php")
         return [[str(weft_binary()), "serve", app, "--listen", f"127.0.0.1:{port}", "--workers", str(workers), "--coroutines-max", "1"]]
@@ -84,7 +84,7 @@ def docroot() -> Path:
 
 
 def weft_docroot(role: str, port: int, _run: Path, instances: int = 0) -> Commands:
-    """Classic mode in one process. As long a queue's patience as nginx has for php-fpm: who waits is measured, not turned away."""
+    """Classic mode in one process. The queue waits as long as nginx waits for php-fpm: waiting requests are measured, not refused."""
     count = instances or INSTANCES.get(role, INSTANCES_USUAL)
     extra = os.environ.get("BENCH_WEFT_FLAGS", "").split()
     return [[str(weft_binary()), "serve", str(docroot()), "--listen", f"127.0.0.1:{port}", "--workers", "1",
@@ -96,7 +96,7 @@ def weft_one(role: str, port: int, run: Path) -> Commands:
 
 
 def weft_resident(role: str, port: int, run: Path) -> Commands:
-    """The application stays loaded in each instance: the site's script for it lies beside its document root."""
+    """The application stays loaded in each instance: the site's script for this mode lies beside its document root."""
     command = weft_docroot(role, port, run)[0]
     return [["env", "APP_RUNTIME=Weft\\Symfony\\Runtime", *command, "--worker", str(docroot().parent / "resident" / "index.php")]]
 
@@ -131,7 +131,7 @@ class Peer:
     warmup_factor: int = 1  # of the usual warm-up: a JIT compiler needs more
     process_per_request: bool = False
     soaks: bool = True
-    variant: bool = False  # takes part only where it has a role, and is not missed elsewhere
+    variant: bool = False  # takes part only where it has a role; elsewhere its absence is not reported
 
 
 def found(command: str) -> Callable[[], Path | None]:
@@ -222,7 +222,7 @@ class Running:
             try:
                 process.wait(deadline_s)
             except subprocess.TimeoutExpired:
-                for pid in everyone:  # ours by descent, collected before the first signal
+                for pid in everyone:  # our descendants, collected before the first signal
                     try:
                         os.kill(pid, signal.SIGKILL)
                     except ProcessLookupError:
@@ -231,7 +231,7 @@ class Running:
         shutil.rmtree(self.run, ignore_errors=True)
 
     def pids(self) -> list[int]:
-        """All processes of the peer: their CPU time is its price."""
+        """All processes of the peer: their CPU time is its cost."""
         return proc.tree(p.pid for p in self.processes)
 
     def workers(self) -> list[int]:

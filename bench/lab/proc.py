@@ -1,6 +1,6 @@
-"""What the kernel says about processes: CPU time, memory, queues. Reads /proc, changes nothing but our own limits.
+"""The kernel's figures about processes: CPU time, memory, queues. Reads /proc, changes nothing but our own limits.
 
-It must not know which server it looks at. Every figure of the bench comes from here or from the load generator.
+It must not know which server it observes. Every figure of the bench comes from here or from the load generator.
 Sources: proc(5), proc_pid_stat(5), proc_pid_smaps(5).
 """
 
@@ -19,7 +19,7 @@ TCP_LISTEN = "0A"
 
 
 class BenchError(Exception):
-    """Something the person at the terminal can act on: what is wrong, where, what to do."""
+    """An error for the person at the terminal: what is wrong, where, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def tree(roots: Iterable[int]) -> list[int]:
             try:
                 children.setdefault(int(stat_fields(int(entry))[1]), []).append(int(entry))
             except (FileNotFoundError, ProcessLookupError):
-                continue  # it ended while we looked
+                continue  # it ended meanwhile
     found, waiting = [], list(roots)
     while waiting:
         pid = waiting.pop()
@@ -96,7 +96,7 @@ def kernel_memory() -> int:
 
 
 def core_busy_s(core: int) -> tuple[float, float]:
-    """(busy, stolen) seconds of a core since boot. Stolen: the hypervisor ran somebody else."""
+    """(busy, stolen) seconds of a core since boot. Stolen: the hypervisor ran another guest."""
     for line in Path("/proc/stat").read_text().splitlines():
         if line.startswith(f"cpu{core} "):
             user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, line.split()[1:9])

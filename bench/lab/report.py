@@ -18,7 +18,7 @@ PEERS = ("weft", "bare", "hyper", "netty", "fpm", "kernel", "php", "weft-php")
 
 
 def css(peer: str) -> str:
-    """Whose colour: variants of a peer have that of the peer."""
+    """The peer whose colour is used: variants of a peer share its colour."""
     family = "fpm" if "fpm" in peer else peer.partition("-")[0]
     return "peer-" + (peer if peer in PEERS else family)
 

@@ -19,7 +19,7 @@ SERIES = "step"  # samples of this variant are points of a curve, not repetition
 
 @dataclass(frozen=True)
 class Sample:
-    """What one measurement gave."""
+    """The result of one measurement."""
 
     round: int
     peer: str
@@ -93,7 +93,7 @@ def ordered(result: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def disturbed(result: dict[str, Any]) -> list[str]:
-    """A sentence for each row whose server did not have its core to itself: such a row is to be measured again."""
+    """A sentence for each row whose server shared its core: such a row must be measured again."""
     said = []
     for row in result["summary"]:
         share = row["metrics"].get("foreign_percent", {"median": 0.0})["median"]

@@ -1,8 +1,8 @@
 """What is measured and how: one function per question, one row each in SCENARIOS.
 
 A scenario function starts its peer afresh, warms it, measures, stops it, and yields (variant, metrics). The driver calls
-it once per peer and round, A B C A B C, so that drift of the machine hits all peers alike. instances.py has those of
-document roots and whole applications. It must not know how results are written or drawn.
+it once per peer and round, A B C A B C, so that drift of the machine hits all peers alike. instances.py has the
+scenarios of document roots and whole applications. It must not know how results are written or drawn.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def short(peer: Peer, settings: Settings) -> Measured:
 
 
 def parked(peer: Peer, settings: Settings) -> Measured:
-    """Memory before and after all requests are held. A process per request has no before: its processes are the price."""
+    """Memory before and after all requests are held. With a process per request there is no before: the processes are the cost."""
     count = FPM_CHILDREN - 2 if peer.process_per_request else settings.parked
     with Running(peer, "park") as server, load.Held() as held:
         server.path = "/" if not peer.process_per_request else peer.paths["hello"]
@@ -108,7 +108,7 @@ def syscalls(peer: Peer, settings: Settings) -> Measured:
 
 
 def database(role: str, connections: tuple[int, ...]) -> Callable[[Peer, Settings], Measured]:
-    """Up and down again: how a server shares its core with the database changes while they run, and is no matter of connections."""
+    """Up and down again: how a server and the database share a core changes during the run, whatever the number of connections."""
     def measure(peer: Peer, settings: Settings) -> Measured:
         with backends.mariadb(settings.backend_core), Running(peer, role) as server:
             warm(server, settings)

@@ -27,13 +27,13 @@ def need(path: Path) -> None:
 
 @contextmanager
 def wordpress(core: int) -> Iterator[None]:
-    """WordPress as its package brings it, with one post and one plugin, on MariaDB. ?ms=500 in a page's address makes it ask the
-    upstream for something that takes so long. MariaDB and the upstream run on `core`."""
+    """WordPress as its package ships it, with one post and one plugin, on MariaDB. ?ms=500 in a page's address makes it ask the
+    upstream for an answer that takes this long. MariaDB and the upstream run on `core`."""
     need(WORDPRESS)
     with backends.mariadb(core), backends.upstream(core), backends.directory("wordpress") as run:
         public = run / "public"
         shutil.copytree(WORDPRESS, public, symlinks=False)
-        (public / "wp-config.php").unlink()  # Debian's looks for sites in /etc
+        (public / "wp-config.php").unlink()  # Debian's file looks for sites in /etc
         shutil.copy(SITES / "wordpress" / "wp-config.php", run)
         (public / "wp-content" / "mu-plugins").mkdir(exist_ok=True)
         shutil.copy(SITES / "wordpress" / "plugin.php", public / "wp-content" / "mu-plugins")
@@ -47,7 +47,7 @@ def wordpress(core: int) -> Iterator[None]:
 
 @contextmanager
 def symfony() -> Iterator[None]:
-    """bench/sites/symfony with a cache of its own."""
+    """bench/sites/symfony with its own cache."""
     need(SYMFONY)
     with backends.directory("symfony") as run:
         shutil.copytree(SITES / "symfony", run, dirs_exist_ok=True)

@@ -1,4 +1,4 @@
-"""Three drawings as inline SVG: a dot plot with spread, a curve, and a timeline of parts. Text in, text out; knows nothing of the bench.
+"""Three drawings as inline SVG: a dot plot with spread, a curve, and a timeline of parts. Text in, text out; it must not know the bench.
 
 Colours and fonts come from CSS classes of the page, so that light and dark both work. Every dot carries a title.
 """
@@ -16,7 +16,7 @@ CURVE_HEIGHT, CURVE_LEFT = 300, 64
 
 @dataclass(frozen=True)
 class Dots:
-    """One row of a dot plot: the runs as they were, their median, what to print at the end."""
+    """One row of a dot plot: its runs, their median, and the text at its end."""
 
     label: str
     css: str

@@ -1,7 +1,7 @@
-"""A closed loop of visitors for pages that take milliseconds: each asks again as soon as it has its answer.
+"""A closed loop of visitors for pages that take milliseconds: each sends its next request as soon as it has its answer.
 
-wrk counts from its first request to its last answer; where a page takes two seconds, what is under way at both ends would be
-a large part of it. Here the loop turns all the time, and what is answered between two moments is counted. It must not know which
+wrk counts from its first request to its last answer; if a page takes two seconds, the requests in flight at both ends would be
+a large part of that. Here the loop runs all the time, and the answers between two moments are counted. It must not know which
 server answers. Any answer but 200 fails the run.
 """
 
@@ -31,7 +31,7 @@ class Seen:
 
 @dataclass
 class Visitors:
-    """`with Visitors(port, path, count) as crowd`: they are all under way when the block begins, and have gone when it ends."""
+    """`with Visitors(port, path, count) as crowd`: they all send requests when the block begins, and have stopped when it ends."""
 
     port: int
     path: str
@@ -69,12 +69,12 @@ class Visitors:
             raise proc.BenchError(f"a visitor of {self.path} was not served: {self.failed[0]}")
 
     def settled(self) -> bool:
-        """Each has had an answer: from here on the loop turns evenly."""
+        """Each has had an answer: from here on the loop runs evenly."""
         self._check()
         return len(self.served) == self.count
 
     def watch(self, seconds: float) -> Seen:
-        """What they get within the next seconds."""
+        """Counts their answers within the next seconds."""
         begin = time.monotonic()
         end = begin + seconds
         while time.monotonic() < end:

@@ -1,4 +1,4 @@
-"""How soon a change made in the admin page is known everywhere: two hosts of two workers each, joined by MariaDB and Redis alone."""
+"""How soon a change in the admin page reaches all workers: two hosts of two workers each, joined by MariaDB and Redis alone."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import time
 from .service import Site, Stage
 
 CHANGES = 20
-CONNECTIONS = 12  # to each host: each stays with one worker, so hardly any worker is left out
+CONNECTIONS = 12  # to each host: each stays with one worker, so hardly any worker is missed
 DEADLINE_S = 10.0
 
 
 class Watcher:
-    """One connection, so one worker, asked again and again as users who were never here."""
+    """One connection, and so one worker, to which new users send requests continuously."""
 
     numbers = itertools.count()
 
@@ -28,7 +28,7 @@ class Watcher:
 
 
 def until_all(watchers: list[Watcher], shown: bool) -> float:
-    """Seconds until each has seen it."""
+    """The seconds until each worker has seen it."""
     began, left = time.monotonic(), list(watchers)
     while left:
         left = [watcher for watcher in left if watcher.is_shown() != shown]

@@ -1,7 +1,7 @@
-"""The three loads, each a process of its own on the load's core, and what each of them saw.
+"""The three loads, each a separate process on the load's core, and what each of them measured.
 
-wrk asks as fast as it gets answers: the ceiling. pace asks at a fixed rate whatever happens: latency below the ceiling. Locust
-walks through the service as users do. It must not know the service's processes.
+wrk asks as fast as it gets answers: the ceiling. pace sends requests at a fixed rate whatever happens: latency below the ceiling. Locust
+uses the service as users do. It must not know the service's processes.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Seen:
 
 @dataclass
 class Load:
-    """A load that runs; result() once it has ended."""
+    """A running load; result() is available once it has ended."""
 
     process: subprocess.Popen[bytes]
     output: Path

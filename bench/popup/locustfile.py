@@ -16,7 +16,7 @@ USERS = 200_000
 
 
 class Visitor(FastHttpUser):
-    """One client application; it is used by one user after the other."""
+    """One client application, which users use one after another."""
 
     wait_time = between(0.5, 2.0)
 

@@ -1,8 +1,8 @@
--- The realistic mix: 90 % ask, 8 % report shown or closed, 2 % report a click. 200,000 users, of whom a fifth have a platform
--- that pop-ups are for. No two requests have the same bytes: each carries a number.
+-- The realistic mix: 90 % ask, 8 % report shown or closed, 2 % report a click. 200,000 users, a fifth of whom have a platform
+-- with pop-ups. No two requests have the same bytes: each carries a number.
 --
--- A report is of a pop-up that this thread was given before, each used once; while there is none, it asks instead. What was
--- confirmed is counted from the answers, so that the runner can compare it with the rows of the database.
+-- A report is about a pop-up that this thread was given before, each used once; while there is none, it asks instead. Confirmed
+-- operations are counted from the answers, so that the runner can compare them with the rows of the database.
 local USERS = 200000
 local REPORTED_MAX = 65536
 local thread_count, number = 0, 0
@@ -43,7 +43,7 @@ function request()
   return message("/v1/ask", string.format('{"user":"u%d","platform":"%s","version":"5.%d.%d"}', user, platform, user % 7, number % 100))
 end
 
--- A line for each second that has passed, of the one thread there is.
+-- Prints a line for each second that has passed, for the only thread.
 local function tell()
   local second = os.time() - began
   if second > told then

@@ -1,11 +1,11 @@
-/* An open loop for the pop-up service: requests come when they come, whether or not earlier ones were answered.
+/* An open loop for the pop-up service: requests arrive at random, whether or not earlier ones were answered.
  *
  * Arrivals are random (exponential gaps) at a fixed mean rate; the mix is that of mix.lua. A request that finds every
- * connection busy waits for one, and its latency counts from its arrival: a server that stalls is charged for everybody it
- * kept waiting, which a closed loop forgets. It must not know how the service works, only what a right answer looks like.
+ * connection busy waits for one, and its latency counts from its arrival: a server that stalls is charged for every request
+ * that it kept waiting, which a closed loop misses. It must not know how the service works, only what a right answer looks like.
  *
  * Usage: pace PORT RATE SECONDS CONNECTIONS SEED
- * Prints a line "SECOND {json}" a second, and "BENCH {json}" at the end; times in microseconds.
+ * Prints a line "SECOND {json}" every second, and "BENCH {json}" at the end; times in microseconds.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -93,7 +93,7 @@ static void open_connection(struct connection *c) {
     idle[idle_count++] = (int)(c - connections);
 }
 
-/* The answer, if one was awaited, will not come; the connection is made anew. */
+/* An awaited answer will not come; the connection is opened again. */
 static void lose(struct connection *c) {
     if (c->arrived_ns != 0) errors++;
     c->arrived_ns = 0;
@@ -128,7 +128,7 @@ static void send_request(struct connection *c, int64_t arrived_ns) {
     if (send(c->fd, text, (size_t)bytes, MSG_NOSIGNAL) != bytes) lose(c);
 }
 
-/* An arrival: on an idle connection at once, or in the queue for the next one. */
+/* An arrival: sent at once on an idle connection, or queued for the next one. */
 static void arrive(int64_t at_ns) {
     if (idle_count > 0) send_request(&connections[idle[--idle_count]], at_ns);
     else if (waiting_last - waiting_first < WAITING_MAX) waiting[waiting_last++ % WAITING_MAX] = at_ns;
@@ -157,7 +157,7 @@ static void judge(const char *answer, const char *body) {
     else keep_display(body);
 }
 
-/* Reads what there is; a whole answer frees the connection for whoever waits. */
+/* Reads what has arrived; a whole answer frees the connection for the next waiting request. */
 static void receive(struct connection *c) {
     ssize_t got = recv(c->fd, c->answer + c->have, ANSWER_BYTES_MAX - 1 - c->have, 0);
     if (got <= 0 || c->arrived_ns == 0) { lose(c); return; }

@@ -1,4 +1,4 @@
-"""What was measured, for people: tables in Markdown for a guide, and out/popup.html with a plot of everything over time.
+"""The measurements for readers: tables in Markdown for a guide, and out/popup.html with a plot of everything over time.
 
 It must not measure. The style is that of bench/run's report.
 """
@@ -38,7 +38,7 @@ def markdown(figures: list[dict[str, Any]]) -> str:
 
 
 def goals(figures: list[dict[str, Any]]) -> str:
-    """What the finished service is to keep to, and the worst that it did."""
+    """The limits that the finished service must keep, and its worst values."""
     last = [f for f in figures if f["step"] == "keepalive"]
     ceiling = [f for f in last if f["load"] == "ceiling"]
     paced = [f for f in last if f["load"].startswith("paced")]
@@ -104,7 +104,7 @@ def html_table(markdown_table: str) -> str:
 
 
 def put(guide: Path, name: str, tables: str) -> None:
-    """Replaces what stands between the comments of this name."""
+    """Replaces the text between the comments of this name."""
     text, begin, end = guide.read_text(), f"<!-- {name} -->\n", f"<!-- end of {name} -->"
     if begin not in text or end not in text:
         raise BenchError(f"{guide} has no place for these tables: the lines {begin.strip()} and {end}")

@@ -1,4 +1,4 @@
-"""The pop-up service and what it stands on, started for a measurement: weft on one core, everything else on the other.
+"""The pop-up service and its backends, started for a measurement: weft on one core, everything else on the other.
 
 It must not know what is measured. Invariant: whatever it starts is stopped by its process id, and its files are gone afterwards.
 """
@@ -25,13 +25,13 @@ STEPS = ("naive", "queue", "cache", "pool", "keepalive")
 BACKENDS = ("embedded", "mariadb", "redis", "redis-files")
 OTHER_CORE = 1 - SERVER_CORE
 TOKEN = "bench"
-CONFIGURATIONS = 20  # a user who clicked one goes on to the next: the share of pop-ups stays what it was
+CONFIGURATIONS = 20  # a user who clicked one gets the next: the share of pop-ups stays the same
 CONNECTIONS_MAX = 800
 
 
 @dataclass
 class Database:
-    """Where the operations go, as the bench sees it."""
+    """The database of the operations, as the bench sees it."""
 
     environment: dict[str, str] = field(default_factory=dict)
     client: list[str] | None = None  # MariaDB's command line; None for SQLite
@@ -69,7 +69,7 @@ def mariadb() -> Iterator[Database]:
                                "--auth-root-authentication-method=normal", *user], capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise proc.BenchError(f"mariadb-install-db failed: {(done.stderr or done.stdout).strip()[-400:]}")
-        # Every commit is on disk before it is answered, as it is by default: said here because the figures depend on it.
+        # Every commit is on disk before it is answered. This is the default; it is stated because the figures depend on it.
         server = [backends.need("mariadbd"), "--no-defaults", f"--datadir={data}", f"--socket={endpoint}", "--skip-networking", *user,
                   f"--max-connections={CONNECTIONS_MAX}", "--innodb-buffer-pool-size=512M", "--innodb-flush-log-at-trx-commit=1"]
         client = [backends.need("mariadb"), "--no-defaults", f"--socket={endpoint}", "-uroot"]
@@ -137,7 +137,7 @@ class Service:
 
 
 class Stage:
-    """The backends, up for as long as the stage is; a service after another can be started on them."""
+    """The backends, which run as long as the stage; several services can be started on them, one after another."""
 
     def __init__(self, backend: str) -> None:
         self.backend, self.stack = backend, ExitStack()
@@ -160,7 +160,7 @@ class Stage:
 
     @contextmanager
     def serve(self, step: str, workers: int = 1, secret: str = "", configurations: int = CONFIGURATIONS) -> Iterator[Service]:
-        """A service that answers; `configurations` above 0 empties the database first and creates so many."""
+        """A service that answers; `configurations` above 0 empties the database first and creates this many."""
         if configurations > 0:
             self.database.renew()
         with backends.directory("popup") as run:

@@ -1,4 +1,4 @@
-"""What happens while a load runs, sample by sample: the CPU of each part, the database's statements, the queue.
+"""Observations while a load runs, sample by sample: the CPU of each part, the database's statements, the queue.
 
 It must not know the load. Invariant: a sample holds what happened since the one before it.
 """
@@ -58,7 +58,7 @@ def watch(name: str, load: subprocess.Popen[str], service: Service, began: float
     while load.poll() is None:
         time.sleep(EVERY_S)
         if load.poll() is not None:
-            break  # what is left is no whole sample
+            break  # the rest is not a whole sample
         now = Reading.of(service, proc.tree([load.pid]))
         queues = service.site.health()["queues"]
         sample = {"at_s": now.at - began} | now.sample(before)

@@ -1,8 +1,8 @@
-/* The floor: what one HTTP answer costs when the server does nothing but epoll, one recv, one send.
+/* The floor: the cost of one HTTP answer if the server does nothing but epoll, one recv and one send.
  *
  * It is deliberately not an HTTP server. It assumes that a request arrives whole in one segment, has no body and is
- * not pipelined (true of the bench's clients); anything else closes the connection. It does keep what every honest
- * answer needs: the end of the head is looked for, "Connection: close" is obeyed, and Date is the current second.
+ * not pipelined (true of the bench's clients); anything else closes the connection. It does what every honest
+ * answer needs: it looks for the end of the head, obeys "Connection: close", and sends the current second as Date.
  *
  * Usage: bare PORT
  */

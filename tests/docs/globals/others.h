@@ -1,5 +1,5 @@
-/* Layouts of globals that weft has no use for, so that the walk sees their fields: each after the source it names. The names are
- * ours. What weft uses is in crates/zend/c/layouts.h. */
+/* Layouts of globals that weft does not use, so that the walk sees their fields; each is copied from the source that it names.
+ * The names are ours. The layouts that weft uses are in crates/zend/c/layouts.h. */
 typedef struct { void *errors; } openssl_globals;                     /* ext/openssl/php_openssl.h */
 typedef struct { bool key_initialized; unsigned char key[16]; } reflection_globals; /* ext/reflection/php_reflection.h */
 typedef struct { void *default_encoding; } xml_globals;               /* ext/xml/xml.c */

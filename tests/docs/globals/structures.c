@@ -1,6 +1,6 @@
-/* Every structure of globals, for its debug information, and as a program: which loaded modules have globals of what size.
+/* Every structure of globals, for its debug information; as a program, it prints which loaded modules have globals, and their sizes.
  *
- * STRUCTURES names the module whose globals a structure is; "" where PHP has them under a name of their own. */
+ * STRUCTURES names the module to which a structure of globals belongs; "" if PHP has a separate name for them. */
 #include "layouts.h"      /* weft's own; it includes PHP's headers */
 #include "zend_language_scanner.h"
 #include "zend_ini_scanner.h"
