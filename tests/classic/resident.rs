@@ -184,7 +184,9 @@ fn a_script_that_is_no_worker_says_so() {
     weft.write("worker.php", "<?php while (frankenphp_handle_request(fn () => print('ok'))); echo 'ended';");
     let said = weft.weft(&["check", "public", "--worker", "worker.php", "--instances", "5"]);
     assert!(
-        said.stdout.contains("worker.php stays loaded and answers what no file of the document root does"),
+        said.stdout.contains(
+            "worker.php stays loaded and answers the requests that no file of the document root answers"
+        ),
         "{}{}",
         said.stdout,
         said.stderr

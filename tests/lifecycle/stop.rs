@@ -93,7 +93,9 @@ fn responses_that_their_clients_have_not_taken_are_not_cut_off_in_silence() {
     client.get("/");
     assert_eq!(client.read_head().status, 200);
     weft.signal(Signal::TERM);
-    weft.wait_for_log("the worker ends: 1 responses were cut off that their clients had not taken whole");
+    weft.wait_for_log(
+        "the worker ends: 1 responses were cut off before their clients had read them completely",
+    );
     weft.wait();
 }
 
@@ -124,7 +126,7 @@ fn weft_stop_waits_for_the_end_and_says_so() {
     assert!(weft.wait().success());
     let outcome = weft.weft(&["stop", "--pid-file=weft.pid"]);
     assert_eq!(outcome.code, Some(1));
-    assert!(outcome.stderr.contains("weft is not running: nobody holds the pid file"), "{outcome:?}");
+    assert!(outcome.stderr.contains("weft is not running: no process holds the pid file"), "{outcome:?}");
 }
 
 #[test]

@@ -145,7 +145,7 @@ fn extensions_are_proven_for_instances_or_unknown_or_unfit() {
     std::fs::copy(&file, own.join("strange.so")).expect("the test's own file");
     let load = format!("extension={}", own.join("strange.so").display());
     let table = weft(directory.path(), &["doctor", "--extensions", "--define", &load]).stdout;
-    assert!(table.contains("\n  unknown      strange - no test of weft's uses it"), "{table}");
+    assert!(table.contains("\n  unknown      strange - none of weft's tests uses it"), "{table}");
 }
 
 #[test]

@@ -13,13 +13,13 @@ use crate::config::{self, Config, Value};
 
 const EXAMPLES: &str = "\
 Examples:
-  weft serve app.php                           serve the application app.php returns, on 127.0.0.1:8080
-  weft serve app.php --listen :80 --user www   all interfaces; the workers drop root's rights
+  weft serve app.php                           serve the application that app.php returns, on 127.0.0.1:8080
+  weft serve app.php --listen :80 --user www   all interfaces; the workers drop root privileges
   weft serve app.php --watch --mode development
                                                reload on changes, show errors in the browser
   weft check app.php                           would it start, and what would it serve?
   weft doctor --extensions                     do the loaded extensions wait cooperatively?
-  weft reload                                  bring in new code; no request is lost
+  weft reload                                  load new code; no request is lost
   weft php script.php arg                      run a script as php would, on coroutines";
 
 /// weft, a coroutine application server for PHP.
@@ -45,13 +45,13 @@ pub enum Verb {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
-    /// Check configuration and application, say what would be served how, and stop
+    /// Check configuration and application, say what would be served and how, and exit
     Check(Settings),
-    /// Say how the waits of the loaded extensions behave: cooperative, offloaded, blocking
+    /// Report how the waits of the loaded extensions behave: cooperative, offloaded, blocking
     Doctor(crate::doctor::Arguments),
-    /// Have the running master bring in new code, configuration and binary without losing a request
+    /// Make the running master load new code, configuration and binary without losing a request
     Reload(Settings),
-    /// Have the running master finish its requests and stop
+    /// Make the running master finish its requests and stop
     Stop(Settings),
     /// Print the versions of weft, PHP and the system
     #[command(short_flag = 'V', long_flag = "version")]
@@ -88,7 +88,7 @@ impl Args for Settings {
                 .value_name("FILE")
                 .value_parser(clap::value_parser!(PathBuf))
                 .help(
-                    "Read settings from FILE instead of ./weft.toml; flags and WEFT_* variables go over it",
+                    "Read settings from FILE instead of ./weft.toml; flags and WEFT_* variables override it",
                 ),
         );
         KEYS.iter().fold(command, |command, key| command.arg(argument(key)))

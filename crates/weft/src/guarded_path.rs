@@ -84,13 +84,13 @@ impl GuardedPath {
             match openat(directory, &self.name, careful, Mode::empty()) {
                 Err(Errno::NOENT) => {}
                 Err(Errno::LOOP) => return Err(refusal("it is a symbolic link")),
-                Err(Errno::NXIO) => return Err(refusal("it is not an ordinary file")),
+                Err(Errno::NXIO) => return Err(refusal("it is not a regular file")),
                 Err(errno) => return Err(errno.into()),
                 Ok(file) => match fstat(&file)? {
                     // Removed at this moment.
                     found if found.st_nlink == 0 => continue,
                     found if kind(&found) != FileType::RegularFile => {
-                        return Err(refusal("it is not an ordinary file"));
+                        return Err(refusal("it is not a regular file"));
                     }
                     found if found.st_nlink > 1 => return Err(refusal("it has a second name (a hard link)")),
                     _ => return Ok((file, false)),
@@ -101,7 +101,7 @@ impl GuardedPath {
                 made => return Ok((made?, true)),
             }
         }
-        Err(refusal("somebody keeps changing it"))
+        Err(refusal("another process keeps changing it"))
     }
 
     /// Makes the file, which must not be there.
@@ -180,7 +180,7 @@ pub fn handle_path(fd: BorrowedFd<'_>) -> String {
 
 fn refusal(what: &str) -> io::Error {
     io::Error::other(format!(
-        "{what}, and the workers' user may have put it there; mend it, or use a directory that only root can write to"
+        "{what}, and the workers' user may have put it there; fix it, or use a directory that only root can write to"
     ))
 }
 
@@ -194,7 +194,7 @@ fn walk(path: &Path, suspect: u32) -> io::Result<Option<(OwnedFd, OsString)>> {
     while let Some(name) = left.pop() {
         let own = fstat(&at)?;
         if name == ".." && is_exposed {
-            return Err(refusal("the path leads back (..) from a directory that is not only root's"));
+            return Err(refusal("the path leads back (..) from a directory that not only root can write to"));
         }
         let found = match openat(&at, &name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
         {

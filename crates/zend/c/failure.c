@@ -64,7 +64,7 @@ static void on_interrupt(zend_execute_data *frame)
 	if (report) {
 		char where[512];
 		report = 0;
-		snprintf(where, sizeof(where), "a coroutine holds the loop: at %s:%u; everyone else in this worker waits for it",
+		snprintf(where, sizeof(where), "a coroutine holds the loop: at %s:%u; all other requests of this worker wait for it",
 			zend_get_executed_filename(), zend_get_executed_lineno());
 		weft_host_log(WEFT_LOG_WARNING, weft_current ? weft_current->request : 0, weft_slice_text(where));
 	}

@@ -116,8 +116,11 @@ impl Docroot {
     /// What would be served, for people.
     pub fn describe(&self) -> String {
         if let Some(script) = &self.resident {
-            let what =
-                if self.script_alone { "every request" } else { "what no file of the document root does" };
+            let what = if self.script_alone {
+                "every request"
+            } else {
+                "the requests that no file of the document root answers"
+            };
             return format!("{} stays loaded and answers {what}", script.display());
         }
         let first = self.resolve(&Wanted::root(), b"GET");

@@ -1,7 +1,7 @@
 //! The directories whose files a script may have sent: X-Sendfile.
 //!
 //! Must not know requests. Invariants: what is opened lies below one of the directories, whatever the path says and whoever
-//! changes links meanwhile; none of them holds the document root, whose scripts it would show.
+//! changes links meanwhile; none of them contains the document root, whose scripts it would expose.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -33,13 +33,13 @@ impl Sendfile {
             let given = std::path::absolute(path).map_err(failed)?;
             if !real.is_dir() {
                 return Err(format!(
-                    "sendfile: {} is no directory: name the directory of the files",
+                    "sendfile: {} is not a directory: name the directory of the files",
                     path.display()
                 ));
             }
             if docroot.starts_with(&real) {
                 return Err(format!(
-                    "sendfile: {} holds the document root, whose scripts it would show: name a directory of files to send",
+                    "sendfile: {} contains the document root, whose scripts it would expose: name a directory of files to send",
                     path.display()
                 ));
             }

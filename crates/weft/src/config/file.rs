@@ -81,7 +81,7 @@ fn unknown_section(at: &str, name: &str, value: &DeValue<'_>) -> String {
     }
     match KEYS.iter().find(|key| key.name == name) {
         Some(Key { section, .. }) => {
-            format!("{at}: {name} stands outside a section: put it under [{section}]")
+            format!("{at}: {name} is outside a section: put it under [{section}]")
         }
         None => format!("{at}: unknown key {name}{}", suggest::hint(name, KEYS.iter().map(|key| key.name))),
     }

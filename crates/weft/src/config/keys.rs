@@ -57,7 +57,7 @@ const SERVER: &[Key] = &[
     key!(server.listen, "listen" 'l', Many, "ADDRESS", "HOST:PORT, :PORT, [V6]:PORT, unix:/path, unix:/path,mode=0660", "127.0.0.1:8080",
         |v| v.each(Value::listen)?, "Address to listen on; may be repeated; port 0 lets the kernel choose"),
     key!(server.workers, "workers" 'w', One, "N", "auto, 1 to 1024", "auto",
-        |v| v.workers()?, "Worker processes; auto is one per core this process may use; with one PHP instance each four per core and at least eight"),
+        |v| v.workers()?, "Worker processes; auto is one per core that this process may use or, with one PHP instance each, four per core and at least eight"),
     number!(
         server.backlog,
         "backlog",
@@ -73,7 +73,7 @@ const SERVER: &[Key] = &[
         "a user of this machine",
         "none",
         |v| Some(v.text()?),
-        "User the workers run as; the master keeps its own rights"
+        "User the workers run as; the master keeps its own privileges"
     ),
     key!(
         server.group,
@@ -110,14 +110,14 @@ const SERVER: &[Key] = &[
         "drain-timeout-ms",
         Milliseconds,
         0..=DAY_MS,
-        "What running requests get to finish when a worker stops"
+        "Time that running requests have to finish when a worker stops"
     ),
     number!(
         server.boot_timeout_ms,
         "boot-timeout-ms",
         Milliseconds,
         100..=DAY_MS,
-        "What a worker gets to load the application"
+        "Time that a worker has to load the application"
     ),
     number!(
         server.stuck_timeout_ms,
@@ -139,7 +139,7 @@ const OTHERS: &[Key] = &[
             "$path, $path/NAME, NAME",
             "$path $path/index.php $path/index.html index.php",
             |v| v.each(Value::rule)?,
-            "What a URL stands for in a document root: the first that is a file; may be repeated"
+            "How a URL finds its file in a document root: the first rule that gives a file; may be repeated"
         )
     },
     key!(
@@ -150,17 +150,17 @@ const OTHERS: &[Key] = &[
         "follow, inside",
         "follow",
         |v| v.symlinks()?,
-        "Symbolic links that a document root's files may be: all, or those that stay inside it"
+        "Symbolic links that are followed in a document root: all, or those that stay inside it"
     ),
     key!(
         classic.sendfile,
         "sendfile",
         Many,
         "DIRECTORY",
-        "directories outside of the document root, or below it",
+        "directories outside the document root, or below it",
         "none",
         |v| v.each(Value::path)?,
-        "A directory whose files a script may have sent by X-Sendfile; may be repeated; without any the header is like any other"
+        "A directory whose files a script may send by X-Sendfile; may be repeated; without any, the header is like any other"
     ),
     key!(
         classic.accel_redirect,
@@ -170,35 +170,35 @@ const OTHERS: &[Key] = &[
         "true, false",
         "false",
         |v| v.boolean()?,
-        "A script may answer with another URL of the document root by X-Accel-Redirect; otherwise the header is like any other"
+        "Lets a script answer with another URL of the document root by X-Accel-Redirect; otherwise the header is like any other"
     ),
     number!(
         classic.instances_max,
         "instances",
         Count,
         0..=4096,
-        "PHP instances per worker, each with one request at a time; 1 is plain one-at-a-time PHP; 0 is 50 for a document root, 1 for a script that stays loaded"
+        "PHP instances per worker, each with one request at a time; 1 runs one request at a time in each worker; 0 is 50 for a document root, 1 for a script that stays loaded"
     ),
     number!(
         classic.instances_memory_bytes_max,
         "instances-memory-bytes-max",
         Bytes,
         0..=1024 * GIB,
-        "Resident memory of a worker above which idle instances give back what they can and requests wait; what those in flight still need is counted as the largest lately needed; 0 is half of the memory there is, divided by the workers"
+        "Resident memory of a worker above which idle instances give memory back and requests wait; each request in flight counts with the largest need of recent requests; 0 is half of the machine's memory, divided by the workers"
     ),
     number!(
         classic.instances_idle_ms,
         "instances-idle-ms",
         Milliseconds,
         1..=DAY_MS,
-        "After which an idle instance gives its memory back"
+        "Time after which an idle instance gives its memory back"
     ),
     number!(
         classic.compress_bytes_min,
         "compress-bytes-min",
         Bytes,
         0..=MIB,
-        "Text files from this size up to 1 MiB are compressed for clients that take it; 0 compresses none"
+        "Text files from this size up to 1 MiB are compressed for clients that accept it; 0 compresses none"
     ),
     key!(
         resident.script,
@@ -208,28 +208,28 @@ const OTHERS: &[Key] = &[
         "a path",
         "none",
         |v| Some(v.path()?),
-        "A worker script for a document root, as FrankenPHP's: it stays loaded and takes the requests that no file answers"
+        "A worker script for a document root, as in FrankenPHP: it stays loaded and answers the requests that no file answers"
     ),
     number!(
         resident.requests_max,
         "worker-requests-max",
         Count,
         0..=1_000_000_000,
-        "Requests after which a worker script is loaded anew; 0 is never"
+        "Requests after which a worker script is loaded again; 0 is never"
     ),
     number!(
         recycle.requests_max,
         "recycle-requests-max",
         Count,
         0..=u64::MAX >> 1,
-        "Replace a worker after so many requests; 0 is off"
+        "Replace a worker after this many requests; 0 is off"
     ),
     number!(
         recycle.memory_growth_bytes_max,
         "recycle-memory-growth-bytes-max",
         Bytes,
         0..=1024 * GIB,
-        "Replace a worker whose memory grew by so much since it was ready; 0 is off"
+        "Replace a worker whose memory has grown by this much since it was ready; 0 is off"
     ),
     number!(
         recycle.age_s_max,
@@ -266,7 +266,7 @@ const OTHERS: &[Key] = &[
         "text, json",
         "text",
         |v| v.format()?,
-        "Form of the error log"
+        "Format of the error log"
     ),
     key!(
         log.access_log,
@@ -286,14 +286,14 @@ const OTHERS: &[Key] = &[
         "text, json",
         "text",
         |v| v.format()?,
-        "Form of the access log: combined-like text, or JSON"
+        "Format of the access log: combined-like text, or JSON"
     ),
     number!(
         log.queue_bytes_max,
         "log-queue-bytes-max",
         Bytes,
         4 * KIB..=GIB,
-        "What each log holds in memory while its file is slow; beyond it lines are dropped and counted"
+        "Memory of each log for lines while its file is slow; beyond it lines are dropped and counted"
     ),
     key!(
         trust.proxies,
@@ -303,7 +303,7 @@ const OTHERS: &[Key] = &[
         "networks in CIDR form",
         "none",
         |v| v.each(Value::network)?,
-        "Proxies whose word about their clients is believed; may be repeated"
+        "Proxies that are believed about their clients; may be repeated"
     ),
     key!(
         trust.fields,
@@ -313,7 +313,7 @@ const OTHERS: &[Key] = &[
         "x-forwarded, forwarded",
         "x-forwarded",
         |v| v.proxy_fields()?,
-        "The headers they tell it in: X-Forwarded-For and -Proto, or Forwarded (RFC 7239); the other kind is ignored"
+        "The headers that name the client: X-Forwarded-For and -Proto, or Forwarded (RFC 7239); the other kind is ignored"
     ),
     key!(
         trust.host,
@@ -323,7 +323,7 @@ const OTHERS: &[Key] = &[
         "true, false",
         "false",
         |v| v.boolean()?,
-        "Take the host that they report (X-Forwarded-Host, or Forwarded's host) for the one that was asked for"
+        "Use the host that the proxies report (X-Forwarded-Host, or Forwarded's host) as the requested host"
     ),
     Key {
         set: |config, given| {
@@ -331,7 +331,7 @@ const OTHERS: &[Key] = &[
             Ok(())
         },
         ..key!(php.ini, "define" 'd', Many, "NAME=VALUE", "PHP ini settings; a table [php.ini] in the file", "none",
-            |v| v.ini()?, "PHP ini setting, over php.ini; may be repeated")
+            |v| v.ini()?, "PHP ini setting that overrides php.ini; may be repeated")
     },
     key!(
         dev.mode,
@@ -351,7 +351,7 @@ const OTHERS: &[Key] = &[
         "paths; true for the application's directory",
         "off",
         |v| v.watch()?,
-        "Reload when files below these paths change; alone, the application's directory"
+        "Reload when files below these paths change; without a path, the application's directory"
     ),
     number!(
         dev.preempt_ms,
@@ -365,7 +365,7 @@ const OTHERS: &[Key] = &[
         "watchdog-ms",
         Milliseconds,
         0..=DAY_MS,
-        "Log a coroutine that holds the loop longer, with file and line; 0 is off"
+        "Log a coroutine that holds the loop longer than this, with file and line; 0 is off"
     ),
     key!(
         dev.verify_instances,
@@ -385,6 +385,6 @@ const OTHERS: &[Key] = &[
         "true, false",
         "false",
         |v| v.boolean()?,
-        "Let others run at every other hooked call: shows what depends on when coroutines switch; slow"
+        "Let others run at every other hooked call, to show what depends on when coroutines switch; slow"
     ),
 ];

@@ -42,35 +42,35 @@ pub const LIMITS: &[Key] = &[
         "body-memory-bytes-max",
         Bytes,
         0..=GIB,
-        "What of a body stays in memory; the rest goes to a temporary file"
+        "Part of a body that stays in memory; the rest goes to a temporary file"
     ),
     number!(
         limits.body_begin_bytes,
         "body-begin-bytes",
         Bytes,
         0..=GIB,
-        "What of a longer body is there before its request begins in coroutine mode; 0 begins with the head"
+        "Part of a longer body that must arrive before its request begins in coroutine mode; 0 begins with the head"
     ),
     number!(
         limits.body_rate_bytes_min,
         "body-rate-bytes-min",
         Bytes,
         0..=GIB,
-        "Bytes a second that a body brings, over each 30 s; below it 408; 0 is off"
+        "Bytes a second that a body must bring, over each 30 s; below it 408; 0 is off"
     ),
     number!(
         limits.response_buffer_bytes_max,
         "response-buffer-bytes-max",
         Bytes,
         4 * KIB..=GIB,
-        "What a response may have waiting for its client in memory; beyond it a stream of coroutine mode waits, the rest of other responses goes to a temporary file"
+        "Part of a response that may wait in memory for its client; beyond it a stream of coroutine mode waits, and the rest of other responses goes to a temporary file"
     ),
     number!(
         limits.spool_bytes_max,
         "spool-bytes-max",
         Bytes,
         0..=1024 * GIB,
-        "Temporary files per worker for bodies and responses that exceed memory, half of it for responses; beyond it bodies get 507 and responses wait for their clients; 0 makes no such files"
+        "Temporary files of a worker together, for bodies and responses that exceed memory; responses get half of it; beyond it bodies get 507 and responses wait for their clients; 0 makes no such files"
     ),
     number!(
         limits.head_timeout_ms,
@@ -98,7 +98,7 @@ pub const LIMITS: &[Key] = &[
         "write-timeout-ms",
         Milliseconds,
         1..=DAY_MS,
-        "How long a client may take nothing of its response"
+        "How long a client may read nothing of its response"
     ),
     number!(
         limits.request_timeout_ms,
@@ -112,7 +112,7 @@ pub const LIMITS: &[Key] = &[
         "connections-max",
         Count,
         1..=10_000_000,
-        "Connections per worker; beyond it the one idle longest is closed for a new one, or else the new one waits"
+        "Connections per worker; beyond it the one that is idle longest is closed for a new one; if none is idle, the new one waits"
     ),
     number!(
         limits.coroutines_max,

@@ -83,7 +83,7 @@ impl FromStr for ListenAddress {
             }
             name => {
                 return Err(format!(
-                    "\"{text}\": \"{name}\" is not an IP address; listening takes addresses, not names"
+                    "\"{text}\": \"{name}\" is not an IP address; weft listens on addresses, not names"
                 ));
             }
         };

@@ -427,7 +427,8 @@ fn check_together(config: &Config, errors: &mut Vec<String>) {
     }
     if config.server.group.is_some() && config.server.user.is_none() {
         errors.push(
-            "group is set without user: give --user as well (workers keep root's rights otherwise)".into(),
+            "group is set without user: give --user as well (otherwise the workers keep root privileges)"
+                .into(),
         );
     }
 }

@@ -96,7 +96,7 @@ fn refusals_of_the_file_name_line_key_and_nearest_name() {
         ("[server]\nzzz = 1", "weft.toml:2: unknown key zzz in [server]"),
         ("[limit]\nqueue_max = 1", "weft.toml:1: unknown section [limit] (did you mean limits?)"),
         ("[server]\nqueue_max = 1", "weft.toml:2: queue_max belongs in section [limits], not [server]"),
-        ("workers = 2", "weft.toml:1: workers stands outside a section: put it under [server]"),
+        ("workers = 2", "weft.toml:1: workers is outside a section: put it under [server]"),
         (
             "\nserver = 2",
             "weft.toml:2: server is a section: write [server] on a line of its own, its keys below",
@@ -161,7 +161,7 @@ fn refusals_of_addresses_say_how_to_write_them() {
         ("::1:80", "\"::1:80\": write an IPv6 address in brackets, as in [::1]:80"),
         (
             "example.com:80",
-            "\"example.com:80\": \"example.com\" is not an IP address; listening takes addresses, not names",
+            "\"example.com:80\": \"example.com\" is not an IP address; weft listens on addresses, not names",
         ),
         ("unix:", "unix: needs a path, as in unix:/run/weft/weft.sock"),
         ("unix:/a,mode=9", "mode \"9\" is not permission bits: write them in octal, as in mode=0660"),
@@ -219,7 +219,7 @@ fn rules_between_keys_are_checked() {
         ("[server]\nlisten = []", "listen is empty: give at least one address, e.g. --listen 127.0.0.1:8080"),
         (
             "[server]\ngroup = \"www\"",
-            "group is set without user: give --user as well (workers keep root's rights otherwise)",
+            "group is set without user: give --user as well (otherwise the workers keep root privileges)",
         ),
         (
             "[server]\ndaemon = true",

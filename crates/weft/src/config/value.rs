@@ -219,7 +219,7 @@ impl Value {
             Value::List(entries) if entries.len() == 1 && entries[0].boolean() == Ok(false) => Ok(Vec::new()),
             _ => self.each(|entry| match entry.boolean() {
                 Ok(true) => Ok(PathBuf::new()),
-                Ok(false) => Err("off stands alone, not beside paths".into()),
+                Ok(false) => Err("off has to stand alone, without paths".into()),
                 Err(_) => entry.path(),
             }),
         }

@@ -81,7 +81,7 @@ const SHARED: &[(&str, &str)] = &[
     ("FFI", "the variables of the libraries it loads are the worker's"),
     ("gettext", "textdomain() and bindtextdomain() are the worker's"),
     ("intl", "the default locale of ICU itself is the worker's"),
-    ("openssl", "openssl_error_string() may tell another request's error"),
+    ("openssl", "openssl_error_string() may return another request's error"),
     ("pcntl", "pcntl_signal() and pcntl_alarm() are the worker's"),
     ("readline", "the history is the worker's"),
     ("standard", "openlog() is the worker's"),
@@ -140,11 +140,11 @@ pub fn judge(engine: &Engine, extension: &str, starts_threads: bool) -> Judged {
         return judged(Fitness::Proven, "it is weft itself".to_owned());
     }
     let threads = if starts_threads {
-        "; it can start threads, and what those write to PHP's memory would go to whoever runs"
+        "; it can start threads, and their writes to PHP's memory would go to whichever instance is active"
     } else {
         ""
     };
-    judged(Fitness::Unknown, format!("no test of weft's uses it{threads}"))
+    judged(Fitness::Unknown, format!("none of weft's tests uses it{threads}"))
 }
 
 fn row(table: &'static [(&str, &'static str)], extension: &str) -> Option<&'static str> {

@@ -140,7 +140,7 @@ fn is_forked() -> bool {
 }
 
 fn dropped_text(lines: u64, log: &str) -> String {
-    format!("{lines} lines dropped: {log} is written faster than its target takes it")
+    format!("{lines} lines dropped: {log} is written faster than its target accepts it")
 }
 
 /// Logs one answered request; never waits. Does nothing while the access log is off.
@@ -226,7 +226,7 @@ fn give_away(output: &Output, identity: Option<&Identity>) -> Result<(), String>
     let Some(file) = output.new_file() else { return Ok(()) };
     let (uid, gid) = (rustix::fs::Uid::from_raw(identity.uid), rustix::fs::Gid::from_raw(identity.gid));
     rustix::fs::fchown(file, Some(uid), Some(gid))
-        .map_err(|e| format!("a log cannot be given to the workers' user: {e}"))
+        .map_err(|e| format!("cannot make the workers' user the owner of a log: {e}"))
 }
 
 /// The process's `tracing` subscriber: each event becomes a line at once; spans are not kept.

@@ -78,7 +78,7 @@ impl Output {
             }
             Err(e) => {
                 self.is_new = false;
-                let line = format!("weft: {}; going on with the old file\n", explain(path, &e));
+                let line = format!("weft: {}; continuing with the old file\n", explain(path, &e));
                 // The old file was writable a moment ago; if it is not now, nobody is left to tell.
                 let _ = self.target().write(line.as_bytes());
             }

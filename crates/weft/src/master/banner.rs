@@ -40,7 +40,7 @@ impl Master {
         if ready < self.slots.len() {
             let missing = self.slots.len() - ready;
             self.console.say(&format!(
-                "weft: {missing} workers did not start and are tried again; see the error log\n"
+                "weft: {missing} workers did not start and will be tried again; see the error log\n"
             ));
         }
         self.console.say("weft: ready\n");
@@ -74,17 +74,17 @@ pub fn workers(config: &Config, mode: Mode) -> String {
     let count = mode.workers(config);
     match config.server.workers {
         Workers::Auto if mode.is_one_at_a_time() && mode.instances(config) == 1 => {
-            format!("{count} (each runs one request of PHP at a time)")
+            format!("{count} (each runs one PHP request at a time)")
         }
         Workers::Auto if mode.is_one_at_a_time() => {
             format!(
-                "{count} (one per available core; each has up to {} instances of PHP)",
+                "{count} (one per available core; each has up to {} PHP instances)",
                 mode.instances(config)
             )
         }
         Workers::Auto => format!("{count} (one per available core)"),
         Workers::Exactly(_) if mode.instances(config) > 1 => {
-            format!("{count} (each has up to {} instances of PHP)", mode.instances(config))
+            format!("{count} (each has up to {} PHP instances)", mode.instances(config))
         }
         Workers::Exactly(_) => count.to_string(),
     }
@@ -111,7 +111,7 @@ pub fn limits(config: &Config) -> Vec<String> {
     if descriptors < needed {
         rows.insert(
             0,
-            format!("{descriptors} file descriptors per worker bite before connections_max; raise ulimit -Hn to {needed}"),
+            format!("{descriptors} file descriptors per worker run out before connections_max; raise ulimit -Hn to {needed}"),
         );
     }
     let somaxconn = std::fs::read_to_string("/proc/sys/net/core/somaxconn").ok();
@@ -120,7 +120,7 @@ pub fn limits(config: &Config) -> Vec<String> {
     {
         let backlog = config.server.backlog;
         rows.push(format!(
-            "the kernel cuts backlog {backlog} to {kernel}; sysctl net.core.somaxconn={backlog} lifts it"
+            "the kernel cuts backlog {backlog} to {kernel}; sysctl net.core.somaxconn={backlog} raises it"
         ));
     }
     rows
@@ -138,7 +138,7 @@ pub fn explain(mode: Mode) -> &'static str {
     match mode {
         Mode::Classic => "each request has PHP to itself",
         Mode::Resident => {
-            "the script stays loaded and takes one request after the other, one at a time in each PHP"
+            "the script stays loaded and takes one request after the other in each PHP instance"
         }
         Mode::Coroutine => "many requests at once share one PHP per worker",
     }

@@ -94,7 +94,11 @@ fn try_stop(settings: Settings) -> Result<String, String> {
     if running.ended(timeout)? {
         return Ok(format!("stopped (pid {})", running.pid));
     }
-    Err(format!("pid {} has not stopped after {} s; kill it, or wait on", running.pid, patience.as_secs()))
+    Err(format!(
+        "pid {} has not stopped after {} s; kill it, or keep waiting",
+        running.pid,
+        patience.as_secs()
+    ))
 }
 
 fn load(settings: Settings) -> Result<Config, String> {
@@ -112,7 +116,7 @@ impl Running {
         };
         let shown = path.display();
         let pid = find(&path).map_err(|e| format!("pid file {shown}: {e}"))?;
-        let pid = pid.ok_or_else(|| format!("weft is not running: nobody holds the pid file {shown}"))?;
+        let pid = pid.ok_or_else(|| format!("weft is not running: no process holds the pid file {shown}"))?;
         let process =
             pidfd_open(pid, PidfdFlags::empty()).map_err(|e| format!("pid {pid} of {shown}: {e}"))?;
         Ok(Running { pid: pid.as_raw_pid(), pid_file: path, process })

@@ -75,7 +75,7 @@ pub fn of_workers(config: &Config) -> Result<Option<Identity>, String> {
     let is_root = rustix::process::geteuid().is_root() && identity.uid != 0;
     match &config.file {
         Some(file) if is_root && guarded_path::may_change(identity.uid, file) => Err(format!(
-            "{}: user {user}, as whom the workers run, may write to it or to a directory on the way, and would be root with the              next reload: give the file and its directories to root (chown root, chmod go-w), or keep it elsewhere (--config)",
+            "{}: user {user}, which the workers run as, may write to it or to a directory on the way, and would become root at the next reload: give the file and its directories to root (chown root, chmod go-w), or keep it elsewhere (--config)",
             file.display()
         )),
         _ => Ok(Some(identity)),

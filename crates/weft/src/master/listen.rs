@@ -224,7 +224,7 @@ fn explain(address: &ListenAddress, errno: Errno) -> String {
             ("the directory is not writable for this user", "choose another path or change its owner".into())
         }
         (ListenAddress::Unix { .. }, Errno::LOOP) => (
-            "the way there leads over a symbolic link that the workers' user may have put there",
+            "the path leads over a symbolic link that the workers' user may have created",
             "choose a directory that only root can write to".into(),
         ),
         (_, Errno::MFILE | Errno::NFILE) => {

@@ -124,7 +124,7 @@ pub fn find(path: &Path) -> io::Result<Option<Pid>> {
     let pid = text.trim().parse().ok().and_then(Pid::from_raw);
     let pid = pid.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "it does not contain a pid"))?;
     if !has_open(pid, &file)? {
-        let why = format!("it names pid {pid}, which does not hold it: somebody else has written to it");
+        let why = format!("it names pid {pid}, which does not hold it: another program has written to it");
         return Err(io::Error::new(io::ErrorKind::InvalidData, why));
     }
     Ok(Some(pid))
@@ -146,7 +146,7 @@ fn open_to_read(path: &Path) -> io::Result<std::fs::File> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = std::fs::File::from(rustix::fs::open(path, flags, rustix::fs::Mode::empty())?);
     if !file.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is not an ordinary file"));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is not a regular file"));
     }
     Ok(file)
 }

@@ -187,7 +187,7 @@ impl Master {
             return self.take_over_if_able();
         }
         let words = String::from_utf8_lossy(&check.words.heard).trim().to_string();
-        self.fail_reload(if words.is_empty() { "weft check ended without a word" } else { &words });
+        self.fail_reload(if words.is_empty() { "weft check ended without a message" } else { &words });
     }
 
     /// Once it is another program, nothing is left that could say what was wrong with it: so it is asked before.

@@ -54,7 +54,7 @@ impl Master {
         Some(self.config.server.stuck_timeout_ms).filter(|ms| *ms > 0).map(Duration::from_millis)
     }
 
-    /// When the next worker has said nothing for too long.
+    /// When the next worker has not reported for too long.
     pub fn silence_deadline(&self) -> Option<Instant> {
         let limit = self.stuck_max();
         let serving = self.workers.iter().filter(|worker| worker.stage == Stage::Ready);
@@ -107,7 +107,7 @@ impl Worker {
         let mut words = std::mem::take(&mut self.silence.words);
         words.push(crate::worker::busy_with(&self.pid.to_string()));
         tracing::error!(
-            "{} has said nothing for {} s (stuck_timeout_ms) and is killed: {}",
+            "{} has not reported for {} s (stuck_timeout_ms) and is killed: {}",
             self.name(),
             quiet.as_secs(),
             words.join("; ")

@@ -357,9 +357,7 @@ impl Master {
             tracing::warn!("worker {} is started again in {} s", worker.slot, delay.as_secs());
         }
         if self.engine.is_none() {
-            tracing::error!(
-                "it cannot be replaced: PHP did not start at the last reload; mend it and reload"
-            );
+            tracing::error!("it cannot be replaced: PHP did not start at the last reload; fix it and reload");
         }
     }
 
@@ -367,7 +365,7 @@ impl Master {
     /// or give wrong results. Nobody serves with it until a reload gives them a new one; where that fails, the old one must do.
     fn renew_memory(&mut self) {
         tracing::error!(
-            "a worker has died while it wrote to opcache's shared memory, which may be broken: all workers are replaced, with a new one"
+            "a worker has died while it wrote to opcache's shared memory, which may be corrupt: all workers are replaced, with new memory"
         );
         let at_last = Instant::now() + RENEWAL_MAX;
         self.slots.iter_mut().for_each(|slot| slot.wanted = Some(at_last));

@@ -16,7 +16,7 @@ pub fn bytes(limits: &LimitSettings) -> usize {
     let bytes = fitting(limits.stack_bytes, limits.coroutines_max + limits.tasks_max, space);
     if bytes < limits.stack_bytes {
         tracing::warn!(
-            "coroutines have C stacks of {} KiB, not {} (stack_bytes): {why}; data that is nested deeply may need more",
+            "coroutines have C stacks of {} KiB, not {} (stack_bytes): {why}; deeply nested data may need more",
             bytes >> 10,
             limits.stack_bytes >> 10
         );

@@ -1,5 +1,5 @@
 //! SIGUSR2 in a worker whose loop may never run again: the kernel sends it when the master has died, the master sends it when
-//! the worker has said nothing for long.
+//! the worker has not reported for long.
 //!
 //! An orphan lets go of the listening sockets after a second, if its loop has not done so by then, so that another master can
 //! have the port; and it ends after its grace, if it has not ended by then. A worker that is asked says where it stands.

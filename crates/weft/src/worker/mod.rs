@@ -148,7 +148,7 @@ impl Worker {
                     self.server.stop_standing_in((slot != EVERY_SLOT).then_some(slot));
                 }
                 Received::Closed => {
-                    tracing::warn!("the master is gone; this worker finishes what it has and ends");
+                    tracing::warn!("the master is gone; this worker finishes its requests and ends");
                     let _ =
                         self.runtime.with_reactor(|reactor| reactor.delete(self.control.fd().as_raw_fd()));
                     return self.begin_drain(self.config.server.drain_timeout_ms);
@@ -224,7 +224,7 @@ impl Worker {
         let untaken = self.server.untaken();
         if untaken > 0 {
             tracing::warn!(
-                "the worker ends: {untaken} responses were cut off that their clients had not taken whole"
+                "the worker ends: {untaken} responses were cut off before their clients had read them completely"
             );
         }
         if let Some(report) = &report {
@@ -322,7 +322,7 @@ fn held(_: CoroutineId, held: Duration, attempt: Attempt) {
     match attempt {
         Attempt::First => FiberSwitch::report(),
         Attempt::Second if FiberSwitch::report_pending() => tracing::warn!(
-            "a coroutine has held the loop for {} ms and PHP cannot say where: {}; everyone else in this worker waits for it",
+            "a coroutine has held the loop for {} ms and PHP cannot say where: {}; all other requests of this worker wait for it",
             held.as_millis(),
             signals::busy_with("self")
         ),
