@@ -3,17 +3,10 @@
 //! The scheduler must not know what a context is made of. Within a PHP instance it is a pooled Fiber; between instances
 //! an image and a native stack. Both are one implementation of [`Switch`] each.
 
-use crate::{Nanos, family::Family, park::Wake, timers::TimerKey};
-
-/// Names one run of one coroutine slot. A later run in the same slot has another generation, so a stale id never
-/// reaches it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub struct CoroutineId {
-    /// Slot in the scheduler's table.
-    pub index: u32,
-    /// Run of that slot, counted from 1.
-    pub generation: u32,
-}
+use crate::clock::Nanos;
+use crate::family::Family;
+use crate::timers::TimerKey;
+use crate::wait::{CoroutineId, Wake};
 
 /// An execution context of a [`Switch`], opaque to the scheduler.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -7,23 +7,16 @@
 //! Invariants: closing a descriptor wakes whoever waits for it, with `POLLNVAL`; a descriptor number that is used again
 //! inherits neither waiters nor a registration.
 
+mod table;
+
 use std::os::fd::RawFd;
 
 use rustix::io::Errno;
 
-use crate::park::{Wait, Wake};
-use crate::{Nanos, Readiness, Runtime};
+pub use table::FdTable;
+use table::Waiter;
 
-struct Waiter {
-    wait: Wait,
-    interest: Readiness,
-}
-
-#[derive(Default)]
-struct Entry {
-    registered: bool,
-    waiters: Vec<Waiter>,
-}
+use crate::{Nanos, Readiness, Runtime, Wait, Wake};
 
 /// Pause before another look at a descriptor that could not be registered.
 const UNREGISTERED_PAUSE: Nanos = 10 * crate::MILLISECOND;
@@ -35,33 +28,6 @@ enum Watched {
     Unregistered,
     /// There is nothing to wait for.
     Ready(Readiness),
-}
-
-/// Waiters by descriptor number. It grows to the highest descriptor waited for, which `RLIMIT_NOFILE` bounds.
-#[derive(Default)]
-pub struct FdTable {
-    entries: Vec<Entry>,
-}
-
-impl FdTable {
-    fn entry(&mut self, fd: RawFd) -> &mut Entry {
-        let index = fd as usize;
-        if index >= self.entries.len() {
-            self.entries.resize_with(index + 1, Entry::default);
-        }
-        &mut self.entries[index]
-    }
-
-    /// Whether anybody waits for a descriptor.
-    pub fn has_waiters(&self) -> bool {
-        self.entries.iter().any(|entry| !entry.waiters.is_empty())
-    }
-
-    fn remove(&mut self, fd: RawFd, wait: Wait) {
-        if let Some(entry) = self.entries.get_mut(fd as usize) {
-            entry.waiters.retain(|waiter| waiter.wait != wait);
-        }
-    }
 }
 
 impl Runtime {
@@ -137,7 +103,7 @@ impl Runtime {
     pub fn close_fd(&self, fd: RawFd) {
         let woken = {
             let mut table = self.fds.borrow_mut();
-            let Some(entry) = table.entries.get_mut(fd as usize) else { return };
+            let Some(entry) = table.known(fd) else { return };
             if std::mem::take(&mut entry.registered) {
                 // It fails only when the kernel has dropped the registration already.
                 let _ = self.reactor.borrow().delete(fd);
@@ -155,7 +121,7 @@ impl Runtime {
         loop {
             let wait = {
                 let mut table = self.fds.borrow_mut();
-                let Some(entry) = table.entries.get_mut(fd as usize) else { return };
+                let Some(entry) = table.known(fd) else { return };
                 let Some(waiter) = entry.waiters.get(index) else { return };
                 if !readiness.any(Readiness(waiter.interest.0 | Readiness::BROKEN.0)) {
                     index += 1;

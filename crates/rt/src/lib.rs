@@ -7,10 +7,10 @@
 //! # Layout, in reading order
 //!
 //! - [`clock`]: nanoseconds since boot.
-//! - [`coroutine`]: what a coroutine is to the scheduler, and the [`Switch`] that gives it the processor. `family`: whose are its
-//!   descriptors and children.
-//! - [`runtime`]: the scheduler and its loop, on one screen; its bounds in `scheduler_limits`.
-//! - [`park`]: the one door to suspend.
+//! - [`wait`]: the words of a wait. `family`: to whom descriptors and children belong.
+//! - [`coroutine`]: what a coroutine is to the scheduler, and the [`Switch`] that gives it the processor.
+//! - [`runtime`]: the scheduler; below it the loop, the start of jobs and their queue; its bounds in `scheduler_limits`.
+//! - [`park`]: the one door to suspend. `overview`: who is alive.
 //! - [`timers`], [`fds`], [`reactor`]: who waits for a time, who waits for a descriptor, and the kernel mechanism.
 //! - [`offload`]: threads for calls that cannot be made ready-based.
 //! - [`watch`]: the thread that notices a coroutine that holds the loop.
@@ -34,11 +34,12 @@ pub mod reactor;
 pub mod runtime;
 mod scheduler_limits;
 pub mod timers;
+pub mod wait;
 pub mod watch;
 
 pub use clock::{MILLISECOND, Nanos, SECOND};
-pub use coroutine::{Context, CoroutineId, Job, Left, Switch};
-pub use park::{Wait, Wake};
+pub use coroutine::{Context, Job, Left, Switch};
 pub use reactor::Readiness;
 pub use runtime::{Driver, Runtime, Spawn, Stats};
 pub use scheduler_limits::SchedulerLimits;
+pub use wait::{CoroutineId, Wait, Wake};

@@ -1,9 +1,10 @@
-//! Which coroutines are alive: for cancellation, status and reports.
+//! Which coroutines are alive, and of which family each is: for cancellation, status, reports, and for those who keep families apart.
 //!
 //! Must not know why anybody asks. Invariant: whoever has ended is in no answer.
 
-use crate::coroutine::{CoroutineId, Job, State};
-use crate::{Nanos, Runtime};
+use crate::coroutine::{Job, State};
+use crate::family::Family;
+use crate::{CoroutineId, Nanos, Runtime};
 
 impl Runtime {
     /// When a coroutine's job was started; `None` when it has ended.
@@ -23,5 +24,21 @@ impl Runtime {
                 (id, coroutine.job, coroutine.since)
             })
             .collect()
+    }
+
+    /// The family of the running coroutine.
+    #[inline]
+    pub(crate) fn family(&self) -> Option<Family> {
+        let id = self.current()?;
+        Some(self.coroutines.borrow()[id.index as usize].family)
+    }
+
+    /// The families of the coroutines alive, in order.
+    pub(crate) fn live_families(&self) -> Vec<Family> {
+        let coroutines = self.coroutines.borrow();
+        let alive = coroutines.iter().filter(|coroutine| coroutine.state != State::Idle);
+        let mut families: Vec<Family> = alive.map(|coroutine| coroutine.family).collect();
+        families.sort_unstable();
+        families
     }
 }

@@ -3,36 +3,9 @@
 //! Invariant: a wait is ended once, by the first of its wakers, its deadline or a cancellation; all later ones find
 //! another wait number and do nothing.
 
-use crate::coroutine::{CoroutineId, State};
+use crate::coroutine::State;
 use crate::timers::{Due, TimerKey};
-use crate::{Nanos, Readiness, Runtime, clock};
-
-/// Names one wait of one coroutine. Copies may lie in as many queues as can end the wait.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Wait {
-    /// Who waits.
-    pub coroutine: CoroutineId,
-    /// Which of its waits.
-    pub number: u32,
-}
-
-impl Wait {
-    /// The wait as one word, never 0, for callers that can keep no more (C). [`Runtime::wake_word`] takes it back.
-    pub fn word(self) -> u64 {
-        (u64::from(self.coroutine.index) + 1) << 32 | u64::from(self.number)
-    }
-}
-
-/// How a wait ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Wake {
-    /// Somebody called [`Runtime::wake`]; for descriptors, with what is ready.
-    Ready(Readiness),
-    /// The deadline has passed.
-    TimedOut,
-    /// The coroutine was interrupted, or cancelled: then it should end soon, and every further wait ends at once the same way.
-    Cancelled,
-}
+use crate::{CoroutineId, Nanos, Readiness, Runtime, Wait, Wake, clock};
 
 impl Runtime {
     /// Opens a wait for the running coroutine. Follow it with [`Runtime::park`] in the same breath.

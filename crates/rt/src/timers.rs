@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::{CoroutineId, Nanos, park::Wait};
+use crate::clock::Nanos;
+use crate::wait::{CoroutineId, Wait};
 
 /// Names one armed timer: its deadline and a sequence number that keeps equal deadlines apart and in order.
 pub type TimerKey = (Nanos, u64);

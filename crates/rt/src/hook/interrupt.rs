@@ -20,8 +20,8 @@ use super::deferred;
 use super::raw;
 use super::real::real;
 use super::symbols::Symbol;
+use crate::Wait;
 use crate::coroutine::State;
-use crate::park::Wait;
 use crate::{CoroutineId, Readiness, Runtime};
 
 /// The kernel's signals are 1 to 64 (signal(7)).

@@ -11,8 +11,8 @@ use std::collections::VecDeque;
 
 use libc::c_int;
 
+use crate::Wait;
 use crate::hook::call::{Backoff, Call, Stop, errno, fail, set_errno};
-use crate::park::Wait;
 use crate::{Nanos, Readiness, Runtime};
 
 /// What a coroutine waits for.

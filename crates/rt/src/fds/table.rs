@@ -1,0 +1,56 @@
+//! The waits for descriptors, by descriptor number.
+//!
+//! It must not know how a wait ends. Invariant: an entry outlives its waiters; whoever closes a descriptor empties it.
+
+use std::os::fd::RawFd;
+
+use crate::reactor::Readiness;
+use crate::wait::Wait;
+
+/// A wait for a descriptor.
+pub(super) struct Waiter {
+    pub wait: Wait,
+    /// What ends it.
+    pub interest: Readiness,
+}
+
+/// What is known of one descriptor.
+#[derive(Default)]
+pub(super) struct Entry {
+    /// Whether the reactor watches it.
+    pub registered: bool,
+    pub waiters: Vec<Waiter>,
+}
+
+/// Waiters by descriptor number. It grows to the highest descriptor waited for, which `RLIMIT_NOFILE` bounds.
+#[derive(Default)]
+pub struct FdTable {
+    entries: Vec<Entry>,
+}
+
+impl FdTable {
+    /// That of a descriptor, which there is from now on.
+    pub(super) fn entry(&mut self, fd: RawFd) -> &mut Entry {
+        let index = fd as usize;
+        if index >= self.entries.len() {
+            self.entries.resize_with(index + 1, Entry::default);
+        }
+        &mut self.entries[index]
+    }
+
+    /// Whether anybody waits for a descriptor.
+    pub fn has_waiters(&self) -> bool {
+        self.entries.iter().any(|entry| !entry.waiters.is_empty())
+    }
+
+    /// The entry of a descriptor that has been waited for.
+    pub(super) fn known(&mut self, fd: RawFd) -> Option<&mut Entry> {
+        self.entries.get_mut(fd as usize)
+    }
+
+    pub(super) fn remove(&mut self, fd: RawFd, wait: Wait) {
+        if let Some(entry) = self.known(fd) {
+            entry.waiters.retain(|waiter| waiter.wait != wait);
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! How a job gets a coroutine, and what its end leaves behind.
+//!
+//! Invariants: idle contexts are reused last in, first out, so that their stacks are hot; a run of a slot has a generation of its own.
+
+use super::{Ready, Runtime};
+use crate::coroutine::{Context, Coroutine, Job, Left, Start, State};
+use crate::family::{BITS, FIRST, Family};
+use crate::{CoroutineId, Wake, hook};
+
+/// What became of a spawned job.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Spawn {
+    /// It has run (and may have ended) or runs in this turn.
+    Started,
+    /// All coroutines are taken; it waits in the queue.
+    Queued,
+    /// All coroutines are taken and the queue is full, or no stack could be had. The caller answers 503.
+    Refused,
+}
+
+impl Runtime {
+    /// Gives a job to a coroutine. From the loop it starts at once; from a coroutine, in the next turn.
+    pub fn spawn(&self, job: Job) -> Spawn {
+        let start = Start { job, task: false, family: None };
+        if self.is_full() {
+            return self.enqueue(start);
+        }
+        if self.current.get().is_some() || self.stepped_out.get() {
+            self.ready.borrow_mut().push_back(Ready::Start(start));
+            return Spawn::Started;
+        }
+        self.start_job(start)
+    }
+
+    /// Gives a job of a coroutine's own to another one; it starts in the next turn. False: there are `tasks_max` already.
+    pub fn spawn_task(&self, job: Job) -> bool {
+        if self.stats.tasks.get() >= self.limits.tasks_max {
+            return false;
+        }
+        self.stats.tasks.set(self.stats.tasks.get() + 1);
+        let start = Start { job, task: true, family: self.family() };
+        self.ready.borrow_mut().push_back(Ready::Start(start));
+        true
+    }
+
+    /// The family of a coroutine that starts.
+    fn family_of(&self, start: Start) -> Family {
+        start.family.unwrap_or_else(|| {
+            let next = (self.families.get() + 1) & BITS;
+            self.families.set(next.max(FIRST));
+            self.families.get()
+        })
+    }
+
+    pub(super) fn start_job(&self, start: Start) -> Spawn {
+        if !start.task && self.is_full() {
+            return self.enqueue(start);
+        }
+        let taken = self.idle.borrow_mut().pop();
+        let index = match taken {
+            Some(index) => index,
+            None => match self.switch.create() {
+                Ok(context) => self.insert(context),
+                // No memory or no mappings left for another stack: as good as having reached the limit.
+                Err(_) => return self.enqueue(start),
+            },
+        };
+        self.stats.live.set(self.stats.live.get() + 1);
+        self.live_tasks.set(self.live_tasks.get() + usize::from(start.task));
+        self.stats.jobs.set(self.stats.jobs.get() + 1);
+        self.enter(index, Some(start));
+        Spawn::Started
+    }
+
+    /// The job of the running coroutine has ended: it goes on with the one that `next` has, as if it had left and been entered
+    /// again with it, which spares two switches when many jobs start in one turn. For the switch, on the coroutine. `None`: there
+    /// is none, or others come first; the coroutine leaves.
+    pub fn next_job(&self, next: impl FnOnce() -> Option<Job>) -> Option<Job> {
+        let id = self.current.get().filter(|_| self.queue.borrow().is_empty())?;
+        if self.coroutines.borrow()[id.index as usize].task {
+            return None;
+        }
+        let job = next()?;
+        let start = Start { job, task: false, family: None };
+        let family = self.family_of(start);
+        let id =
+            self.coroutines.borrow_mut()[id.index as usize].begin(id.index, start, family, self.now.get());
+        hook::job_ended(self);
+        self.stats.jobs.set(self.stats.jobs.get() + 1);
+        self.current.set(Some(id));
+        self.heartbeat.enter(id);
+        Some(job)
+    }
+
+    fn insert(&self, context: Context) -> u32 {
+        let mut coroutines = self.coroutines.borrow_mut();
+        let vacant = self.vacant.borrow_mut().pop();
+        if let Some(index) = vacant {
+            coroutines[index as usize].context = context;
+            return index;
+        }
+        coroutines.push(Coroutine {
+            context,
+            generation: 0,
+            state: State::Idle,
+            wait: 0,
+            wake: Wake::TimedOut,
+            timer: None,
+            cancelled: false,
+            interrupted: false,
+            task: false,
+            job: Job { kind: 0, argument: 0 },
+            family: 0,
+            since: 0,
+        });
+        coroutines.len() as u32 - 1
+    }
+
+    pub(super) fn enter(&self, index: u32, start: Option<Start>) {
+        let (context, id) = {
+            let mut coroutines = self.coroutines.borrow_mut();
+            let coroutine = &mut coroutines[index as usize];
+            if let Some(start) = start {
+                coroutine.begin(index, start, self.family_of(start), self.now.get());
+            }
+            coroutine.state = State::Running;
+            (coroutine.context, CoroutineId { index, generation: coroutine.generation })
+        };
+        self.current.set(Some(id));
+        self.heartbeat.enter(id);
+        let left = self.switch.enter(context, start.map(|start| start.job));
+        hook::end_forked_child();
+        self.current.set(None);
+        if left != Left::Parked {
+            hook::leaves();
+            self.ended(index, context, left);
+        }
+    }
+
+    fn ended(&self, index: u32, context: Context, left: Left) {
+        let task = {
+            let mut coroutines = self.coroutines.borrow_mut();
+            coroutines[index as usize].state = State::Idle;
+            coroutines[index as usize].task
+        };
+        hook::job_ended(self);
+        self.stats.live.set(self.stats.live.get() - 1);
+        self.live_tasks.set(self.live_tasks.get() - usize::from(task));
+        self.stats.tasks.set(self.stats.tasks.get() - usize::from(task));
+        let keep = left == Left::Ended && self.idle.borrow().len() < self.limits.idle_max;
+        if keep {
+            self.idle.borrow_mut().push(index);
+        } else {
+            self.vacant.borrow_mut().push(index);
+            if left == Left::Ended {
+                self.switch.destroy(context);
+            }
+        }
+        self.offer_place();
+    }
+}

@@ -1,0 +1,128 @@
+//! The loop: it runs who is ready, waits for events, and hands them out.
+//!
+//! It must not know what the [`Driver`] serves. Invariants: only the loop enters a coroutine; what becomes ready during a turn waits for the
+//! next one, so that I/O is never starved.
+
+use super::{CHILD_KEY, DRIVER_KEY, OFFLOAD_KEY, Ready, Runtime};
+use crate::coroutine::{Job, State};
+use crate::reactor::Event;
+use crate::timers::Due;
+use crate::{Nanos, Wait, Wake, clock, hook};
+
+/// Coroutines entered in one turn of the loop before what they have written is sent.
+const READY_PER_TURN: usize = 64;
+
+/// What the loop serves besides coroutines: listeners, connections, control pipes.
+pub trait Driver {
+    /// A descriptor registered under `key` (at least [`DRIVER_KEY`]) is ready.
+    fn event(&self, event: Event);
+    /// The end of a turn, with nothing left to run: flush what was written, expire what is late.
+    fn turn(&self, now: Nanos);
+    /// When [`Driver::turn`] must be called next though nothing happens.
+    fn deadline(&self) -> Option<Nanos>;
+    /// A job has waited longer for a coroutine than [`SchedulerLimits::queue_wait_max`]; it will not run.
+    fn expired(&self, job: Job) {
+        let _ = job;
+    }
+    /// Coroutines are parked, and nothing that the runtime knows of can ever wake one. `true`: something has been done about
+    /// it; else the loop waits for whatever may come, a signal for example.
+    fn stalled(&self) -> bool {
+        false
+    }
+    /// Whether the loop should return.
+    fn finished(&self) -> bool;
+}
+
+impl Runtime {
+    /// The loop. Returns when the driver has finished.
+    pub fn run(&self, driver: &dyn Driver) {
+        loop {
+            self.run_ready();
+            if self.ready.borrow().is_empty() {
+                hook::before_idle(self);
+            }
+            driver.turn(self.now.get());
+            if driver.finished() {
+                return;
+            }
+            self.poll(driver);
+            self.stats.turns.set(self.stats.turns.get() + 1);
+            self.expire_timers();
+            while let Some(job) = self.expired_job() {
+                driver.expired(job);
+            }
+        }
+    }
+
+    fn expire_timers(&self) {
+        while let Some(due) = { self.timers.borrow_mut().expire(self.now.get()) } {
+            match due {
+                Due::Wait(wait) => self.end_wait(wait, Wake::TimedOut),
+                Due::Interrupt(id) => self.interrupt(id),
+            };
+        }
+    }
+
+    /// Waits for events no longer than the next deadline, and hands them out.
+    fn poll(&self, driver: &dyn Driver) {
+        let timeout = if self.ready.borrow().is_empty() {
+            let timer = self.timers.borrow().next();
+            let next = [timer, self.queue_deadline(), driver.deadline()].into_iter().flatten().min();
+            if next.is_none()
+                && !self.fds.borrow().has_waiters()
+                && self.offload.is_idle()
+                && driver.stalled()
+            {
+                return;
+            }
+            next.map(|at| at.saturating_sub(clock::now()))
+        } else {
+            Some(0)
+        };
+        self.heartbeat.idle();
+        let waited = self.reactor.borrow_mut().wait(timeout);
+        self.now.set(clock::now());
+        hook::deliver(self);
+        if waited.is_err() {
+            return; // EINTR: the turn goes on with what is due
+        }
+        for index in 0.. {
+            let Some(event) = ({ self.reactor.borrow().event(index) }) else { return };
+            match event.key {
+                key if key >= DRIVER_KEY => driver.event(event),
+                OFFLOAD_KEY => self.offload.finished(|wait| {
+                    self.wake(wait, event.readiness);
+                }),
+                key if key >= CHILD_KEY => hook::child_ended((key - CHILD_KEY) as i32),
+                fd => self.fd_ready(fd as i32, event.readiness),
+            }
+        }
+    }
+
+    /// Runs what is ready now, but no more than [`READY_PER_TURN`]: their answers leave before the next ones are made. What
+    /// becomes ready meanwhile waits for the next turn, so that I/O is never starved.
+    fn run_ready(&self) {
+        let mut turns = self.ready.borrow().len().min(READY_PER_TURN);
+        while turns > 0 {
+            turns -= 1;
+            let Some(next) = ({ self.ready.borrow_mut().pop_front() }) else { return };
+            match next {
+                Ready::Wake(wait) if self.is_ready(wait) => self.enter(wait.coroutine.index, None),
+                Ready::Wake(_) => (), // cancelled between its wake and its turn
+                Ready::Start(start) => drop(self.start_job(start)),
+                Ready::Queued(start) => {
+                    self.kept.set(self.kept.get() - usize::from(!start.task));
+                    self.start_job(start);
+                }
+            }
+        }
+    }
+
+    fn is_ready(&self, wait: Wait) -> bool {
+        let coroutines = self.coroutines.borrow();
+        let coroutine = &coroutines[wait.coroutine.index as usize];
+        coroutine.state == State::Ready
+            && coroutine.generation == wait.coroutine.generation
+            && coroutine.wait == wait.number
+    }
+}

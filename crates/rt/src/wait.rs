@@ -1,0 +1,42 @@
+//! The words of a wait: who waits, in which of its waits, and how the wait ended.
+//!
+//! It must not know how anybody waits: that is [`crate::park`]. Invariant: a name that is older than what it names matches nothing.
+
+use crate::reactor::Readiness;
+
+/// Names one run of one coroutine slot. A later run in the same slot has another generation, so a stale id never
+/// reaches it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub struct CoroutineId {
+    /// Slot in the scheduler's table.
+    pub index: u32,
+    /// Run of that slot, counted from 1.
+    pub generation: u32,
+}
+
+/// Names one wait of one coroutine. Copies may lie in as many queues as can end the wait.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Wait {
+    /// Who waits.
+    pub coroutine: CoroutineId,
+    /// Which of its waits.
+    pub number: u32,
+}
+
+impl Wait {
+    /// The wait as one word, never 0, for callers that can keep no more (C). [`Runtime::wake_word`](crate::Runtime::wake_word) takes it back.
+    pub fn word(self) -> u64 {
+        (u64::from(self.coroutine.index) + 1) << 32 | u64::from(self.number)
+    }
+}
+
+/// How a wait ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wake {
+    /// Somebody called [`Runtime::wake`](crate::Runtime::wake); for descriptors, with what is ready.
+    Ready(Readiness),
+    /// The deadline has passed.
+    TimedOut,
+    /// The coroutine was interrupted, or cancelled: then it should end soon, and every further wait ends at once the same way.
+    Cancelled,
+}
