@@ -164,7 +164,7 @@ extern "C" fn weft_host_end_if_cut_short(fd: std::ffi::c_int) {
 /// Whether this process writes to memory that opcache shares, now: its state is everybody's. A signal handler may ask.
 #[unsafe(no_mangle)]
 extern "C" fn weft_host_has_brief_lock() -> bool {
-    weft_rt::hook::died_with_a_brief_lock(std::process::id())
+    weft_rt::hook::may_be_half_written(std::process::id())
 }
 
 /// The clock of deadlines: nanoseconds that only go forward.

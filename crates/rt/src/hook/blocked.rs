@@ -3,12 +3,12 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::symbols::{SYMBOLS, Symbol};
+use super::names::{ALL, Symbol};
 
-type Counts = [AtomicU64; SYMBOLS.len()];
+type Counts = [AtomicU64; ALL.len()];
 
-static BLOCKED: Counts = [const { AtomicU64::new(0) }; SYMBOLS.len()];
-static OFFLOADED: Counts = [const { AtomicU64::new(0) }; SYMBOLS.len()];
+static BLOCKED: Counts = [const { AtomicU64::new(0) }; ALL.len()];
+static OFFLOADED: Counts = [const { AtomicU64::new(0) }; ALL.len()];
 
 /// Counts a call that blocks. `true`: it is the first of its symbol.
 pub(super) fn count(symbol: Symbol) -> bool {
@@ -30,6 +30,6 @@ pub fn offloaded_calls() -> impl Iterator<Item = (&'static str, u64)> {
 }
 
 fn named(counts: &'static Counts) -> impl Iterator<Item = (&'static str, u64)> {
-    let counts = SYMBOLS.iter().zip(counts);
-    counts.map(|(row, count)| (row.name, count.load(Ordering::Relaxed))).filter(|&(_, count)| count > 0)
+    let counts = ALL.iter().zip(counts);
+    counts.map(|(&(name, _), count)| (name, count.load(Ordering::Relaxed))).filter(|&(_, count)| count > 0)
 }

@@ -4,16 +4,19 @@
 //!
 //! Invariants: errno after a successful call is what it was before it, although other coroutines ran in between; after
 //! a wait the descriptor's number is only used again when it was not closed meanwhile.
-#![allow(unsafe_code)]
 
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use libc::c_int;
 
-use super::symbols::{HookKind, SYMBOLS, Symbol};
-use super::{blocked, descriptor, interrupt, raw};
-use crate::{MILLISECOND, Nanos, Readiness, Runtime, SECOND, Wait, Wake, clock};
+use super::backoff::Backoff;
+use super::errno::{errno, fail, set_errno};
+use super::names::{HookKind, Symbol};
+use super::signal::interrupt;
+use super::socket::timeout::{SocketTimeout, is_nonblocking};
+use super::{blocked, descriptor, raw};
+use crate::{Nanos, Readiness, Runtime, Wait, Wake, clock};
 
 /// A call made by a coroutine. Outside of coroutines there is none, and the hook is the plain function.
 #[derive(Clone, Copy)]
@@ -41,30 +44,6 @@ impl Stop {
     }
 }
 
-/// Pauses between attempts at what has no readiness (locks, other processes): doubling up to a maximum.
-pub struct Backoff {
-    pause: Nanos,
-    max: Nanos,
-}
-
-impl Backoff {
-    /// From 0.5 ms to `max`.
-    pub fn up_to(max: Nanos) -> Backoff {
-        Backoff { pause: MILLISECOND / 2, max }
-    }
-
-    /// The default: up to 16 ms, so that a freed lock is noticed within a disk's access time.
-    pub fn new() -> Backoff {
-        Backoff::up_to(16 * MILLISECOND)
-    }
-
-    fn next(&mut self) -> Nanos {
-        let pause = self.pause;
-        self.pause = (pause * 2).min(self.max);
-        pause
-    }
-}
-
 static YIELDS: AtomicBool = AtomicBool::new(false);
 
 /// For tests: every other hooked call that might wait, by chance, lets the other coroutines run first. What depends on when
@@ -76,7 +55,7 @@ pub fn yield_at_calls(on: bool) {
 
 #[cold]
 fn yield_first(call: Call) {
-    if SYMBOLS[call.symbol as usize].kind == HookKind::Note {
+    if call.symbol.kind() == HookKind::Note {
         return;
     }
     static SEED: AtomicU64 = AtomicU64::new(0x9e37_79b9_7f4a_7c15);
@@ -99,8 +78,7 @@ impl Call {
         let runtime = Runtime::get()?;
         runtime.current()?;
         let call = Call { runtime, symbol };
-        // What it asks of opcache's locks nobody may run beside: it decides for itself.
-        if !matches!(symbol, Symbol::fcntl | Symbol::fcntl64) {
+        if !symbol.chooses_when_to_yield() {
             call.yield_by_chance();
         }
         Some(call)
@@ -131,7 +109,7 @@ impl Call {
         self.runtime.stats.blocked.set(self.runtime.stats.blocked.get() + 1);
         if blocked::count(self.symbol) {
             let saved = errno();
-            self.runtime.switch.blocks(SYMBOLS[self.symbol as usize].name);
+            self.runtime.switch.blocks(self.symbol.name());
             set_errno(saved);
         }
     }
@@ -159,7 +137,8 @@ impl Call {
         descriptor::drop_stale(self.runtime, fd);
         let generation = descriptor::generation(fd);
         let interruptible = interrupt::class(self.symbol, deadline.is_some());
-        let wake = interrupt::during(self, interruptible, || self.runtime.wait_fd(fd, interest, deadline));
+        let wake =
+            interrupt::during(self.runtime, interruptible, || self.runtime.wait_fd(fd, interest, deadline));
         // It may have been closed after its readiness was reported and before this coroutine's turn came.
         if descriptor::generation(fd) != generation {
             return Err(Stop::Failed(libc::EBADF));
@@ -195,7 +174,7 @@ impl Call {
     /// Parks until one of `fds` is ready; for calls that ask the kernel again afterwards.
     pub fn wait_any(self, fds: &[(RawFd, Readiness)], deadline: Option<Nanos>) -> Wake {
         let interruptible = interrupt::class(self.symbol, false);
-        let wake = interrupt::during(self, interruptible, || self.runtime.wait_fds(fds, deadline));
+        let wake = interrupt::during(self.runtime, interruptible, || self.runtime.wait_fds(fds, deadline));
         if wake == Wake::Cancelled {
             self.cut_short(fds.iter().map(|&(fd, _)| fd));
         }
@@ -210,7 +189,7 @@ impl Call {
     fn sleep_with(self, waiting: impl FnOnce(Wait), deadline: Option<Nanos>) -> Result<(), c_int> {
         let saved = errno();
         let interruptible = interrupt::class(self.symbol, false);
-        let wake = interrupt::during(self, interruptible, || {
+        let wake = interrupt::during(self.runtime, interruptible, || {
             let wait = self.runtime.begin_call_wait();
             waiting(wait);
             self.runtime.park(wait, deadline)
@@ -307,65 +286,4 @@ impl Call {
             }
         }
     }
-}
-
-/// `SO_RCVTIMEO` or `SO_SNDTIMEO` of one call: read when the call first waits, as one deadline for the whole call.
-pub struct SocketTimeout {
-    option: Option<c_int>,
-    deadline: Option<Nanos>,
-}
-
-impl SocketTimeout {
-    /// Of receiving calls and accept.
-    pub const RECEIVE: SocketTimeout = SocketTimeout { option: Some(libc::SO_RCVTIMEO), deadline: None };
-    /// Of sending calls and connect.
-    pub const SEND: SocketTimeout = SocketTimeout { option: Some(libc::SO_SNDTIMEO), deadline: None };
-    /// Of what is no socket: none.
-    pub const NONE: SocketTimeout = SocketTimeout { option: None, deadline: None };
-
-    /// The deadline, if the socket has a timeout.
-    pub fn deadline(&mut self, fd: RawFd) -> Option<Nanos> {
-        if let Some(option) = self.option.take() {
-            self.deadline = descriptor::socket_timeout(fd, option).map(|span| clock::now() + span);
-        }
-        self.deadline
-    }
-}
-
-/// errno of this thread.
-#[inline]
-pub fn errno() -> c_int {
-    // SAFETY: the location is valid for the life of the thread.
-    unsafe { *libc::__errno_location() }
-}
-
-/// Sets errno of this thread.
-#[inline]
-pub fn set_errno(errno: c_int) {
-    // SAFETY: the location is valid for the life of the thread.
-    unsafe { *libc::__errno_location() = errno };
-}
-
-/// Sets errno and returns -1.
-pub fn fail(errno: c_int) -> isize {
-    set_errno(errno);
-    -1
-}
-
-/// Whether the descriptor is in non-blocking mode. One system call: ask only when about to park.
-pub fn is_nonblocking(fd: RawFd) -> bool {
-    let flags = raw::fcntl(fd, libc::F_GETFL, 0);
-    flags < 0 || flags as c_int & libc::O_NONBLOCK != 0
-}
-
-/// A timespec as a span. `None` when it is not valid: the plain call then reports `EINVAL`.
-pub fn span_of(time: &libc::timespec) -> Option<Nanos> {
-    let seconds = u64::try_from(time.tv_sec).ok()?;
-    let nanos = u64::try_from(time.tv_nsec).ok().filter(|&nanos| nanos < SECOND)?;
-    Some(seconds.saturating_mul(SECOND).saturating_add(nanos))
-}
-
-/// A span as a timespec.
-pub fn timespec_of(span: Nanos) -> libc::timespec {
-    libc::timespec { tv_sec: (span / SECOND) as _, tv_nsec: (span % SECOND) as _ }
 }

@@ -8,7 +8,8 @@ use std::os::fd::RawFd;
 
 use libc::{c_int, c_void, iovec, msghdr, pollfd, size_t, sockaddr, socklen_t};
 
-use super::call::{span_of, timespec_of};
+use super::errno::{errno, set_errno};
+use super::time::timespec::timespec_of;
 use crate::Nanos;
 
 /// The size of the kernel's signal set, in bytes (`_NSIG / 8`).
@@ -45,12 +46,12 @@ pub fn end_connection(fd: RawFd) {
 
 /// Reads a socket option of exactly `T`'s size. `false` on any error; errno is kept.
 pub fn getsockopt<T>(fd: RawFd, option: c_int, value: &mut T) -> bool {
-    let saved = super::call::errno();
+    let saved = errno();
     let mut length = size_of::<T>() as socklen_t;
     let (value, length) = (std::ptr::from_mut(value), &raw mut length);
     // SAFETY: both pointers are to live storage of the size told to the kernel.
     let result = unsafe { syscall!(SYS_getsockopt, fd, libc::SOL_SOCKET, option, value, length) };
-    super::call::set_errno(saved);
+    set_errno(saved);
     result == 0
 }
 
@@ -160,17 +161,4 @@ pub unsafe fn readv(fd: RawFd, vectors: *const iovec, count: c_int) -> isize {
 pub unsafe fn writev(fd: RawFd, vectors: *const iovec, count: c_int) -> isize {
     // SAFETY: by contract.
     unsafe { syscall!(SYS_writev, fd, vectors, count) }
-}
-
-/// A poll timeout in milliseconds as a span; negative means for ever.
-pub fn span_of_ms(timeout_ms: c_int) -> Option<Nanos> {
-    u64::try_from(timeout_ms).ok().map(|ms| ms * crate::MILLISECOND)
-}
-
-/// The time of a clock, in nanoseconds; 0 for a clock there is not.
-pub fn clock_time(clock: libc::clockid_t) -> Nanos {
-    let mut time = timespec_of(0);
-    // SAFETY: `time` is live. clock_gettime goes through the vDSO and is not hooked.
-    unsafe { libc::clock_gettime(clock, &raw mut time) };
-    span_of(&time).unwrap_or(0)
 }

@@ -1,8 +1,8 @@
-//! What is known of libc's functions that have no row in [`SYMBOLS`]: which of them wait, and why they are not hooked.
+//! What is known of libc's functions that are not in [`ALL`]: which of them wait, and why they are not hooked.
 //!
 //! Used by the test that looks through the installed PHP, and by `weft doctor --extensions`.
 
-use super::symbols::{HookKind, SYMBOLS};
+use super::names::{ALL, HookKind};
 
 /// What is known of an imported function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,8 +19,8 @@ pub enum Review {
 
 /// What is known of a function of this name.
 pub fn review(name: &str) -> Review {
-    if let Some(row) = SYMBOLS.iter().find(|row| row.name == name) {
-        return Review::Hooked(row.kind);
+    if let Some(&(_, kind)) = ALL.iter().find(|(known, _)| *known == name) {
+        return Review::Hooked(kind);
     }
     let bare = name.trim_start_matches("__").trim_end_matches("_chk");
     let same = |known: &str| known == name || known == bare;

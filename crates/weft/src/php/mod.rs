@@ -98,7 +98,7 @@ pub fn engine_start(config: &Config) -> Result<EngineInfo, String> {
 
 /// Whether the process `pid`, which has ended, or one before it, died while it wrote to the memory that opcache shares.
 pub fn memory_is_broken(pid: u32) -> bool {
-    weft_rt::hook::died_with_a_brief_lock(pid)
+    weft_rt::hook::may_be_half_written(pid)
 }
 
 /// The absolute path of a worker script.

@@ -5,7 +5,7 @@
 
 use libc::pollfd;
 
-use super::poll::{interest, watched};
+use crate::hook::ready::poll::{interest, watched};
 use crate::hook::{descriptor, raw};
 use crate::{Nanos, Readiness, Runtime, Wake};
 

@@ -3,17 +3,19 @@
 
 use libc::{c_int, epoll_event, nfds_t, pollfd, sigset_t, size_t, timespec};
 
-use super::masked::Masked;
-use crate::hook::call::{Call, Stop, errno, fail, set_errno, span_of};
-use crate::hook::descriptor::{self, DescriptorKind};
-use crate::hook::raw;
+use crate::hook::call::{Call, Stop};
+use crate::hook::descriptor::DescriptorKind;
+use crate::hook::errno::{errno, fail, set_errno};
+use crate::hook::signal::masked::Masked;
+use crate::hook::time::timespec::{span_of, span_of_ms};
+use crate::hook::{descriptor, raw};
 use crate::{Nanos, Readiness, Wake, clock};
 
 /// Events that the reactor reports by these very bits.
 const PLAIN_EVENTS: i16 = libc::POLLIN | libc::POLLOUT | libc::POLLPRI | libc::POLLRDHUP;
 
 pub unsafe fn poll(call: Option<Call>, fds: *mut pollfd, count: nfds_t, timeout_ms: c_int) -> c_int {
-    let span = raw::span_of_ms(timeout_ms);
+    let span = span_of_ms(timeout_ms);
     // SAFETY: by the caller's contract.
     let plain = || unsafe { raw::ppoll(fds, count as usize, span, std::ptr::null()) };
     match call.filter(|_| timeout_ms != 0) {
@@ -214,7 +216,7 @@ pub unsafe fn epoll_pwait(
     if call.must_block() {
         return wait(timeout_ms, mask) as c_int;
     }
-    let deadline = raw::span_of_ms(timeout_ms).map(|span| clock::now() + span);
+    let deadline = span_of_ms(timeout_ms).map(|span| clock::now() + span);
     let signals = masked.as_ref().map_or(-1, Masked::signals);
     let generation = descriptor::generation(fd);
     descriptor::drop_stale(call.runtime, fd);

@@ -3,10 +3,12 @@
 
 use libc::{c_int, fd_set, pollfd, sigset_t, timespec, timeval};
 
-use super::masked::Masked;
-use super::poll::poll_span;
-use crate::hook::call::{Call, fail, span_of, timespec_of};
+use crate::hook::call::Call;
+use crate::hook::errno::fail;
 use crate::hook::raw;
+use crate::hook::ready::poll::poll_span;
+use crate::hook::signal::masked::Masked;
+use crate::hook::time::timespec::{span_of, timespec_of};
 use crate::{Nanos, clock};
 
 const READ: i16 = libc::POLLRDNORM | libc::POLLRDBAND | libc::POLLIN | libc::POLLHUP | libc::POLLERR;

@@ -1,0 +1,30 @@
+//! The pauses between attempts at what has no readiness.
+//!
+//! It must not know what is tried again. Invariant: a pause is never longer than the one asked for at the start.
+
+use crate::{MILLISECOND, Nanos};
+
+/// Pauses between attempts at what has no readiness (locks, other processes): doubling up to a maximum.
+pub struct Backoff {
+    pause: Nanos,
+    max: Nanos,
+}
+
+impl Backoff {
+    /// From 0.5 ms to `max`.
+    pub fn up_to(max: Nanos) -> Backoff {
+        Backoff { pause: MILLISECOND / 2, max }
+    }
+
+    /// The default: up to 16 ms, so that a freed lock is noticed within a disk's access time.
+    pub fn new() -> Backoff {
+        Backoff::up_to(16 * MILLISECOND)
+    }
+
+    /// The next pause.
+    pub(super) fn next(&mut self) -> Nanos {
+        let pause = self.pause;
+        self.pause = (pause * 2).min(self.max);
+        pause
+    }
+}

@@ -1,0 +1,100 @@
+//! A child that a coroutine has forked: no second server, and no second loop.
+//!
+//! It has a copy of the whole process and one thread. So it has no runtime: its calls are plain, and when its code comes back
+//! to the loop it ends. It starts with a clean signal state, so that what it executes does too. What the server is made of is
+//! still in its memory, with the numbers of the server's descriptors; what lies behind them is its parent's.
+//!
+//! It must not know what the server is. Invariants: from the moment fork returns, none of the server's numbers leads anywhere: each
+//! stays taken, by a socket that is connected to nothing, so that nothing that the child opens can be mistaken for it. No lock
+//! that a thread may have held at the fork is waited for here: that thread is not in the child, and will never free it.
+#![allow(unsafe_code)]
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use libc::c_int;
+
+use super::nothing::Nothing;
+use super::{apart, children, gate, owner};
+use crate::Runtime;
+use crate::family::Family;
+use crate::hook::disk::busy;
+use crate::hook::signal::handlers;
+
+/// Set in a child that was forked by code of a worker.
+static FORKED_CHILD: AtomicBool = AtomicBool::new(false);
+
+/// How such a child ends.
+static FORKED_CHILD_END: OnceLock<fn() -> !> = OnceLock::new();
+
+/// Says how a child ends that was forked inside a coroutine when its code comes back to the loop: with PHP's own shutdown
+/// and exit status, for example. Without it, it ends with status 0 and runs no exit handler. The first call counts.
+pub fn on_forked_child_end(end: fn() -> !) {
+    let _ = FORKED_CHILD_END.set(end);
+}
+
+/// How such a child begins.
+static FORKED_CHILD_BEGIN: OnceLock<Box<dyn Fn() -> Vec<c_int> + Send + Sync>> = OnceLock::new();
+
+/// Says how a child begins that is forked inside a coroutine: what the server does to be none any more, and which descriptors are
+/// its own. Those are taken from the child, so that a connection that its parent closes is closed, and nothing said here is
+/// heard there. Called in the child, where it must wait for nobody. The first call counts.
+pub fn on_forked_child_begin(begin: impl Fn() -> Vec<c_int> + Send + Sync + 'static) {
+    let _ = FORKED_CHILD_BEGIN.set(Box::new(begin));
+}
+
+/// Ends a child that comes back to the loop: the loop, its descriptors and the other coroutines are the parent's.
+pub(crate) fn end_forked_child() {
+    if FORKED_CHILD.load(Ordering::Relaxed) && Runtime::get().is_none() {
+        match FORKED_CHILD_END.get() {
+            Some(end) => end(),
+            // SAFETY: it ends the process.
+            None => unsafe { libc::_exit(0) },
+        }
+    }
+}
+
+/// Whether the process takes SIGTERM and its kin for itself.
+static SIGNALS_ARE_OWN: AtomicBool = AtomicBool::new(false);
+
+/// Says that SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 are this process's own: a handler for one of them is nobody's who forks,
+/// and no child keeps it.
+pub fn signals_are_own() {
+    SIGNALS_ARE_OWN.store(true, Ordering::Relaxed);
+}
+
+/// In a child of a worker: no runtime, nothing of the server's, every signal deliverable, those the worker ignores back at their
+/// default.
+pub fn begins(runtime: &Runtime, family: Family) {
+    FORKED_CHILD.store(true, Ordering::Relaxed);
+    let handles_signals = handlers::has_handlers() && !SIGNALS_ARE_OWN.load(Ordering::Relaxed);
+    Runtime::forget();
+    handlers::forget();
+    busy::forget();
+    children::forget();
+    gate::forget();
+    let loops = runtime.with_reactor(|reactor| reactor.fd());
+    let nothing = Nothing::in_place_of(loops);
+    nothing.take(runtime.offload.fd());
+    if apart::kept_apart() {
+        owner::settle_child(family, &runtime.live_families(), &nothing);
+    }
+    for fd in FORKED_CHILD_BEGIN.get().map(|begin| begin()).unwrap_or_default() {
+        nothing.take(fd);
+    }
+    let ignored = [libc::SIGPIPE, libc::SIGINT, libc::SIGXFSZ];
+    // PHP catches these to do as their default says, which is too late when the child has been replaced by then; PHP code that
+    // handles signals keeps its handlers.
+    let caught = [libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1, libc::SIGUSR2];
+    for signal in ignored.into_iter().chain(caught.into_iter().filter(|_| !handles_signals)) {
+        // SAFETY: the default action is no function.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+    // Only now: what was sent meanwhile meets those actions.
+    // SAFETY: the all-zero sigset_t is valid storage, and sigemptyset fills it before it is used.
+    unsafe {
+        let mut none: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut none);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
+    }
+}

@@ -1,0 +1,82 @@
+//! Children that have been forked and have not run yet: for a moment they have copies of descriptors that are not theirs.
+//!
+//! A lock on a file (flock(2)) is free when the last copy is closed. Whoever closes a locked file waits for such children to have
+//! let go of theirs ([`owner::settle_child`](super::owner::settle_child)), so that the lock is free as soon as close returns. It is
+//! only then that anybody waits: by that time they have run, as a rule.
+//!
+//! Invariant: a gate is a pipe whose writing end the child alone has, so that its end opens it, too.
+#![allow(unsafe_code)]
+
+use std::cell::RefCell;
+
+use libc::{c_int, pollfd};
+
+use crate::hook::errno::{errno, set_errno};
+use crate::hook::raw;
+
+thread_local! {
+    /// Reading ends of those that were not open when they were last looked at.
+    static SHUT: RefCell<Vec<c_int>> = const { RefCell::new(Vec::new()) };
+}
+
+/// What a child opens. Made before the fork.
+pub struct Gate {
+    parents: c_int,
+    childs: c_int,
+}
+
+impl Gate {
+    /// `None`: there are no descriptors left, and nothing will be waited for.
+    pub fn new() -> Option<Gate> {
+        close_open_ones();
+        let mut pipe = [0; 2];
+        // SAFETY: room for two descriptors.
+        let made = unsafe { raw::syscall!(SYS_pipe2, pipe.as_mut_ptr(), libc::O_CLOEXEC) } == 0;
+        made.then_some(Gate { parents: pipe[0], childs: pipe[1] })
+    }
+
+    /// In the child: it has let go.
+    pub fn open(self) {
+        raw::close(self.childs);
+        raw::close(self.parents);
+    }
+
+    /// In the parent.
+    pub fn keep(self) {
+        raw::close(self.childs);
+        SHUT.with_borrow_mut(|shut| shut.push(self.parents));
+    }
+}
+
+fn close_open_ones() {
+    SHUT.with_borrow_mut(|shut| {
+        shut.retain(|&gate| {
+            let is_shut = !raw::is_ready(gate, libc::POLLIN);
+            if !is_shut {
+                raw::close(gate);
+            }
+            is_shut
+        });
+    });
+}
+
+/// Waits until all are open.
+#[cold]
+pub fn wait_for_all() {
+    let saved = errno();
+    for gate in SHUT.take() {
+        let mut entry = pollfd { fd: gate, events: libc::POLLIN, revents: 0 };
+        // Nobody writes: it is ready at its end. SAFETY: the entry is live for the call.
+        while unsafe { raw::ppoll(&raw mut entry, 1, None, std::ptr::null()) } < 0 && errno() == libc::EINTR {
+        }
+        raw::close(gate);
+    }
+    set_errno(saved);
+}
+
+/// In a forked child: those are its parent's.
+pub fn forget() {
+    for gate in SHUT.take() {
+        raw::close(gate);
+    }
+}

@@ -1,0 +1,8 @@
+//! Regular files: reading and writing (`file`), copying (`copy`), and the descriptors that a thread works on (`busy`).
+
+pub mod busy;
+pub mod copy;
+pub mod file;
+
+pub use copy::copy_file_range;
+pub use file::{fdatasync, fsync, pread, pwrite, read, write};

@@ -1,0 +1,57 @@
+//! Locks of memory that processes share: they are held for microseconds, by code that nobody may run beside.
+//!
+//! It must not know what the memory is for. Invariant: what is said here is said once, before anybody asks.
+
+use std::sync::OnceLock;
+
+use libc::c_int;
+
+use super::holder::Holder;
+
+/// Answers a record lock in the kernel's place: gets the descriptor, the command and the address of the `struct flock`.
+pub type RecordLock = fn(c_int, c_int, usize) -> Option<c_int>;
+
+static RECORD_LOCK: OnceLock<RecordLock> = OnceLock::new();
+
+/// Has `answer` asked before each `F_SETLK` and `F_GETLK`, in every thread, also while a coroutine has stepped out (opcache counts
+/// its readers while it compiles): locks of one process never conflict, as the kernel sees it, though its coroutines may be
+/// separate users of the lock. The first call counts.
+pub fn on_record_lock(answer: RecordLock) {
+    let _ = RECORD_LOCK.set(answer);
+}
+
+/// What is known of such locks.
+pub(super) struct Brief {
+    descriptors: Vec<c_int>,
+    pub holder: Option<&'static Holder>,
+}
+
+static BRIEF: OnceLock<Brief> = OnceLock::new();
+
+/// Names descriptors whose record locks are held for microseconds, by code that nobody may run beside: a coroutine waits for such
+/// a lock as it would without the hooks. From then on it is known, here and in all children, who holds one for writing. The first
+/// call counts.
+pub fn on_brief_locks(descriptors: Vec<c_int>) {
+    let _ = BRIEF.set(Brief { descriptors, holder: Holder::shared() });
+}
+
+/// Whether what such locks guard may be half written: process `pid` holds one for writing, or has ended with it, or another process ended with one
+/// before. A signal handler may ask.
+pub fn may_be_half_written(pid: u32) -> bool {
+    BRIEF.get().and_then(|brief| brief.holder).is_some_and(|holder| holder.may_be_half_written(pid))
+}
+
+/// What is known of them, if these are locks of the descriptor.
+pub(super) fn brief(fd: c_int) -> Option<&'static Brief> {
+    BRIEF.get().filter(|brief| brief.descriptors.contains(&fd))
+}
+
+/// Where their holder is noted.
+pub(super) fn holder(fd: c_int) -> Option<&'static Holder> {
+    brief(fd)?.holder
+}
+
+/// What is said in the kernel's place.
+pub(super) fn answered(fd: c_int, command: c_int, argument: usize) -> Option<c_int> {
+    RECORD_LOCK.get()?(fd, command, argument)
+}

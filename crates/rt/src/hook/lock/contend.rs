@@ -1,0 +1,187 @@
+//! Waiting for what has no readiness: file locks, semaphores, message queues. It is tried again after pauses, for other
+//! processes may free it; whoever frees it in this thread wakes a waiter at once.
+//!
+//! It must not know what is waited for beyond its identity. Invariants: waiters of one file get its lock in the order they
+//! came: only the first tries; one that leaves, with the lock or without, wakes the next, so that a wake is never lost with a
+//! cancelled coroutine.
+#![allow(unsafe_code)]
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+
+use libc::c_int;
+
+use crate::Wait;
+use crate::hook::backoff::Backoff;
+use crate::hook::call::{Call, Stop};
+use crate::hook::errno::{errno, fail, set_errno};
+use crate::{Nanos, Readiness, Runtime};
+
+/// What a coroutine waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Resource {
+    /// A lock on a file, by device and inode.
+    File(u64, u64),
+    /// A System V semaphore set.
+    Semaphores(c_int),
+    /// A message in a System V queue.
+    Message(c_int),
+    /// Room in a System V queue.
+    Room(c_int),
+    /// Something that is freed where no hook sees it.
+    Unseen,
+}
+
+impl Resource {
+    /// The file behind a descriptor; `Unseen` when there is none.
+    pub fn of_file(fd: c_int) -> Resource {
+        let saved = errno();
+        // SAFETY: the all-zero stat is valid storage.
+        let mut stat: libc::stat = unsafe { std::mem::zeroed() };
+        // SAFETY: fstat only writes `stat`. It is not hooked.
+        let found = unsafe { libc::fstat(fd, &raw mut stat) } == 0;
+        set_errno(saved);
+        if found { Resource::File(stat.st_dev, stat.st_ino) } else { Resource::Unseen }
+    }
+}
+
+struct Waiter {
+    resource: Resource,
+    ticket: u64,
+    wait: Option<Wait>,
+}
+
+/// Those who wait, in the order they came. Each is a parked coroutine, so `coroutines_max` bounds them.
+#[derive(Default)]
+struct Waiters {
+    queue: VecDeque<Waiter>,
+    next_ticket: u64,
+}
+
+thread_local! {
+    static WAITERS: RefCell<Waiters> = RefCell::default();
+    /// How many there are: what is freed costs nothing while it is 0.
+    static COUNT: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Whether anybody waits, so that it is worth finding out what is freed.
+#[inline]
+pub fn anybody_waits() -> bool {
+    COUNT.get() > 0
+}
+
+/// The lock on the file behind `fd` may be free.
+pub fn file_freed(fd: c_int) {
+    if anybody_waits() {
+        wake(Resource::of_file(fd), 1);
+    }
+}
+
+/// Something that several may get, or that not everybody can use, has been freed.
+pub fn freed(resource: Resource) {
+    if anybody_waits() {
+        wake(resource, usize::MAX);
+    }
+}
+
+fn wake(resource: Resource, at_most: usize) {
+    let Some(runtime) = Runtime::get() else { return };
+    let waits: Vec<Wait> = WAITERS.with_borrow(|waiters| {
+        let waiting = waiters.queue.iter().filter(|waiter| waiter.resource == resource);
+        waiting.filter_map(|waiter| waiter.wait).take(at_most).collect()
+    });
+    for wait in waits {
+        runtime.wake(wait, Readiness::default());
+    }
+}
+
+/// A place in the queue.
+struct Place {
+    resource: Resource,
+    ticket: u64,
+}
+
+impl Place {
+    fn take(resource: Resource) -> Place {
+        COUNT.set(COUNT.get() + 1);
+        let ticket = WAITERS.with_borrow_mut(|waiters| {
+            waiters.next_ticket += 1;
+            let ticket = waiters.next_ticket;
+            waiters.queue.push_back(Waiter { resource, ticket, wait: None });
+            ticket
+        });
+        Place { resource, ticket }
+    }
+
+    fn set(&self, wait: Option<Wait>) {
+        WAITERS.with_borrow_mut(|waiters| {
+            if let Some(waiter) = waiters.queue.iter_mut().find(|waiter| waiter.ticket == self.ticket) {
+                waiter.wait = wait;
+            }
+        });
+    }
+
+    /// Whether it is its turn to try: a file's waiters take turns, for everything else all try.
+    fn tries(&self) -> bool {
+        let first = |waiters: &Waiters| {
+            waiters.queue.iter().find(|waiter| waiter.resource == self.resource).map(|waiter| waiter.ticket)
+        };
+        !matches!(self.resource, Resource::File(..)) || WAITERS.with_borrow(first) == Some(self.ticket)
+    }
+
+    /// Pauses until the next attempt.
+    fn pause(&self, call: Call, backoff: &mut Backoff, deadline: Option<Nanos>) -> Result<(), Stop> {
+        loop {
+            let backoff = self.tries().then_some(&mut *backoff);
+            let paused = call.pause_for(backoff, deadline, |wait| self.set(Some(wait)));
+            self.set(None);
+            if paused.is_err() || self.tries() {
+                return paused;
+            }
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        COUNT.set(COUNT.get() - 1);
+        WAITERS.with_borrow_mut(|waiters| waiters.queue.retain(|waiter| waiter.ticket != self.ticket));
+        wake(self.resource, 1);
+    }
+}
+
+/// Repeats `attempt` while it fails with one of `busy`, pausing in between.
+pub fn until_free(
+    call: Call,
+    resource: impl FnOnce() -> Resource,
+    busy: &[c_int],
+    deadline: Option<Nanos>,
+    mut attempt: impl FnMut() -> isize,
+    block: impl FnOnce() -> isize,
+) -> isize {
+    let saved = errno();
+    let result = attempt();
+    if result >= 0 || !busy.contains(&errno()) {
+        return result;
+    }
+    if call.must_block() {
+        return block();
+    }
+    let place = Place::take(resource());
+    let mut backoff = Backoff::new();
+    loop {
+        match place.pause(call, &mut backoff, deadline) {
+            Ok(()) => (),
+            Err(Stop::Expired) => return fail(libc::EAGAIN),
+            Err(Stop::Failed(errno)) => return fail(errno),
+        }
+        let result = attempt();
+        if result >= 0 {
+            set_errno(saved);
+            return result;
+        }
+        if !busy.contains(&errno()) {
+            return result;
+        }
+    }
+}

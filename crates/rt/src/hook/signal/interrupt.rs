@@ -1,0 +1,114 @@
+//! Which waits a signal interrupts, and when the loop hears of it.
+//!
+//! In a process of many threads it would be one thread's wait; here it is the wait of the coroutine that installed the handler: everybody
+//! else's `sleep` goes on. It must not know what a handler does, nor that there is PHP behind it. Invariant: a wait is noted only while it
+//! lasts, and only if its coroutine has a handler.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::sync::atomic::Ordering;
+
+use super::handlers::{ARRIVED, HANDLERS, OWNED, bit, owner, signals};
+use crate::coroutine::State;
+use crate::hook::names::Symbol;
+use crate::{CoroutineId, Readiness, Runtime, Wait};
+
+/// Which interruptions end a wait with `EINTR` (signal(7), "Interruption of system calls").
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Interruptible {
+    /// None: the call waits on in any case.
+    Never,
+    /// Those by handlers installed without `SA_RESTART`.
+    UnlessRestarted,
+    /// All.
+    Always,
+}
+
+/// What signal(7) says of this function. `timed`: its socket has a timeout.
+pub fn class(symbol: Symbol, timed: bool) -> Interruptible {
+    use Symbol::*;
+    match symbol {
+        sleep | usleep | nanosleep | clock_nanosleep | poll | ppoll | __poll_chk | __ppoll_chk
+        | epoll_wait | epoll_pwait | select | pselect | semop | semtimedop | msgsnd | msgrcv
+        | sigtimedwait | sigwaitinfo => Interruptible::Always,
+        recv | recvfrom | recvmsg | read | readv | __recv_chk | __recvfrom_chk | __read_chk | send
+        | sendto | sendmsg | write | writev | sendfile | sendfile64 | connect | accept | accept4 => {
+            match timed {
+                true => Interruptible::Always,
+                false => Interruptible::UnlessRestarted,
+            }
+        }
+        flock | fcntl | fcntl64 | lockf | lockf64 | wait | wait3 | wait4 | waitpid | waitid | sem_wait => {
+            Interruptible::UnlessRestarted
+        }
+        _ => Interruptible::Never,
+    }
+}
+
+thread_local! {
+    /// The waits in hooked calls of coroutines that installed a handler: at most as many as there are signals.
+    static WAITS: RefCell<HashMap<CoroutineId, Interruptible>> = RefCell::default();
+    static PENDING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Notes what may interrupt the wait that the running coroutine is about to begin. Most processes have no such handler: one load.
+#[inline]
+pub fn during<T>(runtime: &Runtime, interruptible: Interruptible, wait: impl FnOnce() -> T) -> T {
+    let owned = OWNED.load(Ordering::Relaxed);
+    if owned == 0 {
+        return wait();
+    }
+    let Some(id) = runtime.current() else { return wait() };
+    let own = signals(owned).filter(|&signal| owner(signal) == Some(id)).map(bit).sum::<u64>();
+    if own == 0 {
+        return wait();
+    }
+    // What came while it ran was no interruption.
+    if ARRIVED.fetch_and(!own, Ordering::Relaxed) & own != 0 {
+        PENDING.set(true);
+    }
+    WAITS.with_borrow_mut(|waits| waits.insert(id, interruptible));
+    let result = wait();
+    WAITS.with_borrow_mut(|waits| waits.remove(&id));
+    result
+}
+
+/// Called by the loop when it has waited: interrupts the waits of coroutines whose signals came meanwhile.
+pub(crate) fn deliver(runtime: &Runtime) {
+    if ARRIVED.load(Ordering::Relaxed) == 0 {
+        return;
+    }
+    PENDING.set(true);
+    for signal in signals(ARRIVED.swap(0, Ordering::Relaxed)) {
+        let Some(id) = owner(signal) else { continue };
+        let restart = HANDLERS[signal as usize].flags.load(Ordering::Relaxed) & libc::SA_RESTART != 0;
+        let ends = match WAITS.with_borrow(|waits| waits.get(&id).copied()) {
+            Some(Interruptible::Always) => true,
+            Some(Interruptible::UnlessRestarted) => !restart,
+            Some(Interruptible::Never) | None => false,
+        };
+        if ends && let Some(wait) = present_wait(runtime, id) {
+            runtime.wake(wait, Readiness::INTERRUPTED);
+        }
+    }
+}
+
+fn present_wait(runtime: &Runtime, id: CoroutineId) -> Option<Wait> {
+    let coroutines = runtime.coroutines.borrow();
+    let coroutine = coroutines.get(id.index as usize)?;
+    let parked = coroutine.generation == id.generation && coroutine.state == State::Parked;
+    parked.then_some(Wait { coroutine: id, number: coroutine.wait })
+}
+
+/// Called by the loop when it has nothing left to run: a handler's work may wait for a coroutine to do it, and all are
+/// parked. A process with one coroutine, which is inside a call of libc, is as it would be without coroutines: there the
+/// work waits for that call to return, and so it does here.
+pub(crate) fn before_idle(runtime: &Runtime) {
+    if !PENDING.replace(false) {
+        return;
+    }
+    let alone = runtime.stats.live.get() == 1 && WAITS.with_borrow(|waits| !waits.is_empty());
+    if !alone {
+        runtime.switch.signalled();
+    }
+}

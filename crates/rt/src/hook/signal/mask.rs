@@ -1,0 +1,52 @@
+//! The signal masks of threads and calls.
+//!
+//! It must not know handlers. Invariant: a signal that was blocked when the runtime started is the server's, and no call lets it through.
+#![allow(unsafe_code)]
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use libc::sigset_t;
+
+use crate::hook::raw;
+
+/// Signals that were blocked when the runtime started: they are the server's.
+static RESERVED: AtomicU64 = AtomicU64::new(0);
+
+/// Notes which signals are the server's: those that are blocked now.
+pub(super) fn reserve_blocked() {
+    RESERVED.store(blocked_signals(), Ordering::Relaxed);
+}
+
+/// The signals this thread blocks.
+pub fn blocked_signals() -> u64 {
+    let mut set = 0u64;
+    // SAFETY: the kernel's signal set is 64 bits; a null set only reads.
+    unsafe { raw::syscall!(SYS_rt_sigprocmask, libc::SIG_BLOCK, 0, &raw mut set, raw::SIGSET_BYTES) };
+    set
+}
+
+/// A call's signal mask, with the server's own signals added: they must not reach a handler of PHP's.
+///
+/// # Safety
+/// `mask` must be live.
+pub unsafe fn mask_of(mask: *const sigset_t) -> u64 {
+    // SAFETY: the kernel's signal set is the first 64 bits of glibc's.
+    let mask = unsafe { mask.cast::<u64>().read_unaligned() };
+    mask | RESERVED.load(Ordering::Relaxed)
+}
+
+/// Runs `work` with every signal blocked on this thread, so that a thread started by it never takes one.
+pub fn with_signals_blocked<T>(work: impl FnOnce() -> T) -> T {
+    // SAFETY: the all-zero sigset_t is valid storage; sigfillset and pthread_sigmask write it before it is read.
+    let mut old: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: both pointers are to live, properly aligned sigset_t values.
+    unsafe {
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut old);
+    }
+    let result = work();
+    // SAFETY: `old` was filled in by the call above.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const old, std::ptr::null_mut()) };
+    result
+}
