@@ -1,7 +1,7 @@
-//! What a coroutine is to the scheduler: a slot, a generation, a state; and [`Switch`], which gives it the processor.
+//! What a coroutine is to the scheduler: a slot, a generation and a state. [`Switch`] gives it the processor.
 //!
-//! The scheduler must not know what a context is made of. Within a PHP instance it is a pooled Fiber; between instances
-//! an image and a native stack. Both are one implementation of [`Switch`] each.
+//! The scheduler must not know what a context consists of. In coroutine mode it is a pooled Fiber; with instances it is
+//! an image and a native stack. Each is one implementation of [`Switch`].
 
 use crate::clock::Nanos;
 use crate::family::Family;
@@ -134,7 +134,7 @@ pub(crate) struct Coroutine {
 }
 
 impl Coroutine {
-    /// Turns to another job, as another coroutine to everybody who has the number of the last. `index` is its own place.
+    /// Turns to another job, as a new coroutine: ids of the last run no longer match. `index` is its own place.
     pub(crate) fn begin(&mut self, index: u32, start: Start, family: Family, now: Nanos) -> CoroutineId {
         self.generation = self.generation.wrapping_add(1);
         (self.cancelled, self.interrupted) = (false, false);

@@ -1,7 +1,9 @@
-//! Families: a coroutine that the server has started, with all that it has spawned, and they: a request with its tasks.
+//! Family numbers. A family is a coroutine that the server started, together with every coroutine it spawned, directly
+//! or indirectly: a request with its tasks.
 //!
-//! Descriptors and child processes belong to the whole process, as the kernel sees it; to weft they belong to a family. It must not
-//! know what is done with that. Invariant: every live coroutine is of one family; a number is not used again before 2^31 others.
+//! To the kernel, descriptors and child processes belong to the process; weft assigns them to a family. This file must
+//! not know what that is used for. Invariants: every live coroutine belongs to one family; a number is reused only after
+//! 2^31 others.
 
 /// A family's number: 31 bits, and none of the two below.
 pub type Family = u32;

@@ -1,11 +1,11 @@
-//! Who waits for which descriptor. The server's own connections are not in here: the loop's [`Driver`](crate::Driver)
-//! has them under keys of its own.
+//! Waiting for descriptors. The server's own connections are not here: the loop's [`Driver`](crate::Driver) registers
+//! them under keys of its own.
 //!
-//! A descriptor that the kernel does not register for want of memory or of watches (`ENOSPC`, `ENOMEM`) is asked for again
-//! after pauses: its waiters are woken without readiness, and try again.
+//! The kernel may refuse to register a descriptor for lack of memory or watches (`ENOSPC`, `ENOMEM`). Its waiters then
+//! wake without readiness after a pause, and try again.
 //!
-//! Invariants: closing a descriptor wakes whoever waits for it, with `POLLNVAL`; a descriptor number that is used again
-//! inherits neither waiters nor a registration.
+//! Invariants: closing a descriptor wakes its waiters with `POLLNVAL`; a reused descriptor number inherits neither
+//! waiters nor a registration.
 
 mod table;
 

@@ -7,11 +7,11 @@
 //! # Layout, in reading order
 //!
 //! - [`clock`]: nanoseconds since boot.
-//! - [`wait`]: the words of a wait. `family`: to whom descriptors and children belong.
+//! - [`wait`]: the vocabulary of waits. `family`: which coroutines share descriptors and children.
 //! - [`coroutine`]: what a coroutine is to the scheduler, and the [`Switch`] that gives it the processor.
 //! - [`runtime`]: the scheduler; below it the loop, the start of jobs and their queue; its bounds in `scheduler_limits`.
-//! - [`park`]: the one door to suspend. `overview`: who is alive.
-//! - [`timers`], [`fds`], [`reactor`]: who waits for a time, who waits for a descriptor, and the kernel mechanism.
+//! - [`park`]: the one door to suspend. `overview`: the live coroutines.
+//! - [`timers`], [`fds`], [`reactor`]: waits for a time, waits for a descriptor, and the kernel mechanism.
 //! - [`offload`]: threads for calls that cannot be made ready-based.
 //! - [`watch`]: the thread that notices a coroutine that holds the loop.
 //! - [`hook`]: the libc symbols this executable provides in place of libc's.

@@ -1,7 +1,7 @@
-//! Calls that block inside libc and cannot be made ready-based run on threads: name resolution, fsync.
+//! Running calls on threads that block inside libc and have no readiness: name resolution, fsync.
 //!
-//! An offload thread never touches Zend and never parks. Invariant: what a thread works on is its own; a coroutine that has gone
-//! leaves a result behind that nobody takes.
+//! An offload thread never touches Zend and never parks. Invariant: a thread owns its input; the result of a cancelled
+//! call is dropped.
 
 mod pool;
 

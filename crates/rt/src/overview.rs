@@ -1,6 +1,6 @@
-//! Which coroutines are alive, and of which family each is: for cancellation, status, reports, and for those who keep families apart.
+//! The live coroutines and their families: for cancellation, status, reports, and for keeping families apart.
 //!
-//! Must not know why anybody asks. Invariant: whoever has ended is in no answer.
+//! It must not know why they are listed. Invariant: a coroutine that has ended is never listed.
 
 use crate::coroutine::{Job, State};
 use crate::family::Family;

@@ -1,7 +1,7 @@
-//! The one door to suspend: `begin` a wait, tell somebody how to end it, `park`; whoever ends it calls `wake`.
+//! The one door to suspend: `begin` a wait, hand it to what will end it, `park`; ending it is `wake`.
 //!
-//! Invariant: a wait is ended once, by the first of its wakers, its deadline or a cancellation; all later ones find
-//! another wait number and do nothing.
+//! Invariant: a wait ends once, by its first waker, its deadline or a cancellation; later wakers find another wait number
+//! and do nothing.
 
 use crate::coroutine::State;
 use crate::timers::{Due, TimerKey};

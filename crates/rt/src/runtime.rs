@@ -1,8 +1,8 @@
-//! The scheduler: what it is made of, and who runs now. It decides who runs; [`Switch`] makes them run.
+//! The scheduler: its state, and the running coroutine. It decides which coroutine runs; [`Switch`] runs it.
 //!
-//! Its parts: `turn` is the loop, `start` gives a job a coroutine, `queue` holds the jobs that wait for one; how a coroutine waits is in
-//! [`crate::park`]. It must not know the hooks beyond telling signals where the loop is. Invariants: a coroutine only leaves to the loop; every queue has a limit
-//! of [`SchedulerLimits`].
+//! Its parts: `turn` is the loop, `start` gives a job a coroutine, `queue` holds the jobs that wait for one. Waiting is in
+//! [`crate::park`]. This file must know no hook; it only tells the signals which descriptor wakes the loop. Invariants: a
+//! coroutine leaves only to the loop; every queue has a limit in [`SchedulerLimits`].
 
 mod queue;
 mod start;
@@ -30,7 +30,7 @@ pub const DRIVER_KEY: u64 = 1 << 32;
 /// Key of the eventfd by which offload threads report.
 const OFFLOAD_KEY: u64 = DRIVER_KEY - 1;
 
-/// Keys from here up are children that nobody waits for, by their pidfd.
+/// Keys from here up are abandoned children, by their pidfd.
 pub(crate) const CHILD_KEY: u64 = 1 << 31;
 
 /// Counters since start; gauges where said so.
@@ -144,7 +144,7 @@ impl Runtime {
         self.current.get()
     }
 
-    /// From here to [`Runtime::step_in`] no coroutine runs, as everybody sees it: for what must be done in one go.
+    /// From here to [`Runtime::step_in`] no coroutine seems to run: for work that must not be interleaved.
     pub fn step_out(&self) -> Option<CoroutineId> {
         let current = self.current.take();
         self.stepped_out.set(current.is_some());

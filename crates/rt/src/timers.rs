@@ -1,4 +1,4 @@
-//! Who waits until when. Deadlines are exact nanoseconds: rounding to milliseconds made a 10 ms sleep 11 ms.
+//! Armed timers, by deadline. Deadlines are exact nanoseconds: rounding to milliseconds turned a 10 ms sleep into 11 ms.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ impl Timers {
         key
     }
 
-    /// Disarms. False: it has fired, which is no error.
+    /// Disarms. False: it has fired, which is not an error.
     pub fn disarm(&mut self, key: TimerKey) -> bool {
         self.armed.remove(&key).is_some()
     }

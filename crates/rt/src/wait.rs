@@ -1,6 +1,6 @@
-//! The words of a wait: who waits, in which of its waits, and how the wait ended.
+//! The vocabulary of waits: the coroutine that waits, the number of its wait, and how the wait ended.
 //!
-//! It must not know how anybody waits: that is [`crate::park`]. Invariant: a name that is older than what it names matches nothing.
+//! It must not know how a coroutine waits: that is [`crate::park`]. Invariant: an outdated name matches nothing.
 
 use crate::reactor::Readiness;
 
@@ -24,7 +24,8 @@ pub struct Wait {
 }
 
 impl Wait {
-    /// The wait as one word, never 0, for callers that can keep no more (C). [`Runtime::wake_word`](crate::Runtime::wake_word) takes it back.
+    /// The wait as one word, never 0, for callers that can keep no more (C).
+    /// [`Runtime::wake_word`](crate::Runtime::wake_word) takes it back.
     pub fn word(self) -> u64 {
         (u64::from(self.coroutine.index) + 1) << 32 | u64::from(self.number)
     }

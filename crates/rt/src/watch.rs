@@ -1,7 +1,7 @@
-//! The watch thread: notices a coroutine that has held the loop too long, and ticks time slices.
+//! The watch thread: notices a coroutine that holds the loop too long, and ticks time slices.
 //!
-//! It only reads two atomics and calls two function pointers, which MUST be safe from another thread (they set flags the
-//! loop's thread acts on). No clock is read on the loop's fast path: the thread compares the heartbeat between its ticks.
+//! It reads two atomics and calls two function pointers, which MUST be safe from another thread (they set flags on which
+//! the loop's thread acts). The loop's fast path reads no clock: the thread compares the heartbeat between its ticks.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -52,7 +52,7 @@ pub struct Watch {
     /// A coroutine that has held the loop this long is reported, once. Zero: never.
     pub held_max: Duration,
     /// Reports it, with the time it has held the loop so far. Called once when the limit is reached, and once more at twice
-    /// the limit, when whoever was asked to report has not come to it.
+    /// the limit, when the code that was asked to report has not run.
     pub held: fn(CoroutineId, Duration, Attempt),
     /// A coroutine that has run this long is asked to yield. Zero: never.
     pub slice: Duration,

@@ -1,6 +1,7 @@
-//! The waits for descriptors, by descriptor number.
+//! The waiters of each descriptor, by descriptor number.
 //!
-//! It must not know how a wait ends. Invariant: an entry outlives its waiters; whoever closes a descriptor empties it.
+//! It must not know how a wait ends. Invariant: an entry holds the waiters of the descriptor that is open now; closing
+//! the descriptor empties it.
 
 use std::os::fd::RawFd;
 
@@ -29,7 +30,7 @@ pub struct FdTable {
 }
 
 impl FdTable {
-    /// That of a descriptor, which there is from now on.
+    /// The entry of a descriptor, made if there is none.
     pub(super) fn entry(&mut self, fd: RawFd) -> &mut Entry {
         let index = fd as usize;
         if index >= self.entries.len() {
@@ -38,7 +39,7 @@ impl FdTable {
         &mut self.entries[index]
     }
 
-    /// Whether anybody waits for a descriptor.
+    /// Whether any coroutine waits for a descriptor.
     pub fn has_waiters(&self) -> bool {
         self.entries.iter().any(|entry| !entry.waiters.is_empty())
     }

@@ -1,6 +1,6 @@
-//! The pauses between attempts at what has no readiness.
+//! Pauses between attempts at calls that have no readiness.
 //!
-//! It must not know what is tried again. Invariant: a pause is never longer than the one asked for at the start.
+//! It must not know which call is repeated. Invariant: a pause never exceeds the maximum given at the start.
 
 use crate::{MILLISECOND, Nanos};
 

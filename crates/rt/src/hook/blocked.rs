@@ -1,5 +1,5 @@
-//! How often each hooked symbol blocked the whole worker because the coroutine could not leave, and how often one was done
-//! by an offload thread.
+//! Counters per symbol: how often it blocked the whole worker because the coroutine could not leave, and how often an
+//! offload thread ran it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

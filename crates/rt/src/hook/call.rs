@@ -1,9 +1,10 @@
-//! One hooked call: who makes it, whether it may park, and the waits all hooks are built from.
+//! A hooked call: the coroutine that makes it, whether it may park, and the waits from which all hooks are built.
 //!
-//! It knows descriptors, deadlines and errno; it must not know any function of libc by name.
+//! It knows descriptors, deadlines and errno. It must not know any function of libc by name; `names` says what a symbol
+//! needs.
 //!
-//! Invariants: errno after a successful call is what it was before it, although other coroutines ran in between; after
-//! a wait the descriptor's number is only used again when it was not closed meanwhile.
+//! Invariants: after a successful call errno has the value it had before, although other coroutines ran in between; after
+//! a wait a descriptor number is used only if the descriptor was not closed meanwhile.
 
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -155,8 +156,8 @@ impl Call {
         }
     }
 
-    /// The wait for these has been cut short. A connection that was in a conversation is good for nothing any more: its end is
-    /// the one thing that every client library, and every pool, notices before it uses it again.
+    /// The wait for these was cut short. A connection in the middle of a conversation is unusable from now on. Ending it is the
+    /// one thing that every client library and every pool notices before the next use.
     #[cold]
     fn cut_short(self, fds: impl IntoIterator<Item = RawFd>) {
         let saved = errno();
@@ -207,8 +208,8 @@ impl Call {
         self.pause_for(Some(backoff), deadline, |_| ())
     }
 
-    /// [`Call::pause`], which whoever is told of the wait by `waiting` may end earlier. Without a back-off there is no next
-    /// attempt before that.
+    /// [`Call::pause`], which may end earlier: `waiting` hands the wait to the code that ends it. Without a back-off only that
+    /// code, or the deadline, ends it.
     pub fn pause_for(
         self,
         backoff: Option<&mut Backoff>,

@@ -1,6 +1,6 @@
 //! errno of the calling thread.
 //!
-//! It must not know who sets it. A hook leaves it as libc's function would: after a success, as it was before.
+//! It must not know who sets it. Invariant: it reads and writes this thread's errno and nothing else.
 #![allow(unsafe_code)]
 
 use libc::c_int;

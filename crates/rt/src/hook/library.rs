@@ -1,4 +1,4 @@
-//! dlopen: extensions bind to the hooks.
+//! dlopen: makes loaded extensions bind to the hooks.
 #![allow(unsafe_code)]
 
 use libc::{c_char, c_int, c_void};

@@ -3,13 +3,15 @@
 //! The executable is linked with `-Wl,--export-dynamic`: libphp, its extensions and the client libraries below them bind
 //! to these symbols. So does Rust's std in this executable; a hook outside of a coroutine is the plain call.
 //!
-//! From the ground up; a file uses those above it in this list, and its neighbours in a folder:
+//! From the ground up. A file may use those above it in this list, and its neighbours in a folder:
 //!
-//! - `names`: the symbols. `errno`, `raw`, `real`: libc's error number, plain system calls, libc's own functions. `time`: libc's times, and sleeping.
+//! - `names`: the symbols. `errno`, `raw`, `real`: errno, plain system calls, libc's own functions. `time`: libc's times,
+//!   and sleeping.
 //! - `descriptor`: what is remembered of a number; opening and closing. `signal`: handlers, and the waits they interrupt.
-//! - `call`: what a hooked call is, and the waits all hooks are built from. `backoff`: pauses between attempts. `blocked`: how often a call blocked.
+//! - `call`: a hooked call, and the waits from which all hooks are built. `backoff`: pauses between attempts. `blocked`:
+//!   how often a call blocked.
 //! - `socket`, `ready`, `disk`, `resolver`, `lock`, `child`, `library`: the hooks, by subject.
-//! - `symbols`: the table of all of them, one row each; read it as [`SYMBOLS`]. `review`: what is known of symbols that have no row.
+//! - `symbols`: the table of all hooks, one row each; read it as [`SYMBOLS`]. `review`: what is known of other symbols.
 //!
 //! # Invariants
 //!

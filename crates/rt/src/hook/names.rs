@@ -1,7 +1,7 @@
 //! The names of libc's functions that this executable provides, and what each one waits for.
 //!
-//! The ground floor of the hooks: every other file may name a symbol, and this one must not know what any of them does. Invariant: each name has
-//! exactly one row in the table of `symbols`, which the compiler checks there.
+//! This is the ground floor of the hooks: any other file may name a symbol, and this file must not know what a hook does.
+//! Invariant: each name has exactly one row in the table of `symbols`; the compiler checks that.
 
 /// What a hook waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,7 +81,8 @@ impl Symbol {
         ALL[self as usize].0
     }
 
-    /// Whether its hook decides itself where others may run first: before a record lock (fcntl(2)) that is held for microseconds, nobody may.
+    /// Whether its hook decides itself when other coroutines may run first: none may before a record lock (fcntl(2)) that is held
+    /// for microseconds.
     #[inline(always)]
     pub const fn chooses_when_to_yield(self) -> bool {
         matches!(self, Symbol::fcntl | Symbol::fcntl64)

@@ -1,6 +1,6 @@
-//! What is known of libc's functions that are not in [`ALL`]: which of them wait, and why they are not hooked.
+//! What is known of libc's functions that have no hook: which of them wait, and why they are not hooked.
 //!
-//! Used by the test that looks through the installed PHP, and by `weft doctor --extensions`.
+//! A test that inspects the installed PHP uses it, and so does `weft doctor --extensions`.
 
 use super::names::{ALL, HookKind};
 

@@ -1,11 +1,12 @@
 //! THE table: every libc symbol this executable provides, its type, and the code it delegates to.
 //!
 //! A row makes one exported function. Its body asks whether a coroutine calls ([`Call::enter`]) and delegates; it holds no
-//! logic. `names` says what each symbol waits for. Names with `_chk` are what programs built with `_FORTIFY_SOURCE` call.
-//! No other hook may import this file: it imports all of them.
+//! logic. `names` says what each symbol waits for. Names with `_chk` are called by programs built with `_FORTIFY_SOURCE`.
+//! This file imports all hooks, so no hook may import it.
 //!
-//! `fcntl` and `open` are variadic in C and have a fixed last argument here: on x86_64 and aarch64 (System V and AAPCS64 on Linux) a
-//! variadic integer or pointer argument is passed in the same register, and an absent one is a register not looked at.
+//! `fcntl` and `open` are variadic in C and have a fixed last argument here: on x86_64 and aarch64 (System V and AAPCS64
+//! on Linux) a variadic integer or pointer argument is passed in the same register, and nothing reads the register of an
+//! absent one.
 #![allow(unsafe_code)]
 
 use libc::{

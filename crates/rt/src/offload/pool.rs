@@ -1,7 +1,7 @@
 //! The offload threads and their queues.
 //!
-//! A thread takes closures from a bounded queue and reports through an eventfd. It must not know what waits for them. Threads are
-//! started when work waits, after fork, with every signal blocked.
+//! A thread takes closures from a bounded queue and reports through an eventfd. It must not know which coroutine waits for
+//! the result. Threads start on demand, after fork, with every signal blocked.
 
 use std::cell::Cell;
 use std::collections::VecDeque;

@@ -1,8 +1,8 @@
-//! The reactor: descriptors in, readiness out. One file per kernel mechanism with the same methods; it knows keys, never
-//! what stands behind them.
+//! The reactor: descriptors in, readiness out. One file per kernel mechanism with the same methods. It knows keys and must
+//! not know what they stand for.
 //!
 //! Registrations are edge-triggered and kept: a wait on a registered descriptor costs no system call besides the
-//! attempt that found it not ready. Whoever waits MUST have tried first and seen EAGAIN.
+//! attempt that found it not ready. A caller MUST have tried first and seen EAGAIN.
 
 mod epoll;
 
@@ -20,10 +20,10 @@ impl Readiness {
     pub const WRITE: Readiness = Readiness(libc::POLLOUT);
     /// Errors and hang-ups, which poll(2) reports without being asked.
     pub const BROKEN: Readiness = Readiness(libc::POLLERR | libc::POLLHUP);
-    /// The descriptor was closed by somebody else while it was waited for.
+    /// The descriptor was closed while a coroutine waited for it.
     pub const CLOSED: Readiness = Readiness(libc::POLLNVAL);
 
-    /// No readiness: a signal whose handler has run ends the wait.
+    /// Not a readiness: a signal whose handler has run ends the wait.
     pub const INTERRUPTED: Readiness = Readiness(0x4000);
 
     /// Whether any bit of `other` is set.

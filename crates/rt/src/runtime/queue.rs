@@ -1,7 +1,7 @@
-//! Jobs that wait for a coroutine, and how many may run.
+//! The queue of jobs that wait for a coroutine, and the bound on coroutines.
 //!
-//! Invariants: no more coroutines than `coroutines_max` are alive, tasks apart; who comes does not overtake who waits; the queue has a
-//! limit, and a longest wait.
+//! Invariants: at most `coroutines_max` coroutines are alive, besides tasks; a new job does not overtake a waiting one; the
+//! queue has a limit and a longest wait.
 
 use super::{Ready, Runtime, Spawn};
 use crate::Nanos;
@@ -50,7 +50,7 @@ impl Runtime {
         Some(start.job)
     }
 
-    /// Somebody has ended, or memory may be free again. The end of a task frees a stack, but no place for who is no task.
+    /// A coroutine has ended, or memory may be free again. The end of a task frees a stack, but only a task may take its place.
     pub fn offer_place(&self) {
         let mut queue = self.queue.borrow_mut();
         let Some((start, _)) = queue.front().copied() else { return };

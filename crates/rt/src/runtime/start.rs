@@ -1,6 +1,7 @@
-//! How a job gets a coroutine, and what its end leaves behind.
+//! Starting a job on a coroutine, and cleaning up when it ends.
 //!
-//! Invariants: idle contexts are reused last in, first out, so that their stacks are hot; a run of a slot has a generation of its own.
+//! Invariants: idle contexts are reused last in, first out, so that their stacks are hot; each run of a slot has a
+//! generation of its own.
 
 use super::{Ready, Runtime};
 use crate::coroutine::{Context, Coroutine, Job, Left, Start, State};

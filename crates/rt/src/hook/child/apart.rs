@@ -1,13 +1,13 @@
-//! Whether what one family has is kept from the children of another.
+//! Whether families are kept apart: whether a child gets only what its own family opened.
 //!
-//! Off until the worker begins to serve. It must not know what is kept: that is in `owner` and `children`.
+//! It is off until the worker starts to serve. It must not know what is kept apart: `owner` and `children` do.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether families are kept apart. Without it a child has what the process has.
 static APART: AtomicBool = AtomicBool::new(false);
 
-/// From here on they are.
+/// From here on they are kept apart.
 pub(super) fn keep() {
     APART.store(true, Ordering::Relaxed);
 }

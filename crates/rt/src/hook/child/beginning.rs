@@ -1,10 +1,10 @@
-//! What is there when the worker begins to serve: it is everybody's, and from then on each family has its own.
+//! The start of keeping families apart: descriptors and children that exist at this moment belong to every family.
 
 use super::{apart, children, owner, tree};
 use crate::family::EVERYBODY;
 
-/// From here on children are given what their own family has. What is open now is everybody's: what whoever started the server
-/// has left open for it, and what the application has opened when it booted. So are the children that run already.
+/// From here on a child gets only what its own family opened. Descriptors that are open now belong to every family: those that
+/// the server inherited, and those that the application opened while it booted. The same holds for running children.
 pub fn keep_families_apart() {
     apart::keep();
     children::of_the_beginning(tree::children_of(rustix::process::getpid().as_raw_pid()));

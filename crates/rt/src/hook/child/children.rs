@@ -1,12 +1,12 @@
-//! The children that coroutines have started: whose they are, and what becomes of those that nobody waits for any more.
+//! The registry of children that coroutines started: the family of each child, and the reaping of abandoned ones.
 //!
-//! A wait that is cut short, or a family that ends, leaves a child behind that would stay in the process table from its end to that
-//! of this process. The loop looks after such a child by a descriptor (pidfd_open(2)), takes it out of the table when it ends, and
-//! keeps its status for whoever asks all the same: an object that outlives its request, or code that waits a second time.
+//! A cut-short wait, or the end of a family, leaves a child that would stay in the process table until this process ends.
+//! The loop watches such a child through a descriptor (pidfd_open(2)), reaps it when it ends, and keeps its status for a
+//! later wait: by an object that outlives its request, or by code that waits twice.
 //!
-//! It must not know how a child is made. No handler of SIGCHLD: that signal is the application's. Invariants: while somebody waits
-//! for a child, or can be expected to, its status is the kernel's; a status is given once; a number that a new child has got is
-//! the new child's only. `RLIMIT_NPROC` bounds the children, [`ENDED_MAX`] the statuses.
+//! It must not know how a child is started. It installs no handler for SIGCHLD, which belongs to the application.
+//! Invariants: while code waits for a child, or is expected to, the kernel keeps the status; a status is handed out once;
+//! a reused process number belongs to the new child only. `RLIMIT_NPROC` bounds the children, [`ENDED_MAX`] the statuses.
 #![allow(unsafe_code)]
 
 use std::cell::{Cell, RefCell};
@@ -28,9 +28,9 @@ const ENDED_MAX: usize = 1024;
 struct Child {
     pid: pid_t,
     family: Family,
-    /// When the loop looks after it.
+    /// When the loop watches it.
     pidfd: Option<OwnedFd>,
-    /// Nobody else knows its number: its status is of no use.
+    /// No code knows its number, so nothing will ask for its status.
     forgotten: bool,
 }
 
@@ -44,7 +44,7 @@ pub struct Ended {
 
 thread_local! {
     static CHILDREN: RefCell<Vec<Child>> = const { RefCell::new(Vec::new()) };
-    /// How many of them the loop does not look after.
+    /// How many of them the loop does not watch.
     static UNWATCHED: Cell<usize> = const { Cell::new(0) };
     static ENDED: RefCell<VecDeque<Ended>> = const { RefCell::new(VecDeque::new()) };
 }
@@ -70,7 +70,7 @@ pub fn waited(pid: pid_t) {
     }
 }
 
-/// Children that were started before there were families: whoever asks may wait for them.
+/// Children that were started before families were kept apart: every family may wait for them.
 pub fn of_the_beginning(pids: impl IntoIterator<Item = pid_t>) {
     pids.into_iter().for_each(|pid| add(pid, EVERYBODY));
 }
@@ -82,7 +82,7 @@ fn add(pid: pid_t, family: Family) {
     UNWATCHED.set(UNWATCHED.get() + 1);
 }
 
-/// Nobody waits for this child now. `forgotten`: and nobody ever will.
+/// The wait for this child was given up. `forgotten`: no code knows its number, so none will wait for it again.
 pub fn abandoned(runtime: &Runtime, pid: pid_t, forgotten: bool) {
     if CHILDREN.with_borrow(|children| children.iter().all(|child| child.pid != pid)) {
         add(pid, EVERYBODY); // a command whose stream was opened while the application booted
@@ -95,7 +95,7 @@ pub fn abandoned(runtime: &Runtime, pid: pid_t, forgotten: bool) {
     });
 }
 
-/// A job has ended: children of families that are over are left behind.
+/// A job has ended: the children of ended families are abandoned.
 #[inline]
 pub fn job_ended(runtime: &Runtime) {
     if UNWATCHED.get() > 0 {
@@ -112,7 +112,7 @@ fn watch_those_left(runtime: &Runtime) {
     });
 }
 
-/// From here on the loop looks after it. Without a descriptor for that, it is tried again when the next job ends.
+/// From here on the loop watches the child. If there is no descriptor for that, the end of the next job tries again.
 fn watch(runtime: &Runtime, child: &mut Child) {
     if child.pidfd.is_some() {
         return;
@@ -140,7 +140,7 @@ fn stop_watching(pidfd: &OwnedFd) {
     }
 }
 
-/// An event of the reactor: a child that the loop looks after has ended.
+/// An event of the reactor: a child that the loop watches has ended.
 pub fn ended(pidfd: c_int) {
     let of_it = |child: &&Child| child.pidfd.as_ref().is_some_and(|fd| fd.as_raw_fd() == pidfd);
     let found = CHILDREN.with_borrow(|children| {
@@ -166,7 +166,7 @@ pub fn ended(pidfd: c_int) {
     }
 }
 
-/// How a child of this number has ended, or, for -1, any that [`not_others`]: once.
+/// How the child of this number ended, or, for -1, any child that [`not_others`] admits. Each status is handed out once.
 pub fn take_ended(runtime: &Runtime, pid: pid_t) -> Option<Ended> {
     ENDED.with_borrow_mut(|ended| {
         if ended.is_empty() || pid < -1 || pid == 0 {
@@ -188,14 +188,14 @@ pub fn any(runtime: &Runtime) -> Vec<pid_t> {
     })
 }
 
-/// Whether a family is none of the others that are alive, which wait for their children themselves. What a family that is over
-/// has left behind anybody may find, as in a process that serves one request after the other.
+/// Whether the running coroutine may wait for a family's children: not for those of other live families, which wait for their
+/// children themselves. The children of an ended family are everyone's, as in a process that serves one request after another.
 fn not_others(runtime: &Runtime) -> impl Fn(Family) -> bool {
     let (own, live) = (runtime.family(), runtime.live_families());
     move |family| own == Some(family) || live.binary_search(&family).is_err()
 }
 
-/// In a child that fork(2) has made: those are its parent's.
+/// In a forked child: these are its parent's children.
 pub fn forget() {
     UNWATCHED.set(0);
     // Their descriptors are closed on exec; closing them here would need the loop.

@@ -1,6 +1,6 @@
-//! fork, and vfork as fork.
+//! fork, and vfork as fork: what the parent remembers of the child.
 //!
-//! What the child is from its first moment on is in [`forked`]; here is what the parent remembers of it.
+//! What happens in the child is in [`forked`].
 #![allow(unsafe_code)]
 
 use libc::pid_t;

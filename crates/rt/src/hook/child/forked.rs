@@ -1,12 +1,12 @@
-//! A child that a coroutine has forked: no second server, and no second loop.
+//! A child forked by a coroutine: it must become neither a second server nor a second loop.
 //!
-//! It has a copy of the whole process and one thread. So it has no runtime: its calls are plain, and when its code comes back
-//! to the loop it ends. It starts with a clean signal state, so that what it executes does too. What the server is made of is
-//! still in its memory, with the numbers of the server's descriptors; what lies behind them is its parent's.
+//! The child has a copy of the process and one thread. It has no runtime: its calls are plain, and it ends when its code
+//! returns to the loop. It starts with a clean signal state, which a program it executes inherits. The server's objects
+//! are still in its memory, with the numbers of the server's descriptors; the files behind these belong to the parent.
 //!
-//! It must not know what the server is. Invariants: from the moment fork returns, none of the server's numbers leads anywhere: each
-//! stays taken, by a socket that is connected to nothing, so that nothing that the child opens can be mistaken for it. No lock
-//! that a thread may have held at the fork is waited for here: that thread is not in the child, and will never free it.
+//! It must not know what the server consists of. Invariants: from the return of fork on, each of the server's descriptor
+//! numbers refers to an unconnected socket, so that a file the child opens never gets one of these numbers; the child
+//! waits for no lock that another thread may have held at the fork, because that thread does not exist here.
 #![allow(unsafe_code)]
 
 use std::sync::OnceLock;
@@ -27,8 +27,8 @@ static FORKED_CHILD: AtomicBool = AtomicBool::new(false);
 /// How such a child ends.
 static FORKED_CHILD_END: OnceLock<fn() -> !> = OnceLock::new();
 
-/// Says how a child ends that was forked inside a coroutine when its code comes back to the loop: with PHP's own shutdown
-/// and exit status, for example. Without it, it ends with status 0 and runs no exit handler. The first call counts.
+/// Sets how a child that was forked inside a coroutine ends when its code returns to the loop: with PHP's own shutdown and exit
+/// status, for example. Without it, the child ends with status 0 and runs no exit handler. The first call counts.
 pub fn on_forked_child_end(end: fn() -> !) {
     let _ = FORKED_CHILD_END.set(end);
 }
@@ -36,9 +36,9 @@ pub fn on_forked_child_end(end: fn() -> !) {
 /// How such a child begins.
 static FORKED_CHILD_BEGIN: OnceLock<Box<dyn Fn() -> Vec<c_int> + Send + Sync>> = OnceLock::new();
 
-/// Says how a child begins that is forked inside a coroutine: what the server does to be none any more, and which descriptors are
-/// its own. Those are taken from the child, so that a connection that its parent closes is closed, and nothing said here is
-/// heard there. Called in the child, where it must wait for nobody. The first call counts.
+/// Sets how a child that is forked inside a coroutine begins: the function makes the server harmless in the child and returns the
+/// server's own descriptors. The child loses them, so that a connection closed by the parent is closed. It is called in the child,
+/// and must not wait for another thread or process. The first call counts.
 pub fn on_forked_child_begin(begin: impl Fn() -> Vec<c_int> + Send + Sync + 'static) {
     let _ = FORKED_CHILD_BEGIN.set(Box::new(begin));
 }
@@ -54,11 +54,11 @@ pub(crate) fn end_forked_child() {
     }
 }
 
-/// Whether the process takes SIGTERM and its kin for itself.
+/// Whether the process handles SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 itself.
 static SIGNALS_ARE_OWN: AtomicBool = AtomicBool::new(false);
 
-/// Says that SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 are this process's own: a handler for one of them is nobody's who forks,
-/// and no child keeps it.
+/// Declares that this process handles SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 itself: a handler for one of them does not belong to
+/// the code that forks, and no child keeps it.
 pub fn signals_are_own() {
     SIGNALS_ARE_OWN.store(true, Ordering::Relaxed);
 }
@@ -87,7 +87,7 @@ pub fn begins(runtime: &Runtime, family: Family) {
     // handles signals keeps its handlers.
     let caught = [libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1, libc::SIGUSR2];
     for signal in ignored.into_iter().chain(caught.into_iter().filter(|_| !handles_signals)) {
-        // SAFETY: the default action is no function.
+        // SAFETY: the default action is not a function.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
     // Only now: what was sent meanwhile meets those actions.

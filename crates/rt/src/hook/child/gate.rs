@@ -1,10 +1,10 @@
-//! Children that have been forked and have not run yet: for a moment they have copies of descriptors that are not theirs.
+//! Gates for children that were forked and have not run yet: until they run they hold copies of foreign descriptors.
 //!
-//! A lock on a file (flock(2)) is free when the last copy is closed. Whoever closes a locked file waits for such children to have
-//! let go of theirs ([`owner::settle_child`](super::owner::settle_child)), so that the lock is free as soon as close returns. It is
-//! only then that anybody waits: by that time they have run, as a rule.
+//! A file lock (flock(2)) is released when the last copy of its descriptor is closed. Closing a locked file therefore
+//! waits until such children have closed their copies ([`owner::settle_child`](super::owner::settle_child)), so that the
+//! lock is free when close returns. Usually they have done so by then.
 //!
-//! Invariant: a gate is a pipe whose writing end the child alone has, so that its end opens it, too.
+//! Invariant: a gate is a pipe whose writing end only the child has, so the end of the child opens it too.
 #![allow(unsafe_code)]
 
 use std::cell::RefCell;

@@ -1,10 +1,10 @@
-//! Child processes: what a coroutine starts, what the child has of it, and who waits for its end.
+//! Child processes: what a coroutine starts, what the child inherits, and how its end is awaited.
 //!
-//! - `owner`: whose a descriptor is; `apart`: whether that counts; `beginning`: what is everybody's.
-//! - `fork`: a child is made; `forked`: what it is from its first moment on; `nothing`: what it has in place of others' descriptors;
-//!   `gate`: children that have yet to let go of others' descriptors.
-//! - `spawn`: popen and system; `tree`: a child with its own children.
-//! - `wait`: waitpid and the like; `children`: whose each child is, and what becomes of those that nobody waits for.
+//! - `owner`: the family of each descriptor; `apart`: whether families are kept apart; `beginning`: what all families share.
+//! - `fork`: making a child; `forked`: the child's first steps; `nothing`: the replacement for foreign descriptors;
+//!   `gate`: children that still hold copies of foreign descriptors.
+//! - `spawn`: popen and system; `tree`: ending a child with its descendants.
+//! - `wait`: waitpid and its relatives; `children`: the family of each child, and the reaping of abandoned ones.
 
 pub mod apart;
 pub mod beginning;

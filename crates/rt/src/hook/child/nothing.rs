@@ -1,6 +1,6 @@
-//! What a forked child has in place of descriptors that are not its own.
+//! The replacement for descriptors that a forked child must not have.
 //!
-//! Invariant: a number that is taken stays taken, so that nothing the child opens can be mistaken for what was there.
+//! Invariant: the number stays in use, so a file that the child opens cannot be mistaken for the descriptor it replaces.
 #![allow(unsafe_code)]
 
 use libc::c_int;

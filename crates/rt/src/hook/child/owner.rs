@@ -1,12 +1,12 @@
-//! Whose a descriptor is, so that a child that one request starts has none of another's.
+//! The family that owns each descriptor: a child that one request starts gets no descriptor of another request.
 //!
-//! PHP opens most descriptors without close-on-exec: what its process has is what a child has, and one process serves one request.
-//! A worker serves many. So the program that a coroutine executes gets what its own [family](crate::family) has opened, and what was
-//! open when the worker began to serve: as if the request had the process to itself. Everything else is closed in the child.
+//! PHP opens most descriptors without close-on-exec and its children inherit them all, which is right for a process that
+//! serves one request. A worker serves many. A program executed by a coroutine therefore inherits what its own
+//! [family](crate::family) opened and what was open when the worker started to serve. The child closes everything else.
 //!
-//! It must not know how a child is made. Invariants: in this process nothing is changed, no flag of any descriptor; what was opened
-//! to be closed on exec is; a number that no hook has seen opened is nobody's, so a hook that is missing costs a child a
-//! descriptor of its own, never gives it one of another's.
+//! It must not know how a child is made. Invariants: in this process no descriptor's flags change; close-on-exec works as
+//! usual; a descriptor that no hook saw being opened belongs to no family, so a missing hook costs a child one of its own
+//! descriptors and never gives it a foreign one.
 #![allow(unsafe_code)]
 
 use std::os::fd::RawFd;
@@ -23,7 +23,7 @@ use crate::hook::descriptor::{self, DescriptorKind, NUMBERS};
 use crate::hook::errno::{errno, set_errno};
 use crate::hook::raw;
 
-/// The lowest number that has an owner: the standard streams are everybody's, whoever has put something else there.
+/// The lowest number that has an owner: the standard streams belong to every family, even when one has replaced them.
 const LOWEST: RawFd = 3;
 
 /// Families by descriptor number. The table is zero pages until touched.
@@ -33,8 +33,8 @@ static HIGHEST: AtomicU32 = AtomicU32::new(0);
 /// The bit above a family's: the descriptor holds a lock (flock(2)), which a copy of it would keep.
 const LOCKED: u32 = !BITS;
 
-/// Who else has a copy of a descriptor, by its number: a child of another family that goes on as it likes ([`STRANGER`]), or whoever
-/// its own family has given one ([`HEIR`]). The table is zero pages until touched.
+/// Which others have a copy of a descriptor, by its number: a child of another family ([`STRANGER`]), or a child or program of its
+/// own family ([`HEIR`]). The table is zero pages until touched.
 static COPIES: [AtomicU8; NUMBERS] = [const { AtomicU8::new(0) }; NUMBERS];
 
 /// It has not asked for the file and knows nothing of it: a lock must not outlive its owner there.
@@ -43,7 +43,7 @@ const STRANGER: u8 = 1;
 /// A child or a program of its own, or another number of its own: a lock lives on there, as it is meant to.
 const HEIR: u8 = 2;
 
-/// Notes whose a descriptor is.
+/// Records the owner of a descriptor.
 pub(super) fn set(fd: RawFd, family: Family) {
     if fd >= LOWEST
         && let Some(owner) = OWNERS.get(fd as usize)
@@ -95,7 +95,7 @@ fn unlock_among_strangers(fd: RawFd) {
     }
 }
 
-/// Notes that a child of `family` has been started, with copies of what its family has; `forked`: and of everybody else's.
+/// Records that a child of `family` was started with copies of its family's descriptors; `forked`: with copies of all others too.
 pub fn inherited(family: Family, forked: bool) {
     if !kept_apart() {
         return;

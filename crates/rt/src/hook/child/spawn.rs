@@ -1,10 +1,10 @@
-//! popen, pclose, system by posix_spawn(3): libc's own wait inside themselves, where no hook can see it.
+//! popen, pclose and system, built on posix_spawn(3): libc's versions wait internally, where no hook can see it.
 //!
-//! The child starts with an empty signal mask and with SIGPIPE, SIGINT and SIGXFSZ at their defaults, whatever the worker ignores.
-//! When the wait for it is cut short, by a time-out or a cancellation, it is told to end (SIGTERM), with what it has started.
+//! The child starts with an empty signal mask and with default actions for SIGPIPE, SIGINT and SIGXFSZ, even if the
+//! worker ignores them. When a time-out or a cancellation cuts the wait short, the child and its descendants get SIGTERM.
 //!
-//! Invariants: a stream made by [`popen`] is in [`STREAMS`] until its [`pclose`]; as each holds an open descriptor,
-//! `RLIMIT_NOFILE` bounds them. A child is waited for, or left to the loop ([`children`]).
+//! Invariants: a stream made by [`popen`] is in [`STREAMS`] until its [`pclose`]; each holds an open descriptor, so
+//! `RLIMIT_NOFILE` bounds them. Every child is either awaited or left to the loop ([`children`]).
 #![allow(unsafe_code)]
 
 use std::ffi::CStr;

@@ -1,6 +1,7 @@
-//! A child with what it has started itself, by what /proc tells of them.
+//! Ending a child together with its descendants, which /proc lists.
 //!
-//! It must not know what they run. Invariant: a process is stopped before it is asked for its children, so that it starts no others meanwhile.
+//! It must not know what they run. Invariant: a process is stopped before its children are read, so it cannot start
+//! others meanwhile.
 #![allow(unsafe_code)]
 
 use libc::{c_int, pid_t};

@@ -1,8 +1,8 @@
 //! Waiting for child processes: wait, waitpid, wait3, wait4, waitid.
 //!
-//! One named child is a descriptor (pidfd_open(2)) and wakes at once. For "any child" and for stopped children there is
-//! none: they are asked for again after pauses up to 20 ms. `SIGCHLD` stays with the application. A wait that is cut short leaves its
-//! child to the loop ([`children`]), which keeps its status for the next that asks; `waitid` has none of that.
+//! A wait for one named child uses a descriptor (pidfd_open(2)) and wakes at once. "Any child" and stopped children have
+//! none: the hook asks again after pauses of up to 20 ms. `SIGCHLD` stays with the application. A wait that is cut short
+//! leaves its child to the loop ([`children`]), which keeps the status for the next wait. `waitid` does neither.
 #![allow(unsafe_code)]
 
 use libc::{c_int, id_t, idtype_t, pid_t, rusage, siginfo_t};

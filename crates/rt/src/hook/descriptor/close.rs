@@ -1,7 +1,7 @@
 //! Closing descriptors: close, close_range, closefrom, fclose, dup2, dup3.
 //!
-//! The calls are the plain ones. Invariant: before the number can be used again, whoever waits for the descriptor is awake, and everything
-//! that is remembered of the number is forgotten.
+//! The calls themselves are plain. Invariant: before a number can be reused, all waiters of the descriptor are awake and
+//! everything remembered of the number is forgotten.
 #![allow(unsafe_code)]
 
 use std::os::fd::RawFd;

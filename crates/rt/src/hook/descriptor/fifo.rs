@@ -1,8 +1,8 @@
-//! Opening a named pipe waits until somebody opens its other end (fifo(7)). Every other open is the plain call: it costs one
-//! stat(2) in a coroutine to know.
+//! open and openat. Opening a named pipe waits until another process opens the other end (fifo(7)); every other open is
+//! the plain call. To tell them apart costs a coroutine one stat(2).
 //!
-//! For writing it is tried without blocking, again after pauses. For reading there is no such form (it would succeed at
-//! once): a thread of its own waits, so that pipes nobody opens cannot take all offload threads.
+//! Opening for writing is tried without blocking and repeated after pauses. Opening for reading cannot be tried (it would
+//! succeed at once): a dedicated thread waits, so that pipes without a writer cannot occupy all offload threads.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, CString};

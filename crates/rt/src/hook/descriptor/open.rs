@@ -1,5 +1,5 @@
-//! Hooks of kind *note* on calls that make descriptors: they say whose each one is ([`owner`](super::owner)). The calls themselves
-//! are the plain ones.
+//! Calls that make descriptors: socket, socketpair, pipe, dup, mkstemp. The calls themselves are plain; each new
+//! descriptor's [owner](crate::hook::child::owner) is recorded.
 #![allow(unsafe_code)]
 
 use libc::{c_char, c_int};

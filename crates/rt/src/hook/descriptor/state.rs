@@ -3,8 +3,8 @@
 //! It must not know who waits (that is [`crate::fds`]). One word per number, shared by all threads and without a lock,
 //! so that it is right after fork and in every thread.
 //!
-//! Invariant: each close, by whatever thread, makes a new generation of an unknown kind. Closes inside libc that no hook
-//! sees (closedir, freopen) leave a wrong kind behind; it costs one system call or one real block, never a wrong result.
+//! Invariant: each close, by any thread, starts a new generation of unknown kind. Closes inside libc that no hook sees
+//! (closedir, freopen) leave a wrong kind behind; that costs one system call or one blocking call, never a wrong result.
 #![allow(unsafe_code)]
 
 use std::os::fd::RawFd;
@@ -130,8 +130,8 @@ pub fn generation(fd: RawFd) -> u32 {
     state(fd).map_or(0, |state| state.load(Ordering::Relaxed) / GENERATION)
 }
 
-/// The number is about to be closed: from here on it is another generation, of an unknown kind. `by_loop`: the thread that closes it has a runtime,
-/// which forgets the registration at once.
+/// The number is about to be closed: from here on it is another generation, of unknown kind. `by_loop`: the closing thread has a
+/// runtime, which forgets the registration at once.
 pub(super) fn next_generation(fd: RawFd, by_loop: bool) {
     if let Some(state) = state(fd) {
         let stale = if by_loop { 0 } else { STALE };
@@ -140,7 +140,7 @@ pub(super) fn next_generation(fd: RawFd, by_loop: bool) {
     }
 }
 
-/// The highest number that something is remembered of.
+/// The highest number of which something is remembered.
 pub(super) fn highest() -> u32 {
     HIGHEST.load(Ordering::Relaxed)
 }
@@ -155,7 +155,7 @@ pub fn drop_stale(runtime: &Runtime, fd: RawFd) {
     }
 }
 
-/// Remembers that a wait for a connection was cut short: what its peer says next may be for whoever waited.
+/// Remembers that a wait for a connection was cut short: what its peer says next may be meant for the coroutine that waited.
 pub fn set_cut_short(fd: RawFd) {
     if let Some(state) = state(fd) {
         HIGHEST.fetch_max(fd as u32, Ordering::Relaxed);
@@ -163,7 +163,7 @@ pub fn set_cut_short(fd: RawFd) {
     }
 }
 
-/// Ends a connection if a wait for it was cut short since it was opened: for one that somebody else is to have.
+/// Ends a connection if a wait for it was cut short since it was opened: before another coroutine uses it.
 pub fn end_if_cut_short(fd: RawFd) {
     if state(fd).is_some_and(|state| state.load(Ordering::Relaxed) & CUT_SHORT != 0) {
         raw::end_connection(fd);

@@ -1,8 +1,8 @@
-//! Descriptors that an offload thread works on at this moment. Closing one waits for the thread: otherwise the number could
-//! be another file's before the thread has used it.
+//! The descriptors that an offload thread is using now. Closing one waits for the thread: otherwise the number could
+//! refer to another file before the thread has used it.
 //!
-//! It must not be a duplicate that the thread uses: closing any descriptor of a file drops the process's record locks on it
-//! (fcntl(2)), SQLite's among them.
+//! The thread must not use a duplicate instead: closing any descriptor of a file drops the process's record locks on
+//! it (fcntl(2)), and SQLite relies on those.
 
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicUsize, Ordering};

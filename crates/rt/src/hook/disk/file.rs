@@ -1,10 +1,10 @@
-//! Reading and writing regular files: direct while the page cache answers, on a thread when the disk has to be asked.
+//! Reading and writing regular files: directly while the page cache answers, on a thread when the disk must be read.
 //!
-//! A read is tried with `RWF_NOWAIT` (preadv2(2)), which takes what is cached and says `EAGAIN` for the rest; the rest is
-//! read by a thread. A file system that has no such flag, and every write, is timed instead: one that took too long marks
-//! its file as slow, and calls on it go to a thread until they are quick again.
+//! A read is tried with `RWF_NOWAIT` (preadv2(2)), which returns the cached part and `EAGAIN` for the rest; a thread reads
+//! the rest. Where the file system lacks this flag, and for every write, the call is timed instead: a slow one marks its
+//! file as slow, and a thread makes the calls on it until they are quick again.
 //!
-//! Invariants: the thread sees copies only. These calls are not left half done by a cancellation: they end with the disk,
+//! Invariants: the thread works on copies only. A cancellation does not interrupt these calls: they end with the disk,
 //! as in the kernel; the descriptor cannot be closed meanwhile (`busy`).
 #![allow(unsafe_code)]
 

@@ -1,6 +1,6 @@
-//! Locks of memory that processes share: they are held for microseconds, by code that nobody may run beside.
+//! Brief locks: record locks that are held for microseconds and guard memory shared by processes.
 //!
-//! It must not know what the memory is for. Invariant: what is said here is said once, before anybody asks.
+//! It must not know what the memory contains. Invariant: each setting is made once, before the first lock.
 
 use std::sync::OnceLock;
 
@@ -28,15 +28,15 @@ pub(super) struct Brief {
 
 static BRIEF: OnceLock<Brief> = OnceLock::new();
 
-/// Names descriptors whose record locks are held for microseconds, by code that nobody may run beside: a coroutine waits for such
+/// Names descriptors whose record locks are held for microseconds, by code beside which no other may run: a coroutine waits for such
 /// a lock as it would without the hooks. From then on it is known, here and in all children, who holds one for writing. The first
 /// call counts.
 pub fn on_brief_locks(descriptors: Vec<c_int>) {
     let _ = BRIEF.set(Brief { descriptors, holder: Holder::shared() });
 }
 
-/// Whether what such locks guard may be half written: process `pid` holds one for writing, or has ended with it, or another process ended with one
-/// before. A signal handler may ask.
+/// Whether the memory that brief locks guard may be half written: process `pid` holds one for writing, or ended while it held one, or
+/// another process did so before. Async-signal-safe.
 pub fn may_be_half_written(pid: u32) -> bool {
     BRIEF.get().and_then(|brief| brief.holder).is_some_and(|holder| holder.may_be_half_written(pid))
 }

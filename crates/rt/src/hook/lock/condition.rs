@@ -1,10 +1,10 @@
-//! Condition variables. Whoever signals one may be another thread, or another coroutine of this thread: ICU's cache has
-//! coroutines wait for the one that makes a value. A thread that blocked for its own coroutine would do so for ever.
+//! Condition variables. The thread that signals one may be the waiting thread itself, in another coroutine: coroutines
+//! wait for the one that fills ICU's cache. Blocking the thread would then block it for ever.
 //!
-//! So a coroutine gives the mutex back, lets the others run for a moment, takes the mutex and returns: a spurious wake-up, which POSIX
-//! allows (pthread_cond_wait(3p)), so that every caller looks at what it waits for and waits again. The moments of one that waits on and
-//! on for the same condition double from 0.5 ms to 16 ms. Invariant: the mutex is the caller's again when the wait returns,
-//! cancelled or not.
+//! A waiting coroutine therefore releases the mutex, lets the others run briefly, takes the mutex and returns. POSIX allows
+//! this as a spurious wake-up (pthread_cond_wait(3p)), so callers check their condition and wait again. While a coroutine
+//! keeps waiting for the same condition, its pauses double from 0.5 ms to 16 ms. Invariant: the caller holds the mutex
+//! again when the wait returns, cancelled or not.
 #![allow(unsafe_code)]
 
 use std::cell::RefCell;

@@ -1,9 +1,9 @@
-//! Waiting for what has no readiness: file locks, semaphores, message queues. It is tried again after pauses, for other
-//! processes may free it; whoever frees it in this thread wakes a waiter at once.
+//! Waiting for resources that have no readiness: file locks, semaphores, message queues. The attempt is repeated after
+//! pauses, because other processes may release the resource; a release in this thread wakes a waiter at once.
 //!
-//! It must not know what is waited for beyond its identity. Invariants: waiters of one file get its lock in the order they
-//! came: only the first tries; one that leaves, with the lock or without, wakes the next, so that a wake is never lost with a
-//! cancelled coroutine.
+//! It must not know more of a resource than its identity. Invariants: waiters for one file get its lock in the order of
+//! arrival, and only the first of them tries; a waiter that leaves, with or without the lock, wakes the next, so a wake is
+//! never lost with a cancelled coroutine.
 #![allow(unsafe_code)]
 
 use std::cell::{Cell, RefCell};
@@ -64,7 +64,7 @@ thread_local! {
     static COUNT: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Whether anybody waits, so that it is worth finding out what is freed.
+/// Whether a coroutine waits, so that it is worth finding out what is freed.
 #[inline]
 pub fn anybody_waits() -> bool {
     COUNT.get() > 0
@@ -77,7 +77,7 @@ pub fn file_freed(fd: c_int) {
     }
 }
 
-/// Something that several may get, or that not everybody can use, has been freed.
+/// A resource was freed that several waiters may get, or that some of them cannot use.
 pub fn freed(resource: Resource) {
     if anybody_waits() {
         wake(resource, usize::MAX);

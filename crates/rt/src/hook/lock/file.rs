@@ -1,9 +1,9 @@
-//! File locks: flock, fcntl(F_SETLKW, F_OFD_SETLKW), lockf. A coroutine that holds one and parks would otherwise deadlock
-//! the process against itself.
+//! File locks: flock, fcntl(F_SETLKW, F_OFD_SETLKW), lockf. A coroutine that parks while it holds one would otherwise
+//! deadlock the process against itself.
 //!
-//! The attempt is the non-blocking form; what a coroutine unlocks, another one waits for. So the kernel's order of waiters and its `EDEADLK` for cycles of processes do not
-//! apply to waiting coroutines. Record locks belong to the process (fcntl(2)): between coroutines of one worker they never
-//! contend, as between threads.
+//! The hook tries the non-blocking form; an unlock by one coroutine wakes another that waits. The kernel's order of
+//! waiters and its `EDEADLK` for cycles of processes therefore do not apply to coroutines. Record locks belong to the
+//! process (fcntl(2)): coroutines of one worker never contend for them, as threads do not.
 #![allow(unsafe_code)]
 
 use libc::{c_int, off_t};

@@ -1,9 +1,10 @@
-//! Which coroutine has a mutex that knows its owner: to libc that is the thread, which all coroutines share. So a recursive mutex would
-//! let every one of them in while another is parked inside, and an error-checking one cannot tell who locks it twice.
+//! The coroutine that holds a mutex, for mutexes that know their owner. libc takes the thread for the owner, and all
+//! coroutines share it: a recursive mutex would admit each of them while another is parked inside, and an error-checking
+//! one could not tell which coroutine locks it twice.
 //!
-//! Only such mutexes are noted, and only while a coroutine has them; all others cost a look at their type. It must not know how
-//! one waits. Invariant: an entry is a mutex that a coroutine of this thread has locked and not unlocked, or memory that has been
-//! freed since: whoever locks a mutex for the first time takes its entry over.
+//! Only these two types are recorded, and only while a coroutine holds one; any other mutex costs one look at its type. It
+//! must not know how a coroutine waits for a mutex. Invariant: an entry is a mutex that a coroutine of this thread has
+//! locked and not unlocked, or freed memory; the first lock of a new mutex at that address replaces the entry.
 #![allow(unsafe_code)]
 
 use std::cell::{Cell, RefCell};
@@ -21,7 +22,7 @@ thread_local! {
 /// What a mutex does when its owner locks it again (pthread_mutexattr_settype(3)).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Again {
-    /// It waits for ever; its owner is nobody's concern.
+    /// It waits for ever; its owner does not matter.
     Waits,
     Counts,
     Fails,
@@ -56,7 +57,7 @@ pub unsafe fn depth(mutex: *mut pthread_mutex_t) -> u32 {
     unsafe { word(mutex, 1) }
 }
 
-/// Whose it is.
+/// The coroutine that holds it.
 pub fn owner(mutex: *mut pthread_mutex_t) -> Option<CoroutineId> {
     HELD.with_borrow(|held| held.iter().find(|(known, _)| *known == mutex.addr()).map(|&(_, id)| id))
 }

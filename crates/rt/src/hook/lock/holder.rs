@@ -1,8 +1,9 @@
-//! Who holds the lock of memory that processes share, as those must know who are left when it dies.
+//! The process that holds the lock of shared memory, recorded in memory that survives its death.
 //!
-//! The kernel frees a process's locks when it ends, also when it was killed in the midst of what the lock is for. Must not know
-//! what that is. Invariant: the word is the holder's pid from after it has the lock until before it frees it, so whoever takes
-//! the lock and finds another's pid there knows that it died.
+//! The kernel frees a process's locks when the process ends, even when it was killed in the middle of the work that the
+//! lock protects. This file must not know what that work is. Invariant: the word holds the holder's pid from just after
+//! it gets the lock until just before it frees it. A process that gets the lock and finds another pid there knows that
+//! the other died.
 #![allow(unsafe_code)]
 
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};

@@ -1,4 +1,5 @@
-//! Locks: of files (`file`; `brief` and `holder` for those of shared memory), of C libraries (`mutex`, `held`, `condition`), of System V (`sysv`).
+//! Locks: of files (`file`; `brief` and `holder` for those of shared memory), of C libraries (`mutex`, `held`,
+//! `condition`) and of System V (`sysv`).
 //!
 //! `contend` is how they wait.
 

@@ -1,9 +1,9 @@
-//! Mutexes and read-write locks of C libraries. A coroutine may park while it holds one (APCu's, when a value is made
+//! Mutexes and read-write locks of C libraries. A coroutine may park while it holds one (APCu's, while it computes a value
 //! under its lock); another coroutine of this thread that blocked for it would deadlock the process.
 //!
 //! A free lock costs one call of the real trylock. Rust's own locks are futexes and never come here, nor do libc's own.
-//! These calls cannot fail, so that a cancelled coroutine waits for the lock as well. Whose a recursive or
-//! error-checking mutex is, which libc knows by threads, is in [`held`].
+//! These calls cannot fail, so a cancelled coroutine waits for the lock too. libc knows the owner of a recursive or
+//! error-checking mutex by its thread; [`held`] knows the coroutine.
 #![allow(unsafe_code)]
 
 use libc::{c_int, c_void, pthread_mutex_t, pthread_rwlock_t, pthread_spinlock_t, pthread_t, sem_t};

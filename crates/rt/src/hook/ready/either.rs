@@ -1,7 +1,7 @@
-//! Waiting for descriptors or for a wake, whichever comes first: what an event loop in PHP waits by.
+//! Waiting for descriptors or for a wake, whichever comes first: the wait of an event loop written in PHP.
 //!
-//! It is called by weft itself, not by libc's callers. Invariant: it always leaves by the ready queue, so that a loop whose
-//! descriptors are always ready lets others run.
+//! weft calls it directly; it replaces no function of libc. Invariant: it always leaves through the ready queue, so a loop
+//! whose descriptors are always ready lets other coroutines run.
 
 use libc::pollfd;
 

@@ -1,4 +1,4 @@
-//! Waiting for readiness itself: `poll`, `select`, and an event loop's `either`.
+//! Waiting for readiness itself: `poll`, `select`, and `either` for an event loop.
 //!
 //! Outside a coroutine (`call` is `None`) each is the plain system call.
 

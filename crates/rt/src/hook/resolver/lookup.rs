@@ -1,4 +1,5 @@
-//! The calls around [`host_entry`](super::host_entry): each is libc's outside a coroutine, and a question for a thread inside.
+//! The calls around [`host_entry`](super::host_entry): outside a coroutine each is libc's own function, inside one a
+//! thread answers it.
 #![allow(unsafe_code)]
 
 use std::ffi::CStr;
@@ -51,7 +52,7 @@ unsafe fn in_room(
         *reason = failure.h_errno;
     }
     set_errno(failure.errno);
-    // A name that is not there is no failure of the call (gethostbyname_r(3)).
+    // An unknown name is not a failure of the call (gethostbyname_r(3)).
     if failure.h_errno == super::host_entry::NETDB_INTERNAL { failure.errno } else { 0 }
 }
 

@@ -1,7 +1,7 @@
 //! Name resolution, on offload threads.
 //!
-//! Invariant: the thread only sees copies. What it works on belongs to it, what it returns is owned by the result, so that
-//! a cancelled coroutine can go at any time and nothing writes to its stack afterwards.
+//! Invariant: the thread sees only copies. Its input belongs to it and its result is owned, so a cancelled coroutine can
+//! end at any time and no thread writes to its stack afterwards.
 
 pub mod address;
 pub mod host_entry;

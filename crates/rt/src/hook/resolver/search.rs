@@ -1,7 +1,7 @@
 //! The resolver's raw queries: res_search, res_query and their re-entrant forms.
 //!
-//! A resolver state is full of pointers and belongs to its caller, so that the thread makes its own from the system's
-//! configuration. Options that the caller set in its state do not apply in a coroutine.
+//! A resolver state is full of pointers and belongs to its caller, so the thread makes a state of its own from the
+//! system's configuration. Options that the caller set in its state do not apply in a coroutine.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, CString};
@@ -90,7 +90,7 @@ impl Form {
         }
         // The length may tell of more than there was room for.
         let copied = (found.length as usize).min(found.bytes.len());
-        // SAFETY: the caller's buffer has `room` bytes, which is no less.
+        // SAFETY: the caller's buffer has `room` bytes, at least as many.
         unsafe { std::ptr::copy_nonoverlapping(found.bytes.as_ptr(), answer, copied) };
         set_errno(saved);
         found.length

@@ -1,7 +1,7 @@
 //! Installing handlers: sigaction, signal.
 //!
-//! A handler is installed through the trampoline, and its coroutine is remembered. Invariant: signals that report a fault of the running
-//! instruction, and PHP's execution timer, are installed as they are.
+//! The kernel gets the trampoline in place of the handler, and the installing coroutine is recorded. Invariant: signals
+//! that report a fault of the running instruction, and PHP's execution timer, are installed unchanged.
 #![allow(unsafe_code)]
 
 use std::sync::atomic::Ordering;

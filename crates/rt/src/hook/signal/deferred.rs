@@ -1,8 +1,9 @@
-//! Signals that come while somebody else runs, where each coroutine has a PHP of its own: the handler would find another
-//! one's state. It is called when the coroutine that installed it goes on, and until then only what came is kept.
+//! Signals that arrive while another coroutine runs, where each coroutine has a PHP of its own: the handler would find
+//! another PHP's state. It is therefore called when the coroutine that installed it resumes; until then only the signal's
+//! data is kept.
 //!
-//! Off unless [`defer_handlers`] was called. Invariants: what the trampoline calls is async-signal-safe; a signal that comes
-//! several times before its handler is called counts once, as a pending signal does.
+//! Off until [`defer_handlers`] is called. Invariants: whatever the trampoline calls is async-signal-safe; a signal that
+//! arrives several times before its handler is called counts once, as a pending signal does.
 #![allow(unsafe_code)]
 
 use std::cell::UnsafeCell;

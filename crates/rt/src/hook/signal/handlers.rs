@@ -1,6 +1,7 @@
-//! The handlers that PHP code has installed, and the signals that have come.
+//! The handlers that coroutines installed, and the signals that have arrived.
 //!
-//! The ground floor of the signals: it must not know waits, nor the hooks that fill it. Invariant: all of it is atomic, for handlers run at any moment.
+//! This is the ground floor of the signals: it must not know waits, nor the hooks that fill it. Invariant: all of its
+//! state is atomic, because a signal may arrive at any moment.
 #![allow(unsafe_code)]
 
 use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};

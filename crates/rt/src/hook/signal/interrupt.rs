@@ -1,8 +1,8 @@
-//! Which waits a signal interrupts, and when the loop hears of it.
+//! The waits that a signal interrupts, and what the loop does about them.
 //!
-//! In a process of many threads it would be one thread's wait; here it is the wait of the coroutine that installed the handler: everybody
-//! else's `sleep` goes on. It must not know what a handler does, nor that there is PHP behind it. Invariant: a wait is noted only while it
-//! lasts, and only if its coroutine has a handler.
+//! In a process with many threads a signal interrupts the wait of one thread. Here it interrupts the wait of the coroutine
+//! that installed the handler; all others sleep on. It must not know what a handler does, nor that PHP is behind it.
+//! Invariant: a wait is recorded only while it lasts, and only if its coroutine has installed a handler.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;

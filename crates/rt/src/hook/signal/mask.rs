@@ -1,6 +1,7 @@
 //! The signal masks of threads and calls.
 //!
-//! It must not know handlers. Invariant: a signal that was blocked when the runtime started is the server's, and no call lets it through.
+//! It must not know handlers. Invariant: a signal that was blocked when the runtime started belongs to the server, and no
+//! call's mask lets it through.
 #![allow(unsafe_code)]
 
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,6 +1,6 @@
-//! The signal mask of ppoll, pselect and epoll_pwait. It holds for the whole thread, so it is not set while the coroutine is
-//! parked: a signalfd tells when a signal that only the mask lets through is pending, and the attempt after it, made with
-//! the mask, has the kernel run the handler and say `EINTR`.
+//! The signal mask of ppoll, pselect and epoll_pwait. A mask applies to the whole thread, so it is not set while the
+//! coroutine is parked. A signalfd tells when a signal is pending that only the mask lets through; the next attempt, made
+//! with the mask, has the kernel run the handler and return `EINTR`.
 #![allow(unsafe_code)]
 
 use libc::{c_int, sigset_t};

@@ -1,8 +1,8 @@
 //! Signals: handlers that interrupt waits, and waiting for signals.
 //!
-//! - `handlers`: what is installed, and what has come; `action` installs, `trampoline` is what the kernel calls.
-//! - `interrupt`: the waits that a signal ends. `deferred`: handlers that must wait for their coroutine.
-//! - `mask`: masks of threads and calls; `masked`, `signalfd`: waiting with a mask. `wait`: sigtimedwait and the like.
+//! - `handlers`: what is installed and what has arrived; `action` installs, `trampoline` is what the kernel calls.
+//! - `interrupt`: the waits that a signal ends. `deferred`: handlers that wait for their coroutine.
+//! - `mask`: masks of threads and calls; `masked`, `signalfd`: waiting with a mask. `wait`: sigtimedwait and its relatives.
 
 pub mod action;
 pub mod deferred;

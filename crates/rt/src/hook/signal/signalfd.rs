@@ -1,5 +1,5 @@
-//! A descriptor that is readable while one of some blocked signals is pending (signalfd(2)). It only says when to look: whoever
-//! holds it takes the signal by a call of its own. Closed when dropped.
+//! A descriptor that is readable while one of some blocked signals is pending (signalfd(2)). It tells only when to look:
+//! its user takes the signal with another call. Closed when dropped.
 #![allow(unsafe_code)]
 
 use libc::c_int;

@@ -1,7 +1,8 @@
-//! What the kernel calls in place of an installed handler.
+//! The function that the kernel calls in place of an installed handler.
 //!
-//! It notes the signal and makes the loop's eventfd readable, so that a signal that comes just before the loop waits is not missed; then it calls the
-//! handler, or leaves that for later. It must not know what a handler does. Invariant: it is async-signal-safe: atomics, one write(2), the handler.
+//! It records the signal and makes the loop's eventfd readable, so a signal that arrives just before the loop waits is not
+//! missed. Then it calls the handler, or leaves that for later. It must not know what a handler does. Invariant: it is
+//! async-signal-safe: atomics, one write(2), the handler.
 #![allow(unsafe_code)]
 
 use std::sync::atomic::Ordering;

@@ -1,8 +1,7 @@
-//! Waiting for signals: sigtimedwait, sigwaitinfo, sigwait. A signal pending for the process is asked for without waiting; a
-//! descriptor for these signals (signalfd(2)) says when to ask again. It is for waking only: what came is taken by the
-//! call itself, with all that the caller asks of it.
+//! Waiting for signals: sigtimedwait, sigwaitinfo, sigwait. The hook first asks for a pending signal without waiting; a
+//! signalfd(2) then tells when to ask again. The descriptor serves only to wake: the call itself takes the signal.
 //!
-//! Signals must be blocked to be waited for. Those that are not have no descriptor: they are asked for again after pauses.
+//! A signal must be blocked to be waited for. Unblocked signals have no descriptor: the hook asks again after pauses.
 #![allow(unsafe_code)]
 
 use libc::{c_int, siginfo_t, sigset_t, timespec};

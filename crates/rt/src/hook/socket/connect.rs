@@ -42,7 +42,7 @@ pub unsafe fn connect(call: Option<Call>, fd: c_int, address: *const sockaddr, l
         }
         match errno() {
             libc::EINPROGRESS | libc::EALREADY => break,
-            // A Unix socket whose listener's queue is full: there is no readiness to wait for.
+            // A Unix socket whose listener's queue is full: it has no readiness.
             libc::EAGAIN if call.must_block() => return plain() as c_int,
             libc::EAGAIN => match call.pause(&mut backoff, timeout.deadline(fd)) {
                 Ok(()) => (),

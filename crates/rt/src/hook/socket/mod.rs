@@ -1,8 +1,8 @@
-//! Sockets, and what reads and writes as they do: `connect`, `receive`, `send`.
+//! Sockets and other streams: `connect`, `receive`, `send`.
 //!
-//! Each is tried without blocking, and when the descriptor is not ready, the coroutine parks until it is. Outside a coroutine (`call` is
-//! `None`) each is the plain system call. In non-blocking mode nothing waits. Partial results are continued exactly where the blocking
-//! call would go on by itself.
+//! Each call is first tried without blocking; if the descriptor is not ready, the coroutine parks until it is. Outside a
+//! coroutine (`call` is `None`) each is the plain system call. A descriptor in non-blocking mode never waits. Partial
+//! results are continued exactly where the blocking call would continue.
 
 pub mod connect;
 pub mod receive;

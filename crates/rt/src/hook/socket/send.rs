@@ -1,5 +1,5 @@
-//! Sending: send, sendto, sendmsg, write, writev, sendfile. On a blocking descriptor they return when all is sent, as
-//! the kernel's do.
+//! Sending: send, sendto, sendmsg, write, writev, sendfile. On a blocking descriptor they return when everything is sent,
+//! as the kernel's do.
 #![allow(unsafe_code)]
 
 use libc::{c_int, c_void, iovec, msghdr, off_t, size_t, sockaddr, socklen_t};

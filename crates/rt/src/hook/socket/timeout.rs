@@ -18,7 +18,7 @@ impl SocketTimeout {
     pub const RECEIVE: SocketTimeout = SocketTimeout { option: Some(libc::SO_RCVTIMEO), deadline: None };
     /// Of sending calls and connect.
     pub const SEND: SocketTimeout = SocketTimeout { option: Some(libc::SO_SNDTIMEO), deadline: None };
-    /// Of what is no socket: none.
+    /// Of descriptors that are not sockets: none.
     pub const NONE: SocketTimeout = SocketTimeout { option: None, deadline: None };
 
     /// The deadline, if the socket has a timeout.

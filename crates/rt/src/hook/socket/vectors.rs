@@ -1,4 +1,4 @@
-//! A position in an array of iovec, for calls that continue after a part.
+//! A position in an array of iovec, for calls that continue after a partial result.
 #![allow(unsafe_code)]
 
 use libc::{c_int, iovec, msghdr};

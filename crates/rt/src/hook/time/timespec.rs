@@ -1,6 +1,6 @@
-//! libc's times as nanoseconds, and back.
+//! Conversions between libc's times and nanoseconds.
 //!
-//! Invariant: a time that is not valid gives none, so that the plain call reports it.
+//! Invariant: an invalid time converts to `None`, so that the plain call reports it.
 #![allow(unsafe_code)]
 
 use libc::c_int;
