@@ -1,4 +1,5 @@
-//! Exports the symbols of tests and examples, as weft's executable does: libraries they load bind to the hooks.
+//! Exports the symbols of tests and examples, as weft's executable does, so that the libraries they load bind
+//! to the hooks.
 
 fn main() {
     println!("cargo:rustc-link-arg-tests=-Wl,--export-dynamic");

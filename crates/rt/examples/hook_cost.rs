@@ -1,4 +1,4 @@
-//! What a hook costs, in nanoseconds: `cargo run --release -p weft-rt --example hook_cost`.
+//! The cost of a hook in nanoseconds: `cargo run --release -p weft-rt --example hook_cost`.
 //!
 //! The switch is corosensei's, about as fast as a raw Fiber switch; a PHP coroutine also swaps its share of globals.
 #![allow(unsafe_code)]
@@ -21,7 +21,7 @@ fn socket_pair() -> [c_int; 2] {
     fds
 }
 
-/// The best of many short runs: what it costs when nothing else disturbs.
+/// The best of many short runs: the cost when nothing else interferes.
 fn measure(name: &str, mut work: impl FnMut()) -> u64 {
     let best = (0..RUNS).map(|_| time(&mut work)).min().unwrap_or(0);
     println!("{name:<58} {best:>6} ns");
@@ -36,7 +36,7 @@ fn time(work: &mut dyn FnMut()) -> u64 {
     (clock::now() - start) / (ROUNDS / RUNS)
 }
 
-/// One byte there and back, so that the receiving call always finds it: the cost of both calls together.
+/// One byte is sent and received, so that the receiving call always finds it: the cost of both calls together.
 fn ready(name: &str, [left, right]: [c_int; 2], hooked: bool) -> u64 {
     let mut byte = 0u8;
     let buffer = (&raw mut byte).cast::<libc::c_void>();

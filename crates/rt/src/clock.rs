@@ -1,4 +1,4 @@
-//! Monotonic time in nanoseconds. Knows no time zone and no wall clock; never goes back.
+//! Monotonic time in nanoseconds. Must not know time zones. Invariant: `now` never goes back.
 
 use rustix::time::{ClockId, clock_gettime};
 

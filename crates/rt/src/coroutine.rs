@@ -12,10 +12,10 @@ use crate::wait::{CoroutineId, Wake};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Context(pub usize);
 
-/// Work for a coroutine: a function of the switch's world and one word for it.
+/// Work for a coroutine: a function that the switch knows, and one word for it.
 #[derive(Clone, Copy, Debug)]
 pub struct Job {
-    /// What kind of work, in the switch's own numbering.
+    /// The kind of work, in the switch's own numbering.
     pub kind: u32,
     /// The argument: a request key, for example.
     pub argument: u64,
@@ -26,45 +26,45 @@ pub struct Job {
 pub(crate) struct Start {
     pub job: Job,
     pub task: bool,
-    /// That of who spawned it; `None`: it begins one.
+    /// The family of the coroutine that spawned it; `None` if the job begins a family.
     pub family: Option<Family>,
 }
 
-/// Why a context gave the processor back to the loop.
+/// Why a context returned the processor to the loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Left {
     /// It is parked inside its job and will be entered again.
     Parked,
-    /// Its job has ended; the context is idle and can take another.
+    /// Its job has ended; the context is idle and can take another job.
     Ended,
     /// Its job has ended and the context must not be used again (its stack is gone).
     Lost,
 }
 
-/// Gives coroutines the processor. Two calls move control: `enter` from the loop into a context, `leave` from a context
-/// back into the loop.
+/// Gives coroutines the processor. Two calls transfer control: `enter` from the loop into a context, `leave` from a
+/// context back into the loop.
 pub trait Switch {
-    /// Makes an idle context. It costs a stack: 10 us and two mappings for a Fiber.
+    /// Creates an idle context. It costs a stack: 10 us and two mappings for a Fiber.
     ///
     /// # Errors
-    /// The operating system's, when memory or mappings (`vm.max_map_count`) run out.
+    /// The operating system's error, if memory or mappings (`vm.max_map_count`) run out.
     fn create(&self) -> std::io::Result<Context>;
 
-    /// Whether a job may begin now, beside `live` others. What may not waits in the queue, and is asked for again when one of
-    /// those has ended, and now and then ([`crate::Runtime::offer_place`]). MUST be true for 0.
+    /// Whether a job may begin now, beside `live` others. If not, it waits in the queue. The scheduler asks again when
+    /// one of those has ended, and from time to time ([`crate::Runtime::offer_place`]). MUST be true for 0.
     fn admits(&self, live: usize) -> bool {
         let _ = live;
         true
     }
 
-    /// Gives `context` the processor: with a job when it is idle, with `None` to go on where it left.
-    /// MUST be called from the loop only. Returns when the context leaves or ends.
+    /// Gives `context` the processor: with a job if it is idle, with `None` to continue where it left. MUST be
+    /// called from the loop only. Returns when the context leaves or ends.
     fn enter(&self, context: Context, job: Option<Job>) -> Left;
 
-    /// Gives the processor back to the loop; returns when `context` is entered again. MUST be called on `context`.
+    /// Returns the processor to the loop. Returns when `context` is entered again. MUST be called on `context`.
     fn leave(&self, context: Context);
 
-    /// The running context goes on, and what its wait has brought is in hand: from here on it may leave again.
+    /// The running context continues and has taken the result of its wait: from here on it may leave again.
     fn resumed(&self, context: Context) {
         let _ = context;
     }
@@ -72,26 +72,26 @@ pub trait Switch {
     /// Whether the running context may leave now (Zend forbids it inside GC destructors and ticks).
     fn may_leave(&self) -> bool;
 
-    /// Tells the running context that a wait of it has just ended because it was interrupted, or, `for_good`, cancelled: then
-    /// all further waits end the same way, and a switch whose code could go on for ever all the same should stop it here.
+    /// Tells the running context that one of its waits has just been interrupted or, `for_good`, cancelled. In the
+    /// second case all further waits end the same way, and a switch should now stop code that could still run forever.
     fn cancelled(&self, for_good: bool) {
         let _ = for_good;
     }
 
-    /// Whether the running context has yet to see that a wait of it was interrupted: it is still inside the call whose wait
-    /// that was. Calls that pause and try again would otherwise go on to their own end.
+    /// Whether the running context has not yet noticed that one of its waits was interrupted, because it is still
+    /// inside that call. Calls that pause and try again would otherwise continue to their own end.
     fn interruption_pending(&self) -> bool {
         false
     }
 
-    /// Whether the call whose wait has just been cut short speaks a protocol of its own over the descriptor it waited for: what
-    /// its peer still says would be taken for the answer to the next question, whoever asks it.
+    /// Whether the call whose wait has just been cut short was in the middle of a protocol on its descriptor: the
+    /// peer's late answer would then be taken for the answer to the next question, whichever coroutine asks it.
     fn in_conversation(&self) -> bool {
         false
     }
 
-    /// A signal's handler has run, and there may be work of it that no coroutine has done: the loop has nothing left to
-    /// run. Called from the loop; it may spawn.
+    /// A signal's handler has run and may have left work that no coroutine has done: the loop has nothing left to run.
+    /// Called from the loop; it may spawn.
     fn signalled(&self) {}
 
     /// The running context makes a call of `symbol` that blocks the loop, for the first time.
@@ -116,18 +116,18 @@ pub(crate) struct Coroutine {
     pub context: Context,
     pub generation: u32,
     pub state: State,
-    /// Number of the present wait; a wake for an older one is stale and ignored.
+    /// Number of the current wait; a wake for an older one is stale and ignored.
     pub wait: u32,
     pub wake: Wake,
     pub timer: Option<TimerKey>,
-    /// Every wait ends as cancelled from now on.
+    /// Whether every wait ends as cancelled from now on.
     pub cancelled: bool,
-    /// The present wait or the next one ends as cancelled, once.
+    /// Whether the current or the next wait ends as cancelled, once.
     pub interrupted: bool,
-    /// Spawned as a task: it counts for `tasks_max`, not for `coroutines_max`.
+    /// Whether it was spawned as a task: it then counts for `tasks_max`, not for `coroutines_max`.
     pub task: bool,
     pub job: Job,
-    /// It and those it has spawned, and theirs: who shares descriptors and children.
+    /// Its family: the coroutines that share its descriptors and children.
     pub family: Family,
     /// Loop turn time when the job was started.
     pub since: Nanos,

@@ -5,13 +5,13 @@
 //! not know what that is used for. Invariants: every live coroutine belongs to one family; a number is reused only after
 //! 2^31 others.
 
-/// A family's number: 31 bits, and none of the two below.
+/// A family's number: 31 bits, and neither of the two below.
 pub type Family = u32;
 
-/// Of what no family has.
+/// The owner of things that belong to no family.
 pub const NOBODY: Family = 0;
 
-/// Of what is there for every family.
+/// The owner of things that belong to every family.
 pub const EVERYBODY: Family = 1;
 
 /// The lowest number of a family.

@@ -18,10 +18,10 @@ use table::Waiter;
 
 use crate::{Nanos, Readiness, Runtime, Wait, Wake};
 
-/// Pause before another look at a descriptor that could not be registered.
+/// Pause before the next attempt at a descriptor that could not be registered.
 const UNREGISTERED_PAUSE: Nanos = 10 * crate::MILLISECOND;
 
-/// What came of watching one descriptor.
+/// The result of watching one descriptor.
 enum Watched {
     Registered,
     /// The kernel has no room for it.
@@ -31,14 +31,15 @@ enum Watched {
 }
 
 impl Runtime {
-    /// Parks the running coroutine until one of `fds` is ready for its interest, or the deadline has passed.
-    /// The caller has tried already and found none ready (the registrations are edge-triggered). Descriptors that epoll
-    /// does not take (regular files) count as ready at once. A wake with an empty readiness only asks to try again.
+    /// Parks the running coroutine until one of `fds` is ready for its interest, or the deadline has passed. The caller
+    /// has already tried and found none ready, because the registrations are edge-triggered. Descriptors that epoll
+    /// refuses (regular files) count as ready at once. A wake with an empty readiness only means that the caller should
+    /// try again.
     pub fn wait_fds(&self, fds: &[(RawFd, Readiness)], deadline: Option<Nanos>) -> Wake {
         self.wait_fds_on(self.begin_call_wait(), fds, deadline)
     }
 
-    /// [`Runtime::wait_fds`] by a wait that was opened before, which others may end too.
+    /// [`Runtime::wait_fds`] on a wait that is already open, so that other events may end it too.
     pub(crate) fn wait_fds_on(
         &self,
         wait: Wait,
@@ -99,13 +100,14 @@ impl Runtime {
         }
     }
 
-    /// Notes that a descriptor is about to be closed (or replaced by dup2): its registration goes, its waiters wake.
+    /// Records that a descriptor is about to be closed (or replaced by dup2): its registration is removed, and its
+    /// waiters wake.
     pub fn close_fd(&self, fd: RawFd) {
         let woken = {
             let mut table = self.fds.borrow_mut();
             let Some(entry) = table.known(fd) else { return };
             if std::mem::take(&mut entry.registered) {
-                // It fails only when the kernel has dropped the registration already.
+                // This fails only if the kernel has already dropped the registration.
                 let _ = self.reactor.borrow().delete(fd);
             }
             std::mem::take(&mut entry.waiters)
@@ -115,7 +117,7 @@ impl Runtime {
         }
     }
 
-    /// An event of the reactor for a descriptor: wakes whose interest is met.
+    /// An event of the reactor for a descriptor: wakes the waiters whose interest is met.
     pub(crate) fn fd_ready(&self, fd: RawFd, readiness: Readiness) {
         let mut index = 0;
         loop {

@@ -12,8 +12,8 @@ pub use pool::Offload;
 use crate::{MILLISECOND, Runtime, Wait, Wake, clock};
 
 impl Runtime {
-    /// Runs `work` on an offload thread while the coroutine is parked. `None` when the coroutine was cancelled before the
-    /// thread was done; the result is then dropped when it comes.
+    /// Runs `work` on an offload thread while the coroutine is parked. `None` if the coroutine was cancelled before the
+    /// thread was done; the result is then dropped when it arrives.
     pub fn offload<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         let wait = self.begin_wait();
         let result = self.submit(work, wait);
@@ -23,7 +23,8 @@ impl Runtime {
         }
     }
 
-    /// Runs `work` on an offload thread while the coroutine is parked, and waits for its end even when it is cancelled.
+    /// Runs `work` on an offload thread while the coroutine is parked, and waits for its end even if the coroutine is
+    /// cancelled.
     pub fn offload_to_end<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
         let wait = self.begin_wait();
         let result = self.submit(work, wait);
@@ -32,12 +33,12 @@ impl Runtime {
             if let Some(value) = result.take() {
                 return value;
             }
-            // A cancellation has ended the wait that the thread knows of.
+            // A cancellation has ended the wait that the thread would wake.
             self.sleep_uncancelled(clock::now() + MILLISECOND);
         }
     }
 
-    /// As [`Runtime::offload`], on a thread of its own: for work that may never end.
+    /// Like [`Runtime::offload`], on a dedicated thread: for work that may never end.
     pub fn offload_apart<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         let wait = self.begin_wait();
         let outcome = Arc::new(Outcome(Mutex::new(None)));
@@ -61,7 +62,7 @@ impl Runtime {
     }
 }
 
-/// What a thread has made, once it has.
+/// The result of a thread, once there is one.
 struct Outcome<T>(Mutex<Option<T>>);
 
 impl<T> Outcome<T> {

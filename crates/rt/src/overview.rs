@@ -7,14 +7,14 @@ use crate::family::Family;
 use crate::{CoroutineId, Nanos, Runtime};
 
 impl Runtime {
-    /// When a coroutine's job was started; `None` when it has ended.
+    /// When a coroutine's job was started; `None` if it has ended.
     pub fn since(&self, id: CoroutineId) -> Option<Nanos> {
         let coroutines = self.coroutines.borrow();
         let coroutine = coroutines.get(id.index as usize)?;
         (coroutine.generation == id.generation && coroutine.state != State::Idle).then_some(coroutine.since)
     }
 
-    /// The coroutines alive, with their jobs and since when they run: for cancellation, status and reports.
+    /// The live coroutines, their jobs and when these were started: for cancellation, status and reports.
     pub fn live(&self) -> Vec<(CoroutineId, Job, Nanos)> {
         let coroutines = self.coroutines.borrow();
         let alive = coroutines.iter().enumerate().filter(|(_, coroutine)| coroutine.state != State::Idle);
@@ -33,7 +33,7 @@ impl Runtime {
         Some(self.coroutines.borrow()[id.index as usize].family)
     }
 
-    /// The families of the coroutines alive, in order.
+    /// The families of the live coroutines, in order.
     pub(crate) fn live_families(&self) -> Vec<Family> {
         let coroutines = self.coroutines.borrow();
         let alive = coroutines.iter().filter(|coroutine| coroutine.state != State::Idle);

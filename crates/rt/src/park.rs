@@ -8,10 +8,11 @@ use crate::timers::{Due, TimerKey};
 use crate::{CoroutineId, Nanos, Readiness, Runtime, Wait, Wake, clock};
 
 impl Runtime {
-    /// Opens a wait for the running coroutine. Follow it with [`Runtime::park`] in the same breath.
+    /// Opens a wait for the running coroutine. [`Runtime::park`] must follow before the coroutine does anything
+    /// else that waits.
     ///
     /// # Panics
-    /// When called from the loop: only coroutines wait.
+    /// If called from the loop: only coroutines wait.
     pub fn begin_wait(&self) -> Wait {
         let id = self.current().expect("only a coroutine can wait; the loop must not");
         let mut coroutines = self.coroutines.borrow_mut();
@@ -27,14 +28,14 @@ impl Runtime {
         self.leave(wait, deadline, true)
     }
 
-    /// Parks until the deadline or until woken, cancelled or not: for calls that cannot fail, such as taking a mutex that
-    /// another coroutine holds.
+    /// Parks until the deadline or until woken, even if cancelled: for calls that cannot fail, such as taking a mutex
+    /// that another coroutine holds.
     pub fn sleep_uncancelled(&self, deadline: Nanos) {
         let wait = self.begin_wait();
         self.leave(wait, Some(deadline), false);
     }
 
-    /// Parks until woken or cancelled, without heeding a cancellation: for what must not be left half done.
+    /// Parks until woken, and ignores a cancellation: for work that must not be left half done.
     pub(crate) fn park_uncancelled(&self, wait: Wait) {
         self.leave(wait, None, false);
     }
@@ -43,8 +44,8 @@ impl Runtime {
         let context = {
             let mut coroutines = self.coroutines.borrow_mut();
             let coroutine = &mut coroutines[wait.coroutine.index as usize];
-            // Ended before it began, or cancelled: it leaves through the ready queue all the same, so that order is kept and
-            // a cancelled coroutine that waits in a loop does not keep the processor.
+            // The wait ended before it began, or was cancelled. The coroutine still leaves through the ready queue:
+            // this keeps the order, and a cancelled coroutine that waits in a loop does not occupy the processor.
             let ready = coroutine.state == State::Ready;
             if (coroutine.cancelled || coroutine.interrupted) && heed_cancel && !ready {
                 coroutine.state = State::Ready;
@@ -79,7 +80,8 @@ impl Runtime {
         Wake::Cancelled
     }
 
-    /// Ends a wait. Stale waits are ignored, so everyone who might end it may call this. `false`: it was stale.
+    /// Ends a wait. Stale waits are ignored, so every code that might end it may call this. Returns `false` if
+    /// it was stale.
     pub fn wake(&self, wait: Wait, readiness: Readiness) -> bool {
         self.end_wait(wait, Wake::Ready(readiness))
     }
@@ -89,19 +91,20 @@ impl Runtime {
         self.wait_of(word).is_some_and(|wait| self.wake(wait, readiness))
     }
 
-    /// The wait behind a word. Wait numbers go on across generations, so slot and number name one wait.
+    /// The wait behind a word. Wait numbers continue across generations, so slot and number identify one wait.
     fn wait_of(&self, word: u64) -> Option<Wait> {
         let index = ((word >> 32) as u32).checked_sub(1)?;
         let generation = self.coroutines.borrow().get(index as usize)?.generation;
         Some(Wait { coroutine: CoroutineId { index, generation }, number: word as u32 })
     }
 
-    /// [`Runtime::park`] for a wait kept as a word. `None`: it is not the present wait of the running coroutine.
+    /// [`Runtime::park`] for a wait kept as a word. `None` if it is not the current wait of the running
+    /// coroutine.
     pub fn park_word(&self, word: u64, deadline: Option<Nanos>) -> Option<Wake> {
         self.present_wait(word).map(|wait| self.park(wait, deadline))
     }
 
-    /// The wait behind a word, if it is the present one of the running coroutine.
+    /// The wait behind a word, if it is the current one of the running coroutine.
     pub(crate) fn present_wait(&self, word: u64) -> Option<Wait> {
         let wait = self.wait_of(word).filter(|wait| self.current() == Some(wait.coroutine))?;
         let present = self.coroutines.borrow()[wait.coroutine.index as usize].wait;
@@ -122,8 +125,9 @@ impl Runtime {
         true
     }
 
-    /// Opens a wait as [`Runtime::begin_wait`] does, for a call of C code. When that code has yet to see that it was interrupted, the
-    /// wait has ended already: else it would wait for its peer a second time, or try again to its own end.
+    /// Opens a wait as [`Runtime::begin_wait`] does, for a call of C code. If that code has not noticed yet that it was
+    /// interrupted, the wait has already ended: otherwise the code would wait for its peer a second time, or try again
+    /// to its own end.
     pub(crate) fn begin_call_wait(&self) -> Wait {
         let wait = self.begin_wait();
         if self.switch.interruption_pending() {
@@ -138,7 +142,7 @@ impl Runtime {
         self.park(wait, Some(deadline))
     }
 
-    /// Lets everyone else who is ready run first. An interruption that is due ends it, as it ends any wait.
+    /// Lets all other ready coroutines run first. A pending interruption ends it, as it ends any wait.
     pub fn yield_now(&self) -> Wake {
         let wait = self.begin_wait();
         let interrupted = self.coroutines.borrow()[wait.coroutine.index as usize].interrupted;
@@ -148,15 +152,15 @@ impl Runtime {
         self.park(wait, None)
     }
 
-    /// [`Runtime::yield_now`] without heeding a cancellation.
+    /// [`Runtime::yield_now`] that ignores a cancellation.
     pub(crate) fn yield_uncancelled(&self) {
         let wait = self.begin_wait();
         self.end_wait(wait, Wake::Ready(Readiness::default()));
         self.leave(wait, None, false);
     }
 
-    /// Interrupts a coroutine: its present wait, or else the next one, ends with [`Wake::Cancelled`], once. False when it has
-    /// ended.
+    /// Interrupts a coroutine: its current wait, or else the next one, ends with [`Wake::Cancelled`], once. Returns
+    /// false if the coroutine has ended.
     pub fn interrupt(&self, id: CoroutineId) -> bool {
         let wait = {
             let mut coroutines = self.coroutines.borrow_mut();
@@ -174,7 +178,7 @@ impl Runtime {
         true
     }
 
-    /// Takes back an interruption that no wait of the running coroutine has met yet.
+    /// Withdraws an interruption that no wait of the running coroutine has met yet.
     pub fn forget_interrupt(&self) {
         if let Some(id) = self.current() {
             self.coroutines.borrow_mut()[id.index as usize].interrupted = false;
@@ -186,13 +190,13 @@ impl Runtime {
         self.timers.borrow_mut().arm(deadline, Due::Interrupt(id))
     }
 
-    /// Disarms a timer. False: it has fired.
+    /// Disarms a timer. Returns false if it has fired.
     pub fn disarm(&self, key: TimerKey) -> bool {
         self.timers.borrow_mut().disarm(key)
     }
 
-    /// Cancels a coroutine: its present wait and all further ones end with [`Wake::Cancelled`]. False when that has been done
-    /// before, or it has ended.
+    /// Cancels a coroutine: its current wait and all further ones end with [`Wake::Cancelled`]. Returns false if it was
+    /// cancelled before, or has ended.
     pub fn cancel(&self, id: CoroutineId) -> bool {
         let wait = {
             let mut coroutines = self.coroutines.borrow_mut();
@@ -211,7 +215,7 @@ impl Runtime {
         true
     }
 
-    /// The deadline `span` from now; `None` (for ever) stays `None`.
+    /// The deadline `span` from now; `None` (forever) stays `None`.
     pub fn deadline(&self, span: Option<Nanos>) -> Option<Nanos> {
         span.map(|ns| clock::now().saturating_add(ns))
     }

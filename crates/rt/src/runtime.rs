@@ -33,7 +33,7 @@ const OFFLOAD_KEY: u64 = DRIVER_KEY - 1;
 /// Keys from here up are abandoned children, by their pidfd.
 pub(crate) const CHILD_KEY: u64 = 1 << 31;
 
-/// Counters since start; gauges where said so.
+/// Counters since the start, except for those marked as gauges.
 #[derive(Default, Debug)]
 pub struct Stats {
     /// Loop turns.
@@ -55,11 +55,11 @@ pub struct Stats {
 pub(crate) enum Ready {
     Wake(Wait),
     Start(Start),
-    /// It was first in the queue, and the place that became free is kept for it.
+    /// It was first in the queue, and the free place is kept for it.
     Queued(Start),
 }
 
-/// The scheduler of this process. Made once by [`Runtime::start`], never freed.
+/// The scheduler of this process. Created once by [`Runtime::start`], never freed.
 pub struct Runtime {
     pub(crate) switch: Box<dyn Switch>,
     pub(crate) limits: SchedulerLimits,
@@ -69,21 +69,21 @@ pub struct Runtime {
     pub(crate) coroutines: RefCell<Vec<Coroutine>>,
     pub(crate) ready: RefCell<VecDeque<Ready>>,
     pub(crate) offload: Offload,
-    /// Counters for the status.
+    /// Counters for the status report.
     pub stats: Stats,
-    /// What the watch thread looks at.
+    /// What the watch thread reads.
     pub heartbeat: &'static Heartbeat,
     idle: RefCell<Vec<u32>>,
     vacant: RefCell<Vec<u32>>,
     queue: RefCell<VecDeque<(Start, Nanos)>>,
-    /// Of those alive, the tasks.
+    /// The number of tasks among them.
     live_tasks: Cell<usize>,
-    /// Places kept for jobs that are no tasks and have left the queue: who comes now does not overtake them.
+    /// Places kept for jobs that are not tasks and have left the queue: new jobs do not overtake them.
     kept: Cell<usize>,
     current: Cell<Option<CoroutineId>>,
-    /// Between step_out and step_in: a coroutine runs all the same.
+    /// Set between step_out and step_in, although a coroutine runs.
     stepped_out: Cell<bool>,
-    /// The last one that was begun.
+    /// The family that was begun last.
     pub(crate) families: Cell<Family>,
     now: Cell<Nanos>,
 }
@@ -93,7 +93,7 @@ thread_local! {
 }
 
 impl Runtime {
-    /// Makes the runtime of this thread. MUST be called after fork, once per process.
+    /// Creates the runtime of this thread. MUST be called after fork, once per process.
     ///
     /// # Errors
     /// Those of epoll_create1(2) and eventfd(2).
@@ -133,7 +133,7 @@ impl Runtime {
         RUNTIME.get()
     }
 
-    /// Forgets this thread's runtime: in a child of fork, hooks must be plain system calls again.
+    /// Removes this thread's runtime: in a child of fork, hooks must be plain system calls again.
     pub fn forget() {
         RUNTIME.set(None);
     }
@@ -163,7 +163,7 @@ impl Runtime {
         self.current.get().is_some() && self.switch.may_leave()
     }
 
-    /// The time at which this turn began: good enough for headers and idle deadlines, free of charge.
+    /// The time at which this turn began: accurate enough for headers and idle deadlines, at no cost.
     pub fn turn_time(&self) -> Nanos {
         self.now.get()
     }

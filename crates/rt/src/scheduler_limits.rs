@@ -1,22 +1,22 @@
-//! The bounds of the scheduler, each with its default.
+//! The limits of the scheduler, each with its default.
 //!
 //! Invariant: no queue and no table of this crate grows beyond one of these numbers.
 
 use crate::{Nanos, SECOND};
 
-/// Bounds of the scheduler.
+/// Limits of the scheduler.
 #[derive(Clone, Copy, Debug)]
 pub struct SchedulerLimits {
     /// Coroutines alive at once, parked ones included. Default 10,000.
     pub coroutines_max: usize,
-    /// Coroutines alive at once that coroutines have spawned themselves ([`Runtime::spawn_task`]). Default 10,000. Apart from
-    /// `coroutines_max`, so that requests which wait for tasks of theirs can never keep those from starting.
+    /// Live coroutines that coroutines have spawned themselves ([`Runtime::spawn_task`]). Default 10,000. This is
+    /// separate from `coroutines_max`, so that requests that wait for their tasks can never keep those from starting.
     pub tasks_max: usize,
-    /// Jobs that wait for a coroutine when all are taken. Default 1,000; one more is refused.
+    /// Jobs that wait for a coroutine when all are in use. Default 1,000; further ones are refused.
     pub queue_max: usize,
-    /// How long a job may wait in that queue. Default 5 s; then it is given to [`Driver::expired`].
+    /// How long a job may wait in that queue. Default 5 s; then [`Driver::expired`] gets it.
     pub queue_wait_max: Nanos,
-    /// Contexts kept when they are idle. Default 1,024; those above are freed.
+    /// Idle contexts that are kept. Default 1,024; further ones are freed.
     pub idle_max: usize,
     /// Offload threads. Default 8, started when needed.
     pub offload_threads_max: usize,

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use crate::clock::Nanos;
 use crate::wait::{CoroutineId, Wait};
 
-/// Names one armed timer: its deadline and a sequence number that keeps equal deadlines apart and in order.
+/// Identifies an armed timer: its deadline and a sequence number that keeps equal deadlines distinct and in
+/// order.
 pub type TimerKey = (Nanos, u64);
 
 /// What happens at a deadline.
@@ -13,12 +14,12 @@ pub type TimerKey = (Nanos, u64);
 pub enum Due {
     /// A wait ends.
     Wait(Wait),
-    /// A coroutine is interrupted, whatever it does.
+    /// A coroutine is interrupted, whatever it is doing.
     Interrupt(CoroutineId),
 }
 
-/// Armed timers by deadline. One for each parked coroutine at most, so `coroutines_max` and `tasks_max` bound these, and those
-/// that interrupt nest no deeper than the stack of the coroutine that arms them.
+/// Armed timers by deadline. There is at most one for each parked coroutine, so `coroutines_max` and `tasks_max` limit
+/// these. Those that interrupt nest no deeper than the stack of the coroutine that arms them.
 #[derive(Default)]
 pub struct Timers {
     armed: BTreeMap<TimerKey, Due>,
@@ -44,7 +45,7 @@ impl Timers {
         self.armed.first_key_value().map(|(key, _)| key.0)
     }
 
-    /// Takes one whose deadline has passed, earliest first.
+    /// Takes a timer whose deadline has passed, the earliest first.
     pub fn expire(&mut self, now: Nanos) -> Option<Due> {
         let entry = self.armed.first_entry()?;
         (entry.key().0 <= now).then(|| entry.remove())

@@ -4,28 +4,28 @@
 
 use crate::reactor::Readiness;
 
-/// Names one run of one coroutine slot. A later run in the same slot has another generation, so a stale id never
-/// reaches it.
+/// Identifies one run of one coroutine slot. A later run in the same slot has another generation, so a stale id
+/// never reaches it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct CoroutineId {
     /// Slot in the scheduler's table.
     pub index: u32,
-    /// Run of that slot, counted from 1.
+    /// The run of that slot, counted from 1.
     pub generation: u32,
 }
 
-/// Names one wait of one coroutine. Copies may lie in as many queues as can end the wait.
+/// Identifies one wait of one coroutine. Copies may be in every queue that can end the wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wait {
-    /// Who waits.
+    /// The coroutine that waits.
     pub coroutine: CoroutineId,
     /// Which of its waits.
     pub number: u32,
 }
 
 impl Wait {
-    /// The wait as one word, never 0, for callers that can keep no more (C).
-    /// [`Runtime::wake_word`](crate::Runtime::wake_word) takes it back.
+    /// The wait as one word, never 0, for callers that can store no more (C).
+    /// [`Runtime::wake_word`](crate::Runtime::wake_word) accepts it.
     pub fn word(self) -> u64 {
         (u64::from(self.coroutine.index) + 1) << 32 | u64::from(self.number)
     }
@@ -34,10 +34,11 @@ impl Wait {
 /// How a wait ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wake {
-    /// Somebody called [`Runtime::wake`](crate::Runtime::wake); for descriptors, with what is ready.
+    /// A call of [`Runtime::wake`](crate::Runtime::wake); for descriptors, with what is ready.
     Ready(Readiness),
     /// The deadline has passed.
     TimedOut,
-    /// The coroutine was interrupted, or cancelled: then it should end soon, and every further wait ends at once the same way.
+    /// The coroutine was interrupted or cancelled. If cancelled, it should end soon, and every further wait ends at
+    /// once the same way.
     Cancelled,
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::CoroutineId;
 
-/// What the loop shows of itself: which coroutine it entered, and how often it has entered one.
+/// What the loop publishes: which coroutine it entered, and how many it has entered.
 #[derive(Default, Debug)]
 pub struct Heartbeat {
     /// Number of entries, shifted left by one; the low bit is set while the loop itself runs.
@@ -37,7 +37,7 @@ impl Heartbeat {
     }
 }
 
-/// How often a coroutine that holds the loop has been reported.
+/// How often a coroutine that blocks the loop has been reported.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Attempt {
     /// It has reached the limit.
@@ -49,7 +49,7 @@ pub enum Attempt {
 /// What to do, and when. Both functions run on the watch thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Watch {
-    /// A coroutine that has held the loop this long is reported, once. Zero: never.
+    /// A coroutine that has blocked the loop this long is reported, once. Zero: never.
     pub held_max: Duration,
     /// Reports it, with the time it has held the loop so far. Called once when the limit is reached, and once more at twice
     /// the limit, when the code that was asked to report has not run.
@@ -61,7 +61,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Starts the thread when either limit is set.
+    /// Starts the thread if either limit is set.
     ///
     /// # Errors
     /// Those of pthread_create(3).

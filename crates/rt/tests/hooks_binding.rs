@@ -1,4 +1,4 @@
-//! A C library loaded as PHP loads its extensions binds to the hooks: proved with SQLite, which PHP itself brings along.
+//! A C library that is loaded as PHP loads its extensions binds to the hooks: shown with SQLite, which PHP itself uses.
 #![allow(unsafe_code)]
 
 mod common;

@@ -1,4 +1,4 @@
-//! Children that nobody waits for any more, and descriptors that a child of another family must not have.
+//! Children that no coroutine waits for any more, and descriptors that a child of another family must not have.
 #![allow(unsafe_code)]
 
 mod common;
@@ -33,7 +33,7 @@ fn child() -> (pid_t, c_int) {
     }
 }
 
-/// What waitpid says: the pid and status, or errno.
+/// The result of waitpid: the pid and status, or errno.
 fn wait(pid: pid_t) -> Result<(pid_t, c_int), c_int> {
     let mut status = 0;
     // SAFETY: `status` is live.

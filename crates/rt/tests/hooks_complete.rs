@@ -1,12 +1,12 @@
-//! The table against the installed PHP: every function that waits and that libphp, an extension or a library below them
-//! imports is hooked, or is in the reviewed list with the reason why not.
+//! The table compared with the installed PHP: every function that waits and that libphp, an extension or a library
+//! below them imports is hooked, or is in the list of reviewed ones with the reason why not.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 use weft_rt::hook::{HookKind, NEVER_WAIT, NOT_HOOKED, Review, SYMBOLS, review};
 
-/// Runs a tool and gives what it prints.
+/// Runs a tool and returns its output.
 fn output(tool: &str, arguments: &[&str]) -> String {
     let output = Command::new(tool).args(arguments).output();
     let output =
@@ -41,7 +41,7 @@ fn imports() -> BTreeMap<String, String> {
     for library in libraries() {
         for line in output("nm", &["-D", "--undefined-only", &library]).lines() {
             let symbol = line.split_whitespace().last().unwrap_or_default();
-            // Every symbol of glibc has one of its versions.
+            // Every symbol of glibc has one of glibc's versions.
             let Some((name, version)) = symbol.split_once('@') else { continue };
             if version.starts_with("GLIBC") {
                 imports.insert(name.to_owned(), library.clone());

@@ -1,4 +1,4 @@
-//! Mutexes and conditions of C libraries among coroutines of one thread, which libc takes for one owner.
+//! Mutexes and conditions of C libraries among coroutines of one thread, which libc takes for a single owner.
 #![allow(unsafe_code)]
 
 mod common;
@@ -19,7 +19,7 @@ unsafe extern "C" {
     ) -> c_int;
 }
 
-/// Of coroutines, which are one thread, or of two threads: used by pthread's functions only.
+/// Shared by coroutines, which are one thread, or by two threads; only pthread's functions use it.
 struct Shared<T>(UnsafeCell<T>);
 
 // SAFETY: see above.
@@ -174,7 +174,8 @@ fn a_wait_for_a_condition_ends_by_its_own_clock() {
             &|| pthread_cond_clockwait(condition.get(), mutex.get(), up, &soon(up, 20)),
         ] as [&dyn Fn() -> c_int; 3];
         for wait in waits {
-            // Each wait begins its time anew: it is waited through in one go only by whoever is not let go before.
+            // Each wait measures its time from its own begin, so only a wait without a break would last to its
+            // end.
             assert!(matches!(wait(), 0 | libc::ETIMEDOUT));
         }
         for (condition, clock) in [(&condition, wall), (&steady, up)] {

@@ -1,4 +1,4 @@
-//! Hooked calls that run on a thread: name resolution by /etc/hosts and numbers, and fsync.
+//! Hooked calls that run on a thread: name resolution through /etc/hosts and with numeric addresses, and fsync.
 #![allow(unsafe_code)]
 
 mod common;
@@ -151,12 +151,12 @@ fn a_file_is_flushed_on_a_thread_and_errors_come_back() {
     std::fs::remove_file(path).unwrap();
 }
 
-/// How often threads did calls of this name.
+/// How often threads made calls of this name.
 fn offloaded(name: &str) -> u64 {
     weft_rt::hook::offloaded_calls().find(|&(known, _)| known == name).map_or(0, |(_, count)| count)
 }
 
-/// Whether the page cache can be asked on this file's disk (preadv2(2): ext4, XFS, Btrfs and others can).
+/// Whether the page cache of this file's disk can be queried (preadv2(2): ext4, XFS, Btrfs and others can).
 fn cache_can_be_asked(file: &std::fs::File) -> bool {
     use std::os::fd::AsRawFd;
     let mut byte = 0u8;
@@ -176,7 +176,7 @@ fn is_memory(file: &std::fs::File) -> bool {
     }
 }
 
-/// An empty file in a place of its own.
+/// An empty file in a new directory.
 fn file(name: &str) -> std::path::PathBuf {
     std::env::temp_dir().join(format!("weft-{name}-{}", std::process::id()))
 }
@@ -201,7 +201,7 @@ fn a_large_file_is_copied_by_a_thread_and_a_small_one_directly() {
         };
         assert_eq!(copy(0, 1000), (1000, 1000));
         assert_eq!(offloaded("copy_file_range"), 0);
-        // The kernel copies all there is by one call, and so do the pieces.
+        // The kernel copies everything with one call, and so do the pieces.
         assert_eq!(copy(1000, usize::MAX >> 1), (39_999_000, 40_000_000));
         assert_eq!(offloaded("copy_file_range"), 4, "three pieces, and the end of the file");
     }]);
@@ -254,7 +254,7 @@ fn a_file_is_read_directly_from_the_cache_and_on_a_thread_from_the_disk() {
         opened.rewind().unwrap();
         let from_disk = cache_can_be_asked(&opened);
         let mut buffer = vec![0; bytes.len()];
-        // One call gives all of it, as a blocking read does.
+        // One call returns all of it, as a blocking read does.
         assert_eq!(opened.read(&mut buffer).unwrap(), bytes.len());
         assert_eq!((buffer == bytes, opened.stream_position().unwrap()), (true, bytes.len() as u64));
         assert_eq!(opened.read(&mut buffer).unwrap(), 0);

@@ -13,13 +13,15 @@ use common::{log, run};
 use libc::c_int;
 use weft_rt::Runtime;
 
-/// Sleeps by libc's own call: it fails with ECANCELED in a cancelled coroutine, which std's sleep does not expect.
+/// Sleeps with libc's own call: it fails with ECANCELED in a cancelled coroutine, which std's sleep does not
+/// expect.
 fn pause(millis: u32) {
     // SAFETY: usleep takes a number.
     unsafe { libc::usleep(millis * 1_000) };
 }
 
-/// A child that ends with `code` after reading the end of a pipe; the pipe's writing end.
+/// Starts a child that exits with `code` after it has read the end of a pipe; returns it with the pipe's
+/// writing end.
 fn child(code: c_int) -> (c_int, c_int) {
     let mut fds = [0; 2];
     // SAFETY: room for two descriptors; the child only makes system calls before it ends.
@@ -29,7 +31,7 @@ fn child(code: c_int) -> (c_int, c_int) {
             0 => {
                 libc::close(fds[1]);
                 let mut byte = 0u8;
-                // In the child the hooks are plain calls: this blocks it, not a loop it does not have.
+                // In the child the hooks are plain calls: this blocks the child, which has no loop.
                 libc::read(fds[0], (&raw mut byte).cast(), 1);
                 libc::_exit(if Runtime::get().is_some() { 99 } else { code });
             }
@@ -196,7 +198,7 @@ fn a_mutex_and_a_rwlock_held_by_a_parked_coroutine_do_not_deadlock_the_thread_ev
         let (mutex, lock, holders) = (Rc::clone(&mutex), Rc::clone(&lock), Rc::clone(&holders));
         move || {
             for _ in 0..3 {
-                // SAFETY: both locks outlive the coroutines and are unlocked by whoever locked them.
+                // SAFETY: both locks outlive the coroutines and are unlocked by the coroutine that locked them.
                 unsafe {
                     assert_eq!(libc::pthread_mutex_lock(mutex.get()), 0);
                     assert_eq!(libc::pthread_rwlock_wrlock(lock.get()), 0);
@@ -295,7 +297,7 @@ fn a_semaphore_and_a_message_queue_are_waited_for() {
     }
 }
 
-/// An open file description of its own.
+/// A separate open file description.
 fn open(path: &std::path::Path) -> c_int {
     use std::os::fd::IntoRawFd;
     std::fs::File::options()
@@ -323,7 +325,7 @@ fn waiters_of_one_file_lock_get_it_in_the_order_they_came_by_unlock_or_close() {
             unsafe {
                 assert_eq!(libc::flock(fd, libc::LOCK_EX), 0);
                 order.borrow_mut().push(number);
-                // The first holds it until all others wait.
+                // The first one holds it until all others wait.
                 while queued.get() < 20 {
                     pause(1);
                 }

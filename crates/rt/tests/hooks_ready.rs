@@ -100,7 +100,7 @@ fn readiness_reported_before_a_close_does_not_lead_to_a_read_of_the_next_user() 
     let [other, peer] = socket_pair(libc::SOCK_STREAM);
     let ended = Rc::new(Cell::new(0));
     let count = Rc::clone(&ended);
-    // Both wait for the same event; the first that wakes gives the number to somebody else.
+    // Both wait for the same event; the first that wakes gives the number to another file.
     let wait = move || {
         let count = Rc::clone(&count);
         Box::new(move || {

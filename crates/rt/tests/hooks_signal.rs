@@ -1,6 +1,7 @@
 //! Signals with handlers: which waits they interrupt, and calls with a signal mask.
 //!
-//! Handlers are the process's, which has one runtime: so there is one test, and its parts run one after the other.
+//! Handlers belong to the process, which has one runtime. So there is one test, and its parts run one after
+//! another.
 #![allow(unsafe_code)]
 
 mod common;
@@ -20,7 +21,7 @@ extern "C" fn count(_: c_int) {
     RUNS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Installs [`count`] for a signal; the handler there was.
+/// Installs [`count`] for a signal; returns the previous handler.
 fn handle(signal: c_int, flags: c_int) -> usize {
     // SAFETY: the all-zero sigaction is valid; both are live.
     unsafe {
@@ -60,8 +61,7 @@ fn a_signal_interrupts_the_wait_of_the_coroutine_that_installed_its_handler() {
         },
         move || {
             other.until(1);
-            // Not its signal: it sleeps on.
-            // SAFETY: usleep takes a number.
+            // Not its signal: it continues to sleep. SAFETY: usleep takes a number.
             assert_eq!(unsafe { libc::usleep(50_000) }, 0);
             other.until(3);
         },
@@ -143,7 +143,7 @@ extern "C" fn note_thread(_: c_int) {
     HANDLED_BY.store(unsafe { libc::gettid() }, Ordering::Relaxed);
 }
 
-/// A library's thread has its signals unblocked; PHP's handler must not run beside PHP.
+/// A library's thread does not block its signals; PHP's handler must not run concurrently with PHP.
 fn a_signal_that_another_thread_gets_is_handled_by_the_loops_thread() {
     run(tasks![|| {
         // SAFETY: the handler is a function of the form that signal(2) wants.

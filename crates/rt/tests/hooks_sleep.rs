@@ -12,7 +12,7 @@ use weft_rt::{MILLISECOND, SECOND, clock};
 #[test]
 fn a_hundred_sleepers_share_one_thread_and_wake_in_the_order_of_their_deadlines() {
     let order = Rc::new(RefCell::new(Vec::new()));
-    // So far away that all of them sleep before the first one is to wake.
+    // So far in the future that all of them sleep before the first one wakes.
     let start = clock::now() + SECOND;
     let sleepers = (0..100u64).rev().map(|index| {
         let order = Rc::clone(&order);
@@ -20,7 +20,7 @@ fn a_hundred_sleepers_share_one_thread_and_wake_in_the_order_of_their_deadlines(
             let until = start + index * MILLISECOND / 2;
             let at = libc::timespec { tv_sec: (until / SECOND) as _, tv_nsec: (until % SECOND) as _ };
             let (monotonic, absolute) = (libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME);
-            // SAFETY: `at` is live; an absolute sleep tells no time left.
+            // SAFETY: `at` is live; an absolute sleep reports no remaining time.
             let result =
                 unsafe { libc::clock_nanosleep(monotonic, absolute, &raw const at, std::ptr::null_mut()) };
             assert_eq!(result, 0);

@@ -179,7 +179,7 @@ fn a_large_send_goes_whole_through_a_socket_and_a_send_timeout_reports_the_part(
     assert_eq!(total.get(), 4_000_000);
 }
 
-/// Receives until the end of the stream, by readv into two buffers.
+/// Receives until the end of the stream, with readv into two buffers.
 fn drain(fd: libc::c_int) -> Vec<u8> {
     let (mut all, mut one, mut two) = (Vec::new(), [0u8; 1_000], [0u8; 3_000]);
     loop {

@@ -1,4 +1,4 @@
-//! The contract of the scheduler, shown with a switch that is not PHP's.
+//! The contract of the scheduler, tested with a switch that is not PHP's.
 
 mod common;
 
@@ -96,7 +96,7 @@ fn who_comes_later_does_not_overtake_the_queue() {
         (says("first"), says("second"), says("third")),
         (Spawn::Started, Spawn::Queued, Spawn::Queued)
     );
-    // It returns when the first has ended: the second has left the queue and not begun.
+    // It returns when the first has ended: the second has left the queue and has not begun.
     runtime.run(&UntilDone(runtime));
     assert_eq!((entries.borrow().len(), runtime.queued()), (1, 2));
     assert_eq!(says("fourth"), Spawn::Queued);

@@ -15,7 +15,7 @@ pub(super) struct Waiter {
     pub interest: Readiness,
 }
 
-/// What is known of one descriptor.
+/// The state of one descriptor.
 #[derive(Default)]
 pub(super) struct Entry {
     /// Whether the reactor watches it.
@@ -23,7 +23,8 @@ pub(super) struct Entry {
     pub waiters: Vec<Waiter>,
 }
 
-/// Waiters by descriptor number. It grows to the highest descriptor waited for, which `RLIMIT_NOFILE` bounds.
+/// Entries by descriptor number. The table grows to the highest descriptor waited for, which `RLIMIT_NOFILE`
+/// limits.
 #[derive(Default)]
 pub struct FdTable {
     entries: Vec<Entry>,
@@ -44,7 +45,7 @@ impl FdTable {
         self.entries.iter().any(|entry| !entry.waiters.is_empty())
     }
 
-    /// The entry of a descriptor that has been waited for.
+    /// The entry of a descriptor, if there has been a wait for it.
     pub(super) fn known(&mut self, fd: RawFd) -> Option<&mut Entry> {
         self.entries.get_mut(fd as usize)
     }

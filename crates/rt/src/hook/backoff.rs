@@ -4,7 +4,8 @@
 
 use crate::{MILLISECOND, Nanos};
 
-/// Pauses between attempts at what has no readiness (locks, other processes): doubling up to a maximum.
+/// Pauses between attempts at something that has no readiness (locks, other processes): they double up to a
+/// maximum.
 pub struct Backoff {
     pause: Nanos,
     max: Nanos,
@@ -16,7 +17,7 @@ impl Backoff {
         Backoff { pause: MILLISECOND / 2, max }
     }
 
-    /// The default: up to 16 ms, so that a freed lock is noticed within a disk's access time.
+    /// The default maximum, 16 ms: a released lock is noticed within the time of a disk access.
     pub fn new() -> Backoff {
         Backoff::up_to(16 * MILLISECOND)
     }

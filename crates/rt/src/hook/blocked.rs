@@ -10,7 +10,7 @@ type Counts = [AtomicU64; ALL.len()];
 static BLOCKED: Counts = [const { AtomicU64::new(0) }; ALL.len()];
 static OFFLOADED: Counts = [const { AtomicU64::new(0) }; ALL.len()];
 
-/// Counts a call that blocks. `true`: it is the first of its symbol.
+/// Counts a call that blocks. Returns `true` if it is the first of its symbol.
 pub(super) fn count(symbol: Symbol) -> bool {
     BLOCKED[symbol as usize].fetch_add(1, Ordering::Relaxed) == 0
 }
@@ -19,12 +19,12 @@ pub(super) fn count_offloaded(symbol: Symbol) {
     OFFLOADED[symbol as usize].fetch_add(1, Ordering::Relaxed);
 }
 
-/// The symbols that blocked at least once since the process began, with how often.
+/// The symbols that have blocked at least once since the process began, with their counts.
 pub fn blocked_calls() -> impl Iterator<Item = (&'static str, u64)> {
     named(&BLOCKED)
 }
 
-/// The symbols that a thread did at least once since the process began, with how often.
+/// The symbols that a thread has called at least once since the process began, with their counts.
 pub fn offloaded_calls() -> impl Iterator<Item = (&'static str, u64)> {
     named(&OFFLOADED)
 }

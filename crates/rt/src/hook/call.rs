@@ -19,7 +19,7 @@ use super::socket::timeout::{SocketTimeout, is_nonblocking};
 use super::{blocked, descriptor, raw};
 use crate::{Nanos, Readiness, Runtime, Wait, Wake, clock};
 
-/// A call made by a coroutine. Outside of coroutines there is none, and the hook is the plain function.
+/// A call by a coroutine. Outside of coroutines there is none, and the hook is the plain function.
 #[derive(Clone, Copy)]
 pub struct Call {
     pub runtime: &'static Runtime,
@@ -36,7 +36,8 @@ pub enum Stop {
 }
 
 impl Stop {
-    /// The errno a socket call reports: Linux says `EAGAIN` when `SO_RCVTIMEO` or `SO_SNDTIMEO` expires.
+    /// The errno that a socket call reports: Linux returns `EAGAIN` when `SO_RCVTIMEO` or `SO_SNDTIMEO`
+    /// expires.
     pub fn errno(self) -> c_int {
         match self {
             Stop::Expired => libc::EAGAIN,
@@ -47,9 +48,9 @@ impl Stop {
 
 static YIELDS: AtomicBool = AtomicBool::new(false);
 
-/// For tests: every other hooked call that might wait, by chance, lets the other coroutines run first. What depends on when
-/// coroutines switch shows itself. Calls that are only noted never wait, and the server itself makes them while it borrows: a
-/// descriptor is closed where its owner goes out of scope.
+/// For tests: every other hooked call that might wait, chosen at random, lets the other coroutines run first. This
+/// reveals code that depends on when coroutines switch. Calls of kind *note* never wait, and the server itself makes
+/// them while it borrows: a descriptor is closed where its owner goes out of scope.
 pub fn yield_at_calls(on: bool) {
     YIELDS.store(on, Ordering::Relaxed);
 }
@@ -73,7 +74,7 @@ fn yield_first(call: Call) {
 }
 
 impl Call {
-    /// The call, when a coroutine of this thread makes it.
+    /// The call, if a coroutine of this thread makes it.
     #[inline(always)]
     pub fn enter(symbol: Symbol) -> Option<Call> {
         let runtime = Runtime::get()?;
@@ -93,8 +94,8 @@ impl Call {
         }
     }
 
-    /// Whether the call must block the whole worker because the coroutine may not leave now. Ask when it would wait: a yes
-    /// is counted.
+    /// Whether the call must block the whole worker because the coroutine may not leave now. Ask only if it would wait:
+    /// a yes is counted.
     #[cold]
     pub fn must_block(self) -> bool {
         let blocks = !self.runtime.can_park();
@@ -115,19 +116,19 @@ impl Call {
         }
     }
 
-    /// Runs `work` on an offload thread. `None`: cancelled before it was done.
+    /// Runs `work` on an offload thread. `None` if it was cancelled before the end.
     pub fn offload<T: Send + 'static>(self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         blocked::count_offloaded(self.symbol);
         self.runtime.offload(work)
     }
 
-    /// Runs `work` on a thread of its own. `None`: cancelled before it was done.
+    /// Runs `work` on a dedicated thread. `None` if it was cancelled before the end.
     pub fn offload_apart<T: Send + 'static>(self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         blocked::count_offloaded(self.symbol);
         self.runtime.offload_apart(work)
     }
 
-    /// Runs `work` on an offload thread and waits for its end, cancelled or not.
+    /// Runs `work` on an offload thread and waits for its end, even if cancelled.
     pub fn offload_to_end<T: Send + 'static>(self, work: impl FnOnce() -> T + Send + 'static) -> T {
         blocked::count_offloaded(self.symbol);
         self.runtime.offload_to_end(work)
@@ -140,7 +141,7 @@ impl Call {
         let interruptible = interrupt::class(self.symbol, deadline.is_some());
         let wake =
             interrupt::during(self.runtime, interruptible, || self.runtime.wait_fd(fd, interest, deadline));
-        // It may have been closed after its readiness was reported and before this coroutine's turn came.
+        // It may have been closed after its readiness was reported and before this coroutine ran.
         if descriptor::generation(fd) != generation {
             return Err(Stop::Failed(libc::EBADF));
         }
@@ -172,7 +173,7 @@ impl Call {
         set_errno(saved);
     }
 
-    /// Parks until one of `fds` is ready; for calls that ask the kernel again afterwards.
+    /// Parks until one of `fds` is ready, for calls that ask the kernel again afterwards.
     pub fn wait_any(self, fds: &[(RawFd, Readiness)], deadline: Option<Nanos>) -> Wake {
         let interruptible = interrupt::class(self.symbol, false);
         let wake = interrupt::during(self.runtime, interruptible, || self.runtime.wait_fds(fds, deadline));
@@ -182,7 +183,7 @@ impl Call {
         wake
     }
 
-    /// Parks until `deadline`. `ECANCELED` when cancelled before, `EINTR` when a signal's handler has run.
+    /// Parks until `deadline`. `ECANCELED` if cancelled before, `EINTR` if a signal's handler has run.
     pub fn sleep_until(self, deadline: Nanos) -> Result<(), c_int> {
         self.sleep_with(|_| (), Some(deadline))
     }
@@ -203,7 +204,7 @@ impl Call {
         }
     }
 
-    /// Pauses before the next attempt, not beyond `deadline`.
+    /// Pauses before the next attempt, but not beyond `deadline`.
     pub fn pause(self, backoff: &mut Backoff, deadline: Option<Nanos>) -> Result<(), Stop> {
         self.pause_for(Some(backoff), deadline, |_| ())
     }
@@ -224,7 +225,7 @@ impl Call {
         self.sleep_with(waiting, until).map_err(Stop::Failed)
     }
 
-    /// Pauses though the coroutine is cancelled: for calls that cannot fail, such as taking a mutex.
+    /// Pauses even if the coroutine is cancelled: for calls that cannot fail, such as taking a mutex.
     pub fn pause_uncancelled(self, backoff: &mut Backoff) {
         self.pause_uncancelled_for(backoff, Nanos::MAX);
     }
@@ -236,8 +237,8 @@ impl Call {
         set_errno(saved);
     }
 
-    /// Runs `attempt`, which never blocks, until it says something else than `EAGAIN`; parks in between. A descriptor in
-    /// non-blocking mode is not waited for. `block` is the plain call, made when the coroutine may not leave.
+    /// Runs `attempt`, which never blocks, until it returns something other than `EAGAIN`; parks in between. It does
+    /// not wait for a descriptor in non-blocking mode. `block` is the plain call, made if the coroutine may not leave.
     #[inline]
     pub fn until_ready(
         self,

@@ -6,10 +6,10 @@ use libc::{c_char, c_int, c_void};
 use super::call::Call;
 use super::real::real;
 
-/// PHP loads extensions with `RTLD_DEEPBIND`: they would bind libc before this executable and bypass every hook.
+/// PHP loads extensions with `RTLD_DEEPBIND`, so they would bind to libc before this executable and bypass every hook.
 ///
-/// As the caller of libc's dlopen is now this executable, a name without a slash is not searched in the RUNPATH of the
-/// library that asked.
+/// As the caller of libc's dlopen is now this executable, a name without a slash is not searched for in the RUNPATH of
+/// the calling library.
 pub unsafe fn dlopen(_: Option<Call>, name: *const c_char, flags: c_int) -> *mut c_void {
     let real = real!(c"dlopen": fn(*const c_char, c_int) -> *mut c_void);
     // SAFETY: by the caller's contract.

@@ -1,5 +1,5 @@
 //! The plain system calls behind the hooks. libc::syscall sets errno as libc's own wrappers do and is not hooked, so
-//! nothing here can come back to a hook. No allocation, no std I/O.
+//! nothing here can return to a hook. No allocation, no std I/O.
 //!
 //! Only calls that every 64-bit Linux architecture has: ppoll for poll, dup3 for dup2, and so on.
 #![allow(unsafe_code)]
@@ -31,7 +31,8 @@ pub fn close(fd: RawFd) -> isize {
     unsafe { syscall!(SYS_close, fd) }
 }
 
-/// Ends a connection in both directions, and drops what has come already: its next read is the end. The descriptor stays open.
+/// Ends a connection in both directions and drops what has already arrived: its next read is the end. The descriptor
+/// stays open.
 pub fn end_connection(fd: RawFd) {
     let mut dropped = [0_u8; 4096];
     let (bytes, count) = (dropped.as_mut_ptr(), dropped.len());
@@ -39,7 +40,7 @@ pub fn end_connection(fd: RawFd) {
     // SAFETY: shutdown takes numbers; the buffer is live for each call.
     unsafe {
         syscall!(SYS_shutdown, fd, libc::SHUT_RDWR);
-        // Nothing more is taken in: it ends with the kernel's buffer.
+        // Nothing more is received: the loop ends with the kernel's buffer.
         while syscall!(SYS_recvfrom, fd, bytes, count, libc::MSG_DONTWAIT, null, null) > 0 {}
     }
 }
@@ -55,7 +56,7 @@ pub fn getsockopt<T>(fd: RawFd, option: c_int, value: &mut T) -> bool {
     result == 0
 }
 
-/// What is ready of `fds`, without waiting.
+/// Checks which of `fds` are ready, without waiting.
 pub fn poll_now(fds: &mut [pollfd]) -> isize {
     // SAFETY: the slice is live for the call.
     unsafe { ppoll(fds.as_mut_ptr(), fds.len(), Some(0), std::ptr::null()) }
@@ -82,7 +83,7 @@ pub unsafe fn ppoll(
     span: Option<Nanos>,
     mask: *const libc::sigset_t,
 ) -> isize {
-    // The kernel writes the time left.
+    // The kernel writes the remaining time.
     let mut time = span.map(timespec_of);
     let time = time.as_mut().map_or(std::ptr::null_mut(), std::ptr::from_mut);
     // SAFETY: by contract, and `time` outlives the call.

@@ -1,5 +1,5 @@
-//! libc's own functions, for hooks that are not one system call. Found once with `dlsym(RTLD_NEXT)`; the address is kept
-//! in an atomic, so that a hook costs one load and cannot come back to itself.
+//! libc's own functions, for hooks that are not a single system call. Each is found once with `dlsym(RTLD_NEXT)`; an
+//! atomic keeps the address, so a hook costs one load and cannot return to itself.
 #![allow(unsafe_code)]
 
 use std::ffi::CStr;
@@ -30,7 +30,7 @@ impl Real {
         // SAFETY: the name is a C string. dlsym calls no hooked function.
         let found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
         if found.is_null() {
-            // Only an unsupported libc lacks it (glibc before 2.34). Nothing can be printed safely from here.
+            // Only an unsupported libc lacks it (glibc before 2.34). No message can be printed safely here.
             std::process::abort();
         }
         self.address.store(found, Ordering::Relaxed);

@@ -4,7 +4,7 @@
 
 use super::names::{ALL, HookKind};
 
-/// What is known of an imported function.
+/// The verdict on an imported function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Review {
     /// It has a row of this kind.
@@ -13,11 +13,11 @@ pub enum Review {
     NotHooked(&'static str),
     /// It does not wait.
     NeverWaits,
-    /// By its name it waits, and nobody has looked at it.
+    /// Its name suggests that it waits, but it has not been reviewed.
     Unknown,
 }
 
-/// What is known of a function of this name.
+/// The verdict on a function of this name.
 pub fn review(name: &str) -> Review {
     if let Some(&(_, kind)) = ALL.iter().find(|(known, _)| *known == name) {
         return Review::Hooked(kind);
@@ -36,8 +36,8 @@ const STDIO: &str =
 const ACCOUNTS: &str =
     "asks the system's account database: files, unless nsswitch.conf names a directory service";
 
-/// Beginnings of names of functions that wait, as far as POSIX, Linux and glibc have any. What a new library imports from
-/// these families fails this test until it is hooked or reviewed.
+/// Prefixes of the names of functions that wait, from POSIX, Linux and glibc. If a new library imports a function of
+/// these families, the test fails until the function is hooked or reviewed.
 const FAMILIES: &[&str] = &[
     "accept",
     "aio_",
@@ -115,7 +115,7 @@ const STDIO_WRITES: &str =
     "stdio writes inside libc: it waits when the stream is a full pipe or a terminal, else it is disk";
 const NAMES: &str = "disk: names and attributes of files, for which the kernel has no readiness";
 
-/// Reviewed and not hooked: they wait for a disk, or in ways that are said here.
+/// Reviewed and not hooked: they wait for a disk, or in the ways stated here.
 pub const NOT_HOOKED: &[(&str, &str)] = &[
     ("access", NAMES),
     ("chdir", NAMES),

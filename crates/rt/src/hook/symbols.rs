@@ -49,13 +49,14 @@ macro_rules! table {
             $(Row { name: stringify!($name), kind: Symbol::$name.kind(), address: $name as *const () }),*
         ];
 
-        // Each row is a name of its own, so as many rows as names are all of them.
+        // Each row has a different name, so as many rows as names are all of them.
         const _: () = assert!(SYMBOLS.len() == ALL.len());
 
         $(
             #[unsafe(no_mangle)]
             pub unsafe extern "C" fn $name($($argument: $type),*) $(-> $result)? {
-                // SAFETY: the caller keeps libc's contract of this function, which is all the body relies on.
+                // SAFETY: the caller keeps libc's contract for this function, and the body relies on nothing
+                // else.
                 unsafe { $body(Call::enter(Symbol::$name), $($argument),*) }
             }
         )*
@@ -167,7 +168,8 @@ table! {
     dup2(from: c_int, to: c_int) -> c_int = close::dup2;
     dup3(from: c_int, to: c_int, flags: c_int) -> c_int = close::dup3;
     fork() -> pid_t = fork::fork;
-    // A vfork that returns from here would return on a stack its child has used; POSIX allows it to be fork.
+    // A vfork that returns from here would return on a stack that its child has used; POSIX allows vfork to be
+    // fork.
     vfork() -> pid_t = fork::fork;
     popen(command: *const c_char, mode: *const c_char) -> *mut FILE = spawn::popen;
     dlopen(name: *const c_char, flags: c_int) -> *mut c_void = library::dlopen;

@@ -14,10 +14,10 @@ use rustix::event::{EventfdFlags, eventfd};
 use crate::hook::with_signals_blocked;
 use crate::wait::Wait;
 
-/// Jobs that wait for a thread. As each belongs to a parked coroutine, `coroutines_max` bounds it as well.
+/// Jobs that wait for a thread. As each belongs to a parked coroutine, `coroutines_max` limits them as well.
 type Work = Box<dyn FnOnce() + Send>;
 
-/// Threads that wait for as long as a peer lets them, outside of the pool.
+/// The maximum of threads outside of the pool, which wait as long as a peer lets them.
 const APART_MAX: usize = 64;
 
 #[derive(Default)]
@@ -69,7 +69,7 @@ impl Offload {
         self.unfinished.get() == 0
     }
 
-    /// Gives `work` to a thread; the loop hears of `wait` when it is done.
+    /// Gives `work` to a thread; the loop is told about `wait` when it is done.
     pub(crate) fn submit(&self, work: Work, wait: Wait) {
         self.unfinished.set(self.unfinished.get() + 1);
         let mut queues = self.shared.lock();
@@ -82,7 +82,7 @@ impl Offload {
         self.shared.work_arrived.notify_one();
     }
 
-    /// Starts a thread; without one (`RLIMIT_NPROC`) the work waits for those there are.
+    /// Starts a thread; if that fails (`RLIMIT_NPROC`), the work waits for the existing ones.
     fn start_thread(&self) -> bool {
         let shared = Arc::clone(&self.shared);
         let name = "weft-offload".to_owned();
@@ -90,7 +90,7 @@ impl Offload {
         with_signals_blocked(|| start.spawn(move || shared.serve())).is_ok()
     }
 
-    /// Runs `work` on a thread of its own, or, when there are [`APART_MAX`] of them, on one of the pool.
+    /// Runs `work` on a dedicated thread or, if there are [`APART_MAX`] of them, on one of the pool.
     pub(crate) fn submit_apart(&self, work: Work, wait: Wait) {
         if self.shared.apart.fetch_add(1, Ordering::Relaxed) < APART_MAX {
             let (shared, slot) = (Arc::clone(&self.shared), Arc::new(Mutex::new(Some(work))));
@@ -116,7 +116,7 @@ impl Offload {
         self.submit(work, wait);
     }
 
-    /// Takes what the threads have finished.
+    /// Takes the work that the threads have finished.
     pub(crate) fn finished(&self, mut wake: impl FnMut(Wait)) {
         let mut counter = [0u8; 8];
         let _ = rustix::io::read(&self.shared.report, &mut counter);
@@ -134,7 +134,7 @@ impl Shared {
     /// Tells the loop that the work of `wait` is done.
     fn report(&self, wait: Wait) {
         self.lock().done.push(wait);
-        // It fails only when the counter is full, and then the loop has been told already.
+        // This fails only if the counter is full, and then the loop has already been told.
         let _ = rustix::io::write(&self.report, &1u64.to_ne_bytes());
     }
 

@@ -1,5 +1,5 @@
-//! epoll(7), edge-triggered, with nanosecond deadlines (epoll_pwait2). It must be made after fork: an epoll descriptor
-//! inherited by a child would report the parent's descriptors.
+//! epoll(7), edge-triggered, with nanosecond deadlines (epoll_pwait2). It must be created after fork: an epoll
+//! descriptor inherited by a child would report the parent's descriptors.
 #![allow(unsafe_code)]
 
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -52,16 +52,16 @@ impl Epoll {
         epoll::add(&self.epoll, borrow(fd), EventData::new_u64(key), EventFlags::IN | EventFlags::EXCLUSIVE)
     }
 
-    /// Forgets a descriptor. MUST come before close: a forked child may keep the open file description alive, and its
-    /// events would go on arriving.
+    /// Removes a descriptor. MUST come before close: a forked child may keep the open file description alive, and its
+    /// events would continue to arrive.
     ///
     /// # Errors
-    /// `ENOENT` when it was not registered, `EBADF`.
+    /// `ENOENT` if it was not registered, `EBADF`.
     pub fn delete(&self, fd: RawFd) -> Result<()> {
         epoll::delete(&self.epoll, borrow(fd))
     }
 
-    /// Waits for events: until `timeout` nanoseconds have passed, or for ever.
+    /// Waits for events until `timeout` nanoseconds have passed, or forever.
     pub fn wait(&mut self, timeout: Option<Nanos>) -> Result<()> {
         let timeout =
             timeout.map(|ns| Timespec { tv_sec: (ns / SECOND) as i64, tv_nsec: (ns % SECOND) as _ });

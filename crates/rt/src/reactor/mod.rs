@@ -18,7 +18,7 @@ impl Readiness {
     pub const READ: Readiness = Readiness(libc::POLLIN | libc::POLLRDHUP);
     /// Writable or in error: a write will not block.
     pub const WRITE: Readiness = Readiness(libc::POLLOUT);
-    /// Errors and hang-ups, which poll(2) reports without being asked.
+    /// Errors and hang-ups, which poll(2) always reports.
     pub const BROKEN: Readiness = Readiness(libc::POLLERR | libc::POLLHUP);
     /// The descriptor was closed while a coroutine waited for it.
     pub const CLOSED: Readiness = Readiness(libc::POLLNVAL);

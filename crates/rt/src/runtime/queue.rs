@@ -8,7 +8,8 @@ use crate::Nanos;
 use crate::coroutine::{Job, Start};
 
 impl Runtime {
-    /// Whether `coroutines_max` are alive or about to start (tasks do not count), or as many as the switch admits now.
+    /// Whether `coroutines_max` coroutines are alive or about to start (tasks do not count), or as many as the switch
+    /// admits now.
     pub(super) fn is_full(&self) -> bool {
         self.taken() >= self.limits.coroutines_max || !self.switch.admits(self.taken())
     }
@@ -17,7 +18,7 @@ impl Runtime {
         self.stats.live.get() - self.live_tasks.get() + self.kept.get()
     }
 
-    /// How many jobs would be started at once; none while others wait.
+    /// How many jobs would start at once; 0 while others wait.
     pub fn room(&self) -> usize {
         if !self.queue.borrow().is_empty() {
             return 0;
@@ -61,7 +62,7 @@ impl Runtime {
         }
     }
 
-    /// Jobs that wait for a coroutine, those included for which a place is kept.
+    /// Jobs that wait for a coroutine, including those for which a place is kept.
     pub fn queued(&self) -> usize {
         self.queue.borrow().len() + self.kept.get()
     }

@@ -8,14 +8,14 @@ use crate::coroutine::{Context, Coroutine, Job, Left, Start, State};
 use crate::family::{BITS, FIRST, Family};
 use crate::{CoroutineId, Wake, hook};
 
-/// What became of a spawned job.
+/// The outcome for a spawned job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Spawn {
-    /// It has run (and may have ended) or runs in this turn.
+    /// It has run (and may have ended), or runs in this turn.
     Started,
-    /// All coroutines are taken; it waits in the queue.
+    /// All coroutines are in use; it waits in the queue.
     Queued,
-    /// All coroutines are taken and the queue is full, or no stack could be had. The caller answers 503.
+    /// All coroutines are in use and the queue is full, or no stack could be created. The caller answers 503.
     Refused,
 }
 
@@ -33,7 +33,8 @@ impl Runtime {
         self.start_job(start)
     }
 
-    /// Gives a job of a coroutine's own to another one; it starts in the next turn. False: there are `tasks_max` already.
+    /// Gives a task that a coroutine spawns to another one; it starts in the next turn. Returns false if there are
+    /// already `tasks_max`.
     pub fn spawn_task(&self, job: Job) -> bool {
         if self.stats.tasks.get() >= self.limits.tasks_max {
             return false;
@@ -62,7 +63,7 @@ impl Runtime {
             Some(index) => index,
             None => match self.switch.create() {
                 Ok(context) => self.insert(context),
-                // No memory or no mappings left for another stack: as good as having reached the limit.
+                // No memory or mappings are left for another stack: this counts as having reached the limit.
                 Err(_) => return self.enqueue(start),
             },
         };
@@ -73,9 +74,9 @@ impl Runtime {
         Spawn::Started
     }
 
-    /// The job of the running coroutine has ended: it goes on with the one that `next` has, as if it had left and been entered
-    /// again with it, which spares two switches when many jobs start in one turn. For the switch, on the coroutine. `None`: there
-    /// is none, or others come first; the coroutine leaves.
+    /// The job of the running coroutine has ended. It continues with the job from `next`, as if it had left and been
+    /// entered again with it; this saves two switches if many jobs start in one turn. The switch calls this on the
+    /// coroutine. `None` if there is no job, or others come first; the coroutine then leaves.
     pub fn next_job(&self, next: impl FnOnce() -> Option<Job>) -> Option<Job> {
         let id = self.current.get().filter(|_| self.queue.borrow().is_empty())?;
         if self.coroutines.borrow()[id.index as usize].task {

@@ -9,23 +9,23 @@ use crate::reactor::Event;
 use crate::timers::Due;
 use crate::{Nanos, Wait, Wake, clock, hook};
 
-/// Coroutines entered in one turn of the loop before what they have written is sent.
+/// Coroutines that are entered in one turn of the loop before their output is sent.
 const READY_PER_TURN: usize = 64;
 
 /// What the loop serves besides coroutines: listeners, connections, control pipes.
 pub trait Driver {
     /// A descriptor registered under `key` (at least [`DRIVER_KEY`]) is ready.
     fn event(&self, event: Event);
-    /// The end of a turn, with nothing left to run: flush what was written, expire what is late.
+    /// The end of a turn, with nothing left to run: sends what was written, expires what is late.
     fn turn(&self, now: Nanos);
-    /// When [`Driver::turn`] must be called next though nothing happens.
+    /// When [`Driver::turn`] must be called next even if nothing happens.
     fn deadline(&self) -> Option<Nanos>;
     /// A job has waited longer for a coroutine than [`SchedulerLimits::queue_wait_max`]; it will not run.
     fn expired(&self, job: Job) {
         let _ = job;
     }
-    /// Coroutines are parked, and nothing that the runtime knows of can ever wake one. `true`: something has been done about
-    /// it; else the loop waits for whatever may come, a signal for example.
+    /// Coroutines are parked, and nothing known to the runtime can ever wake one. Returns `true` if the driver has done
+    /// something about it; otherwise the loop waits for whatever may come, such as a signal.
     fn stalled(&self) -> bool {
         false
     }
@@ -63,7 +63,7 @@ impl Runtime {
         }
     }
 
-    /// Waits for events no longer than the next deadline, and hands them out.
+    /// Waits for events until the next deadline at most, and dispatches them.
     fn poll(&self, driver: &dyn Driver) {
         let timeout = if self.ready.borrow().is_empty() {
             let timer = self.timers.borrow().next();
@@ -84,7 +84,7 @@ impl Runtime {
         self.now.set(clock::now());
         hook::deliver(self);
         if waited.is_err() {
-            return; // EINTR: the turn goes on with what is due
+            return; // EINTR: the turn continues with what is due
         }
         for index in 0.. {
             let Some(event) = ({ self.reactor.borrow().event(index) }) else { return };
@@ -99,8 +99,8 @@ impl Runtime {
         }
     }
 
-    /// Runs what is ready now, but no more than [`READY_PER_TURN`]: their answers leave before the next ones are made. What
-    /// becomes ready meanwhile waits for the next turn, so that I/O is never starved.
+    /// Runs what is ready now, but at most [`READY_PER_TURN`] coroutines: their answers are sent before the next ones
+    /// are made. What becomes ready meanwhile waits for the next turn, so that I/O is never starved.
     fn run_ready(&self) {
         let mut turns = self.ready.borrow().len().min(READY_PER_TURN);
         while turns > 0 {

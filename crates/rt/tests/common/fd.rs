@@ -8,7 +8,7 @@ pub fn errno() -> c_int {
     std::io::Error::last_os_error().raw_os_error().unwrap()
 }
 
-/// A connected pair of Unix sockets of this kind and these flags.
+/// A connected pair of Unix sockets, with this type and these flags.
 pub fn socket_pair(kind: c_int) -> [c_int; 2] {
     let mut fds = [0; 2];
     // SAFETY: room for two descriptors.
@@ -16,7 +16,7 @@ pub fn socket_pair(kind: c_int) -> [c_int; 2] {
     fds
 }
 
-/// A pipe: where to read, where to write.
+/// A pipe: the reading end, then the writing end.
 pub fn pipe() -> [c_int; 2] {
     let mut fds = [0; 2];
     // SAFETY: room for two descriptors.

@@ -1,5 +1,5 @@
-//! What the tests of this crate share: a [`Switch`] that is not PHP's (stackful contexts of corosensei), and a loop that
-//! runs until no coroutine is left.
+//! Code that the tests of this crate share: a [`Switch`] that is not PHP's (stackful contexts of corosensei), and a
+//! loop that runs until no coroutine is left.
 #![allow(unsafe_code, dead_code)]
 
 use std::cell::{Cell, RefCell};
@@ -19,7 +19,7 @@ thread_local! {
     static YIELDER: Cell<*const Yielder<Task, Option<()>>> = const { Cell::new(std::ptr::null()) };
 }
 
-/// Runs closures on corosensei stacks, one job after the other on the same stack, as the Fiber pool does.
+/// Runs closures on corosensei stacks, one job after another on the same stack, as the Fiber pool does.
 #[derive(Default)]
 struct Stacks {
     stacks: RefCell<HashMap<usize, Rc<RefCell<Stack>>>>,
@@ -56,7 +56,7 @@ impl Switch for Stacks {
 
     fn leave(&self, _: Context) {
         let yielder = YIELDER.get();
-        // SAFETY: set by the coroutine that runs now; its yielder lives as long as its stack.
+        // SAFETY: the coroutine that runs now has set it, and its yielder lives as long as its stack.
         drop(unsafe { &*yielder }.suspend(None));
         YIELDER.set(yielder);
     }
@@ -114,17 +114,18 @@ pub fn run(tasks: impl IntoIterator<Item = Box<dyn FnOnce()>>) -> &'static Runti
     runtime
 }
 
-/// How far a coroutine has come, for another to wait for.
+/// The progress of a coroutine, for another to wait for.
 #[derive(Clone, Default)]
 pub struct Stage(Rc<Cell<u32>>);
 
 impl Stage {
-    /// Says so. What follows in the same coroutine happens before anybody sees it, up to its next wait.
+    /// Announces a stage. Whatever the coroutine does up to its next wait happens before another coroutine sees
+    /// it.
     pub fn reach(&self, stage: u32) {
         self.0.set(stage);
     }
 
-    /// Waits until the other has come this far.
+    /// Waits until the other has reached this stage.
     pub fn until(&self, stage: u32) {
         while self.0.get() < stage {
             // SAFETY: usleep takes a number.

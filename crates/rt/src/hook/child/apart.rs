@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether families are kept apart. Without it a child has what the process has.
+/// Whether families are kept apart. If not, a child has everything that the process has.
 static APART: AtomicBool = AtomicBool::new(false);
 
 /// From here on they are kept apart.

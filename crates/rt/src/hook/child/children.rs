@@ -22,7 +22,7 @@ use crate::hook::errno::{errno, set_errno};
 use crate::hook::raw;
 use crate::runtime::CHILD_KEY;
 
-/// Statuses kept. Beyond that the oldest is forgotten.
+/// The number of statuses kept. Beyond that the oldest is dropped.
 const ENDED_MAX: usize = 1024;
 
 struct Child {
@@ -53,11 +53,11 @@ thread_local! {
 pub fn started(call: Option<Call>, pid: pid_t) {
     let Some(family) = call.and_then(|call| call.runtime.family()) else { return };
     ENDED.with_borrow_mut(|ended| ended.retain(|ended| ended.pid != pid));
-    waited(pid); // by a call that no hook has seen: the number is free since then
+    waited(pid); // by a call that no hook has seen: the number has been free since then
     add(pid, family);
 }
 
-/// A child's end has been taken note of: it is gone.
+/// The status of a child has been collected: it is gone.
 pub fn waited(pid: pid_t) {
     let found = CHILDREN.with_borrow_mut(|children| {
         let at = children.iter().position(|child| child.pid == pid)?;
@@ -85,7 +85,7 @@ fn add(pid: pid_t, family: Family) {
 /// The wait for this child was given up. `forgotten`: no code knows its number, so none will wait for it again.
 pub fn abandoned(runtime: &Runtime, pid: pid_t, forgotten: bool) {
     if CHILDREN.with_borrow(|children| children.iter().all(|child| child.pid != pid)) {
-        add(pid, EVERYBODY); // a command whose stream was opened while the application booted
+        add(pid, EVERYBODY); // a command whose stream was opened during the boot
     }
     CHILDREN.with_borrow_mut(|children| {
         if let Some(child) = children.iter_mut().find(|child| child.pid == pid) {
@@ -124,7 +124,7 @@ fn watch(runtime: &Runtime, child: &mut Child) {
     if pidfd < 0 {
         return;
     }
-    // SAFETY: it has just been opened, and nobody else knows it.
+    // SAFETY: it has just been opened, and no other code knows it.
     let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
     let key = CHILD_KEY + pidfd.as_raw_fd() as u64;
     if runtime.with_reactor(|reactor| reactor.add(pidfd.as_raw_fd(), key)).is_ok() {
@@ -180,7 +180,7 @@ pub fn take_ended(runtime: &Runtime, pid: pid_t) -> Option<Ended> {
     })
 }
 
-/// The children that the running coroutine's family may wait for without naming them.
+/// The children for which the running coroutine's family may wait without naming them.
 pub fn any(runtime: &Runtime) -> Vec<pid_t> {
     let not_others = not_others(runtime);
     CHILDREN.with_borrow(|children| {
@@ -198,7 +198,7 @@ fn not_others(runtime: &Runtime) -> impl Fn(Family) -> bool {
 /// In a forked child: these are its parent's children.
 pub fn forget() {
     UNWATCHED.set(0);
-    // Their descriptors are closed on exec; closing them here would need the loop.
+    // Their descriptors are closed on exec; closing them here would require the loop.
     CHILDREN.with_borrow_mut(|children| std::mem::take(children).into_iter().for_each(std::mem::forget));
     ENDED.with_borrow_mut(VecDeque::clear);
 }

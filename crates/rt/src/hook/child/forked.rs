@@ -21,7 +21,7 @@ use crate::family::Family;
 use crate::hook::disk::busy;
 use crate::hook::signal::handlers;
 
-/// Set in a child that was forked by code of a worker.
+/// Set in a child that code of a worker has forked.
 static FORKED_CHILD: AtomicBool = AtomicBool::new(false);
 
 /// How such a child ends.
@@ -43,7 +43,8 @@ pub fn on_forked_child_begin(begin: impl Fn() -> Vec<c_int> + Send + Sync + 'sta
     let _ = FORKED_CHILD_BEGIN.set(Box::new(begin));
 }
 
-/// Ends a child that comes back to the loop: the loop, its descriptors and the other coroutines are the parent's.
+/// Ends a child whose code returns to the loop: the loop, its descriptors and the other coroutines belong to the
+/// parent.
 pub(crate) fn end_forked_child() {
     if FORKED_CHILD.load(Ordering::Relaxed) && Runtime::get().is_none() {
         match FORKED_CHILD_END.get() {
@@ -63,8 +64,8 @@ pub fn signals_are_own() {
     SIGNALS_ARE_OWN.store(true, Ordering::Relaxed);
 }
 
-/// In a child of a worker: no runtime, nothing of the server's, every signal deliverable, those the worker ignores back at their
-/// default.
+/// In a child of a worker: removes the runtime and everything of the server's, unblocks every signal, and resets those
+/// that the worker ignores to their default.
 pub fn begins(runtime: &Runtime, family: Family) {
     FORKED_CHILD.store(true, Ordering::Relaxed);
     let handles_signals = handlers::has_handlers() && !SIGNALS_ARE_OWN.load(Ordering::Relaxed);
@@ -83,15 +84,15 @@ pub fn begins(runtime: &Runtime, family: Family) {
         nothing.take(fd);
     }
     let ignored = [libc::SIGPIPE, libc::SIGINT, libc::SIGXFSZ];
-    // PHP catches these to do as their default says, which is too late when the child has been replaced by then; PHP code that
-    // handles signals keeps its handlers.
+    // PHP catches these signals only to act as their default does, later; in a child that has executed a program
+    // meanwhile, that is too late. PHP code that handles signals keeps its handlers.
     let caught = [libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1, libc::SIGUSR2];
     for signal in ignored.into_iter().chain(caught.into_iter().filter(|_| !handles_signals)) {
         // SAFETY: the default action is not a function.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
-    // Only now: what was sent meanwhile meets those actions.
-    // SAFETY: the all-zero sigset_t is valid storage, and sigemptyset fills it before it is used.
+    // Only now, so that signals sent meanwhile meet those actions. SAFETY: the all-zero sigset_t is valid
+    // storage, and sigemptyset fills it before it is used.
     unsafe {
         let mut none: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut none);

@@ -15,18 +15,18 @@ use crate::hook::errno::{errno, set_errno};
 use crate::hook::raw;
 
 thread_local! {
-    /// Reading ends of those that were not open when they were last looked at.
+    /// Reading ends of the gates that were not open at the last check.
     static SHUT: RefCell<Vec<c_int>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What a child opens. Made before the fork.
+/// The gate that a child opens. Made before the fork.
 pub struct Gate {
     parents: c_int,
     childs: c_int,
 }
 
 impl Gate {
-    /// `None`: there are no descriptors left, and nothing will be waited for.
+    /// `None` if there are no descriptors left; then nothing is waited for.
     pub fn new() -> Option<Gate> {
         close_open_ones();
         let mut pipe = [0; 2];
@@ -35,7 +35,7 @@ impl Gate {
         made.then_some(Gate { parents: pipe[0], childs: pipe[1] })
     }
 
-    /// In the child: it has let go.
+    /// In the child: it has closed its copies.
     pub fn open(self) {
         raw::close(self.childs);
         raw::close(self.parents);
@@ -66,7 +66,7 @@ pub fn wait_for_all() {
     let saved = errno();
     for gate in SHUT.take() {
         let mut entry = pollfd { fd: gate, events: libc::POLLIN, revents: 0 };
-        // Nobody writes: it is ready at its end. SAFETY: the entry is live for the call.
+        // No writer is left: it is ready at its end. SAFETY: the entry is live for the call.
         while unsafe { raw::ppoll(&raw mut entry, 1, None, std::ptr::null()) } < 0 && errno() == libc::EINTR {
         }
         raw::close(gate);
@@ -74,7 +74,7 @@ pub fn wait_for_all() {
     set_errno(saved);
 }
 
-/// In a forked child: those are its parent's.
+/// In a forked child: these gates are its parent's.
 pub fn forget() {
     for gate in SHUT.take() {
         raw::close(gate);

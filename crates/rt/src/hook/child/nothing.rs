@@ -7,12 +7,12 @@ use libc::c_int;
 
 use crate::hook::raw;
 
-/// What takes the place of descriptors that are not the child's: a socket that is not connected. Calls on it fail, and none of
+/// Replaces descriptors that are not the child's with a socket that is not connected. Calls on it fail, and none of
 /// them waits or sends a signal.
 pub struct Nothing(c_int);
 
 impl Nothing {
-    /// It begins with a descriptor that is taken as well: so there is room in a table that is full (EMFILE).
+    /// Replaces `first` right away: this makes room in a full table (EMFILE).
     pub fn in_place_of(first: c_int) -> Nothing {
         raw::close(first);
         // SAFETY: it takes numbers.
@@ -26,12 +26,13 @@ impl Nothing {
         nothing
     }
 
-    /// Takes a descriptor's place.
+    /// Replaces a descriptor.
     pub fn take(&self, fd: c_int) {
         // SAFETY: it takes numbers.
         let taken = fd == self.0 || unsafe { raw::syscall!(SYS_dup3, self.0, fd, libc::O_CLOEXEC) } >= 0;
         if !taken {
-            // The kernel has no memory for a socket (ENFILE, ENOMEM): better a number that is free than another's connection.
+            // The kernel has no memory for a socket (ENFILE, ENOMEM). A free number is better than another family's
+            // connection.
             raw::close(fd);
         }
     }

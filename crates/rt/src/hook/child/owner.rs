@@ -30,17 +30,17 @@ const LOWEST: RawFd = 3;
 static OWNERS: [AtomicU32; NUMBERS] = [const { AtomicU32::new(NOBODY) }; NUMBERS];
 static HIGHEST: AtomicU32 = AtomicU32::new(0);
 
-/// The bit above a family's: the descriptor holds a lock (flock(2)), which a copy of it would keep.
+/// The bit above a family's: the descriptor holds a lock (flock(2)), which a copy of it would retain.
 const LOCKED: u32 = !BITS;
 
 /// Which others have a copy of a descriptor, by its number: a child of another family ([`STRANGER`]), or a child or program of its
 /// own family ([`HEIR`]). The table is zero pages until touched.
 static COPIES: [AtomicU8; NUMBERS] = [const { AtomicU8::new(0) }; NUMBERS];
 
-/// It has not asked for the file and knows nothing of it: a lock must not outlive its owner there.
+/// A process that has not asked for the file and does not know it: a lock must not outlive its owner there.
 const STRANGER: u8 = 1;
 
-/// A child or a program of its own, or another number of its own: a lock lives on there, as it is meant to.
+/// A child or a program of the same family, or another of its numbers: a lock lives on there, as intended.
 const HEIR: u8 = 2;
 
 /// Records the owner of a descriptor.
@@ -58,7 +58,7 @@ fn of(fd: RawFd) -> u32 {
     OWNERS.get(fd as usize).map_or(NOBODY, |owner| owner.load(Ordering::Relaxed))
 }
 
-/// Notes what a call that opens has returned, and returns it.
+/// Records and returns the result of a call that opens a descriptor.
 #[inline]
 pub fn opened(call: Option<Call>, fd: c_int) -> c_int {
     if let Some(call) = call.filter(|_| fd >= LOWEST) {
@@ -67,7 +67,7 @@ pub fn opened(call: Option<Call>, fd: c_int) -> c_int {
     fd
 }
 
-/// Notes that a number is about to be closed.
+/// Records that a number is about to be closed.
 #[inline]
 pub fn closing(fd: RawFd) {
     if let Some(owner) = usize::try_from(fd).ok().and_then(|fd| OWNERS.get(fd)) {
@@ -79,13 +79,13 @@ pub fn closing(fd: RawFd) {
     }
 }
 
-/// The numbers of what a family has opened.
+/// The numbers that a family has opened.
 pub fn opened_by(family: Family) -> impl Iterator<Item = RawFd> {
     (LOWEST..=highest() as RawFd).filter(move |&fd| of(fd) & BITS == family)
 }
 
-/// A lock (flock(2)) belongs to the open file, which a child shares that another family forked before it was locked. Closing it here
-/// frees it only if it is freed for that child as well.
+/// A lock (flock(2)) belongs to the open file, which a child shares if another family forked it before the lock.
+/// Closing the file here releases the lock only if it is released for that child as well.
 fn unlock_among_strangers(fd: RawFd) {
     if COPIES[fd as usize].load(Ordering::Relaxed) == STRANGER {
         let saved = errno();
@@ -110,7 +110,7 @@ pub fn inherited(family: Family, forked: bool) {
     }
 }
 
-/// [`opened`] for another number of what is open already as `from`.
+/// [`opened`] for another number of a file that is already open as `from`.
 pub fn opened_again(call: Option<Call>, from: RawFd, fd: c_int) -> c_int {
     let fd = opened(call, fd);
     if call.is_some() && fd >= 0 {
@@ -131,7 +131,7 @@ pub fn highest() -> u32 {
     HIGHEST.load(Ordering::Relaxed)
 }
 
-/// Notes that the coroutine that calls has a lock on a file or is about to wait for one, or has none.
+/// Records whether the calling coroutine has a lock on a file, or is about to wait for one.
 ///
 /// Returns whether it had one before.
 pub fn locked(fd: RawFd, locked: bool) -> bool {
@@ -147,7 +147,7 @@ pub fn locked(fd: RawFd, locked: bool) -> bool {
     before & LOCKED != 0
 }
 
-/// The ranges of numbers that a child of `family` is not given, in order; the last one ends with `c_uint::MAX`.
+/// The ranges of numbers that a child of `family` does not get, in order; the last one ends with `c_uint::MAX`.
 pub fn not_given(family: Family, mut range: impl FnMut(c_uint, c_uint)) {
     let mut first = LOWEST as c_uint;
     for fd in LOWEST as c_uint..=highest() {
@@ -162,10 +162,11 @@ pub fn not_given(family: Family, mut range: impl FnMut(c_uint, c_uint)) {
     range(first, c_uint::MAX);
 }
 
-/// In a child that fork(2) has made: what is not its own is closed when it executes a program. It may as well go on as PHP, for as
-/// long as it likes. So what would be held open or locked by it meanwhile is taken from it, if a family in `live` (in order)
-/// has it: connections, pipes, locked files. Their numbers stay taken: objects that this child has a copy of use them. Other
-/// files stay usable: the log that another request happened to open first is written to from here as well.
+/// In a child made by fork(2). Descriptors that are not its own are closed when it executes a program, but it may also
+/// continue as PHP for as long as it likes. So those that it would hold open or locked meanwhile are replaced, if a
+/// family in `live` (in order) has them: connections, pipes, locked files. Their numbers stay taken, because objects in
+/// this child's copy of memory use them. Other files stay usable: the child also writes to the log that another request
+/// happened to open first.
 pub fn settle_child(family: Family, live: &[Family], nothing: &Nothing) {
     not_given(family, |first, last| {
         // SAFETY: it takes numbers.
@@ -180,13 +181,13 @@ pub fn settle_child(family: Family, live: &[Family], nothing: &Nothing) {
     }
 }
 
-/// Whether a coroutine of another family holds a lock, which a child will share until [`settle_child`] has taken it away.
+/// Whether a coroutine of another family holds a lock, which a child shares until [`settle_child`] has replaced it.
 pub fn others_hold_locks(family: Family) -> bool {
     let locked = |fd| of(fd) & LOCKED != 0 && of(fd) & BITS != family;
     kept_apart() && (LOWEST..=highest() as RawFd).any(locked)
 }
 
-/// Whether a copy of the descriptor keeps others waiting: for the end of a connection or a pipe, or for a lock.
+/// Whether a copy of the descriptor makes others wait: for the end of a connection or a pipe, or for a lock.
 fn is_held(fd: RawFd, owner: u32) -> bool {
     match descriptor::kind(fd) {
         Some(DescriptorKind::Socket) => !is_datagram(fd),

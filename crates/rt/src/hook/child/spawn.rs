@@ -33,7 +33,8 @@ unsafe extern "C" {
     static environ: *const *mut c_char;
 }
 
-/// What the child closes of what the coroutine's family does not have. It comes after the standard streams are in place.
+/// Makes the child close the descriptors that the coroutine's family does not have. This comes after the standard
+/// streams are in place.
 unsafe fn close_what_is_not_given(call: Call, actions: *mut libc::posix_spawn_file_actions_t) {
     let family = call.runtime.family().unwrap_or(NOBODY);
     let close_from = real!(c"posix_spawn_file_actions_addclosefrom_np":
@@ -51,7 +52,7 @@ unsafe fn close_what_is_not_given(call: Call, actions: *mut libc::posix_spawn_fi
     });
 }
 
-/// Starts `sh -c command`, with `pipe_end` as its descriptor `target` when there is one.
+/// Starts `sh -c command`, with `pipe_end` as its descriptor `target` if there is one.
 unsafe fn shell(
     call: Option<Call>,
     command: *const c_char,
@@ -132,7 +133,7 @@ pub unsafe fn popen(call: Option<Call>, command: *const c_char, mode: *const c_c
         return abandon(ours, libc::ENOMEM);
     }
     let mut streams = streams();
-    // An entry of the same address is of a stream that was closed with fclose.
+    // An existing entry with this address belongs to a stream that was closed with fclose.
     streams.retain(|&(stream, _)| stream != file as usize);
     streams.push((file as usize, pid));
     file
@@ -161,7 +162,7 @@ pub unsafe fn pclose(call: Option<Call>, file: *mut FILE) -> c_int {
     status_of(call, pid)
 }
 
-/// Waits for a child and gives its status; -1 with errno when that fails.
+/// Waits for a child and returns its status, or -1 with errno.
 fn status_of(call: Option<Call>, pid: pid_t) -> c_int {
     let mut status = 0;
     loop {
@@ -184,7 +185,8 @@ fn status_of(call: Option<Call>, pid: pid_t) -> c_int {
     }
 }
 
-/// In a coroutine the worker's SIGINT, SIGQUIT and SIGCHLD stay as they are: they are the server's.
+/// In a coroutine, SIGINT, SIGQUIT and SIGCHLD of the worker stay as they are, because they belong to the
+/// server.
 pub unsafe fn system(call: Option<Call>, command: *const c_char) -> c_int {
     let Some(call) = call.filter(|_| !command.is_null()) else {
         let real = real!(c"system": fn(*const c_char) -> c_int);

@@ -13,15 +13,16 @@ use crate::hook::raw;
 /// How many processes of one command are told to end.
 const PROCESSES_MAX: usize = 64;
 
-/// Tells a child to end, and what it has started itself: a shell's command is a process of its own. All are stopped first: one
-/// that runs could start another meanwhile, or go on to the next command.
+/// Tells a child and the processes it has started to end: a shell's command is a separate process. All are stopped
+/// first, because a running one could start another meanwhile, or continue with the next command.
 pub fn abandon_child(call: Call, pid: pid_t) {
-    // SAFETY: it takes numbers. The child is not waited for yet, so its number is nobody else's; the numbers of what it has
-    // started were theirs a moment ago.
+    // SAFETY: it takes numbers. The child has not been waited for, so its number is still its own; the numbers of the
+    // processes it started were theirs a moment ago.
     let signal = |pid: pid_t, signal: c_int| unsafe { raw::syscall!(SYS_kill, pid, signal) };
     signal(pid, libc::SIGSTOP);
     let until = libc::WSTOPPED | libc::WEXITED | libc::WNOWAIT;
-    // It takes what a signal takes: the thread may wait for that. SAFETY: null is allowed for both results.
+    // This takes as long as a signal takes, so the thread may wait for it. SAFETY: null is allowed for both
+    // results.
     unsafe { raw::syscall!(SYS_waitid, libc::P_PID, pid, 0, until, 0) };
     let mut processes = vec![pid];
     let mut at = 0;
@@ -37,7 +38,8 @@ pub fn abandon_child(call: Call, pid: pid_t) {
     children::abandoned(call.runtime, pid, true);
 }
 
-/// The children of a process, as far as one page of /proc names them (proc_tid_children(5)). Raw system calls: this is a hook.
+/// The children of a process, as far as one page of /proc lists them (proc_tid_children(5)). Uses raw system calls,
+/// because this is part of a hook.
 pub fn children_of(pid: pid_t) -> Vec<pid_t> {
     let path = format!("/proc/{pid}/task/{pid}/children");
     let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC;

@@ -16,11 +16,11 @@ use crate::hook::errno::{errno, fail, set_errno};
 use crate::hook::raw;
 use crate::{MILLISECOND, Readiness};
 
-/// Longest pause between two questions for any child.
+/// Longest pause between two attempts for any child.
 const PAUSE_MAX: crate::Nanos = 20 * MILLISECOND;
 
-/// Repeats `ask` with `WNOHANG` (0: no child yet) until it says something else. `pid` is the one child waited for, if it is one and
-/// only its end counts.
+/// Repeats `ask` with `WNOHANG` (0: no child yet) until it returns something else. `pid` is the child waited for, if it
+/// is a single one and only its end counts.
 fn until_ended(call: Call, pid: Option<pid_t>, mut ask: impl FnMut(c_int) -> isize) -> isize {
     let saved = errno();
     let mut result = ask(libc::WNOHANG);
@@ -30,7 +30,7 @@ fn until_ended(call: Call, pid: Option<pid_t>, mut ask: impl FnMut(c_int) -> isi
     if call.must_block() {
         return ask(0);
     }
-    // pclose() of a coroutine that was interrupted while it read from the command: it must not wait for that command.
+    // pclose() in a coroutine that was interrupted while it read from the command: it must not wait for that command.
     if call.runtime.switch.interruption_pending() {
         return fail(libc::ECANCELED);
     }
@@ -83,7 +83,7 @@ pub unsafe fn wait4(
     result
 }
 
-/// [`wait4`] for one child that nobody else knows of: when the wait is cut short, the caller leaves it behind.
+/// [`wait4`] for one child that no other code knows: if the wait is cut short, the caller leaves it behind.
 pub fn wait_for(call: Call, pid: pid_t, status: &mut c_int) -> pid_t {
     let mut asked = Asked { call, pid, options: 0, status: 0, usage: None };
     let result = asked.wait();
@@ -110,7 +110,7 @@ impl Asked {
         until_ended(call, one, |more| self.ask(options | more)) as pid_t
     }
 
-    /// One question to the kernel. "Any child" is none of those that other families wait for.
+    /// Asks the kernel once. "Any child" excludes those for which other families wait.
     fn ask(&mut self, options: c_int) -> isize {
         if self.pid != -1 || options & libc::WNOHANG == 0 || !kept_apart() {
             return self.ask_for(self.pid, options);

@@ -18,11 +18,11 @@ use crate::hook::lock::contend;
 use crate::hook::raw;
 use crate::hook::real::real;
 
-/// Notes that a descriptor is about to be closed or replaced. Waiters of this thread's runtime wake.
+/// Records that a descriptor is about to be closed or replaced. Waiters of this thread's runtime wake.
 pub fn closing(fd: RawFd) {
     let runtime = Runtime::get();
     if runtime.is_some() {
-        // Its locks go with it.
+        // Its locks are released with it.
         contend::file_freed(fd);
     }
     busy::wait_until_free(fd);
@@ -33,14 +33,15 @@ pub fn closing(fd: RawFd) {
     }
 }
 
-/// Notes that all descriptors from `first` to `last` are about to be closed.
+/// Records that all descriptors from `first` to `last` are about to be closed.
 pub fn closing_range(first: u32, last: u32) {
     for fd in first..=last.min(state::highest().max(owner::highest())) {
         closing(fd as RawFd);
     }
 }
 
-/// Closes what the family of the running coroutine has opened: for code that is gone and will not do it.
+/// Closes the descriptors that the running coroutine's family has opened: for code that is gone and cannot do
+/// it.
 pub fn close_what_it_opened() {
     let Some(family) = Runtime::get().and_then(Runtime::family) else { return };
     for fd in owner::opened_by(family) {
@@ -98,7 +99,7 @@ pub unsafe fn dup2(call: Option<Call>, from: c_int, to: c_int) -> c_int {
 }
 
 pub unsafe fn dup3(call: Option<Call>, from: c_int, to: c_int, flags: c_int) -> c_int {
-    // A refused call must not disturb who waits for `to`.
+    // A refused call must not disturb the waiters for `to`.
     if from != to && keep_errno(|| raw::fcntl(from, libc::F_GETFD, 0)) >= 0 {
         closing(to);
     }

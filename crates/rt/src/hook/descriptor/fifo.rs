@@ -37,7 +37,7 @@ pub unsafe fn open(call: Option<Call>, path: *const c_char, flags: c_int, mode: 
     unsafe { openat(call, libc::AT_FDCWD, path, flags, mode) }
 }
 
-/// glibc's fortified alias: it may not create, so it has no mode.
+/// glibc's fortified alias: it must not create a file, so it has no mode.
 pub unsafe fn open_2(call: Option<Call>, path: *const c_char, flags: c_int) -> c_int {
     // SAFETY: by the caller's contract.
     unsafe { openat(call, libc::AT_FDCWD, path, flags, 0) }
@@ -72,7 +72,8 @@ unsafe fn open_when_ready(
     };
     // SAFETY: by the caller's contract.
     let path = unsafe { CStr::from_ptr(path) }.to_owned();
-    // A child that another request starts meanwhile must not keep this end open: its reader would wait for that child's end.
+    // A child that another request starts meanwhile must not keep this end open: the reader would wait for that child's
+    // end.
     let flags = flags | libc::O_CLOEXEC;
     if flags & libc::O_ACCMODE == libc::O_WRONLY {
         // SAFETY: the path is live.
@@ -103,8 +104,8 @@ fn until_read(call: Call, attempt: impl Fn() -> c_int) -> c_int {
     }
 }
 
-/// Opens for reading on a thread. The current directory is the coroutine's only while it runs, so the thread gets a
-/// descriptor of it.
+/// Opens for reading on a thread. The current directory belongs to the coroutine only while it runs, so the thread
+/// gets a descriptor of it.
 fn until_written(call: Call, directory: c_int, path: CString, flags: c_int) -> c_int {
     let saved = errno();
     let from = match directory {
@@ -127,7 +128,8 @@ fn until_written(call: Call, directory: c_int, path: CString, flags: c_int) -> c
     if let Some(opened) = opened {
         return opened.take(saved);
     }
-    // Opened for both it does not wait, and lets the thread's open succeed; so it stays until the thread is done.
+    // Opened for both, the pipe does not block, and it lets the thread's open succeed; so it stays open until the
+    // thread is done.
     let both = flags & !libc::O_ACCMODE | libc::O_RDWR | libc::O_NONBLOCK | libc::O_CLOEXEC;
     // SAFETY: the path is live.
     let fd = unsafe { plain(from.0, path.as_ptr(), both, 0) };
@@ -135,7 +137,7 @@ fn until_written(call: Call, directory: c_int, path: CString, flags: c_int) -> c
     fail(libc::ECANCELED) as c_int
 }
 
-/// A descriptor that is closed when nobody takes it, or an errno.
+/// A descriptor that is closed if no caller takes it, or an errno.
 struct Opened(c_int, c_int);
 
 impl Opened {
@@ -149,7 +151,7 @@ impl Opened {
 impl Drop for Opened {
     fn drop(&mut self) {
         if self.0 >= 0 {
-            // SAFETY: nobody else has it.
+            // SAFETY: no other code has it.
             unsafe { close::close(None, self.0) };
         }
     }

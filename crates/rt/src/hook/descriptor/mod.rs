@@ -1,4 +1,4 @@
-//! Descriptors: what is remembered of a number (`state`), opening (`open`, `fifo`) and closing (`close`).
+//! Descriptors: the state kept for a number (`state`), opening (`open`, `fifo`) and closing (`close`).
 
 pub mod close;
 pub mod fifo;

@@ -54,7 +54,7 @@ pub unsafe fn dup(call: Option<Call>, fd: c_int) -> c_int {
     opened_again(call, fd, unsafe { raw::syscall!(SYS_dup, fd) } as c_int)
 }
 
-/// libc opens it inside itself.
+/// libc opens the file internally.
 pub unsafe fn mkstemp(call: Option<Call>, template: *mut c_char) -> c_int {
     let real = real!(c"mkstemp": fn(*mut c_char) -> c_int);
     // SAFETY: by the caller's contract.

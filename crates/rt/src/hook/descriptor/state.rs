@@ -16,7 +16,7 @@ use libc::c_int;
 use crate::hook::raw;
 use crate::{Nanos, Runtime, SECOND};
 
-/// Numbers remembered: Linux's default `fs.nr_open`. Those above are asked for anew each time. The table is zero pages
+/// The numbers remembered: Linux's default `fs.nr_open`. Those above are queried each time. The table is zero pages
 /// until touched.
 pub const NUMBERS: usize = 1 << 20;
 
@@ -31,15 +31,15 @@ const PACE: u32 = 8 | 16;
 const CUT_SHORT: u32 = 32;
 const GENERATION: u32 = 64;
 
-/// How a regular file's disk is treated ([`disk`](crate::hook::disk)).
+/// How the disk of a regular file is treated ([`disk`](crate::hook::disk)).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub enum Pace {
-    /// The page cache is asked first: it can say that it does not have the bytes.
+    /// The page cache is asked first: it can report that it does not have the bytes.
     Cached = 0,
-    /// It cannot say: direct calls are timed.
+    /// The page cache cannot report that: direct calls are timed.
     Timed = 8,
-    /// A call has taken long: a thread makes the next.
+    /// A call has taken long: a thread makes the next one.
     Slow = 16,
 }
 
@@ -52,7 +52,7 @@ pub fn pace(fd: RawFd) -> Pace {
     }
 }
 
-/// Remembers the pace of an open file, and of others on its disk that are opened from now on.
+/// Remembers the pace of an open file, and of files on its disk that are opened from now on.
 pub fn set_pace(fd: RawFd, pace: Pace) {
     if let Some(state) = state(fd) {
         let next = |old: u32| Some(old & !PACE | pace as u32);
@@ -71,13 +71,13 @@ pub fn set_pace(fd: RawFd, pace: Pace) {
 /// The disks whose files do not begin as [`Pace::Cached`], by device number: as many as are mounted.
 static DISKS: Mutex<Vec<(libc::dev_t, Pace)>> = Mutex::new(Vec::new());
 
-/// It is not waited for: in a forked child it may have been left locked by a thread that is not there.
+/// This does not wait: in a forked child, a thread that does not exist there may have left it locked.
 fn pace_of_disk(device: libc::dev_t) -> Pace {
     let Ok(disks) = DISKS.try_lock() else { return Pace::Cached };
     disks.iter().find(|&&(known, _)| known == device).map_or(Pace::Cached, |&(_, pace)| pace)
 }
 
-/// What reading and writing a descriptor means.
+/// How reading and writing a descriptor behaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub enum DescriptorKind {
@@ -85,7 +85,7 @@ pub enum DescriptorKind {
     File = 1,
     /// Socket: `MSG_DONTWAIT` tries without blocking.
     Socket = 2,
-    /// Pipe, terminal, eventfd and the like: poll(2) tells whether it would block.
+    /// Pipe, terminal, eventfd and similar: poll(2) tells whether it would block.
     Stream = 3,
 }
 
@@ -93,7 +93,7 @@ fn state(fd: RawFd) -> Option<&'static AtomicU32> {
     STATES.get(usize::try_from(fd).ok()?)
 }
 
-/// The kind of an open descriptor: one fstat(2) in its life. `None` when it is not open.
+/// The kind of an open descriptor, for one fstat(2) in its life. `None` if it is not open.
 #[inline]
 pub fn kind(fd: RawFd) -> Option<DescriptorKind> {
     match state(fd)?.load(Ordering::Relaxed) & KIND {
@@ -125,7 +125,7 @@ fn learn(fd: RawFd) -> Option<DescriptorKind> {
     Some(kind)
 }
 
-/// How often the number was closed. A wait during which it changes MUST NOT touch the number again.
+/// How often the number was closed. If it changes during a wait, the wait MUST NOT touch the number again.
 pub fn generation(fd: RawFd) -> u32 {
     state(fd).map_or(0, |state| state.load(Ordering::Relaxed) / GENERATION)
 }
@@ -145,7 +145,7 @@ pub(super) fn highest() -> u32 {
     HIGHEST.load(Ordering::Relaxed)
 }
 
-/// Before a wait: forgets the registration of a number that another thread has closed meanwhile.
+/// Before a wait: drops the registration of a number that another thread has closed meanwhile.
 pub fn drop_stale(runtime: &Runtime, fd: RawFd) {
     let Some(state) = state(fd) else { return };
     HIGHEST.fetch_max(fd as u32, Ordering::Relaxed);
@@ -170,7 +170,7 @@ pub fn end_if_cut_short(fd: RawFd) {
     }
 }
 
-/// `SO_RCVTIMEO` or `SO_SNDTIMEO` of a socket; `None` for none.
+/// `SO_RCVTIMEO` or `SO_SNDTIMEO` of a socket; `None` if there is none.
 pub fn socket_timeout(fd: RawFd, option: c_int) -> Option<Nanos> {
     let mut time = libc::timeval { tv_sec: 0, tv_usec: 0 };
     if !raw::getsockopt(fd, option, &mut time) {
@@ -180,7 +180,7 @@ pub fn socket_timeout(fd: RawFd, option: c_int) -> Option<Nanos> {
     (span > 0).then_some(span)
 }
 
-/// Whether a socket is a byte stream, which may give less than was asked for.
+/// Whether a socket is a byte stream, which may return less than was asked for.
 pub fn is_byte_stream(fd: RawFd) -> bool {
     let mut kind: c_int = 0;
     raw::getsockopt(fd, libc::SO_TYPE, &mut kind) && kind == libc::SOCK_STREAM

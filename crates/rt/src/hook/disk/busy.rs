@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::hook::errno::{errno, set_errno};
 use crate::{MILLISECOND, Runtime, clock};
 
-/// One entry per use. As each belongs to a waiting coroutine, `coroutines_max` bounds them.
+/// One entry per use. As each belongs to a waiting coroutine, `coroutines_max` limits them.
 static USED: Mutex<Vec<RawFd>> = Mutex::new(Vec::new());
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
@@ -23,7 +23,7 @@ fn used() -> MutexGuard<'static, Vec<RawFd>> {
 pub struct Busy(RawFd);
 
 impl Busy {
-    /// Notes that a thread is about to use it.
+    /// Records that a thread is about to use it.
     pub fn new(fd: RawFd) -> Busy {
         used().push(fd);
         COUNT.fetch_add(1, Ordering::Relaxed);
@@ -41,7 +41,7 @@ impl Drop for Busy {
     }
 }
 
-/// Waits until no thread works on the descriptor.
+/// Waits until no thread uses the descriptor.
 #[inline]
 pub fn wait_until_free(fd: RawFd) {
     if COUNT.load(Ordering::Relaxed) > 0 {
@@ -65,7 +65,7 @@ fn wait(fd: RawFd) {
 
 /// A forked child has no offload threads.
 pub fn forget() {
-    // A thread may have held the lock at the moment of the fork: then its entries stay, and their count says 0.
+    // A thread may have held the lock at the moment of the fork: then its entries remain, and the count is 0.
     COUNT.store(0, Ordering::Relaxed);
     if let Ok(mut used) = USED.try_lock() {
         used.clear();

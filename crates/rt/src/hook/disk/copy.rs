@@ -12,12 +12,12 @@ use crate::hook::descriptor::{self, Pace};
 use crate::hook::errno::{errno, set_errno};
 use crate::hook::raw;
 
-/// Bytes copied directly: about what a quick call of the kernel takes 20 us for.
+/// Bytes copied directly: about as many as the kernel copies in 20 us.
 const DIRECT_COPY_BYTES: u64 = 128 << 10;
-/// Bytes copied by a thread in one piece, between which the coroutine's other threads get their turn.
+/// Bytes that a thread copies at a time; between two pieces the coroutine's other threads get their turn.
 const COPY_PIECE_BYTES: usize = 16 << 20;
 
-/// Bytes from the position of `from` to its end; none when that is unknown.
+/// Bytes from the position of `from` to its end; `None` if that is unknown.
 fn bytes_left(from: c_int, offset: *const off_t) -> Option<u64> {
     // SAFETY: the all-zero stat is valid storage; fstat and lseek are not hooked; the offset is null or live.
     unsafe {
@@ -30,7 +30,7 @@ fn bytes_left(from: c_int, offset: *const off_t) -> Option<u64> {
     }
 }
 
-/// Between files; small ones directly, others by a thread.
+/// Copies between files: small ranges directly, others on a thread.
 pub unsafe fn copy_file_range(
     call: Option<Call>,
     from: c_int,
@@ -67,7 +67,7 @@ pub unsafe fn copy_file_range(
             drop(other);
             (result, (at, target))
         });
-        // SAFETY: as above; each is there when it was given.
+        // SAFETY: as above; each is present if it was given.
         unsafe {
             if let (Some(place), Some(at)) = (from_offset.as_mut(), at) {
                 *place = at;

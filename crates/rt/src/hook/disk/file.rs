@@ -17,16 +17,16 @@ use crate::hook::errno::{errno, set_errno};
 use crate::hook::{descriptor, raw};
 use crate::{MILLISECOND, Nanos, clock};
 
-/// A direct call that takes longer has met a slow disk.
+/// A direct call that takes longer means that the disk is slow.
 const SLOW: Nanos = 5 * MILLISECOND;
-/// A call on a thread that takes less says that the disk is quick again.
+/// A call on a thread that takes less means that the disk is quick again.
 const QUICK: Nanos = MILLISECOND;
-/// Bytes read by a thread in one piece: more are read piece by piece, each into a copy of this size.
+/// Bytes that a thread reads at a time: more are read piece by piece, each into a copy of this size.
 const PIECE_BYTES: usize = 1 << 20;
-/// Bytes written directly: copying more into the page cache holds the loop too long, even with a quick disk.
+/// Bytes written directly: copying more into the page cache blocks the loop too long, even with a quick disk.
 const DIRECT_WRITE_BYTES: usize = 1 << 20;
 
-/// Where in the file.
+/// The place in the file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// At the position of the open file, which moves.
@@ -63,19 +63,19 @@ unsafe fn write_plain(fd: c_int, buffer: *const c_void, length: size_t, place: P
     }
 }
 
-/// What the page cache has; `EAGAIN` when that is nothing.
+/// Reads what the page cache has; `EAGAIN` if that is nothing.
 unsafe fn read_cached(fd: c_int, buffer: *mut c_void, length: size_t, place: Place) -> isize {
     let vector = iovec { iov_base: buffer, iov_len: length };
     let offset = match place {
         Place::Position => -1,
         Place::At(offset) => offset,
     };
-    // The offset is one register on 64-bit systems; the other half is not looked at there.
-    // SAFETY: the vector is live, and what it describes by the caller's contract.
+    // The offset is one register on 64-bit systems, where the other half is ignored. SAFETY: the vector is
+    // live, and what it describes by the caller's contract.
     unsafe { raw::syscall!(SYS_preadv2, fd, &raw const vector, 1, offset, 0, libc::RWF_NOWAIT) }
 }
 
-/// Makes a direct call, and remembers when it took long.
+/// Makes a direct call, and remembers if it took long.
 pub(super) fn timed(fd: c_int, call: impl FnOnce() -> isize) -> isize {
     let begun = clock::now();
     let result = call();
@@ -107,7 +107,7 @@ pub(super) fn on_thread<T: Send + 'static>(
     (result, value)
 }
 
-/// Reads on a thread, as much as a blocking read would: all, or up to the end of the file.
+/// Reads on a thread as much as a blocking read would: all, or up to the end of the file.
 unsafe fn read_on_thread(call: Call, fd: c_int, buffer: *mut c_void, length: size_t, place: Place) -> isize {
     let mut done = 0;
     while done < length {
@@ -183,8 +183,8 @@ unsafe fn write_file(call: Call, fd: c_int, buffer: *const c_void, length: size_
         // SAFETY: by the caller's contract.
         return timed(fd, || unsafe { write_plain(fd, buffer, length, place) });
     }
-    // In one piece: what is appended by one call stays together.
-    // SAFETY: `length` bytes by the caller's contract.
+    // In one piece, so that bytes appended by one call stay together. SAFETY: `length` bytes by the caller's
+    // contract.
     let bytes = unsafe { std::slice::from_raw_parts(buffer.cast::<u8>(), length) }.to_vec();
     // SAFETY: the copy is live.
     let write = move || unsafe { (write_plain(fd, bytes.as_ptr().cast(), bytes.len(), place), ()) };

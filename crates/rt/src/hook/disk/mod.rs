@@ -1,4 +1,4 @@
-//! Regular files: reading and writing (`file`), copying (`copy`), and the descriptors that a thread works on (`busy`).
+//! Regular files: reading and writing (`file`), copying (`copy`), and the descriptors that a thread is using (`busy`).
 
 pub mod busy;
 pub mod copy;

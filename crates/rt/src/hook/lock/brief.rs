@@ -8,19 +8,20 @@ use libc::c_int;
 
 use super::holder::Holder;
 
-/// Answers a record lock in the kernel's place: gets the descriptor, the command and the address of the `struct flock`.
+/// Answers a record lock in place of the kernel; gets the descriptor, the command and the address of the
+/// `struct flock`.
 pub type RecordLock = fn(c_int, c_int, usize) -> Option<c_int>;
 
 static RECORD_LOCK: OnceLock<RecordLock> = OnceLock::new();
 
-/// Has `answer` asked before each `F_SETLK` and `F_GETLK`, in every thread, also while a coroutine has stepped out (opcache counts
-/// its readers while it compiles): locks of one process never conflict, as the kernel sees it, though its coroutines may be
-/// separate users of the lock. The first call counts.
+/// Calls `answer` before each `F_SETLK` and `F_GETLK`, in every thread, also while a coroutine has stepped out (opcache
+/// counts its readers while it compiles). To the kernel, locks of one process never conflict, although its coroutines
+/// may be separate users of the lock. The first call counts.
 pub fn on_record_lock(answer: RecordLock) {
     let _ = RECORD_LOCK.set(answer);
 }
 
-/// What is known of such locks.
+/// The state of such locks.
 pub(super) struct Brief {
     descriptors: Vec<c_int>,
     pub holder: Option<&'static Holder>,
@@ -41,17 +42,17 @@ pub fn may_be_half_written(pid: u32) -> bool {
     BRIEF.get().and_then(|brief| brief.holder).is_some_and(|holder| holder.may_be_half_written(pid))
 }
 
-/// What is known of them, if these are locks of the descriptor.
+/// Their state, if the descriptor has such locks.
 pub(super) fn brief(fd: c_int) -> Option<&'static Brief> {
     BRIEF.get().filter(|brief| brief.descriptors.contains(&fd))
 }
 
-/// Where their holder is noted.
+/// Where their holder is recorded.
 pub(super) fn holder(fd: c_int) -> Option<&'static Holder> {
     brief(fd)?.holder
 }
 
-/// What is said in the kernel's place.
+/// The answer in place of the kernel.
 pub(super) fn answered(fd: c_int, command: c_int, argument: usize) -> Option<c_int> {
     RECORD_LOCK.get()?(fd, command, argument)
 }

@@ -21,11 +21,13 @@ use crate::hook::time::timespec::span_of;
 use crate::{Nanos, SECOND, clock};
 
 thread_local! {
-    /// How long each coroutine's next moment is, by its index, and for which of its waits: it goes on counting from the last one.
+    /// The length of each coroutine's next moment, by its index, and the wait it belongs to: counting continues from
+    /// the last one.
     static PAUSES: RefCell<HashMap<u32, (u32, usize, Backoff)>> = RefCell::default();
 }
 
-/// Lets the others run. False: the coroutine may not leave, or has locked the mutex several times, so the wait would not free it.
+/// Lets the others run. Returns false if the coroutine may not leave, or has locked the mutex several times, so that
+/// the wait would not release it.
 unsafe fn step_aside(
     call: Call,
     condition: *mut pthread_cond_t,
@@ -68,7 +70,7 @@ pub unsafe fn wait(call: Option<Call>, condition: *mut pthread_cond_t, mutex: *m
     unsafe { real(condition, mutex) }
 }
 
-/// What both waits with a deadline have in common. `None`: the plain call is to be made.
+/// The common part of both waits with a deadline. `None` if the plain call must be made.
 unsafe fn wait_for(
     call: Option<Call>,
     condition: *mut pthread_cond_t,
@@ -116,8 +118,9 @@ pub unsafe fn clock_wait(
     unsafe { real(condition, mutex, clock, time) }
 }
 
-/// The condition knows the clock of its deadlines (pthread_condattr_setclock(3p)), and does not tell. One clock counts from the
-/// machine's start and one from 1970: a time that is less than three years from the former's now is of that one.
+/// The condition knows the clock of its deadlines (pthread_condattr_setclock(3p)), but does not reveal it. One clock
+/// counts from the machine's start and one from 1970: a time less than three years from the former's now belongs to
+/// that one.
 fn left_by_either_clock(time: &timespec) -> Option<Nanos> {
     const THREE_YEARS: Nanos = 3 * 365 * 24 * 3600 * SECOND;
     let (at, uptime) = (span_of(time)?, clock::now());

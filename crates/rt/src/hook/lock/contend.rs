@@ -28,12 +28,12 @@ pub enum Resource {
     Message(c_int),
     /// Room in a System V queue.
     Room(c_int),
-    /// Something that is freed where no hook sees it.
+    /// Something that is released where no hook sees it.
     Unseen,
 }
 
 impl Resource {
-    /// The file behind a descriptor; `Unseen` when there is none.
+    /// The file behind a descriptor; `Unseen` if there is none.
     pub fn of_file(fd: c_int) -> Resource {
         let saved = errno();
         // SAFETY: the all-zero stat is valid storage.
@@ -51,7 +51,7 @@ struct Waiter {
     wait: Option<Wait>,
 }
 
-/// Those who wait, in the order they came. Each is a parked coroutine, so `coroutines_max` bounds them.
+/// The waiters, in the order in which they came. Each is a parked coroutine, so `coroutines_max` limits them.
 #[derive(Default)]
 struct Waiters {
     queue: VecDeque<Waiter>,
@@ -60,7 +60,7 @@ struct Waiters {
 
 thread_local! {
     static WAITERS: RefCell<Waiters> = RefCell::default();
-    /// How many there are: what is freed costs nothing while it is 0.
+    /// Their number: a release costs nothing while it is 0.
     static COUNT: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -95,7 +95,7 @@ fn wake(resource: Resource, at_most: usize) {
     }
 }
 
-/// A place in the queue.
+/// A place in the line.
 struct Place {
     resource: Resource,
     ticket: u64,
@@ -121,7 +121,7 @@ impl Place {
         });
     }
 
-    /// Whether it is its turn to try: a file's waiters take turns, for everything else all try.
+    /// Whether it may try: waiters of a file take turns; for everything else all try.
     fn tries(&self) -> bool {
         let first = |waiters: &Waiters| {
             waiters.queue.iter().find(|waiter| waiter.resource == self.resource).map(|waiter| waiter.ticket)
@@ -150,7 +150,7 @@ impl Drop for Place {
     }
 }
 
-/// Repeats `attempt` while it fails with one of `busy`, pausing in between.
+/// Repeats `attempt` while it fails with one of `busy`, and pauses in between.
 pub fn until_free(
     call: Call,
     resource: impl FnOnce() -> Resource,

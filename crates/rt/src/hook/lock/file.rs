@@ -20,7 +20,7 @@ pub unsafe fn flock(call: Option<Call>, fd: c_int, operation: c_int) -> c_int {
     let lock = |operation: c_int| unsafe { raw::syscall!(SYS_flock, fd, operation) };
     let unlocks = operation & libc::LOCK_UN != 0;
     let waits = operation & libc::LOCK_NB == 0 && !unlocks;
-    // A child that is forked during the wait would otherwise have the lock as well.
+    // Otherwise a child that is forked during the wait would have the lock as well.
     let had_one = call.is_some() && !unlocks && owner::locked(fd, true);
     let result = match call.filter(|_| waits) {
         None => lock(operation),
@@ -44,7 +44,7 @@ pub unsafe fn flock(call: Option<Call>, fd: c_int, operation: c_int) -> c_int {
 /// Takes a lock without waiting, or unlocks.
 fn set_lock(fd: c_int, command: c_int, argument: usize) -> c_int {
     if let Some(holder) = holder(fd) {
-        // SAFETY: the caller's lock, which the kernel will read too.
+        // SAFETY: the caller's lock, which the kernel reads as well.
         holder.frees(unsafe { &*(argument as *const libc::flock) });
     }
     if command == libc::F_SETLK
@@ -61,7 +61,7 @@ fn set_lock(fd: c_int, command: c_int, argument: usize) -> c_int {
     result as c_int
 }
 
-/// `argument` is a number or a pointer, as `command` says, and is passed on as it came.
+/// `argument` is a number or a pointer, depending on `command`, and is passed on unchanged.
 pub unsafe fn fcntl(call: Option<Call>, fd: c_int, command: c_int, argument: usize) -> c_int {
     let attempt = match command {
         libc::F_SETLKW => libc::F_SETLK,

@@ -62,14 +62,15 @@ pub fn owner(mutex: *mut pthread_mutex_t) -> Option<CoroutineId> {
     HELD.with_borrow(|held| held.iter().find(|(known, _)| *known == mutex.addr()).map(|&(_, id)| id))
 }
 
-/// The thread has just locked it, for `id`. False: another coroutine of this thread has it, and it must be unlocked again.
+/// The thread has just locked it, for `id`. Returns false if another coroutine of this thread has it; it must then be
+/// unlocked again.
 ///
 /// # Safety
 /// It must be live.
 pub unsafe fn locked(runtime: &Runtime, mutex: *mut pthread_mutex_t, id: CoroutineId) -> bool {
     // SAFETY: by contract.
     if unsafe { again(mutex) == Again::Counts && depth(mutex) > 1 } {
-        // Who has ended without unlocking it never will.
+        // A coroutine that has ended without unlocking it never will.
         let alive = |owner: &CoroutineId| runtime.since(*owner).is_some();
         if owner(mutex).filter(alive).is_some_and(|owner| owner != id) {
             return false;

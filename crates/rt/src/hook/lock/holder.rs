@@ -11,20 +11,20 @@ use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use libc::c_int;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 
-/// Where the lock begins that this process holds, in the lock's file.
+/// The offset, in the lock's file, of the lock that this process holds.
 static HELD: AtomicI64 = AtomicI64::new(-1);
 
-/// In memory that is shared with all children.
+/// In memory that all children share.
 #[derive(Default)]
 pub struct Holder {
     /// The holder's pid, or 0.
     pid: AtomicU32,
-    /// Not 0 when a holder has died.
+    /// Not 0 if a holder has died.
     died: AtomicU32,
 }
 
 impl Holder {
-    /// A new one, which lives as long as the process; `None` without memory.
+    /// A new one, which lives as long as the process; `None` if there is no memory.
     pub fn shared() -> Option<&'static Holder> {
         let (length, protection) = (size_of::<Holder>(), ProtFlags::READ | ProtFlags::WRITE);
         // SAFETY: a new mapping, never unmapped, large enough and aligned for the value; all zero is two atomics.
@@ -34,7 +34,7 @@ impl Holder {
         }
     }
 
-    /// This process has got the lock; `lock` is what it has asked for.
+    /// This process has got the lock; `lock` is what it asked for.
     pub fn locked(&self, lock: &libc::flock) {
         if c_int::from(lock.l_type) != libc::F_WRLCK {
             return;
@@ -43,7 +43,7 @@ impl Holder {
         self.begin(std::process::id());
     }
 
-    /// This process is about to free a lock.
+    /// This process is about to release a lock.
     pub fn frees(&self, lock: &libc::flock) {
         if c_int::from(lock.l_type) == libc::F_UNLCK && HELD.load(Ordering::Relaxed) == lock.l_start {
             HELD.store(-1, Ordering::Relaxed);
@@ -58,7 +58,7 @@ impl Holder {
         }
     }
 
-    /// Whether `pid` has the lock, or ended with it, or another holder died before.
+    /// Whether `pid` has the lock or ended with it, or another holder died before.
     pub fn may_be_half_written(&self, pid: u32) -> bool {
         self.died.load(Ordering::Acquire) != 0 || self.pid.load(Ordering::Acquire) == pid
     }

@@ -15,7 +15,7 @@ use crate::hook::lock::held;
 use crate::hook::lock::held::Again;
 use crate::hook::real::real;
 
-/// Takes a lock by `attempt` (which returns an error number) with pauses; anything but `EBUSY` is final.
+/// Takes a lock with `attempt` (which returns an error number) and pauses; anything but `EBUSY` is final.
 #[inline]
 fn until_taken(call: Call, attempt: impl Fn() -> c_int, block: impl FnOnce() -> c_int) -> c_int {
     match attempt() {
@@ -71,8 +71,8 @@ pub unsafe fn unlock(_: Option<Call>, mutex: *mut pthread_mutex_t) -> c_int {
     }
 }
 
-/// Tries to take it. One that another coroutine of this thread has is taken, whatever its type; `twice` is said of an error-checking
-/// one that the caller has.
+/// Tries to take it. If another coroutine of this thread has it, the result is `EBUSY`, whatever its type; `twice` is
+/// returned for an error-checking one that the caller has.
 unsafe fn attempt(call: Call, mutex: *mut pthread_mutex_t, twice: c_int) -> c_int {
     let real = real!(c"pthread_mutex_trylock": fn(*mut pthread_mutex_t) -> c_int);
     // SAFETY: by the caller's contract.
@@ -85,7 +85,8 @@ unsafe fn attempt(call: Call, mutex: *mut pthread_mutex_t, twice: c_int) -> c_in
     if result == libc::EBUSY && fails() { twice } else { result }
 }
 
-/// What has come of locking it, once its owner is noted: `EBUSY`, and it is unlocked again, when another coroutine has it.
+/// The result of locking it, after its owner is recorded: `EBUSY` if another coroutine has it, and it is unlocked
+/// again.
 unsafe fn noted(call: Call, mutex: *mut pthread_mutex_t, result: c_int) -> c_int {
     // SAFETY: by the caller's contract.
     if unsafe { held::again(mutex) } == Again::Waits || !matches!(result, 0 | libc::EOWNERDEAD) {
@@ -102,7 +103,7 @@ unsafe fn noted(call: Call, mutex: *mut pthread_mutex_t, result: c_int) -> c_int
     libc::EBUSY
 }
 
-/// A spinning thread would spin for the coroutine that has it, which it keeps from going on.
+/// A spinning thread would spin for the coroutine that has the lock, and thereby keep it from running.
 pub unsafe fn spin_lock(call: Option<Call>, lock: *mut pthread_spinlock_t) -> c_int {
     let real = real!(c"pthread_spin_lock": fn(*mut pthread_spinlock_t) -> c_int);
     // SAFETY: by the caller's contract.
@@ -144,7 +145,7 @@ pub unsafe fn join(call: Option<Call>, thread: pthread_t, value: *mut *mut c_voi
     until_taken(call, || unsafe { attempt(thread, value) }, block)
 }
 
-/// A POSIX semaphore. It can fail, so that a cancelled coroutine gets `ECANCELED`.
+/// A POSIX semaphore. The call can fail, so a cancelled coroutine gets `ECANCELED`.
 pub unsafe fn semaphore_wait(call: Option<Call>, semaphore: *mut sem_t) -> c_int {
     let real = real!(c"sem_wait": fn(*mut sem_t) -> c_int);
     // SAFETY: by the caller's contract.

@@ -1,4 +1,4 @@
-//! System V semaphores and message queues: the attempt is made with `IPC_NOWAIT`, again after pauses.
+//! System V semaphores and message queues: the attempt is made with `IPC_NOWAIT` and repeated after pauses.
 #![allow(unsafe_code)]
 
 use libc::{c_int, c_long, c_void, sembuf, size_t, timespec};
@@ -8,7 +8,7 @@ use crate::hook::lock::contend::{Resource, freed, until_free};
 use crate::hook::raw;
 use crate::hook::time::timespec::span_of;
 
-/// The kernel's default of operations in one call (`SEMOPM`); more are made plainly.
+/// The kernel's default maximum of operations in one call (`SEMOPM`); calls with more are plain.
 const OPERATIONS_MAX: usize = 500;
 
 pub unsafe fn semop(call: Option<Call>, id: c_int, operations: *mut sembuf, count: size_t) -> c_int {
@@ -34,7 +34,7 @@ pub unsafe fn semtimedop(
     // SAFETY: by the caller's contract.
     let mut tried = unsafe { std::slice::from_raw_parts(operations, count) }.to_vec();
     if tried.iter().any(|operation| c_int::from(operation.sem_flg) & libc::IPC_NOWAIT != 0) {
-        // It is not meant to wait, at least not for all of them.
+        // The caller does not want to wait, at least not for all of them.
         return plain() as c_int;
     }
     let releases = tried.iter().any(|operation| operation.sem_op > 0);

@@ -10,8 +10,8 @@ use crate::hook::{descriptor, raw};
 use crate::{Nanos, Readiness, Runtime, Wake};
 
 impl Runtime {
-    /// Parks until one of `fds` is ready, the wait is woken, or the deadline has passed; `revents` then say what is ready.
-    /// `None`: the word is not the present wait of the running coroutine.
+    /// Parks until one of `fds` is ready, the wait is woken, or the deadline has passed; `revents` then hold what is
+    /// ready. `None` if the word is not the current wait of the running coroutine.
     pub fn park_word_on(&self, word: u64, fds: &mut [pollfd], deadline: Option<Nanos>) -> Option<Wake> {
         let wait = self.present_wait(word)?;
         if raw::poll_now(fds) > 0 {
@@ -25,7 +25,7 @@ impl Runtime {
         raw::poll_now(fds);
         for (fd, generation) in fds.iter_mut().zip(generations) {
             if descriptor::generation(fd.fd) != generation {
-                fd.revents = libc::POLLNVAL; // closed meanwhile; its number may be another's by now
+                fd.revents = libc::POLLNVAL; // closed meanwhile; its number may belong to another file by now
             }
         }
         Some(wake)

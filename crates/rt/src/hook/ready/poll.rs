@@ -1,4 +1,4 @@
-//! Waiting for readiness itself: poll, ppoll, epoll_wait. [`select`](super::select) is made of these.
+//! Waiting for readiness itself: poll, ppoll, epoll_wait. [`select`](super::select) is built on these.
 #![allow(unsafe_code)]
 
 use libc::{c_int, epoll_event, nfds_t, pollfd, sigset_t, size_t, timespec};
@@ -11,7 +11,7 @@ use crate::hook::time::timespec::{span_of, span_of_ms};
 use crate::hook::{descriptor, raw};
 use crate::{Nanos, Readiness, Wake, clock};
 
-/// Events that the reactor reports by these very bits.
+/// Events that the reactor reports with the same bits.
 const PLAIN_EVENTS: i16 = libc::POLLIN | libc::POLLOUT | libc::POLLPRI | libc::POLLRDHUP;
 
 pub unsafe fn poll(call: Option<Call>, fds: *mut pollfd, count: nfds_t, timeout_ms: c_int) -> c_int {
@@ -43,7 +43,8 @@ pub unsafe fn ppoll(
     time: *const timespec,
     mask: *const sigset_t,
 ) -> c_int {
-    // SAFETY: null or live by the caller's contract. The system call would write the time left; the plain function does not.
+    // SAFETY: null or live by the caller's contract. The system call would write the remaining time; the plain function
+    // does not.
     let time = unsafe { time.as_ref() }.copied();
     let plain = || {
         let mut time = time;
@@ -76,8 +77,8 @@ pub unsafe fn ppoll_chk(
     unsafe { ppoll(call, fds, count, time, mask) }
 }
 
-/// poll(2) with a span in nanoseconds (`None` is for ever) and a signal mask, if it has one; `plain` is the call as it was
-/// made.
+/// poll(2) with a span in nanoseconds (`None` means forever) and a signal mask, if there is one; `plain` is the call as
+/// it was made.
 pub unsafe fn poll_span(
     call: Call,
     fds: *mut pollfd,
@@ -133,7 +134,7 @@ fn poll_one(call: Call, fd: &mut pollfd, deadline: Option<Nanos>) -> isize {
     }
 }
 
-/// Many descriptors: park until something happens to one of them, then ask the kernel about all.
+/// Many descriptors: parks until something happens to one of them, then asks the kernel about all.
 fn poll_many(call: Call, fds: &mut [pollfd], deadline: Option<Nanos>, masked: Option<&Masked>) -> isize {
     let mut watched: Vec<_> = fds.iter().map(|fd| (watched(fd.fd), interest(fd.events))).collect();
     watched.extend(masked.map(|masked| (masked.signals(), Readiness::READ)));
@@ -164,12 +165,12 @@ fn poll_many(call: Call, fds: &mut [pollfd], deadline: Option<Nanos>, masked: Op
     }
 }
 
-/// The descriptor to watch: a file is either ready at once or never, so there is nothing to watch.
+/// The descriptor to watch. A file is either ready at once or never, so there is nothing to watch.
 pub(super) fn watched(fd: c_int) -> c_int {
     if descriptor::kind(fd) == Some(DescriptorKind::File) { -1 } else { fd }
 }
 
-/// The reactor registers the basic events; poll's other names for them come with these.
+/// The reactor registers the basic events; poll's other names for them follow from these.
 pub(super) fn interest(events: i16) -> Readiness {
     let mut interest = events & PLAIN_EVENTS;
     if events & (libc::POLLRDNORM | libc::POLLRDBAND) != 0 {
@@ -192,7 +193,7 @@ pub unsafe fn epoll_wait(
     unsafe { epoll_pwait(call, fd, events, events_max, timeout_ms, std::ptr::null()) }
 }
 
-/// An epoll descriptor is readable when it has events, so waiting for it is waiting for a descriptor.
+/// An epoll descriptor is readable if it has events, so this is a wait for a descriptor.
 pub unsafe fn epoll_pwait(
     call: Option<Call>,
     fd: c_int,

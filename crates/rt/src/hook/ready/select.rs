@@ -1,4 +1,4 @@
-//! select and pselect, made of poll(2) as the kernel makes them: the events of each set are those of `fs/select.c`.
+//! select and pselect, built on poll(2) as in the kernel: the events of each set are those of `fs/select.c`.
 #![allow(unsafe_code)]
 
 use libc::{c_int, fd_set, pollfd, sigset_t, timespec, timeval};
@@ -44,7 +44,7 @@ pub unsafe fn select(
         Some(call) => unsafe { select_span(call, count, [read, write, except], span, None, plain) },
         None => plain(),
     };
-    // Linux tells the time left (select(2)).
+    // Linux returns the remaining time (select(2)).
     if let (Some(span), Some(given)) = (span, given) {
         let left = span.saturating_sub(clock::now() - start);
         given.tv_sec = (left / crate::SECOND) as _;
@@ -62,7 +62,8 @@ pub unsafe fn pselect(
     time: *const timespec,
     mask: *const sigset_t,
 ) -> c_int {
-    // SAFETY: null or live by the caller's contract. The system call would write the time left; the plain function does not.
+    // SAFETY: null or live by the caller's contract. The system call would write the remaining time; the plain function
+    // does not.
     let time = unsafe { time.as_ref() }.copied();
     let plain = || {
         let mut time = time;
@@ -93,7 +94,8 @@ unsafe fn select_span(
     plain: impl FnOnce() -> isize,
 ) -> isize {
     if !(0..=libc::FD_SETSIZE as c_int).contains(&count) {
-        // More descriptors than the type holds: the kernel reads larger arrays, the plain call answers for them.
+        // More descriptors than the type holds: the kernel reads larger arrays, so the plain call answers for
+        // them.
         return plain();
     }
     let sets: Sets =

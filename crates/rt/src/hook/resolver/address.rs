@@ -9,7 +9,7 @@ use crate::hook::call::Call;
 use crate::hook::errno::{errno, set_errno};
 use crate::hook::real::real;
 
-/// A list of getaddrinfo, freed with it.
+/// A list from getaddrinfo, freed when dropped.
 struct Addresses(*mut addrinfo);
 
 // SAFETY: the list is one block of the heap without ties to a thread.
@@ -18,13 +18,13 @@ unsafe impl Send for Addresses {}
 impl Drop for Addresses {
     fn drop(&mut self) {
         if !self.0.is_null() {
-            // SAFETY: it is getaddrinfo's and nobody else's.
+            // SAFETY: getaddrinfo made it, and no other code has it.
             unsafe { libc::freeaddrinfo(self.0) };
         }
     }
 }
 
-/// What getaddrinfo is asked, owned.
+/// The arguments of getaddrinfo, owned.
 struct Question {
     node: CString,
     service: Option<CString>,
@@ -82,7 +82,7 @@ pub unsafe fn getaddrinfo(
     };
     let mut question = Question { node, service, flags, family, kind, protocol };
     let saved = errno();
-    // A numeric address needs no thread.
+    // A numeric address does not need a thread.
     question.flags |= libc::AI_NUMERICHOST;
     let mut answer = question.ask();
     question.flags = flags;
@@ -137,7 +137,7 @@ fn find_names(
     flags: c_int,
 ) -> Names {
     let (mut host, mut service) = (vec![0; host as usize], vec![0; service as usize]);
-    // An empty name is not asked for: libc wants a null pointer for it.
+    // A name whose buffer is empty is not requested: libc wants a null pointer for it.
     let pointer =
         |name: &mut Vec<u8>| if name.is_empty() { std::ptr::null_mut() } else { name.as_mut_ptr().cast() };
     let (host_pointer, service_pointer) = (pointer(&mut host), pointer(&mut service));

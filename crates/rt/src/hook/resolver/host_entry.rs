@@ -1,6 +1,6 @@
 //! gethostbyname, gethostbyname2, gethostbyaddr and their re-entrant forms.
 //!
-//! The static result of the old forms is one per coroutine slot, so that a coroutine that parks while it reads its result
+//! The old forms have one static result per coroutine slot, so that a coroutine that parks while it reads its result
 //! does not find another's. It is valid until the next call of the same coroutine, as gethostbyname(3) says.
 #![allow(unsafe_code)]
 
@@ -14,7 +14,7 @@ use crate::hook::call::Call;
 use crate::hook::errno::{errno, set_errno};
 use crate::hook::real::real;
 
-/// h_errno for an error that errno tells (netdb.h).
+/// h_errno for an error that errno describes (netdb.h).
 pub const NETDB_INTERNAL: c_int = -1;
 
 /// Largest buffer given to libc for one answer.
@@ -36,7 +36,7 @@ pub fn set_h_errno(value: c_int) {
     unsafe { *__h_errno_location() = value };
 }
 
-/// A hostent that owns what it says.
+/// A hostent that owns its contents.
 pub struct HostEntry {
     name: CString,
     aliases: Vec<CString>,
@@ -54,7 +54,7 @@ pub struct Failure {
 
 const CANCELLED: Failure = Failure { errno: libc::ECANCELED, h_errno: NETDB_INTERNAL };
 
-/// What is asked, owned.
+/// The question, owned.
 pub enum Question {
     Name(CString, c_int),
     Address(Vec<u8>, c_int),
@@ -63,7 +63,7 @@ pub enum Question {
 type Found = *mut *mut hostent;
 
 impl Question {
-    /// Asks libc, with more room until the answer fits.
+    /// Asks libc, with a larger buffer until the answer fits.
     fn ask(&self) -> Result<HostEntry, Failure> {
         let mut buffer = vec![0u64; 256];
         loop {
@@ -188,11 +188,11 @@ unsafe fn list<T>(mut entries: *mut *mut c_char, copy: impl Fn(*mut c_char) -> T
 type Stored = (Box<hostent>, Vec<u64>);
 
 thread_local! {
-    /// Results of the old forms by coroutine slot, so as many as there are slots.
+    /// Results of the old forms by coroutine slot: at most as many as there are slots.
     static RESULTS: RefCell<HashMap<u32, Stored>> = RefCell::default();
 }
 
-/// Gives a result in the coroutine's static storage; null and h_errno for a failure.
+/// Returns a result in the coroutine's static storage; null and h_errno for a failure.
 pub fn in_static(call: Call, answer: Result<HostEntry, Failure>, saved: c_int) -> *mut hostent {
     let host = match answer {
         Ok(host) => host,

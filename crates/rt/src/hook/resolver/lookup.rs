@@ -26,7 +26,7 @@ unsafe fn by_address(address: *const c_void, length: socklen_t, family: c_int) -
     )
 }
 
-/// Gives a result in the caller's storage, with the return value of the re-entrant forms.
+/// Returns a result in the caller's storage, with the return value of the re-entrant forms.
 unsafe fn in_room(
     answer: Result<HostEntry, Failure>,
     saved: c_int,

@@ -19,7 +19,7 @@ const STATE_WORDS: usize = 128;
 /// The longest answer: a DNS message over TCP has a 16-bit length (RFC 1035 section 4.2.2).
 const ANSWER_BYTES_MAX: usize = 65_535;
 
-/// Which of the two: with the search list of resolv.conf or for the name as it is.
+/// Which query: with the search list of resolv.conf, or for the name as it is.
 #[derive(Clone, Copy)]
 enum Form {
     Search,
@@ -47,7 +47,7 @@ impl Form {
         }
     }
 
-    /// Asks with a state of its own; on an offload thread.
+    /// Asks with its own state, on an offload thread.
     fn ask(self, name: &CStr, class: c_int, kind: c_int, room: usize) -> Answer {
         let mut state = [0u64; STATE_WORDS];
         let state = state.as_mut_ptr().cast::<c_void>();
@@ -88,7 +88,7 @@ impl Form {
             set_h_errno(found.h_errno);
             return fail(found.errno) as c_int;
         }
-        // The length may tell of more than there was room for.
+        // The reported length may exceed the room.
         let copied = (found.length as usize).min(found.bytes.len());
         // SAFETY: the caller's buffer has `room` bytes, at least as many.
         unsafe { std::ptr::copy_nonoverlapping(found.bytes.as_ptr(), answer, copied) };

@@ -15,7 +15,7 @@ use crate::CoroutineId;
 use crate::hook::call::Call;
 use crate::hook::real::real;
 
-/// Faults of the instruction that runs, and the timer of `max_execution_time`: no wait is interrupted by them.
+/// Faults of the running instruction, and the timer of `max_execution_time`: they interrupt no wait.
 const UNTOUCHED: [c_int; 8] = [
     libc::SIGSEGV,
     libc::SIGBUS,
@@ -81,7 +81,7 @@ fn own(signal: c_int, id: Option<CoroutineId>) {
     };
 }
 
-/// signal(2) as glibc has it: the handler stays, and system calls are restarted.
+/// signal(2) as glibc has it: the handler stays installed, and system calls are restarted.
 pub unsafe fn signal(call: Option<Call>, number: c_int, address: sighandler_t) -> sighandler_t {
     // SAFETY: the all-zero sigaction is valid storage.
     let (mut new, mut old): (Sigaction, Sigaction) = unsafe { std::mem::zeroed() };

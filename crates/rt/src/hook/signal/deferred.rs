@@ -21,7 +21,7 @@ static RUNS: AtomicU64 = AtomicU64::new(0);
 /// Signals that wait for their coroutine.
 static WAITING: AtomicU64 = AtomicU64::new(0);
 
-/// What the kernel told with each of them.
+/// The kernel's information on each of them.
 struct Told([UnsafeCell<siginfo_t>; SIGNALS]);
 
 // SAFETY: written by the trampoline before the signal's bit is set in WAITING, read by the same thread with that signal blocked.
@@ -35,7 +35,7 @@ pub fn defer_handlers() {
     ON.store(true, Ordering::Relaxed);
 }
 
-/// Called by the trampoline. True: the handler is called later.
+/// Called by the trampoline. Returns true if the handler is called later.
 ///
 /// # Safety
 /// `info` must be null or live; called inside the handler of `signal`.
@@ -44,7 +44,8 @@ pub unsafe fn postpone(signal: c_int, info: *const siginfo_t) -> bool {
     if RUNS.load(Ordering::Relaxed) == pack(id) {
         return false;
     }
-    // SAFETY: null or live by contract; the signal is blocked in its own handler, so nobody else is at its place.
+    // SAFETY: null or live by contract; the signal is blocked in its own handler, so no other code uses its
+    // entry.
     unsafe {
         if let Some(info) = info.as_ref() {
             *TOLD.0[signal as usize].get() = *info;
@@ -62,7 +63,7 @@ pub fn leaves() {
     }
 }
 
-/// The coroutine has gone on, or has installed a handler: it runs. Its handlers that are due are called.
+/// The coroutine has resumed, or has installed a handler: it runs. Its pending handlers are called.
 #[inline]
 pub fn runs(id: CoroutineId) {
     if ON.load(Ordering::Relaxed) {
@@ -78,7 +79,7 @@ fn call_due(id: CoroutineId) {
     for signal in signals(WAITING.load(Ordering::Relaxed)).filter(|&signal| owner(signal) == Some(id)) {
         with_signals_blocked(|| {
             WAITING.fetch_and(!bit(signal), Ordering::Relaxed);
-            // SAFETY: nobody writes it while signals are blocked; the handler is of the form its flags say.
+            // SAFETY: no code writes it while signals are blocked; the handler is of the form its flags say.
             unsafe { call_handler(signal, TOLD.0[signal as usize].get(), std::ptr::null_mut()) };
         });
     }

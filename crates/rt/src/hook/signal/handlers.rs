@@ -15,7 +15,7 @@ use crate::hook::raw;
 /// The kernel's signals are 1 to 64 (signal(7)).
 pub(super) const SIGNALS: usize = 65;
 
-/// One signal's handler, as its installer gave it.
+/// A signal's handler, as it was installed.
 pub(super) struct Handler {
     pub address: AtomicUsize,
     pub flags: AtomicI32,
@@ -27,9 +27,9 @@ pub(super) static HANDLERS: [Handler; SIGNALS] =
     [const { Handler { address: AtomicUsize::new(0), flags: AtomicI32::new(0), owner: AtomicU64::new(0) } };
         SIGNALS];
 
-/// Signals that came since the loop looked: bit `n - 1` for signal `n`.
+/// Signals that have arrived since the loop last checked: bit `n - 1` for signal `n`.
 pub(super) static ARRIVED: AtomicU64 = AtomicU64::new(0);
-/// Signals whose handler a coroutine installed: while it is 0, a wait is not noted anywhere.
+/// Signals for which a coroutine has installed a handler: while it is 0, no wait is recorded.
 pub(super) static OWNED: AtomicU64 = AtomicU64::new(0);
 /// The eventfd that wakes the loop; -1 without one.
 pub(super) static WAKER: AtomicI32 = AtomicI32::new(-1);
@@ -52,12 +52,14 @@ pub(super) fn signals(set: u64) -> impl Iterator<Item = c_int> {
     (1..SIGNALS as c_int).filter(move |&signal| set & bit(signal) != 0)
 }
 
-/// Whether a coroutine has installed a handler that is still there: a signal may then end waits that nothing else can.
+/// Whether a coroutine has installed a handler that is still there: a signal may then end waits that nothing else can
+/// end.
 pub fn has_handlers() -> bool {
     OWNED.load(Ordering::Relaxed) != 0
 }
 
-/// Says which descriptor wakes the loop, and notes which signals are the server's. Once, by the runtime's start.
+/// Sets the descriptor that wakes the loop, and records which signals belong to the server. Called once, when
+/// the runtime starts.
 pub(crate) fn start(waker: c_int) {
     mask::reserve_blocked();
     WAKER.store(waker, Ordering::Relaxed);

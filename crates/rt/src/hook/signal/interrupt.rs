@@ -16,7 +16,7 @@ use crate::{CoroutineId, Readiness, Runtime, Wait};
 /// Which interruptions end a wait with `EINTR` (signal(7), "Interruption of system calls").
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Interruptible {
-    /// None: the call waits on in any case.
+    /// None: the call continues to wait in any case.
     Never,
     /// Those by handlers installed without `SA_RESTART`.
     UnlessRestarted,
@@ -24,7 +24,7 @@ pub enum Interruptible {
     Always,
 }
 
-/// What signal(7) says of this function. `timed`: its socket has a timeout.
+/// The class of this function according to signal(7). `timed`: its socket has a time-out.
 pub fn class(symbol: Symbol, timed: bool) -> Interruptible {
     use Symbol::*;
     match symbol {
@@ -51,7 +51,8 @@ thread_local! {
     static PENDING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Notes what may interrupt the wait that the running coroutine is about to begin. Most processes have no such handler: one load.
+/// Records what may interrupt the wait that the running coroutine is about to begin. Most processes have no such
+/// handler: one load.
 #[inline]
 pub fn during<T>(runtime: &Runtime, interruptible: Interruptible, wait: impl FnOnce() -> T) -> T {
     let owned = OWNED.load(Ordering::Relaxed);
@@ -63,7 +64,7 @@ pub fn during<T>(runtime: &Runtime, interruptible: Interruptible, wait: impl FnO
     if own == 0 {
         return wait();
     }
-    // What came while it ran was no interruption.
+    // A signal that arrived while it ran did not interrupt it.
     if ARRIVED.fetch_and(!own, Ordering::Relaxed) & own != 0 {
         PENDING.set(true);
     }
@@ -73,7 +74,7 @@ pub fn during<T>(runtime: &Runtime, interruptible: Interruptible, wait: impl FnO
     result
 }
 
-/// Called by the loop when it has waited: interrupts the waits of coroutines whose signals came meanwhile.
+/// Called by the loop after it has waited: interrupts the waits of coroutines whose signals arrived meanwhile.
 pub(crate) fn deliver(runtime: &Runtime) {
     if ARRIVED.load(Ordering::Relaxed) == 0 {
         return;
@@ -100,9 +101,9 @@ fn present_wait(runtime: &Runtime, id: CoroutineId) -> Option<Wait> {
     parked.then_some(Wait { coroutine: id, number: coroutine.wait })
 }
 
-/// Called by the loop when it has nothing left to run: a handler's work may wait for a coroutine to do it, and all are
-/// parked. A process with one coroutine, which is inside a call of libc, is as it would be without coroutines: there the
-/// work waits for that call to return, and so it does here.
+/// Called by the loop when it has nothing left to run: a handler's work may need a coroutine, and all are parked. A
+/// process with one coroutine that is inside a libc call behaves as it would without coroutines: the work waits for
+/// that call to return.
 pub(crate) fn before_idle(runtime: &Runtime) {
     if !PENDING.replace(false) {
         return;

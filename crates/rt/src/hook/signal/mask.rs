@@ -10,10 +10,10 @@ use libc::sigset_t;
 
 use crate::hook::raw;
 
-/// Signals that were blocked when the runtime started: they are the server's.
+/// Signals that were blocked when the runtime started: they belong to the server.
 static RESERVED: AtomicU64 = AtomicU64::new(0);
 
-/// Notes which signals are the server's: those that are blocked now.
+/// Records which signals belong to the server: those that are blocked now.
 pub(super) fn reserve_blocked() {
     RESERVED.store(blocked_signals(), Ordering::Relaxed);
 }
@@ -26,7 +26,7 @@ pub fn blocked_signals() -> u64 {
     set
 }
 
-/// A call's signal mask, with the server's own signals added: they must not reach a handler of PHP's.
+/// A call's signal mask, with the server's own signals added: they must not reach PHP's handlers.
 ///
 /// # Safety
 /// `mask` must be live.

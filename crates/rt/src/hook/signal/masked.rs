@@ -8,7 +8,7 @@ use libc::{c_int, sigset_t};
 use super::mask;
 use super::signalfd::SignalFd;
 
-/// A call's mask and what to watch for it.
+/// A call's mask, and the descriptor to watch for it.
 pub struct Masked {
     mask: Box<u64>,
     signals: Option<SignalFd>,
@@ -31,12 +31,12 @@ impl Masked {
         Some(Masked { mask, signals })
     }
 
-    /// For the attempt.
+    /// The mask for the attempt.
     pub fn mask(&self) -> *const sigset_t {
         std::ptr::from_ref(&*self.mask).cast()
     }
 
-    /// A descriptor that is readable when a signal that the mask lets through is pending; -1 when there is none.
+    /// A descriptor that is readable when a signal that the mask lets through is pending; -1 if there is none.
     pub fn signals(&self) -> c_int {
         self.signals.as_ref().map_or(-1, SignalFd::fd)
     }

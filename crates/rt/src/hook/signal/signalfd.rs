@@ -11,7 +11,7 @@ use crate::hook::raw;
 pub struct SignalFd(c_int);
 
 impl SignalFd {
-    /// For the signals of `set`, bit `n - 1` for signal `n`. `None`: no descriptor is to be had (EMFILE).
+    /// For the signals of `set`, bit `n - 1` for signal `n`. `None` if no descriptor is available (EMFILE).
     pub fn new(set: u64) -> Option<SignalFd> {
         let flags = libc::SFD_NONBLOCK | libc::SFD_CLOEXEC;
         // SAFETY: the set is live, and of the size told.
@@ -19,7 +19,7 @@ impl SignalFd {
         (fd >= 0).then_some(SignalFd(fd as c_int))
     }
 
-    /// To watch for readability.
+    /// The descriptor, to be watched for readability.
     pub fn fd(&self) -> c_int {
         self.0
     }

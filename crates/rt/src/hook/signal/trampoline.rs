@@ -14,8 +14,8 @@ use super::handlers::{ARRIVED, LOOP_THREAD, WAKER, bit, call_handler};
 use crate::hook::errno::{errno, set_errno};
 use crate::hook::raw;
 
-/// A library's thread does not block signals: the kernel may choose it. Then the signal goes on to the loop's thread, with
-/// all it tells but the code: the kernel lets threads send `SI_QUEUE` only (rt_sigqueueinfo(2)).
+/// A library's thread may not block signals, and the kernel may choose it. Then the signal is passed on to the loop's
+/// thread with all its information except the code: the kernel lets threads send only `SI_QUEUE` (rt_sigqueueinfo(2)).
 unsafe fn is_passed_on(signal: c_int, info: *mut siginfo_t) -> bool {
     let wanted = LOOP_THREAD.load(Ordering::Relaxed);
     // SAFETY: they take numbers and the siginfo that the kernel made for this handler; both calls are async-signal-safe.
@@ -28,7 +28,7 @@ unsafe fn is_passed_on(signal: c_int, info: *mut siginfo_t) -> bool {
     }
 }
 
-/// The handler that the kernel knows.
+/// The handler that is installed in the kernel.
 pub(super) unsafe extern "C" fn trampoline(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     let interrupted = errno();
     // SAFETY: as the kernel calls it.

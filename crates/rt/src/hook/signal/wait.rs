@@ -68,7 +68,7 @@ pub unsafe fn sigwaitinfo(call: Option<Call>, set: *const sigset_t, info: *mut s
     unsafe { sigtimedwait(call, set, info, std::ptr::null()) }
 }
 
-/// It returns the error number and leaves errno alone.
+/// It returns the error number and does not change errno.
 pub unsafe fn sigwait(call: Option<Call>, set: *const sigset_t, signal: *mut c_int) -> c_int {
     let saved = errno();
     loop {

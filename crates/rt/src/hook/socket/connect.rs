@@ -12,7 +12,8 @@ use crate::hook::raw;
 use crate::hook::socket::receive::read_when_ready;
 use crate::hook::socket::timeout::{SocketTimeout, is_nonblocking};
 
-/// Makes one call with the descriptor in non-blocking mode. The mode is back before anybody else can run in this thread.
+/// Makes one call with the descriptor in non-blocking mode. The mode is restored before any other coroutine of this
+/// thread can run.
 pub fn without_blocking(fd: c_int, call: impl FnOnce() -> isize) -> isize {
     let flags = raw::fcntl(fd, libc::F_GETFL, 0);
     if flags < 0 || flags as c_int & libc::O_NONBLOCK != 0 {
@@ -51,7 +52,8 @@ pub unsafe fn connect(call: Option<Call>, fd: c_int, address: *const sockaddr, l
             _ => return -1,
         }
     }
-    // A socket that is not connected yet is reported as hung up; poll(2) after the wake tells whether it still is.
+    // A socket that is not connected yet is reported as hung up; poll(2) after the wake tells whether that is
+    // still so.
     while !raw::is_ready(fd, libc::POLLOUT) {
         if call.must_block() {
             raw::block_until_ready(fd, libc::POLLOUT, timeout.deadline(fd));
@@ -62,7 +64,7 @@ pub unsafe fn connect(call: Option<Call>, fd: c_int, address: *const sockaddr, l
         }
         match call.wait(fd, Readiness::WRITE, timeout.deadline(fd)) {
             Ok(_) => (),
-            // SO_SNDTIMEO: the connection goes on being made (socket(7)).
+            // SO_SNDTIMEO: the kernel continues to connect (socket(7)).
             Err(Stop::Expired) => return fail(libc::EINPROGRESS) as c_int,
             Err(stop) => return fail(stop.errno()) as c_int,
         }

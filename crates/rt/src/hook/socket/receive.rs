@@ -11,7 +11,7 @@ use crate::hook::socket::timeout::{SocketTimeout, is_nonblocking};
 use crate::hook::socket::vectors::Vectors;
 use crate::hook::{descriptor, disk, raw};
 
-/// Flags with which a receiving call does not wait in the kernel either: the error queue and urgent data.
+/// Flags with which a receiving call does not wait in the kernel either: error queue and urgent data.
 const NEVER_WAITS: c_int = libc::MSG_DONTWAIT | libc::MSG_ERRQUEUE | libc::MSG_OOB;
 
 pub unsafe fn recv(
@@ -75,7 +75,7 @@ pub unsafe fn recvfrom(
             return done as isize;
         }
         if flags & libc::MSG_PEEK != 0 {
-            // The same bytes are seen again, with more behind them.
+            // The same bytes are seen again, with more after them.
             if call.must_block() {
                 // SAFETY: by the caller's contract.
                 return unsafe { raw::recvfrom(fd, buffer, length, flags, address, address_length) };
@@ -88,15 +88,16 @@ pub unsafe fn recvfrom(
     }
 }
 
-/// The peer sends nothing more.
+/// The peer sends no more data.
 const END: Readiness = Readiness(libc::POLLRDHUP | libc::POLLHUP | libc::POLLERR);
 
-/// Whether a `MSG_WAITALL` call goes on after a part: on blocking byte streams only.
+/// Whether a `MSG_WAITALL` call continues after a part: only on blocking byte streams.
 fn goes_on(fd: c_int) -> bool {
     descriptor::is_byte_stream(fd) && !is_nonblocking(fd)
 }
 
-/// What a call returns that ended after `done` bytes: those, and the error stays for the next call, as in the kernel.
+/// The return value of a call that ended after `done` bytes: those bytes; the error remains for the next call, as in
+/// the kernel.
 pub fn partial(done: usize, result: isize, saved: c_int) -> isize {
     if done == 0 {
         return result;
@@ -144,7 +145,7 @@ pub unsafe fn recvmsg(call: Option<Call>, fd: c_int, message: *mut msghdr, flags
     vectors.advance(first as usize);
     let mut done = first as usize;
     while !vectors.is_empty() && goes_on(fd) {
-        // The control data and the flags of the first part are the caller's; the rest is plain bytes.
+        // The control data and the flags of the first part belong to the caller; the rest is plain bytes.
         let mut rest = vectors.message();
         let rest = &raw mut rest;
         let result = call.until_ready(
@@ -202,7 +203,7 @@ pub unsafe fn readv(call: Option<Call>, fd: c_int, vectors: *const iovec, count:
     }
 }
 
-/// A call that may block is made only when poll(2) says that it will not.
+/// Makes a call that may block only when poll(2) says that it will not.
 pub fn read_when_ready(call: Call, fd: c_int, plain: impl Fn() -> isize) -> isize {
     let mut timeout = match descriptor::kind(fd) {
         Some(DescriptorKind::Socket) => SocketTimeout::RECEIVE,
@@ -212,7 +213,7 @@ pub fn read_when_ready(call: Call, fd: c_int, plain: impl Fn() -> isize) -> isiz
     call.until_ready(fd, Readiness::READ, &mut timeout, attempt, &plain)
 }
 
-/// The check of glibc's fortified aliases: the buffer has room for what is asked.
+/// The check of glibc's fortified aliases: the buffer has room for the requested length.
 fn check_room(length: size_t, room: size_t) {
     assert!(length <= room, "*** buffer overflow detected ***: a read of {length} bytes into {room}");
 }

@@ -89,7 +89,7 @@ pub unsafe fn sendmsg(call: Option<Call>, fd: c_int, message: *const msghdr, fla
     vectors.advance(first as usize);
     let mut done = first as usize;
     while !vectors.is_empty() {
-        // Control data went with the first part.
+        // Control data was sent with the first part.
         let rest = vectors.message();
         let rest = &raw const rest;
         let result = call.until_ready(
@@ -126,9 +126,9 @@ pub unsafe fn write(call: Option<Call>, fd: c_int, buffer: *const c_void, length
     }
 }
 
-/// Writes to a pipe or terminal in parts of `PIPE_BUF` bytes: when poll(2) says writable, a part that small does not block
-/// (pipe(7)), and it is as atomic as POSIX promises. Without changing the mode of the open file, which other processes may
-/// share.
+/// Writes to a pipe or terminal in parts of `PIPE_BUF` bytes: if poll(2) reports writable, a part that small does not
+/// block (pipe(7)), and it is as atomic as POSIX guarantees. The mode of the open file, which other processes may
+/// share, is not changed.
 unsafe fn write_stream(call: Call, fd: c_int, buffer: *const c_void, length: size_t) -> isize {
     let (saved, mut timeout) = (errno(), SocketTimeout::NONE);
     let mut done = 0;
@@ -192,7 +192,7 @@ pub unsafe fn sendfile(
     let (saved, mut done) = (errno(), 0);
     let mut timeout = SocketTimeout::SEND;
     while done < count {
-        // sendfile(2) has no flag for it: the one call is made in non-blocking mode.
+        // sendfile(2) has no flag for this: the call is made in non-blocking mode.
         let attempt = || super::connect::without_blocking(to, || send(count - done));
         let result = call.until_ready(to, Readiness::WRITE, &mut timeout, attempt, || send(count - done));
         if result <= 0 {

@@ -32,7 +32,7 @@ impl Vectors {
         unsafe { Vectors::new((*message).msg_iov, (*message).msg_iovlen) }
     }
 
-    /// Skips what is done.
+    /// Skips the bytes that are done.
     pub fn advance(&mut self, mut bytes: usize) {
         while let Some(vector) = self.rest.get_mut(self.first) {
             let taken = bytes.min(vector.iov_len);

@@ -1,4 +1,4 @@
-//! Time: sleeping (`sleep`), and libc's forms of a time (`timespec`).
+//! Time: sleeping (`sleep`), and libc's time structures (`timespec`).
 //!
 //! Deadlines are exact nanoseconds.
 

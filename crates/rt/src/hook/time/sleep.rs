@@ -9,14 +9,14 @@ use crate::hook::errno::{errno, fail, set_errno};
 use crate::hook::raw;
 use crate::{Nanos, SECOND, clock};
 
-/// Sleeps for a span, in a coroutine or for real. `Err` holds the nanoseconds left.
+/// Sleeps for a span, in a coroutine or for real. `Err` holds the remaining nanoseconds.
 fn sleep_span(call: Option<Call>, span: Nanos) -> Result<(), Nanos> {
     let deadline = clock::now().saturating_add(span);
     let ended = match call {
         Some(call) if !call.must_block() => call.sleep_until(deadline).map_err(fail).is_ok(),
         _ => {
             let time = timespec_of(span);
-            // SAFETY: `time` is live; the time left is computed below.
+            // SAFETY: `time` is live; the remaining time is computed below.
             unsafe { raw::syscall!(SYS_nanosleep, &raw const time, 0) == 0 }
         }
     };
@@ -38,7 +38,7 @@ pub unsafe fn nanosleep(call: Option<Call>, time: *const timespec, left: *mut ti
     // SAFETY: null or live by the caller's contract.
     let span = unsafe { time.as_ref() }.and_then(span_of);
     let (Some(call), Some(span)) = (call, span) else {
-        // SAFETY: by the caller's contract; the kernel also judges what is not valid.
+        // SAFETY: by the caller's contract; the kernel also checks invalid values.
         return unsafe { raw::syscall!(SYS_nanosleep, time, left) } as c_int;
     };
     match sleep_span(Some(call), span) {
@@ -53,8 +53,9 @@ pub unsafe fn nanosleep(call: Option<Call>, time: *const timespec, left: *mut ti
     }
 }
 
-/// It returns the error number and leaves errno alone (clock_nanosleep(2)). An absolute time of another clock than
-/// `CLOCK_MONOTONIC` is turned into a span when the wait begins: a step of the wall clock meanwhile does not move its end.
+/// It returns the error number and does not change errno (clock_nanosleep(2)). An absolute time of a clock other than
+/// `CLOCK_MONOTONIC` becomes a span when the wait begins: if the wall clock is set meanwhile, the end of the wait does
+/// not move.
 pub unsafe fn clock_nanosleep(
     call: Option<Call>,
     clock: clockid_t,
