@@ -120,10 +120,10 @@ fn files_of_the_named_directories_are_sent() {
 #[test]
 fn a_directory_that_would_show_the_scripts_is_refused() {
     for (directory, says) in [
-        ("public", "holds the document root"),
-        (".", "holds the document root"),
+        ("public", "contains the document root"),
+        (".", "contains the document root"),
         ("none", "No such file or directory"),
-        ("secret.txt", "is no directory"),
+        ("secret.txt", "is not a directory"),
     ] {
         let weft = site().start();
         let said = weft.weft(&["check", "public", "--sendfile", directory]);
