@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use weft_tests::{Running, Server};
+use weft_tests::{Running, Server, until};
 
 /// The maximum length of a numbered example, in lines.
 const LINES_MAX: usize = 40;
@@ -152,10 +152,12 @@ fn waiting_for_itself() {
 fn scope() {
     let weft = example("06-scope").start();
     let ask = |target: &str| weft.say(format!("GET {target} HTTP/1.1\r\nHost: {}\r\n\r\n", weft.address));
-    let page = ask("/").json();
-    assert_eq!(page["prices"], json!([100, 101, 102, 103, 104, 105, 106, 107, 108, 109]));
-    // One after another they would take 500 ms.
-    assert!(page["milliseconds"].as_u64().is_some_and(|ms| ms < 250), "{page}");
+    // One after another they would take 500 ms each time. A busy machine may need another look.
+    until("ten waits of 50 ms that end together", || {
+        let page = ask("/").json();
+        assert_eq!(page["prices"], json!([100, 101, 102, 103, 104, 105, 106, 107, 108, 109]));
+        page["milliseconds"].as_u64().is_some_and(|ms| ms < 250).then_some(())
+    });
     let failed = ask("/?first=5");
     assert_eq!(failed.status, 502);
     assert_eq!(failed.json()["error"], "The requested URL returned error: 404");
