@@ -1,16 +1,20 @@
-# Each target is one command; what it does is in tools/.
+# Each target is one command; tools/ holds what it does. CONTRIBUTING.md says how long each takes and what it needs.
 
-.PHONY: run test apps soak memcheck bench fuzz install
+.PHONY: run check test apps soak memcheck bench fuzz install
 
 # Installs what is missing, builds, and serves the pop-up service of examples/popup on 127.0.0.1:8080.
 run:
 	@tools/run
 
+# The quick checks: lints, unit tests, scripts under php and weft php, documents. The last line counts them.
+check:
+	@tools/check
+
 # Installs what is missing, builds, runs every check and test; the last line counts them.
 test:
 	@tools/test
 
-# WordPress, Symfony and Laravel with more visitors than in make test, and with memory checked at each switch.
+# WordPress, Symfony and Laravel with more visitors than in make test, and with memory compared at each switch.
 apps:
 	@tools/apps
 
