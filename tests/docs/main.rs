@@ -3,6 +3,7 @@
 
 mod cooperative;
 mod examples;
+mod figures;
 mod globals;
 mod instances;
 mod isolation;
