@@ -1,6 +1,45 @@
-//! Compiles the C side against the distribution's PHP headers and links its libphp.
+//! Compiles the C side against the distribution's PHP headers and links its libphp. It makes the C header
+//! `c/weft_abi.h` from the table in `src/abi.rs`.
 
+use std::fmt::Write;
 use std::process::Command;
+
+#[allow(dead_code, reason = "the build script reads the names only")]
+#[path = "src/abi.rs"]
+mod abi;
+
+/// The numbers of `src/abi.rs` for C.
+const ABI_HEADER: &str = "c/weft_abi.h";
+
+/// A name as C spells it: `NotThisOne` is `NOT_THIS_ONE`.
+fn capitals(name: &str) -> String {
+    let mut capitals = String::new();
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() && !capitals.is_empty() {
+            capitals.push('_');
+        }
+        capitals.push(letter.to_ascii_uppercase());
+    }
+    capitals
+}
+
+/// The text of that header.
+fn abi_header() -> String {
+    let mut header = String::from(
+        "/* The numbers that Rust and C share. Made by build.rs from src/abi.rs: change them there. */\n#ifndef WEFT_ABI_H\n#define WEFT_ABI_H\n",
+    );
+    for (name, value) in abi::CONSTANTS {
+        let _ = writeln!(header, "#define WEFT_{name} ({value})");
+    }
+    for an_enum in abi::ENUMS {
+        header.push_str("typedef enum {\n");
+        for (number, variant) in an_enum.variants.iter().enumerate() {
+            let _ = writeln!(header, "\t{}{} = {number},", an_enum.prefix, capitals(variant));
+        }
+        let _ = writeln!(header, "}} {};", an_enum.type_name);
+    }
+    header + "#endif\n"
+}
 
 fn php_config(argument: &str) -> String {
     let tool = std::env::var("PHP_CONFIG").unwrap_or_else(|_| "php-config".to_owned());
@@ -18,6 +57,12 @@ fn main() {
         .filter_map(|entry| Some(entry.ok()?.path()))
         .collect();
     sources.sort();
+    // Written only when it has changed: the sources may be where nobody can write.
+    let header = abi_header();
+    if std::fs::read_to_string(ABI_HEADER).ok().as_ref() != Some(&header) {
+        std::fs::write(ABI_HEADER, header).unwrap_or_else(|error| panic!("{ABI_HEADER}: {error}"));
+    }
+    println!("cargo:rerun-if-changed=src/abi.rs");
     // For files that are new.
     println!("cargo:rerun-if-changed=c");
     println!("cargo:rerun-if-changed=c/instance");

@@ -6,3 +6,4 @@ mod borders;
 mod circles;
 mod files;
 mod graph;
+mod numbers;

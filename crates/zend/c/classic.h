@@ -52,15 +52,11 @@ void weft_source_prepare(void);
 void weft_source_read_ini(const char *directory, const char *name, HashTable *settings);
 
 /* The host opens a file of the document root, and says where it really lies. A descriptor, minus the status that says why not,
- * or that it does not matter: the name is outside of the document root, or links may lead anywhere. */
-#define WEFT_OPEN_IT_YOURSELF (-1)
+ * or WEFT_OPEN_IT_YOURSELF, as it does not matter: the name is outside of the document root, or links may lead anywhere. */
 int weft_host_open_source(weft_slice path, char *real, size_t room);
 
 /* delegation.c */
-#define WEFT_SENDFILE 1u
-#define WEFT_ACCEL_REDIRECT 2u
-#define WEFT_RUN_SCRIPT 1u
-/* Which of the two are on. */
+/* Which of WEFT_SENDFILE and WEFT_ACCEL_REDIRECT are on. */
 uint32_t weft_host_delegations(void);
 /* Answers with a file of a directory that the operator has named. 0, or the status that says why not: 404, 403, 500. */
 uint32_t weft_host_send_file(uint64_t request, uint32_t status, const weft_header *headers, size_t count, weft_slice path);

@@ -8,8 +8,6 @@
 
 /* Output that waits for the end of the script. */
 #define OUTPUT_BYTES_MAX (64 * 1024)
-/* Header lines of one response; the host takes no more. */
-#define HEADERS_MAX 256
 
 static bool named(weft_slice name, const char *wanted)
 {
@@ -61,7 +59,7 @@ int weft_classic_send_headers(sapi_headers_struct *headers)
 		bytes += line->header_len + 1;
 	}
 	classic->lines = malloc(bytes);
-	classic->headers = malloc(sizeof(weft_header) * HEADERS_MAX);
+	classic->headers = malloc(sizeof(weft_header) * WEFT_HEADERS_MAX);
 	if (!classic->lines || !classic->headers) {
 		return SAPI_HEADER_SEND_FAILED;
 	}
@@ -75,7 +73,7 @@ int weft_classic_send_headers(sapi_headers_struct *headers)
 		to[line->header_len] = 0;
 		bool content = status != 304 || !named((weft_slice){to, strcspn(to, ":")}, "Content-Type"); /* RFC 9110 section 15.4.5 */
 		if (content && split(to, &header) && !take(classic, header)) {
-			if (classic->headers_count < HEADERS_MAX) {
+			if (classic->headers_count < WEFT_HEADERS_MAX) {
 				classic->headers[classic->headers_count++] = header;
 			} else {
 				weft_host_log(WEFT_LOG_ERROR, weft_current->request,
@@ -87,7 +85,7 @@ int weft_classic_send_headers(sapi_headers_struct *headers)
 		to += line->header_len + 1;
 	}
 	if (UNEXPECTED(classic->delegation.carried_count)) {
-		weft_delegation_carry(classic, HEADERS_MAX);
+		weft_delegation_carry(classic, WEFT_HEADERS_MAX);
 	}
 	classic->sent = true;
 	return SAPI_HEADER_SENT_SUCCESSFULLY;

@@ -45,7 +45,7 @@ bool weft_classic_tell(weft_coroutine *coroutine)
 	uint64_t request = coroutine->request;
 	int64_t length = weft_host_body_wait(request);
 	if (length < 0) {
-		weft_classic_refuse(coroutine, length == -499 ? 400 : (uint32_t) -length);
+		weft_classic_refuse(coroutine, length == -WEFT_CLIENT_GONE ? 400 : (uint32_t) -length);
 		return false;
 	}
 	classic->root = field(coroutine, WEFT_FIELD_ROOT);

@@ -292,7 +292,7 @@ static void drop_fiber(weft_coroutine *coroutine)
 }
 
 /* 0: parked. 1: the job has ended, the coroutine is idle. 2: ended, never to be used again. */
-int weft_coroutine_enter(weft_coroutine *coroutine, bool has_job, uint32_t job, uint64_t argument)
+weft_enter_result weft_coroutine_enter(weft_coroutine *coroutine, bool has_job, uint32_t job, uint64_t argument)
 {
 	weft_current = coroutine;
 	coroutine->ended = false;
@@ -320,7 +320,7 @@ int weft_coroutine_enter(weft_coroutine *coroutine, bool has_job, uint32_t job, 
 		drop_fiber(coroutine);
 		make_fiber(coroutine);
 	}
-	return coroutine->ended ? 1 + coroutine->lost : 0;
+	return !coroutine->ended ? WEFT_ENTER_PARKED : coroutine->lost ? WEFT_ENTER_LOST : WEFT_ENTER_ENDED;
 }
 
 void weft_coroutine_leave(weft_coroutine *coroutine)

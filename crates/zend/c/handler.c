@@ -59,11 +59,11 @@ static bool translate(zval *value)
 
 /* Includes the application's script and keeps the handler it returns. 0, or what is wrong: 1 it cannot be run, 2 it
  * returned nothing that can be called. */
-int weft_handler_load(const char *path)
+weft_load_result weft_handler_load(const char *path)
 {
 	ZVAL_UNDEF(&handler_value);
 	if (!include(path, &handler_value)) {
-		return 1;
+		return WEFT_LOAD_FAILED;
 	}
 	if (Z_TYPE(handler_value) == IS_OBJECT || Z_TYPE(handler_value) == IS_ARRAY || Z_TYPE(handler_value) == IS_STRING) {
 		volatile bool translated = false;
@@ -71,14 +71,14 @@ int weft_handler_load(const char *path)
 			translated = translate(&handler_value);
 		} zend_end_try();
 		if (!translated) {
-			return 1;
+			return WEFT_LOAD_FAILED;
 		}
 	}
 	if (zend_fcall_info_init(&handler_value, 0, &handler, &handler_cache, NULL, NULL) != SUCCESS) {
-		return 2;
+		return WEFT_LOAD_NOT_CALLABLE;
 	}
 	weft_response_start();
-	return 0;
+	return WEFT_LOAD_LOADED;
 }
 
 /* The function behind the handler, for those who look into it. */

@@ -91,7 +91,7 @@ void weft_native_limits(const weft_coroutine *coroutine, char **base, char **lim
 }
 
 /* 0: parked. 1: the job has ended, the coroutine is idle. */
-int weft_native_enter(weft_coroutine *coroutine, bool has_job, uint32_t job, uint64_t argument)
+weft_enter_result weft_native_enter(weft_coroutine *coroutine, bool has_job, uint32_t job, uint64_t argument)
 {
 	weft_current = coroutine;
 	coroutine->ended = false;
@@ -109,7 +109,7 @@ int weft_native_enter(weft_coroutine *coroutine, bool has_job, uint32_t job, uin
 		coroutine->stack_opened = false;
 		mprotect(weft_native_yellow(coroutine), YELLOW_BYTES, PROT_NONE);
 	}
-	return coroutine->ended;
+	return coroutine->ended ? WEFT_ENTER_ENDED : WEFT_ENTER_PARKED;
 }
 
 void weft_native_leave(weft_coroutine *coroutine)

@@ -32,7 +32,7 @@ weft_headers *weft_new_headers(void)
 
 static void add_header(weft_headers *to, weft_slice name, weft_slice value)
 {
-	if (to->count == HEADERS_MAX) {
+	if (to->count == WEFT_HEADERS_MAX) {
 		if (!to->full) {
 			to->full = true;
 			weft_host_log(WEFT_LOG_ERROR, weft_current->request,
@@ -80,7 +80,7 @@ static void complete_headers(weft_headers *to)
 	}
 	if (!to->content_type && SG(sapi_headers).send_default_content_type) {
 		static const weft_header html = {{"Content-Type", 12}, {"text/html; charset=UTF-8", 24}};
-		if (UNEXPECTED(to->count == HEADERS_MAX)) {
+		if (UNEXPECTED(to->count == WEFT_HEADERS_MAX)) {
 			to->full = true;
 		} else {
 			to->list[to->count++] = html;

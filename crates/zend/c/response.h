@@ -5,10 +5,8 @@
 
 #include "weft.h"
 
-#define HEADERS_MAX 256
-
 typedef struct {
-	weft_header list[HEADERS_MAX];
+	weft_header list[WEFT_HEADERS_MAX];
 	size_t count;
 	bool content_type;
 	bool full;

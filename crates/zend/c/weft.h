@@ -34,15 +34,11 @@ typedef struct {
 } weft_header;
 
 #include "owned.h"
+#include "weft_abi.h" /* made from src/abi.rs: the numbers that Rust and C share */
 
 /* The superglobals that belong to a request, in the order of weft_superglobals' bits. */
 enum { WEFT_GET, WEFT_POST, WEFT_COOKIE, WEFT_FILES, WEFT_SERVER, WEFT_REQUEST, WEFT_SUPERGLOBALS };
 
-/* The kinds of a job, as JobKind in src/fiber.rs; END is C's own: the pooled coroutine shall return. */
-typedef enum {
-	WEFT_JOB_REQUEST = 0, WEFT_JOB_SCRIPT = 1, WEFT_JOB_TASK = 2, WEFT_JOB_CLASSIC = 3, WEFT_JOB_RESIDENT = 4,
-	WEFT_JOB_SIGNALS = 8, WEFT_JOB_END = 255
-} weft_job;
 typedef struct weft_classic weft_classic; /* classic_response.c */
 typedef struct weft_task weft_task;       /* task.h */
 typedef struct weft_deadline weft_deadline; /* wait.c */
@@ -152,7 +148,7 @@ extern bool weft_cli;
 /* ---- coroutine.c: the switch ---- */
 void weft_switch_start(bool bare, size_t stack_bytes);
 weft_coroutine *weft_coroutine_create(void);
-int weft_coroutine_enter(weft_coroutine *coroutine, bool has_job, uint32_t job, uint64_t argument);
+weft_enter_result weft_coroutine_enter(weft_coroutine *coroutine, bool has_job, uint32_t job, uint64_t argument);
 void weft_coroutine_leave(weft_coroutine *coroutine);
 void weft_coroutine_resumed(weft_coroutine *coroutine);
 bool weft_coroutine_may_leave(void); /* not while what coroutines own is being exchanged */
@@ -162,7 +158,7 @@ void weft_job_run(weft_coroutine *coroutine);
 /* native.c: the switch below PHP */
 void weft_native_start(size_t stack_bytes);
 weft_coroutine *weft_native_create(void);
-int weft_native_enter(weft_coroutine *coroutine, bool has_job, uint32_t job, uint64_t argument);
+weft_enter_result weft_native_enter(weft_coroutine *coroutine, bool has_job, uint32_t job, uint64_t argument);
 void weft_native_leave(weft_coroutine *coroutine);
 bool weft_native_next(weft_coroutine *coroutine);
 void weft_native_destroy(weft_coroutine *coroutine);
@@ -272,7 +268,7 @@ bool weft_signals_pending(void);
 void weft_signals_run(weft_coroutine *coroutine);
 
 /* ---- handler.c: one request ---- */
-int weft_handler_load(const char *path);
+weft_load_result weft_handler_load(const char *path);
 void weft_handler_run(weft_coroutine *coroutine);
 void weft_handler_flush(weft_coroutine *coroutine);
 bool weft_take_out_of_memory(void);
@@ -300,7 +296,6 @@ zval *weft_task_value(weft_task *task, zval *value);
 bool weft_task_interrupt(weft_task *task, zend_string *reason);
 
 /* ---- wait.c: waits, timeouts, cancellation ---- */
-typedef enum { WEFT_WOKEN, WEFT_TIMED_OUT, WEFT_CANCELLED, WEFT_NOT_THIS_ONE } weft_wait_end;
 #define WEFT_NEVER UINT64_MAX
 void weft_wait_register(void);
 uint64_t weft_wait_begin(void);
@@ -337,7 +332,6 @@ void weft_script_failed(void);
 void weft_script_task_ended(void);
 extern weft_coroutine *weft_main;      /* the coroutine of {main}; NULL in a server */
 
-typedef enum { WEFT_SCRIPT_FILE, WEFT_SCRIPT_CODE, WEFT_SCRIPT_LINT, WEFT_SCRIPT_INFO, WEFT_SCRIPT_MODULES } weft_script_kind;
 void weft_script_prepare(weft_script_kind kind, const char *source);
 int weft_script_status(void);
 
@@ -363,13 +357,6 @@ void weft_writer_close(zval *writer);
 extern zend_module_entry weft_module;
 
 /* ---- What C calls in Rust (src/host.rs) ---- */
-enum {
-	WEFT_FIELD_METHOD, WEFT_FIELD_TARGET, WEFT_FIELD_PATH, WEFT_FIELD_QUERY, WEFT_FIELD_VERSION, WEFT_FIELD_SCHEME,
-	WEFT_FIELD_HOST, WEFT_FIELD_HOST_NAME, WEFT_FIELD_CLIENT, WEFT_FIELD_CLIENT_PORT, WEFT_FIELD_PEER, WEFT_FIELD_PEER_PORT,
-	WEFT_FIELD_SERVER, WEFT_FIELD_SERVER_PORT, WEFT_FIELD_ID,
-	/* classic mode: the file to run, its path below the document root, what follows that in the URL, the document root */
-	WEFT_FIELD_SCRIPT, WEFT_FIELD_SCRIPT_NAME, WEFT_FIELD_PATH_INFO, WEFT_FIELD_ROOT
-};
 weft_slice weft_host_field(uint64_t request, uint32_t field);
 bool weft_host_next_header(uint64_t request, uint32_t *at, weft_slice *name, weft_slice *value); /* src/lines.rs */
 bool weft_host_next_trailer(uint64_t request, uint32_t *at, weft_slice *name, weft_slice *value);
@@ -393,7 +380,6 @@ bool weft_host_stream_write(uint64_t request, weft_slice chunk);
 void weft_host_stream_end(uint64_t request, const weft_header *trailers, size_t count, bool failed);
 bool weft_host_early_hints(uint64_t request, const weft_header *headers, size_t count);
 
-enum { WEFT_LOG_ERROR, WEFT_LOG_WARNING, WEFT_LOG_NOTICE };
 void weft_host_log(uint32_t level, uint64_t request, weft_slice message);
 void weft_host_output(weft_slice bytes);
 /* PHP is not what it was after a fatal error: finish what is in flight, then replace this worker. */

@@ -5,7 +5,7 @@
 use std::cell::Cell;
 use std::path::Path;
 
-use weft_rt::{Job, Runtime, SchedulerLimits, clock};
+use weft_rt::{Runtime, SchedulerLimits, clock};
 use weft_zend::host::HeaderLine;
 use weft_zend::{Engine, FiberSwitch, Field, Host, JobKind, LogLevel, Options, RequestId, Slice};
 
@@ -82,7 +82,7 @@ fn main() {
     for round in 0..5 {
         let start = clock::now();
         for request in 1..=requests {
-            runtime.spawn(Job { kind: JobKind::Request as u32, argument: request });
+            runtime.spawn(JobKind::Request.job(request));
         }
         let each = (clock::now() - start) as f64 / requests as f64;
         println!("round {round}: {each:.1} ns per request, PHP memory {} KiB", Engine::memory_bytes() / 1024);

@@ -7,6 +7,7 @@ use std::ffi::{CString, c_char, c_int};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate::abi::{LoadResult, ScriptKind};
 use crate::sys;
 
 /// How PHP is to be started.
@@ -180,10 +181,10 @@ impl Engine {
     pub fn load_handler(&self, path: &Path) -> Result<(), EngineError> {
         let path = c_string(&path.to_string_lossy())?;
         // SAFETY: the string lives for the call.
-        match unsafe { sys::weft_handler_load(path.as_ptr()) } {
-            0 => {}
-            1 => return Err(EngineError::Boot),
-            _ => return Err(EngineError::NotCallable),
+        match LoadResult::from_c(unsafe { sys::weft_handler_load(path.as_ptr()) }) {
+            Some(LoadResult::Loaded) => {}
+            Some(LoadResult::Failed) => return Err(EngineError::Boot),
+            Some(LoadResult::NotCallable) | None => return Err(EngineError::NotCallable),
         }
         // SAFETY: begin() has run, and no coroutine yet.
         unsafe { sys::weft_isolate_start() };
@@ -196,14 +197,14 @@ impl Engine {
     /// [`EngineError::Nul`].
     pub fn prepare_script(&self, script: &Script) -> Result<(), EngineError> {
         let (kind, source) = match script {
-            Script::File(path) => (0, path.as_str()),
-            Script::Code(code) => (1, code.as_str()),
-            Script::Lint(path) => (2, path.as_str()),
-            Script::Info => (3, ""),
-            Script::Modules => (4, ""),
+            Script::File(path) => (ScriptKind::File, path.as_str()),
+            Script::Code(code) => (ScriptKind::Code, code.as_str()),
+            Script::Lint(path) => (ScriptKind::Lint, path.as_str()),
+            Script::Info => (ScriptKind::Info, ""),
+            Script::Modules => (ScriptKind::Modules, ""),
         };
         // SAFETY: the source is leaked on purpose: C keeps the pointer until the process ends.
-        unsafe { sys::weft_script_prepare(kind, c_string(source)?.into_raw()) };
+        unsafe { sys::weft_script_prepare(kind as u32, c_string(source)?.into_raw()) };
         Ok(())
     }
 

@@ -8,26 +8,19 @@ use std::io;
 
 use weft_rt::{Context, Job, Left, Runtime, Switch};
 
+use crate::abi::JobKind;
 use crate::{native, sys};
 
-/// Kinds of [`Job`] a coroutine of this switch can run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u32)]
-pub enum JobKind {
-    /// Answer the request whose key is the job's argument.
-    Request = 0,
-    /// Run the script prepared by [`crate::Engine::prepare_script`].
-    Script = 1,
-    /// Run the task behind the argument: what go() was given.
-    Task = 2,
-    /// Do what a signal's handler has left to do while every coroutine was parked.
-    Signals = 8,
-    /// Run the script that a request in classic mode is for, with PHP to itself; only on a [`crate::NativeSwitch`] or
-    /// a [`crate::InstanceSwitch`].
-    Classic = 3,
-    /// Give a request (or none, to have it boot) to the worker script of resident mode; only on a
-    /// [`crate::NativeSwitch`] or a [`crate::InstanceSwitch`].
-    Resident = 4,
+impl JobKind {
+    /// A job of this kind, for the scheduler.
+    pub fn job(self, argument: u64) -> Job {
+        Job { kind: self as u32, argument }
+    }
+
+    /// Whether a job is of this kind.
+    pub fn is_of(self, job: Job) -> bool {
+        job.kind == self as u32
+    }
 }
 
 /// Switches between the Fibers of this process's one PHP instance.
@@ -144,7 +137,7 @@ impl Switch for FiberSwitch {
             && let Some(runtime) = Runtime::get()
         {
             // When no coroutine is left, those there are will look when they go on.
-            let _ = runtime.spawn(Job { kind: JobKind::Signals as u32, argument: 0 });
+            let _ = runtime.spawn(JobKind::Signals.job(0));
         }
     }
 

@@ -6,6 +6,7 @@
 use std::os::fd::IntoRawFd;
 use std::os::unix::ffi::OsStrExt;
 
+use crate::abi::{OPEN_IT_YOURSELF, RUN_SCRIPT};
 use crate::host::{Header, Slice, with, with_headers};
 
 // SAFETY of all rows: called by c/ only, with the arguments its prototypes in weft.h and classic.h promise.
@@ -28,9 +29,6 @@ unsafe extern "C" fn weft_host_respond_file(
         })
     }
 }
-
-/// What C calls `WEFT_RUN_SCRIPT`.
-const RUN_SCRIPT: u32 = 1;
 
 #[unsafe(no_mangle)]
 extern "C" fn weft_host_delegations() -> u32 {
@@ -78,9 +76,6 @@ unsafe extern "C" fn weft_host_redirect(
         })
     }
 }
-
-/// What C calls `WEFT_OPEN_IT_YOURSELF`.
-const OPEN_IT_YOURSELF: i32 = -1;
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn weft_host_open_source(path: Slice, real: *mut u8, room: usize) -> i32 {

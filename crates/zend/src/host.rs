@@ -9,6 +9,8 @@ use std::ffi::c_char;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
+use crate::abi::{CLIENT_GONE, Field, HEADERS_MAX, LogLevel};
+
 /// Names a request to the host; never 0.
 pub type RequestId = u64;
 
@@ -46,68 +48,6 @@ impl Slice {
 pub(crate) struct Header {
     name: Slice,
     value: Slice,
-}
-
-/// A field of a request. The order is that of `WEFT_FIELD_*` in `c/weft.h`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u32)]
-#[expect(missing_docs, reason = "each is the term of RFC 9110 or of $_SERVER")]
-pub enum Field {
-    Method,
-    Target,
-    Path,
-    Query,
-    Version,
-    Scheme,
-    Host,
-    /// Without the port.
-    HostName,
-    Client,
-    ClientPort,
-    Peer,
-    PeerPort,
-    Server,
-    ServerPort,
-    Id,
-    Script,
-    ScriptName,
-    PathInfo,
-    Root,
-}
-
-impl Field {
-    const ALL: [Field; 19] = [
-        Field::Method,
-        Field::Target,
-        Field::Path,
-        Field::Query,
-        Field::Version,
-        Field::Scheme,
-        Field::Host,
-        Field::HostName,
-        Field::Client,
-        Field::ClientPort,
-        Field::Peer,
-        Field::PeerPort,
-        Field::Server,
-        Field::ServerPort,
-        Field::Id,
-        Field::Script,
-        Field::ScriptName,
-        Field::PathInfo,
-        Field::Root,
-    ];
-}
-
-/// How grave a message of PHP's is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum LogLevel {
-    /// Something failed.
-    Error,
-    /// Something will.
-    Warning,
-    /// For information.
-    Notice,
 }
 
 /// A header line lent by PHP for the time of one call.
@@ -186,7 +126,8 @@ pub trait Host {
     ) -> Result<(), u16> {
         Err(404)
     }
-    /// Which headers delegate a response: 1 X-Sendfile, 2 X-Accel-Redirect.
+    /// Which headers delegate a response: [`SENDFILE`](crate::abi::SENDFILE) and
+    /// [`ACCEL_REDIRECT`](crate::abi::ACCEL_REDIRECT), as bits.
     fn delegations(&self) -> u32 {
         0
     }
@@ -245,16 +186,10 @@ pub(crate) fn with<T>(otherwise: T, ask: impl FnOnce(&'static dyn Host) -> T) ->
     HOST.get().map_or(otherwise, ask)
 }
 
-/// The status for a body whose client has gone: nobody will read it (nginx's number for it).
-pub const CLIENT_GONE: u16 = 499;
-
 /// A failed body as C sees it: minus the status.
 fn failure(status: u16) -> i64 {
     -i64::from(status)
 }
-
-/// Header lines as slices. Up to this many per response; PHP's side refuses more.
-const HEADERS_MAX: usize = 256;
 
 /// Calls `work` with the lines behind a C array.
 ///
@@ -287,9 +222,7 @@ pub(crate) unsafe fn with_headers<T>(
 
 #[unsafe(no_mangle)]
 extern "C" fn weft_host_field(request: u64, field: u32) -> Slice {
-    with(Slice::NONE, |host| {
-        Field::ALL.get(field as usize).map_or(Slice::NONE, |field| host.field(request, *field))
-    })
+    with(Slice::NONE, |host| Field::from_c(field).map_or(Slice::NONE, |field| host.field(request, field)))
 }
 
 #[unsafe(no_mangle)]
@@ -396,11 +329,7 @@ unsafe extern "C" fn weft_host_early_hints(request: u64, headers: *const Header,
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn weft_host_log(level: u32, request: u64, message: Slice) {
-    let level = match level {
-        0 => LogLevel::Error,
-        1 => LogLevel::Warning,
-        _ => LogLevel::Notice,
-    };
+    let level = LogLevel::from_c(level).unwrap_or(LogLevel::Notice);
     // SAFETY: valid during the call.
     let message = unsafe { message.get() };
     with((), |host| host.log(level, request, message));

@@ -15,9 +15,10 @@
 //! - [`host`]: what PHP asks of the server, as a trait and as the table of C symbols behind it.
 //! - `lines`: which header lines reach PHP.
 //! - `schedule`: what C asks of the scheduler.
-//! - `sys`: the C functions.
+//! - [`abi`]: the numbers that Rust and C share. `sys`: the C functions.
 #![deny(unsafe_code)]
 
+pub mod abi;
 pub mod engine;
 pub mod fiber;
 mod files;
@@ -29,8 +30,9 @@ mod native;
 mod schedule;
 mod sys;
 
+pub use abi::{Field, JobKind, LogLevel};
 pub use engine::{Engine, EngineError, Opcache, Options, Script};
-pub use fiber::{FiberSwitch, JobKind, code_location};
-pub use host::{Field, Host, LogLevel, RequestId, Slice};
+pub use fiber::{FiberSwitch, code_location};
+pub use host::{Host, RequestId, Slice};
 pub use instance::{InstanceOptions, InstanceSwitch};
 pub use native::NativeSwitch;

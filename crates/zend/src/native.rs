@@ -4,11 +4,12 @@
 //! It puts nothing of PHP's state aside: one request at a time is in PHP, so it MUST run with `coroutines_max` = 1.
 #![allow(unsafe_code)]
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_void;
 use std::io;
 
 use weft_rt::{Context, Job, Left, Switch};
 
+use crate::abi::EnterResult;
 use crate::sys;
 
 /// Answers of a [`Switch`] that are the same wherever a context has a native stack: to Zend it is one plain stack, so it may
@@ -60,12 +61,12 @@ pub(crate) fn parts(job: Option<Job>) -> (u32, u64) {
     job.map_or((0, 0), |job| (job.kind, job.argument))
 }
 
-/// What an `enter` in C has returned: 0 for parked, 1 for ended, 2 for ended and gone.
-pub(crate) fn left(returned: c_int) -> Left {
-    match returned {
-        0 => Left::Parked,
-        1 => Left::Ended,
-        _ => Left::Lost,
+/// What an `enter` in C has returned, as the scheduler knows it.
+pub(crate) fn left(returned: u32) -> Left {
+    match EnterResult::from_c(returned) {
+        Some(EnterResult::Parked) => Left::Parked,
+        Some(EnterResult::Ended) => Left::Ended,
+        Some(EnterResult::Lost) | None => Left::Lost,
     }
 }
 

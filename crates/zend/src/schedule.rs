@@ -8,15 +8,7 @@
 use weft_rt::timers::TimerKey;
 use weft_rt::{CoroutineId, Job, Nanos, Readiness, Runtime, Wake, clock};
 
-/// How a wait ended, as C sees it. The order is that of `weft_wait_end` in `c/weft.h`.
-#[derive(Clone, Copy)]
-#[repr(u32)]
-enum WaitEnd {
-    Woken = 0,
-    TimedOut = 1,
-    Cancelled = 2,
-    NotThisOne = 3,
-}
+use crate::abi::WaitEnd;
 
 /// No deadline.
 const NEVER: Nanos = Nanos::MAX;

@@ -45,14 +45,14 @@ unsafe extern "C" {
     pub fn weft_engine_memory() -> usize;
 
     pub fn weft_isolate_start();
-    pub fn weft_handler_load(path: *const c_char) -> c_int;
+    pub fn weft_handler_load(path: *const c_char) -> u32;
 
-    pub fn weft_script_prepare(kind: c_int, source: *const c_char);
+    pub fn weft_script_prepare(kind: u32, source: *const c_char);
     pub fn weft_script_status() -> c_int;
 
     pub fn weft_switch_start(bare: bool, stack_bytes: usize);
     pub fn weft_coroutine_create() -> *mut c_void;
-    pub fn weft_coroutine_enter(coroutine: *mut c_void, has_job: bool, job: u32, argument: u64) -> c_int;
+    pub fn weft_coroutine_enter(coroutine: *mut c_void, has_job: bool, job: u32, argument: u64) -> u32;
     pub fn weft_coroutine_leave(coroutine: *mut c_void);
     pub fn weft_coroutine_resumed(coroutine: *mut c_void);
     pub fn weft_coroutine_may_leave() -> bool;
@@ -61,7 +61,7 @@ unsafe extern "C" {
     pub fn weft_signals_pending() -> bool;
     pub fn weft_native_start(stack_bytes: usize);
     pub fn weft_native_create() -> *mut c_void;
-    pub fn weft_native_enter(coroutine: *mut c_void, has_job: bool, job: u32, argument: u64) -> c_int;
+    pub fn weft_native_enter(coroutine: *mut c_void, has_job: bool, job: u32, argument: u64) -> u32;
     pub fn weft_native_leave(coroutine: *mut c_void);
     pub fn weft_native_destroy(coroutine: *mut c_void);
     pub fn weft_resident_end();
@@ -80,7 +80,7 @@ unsafe extern "C" {
     pub fn weft_instances_unfit() -> *const c_char;
     pub fn weft_instances_start(max: u32, heap_bytes: usize, verify: bool) -> *const c_char;
     pub fn weft_instance_create() -> *mut c_void;
-    pub fn weft_instance_enter(instance: *mut c_void, has_job: bool, job: u32, argument: u64) -> c_int;
+    pub fn weft_instance_enter(instance: *mut c_void, has_job: bool, job: u32, argument: u64) -> u32;
     pub fn weft_instance_leave(instance: *mut c_void);
     pub fn weft_instance_destroy(instance: *mut c_void);
     pub fn weft_instances_trim(idle_ns: u64);

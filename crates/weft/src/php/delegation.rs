@@ -10,14 +10,11 @@ use std::path::Path;
 
 use weft_serve::{Error, Opened, RequestKey};
 use weft_zend::RequestId;
+use weft_zend::abi::{ACCEL_REDIRECT, SENDFILE};
 use weft_zend::host::HeaderLine;
 
 use super::server_host::ServerHost;
 use crate::classic::{Route, Wanted};
-
-/// `WEFT_SENDFILE` and `WEFT_ACCEL_REDIRECT` of C.
-const SENDFILE: u32 = 1;
-const ACCEL_REDIRECT: u32 = 2;
 
 impl ServerHost {
     /// Which of the two are on.

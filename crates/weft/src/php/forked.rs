@@ -8,7 +8,8 @@
 //! is called.
 
 use weft_serve::{BodyRead, BodyView, RequestKey, Server};
-use weft_zend::host::{CLIENT_GONE, HeaderLine};
+use weft_zend::abi::CLIENT_GONE;
+use weft_zend::host::HeaderLine;
 use weft_zend::{Field, Host, LogLevel, RequestId, Slice};
 
 use super::server_host::ServerHost;

@@ -171,7 +171,7 @@ pub fn end_tasks() {
 
 /// What a coroutine does, for reports to the operator: "GET /path", or "task 7, started at app.php:12".
 pub fn describe(job: weft_rt::Job) -> String {
-    if job.kind == JobKind::Task as u32 {
+    if JobKind::Task.is_of(job) {
         return Engine::describe_task(job.argument);
     }
     host().map_or_else(String::new, |host| host.describe(job.argument))

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::os::fd::AsFd;
 use std::process::ExitCode;
 
-use weft_rt::{Driver, Job, Nanos, Runtime, SchedulerLimits};
+use weft_rt::{Driver, Nanos, Runtime, SchedulerLimits};
 use weft_zend::{Engine, FiberSwitch, Host, JobKind, LogLevel, Options, RequestId, Script};
 
 /// C stack of the script's coroutine: what a process has for its main thread.
@@ -131,7 +131,7 @@ fn run(command: Command) -> Result<ExitCode, String> {
     let switch = FiberSwitch::bare(STACK_BYTES);
     let runtime =
         Runtime::start(Box::new(switch), SchedulerLimits::default()).map_err(|error| error.to_string())?;
-    runtime.spawn(Job { kind: JobKind::Script as u32, argument: 0 });
+    runtime.spawn(JobKind::Script.job(0));
     runtime.run(&UntilDone(runtime));
     Runtime::forget();
     engine.end();

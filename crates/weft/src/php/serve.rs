@@ -76,7 +76,7 @@ pub fn start(
     weft_zend::host::install(host);
     if mode == Mode::Resident {
         // One boots before the first request; further instances do when they are needed. It is not refused: nothing runs yet.
-        let _ = runtime.spawn(Job { kind: JobKind::Resident as u32, argument: 0 });
+        let _ = runtime.spawn(JobKind::Resident.job(0));
     }
     Ok(server)
 }
@@ -107,7 +107,7 @@ fn limits(limits: &LimitSettings) -> weft_serve::ServerLimits {
 
 /// Answers for a job for which there is no coroutine, or was none in time.
 pub fn turn_away(job: Job) {
-    if job.kind == JobKind::Task as u32 {
+    if JobKind::Task.is_of(job) {
         Engine::abandon_task(job.argument);
     } else if let Some(server) = SERVER.get() {
         if let Some(host) = HOST.get() {
@@ -130,7 +130,7 @@ struct Requests {
 
 impl Requests {
     fn spawn(&self, kind: JobKind, key: RequestKey) {
-        let job = Job { kind: kind as u32, argument: key.0 };
+        let job = kind.job(key.0);
         if self.runtime.spawn(job) == Spawn::Refused {
             turn_away(job);
         }
@@ -202,7 +202,7 @@ impl Handler for Requests {
     }
 
     fn turn_away(&self, key: RequestKey) {
-        turn_away(Job { kind: JobKind::Request as u32, argument: key.0 });
+        turn_away(JobKind::Request.job(key.0));
     }
 
     /// Half of the coroutines are left to requests that need not wait for their client.

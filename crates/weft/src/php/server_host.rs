@@ -12,9 +12,10 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 
 use weft_proto::Head;
-use weft_rt::{Job, Runtime, SECOND, clock};
+use weft_rt::{Runtime, SECOND, clock};
 use weft_serve::{BodyRead, BodyView, Endpoint, Error, Peer, RequestKey, Server, Waited};
-use weft_zend::host::{CLIENT_GONE, HeaderLine};
+use weft_zend::abi::CLIENT_GONE;
+use weft_zend::host::HeaderLine;
 use weft_zend::{Field, Host, JobKind, LogLevel, RequestId, Slice};
 
 use super::facts::{Facts, Scratch};
@@ -202,7 +203,7 @@ impl Host for ServerHost {
     fn next_request(&self) -> Option<RequestId> {
         let arrived = || {
             let key = self.server.next_arrived()?;
-            Some(Job { kind: JobKind::Request as u32, argument: key.0 })
+            Some(JobKind::Request.job(key.0))
         };
         Runtime::get()?.next_job(arrived).map(|job| job.argument)
     }

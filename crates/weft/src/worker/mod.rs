@@ -194,7 +194,7 @@ impl Worker {
             return;
         }
         for (id, job, since) in self.runtime.live() {
-            let late = job.kind != JobKind::Task as u32 && now.saturating_sub(since) >= limit;
+            let late = !JobKind::Task.is_of(job) && now.saturating_sub(since) >= limit;
             if late && self.runtime.cancel(id) {
                 let what = php::describe(job);
                 tracing::warn!("{what} is cancelled: it has run longer than request_timeout_ms");

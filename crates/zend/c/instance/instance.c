@@ -238,7 +238,7 @@ static void learn(uint64_t most)
 	figures.typical_bytes = most > figures.typical_bytes ? most : figures.typical_bytes - (figures.typical_bytes - most) / 16;
 }
 
-int weft_instance_enter(weft_instance *instance, bool has_job, uint32_t job, uint64_t argument)
+weft_enter_result weft_instance_enter(weft_instance *instance, bool has_job, uint32_t job, uint64_t argument)
 {
 	if (placed != instance) {
 		put_in_place(instance);
@@ -256,20 +256,20 @@ int weft_instance_enter(weft_instance *instance, bool has_job, uint32_t job, uin
 	}
 	weft_process_activate(&instance->process);
 	errno = instance->saved_errno;
-	int ended = weft_native_enter(instance->coroutine, has_job, job, argument);
+	weft_enter_result left = weft_native_enter(instance->coroutine, has_job, job, argument);
 	instance->saved_errno = errno;
 	weft_process_activate(NULL);
 	if (UNEXPECTED(instance->coroutine->lost)) {
 		drop(instance);
-		return 2;
+		return WEFT_ENTER_LOST;
 	}
-	if (ended) {
+	if (left == WEFT_ENTER_ENDED) {
 		learn(weft_heap_most(instance->number));
 		weft_check_idle(instance->number);
 		hand_over();
 		instance->idle_since = now();
 	}
-	return ended;
+	return left;
 }
 
 void weft_instance_leave(weft_instance *instance)

@@ -183,7 +183,7 @@ typedef struct {
 } weft_instance;
 
 /* 0: parked. 1: the job has ended, the instance is idle. 2: its C stack has run over, and it is no more. */
-int weft_instance_enter(weft_instance *instance, bool has_job, uint32_t job, uint64_t argument);
+weft_enter_result weft_instance_enter(weft_instance *instance, bool has_job, uint32_t job, uint64_t argument);
 /* The instance whose jobs this coroutine runs; NULL: none's. */
 weft_instance *weft_instance_of(const weft_coroutine *coroutine);
 /* The running C stack is used up, at this instruction. Returns if that cannot be contained. */

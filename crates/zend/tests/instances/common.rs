@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use weft_rt::reactor::Event;
-use weft_rt::{Driver, Job, Nanos, Runtime, SECOND, SchedulerLimits, Spawn};
+use weft_rt::{Driver, Nanos, Runtime, SECOND, SchedulerLimits, Spawn};
 use weft_zend::host::HeaderLine;
 use weft_zend::{
     Engine, Field, Host, InstanceOptions, InstanceSwitch, JobKind, LogLevel, Options, RequestId, Slice,
@@ -207,7 +207,7 @@ impl Worker {
         };
         self.web.requests.borrow_mut().insert(id, request);
         self.started.set(self.started.get() + 1);
-        let spawned = self.runtime.spawn(Job { kind: JobKind::Classic as u32, argument: id });
+        let spawned = self.runtime.spawn(JobKind::Classic.job(id));
         assert_ne!(spawned, Spawn::Refused);
         id
     }

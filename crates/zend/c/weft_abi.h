@@ -1,0 +1,68 @@
+/* The numbers that Rust and C share. Made by build.rs from src/abi.rs: change them there. */
+#ifndef WEFT_ABI_H
+#define WEFT_ABI_H
+#define WEFT_HEADERS_MAX (256)
+#define WEFT_CLIENT_GONE (499)
+#define WEFT_SENDFILE (1)
+#define WEFT_ACCEL_REDIRECT (2)
+#define WEFT_RUN_SCRIPT (1)
+#define WEFT_OPEN_IT_YOURSELF (-1)
+typedef enum {
+	WEFT_JOB_REQUEST = 0,
+	WEFT_JOB_SCRIPT = 1,
+	WEFT_JOB_TASK = 2,
+	WEFT_JOB_CLASSIC = 3,
+	WEFT_JOB_RESIDENT = 4,
+	WEFT_JOB_SIGNALS = 5,
+	WEFT_JOB_END = 6,
+} weft_job;
+typedef enum {
+	WEFT_ENTER_PARKED = 0,
+	WEFT_ENTER_ENDED = 1,
+	WEFT_ENTER_LOST = 2,
+} weft_enter_result;
+typedef enum {
+	WEFT_WOKEN = 0,
+	WEFT_TIMED_OUT = 1,
+	WEFT_CANCELLED = 2,
+	WEFT_NOT_THIS_ONE = 3,
+} weft_wait_end;
+typedef enum {
+	WEFT_LOAD_LOADED = 0,
+	WEFT_LOAD_FAILED = 1,
+	WEFT_LOAD_NOT_CALLABLE = 2,
+} weft_load_result;
+typedef enum {
+	WEFT_SCRIPT_FILE = 0,
+	WEFT_SCRIPT_CODE = 1,
+	WEFT_SCRIPT_LINT = 2,
+	WEFT_SCRIPT_INFO = 3,
+	WEFT_SCRIPT_MODULES = 4,
+} weft_script_kind;
+typedef enum {
+	WEFT_FIELD_METHOD = 0,
+	WEFT_FIELD_TARGET = 1,
+	WEFT_FIELD_PATH = 2,
+	WEFT_FIELD_QUERY = 3,
+	WEFT_FIELD_VERSION = 4,
+	WEFT_FIELD_SCHEME = 5,
+	WEFT_FIELD_HOST = 6,
+	WEFT_FIELD_HOST_NAME = 7,
+	WEFT_FIELD_CLIENT = 8,
+	WEFT_FIELD_CLIENT_PORT = 9,
+	WEFT_FIELD_PEER = 10,
+	WEFT_FIELD_PEER_PORT = 11,
+	WEFT_FIELD_SERVER = 12,
+	WEFT_FIELD_SERVER_PORT = 13,
+	WEFT_FIELD_ID = 14,
+	WEFT_FIELD_SCRIPT = 15,
+	WEFT_FIELD_SCRIPT_NAME = 16,
+	WEFT_FIELD_PATH_INFO = 17,
+	WEFT_FIELD_ROOT = 18,
+} weft_field;
+typedef enum {
+	WEFT_LOG_ERROR = 0,
+	WEFT_LOG_WARNING = 1,
+	WEFT_LOG_NOTICE = 2,
+} weft_log_level;
+#endif

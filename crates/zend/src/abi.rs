@@ -1,0 +1,192 @@
+//! The numbers that Rust and C share, written once: `build.rs` makes the C header `weft_abi.h` from this table.
+//!
+//! Must not know what a number is used for; it has no dependency, because the build script compiles it too. Invariant: an
+//! enum counts from 0 without a gap, in the order written here. `JobKind::Request` is `WEFT_JOB_REQUEST` in C: the prefix
+//! that the enum names, and the variant in capitals.
+
+/// An enum as C sees it.
+pub struct CEnum {
+    /// Its type in C.
+    pub type_name: &'static str,
+    /// What each of its names begins with in C.
+    pub prefix: &'static str,
+    /// The variants, in Rust's spelling.
+    pub variants: &'static [&'static str],
+}
+
+/// Enums that C has too.
+macro_rules! enums {
+    ($(
+        $(#[$about:meta])*
+        enum $name:ident as $type_name:literal, $prefix:literal {
+            $($(#[$about_variant:meta])* $variant:ident,)*
+        }
+    )*) => {
+        $(
+            $(#[$about])*
+            #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+            #[repr(u32)]
+            pub enum $name {
+                $($(#[$about_variant])* $variant,)*
+            }
+
+            impl $name {
+                /// The variant of a number that C passes; `None` when there is none.
+                pub fn from_c(number: u32) -> Option<$name> {
+                    const ALL: &[$name] = &[$($name::$variant),*];
+                    ALL.get(number as usize).copied()
+                }
+            }
+        )*
+
+        /// All enums of this table, for the header.
+        pub const ENUMS: &[CEnum] = &[
+            $(CEnum { type_name: $type_name, prefix: $prefix, variants: &[$(stringify!($variant)),*] },)*
+        ];
+    };
+}
+
+/// Numbers that C has too, under the same name with `WEFT_` before it.
+macro_rules! constants {
+    ($($(#[$about:meta])* const $name:ident: $type:ty = $value:expr;)*) => {
+        $($(#[$about])* pub const $name: $type = $value;)*
+
+        /// All constants of this table, for the header.
+        pub const CONSTANTS: &[(&str, i64)] = &[$((stringify!($name), $value as i64),)*];
+    };
+}
+
+enums! {
+    /// Kinds of job that a coroutine can run.
+    enum JobKind as "weft_job", "WEFT_JOB_" {
+        /// Answer the request whose key is the job's argument.
+        Request,
+        /// Run the script prepared by `Engine::prepare_script`.
+        Script,
+        /// Run the task behind the argument: what go() was given.
+        Task,
+        /// Run the script that a request in classic mode is for, with PHP to itself; only on a `NativeSwitch` or an
+        /// `InstanceSwitch`.
+        Classic,
+        /// Give a request (or none, to have it boot) to the worker script of resident mode; only on a `NativeSwitch` or
+        /// an `InstanceSwitch`.
+        Resident,
+        /// Do what a signal's handler has left to do while every coroutine was parked.
+        Signals,
+        /// C's own: the pooled coroutine returns. Rust never gives this job.
+        End,
+    }
+
+    /// What an enter has returned: how the context left.
+    enum EnterResult as "weft_enter_result", "WEFT_ENTER_" {
+        /// It is parked inside its job.
+        Parked,
+        /// Its job has ended; the context is idle.
+        Ended,
+        /// Its job has ended, and the context is gone.
+        Lost,
+    }
+
+    /// How a wait has ended.
+    enum WaitEnd as "weft_wait_end", "WEFT_" {
+        /// By a wake.
+        Woken,
+        /// By its deadline.
+        TimedOut,
+        /// By an interruption or a cancellation.
+        Cancelled,
+        /// It was over before, or nothing can wait here.
+        NotThisOne,
+    }
+
+    /// What loading an application's handler has come to.
+    enum LoadResult as "weft_load_result", "WEFT_LOAD_" {
+        /// The handler is there.
+        Loaded,
+        /// The script has failed; PHP's message says why.
+        Failed,
+        /// What it returned cannot be called.
+        NotCallable,
+    }
+
+    /// What `weft php` does with its argument.
+    enum ScriptKind as "weft_script_kind", "WEFT_SCRIPT_" {
+        /// Runs the file.
+        File,
+        /// Runs the text.
+        Code,
+        /// Checks the file's syntax.
+        Lint,
+        /// Prints phpinfo().
+        Info,
+        /// Lists the modules.
+        Modules,
+    }
+
+    /// A field of a request; each is the term of RFC 9110 or of `$_SERVER`.
+    enum Field as "weft_field", "WEFT_FIELD_" {
+        /// `GET`, for example.
+        Method,
+        /// The request target in origin form.
+        Target,
+        /// The path of the target.
+        Path,
+        /// What follows the question mark.
+        Query,
+        /// `1.0` or `1.1`.
+        Version,
+        /// `http` or `https`.
+        Scheme,
+        /// The host, with its port if it has one.
+        Host,
+        /// The host without the port.
+        HostName,
+        /// The client's address, as far as proxies are trusted.
+        Client,
+        /// The client's port.
+        ClientPort,
+        /// The address of the connection's other end.
+        Peer,
+        /// The port of the connection's other end.
+        PeerPort,
+        /// The address that the connection came in on.
+        Server,
+        /// The port that the connection came in on.
+        ServerPort,
+        /// The request's name in logs.
+        Id,
+        /// Classic mode: the file to run.
+        Script,
+        /// Classic mode: its path below the document root.
+        ScriptName,
+        /// Classic mode: what follows the script in the URL.
+        PathInfo,
+        /// Classic mode: the document root.
+        Root,
+    }
+
+    /// How grave a message of PHP's is.
+    enum LogLevel as "weft_log_level", "WEFT_LOG_" {
+        /// Something failed.
+        Error,
+        /// Something will.
+        Warning,
+        /// For information.
+        Notice,
+    }
+}
+
+constants! {
+    /// Header lines of one response at most; C refuses more.
+    const HEADERS_MAX: usize = 256;
+    /// The status for a body whose client has gone: nobody will read it (nginx's number for it).
+    const CLIENT_GONE: u16 = 499;
+    /// A bit of what may be delegated: a file, by X-Sendfile.
+    const SENDFILE: u32 = 1;
+    /// A bit of what may be delegated: another URL, by X-Accel-Redirect.
+    const ACCEL_REDIRECT: u32 = 2;
+    /// In place of a status: a script answers, and its fields are now the request's.
+    const RUN_SCRIPT: u32 = 1;
+    /// In place of a descriptor: PHP may open the file itself.
+    const OPEN_IT_YOURSELF: i32 = -1;
+}
