@@ -29,7 +29,8 @@ fn abi_header() -> String {
         "/* The numbers that Rust and C share. Made by build.rs from src/abi.rs: change them there. */\n#ifndef WEFT_ABI_H\n#define WEFT_ABI_H\n",
     );
     for (name, value) in abi::CONSTANTS {
-        let _ = writeln!(header, "#define WEFT_{name} ({value})");
+        let suffix = if i64::try_from(*value).is_err() { "u" } else { "" };
+        let _ = writeln!(header, "#define WEFT_{name} ({value}{suffix})");
     }
     for an_enum in abi::ENUMS {
         header.push_str("typedef enum {\n");
@@ -57,7 +58,7 @@ fn main() {
         .filter_map(|entry| Some(entry.ok()?.path()))
         .collect();
     sources.sort();
-    // Written only when it has changed: the sources may be where nobody can write.
+    // Only when it has changed: in a read-only tree it is there already.
     let header = abi_header();
     if std::fs::read_to_string(ABI_HEADER).ok().as_ref() != Some(&header) {
         std::fs::write(ABI_HEADER, header).unwrap_or_else(|error| panic!("{ABI_HEADER}: {error}"));

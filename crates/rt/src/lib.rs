@@ -6,7 +6,7 @@
 //!
 //! # Layout, in reading order
 //!
-//! - [`clock`]: nanoseconds since boot.
+//! - [`clock`]: nanoseconds since boot. [`memory`]: the memory of this process.
 //! - [`wait`]: the vocabulary of waits. `family`: which coroutines share descriptors and children.
 //! - [`coroutine`]: what a coroutine is to the scheduler, and the [`Switch`] that gives it the processor.
 //! - [`runtime`]: the scheduler; below it the loop, the start of jobs and their queue; its bounds in `scheduler_limits`.
@@ -27,6 +27,7 @@ pub mod coroutine;
 mod family;
 pub mod fds;
 pub mod hook;
+pub mod memory;
 pub mod offload;
 mod overview;
 pub mod park;

@@ -296,7 +296,6 @@ zval *weft_task_value(weft_task *task, zval *value);
 bool weft_task_interrupt(weft_task *task, zend_string *reason);
 
 /* ---- wait.c: waits, timeouts, cancellation ---- */
-#define WEFT_NEVER UINT64_MAX
 void weft_wait_register(void);
 uint64_t weft_wait_begin(void);
 uint64_t weft_wait_deadline(double seconds, bool is_null);

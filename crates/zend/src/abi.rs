@@ -52,7 +52,7 @@ macro_rules! constants {
         $($(#[$about])* pub const $name: $type = $value;)*
 
         /// All constants of this table, for the header.
-        pub const CONSTANTS: &[(&str, i64)] = &[$((stringify!($name), $value as i64),)*];
+        pub const CONSTANTS: &[(&str, i128)] = &[$((stringify!($name), $value as i128),)*];
     };
 }
 
@@ -181,6 +181,8 @@ constants! {
     const HEADERS_MAX: usize = 256;
     /// The status for a body whose client has gone: nobody will read it (nginx's number for it).
     const CLIENT_GONE: u16 = 499;
+    /// No deadline.
+    const NEVER: u64 = u64::MAX;
     /// A bit of what may be delegated: a file, by X-Sendfile.
     const SENDFILE: u32 = 1;
     /// A bit of what may be delegated: another URL, by X-Accel-Redirect.

@@ -9,6 +9,8 @@
 
 use std::cell::Cell;
 
+use weft_rt::memory::resident_bytes;
+
 use crate::sys;
 
 /// Questions that one reading answers at most: memory outside of heaps grows, too.
@@ -64,11 +66,4 @@ impl MemoryBound {
         self.resident.set(resident_bytes());
         self.questions.set(0);
     }
-}
-
-/// Resident memory of this process, from /proc/self/statm (proc(5)); 0 when it cannot be read.
-fn resident_bytes() -> u64 {
-    const PAGE_BYTES: u64 = 4096;
-    let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * PAGE_BYTES
 }

@@ -6,12 +6,9 @@
 #![allow(unsafe_code)]
 
 use weft_rt::timers::TimerKey;
-use weft_rt::{CoroutineId, Job, Nanos, Readiness, Runtime, Wake, clock};
+use weft_rt::{CoroutineId, Job, Readiness, Runtime, Wake, clock};
 
-use crate::abi::WaitEnd;
-
-/// No deadline.
-const NEVER: Nanos = Nanos::MAX;
+use crate::abi::{NEVER, WaitEnd};
 
 /// A coroutine as one word, never 0: generations count from 1.
 fn word_of(id: CoroutineId) -> u64 {

@@ -182,7 +182,7 @@ impl Worker {
             live: self.runtime.stats.live.get() as u64,
             connections: self.server.connections() as u64,
             queued: (self.runtime.queued() + self.server.unread()) as u64,
-            memory_bytes: recycle::resident_bytes(),
+            memory_bytes: weft_rt::memory::resident_bytes(),
             blocked: self.runtime.stats.blocked.get(),
         }
     }
