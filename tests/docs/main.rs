@@ -1,6 +1,7 @@
 //! Checks the documentation against the product: every name exists, every link leads somewhere, every example
 //! runs.
 
+mod commands;
 mod cooperative;
 mod examples;
 mod figures;
