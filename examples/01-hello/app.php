@@ -1,5 +1,4 @@
 <?php
-
 // The smallest application: a script that returns its handler.
 //
 //     weft serve examples/01-hello/app.php

@@ -1,5 +1,4 @@
 <?php
-
 // A JSON service: routes by method and path, reads a JSON body, answers with JSON and with errors a client can act on.
 //
 //     weft serve examples/02-json/app.php

@@ -1,5 +1,4 @@
 <?php
-
 // A response made while it is sent: server-sent events, one a second. Each waiting client costs a few kilobytes.
 //
 //     weft serve examples/03-stream/app.php

@@ -1,5 +1,4 @@
 <?php
-
 // A form with an upload, and the file served again with ranges and conditional requests.
 //
 //     weft serve examples/04-upload/app.php
@@ -7,6 +6,7 @@
 
 use Weft\Http\Request;
 use Weft\Http\Response;
+use Weft\Http\UploadedFile;
 
 $directory = getenv('UPLOADS') ?: sys_get_temp_dir() . '/weft-uploads';
 is_dir($directory) || mkdir($directory, 0700, true);
@@ -21,7 +21,7 @@ const FORM = <<<'HTML'
 function keep(Request $request, string $directory): Response
 {
     $file = $request->files()['picture'] ?? null;
-    if ($file === null || $file->error() !== UPLOAD_ERR_OK) {
+    if (!$file instanceof UploadedFile || $file->error() !== UPLOAD_ERR_OK) {
         return Response::text("Send a file in the field \"picture\".\n", 422);
     }
     $name = bin2hex(random_bytes(8));
@@ -32,6 +32,6 @@ function keep(Request $request, string $directory): Response
 
 return fn (Request $request): Response => match (true) {
     $request->method() === 'POST' => keep($request, $directory),
-    preg_match('#^/([0-9a-f]{16})$#D', $request->path(), $match) === 1 => Response::file("$directory/$match[1]"),
+    preg_match('#^/[0-9a-f]{16}$#D', $request->path()) === 1 => Response::file($directory . $request->path()),
     default => new Response(FORM),
 };

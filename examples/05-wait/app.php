@@ -1,5 +1,4 @@
 <?php
-
 // Waiting costs nothing: this application asks itself for a slow page with plain curl. One worker answers hundreds of these
 // at once, though every call blocks as far as PHP knows.
 //

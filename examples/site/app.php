@@ -1,5 +1,4 @@
 <?php
-
 // The site that `make run` serves: what weft is, shown by itself. Every number on the page is made while you look at it.
 
 use Weft\Http\Request;
@@ -30,7 +29,7 @@ function waits(Request $request): string
 function page(Request $request, float $booted, int $answered): string
 {
     $id = htmlspecialchars($request->id());
-    $agent = htmlspecialchars($request->header('User-Agent', 'unknown'));
+    $agent = htmlspecialchars($request->header('User-Agent') ?? 'unknown');
     $client = htmlspecialchars($request->client());
     $up = number_format(microtime(true) - $booted, 1);
     $php = PHP_VERSION;

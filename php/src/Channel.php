@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Weft;
 
 use Weft\Internal\Deadline;
+use Weft\Internal\Place;
 use Weft\Internal\Waiter;
 use Weft\Internal\WaitQueue;
 
@@ -141,9 +142,9 @@ final class Channel implements \IteratorAggregate, \Countable
             if ($left !== null && $left <= 0) {
                 return null;
             }
-            $waiter = self::waitFor($cases, $open, $left, $key);
-            if ($waiter->served !== null) {
-                return [$key, $waiter->value];
+            [$key, $value] = self::waitFor($cases, $open, $left);
+            if ($key !== null) {
+                return [$key, $value];
             }
         }
     }
@@ -234,9 +235,9 @@ final class Channel implements \IteratorAggregate, \Countable
     /**
      * @param array<array-key, self|array{self, mixed}> $cases
      * @param non-empty-array<array-key, array{WaitQueue, mixed}> $open where to wait, with what to send
-     * @param int|string|null $key set to the case that was served
+     * @return array{int|string|null, mixed} the key of the case that was served, null for none; and the value received
      */
-    private static function waitFor(array $cases, array $open, ?float $left, int|string|null &$key): Waiter
+    private static function waitFor(array $cases, array $open, ?float $left): array
     {
         $waiter = new Waiter('Channel::select()');
         $places = [];
@@ -246,9 +247,10 @@ final class Channel implements \IteratorAggregate, \Countable
         try {
             $waiter->park($left);
         } catch (\Throwable $interruption) {
-            $key = array_search($waiter->served, $places, true);
-            if ($waiter->served !== null && $cases[$key] instanceof self) {
-                $cases[$key]->giveBack($waiter->value);
+            $key = self::served($waiter, $places);
+            $case = $key === null ? null : $cases[$key];
+            if ($case instanceof self) {
+                $case->giveBack($waiter->value);
             }
             throw $interruption;
         } finally {
@@ -256,8 +258,15 @@ final class Channel implements \IteratorAggregate, \Countable
                 $queue->remove($places[$each]);
             }
         }
-        $key = array_search($waiter->served, $places, true);
 
-        return $waiter;
+        return [self::served($waiter, $places), $waiter->value];
+    }
+
+    /** @param array<array-key, Place> $places */
+    private static function served(Waiter $waiter, array $places): int|string|null
+    {
+        $key = $waiter->served === null ? false : array_search($waiter->served, $places, true);
+
+        return $key === false ? null : $key;
     }
 }

@@ -24,22 +24,30 @@ use Weft\Pool\Waiters;
  *
  * Outside coroutines (plain php, a script while it boots) there is nobody to wait for: the pool has one user at a time, and
  * asking for more than `max` at once throws an exception that says so.
+ *
+ * @template R of object
  */
 final class Pool
 {
-    /** @internal */
+    /**
+     * @internal
+     * @var Slots<R>
+     */
     public readonly Slots $slots;
 
     private readonly Limits $limits;
 
+    /** @var Waiters<R> */
     private readonly Waiters $waiters;
 
+    /** @var Places<R> */
     private readonly Places $places;
 
+    /** @var Holders<R> */
     private readonly Holders $holders;
 
     /**
-     * @param Connector|callable(): object $connector
+     * @param Connector<R>|callable(): R $connector
      * @param int $max most resources open at a time, 1 or more
      * @param int $min resources kept open when nothing is used; warm() opens them
      * @param float $idleTimeout seconds without use after which a resource above $min is closed, at the next use of the pool
@@ -59,6 +67,7 @@ final class Pool
         string $name = 'pool',
     ) {
         $this->limits = new Limits($name, $max, $min, $idleTimeout, $ageMax, $waitTimeout, $waitersMax);
+        /** @var Connector<R> $connector */
         $connector = $connector instanceof Connector ? $connector : new CallableConnector($connector);
         $this->waiters = new Waiters("a free resource of pool $name");
         $this->places = new Places($connector, $this->waiters, $max);
@@ -71,7 +80,7 @@ final class Pool
      * discarded when the exception says that it is broken, or when $work was interrupted.
      *
      * @template T
-     * @param callable(object): T $work
+     * @param callable(R): T $work
      * @param float|null $timeout seconds to wait for a resource
      * @return T
      * @throws PoolTimeout|PoolException
@@ -96,6 +105,7 @@ final class Pool
     /**
      * Takes a resource: the caller must release() or discard() it. What a coroutine still holds when it ends is discarded.
      *
+     * @return R
      * @throws PoolTimeout|PoolException
      */
     public function acquire(?float $timeout = null): object
@@ -106,13 +116,21 @@ final class Pool
         return $slot->resource;
     }
 
-    /** Gives back what acquire() returned. */
+    /**
+     * Gives back what acquire() returned.
+     *
+     * @param R $resource
+     */
     public function release(object $resource): void
     {
         $this->slots->give($this->holders->remove($resource));
     }
 
-    /** Gives back what acquire() returned and must not be used again. */
+    /**
+     * Gives back what acquire() returned and must not be used again.
+     *
+     * @param R $resource
+     */
     public function discard(object $resource): void
     {
         $this->places->discard($this->holders->remove($resource));

@@ -179,9 +179,9 @@ final class Scope
             null,
             $timeout,
         );
-        [$returned, $what] = $won;
+        [$returned, $what] = $won ?? [true, null];
 
-        return $returned ? $what : throw $what;
+        return $returned || !$what instanceof \Throwable ? $what : throw $what;
     }
 
     private function enter(callable $body): mixed
@@ -201,9 +201,10 @@ final class Scope
             }
             throw $this->interruption;
         }
-        if ($this->failure !== null) {
+        $failure = $this->failure;
+        if ($failure !== null) {
             $this->acknowledge();
-            throw $this->failure;
+            throw $failure;
         }
 
         return $result;
@@ -261,7 +262,7 @@ final class Scope
         $this->end('its scope was cancelled');
     }
 
-    /** @param list<mixed> $arguments */
+    /** @param array<array-key, mixed> $arguments */
     private function work(int $number, Seat $seat, callable $work, array $arguments): mixed
     {
         $left = true;

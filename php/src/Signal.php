@@ -30,21 +30,24 @@ final class Signal
         if (!function_exists('pcntl_sigtimedwait')) {
             throw new \LogicException('Signal::await() needs the extension pcntl');
         }
+        $info = [];
         $signals = (array) $signals;
-        if ($signals === [] || !@pcntl_sigprocmask(SIG_BLOCK, $signals)) {
-            throw new \ValueError('Signal::await(): not a list of signals: ' . json_encode($signals));
+        if ($signals === [] || !@pcntl_sigprocmask(SIG_BLOCK, $signals, $before)) {
+            throw new \ValueError('Signal::await(): not a list of signals: ' . (string) json_encode($signals));
         }
         $deadline = new Deadline($timeout);
-        do {
+        while (true) {
             // The handler of another signal may end the wait early, with a warning: then it goes on.
             $left = $deadline->left();
             $signal = $left === null
                 ? @pcntl_sigwaitinfo($signals)
                 : @pcntl_sigtimedwait($signals, $info, (int) $left, (int) (fmod($left, 1.0) * 1e9));
-            if ($signal > 0) {
+            if (is_int($signal) && $signal > 0) {
                 return $signal;
             }
-        } while ($left === null || $left > 0);
-        throw new TimeoutException("No signal came within $timeout seconds");
+            if ($left !== null && $left <= 0) {
+                throw new TimeoutException("No signal came within $timeout seconds");
+            }
+        }
     }
 }

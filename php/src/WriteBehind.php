@@ -176,7 +176,7 @@ final class WriteBehind
 
             return;
         }
-        foreach (array_chunk($messages, intdiv(count($messages) + 1, 2)) as $half) {
+        foreach (array_chunk($messages, max(1, intdiv(count($messages) + 1, 2))) as $half) {
             $this->deliver($half);
         }
     }
@@ -204,6 +204,6 @@ final class WriteBehind
         }
         $this->failure = $error->getMessage();
         // Apart from the other workers, which fail at the same time.
-        usleep((int) ($pause_s * mt_rand(500, 1_000) * 1_000));
+        usleep(max(0, (int) ($pause_s * mt_rand(500, 1_000) * 1_000)));
     }
 }

@@ -35,6 +35,9 @@ function c_type(?ReflectionType $type): ?array
     $masks = [];
     $class = null;
     foreach ($type instanceof ReflectionUnionType ? $type->getTypes() : [$type] as $part) {
+        if (!$part instanceof ReflectionNamedType) {
+            throw new LogicException("no C type for $type");
+        }
         $name = $part->getName();
         if ($name === 'iterable') {
             $masks[] = 'MAY_BE_ARRAY';
@@ -67,7 +70,7 @@ function default_of(ReflectionParameter $parameter): string
 
 function parameter(ReflectionParameter $parameter): string
 {
-    [$mask, $class] = c_type($parameter->getType());
+    [$mask, $class] = c_type($parameter->getType()) ?? throw new LogicException("a parameter without a type: $parameter");
     $name = $parameter->getName();
     if ($parameter->isVariadic()) { // there is no macro for any other type
         return $mask === 'MAY_BE_ANY'

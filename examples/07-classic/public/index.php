@@ -1,5 +1,4 @@
 <?php
-
 // An application as php-fpm runs it: no handler, nothing of weft in it. Each request has PHP to itself.
 //
 //     weft serve examples/07-classic/public
@@ -24,12 +23,14 @@ if ($_SERVER['REQUEST_METHOD'] === 'POST') {
     header('Location: /notes');
     exit();
 }
+/** @var list<string> $notes */
+$notes = $_SESSION['notes'] ?? [];
 ?>
 <!DOCTYPE html>
 <link rel="stylesheet" href="/style.css">
 <h1>Notes</h1>
 <ul>
-<?php foreach ($_SESSION['notes'] ?? [] as $note): ?>
+<?php foreach ($notes as $note): ?>
   <li><?= htmlspecialchars($note) ?></li>
 <?php endforeach ?>
 </ul>

@@ -139,7 +139,7 @@ final class App
     /** @throws \RedisException */
     private function redis(): \Redis
     {
-        [$host, $port] = explode(':', (string) $this->settings->redis) + [1 => '0'];
+        [$host, $port] = explode(':', "{$this->settings->redis}:0");
         $redis = new \Redis();
         if (!@$redis->connect($host, (int) $port, 2.0, null, 0, 5.0)) {
             throw new \RedisException("Nobody answers at {$this->settings->redis}");

@@ -22,7 +22,7 @@ final class Background
     public static function every(float $seconds, string $name, \Closure $work): Task
     {
         return \Weft\go(static function () use ($seconds, $name, $work): void {
-            for (;; usleep((int) ($seconds * 1e6))) {
+            for (;; usleep(max(0, (int) ($seconds * 1e6)))) {
                 self::attempt($name, $work);
             }
         });

@@ -31,9 +31,9 @@ final class Health
     public function start(): void
     {
         Background::every(self::EVERY_S, 'telling how this worker is', function (): void {
-            $new = "{$this->directory}/" . getmypid() . '.new';
+            $new = "{$this->directory}/" . (int) getmypid() . '.new';
             if (@file_put_contents($new, json_encode($this->own(), JSON_INVALID_UTF8_SUBSTITUTE)) !== false) {
-                @rename($new, "{$this->directory}/" . getmypid() . '.json');
+                @rename($new, "{$this->directory}/" . (int) getmypid() . '.json');
             }
         });
     }

@@ -32,7 +32,7 @@ final class OperationsTest extends TestCase
 
     protected function tearDown(): void
     {
-        array_map(unlink(...), glob("{$this->directory}/*"));
+        array_map(unlink(...), glob("{$this->directory}/*") ?: []);
         rmdir($this->directory);
     }
 

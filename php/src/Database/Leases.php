@@ -28,6 +28,7 @@ final class Leases
     /** @var array<int, Session> by coroutine */
     private array $sessions = [];
 
+    /** @var Waiters<SharedConnection> */
     private readonly Waiters $waiters;
 
     private readonly Loose $loose;
@@ -41,6 +42,7 @@ final class Leases
 
     private readonly bool $inCoroutines;
 
+    /** @param Slots<SharedConnection> $slots */
     public function __construct(private readonly Slots $slots)
     {
         $this->waiters = $slots->waiters;
@@ -66,7 +68,6 @@ final class Leases
         }
         $session->loose = false;
         $slot = $session->slot ??= $this->slots->take();
-        /** @var SharedConnection $connection */
         $connection = $slot->resource;
         if ($connection->attributesVersion !== $this->attributesVersion) {
             $connection->apply($this->attributes, $this->attributesVersion);
@@ -123,7 +124,11 @@ final class Leases
         return $alone && !$interrupted && $failure instanceof \PDOException && Failure::repeatable($failure, $sql);
     }
 
-    /** After a call that has returned false, as in PDO's silent error modes. */
+    /**
+     * After a call that has returned false, as in PDO's silent error modes.
+     *
+     * @param array<array-key, mixed> $error PDO's errorInfo
+     */
     public function refused(Session $session, array $error): void
     {
         $failure = new \PDOException((string) ($error[2] ?? ''));
@@ -142,7 +147,7 @@ final class Leases
         unset($session->cursors[$prepared->ticket]);
         $prepared->ticket = 0;
         $prepared->statement->closeCursor();
-        $session->slot->resource->keep($prepared);
+        $session->slot?->resource->keep($prepared);
     }
 
     /** Discards the connection of a session, and with it what was open on it. */
@@ -184,15 +189,16 @@ final class Leases
         $coroutine = Coroutine::id();
         $session = $this->sessions[$coroutine] ?? null;
         unset($this->sessions[$coroutine]);
-        if ($session === null || $session->slot === null) {
+        $connection = $session?->slot?->resource;
+        if ($session === null || $connection === null) {
             return;
         }
         try {
             foreach ($session->cursors as $prepared) {
                 $this->endCursor($session, $prepared);
             }
-            if ($session->slot->resource->pdo->inTransaction()) {
-                $session->slot->resource->pdo->rollBack();
+            if ($connection->pdo->inTransaction()) {
+                $connection->pdo->rollBack();
             }
             $session->holds = 0;
             $session->streak = self::STREAK_MAX;

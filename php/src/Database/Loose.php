@@ -23,6 +23,7 @@ final class Loose
 
     private readonly \Closure $collect;
 
+    /** @param Slots<SharedConnection> $slots */
     public function __construct(private readonly Slots $slots)
     {
         $this->collect = $this->collect(...);

@@ -9,6 +9,8 @@ use Weft\Pool\Connector;
 /**
  * Opens, checks and cleans mysqli connections. mysqli does not tell whether a transaction is open, so cleaning costs a
  * round trip: a rollback, or with $full a change_user, which also clears variables, locks, temporary tables and the selected database.
+ *
+ * @implements Connector<\mysqli>
  */
 final class MysqliConnector implements Connector
 {
@@ -27,7 +29,7 @@ final class MysqliConnector implements Connector
 
     public function connect(): \mysqli
     {
-        $mysqli = \mysqli_init();
+        $mysqli = new \mysqli();
         foreach ($this->options as $option => $value) {
             $mysqli->options($option, $value);
         }
@@ -40,7 +42,7 @@ final class MysqliConnector implements Connector
             $this->socket,
         );
         if (!$connected || !$mysqli->set_charset($this->charset)) {
-            throw new \mysqli_sql_exception($mysqli->connect_error ?? $mysqli->error, $mysqli->connect_errno ?: $mysqli->errno);
+            throw new \mysqli_sql_exception((string) ($mysqli->connect_error ?? $mysqli->error), $mysqli->connect_errno ?: $mysqli->errno);
         }
 
         return $mysqli;
@@ -48,13 +50,11 @@ final class MysqliConnector implements Connector
 
     public function healthy(object $resource): bool
     {
-        /** @var \mysqli $resource */
         return @$resource->query('DO 1') !== false;
     }
 
     public function reset(object $resource): bool
     {
-        /** @var \mysqli $resource */
         if (!$this->full) {
             return $resource->rollback();
         }
@@ -71,7 +71,6 @@ final class MysqliConnector implements Connector
 
     public function close(object $resource): void
     {
-        /** @var \mysqli $resource */
         $resource->close();
     }
 }

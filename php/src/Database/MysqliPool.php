@@ -11,6 +11,7 @@ use Weft\Pool;
  */
 final class MysqliPool
 {
+    /** @var Pool<\mysqli> */
     public readonly Pool $pool;
 
     /**
@@ -41,7 +42,7 @@ final class MysqliPool
             $options,
             $full,
         );
-        $this->pool = new Pool($connector, ...['name' => 'mysqli', ...$limits]);
+        $this->pool = new Pool($connector, ...$limits, name: 'mysqli');
     }
 
     /**

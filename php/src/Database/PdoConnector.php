@@ -6,7 +6,11 @@ namespace Weft\Database;
 
 use Weft\Pool\Connector;
 
-/** Opens, checks and cleans plain PDO connections. What a session may carry beyond a transaction is its user's matter. */
+/**
+ * Opens, checks and cleans plain PDO connections. What a session may carry beyond a transaction is its user's matter.
+ *
+ * @implements Connector<\PDO>
+ */
 final class PdoConnector implements Connector
 {
     /**
@@ -37,7 +41,6 @@ final class PdoConnector implements Connector
 
     public function healthy(object $resource): bool
     {
-        /** @var \PDO $resource */
         $answer = @$resource->query('SELECT 1');
 
         return $answer !== false && $answer->fetchColumn() == 1;
@@ -45,7 +48,6 @@ final class PdoConnector implements Connector
 
     public function reset(object $resource): bool
     {
-        /** @var \PDO $resource */
         return !$resource->inTransaction() || $resource->rollBack();
     }
 

@@ -13,6 +13,7 @@ use Weft\Pool;
  */
 final class PdoPool
 {
+    /** @var Pool<\PDO> */
     public readonly Pool $pool;
 
     /**
@@ -29,7 +30,7 @@ final class PdoPool
         int|float ...$limits,
     ) {
         $connector = new PdoConnector($dsn, $username, $password, $options, $initial);
-        $this->pool = new Pool($connector, ...['name' => \strstr($dsn, ':', true) ?: 'pdo', ...$limits]);
+        $this->pool = new Pool($connector, ...$limits, name: \strstr($dsn, ':', true) ?: 'pdo');
     }
 
     /**

@@ -14,6 +14,7 @@ use Weft\Pool\Slot;
  */
 final class Session
 {
+    /** @var Slot<SharedConnection>|null */
     public ?Slot $slot = null;
 
     /** It keeps the connection though nothing needs it: it may ask again before it waits. Others may take it. */
@@ -39,7 +40,7 @@ final class Session
 
     public string|false $lastInsertId = '0';
 
-    /** @var array{string|null, int|string|null, string|null}|null PDO's errorInfo; null: the last call went well */
+    /** @var array<array-key, mixed>|null PDO's errorInfo; null: the last call went well */
     public ?array $error = null;
 
     public bool $used = false;

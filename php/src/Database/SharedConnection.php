@@ -81,7 +81,7 @@ final class SharedConnection
         }
         $this->statements[$prepared->sql] = $prepared;
         if (\count($this->statements) > $this->statementsMax) {
-            unset($this->statements[\array_key_first($this->statements)]);
+            unset($this->statements[(string) \array_key_first($this->statements)]);
         }
     }
 

@@ -6,7 +6,11 @@ namespace Weft\Database;
 
 use Weft\Pool\Connector;
 
-/** Opens the real connections of a SharedPdo, which returns them only when no transaction and no result is open. */
+/**
+ * Opens the real connections of a SharedPdo, which returns them only when no transaction and no result is open.
+ *
+ * @implements Connector<SharedConnection>
+ */
 final class SharedConnector implements Connector
 {
     public function __construct(private readonly PdoConnector $connector, private readonly int $statementsMax) {}
@@ -18,7 +22,6 @@ final class SharedConnector implements Connector
 
     public function healthy(object $resource): bool
     {
-        /** @var SharedConnection $resource */
         return $this->connector->healthy($resource->pdo);
     }
 
@@ -29,7 +32,6 @@ final class SharedConnector implements Connector
 
     public function broken(object $resource, \Throwable $failure): bool
     {
-        /** @var SharedConnection $resource */
         return $this->connector->broken($resource->pdo, $failure);
     }
 

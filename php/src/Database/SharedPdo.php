@@ -19,6 +19,7 @@ use Weft\Pool;
  */
 final class SharedPdo extends \PDO
 {
+    /** @var Pool<SharedConnection> */
     public readonly Pool $pool;
 
     private readonly Leases $leases;
@@ -40,8 +41,7 @@ final class SharedPdo extends \PDO
     ) {
         // The parent's constructor would connect: this object has no connection of its own.
         $connector = new PdoConnector($dsn, $username, $password, $options, $initial);
-        $name = \strstr($dsn, ':', true) ?: 'pdo';
-        $this->pool = new Pool(new SharedConnector($connector, $statementsMax), ...['name' => $name, ...$limits]);
+        $this->pool = new Pool(new SharedConnector($connector, $statementsMax), ...$limits, name: \strstr($dsn, ':', true) ?: 'pdo');
         $this->leases = new Leases($this->pool->slots);
     }
 
@@ -63,6 +63,7 @@ final class SharedPdo extends \PDO
     public function exec(string $statement): int|false
     {
         $session = $this->leases->session();
+        $count = false;
         for ($attempt = 1;; ++$attempt) {
             $connection = $this->leases->lease($session);
             try {
@@ -88,6 +89,7 @@ final class SharedPdo extends \PDO
     public function beginTransaction(): bool
     {
         $session = $this->leases->session();
+        $begun = false;
         for ($attempt = 1;; ++$attempt) {
             $connection = $this->leases->lease($session);
             try {
@@ -179,6 +181,7 @@ final class SharedPdo extends \PDO
     {
         $session = $this->leases->session();
 
+        // @mago-expect analysis:invalid-return-statement -- without an error PDO gives nulls
         return $session->error ?? [$session->used ? '00000' : '', null, null];
     }
 

@@ -20,7 +20,7 @@ final class SharedPdoStatement extends StatementResult
     /** null: nothing but values was set. */
     private ?StatementSettings $settings = null;
 
-    /** @var array{string|null, int|string|null, string|null} */
+    /** @var array<array-key, mixed> PDO's errorInfo */
     private array $error = ['', null, null];
 
     /**
@@ -46,6 +46,7 @@ final class SharedPdoStatement extends StatementResult
         }
         $leases = $this->leases;
         $this->session = $session = $leases->session();
+        $prepared = null;
         for ($attempt = 1;; ++$attempt) {
             $connection = $leases->lease($session);
             try {
@@ -113,7 +114,7 @@ final class SharedPdoStatement extends StatementResult
     public function setFetchMode(int $mode, mixed ...$args): bool
     {
         $this->settings ??= new StatementSettings();
-        $this->settings->fetchMode = [$mode, ...$args];
+        $this->settings->fetchMode = [$mode, $args];
         if ($this->isOpen()) {
             $this->prepared->fetchModeSet = true;
             $this->prepared->statement->setFetchMode($mode, ...$args);
@@ -146,6 +147,7 @@ final class SharedPdoStatement extends StatementResult
 
     public function errorInfo(): array
     {
+        // @mago-expect analysis:invalid-return-statement -- without an error PDO gives nulls
         return $this->error;
     }
 
@@ -162,7 +164,7 @@ final class SharedPdoStatement extends StatementResult
         $settings = $this->settings;
         if ($this->once) {
             $prepared = $connection->query($this->queryString);
-            if ($prepared !== null && $settings !== null && ($settings->fetchMode !== [] || $settings->columns !== [])) {
+            if ($prepared !== null && $settings !== null && ($settings->fetchMode !== null || $settings->columns !== [])) {
                 $settings->apply($connection, $prepared);
             }
 

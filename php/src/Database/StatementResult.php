@@ -24,7 +24,7 @@ abstract class StatementResult extends \PDOStatement
 
     private int $ticket = 0;
 
-    protected ?Session $session = null;
+    protected Session $session;
 
     /** Rows not fetched yet; negative: unknown. */
     private int $left = 0;
@@ -100,7 +100,7 @@ abstract class StatementResult extends \PDOStatement
             $this->end();
         }
 
-        return $row;
+        return $row ?? false;
     }
 
     public function fetchAll(int $mode = \PDO::FETCH_DEFAULT, mixed ...$args): array
@@ -179,7 +179,11 @@ abstract class StatementResult extends \PDOStatement
         return $this->prepared->statement->getColumnMeta($column);
     }
 
-    /** Whether there is a result to be read. */
+    /**
+     * Whether there is a result to be read.
+     *
+     * @assert-if-true !null $this->prepared
+     */
     protected function isOpen(): bool
     {
         return $this->prepared !== null && $this->prepared->ticket === $this->ticket;
@@ -217,7 +221,7 @@ abstract class StatementResult extends \PDOStatement
     {
         $prepared = $this->prepared;
         $this->prepared = null;
-        if ($prepared->ticket !== $this->ticket) {
+        if ($prepared === null || $prepared->ticket !== $this->ticket) {
             return; // its coroutine has ended, or its connection has gone
         }
         $this->leases->endCursor($this->session, $prepared);

@@ -11,8 +11,8 @@ namespace Weft\Database;
  */
 final class StatementSettings
 {
-    /** @var array<int, mixed> the arguments of setFetchMode() */
-    public array $fetchMode = [];
+    /** @var array{int, array<mixed>}|null the mode and its arguments */
+    public ?array $fetchMode = null;
 
     /** @var array<int|string, array{mixed, int, int, mixed}> */
     public array $columns = [];
@@ -27,8 +27,9 @@ final class StatementSettings
             $prepared->statement->setAttribute($attribute, $value);
             $prepared->disposable = true;
         }
-        if ($this->fetchMode !== []) {
-            $prepared->statement->setFetchMode(...$this->fetchMode);
+        if ($this->fetchMode !== null) {
+            [$mode, $more] = $this->fetchMode;
+            $prepared->statement->setFetchMode($mode, ...$more);
             $prepared->fetchModeSet = true;
         } elseif ($prepared->fetchModeSet) {
             $default = $connection->pdo->getAttribute(\PDO::ATTR_DEFAULT_FETCH_MODE);
@@ -40,8 +41,8 @@ final class StatementSettings
 
     public function bindColumns(Prepared $prepared): void
     {
-        foreach ($this->columns as $column => [&$variable, $type, $length, $options]) {
-            $prepared->statement->bindColumn($column, $variable, $type, $length, $options);
+        foreach ($this->columns as $column => $bound) { // its first element is a reference, also in this copy
+            $prepared->statement->bindColumn($column, $bound[0], $bound[1], $bound[2], $bound[3]);
             $prepared->disposable = true;
         }
     }

@@ -70,7 +70,7 @@ final class ErrorPage
 
     private static function source(string $file, int $line): string
     {
-        $lines = is_file($file) && is_readable($file) ? file($file, FILE_IGNORE_NEW_LINES) : [];
+        $lines = is_file($file) && is_readable($file) ? (file($file, FILE_IGNORE_NEW_LINES) ?: []) : [];
         $from = max(0, $line - 1 - self::CONTEXT);
         $shown = array_slice($lines, $from, (2 * self::CONTEXT) + 1, false);
         $html = '';

@@ -30,7 +30,7 @@ final class Response
     {
         $this->body = match (true) {
             is_string($body), $body instanceof \Traversable, $body instanceof \Closure => $body,
-            is_callable($body) => $body(...),
+            is_callable($body) => $body(...), // @mago-expect analysis:invalid-callable -- is_callable() has just said so
             default => new \ArrayIterator($body),
         };
         if ($status !== 200) {
@@ -56,7 +56,7 @@ final class Response
     {
         $flags |= JSON_THROW_ON_ERROR | JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE;
 
-        return new self(json_encode($data, $flags), $status, ['Content-Type' => 'application/json']);
+        return new self((string) json_encode($data, $flags), $status, ['Content-Type' => 'application/json']);
     }
 
     /** Sends the client elsewhere: 302, or another of 301, 303, 307, 308. */
@@ -80,7 +80,7 @@ final class Response
         $response = new self();
         $response->file = $path;
         if ($download !== null) {
-            $quoted = addcslashes(preg_replace('/[^\x20-\x7e]/', '_', $download), '"\\');
+            $quoted = addcslashes((string) preg_replace('/[^\x20-\x7e]/', '_', $download), '"\\');
             $response->setHeader('Content-Disposition', "attachment; filename=\"$quoted\"; filename*=UTF-8''" . rawurlencode($download));
         }
 

@@ -43,6 +43,7 @@ final class Application
         }
         $name = $type->getName();
 
-        return is_a($name, MessageInterface::class, true) || $name === ResponseInterface::class;
+        // @mago-expect analysis:impossible-type-comparison -- the name is a class's
+        return $name === MessageInterface::class || is_subclass_of($name, MessageInterface::class) || $name === ResponseInterface::class;
     }
 }

@@ -32,10 +32,11 @@ final class Coroutines
     /** Whether a failure means that work was stopped at a point it did not choose. */
     public static function interrupted(?\Throwable $failure): bool
     {
-        for (; $failure !== null; $failure = $failure->getPrevious()) {
+        while ($failure !== null) {
             if ($failure instanceof CancelledError || $failure instanceof TimeoutException) {
                 return true;
             }
+            $failure = $failure->getPrevious();
         }
 
         return false;

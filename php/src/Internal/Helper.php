@@ -54,17 +54,18 @@ final class Helper
         $pair = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
         $self = posix_getpid();
         $pid = $pair === false ? -1 : pcntl_fork();
-        if ($pid === 0) {
-            end_with_parent($self);
-            fclose($pair[0]);
-            self::inHelper($work, $pair[1]);
-        }
-        if ($pid < 0) {
+        if ($pair === false || $pid < 0) {
             throw new ProcessFailed('The helper process could not be started: ' . (error_get_last()['message'] ?? 'unknown'));
         }
-        fclose($pair[1]);
+        [$parent, $helper] = $pair;
+        if ($pid === 0) {
+            end_with_parent($self);
+            fclose($parent);
+            self::inHelper($work, $helper);
+        }
+        fclose($helper);
 
-        return (new self($pid, $pair[0]))->result();
+        return (new self($pid, $parent))->result();
     }
 
     private function result(): mixed
@@ -74,22 +75,23 @@ final class Helper
             stream_set_timeout($this->stream, self::YEAR_SECONDS);
             stream_set_chunk_size($this->stream, 1 << 16);
             $head = $this->read(9);
-            ['kind' => $kind, 'length' => $length] = $head === null
-                ? ['kind' => null, 'length' => 0]
-                : unpack('akind/Jlength', $head);
-            $payload = $this->read($length);
+            $kind = $head === null ? null : $head[0];
+            $payload = $head === null ? null : $this->read((int) (unpack('J', $head, 1)[1] ?? 0));
         } finally {
             posix_kill($this->pid, SIGKILL);
             fclose($this->stream);
             pcntl_waitpid($this->pid, $status);
         }
 
-        return match ($payload === null ? null : $kind) {
-            self::RETURNED => unserialize($payload),
-            self::THREW => throw unserialize($payload),
-            self::FAILED => throw new ProcessFailed($payload),
-            null => throw new ProcessFailed('The helper process ended without a result: ' . self::cause((int) $status)),
-        };
+        if ($payload === null) {
+            throw new ProcessFailed('The helper process ended without a result: ' . self::cause((int) $status));
+        }
+        $result = $kind === self::FAILED ? new ProcessFailed($payload) : unserialize($payload);
+        if ($kind !== self::RETURNED && $result instanceof \Throwable) {
+            throw $result;
+        }
+
+        return $result;
     }
 
     /** Exactly so many bytes; null: the other end is closed. */
@@ -110,9 +112,9 @@ final class Helper
     private static function cause(int $status): string
     {
         if (!pcntl_wifsignaled($status)) {
-            return 'it exited with status ' . pcntl_wexitstatus($status);
+            return 'it exited with status ' . (int) pcntl_wexitstatus($status);
         }
-        $signal = pcntl_wtermsig($status);
+        $signal = (int) pcntl_wtermsig($status);
         $names = [SIGSEGV => 'SIGSEGV, a crash', SIGABRT => 'SIGABRT, a crash', SIGKILL => 'SIGKILL, perhaps out of memory'];
 
         return "it was ended by signal $signal" . (isset($names[$signal]) ? " ({$names[$signal]})" : '');
@@ -132,14 +134,18 @@ final class Helper
         $leave = new Seat(static fn () => self::leave($stream));
         register_shutdown_function($leave->giveUp(...));
         try {
-            $result = [self::RETURNED, self::serialized($work(), 'Its result')];
+            [$kind, $payload] = [self::RETURNED, self::serialized($work(), 'Its result')];
         } catch (\Throwable $thrown) {
-            $result = self::thrown($thrown);
+            [$kind, $payload] = self::thrown($thrown);
         }
-        self::end($stream, ...$result);
+        self::end($stream, $kind, $payload);
     }
 
-    /** The work has not come back: it called exit(), or there was a fatal error. */
+    /**
+     * The work has not come back: it called exit(), or there was a fatal error.
+     *
+     * @param resource $stream
+     */
     private static function leave($stream): never
     {
         $error = error_get_last();

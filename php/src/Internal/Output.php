@@ -34,7 +34,9 @@ final class Output
 
     private static function sendResponse(Response $response): void
     {
-        [$body, $file] = \Closure::bind(fn (): array => [$this->body, $this->file], $response, Response::class)();
+        /** @var array{string|\Traversable<mixed, string>|\Closure, ?string} $parts private to the response */
+        $parts = \Closure::bind(fn (): array => [$this->body, $this->file], $response, Response::class)();
+        [$body, $file] = $parts;
         \http_response_code($response->status());
         // header() would add it to every text type.
         $charset = ini_set('default_charset', '');
@@ -64,7 +66,7 @@ final class Output
             ob_end_flush();
         }
         flush();
-        if ($body instanceof \Closure) {
+        if (!$body instanceof \Traversable) {
             $body(response_writer());
 
             return;

@@ -16,7 +16,6 @@ final class WaitQueue implements \Countable
 
     private ?Place $last = null;
 
-    /** @var int<0, max> */
     private int $count = 0;
 
     /** What a wait needs is loaded before one is open: an autoloader may wait itself. */

@@ -4,7 +4,12 @@ declare(strict_types=1);
 
 namespace Weft\Pool;
 
-/** A connector made of functions; only the first is needed. */
+/**
+ * A connector made of functions; only the first is needed.
+ *
+ * @template R of object
+ * @implements Connector<R>
+ */
 final class CallableConnector implements Connector
 {
     private readonly \Closure $connect;
@@ -14,9 +19,9 @@ final class CallableConnector implements Connector
     private readonly ?\Closure $reset;
 
     /**
-     * @param callable(): object $connect
-     * @param (callable(object): bool)|null $check see Connector::healthy()
-     * @param (callable(object): bool)|null $reset see Connector::reset()
+     * @param callable(): R $connect
+     * @param (callable(R): bool)|null $check see Connector::healthy()
+     * @param (callable(R): bool)|null $reset see Connector::reset()
      */
     public function __construct(callable $connect, ?callable $check = null, ?callable $reset = null)
     {

@@ -15,10 +15,11 @@ use function Weft\defer;
  * Invariant: what a coroutine still holds when it ends is discarded.
  *
  * @internal
+ * @template R of object
  */
 final class Holders
 {
-    /** @var array<int, Slot> by the resource's object id */
+    /** @var array<int, Slot<R>> by the resource's object id */
     private array $slots = [];
 
     /** @var array<int, true> coroutines that have acquired something, until they end */
@@ -28,12 +29,14 @@ final class Holders
 
     private readonly \Closure $ends;
 
+    /** @param Places<R> $places */
     public function __construct(private readonly Places $places, private readonly string $pool)
     {
         $this->inCoroutines = Coroutines::exist();
         $this->ends = $this->ends(...);
     }
 
+    /** @param Slot<R> $slot */
     public function add(Slot $slot): void
     {
         $this->slots[\spl_object_id($slot->resource)] = $slot;
@@ -44,7 +47,13 @@ final class Holders
         }
     }
 
-    /** The slot of a resource, which is held no longer. @throws PoolException when it was not held */
+    /**
+     * The slot of a resource, which is held no longer.
+     *
+     * @param R $resource
+     * @return Slot<R>
+     * @throws PoolException when it was not held
+     */
     public function remove(object $resource): Slot
     {
         $id = \spl_object_id($resource);

@@ -9,11 +9,16 @@ namespace Weft\Pool;
  * connection that is being opened.
  *
  * @internal
+ * @template R of object
  */
 final class Lease
 {
     public bool $ended = false;
 
+    /**
+     * @param Places<R> $places
+     * @param Slot<R>|null $slot
+     */
     public function __construct(private readonly Places $places, private readonly ?Slot $slot) {}
 
     public function __destruct()

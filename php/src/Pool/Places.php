@@ -14,6 +14,7 @@ use Weft\Internal\Coroutines;
  * does the failure.
  *
  * @internal
+ * @template R of object
  */
 final class Places
 {
@@ -29,19 +30,27 @@ final class Places
 
     public int $failures = 0;
 
+    /**
+     * @param Connector<R> $connector
+     * @param Waiters<R> $waiters
+     */
     public function __construct(
         private readonly Connector $connector,
         private readonly Waiters $waiters,
         private readonly int $max,
     ) {}
 
-    /** Opens a resource for a place that $open counts already. */
+    /**
+     * Opens a resource for a place that $open counts already.
+     *
+     * @return Slot<R>
+     */
     public function connect(): Slot
     {
         ++$this->connecting;
         $lease = new Lease($this, null);
         try {
-            $slot = new Slot($this->connector->connect(), \hrtime(true));
+            $slot = new Slot($this->connector->connect(), (int) \hrtime(true));
         } catch (\Throwable $failure) {
             $lease->ended = true;
             --$this->connecting;
@@ -66,7 +75,11 @@ final class Places
         $this->offer();
     }
 
-    /** Closes a resource in good order. */
+    /**
+     * Closes a resource in good order.
+     *
+     * @param Slot<R> $slot
+     */
     public function close(Slot $slot): void
     {
         try {
@@ -76,7 +89,11 @@ final class Places
         }
     }
 
-    /** Drops a resource that must never be used again, not even to say good-bye to its server. */
+    /**
+     * Drops a resource that must never be used again, not even to say good-bye to its server.
+     *
+     * @param Slot<R> $slot
+     */
     public function discard(Slot $slot): void
     {
         if ($slot->held) {

@@ -8,6 +8,7 @@ namespace Weft\Pool;
  * One resource of a pool, with what the pool notes of it. Times are nanoseconds of hrtime().
  *
  * @internal
+ * @template R of object
  */
 final class Slot
 {
@@ -19,6 +20,7 @@ final class Slot
     /** The coroutine that acquired it; 0: outside coroutines. */
     public int $holder = 0;
 
+    /** @param R $resource */
     public function __construct(public readonly object $resource, public readonly int $openedAt)
     {
         $this->usedAt = $openedAt;

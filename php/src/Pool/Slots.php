@@ -15,12 +15,13 @@ use Weft\TimeoutException;
  * checked first.
  *
  * @internal
+ * @template R of object
  */
 final class Slots
 {
     private const CHECK_AFTER_NS = 1_000_000_000;
 
-    /** @var list<Slot> the one used last comes last */
+    /** @var list<Slot<R>> the one used last comes last */
     private array $idle = [];
 
     private bool $closed = false;
@@ -32,6 +33,11 @@ final class Slots
 
     private readonly int $ageNs;
 
+    /**
+     * @param Connector<R> $connector
+     * @param Places<R> $places
+     * @param Waiters<R> $waiters
+     */
     public function __construct(
         private readonly Connector $connector,
         private readonly Places $places,
@@ -50,6 +56,7 @@ final class Slots
     /**
      * A slot for the caller alone, who must pass it to give(), end() or discard().
      *
+     * @return Slot<R>
      * @throws PoolTimeout|PoolException
      */
     public function take(?float $timeout = null): Slot
@@ -73,7 +80,11 @@ final class Slots
         return $this->wait($timeout ?? $this->limits->waitTimeout);
     }
 
-    /** Takes a slot back after a use that ended well. */
+    /**
+     * Takes a slot back after a use that ended well.
+     *
+     * @param Slot<R> $slot
+     */
     public function give(Slot $slot): void
     {
         if (!$slot->held) {
@@ -89,7 +100,7 @@ final class Slots
 
             return;
         }
-        $slot->usedAt = $now = \hrtime(true);
+        $slot->usedAt = $now = (int) \hrtime(true);
         if (!$clean || $this->closed || $now - $slot->openedAt > $this->ageNs) {
             $slot->held = false;
             $this->places->close($slot);
@@ -106,7 +117,11 @@ final class Slots
         }
     }
 
-    /** Takes a slot back after a use that ended with a failure. */
+    /**
+     * Takes a slot back after a use that ended with a failure.
+     *
+     * @param Slot<R> $slot
+     */
     public function end(Slot $slot, \Throwable $failure): void
     {
         if (Coroutines::interrupted($failure)) {
@@ -119,6 +134,7 @@ final class Slots
         }
     }
 
+    /** @param Slot<R> $slot */
     public function discard(Slot $slot): void
     {
         $this->places->discard($slot);
@@ -127,7 +143,7 @@ final class Slots
     /** The server has failed: resources that are open now are checked before they are used again. */
     public function distrust(): void
     {
-        $this->distrustedNs = \hrtime(true);
+        $this->distrustedNs = (int) \hrtime(true);
     }
 
     /** Opens resources until `min` are open. */
@@ -152,6 +168,7 @@ final class Slots
         }
     }
 
+    /** @param Slot<R> $slot */
     private function healthy(Slot $slot): bool
     {
         try {
@@ -172,6 +189,7 @@ final class Slots
         return $healthy;
     }
 
+    /** @return Slot<R> */
     private function wait(float $timeout): Slot
     {
         $name = $this->limits->name;
@@ -207,7 +225,11 @@ final class Slots
         return $waiter->slot ?? $this->places->connect();
     }
 
-    /** A waiter leaves without having used what it was given. */
+    /**
+     * A waiter leaves without having used what it was given.
+     *
+     * @param Waiter<R> $waiter
+     */
     private function refund(Waiter $waiter): void
     {
         if ($waiter->slot !== null) {

@@ -9,6 +9,7 @@ namespace Weft\Pool;
  * slot nor failure), or the failure of the server.
  *
  * @internal
+ * @template R of object
  */
 final class Waiter
 {
@@ -17,6 +18,7 @@ final class Waiter
 
     public bool $served = false;
 
+    /** @var Slot<R>|null */
     public ?Slot $slot = null;
 
     public ?\Throwable $failure = null;

@@ -11,6 +11,7 @@ use Weft\Coroutine;
  * resources. Invariant: each that is given something is counted out at once; one that has gone is never given anything.
  *
  * @internal
+ * @template R of object
  */
 final class Waiters
 {
@@ -25,7 +26,7 @@ final class Waiters
 
     public int $waitedMaxNs = 0;
 
-    /** @var \SplQueue<Waiter> */
+    /** @var \SplQueue<Waiter<R>> */
     private \SplQueue $queue;
 
     public function __construct(private readonly string $on)
@@ -33,7 +34,11 @@ final class Waiters
         $this->queue = new \SplQueue();
     }
 
-    /** Opens a wait of this coroutine; park() must follow in the same breath. */
+    /**
+     * Opens a wait of this coroutine; park() must follow at once.
+     *
+     * @return Waiter<R>
+     */
     public function enter(): Waiter
     {
         $waiter = new Waiter(Coroutine::prepare($this->on));
@@ -44,14 +49,18 @@ final class Waiters
         return $waiter;
     }
 
-    /** Waits until it is given something or the time is over; it may be given something and be interrupted as well. */
+    /**
+     * Waits until it is given something or the time is over; it may be given something and be interrupted as well.
+     *
+     * @param Waiter<R> $waiter
+     */
     public function park(Waiter $waiter, float $timeout): void
     {
-        $began = \hrtime(true);
+        $began = (int) \hrtime(true);
         try {
             Coroutine::park($waiter->wait, $timeout);
         } finally {
-            $waited = \hrtime(true) - $began;
+            $waited = (int) \hrtime(true) - $began;
             $this->waitedNs += $waited;
             $this->waitedMaxNs = \max($waited, $this->waitedMaxNs);
             $waiter->over = true;
@@ -62,7 +71,11 @@ final class Waiters
         }
     }
 
-    /** Gives a slot, the right to open one, or a failure to who has waited longest. false: nobody waits. */
+    /**
+     * Gives a slot, the right to open one, or a failure to the coroutine that has waited longest. false: none waits.
+     *
+     * @param Slot<R>|null $slot
+     */
     public function hand(?Slot $slot, ?\Throwable $failure = null): bool
     {
         while (!$this->queue->isEmpty()) {
@@ -80,7 +93,7 @@ final class Waiters
         return false;
     }
 
-    /** Who has gone is skipped when its turn comes; while nothing is returned, that must not pile up. */
+    /** Waiters that have gone are skipped when their turn comes; while nothing is returned, they must not pile up. */
     private function forget(): void
     {
         if (\count($this->queue) <= (2 * $this->count) + 64) {

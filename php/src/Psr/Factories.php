@@ -33,17 +33,23 @@ final class Factories
     {
         foreach (self::ONE_CLASS as $class) {
             if (class_exists($class)) {
-                $factory = new $class();
+                /** @var ServerRequestFactoryInterface&UriFactoryInterface&StreamFactoryInterface&UploadedFileFactoryInterface $factory */
+                $factory = (new \ReflectionClass($class))->newInstance();
 
                 return new self($factory, $factory, $factory, $factory);
             }
         }
         foreach (self::NAMESPACES as $namespace) {
             if (class_exists("$namespace\\ServerRequestFactory")) {
-                return new self(...array_map(
-                    static fn (string $kind): object => new ("$namespace\\{$kind}Factory")(),
-                    ['ServerRequest', 'Uri', 'Stream', 'UploadedFile'],
-                ));
+                $four = [];
+                foreach (['ServerRequest', 'Uri', 'Stream', 'UploadedFile'] as $kind) {
+                    /** @var class-string $class */
+                    $class = "$namespace\\{$kind}Factory";
+                    $four[] = (new \ReflectionClass($class))->newInstance();
+                }
+                /** @var array{ServerRequestFactoryInterface, UriFactoryInterface, StreamFactoryInterface, UploadedFileFactoryInterface} $four */
+
+                return new self(...$four);
             }
         }
         throw new \RuntimeException('The application speaks PSR-7, and no implementation was found: install one, for example with '

@@ -69,7 +69,10 @@ final class Handler
             $body->rewind();
         }
 
-        return new Response($whole ? $body->getContents() : self::chunks($body), $from->getStatusCode(), $from->getHeaders());
+        /** @var array<string, list<string>> $headers */
+        $headers = $from->getHeaders();
+
+        return new Response($whole ? $body->getContents() : self::chunks($body), $from->getStatusCode(), $headers);
     }
 
     /** @return \Generator<int, string> */
@@ -114,15 +117,14 @@ final class Handler
 
     private static function isForm(Request $from): bool
     {
-        $type = strtolower(trim(explode(';', $from->header('Content-Type', ''))[0]));
+        $type = strtolower(trim(explode(';', (string) $from->header('Content-Type'))[0]));
 
         return $type === 'application/x-www-form-urlencoded' || $type === 'multipart/form-data';
     }
 
     /**
-     * @param array<string, UploadedFile|array> $files
-     *
-     * @return array<string, UploadedFileInterface|array>
+     * @param array<array-key, UploadedFile|array> $files
+     * @return array<array-key, UploadedFileInterface|array>
      */
     private function files(array $files): array
     {

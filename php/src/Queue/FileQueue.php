@@ -179,7 +179,7 @@ final class FileQueue implements Queue
             return $segment;
         }
         $this->active = null; // it is removed with its last acknowledgement
-        if ($segment?->unacknowledged === 0) {
+        if ($segment !== null && $segment->unacknowledged === 0) {
             $segment->remove();
         }
 

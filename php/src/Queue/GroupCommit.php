@@ -22,7 +22,7 @@ final class GroupCommit
     private bool $running = false;
 
     /**
-     * @param \Closure(list<mixed>): (list<mixed>|null) $flush gets the items; may return a result for each, in order
+     * @param \Closure $flush gets a list of the items; may return a result for each, in order
      * @param int $items_max the most items of one flush
      */
     public function __construct(private readonly \Closure $flush, private readonly int $items_max = 1_000) {}
@@ -66,6 +66,7 @@ final class GroupCommit
             } catch (CancelledError) {
                 // Others wait for this: it is carried out all the same.
             }
+            /** @var list<Commit> $group */
             $group = array_splice($this->gathered, 0, $this->items_max);
             $this->flush($group);
         }

@@ -82,7 +82,7 @@ final class RedisQueue implements Queue
             }
             $messages = $this->read($redis, $max);
             if (count($messages) < $max && $wait > 0) {
-                usleep((int) ($wait * 1e6)); // one at a time would be a statement each
+                usleep(max(0, (int) ($wait * 1e6))); // one at a time would be a statement each
                 array_push($messages, ...$this->read($redis, $max - count($messages)));
             }
             $this->look($redis);
@@ -186,7 +186,7 @@ final class RedisQueue implements Queue
     private function read(\Redis $redis, int $max, string $from = '>'): array
     {
         $read = $redis->xReadGroup(self::GROUP, $this->consumer, [$this->stream => $from], $max);
-        if ($read === false) {
+        if (!is_array($read)) {
             // The group is gone when Redis has lost its data: it is made anew with the next connection.
             throw new QueueException('Redis did not read the stream: ' . ($redis->getLastError() ?? 'no reason given'));
         }
@@ -198,11 +198,14 @@ final class RedisQueue implements Queue
     private function claim(\Redis $redis, int $max): array
     {
         $idle_ms = (string) (int) ($this->claim_s * 1e3);
-        $answer = $redis->rawCommand('XAUTOCLAIM', $this->stream, self::GROUP, $this->consumer, $idle_ms, '0-0', 'COUNT', (string) $max);
+        $command = ['XAUTOCLAIM', $this->stream, self::GROUP, $this->consumer, $idle_ms, '0-0', 'COUNT', (string) $max];
+        $answer = $redis->rawCommand(...$command);
+        /** @var list<array{string, array{1?: string}|null}> $claimed */
+        $claimed = is_array($answer) ? $answer[1] ?? [] : [];
         $entries = [];
-        foreach ($answer[1] ?? [] as $entry) {
-            if (is_array($entry[1] ?? null)) {
-                $entries[$entry[0]] = ['r' => $entry[1][1] ?? ''];
+        foreach ($claimed as [$id, $fields]) {
+            if ($fields !== null) {
+                $entries[$id] = ['r' => $fields[1] ?? ''];
             }
         }
 
@@ -228,7 +231,9 @@ final class RedisQueue implements Queue
         $redis->multi(\Redis::PIPELINE);
         $redis->xLen($this->stream);
         $redis->xRange($this->stream, '-', '+', 1);
-        [$depth, $first] = $redis->exec();
+        /** @var array{int|false, array<string, array<string, string>>|false} $answers */
+        $answers = $redis->exec();
+        [$depth, $first] = $answers;
         $this->depth = (int) $depth;
         $this->oldest_at = is_array($first) && $first !== [] ? (int) array_key_first($first) / 1e3 : INF;
     }

@@ -52,7 +52,7 @@ final class Segment
     public static function adopt(string $path): ?self
     {
         $handle = @fopen($path, 'r+b');
-        if ($handle === false || !flock($handle, LOCK_EX | LOCK_NB) || fstat($handle)['nlink'] === 0) {
+        if ($handle === false || !flock($handle, LOCK_EX | LOCK_NB) || (fstat($handle)['nlink'] ?? 0) === 0) {
             return null;
         }
 
@@ -106,7 +106,9 @@ final class Segment
         $text = (string) stream_get_contents($this->handle);
         $messages = [];
         for ($at = 0, $end = strlen($text); $at + self::HEAD_BYTES <= $end; $at += 8 + $length) {
-            ['l' => $length, 'c' => $sum] = unpack('Vl/Vc', $text, $at);
+            /** @var array{l: int, c: int} $head */
+            $head = unpack('Vl/Vc', $text, $at);
+            ['l' => $length, 'c' => $sum] = $head;
             if ($length < 8 || $at + 8 + $length > $end || crc32(substr($text, $at + 8, $length)) !== $sum) {
                 break;
             }

@@ -9,6 +9,8 @@ use Weft\Pool\Connector;
 /**
  * Opens, checks and cleans connections of ext-redis. Cleaning: an open MULTI or pipeline is discarded and the database
  * selected again, both without a round trip when nothing is to be done. What a connection watches (WATCH) ends with EXEC, DISCARD or UNWATCH.
+ *
+ * @implements Connector<\Redis>
  */
 final class RedisConnector implements Connector
 {
@@ -46,13 +48,11 @@ final class RedisConnector implements Connector
 
     public function healthy(object $resource): bool
     {
-        /** @var \Redis $resource */
         return (bool) $resource->ping();
     }
 
     public function reset(object $resource): bool
     {
-        /** @var \Redis $resource */
         if ($resource->getMode() !== \Redis::ATOMIC) {
             $resource->discard();
         }
@@ -71,7 +71,6 @@ final class RedisConnector implements Connector
 
     public function close(object $resource): void
     {
-        /** @var \Redis $resource */
         $resource->close();
     }
 

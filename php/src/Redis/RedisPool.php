@@ -9,6 +9,7 @@ use Weft\Pool;
 /** A pool of ext-redis connections. A command that blocks (BLPOP, SUBSCRIBE) holds its connection meanwhile. */
 final class RedisPool
 {
+    /** @var Pool<\Redis> */
     public readonly Pool $pool;
 
     /**
@@ -30,7 +31,7 @@ final class RedisPool
         int|float ...$limits,
     ) {
         $connector = new RedisConnector($host, $port, $auth, $database, $connectTimeout, $readTimeout, $options);
-        $this->pool = new Pool($connector, ...['name' => 'redis', ...$limits]);
+        $this->pool = new Pool($connector, ...$limits, name: 'redis');
     }
 
     /**

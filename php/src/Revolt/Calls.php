@@ -110,6 +110,7 @@ final class Calls
         while (!$this->isInterrupted() && !$this->microtasks->isEmpty()) {
             [$closure, $args] = $this->microtasks->dequeue();
             try {
+                // @mago-expect analysis:no-value -- the variable is emptied, so that the arguments live no longer than the call needs
                 $closure(...$args, ...$args = []);
             } catch (\Throwable $failure) {
                 $this->failed($closure, $failure);

@@ -47,10 +47,13 @@ final class Loop
     /** Whether this is the pooled Fiber of a coroutine, which belongs to the scheduler. */
     public static function isCoroutine(\Fiber $fiber): bool
     {
-        return (
-            !$fiber->isTerminated()
-            && (new \ReflectionFunction((new \ReflectionFiber($fiber))->getCallable()))->getName() === '{coroutine}'
-        );
+        if ($fiber->isTerminated()) {
+            return false;
+        }
+        /** @var \Closure $callable */
+        $callable = (new \ReflectionFiber($fiber))->getCallable();
+
+        return (new \ReflectionFunction($callable))->getName() === '{coroutine}';
     }
 
     public function now(): float
@@ -196,7 +199,7 @@ final class Loop
         } elseif ($this->hosts->isMainWaiting() && ($failure !== null || !$this->hasWork())) {
             $this->hosts->end($failure);
         } elseif ($failure !== null) {
-            \error_log('Uncaught in the Revolt loop, which goes on: ' . $failure);
+            \error_log('Uncaught in the Revolt loop, which goes on: ' . (string) $failure);
         }
         if (!$this->stopped) {
             $this->changed();

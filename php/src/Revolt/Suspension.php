@@ -49,6 +49,7 @@ final class Suspension implements \Revolt\EventLoop\Suspension
         $this->parks = $fiber === null || Loop::isCoroutine($fiber);
     }
 
+    /** @param T $value */
     public function resume(mixed $value = null): void
     {
         if ($this->mayEnd('resume')) {
@@ -63,6 +64,7 @@ final class Suspension implements \Revolt\EventLoop\Suspension
         }
     }
 
+    /** @return T */
     public function suspend(): mixed
     {
         if ($this->dead) {
@@ -126,7 +128,7 @@ final class Suspension implements \Revolt\EventLoop\Suspension
 
             return;
         }
-        $fiber = $this->fiber->get();
+        $fiber = $this->fiber?->get();
         if ($fiber !== null) {
             $this->loop->queue(static function () use ($fiber, $value, $failure): void {
                 if (!$fiber->isTerminated()) {
@@ -163,7 +165,7 @@ final class Suspension implements \Revolt\EventLoop\Suspension
 
     private function suspendFiber(): mixed
     {
-        $this->suspended = $this->fiber->get();
+        $this->suspended = $this->fiber?->get();
         try {
             $value = \Fiber::suspend();
             $this->suspended = null;

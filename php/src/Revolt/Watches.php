@@ -179,8 +179,10 @@ final class Watches
      */
     private function addStream(Callback $callback, array &$streams, array &$callbacks): void
     {
-        $id = (int) $callback->on;
-        $streams[$id] = $callback->on;
+        /** @var resource $stream */
+        $stream = $callback->on;
+        $id = (int) $stream;
+        $streams[$id] = $stream;
         $callbacks[$id][$callback->id] = $callback;
     }
 
@@ -199,13 +201,14 @@ final class Watches
 
     private function addSignal(Callback $callback): void
     {
-        if (!isset($this->signals[$callback->on])) {
+        $signal = (int) $callback->on;
+        if (!isset($this->signals[$signal])) {
             \pcntl_async_signals(true);
-            if (!@\pcntl_signal($callback->on, $this->signalled(...))) {
-                throw new UnsupportedFeatureException("Signal $callback->on cannot be caught");
+            if (!@\pcntl_signal($signal, $this->signalled(...))) {
+                throw new UnsupportedFeatureException("Signal $signal cannot be caught");
             }
         }
-        $this->signals[$callback->on][$callback->id] = $callback;
+        $this->signals[$signal][$callback->id] = $callback;
     }
 
     private function removeSignal(Callback $callback): void

@@ -20,7 +20,7 @@ final class Sessions
 {
     private ?NativeSessionStorage $storage = null;
 
-    /** @var array<string, string> settings by name */
+    /** @var array<string, ?string> settings by name */
     private array $settings = [];
 
     /** @var array<string, ?string> */
@@ -38,7 +38,7 @@ final class Sessions
             return;
         }
         foreach ($this->settings as $name => $value) {
-            ini_set($name, $value);
+            ini_set($name, (string) $value);
         }
         $this->storage->setSaveHandler($this->storage->getSaveHandler());
     }
@@ -46,11 +46,12 @@ final class Sessions
     /** After a request: looks for the storage, once. */
     public function notice(Request $request): void
     {
+        // @mago-expect analysis:too-many-arguments -- Symfony 5.4 reads this one by func_get_arg()
         if ($this->storage !== null || !$request->hasSession(true)) {
             return;
         }
         $session = $request->getSession();
-        $storage = $session instanceof Session ? (fn () => $this->storage)->call($session) : null;
+        $storage = $session instanceof Session ? (new \ReflectionProperty(Session::class, 'storage'))->getValue($session) : null;
         if ($storage instanceof NativeSessionStorage) {
             $this->storage = $storage;
             $this->settings = array_diff_assoc(self::current(), $this->booted);
@@ -62,6 +63,9 @@ final class Sessions
     /** @return array<string, ?string> */
     private static function current(): array
     {
-        return extension_loaded('session') ? ini_get_all('session', false) : [];
+        /** @var array<string, ?string>|false $settings */
+        $settings = extension_loaded('session') ? ini_get_all('session', false) : [];
+
+        return $settings ?: [];
     }
 }

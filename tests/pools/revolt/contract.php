@@ -20,10 +20,13 @@ namespace Revolt\EventLoop {
         case Signal;
     }
 
+    /** @template T */
     interface Suspension
     {
+        /** @param T $value */
         public function resume(mixed $value = null): void;
 
+        /** @return T */
         public function suspend(): mixed;
 
         public function throw(\Throwable $throwable): void;

@@ -109,7 +109,7 @@ final class ConfigurationCache
 
     private function isFresh(): bool
     {
-        return $this->snapshot !== null && $this->snapshot->version >= $this->wanted && $this->age() < self::REFRESH_S;
+        return $this->snapshot !== null && $this->snapshot->version >= $this->wanted && ($this->age() ?? INF) < self::REFRESH_S;
     }
 
     /** Asks the database, once for all coroutines that want it and one process at a time. */

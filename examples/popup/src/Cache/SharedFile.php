@@ -26,6 +26,7 @@ final class SharedFile
             return null;
         }
         $text = @file_get_contents($this->path);
+        /** @var array{version: int, rows: list<array<string, mixed>>, loaded_at: float}|null $stored */
         $stored = $text === false ? null : json_decode($text, true);
         $this->seen = $mark;
 

@@ -40,7 +40,7 @@ final class Snapshot
         }
     }
 
-    /** @param array{version: int, rows: list<array<string, mixed>>} $live as Storage\Configurations::live() has it */
+    /** @param array{version: int, rows: list<array<string, mixed>>, ...} $live as Storage\Configurations::live() has it */
     public static function of(array $live, float $loaded_at): self
     {
         return new self($live['version'], $loaded_at, Rules::ordered(array_map(Configurations::fromRow(...), $live['rows'])));

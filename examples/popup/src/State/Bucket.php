@@ -41,6 +41,7 @@ final class Bucket
         $count = ord($page[$at + 20]);
         $seen = [];
         if ($count > 0) {
+            /** @var array<int, int> $words */
             $words = unpack('V' . (2 * $count), $page, $at + self::HEAD_BYTES);
             for ($i = 1; $i < 2 * $count; $i += 2) {
                 $seen[$words[$i]] = $words[$i + 1];

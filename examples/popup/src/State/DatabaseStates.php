@@ -33,7 +33,7 @@ final class DatabaseStates implements States
             default => "UPDATE user_states SET shown_at = $new $where AND shown_at = $expected",
         };
         try {
-            return $this->database->use(static fn (PDO $connection): bool => $connection->exec($sql) > 0);
+            return $this->database->use(static fn (PDO $connection): bool => (int) $connection->exec($sql) > 0);
         } catch (\PDOException $error) {
             if ((string) $error->getCode() === '23000') {
                 return false; // two inserted at the same time

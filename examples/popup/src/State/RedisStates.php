@@ -107,6 +107,7 @@ final class RedisStates implements States
             $redis->multi(\Redis::PIPELINE);
             foreach ($calls as $call) {
                 $method = array_shift($call);
+                // @mago-expect analysis:string-member-selector -- the callers are above, in this class
                 $redis->$method(...$call);
             }
             $results = $redis->exec();
@@ -120,6 +121,6 @@ final class RedisStates implements States
             throw new StatesException('Redis does not answer as it should: ' . ($refusal ?? 'the connection was lost'));
         }
 
-        return $results;
+        return array_values($results);
     }
 }

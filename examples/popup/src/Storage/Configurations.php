@@ -44,6 +44,7 @@ final class Configurations
     /** @return list<Configuration> newest first */
     public function all(): array
     {
+        /** @var list<array<string, mixed>> $rows */
         $rows = $this->database->use(
             static fn (PDO $connection): array => $connection->query('SELECT * FROM configurations ORDER BY id DESC LIMIT 500')->fetchAll(),
         );

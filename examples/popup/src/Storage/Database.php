@@ -54,18 +54,17 @@ final class Database
     {
         $this->isSqlite = str_starts_with($settings->database, 'sqlite:');
         $this->file = $this->isSqlite ? substr($settings->database, strlen('sqlite:')) : null;
-        $from = [$settings->database, $settings->databaseUser, $settings->databasePassword];
         $initial = $this->isSqlite ? self::SQLITE : [];
-        $readers = [
-            'options' => self::OPTIONS,
-            'initial' => $initial,
-            'max' => self::CONNECTIONS_MAX - self::WRITERS_MAX,
-            'waitTimeout' => 2.0,
-        ];
-        $prepares = $this->isSqlite ? [] : [PDO::ATTR_EMULATE_PREPARES => false];
-        $writers = ['options' => self::OPTIONS + $prepares, 'max' => self::WRITERS_MAX] + $readers;
-        $this->pool = $settings->hasPool() ? new PdoPool(...$from, ...$readers) : null;
-        $this->writer = $settings->hasPool() ? new SharedPdo(...$from, ...$writers) : null;
+        if ($settings->hasPool()) {
+            [$dsn, $user, $password] = [$settings->database, $settings->databaseUser, $settings->databasePassword];
+            $readers = self::CONNECTIONS_MAX - self::WRITERS_MAX;
+            $this->pool = new PdoPool($dsn, $user, $password, self::OPTIONS, $initial, max: $readers, waitTimeout: 2.0);
+            $options = self::OPTIONS + ($this->isSqlite ? [] : [PDO::ATTR_EMULATE_PREPARES => false]);
+            $this->writer = new SharedPdo($dsn, $user, $password, $options, $initial, max: self::WRITERS_MAX, waitTimeout: 2.0);
+        } else {
+            $this->pool = null;
+            $this->writer = null;
+        }
     }
 
     /** Begins to bring the tables up to date. Until that has ended, whoever uses the database waits for it. */
@@ -186,6 +185,7 @@ final class Database
     public function waitForTables(): void
     {
         if ($this->migration !== null) {
+            /** @var ?\Throwable $failure */
             $failure = $this->migration->await();
             if ($failure !== null) {
                 throw $failure;

@@ -67,6 +67,7 @@ final class Operations
     /** @return array<int, array<int, int>> configuration to kind to number */
     public function counts(): array
     {
+        /** @var list<array<string, int|string>> $rows */
         $rows = $this->database->use(
             static fn (PDO $connection): array => $connection->query('SELECT configuration_id, kind, number FROM operation_counts')
                 ->fetchAll(),
@@ -101,6 +102,7 @@ final class Operations
         if (!$this->database->isSqlite) {
             $connection->setAttribute(PDO::MYSQL_ATTR_USE_BUFFERED_QUERY, false);
         }
+        /** @var iterable<array{string, int|string, int|string}> $query */
         $query = $connection->query('SELECT user, configuration_id, shown_at FROM user_states ORDER BY user', PDO::FETCH_NUM);
         $user = null;
         $seen = [];

@@ -121,7 +121,7 @@ final class Form
 
             return '';
         }
-        $length = (int) preg_match_all('/./su', $value);
+        $length = (int) preg_match_all('/./su', $value, $characters);
         if ($length < $min || $length > $max) {
             $this->errors[$field] = "It needs $min to $max characters, and has $length";
         }
