@@ -3,7 +3,7 @@
 use libtest_mimic::Trial;
 use weft_tests::{Client, Running, Server};
 
-use crate::environment;
+use crate::environment::environment;
 
 const APP: &str = r##"
 use Weft\Http\Request;

@@ -4,20 +4,18 @@
 //! Must not know what a script is about: its directory says which servers it needs. Invariant: each server is started
 //! once, when the first script needs it, and ends with this process.
 
+mod environment;
 mod handlers;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::sync::OnceLock;
 
 use libtest_mimic::{Arguments, Trial};
 use weft_tests::command;
-use weft_tests::services::{MariaDb, Redis};
+
+use environment::{environment, root};
 
 const END: &str = "__halt_compiler();";
-
-static MARIADB: OnceLock<MariaDb> = OnceLock::new();
-static REDIS: OnceLock<Redis> = OnceLock::new();
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
@@ -35,10 +33,6 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("pools")
-}
-
 /// The scripts of every directory, in order.
 fn scripts(directory: &Path) -> Vec<PathBuf> {
     let entries = |path: &Path| -> Vec<PathBuf> {
@@ -48,18 +42,6 @@ fn scripts(directory: &Path) -> Vec<PathBuf> {
     let mut scripts: Vec<PathBuf> = entries(directory).iter().flat_map(|path| entries(path)).collect();
     scripts.sort();
     scripts
-}
-
-/// The environment in which a script finds its support files and its servers.
-pub fn environment(kind: &str) -> Vec<(&'static str, String)> {
-    let mut environment = vec![("POOLS", root().display().to_string())];
-    if kind == "shared" || kind == "clients" {
-        environment.push(("MARIADB_PORT", MARIADB.get_or_init(MariaDb::start).port.to_string()));
-    }
-    if kind == "clients" {
-        environment.push(("REDIS_PORT", REDIS.get_or_init(Redis::start).port.to_string()));
-    }
-    environment
 }
 
 fn run(script: &Path) -> Result<(), String> {

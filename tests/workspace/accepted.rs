@@ -12,18 +12,6 @@ pub struct Circle {
 /// All of them.
 pub const ACCEPTED: &[Circle] = &[
     Circle {
-        files: &["crates/proto/src/encode.rs", "crates/proto/src/status.rs"],
-        reason: "Both write into the head of a response: a status line is a line, and has a number in decimal.",
-    },
-    Circle {
-        files: &["crates/proto/src/head.rs", "crates/proto/src/head/fields.rs"],
-        reason: "The parts of a head are its own files; they speak of the types that the head is made of.",
-    },
-    Circle {
-        files: &["crates/proto/src/repeated.rs", "crates/proto/src/response.rs"],
-        reason: "What a response declares of itself is read from its repeated lines.",
-    },
-    Circle {
         files: &[
             "crates/serve/src/accept.rs",
             "crates/serve/src/connection.rs",
@@ -86,18 +74,6 @@ pub const ACCEPTED: &[Circle] = &[
     Circle {
         files: &["crates/weft/src/master/listen.rs", "crates/weft/src/master/unix.rs"],
         reason: "Unix sockets are one of two kinds of listeners, in a file of their own.",
-    },
-    Circle {
-        files: &["crates/zend/src/fiber.rs", "crates/zend/src/native.rs"],
-        reason: "Not untied yet: two switches share how they report a blocked call.",
-    },
-    Circle {
-        files: &["tests/pools/handlers.rs", "tests/pools/main.rs"],
-        reason: "A suite and the half of it that needs a server.",
-    },
-    Circle {
-        files: &["tests/src/services/upstream.rs", "tests/src/services/upstream/http.rs"],
-        reason: "A test server and its HTTP half.",
     },
     Circle {
         files: &["crates/zend/c/classic.h", "crates/zend/c/instance/instance.h", "crates/zend/c/resident.h"],

@@ -84,6 +84,21 @@ pub(crate) fn decimal(bytes: &[u8]) -> Option<u64> {
     })
 }
 
+/// Appends a number in decimal.
+pub(crate) fn push_decimal(out: &mut Vec<u8>, mut number: u64) {
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -79,21 +79,6 @@ fn has_controls(value: &[u8]) -> bool {
     value.iter().fold(false, |found, byte| found | control(*byte))
 }
 
-/// Appends a number in decimal.
-pub(crate) fn push_decimal(out: &mut Vec<u8>, mut number: u64) {
-    let mut digits = [0; 20];
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&digits[at..]);
-}
-
 /// A chunk's size line, for a caller that writes the data in place: prefix, data, CRLF.
 #[derive(Debug, Clone, Copy)]
 pub struct ChunkPrefix {
@@ -209,7 +194,7 @@ mod tests {
     fn decimals() {
         for number in [0, 9, 10, 1234567890, u64::MAX] {
             let mut out = Vec::new();
-            push_decimal(&mut out, number);
+            crate::bytes::push_decimal(&mut out, number);
             assert_eq!(out, number.to_string().as_bytes());
         }
     }

@@ -10,6 +10,7 @@
 
 mod diagnose;
 mod fields;
+mod framing;
 mod scan;
 mod target;
 
@@ -21,6 +22,7 @@ use crate::reject::Reject;
 use crate::request_limits::RequestLimits;
 use crate::span::Span;
 use fields::{KnownHost, Meaning};
+pub use framing::{Framing, Version};
 use scan::Scan;
 use target::Target;
 pub use target::TargetForm;
@@ -35,28 +37,6 @@ pub enum Parse {
     },
     /// More bytes are needed: call again with the same bytes and those that followed.
     Partial,
-}
-
-/// The HTTP version of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Version {
-    /// HTTP/1.0
-    Http10,
-    /// HTTP/1.1
-    #[default]
-    Http11,
-}
-
-/// How a request's body is delimited (RFC 9112 6.3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Framing {
-    /// No body.
-    #[default]
-    None,
-    /// Exactly this many bytes, at most [`RequestLimits::body_bytes_max`]; may be 0.
-    Length(u64),
-    /// Chunked: give the bytes to a [`ChunkDecoder`](crate::ChunkDecoder).
-    Chunked,
 }
 
 /// A parsed request head. Accessors are meaningful after [`Parse::Complete`], with the same bytes passed again.

@@ -25,6 +25,7 @@ mod coding;
 mod conditional;
 mod cookie;
 mod date;
+mod declared;
 mod encode;
 mod etag;
 pub mod forwarded;

@@ -5,7 +5,7 @@
 //! never kept. Invariant: lines are reused only for the same status, fields and second, so every response has the bytes
 //! it would have without this cache.
 
-use crate::response::Declared;
+use crate::declared::Declared;
 
 /// If there are more fields than this, or longer ones, they are encoded each time.
 const FIELDS_MAX: usize = 4;

@@ -3,9 +3,10 @@
 //! Must not know sockets or the time. Invariant: the head announces exactly what [`Sent`] tells the caller to
 //! write, so if the caller follows `Sent`, a response is never longer or shorter than its reader expects.
 
-use crate::bytes::{decimal, list};
+use crate::bytes::push_decimal;
 use crate::date::DateCache;
-use crate::encode::{InvalidHeader, Part, push_decimal, push_field};
+use crate::declared::Declared;
+use crate::encode::{InvalidHeader, Part};
 use crate::head::Version;
 use crate::repeated::{Repeated, Source};
 use crate::status::push_status_line;
@@ -56,14 +57,6 @@ pub struct ResponseHead {
     pub body: BodyLength,
     /// Whole field lines that the server adds, CRLF included, written verbatim: `b"Server: weft\r\n"`, or none.
     pub own_lines: &'static [u8],
-}
-
-/// What the application's own fields say about the framing and the connection.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Declared {
-    length: Option<u64>,
-    close: bool,
-    date: bool,
 }
 
 impl ResponseHead {
@@ -180,29 +173,5 @@ fn push_length(length: Option<u64>, out: &mut Vec<u8>) {
         out.extend_from_slice(b"Content-Length: ");
         push_decimal(out, length);
         out.extend_from_slice(b"\r\n");
-    }
-}
-
-impl Declared {
-    /// Writes one field, or records what it says.
-    fn take(&mut self, name: &[u8], value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidHeader> {
-        // Length first: most fields match none of these.
-        match name.len() {
-            4 if name.eq_ignore_ascii_case(b"date") => self.date = true,
-            10 if name.eq_ignore_ascii_case(b"connection") => {
-                self.close |= list(value).any(|option| option.eq_ignore_ascii_case(b"close"));
-                return Ok(());
-            }
-            10 if name.eq_ignore_ascii_case(b"keep-alive") => return Ok(()),
-            14 if name.eq_ignore_ascii_case(b"content-length") => {
-                let length = decimal(value).filter(|_| self.length.is_none());
-                self.length = Some(length.ok_or_else(|| InvalidHeader::new(Part::Value, name))?);
-                return Ok(());
-            }
-            16 if name.eq_ignore_ascii_case(b"proxy-connection") => return Ok(()),
-            17 if name.eq_ignore_ascii_case(b"transfer-encoding") => return Ok(()),
-            _ => {}
-        }
-        push_field(out, name, value)
     }
 }

@@ -92,7 +92,7 @@ pub(crate) fn push_status_line(out: &mut Vec<u8>, status: u16) {
         Some(line) => out.extend_from_slice(line),
         None => {
             out.extend_from_slice(b"HTTP/1.1 ");
-            crate::encode::push_decimal(out, u64::from(status));
+            crate::bytes::push_decimal(out, u64::from(status));
             out.extend_from_slice(b" \r\n");
         }
     }

@@ -74,13 +74,6 @@ fn pointer(context: Context) -> *mut c_void {
     context.0 as *mut c_void
 }
 
-/// Says where a call of `symbol` blocks the worker. For the scheduler, on the context that runs.
-pub(crate) fn report_blocked(symbol: &str) {
-    let Ok(symbol) = std::ffi::CString::new(symbol) else { return };
-    // SAFETY: called on the context that runs; the text is live.
-    unsafe { sys::weft_report_blocked(symbol.as_ptr()) };
-}
-
 impl Switch for FiberSwitch {
     fn create(&self) -> io::Result<Context> {
         // SAFETY: called on the engine's thread, from the loop.
@@ -128,7 +121,7 @@ impl Switch for FiberSwitch {
     }
 
     fn blocks(&self, symbol: &'static str) {
-        report_blocked(symbol);
+        native::report_blocked(symbol);
     }
 
     fn signalled(&self) {

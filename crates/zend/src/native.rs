@@ -31,11 +31,18 @@ macro_rules! native_answers {
         }
 
         fn blocks(&self, symbol: &'static str) {
-            crate::fiber::report_blocked(symbol);
+            crate::native::report_blocked(symbol);
         }
     };
 }
 pub(crate) use native_answers;
+
+/// Says where a call of `symbol` blocks the worker. For the scheduler, on the context that runs.
+pub(crate) fn report_blocked(symbol: &str) {
+    let Ok(symbol) = std::ffi::CString::new(symbol) else { return };
+    // SAFETY: called on the context that runs; the text is live.
+    unsafe { sys::weft_report_blocked(symbol.as_ptr()) };
+}
 
 /// Has native stacks of `stack_bytes`, from here on with an Error in PHP where one overflows. Call it in the worker, when the
 /// engine has started.

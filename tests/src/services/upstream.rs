@@ -6,6 +6,7 @@
 //! the process.
 
 mod ftp;
+mod held;
 mod http;
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -13,9 +14,10 @@ use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
+
+use held::Held;
 
 /// The ports of its parts on the loopback.
 #[derive(Debug)]
@@ -31,24 +33,6 @@ pub struct Upstream {
     pub ftp: u16,
     directory: tempfile::TempDir,
     held: Arc<Held>,
-}
-
-/// The HTTP/1.1 requests that wait for their answers.
-#[derive(Debug, Default)]
-struct Held {
-    now: AtomicUsize,
-    most: AtomicUsize,
-}
-
-impl Held {
-    fn sleep(&self, pause: Duration) {
-        if !pause.is_zero() {
-            let now = 1 + self.now.fetch_add(1, Ordering::Relaxed);
-            self.most.fetch_max(now, Ordering::Relaxed);
-            thread::sleep(pause);
-            self.now.fetch_sub(1, Ordering::Relaxed);
-        }
-    }
 }
 
 impl Upstream {
@@ -88,7 +72,7 @@ impl Upstream {
 
     /// The highest number of HTTP/1.1 requests that it has delayed at the same time.
     pub fn most_at_once(&self) -> usize {
-        self.held.most.load(Ordering::Relaxed)
+        self.held.most()
     }
 
     /// The path of the unix stream socket that speaks in lines.

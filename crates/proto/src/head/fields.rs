@@ -3,7 +3,7 @@
 //! All other fields belong to the application. Invariant: a head that allows two readings of where its body ends is
 //! refused.
 
-use super::{Framing, Version};
+use super::framing::{Framing, Version};
 use crate::authority::split_authority;
 use crate::bytes::{decimal, is_token, list};
 use crate::reject::Reject;

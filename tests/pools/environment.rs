@@ -1,0 +1,28 @@
+//! What the scripts and handlers of this suite find in their environment: its directory, and the servers they need.
+//!
+//! Invariant: each server is started once, when the first script needs it, and ends with this process.
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use weft_tests::services::{MariaDb, Redis};
+
+static MARIADB: OnceLock<MariaDb> = OnceLock::new();
+static REDIS: OnceLock<Redis> = OnceLock::new();
+
+/// The environment in which a script finds its support files and its servers.
+pub fn environment(kind: &str) -> Vec<(&'static str, String)> {
+    let mut environment = vec![("POOLS", root().display().to_string())];
+    if kind == "shared" || kind == "clients" {
+        environment.push(("MARIADB_PORT", MARIADB.get_or_init(MariaDb::start).port.to_string()));
+    }
+    if kind == "clients" {
+        environment.push(("REDIS_PORT", REDIS.get_or_init(Redis::start).port.to_string()));
+    }
+    environment
+}
+
+/// The directory of this suite.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("pools")
+}
