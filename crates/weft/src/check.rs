@@ -1,7 +1,7 @@
-//! `weft check`: would it start, and what would be served how? Changes nothing, binds nothing.
+//! `weft check`: would weft start, and how would it serve what? Changes nothing and binds nothing.
 //!
-//! Must not know: how serving works. Invariant: success means that configuration and application are in order, which is
-//! what a reload relies on; the application runs with the rights of its workers, never with those of the master.
+//! Must not know how serving works. Invariant: success means that configuration and application are valid, which a
+//! reload relies on; the application runs with the privileges of its workers, never with those of the master.
 
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -42,7 +42,8 @@ fn check_application(config: &Config) -> Result<String, String> {
     })
 }
 
-/// Whom the application is to run as. Somebody without root's rights has none to give up, and may look at any configuration.
+/// The user as whom the application runs. Without root's privileges there are none to drop, and any configuration may
+/// be checked.
 fn workers_identity(config: &Config) -> Result<Option<Identity>, String> {
     if rustix::process::geteuid().is_root() { identity::of_workers(config) } else { Ok(None) }
 }
@@ -67,7 +68,7 @@ fn screen(config: &Config, said: &str) -> String {
     rows.push(("access log", target(&config.log.access_log, "stdout")));
     rows.extend(banner::limits(config).into_iter().map(|limit| ("limit", limit)));
     rows.iter().fold(String::new(), |mut screen, (name, value)| {
-        // A String takes everything.
+        // Writing to a String cannot fail.
         let _ = writeln!(screen, "{name:<12}{value}");
         screen
     }) + "in order\n"

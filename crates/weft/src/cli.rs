@@ -1,6 +1,6 @@
-//! The command line: commands by hand, one flag per row of the settings table.
+//! The command line: commands are written by hand, flags come from the rows of the settings table.
 //!
-//! Must not know: what a setting means. Invariant: a flag exists exactly if its row does.
+//! Must not know what a setting means. Invariant: a flag exists if and only if its row does.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -58,7 +58,7 @@ pub enum Verb {
     Version,
 }
 
-/// The settings given as flags, and the file to read the others from.
+/// The settings given as flags, and the file for the other settings.
 #[derive(Debug, Default)]
 pub struct Settings {
     /// `--config`.
@@ -68,7 +68,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Everything given, from all sources.
+    /// The configuration from all sources.
     ///
     /// # Errors
     /// One text per mistake.
@@ -111,7 +111,7 @@ impl FromArgMatches for Settings {
     }
 }
 
-/// What a valueless `--watch` means.
+/// The meaning of `--watch` without a value.
 const BARE: &str = "true";
 
 fn argument(key: &'static Key) -> Arg {
@@ -136,12 +136,13 @@ fn argument(key: &'static Key) -> Arg {
         _ => format!("{} [{default}]", key.help),
     };
     let argument = argument.long(key.flag).short(key.short).long_help(format!("{help}\n{places}")).help(help);
-    // `-h` fits a screen; `--help` is complete.
+    // `-h` fits on a screen; `--help` is complete.
     let argument = argument.hide_short_help(!matches!(section, "server" | "php" | "dev"));
     match key.arity {
         Arity::Switch => argument.action(ArgAction::SetTrue),
         Arity::One => argument.action(ArgAction::Set).allow_hyphen_values(true),
-        // The value needs its `=`, or `--watch app.php` would watch the application instead of serving it.
+        // The value needs its `=`; otherwise `--watch app.php` would watch the application instead of serving
+        // it.
         Arity::Many if key.flag == "watch" => argument
             .action(ArgAction::Append)
             .num_args(0..=1)

@@ -1,9 +1,10 @@
-//! A path that the master opens, makes or removes as root although its workers' user may be able to write on the way there:
-//! logs, the pid file, unix sockets.
+//! A path that the master opens, creates or removes as root although its workers' user may be able to write to a
+//! directory on the way: logs, the pid file, unix sockets.
 //!
-//! Must not know: what a file is for. Invariant: from the first directory on in which that user could put something else, no
-//! symbolic link is followed, nothing is opened but an ordinary file with one name, and a new file is really new. What nobody
-//! but the operator can change is used as it is, links included: `access.log` may well be a link to `/dev/stdout`.
+//! Must not know what a file is for. Invariant: from the first directory on in which that user could replace something,
+//! no symbolic link is followed, only an ordinary file with one name is opened, and a new file is really new.
+//! Everything that only the operator can change is used as it is, including links: `access.log` may well be a link to
+//! `/dev/stdout`.
 
 use std::ffi::OsString;
 use std::io;
@@ -15,37 +16,37 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, fstatfs, open, openat, unlinkat};
 use rustix::io::Errno;
 
-/// As many links as the kernel follows on one way (path_resolution(7)).
+/// As many links as the kernel follows in one path (path_resolution(7)).
 const LINKS_MAX: usize = 40;
-/// How often somebody may put a file there and take it away while it is opened.
+/// How often another process may create a file there and remove it while it is being opened.
 const ATTEMPTS_MAX: usize = 8;
-/// What `/proc` is; a link in it is the kernel's, and is not the text it shows (proc(5)).
+/// The file system type of `/proc`; the kernel resolves a link in it, which is not the text it shows (proc(5)).
 const PROC_MAGIC: u64 = 0x9fa0;
 
-/// The user whose directories are not trusted; 0 when there is none.
+/// The user whose directories are not trusted; 0 if there is none.
 static SUSPECT: AtomicU32 = AtomicU32::new(0);
 
-/// Names the workers' user, once it is known. Only for somebody with root's rights is there anything to lose.
+/// Sets the workers' user, once it is known. Only a process with root's privileges has anything to lose.
 pub fn distrust(uid: u32) {
     SUSPECT.store(uid, Ordering::Relaxed);
 }
 
-/// The user named last, 0 for none; a reload hands it on, because its new configuration need not name it.
+/// The user set last, or 0; a reload passes it on, because its new configuration may not name it.
 pub fn distrusted() -> u32 {
     SUSPECT.load(Ordering::Relaxed)
 }
 
-/// Where a file is, or will be.
+/// The place of an existing or future file.
 #[derive(Debug)]
 pub struct GuardedPath {
-    /// The directory, where others can write on the way; the way to it must not be walked again.
+    /// The directory, if others can write on the way to it; that way must not be walked again.
     exposed: Option<OwnedFd>,
-    /// The file's name in that directory, else its whole path.
+    /// The file's name in that directory, otherwise its whole path.
     name: PathBuf,
 }
 
 impl GuardedPath {
-    /// Finds where a path leads.
+    /// Resolves a path.
     ///
     /// # Errors
     /// The file system's; a link on the way that the workers' user may have put there.
@@ -64,10 +65,10 @@ impl GuardedPath {
         })
     }
 
-    /// Opens the file, or makes it; says whether it is new.
+    /// Opens or creates the file; returns whether it is new.
     ///
     /// # Errors
-    /// The file system's; something else than an ordinary file where others can write.
+    /// The file system's; anything but an ordinary file where others can write.
     pub fn open(&self, access: OFlags, mode: u32) -> io::Result<(OwnedFd, bool)> {
         let Some(directory) = &self.exposed else {
             let access = access | OFlags::CLOEXEC;
@@ -79,7 +80,7 @@ impl GuardedPath {
             };
         };
         for _ in 0..ATTEMPTS_MAX {
-            // What is no ordinary file must not keep us waiting, nor become our terminal.
+            // A file that is not ordinary must neither block us nor become our terminal.
             let careful = access | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
             match openat(directory, &self.name, careful, Mode::empty()) {
                 Err(Errno::NOENT) => {}
@@ -87,7 +88,7 @@ impl GuardedPath {
                 Err(Errno::NXIO) => return Err(refusal("it is not a regular file")),
                 Err(errno) => return Err(errno.into()),
                 Ok(file) => match fstat(&file)? {
-                    // Removed at this moment.
+                    // Another process is just removing it.
                     found if found.st_nlink == 0 => continue,
                     found if kind(&found) != FileType::RegularFile => {
                         return Err(refusal("it is not a regular file"));
@@ -104,7 +105,7 @@ impl GuardedPath {
         Err(refusal("another process keeps changing it"))
     }
 
-    /// Makes the file, which must not be there.
+    /// Creates the file, which must not exist.
     ///
     /// # Errors
     /// The file system's.
@@ -113,7 +114,7 @@ impl GuardedPath {
         openat(self.directory(), &self.name, new, Mode::from_raw_mode(mode))
     }
 
-    /// The file under this name now, as a handle that allows no more than asking about it. A link is not followed.
+    /// The file that now has this name, as a handle that only allows queries. A link is not followed.
     ///
     /// # Errors
     /// The file system's.
@@ -128,7 +129,7 @@ impl GuardedPath {
         Ok((handle, status))
     }
 
-    /// Gives the file the name `other` has, whose file is replaced. Both are in one directory.
+    /// Gives the file the name of `other`, whose file is replaced. Both are in one directory.
     ///
     /// # Errors
     /// The file system's.
@@ -144,16 +145,16 @@ impl GuardedPath {
         unlinkat(self.directory(), &self.name, AtFlags::empty())
     }
 
-    /// A neighbour: the same directory with something added to its name.
+    /// A neighbour: in the same directory, with `extension` appended to the name.
     ///
     /// # Errors
-    /// When no descriptor is left.
+    /// If no descriptor is left.
     pub fn beside(&self, extension: &str) -> io::Result<GuardedPath> {
         let exposed = self.exposed.as_ref().map(OwnedFd::try_clone).transpose()?;
         Ok(GuardedPath { exposed, name: self.name.with_added_extension(extension) })
     }
 
-    /// A path for calls that take nothing else; it leads here as long as this value lives.
+    /// A path for calls that accept nothing else; it is valid as long as this value lives.
     pub fn path(&self) -> PathBuf {
         match &self.exposed {
             Some(directory) => Path::new(&handle_path(directory.as_fd())).join(&self.name),
@@ -166,14 +167,14 @@ impl GuardedPath {
     }
 }
 
-/// Whether this user could change what an existing file says: by its own bits, or by putting another in its place.
+/// Whether this user could change an existing file's content: through its permissions, or by replacing it.
 pub fn may_change(uid: u32, file: &Path) -> bool {
     let own = rustix::fs::stat(file).is_ok_and(|status| status.st_uid == uid || status.st_mode & 0o022 != 0);
     let exposed = || std::path::absolute(file).and_then(|path| walk(&path, uid));
     own || !matches!(exposed(), Ok(None))
 }
 
-/// The path by which an open descriptor's file can be named, whatever has become of its name (proc(5)).
+/// A path for the file of an open descriptor, whatever has happened to its name (proc(5)).
 pub fn handle_path(fd: BorrowedFd<'_>) -> String {
     format!("/proc/self/fd/{}", fd.as_raw_fd())
 }
@@ -184,12 +185,12 @@ fn refusal(what: &str) -> io::Error {
     ))
 }
 
-/// Goes to the directory of `path` by itself, link by link. `None`: nothing on the way, the last link included, is in anybody's
-/// hands but the operator's, and the kernel may walk it.
+/// Walks to the directory of `path` itself, link by link. `None` if only the operator controls everything on the way,
+/// including the last link: then the kernel may walk it.
 fn walk(path: &Path, suspect: u32) -> io::Result<Option<(OwnedFd, OsString)>> {
     let root = || open("/", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
     let (mut at, mut is_exposed, mut links) = (root()?, false, 0);
-    // What is still to be walked, the next part last.
+    // The parts that are still to be walked, the next one last.
     let mut left = parts(path);
     while let Some(name) = left.pop() {
         let own = fstat(&at)?;
@@ -229,7 +230,7 @@ fn walk(path: &Path, suspect: u32) -> io::Result<Option<(OwnedFd, OsString)>> {
     Err(Errno::ISDIR.into())
 }
 
-/// A path's parts, the last first.
+/// A path's parts, in reverse order.
 fn parts(path: &Path) -> Vec<OsString> {
     let named = |part: Component<'_>| match part {
         Component::Normal(_) | Component::ParentDir => Some(part.as_os_str().to_owned()),
@@ -238,8 +239,8 @@ fn parts(path: &Path) -> Vec<OsString> {
     path.components().rev().filter_map(named).collect()
 }
 
-/// Whether `suspect` could have put this entry into this directory, or could take it away. Whose group may write there is not
-/// asked: access control lists (acl(5)) show in these bits as well.
+/// Whether `suspect` could have put this entry into this directory, or could remove it. The group of a writable
+/// directory is not checked: access control lists (acl(5)) also show in these bits.
 fn is_open_to(suspect: u32, directory: &Stat, entry: Option<&Stat>) -> bool {
     const STICKY: u32 = 0o1000;
     if directory.st_uid == suspect {
@@ -248,7 +249,7 @@ fn is_open_to(suspect: u32, directory: &Stat, entry: Option<&Stat>) -> bool {
     if directory.st_mode & 0o022 == 0 {
         return false;
     }
-    // As in /tmp: only its owner moves it. It is a directory, which has no second name.
+    // As in /tmp: only its owner can move it. It is a directory, which cannot have a second name.
     let stays = |entry: &Stat| entry.st_uid != suspect && kind(entry) == FileType::Directory;
     !(directory.st_mode & STICKY != 0 && entry.is_some_and(stays))
 }
@@ -263,7 +264,7 @@ mod tests {
     use crate::master::testing::Directory;
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
-    /// A directory that everybody may write to; its owner is who runs the test.
+    /// A directory that everybody may write to, owned by the user that runs the test.
     fn open_directory(directory: &Directory, name: &str) -> PathBuf {
         let path = directory.path().join(name);
         std::fs::create_dir(&path).unwrap();
@@ -317,7 +318,7 @@ mod tests {
         assert!(append(&open.join("logs/log")).is_err());
         std::fs::create_dir(open.join("inner")).unwrap();
         assert!(append(&open.join("inner/../log")).is_err());
-        // The operator's own link leads there as well, and is followed so far.
+        // The operator's own link leads there as well, and is followed up to there.
         symlink(&open, directory.path().join("way")).unwrap();
         assert!(append(&directory.path().join("way/logs/log")).is_err());
         assert!(append(&directory.path().join("way/log")).unwrap().1);

@@ -3,8 +3,9 @@
 //! # Layout, in reading order
 //! - [`cli`]: the command line. [`config`]: every setting, from flags, variables and `weft.toml`.
 //! - [`master`]: owns the listeners, starts PHP, forks workers, replaces, reloads, drains.
-//! - [`worker`]: one process, one thread that touches Zend; serves requests. [`php`]: the PHP face.
-//! - [`guarded_path`]: files that the master opens where others can write. [`log`]: error log and access log. [`check`]: `weft check`. [`doctor`]: `weft doctor`. [`watch`]: reload on file changes.
+//! - [`worker`]: one process, one thread that touches Zend; serves requests. [`php`]: the connection to PHP.
+//! - [`guarded_path`]: files that the master opens where others can write. [`log`]: error log and access log.
+//!   [`check`]: `weft check`. [`doctor`]: `weft doctor`. [`watch`]: reload on file changes.
 
 #![deny(unsafe_code)]
 

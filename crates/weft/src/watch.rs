@@ -1,7 +1,7 @@
-//! `--watch`: which file changed, by inotify(7).
+//! `--watch`: which file changed, according to inotify(7).
 //!
-//! Must not know: what a change leads to. Invariant: a change is told once things are quiet, so saving ten files is one
-//! reload; what tools and frameworks write by themselves is not a change.
+//! Must not know what a change leads to. Invariant: a change is reported once things are quiet, so saving ten files is
+//! one reload; files that tools and frameworks write by themselves do not count.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -14,17 +14,17 @@ use std::time::{Duration, Instant};
 use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init};
 use rustix::io::Errno;
 
-/// A change is told after this long without another.
+/// A change is reported after this long without another.
 const QUIET: Duration = Duration::from_millis(100);
 /// ... but not later than this after the first.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// More directories than this are not an application's source.
+/// An application's source has fewer directories than this.
 const DIRECTORIES_MAX: usize = 20_000;
 
-/// Directories that are written without anybody changing code.
+/// Directories that are written without a change of code.
 const IGNORED_DIRECTORIES: [&str; 8] =
     [".git", ".hg", ".svn", ".idea", ".vscode", "node_modules", ".phpunit.cache", "__pycache__"];
-/// The same by their last two names: caches and logs of the frameworks.
+/// The same, by their last two names: caches and logs of frameworks.
 const IGNORED_PATHS: [&str; 7] = [
     "var/cache",
     "var/log",
@@ -69,7 +69,7 @@ impl Watch {
         self.inotify.as_fd()
     }
 
-    /// When a change will be told, if there was one.
+    /// When a change will be reported, if there was one.
     pub fn deadline(&self) -> Option<Instant> {
         self.first.as_ref().map(|(_, since)| (self.latest + QUIET).min(*since + PATIENCE))
     }
@@ -109,10 +109,10 @@ impl Watch {
             }
             let is_directory = flags.contains(ReadFlags::ISDIR);
             if is_directory && flags.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO) {
-                // The limit was told at start; a tree that grew beyond it is watched in part.
+                // The limit was reported at start; a tree that grew beyond it is watched in part.
                 let _ = self.add_tree(&path).map_err(|why| tracing::warn!("{why}"));
             }
-            // A new file is told when it is closed; a new directory may already have files.
+            // A new file is reported when it is closed; a new directory may already contain files.
             if is_directory || !flags.contains(ReadFlags::CREATE) {
                 self.note(path, now);
             }
@@ -135,7 +135,7 @@ impl Watch {
                 ));
             }
             self.add(&path)?;
-            // A directory that went away meanwhile has nothing to watch.
+            // A directory that has vanished meanwhile needs no watch.
             let Ok(entries) = std::fs::read_dir(&path) else { continue };
             let directories =
                 entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
@@ -165,7 +165,7 @@ impl Watch {
     }
 }
 
-/// The directory an application lives in: itself, or its script's.
+/// The directory of an application: itself, or its script's.
 fn directory_of(application: &Path) -> PathBuf {
     if application.is_dir() {
         return application.to_path_buf();
@@ -184,7 +184,7 @@ fn is_ignored(path: &Path) -> bool {
         || name.starts_with(".#")
         // A rotated log.
         || name.contains(".log.")
-        // vim tries whether it may write here.
+        // vim tests whether it may write here.
         || name == "4913"
 }
 
@@ -194,7 +194,7 @@ mod tests {
     use crate::master::testing::Directory;
     use rustix::event::{PollFd, PollFlags, poll};
 
-    /// Waits until the kernel has events, then looks from a moment when it is quiet.
+    /// Waits until the kernel has events, then checks from a quiet moment on.
     fn told(watch: &mut Watch) -> Option<String> {
         poll(&mut [PollFd::new(&watch.inotify, PollFlags::IN)], None).unwrap();
         let now = Instant::now();

@@ -1,7 +1,9 @@
-//! Classic and resident mode: a document root. Each request is for a file that is sent, or for a script that runs with PHP to itself.
+//! Classic and resident mode: a document root. Each request leads to a file that is sent, or to a script that runs with
+//! PHP to itself.
 //!
-//! It decides which, from the loop; it must not know how either is done. Invariant: whatever a client writes, only regular
-//! files below the document root are named, never one whose name begins with a dot, never the source of a script.
+//! This code decides which, in the loop; it must not know how either is done. Invariant: whatever a client writes, the
+//! result is always a regular file below the document root, never one whose name begins with a dot, and never the
+//! source of a script.
 
 mod names;
 mod path;
@@ -28,15 +30,15 @@ pub struct Docroot {
     rules: Vec<String>,
     sendfile: Sendfile,
     accel_redirect: bool,
-    /// The worker script, which answers in place of all other scripts, and what no file answers.
+    /// The worker script, which answers in place of all other scripts, and whatever no file answers.
     resident: Option<PathBuf>,
-    /// There is a worker script and nothing else: it answers everything.
+    /// Whether there is only a worker script: it answers everything.
     script_alone: bool,
 }
 
 impl Docroot {
-    /// The document root at `application`, with symbolic links in its own path resolved: it stays the same directory until
-    /// the next reload.
+    /// The document root at `application`, with symbolic links in its own path resolved, so that it stays the same
+    /// directory until the next reload.
     ///
     /// # Errors
     /// Those of realpath(3); not a directory.
@@ -76,12 +78,12 @@ impl Docroot {
         &self.root
     }
 
-    /// Whether a script may have files of some directories sent.
+    /// Whether a script may send files of some directories.
     pub fn has_sendfile(&self) -> bool {
         self.sendfile.is_on()
     }
 
-    /// Opens a file that a script wants sent; a relative path is the document root's.
+    /// Opens a file that a script wants to send; a relative path starts at the document root.
     ///
     /// # Errors
     /// As [`Sendfile::file`].
@@ -94,8 +96,8 @@ impl Docroot {
         self.accel_redirect
     }
 
-    /// Opens a script, or a directory's settings, where only what lies below may be opened: the file, and where it really
-    /// lies. `None`: links may lead anywhere, or the path is not of the document root.
+    /// If only files below the document root may be opened: opens a script, or a directory's settings, and returns the
+    /// file and its real path. `None` if links may lead anywhere, or the path is not in the document root.
     pub fn source(&self, path: &[u8]) -> Option<Result<(OwnedFd, PathBuf), Error>> {
         let root = self.root.path().as_os_str().as_bytes();
         let name = path.strip_prefix(root.strip_suffix(b"/").unwrap_or(root))?;
@@ -103,7 +105,7 @@ impl Docroot {
         below.then(|| self.root.source(name))
     }
 
-    /// What a request is for.
+    /// What answers a request.
     pub fn route(&self, request: &RequestView<'_>) -> Route {
         match Wanted::read(request.path()) {
             _ if self.script_alone => self.to_resident(),
@@ -113,7 +115,7 @@ impl Docroot {
         }
     }
 
-    /// What would be served, for people.
+    /// A description of what would be served, for people.
     pub fn describe(&self) -> String {
         if let Some(script) = &self.resident {
             let what = if self.script_alone {

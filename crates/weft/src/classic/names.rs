@@ -1,30 +1,30 @@
-//! What a file's name says of its content: a script, PHP source under another name, or nothing that is not for everybody.
+//! What a file's name says about its content: a script, PHP source under another name, or something private.
 //!
-//! Must not look at the file system. Invariant: whatever is called a script here is never sent, and what may hold the source
-//! of one is neither run nor sent.
+//! Must not access the file system. Invariant: a name that counts as a script here is never sent, and a file that may
+//! hold a script's source is neither run nor sent.
 
-/// It runs: its name ends with `.php`, in small letters as the file system has it.
+/// Whether it runs: its name ends with `.php`, in lower case as in the file system.
 pub fn is_script(path: &[u8]) -> bool {
     last(path).len() > 4 && path.ends_with(b".php")
 }
 
-/// Its content is never sent: PHP source, or a name that begins with a dot.
+/// Whether its content is never sent: PHP source, or a name that begins with a dot.
 pub fn is_unsent(path: &[u8]) -> bool {
     last(path).first() == Some(&b'.') || is_source(path)
 }
 
-/// Those of Debian's Apache and php-cgi, of older releases and of habit.
+/// The extensions of Debian's Apache and php-cgi, of older releases, and in common use.
 const EXTENSIONS: [&str; 6] = [".php", ".phtml", ".phar", ".phps", ".pht", ".inc"];
-/// What people, editors, package managers and deployments append without a dot between: `config.phpold`.
+/// Suffixes that people, editors, package managers and deployments append without a dot: `config.phpold`.
 const KEPT_AS: [&str; 16] = [
     "back", "backup", "bak", "bck", "copy", "dist", "new", "old", "orig", "original", "sav", "save", "saved",
     "swo", "swp", "tmp",
 ];
 
-/// It would show PHP source: any of PHP's extensions, in any case, at the end of the name or before what editors, backups
-/// and deployments append (`config.php~`, `index.php.bak`, `wp-config.php_old`, `config.phpbak`). Other letters behind the
-/// extension make another word of it ("a.phpunit.xml", "a.income.csv"), but not at the end of a name ("a.phpx"): no program
-/// calls a file so, and a copy of a script may be called anything.
+/// Whether it would show PHP source: any of PHP's extensions, in any case, at the end of the name or before what
+/// editors, backups and deployments append (`config.php~`, `index.php.bak`, `wp-config.php_old`, `config.phpbak`).
+/// Other letters after the extension make it another word ("a.phpunit.xml", "a.income.csv"), but not at the end of a
+/// name ("a.phpx"): no program uses such names, and a copy of a script may have any name.
 pub fn is_source(path: &[u8]) -> bool {
     let name = last(path).to_ascii_lowercase();
     (0..name.len()).filter(|at| name[*at] == b'.').any(|at| {

@@ -1,14 +1,14 @@
 //! The path of a request's target as a path in the document root.
 //!
-//! Must not look at the file system. Invariant: a [`Wanted`] has been decoded exactly once and holds no NUL, no `.` and no
-//! `..`, so that no way of writing it leads out of the document root.
+//! Must not access the file system. Invariant: a [`Wanted`] has been decoded exactly once and holds no NUL, no `.` and
+//! no `..`, so that no spelling of it leads out of the document root.
 
 /// A decoded path.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// `/a/b`: no segment is empty, no slash at the end. Nothing for the document root itself.
+    /// `/a/b`: without empty segments and without a final slash. Empty for the document root itself.
     pub path: Vec<u8>,
-    /// It ends with a slash: it can only be a directory.
+    /// Whether it ends with a slash: it can then only be a directory.
     pub directory: bool,
 }
 
@@ -18,10 +18,10 @@ impl Wanted {
         Wanted { path: Vec::new(), directory: true }
     }
 
-    /// Decodes a path as it was sent; repeated slashes are one.
+    /// Decodes a path as it was sent; repeated slashes count as one.
     ///
     /// # Errors
-    /// The status to refuse it with: 400 for what no client writes that means well.
+    /// The status with which to refuse it: 400 for a path that no well-meaning client sends.
     pub fn read(path: &[u8]) -> Result<Wanted, u16> {
         let decoded = decode(path)?;
         if decoded.first() != Some(&b'/') {
@@ -43,8 +43,8 @@ impl Wanted {
         Ok(Wanted { directory: matches!(last, b"" | b"."), path })
     }
 
-    /// It names something that is not for clients: a name that begins with a dot (but for `.well-known`, RFC 8615), or one
-    /// with a backslash, which is a separator to some programs.
+    /// Whether it names something that is not for clients: a name that begins with a dot (except `.well-known`, RFC
+    /// 8615), or one with a backslash, which some programs take for a separator.
     pub fn is_hidden(&self) -> bool {
         let rest = match self.path.strip_prefix(b"/.well-known") {
             Some(rest) if matches!(rest.first(), None | Some(b'/')) => rest,
@@ -53,19 +53,19 @@ impl Wanted {
         rest.contains(&b'\\') || rest.windows(2).any(|pair| pair == b"/.")
     }
 
-    /// The names on the way to it, the shortest first, itself last: `/a`, `/a/b`.
+    /// The names on the way to it, from the shortest to the path itself: `/a`, `/a/b`.
     pub fn names(&self) -> impl Iterator<Item = &[u8]> {
         let slashes = self.path.iter().enumerate().skip(1).filter(|(_, byte)| **byte == b'/');
         let ends = slashes.map(|(at, _)| at).chain((!self.path.is_empty()).then_some(self.path.len()));
         ends.map(|end| &self.path[..end])
     }
 
-    /// What follows one of those names, with the slash at its end if there was one.
+    /// The part after one of those names, with the final slash if there was one.
     pub fn behind(&self, name: &[u8]) -> Vec<u8> {
         [&self.path[name.len()..], if self.directory { b"/" } else { b"" }].concat()
     }
 
-    /// It as a URI's path with a slash at the end, for a redirection to this server: it begins with exactly one slash, so
+    /// The path as a URI path with a final slash, for a redirect to this server: it begins with exactly one slash, so
     /// that it cannot name another host.
     pub fn as_directory_uri(&self) -> String {
         let mut uri = String::with_capacity(self.path.len() + 1);
@@ -81,7 +81,7 @@ impl Wanted {
     }
 }
 
-/// Percent-decoding (RFC 3986 section 2.1), once. NUL ends strings in C: it is refused.
+/// Percent-decoding (RFC 3986 section 2.1), once. NUL is refused, because it ends strings in C.
 fn decode(path: &[u8]) -> Result<Vec<u8>, u16> {
     let digit = |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16)).ok_or(400u16);
     let mut decoded = Vec::with_capacity(path.len());

@@ -1,8 +1,8 @@
-//! From a path to what answers it: `try` rules, in their order, against the file system.
+//! From a path to its answer: applies the `try` rules, in their order, to the file system.
 //!
-//! Must not know connections. Invariants: a file that holds PHP is run or refused, never sent; a path costs as many looks at
-//! the file system as there are rules, and one for each directory on the way that is named like a script, but no more for
-//! being long.
+//! Must not know connections. Invariants: a file that holds PHP is run or refused, never sent. A path costs one file
+//! system lookup per rule, and one for each directory on the way that is named like a script, but no more for being
+//! long.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -21,33 +21,33 @@ pub enum Route {
     Script(Script),
     /// It is a directory, and was not asked for as one: the client is sent to this path.
     Redirect(String),
-    /// `OPTIONS *`: it is about the server, not about anything of the document root.
+    /// `OPTIONS *`: it concerns the server, not anything in the document root.
     Server,
-    /// It is answered with this status: 400, 403, 404, 405, 503.
+    /// The request is refused with this status: 400, 403, 404, 405, 503.
     Refused(u16),
 }
 
-/// A script and what `$_SERVER` says of the way to it.
+/// A script, and the values in `$_SERVER` that describe the way to it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Script {
     /// SCRIPT_FILENAME.
     pub file: PathBuf,
     /// SCRIPT_NAME: its path below the document root.
     pub name: Vec<u8>,
-    /// PATH_INFO: what follows its name in the URL.
+    /// PATH_INFO: the part of the URL after its name.
     pub path_info: Vec<u8>,
 }
 
-/// What a rule stands for: the path of the request, a file in the directory it names, or one file.
+/// A rule is the path of the request, a file in the directory that the path names, or one fixed file.
 const PATH: &str = "$path";
 
 impl Docroot {
-    /// What answers `wanted`.
+    /// The answer to `wanted`.
     pub fn resolve(&self, wanted: &Wanted, method: &[u8]) -> Route {
         if wanted.is_hidden() {
             return Route::Refused(404);
         }
-        // The first rule that asks finds out; the answer serves all of them.
+        // The first rule that needs it looks it up; the result serves all rules.
         let mut found = None;
         let mut look = || *found.get_or_insert_with(|| self.root.look(&wanted.path));
         let route = self.rules.iter().find_map(|rule| self.apply(rule, wanted, &mut look));
@@ -79,7 +79,7 @@ impl Docroot {
         }
     }
 
-    /// The path names a file, or a script with something behind it.
+    /// The path names a file, or a script followed by more.
     fn path_itself(&self, wanted: &Wanted, found: Look) -> Option<Route> {
         let script = match found {
             Look::File if !wanted.directory => return Some(self.as_what_it_is(wanted.path.clone())),
@@ -93,7 +93,7 @@ impl Docroot {
         script.map(|name| self.script(name.to_vec(), wanted.behind(name)))
     }
 
-    /// The regular file of this name, as what it is.
+    /// The answer for the regular file of this name.
     fn file(&self, name: Vec<u8>) -> Option<Route> {
         match self.root.look(&name) {
             Look::File => Some(self.as_what_it_is(name)),
@@ -101,7 +101,8 @@ impl Docroot {
         }
     }
 
-    /// A symbolic link is what its own name says, but no way to see the source of what it leads to: see [`Docroot::open`].
+    /// The name of a symbolic link decides what it is, but a link cannot reveal the source of its target: see
+    /// [`Docroot::open`].
     fn as_what_it_is(&self, name: Vec<u8>) -> Route {
         if is_script(&name) {
             self.script(name, Vec::new())
@@ -117,7 +118,7 @@ impl Docroot {
     }
 }
 
-/// The status for what is not answered by what else the rules may find.
+/// The status if no other rule finds an answer.
 fn refused(found: Look) -> Option<u16> {
     match found {
         Look::Outside => Some(403),
@@ -126,8 +127,8 @@ fn refused(found: Look) -> Option<u16> {
     }
 }
 
-/// The script on the way to a path on which something is no directory. The search ends at the first name that is no directory:
-/// nothing can lie behind it. `Err`: what it is instead.
+/// The script on the way to a path of which a component is not a directory. The search ends at the first name that is
+/// not a directory, because nothing can lie behind it. `Err`: what that name is instead.
 fn script_on_the_way(wanted: &Wanted, look: impl Fn(&[u8]) -> Look) -> Result<&[u8], Look> {
     for name in wanted.names().filter(|name| is_script(name)) {
         match look(name) {
@@ -147,7 +148,7 @@ mod tests {
 
     use super::{Wanted, script_on_the_way};
 
-    /// The script found, and how many looks it took.
+    /// The script that was found, and the number of lookups.
     fn search<'a>(wanted: &'a Wanted, directories: &str, file: &str) -> (Option<&'a [u8]>, usize) {
         let looks = Cell::new(0);
         let look = |name: &[u8]| {

@@ -1,7 +1,7 @@
-//! The directories whose files a script may have sent: X-Sendfile.
+//! The directories whose files a script may send: X-Sendfile.
 //!
-//! Must not know requests. Invariants: what is opened lies below one of the directories, whatever the path says and whoever
-//! changes links meanwhile; none of them contains the document root, whose scripts it would expose.
+//! Must not know requests. Invariants: an opened file lies below one of the directories, whatever the path says and
+//! whoever changes links meanwhile; none of them contains the document root, because it would reveal its scripts.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use weft_serve::{Error, Look, Opened, Root};
 
 use super::names::is_unsent;
 
-/// What `[classic] sendfile` names.
+/// The directories of `[classic] sendfile`.
 #[derive(Debug, Default)]
 pub struct Sendfile {
     directories: Vec<Directory>,
@@ -18,7 +18,7 @@ pub struct Sendfile {
 
 #[derive(Debug)]
 struct Directory {
-    /// As the operator, and so perhaps a script, calls it.
+    /// The path as the operator, and so perhaps a script, writes it.
     given: PathBuf,
     root: Root,
 }
@@ -43,7 +43,7 @@ impl Sendfile {
                     path.display()
                 ));
             }
-            // What may not be sent of the document root may not be sent this way either.
+            // A file of the document root that must not be sent must not be sent this way either.
             let unsent: fn(&[u8]) -> bool = if real.starts_with(docroot) { is_unsent } else { |_| false };
             Ok(Directory { given, root: Root::new(real, true, unsent) })
         };
@@ -58,7 +58,7 @@ impl Sendfile {
     /// Opens the file at an absolute path.
     ///
     /// # Errors
-    /// [`Error::NotFound`], also for what lies in none of the directories; [`Error::Forbidden`]; [`Error::File`].
+    /// [`Error::NotFound`], also for files in none of the directories; [`Error::Forbidden`]; [`Error::File`].
     pub fn file(&self, path: &Path) -> Result<Opened, Error> {
         let named = |directory: &&Directory| {
             [&*directory.given, directory.root.path()].into_iter().any(|d| path.starts_with(d))

@@ -1,6 +1,6 @@
 //! `WEFT_*` variables.
 //!
-//! Must not know: where else values come from. Invariant: a variable that starts with `WEFT_` is known or refused.
+//! Must not know where else values come from. Invariant: a variable that starts with `WEFT_` is known or refused.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,14 +8,14 @@ use std::path::PathBuf;
 use super::keys::{self, KEYS, Key};
 use super::{Value, suggest};
 
-/// Prefix of every variable weft reads.
+/// The prefix of every variable that weft reads.
 pub const PREFIX: &str = "WEFT_";
 /// Path of the configuration file.
 const CONFIG: &str = "WEFT_CONFIG";
-/// What a reload hands to the next image of the master; removed from the environment at start.
+/// What a reload passes to the next image of the master; removed from the environment at start.
 pub const HANDOVER: &str = "WEFT_HANDOVER";
 
-/// The known variables with their values, and the file named by `WEFT_CONFIG`.
+/// The known variables with their values, and the file that `WEFT_CONFIG` names.
 pub fn collect(
     variables: impl Iterator<Item = (OsString, OsString)>,
     errors: &mut Vec<String>,

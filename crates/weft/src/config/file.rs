@@ -1,6 +1,6 @@
-//! `weft.toml`: each key looked up in the table, each refusal with its line.
+//! `weft.toml`: looks up each key in the table; each error names its line.
 //!
-//! Must not know: what a key means. Invariant: nothing in the file is ignored.
+//! Must not know what a key means. Invariant: nothing in the file is ignored.
 
 use std::path::{Path, PathBuf};
 
@@ -9,9 +9,9 @@ use toml::de::{DeTable, DeValue};
 use super::keys::{KEYS, Key};
 use super::{Config, Value, suggest};
 
-/// Read from the current directory when no file is named.
+/// Read from the current directory if no file is named.
 const DEFAULT_NAME: &str = "weft.toml";
-/// A configuration larger than this is not one.
+/// A larger file is not a configuration.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// The named file, else `weft.toml` in the current directory if there is one.
@@ -19,7 +19,7 @@ pub fn find(named: Option<PathBuf>) -> Option<PathBuf> {
     named.or_else(|| Some(PathBuf::from(DEFAULT_NAME)).filter(|path| path.exists()))
 }
 
-/// Lays the file's values over `config`.
+/// Sets the file's values in `config`.
 pub fn apply(path: &Path, config: &mut Config, errors: &mut Vec<String>) {
     let text = match read(path) {
         Ok(text) => text,

@@ -1,18 +1,18 @@
-//! What a setting is, and the two short ways to write one down.
+//! What a setting is, and the two macros that define one.
 //!
 //! Must not know which settings there are: those are the rows of [`super::keys`].
 
 use super::{Config, Value};
 
-/// Bytes, for bounds.
+/// Bytes, for limits.
 pub const KIB: u64 = 1 << 10;
 /// The same.
 pub const MIB: u64 = 1 << 20;
 /// The same.
 pub const GIB: u64 = 1 << 30;
-/// A day: longer waits are not waits.
+/// One day: longer time-outs make no sense.
 pub const DAY_MS: u64 = 86_400_000;
-/// Ten years: longer ages are "off".
+/// Ten years: longer ages mean "off".
 pub const AGE_S: u64 = 315_360_000;
 
 /// How many values a key takes.
@@ -20,9 +20,9 @@ pub const AGE_S: u64 = 315_360_000;
 pub enum Arity {
     /// One value.
     One,
-    /// None on the command line: naming the flag turns it on.
+    /// None on the command line: the flag alone turns it on.
     Switch,
-    /// Several: the flag may be repeated, a variable is split at spaces.
+    /// Several: the flag may be repeated; a variable is split at spaces.
     Many,
 }
 
@@ -33,7 +33,7 @@ pub struct Key {
     pub section: &'static str,
     /// Name in the section.
     pub name: &'static str,
-    /// Long flag without dashes; the variable is `WEFT_` and this in capitals.
+    /// Long flag without dashes; the variable is `WEFT_` and the flag in capitals.
     pub flag: &'static str,
     /// Short flag.
     pub short: Option<char>,
@@ -41,15 +41,15 @@ pub struct Key {
     pub positional: bool,
     /// How many values.
     pub arity: Arity,
-    /// What help calls the value.
+    /// The name of the value in the help.
     pub value_name: &'static str,
-    /// One sentence: what it does.
+    /// One sentence about its effect.
     pub help: &'static str,
     /// Allowed values, for the documentation.
     pub allowed: fn() -> String,
-    /// The default, as it would be written.
+    /// The default, as one would write it.
     pub default: fn() -> String,
-    /// Makes the value typed and stores it.
+    /// Converts the value to its type and stores it.
     pub set: fn(&mut Config, Value) -> Result<(), String>,
 }
 

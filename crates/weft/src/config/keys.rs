@@ -1,7 +1,7 @@
 //! The table of every setting: one row, one key.
 //!
-//! Must not know: where a value came from. Invariant: flag, variable, file key, help and reference documentation of a
-//! setting are all made from its row, so they cannot disagree.
+//! Must not know where a value came from. Invariant: flag, variable, file key, help and reference documentation of a
+//! setting are all generated from its row, so they cannot disagree.
 
 use super::key::{AGE_S, DAY_MS, GIB, KIB, MIB};
 pub use super::key::{Arity, Key, by_flag};

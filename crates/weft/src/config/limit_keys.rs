@@ -1,7 +1,7 @@
-//! The rows of `[limits]` in the table of every setting: see [`super::keys`], which they are a part of.
+//! The rows of `[limits]` in the table of every setting: see [`super::keys`], to which they belong.
 //!
-//! Must not know: where a value came from. Invariant: each bound of a request, a connection or a coroutine that an operator
-//! may move has its row here.
+//! Must not know where a value came from. Invariant: each limit of a request, a connection or a coroutine that an
+//! operator can change has its row here.
 
 use super::Config;
 use super::key::{Arity, DAY_MS, GIB, KIB, Key, MIB};

@@ -1,6 +1,6 @@
 //! An address to listen on, as the operator writes it.
 //!
-//! Must not know: sockets. Invariant: `Display` and `FromStr` are inverse, so an address survives a reload as text.
+//! Must not know sockets. Invariant: `Display` and `FromStr` are inverse, so an address survives a reload as text.
 
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -16,16 +16,16 @@ pub enum ListenAddress {
     Unix {
         /// Path of the socket.
         path: PathBuf,
-        /// Permission bits; who may connect needs write permission (unix(7)).
+        /// Permission bits; a client needs write permission to connect (unix(7)).
         mode: u32,
     },
 }
 
-/// Everyone on the machine may connect, as to a TCP port on loopback; narrow it with `,mode=0660`.
+/// Every user of the machine may connect, as to a TCP port on loopback; `,mode=0660` restricts that.
 const UNIX_MODE: u32 = 0o666;
 
 impl ListenAddress {
-    /// Whether a socket bound for `other` serves this one too; permission bits can be changed later.
+    /// Whether a socket bound for `other` can serve this address too; permission bits can be changed later.
     pub fn is_same_place(&self, other: &ListenAddress) -> bool {
         match (self, other) {
             (ListenAddress::Unix { path: a, .. }, ListenAddress::Unix { path: b, .. }) => a == b,
@@ -33,7 +33,7 @@ impl ListenAddress {
         }
     }
 
-    /// The TCP port asked for, if it is one.
+    /// The requested TCP port, if it is a TCP address.
     pub fn port(&self) -> Option<u16> {
         match self {
             ListenAddress::Tcp(address) => Some(address.port()).filter(|port| *port != 0),
@@ -41,7 +41,7 @@ impl ListenAddress {
         }
     }
 
-    /// Whether each bind of this address is another port.
+    /// Whether each bind of this address gives another port.
     pub fn is_ephemeral(&self) -> bool {
         matches!(self, ListenAddress::Tcp(address) if address.port() == 0)
     }

@@ -1,7 +1,9 @@
-//! The one typed configuration: flags over `WEFT_*` variables over `weft.toml` over defaults.
+//! The one typed configuration: flags override `WEFT_*` variables, which override `weft.toml`, which overrides
+//! defaults.
 //!
-//! Must not know: sockets, processes, PHP. Invariant: a `Config` that exists is complete and in range; every key is one
-//! row of [`keys::KEYS`], which the flags, the variables, the file and the reference documentation are all made from.
+//! Must not know sockets, processes or PHP. Invariant: a `Config` that exists is complete and in range. Every key is
+//! one row of [`keys::KEYS`], from which the flags, the variables, the file's keys and the reference documentation are
+//! generated.
 
 mod environment;
 mod file;
@@ -24,26 +26,26 @@ pub use listen::ListenAddress;
 pub use network::Network;
 pub use value::Value;
 
-/// Everything weft can be told, in the sections of `weft.toml`.
+/// Everything that can be configured, in the sections of `weft.toml`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Config {
     /// Sockets, processes, privileges.
     pub server: Server,
     /// What a peer, a request or a coroutine may use at most.
     pub limits: LimitSettings,
-    /// What a document root's URLs stand for.
+    /// The meaning of a document root's URLs.
     pub classic: Classic,
     /// A script that stays loaded beside a document root.
     pub resident: Resident,
     /// When a worker is replaced by a fresh one.
     pub recycle: Recycle,
-    /// Where the logs go and how they look.
+    /// Destination and form of the logs.
     pub log: Log,
-    /// Which peers are believed about the client's address.
+    /// Which peers are trusted to report the client's address.
     pub trust: Trust,
     /// PHP's own settings.
     pub php: Php,
-    /// Development comfort.
+    /// Settings for development.
     pub dev: Dev,
     /// The file that was read, if any.
     pub file: Option<PathBuf>,
@@ -52,9 +54,9 @@ pub struct Config {
 /// `[server]`: sockets, processes, privileges.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Server {
-    /// The application: a PHP script or a document root. `None` only for commands that need none.
+    /// The application: a PHP script or a document root. `None` only for commands that do not need one.
     pub application: Option<PathBuf>,
-    /// What it is run as.
+    /// The mode in which it runs.
     pub run_as: RunAs,
     /// Addresses to listen on.
     pub listen: Vec<ListenAddress>,
@@ -70,15 +72,15 @@ pub struct Server {
     pub pid_file: Option<PathBuf>,
     /// Whether to go into the background.
     pub daemon: bool,
-    /// What running requests get to finish when a worker stops.
+    /// How long running requests may take when a worker stops.
     pub drain_timeout_ms: u64,
-    /// What a worker gets to load the application.
+    /// How long a worker may take to load the application.
     pub boot_timeout_ms: u64,
-    /// Milliseconds a worker may say nothing before it is killed and replaced; 0 is off.
+    /// Milliseconds that a worker may be silent before it is killed and replaced; 0 is off.
     pub stuck_timeout_ms: u64,
 }
 
-/// What an application is run as.
+/// The mode in which an application runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum RunAs {
     /// A directory in classic mode, a worker script in resident mode, any other script in coroutine mode.
@@ -92,42 +94,43 @@ pub enum RunAs {
     Coroutine,
 }
 
-/// `[classic]`: what a document root's URLs stand for.
+/// `[classic]`: the meaning of a document root's URLs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Classic {
-    /// What is tried for a path, in this order: `$path`, a file in the directory it names, or one file.
+    /// What is tried for a path, in this order: `$path`, a file in the directory that it names, or one fixed
+    /// file.
     pub rules: Vec<String>,
     /// Which symbolic links are followed.
     pub symlinks: Symlinks,
-    /// Directories whose files a script may have sent by X-Sendfile.
+    /// Directories whose files a script may send with X-Sendfile.
     pub sendfile: Vec<PathBuf>,
-    /// Whether a script may answer with another URL by X-Accel-Redirect.
+    /// Whether a script may answer with another URL through X-Accel-Redirect.
     pub accel_redirect: bool,
-    /// PHP instances per worker: requests that can have PHP to themselves at once; 0 leaves it to the mode.
+    /// PHP instances per worker: how many requests can have PHP to themselves at once; 0 leaves it to the mode.
     pub instances_max: u32,
-    /// No instance is added while a worker's resident memory is above this; 0 leaves it to the machine.
+    /// While a worker's resident memory is above this, no instance is added; 0 leaves it to the machine.
     pub instances_memory_bytes_max: u64,
-    /// An instance that has been idle for so long gives its memory back.
+    /// An instance that has been idle for this long returns its memory.
     pub instances_idle_ms: u64,
-    /// Text files from this size on are compressed for clients that take it; 0 compresses none.
+    /// Text files of at least this size are compressed for clients that accept it; 0 compresses none.
     pub compress_bytes_min: u64,
 }
 
 /// `[resident]`: a worker script.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Resident {
-    /// The script that takes the requests that no file of the document root answers; `None` is classic mode.
+    /// The script that handles the requests that no file of the document root answers; `None` is classic mode.
     pub script: Option<PathBuf>,
-    /// Requests after which it is loaded anew; 0 is never.
+    /// Requests after which it is loaded again; 0 is never.
     pub requests_max: u64,
 }
 
 /// Which symbolic links in a document root are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Symlinks {
-    /// All.
+    /// All of them.
     Follow,
-    /// Those that lead to a file below the document root.
+    /// Those to files below the document root.
     Inside,
 }
 
@@ -152,7 +155,7 @@ impl Default for Classic {
 pub enum Workers {
     /// One per core this process may use, cgroup quota included.
     Auto,
-    /// Exactly so many.
+    /// Exactly this many.
     Exactly(usize),
 }
 
@@ -166,7 +169,7 @@ impl Workers {
     }
 }
 
-/// `[limits]`: each bound has a name and a default; 0 means off only where the help says so.
+/// `[limits]`: each limit has a name and a default; 0 means off only where the help says so.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs, reason = "each field is described once, by its row in keys.rs")]
 pub struct LimitSettings {
@@ -204,21 +207,21 @@ pub struct Recycle {
 /// `[log]`: error log and access log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Log {
-    /// Where the error log goes.
+    /// The destination of the error log.
     pub error_log: LogTarget,
     /// The least severe level that is logged.
     pub level: Level,
     /// Form of the error log.
     pub format: Format,
-    /// Where the access log goes.
+    /// The destination of the access log.
     pub access_log: LogTarget,
     /// Form of the access log.
     pub access_log_format: Format,
-    /// Bytes a log may hold in memory while its file is slow; beyond it lines are dropped and counted.
+    /// Bytes that a log may hold in memory while its file is slow; beyond that, lines are dropped and counted.
     pub queue_bytes_max: usize,
 }
 
-/// Where log lines go.
+/// A destination of log lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LogTarget {
     /// Nowhere.
@@ -249,38 +252,38 @@ pub enum Level {
     Trace,
 }
 
-/// `[trust]`: peers whose Forwarded and X-Forwarded-* headers are believed.
+/// `[trust]`: peers whose Forwarded and X-Forwarded-* headers are trusted.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Trust {
     /// Networks of the proxies in front.
     pub proxies: Vec<Network>,
-    /// The fields they tell of their clients in. Those of the other kind are the client's own words.
+    /// The fields in which they report their clients. The other kind of fields may come from the client.
     pub fields: weft_serve::ProxyFields,
-    /// Whether the host they report is believed.
+    /// Whether the host that they report is trusted.
     pub host: bool,
 }
 
-/// `[php]`: ini settings, applied over php.ini in this order.
+/// `[php]`: ini settings that override php.ini, applied in this order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Php {
     /// `name`, `value`; a later entry of the same name wins.
     pub ini: Vec<(String, String)>,
 }
 
-/// `[dev]`: development comfort.
+/// `[dev]`: settings for development.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dev {
     /// Whether error pages show the stack.
     pub mode: Environment,
-    /// Paths whose changes trigger a reload; empty is off.
+    /// Paths whose changes trigger a reload; none turns it off.
     pub watch: Vec<PathBuf>,
-    /// Time slice after which a coroutine that computes is set aside; 0 is off.
+    /// Time slice after which a coroutine that computes must yield; 0 is off.
     pub preempt_ms: u64,
-    /// A coroutine that holds the loop longer is logged with file and line; 0 is off.
+    /// A coroutine that blocks the loop for longer is logged with file and line; 0 is off.
     pub watchdog_ms: u64,
-    /// Whole pages are compared at each switch of PHP instances.
+    /// Whether whole pages are compared at each switch of PHP instances.
     pub verify_instances: bool,
-    /// Hooked calls let the other coroutines run first, every other time.
+    /// Whether hooked calls let the other coroutines run first, every other time.
     pub yield_at_calls: bool,
 }
 
@@ -365,13 +368,13 @@ impl Default for Dev {
     }
 }
 
-/// Reads the file and the variables, lays the flags over them and checks the whole.
+/// Reads the file and the variables, applies the flags and checks the result.
 ///
-/// `flags` are pairs of a key's flag name and its value, in the order given; `file` is `--config`; `variables` the
+/// `flags` are pairs of a key's flag name and its value, in the given order; `file` is `--config`; `variables` the
 /// process's environment.
 ///
 /// # Errors
-/// One text per mistake found, each naming its place and what to do; an operator fixes them all in one go.
+/// One text per mistake, with its place and what to do, so that an operator can fix all of them at once.
 pub fn load(
     file: Option<PathBuf>,
     variables: impl Iterator<Item = (OsString, OsString)>,

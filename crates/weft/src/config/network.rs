@@ -1,6 +1,6 @@
-//! A network in CIDR form, for the proxies that are trusted.
+//! A network in CIDR form, for the trusted proxies.
 //!
-//! Must not know: requests or headers. Invariant: host bits are zero, so a network has one spelling.
+//! Must not know requests or headers. Invariant: host bits are zero, so a network has one spelling.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -14,7 +14,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// Whether `address` is inside. An IPv4 address mapped into IPv6 counts as the IPv4 address it is.
+    /// Whether `address` is inside. An IPv4 address mapped into IPv6 counts as the IPv4 address.
     pub fn contains(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         address.is_ipv4() == self.address.is_ipv4() && masked(address, self.prefix) == self.address

@@ -1,11 +1,11 @@
-//! The nearest right name for a wrong one.
+//! Suggests the nearest valid name for an invalid one.
 //!
-//! Must not know: what the names are for. Invariant: nothing is suggested that is not plausibly meant.
+//! Must not know what the names are for. Invariant: it suggests only names that were plausibly meant.
 
 /// Similarity (Jaro-Winkler, 0 to 1) below which a suggestion would be a guess.
 const SIMILARITY_MIN: f64 = 0.75;
 
-/// The name most like `wrong`, if any is close enough.
+/// The name most similar to `wrong`, if any is similar enough.
 pub fn nearest<'a>(wrong: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let wrong = wrong.to_ascii_lowercase().replace('-', "_");
     names

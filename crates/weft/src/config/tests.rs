@@ -1,4 +1,4 @@
-//! The configuration's contract: what each source may say, which one wins, and how each refusal reads.
+//! The configuration's contract: what each source may contain, which one wins, and the text of each error.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -268,7 +268,7 @@ fn networks_contain_what_they_should() {
     }
 }
 
-/// The failure shows the text to put in.
+/// On failure, this test shows the text to insert.
 #[test]
 fn the_reference_documentation_lists_every_key() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/configuration.md");

@@ -1,6 +1,6 @@
-//! A value as it was given, before a key makes it typed.
+//! A value as it was given, before a key converts it to its type.
 //!
-//! Must not know: which key it is for. Invariant: text (flags, variables) and TOML of the same meaning become equal.
+//! Must not know its key. Invariant: text (flags, variables) and TOML with the same meaning become equal.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -12,26 +12,26 @@ use super::{Environment, Format, Level, ListenAddress, LogTarget, Network, RunAs
 /// A value from a flag, a variable or the file.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// Anything written as text.
+    /// A value written as text.
     Text(String),
     /// A TOML integer.
     Integer(i64),
-    /// A TOML boolean, or a flag given without a value.
+    /// A TOML boolean, or a flag without a value.
     Boolean(bool),
     /// A TOML array, a repeated flag, or a variable split at spaces.
     List(Vec<Value>),
     /// A TOML table of names and values.
     Table(Vec<(String, Value)>),
-    /// A TOML kind no key accepts, by name.
+    /// A TOML type that no key accepts, by name.
     Other(&'static str),
 }
 
-/// How a number is written and shown.
+/// The notation of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// A plain number.
     Count,
-    /// Bytes, with KiB, MiB or GiB if wanted.
+    /// Bytes, optionally with KiB, MiB or GiB.
     Bytes,
     /// Milliseconds.
     Milliseconds,
@@ -60,7 +60,7 @@ impl Unit {
     }
 }
 
-/// The result of making a value typed; the error says what was expected.
+/// The result of converting a value; the error says what was expected.
 pub type Typed<T> = Result<T, String>;
 
 impl Value {
@@ -108,7 +108,7 @@ impl Value {
         self.text().map(PathBuf::from)
     }
 
-    /// One of a few words; a near miss is named.
+    /// One of a few words; a near miss gets a suggestion.
     pub fn word<T: Copy>(&self, words: &[(&str, T)]) -> Typed<T> {
         let names: Vec<&str> = words.iter().map(|w| w.0).collect();
         if let Value::Text(text) = self {
@@ -122,7 +122,7 @@ impl Value {
         Err(format!("expected one of {}, got {}", names.join(", "), self.shown()))
     }
 
-    /// Each entry of a list; a single value is a list of one.
+    /// Each entry of a list; a single value counts as a list of one.
     pub fn each<T>(&self, typed: impl Fn(&Value) -> Typed<T>) -> Typed<Vec<T>> {
         match self {
             Value::List(entries) => entries.iter().map(typed).collect(),
@@ -140,7 +140,7 @@ impl Value {
         Ok(Workers::Exactly(count as usize))
     }
 
-    /// What an application is run as.
+    /// The mode in which an application runs.
     pub fn run_as(&self) -> Typed<RunAs> {
         self.word(&[
             ("auto", RunAs::Auto),
@@ -212,7 +212,7 @@ impl Value {
         self.word(&[("x-forwarded", ProxyFields::XForwarded), ("forwarded", ProxyFields::Forwarded)])
     }
 
-    /// Paths to watch; `true` stands for the application's own directory, the empty path.
+    /// Paths to watch; `true` stands for the application's own directory, as the empty path.
     pub fn watch(&self) -> Typed<Vec<PathBuf>> {
         match self {
             Value::Boolean(false) => Ok(Vec::new()),
@@ -232,7 +232,7 @@ impl Value {
         }
         self.each(|entry| {
             let text = entry.text()?;
-            // As php's own -d: a name alone means "1" (sapi/cli/php_cli.c).
+            // As with php's own -d: a name alone means "1" (sapi/cli/php_cli.c).
             let (name, value) = text.split_once('=').unwrap_or((&text, "1"));
             if name.trim().is_empty() {
                 return Err(format!("expected name=value, got {}", entry.shown()));
@@ -250,7 +250,7 @@ impl Value {
         }
     }
 
-    /// The value as an error message quotes it, cut where it would fill the screen.
+    /// The value as an error message quotes it, shortened if it would fill the screen.
     fn shown(&self) -> String {
         match self {
             Value::Text(t) if t.chars().count() > 60 => {
@@ -269,7 +269,7 @@ impl Value {
 /// More worker processes than this on one machine is a typing mistake.
 const WORKERS_MAX: u64 = 1024;
 
-/// A rule of `[classic] try` stays below the document root.
+/// Whether a rule of `[classic] try` stays below the document root.
 fn rule_is_sound(rule: &str) -> bool {
     let path = match rule.strip_prefix("$path") {
         Some(behind) if !behind.is_empty() && !behind.starts_with('/') => return false,

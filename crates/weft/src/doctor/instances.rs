@@ -1,14 +1,15 @@
 //! Which loaded extensions are proven to work in PHP instances (`--instances`), which are unknown, and which are unfit.
 //!
-//! Proven is what a test of this repository runs in interleaved instances; the table names it, and `tests/docs/instances.rs` fails
-//! when a row names a test that is not there, or that does not use the extension. Must not know how a report looks.
+//! An extension is proven if a test of this repository uses it in interleaved instances. The table names the test, and
+//! `tests/docs/instances.rs` fails if a row names a test that does not exist or does not use the extension. Must not
+//! know the form of a report.
 
 use weft_zend::Engine;
 
-/// The page that has many interleaved instances use an extension, entry by entry.
+/// The page in which many interleaved instances use an extension, entry by entry.
 const PAGE: &str = "crates/zend/tests/instances/pages/extensions.php";
 
-/// Extensions and what proves them: [`PAGE`] where nothing else is said, or scripts that run against real servers.
+/// Extensions and their proofs: [`PAGE`] by default, or scripts that run against real servers.
 pub const PROVEN: &[(&str, &str)] = &[
     ("amqp", "tests/clients/scripts/rabbitmq"),
     ("apcu", PAGE),
@@ -75,7 +76,7 @@ pub const PROVEN: &[(&str, &str)] = &[
     ("zlib", PAGE),
 ];
 
-/// What is shared by all instances of a worker although the extension is proven: state outside of PHP's own memory.
+/// State outside of PHP's own memory, which all instances of a worker share although the extension is proven.
 const SHARED: &[(&str, &str)] = &[
     ("apcu", "the cache is the whole server's, as under php-fpm"),
     ("FFI", "the variables of the libraries it loads are the worker's"),
@@ -92,14 +93,14 @@ const SHARED: &[(&str, &str)] = &[
 pub enum Fitness {
     /// A test runs it in interleaved instances.
     Proven,
-    /// Nobody has tried, as far as this repository knows.
+    /// No test of this repository tries it.
     Unknown,
     /// It cannot: a worker with it runs one request at a time.
     Unfit,
 }
 
 impl Fitness {
-    /// For people and programs.
+    /// Its name, for people and programs.
     pub fn name(&self) -> &'static str {
         match self {
             Fitness::Proven => "proven",
@@ -109,20 +110,20 @@ impl Fitness {
     }
 }
 
-/// What is known of one loaded extension.
+/// The findings about one loaded extension.
 #[derive(Debug)]
 pub struct Judged {
-    /// As PHP names it.
+    /// Its name in PHP.
     pub extension: String,
     /// Whether it may be in instances.
     pub fitness: Fitness,
-    /// Why: the test, what is not known, or what is wrong.
+    /// The reason: the test, what is unknown, or what is wrong.
     pub why: String,
-    /// What of it all instances share, for proven ones.
+    /// For proven extensions: the state that all instances share.
     pub shared: Option<&'static str>,
 }
 
-/// Judges one loaded extension. `starts_threads` is whether its own file may.
+/// Judges one loaded extension. `starts_threads` says whether its own file may start threads.
 pub fn judge(engine: &Engine, extension: &str, starts_threads: bool) -> Judged {
     let judged = |fitness, why: String| Judged {
         extension: extension.to_owned(),

@@ -1,9 +1,9 @@
-//! `weft doctor --extensions`: which waits of the PHP that is loaded are cooperative, and which hold up the worker; and which
+//! `weft doctor --extensions`: which waits of the loaded PHP are cooperative, and which block the worker; and which
 //! extensions may be in PHP instances.
 //!
-//! It starts the engine with the settings given and looks at what is mapped then: libphp, the extensions, the libraries below
-//! them. Must not know ELF (that is `objects`) nor how a report looks (`report`). Invariant: nothing is changed, and no code
-//! of the application runs.
+//! It starts the engine with the given settings and inspects the mapped objects: libphp, the extensions, the libraries
+//! below them. Must not know ELF (`objects` does) or the form of a report (`report`). Invariant: it changes nothing,
+//! and runs no code of the application.
 
 mod instances;
 mod objects;
@@ -35,42 +35,42 @@ pub struct Arguments {
     settings: Settings,
 }
 
-/// What an object is to PHP.
+/// The role of an object in PHP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
-    /// libphp itself, with the extensions that are compiled in.
+    /// libphp itself, with the compiled-in extensions.
     Php,
-    /// An extension's own file.
+    /// The file of an extension.
     Extension,
     /// A library that one of the others needs.
     Library,
 }
 
-/// What was found out about one object.
+/// The findings about one object.
 #[derive(Debug)]
 pub struct Finding {
     /// Its file, without the directory.
     pub name: String,
     /// Its file.
     pub path: String,
-    /// What it is to PHP.
+    /// Its role in PHP.
     pub part: Part,
-    /// Who needs it: libphp or extensions; empty for those.
+    /// What needs it: libphp or extensions; empty for those themselves.
     pub needed_by: Vec<String>,
     /// Functions it calls that park the coroutine.
     pub cooperative: Vec<String>,
-    /// Functions it calls that a thread makes.
+    /// Functions it calls that a thread executes.
     pub offloaded: Vec<String>,
-    /// Functions it calls that hold up the worker when they wait, known and reviewed, with the reason.
+    /// Functions it calls that block the worker when they wait; these are reviewed, with the reason.
     pub blocking: BTreeMap<String, &'static str>,
-    /// Functions it calls that wait by their name, and that nobody has reviewed: they bypass the hooks.
+    /// Functions it calls whose names suggest that they wait, and that are not reviewed: they bypass the hooks.
     pub unknown: Vec<String>,
-    /// It starts threads: what these wait for holds up nobody.
+    /// Whether it starts threads, whose waits block nothing.
     pub threads: bool,
 }
 
 impl Finding {
-    /// Whether it calls nothing that waits.
+    /// Whether it calls no function that waits.
     pub fn is_quiet(&self) -> bool {
         self.cooperative.is_empty()
             && self.offloaded.is_empty()
@@ -79,12 +79,12 @@ impl Finding {
     }
 }
 
-/// Everything found out.
+/// All findings.
 #[derive(Debug)]
 pub struct Findings {
     /// PHP's version.
     pub php: String,
-    /// How many extensions are loaded, compiled-in ones included.
+    /// The number of loaded extensions, including compiled-in ones.
     pub extensions: usize,
     /// By part, then by name.
     pub objects: Vec<Finding>,
@@ -93,7 +93,7 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Functions that bypass the hooks, with who calls them.
+    /// Functions that bypass the hooks, with their callers.
     pub fn unknown(&self) -> BTreeMap<&str, Vec<&str>> {
         let mut unknown: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for object in &self.objects {
@@ -105,7 +105,7 @@ impl Findings {
     }
 }
 
-/// Runs `weft doctor`: success when nothing bypasses the hooks unreviewed.
+/// Runs `weft doctor`: it succeeds if no unreviewed function bypasses the hooks.
 pub fn doctor(arguments: Arguments) -> ExitCode {
     debug_assert!(arguments.extensions, "clap requires it");
     let json = arguments.json;

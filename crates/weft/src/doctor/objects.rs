@@ -1,6 +1,7 @@
 //! The shared objects of this process: which are mapped, what they import from libc, and what they need.
 //!
-//! Must not know which functions wait. Invariant: libc's own objects are left out, they are below the hooks.
+//! Must not know which functions wait. Invariant: libc's own objects are left out, because they are below the
+//! hooks.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use object::{Endianness, Object as _, ObjectSymbol};
 
 use super::Part;
 
-/// What belongs to libc: hooks stand between these and everybody else.
+/// The objects that belong to libc: hooks lie between these and all others.
 const LIBC: [&str; 10] = [
     "libc.so",
     "libm.so",
@@ -32,11 +33,11 @@ pub struct Object {
     pub name: String,
     /// Its file.
     pub path: PathBuf,
-    /// What it is to PHP.
+    /// Its role in PHP.
     pub part: Part,
-    /// The functions it takes from libc.
+    /// The functions that it imports from libc.
     pub imports: BTreeSet<String>,
-    /// The functions it gives to others.
+    /// The functions that it exports.
     exports: BTreeSet<String>,
     /// The names of the objects it needs (`DT_NEEDED`).
     needs: Vec<String>,
@@ -47,7 +48,7 @@ pub struct Object {
 /// The objects of PHP that are mapped into this process.
 ///
 /// # Errors
-/// When one cannot be read.
+/// If one cannot be read.
 pub fn loaded(extensions: &Path) -> Result<Vec<Object>, String> {
     let maps =
         std::fs::read_to_string("/proc/self/maps").map_err(|error| format!("/proc/self/maps: {error}"))?;
@@ -69,7 +70,7 @@ pub fn loaded(extensions: &Path) -> Result<Vec<Object>, String> {
         };
         objects.push(read(Path::new(path), name, part).map_err(|why| format!("{path}: {why}"))?);
     }
-    // What is left then is libc's, and so the hooks' business.
+    // The rest comes from libc, and so concerns the hooks.
     let exported: BTreeSet<String> =
         objects.iter().flat_map(|object| object.exports.iter().cloned()).collect();
     objects.iter_mut().for_each(|object| object.imports.retain(|name| !exported.contains(name)));

@@ -1,4 +1,4 @@
-//! How findings look: a table for people, JSON for programs. Both say the same.
+//! The form of the findings: a table for people, JSON for programs. Both have the same content.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::instances::{Fitness, Judged};
 use super::{Finding, Findings, Part};
 
-/// Columns of a terminal that text is wrapped at.
+/// The width of a terminal at which text is wrapped.
 const WIDTH: usize = 100;
 
 const LEGEND: &str = "\
@@ -50,7 +50,7 @@ fn entry(text: &mut String, object: &Finding) {
         few => format!(" (for {})", few.join(", ")),
     };
     let threads = if object.threads { ", starts threads" } else { "" };
-    // A String takes everything.
+    // Writing to a String cannot fail.
     let _ = writeln!(text, "{}{users}{threads}", object.name);
     let blocking: Vec<&str> = object.blocking.keys().map(String::as_str).collect();
     let lists: [(&str, Vec<&str>); 4] = [
@@ -65,7 +65,7 @@ fn entry(text: &mut String, object: &Finding) {
     text.push('\n');
 }
 
-/// A list behind its name, on as many lines as it needs.
+/// A list after its name, on as many lines as it needs.
 fn wrapped(text: &mut String, name: &str, list: &[&str]) {
     let mut line = format!("  {name:<13}");
     for (index, item) in list.iter().enumerate() {
@@ -80,7 +80,7 @@ fn wrapped(text: &mut String, name: &str, list: &[&str]) {
     text.push('\n');
 }
 
-/// Why functions that block are not hooked, said once for all that share a reason.
+/// Why blocking functions are not hooked, once for all functions with the same reason.
 fn reasons(text: &mut String, findings: &Findings) {
     let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (name, why) in findings.objects.iter().flat_map(|object| &object.blocking) {
@@ -94,7 +94,7 @@ fn reasons(text: &mut String, findings: &Findings) {
     }
     text.push_str("blocking, and why\n");
     for (why, names) in by_reason {
-        // A String takes everything.
+        // Writing to a String cannot fail.
         let _ = writeln!(text, "  {why}");
         wrapped(text, "", &names);
     }
@@ -131,7 +131,7 @@ fn verdict(text: &mut String, findings: &Findings) {
         return;
     }
     for (name, users) in unknown {
-        // A String takes everything.
+        // Writing to a String cannot fail.
         let _ = writeln!(
             text,
             "{name}() of {} bypasses the hooks: while it waits, its worker stands still",

@@ -1,7 +1,7 @@
 //! The access log: one line per answered request.
 //!
-//! Must not know: connections or PHP; it gets plain values. Invariant: what a client sent is escaped, so a line has the
-//! fields it should have; formatting goes into the queue's own memory, without an allocation.
+//! Must not know connections or PHP; it gets plain values. Invariant: what a client sent is escaped, so a line always
+//! has its fields; lines are formatted into the queue's own memory, without an allocation.
 
 use std::cell::RefCell;
 use std::io::Write;
@@ -13,9 +13,9 @@ use crate::config::Format;
 /// One answered request.
 #[derive(Debug, Clone, Copy)]
 pub struct Access<'a> {
-    /// The request's id, as in the error log.
+    /// The request's id, the same as in the error log.
     pub request_id: &'a str,
-    /// The client's address, after trusted proxies were taken into account.
+    /// The client's address, after trusted proxies were considered.
     pub peer: &'a str,
     /// As sent.
     pub method: &'a [u8],
@@ -27,7 +27,7 @@ pub struct Access<'a> {
     pub status: u16,
     /// Body bytes sent.
     pub bytes: u64,
-    /// From the head's last byte to the response's.
+    /// From the last byte of the head to the last byte of the response.
     pub duration: Duration,
     /// The Referer header, as sent.
     pub referer: &'a [u8],
@@ -35,7 +35,8 @@ pub struct Access<'a> {
     pub user_agent: &'a [u8],
 }
 
-/// Method, target and protocol of a request line that was refused. What cannot be told apart is in the method.
+/// Method, target and protocol of a refused request line. If they cannot be told apart, the method has all of
+/// it.
 pub fn request_line(line: &[u8]) -> (&[u8], &[u8], &'static str) {
     let (rest, protocol) = ["HTTP/1.1", "HTTP/1.0"]
         .iter()
@@ -64,7 +65,7 @@ impl Access<'_> {
         out.extend_from_slice(b"] \"");
         escape(Format::Text, self.method, out);
         for part in [self.target, self.protocol.as_bytes()] {
-            // A line that was refused may not have all of them.
+            // A refused line may not have all of them.
             if !part.is_empty() {
                 out.push(b' ');
                 escape(Format::Text, part, out);
@@ -108,11 +109,11 @@ fn or_dash(text: &[u8]) -> &[u8] {
 }
 
 fn put(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
-    // A Vec takes everything.
+    // Writing to a Vec cannot fail.
     let _ = out.write_fmt(text);
 }
 
-/// Printable ASCII as it is, everything else as its byte: `\xNN` in text, `\u00NN` in JSON.
+/// Printable ASCII unchanged, everything else as its byte: `\xNN` in text, `\u00NN` in JSON.
 fn escape(form: Format, text: &[u8], out: &mut Vec<u8>) {
     for byte in text {
         match (byte, form) {
@@ -124,7 +125,7 @@ fn escape(form: Format, text: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// The common log format's time, made once per second.
+/// The time in the common log format, formatted once per second.
 struct Stamp {
     second: u64,
     text: String,

@@ -1,6 +1,6 @@
-//! UTC time as log lines write it.
+//! UTC time in the form of log lines.
 //!
-//! Must not know: logs. Invariant: no call into libc's time zone code, which takes locks and reads files.
+//! Must not know logs. Invariant: no call of libc's time zone code, which takes locks and reads files.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -31,8 +31,8 @@ fn time(seconds: u64) -> (u64, u64, u64) {
     (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60)
 }
 
-/// Year, month and day of a day counted from 1970-01-01. Years are counted from March, so that the leap day is the last
-/// of its year; 146,097 days are 400 years.
+/// Year, month and day of a day counted from 1970-01-01. Years begin in March, so that the leap day is the last of its
+/// year; 146,097 days are 400 years.
 fn date(days: u64) -> (u64, u64, u64) {
     let days = days + 719_468;
     let (era, day) = (days / 146_097, days % 146_097);

@@ -1,6 +1,6 @@
 //! One event of the error log as one line, text or JSON.
 //!
-//! Must not know: where lines go. Invariant: a line is one line: what is inside a message cannot forge another.
+//! Must not know where lines go. Invariant: a line is one line: the content of a message cannot forge another.
 
 use std::fmt::{self, Write};
 
@@ -18,7 +18,7 @@ pub fn format(event: &Event<'_>, process: &str, form: Format) -> String {
     whole(form, level, process, &fields.message, &fields.others)
 }
 
-/// A line that stems from the log itself.
+/// A line from the log itself.
 pub fn plain(form: Format, level: &str, process: &str, message: &str) -> String {
     let mut escaped = String::new();
     escape(form, &mut escaped, message);
@@ -79,11 +79,11 @@ impl Visit for Fields {
     }
 }
 
-/// Appends `text` so that it stays inside its line, and inside its quotes in JSON. In text, line breaks are kept as
-/// indented lines: a PHP stack trace is for people.
+/// Appends `text` so that it stays inside its line, and inside its quotes in JSON. In text, line breaks become
+/// indented lines, because people read PHP stack traces.
 fn escape(form: Format, out: &mut String, text: &str) {
     for character in text.chars() {
-        // A String takes everything.
+        // Writing to a String cannot fail.
         let _ = match (form, character) {
             (Format::Text, '\n') => out.write_str("\n    "),
             (Format::Text, '\t') => out.write_char('\t'),

@@ -1,9 +1,10 @@
 //! Error log (through `tracing`) and access log of this process.
 //!
-//! Must not know: requests, coroutines, PHP. Invariant: the master writes directly, because it must stay single-threaded
-//! to fork; a worker hands lines to a writer thread and never waits for a file; a child that a request of a worker's has forked has no
-//! such thread, and writes directly as well. All are the same to whoever logs. A forked child takes no lock of a queue: a thread may
-//! have held it at the fork, and is not there to free it.
+//! Must not know requests, coroutines or PHP. Invariant: the master writes directly, because it must stay
+//! single-threaded to fork. A worker passes lines to a writer thread and never waits for a file. A child that a
+//! worker's request has forked has no such thread, and writes directly as well. To the code that logs, all are the
+//! same. A forked child takes no lock of a queue: a thread may have held it at the fork, and does not exist there to
+//! release it.
 #![allow(unsafe_code)]
 
 mod access;
@@ -29,16 +30,16 @@ pub use sparse::Sparse;
 use crate::config::{Config, Format, Level, Log, LogTarget};
 use crate::master::identity::Identity;
 
-/// How long access lines gather before they are written together.
+/// How long access lines collect before they are written together.
 const ACCESS_LINGER: Duration = Duration::from_millis(50);
 /// How long a process that ends waits for its logs.
 const FINISH_PATIENCE: Duration = Duration::from_secs(2);
 
-/// Where this process's error log goes.
+/// The destination of this process's error log.
 enum Sink {
-    /// With the number of lines dropped since the last that was written.
+    /// With the number of lines dropped since the last written one.
     Direct(Output, AtomicU64),
-    /// With what a forked child has instead.
+    /// With the target that a forked child uses instead.
     Queue(Arc<Queue>, Target<'static>, AtomicU64),
 }
 
@@ -53,7 +54,7 @@ impl Process {
         if is_forked() { format!("child of {}", self.name).into() } else { self.name.as_str().into() }
     }
 
-    /// Neither a full disk nor a stuck reader stops the process.
+    /// Neither a full disk nor a stuck reader may stop the process.
     fn write_direct(&self, output: Target<'_>, lost: &AtomicU64, text: &str) {
         let before = lost.load(Ordering::Relaxed);
         if before > 0 {
@@ -70,7 +71,8 @@ impl Process {
     }
 }
 
-/// Written to while the process has one thread, and only read from then on: so a fork never meets a writer.
+/// Written only while the process has one thread, and only read from then on: so a fork never happens during a
+/// write.
 static PROCESS: RwLock<Option<Process>> = RwLock::new(None);
 /// Whether this is a child that a request has forked.
 static FORKED: AtomicBool = AtomicBool::new(false);
@@ -82,8 +84,8 @@ struct AccessLog {
     worker: usize,
 }
 
-/// Starts the master's error log: direct, no thread. Makes the files that workers will write to, and gives those it has made to
-/// the workers' user.
+/// Starts the master's error log: direct, no thread. Creates the files to which workers will write, and gives the new
+/// ones to the workers' user.
 ///
 /// # Errors
 /// One line with the path that cannot be written.
@@ -97,11 +99,11 @@ pub fn start_master(config: &Config, identity: Option<&Identity>) -> Result<(), 
     Ok(())
 }
 
-/// Starts a worker's logs, each with its writer thread. Called once in the child, after the fork and after rights were
-/// dropped.
+/// Starts a worker's logs, each with its writer thread. Called once in the child, after the fork and after privileges
+/// were dropped.
 ///
 /// # Errors
-/// One line with the path that cannot be written, or why there is no thread.
+/// One line with the path that cannot be written, or why a thread could not be started.
 pub fn start_worker(config: &Config, slot: usize) -> Result<(), String> {
     let log = &config.log;
     let no_thread = |e: std::io::Error| format!("no thread for a log: {e}");
@@ -109,14 +111,14 @@ pub fn start_worker(config: &Config, slot: usize) -> Result<(), String> {
     let dropped_by = name.clone();
     let dropped = Box::new(move |n| line::plain(form, "WARN", &dropped_by, &dropped_text(n, "error_log")));
     let output = Output::open(&log.error_log, config.server.daemon)?;
-    // SAFETY: the writer thread has it, and ends when the process does.
+    // SAFETY: the writer thread owns it, and ends when the process does.
     let target = unsafe { output.forever() };
     let queue =
         Queue::start("weft-log", output, log.queue_bytes_max, Duration::ZERO, dropped).map_err(no_thread)?;
     install(log, Process { sink: Sink::Queue(queue, target, AtomicU64::new(0)), name, form });
     if log.access_log != LogTarget::Off {
         let output = Output::open_access(&log.access_log)?;
-        // In the error log: the access log's lines have a form that others parse.
+        // Reported in the error log, because programs parse the access log's lines.
         let dropped = Box::new(move |n| {
             tracing::warn!("{}", dropped_text(n, "access_log"));
             String::new()
@@ -155,7 +157,7 @@ pub fn access_is_on() -> bool {
     ACCESS.get().is_some()
 }
 
-/// Opens a worker's log files anew, after they were renamed; done by the writer threads.
+/// Reopens a worker's log files after they were renamed; the writer threads do it.
 pub fn reopen() {
     if let Some(log) = ACCESS.get() {
         log.queue.reopen();
@@ -166,7 +168,7 @@ pub fn reopen() {
     }
 }
 
-/// Opens the master's log file anew and makes the new files that the workers will open, before they are told to.
+/// Reopens the master's log file and creates the new files for the workers, before these are told to open them.
 pub fn reopen_master(config: &Config, identity: Option<&Identity>) {
     let mut process = PROCESS.write().unwrap_or_else(PoisonError::into_inner);
     let mut given = Ok(());
@@ -174,14 +176,14 @@ pub fn reopen_master(config: &Config, identity: Option<&Identity>) {
         output.reopen();
         given = give_away(output, identity);
     }
-    // Released, because what follows logs.
+    // Released, because the following code logs.
     drop(process);
     if let Err(why) = given.and_then(|()| prepare_access(config, identity)) {
         tracing::warn!("{why}");
     }
 }
 
-/// Makes the access log's file, which only workers write to, so that it can be given to their user.
+/// Creates the access log's file, to which only workers write, so that it can be given to their user.
 fn prepare_access(config: &Config, identity: Option<&Identity>) -> Result<(), String> {
     match &config.log.access_log {
         LogTarget::File(_) => give_away(&Output::open_access(&config.log.access_log)?, identity),
@@ -189,7 +191,7 @@ fn prepare_access(config: &Config, identity: Option<&Identity>) -> Result<(), St
     }
 }
 
-/// Waits, briefly, until everything logged is written. Called before a process ends.
+/// Waits briefly until everything logged is written. Called before a process ends.
 pub fn finish() {
     if is_forked() {
         return;
@@ -206,7 +208,7 @@ pub fn finish() {
 fn install(log: &Log, process: Process) {
     *PROCESS.write().unwrap_or_else(PoisonError::into_inner) = Some(process);
     let level = if log.error_log == LogTarget::Off { LevelFilter::OFF } else { filter(log.level) };
-    // The second time, in a worker, the subscriber of the master is still there and finds the new process.
+    // The second time, in a worker, the master's subscriber still exists and finds the new process.
     let _ = tracing::subscriber::set_global_default(Lines(level));
 }
 
@@ -222,14 +224,14 @@ fn filter(level: Level) -> LevelFilter {
 
 fn give_away(output: &Output, identity: Option<&Identity>) -> Result<(), String> {
     let Some(identity) = identity.filter(|_| rustix::process::geteuid().is_root()) else { return Ok(()) };
-    // A file that was there has the owner that the operator wants, or somebody has put it there.
+    // An existing file has the owner that the operator wants, or another process has put it there.
     let Some(file) = output.new_file() else { return Ok(()) };
     let (uid, gid) = (rustix::fs::Uid::from_raw(identity.uid), rustix::fs::Gid::from_raw(identity.gid));
     rustix::fs::fchown(file, Some(uid), Some(gid))
         .map_err(|e| format!("cannot make the workers' user the owner of a log: {e}"))
 }
 
-/// The process's `tracing` subscriber: each event becomes a line at once; spans are not kept.
+/// The process's `tracing` subscriber: each event becomes a line at once; spans are dropped.
 struct Lines(LevelFilter);
 
 impl tracing::Subscriber for Lines {

@@ -1,8 +1,8 @@
 //! A log's file or stream.
 //!
-//! Must not know: lines, threads. Invariant: writes go straight to the kernel (rustix), never through libc, whose `write`
-//! is hooked; a file is appended to, so that two processes never overwrite each other; the descriptor keeps its number for
-//! as long as the output is there, whatever file it leads to.
+//! Must not know lines or threads. Invariant: writes go straight to the kernel (rustix), never through libc, whose
+//! `write` is hooked. A file is opened for appending, so that two processes never overwrite each other. The descriptor
+//! keeps its number as long as the output exists, whatever file it refers to.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -19,7 +19,7 @@ use crate::guarded_path::GuardedPath;
 /// How long a single-threaded process may wait for its log.
 const SOON: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
-/// Somewhere to write log lines.
+/// A destination for log lines.
 #[derive(Debug)]
 pub struct Output {
     path: Option<PathBuf>,
@@ -30,7 +30,7 @@ pub struct Output {
 
 impl Output {
     /// Opens `target`; a stream is the process's stderr. With `takes_streams` the process's own stdout and stderr are
-    /// led there as well, which a daemon needs.
+    /// redirected there as well, which a daemon needs.
     ///
     /// # Errors
     /// One line with the path.
@@ -61,17 +61,17 @@ impl Output {
         Ok(Output { path: None, fd, is_new: false, takes_streams: false })
     }
 
-    /// The open descriptor, if it is that of a file which was made for it.
+    /// The open descriptor, if its file was newly created.
     pub fn new_file(&self) -> Option<&OwnedFd> {
         self.is_new.then_some(&self.fd)
     }
 
-    /// Opens the file anew; keeps the old one if that fails, and says so in it.
+    /// Reopens the file; if that fails, keeps the old one and reports it there.
     pub fn reopen(&mut self) {
         let Some(path) = &self.path else { return };
         match open_file(path) {
             Ok((fd, is_new)) => {
-                // It fails for numbers that are not open, and both are.
+                // This fails only for numbers that are not open, and both are.
                 let _ = dup3(&fd, &mut self.fd, DupFlags::CLOEXEC);
                 self.is_new = is_new;
                 self.lead_streams();
@@ -79,29 +79,29 @@ impl Output {
             Err(e) => {
                 self.is_new = false;
                 let line = format!("weft: {}; continuing with the old file\n", explain(path, &e));
-                // The old file was writable a moment ago; if it is not now, nobody is left to tell.
+                // The old file was writable a moment ago; if it no longer is, the error cannot be reported.
                 let _ = self.target().write(line.as_bytes());
             }
         }
     }
 
-    /// Where lines go, for those who have nothing but the number.
+    /// The target for code that keeps only the descriptor's number.
     ///
     /// # Safety
     /// The output MUST live as long as the process.
     pub unsafe fn forever(&self) -> Target<'static> {
-        // SAFETY: the descriptor is open for as long as the output lives, which is for ever by contract.
+        // SAFETY: the descriptor is open for as long as the output lives, which is forever by contract.
         Target(unsafe { BorrowedFd::borrow_raw(self.fd.as_raw_fd()) })
     }
 
-    /// Where lines go.
+    /// The target of lines.
     pub fn target(&self) -> Target<'_> {
         Target(self.fd.as_fd())
     }
 
     fn lead_streams(&self) {
         if self.takes_streams {
-            // Both numbers are open: they exist from the start of the process on.
+            // Both numbers are open: they exist from the start of the process.
             let _ = rustix::stdio::dup2_stdout(&self.fd);
             let _ = rustix::stdio::dup2_stderr(&self.fd);
         }
@@ -122,7 +122,7 @@ impl Target<'_> {
             match rustix::io::write(self.0, bytes) {
                 Ok(length) => bytes = &bytes[length..],
                 Err(Errno::INTR) => {}
-                // A terminal or pipe that somebody made non-blocking.
+                // A terminal or pipe that another process made non-blocking.
                 Err(Errno::AGAIN) => {
                     poll(&mut [PollFd::new(&self.0, PollFlags::OUT)], None)?;
                 }
@@ -132,12 +132,12 @@ impl Target<'_> {
         Ok(())
     }
 
-    /// Writes if that needs no waiting to speak of: a pipe whose reader is stuck must not stop the caller.
+    /// Writes if that takes hardly any waiting: a pipe whose reader is stuck must not stop the caller.
     ///
     /// # Errors
-    /// `WouldBlock` when the target takes nothing, and the file system's.
+    /// `WouldBlock` if the target accepts nothing, and the file system's errors.
     pub fn write_soon(self, bytes: &[u8]) -> io::Result<()> {
-        // A pipe that poll calls writable takes PIPE_BUF = 4096 bytes at once (pipe(7)).
+        // A pipe that poll reports as writable accepts PIPE_BUF = 4096 bytes at once (pipe(7)).
         for piece in bytes.chunks(4096) {
             let mut fds = [PollFd::new(&self.0, PollFlags::OUT)];
             if poll(&mut fds, Some(&SOON))? == 0 {

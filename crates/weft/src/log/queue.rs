@@ -1,7 +1,7 @@
-//! A log's bytes between those who write lines and the thread that writes the file.
+//! A log's bytes between the code that writes lines and the thread that writes the file.
 //!
-//! Must not know: what a line means. Invariant: a caller never waits for a file: it appends to memory bounded by
-//! `bytes_max`, and what finds no room is dropped, counted, and told in the log once there is room again.
+//! Must not know what a line means. Invariant: a caller never waits for a file. It appends to memory of at most
+//! `bytes_max`; lines that do not fit are dropped, counted, and reported in the log once there is room again.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -25,14 +25,15 @@ struct State {
     closed: bool,
 }
 
-/// How a log tells that it dropped lines.
+/// The line with which a log reports dropped lines.
 pub type DroppedLine = Box<dyn Fn(u64) -> String + Send>;
 
 impl Queue {
-    /// Starts the writer thread. `linger` is how long lines may gather, so that a busy log costs one write per batch.
+    /// Starts the writer thread. `linger` is how long lines may collect, so that a busy log costs one write per
+    /// batch.
     ///
     /// # Errors
-    /// The kernel's, when no thread is to be had.
+    /// The kernel's error, if no thread can be started.
     pub fn start(
         name: &str,
         output: Output,
@@ -43,14 +44,14 @@ impl Queue {
         let queue = Arc::new(Queue { state: Mutex::default(), changed: Condvar::new(), bytes_max });
         let own = Arc::clone(&queue);
         let thread = std::thread::Builder::new().name(name.to_string());
-        // Else the kernel may give it a signal of the worker's, whose handler it must not run.
+        // Otherwise the kernel may give it one of the worker's signals, whose handler it must not run.
         weft_rt::hook::with_signals_blocked(|| {
             thread.spawn(move || own.write_all(output, linger, &dropped_line))
         })?;
         Ok(queue)
     }
 
-    /// Has `format` append one line. The line is dropped if the queue is full.
+    /// Appends one line, formatted by `format`. The line is dropped if the queue is full.
     pub fn push(&self, format: impl FnOnce(&mut Vec<u8>)) {
         let mut state = self.lock();
         let before = state.lines.len();
@@ -62,19 +63,19 @@ impl Queue {
             state.dropped += 1;
             return;
         }
-        // The thread sleeps only while there is nothing, or lingers until half is full.
+        // The thread sleeps only while the queue is empty, or lingers until it is half full.
         if before == 0 || (before < self.bytes_max / 2 && state.lines.len() >= self.bytes_max / 2) {
             self.changed.notify_all();
         }
     }
 
-    /// Has the thread open its file anew.
+    /// Tells the thread to reopen its file.
     pub fn reopen(&self) {
         self.lock().reopen = true;
         self.changed.notify_all();
     }
 
-    /// Waits until everything is written, at most `patience`; the queue takes nothing useful afterwards.
+    /// Waits until everything is written, for at most `patience`; the queue must not be used afterwards.
     pub fn finish(&self, patience: Duration) {
         let deadline = Instant::now() + patience;
         let mut state = self.lock();
@@ -90,7 +91,7 @@ impl Queue {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing in here panics while it holds the lock; a poisoned log is still a log.
+        // No code here panics while it holds the lock; a poisoned log is still a log.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -119,7 +120,7 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// Waits for something to do; swaps the lines into the empty `batch`, so that the lock is held for no longer.
+    /// Waits for work; swaps the lines into the empty `batch`, so that the lock is held only briefly.
     fn next_batch(&self, batch: &mut Vec<u8>, linger: Duration) -> (u64, bool, bool) {
         let mut state = self.lock();
         while state.lines.is_empty() && !state.reopen && !state.closing {

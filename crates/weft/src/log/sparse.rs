@@ -1,11 +1,12 @@
-//! A message that a client can cause as often as it likes: said once in a while, with how often it was not.
+//! A message that a client can cause as often as it likes: logged once in a while, with the number of omitted
+//! ones.
 //!
-//! Must not know what is said. Invariant: at most one line per [`SPAN`], whatever comes.
+//! Must not know the message. Invariant: at most one line per [`SPAN`], whatever happens.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// The least time between two lines of one kind.
+/// The minimum time between two lines of one kind.
 const SPAN: Duration = Duration::from_secs(1);
 
 /// One kind of message.
@@ -16,7 +17,7 @@ pub struct Sparse {
 }
 
 impl Sparse {
-    /// Has `say` say it, with the number of those that were not said since the last, or counts it.
+    /// Calls `say` with the number of omitted messages since the last, or counts this one.
     pub fn say(&self, say: impl FnOnce(u64)) {
         let now = Instant::now();
         if self.last.get().is_some_and(|last| now.duration_since(last) < SPAN) {
@@ -36,7 +37,7 @@ mod tests {
         let (sparse, said) = (Sparse::default(), Cell::new(None));
         sparse.say(|others| said.set(Some(others)));
         assert_eq!(said.take(), Some(0));
-        // However slow the machine is: an hour from now.
+        // However slow the machine is: one hour from now.
         sparse.last.set(Some(Instant::now() + Duration::from_secs(3600)));
         (0..3).for_each(|_| sparse.say(|others| said.set(Some(others))));
         assert_eq!(said.take(), None);

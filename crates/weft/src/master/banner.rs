@@ -1,6 +1,6 @@
 //! What the operator sees at start, on one screen.
 //!
-//! Must not know: how any of it was decided. Invariant: scripts can rely on two lines, `weft: listening on URL` per
+//! Must not know how any of it was decided. Invariant: scripts can rely on two lines, `weft: listening on URL` per
 //! listener and `weft: ready`.
 
 use rustix::process::{Resource, getrlimit};
@@ -10,11 +10,11 @@ use super::supervise::{Stage, Worker};
 use super::{Master, Mode};
 use crate::config::{Config, Environment, Workers};
 
-/// Descriptors a worker needs beside its connections: PHP's files and database connections, logs, epoll.
+/// Descriptors that a worker needs besides its connections: PHP's files and database connections, logs, epoll.
 const DESCRIPTORS_BESIDE: u64 = 256;
 
 impl Master {
-    /// Tells what is about to be served, before the workers are ready.
+    /// Describes what is about to be served, before the workers are ready.
     pub fn say_screen(&self) {
         let (bold, dim, end) =
             if self.console.has_colours() { ("\x1b[1m", "\x1b[2m", "\x1b[0m") } else { ("", "", "") };
@@ -28,7 +28,7 @@ impl Master {
         self.console.say(&screen);
     }
 
-    /// Tells that the first workers are ready, once they are.
+    /// Reports once that the first workers are ready.
     pub fn announce_if_ready(&mut self) {
         let booting = self.workers.iter().any(|w: &Worker| matches!(w.stage, Stage::Booting { .. }));
         let ready = self.workers.iter().filter(|w| w.stage == Stage::Ready).count();
@@ -69,7 +69,7 @@ impl Master {
     }
 }
 
-/// How many workers, and why so many.
+/// How many workers, and why this number.
 pub fn workers(config: &Config, mode: Mode) -> String {
     let count = mode.workers(config);
     match config.server.workers {
@@ -98,7 +98,7 @@ pub fn errors(config: &Config) -> String {
     }
 }
 
-/// The limits that will bite first.
+/// The limits that will be reached first.
 pub fn limits(config: &Config) -> Vec<String> {
     let limits = &config.limits;
     let mut rows = vec![format!(
@@ -106,7 +106,7 @@ pub fn limits(config: &Config) -> Vec<String> {
         limits.connections_max, limits.coroutines_max
     )];
     let needed = limits.connections_max as u64 + DESCRIPTORS_BESIDE;
-    // No limit is enough.
+    // Without a limit there are enough.
     let descriptors = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
     if descriptors < needed {
         rows.insert(
@@ -133,7 +133,7 @@ fn how(config: &Config, command: &str, signal: &str) -> String {
     }
 }
 
-/// What a mode means, in a few words.
+/// A short description of a mode.
 pub fn explain(mode: Mode) -> &'static str {
     match mode {
         Mode::Classic => "each request has PHP to itself",

@@ -1,7 +1,7 @@
-//! `weft reload` and `weft stop`: find the running master, tell it, wait for the outcome.
+//! `weft reload` and `weft stop`: find the running master, signal it, wait for the outcome.
 //!
-//! Must not know: how the master does it. Invariant: success is only reported after it was seen; a signal goes to the
-//! process that was found, never to another that got its pid (pidfd).
+//! Must not know how the master does it. Invariant: success is reported only after it was observed; a signal goes to
+//! the process that was found, never to another that got its pid (pidfd).
 
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -15,9 +15,9 @@ use super::pidfile::{State, find};
 use crate::cli::Settings;
 use crate::config::Config;
 
-/// How often the state file is looked at.
+/// How often the state file is checked.
 const LOOK_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
-/// What waiting gets on top of the master's own deadlines.
+/// The extra time to wait on top of the master's own deadlines.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// Runs `weft reload`.
@@ -53,7 +53,7 @@ struct Running {
 fn try_reload(settings: Settings) -> Result<String, String> {
     let config = load(settings)?;
     let running = Running::find(&config)?;
-    // A reload that is under way began before our code was there: the next one is ours.
+    // A reload in progress began before our code existed: the next one is ours.
     let before = State::read(&running.pid_file).map_or(0, |state| state.begun);
     running.signal(Signal::HUP)?;
     // Another reload may have to end first; each is a check and a boot.

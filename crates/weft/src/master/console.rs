@@ -1,6 +1,6 @@
-//! The operator's screen during start: stderr, or what is left of it for a daemon.
+//! The operator's screen during start: stderr, or its replacement for a daemon.
 //!
-//! Must not know: what is said. Invariant: `--daemon`'s parent returns only after the daemon was ready or gone, and its
+//! Must not know the messages. Invariant: `--daemon`'s parent returns only after the daemon was ready or gone, and its
 //! exit code says which.
 
 use std::io::{self, IsTerminal, Read, Write};
@@ -12,7 +12,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 
 use super::fork::{Forked, fork};
 
-/// Where start-up text goes.
+/// The destination of start-up text.
 #[derive(Debug)]
 pub enum Console {
     /// The process's own stderr.
@@ -21,7 +21,7 @@ pub enum Console {
     Parent(Option<OwnedFd>),
 }
 
-/// Ends the daemon's start-up text when all is well.
+/// Ends the daemon's start-up text on success.
 const READY: u8 = 0;
 
 impl Console {
@@ -34,21 +34,21 @@ impl Console {
             }
             Console::Parent(None) => Ok(()),
         };
-        // An operator who closed the terminal does not want to read it.
+        // An operator who has closed the terminal does not want to read it.
         drop(written);
     }
 
-    /// Start-up is over; a daemon's parent returns now.
+    /// Start-up is complete; a daemon's parent returns now.
     pub fn ready(&mut self) {
         if let Console::Parent(pipe) = self
             && let Some(pipe) = pipe.take()
         {
-            // The parent may have been killed; the daemon is ready all the same.
+            // The parent may have been killed; the daemon is ready anyway.
             let _ = rustix::io::write(&pipe, &[READY]);
         }
     }
 
-    /// Whether colours would be seen.
+    /// Whether colours would be visible.
     pub fn has_colours(&self) -> bool {
         matches!(self, Console::Stderr)
             && io::stderr().is_terminal()
@@ -58,17 +58,17 @@ impl Console {
 
 /// Which side of `--daemon` this is.
 pub enum Daemon {
-    /// The daemon itself: go on.
+    /// The daemon itself: continue.
     Inside(Console),
-    /// The parent: the daemon is up or gone, exit with this.
+    /// The parent: the daemon is up or gone, exit with this code.
     Outside(ExitCode),
 }
 
-/// Goes into the background: two forks, an own session, no terminal. Output and error streams go nowhere until the log
-/// takes them.
+/// Goes into the background: two forks, a new session, no terminal. The output and error streams lead nowhere until
+/// the log takes them.
 ///
 /// # Errors
-/// The kernel's, when a process or descriptor is not to be had.
+/// The kernel's error, if a process or descriptor is not available.
 pub fn daemonize() -> io::Result<Daemon> {
     let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
     if let Forked::Parent(_) = fork()? {

@@ -1,8 +1,8 @@
-//! The words between master and worker, and the socket pair that carries them.
+//! The messages between master and worker, and the socket pair that carries them.
 //!
-//! Must not know: what either side does with a message. Invariant: one message is one packet of at most
-//! [`PACKET_BYTES_MAX`] bytes (SOCK_SEQPACKET keeps the borders, unix(7)); neither end ever blocks; a lost peer is
-//! [`Received::Closed`], which is how a worker learns that its master died.
+//! Must not know what either side does with a message. Invariant: one message is one packet of at most
+//! [`PACKET_BYTES_MAX`] bytes (SOCK_SEQPACKET preserves the boundaries, unix(7)); neither end ever blocks; a lost
+//! peer is [`Received::Closed`], from which a worker learns that its master died.
 
 use std::cell::RefCell;
 use std::io::{self, IoSlice, IoSliceMut};
@@ -15,27 +15,27 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
 };
 
-/// Longest packet; longer texts are cut.
+/// The longest packet; longer texts are truncated.
 pub const PACKET_BYTES_MAX: usize = 8 << 10;
 
-/// What a worker tells its master.
+/// A worker's messages to its master.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToMaster {
     /// The application is loaded; connections are being accepted.
     Ready,
-    /// Replace me; I go on until the replacement is ready and `Drain` comes.
+    /// Replace me; I continue until the replacement is ready and `Drain` comes.
     Recycle {
-        /// Why, for the log.
+        /// The reason, for the log.
         reason: String,
     },
     /// What the worker is doing.
     Status(Status),
-    /// Where it stands, and what it has in hand: the answer to SIGUSR2 of one that is held.
+    /// Where it is stuck, and its current requests: the answer of a blocked worker to SIGUSR2.
     Stood {
-        /// A part of it; more may follow.
+        /// A part of the text; more may follow.
         text: String,
     },
-    /// It cannot serve; text for the operator. The worker exits after it.
+    /// It cannot serve; the text is for the operator. The worker then exits.
     Fatal {
         /// What is wrong and what to do.
         message: String,
@@ -59,26 +59,27 @@ pub struct Status {
     pub blocked: u64,
 }
 
-/// What a master tells its worker.
+/// A master's messages to its worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToWorker {
-    /// Accept nothing more, finish what runs, exit 0; after the deadline cancel the rest.
+    /// Accept nothing more, finish the running requests, exit 0; cancel the rest after the deadline.
     Drain {
         /// Milliseconds from now.
         deadline_ms: u64,
     },
     /// Exit now.
     Stop,
-    /// Open the log files anew.
+    /// Reopen the log files.
     ReopenLogs,
-    /// Accept from the socket that comes with it, too: its slot's worker cannot ([`ControlEnd::take_socket`]).
+    /// Also accept from the socket in this message, because its slot's worker cannot
+    /// ([`ControlEnd::take_socket`]).
     StandIn {
-        /// Whose it is.
+        /// The slot to which it belongs.
         slot: u64,
     },
-    /// Leave the sockets of this slot to its own worker.
+    /// Return the sockets of this slot to its own worker.
     StopStandingIn {
-        /// Whose they are, or [`EVERY_SLOT`].
+        /// The slot, or [`EVERY_SLOT`].
         slot: u64,
     },
 }
@@ -86,7 +87,7 @@ pub enum ToWorker {
 /// All slots but the worker's own.
 pub const EVERY_SLOT: u64 = u64::MAX;
 
-/// What came out of the pair.
+/// The result of reading the pair.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Received<M> {
     /// A message.
@@ -101,7 +102,7 @@ pub enum Received<M> {
 #[derive(Debug)]
 pub struct ControlEnd {
     fd: OwnedFd,
-    /// What came with the latest message.
+    /// The socket in the latest message.
     socket: RefCell<Option<OwnedFd>>,
 }
 
@@ -112,7 +113,7 @@ pub struct MasterEnd(OwnedFd);
 /// A connected pair, both ends non-blocking and closed on exec.
 ///
 /// # Errors
-/// The kernel's, when no descriptor is left.
+/// The kernel's error, if no descriptor is left.
 pub fn pair() -> io::Result<(MasterEnd, ControlEnd)> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let (master, worker) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
@@ -125,14 +126,14 @@ impl ControlEnd {
         self.fd.as_fd()
     }
 
-    /// The next message of the master.
+    /// The next message from the master.
     pub fn receive(&self) -> Received<ToWorker> {
         let (received, socket) = receive(&self.fd, ToWorker::decode);
         self.socket.replace(socket);
         received
     }
 
-    /// The socket that came with the message received last.
+    /// The socket of the last received message.
     pub fn take_socket(&self) -> Option<OwnedFd> {
         self.socket.take()
     }
@@ -140,15 +141,15 @@ impl ControlEnd {
     /// Sends without waiting.
     ///
     /// # Errors
-    /// `WouldBlock` when the master has not read earlier messages (a [`Status`] may then be skipped), `BrokenPipe` when
-    /// it is gone.
+    /// `WouldBlock` if the master has not read earlier messages (a [`Status`] may then be skipped), `BrokenPipe` if it
+    /// is gone.
     pub fn send(&self, message: &ToMaster) -> io::Result<()> {
         send_packet(&self.fd, &message.encode(), None)
     }
 }
 
 impl MasterEnd {
-    /// An end that survived a reload.
+    /// Takes over an end that survived a reload.
     pub fn adopt(fd: OwnedFd) -> Self {
         MasterEnd(fd)
     }
@@ -158,7 +159,7 @@ impl MasterEnd {
         self.0.as_fd()
     }
 
-    /// The next message of the worker.
+    /// The next message from the worker.
     pub fn receive(&self) -> Received<ToMaster> {
         receive(&self.0, ToMaster::decode).0
     }
@@ -166,12 +167,12 @@ impl MasterEnd {
     /// Sends without waiting.
     ///
     /// # Errors
-    /// `WouldBlock` when the worker does not read, `BrokenPipe` when it is gone.
+    /// `WouldBlock` if the worker does not read, `BrokenPipe` if it is gone.
     pub fn send(&self, message: &ToWorker) -> io::Result<()> {
         send_packet(&self.0, &message.encode(), None)
     }
 
-    /// Sends a message and a socket with it.
+    /// Sends a message with a socket.
     ///
     /// # Errors
     /// As for [`MasterEnd::send`].
@@ -195,8 +196,8 @@ fn send_packet(fd: &OwnedFd, packet: &[u8], socket: Option<BorrowedFd<'_>>) -> i
     }
 }
 
-/// The next message, and the socket that came with it. The kernel closes what nobody asks for, so the master, which gets no
-/// sockets, cannot be filled with them.
+/// The next message, and its socket. The kernel closes sockets that are not requested, so the master, which receives
+/// none, cannot be flooded with them.
 fn receive<M>(fd: &OwnedFd, decode: fn(&[u8]) -> Option<M>) -> (Received<M>, Option<OwnedFd>) {
     let mut packet = [0; PACKET_BYTES_MAX];
     loop {
@@ -212,7 +213,7 @@ fn receive<M>(fd: &OwnedFd, decode: fn(&[u8]) -> Option<M>) -> (Received<M>, Opt
             Err(Errno::INTR) => continue,
             Err(Errno::AGAIN) => return (Received::Nothing, None),
             Ok(0) | Err(_) => return (Received::Closed, None),
-            // A packet of another version of weft (a reload may change the binary) is passed over.
+            // A packet of another version of weft is ignored (a reload may change the binary).
             Ok(length) => match decode(&packet[..length]) {
                 Some(message) => return (Received::Message(message), socket),
                 None => continue,
@@ -226,7 +227,7 @@ const READY: u8 = 1;
 const RECYCLE: u8 = 2;
 const STATUS: u8 = 3;
 const FATAL: u8 = 4;
-/// A signal handler makes this packet by itself.
+/// A signal handler builds this packet itself.
 pub const STOOD: u8 = 5;
 const DRAIN: u8 = 16;
 const STOP: u8 = 17;

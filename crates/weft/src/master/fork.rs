@@ -1,6 +1,6 @@
 //! fork and exec, the two calls that split or replace this process.
 //!
-//! Must not know: what the child does, or what is handed over. Invariant: fork happens while the process has one
+//! Must not know what the child does, or what is handed over. Invariant: fork happens while the process has one
 //! thread, so the child may do anything; exec keeps the blocked signals blocked, so none is lost in between.
 
 #![allow(unsafe_code)]
@@ -22,10 +22,10 @@ pub enum Forked {
 /// Splits the process.
 ///
 /// # Errors
-/// The kernel's: process limit or memory (fork(2)).
+/// The kernel's error: process limit or memory (fork(2)).
 pub fn fork() -> io::Result<Forked> {
-    // SAFETY: the master runs one thread until here (logs are written directly, the engine starts none that it keeps), so
-    // no lock can be held by a thread the child does not have.
+    // SAFETY: the master has one thread up to here (logs are written directly, and the engine keeps no threads), so no
+    // lock can be held by a thread that the child does not have.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => Ok(Forked::Child),
@@ -33,7 +33,7 @@ pub fn fork() -> io::Result<Forked> {
     }
 }
 
-/// Becomes another program image in the same process. Returns only when that failed.
+/// Becomes another program image in the same process. Returns only if that failed.
 ///
 /// `std`'s `exec` is not used because it unblocks signals first: a SIGTERM between that and the new image's start
 /// would end the server.

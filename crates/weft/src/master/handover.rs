@@ -1,7 +1,7 @@
-//! What one image of the master leaves to the next: descriptors, workers, counters, as text in one variable.
+//! What one image of the master passes to the next: descriptors, workers, counters, as text in one variable.
 //!
-//! Must not know: what the next image does with it. Invariant: what `take` returns owns every descriptor named in the
-//! text, closed on exec again; text of another version is refused whole.
+//! Must not know what the next image does with it. Invariant: the result of `take` owns every descriptor named in the
+//! text, with close-on-exec set again; a text of another version is refused as a whole.
 
 #![allow(unsafe_code)]
 
@@ -15,15 +15,15 @@ use rustix::process::Pid;
 use super::listen::{BoundAddress, Listener};
 use crate::config::HANDOVER;
 
-/// First word of the text; changes with its form.
+/// The first word of the text; it changes with the format.
 const VERSION: &str = "weft-handover-2";
-/// In place of a text: which version of it could you take over with?
+/// Used in place of a text: which version of it can you take over?
 pub const QUESTION: &str = "?";
-/// How a program begins its answer; the versions follow.
+/// The beginning of a program's answer; the versions follow.
 const ANSWER: &str = "weft takes over from: ";
 
-/// Answers a master that asks whether this program may become its next image; before anything else, so that nothing but this
-/// program can have answered.
+/// Answers a master that asks whether this program can become its next image. Called before anything else, so that only
+/// this program can have answered.
 pub fn answer() {
     if std::env::var_os(HANDOVER).is_some_and(|text| text == QUESTION) {
         super::fork::remove_variable(HANDOVER);
@@ -31,25 +31,25 @@ pub fn answer() {
     }
 }
 
-/// Whether a program that has said this can take over from this one.
+/// Whether a program with this output can take over from this one.
 pub fn can_take_over(said: &[u8]) -> bool {
     let first = said.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let versions = std::str::from_utf8(first).ok().and_then(|line| line.strip_prefix(ANSWER));
     versions.is_some_and(|versions| versions.split(' ').any(|version| version == VERSION))
 }
 
-/// Everything that survives a reload.
+/// The state that survives a reload.
 #[derive(Debug, Default)]
 pub struct Handover {
     /// Generation of the newest workers.
     pub generation: u32,
-    /// Workers there were to be.
+    /// The number of worker slots.
     pub slots: usize,
-    /// Reloads begun, the one under way included.
+    /// Reloads begun, including the current one.
     pub begun: u64,
-    /// Whether another reload was asked for meanwhile.
+    /// Whether another reload was requested meanwhile.
     pub pending: bool,
-    /// The workers' user, if it is not the master's: what it can write to is not trusted.
+    /// The workers' user, if it is not the master's: paths that it can write to are not trusted.
     pub user: u32,
     /// The pid file and its lock.
     pub pid_file: Option<(PathBuf, OwnedFd)>,
@@ -59,7 +59,7 @@ pub struct Handover {
     pub workers: Vec<Heir>,
 }
 
-/// A running worker, handed on.
+/// A running worker, passed on.
 #[derive(Debug)]
 pub struct Heir {
     /// Its process, a child of this one.
@@ -74,7 +74,7 @@ pub struct Heir {
     pub control: OwnedFd,
 }
 
-/// The text being written, and the descriptors it names.
+/// The text being written, and the descriptors that it names.
 #[derive(Debug)]
 pub struct Writer<'a> {
     text: String,
@@ -82,7 +82,7 @@ pub struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// Begins with the counters.
+    /// Starts with the counters.
     pub fn new(generation: u32, slots: usize, begun: u64, pending: bool) -> Self {
         Writer {
             text: format!(
@@ -125,7 +125,7 @@ impl<'a> Writer<'a> {
         self.fds.push(control);
     }
 
-    /// Leaves the descriptors open (or closed again) on exec and gives the text.
+    /// Leaves the descriptors open (or closes them again) on exec and returns the text.
     ///
     /// # Errors
     /// The kernel's, for a descriptor that is not open.
@@ -137,16 +137,16 @@ impl<'a> Writer<'a> {
     }
 
     fn line(&mut self, text: std::fmt::Arguments<'_>) {
-        // A String takes everything.
+        // Writing to a String cannot fail.
         let _ = writeln!(self.text, "{text}");
     }
 }
 
 impl Handover {
-    /// What the image before this one left, if this is a reload; the variable is removed from the environment.
+    /// What the previous image passed on, if this is a reload; the variable is removed from the environment.
     ///
     /// # Errors
-    /// The text is of a version this image does not know.
+    /// The text has a version that this image does not know.
     pub fn take() -> Result<Option<Self>, String> {
         let Ok(text) = std::env::var(HANDOVER) else { return Ok(None) };
         super::fork::remove_variable(HANDOVER);
@@ -208,19 +208,19 @@ fn worker(text: &str) -> Option<Heir> {
     })
 }
 
-/// `text` in exactly `N` words; the last takes the rest, because a path may contain spaces.
+/// Splits `text` into exactly `N` words; the last one takes the rest, because a path may contain spaces.
 fn words<const N: usize>(text: &str) -> Option<[&str; N]> {
     text.splitn(N, ' ').collect::<Vec<_>>().try_into().ok()
 }
 
-/// The descriptor with this number, closed on exec from now on.
+/// The descriptor with this number, with close-on-exec set from now on.
 fn own(number: &str) -> Option<OwnedFd> {
     let number: i32 = number.parse().ok().filter(|n| *n > 2)?;
     // SAFETY: only used to ask whether the number is open, and not after that.
     let borrowed = unsafe { BorrowedFd::borrow_raw(number) };
     fcntl_getfd(borrowed).ok()?;
     fcntl_setfd(borrowed, FdFlags::CLOEXEC).ok()?;
-    // SAFETY: it is open, and the image before this one left it for this one alone; each number is named once.
+    // SAFETY: it is open, and the previous image left it only for this one; each number is named once.
     Some(unsafe { OwnedFd::from_raw_fd(number) })
 }
 
@@ -249,7 +249,7 @@ mod tests {
         writer.worker(pid, 1, 7, None, end.fd());
         let text = writer.keep_open(true).unwrap().to_string();
         assert_eq!(fcntl_getfd(&lock).unwrap(), FdFlags::empty());
-        // The test process cannot own a descriptor twice: each number is replaced by a copy's.
+        // The test process cannot own a descriptor twice, so each number is replaced by that of a copy.
         let mut copied = String::new();
         for (i, line) in text.lines().enumerate() {
             let at = match line.split(' ').next() {

@@ -1,6 +1,7 @@
-//! The user and groups the workers run as.
+//! The user and groups as which the workers run.
 //!
-//! Must not know: when rights are dropped. Invariant: after [`Identity::assume`] the process cannot get its rights back.
+//! Must not know when privileges are dropped. Invariant: after [`Identity::assume`] the process cannot regain its
+//! privileges.
 
 #![allow(unsafe_code)]
 
@@ -24,7 +25,7 @@ impl Identity {
     /// Looks `user` up, and `group` if it is not the user's own.
     ///
     /// # Errors
-    /// One line: what does not exist, or that the master lacks the rights to change user.
+    /// One line: what does not exist, or that the master lacks the privileges to change user.
     pub fn look_up(user: &str, group: Option<&str>) -> Result<Self, String> {
         let name = CString::new(user).map_err(|_| "user: contains a NUL byte".to_string())?;
         // SAFETY: the name is NUL-terminated; the process has one thread, so the static result is not overwritten.
@@ -45,16 +46,16 @@ impl Identity {
         Ok(Identity { name, uid, gid })
     }
 
-    /// Becomes this user for good: supplementary groups, group, user.
+    /// Becomes this user permanently: supplementary groups, group, user.
     ///
     /// # Errors
-    /// The kernel's; the process must then not go on.
+    /// The kernel's error; the process must then not continue.
     pub fn assume(&self) -> io::Result<()> {
         if !rustix::process::geteuid().is_root() {
             return Ok(());
         }
         // SAFETY: the name is NUL-terminated and the ids are plain numbers. libc's calls are used because they change
-        // every thread of the process.
+        // all threads of the process.
         let refused = unsafe {
             libc::initgroups(self.name.as_ptr(), self.gid) != 0
                 || libc::setgid(self.gid) != 0
@@ -64,10 +65,10 @@ impl Identity {
     }
 }
 
-/// Whom the workers of this configuration run as, if it names somebody.
+/// The user as whom the workers of this configuration run, if it names one.
 ///
 /// # Errors
-/// As of [`Identity::look_up`]; a configuration that this user can change, where a master that is root would believe it.
+/// As of [`Identity::look_up`]; a configuration that this user can change, if a master that is root would trust it.
 pub fn of_workers(config: &Config) -> Result<Option<Identity>, String> {
     let server = &config.server;
     let Some(user) = &server.user else { return Ok(None) };

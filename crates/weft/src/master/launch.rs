@@ -1,7 +1,7 @@
-//! How this process was started, so that it can be started again in its own place.
+//! How this process was started, so that it can be started again in its place.
 //!
-//! Must not know: what a reload means. Invariant: the program's path and the directory are the names the operator used,
-//! not what they pointed to then: a replaced binary and a switched `current` symlink are found.
+//! Must not know what a reload means. Invariant: the program's path and the directory are the names that the operator
+//! used, not what they pointed to at that time: so a replaced binary and a switched `current` symlink are found.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
@@ -26,10 +26,10 @@ impl Launch {
     /// Remembers how this process was started; call it before anything changes the directory.
     ///
     /// # Errors
-    /// The program's path or the directory cannot be found out.
+    /// The program's path or the directory cannot be determined.
     pub fn of_this_process() -> io::Result<Self> {
         let mut program = std::env::current_exe()?.into_os_string().into_vec();
-        // What /proc says of a binary that was replaced before we looked (proc(5)).
+        // The suffix in /proc for a binary that was replaced before this check (proc(5)).
         if program.ends_with(b" (deleted)") {
             program.truncate(program.len() - b" (deleted)".len());
         }
@@ -37,7 +37,8 @@ impl Launch {
         Ok(Launch { program, arguments: std::env::args_os().collect(), directory: directory()? })
     }
 
-    /// Starts `weft check` with the arguments `weft serve` got, and the question whether it can take over; its words on pipes.
+    /// Starts `weft check` with the arguments of `weft serve`, and asks whether it can take over; its output goes to
+    /// pipes.
     ///
     /// # Errors
     /// The program cannot be run.
@@ -49,7 +50,7 @@ impl Launch {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
     }
 
-    /// Becomes the program again, with `handover` in its environment. Returns only if that failed.
+    /// Executes the program again, with `handover` in its environment. Returns only if that failed.
     pub fn again(&self, handover: &str) -> io::Error {
         if let Err(e) = std::env::set_current_dir(&self.directory) {
             return e;
@@ -70,7 +71,7 @@ impl Launch {
         }
     }
 
-    /// What tells the file that is under the program's name now from another: a check says nothing of that one.
+    /// Identifies the file that now has the program's name: a check says nothing about a different file.
     pub fn file(&self) -> Option<(u64, u64, u64, i64, i64)> {
         let found = std::fs::metadata(&self.program).ok()?;
         Some((found.dev(), found.ino(), found.size(), found.mtime(), found.mtime_nsec()))
@@ -82,7 +83,7 @@ impl Launch {
     }
 }
 
-/// The current directory by the name it was entered with, if the shell or the service manager told it.
+/// The current directory by the name under which it was entered, if the shell or the service manager set that.
 fn directory() -> io::Result<PathBuf> {
     let real = std::env::current_dir()?;
     let named = std::env::var_os("PWD").map(PathBuf::from).filter(|path| path.is_absolute());

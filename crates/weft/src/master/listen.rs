@@ -1,12 +1,12 @@
 //! Binding: one SO_REUSEPORT socket per worker for TCP, one shared socket for a unix path.
 //!
-//! Must not know: processes, PHP, HTTP. Invariant: the master keeps every socket open as long as anything may wait in its
-//! accept queue, and every socket has exactly one slot that accepts from it, so no queued connection is lost and the
-//! kernel spreads new ones evenly.
+//! Must not know processes, PHP or HTTP. Invariant: the master keeps every socket open as long as a connection may wait
+//! in its accept queue, and every socket has exactly one slot that accepts from it, so no queued connection is lost and
+//! the kernel spreads new ones evenly.
 //!
-//! The number of TCP sockets is a multiple of the number of workers. When a reload changes the number of workers, sockets
-//! are only added (up to the next multiple), never closed: closing one would reset what waits in it. Added ones get no
-//! connections until the new workers are ready, so they can be given up if the reload fails.
+//! The number of TCP sockets is a multiple of the number of workers. When a reload changes the number of workers,
+//! sockets are only added (up to the next multiple), never closed: closing one would reset the connections that wait in
+//! it. Added ones get no connections until the new workers are ready, so they can be closed if the reload fails.
 
 use std::io;
 use std::net::SocketAddr;
@@ -20,17 +20,17 @@ use super::orphans::patiently;
 use super::{steer, unix};
 use crate::config::ListenAddress;
 
-/// Where a socket really listens.
+/// The address at which a socket really listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BoundAddress {
-    /// TCP, with the port the kernel chose where 0 was asked for.
+    /// TCP, with the port that the kernel chose if 0 was requested.
     Tcp(SocketAddr),
     /// A unix socket.
     Unix(PathBuf),
 }
 
 impl BoundAddress {
-    /// The address as the server names it.
+    /// The address in the server's own type.
     pub fn endpoint(&self) -> weft_serve::Endpoint {
         match self {
             BoundAddress::Tcp(address) => weft_serve::Endpoint::Tcp(*address),
@@ -48,30 +48,30 @@ impl std::fmt::Display for BoundAddress {
     }
 }
 
-/// A listening socket given to a worker: non-blocking, closed on exec.
+/// A listening socket for a worker: non-blocking, closed on exec.
 #[derive(Debug)]
 pub struct BoundListener {
     /// The socket.
     pub fd: OwnedFd,
-    /// Where it listens.
+    /// The address at which it listens.
     pub address: BoundAddress,
 }
 
 /// The sockets of one configured address.
 #[derive(Debug)]
 pub struct Listener {
-    /// As configured; a reload finds the sockets again by it.
+    /// As configured; a reload finds the sockets by this address.
     pub configured: ListenAddress,
-    /// Where they listen.
+    /// The address at which they listen.
     pub address: BoundAddress,
     /// All of them, in slot order.
     pub sockets: Vec<OwnedFd>,
-    /// How many of them had a worker before the reload under way; 0 for an address that is new with it.
+    /// How many of them had a worker before the current reload; 0 for an address that is new with it.
     pub proven: usize,
 }
 
 impl Listener {
-    /// Binds `configured` for `workers` slots. `shares_port` says that this master already has listeners on the port, for
+    /// Binds `configured` for `workers` slots. `shares_port`: this master already has listeners on the port, for
     /// another address of the machine.
     ///
     /// # Errors
@@ -93,10 +93,10 @@ impl Listener {
         Ok(listener)
     }
 
-    /// Takes over for `configured`, which is the same place.
+    /// Serves `configured` from now on, which is the same place.
     ///
     /// # Errors
-    /// One line, when a unix socket's permission bits cannot be changed.
+    /// One line, if a unix socket's permission bits cannot be changed.
     pub fn rename(&mut self, configured: &ListenAddress) -> Result<(), String> {
         if let ListenAddress::Unix { path, mode } = configured {
             unix::set_mode(path, *mode).map_err(|errno| explain(configured, errno))?;
@@ -105,8 +105,8 @@ impl Listener {
         Ok(())
     }
 
-    /// Adds sockets until each of `workers` slots has equally many. There are at least two, because the kernel makes the
-    /// group that can be steered when the second one joins.
+    /// Adds sockets until each of `workers` slots has the same number. There are at least two, because the kernel
+    /// creates the group that can be steered when the second one joins.
     ///
     /// # Errors
     /// As for [`Listener::bind`].
@@ -114,7 +114,8 @@ impl Listener {
         let BoundAddress::Tcp(address) = self.address else { return Ok(()) };
         let enough = |count: usize| count >= 2 && count.is_multiple_of(workers);
         if self.proven > 0 && !enough(self.sockets.len()) {
-            // Without it, connections to a new socket wait until its worker is ready, and are lost if it never is.
+            // Otherwise connections to a new socket would wait until its worker is ready, and be lost if it never
+            // is.
             steer::to_first(&self.sockets[0], self.proven)
                 .unwrap_or_else(|e| tracing::warn!("cannot steer connections to the running workers: {e}"));
         }
@@ -132,14 +133,14 @@ impl Listener {
     /// Every socket has a ready worker: all get connections.
     pub fn settle(&mut self) {
         if self.proven > 0 && matches!(self.address, BoundAddress::Tcp(_)) {
-            // Not steered is as good.
+            // If the group was not steered, nothing needs to be done.
             let _ = steer::to_all(&self.sockets[0]);
         }
         self.proven = self.sockets.len();
     }
 
-    /// The new workers are not to be: gives up what was added for them. Steering stays: sockets that dying workers still
-    /// have open must get nothing.
+    /// The new workers will not come: closes the sockets that were added for them. Steering remains: sockets that dying
+    /// workers still have open must not get connections.
     pub fn retreat(&mut self) {
         self.sockets.truncate(self.proven);
     }
@@ -147,7 +148,7 @@ impl Listener {
     /// Copies of the sockets that slot `slot` of `workers` accepts from.
     ///
     /// # Errors
-    /// The kernel's, when no descriptor is left.
+    /// The kernel's error, if no descriptor is left.
     pub fn for_slot(&self, slot: usize, workers: usize) -> io::Result<Vec<BoundListener>> {
         let shared = matches!(self.address, BoundAddress::Unix(_));
         let own = self.sockets.iter().enumerate().filter(|(i, _)| shared || i % workers == slot);
@@ -155,7 +156,7 @@ impl Listener {
             .collect()
     }
 
-    /// Removes the file of a unix socket, once nobody will accept from it any more.
+    /// Removes the file of a unix socket, once no process will accept from it any more.
     pub fn unlink(&self) {
         if let BoundAddress::Unix(path) = &self.address {
             unix::unlink(path);
@@ -171,7 +172,7 @@ fn tcp_socket(address: SocketAddr) -> Result<OwnedFd, Errno> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = net::socket_with(family, SocketType::STREAM, flags, None)?;
-    // Connections of an earlier run in TIME_WAIT do not keep the port.
+    // Connections of an earlier run in TIME_WAIT do not block the port.
     sockopt::set_socket_reuseaddr(&socket, true)?;
     if address.is_ipv6() {
         // [::]:80 beside 0.0.0.0:80 is two listeners, whatever net.ipv6.bindv6only says.
@@ -181,13 +182,13 @@ fn tcp_socket(address: SocketAddr) -> Result<OwnedFd, Errno> {
 }
 
 /// The first socket of a TCP address. It listens before it gets SO_REUSEPORT: until then it conflicts with every other
-/// listener on the port, another weft's included, and the kernel decides a race between two starts. Later sockets with
-/// the option join it, because the kernel looks at the option when they bind (`inet_csk_bind_conflict`) and makes the
-/// group when the second one listens (`reuseport_add_sock`).
+/// listener on the port, including another weft's, and the kernel decides a race between two starts. Later sockets
+/// with the option join it, because the kernel checks the option when they bind (`inet_csk_bind_conflict`) and creates
+/// the group when the second one listens (`reuseport_add_sock`).
 fn bind_tcp(address: SocketAddr, backlog: u32, shares_port: bool) -> Result<(OwnedFd, BoundAddress), Errno> {
     let socket = tcp_socket(address)?;
     if shares_port {
-        // 127.0.0.1:80 beside our own 0.0.0.0:80 of before the reload.
+        // 127.0.0.1:80 beside our own 0.0.0.0:80 from before the reload.
         sockopt::set_socket_reuseport(&socket, true)?;
     }
     net::bind(&socket, &address)?;
@@ -339,7 +340,7 @@ mod tests {
 
     #[test]
     fn a_strange_address_is_refused_with_what_to_do() {
-        // TEST-NET-1 of RFC 5737 is nobody's.
+        // TEST-NET-1 of RFC 5737 belongs to no machine.
         assert_eq!(
             bind("192.0.2.1:8080", 1).unwrap_err(),
             "cannot listen on 192.0.2.1:8080: this machine has no such address; ip -brief address lists those it has; \

@@ -1,7 +1,8 @@
 //! The master: owns the listeners, starts PHP once, forks workers, replaces, reloads and drains them.
 //!
-//! Must not know: requests, coroutines, user code. Invariant: one thread, one loop over poll(2), every wait in it has a
-//! deadline; a queued connection is never lost while the master lives, because it keeps every listening socket.
+//! Must not know requests, coroutines or user code. Invariant: it has one thread and one loop over poll(2), in which
+//! every wait has a deadline. A queued connection is never lost while the master lives, because it keeps every
+//! listening socket.
 //!
 //! Reading order: `start` (from configuration to the first fork), this loop, `supervise` (what happens to workers),
 //! `reload` (new code in the same process), `client` (`weft reload`, `weft stop`).
@@ -55,19 +56,19 @@ use crate::watch::Watch;
 pub use self::handover::answer;
 pub use self::start::serve;
 
-/// How an application runs.
+/// The mode in which an application runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// A document root: each request has PHP to itself.
     Classic,
-    /// A script that stays loaded and takes one request after the other, alone or beside a document root.
+    /// A script that stays loaded and handles one request after another, alone or beside a document root.
     Resident,
-    /// A script that returns a handler: many requests at once share one PHP.
+    /// A script that returns a handler: many concurrent requests share one PHP.
     Coroutine,
 }
 
 impl Mode {
-    /// What the configured application is run as.
+    /// The mode in which the configured application runs.
     pub fn of(config: &Config) -> Self {
         match config.server.run_as {
             RunAs::Auto if config.resident.script.is_some() => Mode::Resident,
@@ -91,7 +92,7 @@ impl Mode {
         (self == Mode::Resident).then(|| config.resident.script.as_deref().or(alone)).flatten()
     }
 
-    /// PHP instances in each worker: requests that can be in PHP at once.
+    /// PHP instances in each worker: how many requests can be in PHP at once.
     pub fn instances(self, config: &Config) -> u32 {
         const OF_DOCROOT: u32 = 50;
         match (self, config.classic.instances_max) {
@@ -101,10 +102,10 @@ impl Mode {
         }
     }
 
-    /// How many worker processes there are to be.
+    /// The number of worker processes.
     ///
-    /// With one instance a worker has one request in PHP at a time, and a request that waits keeps it: so there
-    /// are more than one per core.
+    /// With one instance a worker has one request in PHP at a time, even while that request waits: so there are
+    /// several per core.
     pub fn workers(self, config: &Config) -> usize {
         const PER_CORE: usize = 4;
         const MIN: usize = 8;
@@ -121,7 +122,7 @@ impl Mode {
         self != Mode::Coroutine
     }
 
-    /// For people.
+    /// The mode's name, for people.
     pub fn name(self) -> &'static str {
         match self {
             Mode::Classic => "classic",
@@ -131,11 +132,12 @@ impl Mode {
     }
 }
 
-/// Whether a script takes its requests by FrankenPHP's function.
+/// Whether a script gets its requests from FrankenPHP's function.
 fn is_worker_script(script: &Path) -> bool {
     const LOOKED_AT_BYTES: u64 = 256 << 10;
     const NAME: &[u8] = b"frankenphp_handle_request";
-    // It may have become anything since the last reload, and the master waits for no pipe and reads no endless device.
+    // It may have been replaced by anything since the last reload, and the master must not wait for a pipe or read an
+    // endless device.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let Ok(file) = rustix::fs::open(script, flags, rustix::fs::Mode::empty()).map(std::fs::File::from) else {
         return false;
@@ -146,14 +148,14 @@ fn is_worker_script(script: &Path) -> bool {
     is_read && text.windows(NAME.len()).any(|part| part == NAME)
 }
 
-/// Everything a worker is born with.
+/// Everything that a new worker needs.
 #[derive(Debug)]
 pub struct WorkerSetup {
-    /// Its place, 0 to workers - 1; a replacement takes the same.
+    /// Its slot, 0 to workers - 1; a replacement gets the same.
     pub slot: usize,
     /// The sockets to accept from; no other worker of the generation has these TCP sockets.
     pub listeners: Vec<BoundListener>,
-    /// Its line to the master.
+    /// Its connection to the master.
     pub control: ControlEnd,
     /// All settings.
     pub config: Arc<Config>,
@@ -164,12 +166,12 @@ struct Master {
     config: Arc<Config>,
     mode: Mode,
     launch: Launch,
-    /// `None` after a reload whose engine did not start: old workers go on, new ones cannot be made.
+    /// `None` after a reload whose engine did not start: old workers continue, new ones cannot be forked.
     engine: Option<EngineInfo>,
     identity: Option<Identity>,
     signals: Signals,
     listeners: Vec<Listener>,
-    /// No longer configured; closed when the last worker that accepts from them is gone.
+    /// Listeners that are no longer configured; closed when the last worker that accepts from them is gone.
     retired: Vec<Listener>,
     pid_file: Option<PidFile>,
     slots: Vec<WorkerSlot>,
@@ -187,7 +189,7 @@ struct Master {
     console: Console,
 }
 
-/// What the loop ended with.
+/// Why the loop ended.
 enum Outcome {
     /// The master is done.
     Exit(ExitCode),
@@ -216,17 +218,17 @@ impl Master {
         }
     }
 
-    /// Sleeps until a descriptor has something or the next deadline passed. Which descriptor does not matter: each is
-    /// looked at without waiting afterwards, and there are few.
+    /// Sleeps until a descriptor is ready or the next deadline has passed. Which descriptor it was does not matter:
+    /// each is then checked without waiting, and there are few.
     fn wait(&self, deadline: Instant) {
         let timeout = deadline.saturating_duration_since(Instant::now());
-        // One nanosecond more than nothing, so that a deadline is over when the wait is.
+        // One nanosecond more, so that a deadline has passed when the wait ends.
         let timeout = Timespec::try_from(timeout + Duration::from_nanos(1)).ok();
         let mut fds = vec![PollFd::from_borrowed_fd(self.signals.fd(), PollFlags::IN)];
         let controls = self.workers.iter().filter_map(Worker::control_fd);
         let others = self.watch.as_ref().map(Watch::fd).into_iter().chain(self.reload.check_fds());
         fds.extend(controls.chain(others).map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
-        // An interruption is a reason to look as well.
+        // After an interruption all of them are checked as well.
         let _ = poll(&mut fds, timeout.as_ref());
     }
 
@@ -250,7 +252,7 @@ impl Master {
         }
     }
 
-    /// The end, if this is it.
+    /// The exit code, if the master has finished.
     fn finished(&mut self) -> Option<ExitCode> {
         if !self.workers.is_empty() {
             return None;
@@ -309,7 +311,7 @@ impl Master {
         }
     }
 
-    /// Removes what would outlive the master.
+    /// Removes the files that would outlive the master.
     fn clean_up(&mut self) {
         self.listeners.iter().chain(&self.retired).for_each(Listener::unlink);
         if let Some(pid_file) = self.pid_file.take() {

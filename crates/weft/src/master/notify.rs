@@ -1,6 +1,6 @@
 //! systemd's readiness protocol: datagrams to the socket named by `NOTIFY_SOCKET` (sd_notify(3)).
 //!
-//! Must not know: why a state changes. Invariant: without systemd every call does nothing; a notification takes at
+//! Must not know why a state changes. Invariant: without systemd every call does nothing; a notification takes at
 //! most a tenth of a second.
 
 use std::os::fd::OwnedFd;
@@ -12,14 +12,14 @@ use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketT
 use rustix::time::{ClockId, clock_gettime};
 
 const ALIVE: &str = "WATCHDOG=1";
-/// How long a busy manager gets to make room, once.
+/// How long a busy manager has to make room, once.
 const RETRY_AFTER: Duration = Duration::from_millis(100);
 
 /// The service manager, if there is one.
 #[derive(Debug)]
 pub struct Notify {
     peer: Option<(OwnedFd, SocketAddrUnix)>,
-    /// How often the manager wants to hear `WATCHDOG=1`, halved as sd_watchdog_enabled(3) recommends.
+    /// How often the manager expects `WATCHDOG=1`, halved as sd_watchdog_enabled(3) recommends.
     pub watchdog: Option<Duration>,
 }
 
@@ -38,7 +38,7 @@ impl Notify {
         self.send(&format!("READY=1\nMAINPID={}\nSTATUS={status}", std::process::id()));
     }
 
-    /// A reload began; the time lets the manager tell it from an earlier one (Type=notify-reload).
+    /// A reload began; the time distinguishes it from an earlier one (Type=notify-reload).
     pub fn reloading(&self) {
         let now = clock_gettime(ClockId::Monotonic);
         let usec = now.tv_sec * 1_000_000 + now.tv_nsec / 1_000;
@@ -60,10 +60,10 @@ impl Notify {
             let attempt =
                 || sendto(socket, text.as_bytes(), SendFlags::NOSIGNAL | SendFlags::DONTWAIT, address);
             if attempt() == Err(Errno::AGAIN) && text != ALIVE {
-                // Its queue is full (net.unix.max_dgram_qlen): a state, unlike a heartbeat, is told only once. There is
-                // no event for room in a peer's queue on an unconnected socket, hence the pause.
+                // Its queue is full (net.unix.max_dgram_qlen): a state, unlike a heartbeat, is sent only once. On an
+                // unconnected socket there is no event for room in a peer's queue, hence the pause.
                 std::thread::sleep(RETRY_AFTER);
-                // A manager that does not listen is not worth failing for.
+                // If the manager does not listen, that is not a reason to fail.
                 let _ = attempt();
             }
         }

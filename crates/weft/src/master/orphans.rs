@@ -1,19 +1,19 @@
-//! Workers of a master that was killed: they let go of their sockets at once, or within a second or two when they are held, and
-//! who starts again meanwhile waits for it.
+//! Workers of a master that was killed: they release their sockets at once, or within a second or two if they are
+//! blocked, and a new master meanwhile waits for that.
 //!
-//! Must not know: which sockets they have. Invariant: nobody waits who could not have been kept out by an orphan.
+//! Must not know which sockets they have. Invariant: a new master waits only if an orphan could be what blocks it.
 
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 
-/// How long orphans are waited for: more than `RELEASE_AFTER_S` in `worker/lost.rs`.
+/// How long to wait for orphans: more than `RELEASE_AFTER_S` in `worker/lost.rs`.
 const PATIENCE: Duration = Duration::from_secs(5);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// How workers are named (`prepare` in `start.rs`).
+/// The names of workers (`prepare` in `start.rs`).
 const WORKER: &str = "weft: worker ";
 
-/// Binds; again while something is there and orphans may be what it is.
+/// Binds, and retries while the address is in use and orphans may be the reason.
 ///
 /// # Errors
 /// Those of `bind`.
@@ -27,7 +27,7 @@ pub fn patiently<T>(bind: impl Fn() -> Result<T, Errno>) -> Result<T, Errno> {
     }
 }
 
-/// Whether a worker is here whose parent is no weft, as far as this process may know.
+/// Whether this process can see a worker whose parent is not weft.
 fn exist() -> bool {
     let Ok(processes) = std::fs::read_dir("/proc") else { return false };
     let pids = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -36,7 +36,7 @@ fn exist() -> bool {
         .any(|(_, parent)| !name_and_parent(parent).is_some_and(|(name, _)| name.starts_with("weft")))
 }
 
-/// From /proc/PID/stat: `pid (name) state parent …`; the name may hold anything (proc(5)).
+/// From /proc/PID/stat: `pid (name) state parent …`; the name may contain anything (proc(5)).
 fn name_and_parent(pid: u32) -> Option<(String, u32)> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (name, rest) = text.split_once('(')?.1.rsplit_once(')')?;

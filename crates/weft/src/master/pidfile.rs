@@ -1,7 +1,7 @@
 //! The pid file, its lock, and the state file beside it.
 //!
-//! Must not know: what the master does. Invariant: a running master holds an exclusive flock on its pid file, so "is it
-//! running?" never rests on a pid that may belong to somebody else by now.
+//! Must not know what the master does. Invariant: a running master holds an exclusive flock on its pid file, so "is it
+//! running?" never depends on a pid that may belong to another process by now.
 
 use std::io::{self, Read, Seek, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -13,7 +13,7 @@ use rustix::process::{Pid, getpid};
 
 use crate::guarded_path::GuardedPath;
 
-/// More than a state ever is: the reason of a failure is bounded (`reload`).
+/// More than a state ever is: the reason of a failure has a maximum length (`reload`).
 const STATE_BYTES_MAX: u64 = 64 << 10;
 
 /// A pid file held by this master.
@@ -27,7 +27,7 @@ impl PidFile {
     /// Locks `path` and writes this process's pid. A file left by a dead master is taken over.
     ///
     /// # Errors
-    /// One line: who holds it, or why it cannot be written.
+    /// One line: which process holds it, or why it cannot be written.
     pub fn acquire(path: &Path) -> Result<Self, String> {
         let path = std::path::absolute(path).map_err(|e| format!("pid file {}: {e}", path.display()))?;
         let fail = |e: io::Error| format!("cannot write the pid file {}: {e}", path.display());
@@ -59,7 +59,7 @@ impl PidFile {
         &self.path
     }
 
-    /// The locked descriptor, to hand on.
+    /// The locked descriptor, to be passed on.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
@@ -67,11 +67,11 @@ impl PidFile {
     /// Publishes `state` in one step: a reader sees the old or the new one.
     ///
     /// # Errors
-    /// The file system's.
+    /// The file system's error.
     pub fn publish(&self, state: &State) -> io::Result<()> {
         let target = GuardedPath::find(&state_path(&self.path))?;
         let temporary = target.beside("new")?;
-        // One that a master left behind when it was killed; or somebody's link.
+        // A file that a killed master left behind, or another user's link.
         match temporary.remove() {
             Ok(()) | Err(Errno::NOENT) => {}
             Err(errno) => return Err(errno.into()),
@@ -84,7 +84,7 @@ impl PidFile {
     /// Removes both files; the master is done.
     pub fn remove(self) {
         for path in [state_path(&self.path), self.path] {
-            // Gone already is as good.
+            // If it is already gone, nothing is left to do.
             let _ = GuardedPath::find(&path).map(|guarded| guarded.remove());
         }
     }
@@ -105,7 +105,7 @@ fn state_path(pid_file: &Path) -> PathBuf {
     pid_file.with_added_extension("state")
 }
 
-/// The pid of the master that holds the pid file; `None` when there is no file or nobody holds it.
+/// The pid of the master that holds the pid file; `None` if there is no file or no process holds it.
 ///
 /// # Errors
 /// The file cannot be read, or does not contain a pid.
@@ -130,8 +130,8 @@ pub fn find(path: &Path) -> io::Result<Option<Pid>> {
     Ok(Some(pid))
 }
 
-/// Whether a process has the file open, as the master has its pid file: a file that others can write to may name anybody. Who
-/// may not look may not send a signal either.
+/// Whether a process has the file open, as the master has its pid file: a file that others can write to may name any
+/// process. A caller that may not check this may not send a signal either.
 fn has_open(pid: Pid, file: &std::fs::File) -> io::Result<bool> {
     let own = fstat(file)?;
     let Ok(descriptors) = std::fs::read_dir(format!("/proc/{pid}/fd")) else { return Ok(true) };
@@ -141,7 +141,7 @@ fn has_open(pid: Pid, file: &std::fs::File) -> io::Result<bool> {
     }))
 }
 
-/// An ordinary file, which keeps nobody waiting.
+/// An ordinary file, so that reading does not block.
 fn open_to_read(path: &Path) -> io::Result<std::fs::File> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = std::fs::File::from(rustix::fs::open(path, flags, rustix::fs::Mode::empty())?);
@@ -151,12 +151,12 @@ fn open_to_read(path: &Path) -> io::Result<std::fs::File> {
     Ok(file)
 }
 
-/// What a master tells those who wait for it.
+/// What a master publishes for commands that wait for it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct State {
     /// Reloads begun so far.
     pub begun: u64,
-    /// Reloads finished so far, well or not.
+    /// Reloads finished so far, successful or not.
     pub done: u64,
     /// The workers' generation.
     pub generation: u32,
@@ -167,10 +167,10 @@ pub struct State {
 }
 
 impl State {
-    /// Reads what the master of this pid file published last.
+    /// Reads the last state that the master of this pid file published.
     ///
     /// # Errors
-    /// The file system's; `InvalidData` for a file that is not a state.
+    /// The file system's error; `InvalidData` for a file that is not a state.
     pub fn read(pid_file: &Path) -> io::Result<State> {
         let mut text = String::new();
         open_to_read(&state_path(pid_file))?.take(STATE_BYTES_MAX).read_to_string(&mut text)?;
@@ -227,7 +227,7 @@ mod tests {
         // Pid 1 lives, but does not hold the lock.
         std::fs::write(&path, "1\nand rubbish that is longer than a pid").unwrap();
         assert_eq!(find(&path).unwrap(), None);
-        // Nor does it when somebody else holds the lock.
+        // Nor does it if another process holds the lock.
         std::fs::write(&path, "1\n").unwrap();
         let holder = std::fs::File::open(&path).unwrap();
         flock(&holder, FlockOperation::LockExclusive).unwrap();

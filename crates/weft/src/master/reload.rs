@@ -1,7 +1,7 @@
 //! New code in the same process: check, become the new image, start new workers, drain the old ones.
 //!
-//! Must not know: how a worker loads code. Invariant: until every new worker is ready the old ones serve, and whatever
-//! fails on the way leaves them serving; the sockets are open all the time, so no connection is refused.
+//! Must not know how a worker loads code. Invariant: until every new worker is ready the old ones serve, and any
+//! failure on the way leaves them serving; the sockets are open all the time, so no connection is refused.
 //!
 //! ```text
 //! idle --SIGHUP--> checking --ok, exec--> booting --all ready--> idle   (old workers drain)
@@ -21,9 +21,9 @@ use super::pidfile::State;
 use super::supervise::{Stage, WorkerSlot};
 use super::{Master, Worker};
 
-/// What of the check's words is kept for the log.
+/// How much of the check's output is kept for the log.
 const CHECK_OUTPUT_BYTES_MAX: usize = 16 << 10;
-/// How often a pipe is read before others have their turn: the application may talk for ever.
+/// How often a pipe is read before others get their turn: the application may print forever.
 const READS_MAX: usize = 64;
 
 /// The state of reloading.
@@ -31,13 +31,13 @@ const READS_MAX: usize = 64;
 pub struct Reload {
     /// Reloads begun so far.
     pub begun: u64,
-    /// Reloads finished so far, well or not.
+    /// Reloads finished so far, successful or not.
     pub done: u64,
-    /// Whether one is asked for.
+    /// Whether a reload is requested.
     pub pending: bool,
     /// Why the last one failed.
     pub failure: Option<String>,
-    /// Workers there were to be before the reload under way.
+    /// The number of worker slots before the current reload.
     slots_before: usize,
     phase: Phase,
 }
@@ -55,16 +55,16 @@ enum Phase {
 #[derive(Debug)]
 struct Check {
     pid: Pid,
-    /// Its stdout: what it says of itself.
+    /// Its stdout: its answer.
     answer: Words<ChildStdout>,
-    /// Its stderr: what is wrong.
+    /// Its stderr: its errors.
     words: Words<ChildStderr>,
-    /// Which program it is ([`super::launch::Launch::file`]).
+    /// Identifies the program that it ran ([`super::launch::Launch::file`]).
     file: Option<(u64, u64, u64, i64, i64)>,
     until: Instant,
 }
 
-/// What is heard on a pipe: the beginning is kept.
+/// The output on a pipe, of which the beginning is kept.
 #[derive(Debug)]
 struct Words<Pipe> {
     pipe: Option<Pipe>,
@@ -79,7 +79,7 @@ impl<Pipe: Read + AsFd> Words<Pipe> {
         Ok(Words { pipe, heard: Vec::new() })
     }
 
-    /// Reads what has come, so that nobody waits for us.
+    /// Reads what has arrived, so that the writer never waits for us.
     fn read(&mut self) {
         let Some(pipe) = &mut self.pipe else { return };
         let mut buffer = [0; 4096];
@@ -103,12 +103,12 @@ impl Reload {
         Reload { begun, done: begun - 1, pending, failure: None, slots_before, phase: Phase::Booting }
     }
 
-    /// Asks for a reload; one that is under way is followed by another.
+    /// Requests a reload; if one is in progress, another follows.
     pub fn request(&mut self) {
         self.pending = true;
     }
 
-    /// Whether one is asked for or under way.
+    /// Whether one is requested or in progress.
     pub fn is_wanted(&self) -> bool {
         self.pending || !matches!(self.phase, Phase::Idle)
     }
@@ -129,7 +129,7 @@ impl Reload {
         answer.into_iter().chain(words)
     }
 
-    /// When the check is taking too long.
+    /// The deadline of the check.
     pub fn deadline(&self) -> Option<Instant> {
         match &self.phase {
             Phase::Checking(check) => Some(check.until),
@@ -145,7 +145,7 @@ impl Reload {
 }
 
 impl Master {
-    /// Begins a reload that was asked for, unless one is under way.
+    /// Begins a requested reload, unless one is in progress.
     pub fn begin_requested_reload(&mut self) {
         if !self.reload.pending || !matches!(self.reload.phase, Phase::Idle) {
             return;
@@ -168,7 +168,7 @@ impl Master {
         }
     }
 
-    /// Reads what the check says, so that it never waits for us.
+    /// Reads the check's output, so that it never waits for us.
     pub fn take_check_output(&mut self) {
         if let Phase::Checking(check) = &mut self.reload.phase {
             check.answer.read();
@@ -176,7 +176,7 @@ impl Master {
         }
     }
 
-    /// A child that is no worker ended: the check, or somebody's orphan.
+    /// A child that is not a worker has ended: the check, or an orphan.
     pub fn check_ended(&mut self, pid: Pid, status: WaitStatus) {
         self.take_check_output();
         let Phase::Checking(check) = &self.reload.phase else { return };
@@ -190,7 +190,7 @@ impl Master {
         self.fail_reload(if words.is_empty() { "weft check ended without a message" } else { &words });
     }
 
-    /// Once it is another program, nothing is left that could say what was wrong with it: so it is asked before.
+    /// After exec nothing is left that could report what is wrong with the new program, so it is asked before.
     fn take_over_if_able(&mut self) {
         let Phase::Checking(check) = &self.reload.phase else { return };
         let (able, same) = (can_take_over(&check.answer.heard), check.file == self.launch.file());
@@ -206,7 +206,7 @@ impl Master {
         }
     }
 
-    /// Ends a check that takes too long; its end fails the reload.
+    /// Kills a check that takes too long; its end fails the reload.
     pub fn kill_overdue_check(&mut self, now: Instant) {
         if let Phase::Checking(check) = &mut self.reload.phase
             && check.until <= now
@@ -219,7 +219,7 @@ impl Master {
         }
     }
 
-    /// Forgets the check; the server stops.
+    /// Abandons the check, because the server stops.
     pub fn abandon_check(&mut self) {
         if let Phase::Checking(check) = &self.reload.phase {
             let _ = kill_process(check.pid, Signal::KILL);
@@ -246,7 +246,7 @@ impl Master {
             Ok(text) => self.launch.again(text),
             Err(e) => e,
         };
-        // The descriptors are open; closing them on exec again cannot fail where leaving them open did not.
+        // The descriptors are open: closing them on exec again cannot fail if leaving them open did not.
         let _ = writer.keep_open(false);
         self.fail_reload(&format!("cannot run {}: {error}", self.launch.program().display()));
     }
@@ -270,7 +270,7 @@ impl Master {
         self.publish();
     }
 
-    /// Leaves the old workers in charge and tells why.
+    /// Leaves the old workers in charge and reports why.
     pub fn fail_reload(&mut self, why: &str) {
         tracing::error!("reload failed, the running code goes on: {why}");
         if self.reload.is_booting() {
@@ -289,7 +289,7 @@ impl Master {
         self.publish();
     }
 
-    /// Back to the sockets and slots that the old workers have.
+    /// Restores the sockets and slots of the old workers.
     fn retreat(&mut self) {
         let (mut kept, new): (Vec<_>, Vec<_>) =
             self.listeners.drain(..).partition(|listener| listener.proven > 0);
@@ -300,7 +300,7 @@ impl Master {
         self.slots.resize_with(self.reload.slots_before, WorkerSlot::default);
     }
 
-    /// Tells those who wait at the pid file.
+    /// Publishes the state for commands that wait at the pid file.
     pub fn publish(&mut self) {
         let Some(pid_file) = self.pid_file.as_ref().filter(|_| self.announced) else { return };
         let Reload { begun, done, failure, .. } = &self.reload;

@@ -1,6 +1,6 @@
 //! The signals of master and worker.
 //!
-//! Must not know: what a signal leads to. Invariant: the master's signals are blocked from start to end and only read
+//! Must not know what a signal leads to. Invariant: the master's signals are blocked from start to end and only read
 //! from a descriptor, so no handler ever interrupts anything; a worker starts with none blocked.
 
 #![allow(unsafe_code)]
@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use crate::worker::lost;
 
-/// What the master listens to.
+/// The signals that the master handles.
 const TAKEN: [i32; 6] =
     [libc::SIGTERM, libc::SIGINT, libc::SIGQUIT, libc::SIGHUP, libc::SIGUSR1, libc::SIGCHLD];
 
@@ -23,7 +23,7 @@ impl Signals {
     /// Blocks the master's signals and opens the descriptor.
     ///
     /// # Errors
-    /// The kernel's, when no descriptor is left.
+    /// The kernel's error, if no descriptor is left.
     pub fn take() -> io::Result<Self> {
         let set = mask(libc::SIG_BLOCK);
         // SAFETY: the set is initialised; -1 asks for a new descriptor.
@@ -31,7 +31,7 @@ impl Signals {
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: signalfd just returned this descriptor and nobody else owns it.
+        // SAFETY: signalfd has just returned this descriptor, and no other code owns it.
         Ok(Signals(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
@@ -64,11 +64,11 @@ fn mask(how: i32) -> libc::sigset_t {
     }
 }
 
-/// What a worker does with signals: those a terminal sends to the whole group are the master's business, so they are
-/// ignored here; the others get their default back; none is blocked.
+/// A worker's signals. Those that a terminal sends to the whole group concern the master, so they are ignored here; the
+/// others get their default action; none is blocked.
 ///
-/// `orphan_grace_s` is how long the worker may outlive its master: an orphan learns of it by the closed control end and
-/// drains, and the signal is for one that is stuck and will never look.
+/// `orphan_grace_s` is how long the worker may outlive its master. An orphan notices the closed control end and drains;
+/// the signal is for a worker that is stuck and never checks.
 pub fn prepare_worker(orphan_grace_s: u32) {
     let set = |signal, action: libc::sighandler_t| {
         // SAFETY: SIG_IGN and SIG_DFL are valid actions.
@@ -83,6 +83,6 @@ pub fn prepare_worker(orphan_grace_s: u32) {
     lost::prepare(orphan_grace_s);
     mask(libc::SIG_UNBLOCK);
     let signal = rustix::process::Signal::from_named_raw(lost::LOST);
-    // Refused only for an invalid signal number; the closed control end remains as the first line.
+    // This fails only for an invalid signal number; the closed control end still works.
     let _ = rustix::process::set_parent_process_death_signal(signal);
 }

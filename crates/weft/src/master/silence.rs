@@ -1,7 +1,7 @@
-//! Workers that say nothing: each tells every second how it is, unless its one thread is held in PHP or C code, or locked.
+//! Silent workers: each worker reports every second, unless its one thread is blocked in PHP or C code, or by a lock.
 //!
-//! Must not know: how a worker finds out where it stands. Invariant: a worker is never killed for a time in which the master
-//! itself did not run: after a sleep of the machine, or of both, all get their time again.
+//! Must not know how a worker finds out where it is stuck. Invariant: a worker is never killed for a time in which the
+//! master itself did not run: after a sleep of the machine, or of both, all get their time again.
 
 use std::time::{Duration, Instant};
 
@@ -10,33 +10,33 @@ use rustix::process::{Signal, kill_process};
 use super::supervise::Stage;
 use super::{Master, Worker};
 
-/// After which others accept from its sockets: whoever comes there now would wait for it.
+/// After this time others accept from its sockets, because new connections would wait for it.
 const SILENT_MAX: Duration = Duration::from_secs(3);
-/// What a worker that was asked gets to say where it stands.
+/// How long a worker that was asked has to report where it is stuck.
 const LAST_WORDS: Duration = Duration::from_secs(1);
-/// How much later than planned the master may wake before it does not trust its clock.
+/// If the master wakes this much later than planned, it does not trust its clock.
 const OVERSLEPT_MIN: Duration = Duration::from_secs(1);
-/// What is kept of its last words.
+/// How much of its last report is kept.
 const WORDS_BYTES_MAX: usize = 8 << 10;
 
-/// When a worker was heard, and what follows when it is not.
+/// When a worker last reported, and what follows if it does not.
 #[derive(Debug)]
 pub struct Silence {
     heard: Instant,
-    /// Others accept from its sockets.
+    /// Whether others accept from its sockets.
     pub is_silent: bool,
-    /// It was asked where it stands, and is killed at this time.
+    /// It was asked where it is stuck, and will be killed at this time.
     killed_at: Option<Instant>,
     words: Vec<String>,
 }
 
 impl Silence {
-    /// Of a worker that is heard now.
+    /// The state of a worker that has just reported.
     pub fn new() -> Self {
         Silence { heard: Instant::now(), is_silent: false, killed_at: None, words: Vec::new() }
     }
 
-    /// Its last words, if they are.
+    /// Keeps its last report, if it was asked for one.
     pub fn note(&mut self, text: String) {
         if !text.is_empty() && self.words.iter().map(String::len).sum::<usize>() < WORDS_BYTES_MAX {
             self.words.push(text);
@@ -54,14 +54,14 @@ impl Master {
         Some(self.config.server.stuck_timeout_ms).filter(|ms| *ms > 0).map(Duration::from_millis)
     }
 
-    /// When the next worker has not reported for too long.
+    /// When the next worker will have been silent for too long.
     pub fn silence_deadline(&self) -> Option<Instant> {
         let limit = self.stuck_max();
         let serving = self.workers.iter().filter(|worker| worker.stage == Stage::Ready);
         serving.filter_map(|worker| worker.silence.deadline(limit)).min()
     }
 
-    /// A worker has told how it is.
+    /// A worker has reported.
     pub fn heard(&mut self, index: usize) {
         let silence = std::mem::replace(&mut self.workers[index].silence, Silence::new());
         if silence.is_silent {
@@ -69,14 +69,15 @@ impl Master {
         }
     }
 
-    /// The master did not run when it wanted to; nor did the others, maybe.
+    /// The master did not run when it wanted to, and perhaps the workers did not either.
     pub fn forgive_silence(&mut self, planned: Instant) {
         if planned.elapsed() >= OVERSLEPT_MIN {
             self.workers.iter_mut().for_each(|worker| worker.silence.heard = Instant::now());
         }
     }
 
-    /// Asks those who are silent for too long where they stand, and ends those who were asked.
+    /// Asks workers that have been silent for too long where they are stuck, and ends those that were asked
+    /// before.
     pub fn end_silent_workers(&mut self, now: Instant) {
         let limit = self.stuck_max();
         let mut is_news = false;

@@ -1,8 +1,8 @@
-//! Who accepts for a worker that cannot.
+//! Accepting on behalf of a worker that cannot.
 //!
-//! Must not know: why it cannot. Invariant: while somebody serves, each accept queue of TCP has somebody who takes from it, its
-//! own worker or all the others; so a connection that the kernel puts there waits no longer than any other. A unix socket has one
-//! queue, from which all take anyway.
+//! Must not know why it cannot. Invariant: while any worker serves, each TCP accept queue has a worker that accepts
+//! from it: its own, or all the others. So a connection that the kernel puts there waits no longer than any other. A
+//! unix socket has one queue, from which all workers accept anyway.
 
 use std::os::fd::AsFd;
 
@@ -12,7 +12,7 @@ use super::supervise::Stage;
 use super::{Master, Worker};
 
 impl Master {
-    /// The same after another image was in charge, which knew who accepts for whom.
+    /// The same after another image of the master was in charge, whose stand-ins this one does not know.
     pub fn share_sockets_anew(&mut self) {
         for worker in self.workers.iter_mut().filter(|worker| takes_connections(worker)) {
             worker.tell(&ToWorker::StopStandingIn { slot: EVERY_SLOT });
@@ -21,9 +21,11 @@ impl Master {
         self.share_sockets();
     }
 
-    /// Gives the sockets of slots that nobody serves to all who serve, and takes back those of slots that are served again.
+    /// Gives the sockets of slots without a serving worker to all workers that serve, and takes back those of slots
+    /// that are served again.
     pub fn share_sockets(&mut self) {
-        // Then slots are those of before and those of after; it is over soon, and ends with a worker in each.
+        // During a boot, slots of the old and the new generation differ; that ends soon, with a worker in each
+        // slot.
         if self.reload.is_booting() || self.stopping {
             return;
         }
@@ -59,7 +61,7 @@ impl Master {
     }
 }
 
-/// Whether connections in a worker's queue are taken in.
+/// Whether a worker accepts the connections in its queue.
 fn takes_connections(worker: &Worker) -> bool {
     worker.stage == Stage::Ready && !worker.silence.is_silent
 }

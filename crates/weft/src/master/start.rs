@@ -1,7 +1,8 @@
 //! From configuration to the first fork, the first time and after each reload.
 //!
-//! Must not know: what happens to workers later. Invariant: before a first start everything that can be refused is refused
-//! with one line and exit code 1; after a reload nothing is, because old workers are serving: a failure is kept and told.
+//! Must not know what happens to workers later. Invariant: before a first start every problem is reported with one line
+//! and exit code 1; after a reload no problem ends the server, because old workers are serving: a failure is kept and
+//! reported.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -26,10 +27,10 @@ use crate::config::{Config, RunAs};
 use crate::watch::Watch;
 use crate::{guarded_path, log, php, worker};
 
-/// What an orphaned worker gets on top of its drain deadline before its alarm ends it.
+/// The extra time of an orphaned worker on top of its drain deadline before its alarm ends it.
 const ORPHAN_GRACE_S: u64 = 5;
 
-/// Runs `weft serve`: this process is the master, and its forked children return from here as well.
+/// Runs `weft serve`: this process is the master, and its forked children also return from here.
 pub fn serve(settings: Settings) -> ExitCode {
     let prepared = match (Launch::of_this_process(), Handover::take()) {
         (Err(e), _) => Err(format!("cannot find out how weft was started: {e}")),
@@ -52,8 +53,8 @@ pub fn serve(settings: Settings) -> ExitCode {
         }
         Outcome::Worker(setup) => {
             let identity = master.identity.take();
-            // Closes every descriptor of the master's: other workers' control ends above all, whose closing is how they
-            // learn of the master's death.
+            // Closes all of the master's descriptors: above all other workers' control ends, because those workers
+            // learn of the master's death when they are closed.
             drop(master);
             run_worker(setup, identity.as_ref())
         }
@@ -76,7 +77,7 @@ fn first_start(settings: Settings, launch: Launch) -> Result<Result<Master, Exit
     let mode = Mode::of(&config);
     let mut master = Master::new(config, launch, console, mode)?;
     master.identity = identity;
-    // From here on a daemon's words go to its parent.
+    // From here on a daemon's output goes to its parent.
     match master.set_up().and_then(|()| master.start_engine()) {
         Ok(()) => {
             master.want_everywhere();
@@ -97,7 +98,7 @@ const NO_APPLICATION: &str = "no application: name the PHP script that returns i
 fn next_image(settings: Settings, launch: Launch, handover: Handover) -> Result<Master, String> {
     let (config, mistakes) = match settings.load() {
         Ok(config) => (config, None),
-        // It was right when it was checked a moment ago.
+        // It was valid when it was checked a moment ago.
         Err(mistakes) => (Config::default(), Some(mistakes.join("; "))),
     };
     let mode = Mode::of(&config);
@@ -115,7 +116,7 @@ fn next_image(settings: Settings, launch: Launch, handover: Handover) -> Result<
             let prepared = look_up(&master.config)
                 .map(|identity| master.identity = identity)
                 .and_then(|()| master.set_up());
-            // Started even if something else failed: dead workers must be replaced.
+            // Started even if something else failed, because dead workers must be replaced.
             let engine = master.start_engine();
             prepared.and(engine)
         }
@@ -123,7 +124,7 @@ fn next_image(settings: Settings, launch: Launch, handover: Handover) -> Result<
     match started {
         Ok(()) => master.want_everywhere(),
         Err(why) => {
-            // The log may be what failed.
+            // The log itself may be what failed.
             let _ = log::start_master(&master.config, master.identity.as_ref());
             master.fail_reload(&why);
         }
@@ -151,7 +152,7 @@ fn look_up(config: &Config) -> Result<Option<Identity>, String> {
 fn raise_descriptor_limit() {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
-    // Raising to the hard limit is always allowed; where a sandbox forbids it the screen shows what is left.
+    // Raising to the hard limit is always allowed; if a sandbox forbids it, the screen shows the actual limit.
     let _ = setrlimit(Resource::Nofile, limit);
 }
 
@@ -183,7 +184,7 @@ impl Master {
         })
     }
 
-    /// Pid file, sockets, logs, watch.
+    /// Sets up pid file, sockets, logs and watch.
     fn set_up(&mut self) -> Result<(), String> {
         let config = Arc::clone(&self.config);
         if let (None, Some(path)) = (&self.pid_file, &config.server.pid_file) {
@@ -207,13 +208,13 @@ impl Master {
         without_instances.map_or(Ok(()), |reason| self.do_without_instances(&reason))
     }
 
-    /// Workers that have one request in PHP at a time: more of them, where their number was left to weft.
+    /// Uses workers that have one request in PHP at a time, and more of them if weft chooses the number.
     fn do_without_instances(&mut self, reason: &str) -> Result<(), String> {
         tracing::warn!("no PHP instances: {reason}; each worker runs one request at a time");
         let config = Arc::make_mut(&mut self.config);
         config.classic.instances_max = 1;
         if self.mode == Mode::Resident {
-            // It may have been known by the number of instances alone.
+            // The mode may have followed from the number of instances alone.
             config.server.run_as = RunAs::Resident;
         }
         let (workers, backlog) = (self.mode.workers(&self.config), self.config.server.backlog);
@@ -221,7 +222,7 @@ impl Master {
         self.listeners.iter_mut().try_for_each(|listener| listener.spread(workers, backlog))
     }
 
-    /// The pid file is what a reload keeps: those who wait for the outcome look there.
+    /// A reload keeps the pid file, because commands that wait for the outcome look there.
     fn say_what_stays(&self) {
         let Some(held) = self.pid_file.as_ref().map(PidFile::path) else { return };
         let configured = self.config.server.pid_file.as_deref().and_then(|p| std::path::absolute(p).ok());
@@ -230,7 +231,7 @@ impl Master {
         }
     }
 
-    /// Binds what is configured, taking over what an earlier image bound.
+    /// Binds the configured addresses, and takes over the sockets of an earlier image.
     fn bind(&mut self, config: &Config) -> Result<(), String> {
         let (workers, backlog) = (self.slots.len(), config.server.backlog);
         for address in &config.server.listen {
@@ -240,7 +241,7 @@ impl Master {
                 self.listeners.push(Listener::bind(address, workers, backlog, shares_port)?);
                 continue;
             };
-            // Kept even if what follows fails: old workers accept from it.
+            // Kept even if a later step fails, because old workers accept from it.
             let listener = self.retired.remove(known);
             self.listeners.push(listener);
             let listener = self.listeners.last_mut().expect("it was just pushed");
@@ -250,7 +251,7 @@ impl Master {
         Ok(())
     }
 
-    /// The ports an earlier image bound.
+    /// The ports that an earlier image bound.
     fn ports(&self) -> impl Iterator<Item = u16> {
         self.retired.iter().filter_map(|listener| listener.configured.port())
     }
@@ -261,11 +262,11 @@ impl Master {
     }
 }
 
-/// The forked child: gives up the master's rights and habits, then works.
+/// The forked child: drops the master's privileges and settings, then works.
 fn run_worker(setup: WorkerSetup, identity: Option<&Identity>) -> ExitCode {
     let prepared = prepare(&setup, identity);
     if let Err(message) = prepared {
-        // If the master is gone too, nobody is left to tell.
+        // If the master is gone too, the message has no reader.
         let _ = setup.control.send(&ToMaster::Fatal { message });
         return ExitCode::FAILURE;
     }
@@ -277,7 +278,7 @@ fn run_worker(setup: WorkerSetup, identity: Option<&Identity>) -> ExitCode {
 fn prepare(setup: &WorkerSetup, identity: Option<&Identity>) -> Result<(), String> {
     let name = format!("weft: worker {}\0", setup.slot);
     if let Ok(name) = std::ffi::CStr::from_bytes_with_nul(name.as_bytes()) {
-        // The kernel cuts it at 15 bytes; a wrong name in ps harms nobody.
+        // The kernel truncates it to 15 bytes; a wrong name in ps does no harm.
         let _ = rustix::thread::set_name(name);
     }
     for variable in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"] {
@@ -286,7 +287,7 @@ fn prepare(setup: &WorkerSetup, identity: Option<&Identity>) -> Result<(), Strin
     if let Some(identity) = identity {
         identity.assume().map_err(|e| format!("cannot become the workers' user: {e}"))?;
     }
-    // After the rights are dropped, because that clears the parent-death signal (prctl(2)).
+    // After privileges are dropped, because that clears the parent-death signal (prctl(2)).
     let grace_s = setup.config.server.drain_timeout_ms.div_ceil(1000) + ORPHAN_GRACE_S;
     prepare_worker(u32::try_from(grace_s).unwrap_or(u32::MAX));
     log::start_worker(&setup.config, setup.slot)

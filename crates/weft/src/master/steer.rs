@@ -1,7 +1,7 @@
 //! Which sockets of a SO_REUSEPORT group get new connections.
 //!
-//! Must not know: why. Invariant: sockets that joined the group after the first `count` get nothing while the group is
-//! steered, so they can be closed again without losing a connection.
+//! Must not know why. Invariant: while the group is steered, sockets that joined it after the first `count` get no
+//! connections, so they can be closed again without losing one.
 
 #![allow(unsafe_code)]
 
@@ -19,7 +19,7 @@ const RANDOM: u32 = 0xffff_f000 + 56;
 /// Sends new connections of `socket`'s group to its first `count` sockets, at random.
 ///
 /// # Errors
-/// The kernel's, before Linux 4.6.
+/// The kernel's error, before Linux 4.6.
 pub fn to_first(socket: &OwnedFd, count: usize) -> io::Result<()> {
     let step = |code, k| libc::sock_filter { code, jt: 0, jf: 0, k };
     let count = u32::try_from(count).map_err(io::Error::other)?;
@@ -40,7 +40,7 @@ pub fn to_first(socket: &OwnedFd, count: usize) -> io::Result<()> {
 /// Lets the kernel spread new connections over the whole group again.
 ///
 /// # Errors
-/// `NotFound` when the group is not steered; the kernel's, before Linux 5.3.
+/// `NotFound` if the group is not steered; the kernel's error, before Linux 5.3.
 pub fn to_all(socket: &OwnedFd) -> io::Result<()> {
     let nothing = 0i32;
     // SAFETY: the option takes an int and ignores its value.

@@ -1,6 +1,6 @@
 //! The workers' lives: start, ready, recycle, drain, death, replacement.
 //!
-//! Must not know: how code changes (reload does). Invariant: every slot either has a worker that serves or will have one
+//! Must not know how code changes (reload does). Invariant: every slot either has a worker that serves or will have one
 //! at a known time; a worker is drained only when another one is ready in its slot, or the server stops.
 
 use std::os::fd::BorrowedFd;
@@ -14,25 +14,25 @@ use super::listen::Listener;
 use super::silence::Silence;
 use super::{Master, WorkerSetup};
 
-/// What a worker gets on top of its drain deadline before it is killed.
+/// The extra time of a worker on top of its drain deadline before it is killed.
 const DRAIN_GRACE: Duration = Duration::from_secs(2);
-/// What a worker gets after `Stop` before it is killed.
+/// The time of a worker after `Stop` before it is killed.
 const STOP_GRACE: Duration = Duration::from_millis(500);
-/// A worker that lived longer did not "die again".
+/// The death of a worker that lived longer does not count as a repeated failure.
 const HEALTHY_LIFE: Duration = Duration::from_secs(10);
 const BACKOFF_MIN: Duration = Duration::from_secs(1);
 const BACKOFF_MAX: Duration = Duration::from_secs(30);
-/// Messages of one worker that are heard before others have their turn.
+/// Messages of one worker that are handled before others get their turn.
 const MESSAGES_PER_TURN: usize = 64;
-/// How long nobody is started while a reload is to bring new shared memory.
+/// How long no worker is started while a reload is meant to bring new shared memory.
 const RENEWAL_MAX: Duration = Duration::from_secs(5);
 
-/// A worker's place.
+/// The slot of a worker.
 #[derive(Debug, Default)]
 pub struct WorkerSlot {
-    /// When a new worker is to be started here, if one is.
+    /// When a new worker is to be started here, if at all.
     pub wanted: Option<Instant>,
-    /// Deaths in a row.
+    /// Consecutive deaths.
     pub failures: u32,
 }
 
@@ -46,15 +46,15 @@ pub struct Worker {
     control: MasterEnd,
     control_closed: bool,
     born: Instant,
-    /// Its last words.
+    /// Its last message.
     fatal: Option<String>,
     status: Status,
     pub silence: Silence,
-    /// Slots whose sockets it was told to accept from, beside its own.
+    /// Slots from whose sockets it was told to accept, besides its own.
     pub stands_in_for: Vec<usize>,
 }
 
-/// Where in its life a worker is.
+/// The stage of a worker's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     /// Loading the application.
@@ -64,9 +64,9 @@ pub enum Stage {
     },
     /// Serving.
     Ready,
-    /// Finishing what runs.
+    /// Finishing its running requests.
     Draining {
-        /// When it is killed for not being done.
+        /// When it is killed for not having finished.
         until: Instant,
     },
     /// SIGKILL was sent.
@@ -92,17 +92,17 @@ impl Worker {
         }
     }
 
-    /// The descriptor to watch, while the worker may say something.
+    /// The descriptor to watch, while the worker may send messages.
     pub fn control_fd(&self) -> Option<BorrowedFd<'_>> {
         (!self.control_closed).then(|| self.control.fd())
     }
 
-    /// The control end, to hand on.
+    /// The control end, to be passed on.
     pub fn control(&self) -> BorrowedFd<'_> {
         self.control.fd()
     }
 
-    /// When something must be done about it.
+    /// When it needs attention.
     pub fn deadline(&self) -> Option<Instant> {
         match self.stage {
             Stage::Booting { until } | Stage::Draining { until } => Some(until),
@@ -110,14 +110,14 @@ impl Worker {
         }
     }
 
-    /// Sends, if the worker listens; one that does not is ended by its deadline.
+    /// Sends a message if the worker reads; one that does not is ended by its deadline.
     pub fn tell(&self, message: &ToWorker) {
         if let Err(e) = self.control.send(message) {
             tracing::debug!("{} did not take {message:?}: {e}", self.name());
         }
     }
 
-    /// Sends a socket with the message, if the worker listens.
+    /// Sends a socket with the message, if the worker reads.
     pub fn tell_with(&self, message: &ToWorker, socket: BorrowedFd<'_>) {
         if let Err(e) = self.control.send_with(message, socket) {
             tracing::debug!("{} did not take {message:?}: {e}", self.name());
@@ -129,20 +129,20 @@ impl Worker {
         format!("worker {} (pid {}, generation {})", self.slot, self.pid, self.generation)
     }
 
-    /// What it had in hand when it told last, for the log.
+    /// The number of its requests in its last report, for the log.
     fn load(&self) -> String {
         let Status { live, connections, requests, .. } = self.status;
         format!("last seen with {live} running requests on {connections} connections, {requests} answered")
     }
 
-    /// Whether it is up or coming up.
+    /// Whether it serves or is starting.
     pub fn is_staying(&self) -> bool {
         matches!(self.stage, Stage::Ready | Stage::Booting { .. })
     }
 
     fn drain(&mut self, timeout_ms: u64) {
         self.tell(&ToWorker::Drain { deadline_ms: timeout_ms });
-        // One that is still loading has nothing to finish, and may not look at its control end for long.
+        // A worker that is still loading has nothing to finish, and may not read its control end for long.
         let timeout_ms = if self.stage == Stage::Ready { timeout_ms } else { 0 };
         self.stage =
             Stage::Draining { until: Instant::now() + Duration::from_millis(timeout_ms) + DRAIN_GRACE };
@@ -162,8 +162,8 @@ impl Worker {
 }
 
 impl Master {
-    /// When a slot's wanted worker may start. Replacements of workers that still serve start one at a time: recycling
-    /// must not double the memory of the whole server.
+    /// When a slot's planned worker may start. Replacements of workers that still serve start one at a time:
+    /// recycling must not double the memory of the whole server.
     pub fn start_time(&self, slot: &WorkerSlot) -> Option<Instant> {
         let index = self.slots.iter().position(|s| std::ptr::eq(s, slot))?;
         let serving = self.workers.iter().any(|w| w.slot == index && w.is_staying());
@@ -172,7 +172,7 @@ impl Master {
         slot.wanted.filter(|_| self.engine.is_some() && !self.stopping && !must_wait)
     }
 
-    /// Forks the workers that are due; `Some` in the child.
+    /// Forks the workers that are due; returns `Some` in the child.
     pub fn start_due_workers(&mut self) -> Option<WorkerSetup> {
         let now = Instant::now();
         while let Some(slot) = self.slots.iter().position(|s| self.start_time(s).is_some_and(|at| at <= now))
@@ -211,10 +211,10 @@ impl Master {
         }
     }
 
-    /// Hears what the workers say.
+    /// Handles the workers' messages.
     pub fn take_messages(&mut self) {
         for index in 0..self.workers.len() {
-            // One that talks without end does not keep the master from the others.
+            // A worker that sends without end must not keep the master from the others.
             for _ in 0..MESSAGES_PER_TURN {
                 let Some(message) = self.workers[index].hear() else { break };
                 self.act_on(index, message);
@@ -239,7 +239,7 @@ impl Master {
         let worker = &mut self.workers[index];
         match worker.stage {
             Stage::Booting { .. } => {}
-            // It became ready while `Drain` was on its way, and may have accepted something.
+            // It became ready while `Drain` was on its way, and may have accepted a connection.
             Stage::Draining { .. } => {
                 let timeout = Duration::from_millis(self.config.server.drain_timeout_ms);
                 worker.stage = Stage::Draining { until: Instant::now() + timeout + DRAIN_GRACE };
@@ -263,7 +263,7 @@ impl Master {
         self.publish();
     }
 
-    /// Sends `Drain` to every worker that `which` picks.
+    /// Sends `Drain` to every worker that `which` selects.
     pub fn drain_where(&mut self, which: impl Fn(&Worker, usize) -> bool) {
         let timeout_ms = self.config.server.drain_timeout_ms;
         for (index, worker) in self.workers.iter_mut().enumerate() {
@@ -287,11 +287,11 @@ impl Master {
         place.wanted = Some(Instant::now());
     }
 
-    /// Buries the dead. As pid 1 of a container this includes children that others left behind.
+    /// Reaps dead processes. As pid 1 of a container this includes children that others left behind.
     pub fn reap(&mut self) {
         while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
             if let Some(index) = self.workers.iter().position(|w| w.pid == pid) {
-                // All it can have said: its end of the line is closed, and the kernel has bounded what waits there.
+                // Everything it can have sent: its end is closed, and the kernel limits what waits there.
                 while let Some(message) = self.workers[index].hear() {
                     self.act_on(index, message);
                 }
@@ -306,7 +306,7 @@ impl Master {
     fn worker_died(&mut self, worker: Worker, status: WaitStatus) {
         let how = describe(status);
         let name = worker.name();
-        // What it says of an image that has been given up already is no news.
+        // The messages of an abandoned image are not reported again.
         let broken = status.exit_status() != Some(0)
             && worker.generation == self.generation
             && !self.stopping
@@ -315,7 +315,7 @@ impl Master {
         match worker.stage {
             _ if self.stopping => tracing::debug!("{name} {how}"),
             Stage::Draining { .. } if status.exit_status() == Some(0) => tracing::info!("{name} has drained"),
-            // A new generation's other workers fail for the reason that was told for the first.
+            // A new generation's other workers fail for the reason that was reported for the first.
             Stage::Draining { .. } if worker.fatal.is_some() => tracing::debug!("{name} {how}"),
             Stage::Draining { .. } => tracing::warn!("{name} {how} while it drained"),
             Stage::Booting { .. } => self.boot_failed(&worker, &how),
@@ -339,7 +339,7 @@ impl Master {
     fn died_serving(&mut self, worker: &Worker, status: WaitStatus, how: &str) {
         let why = worker.fatal.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
         if status.exit_status() == Some(0) {
-            // Told to by a signal of its own.
+            // It was told to by a signal sent to it.
             tracing::info!("{} has ended by itself and is replaced", worker.name());
         } else {
             tracing::error!("{} {how}{why}; {}", worker.name(), worker.load());
@@ -361,8 +361,9 @@ impl Master {
         }
     }
 
-    /// Has everybody leave opcache's shared memory, in which a worker died while it wrote: what it left there may crash others,
-    /// or give wrong results. Nobody serves with it until a reload gives them a new one; where that fails, the old one must do.
+    /// Makes every worker leave opcache's shared memory, in which a worker died while it wrote: what it left there may
+    /// crash others, or give wrong results. No worker uses it until a reload provides a new one; if that fails, the old
+    /// one must do.
     fn renew_memory(&mut self) {
         tracing::error!(
             "a worker has died while it wrote to opcache's shared memory, which may be corrupt: all workers are replaced, with new memory"
@@ -396,12 +397,12 @@ impl Master {
         slot.wanted = Some(Instant::now() + backoff(slot.failures));
     }
 
-    /// SIGTERM: nothing new is accepted, what runs is finished.
+    /// SIGTERM: nothing new is accepted; running requests are finished.
     pub fn stop(&mut self) {
         self.stopping = true;
         tracing::info!("stopping: running requests have {} ms", self.config.server.drain_timeout_ms);
         self.notify.stopping();
-        // Nobody will accept again: who connects from now on is refused at once. The workers take in what is queued.
+        // No worker will accept again: new connections are refused at once. The workers accept the queued ones.
         for listener in self.listeners.drain(..).chain(self.retired.drain(..)) {
             listener.unlink();
         }
@@ -409,7 +410,7 @@ impl Master {
         self.drain_where(|worker, _| worker.is_staying());
     }
 
-    /// The second SIGTERM: no more patience.
+    /// The second SIGTERM ends the wait.
     pub fn stop_at_once(&mut self) {
         tracing::warn!("stopping at once: {} workers are not done", self.workers.len());
         self.workers.iter_mut().filter(|w| w.stage != Stage::Killed).for_each(Worker::stop);
@@ -463,7 +464,7 @@ fn describe(status: WaitStatus) -> String {
 
 /// ` (SIGSEGV)`, or nothing for a signal without a name.
 fn signal_name(signal: i32) -> String {
-    // The name is only to be had as "Signal::SEGV".
+    // The name is only available as "Signal::SEGV".
     let named = Signal::from_named_raw(signal).map(|named| format!("{named:?}"));
     let short = named.as_deref().and_then(|text| text.trim_matches('"').strip_prefix("Signal::"));
     short.map(|name| format!(" (SIG{})", name.to_ascii_uppercase())).unwrap_or_default()

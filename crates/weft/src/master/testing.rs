@@ -3,17 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// An own directory, gone when dropped.
+/// A new directory, deleted when dropped.
 pub struct Directory(PathBuf);
 
 impl Directory {
-    /// Makes one.
+    /// Creates one.
     pub fn new() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let name = format!("weft-unit-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let path = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&path).unwrap();
-        // Whatever the umask: nobody else writes there.
+        // Whatever the umask: no other user may write there.
         std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
         Directory(path)
     }

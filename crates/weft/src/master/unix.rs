@@ -1,6 +1,6 @@
-//! The files of unix sockets: made, given their permission bits, removed.
+//! The files of unix sockets: created, given their permission bits, removed.
 //!
-//! Must not know: who accepts. Invariant: a socket has its permission bits from its first moment on; nothing but a socket is
+//! Must not know what accepts. Invariant: a socket has its permission bits from its first moment on; only sockets are
 //! removed or changed, and no link is followed in a directory that others can write to.
 
 use std::io;
@@ -15,17 +15,17 @@ use rustix::process::umask;
 use super::listen::BoundAddress;
 use crate::guarded_path::{GuardedPath, handle_path};
 
-/// A listening socket at `path`; one of a server that is gone makes room.
+/// A listening socket at `path`; it replaces one of a server that is gone.
 ///
 /// # Errors
-/// The kernel's; `ADDRINUSE` for a socket that somebody listens on, or another file.
+/// The kernel's error; `ADDRINUSE` for a socket on which a server listens, or another file.
 pub fn bind(path: &Path, mode: u32, backlog: i32) -> Result<(OwnedFd, BoundAddress), Errno> {
     let guarded = GuardedPath::find(path).map_err(errno)?;
     let address = SocketAddrUnix::new(guarded.path())?;
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let new = || net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None);
     let socket = new()?;
-    // bind(2) makes the file with what the mask leaves of 0777: no later call has to find it again.
+    // bind(2) creates the file with the bits of 0777 that the mask leaves: no later call has to find it again.
     let bind = || {
         let before = umask(Mode::from_raw_mode(!mode & 0o777));
         let bound = net::bind(&socket, &address);
@@ -33,8 +33,8 @@ pub fn bind(path: &Path, mode: u32, backlog: i32) -> Result<(OwnedFd, BoundAddre
         bound
     };
     match bind() {
-        // The socket of a server that is gone refuses connections; one that answers belongs to somebody. Any other file
-        // refuses them as well, and is not ours to remove.
+        // The socket of a server that is gone refuses connections; one that answers belongs to a running server. Any
+        // other file refuses them as well, and is not ours to remove.
         Err(Errno::ADDRINUSE)
             if is_socket(&guarded) && net::connect(&new()?, &address) == Err(Errno::CONNREFUSED) =>
         {
@@ -46,10 +46,10 @@ pub fn bind(path: &Path, mode: u32, backlog: i32) -> Result<(OwnedFd, BoundAddre
     Ok((socket, BoundAddress::Unix(path.into())))
 }
 
-/// Changes the permission bits of a socket that is bound already.
+/// Changes the permission bits of a bound socket.
 ///
 /// # Errors
-/// The kernel's; `NOTSOCK` when another file has taken its name.
+/// The kernel's error; `NOTSOCK` if another file has taken its name.
 pub fn set_mode(path: &Path, mode: u32) -> Result<(), Errno> {
     let (handle, found) = GuardedPath::find(path).map_err(errno)?.look()?;
     if FileType::from_raw_mode(found.st_mode) != FileType::Socket {
@@ -67,7 +67,7 @@ pub fn set_mode(path: &Path, mode: u32) -> Result<(), Errno> {
 
 /// Removes a socket's file.
 pub fn unlink(path: &Path) {
-    // Gone already is as good.
+    // If it is already gone, nothing is left to do.
     let _ = GuardedPath::find(path).map(|guarded| is_socket(&guarded) && guarded.remove().is_ok());
 }
 

@@ -1,8 +1,8 @@
-//! Responses that a script delegates: X-Sendfile to a file of a directory the operator has named, X-Accel-Redirect to another
-//! URL of the document root.
+//! Responses that a script delegates: X-Sendfile to a file in a directory that the operator has named, X-Accel-Redirect
+//! to another URL of the document root.
 //!
-//! Must not know how PHP says it. Invariant: what is sent here was found by the same rules as for a client's own request, or
-//! lies below a directory that the operator has named.
+//! Must not know how PHP expresses that. Invariant: what is sent here was found with the same rules as for a client's
+//! own request, or lies below a directory that the operator has named.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -17,7 +17,7 @@ use super::server_host::ServerHost;
 use crate::classic::{Route, Wanted};
 
 impl ServerHost {
-    /// Which of the two are on.
+    /// Which of the two are enabled.
     pub(super) fn delegations_on(&self) -> u32 {
         let Some(docroot) = self.docroot else { return 0 };
         let on = |is_on: bool, bit| if is_on { bit } else { 0 };
@@ -45,7 +45,7 @@ impl ServerHost {
     ) -> Result<bool, u16> {
         let docroot = self.docroot.ok_or(404u16)?;
         let path = uri.split(|byte| *byte == b'?').next().unwrap_or_default();
-        // As for a client: 400 is what nobody means well with, and no script's client can do anything about it.
+        // As for a client, but 404: the 400 for ill-meant paths would blame the client, which cannot help it.
         let wanted = Wanted::read(path).map_err(|_| 404u16)?;
         match docroot.resolve(&wanted, b"GET") {
             Route::Script(_) if docroot.is_resident() => Err(404),
@@ -63,7 +63,7 @@ impl ServerHost {
                 Ok(false)
             }
             Route::Refused(status) => Err(status),
-            // No path stands for it.
+            // It has no path.
             Route::Server => Err(404),
         }
     }

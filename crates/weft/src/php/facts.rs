@@ -1,7 +1,7 @@
-//! What PHP can ask of a request's head: the fields of `$_SERVER` and of `Weft\Http\Request`.
+//! What PHP can ask about a request's head: the fields of `$_SERVER` and of `Weft\Http\Request`.
 //!
-//! Must not know where the head lies: in a connection's buffer, or in the copy that a kept Request object has. Invariant:
-//! nothing a client sends is believed about addresses unless the peer is a trusted proxy.
+//! Must not know where the head is stored: in a connection's buffer, or in the copy for a kept Request object.
+//! Invariant: no client is believed about addresses unless the peer is a trusted proxy.
 
 use std::borrow::Cow;
 use std::net::{IpAddr, SocketAddr};
@@ -16,17 +16,17 @@ use crate::config::Trust;
 pub struct Facts<'a> {
     /// The parsed head.
     pub head: &'a Head,
-    /// What it was parsed from.
+    /// The bytes from which it was parsed.
     pub bytes: &'a [u8],
     /// The other end.
     pub peer: Peer,
 }
 
-/// Values that are made, not received, lie in here until the host is called again.
+/// Storage for derived values, until the host is called again.
 pub type Scratch = Vec<u8>;
 
 impl<'a> Facts<'a> {
-    /// A field that lies in the head as it was sent; `None` for those that [`Facts::made`] makes.
+    /// A field that lies in the head as it was sent; `None` for those that [`Facts::made`] derives.
     pub fn received(&self, field: Field) -> Option<&'a [u8]> {
         match field {
             Field::Method => Some(self.head.method(self.bytes)),
@@ -40,7 +40,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// A field that depends on who is believed; empty when it has none.
+    /// A field that depends on which peers are trusted; empty if it has none.
     pub fn made(
         &self,
         field: Field,
@@ -80,8 +80,8 @@ impl<'a> Facts<'a> {
         Slice::of(scratch)
     }
 
-    /// A header line. Host is that of an absolute target, if it has one (RFC 9112 section 3.2.2: the one received is
-    /// ignored), or what a trusted proxy reports: the same that [`Field::Host`] is.
+    /// A header line. Host is that of an absolute target, if there is one (RFC 9112 section 3.2.2: the received one
+    /// is ignored), or the host that a trusted proxy reports: the same as [`Field::Host`].
     pub fn header_at(&self, index: usize, trust: &Trust, scratch: &mut Scratch) -> Option<(Slice, Slice)> {
         const HOST: &str = "host";
         if index < self.head.header_count() {
@@ -93,7 +93,7 @@ impl<'a> Facts<'a> {
                 if is_replaced { self.made(Field::Host, trust, None, scratch) } else { Slice::of(value) };
             return Some((Slice::of(name), value));
         }
-        // HTTP/1.0 only: it may do without the field though it names a host.
+        // Only HTTP/1.0 may omit the field although the target names a host.
         let is_behind = index == self.head.header_count() && self.head.version() == Version::Http10;
         if !is_behind || self.head.get(self.bytes, HOST).is_some() || self.client(trust).host.is_none() {
             return None;
@@ -108,7 +108,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// The client as far as trusted proxies vouch for it.
+    /// The client, according to trusted proxies.
     fn client(&self, trust: &Trust) -> Client<'a> {
         let trusts = |address: IpAddr| trust.proxies.iter().any(|network| network.contains(address));
         let word = ProxyWord { fields: trust.fields, host: trust.host };

@@ -1,11 +1,11 @@
-//! The server as a child sees it that a request has forked: it can be looked at, and does nothing.
+//! The server in a child that a request has forked: it can be queried, but does nothing.
 //!
-//! The child has a copy of the server's memory, so what has been received can be read: the request's head, and its body as far as it
-//! has come. Nothing is sent: its parent answers the client. What the child prints goes nowhere, and the child is not told: it
-//! would end as if its client had gone.
+//! The child has a copy of the server's memory, so it can read what has been received: the request's head, and its body
+//! as far as it has arrived. Nothing is sent, because its parent answers the client. The child's output is dropped
+//! without an error, because otherwise the child would end as if its client had disconnected.
 //!
-//! Invariant: what is not here is the trait's default, which does nothing; no method of the server that sends, waits or counts
-//! is called.
+//! Invariant: methods that are missing here are the trait's defaults, which do nothing; no method of the server that
+//! sends, waits or counts is called.
 
 use weft_serve::{BodyRead, BodyView, RequestKey, Server};
 use weft_zend::abi::CLIENT_GONE;
@@ -14,14 +14,14 @@ use weft_zend::{Field, Host, LogLevel, RequestId, Slice};
 
 use super::server_host::ServerHost;
 
-/// The host of such a child. Made before there is one.
+/// The host of such a child. Created before there is one.
 pub struct ForkedHost {
     server: &'static Server,
     parents: &'static ServerHost,
 }
 
 impl ForkedHost {
-    /// For children of the worker that has this server and this host.
+    /// For children of the worker with this server and this host.
     pub fn new(server: &'static Server, parents: &'static ServerHost) -> ForkedHost {
         ForkedHost { server, parents }
     }
@@ -61,7 +61,7 @@ impl Host for ForkedHost {
             BodyRead::Data(length) => Ok(length),
             BodyRead::End => Ok(0),
             BodyRead::Failed(status) => Err(status),
-            // What has not come by now comes to the parent.
+            // The parts that have not arrived by now go to the parent.
             BodyRead::Gone | BodyRead::Pending => Err(CLIENT_GONE),
         }
     }

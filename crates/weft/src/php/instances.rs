@@ -1,4 +1,4 @@
-//! What a worker's requests run on where each has PHP to itself: instances, or one request after the other.
+//! What a worker's requests run on where each has PHP to itself: instances, or one request after another.
 //!
 //! Must not know what is in an instance. Invariant: whatever this machine refuses, requests are served.
 
@@ -8,12 +8,13 @@ use super::Booted;
 use crate::config::Config;
 use crate::master::Mode;
 
-/// Address space of the stack that requests run on, as of a main thread's; only touched pages cost memory.
+/// Address space of the stack on which requests run, like that of a main thread; only touched pages cost
+/// memory.
 pub const STACK_BYTES: usize = 8 << 20;
-/// A worker may always have so much, however little memory there is.
+/// A worker may always use this much, however little memory there is.
 const MEMORY_BYTES_MIN: u64 = 256 << 20;
 
-/// Instances, or, where they cannot be had, one request at a time.
+/// Instances or, if they are impossible, one request at a time.
 pub fn boot(config: &Config) -> Booted {
     let mode = Mode::of(config);
     let instances_max = mode.instances(config);
@@ -37,21 +38,22 @@ pub fn boot(config: &Config) -> Booted {
     Booted { switch: Box::new(NativeSwitch::new(STACK_BYTES)), instances: Some(1) }
 }
 
-/// What a worker may have before requests wait for memory: what is configured, or its part of half of all memory.
+/// How much memory a worker may use before requests wait: the configured amount, or its share of half of all
+/// memory.
 fn memory_bytes_max(configured: u64, workers: usize) -> u64 {
     let part = || machine_bytes() / 2 / workers.max(1) as u64;
     if configured > 0 { configured } else { part().max(MEMORY_BYTES_MIN) }
 }
 
-/// The memory of this machine, or of the control group (cgroup v2) this process is in, whichever is less; 8 GiB where the
-/// system says nothing.
+/// The memory of this machine, or of this process's control group (cgroup v2), whichever is less; 8 GiB if the system
+/// reports neither.
 fn machine_bytes() -> u64 {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let total = in_kib(&read("/proc/meminfo"), "MemTotal:").unwrap_or(8 << 30);
     let group = read("/proc/self/cgroup");
     let group = group.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/");
     let limit = read(&format!("/sys/fs/cgroup{group}/memory.max"));
-    // "max" is no number: no limit.
+    // "max" is not a number: there is no limit.
     limit.trim().parse::<u64>().map_or(total, |limit| limit.min(total))
 }
 

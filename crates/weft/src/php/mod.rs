@@ -1,6 +1,7 @@
-//! The PHP face: starts the engine, checks applications, runs scripts, and answers what PHP asks of the server.
+//! The connection to PHP: starts the engine, checks applications, runs scripts, and answers PHP's questions to
+//! the server.
 //!
-//! It joins weft-zend with weft-serve and must not know processes: those are the master's.
+//! It joins weft-zend with weft-serve and must not know processes: those belong to the master.
 
 mod delegation;
 mod facts;
@@ -27,7 +28,7 @@ use crate::classic::Docroot;
 use crate::config::{Config, Environment, RunAs};
 use crate::master::Mode;
 
-/// What the started engine says about itself.
+/// What the started engine reports about itself.
 #[derive(Debug, Clone)]
 pub struct EngineInfo {
     /// For example `8.2.36`.
@@ -38,15 +39,16 @@ pub struct EngineInfo {
     pub jit: String,
     /// Loaded extensions.
     pub extensions: Vec<String>,
-    /// Why there can be no instances of PHP here though they were asked for.
+    /// Why PHP instances are impossible here although they were requested.
     pub without_instances: Option<String>,
 }
 
-/// Ini settings a server needs and Debian's php.ini does not have. `[php]` settings and `-d` come after, and win.
+/// Ini settings that a server needs and Debian's php.ini does not have. `[php]` settings and `-d` come later and
+/// override them.
 const SERVER_INI: [(&str, &str); 3] =
     [("opcache.enable", "1"), ("opcache.jit_buffer_size", "64M"), ("log_errors", "1")];
 
-/// In coroutine mode the limit is one process's, which holds thousands of requests: not one request's as under FPM.
+/// In coroutine mode the limit applies to a process with thousands of requests, not to one request as under FPM.
 const COROUTINE_INI: (&str, &str) = ("memory_limit", "1G");
 
 thread_local! {
@@ -57,7 +59,7 @@ thread_local! {
 /// Starts the engine in the master, before the first fork.
 ///
 /// # Errors
-/// What the operator must know.
+/// A message for the operator.
 pub fn engine_start(config: &Config) -> Result<EngineInfo, String> {
     let development = config.dev.mode == Environment::Development;
     let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
@@ -67,9 +69,10 @@ pub fn engine_start(config: &Config) -> Result<EngineInfo, String> {
     if !classic {
         ini.push(own(COROUTINE_INI));
     }
-    // Loops compiled by the tracing JIT may go round without the VM's check for interrupts: no time slice would end there. The
-    // JIT of functions makes the check, but after it PHP 8.2 goes on with an old value where it has a variable in a register:
-    // a loop takes a step twice (`php` alone does so with pcntl_async_signals). So time slices are for code that is not compiled.
+    // Loops compiled by the tracing JIT may run without the VM's check for interrupts, so no time slice would end
+    // there. The JIT of functions makes the check, but afterwards PHP 8.2 continues with an old value where it keeps a
+    // variable in a register: a loop takes a step twice (`php` alone does that with pcntl_async_signals). So time
+    // slices require code that is not compiled.
     ini.push(own(("opcache.jit", if config.dev.preempt_ms > 0 { "off" } else { "tracing" })));
     ini.push(own(("display_errors", if development { "1" } else { "0" })));
     let options = Options {
@@ -96,7 +99,7 @@ pub fn engine_start(config: &Config) -> Result<EngineInfo, String> {
     Ok(info)
 }
 
-/// Whether the process `pid`, which has ended, or one before it, died while it wrote to the memory that opcache shares.
+/// Whether the ended process `pid`, or an earlier one, died while it wrote to the memory that opcache shares.
 pub fn memory_is_broken(pid: u32) -> bool {
     weft_rt::hook::may_be_half_written(pid)
 }
@@ -107,29 +110,29 @@ fn resident_script(script: &Path) -> Result<String, String> {
     Ok(path.to_string_lossy().into_owned())
 }
 
-/// Asks the engine that runs; `None` without one.
+/// Asks the running engine; `None` without one.
 pub fn with_engine<T>(ask: impl FnOnce(&Engine) -> T) -> Option<T> {
     ENGINE.with(|cell| cell.get().map(ask))
 }
 
-/// An ini setting of the engine that runs; empty without one.
+/// An ini setting of the running engine; empty without one.
 pub fn ini(name: &str) -> String {
     ENGINE.with(|cell| cell.get().map_or_else(String::new, |engine| engine.ini(name)))
 }
 
-/// What a worker runs its jobs on.
+/// What a worker uses to run its jobs.
 pub struct Booted {
     /// Gives coroutines the processor.
     pub switch: Box<dyn Switch>,
-    /// In classic mode: requests that can be in PHP at once.
+    /// In classic mode: how many requests can be in PHP at once.
     pub instances: Option<usize>,
 }
 
-/// Makes the worker ready to run user code: in coroutine mode the application boots here, in classic mode each request brings
-/// its own script. Then gives the switch its coroutines run on.
+/// Prepares the worker to run user code: in coroutine mode the application boots here, in classic mode each request has
+/// its own script. Returns the switch for its coroutines.
 ///
 /// # Errors
-/// What the operator must know; PHP's own message is in the error log.
+/// A message for the operator; PHP's own message is in the error log.
 pub fn boot(config: &Config, application: &Path) -> Result<Booted, String> {
     if Mode::of(config).is_one_at_a_time() {
         weft_zend::host::install(&server_host::Boot);
@@ -157,12 +160,12 @@ fn boot_application(application: &Path) -> Result<(), String> {
 const NO_LIBRARY: &str = "weft's PHP library was not found beside the executable: install both (make install), or keep \
                           share/weft/php beside the bin directory";
 
-/// Starts the tasks that the application's boot has asked for, once there is a runtime.
+/// Starts the tasks that the application's boot has requested, once there is a runtime.
 pub fn start_tasks() {
     ENGINE.with(|cell| cell.get().map(Engine::start_tasks));
 }
 
-/// Interrupts the tasks that are left when the worker ends; what they do about it, the drain deadline bounds.
+/// Interrupts the tasks that are left when the worker ends; the drain deadline limits how long they may react.
 pub fn end_tasks() {
     if let Err(error) = Engine::cancel_tasks("the worker ends") {
         tracing::error!("{error}");
@@ -185,7 +188,7 @@ pub fn end() {
     }
 }
 
-/// Why this worker should be replaced, as PHP sees it; said once.
+/// Why PHP wants this worker to be replaced; returned once.
 pub fn replacement_wanted() -> Option<String> {
     host().and_then(server_host::ServerHost::take_replacement)
 }
@@ -219,7 +222,8 @@ fn ini_setting(text: &str) -> (String, String) {
     (name.to_owned(), value.to_owned())
 }
 
-/// The directory of weft's PHP library: beside the executable as installed, or in the source tree it was built in.
+/// The directory of weft's PHP library: beside the installed executable, or in the source tree in which it was
+/// built.
 fn library() -> Option<PathBuf> {
     let executable = std::env::current_exe().ok()?;
     let directory = executable.parent()?;
@@ -227,7 +231,7 @@ fn library() -> Option<PathBuf> {
     places.into_iter().find(|place| place.join("autoload.php").is_file())
 }
 
-/// Says what `application` would be served as, by a look at the file.
+/// Tells from the file how `application` would be served.
 ///
 /// # Errors
 /// Why it would not.
@@ -247,8 +251,8 @@ pub fn check_application(config: &Config, application: &Path) -> Result<String, 
     Ok("a script that returns its handler".to_owned())
 }
 
-/// Boots the application in this process, as a worker would, and ends it again. `drop_rights` is called where a worker drops
-/// the master's rights: PHP has started, and nothing of the application has run.
+/// Boots the application in this process, as a worker would, and ends it again. `drop_rights` is called where a worker
+/// drops the master's privileges: PHP has started, and no code of the application has run.
 ///
 /// # Errors
 /// Why a worker could not; PHP's own message is on standard error.
@@ -262,7 +266,7 @@ pub fn try_application(
     let resident = Mode::of(config) == Mode::Resident;
     let info = if resident { engine_start(&alone(config))? } else { engine_start(config)? };
     drop_rights()?;
-    // Once more, with the eyes of those who will serve it.
+    // Once more, with the privileges of the workers that will serve it.
     let said = check_application(config, application)?;
     let version = info.php_version;
     if resident {

@@ -1,7 +1,8 @@
 //! `weft php`: a script run as the php command would, on a coroutine, so that its waits may overlap with those of
-//! coroutines it starts itself.
+//! coroutines that it starts itself.
 //!
-//! It takes the options of the php command that concern one script; the rest is refused with the name of the option.
+//! It accepts the options of the php command that concern one script; others are refused with the name of the
+//! option.
 
 use std::ffi::OsString;
 use std::os::fd::AsFd;
@@ -10,7 +11,7 @@ use std::process::ExitCode;
 use weft_rt::{Driver, Nanos, Runtime, SchedulerLimits};
 use weft_zend::{Engine, FiberSwitch, Host, JobKind, LogLevel, Options, RequestId, Script};
 
-/// C stack of the script's coroutine: what a process has for its main thread.
+/// C stack of the script's coroutine: the size of a main thread's.
 const STACK_BYTES: usize = 8 << 20;
 
 #[derive(Default)]
@@ -80,7 +81,7 @@ fn parse(arguments: Vec<OsString>) -> Result<Command, String> {
     finish(command, rest.collect())
 }
 
-/// `$argv[0]` is the script; for code it is "Standard input code", as the php command has it.
+/// `$argv[0]` is the script; for code it is "Standard input code", as with the php command.
 fn finish(mut command: Command, rest: Vec<String>) -> Result<Command, String> {
     if command.arguments.is_empty() {
         command.arguments.push(match &command.script {
@@ -101,7 +102,7 @@ impl Driver for UntilDone {
         None
     }
     fn stalled(&self) -> bool {
-        // A signal may still wake somebody, when PHP code handles it.
+        // A signal may still wake a coroutine, if PHP code handles it.
         !weft_rt::hook::has_handlers() && Engine::deadlock()
     }
     fn finished(&self) -> bool {
@@ -122,7 +123,7 @@ fn run(command: Command) -> Result<ExitCode, String> {
         && path != "-"
         && !is_readable(path)
     {
-        eprintln!("Could not open input file: {path}"); // the php command's words
+        eprintln!("Could not open input file: {path}"); // the text of the php command
         return Ok(ExitCode::FAILURE);
     }
     engine.prepare_script(&script).map_err(text)?;
@@ -138,7 +139,7 @@ fn run(command: Command) -> Result<ExitCode, String> {
     Ok(ExitCode::from(engine.script_status()))
 }
 
-/// Whether a script can be opened. A pipe is not tried: it can be opened once.
+/// Whether a script can be opened. A pipe is not tried, because it can be opened only once.
 fn is_readable(path: &str) -> bool {
     match std::fs::metadata(path) {
         Ok(found) if found.is_file() => std::fs::File::open(path).is_ok(),
@@ -157,7 +158,7 @@ pub struct Terminal;
 
 impl Host for Terminal {
     fn output(&self, bytes: &[u8]) {
-        // A closed pipe ends the output, not the script: as under the php command.
+        // A closed pipe ends the output, not the script, as under the php command.
         let _ = write_all(std::io::stdout(), &[bytes]);
     }
     fn log(&self, _: LogLevel, _: RequestId, message: &[u8]) {
@@ -165,7 +166,7 @@ impl Host for Terminal {
     }
 }
 
-/// Plain system calls: the locks of std's streams must not be held by a coroutine that parks.
+/// Plain system calls: a coroutine that parks must not hold the locks of std's streams.
 fn write_all(stream: impl AsFd, parts: &[&[u8]]) -> rustix::io::Result<()> {
     for part in parts {
         let mut rest = *part;

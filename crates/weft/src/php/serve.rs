@@ -1,6 +1,6 @@
-//! Joins the three: a request of weft-serve becomes a job of weft-rt, which weft-zend runs.
+//! Joins the three crates: a request of weft-serve becomes a job of weft-rt, which weft-zend runs.
 //!
-//! Invariant: each request handed over is answered: by its job, or here when it cannot be started.
+//! Invariant: each request that is handed over is answered: by its job, or here if it cannot be started.
 
 use std::cell::{Cell, RefCell};
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::config::{Config, LimitSettings};
 use crate::log::{self, Access};
 use crate::master::Mode;
 
-/// What a client that was turned away is told to wait, in seconds.
+/// The Retry-After of refused requests, in seconds.
 const RETRY_AFTER: u32 = 1;
 
 thread_local! {
@@ -32,8 +32,8 @@ pub fn host() -> Option<&'static ServerHost> {
     HOST.get()
 }
 
-/// In a child that a request has forked: from here on PHP finds no server. The descriptors of the worker's listeners and
-/// connections, which are not the child's.
+/// In a child that a request has forked: from here on PHP finds no server. Returns the descriptors of the worker's
+/// listeners and connections, which do not belong to the child.
 pub fn become_forked() -> Vec<std::os::fd::RawFd> {
     if let Some(forked) = FORKED.get() {
         weft_zend::host::install(forked);
@@ -41,7 +41,7 @@ pub fn become_forked() -> Vec<std::os::fd::RawFd> {
     SERVER.get().map(Server::descriptors).unwrap_or_default()
 }
 
-/// Makes this worker's server and the host that PHP asks.
+/// Creates this worker's server and PHP's host.
 ///
 /// # Errors
 /// Why a document root cannot be served.
@@ -75,7 +75,8 @@ pub fn start(
     FORKED.set(Some(Box::leak(Box::new(ForkedHost::new(server, host)))));
     weft_zend::host::install(host);
     if mode == Mode::Resident {
-        // One boots before the first request; further instances do when they are needed. It is not refused: nothing runs yet.
+        // One instance boots before the first request; others do when they are needed. It is not refused, because
+        // nothing runs yet.
         let _ = runtime.spawn(JobKind::Resident.job(0));
     }
     Ok(server)
@@ -105,7 +106,7 @@ fn limits(limits: &LimitSettings) -> weft_serve::ServerLimits {
     }
 }
 
-/// Answers for a job for which there is no coroutine, or was none in time.
+/// Answers for a job that got no coroutine, or none in time.
 pub fn turn_away(job: Job) {
     if JobKind::Task.is_of(job) {
         Engine::abandon_task(job.argument);
@@ -113,7 +114,7 @@ pub fn turn_away(job: Job) {
         if let Some(host) = HOST.get() {
             host.forget_script(job.argument);
         }
-        // Gone means that nobody waits for the answer.
+        // Gone means that no client waits for the answer.
         let _ = server.respond_error(RequestKey(job.argument), 503, Some(RETRY_AFTER));
     }
 }
@@ -136,11 +137,11 @@ impl Requests {
         }
     }
 
-    /// Sends a file, or has a script run.
+    /// Sends a file, or runs a script.
     fn serve_docroot(&self, docroot: &Docroot, key: RequestKey) {
         let (Some(server), Some(host)) = (SERVER.get(), HOST.get()) else { return };
         let Some(route) = server.with_request(key, |request| docroot.route(request)) else { return };
-        // Gone means that nobody waits for the answer.
+        // Gone means that no client waits for the answer.
         let _ = match route {
             Route::Script(script) => {
                 host.keep_script(key.0, script);
@@ -149,7 +150,7 @@ impl Requests {
             }
             Route::File(name) => send_file(server, key, docroot.root(), &name),
             Route::Redirect(path) => redirect(server, key, path),
-            // RFC 9110 9.3.7: a ping; whether a script knows other methods only it can say.
+            // RFC 9110 9.3.7: a ping; only a script can know whether it supports other methods.
             Route::Server => {
                 server.respond(key, 204, &[(b"Allow", b"GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")], b"")
             }
@@ -176,7 +177,7 @@ fn send_file(server: &Server, key: RequestKey, root: &Root, name: &[u8]) -> Resu
     }
 }
 
-/// To the path of a directory with the slash at its end; the query goes along.
+/// Redirects to a directory's path with its final slash; the query is kept.
 fn redirect(server: &Server, key: RequestKey, path: String) -> Result<(), Error> {
     let query = server.with_request(key, |request| request.query().map(<[u8]>::to_vec)).flatten();
     let location = match query {
@@ -196,7 +197,8 @@ impl Handler for Requests {
         }
     }
 
-    /// A document root's files are sent while all instances are busy, so its requests are read to see which they are.
+    /// A document root's files are sent while all instances are busy, so requests are read to see whether they are
+    /// for files.
     fn room(&self) -> usize {
         if self.docroot.is_some() { usize::MAX } else { self.runtime.room() }
     }
@@ -205,12 +207,12 @@ impl Handler for Requests {
         turn_away(JobKind::Request.job(key.0));
     }
 
-    /// Half of the coroutines are left to requests that need not wait for their client.
+    /// Half of the coroutines are reserved for requests that do not have to wait for their client.
     fn is_busy(&self) -> bool {
         self.runtime.room() < self.coroutines_max / 2
     }
 
-    /// An instance serves one request at a time, and has better to do than to wait for a slow client.
+    /// An instance serves one request at a time and should not wait for a slow client.
     fn spools_streams(&self) -> bool {
         self.docroot.is_some()
     }

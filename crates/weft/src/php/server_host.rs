@@ -1,6 +1,6 @@
 //! The server as PHP sees it: answers each question of weft-zend's [`Host`] from weft-serve.
 //!
-//! Invariant: slices given to PHP lie in a connection's buffer, in a detached copy, or in `scratch`; each stays as it is
+//! Invariant: slices given to PHP lie in a connection's buffer, in a detached copy, or in `scratch`; each is unchanged
 //! until the host is called again. Nothing is borrowed while a method parks.
 
 use std::cell::{Cell, RefCell};
@@ -22,7 +22,7 @@ use super::facts::{Facts, Scratch};
 use crate::classic::{Docroot, Script};
 use crate::config::Trust;
 
-/// The head of a request that has ended, for a Request object that was kept.
+/// The head of an ended request, for a Request object that was kept.
 struct Detached {
     head: Head,
     bytes: Vec<u8>,
@@ -30,7 +30,7 @@ struct Detached {
     time: f64,
 }
 
-/// What the host keeps besides the server.
+/// The host's own state besides the server.
 pub struct ServerHost {
     pub(super) server: &'static Server,
     trust: Trust,
@@ -48,7 +48,7 @@ impl ServerHost {
     /// Makes the host of this worker.
     pub fn new(server: &'static Server, trust: Trust, docroot: Option<&'static Docroot>) -> ServerHost {
         let mut random = [0u8; 4];
-        // Without randomness the pid still tells workers apart.
+        // Without randomness the pid still distinguishes workers.
         let _ = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::NONBLOCK);
         let id_prefix = format!("{:x}{:08x}", std::process::id(), u32::from_ne_bytes(random));
         ServerHost {
@@ -63,12 +63,12 @@ impl ServerHost {
         }
     }
 
-    /// Remembers what is to run for a request, until PHP releases it.
+    /// Stores the script to run for a request, until PHP releases it.
     pub fn keep_script(&self, request: RequestId, script: Script) {
         self.scripts.borrow_mut().insert(request, script);
     }
 
-    /// Forgets what was to run for a request that is turned away.
+    /// Drops the script of a request that is refused.
     pub fn forget_script(&self, request: RequestId) {
         self.scripts.borrow_mut().remove(&request);
     }
@@ -86,7 +86,7 @@ impl ServerHost {
         }
     }
 
-    /// Why this worker should be replaced; said once.
+    /// Why this worker should be replaced; returned once.
     pub fn take_replacement(&self) -> Option<String> {
         self.replacement.take()
     }
@@ -139,7 +139,7 @@ impl ServerHost {
             Err(Error::Gone) => false,
             Err(error) => {
                 tracing::error!(request = self.id(request), "the response could not be sent: {error}");
-                // Never leave a client without an answer.
+                // Never leaves a client without an answer.
                 let _ = self.server.respond_error(RequestKey(request), 500, None);
                 false
             }
@@ -376,8 +376,8 @@ impl Host for ServerHost {
     }
 }
 
-/// The host while an application boots: there are no requests; what PHP prints goes to the error log, so that it is not
-/// lost.
+/// The host while an application boots: there are no requests, and PHP's output goes to the error log, so that it is
+/// not lost.
 pub struct Boot;
 
 impl Host for Boot {

@@ -1,16 +1,16 @@
 //! How much address space a coroutine's C stack has on this machine.
 //!
-//! Must not know what runs on a stack. Invariant: where address space is limited, coroutines_max and tasks_max stacks fit into
-//! half of it, or have as little as most code needs.
+//! Must not know what runs on a stack. Invariant: if address space is limited, coroutines_max and tasks_max stacks fit
+//! into half of it, or have the minimum that most code needs.
 
 use rustix::process::{Resource, getrlimit};
 
 use crate::config::LimitSettings;
 
-/// What nearly all code makes do with; only deep recursion in C code needs more.
+/// Enough for nearly all code; only deep recursion in C code needs more.
 const BYTES_MIN: usize = 512 << 10;
 
-/// As configured, or less where so many stacks would not fit.
+/// The configured size, or less if that many stacks would not fit.
 pub fn bytes(limits: &LimitSettings) -> usize {
     let Some((space, why)) = limited() else { return limits.stack_bytes };
     let bytes = fitting(limits.stack_bytes, limits.coroutines_max + limits.tasks_max, space);
@@ -28,7 +28,7 @@ fn fitting(wanted: usize, stacks: usize, space: u64) -> usize {
     if wanted as u64 <= space / 2 / stacks.max(1) as u64 { wanted } else { wanted.min(BYTES_MIN) }
 }
 
-/// The address space that this process may have, in bytes, and what limits it; `None` where only touched pages count.
+/// The address space that this process may use, in bytes, and what limits it; `None` if only touched pages count.
 fn limited() -> Option<(u64, &'static str)> {
     if let Some(bytes) = getrlimit(Resource::As).current {
         return Some((bytes, "the address space of a process is limited (ulimit -v)"));

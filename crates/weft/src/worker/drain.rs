@@ -1,4 +1,5 @@
-//! The end of a worker: finish what is in flight, cancel what does not finish in time, and say what held on.
+//! The end of a worker: it finishes the requests in flight, cancels those that do not finish in time, and
+//! reports what kept running.
 //!
 //! ```text
 //! serving ── begin ──► draining ── no request left ──► tasks are told ── nothing left ──► finished
@@ -8,25 +9,25 @@
 use weft_rt::{CoroutineId, Job, Nanos, Runtime, SECOND};
 use weft_serve::Server;
 
-/// What cancelled coroutines get to answer.
+/// How long cancelled coroutines have to answer.
 const CANCEL_GRACE: Nanos = SECOND;
 
-/// How far the end has come.
+/// The progress of the end.
 #[derive(Debug, Default)]
 pub enum Drain {
     /// Not begun.
     #[default]
     Serving,
-    /// Nothing new is accepted; what runs may finish until the deadline.
+    /// Nothing new is accepted; running requests may finish until the deadline.
     Draining {
         /// When the rest is cancelled.
         deadline: Nanos,
-        /// No request is left, and the tasks were told to end.
+        /// Whether no request is left, and the tasks were told to end.
         tasks_told: bool,
     },
     /// The rest was cancelled.
     Cancelling {
-        /// When the worker ends all the same.
+        /// When the worker ends in any case.
         deadline: Nanos,
     },
     /// The loop returns.
@@ -34,7 +35,7 @@ pub enum Drain {
 }
 
 impl Drain {
-    /// Begins; a second call can only make the deadline earlier.
+    /// Begins the drain; a second call can only make the deadline earlier.
     pub fn begin(&mut self, at: Nanos) {
         match self {
             Drain::Serving => *self = Drain::Draining { deadline: at, tasks_told: false },
@@ -66,7 +67,7 @@ impl Drain {
         }
     }
 
-    /// Goes on as far as it can now.
+    /// Continues as far as possible now.
     pub fn turn(&mut self, now: Nanos, runtime: &Runtime, server: &Server) {
         let requests_done =
             runtime.stats.live.get() <= runtime.stats.tasks.get() && server.connections() == 0;
@@ -79,7 +80,7 @@ impl Drain {
                 }
                 *self = Drain::Cancelling { deadline: now + CANCEL_GRACE };
             }
-            // What requests have left behind, and what the boot has started: no request can need it any more.
+            // The tasks that requests or the boot have started: no request can need them any more.
             Drain::Draining { tasks_told: told @ false, .. } if requests_done => {
                 *told = true;
                 crate::php::end_tasks();
@@ -89,7 +90,7 @@ impl Drain {
         }
     }
 
-    /// What still held on when the worker ended; `None` when nothing did.
+    /// What was still running when the worker ended; `None` if nothing was.
     pub fn report(&self, runtime: &Runtime) -> Option<String> {
         let live = runtime.live();
         if live.is_empty() {
@@ -103,7 +104,7 @@ impl Drain {
     }
 }
 
-/// The first of what runs, with the time each has run.
+/// The first running jobs, with the time each has run.
 pub fn in_hand(live: &[(CoroutineId, Job, Nanos)]) -> String {
     const SHOWN_MAX: usize = 5;
     let now = weft_rt::clock::now();
@@ -114,7 +115,7 @@ pub fn in_hand(live: &[(CoroutineId, Job, Nanos)]) -> String {
     live.iter().take(SHOWN_MAX).map(name).collect::<Vec<_>>().join("; ")
 }
 
-/// Logs how often which functions of libc blocked this worker, and which were made by its threads.
+/// Logs which functions of libc blocked this worker and how often, and which were made by its threads.
 pub fn report_calls() {
     let list = |calls: &mut dyn Iterator<Item = (&'static str, u64)>| {
         calls.map(|(name, count)| format!("{name}() {count}")).collect::<Vec<_>>().join(", ")

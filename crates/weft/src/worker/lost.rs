@@ -1,12 +1,13 @@
-//! SIGUSR2 in a worker whose loop may never run again: the kernel sends it when the master has died, the master sends it when
-//! the worker has not reported for long.
+//! SIGUSR2 in a worker whose loop may never run again: the kernel sends it when the master has died, and the master
+//! sends it when the worker has been silent for long.
 //!
-//! An orphan lets go of the listening sockets after a second, if its loop has not done so by then, so that another master can
-//! have the port; and it ends after its grace, if it has not ended by then. A worker that is asked says where it stands.
+//! If the loop has not done so after a second, an orphan releases the listening sockets, so that another master can
+//! have the port; and it ends after its grace period. A worker that is asked reports where it is stuck.
 //!
-//! Must not know: why the loop does not run. Invariant: the handler runs between any two instructions of the main thread. It
-//! uses atomics and system calls only, but for its last step, the names of the requests: that may fail in any way, as the master
-//! kills the process a second later. The signal says nothing when anybody else sends it.
+//! Must not know why the loop does not run. Invariant: the handler runs between any two instructions of the main
+//! thread. It uses only atomics and system calls, except for its last step, the names of the requests: that may fail in
+//! any way, because the master kills the process a second later. The handler does nothing if another process sends the
+//! signal.
 #![allow(unsafe_code)]
 
 use std::os::fd::{BorrowedFd, RawFd};
@@ -18,9 +19,9 @@ use rustix::net::{SendFlags, Shutdown, send, shutdown};
 
 use crate::master::control::{PACKET_BYTES_MAX, STOOD};
 
-/// How long an orphan's loop has to take in its accept queues and to close them by itself.
+/// How long an orphan's loop has to accept the queued connections and to close the sockets itself.
 const RELEASE_AFTER_S: u64 = 1;
-/// Listening sockets of one worker that are let go of in the handler.
+/// The maximum of listening sockets that the handler releases.
 const LISTENING_MAX: usize = 64;
 /// Room for the name of a function and the path of a file.
 const PLACE_BYTES_MAX: usize = 1024;
@@ -29,17 +30,17 @@ const PLACE_BYTES_MAX: usize = 1024;
 pub const LOST: i32 = libc::SIGUSR2;
 
 static MASTER: AtomicI32 = AtomicI32::new(0);
-/// This process; a child that the application forks has the handler, too, and is nobody's worker.
+/// This process; a child that the application forks also has the handler, but is not a worker.
 static OWN: AtomicI32 = AtomicI32::new(0);
 static GRACE_S: AtomicU64 = AtomicU64::new(0);
 static TIMER: AtomicPtr<libc::c_void> = AtomicPtr::new(null_mut());
-/// The kernel's first timer of a process is number 0, which is no null pointer here.
+/// The kernel's first timer of a process has number 0, which is not a null pointer here.
 static HAS_TIMER: AtomicBool = AtomicBool::new(false);
 static STEPS: AtomicU32 = AtomicU32::new(0);
 static LISTENING: [AtomicI32; LISTENING_MAX] = [const { AtomicI32::new(-1) }; LISTENING_MAX];
 static IS_LISTENING: AtomicBool = AtomicBool::new(false);
 static CONTROL: AtomicI32 = AtomicI32::new(-1);
-/// A `fn() -> String` that names the requests under way.
+/// A `fn() -> String` that names the current requests.
 static REQUESTS: AtomicPtr<()> = AtomicPtr::new(null_mut());
 
 /// Installs the handler, in a worker that was just forked. `grace_s` is how long it may outlive its master.
@@ -54,7 +55,8 @@ pub fn prepare(grace_s: u32) {
         event.sigev_notify = libc::SIGEV_SIGNAL;
         event.sigev_signo = LOST;
         let mut timer: libc::timer_t = null_mut();
-        // Without one an orphan that is stuck stays: the closed control end remains for those that are not.
+        // Without a timer an orphan that is stuck stays; the closed control end still works for those that are
+        // not.
         if libc::timer_create(libc::CLOCK_MONOTONIC, &raw mut event, &raw mut timer) == 0 {
             TIMER.store(timer, Relaxed);
             HAS_TIMER.store(true, Relaxed);
@@ -66,7 +68,8 @@ pub fn prepare(grace_s: u32) {
     }
 }
 
-/// What the handler lets go of, and by which line it speaks. `listening` MUST stay open until [`sockets_are_closed`].
+/// The sockets that the handler releases, and the control end on which it reports. `listening` MUST stay open until
+/// [`sockets_are_closed`].
 pub fn serving(control: RawFd, listening: &[RawFd], requests: fn() -> String) {
     CONTROL.store(control, Relaxed);
     REQUESTS.store(requests as *mut (), Relaxed);
@@ -74,7 +77,7 @@ pub fn serving(control: RawFd, listening: &[RawFd], requests: fn() -> String) {
     IS_LISTENING.store(true, Relaxed);
 }
 
-/// The loop is about to close the listening sockets itself: their numbers may soon be others'.
+/// The loop is about to close the listening sockets itself: their numbers may soon be reused.
 pub fn sockets_are_closed() {
     IS_LISTENING.store(false, Relaxed);
 }
@@ -95,7 +98,7 @@ extern "C" fn lost(_: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
     }
 }
 
-/// The next step of the end; the timer brings the signal again for the one after it.
+/// The next step of the end; the timer sends the signal again for the one after it.
 fn orphaned() {
     match STEPS.fetch_add(1, Relaxed) {
         0 => again_after(RELEASE_AFTER_S),
@@ -104,7 +107,8 @@ fn orphaned() {
             for fd in LISTENING.iter().map(|fd| fd.load(Relaxed)).filter(|fd| is_listening && *fd >= 0) {
                 // SAFETY: the socket is open until `sockets_are_closed`, which has not been called.
                 let socket = unsafe { BorrowedFd::borrow_raw(fd) };
-                // It ends listening for all who have it (inet_shutdown in net/ipv4/af_inet.c); what waits there is reset.
+                // The socket stops listening for all processes that have it (inet_shutdown in net/ipv4/af_inet.c);
+                // waiting connections are reset.
                 let _ = shutdown(socket, Shutdown::Both);
             }
             again_after(GRACE_S.load(Relaxed));
@@ -124,7 +128,7 @@ fn again_after(seconds: u64) {
     }
 }
 
-/// Two packets: the place in PHP code, which costs nothing to find out; then what the requests are.
+/// Two packets: first the place in PHP code, which is cheap to find; then the requests.
 fn say_where() {
     let fd = CONTROL.load(Relaxed);
     if fd < 0 {
@@ -135,7 +139,7 @@ fn say_where() {
     let mut packet = [STOOD; PLACE_BYTES_MAX];
     let length = weft_zend::code_location(&mut packet[1..]);
     let tell = |packet: &[u8]| {
-        // A line that is full has a master that does not listen.
+        // If the socket is full, the master does not read.
         let _ = send(control, packet, SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
     };
     tell(&packet[..1 + length]);

@@ -1,7 +1,8 @@
 //! A worker: one process, one thread that touches Zend, one loop.
 //!
-//! It boots the application, then serves until its master says drain, its master is gone, or SIGTERM comes. It must not
-//! know how it was forked. Invariant: everything that has a descriptor or a thread is made here, after the fork.
+//! It boots the application, then serves until its master tells it to drain, its master is gone, or SIGTERM arrives. It
+//! must not know how it was forked. Invariant: everything that has a descriptor or a thread is created here, after the
+//! fork.
 
 mod drain;
 pub mod lost;
@@ -35,10 +36,10 @@ use crate::php;
 const CONTROL_KEY: u64 = DRIVER_KEY;
 const SIGNAL_KEY: u64 = DRIVER_KEY + 1;
 
-/// How often the master hears how the worker is, and recycling is considered.
+/// How often the worker reports to the master, and considers recycling.
 const STATUS_EVERY: Nanos = SECOND;
-/// How long an instance waits at least before it gives back what it has no use for meanwhile; at most it is twice as long. Each page
-/// that is used again is a fault: shorter waits would pay it too often.
+/// How long an instance waits at least before it returns memory that it does not need meanwhile; at most twice as long.
+/// Each page that is used again is a fault: shorter intervals would pay that too often.
 const LOOK_EVERY: Nanos = 100 * MILLISECOND;
 
 /// Boots the application and serves; the exit code is the process's.
@@ -59,7 +60,7 @@ pub fn run(setup: WorkerSetup) -> ExitCode {
     worker.end()
 }
 
-/// The loop's driver: the server, the line to the master, signals, and what happens every second.
+/// The loop's driver: the server, the connection to the master, signals, and what happens every second.
 struct Worker {
     runtime: &'static Runtime,
     server: &'static Server,
@@ -135,7 +136,8 @@ impl Worker {
         })
     }
 
-    /// What the master says. EOF says that it is gone: then there is nobody to serve for.
+    /// Handles the master's messages. EOF means that the master is gone: then the worker has nothing to serve
+    /// for.
     fn hear(&self) {
         loop {
             match self.control.receive() {
@@ -157,7 +159,7 @@ impl Worker {
         }
     }
 
-    /// Accepts for a worker that cannot.
+    /// Accepts on behalf of a worker that cannot.
     fn stand_in(&self, slot: u64) {
         let Some(socket) = self.control.take_socket().filter(|_| self.drain.borrow().is_serving()) else {
             return;
@@ -204,7 +206,7 @@ impl Worker {
 
     fn every_second(&self) {
         let status = self.status();
-        // A full line only means that the master is busy; the next figures come in a second.
+        // A full socket only means that the master is busy; the next figures follow in a second.
         let _ = self.control.send(&ToMaster::Status(status));
         InstanceSwitch::trim(Duration::from_millis(self.config.classic.instances_idle_ms));
         self.runtime.offer_place();
@@ -234,7 +236,8 @@ impl Worker {
             php::end();
         }
         crate::log::finish();
-        // No exit handlers: those of the libraries PHP loaded expect it to be shut down, which parked coroutines forbid.
+        // No exit handlers: those of the libraries that PHP loaded expect PHP to be shut down, which parked coroutines
+        // forbid.
         signals::exit_now(i32::from(report.is_some()))
     }
 }
@@ -286,8 +289,8 @@ impl Driver for Worker {
     }
 }
 
-/// As many coroutines and tasks as were asked for, but together no more than the kernel has mappings for: a stack takes two,
-/// and a process that has none left cannot even allocate memory (`vm.max_map_count`, proc_sys_vm(5)).
+/// As many coroutines and tasks as were configured, but together no more than the kernel has mappings for: a stack
+/// takes two, and a process without any left cannot even allocate memory (`vm.max_map_count`, proc_sys_vm(5)).
 fn within_mappings(coroutines: usize, tasks: usize) -> (usize, usize) {
     const OTHER_MAPPINGS: usize = 2_000;
     let text = std::fs::read_to_string("/proc/sys/vm/max_map_count").unwrap_or_default();
@@ -308,16 +311,16 @@ fn within_mappings(coroutines: usize, tasks: usize) -> (usize, usize) {
 }
 
 thread_local! {
-    /// For the handler that asks what the worker has in hand.
+    /// For the handler that asks for the worker's current requests.
     static RUNTIME: Cell<Option<&'static Runtime>> = const { Cell::new(None) };
 }
 
-/// What the worker has in hand.
+/// The worker's current requests.
 fn requests() -> String {
     RUNTIME.get().map_or_else(String::new, |runtime| drain::in_hand(&runtime.live()))
 }
 
-/// A coroutine holds the loop: PHP is asked to say where it is; when it does not come to that, it is inside a C function.
+/// A coroutine blocks the loop: PHP is asked to report where it is; if it does not, it is inside a C function.
 fn held(_: CoroutineId, held: Duration, attempt: Attempt) {
     match attempt {
         Attempt::First => FiberSwitch::report(),

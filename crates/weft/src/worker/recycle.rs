@@ -1,16 +1,17 @@
-//! When a worker asks to be replaced: after so many requests, so much growth, or so long. Zero turns a rule off.
+//! When a worker asks to be replaced: after a number of requests, an amount of growth, or a time. Zero turns a
+//! rule off.
 //!
-//! It only decides; replacing is the master's, and the worker serves until its replacement is ready.
+//! It only decides; the master replaces, and the worker serves until its replacement is ready.
 
 use weft_rt::{Nanos, SECOND, clock};
 
 use crate::config;
 use crate::master::control::Status;
 
-/// Memory is compared with what it was after so many requests: by then caches are filled.
+/// Memory is compared with its value after this many requests, when caches are filled.
 const WARM_REQUESTS: u64 = 1_000;
 
-/// The rules and what they compare with.
+/// The rules and the values with which they compare.
 #[derive(Debug)]
 pub struct Recycle {
     rules: config::Recycle,
@@ -25,7 +26,7 @@ impl Recycle {
         Recycle { rules: rules.clone(), born: clock::now(), warm_memory_bytes: None, asked: false }
     }
 
-    /// Why the worker should be replaced now; said once.
+    /// Why the worker should be replaced now; returned once.
     pub fn due(&mut self, status: &Status) -> Option<String> {
         if self.warm_memory_bytes.is_none() && status.requests >= WARM_REQUESTS {
             self.warm_memory_bytes = Some(status.memory_bytes);

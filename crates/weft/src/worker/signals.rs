@@ -1,14 +1,15 @@
 //! The process itself: its signals, as readable events, and its end.
 //!
-//! SIGTERM and SIGQUIT drain it. SIGINT and SIGHUP are the master's business; a
-//! terminal sends them to the whole process group, so here they are taken and ignored.
+//! SIGTERM and SIGQUIT drain it. SIGINT and SIGHUP concern the master; a terminal sends them to the whole process
+//! group, so here they are read and ignored.
 //!
-//! Invariant: they stay blocked, whatever handlers PHP installs (zend_signal takes TERM, INT, HUP and USR1 at each request), so none of them ever interrupts PHP code.
+//! Invariant: they stay blocked, whatever handlers PHP installs (zend_signal takes TERM, INT, HUP and USR1 at each
+//! request), so none of them ever interrupts PHP code.
 #![allow(unsafe_code)]
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
-/// SIGUSR2 is not among them: it is how the kernel tells a worker that its master has died (`super::lost`).
+/// SIGUSR2 is not among them: with it the kernel tells a worker that its master has died (`super::lost`).
 const TAKEN: [libc::c_int; 5] = [libc::SIGTERM, libc::SIGQUIT, libc::SIGINT, libc::SIGHUP, libc::SIGUSR1];
 
 /// The blocked signals of this process, as a descriptor.
@@ -19,10 +20,10 @@ impl Signals {
     /// Blocks them and opens the descriptor.
     ///
     /// # Errors
-    /// When no descriptor is left.
+    /// If no descriptor is left.
     pub fn block() -> Result<Signals, String> {
         weft_rt::hook::signals_are_own();
-        // SAFETY: the set is initialised by sigemptyset before it is used; the descriptor is new and owned by nobody else.
+        // SAFETY: sigemptyset initialises the set before it is used; the descriptor is new, and no other code owns it.
         unsafe {
             let mut set: libc::sigset_t = std::mem::zeroed();
             libc::sigemptyset(&raw mut set);
@@ -37,12 +38,12 @@ impl Signals {
         }
     }
 
-    /// To watch for readability.
+    /// The descriptor, to be watched for readability.
     pub fn fd(&self) -> RawFd {
         self.0.as_raw_fd()
     }
 
-    /// Takes what came; true when the worker shall drain.
+    /// Reads the signals that arrived; returns true if the worker must drain.
     pub fn take(&self) -> bool {
         let mut drain = false;
         let mut info = [0u8; size_of::<libc::signalfd_siginfo>()];
@@ -61,7 +62,7 @@ pub fn exit_now(status: i32) -> ! {
     unsafe { libc::_exit(status) }
 }
 
-/// What the main thread of a process (a pid, or "self") is at, when it is not in interpreted PHP code (proc_pid_syscall(5),
+/// What the main thread of a process (a pid, or "self") is doing outside of interpreted PHP code (proc_pid_syscall(5),
 /// proc_pid_wchan(5)).
 pub fn busy_with(process: &str) -> String {
     let read = |name: &str| std::fs::read_to_string(format!("/proc/{process}/{name}")).unwrap_or_default();
