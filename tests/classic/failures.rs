@@ -277,7 +277,7 @@ fn a_failure_in_every_tenth_of_ten_thousand_leaves_nothing_behind_while_others_w
 }
 
 #[test]
-fn nor_does_it_when_others_run_at_every_call() {
+fn a_yield_at_every_call_leaves_the_worker_unchanged() {
     let (weft, expected, parked) =
         begin(server().with_flag("--verify-instances").with_flag("--yield-at-calls"));
     let worker = weft.workers();

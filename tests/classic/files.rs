@@ -56,7 +56,7 @@ fn only_get_and_head_are_for_files() {
 }
 
 #[test]
-fn what_is_no_regular_file_is_not_sent() {
+fn only_regular_files_are_sent() {
     let weft = site();
     let made =
         std::process::Command::new("mkfifo").arg(weft.path("public/pipe.txt")).status().expect("mkfifo runs");
@@ -84,7 +84,7 @@ fn decoded(weft: &Running, path: &str, codings: &str) -> (String, Option<String>
 }
 
 #[test]
-fn text_is_compressed_as_its_client_likes_it() {
+fn text_is_compressed_in_the_coding_its_client_prefers() {
     let text = "words and words; ".repeat(1000);
     let weft =
         Server::of_docroot(&[("a.css", &text), ("small.css", "a{}"), ("a.png", &text), ("noise.txt", "x")])

@@ -94,7 +94,7 @@ fn names_are_bytes() {
 }
 
 #[test]
-fn what_looks_like_a_script_and_is_none_is_not_sent() {
+fn a_file_that_only_looks_like_a_script_is_not_sent() {
     let server = server();
     let public = server.directory().join("public");
     let sources: [&[u8]; 16] = [
@@ -157,7 +157,7 @@ fn what_looks_like_a_script_and_is_none_is_not_sent() {
 }
 
 #[test]
-fn names_too_long_for_a_file_are_no_files() {
+fn names_too_long_for_a_file_are_not_files() {
     let weft = server().start();
     let (name, path) = ("z".repeat(300), "z/".repeat(3000));
     for target in [format!("/{name}"), format!("/{name}.php"), format!("/{path}"), format!("/{path}x.php")] {
@@ -169,7 +169,7 @@ fn names_too_long_for_a_file_are_no_files() {
 }
 
 #[test]
-fn what_is_no_regular_file_holds_nobody() {
+fn a_name_that_is_not_a_regular_file_blocks_no_request() {
     let server = server();
     let public = server.directory().join("public");
     let pipes = ["pipe.php", "pipe.txt", "script.js.gz", "dir/index.php"].map(|name| public.join(name));
@@ -240,7 +240,7 @@ fn links_do_not_show_the_source_of_scripts() {
 }
 
 #[test]
-fn what_may_not_be_read_is_403() {
+fn an_unreadable_file_is_403() {
     let server = server();
     let public = server.directory().join("public");
     for (name, text) in [(&b"locked.php"[..], SCRIPT), (b"locked.txt", "text"), (b"closed/a.txt", "text")] {

@@ -77,7 +77,7 @@ fn beyond_the_instances_requests_queue_and_then_get_503() {
 }
 
 #[test]
-fn what_ends_one_request_leaves_the_others_and_the_worker() {
+fn the_end_of_one_request_does_not_affect_the_others_or_the_worker() {
     let fails = r#"<?php
 usleep(50_000);
 switch ($_GET['n'] % 4) {
@@ -172,7 +172,7 @@ fn an_extension_that_does_not_fit_leaves_more_workers_with_one_request_each() {
 }
 
 #[test]
-fn with_a_time_slice_who_calculates_delays_nobody_and_loses_no_step() {
+fn with_a_time_slice_a_computing_request_delays_no_other_and_loses_no_step() {
     // A loop whose counter the function JIT would keep in a register, interrupted again and again.
     let loops = r#"<?php
 function joined(array $parts): string {

@@ -58,7 +58,7 @@ fn requests_wait_for_memory_even_if_there_are_instances() {
 }
 
 #[test]
-fn a_request_that_needs_more_than_there_is_runs_alone() {
+fn a_request_that_needs_more_than_is_available_runs_alone() {
     let weft = Server::of_docroot(&[("index.php", PAGE)])
         .with("--workers", "1")
         .with("--instances", "5")

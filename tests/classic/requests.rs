@@ -52,7 +52,7 @@ fn server_variables_are_those_of_fastcgi() {
 }
 
 #[test]
-fn nobody_sets_http_proxy_or_a_name_with_underscores() {
+fn a_client_cannot_set_http_proxy_or_a_name_with_underscores() {
     let weft = show();
     let all = shown(
         &weft,

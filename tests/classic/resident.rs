@@ -101,7 +101,7 @@ fn the_script_stays_loaded_and_requests_leave_nothing_behind() {
 }
 
 #[test]
-fn files_are_sent_and_all_else_goes_to_the_script() {
+fn files_are_sent_and_everything_else_goes_to_the_script() {
     let weft = worker().start();
     assert_eq!(weft.get("/a.css").text(), "a{}");
     assert_eq!(get(&weft, "/other.php")["n"], json!(1));
@@ -110,7 +110,7 @@ fn files_are_sent_and_all_else_goes_to_the_script() {
 }
 
 #[test]
-fn what_ends_a_request_does_not_end_the_script() {
+fn the_end_of_a_request_does_not_end_the_script() {
     let mut weft = worker().start();
     let response = weft.get("/?do=exit");
     assert_eq!(
@@ -170,7 +170,7 @@ fn at_the_end_of_the_worker_the_script_comes_to_its_own() {
 }
 
 #[test]
-fn a_script_that_is_no_worker_says_so() {
+fn a_script_that_is_not_a_worker_is_reported() {
     let mut weft = Server::of_docroot(&[])
         .with_file("worker.php", "<?php echo 'hello';")
         .with("--worker", "worker.php")
@@ -277,7 +277,7 @@ fn each_instance_has_the_application_loaded_and_one_request_at_a_time() {
 }
 
 #[test]
-fn what_ends_a_request_in_one_instance_leaves_the_others_alone() {
+fn the_end_of_a_request_in_one_instance_does_not_affect_the_others() {
     let weft = waits("4").start();
     let ways = ["exit", "", "throw", "", "fatal", "", "deep", ""];
     let targets: Vec<String> =
@@ -295,7 +295,7 @@ fn what_ends_a_request_in_one_instance_leaves_the_others_alone() {
 }
 
 #[test]
-fn an_instance_is_loaded_anew_after_so_many_requests() {
+fn an_instance_is_reloaded_after_a_number_of_requests() {
     let weft = waits("2").with("--worker-requests-max", "3").start();
     let answers: Vec<String> = (0..7).map(|n| weft.get(&format!("/?n={n}")).text()).collect();
     let handled: Vec<&str> = answers.iter().map(|text| words(text)[2]).collect();
@@ -319,7 +319,7 @@ fn an_idle_instance_that_has_given_its_memory_back_keeps_its_application() {
 }
 
 #[test]
-fn all_instances_come_to_their_end_with_the_worker() {
+fn all_instances_end_with_the_worker() {
     let script =
         "<?php register_shutdown_function(fn () => file_put_contents(__DIR__ . '/ended', 'x', FILE_APPEND));
         while (frankenphp_handle_request(fn () => usleep(100_000)));";

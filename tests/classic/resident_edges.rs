@@ -70,7 +70,7 @@ fn a_request_that_runs_too_long_is_cancelled_and_the_script_stays_loaded() {
 }
 
 #[test]
-fn a_time_limit_of_php_ends_the_request_and_loads_the_script_anew() {
+fn a_time_limit_of_php_ends_the_request_and_reloads_the_script() {
     let mut weft = worker().start();
     assert_eq!(weft.get("/?do=spin").status, 500);
     weft.wait_for_log("Maximum execution time of 1 second exceeded");
@@ -111,7 +111,7 @@ fn a_body_that_does_not_arrive_is_answered_without_the_script() {
 }
 
 #[test]
-fn a_client_that_goes_away_ends_its_request_only() {
+fn a_client_that_disconnects_ends_only_its_request() {
     let weft = worker().start();
     let mut client = weft.connect();
     client.get("/?do=stream");
@@ -157,7 +157,7 @@ fn a_head_request_has_no_body() {
 }
 
 #[test]
-fn what_the_script_does_between_requests_is_its_own() {
+fn the_scripts_work_between_requests_is_its_own() {
     let script = r#"<?php
         $between = 0;
         while (frankenphp_handle_request(function () use (&$between) {

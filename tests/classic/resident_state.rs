@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use weft_tests::{Running, Server};
 
 #[test]
-fn a_weak_map_by_the_request_knows_nobody_else() {
+fn a_weak_map_keyed_by_the_request_knows_no_other_visitor() {
     let script = r#"<?php
         final class Known { public static ?WeakMap $users = null; public static ?WeakReference $last = null; }
         Known::$users = new WeakMap();

@@ -57,7 +57,7 @@ fn a_directory_without_its_slash_is_redirected_on_this_host() {
 }
 
 #[test]
-fn without_a_front_controller_what_is_missing_is_404_and_a_bare_directory_403() {
+fn without_a_front_controller_a_missing_file_is_404_and_a_bare_directory_403() {
     let weft = Server::of_docroot(&[("page.php", SAY), ("empty/note.txt", "note")]).start();
     for (path, status) in [
         ("/", 403),

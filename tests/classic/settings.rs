@@ -144,7 +144,7 @@ fn a_script_is_compiled_once_and_again_when_it_changes() {
 }
 
 #[test]
-fn hundreds_of_requests_leave_the_workers_memory_as_it_was() {
+fn hundreds_of_requests_do_not_grow_the_workers_memory() {
     let script = "<?php class A { public $b; } $a = new A; $a->b = $a; $x = str_repeat('x', 1 << 20); echo strlen($x); if (isset($_GET['fail'])) { undefined(); }";
     let weft = Server::of_docroot(&[("a.php", script)]).start();
     let resident = || {

@@ -63,7 +63,7 @@ fn sixty_clients_that_do_not_read_hold_no_instances() {
 }
 
 #[test]
-fn nor_do_they_in_resident_mode_or_with_one_instance() {
+fn sixty_such_clients_do_not_block_resident_mode_or_one_instance() {
     let worker = "<?php while (frankenphp_handle_request(function (): void {
         if ($_SERVER['REQUEST_URI'] === '/hello.php') { echo 'hello'; } else { include __DIR__ . '/public/page.inc'; }
     })) {}";

@@ -79,7 +79,7 @@ fn tasks_end_when_their_request_runs_too_long() {
 }
 
 #[test]
-fn a_worker_that_drains_does_not_wait_for_tasks_for_ever() {
+fn a_draining_worker_does_not_wait_for_tasks_forever() {
     let app = r#"Weft\go(function () { foreach (new Weft\Channel() as $never) { echo $never; } });
         return function ($r) { Weft\go(sleep(...), 300); return 'started'; };"#;
     let mut weft = Server::new(app).start();

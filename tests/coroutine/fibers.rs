@@ -44,7 +44,7 @@ fn each_case_does_in_a_handler_what_it_does_under_php() {
 }
 
 #[test]
-fn exit_in_a_nested_fiber_ends_its_request_alone() {
+fn exit_in_a_nested_fiber_ends_only_its_request() {
     let app = r#"return function ($r) {
             $inner = new Fiber(function () use ($r) {
                 usleep(500);
@@ -66,7 +66,7 @@ fn exit_in_a_nested_fiber_ends_its_request_alone() {
 }
 
 #[test]
-fn what_a_nested_fiber_throws_is_the_requests_failure() {
+fn an_exception_of_a_nested_fiber_is_the_requests_failure() {
     let app = r#"return function ($r) {
             $fiber = new Fiber(function () { Fiber::suspend(); throw new DomainException('out of a fiber'); });
             $fiber->start();

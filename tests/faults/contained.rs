@@ -153,7 +153,7 @@ fn endless_recursion_through_c_code() {
 }
 
 #[test]
-fn computing_for_ever() {
+fn computing_forever() {
     survive(&[fatal("time", "Maximum execution time of 1 second exceeded")]);
 }
 

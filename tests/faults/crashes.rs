@@ -78,7 +78,7 @@ fn a_worker_that_crashes_is_named_and_replaced() {
 }
 
 #[test]
-fn a_crash_is_no_crash_for_requests_parked_in_other_workers() {
+fn a_crash_does_not_affect_requests_parked_in_other_workers() {
     let mut weft = crashing().with("--workers", "2").start();
     let mut victim = weft.connect();
     victim.get("/pid");
@@ -101,7 +101,7 @@ fn a_crash_is_no_crash_for_requests_parked_in_other_workers() {
 }
 
 #[test]
-fn a_client_that_breaks_every_rule_harms_nobody() {
+fn a_client_that_breaks_every_rule_does_no_harm() {
     let mut weft = server().start();
     let parked = Parked::park(&weft, 20);
     let garbage: Vec<u8> = (0..4096u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();

@@ -56,7 +56,7 @@ fn a_coroutine_recurses_in_c_code_as_deep_as_php_does() {
 }
 
 #[test]
-fn what_a_deep_request_has_touched_of_its_stack_is_given_back() {
+fn the_stack_that_a_deep_request_used_is_returned() {
     // One coroutine for each; all of them are kept when idle.
     let app = format!("{HANDLER} ").replace(
         "default => 'ok'",

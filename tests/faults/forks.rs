@@ -112,7 +112,7 @@ fn a_child_that_answers_writes_to_no_number_of_the_servers_in_classic_mode() {
 }
 
 #[test]
-fn what_a_child_logs_is_in_the_log_and_so_is_what_it_does_not_catch() {
+fn a_childs_messages_and_uncaught_exceptions_are_in_the_log() {
     let app = r#"return function ($r) {
             switch (pcntl_fork()) {
                 case 0:

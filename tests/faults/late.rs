@@ -43,7 +43,7 @@ const WHERE: [&str; 7] =
     ["error-handler", "exception-handler", "context", "shutdown", "query", "stream-context", "assert"];
 
 #[test]
-fn a_fatal_error_in_a_destructor_at_the_end_costs_nobody_else_anything() {
+fn a_fatal_error_in_a_destructor_at_the_end_does_not_affect_others() {
     let mut weft = Server::new(APP).start();
     for path in ["/", "/task"] {
         for place in WHERE {

@@ -49,7 +49,7 @@ fn a_client_that_expects_100_continue_gets_it_when_the_body_is_wanted() {
 }
 
 #[test]
-fn a_body_that_nobody_wants_is_not_asked_for() {
+fn an_unwanted_body_is_not_requested() {
     let weft = server().start();
     let mut client = weft.connect();
     client.send("POST /ignore-body HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n");
@@ -177,7 +177,7 @@ fn a_handler_and_its_client_talk_in_turns_where_requests_begin_with_their_head()
 }
 
 #[test]
-fn a_client_that_goes_away_in_the_middle_of_its_body_harms_nobody() {
+fn a_client_that_disconnects_in_the_middle_of_its_body_does_no_harm() {
     let mut weft = server().start();
     for _ in 0..20 {
         let mut client = weft.connect();

@@ -59,7 +59,7 @@ fn pipelined_bodies_do_not_run_into_each_other() {
 }
 
 #[test]
-fn connection_close_is_honoured_and_said() {
+fn connection_close_is_honoured_and_announced() {
     let weft = server().start();
     let mut client = weft.connect();
     client.send("GET /hello HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
@@ -70,7 +70,7 @@ fn connection_close_is_honoured_and_said() {
 }
 
 #[test]
-fn what_follows_connection_close_is_not_answered() {
+fn requests_after_connection_close_are_not_answered() {
     let weft = server().start();
     let mut client = weft.connect();
     client.send(

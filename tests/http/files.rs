@@ -70,7 +70,7 @@ fn ranges_that_cannot_be_served() {
 }
 
 #[test]
-fn what_is_fresh_is_not_sent_again() {
+fn a_fresh_copy_is_not_sent_again() {
     let weft = with_files();
     let first = get(&weft, "data.txt", "");
     let (tag, date) = (first.header("etag").expect("a tag"), first.header("last-modified").expect("a date"));

@@ -189,7 +189,7 @@ fn a_host_that_a_proxy_reports_is_the_host_everywhere() {
 }
 
 #[test]
-fn the_request_object_says_the_same() {
+fn the_request_object_reports_the_same() {
     let weft = Server::new(
         "return fn ($r) => Weft\\Http\\Response::json([$r->target(), $r->path(), $r->host(), $r->header('host'), $r->headers()['host'], $r->header('x_y')]);",
     )
@@ -199,7 +199,7 @@ fn the_request_object_says_the_same() {
 }
 
 #[test]
-fn long_paths_are_told_whole() {
+fn long_paths_are_passed_on_complete() {
     let weft = Server::of_docroot(&[("a.php", &format!("<?php {SHOW}"))]).start();
     let info = format!("/{}", "x/".repeat(3000));
     let said = say(&weft, &format!("GET /a.php{info} HTTP/1.1\r\nHost: a\r\n\r\n"));

@@ -25,7 +25,7 @@ fn ask(weft: &Running, fields: &str) -> Value {
 }
 
 #[test]
-fn a_trusted_proxy_says_who_the_client_is() {
+fn a_trusted_proxy_reports_the_client() {
     let x = "X-Forwarded-For: 6.6.6.6, 203.0.113.9\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Host: outside.example\r\n";
     let standard = "Forwarded: for=\"[2001:db8::1]:4711\";proto=https;host=outside.example\r\n";
     let trusting = server(&[]);
@@ -47,7 +47,7 @@ fn a_trusted_proxy_says_who_the_client_is() {
 }
 
 #[test]
-fn no_length_or_malformation_of_a_clients_own_words_hides_what_the_proxy_says() {
+fn no_long_or_malformed_client_header_hides_what_the_proxy_reports() {
     let weft = server(&[]);
     let many = "127.0.0.1, ".repeat(300);
     for forged in ["127.0.0.1", "unknown", "\"", ",,,,", "1.1.1.1:x", "[::1", many.as_str()] {
@@ -69,7 +69,7 @@ fn no_length_or_malformation_of_a_clients_own_words_hides_what_the_proxy_says() 
 }
 
 #[test]
-fn behind_nginx_a_client_is_who_it_is() {
+fn behind_nginx_a_client_keeps_its_address() {
     const PROXY: &str = "127.0.0.8";
     let source = APP.replace("&& $r->peer() === '127.0.0.1'", &format!("&& $r->peer() === '{PROXY}'"));
     let weft = Server::new(&source).with("--trust-proxies", PROXY).start();

@@ -139,7 +139,7 @@ fn the_host_header_is_needed_once_and_valid() {
 }
 
 #[test]
-fn who_asks_and_what_the_body_is_is_said_once() {
+fn authorization_and_content_type_may_appear_only_once() {
     refused_all(
         400,
         &[

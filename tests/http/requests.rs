@@ -52,7 +52,7 @@ fn unknown_methods_reach_the_application() {
 }
 
 #[test]
-fn each_request_has_an_id_of_its_own() {
+fn each_request_has_its_own_id() {
     let weft = weft_tests::Server::new("return fn ($r) => $r->id();").start();
     let mut seen = std::collections::HashSet::new();
     let mut client = weft.connect();

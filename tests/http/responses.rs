@@ -70,7 +70,7 @@ fn a_stream_of_known_length_is_not_chunked() {
 }
 
 #[test]
-fn head_gets_the_head_alone() {
+fn head_gets_only_the_head() {
     let weft = server().start();
     let mut client = weft.connect();
     for target in ["/hello", "/generator", "/writer", "/large?size=100000", "/file?name=app.php"] {
@@ -183,7 +183,7 @@ fn early_hints_come_before_the_response() {
 }
 
 #[test]
-fn data_that_is_no_json_is_an_error_of_the_application() {
+fn invalid_json_data_is_an_error_of_the_application() {
     let mut weft = server().start();
     let response = weft.get("/invalid-json");
     assert_eq!((response.status, response.text().trim()), (500, "Internal Server Error"));

@@ -63,7 +63,7 @@ fn a_script_may_be_a_pipe() {
 }
 
 #[test]
-fn check_says_what_would_be_served_how() {
+fn check_reports_what_would_be_served_and_how() {
     let directory = directory();
     let outcome = weft(directory.path(), &["check", "app.php", "--listen=127.0.0.1:9", "--workers=3"]);
     assert_eq!(outcome.code, Some(0), "{outcome:?}");
@@ -88,7 +88,7 @@ fn a_mistyped_flag_names_the_nearest() {
 }
 
 #[test]
-fn bad_values_are_told_with_what_is_allowed() {
+fn bad_values_are_reported_with_the_allowed_ones() {
     let directory = directory();
     refused(directory.path(), &["check", "app.php", "--workers=0"], &["--workers", "1 to 1024"]);
     refused(directory.path(), &["check", "app.php", "--workers=many"], &["--workers", "many", "auto"]);
@@ -117,7 +117,7 @@ fn bad_values_are_told_with_what_is_allowed() {
 }
 
 #[test]
-fn a_file_with_mistakes_is_told_with_lines_and_nearest_names() {
+fn mistakes_in_the_file_are_reported_with_lines_and_nearest_names() {
     let directory = directory();
     let write = |text: &str| std::fs::write(directory.path().join("weft.toml"), text).unwrap();
     write("[server]\napplication = \"app.php\"\nworkrs = 2\n\n[limits]\nidle_timeout_ms = \"soon\"\n");
@@ -160,7 +160,7 @@ fn flags_go_over_variables_over_the_file() {
 }
 
 #[test]
-fn reload_and_stop_without_a_server_are_told_what_to_do() {
+fn reload_and_stop_without_a_server_explain_what_to_do() {
     let directory = directory();
     for verb in ["reload", "stop"] {
         refused(directory.path(), &[verb], &["--pid-file", "kill"]);

@@ -30,7 +30,7 @@ fn a_first_request_that_comes_during_a_reload_is_answered() {
 }
 
 #[test]
-fn a_connection_that_never_says_anything_does_not_hold_a_drain_up_for_ever() {
+fn a_silent_connection_does_not_delay_a_drain_forever() {
     let mut weft = server().with("--head-timeout-ms", "500").start();
     let mut silent = weft.connect();
     assert_eq!(weft.get("/").status, 200);

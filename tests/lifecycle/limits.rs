@@ -71,7 +71,7 @@ fn a_request_that_runs_too_long_is_cancelled_with_504() {
 }
 
 #[test]
-fn ten_thousand_requests_leave_the_worker_as_it_was() {
+fn ten_thousand_requests_leave_the_worker_unchanged() {
     let weft = server().start();
     let worker = weft.workers()[0];
     let ask = |count: usize| {

@@ -79,7 +79,7 @@ fn a_signal_of_the_applications_own_does_not_end_a_worker() {
 }
 
 #[test]
-fn a_port_that_somebody_else_has_is_told() {
+fn a_port_in_use_by_another_program_is_reported() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let mut weft = server().with("--listen", &address).spawn();

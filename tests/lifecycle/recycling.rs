@@ -22,17 +22,17 @@ fn recycled(flag: &str, value: &str, reason: &str, application: Option<&str>) {
 }
 
 #[test]
-fn after_so_many_requests() {
+fn a_worker_is_replaced_after_a_number_of_requests() {
     recycled("--recycle-requests-max", "100", "requests_max: ", None);
 }
 
 #[test]
-fn at_an_age() {
+fn a_worker_is_replaced_at_an_age() {
     recycled("--recycle-age-s-max", "1", "age_s_max: ", None);
 }
 
 #[test]
-fn when_memory_has_grown() {
+fn a_worker_is_replaced_when_its_memory_has_grown() {
     let leaking = "$kept = new ArrayObject; return function () use ($kept) { $kept[] = random_bytes(20000); return 'code x'; };";
     recycled("--recycle-memory-growth-bytes-max", "4MiB", "memory_growth_bytes_max: ", Some(leaking));
 }

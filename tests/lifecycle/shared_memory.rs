@@ -76,7 +76,7 @@ fn a_death_in_the_midst_of_a_write_gives_everybody_a_new_one() {
 }
 
 #[test]
-fn a_death_at_another_time_is_nobody_elses_business() {
+fn a_death_at_another_time_does_not_affect_other_workers() {
     let mut weft = server().start();
     let workers = weft.workers();
     assert_eq!(weft.get("/").status, 200);

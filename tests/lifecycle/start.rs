@@ -8,7 +8,7 @@ use weft_tests::{Server, command, until, weft};
 use crate::server;
 
 #[test]
-fn the_first_screen_says_what_is_served() {
+fn the_first_screen_shows_what_is_served() {
     let weft = server().with("--workers", "2").start();
     let log = weft.log();
     for part in [
@@ -28,7 +28,7 @@ fn the_first_screen_says_what_is_served() {
 }
 
 #[test]
-fn a_taken_port_is_told() {
+fn a_port_in_use_is_reported() {
     let first = server().start();
     let address = first.address.to_string();
     let mut second = server().with("--listen", &address).spawn();
@@ -38,7 +38,7 @@ fn a_taken_port_is_told() {
 }
 
 #[test]
-fn an_application_that_does_not_start_is_told_with_file_and_line() {
+fn an_application_that_does_not_start_is_reported_with_file_and_line() {
     for (source, why) in [
         ("return function {", "syntax error"),
         ("throw new DomainException('no database');", "no database"),
@@ -55,7 +55,7 @@ fn an_application_that_does_not_start_is_told_with_file_and_line() {
 }
 
 #[test]
-fn an_application_that_does_not_exist_is_told() {
+fn a_missing_application_is_reported() {
     let directory = tempfile::tempdir().unwrap();
     let outcome = weft(directory.path(), &["serve", "missing.php", "--listen=127.0.0.1:0"]);
     assert_eq!(outcome.code, Some(1));

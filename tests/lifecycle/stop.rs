@@ -73,7 +73,7 @@ fn the_drain_deadline_ends_what_does_not_end() {
 }
 
 #[test]
-fn a_worker_that_computes_for_ever_is_killed_after_the_deadline() {
+fn a_worker_that_computes_forever_is_killed_after_the_deadline() {
     let mut weft = server().with("--drain-timeout-ms", "200").start();
     let worker = weft.workers()[0];
     let mut client = weft.connect();
@@ -115,7 +115,7 @@ fn a_second_signal_stops_at_once() {
 }
 
 #[test]
-fn weft_stop_waits_for_the_end_and_says_so() {
+fn weft_stop_waits_for_the_end_and_reports_it() {
     let mut weft = server().with("--pid-file", "weft.pid").start();
     let load = Load::start(&weft);
     load.wait_for_more(10);

@@ -106,7 +106,7 @@ const HELD: &str =
     "while (is_file('hold')) { usleep(1000); clearstatcache(); } return fn () => (string) getmypid();";
 
 #[test]
-fn who_waits_for_a_dead_worker_is_served_by_the_others() {
+fn connections_that_wait_for_a_dead_worker_are_served_by_the_others() {
     let mut weft = Server::new(HELD).with("--workers", "2").start();
     let workers = weft.workers();
     let (dead, living) = (workers[0], workers[1]);
@@ -161,7 +161,7 @@ return function ($request) {
 };";
 
 #[test]
-fn a_worker_that_is_stuck_is_replaced_and_said_to_stand_where_it_stood() {
+fn a_stuck_worker_is_replaced_and_its_place_in_the_code_is_logged() {
     let mut weft = Server::new(STUCK).with("--stuck-timeout-ms", "2000").start();
     let before = weft.workers();
     let mut stuck = weft.connect();
@@ -187,7 +187,7 @@ fn a_worker_that_is_stopped_is_replaced_though_it_cannot_say_anything() {
 }
 
 #[test]
-fn who_comes_to_a_worker_that_is_held_is_served_by_the_others() {
+fn connections_to_a_blocked_worker_are_served_by_the_others() {
     let weft = Server::new(STUCK).with("--workers", "2").with("--stuck-timeout-ms", "0").start();
     let mut stuck = weft.connect();
     stuck.get("/stuck");

@@ -17,7 +17,7 @@ fn a_handler_may_return_text_null_or_what_becomes_text() {
 }
 
 #[test]
-fn a_handler_that_returns_something_else_is_told_what_to_return() {
+fn a_wrong_return_value_of_a_handler_is_explained() {
     let mut weft = server().start();
     assert_eq!(weft.get("/return?what=array").status, 500);
     weft.wait_for_log("The handler returned array; return a string, null, a Weft\\Http\\Response");
@@ -61,7 +61,7 @@ fn in_development_the_page_shows_the_exception_and_its_source() {
 }
 
 #[test]
-fn a_request_that_was_kept_goes_on_answering() {
+fn a_kept_request_object_still_answers() {
     let weft = server().start();
     let mut client = weft.connect();
     client.send("GET /keep?x=1 HTTP/1.1\r\nHost: a\r\nX-Kept: yes\r\n\r\n");

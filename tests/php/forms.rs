@@ -33,7 +33,7 @@ fn an_urlencoded_form() {
 }
 
 #[test]
-fn a_body_that_is_no_form_has_no_fields() {
+fn a_body_that_is_not_a_form_has_no_fields() {
     let weft = server().start();
     let mut client = weft.connect();
     client.post("/form", "application/json", "{\"a\":1}");

@@ -22,7 +22,7 @@ fn application(tell: &str) -> Server {
 }
 
 /// One request with alice's cookie, then requests without a cookie: one after another on new connections, and at once.
-fn nobody_is_alice(weft: &Running) {
+fn assert_no_visitor_is_alice(weft: &Running) {
     let visit = |cookie: &str| weft.say(format!("GET / HTTP/1.1\r\nHost: a\r\n{cookie}\r\n"));
     for _ in 0..VISITS {
         assert_eq!(visit("Cookie: user=alice\r\n").text(), "alice");
@@ -51,14 +51,14 @@ fn nobody_is_alice(weft: &Running) {
 }
 
 #[test]
-fn a_weak_map_by_the_request_knows_nobody_else() {
+fn a_weak_map_keyed_by_the_request_knows_no_other_visitor() {
     let weft = application(
         "if ($request->cookie('user')) { Known::$users[$request] = new User($request->cookie('user')); }
          usleep(random_int(0, 300));
          return (Known::$users[$request] ?? null)?->name ?? 'nobody';",
     )
     .start();
-    nobody_is_alice(&weft);
+    assert_no_visitor_is_alice(&weft);
     assert!(weft.read("gone").starts_with("alice alice "), "what was held by it is freed");
 }
 
@@ -90,11 +90,11 @@ fn a_kept_request_is_not_the_next_one() {
          return $users->contains($request) ? $users[$request] : 'nobody';",
     )
     .start();
-    nobody_is_alice(&weft);
+    assert_no_visitor_is_alice(&weft);
 }
 
 #[test]
-fn a_weak_map_by_the_fiber_knows_nobody_else() {
+fn a_weak_map_keyed_by_the_fiber_knows_no_other_visitor() {
     let weft = application(
         "$fiber = Fiber::getCurrent();
          if ($request->cookie('user')) { Known::$users[$fiber] = new User($request->cookie('user')); }
@@ -102,12 +102,12 @@ fn a_weak_map_by_the_fiber_knows_nobody_else() {
          return (Known::$users[$fiber] ?? null)?->name ?? 'nobody';",
     )
     .start();
-    nobody_is_alice(&weft);
+    assert_no_visitor_is_alice(&weft);
 }
 
 /// A destructor that runs while the request's state is being freed adds a new entry.
 #[test]
-fn what_a_destructor_keeps_by_the_fiber_at_the_very_end_is_forgotten_too() {
+fn a_value_that_a_last_destructor_stores_by_the_fiber_is_dropped() {
     let weft = application(
         "$said = (Known::$users[Fiber::getCurrent()] ?? null)?->name ?? 'nobody';
          if ($request->cookie('user')) {
@@ -119,7 +119,7 @@ fn what_a_destructor_keeps_by_the_fiber_at_the_very_end_is_forgotten_too() {
          return $said;",
     )
     .start();
-    nobody_is_alice(&weft);
+    assert_no_visitor_is_alice(&weft);
     assert!(!weft.log().contains("Uncaught"), "{}", weft.log());
 }
 
@@ -133,11 +133,11 @@ fn a_kept_fiber_is_never_the_next_requests() {
          return $said;",
     )
     .start();
-    nobody_is_alice(&weft);
+    assert_no_visitor_is_alice(&weft);
 }
 
 #[test]
-fn a_kept_fiber_has_ended_and_resumes_nobody() {
+fn a_kept_fiber_has_ended_and_cannot_resume_another_request() {
     let weft = application(
         "switch ($request->path()) {
             case '/keep':
@@ -184,11 +184,11 @@ fn a_task_knows_nothing_by_the_fiber_of_the_one_before() {
         })->await();",
     )
     .start();
-    nobody_is_alice(&weft);
+    assert_no_visitor_is_alice(&weft);
 }
 
 #[test]
-fn a_destructor_that_throws_at_the_end_is_logged_and_harms_nobody() {
+fn a_destructor_that_throws_at_the_end_is_logged_and_does_no_harm() {
     let mut weft = application(
         "Known::$users[$request] = new Throws();
          Known::$users[Fiber::getCurrent()] = new Throws();
@@ -202,7 +202,7 @@ fn a_destructor_that_throws_at_the_end_is_logged_and_harms_nobody() {
 }
 
 #[test]
-fn a_kept_handle_of_a_body_reads_nobody_elses() {
+fn a_kept_handle_of_a_body_cannot_read_another_body() {
     let weft = application(
         "$said = [];
          foreach (Known::$kept as $stream) {

@@ -206,7 +206,7 @@ fn an_exception_meets_the_handler_of_its_own_request() {
 }
 
 #[test]
-fn a_file_is_included_once_and_whole_whoever_else_is_under_way() {
+fn a_file_is_included_once_and_whole_beside_other_requests() {
     let app = r#"return function ($r) {
             $n = (int) $r->query('n');
             spl_autoload_register(static function (string $class): void {

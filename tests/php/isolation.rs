@@ -12,7 +12,7 @@ fn server() -> Server {
 }
 
 #[test]
-fn what_a_request_changes_is_its_own() {
+fn the_changes_of_a_request_are_its_own() {
     let weft = server().start();
     let names = weft.get("/?item=names").json();
     let mut wrong = Vec::new();
@@ -50,7 +50,7 @@ fn what_a_request_changes_is_its_own() {
 
 /// Each gives the same result, whether one request calls it or many do.
 #[test]
-fn what_a_call_keeps_while_it_waits_is_its_own() {
+fn the_state_of_a_waiting_call_is_its_own() {
     let weft = server().start();
     for name in ["array_multisort", "collator", "eval", "ticks"] {
         let alone = weft.get(&format!("/?item={name}&n=1000001")).json();
@@ -77,7 +77,7 @@ fn a_soap_answer_is_read_with_its_own_clients_types() {
 }
 
 #[test]
-fn a_file_is_highlighted_for_whoever_asked() {
+fn a_highlighted_file_goes_to_the_request_that_asked() {
     let weft = server().start();
     at_once(
         &weft,
@@ -96,7 +96,7 @@ fn a_file_is_highlighted_for_whoever_asked() {
 
 /// Linking these classes loads their methods' types through an autoloader that waits.
 #[test]
-fn classes_are_linked_one_by_one_whoever_else_links() {
+fn classes_are_linked_one_by_one_beside_other_requests() {
     let app = r#"
         spl_autoload_register(static function (string $class): void {
             usleep(str_starts_with($class, 'Two') ? 3000 : 200);

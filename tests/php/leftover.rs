@@ -103,7 +103,7 @@ fn findings(weft: &mut Running, barrier: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_grows_is_named_with_its_place_and_sizes_once() {
+fn growth_is_reported_once_with_its_place_and_sizes() {
     let mut weft = development();
     let grown = [
         ("/property", "Cache::$entries has grown from ", "final class Cache"),
@@ -129,7 +129,7 @@ fn what_grows_is_named_with_its_place_and_sizes_once() {
 }
 
 #[test]
-fn numbers_in_a_path_make_no_route_of_their_own() {
+fn numbers_in_a_path_do_not_make_a_new_route() {
     let mut weft = development();
     for n in 0..9 {
         weft.get(&format!("/user/{n}{n}"));
@@ -140,7 +140,7 @@ fn numbers_in_a_path_make_no_route_of_their_own() {
 }
 
 #[test]
-fn what_is_open_or_changed_is_named() {
+fn open_resources_and_changes_are_reported() {
     let mut weft = development();
     for (path, findings) in [
         ("/file", vec!["an open stream: "]),

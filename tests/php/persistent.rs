@@ -14,7 +14,7 @@ fn request(n: usize) -> String {
 
 /// An in-memory database lives in its connection, so it shows which request has which connection.
 #[test]
-fn each_coroutine_has_a_persistent_connection_of_its_own() {
+fn each_coroutine_has_its_own_persistent_connection() {
     let app = r#"function open(): PDO {
             return new PDO('sqlite::memory:', null, null, [PDO::ATTR_PERSISTENT => true]);
         }
@@ -62,7 +62,7 @@ fn a_persistent_connection_that_is_kept_is_not_given_away() {
 /// As under php-fpm, where no other request asks in between. Every other request releases its connection after some
 /// have ended, so idle connections lie before and after its own.
 #[test]
-fn a_request_that_has_let_go_of_a_persistent_connection_gets_the_same_again() {
+fn a_request_that_released_a_persistent_connection_gets_it_again() {
     let app = r#"function open(): PDO {
             return new PDO('sqlite::memory:', null, null, [PDO::ATTR_PERSISTENT => true]);
         }

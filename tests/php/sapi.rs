@@ -30,7 +30,7 @@ fn flush_sends_what_there_is() {
 }
 
 #[test]
-fn exit_ends_the_request_with_what_was_said() {
+fn exit_ends_the_request_with_the_output_so_far() {
     let weft = server().start();
     let mut client = weft.connect();
     for _ in 0..50 {

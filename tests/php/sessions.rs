@@ -39,7 +39,7 @@ impl Visitor {
 }
 
 #[test]
-fn each_visitor_has_a_session_of_its_own() {
+fn each_visitor_has_its_own_session() {
     let weft = Server::new(COUNTER).start();
     let mut visitors: Vec<Visitor> = (0..20).map(|_| Visitor::new(&weft)).collect();
     for round in 1..=5 {
@@ -246,7 +246,7 @@ fn a_save_handler_of_a_request_is_its_own() {
 
 /// One request switches back to files after the application has set a handler during its boot.
 #[test]
-fn what_a_request_changes_of_the_save_handler_is_undone() {
+fn a_requests_changes_to_the_save_handler_are_undone() {
     let begin = "if ($n % 2) { ini_set('session.save_handler', 'files'); }";
     let weft = with_handlers("session_set_save_handler(new Memory('booted'));", begin);
     let request = |n: usize| format!("GET /?n={n} HTTP/1.1\r\nHost: a\r\n\r\n");

@@ -107,7 +107,7 @@ fn wrong_fields_are_named_and_kept() {
 }
 
 #[test]
-fn what_is_written_is_shown_and_can_be_changed() {
+fn a_configuration_is_shown_and_can_be_changed() {
     let weft = start(service());
     let admin = Admin::sign_in(&weft);
     admin.create(

@@ -51,7 +51,7 @@ fn a_report_that_is_repeated_is_one_operation() {
 }
 
 #[test]
-fn of_many_requests_of_one_user_one_gets_the_pop_up() {
+fn only_one_of_many_requests_of_a_user_gets_the_pop_up() {
     let weft = start(service());
     let admin = Admin::sign_in(&weft);
     admin.create("Only", &[]);
@@ -104,7 +104,7 @@ fn audiences_and_windows_are_kept() {
 }
 
 #[test]
-fn the_answer_says_when_to_ask_again() {
+fn the_answer_states_when_to_ask_again() {
     let weft = start(service());
     let admin = Admin::sign_in(&weft);
     let ask = |user: &str| post(&mut weft.connect(), "/v1/ask", &json!({"user": user})).json();
@@ -127,7 +127,7 @@ fn the_documents_are_served() {
 }
 
 #[test]
-fn who_comes_before_the_tables_are_made_waits_for_them() {
+fn requests_before_the_tables_exist_wait_for_them() {
     for _ in 0..5 {
         let weft = service().start();
         let mut clients: Vec<_> = (0..8).map(|_| weft.connect()).collect();

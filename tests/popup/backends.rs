@@ -55,7 +55,7 @@ fn ready(mut weft: Running) -> Running {
 }
 
 #[test]
-fn mariadb_alone_will_do() {
+fn mariadb_alone_suffices() {
     let mariadb = Restartable::mariadb();
     let weft = start(on(&mariadb, None));
     let admin = Admin::sign_in(&weft);
@@ -66,7 +66,7 @@ fn mariadb_alone_will_do() {
 }
 
 #[test]
-fn what_users_have_seen_is_loaded_from_the_database() {
+fn the_users_states_are_loaded_from_the_database() {
     let mariadb = Restartable::mariadb();
     let weft = start(on(&mariadb, None));
     let admin = Admin::sign_in(&weft);

@@ -110,7 +110,7 @@ fn many_requests_share_few_connections() {
 }
 
 #[test]
-fn of_many_requests_of_one_user_one_gets_the_pop_up_with_redis_too() {
+fn only_one_of_many_requests_of_a_user_gets_the_pop_up_with_redis() {
     let mariadb = Restartable::mariadb();
     let mut redis = Restartable::redis();
     redis.start();

@@ -15,7 +15,7 @@ fn refused(response: &Response, status: u16, code: &str, field: Option<&str>) {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn errors_are_explained() {
     let weft = start(service());
     let mut client = weft.connect();
     for body in ["", "{", "[]", "[1]", "7", "null", "\"a\"", "\u{feff}{}", "{\"user\":\"\\ud800\"}"] {

@@ -57,7 +57,7 @@ fn records_come_in_order_and_in_batches() {
 }
 
 #[test]
-fn what_is_committed_together_is_flushed_together() {
+fn commits_made_together_are_flushed_together() {
     let source = r#"
         $sizes = [];
         $group = new GroupCommit(function (array $items) use (&$sizes): array {
@@ -74,7 +74,7 @@ fn what_is_committed_together_is_flushed_together() {
 }
 
 #[test]
-fn a_flush_that_fails_fails_who_waits_for_it_and_no_one_else() {
+fn a_failed_flush_fails_only_its_waiters() {
     let source = r#"
         $group = new GroupCommit(function (array $items): void {
             usleep(1_000);
@@ -116,7 +116,7 @@ fn records_of_a_killed_process_are_found_by_the_next() {
 }
 
 #[test]
-fn what_was_taken_and_not_acknowledged_comes_again() {
+fn a_record_that_was_not_acknowledged_is_delivered_again() {
     let source = r#"
         $queue = new FileQueue('queue');
         foreach (['a', 'b', 'c', 'd'] as $record) { $queue->append($record); }
@@ -262,7 +262,7 @@ fn a_redis_stream_does_the_same() {
 }
 
 #[test]
-fn a_redis_that_is_away_is_an_exception_that_says_so() {
+fn an_unreachable_redis_is_a_clear_exception() {
     let mut redis = Restartable::redis();
     redis.start();
     redis.kill();

@@ -49,7 +49,7 @@ fn the_installed_extensions_bypass_nothing_and_each_is_listed() {
 }
 
 #[test]
-fn the_table_says_what_the_json_says_and_why_something_blocks() {
+fn the_table_has_the_content_of_the_json_and_why_something_blocks() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let table = weft(directory.path(), &["doctor", "--extensions"]);
     assert_eq!(table.code, Some(0), "{table:?}");
@@ -67,7 +67,7 @@ fn the_table_says_what_the_json_says_and_why_something_blocks() {
 }
 
 #[test]
-fn a_library_that_waits_by_a_function_nobody_knows_is_found() {
+fn a_library_that_waits_in_an_unknown_function_is_found() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let library =
         library(directory.path(), "int epoll_pwait2(int); int waits(void) { return epoll_pwait2(0); }");
@@ -149,7 +149,7 @@ fn extensions_are_proven_for_instances_or_unknown_or_unfit() {
 }
 
 #[test]
-fn a_worker_with_an_unfit_extension_says_so_and_runs_one_request_at_a_time() {
+fn a_worker_with_an_unfit_extension_reports_it_and_runs_one_request_at_a_time() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let load = format!("extension={}", extension(directory.path()).display());
     let server = weft_tests::Server::of_docroot(&[(

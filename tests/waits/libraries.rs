@@ -32,7 +32,7 @@ fn coroutines_that_switch_inside_of_icu_do_not_wait_for_each_other_for_ever() {
 }
 
 #[test]
-fn instances_that_switch_inside_of_icu_do_not_wait_for_each_other_for_ever() {
+fn instances_that_switch_inside_icu_do_not_deadlock() {
     let script = format!("<?php (function () {{ {FORMATS} echo $text; }})();");
     agree(&Server::of_docroot(&[("index.php", &script)]).with_flag("--yield-at-calls").start());
 }

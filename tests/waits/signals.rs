@@ -60,7 +60,7 @@ fn a_handler_that_a_request_installed_interrupts_its_own_wait_only() {
 }
 
 #[test]
-fn an_exception_of_a_handler_that_interrupts_nobody_goes_to_the_log() {
+fn an_exception_of_a_handler_that_interrupts_no_code_is_logged() {
     let mut running = Server::new(
         r#"pcntl_async_signals(true);
         pcntl_signal(SIGALRM, function () { throw new RuntimeException('nobody to interrupt'); });

@@ -56,7 +56,7 @@ fn enums_that_c_knows_are_in_the_table() {
 }
 
 #[test]
-fn nobody_spells_a_kind_of_job_as_a_number() {
+fn no_kind_of_job_is_written_as_a_number() {
     for directory in ["crates/weft/src", "crates/zend/src", "crates/zend/tests", "crates/zend/examples"] {
         for path in with_ending(directory, &[".rs"]) {
             for line in read(&path).lines() {
