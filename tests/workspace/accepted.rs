@@ -75,8 +75,4 @@ pub const ACCEPTED: &[Circle] = &[
         files: &["crates/weft/src/master/listen.rs", "crates/weft/src/master/unix.rs"],
         reason: "Unix sockets are one of two kinds of listeners, in a file of their own.",
     },
-    Circle {
-        files: &["crates/zend/c/classic.h", "crates/zend/c/instance/instance.h", "crates/zend/c/resident.h"],
-        reason: "Not untied yet: resident mode is a way to run a script of classic mode, and lives in instances.",
-    },
 ];

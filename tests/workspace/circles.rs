@@ -10,9 +10,6 @@ use crate::accepted::ACCEPTED;
 use crate::files::{read, root, with_ending};
 use crate::graph::{c, circles, rust};
 
-/// Headers that stand for all of the C side, and are in a circle with all of it by their nature.
-const LEFT_OUT: [&str; 1] = ["crates/zend/c/weft.h"];
-
 /// The heading of ARCHITECTURE.md under which each accepted circle has a row.
 const HEADING: &str = "## Circles";
 
@@ -32,7 +29,7 @@ fn found() -> Vec<Vec<String>> {
     }
     let files = with_ending("crates/zend/c", &[".c", ".h"]);
     let texts = files.iter().map(|path| (relative(path), read(path))).collect();
-    found.extend(circles(&c::graph_of(&texts, &LEFT_OUT)));
+    found.extend(circles(&c::graph_of(&texts, &[])));
     found
 }
 

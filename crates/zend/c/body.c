@@ -1,5 +1,8 @@
 /* The body of Weft\Http\Request: as a string, as JSON, as a stream, as a form. Each waits for what has not arrived. */
-#include "request.h"
+#include "coroutine.h"
+#include "form.h"
+#include "host.h"
+#include "request_object.h"
 
 /* The whole body as a string; NULL with an exception when it did not arrive. */
 static zend_string *read_body(uint64_t request)

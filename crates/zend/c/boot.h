@@ -6,10 +6,18 @@
 #ifndef WEFT_BOOT_H
 #define WEFT_BOOT_H
 
-#include <stddef.h>
+#include "coroutine.h"
 
 /* A section of the executable; its name makes the linker give us its bounds. */
 #define WEFT_BOOT __attribute__((section("weft_boot")))
+
+/* Whose variables are in place while the coroutine runs. */
+typedef struct {
+	bool own;         /* it runs a script that stays loaded */
+	const void *kept; /* what that script's boot has left; NULL: it boots */
+} weft_boot;
+
+WEFT_SLOT(boot, weft_boot)
 
 /* Notes what they hold now. NULL: no memory. Freed by free(). */
 void *weft_boot_keep(void);

@@ -4,8 +4,20 @@
  * A job runs on a native stack (native.c): it may park wherever PHP stands. Invariant: whatever happens, the request is
  * answered, once, and PHP is out of it when the job ends. */
 #include "classic.h"
+#include "classic_response.h"
+#include "classic_state.h"
+#include "classic_variables.h"
+#include "context.h"
+#include "coroutine.h"
+#include "delegation.h"
+#include "form.h"
+#include "host.h"
+#include "lines.h"
+#include "native.h"
 #include "persistent.h"
-#include "resident.h"
+#include "request.h"
+#include "source.h"
+#include "user_ini.h"
 #include "ext/standard/head.h"
 #include "zend_signal.h"
 #include "zend_stream.h"
@@ -13,12 +25,10 @@
 #include <errno.h>
 #include <unistd.h>
 
-size_t weft_read_post(char *buffer, size_t size);
-
 /* Before the script's own settings count: those of its directory. */
 static int activate(void)
 {
-	weft_classic *classic = weft_current ? weft_current->classic : NULL;
+	weft_classic *classic = weft_current ? weft_classic_of(weft_current) : NULL;
 	if (classic) {
 		weft_user_ini_apply(SG(request_info).path_translated, classic->root);
 	}
@@ -28,7 +38,7 @@ static int activate(void)
 /* The body is the first script's. */
 static size_t read_post(char *buffer, size_t size)
 {
-	bool later = weft_current && weft_current->classic && weft_current->classic->delegation.count;
+	bool later = weft_current && weft_classic_of(weft_current) && weft_classic_of(weft_current)->delegation.count;
 	return later ? 0 : weft_read_post(buffer, size);
 }
 
@@ -67,7 +77,7 @@ static void set_stack_limits(weft_coroutine *coroutine)
 static void tell_unreadable(const zend_file_handle *file)
 {
 	bool opened = file->type != ZEND_HANDLE_FILENAME || file->opened_path;
-	uint32_t unreadable = weft_current->classic->unreadable;
+	uint32_t unreadable = weft_classic_of(weft_current)->unreadable;
 	if (unreadable && !SG(headers_sent)) {
 		SG(sapi_headers).http_response_code = (int) unreadable;
 	} else if (!opened && !SG(headers_sent) && access(SG(request_info).path_translated, R_OK) != 0) {
@@ -124,21 +134,35 @@ static void run(weft_coroutine *coroutine)
 	weft_persistent_settle();
 }
 
+/* Makes the request ready for the script that the last one has named. false: none was. */
+static bool next_script(weft_coroutine *coroutine, weft_classic *classic)
+{
+	weft_delegation next;
+	if (EXPECTED(!weft_delegation_next(classic, &next))) {
+		return false;
+	}
+	weft_classic_free(classic);
+	memset(classic, 0, sizeof(*classic));
+	classic->delegation = next;
+	ZVAL_UNDEF(weft_request_slot(coroutine)); /* gone with PHP's heap */
+	return true;
+}
+
 void weft_classic_run(weft_coroutine *coroutine)
 {
 	weft_classic classic = {0};
-	coroutine->classic = &classic;
+	*weft_classic_slot(coroutine) = &classic;
 	do {
 		if (weft_classic_tell(coroutine)) {
 			run(coroutine);
 			weft_classic_finish(coroutine);
 		}
-	} while (weft_delegation_next(coroutine));
+	} while (next_script(coroutine, &classic));
 	SG(server_context) = NULL;
 	memset(&SG(request_info), 0, sizeof(SG(request_info)));
 	weft_classic_free(&classic);
-	ZVAL_UNDEF(&coroutine->request_object); /* gone with PHP's heap */
-	coroutine->classic = NULL;
+	ZVAL_UNDEF(weft_request_slot(coroutine)); /* gone with PHP's heap */
+	*weft_classic_slot(coroutine) = NULL;
 	weft_host_release(coroutine->request);
 	coroutine->request = 0;
 }
@@ -149,7 +173,7 @@ void weft_classic_run(weft_coroutine *coroutine)
 ZEND_FUNCTION(fastcgi_finish_request)
 {
 	ZEND_PARSE_PARAMETERS_NONE();
-	weft_classic *classic = weft_current ? weft_current->classic : NULL;
+	weft_classic *classic = weft_current ? weft_classic_of(weft_current) : NULL;
 	if (!classic || classic->finished) {
 		RETURN_FALSE;
 	}
@@ -209,11 +233,8 @@ static const zend_function_entry functions[] = {
 	ZEND_FE_END
 };
 
-void weft_classic_register(bool resident)
+void weft_classic_register(void)
 {
 	zend_register_functions(NULL, functions, CG(function_table), MODULE_PERSISTENT);
 	weft_source_prepare();
-	if (resident) {
-		weft_resident_register();
-	}
 }

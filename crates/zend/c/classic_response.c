@@ -4,7 +4,11 @@
  * OUTPUT_BYTES_MAX or the script says flush(): then it is streamed. Invariants: the head is taken when PHP sends it, for PHP
  * frees its own before the response has ended; memory is malloc's, as PHP's heap ends with the request; the request is
  * answered once. */
-#include "classic.h"
+#include "classic_response.h"
+#include "classic_state.h"
+#include "coroutine.h"
+#include "delegation.h"
+#include "host.h"
 
 /* Output that waits for the end of the script. */
 #define OUTPUT_BYTES_MAX (64 * 1024)
@@ -48,7 +52,7 @@ static bool take(weft_classic *classic, weft_header header)
 /* sapi_module.send_headers: keeps status and header lines; the client gets them with the first bytes of the body. */
 int weft_classic_send_headers(sapi_headers_struct *headers)
 {
-	weft_classic *classic = weft_current ? weft_current->classic : NULL;
+	weft_classic *classic = weft_current ? weft_classic_of(weft_current) : NULL;
 	if (!classic || classic->sent) {
 		return SAPI_HEADER_SENT_SUCCESSFULLY;
 	}
@@ -94,13 +98,13 @@ int weft_classic_send_headers(sapi_headers_struct *headers)
 /* The server's own decision, where it cancelled the request and PHP could only make a 500 of it. */
 static uint32_t status_of(weft_coroutine *coroutine)
 {
-	uint32_t status = coroutine->classic->status;
+	uint32_t status = weft_classic_of(coroutine)->status;
 	return UNEXPECTED(coroutine->cancelled && status == 500) ? weft_host_cancel_status() : status;
 }
 
 static bool begin(weft_coroutine *coroutine)
 {
-	weft_classic *classic = coroutine->classic;
+	weft_classic *classic = weft_classic_of(coroutine);
 	classic->begun = true;
 	bool started = weft_host_stream_start(coroutine->request, status_of(coroutine), classic->headers, classic->headers_count);
 	if (classic->at_pace) {
@@ -117,7 +121,7 @@ static bool stream(weft_coroutine *coroutine, const char *bytes, size_t length)
 /* What is kept goes out. false: the client has gone. */
 static bool let_out(weft_coroutine *coroutine)
 {
-	weft_classic *classic = coroutine->classic;
+	weft_classic *classic = weft_classic_of(coroutine);
 	size_t length = classic->output_bytes;
 	classic->output_bytes = 0;
 	return (classic->begun || begin(coroutine)) && stream(coroutine, classic->output, length);
@@ -148,7 +152,7 @@ static bool keep(weft_classic *classic, const char *bytes, size_t length)
 size_t weft_classic_write(const char *bytes, size_t length)
 {
 	weft_coroutine *coroutine = weft_current;
-	weft_classic *classic = coroutine ? coroutine->classic : NULL;
+	weft_classic *classic = coroutine ? weft_classic_of(coroutine) : NULL;
 	if (!classic) {
 		weft_host_output((weft_slice){bytes, length});
 		return length;
@@ -169,7 +173,7 @@ size_t weft_classic_write(const char *bytes, size_t length)
 void weft_classic_flush(void *context)
 {
 	(void) context;
-	weft_classic *classic = weft_current ? weft_current->classic : NULL;
+	weft_classic *classic = weft_current ? weft_classic_of(weft_current) : NULL;
 	if (!classic || classic->finished || PG(connection_status) == PHP_CONNECTION_ABORTED) {
 		return;
 	}
@@ -208,13 +212,13 @@ void weft_classic_refuse(weft_coroutine *coroutine, uint32_t status)
 		: status == 413 ? "Content Too Large" : status == 408 ? "Request Timeout" : status == 400 ? "Bad Request"
 		: status == 503 ? "Service Unavailable" : status == 504 ? "Gateway Timeout" : "Internal Server Error");
 	weft_host_respond(coroutine->request, status, plain, 1, weft_slice_text(page));
-	coroutine->classic->finished = true;
+	weft_classic_of(coroutine)->finished = true;
 }
 
 /* The response is complete: when PHP has ended, or before, by fastcgi_finish_request(). */
 void weft_classic_finish(weft_coroutine *coroutine)
 {
-	weft_classic *classic = coroutine->classic;
+	weft_classic *classic = weft_classic_of(coroutine);
 	if (classic->finished) {
 		return;
 	}
@@ -224,7 +228,10 @@ void weft_classic_finish(weft_coroutine *coroutine)
 		bool whole = let_out(coroutine);
 		weft_host_stream_end(coroutine->request, NULL, 0, !whole || coroutine->cancelled);
 	} else if (classic->sendfile) {
-		weft_delegation_answer(coroutine);
+		uint32_t refused = weft_delegation_answer(coroutine);
+		if (refused) {
+			weft_classic_refuse(coroutine, refused);
+		}
 	} else if (SG(request_info).headers_only && begin(coroutine)) { /* HEAD: nobody knows how long the body would be */
 		weft_host_stream_end(coroutine->request, NULL, 0, false);
 	} else {
@@ -237,7 +244,7 @@ void weft_classic_finish(weft_coroutine *coroutine)
 /* PHP is gone in the midst of a request: what its client has not got yet is a failure. Frees what the request has outside of PHP. */
 void weft_classic_abandon(weft_coroutine *coroutine)
 {
-	weft_classic *classic = coroutine->classic;
+	weft_classic *classic = weft_classic_of(coroutine);
 	if (classic && !classic->finished && classic->begun) {
 		weft_host_stream_end(coroutine->request, NULL, 0, true);
 	} else if (classic && !classic->finished) {

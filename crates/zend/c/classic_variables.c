@@ -2,7 +2,14 @@
  * (nginx's fastcgi_params, RFC 3875).
  *
  * Invariant: everything PHP may keep a pointer to is copied first, for the host's slices are gone when the coroutine parks. */
-#include "classic.h"
+#include "classic_variables.h"
+#include "classic_response.h"
+#include "classic_state.h"
+#include "coroutine.h"
+#include "delegation.h"
+#include "host.h"
+#include "lines.h"
+#include "superglobals.h"
 
 /* A copy that lives as long as the request; NULL for none, and when there is no memory. */
 char *weft_classic_keep(weft_classic *classic, weft_slice value)
@@ -19,7 +26,7 @@ char *weft_classic_keep(weft_classic *classic, weft_slice value)
 
 static char *field(weft_coroutine *coroutine, uint32_t which)
 {
-	return weft_classic_keep(coroutine->classic, weft_host_field(coroutine->request, which));
+	return weft_classic_keep(weft_classic_of(coroutine), weft_host_field(coroutine->request, which));
 }
 
 static bool is(weft_slice name, const char *wanted)
@@ -41,7 +48,7 @@ static weft_slice header(uint64_t request, const char *wanted)
 /* Fills SG(request_info) for php_request_startup(). false: the body has failed, and its client has been told. */
 bool weft_classic_tell(weft_coroutine *coroutine)
 {
-	weft_classic *classic = coroutine->classic;
+	weft_classic *classic = weft_classic_of(coroutine);
 	uint64_t request = coroutine->request;
 	int64_t length = weft_host_body_wait(request);
 	if (length < 0) {
@@ -96,7 +103,7 @@ char *weft_classic_cookies(void)
 		length += value.length;
 		joined[length] = 0;
 	}
-	char *kept = joined ? weft_classic_keep(weft_current->classic, weft_slice_text(joined)) : NULL;
+	char *kept = joined ? weft_classic_keep(weft_classic_of(weft_current), weft_slice_text(joined)) : NULL;
 	free(joined);
 	return kept;
 }
@@ -152,10 +159,10 @@ static void import(zval *array)
 {
 	weft_coroutine *coroutine = weft_current;
 	import_environment(array);
-	if (!coroutine || !coroutine->classic) {
+	if (!coroutine || !weft_classic_of(coroutine)) {
 		return;
 	}
-	weft_classic *classic = coroutine->classic;
+	weft_classic *classic = weft_classic_of(coroutine);
 	uint64_t request = coroutine->request;
 	char protocol[16];
 	const char *path_info = classic->path_info ? classic->path_info : "";
@@ -197,7 +204,7 @@ void weft_classic_import(void)
 void weft_classic_variables(zval *array)
 {
 	php_import_environment_variables(array);
-	weft_classic *classic = weft_current ? weft_current->classic : NULL;
+	weft_classic *classic = weft_current ? weft_classic_of(weft_current) : NULL;
 	char *script = SG(request_info).path_translated;
 	if (!classic && script) { /* a worker script boots */
 		add(array, "SCRIPT_FILENAME", weft_slice_text(script));
@@ -214,7 +221,7 @@ void weft_classic_variables(zval *array)
 /* sapi_module.getenv: getenv('REMOTE_ADDR') and its like. A variable of the process is found by PHP itself, as it is now. */
 char *weft_classic_getenv(const char *name, size_t length)
 {
-	if (!weft_current || !weft_current->classic || getenv(name)) {
+	if (!weft_current || !weft_classic_of(weft_current) || getenv(name)) {
 		return NULL;
 	}
 	zend_is_auto_global(ZSTR_KNOWN(ZEND_STR_AUTOGLOBAL_SERVER));

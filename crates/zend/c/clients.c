@@ -3,8 +3,8 @@
  * Must not know: coroutines. What identifies a connection is the library's handle where objects share one (a PDO object and
  * its statements, two PDO objects with one persistent connection), else the object. Layouts that no installed header tells
  * are noted beside the code, with their source. */
-#include "guard.h"
-#include "persistent.h"
+#include "clients.h"
+#include "pgsql.h"
 #include "ext/mysqli/php_mysqli_structs.h"
 #include "ext/pdo/php_pdo_driver.h"
 
@@ -192,29 +192,6 @@ const weft_client weft_clients[] = {
 	{"LDAP", NULL, "ldap", itself, "ldap_connect ldap_errno ldap_error ldap_get_option ldap_set_option"},
 	{NULL, NULL, NULL, NULL, NULL},
 };
-
-/* Functions of these modules wait for connections that PHP code itself speaks over: it knows what it has read. */
-static const char *const plain_modules[] = {"standard", "sockets", "curl", "SPL", "pcntl", "weft"};
-
-/* Whether what waits now speaks a protocol of its own: a client's function; where PHP code stands, its iterator or destructor. */
-bool weft_in_conversation(void)
-{
-	zend_execute_data *frame = EG(current_execute_data);
-	const zend_function *function = frame ? frame->func : NULL;
-	if (!function || function->type != ZEND_INTERNAL_FUNCTION || !function->internal_function.module) {
-		return true;
-	}
-	for (size_t i = 0; i < sizeof(plain_modules) / sizeof(*plain_modules); i++) {
-		if (!strcmp(function->internal_function.module->name, plain_modules[i])) {
-			return false;
-		}
-	}
-	if (!strcmp(function->internal_function.module->name, "odbc")) {
-		zval *link = ZEND_CALL_NUM_ARGS(frame) > 0 ? ZEND_CALL_ARG(frame, 1) : NULL;
-		weft_persistent_spoil(link && Z_TYPE_P(link) == IS_RESOURCE ? weft_odbc_connection(Z_RES_P(link)) : NULL);
-	}
-	return true;
-}
 
 void *weft_connection_of(zend_execute_data *execute_data, const weft_client *client)
 {

@@ -3,7 +3,6 @@
  * Invariant: nothing is allocated, locked or changed. A frame that is being made at this moment may be read half made: whoever
  * asks has given the process up and ends it soon. */
 #include "code_location.h"
-
 #include "weft.h"
 
 size_t weft_code_location(char *text, size_t size)

@@ -4,7 +4,9 @@
  * source file that is not in memory could park. So for that time no coroutine runs, as the hooks see it: they are the plain
  * calls. Nor is this counted as blocking: a file is compiled once. The same goes for eval(), since a deprecation in it may call an
  * error handler, and for array_multisort(), which keeps what it compares by in a global that nothing exports. */
-#include "weft.h"
+#include "compile.h"
+#include "schedule.h"
+#include "wrap.h"
 
 static zend_op_array *(*next_compile_file)(zend_file_handle *file, int type);
 

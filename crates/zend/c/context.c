@@ -2,7 +2,9 @@
  *
  * Invariants: a value set in one coroutine is never seen by another that runs already; arrays are shared until one of them
  * writes, so that inheriting costs a reference. */
-#include "resident.h"
+#include "context.h"
+#include "boot.h"
+#include "coroutine.h"
 #include "weft_arginfo.h"
 #include "zend_closures.h"
 
@@ -10,7 +12,7 @@ static WEFT_BOOT zval boot; /* what was set while the application booted: every 
 
 static zval *own(void)
 {
-	return weft_current ? &weft_current->context : &boot;
+	return weft_current ? &weft_context_slot(weft_current)->values : &boot;
 }
 
 /* The array to write to, of its own. */
@@ -85,30 +87,30 @@ ZEND_METHOD(Weft_Context, delete)
 /* In resident mode the application boots on the coroutine of its requests. */
 void weft_context_booted(weft_coroutine *coroutine)
 {
-	ZVAL_COPY_VALUE(&boot, &coroutine->context);
-	ZVAL_UNDEF(&coroutine->context);
+	ZVAL_COPY_VALUE(&boot, &weft_context_slot(coroutine)->values);
+	ZVAL_UNDEF(&weft_context_slot(coroutine)->values);
 }
 
 /* A request begins. A task has its parent's values already. */
 void weft_context_begin(weft_coroutine *coroutine)
 {
-	if (UNEXPECTED(Z_TYPE(boot) != IS_UNDEF) && Z_TYPE(coroutine->context) == IS_UNDEF) {
-		ZVAL_COPY(&coroutine->context, &boot);
+	if (UNEXPECTED(Z_TYPE(boot) != IS_UNDEF) && Z_TYPE(weft_context_slot(coroutine)->values) == IS_UNDEF) {
+		ZVAL_COPY(&weft_context_slot(coroutine)->values, &boot);
 	}
 }
 
 void weft_context_end(weft_coroutine *coroutine)
 {
-	if (UNEXPECTED(Z_TYPE(coroutine->context) != IS_UNDEF)) {
+	if (UNEXPECTED(Z_TYPE(weft_context_slot(coroutine)->values) != IS_UNDEF)) {
 		zval values;
-		ZVAL_COPY_VALUE(&values, &coroutine->context);
-		ZVAL_UNDEF(&coroutine->context);
+		ZVAL_COPY_VALUE(&values, &weft_context_slot(coroutine)->values);
+		ZVAL_UNDEF(&weft_context_slot(coroutine)->values);
 		zval_ptr_dtor(&values);
 	}
-	if (UNEXPECTED(Z_TYPE(coroutine->deferred) != IS_UNDEF)) { /* a bailout came in between */
+	if (UNEXPECTED(Z_TYPE(weft_context_slot(coroutine)->deferred) != IS_UNDEF)) { /* a bailout came in between */
 		zval left;
-		ZVAL_COPY_VALUE(&left, &coroutine->deferred);
-		ZVAL_UNDEF(&coroutine->deferred);
+		ZVAL_COPY_VALUE(&left, &weft_context_slot(coroutine)->deferred);
+		ZVAL_UNDEF(&weft_context_slot(coroutine)->deferred);
 		zval_ptr_dtor(&left);
 	}
 }
@@ -133,15 +135,15 @@ ZEND_FUNCTION(Weft_defer)
 		RETURN_THROWS();
 	}
 	Z_TRY_ADDREF_P(work);
-	zend_hash_next_index_insert(writable(&weft_current->deferred), work);
+	zend_hash_next_index_insert(writable(&weft_context_slot(weft_current)->deferred), work);
 }
 
 /* The last one first; one of them may defer more. What they throw nobody can catch: it is logged. Runs contained: after a
  * bailout the rest is not run. */
 void weft_run_deferred(weft_coroutine *coroutine)
 {
-	while (Z_TYPE(coroutine->deferred) == IS_ARRAY && zend_hash_num_elements(Z_ARRVAL(coroutine->deferred))) {
-		HashTable *all = Z_ARRVAL(coroutine->deferred);
+	while (Z_TYPE(weft_context_slot(coroutine)->deferred) == IS_ARRAY && zend_hash_num_elements(Z_ARRVAL(weft_context_slot(coroutine)->deferred))) {
+		HashTable *all = Z_ARRVAL(weft_context_slot(coroutine)->deferred);
 		zend_ulong last = all->nNextFreeElement - 1;
 		zval work, result;
 		zval *found = zend_hash_index_find(all, last);
@@ -162,8 +164,8 @@ void weft_run_deferred(weft_coroutine *coroutine)
 			zend_exception_error(EG(exception), E_WARNING);
 		}
 	}
-	zval_ptr_dtor(&coroutine->deferred);
-	ZVAL_UNDEF(&coroutine->deferred);
+	zval_ptr_dtor(&weft_context_slot(coroutine)->deferred);
+	ZVAL_UNDEF(&weft_context_slot(coroutine)->deferred);
 }
 
 void weft_context_register(void)

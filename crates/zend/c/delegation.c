@@ -6,7 +6,10 @@
  * A redirection to a script runs it when the first one has ended, in the same PHP: GET or HEAD, without a body, REQUEST_URI
  * as the client sent it, as under nginx. Invariants: a header that is obeyed reaches no client; a request runs REDIRECTS_MAX
  * scripts at most after its first; lines that are carried on live until the request ends. */
-#include "classic.h"
+#include "delegation.h"
+#include "classic_state.h"
+#include "coroutine.h"
+#include "host.h"
 
 #include <stdio.h>
 
@@ -29,7 +32,7 @@ ZEND_FUNCTION(Weft_Internal_response_file)
 	ZEND_PARSE_PARAMETERS_START(1, 1)
 		Z_PARAM_PATH_STR(path)
 	ZEND_PARSE_PARAMETERS_END();
-	weft_classic *classic = weft_current ? weft_current->classic : NULL;
+	weft_classic *classic = weft_current ? weft_classic_of(weft_current) : NULL;
 	char *line = NULL;
 	if (!classic || asprintf(&line, OWN_FILE ":%s", ZSTR_VAL(path)) < 0) {
 		zend_throw_error(NULL, "No request is running");
@@ -86,7 +89,7 @@ static bool stays(weft_slice name, weft_slice value, bool redirect)
 	return !redirect;
 }
 
-static void refuse(weft_coroutine *coroutine, weft_slice name, const char *value, uint32_t status)
+static void report(weft_coroutine *coroutine, weft_slice name, const char *value, uint32_t status)
 {
 	char line[PATH_MAX + 256];
 	const char *why = status == 500 ? "it was redirected too often, or the file cannot be read"
@@ -95,13 +98,12 @@ static void refuse(weft_coroutine *coroutine, weft_slice name, const char *value
 		: "no file or script answers this path";
 	snprintf(line, sizeof(line), "%.*s: %s: %s", (int) name.length, name.bytes, value, why);
 	weft_host_log(WEFT_LOG_ERROR, coroutine->request, weft_slice_text(line));
-	weft_classic_refuse(coroutine, status);
 }
 
 /* The response is what the header names. A script runs later: weft_delegation_next(). */
-void weft_delegation_answer(weft_coroutine *coroutine)
+uint32_t weft_delegation_answer(weft_coroutine *coroutine)
 {
-	weft_classic *classic = coroutine->classic;
+	weft_classic *classic = weft_classic_of(coroutine);
 	weft_delegation *delegation = &classic->delegation;
 	char *value = strchr(classic->sendfile, ':');
 	weft_slice name = {classic->sendfile, (size_t) (value - classic->sendfile)};
@@ -123,31 +125,28 @@ void weft_delegation_answer(weft_coroutine *coroutine)
 		free(delegation->query);
 		delegation->query = strdup(query ? query + 1 : "");
 		delegation->pending = true;
-	} else if (status) {
-		refuse(coroutine, name, value, status);
+		return 0;
 	}
+	if (status) {
+		report(coroutine, name, value, status);
+	}
+	return status;
 }
 
-/* Makes the request ready for the script that was named. false: none was. */
-bool weft_delegation_next(weft_coroutine *coroutine)
+bool weft_delegation_next(weft_classic *classic, weft_delegation *next)
 {
-	weft_classic *classic = coroutine->classic;
 	if (EXPECTED(!classic->delegation.pending)) {
 		return false;
 	}
-	weft_delegation delegation = classic->delegation;
-	free(delegation.carried);
-	delegation.carried = classic->headers;
-	delegation.carried_count = classic->headers_count;
-	delegation.old_lines[delegation.count++] = classic->lines;
-	delegation.pending = false;
+	*next = classic->delegation;
+	free(next->carried);
+	next->carried = classic->headers;
+	next->carried_count = classic->headers_count;
+	next->old_lines[next->count++] = classic->lines;
+	next->pending = false;
 	classic->headers = NULL;
 	classic->lines = NULL;
 	memset(&classic->delegation, 0, sizeof(classic->delegation));
-	weft_classic_free(classic);
-	memset(classic, 0, sizeof(*classic));
-	classic->delegation = delegation;
-	ZVAL_UNDEF(&coroutine->request_object); /* gone with PHP's heap */
 	return true;
 }
 

@@ -2,7 +2,9 @@
  *
  * PHP keeps that one for the process (dir_globals in ext/standard/dir.c, which nothing exports). Here each coroutine has its
  * own, and PHP's functions are always given a handle. */
-#include "told.h"
+#include "directories.h"
+#include "coroutine.h"
+#include "wrap.h"
 
 static zif_handler stock_opendir, stock_dir, stock_close;
 
@@ -12,10 +14,13 @@ typedef struct {
 
 static reader readers[2];
 
+/* The directory it has opened last. */
+WEFT_SLOT(directories, zend_resource *)
+
 static void let_go(weft_coroutine *coroutine)
 {
-	zend_resource *handle = coroutine->directory_handle;
-	coroutine->directory_handle = NULL;
+	zend_resource *handle = *weft_directories_slot(coroutine);
+	*weft_directories_slot(coroutine) = NULL;
 	if (handle) {
 		zend_list_delete(handle);
 	}
@@ -25,7 +30,7 @@ static void opened(const zval *handle)
 {
 	if (weft_current && weft_isolates && Z_TYPE_P(handle) == IS_RESOURCE) {
 		let_go(weft_current);
-		weft_current->directory_handle = Z_RES_P(handle);
+		*weft_directories_slot(weft_current) = Z_RES_P(handle);
 		GC_ADDREF(Z_RES_P(handle));
 	}
 }
@@ -49,11 +54,11 @@ static ZEND_NAMED_FUNCTION(wrapped_dir)
 static void with_own(zend_execute_data *execute_data, zval *return_value)
 {
 	zval handle;
-	if (!weft_current->directory_handle) {
+	if (!*weft_directories_slot(weft_current)) {
 		zend_type_error("No resource supplied");
 		return;
 	}
-	ZVAL_RES(&handle, weft_current->directory_handle);
+	ZVAL_RES(&handle, *weft_directories_slot(weft_current));
 	zend_call_known_function(execute_data->func, NULL, NULL, return_value, 1, &handle, NULL);
 }
 
@@ -83,7 +88,7 @@ static ZEND_NAMED_FUNCTION(wrapped_close)
 		handle = Z_RES_P(ZEND_CALL_ARG(execute_data, 1));
 	}
 	stock_close(INTERNAL_FUNCTION_PARAM_PASSTHRU);
-	if (weft_current && handle && handle == weft_current->directory_handle) {
+	if (weft_current && handle && handle == *weft_directories_slot(weft_current)) {
 		let_go(weft_current);
 	}
 }
@@ -103,7 +108,12 @@ void weft_directories_prepare(void)
 /* The coroutine's job has ended. */
 void weft_directories_end(weft_coroutine *coroutine)
 {
-	if (UNEXPECTED(coroutine->directory_handle != NULL)) {
+	if (UNEXPECTED(*weft_directories_slot(coroutine) != NULL)) {
 		let_go(coroutine);
 	}
+}
+
+void weft_directories_forget(weft_coroutine *coroutine)
+{
+	*weft_directories_slot(coroutine) = NULL;
 }

@@ -2,10 +2,32 @@
  *
  * opcache only starts for SAPIs it knows by name (ext/opcache/ZendAccelerator.c, accel_startup): so the module starts as
  * "cli-server" and takes its own name afterwards. In a worker one request is begun at start and lasts as long as the worker. */
+#include "engine.h"
+#include "classic.h"
+#include "classic_variables.h"
+#include "compile.h"
+#include "context.h"
+#include "coroutine.h"
+#include "failure.h"
+#include "form.h"
+#include "guard.h"
+#include "host.h"
+#include "isolate.h"
+#include "library.h"
+#include "request.h"
 #include "resident.h"
+#include "response.h"
+#include "runtime_cache.h"
 #include "session.h"
 #include "signals.h"
+#include "stack.h"
+#include "superglobals.h"
+#include "task.h"
+#include "wait.h"
+#include "wrap_all.h"
+#include "writer.h"
 #include "weft_arginfo.h"
+#include "instance/instance.h"
 #include "zend_extensions.h"
 #include "zend_ini.h"
 #include "zend_signal.h"
@@ -15,13 +37,12 @@
 #include <unistd.h>
 
 bool weft_cli;
-bool weft_collects_garbage; /* what zend.enable_gc is for instances, which begin without */
 static bool classic;
 static const char *resident;
 static uint32_t *shared_superglobals;
 static char *ini_entries;
 
-size_t weft_read_post(char *buffer, size_t size);
+static zend_module_entry weft_module;
 
 static int start_module(sapi_module_struct *module)
 {
@@ -33,12 +54,12 @@ static size_t write_output(const char *bytes, size_t length)
 	weft_coroutine *coroutine = weft_current;
 	if (!coroutine || !coroutine->request) {
 		weft_host_output((weft_slice){bytes, length});
-	} else if (coroutine->streaming) {
+	} else if (weft_response_slot(coroutine)->streaming) {
 		if (!weft_host_stream_write(coroutine->request, (weft_slice){bytes, length})) {
 			php_handle_aborted_connection();
 		}
 	} else {
-		smart_str_appendl(&coroutine->output, bytes, length);
+		smart_str_appendl(&weft_response_slot(coroutine)->output, bytes, length);
 	}
 	return length;
 }
@@ -47,7 +68,7 @@ static void flush_output(void *context)
 {
 	(void) context;
 	if (weft_current && weft_current->request) {
-		weft_handler_flush(weft_current);
+		weft_response_flush(weft_current);
 	}
 }
 
@@ -93,7 +114,7 @@ static void log_message(const char *message, int syslog_type)
 	weft_host_log(level, weft_current ? weft_current->request : 0, weft_slice_text(message));
 }
 
-sapi_module_struct weft_sapi = {
+static sapi_module_struct weft_sapi = {
 	.name = "cli-server",
 	.pretty_name = "weft coroutine application server",
 	.startup = start_module,
@@ -119,10 +140,13 @@ static PHP_MINIT_FUNCTION(weft)
 	weft_task_register();
 	weft_context_register();
 	if (classic) {
-		weft_classic_register(resident != NULL);
+		weft_classic_register();
+	}
+	if (resident) {
+		weft_resident_register();
 	}
 	if (!classic || resident) {
-		weft_wrap_prepare(resident != NULL);
+		weft_wrap_all_prepare(resident != NULL, weft_cli);
 	}
 	return SUCCESS;
 }
@@ -147,7 +171,7 @@ static PHP_MINFO_FUNCTION(weft)
 	php_info_print_table_end();
 }
 
-zend_module_entry weft_module = {
+static zend_module_entry weft_module = {
 	STANDARD_MODULE_HEADER, "weft", weft_functions, PHP_MINIT(weft), NULL, NULL, PHP_RSHUTDOWN(weft), PHP_MINFO(weft), WEFT_VERSION,
 	STANDARD_MODULE_PROPERTIES};
 
@@ -258,6 +282,7 @@ int weft_engine_begin(const char *script, int argc, char **argv)
 		SG(request_info).no_headers = 1;
 		weft_superglobals_start(shared_superglobals);
 		weft_failure_start(true);
+		weft_stack_start();
 	}
 	return 0;
 }

@@ -3,8 +3,10 @@
  * The process has one environment, which PHP and libraries read without asking us; so the variables themselves are
  * exchanged. ext/standard keeps a table of what was set, to undo it at the end of its request, which in a worker never
  * comes: an entry is taken out when its coroutine parks or ends. A request that calls putenv() never pays nothing. */
+#include "environment.h"
+#include "coroutine.h"
 #include "variables.h"
-#include "weft.h"
+#include "wrap.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -19,6 +21,9 @@ typedef struct weft_variable {
 
 static zif_handler stock_putenv;
 
+/* The variables it has set. */
+WEFT_SLOT(environment, weft_variable *)
+
 static void zone_changed(const zend_string *name)
 {
 	if (zend_string_equals_literal(name, "TZ")) {
@@ -29,7 +34,7 @@ static void zone_changed(const zend_string *name)
 static void note(weft_coroutine *coroutine, const char *setting)
 {
 	size_t length = strcspn(setting, "=");
-	weft_variable *known = coroutine->environment;
+	weft_variable *known = *weft_environment_slot(coroutine);
 	while (known && !zend_string_equals_cstr(known->name, setting, length)) {
 		known = known->next;
 	}
@@ -41,8 +46,8 @@ static void note(weft_coroutine *coroutine, const char *setting)
 	const char *value = getenv(ZSTR_VAL(variable->name));
 	variable->before = value ? zend_string_init(value, strlen(value), 0) : NULL;
 	variable->own = NULL;
-	variable->next = coroutine->environment;
-	coroutine->environment = variable;
+	variable->next = *weft_environment_slot(coroutine);
+	*weft_environment_slot(coroutine) = variable;
 }
 
 static ZEND_NAMED_FUNCTION(putenv_own)
@@ -72,7 +77,7 @@ static void restore(weft_variable *variable)
 
 void weft_environment_out(weft_coroutine *coroutine)
 {
-	for (weft_variable *variable = coroutine->environment; variable; variable = variable->next) {
+	for (weft_variable *variable = *weft_environment_slot(coroutine); variable; variable = variable->next) {
 		const char *value = getenv(ZSTR_VAL(variable->name));
 		char *own = value ? weft_variable_text(ZSTR_VAL(variable->name), value) : NULL;
 		restore(variable);
@@ -82,7 +87,7 @@ void weft_environment_out(weft_coroutine *coroutine)
 
 void weft_environment_in(weft_coroutine *coroutine)
 {
-	for (weft_variable *variable = coroutine->environment; variable; variable = variable->next) {
+	for (weft_variable *variable = *weft_environment_slot(coroutine); variable; variable = variable->next) {
 		if (variable->own) {
 			putenv(variable->own);
 		} else {
@@ -95,8 +100,8 @@ void weft_environment_in(weft_coroutine *coroutine)
 void weft_environment_end(weft_coroutine *coroutine)
 {
 	weft_variable *variable;
-	while ((variable = coroutine->environment)) {
-		coroutine->environment = variable->next;
+	while ((variable = *weft_environment_slot(coroutine))) {
+		*weft_environment_slot(coroutine) = variable->next;
 		restore(variable);
 		zend_string_release(variable->name);
 		if (variable->before) {
@@ -104,6 +109,11 @@ void weft_environment_end(weft_coroutine *coroutine)
 		}
 		efree(variable);
 	}
+}
+
+void weft_environment_forget(weft_coroutine *coroutine)
+{
+	*weft_environment_slot(coroutine) = NULL;
 }
 
 /* This process's own, where there are no instances. */

@@ -4,9 +4,13 @@
  * globals_ptr; where no installed header has their layout it is written out in layouts.h after the named source, and used only if
  * the module says its globals are as large. Keys are words of eight bytes; where a smaller field is meant, the rest of
  * the word belongs to the row or never changes. */
+#include "extension_rows.h"
 #include "boot.h"
-#include "extensions.h"
+#include "coroutine.h"
+#include "host.h"
 #include "layouts.h"
+#include "wrap.h"
+#include "wrappers.h"
 #include "ext/date/php_date.h"
 #include "ext/pcre/php_pcre.h"
 #include "ext/random/php_random.h"

@@ -4,7 +4,9 @@
  * goes on.
  * Must not know: what the rows are (extension_rows.c). */
 #include "extensions.h"
-#include "resident.h"
+#include "boot.h"
+#include "coroutine.h"
+#include "extension_rows.h"
 
 static WEFT_BOOT weft_row rows[WEFT_ROWS_MAX];
 /* What looking at a row needs, apart from the rest: a word, and which of its bits are the row's. */
@@ -22,6 +24,8 @@ typedef struct {
 	uint64_t which;
 	char bytes[];
 } kept;
+
+WEFT_SLOT(extensions, kept *)
 
 static uint64_t difference(size_t i)
 {
@@ -102,7 +106,7 @@ void weft_extensions_out(weft_coroutine *coroutine)
 {
 	kept *aside = NULL;
 	char *next = NULL;
-	coroutine->extensions = NULL;
+	*weft_extensions_slot(coroutine) = NULL;
 	if (!started || EXPECTED(!any_changed())) {
 		return;
 	}
@@ -119,12 +123,12 @@ void weft_extensions_out(weft_coroutine *coroutine)
 			put(&rows[i], rows[i].base);
 		}
 	}
-	coroutine->extensions = aside;
+	*weft_extensions_slot(coroutine) = aside;
 }
 
 void weft_extensions_in(weft_coroutine *coroutine)
 {
-	kept *aside = coroutine->extensions;
+	kept *aside = *weft_extensions_slot(coroutine);
 	if (EXPECTED(!aside)) {
 		return;
 	}
@@ -134,7 +138,7 @@ void weft_extensions_in(weft_coroutine *coroutine)
 		put(&rows[i], next);
 		next += rows[i].size;
 	}
-	coroutine->extensions = NULL;
+	*weft_extensions_slot(coroutine) = NULL;
 	free(aside);
 }
 

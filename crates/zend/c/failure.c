@@ -3,7 +3,11 @@
  *
  * php_error_cb marks every object of the process as destructed before it bails out, in all coroutines: so fatal errors of a
  * request go to fatal_error() instead. */
-#include "stack.h"
+#include "failure.h"
+#include "coroutine.h"
+#include "host.h"
+#include "schedule.h"
+#include "wait.h"
 #include "zend_atomic.h"
 
 #include <signal.h>
@@ -72,7 +76,7 @@ static void on_interrupt(zend_execute_data *frame)
 		preempt = 0;
 		/* Never while a class is being loaded: another coroutine that needs it would not find it. */
 		bool loading = EG(in_autoload) && zend_hash_num_elements(EG(in_autoload)) > 0;
-		if (weft_current && !weft_current->prepared && !EG(exception) && !loading && weft_coroutine_may_leave()) {
+		if (weft_current && !weft_wait_slot(weft_current)->prepared && !EG(exception) && !loading && weft_coroutine_may_leave()) {
 			weft_host_yield();
 		}
 	}
@@ -98,7 +102,6 @@ void weft_failure_start(bool contain)
 		return;
 	}
 	started = true;
-	weft_stack_start();
 	contained = contain;
 	weft_errors_start();
 	next_interrupt = zend_interrupt_function;

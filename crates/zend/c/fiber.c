@@ -3,21 +3,32 @@
  * A library such as Revolt suspends the Fiber it finds itself in and lets somebody else resume it. The pooled Fiber belongs
  * to the scheduler: suspending it parks the coroutine, resuming it wakes it. Fibers that user code makes itself are left
  * to the engine. */
-#include "weft.h"
+#include "fiber.h"
+#include "coroutine.h"
+#include "schedule.h"
 #include "zend_extensions.h"
 
-static int slot; /* ours in zend_fiber_context.reserved */
+/* Between Fiber::suspend() and resume(). */
+typedef struct {
+	uint64_t wait;             /* set while it is inside Fiber::suspend() of the pooled Fiber itself */
+	zval value;                /* what Fiber::resume() or throw() passed to it */
+	bool throw;
+} suspension;
+
+WEFT_SLOT(fiber, suspension)
+
+static int reserved; /* our index in zend_fiber_context.reserved */
 static zif_handler stock_suspend, stock_resume, stock_throw, stock_is_suspended;
 
 /* The coroutine whose pooled Fiber this is, if it is one. */
 static weft_coroutine *coroutine_of(zend_object *fiber)
 {
-	return ((zend_fiber *) fiber)->context.reserved[slot];
+	return ((zend_fiber *) fiber)->context.reserved[reserved];
 }
 
 void weft_fiber_mark(zend_object *fiber, weft_coroutine *coroutine)
 {
-	((zend_fiber *) fiber)->context.reserved[slot] = coroutine;
+	((zend_fiber *) fiber)->context.reserved[reserved] = coroutine;
 }
 
 static ZEND_NAMED_FUNCTION(fiber_suspend)
@@ -31,18 +42,19 @@ static ZEND_NAMED_FUNCTION(fiber_suspend)
 		zend_throw_error(NULL, "Cannot switch fibers in current execution context");
 		RETURN_THROWS();
 	}
-	ZVAL_NULL(&coroutine->user_value);
-	coroutine->user_throw = false;
-	coroutine->user_wait = weft_host_wait_begin();
-	weft_wait_end end = weft_host_wait(coroutine->user_wait, WEFT_NEVER);
-	coroutine->user_wait = 0;
+	suspension *own = weft_fiber_slot(coroutine);
+	ZVAL_NULL(&own->value);
+	own->throw = false;
+	own->wait = weft_host_wait_begin();
+	weft_wait_end end = weft_host_wait(own->wait, WEFT_NEVER);
+	own->wait = 0;
 	if (end != WEFT_WOKEN) {
 		RETURN_THROWS();
 	}
 	zval value;
-	ZVAL_COPY_VALUE(&value, &coroutine->user_value);
-	ZVAL_UNDEF(&coroutine->user_value);
-	if (coroutine->user_throw) {
+	ZVAL_COPY_VALUE(&value, &own->value);
+	ZVAL_UNDEF(&own->value);
+	if (own->throw) {
 		zend_throw_exception_object(&value);
 		RETURN_THROWS();
 	}
@@ -61,16 +73,17 @@ static void resume(INTERNAL_FUNCTION_PARAMETERS, bool throw, zif_handler stock)
 		Z_PARAM_OPTIONAL
 		Z_PARAM_ZVAL(value)
 	ZEND_PARSE_PARAMETERS_END();
-	if (!target->user_wait) {
+	suspension *its = weft_fiber_slot(target);
+	if (!its->wait) {
 		zend_throw_error(NULL, "Cannot resume a fiber that is not suspended");
 		RETURN_THROWS();
 	}
 	if (value) {
-		ZVAL_COPY(&target->user_value, value);
+		ZVAL_COPY(&its->value, value);
 	}
-	target->user_throw = throw;
-	weft_host_wake(target->user_wait);
-	target->user_wait = 0;
+	its->throw = throw;
+	weft_host_wake(its->wait);
+	its->wait = 0;
 	if (weft_current && weft_coroutine_may_leave()) {
 		weft_host_yield(); /* whoever is resumed runs first, as with any Fiber */
 	}
@@ -94,7 +107,7 @@ static ZEND_NAMED_FUNCTION(fiber_is_suspended)
 		return;
 	}
 	ZEND_PARSE_PARAMETERS_NONE();
-	RETURN_BOOL(coroutine->user_wait != 0);
+	RETURN_BOOL(weft_fiber_slot(coroutine)->wait != 0);
 }
 
 static zif_handler replace(const char *name, zif_handler with)
@@ -107,7 +120,7 @@ static zif_handler replace(const char *name, zif_handler with)
 
 void weft_fiber_methods_start(void)
 {
-	slot = zend_get_resource_handle("weft");
+	reserved = zend_get_resource_handle("weft");
 	stock_suspend = replace("suspend", fiber_suspend);
 	stock_resume = replace("resume", fiber_resume);
 	stock_throw = replace("throw", fiber_throw);

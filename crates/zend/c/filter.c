@@ -3,7 +3,10 @@
  *
  * Its arrays cannot be reached from outside: they are emptied by its own end of a request, and filled by its own input
  * filter. Invariant: no switch while they are filled. */
-#include "weft.h"
+#include "filter.h"
+#include "coroutine.h"
+#include "superglobals.h"
+#include "wrap.h"
 
 static zend_module_entry *extension;
 static zif_handler stock[3];

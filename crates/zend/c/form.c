@@ -1,7 +1,10 @@
 /* Form fields and uploads, by PHP's own parsers: what $_POST and $_FILES hold under FPM is what they hold here.
  *
  * The body is complete before a parser starts, so none of this parks in the middle of the globals it borrows. */
-#include "weft.h"
+#include "form.h"
+#include "coroutine.h"
+#include "host.h"
+#include "lines.h"
 #include "rfc1867.h"
 
 /* sapi_module.read_post: php://input and PHP's parsers of forms read on where SG(read_post_bytes) stands. */

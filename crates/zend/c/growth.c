@@ -3,6 +3,7 @@
  * A root is a static property, a static variable of a function or of the handler, or a global. Its size is the number of
  * elements and properties below it, so deep and no deeper: what grows for ever shows there. The first growth after the
  * root was first seen is let pass, for caches fill once. Must not know: what a request is. No user code runs. */
+#include "handler.h"
 #include "leftover.h"
 #include "zend_closures.h"
 

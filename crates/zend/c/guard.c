@@ -9,8 +9,11 @@
  *
  * Costs a call on the same connection some nanoseconds: a few words in a list of its own, no allocation. Invariant: what
  * identifies a connection is the client library's own handle where several objects can share one. */
-#include "weft.h"
 #include "guard.h"
+#include "clients.h"
+#include "coroutine.h"
+#include "wait.h"
+#include "wrap.h"
 
 #include <time.h>
 
@@ -35,6 +38,9 @@ typedef struct {
 	const weft_client *client;
 } guarded;
 
+/* Its calls in progress, the innermost first. */
+WEFT_SLOT(guard, weft_call *)
+
 static weft_call *calls[LISTS];
 static weft_call *spare;
 static zend_class_entry *error_class;
@@ -52,8 +58,8 @@ static void begin(weft_call *call, weft_call **list)
 	call->since_ns = now.tv_nsec;
 	call->next = *list;
 	*list = call;
-	call->outer = call->coroutine->calls;
-	call->coroutine->calls = call;
+	call->outer = *weft_guard_slot(call->coroutine);
+	*weft_guard_slot(call->coroutine) = call;
 }
 
 static void end(weft_call *call)
@@ -63,7 +69,7 @@ static void end(weft_call *call)
 		at = &(*at)->next;
 	}
 	*at = call->next;
-	for (at = &call->coroutine->calls; *at != call; at = &(*at)->outer) {
+	for (at = weft_guard_slot(call->coroutine); *at != call; at = &(*at)->outer) {
 	}
 	*at = call->outer;
 	call->next = spare;
@@ -169,8 +175,8 @@ static ZEND_NAMED_FUNCTION(guarded_call)
 /* A bailout has ended all calls of this coroutine. */
 void weft_guard_reset(weft_coroutine *coroutine)
 {
-	while (coroutine->calls) {
-		end(coroutine->calls);
+	while (*weft_guard_slot(coroutine)) {
+		end(*weft_guard_slot(coroutine));
 	}
 }
 

@@ -3,8 +3,17 @@
  * Accepted from it: a string, null (what was echoed is the body), a Weft\Http\Response, a Generator (each yielded string is
  * sent as it comes). Whatever goes wrong ends here, at the coroutine's own base, as this request's 500 and nothing else. */
 #include "handler.h"
+#include "contain.h"
+#include "context.h"
+#include "coroutine.h"
+#include "isolate.h"
+#include "leftover.h"
+#include "outcome.h"
+#include "request.h"
+#include "reset.h"
 #include "response.h"
 #include "session.h"
+#include "superglobals.h"
 
 static zend_fcall_info handler;
 static zend_fcall_info_cache handler_cache;
@@ -103,11 +112,11 @@ static void call_handler(weft_coroutine *coroutine)
 	}
 	zend_fcall_info call = handler;
 	call.retval = &result;
-	call.params = &coroutine->request_object;
+	call.params = weft_request_slot(coroutine);
 	call.param_count = 1;
 	zend_call_function(&call, &handler_cache);
 	if (EXPECTED(!EG(exception))) {
-		if (UNEXPECTED(coroutine->leftover != NULL)) {
+		if (UNEXPECTED(*weft_leftover_slot(coroutine) != NULL)) {
 			weft_leftover_buffers(coroutine);
 		}
 		weft_finish_script(coroutine);
@@ -119,82 +128,31 @@ static void call_handler(weft_coroutine *coroutine)
 	zval_ptr_dtor(&result);
 }
 
-typedef void (*step)(weft_coroutine *coroutine);
-
-/* Runs one step; a bailout ends here, at the coroutine's own base. false: it bailed out. */
-bool weft_contained(step run, weft_coroutine *coroutine)
-{
-	volatile bool finished = true;
-	zend_execute_data *frame = EG(current_execute_data);
-	zend_vm_stack stack = EG(vm_stack);
-	zval *top = EG(vm_stack_top), *end = EG(vm_stack_end);
-	zend_try {
-		run(coroutine);
-	} zend_catch {
-		finished = false;
-		EG(current_execute_data) = frame;
-		EG(vm_stack) = stack;
-		EG(vm_stack_top) = top;
-		EG(vm_stack_end) = end;
-	} zend_end_try();
-	return finished;
-}
-
-/* What a destructor has thrown, which nobody can catch any more. */
-static void report_late(weft_coroutine *coroutine)
-{
-	(void) coroutine;
-	if (zend_is_unwind_exit(EG(exception)) || zend_is_graceful_exit(EG(exception))) {
-		OBJ_RELEASE(EG(exception));
-		EG(exception) = EG(prev_exception) = NULL;
-	} else {
-		zend_exception_error(EG(exception), E_WARNING);
-	}
-}
-
-/* After a step at the end that has bailed out, or has left an exception. */
-static void settle_late(bool finished, weft_coroutine *coroutine)
-{
-	if (finished) {
-		finished = weft_contained(report_late, coroutine);
-	} else {
-		EG(exception) = EG(prev_exception) = NULL;
-		weft_isolate_reset();
-		finished = weft_contained(weft_settle_late_bailout, coroutine);
-	}
-	if (!finished) {
-		EG(exception) = EG(prev_exception) = NULL;
-		weft_isolate_reset();
-	}
-}
-
-bool weft_contained_last(step run, weft_coroutine *coroutine)
-{
-	bool finished = weft_contained(run, coroutine);
-	if (UNEXPECTED(!finished || EG(exception))) {
-		settle_late(finished, coroutine);
-	}
-	return finished;
-}
-
 /* The handler and, where nothing went wrong, all that comes after it: one base for both. */
 static void handle(weft_coroutine *coroutine)
 {
 	call_handler(coroutine);
-	if (EXPECTED(!EG(exception)) && EXPECTED(Z_TYPE(coroutine->deferred) == IS_UNDEF) && EXPECTED(!coroutine->leftover)) {
-		coroutine->answered = true;
+	if (EXPECTED(!EG(exception)) && EXPECTED(Z_TYPE(weft_context_slot(coroutine)->deferred) == IS_UNDEF) && EXPECTED(!*weft_leftover_slot(coroutine))) {
+		weft_response_slot(coroutine)->answered = true;
 		weft_request_close(coroutine);
-		smart_str_free(&coroutine->output);
+		smart_str_free(&weft_response_slot(coroutine)->output);
 		weft_isolate_free(coroutine);
 		coroutine->request = 0;
 	}
 }
 
+/* What the handler has thrown is answered; the request's bytes end with that. */
+static void settle(weft_coroutine *coroutine)
+{
+	weft_request_keep(coroutine);
+	weft_settle(coroutine);
+}
+
 /* Something has gone wrong at the end, after the answer: the rest is freed all the same. */
 static void end_late(bool finished, weft_coroutine *coroutine)
 {
-	settle_late(finished, coroutine);
-	smart_str_free(&coroutine->output);
+	weft_settle_late(finished, coroutine);
+	smart_str_free(&weft_response_slot(coroutine)->output);
 	weft_isolate_end(coroutine);
 	coroutine->request = 0;
 }
@@ -206,29 +164,29 @@ void weft_handler_run(weft_coroutine *coroutine)
 	if (UNEXPECTED(weft_development)) {
 		weft_leftover_begin(coroutine);
 	}
-	coroutine->answered = false;
+	weft_response_slot(coroutine)->answered = false;
 	bool finished = weft_contained(handle, coroutine);
-	if (EXPECTED(coroutine->answered)) {
+	if (EXPECTED(weft_response_slot(coroutine)->answered)) {
 		if (UNEXPECTED(!finished || EG(exception))) {
 			end_late(finished, coroutine);
 		}
 		return;
 	}
 	if (UNEXPECTED(finished && EG(exception))) {
-		finished = weft_contained(weft_settle, coroutine);
+		finished = weft_contained(settle, coroutine);
 	}
-	for (step last[] = {weft_settle_bailout, weft_respond_plain, NULL}, *next = last; UNEXPECTED(!finished && *next); next++) {
+	for (weft_step last[] = {weft_settle_bailout, weft_respond_plain, NULL}, *next = last; UNEXPECTED(!finished && *next); next++) {
 		EG(exception) = EG(prev_exception) = NULL; /* leaked with the frames that held it */
-		weft_isolate_reset();
+		weft_reset();
 		finished = weft_contained(*next, coroutine);
 	}
-	if (UNEXPECTED(Z_TYPE(coroutine->deferred) != IS_UNDEF)) {
-		coroutine->streaming = false; /* the response is out; what is echoed now goes nowhere */
+	if (UNEXPECTED(Z_TYPE(weft_context_slot(coroutine)->deferred) != IS_UNDEF)) {
+		weft_response_slot(coroutine)->streaming = false; /* the response is out; what is echoed now goes nowhere */
 		weft_contained_last(weft_run_deferred, coroutine);
 	}
 	weft_request_close(coroutine);
-	smart_str_free(&coroutine->output);
-	if (UNEXPECTED(coroutine->leftover != NULL)) {
+	smart_str_free(&weft_response_slot(coroutine)->output);
+	if (UNEXPECTED(*weft_leftover_slot(coroutine) != NULL)) {
 		weft_contained(weft_leftover_end, coroutine);
 	}
 	weft_isolate_end(coroutine);

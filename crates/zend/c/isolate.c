@@ -1,23 +1,43 @@
 /* What a coroutine owns of PHP's globals, exchanged when it parks and when it goes on.
  *
- * The table is WEFT_OWNED in weft.h. Ini changes, superglobals and uploads cost nothing until they are touched.
+ * The table is WEFT_OWNED in owned.h. Ini changes, superglobals and uploads cost nothing until they are touched.
  * Invariant: the loop runs no PHP code, so what the globals hold meanwhile does not matter; every request starts from
  * `base`, the state of the booted application. */
-#include "resident.h"
-#include "handler.h"
+#include "isolate.h"
+#include "boot.h"
+#include "contain.h"
+#include "context.h"
+#include "coroutine.h"
+#include "directories.h"
+#include "environment.h"
+#include "extensions.h"
+#include "filter.h"
 #include "input.h"
+#include "mongodb.h"
+#include "owned.h"
 #include "persistent.h"
+#include "pgsql.h"
+#include "process_state.h"
+#include "response.h"
 #include "session.h"
+#include "superglobals.h"
 #include "told.h"
 #include "zend_ini.h"
 #include "zend_weakrefs.h"
 #include "rfc1867.h"
 
+typedef struct {
+	weft_owned owned;
+	zval ini_values;               /* ini values that it has changed, while it is parked */
+	bool ini_parked;               /* they wait in there */
+	bool put_aside;                /* what it owns is in `owned`, not in the globals */
+} isolated_state;
+
+WEFT_SLOT(isolate, isolated_state)
+
+WEFT_BOOT bool weft_isolates;
 static WEFT_BOOT weft_owned base;
 
-/* There is a base. A script has none before it starts its first task: until then it is alone with its state, and keeps it while
- * it waits (ini values of an active session, for one, could not be taken back). */
-WEFT_BOOT bool weft_isolates;
 static HashTable *boot_shutdown_functions;
 
 static void save(weft_owned *owned)
@@ -32,6 +52,11 @@ static void load(const weft_owned *owned)
 #define WEFT_LOAD(field, global) memcpy(&(global), &owned->field, sizeof(owned->field));
 	WEFT_OWNED(WEFT_LOAD)
 #undef WEFT_LOAD
+}
+
+int *weft_isolate_exit_status(weft_coroutine *coroutine)
+{
+	return &weft_isolate_slot(coroutine)->owned.exit_status;
 }
 
 static void free_header(void *header)
@@ -95,7 +120,7 @@ void weft_isolate_start(void)
 	SG(request_info).no_headers = 1;
 	keep_ini_changes();
 	weft_session_start();
-	weft_process_start();
+	weft_process_state_start();
 	weft_told_start();
 	weft_pgsql_booted();
 	weft_extensions_start();
@@ -107,7 +132,7 @@ void weft_isolate_start(void)
 void weft_isolate_start_resident(void)
 {
 	weft_session_start_resident();
-	weft_process_start();
+	weft_process_state_start();
 	weft_told_start();
 	weft_pgsql_booted();
 	weft_context_booted(weft_current);
@@ -119,19 +144,20 @@ void weft_isolate_start_resident(void)
 void weft_isolate_stop_resident(weft_coroutine *coroutine)
 {
 	zend_try {
-		weft_process_end(coroutine);
+		weft_process_state_end(coroutine);
 		weft_told_end(coroutine);
 		weft_directories_end(coroutine);
 		weft_environment_end(coroutine);
 		weft_extensions_end();
 	} zend_end_try();
-	weft_process_stop();
+	weft_process_state_stop();
 	weft_extensions_stop();
 	/* Whatever is left lies in a heap that ends. */
 	coroutine->isolated = false;
-	coroutine->process_changed = coroutine->told_changed = 0;
-	coroutine->directory_handle = NULL;
-	coroutine->environment = NULL;
+	weft_process_state_forget(coroutine);
+	weft_told_forget(coroutine);
+	weft_directories_forget(coroutine);
+	weft_environment_forget(coroutine);
 }
 
 /* A script starts its first task: what {main} has set up by now is what tasks start from; {main} goes on with its own. */
@@ -143,11 +169,10 @@ void weft_isolate_start_script(void)
 	}
 	keep_ini_changes();
 	weft_session_start();
-	weft_process_start();
+	weft_process_state_start();
 	weft_told_start();
 	weft_pgsql_booted();
 	weft_extensions_start();
-	weft_failure_start(false);
 	save(&main);
 	memset(&output_globals, 0, sizeof(output_globals)); /* output buffers are {main}'s */
 	php_output_activate();
@@ -160,8 +185,8 @@ void weft_isolate_start_script(void)
 	weft_extensions_begin(); /* for {main}, which goes on as it was */
 	weft_pgsql_begin();
 	if (weft_current != weft_main) { /* a signal's handler starts it, while {main} is parked */
-		weft_main->owned = main;
-		weft_main->put_aside = true;
+		weft_isolate_slot(weft_main)->owned = main;
+		weft_isolate_slot(weft_main)->put_aside = true;
 	}
 }
 
@@ -179,8 +204,8 @@ void weft_isolate_begin(weft_coroutine *coroutine)
 	SG(sapi_headers).http_status_line = NULL;
 	SG(sapi_headers).send_default_content_type = 1;
 	coroutine->isolated = true;
-	coroutine->superglobals = 0;
-	coroutine->streaming = false;
+	weft_superglobals_slot(coroutine)->filled = 0;
+	weft_response_slot(coroutine)->streaming = false;
 	weft_pgsql_begin();
 	weft_context_begin(coroutine);
 	weft_extensions_begin();
@@ -197,17 +222,17 @@ static void ini_undo(void)
 static void ini_out(weft_coroutine *coroutine)
 {
 	zend_ini_entry *entry;
-	array_init(&coroutine->ini_values);
+	array_init(&weft_isolate_slot(coroutine)->ini_values);
 	ZEND_HASH_MAP_FOREACH_PTR(EG(modified_ini_directives), entry) {
 		zval value;
 		ZVAL_STR_COPY(&value, entry->value ? entry->value : ZSTR_EMPTY_ALLOC());
-		zend_hash_add_new(Z_ARRVAL(coroutine->ini_values), entry->name, &value);
+		zend_hash_add_new(Z_ARRVAL(weft_isolate_slot(coroutine)->ini_values), entry->name, &value);
 	} ZEND_HASH_FOREACH_END();
 	/* The @ operator lists error_reporting as changed without changing its value: what is in force goes with the Fiber. */
 	int reporting = EG(error_reporting);
 	ini_undo();
 	EG(error_reporting) = reporting;
-	coroutine->ini_parked = true;
+	weft_isolate_slot(coroutine)->ini_parked = true;
 }
 
 static void ini_in(weft_coroutine *coroutine)
@@ -216,13 +241,13 @@ static void ini_in(weft_coroutine *coroutine)
 	zval *value;
 	int reporting = EG(error_reporting);
 	weft_session_settings(true);
-	ZEND_HASH_FOREACH_STR_KEY_VAL(Z_ARRVAL(coroutine->ini_values), name, value) {
+	ZEND_HASH_FOREACH_STR_KEY_VAL(Z_ARRVAL(weft_isolate_slot(coroutine)->ini_values), name, value) {
 		zend_alter_ini_entry_ex(name, Z_STR_P(value), PHP_INI_USER, PHP_INI_STAGE_RUNTIME, 1);
 	} ZEND_HASH_FOREACH_END();
 	weft_session_settings(false);
 	EG(error_reporting) = reporting;
-	zval_ptr_dtor(&coroutine->ini_values);
-	coroutine->ini_parked = false;
+	zval_ptr_dtor(&weft_isolate_slot(coroutine)->ini_values);
+	weft_isolate_slot(coroutine)->ini_parked = false;
 }
 
 /* PHP remembers the file it looked at last for as long as a request lasts. While others run it may change. */
@@ -238,44 +263,40 @@ void weft_isolate_out(weft_coroutine *coroutine)
 	if (UNEXPECTED(!weft_isolates)) {
 		return;
 	}
-	coroutine->put_aside = true;
+	weft_isolate_slot(coroutine)->put_aside = true;
 	weft_session_out(coroutine);
-	weft_process_out(coroutine);
+	weft_process_state_out(coroutine);
 	weft_told_out(coroutine);
 	weft_extensions_out(coroutine);
 	weft_environment_out(coroutine);
 	forget_stat();
 	weft_pgsql_exchange(coroutine);
-	if (UNEXPECTED(coroutine->opening != NULL)) {
-		weft_persistent_out(coroutine);
-	}
+	weft_persistent_out(coroutine);
 	if (UNEXPECTED(EG(modified_ini_directives) != NULL)) {
 		ini_out(coroutine);
 	}
-	if (UNEXPECTED(coroutine->superglobals != 0)) {
+	if (UNEXPECTED(weft_superglobals_slot(coroutine)->filled != 0)) {
 		weft_superglobals_exchange(coroutine);
 	}
-	save(&coroutine->owned);
+	save(&weft_isolate_slot(coroutine)->owned);
 }
 
 void weft_isolate_in(weft_coroutine *coroutine)
 {
-	if (UNEXPECTED(!coroutine->put_aside)) {
+	if (UNEXPECTED(!weft_isolate_slot(coroutine)->put_aside)) {
 		return;
 	}
-	coroutine->put_aside = false;
-	load(&coroutine->owned);
-	if (UNEXPECTED(coroutine->superglobals != 0)) {
+	weft_isolate_slot(coroutine)->put_aside = false;
+	load(&weft_isolate_slot(coroutine)->owned);
+	if (UNEXPECTED(weft_superglobals_slot(coroutine)->filled != 0)) {
 		weft_superglobals_exchange(coroutine);
 	}
-	if (UNEXPECTED(coroutine->ini_parked)) {
+	if (UNEXPECTED(weft_isolate_slot(coroutine)->ini_parked)) {
 		ini_in(coroutine);
 	}
-	if (UNEXPECTED(coroutine->opening != NULL)) {
-		weft_persistent_in(coroutine);
-	}
+	weft_persistent_in(coroutine);
 	weft_session_in(coroutine);
-	weft_process_in(coroutine);
+	weft_process_state_in(coroutine);
 	weft_told_in(coroutine);
 	weft_extensions_in(coroutine);
 	weft_environment_in(coroutine);
@@ -299,35 +320,6 @@ static void free_set(HashTable **names)
 	}
 }
 
-/* After a bailout the frames above are gone with whatever they had half done: back to a state one can go on with. */
-void weft_isolate_reset(void)
-{
-	EG(error_handling) = EH_NORMAL;
-	EG(exception_class) = NULL;
-	if (EG(in_autoload)) {
-		zend_hash_clean(EG(in_autoload)); /* its own: nothing is being loaded any more */
-	}
-	free_set(&CG(delayed_autoloads)); /* nor linked */
-	CG(current_linking_class) = NULL;
-	EG(record_errors) = false;
-	zend_free_recorded_errors();
-	EG(fake_scope) = NULL;
-	BG(serialize_lock) = 0;
-	memset(&BG(serialize), 0, sizeof(BG(serialize)));
-	memset(&BG(unserialize), 0, sizeof(BG(unserialize)));
-	BG(user_compare_fci) = base.compare_function;
-	BG(user_compare_fci_cache) = base.compare_function_cache;
-	CG(unclean_shutdown) = 0;
-	weft_current->deadline = NULL; /* those of its timeout() calls lay in the frames */
-	weft_exchanging = false;
-	weft_persistent_reset(weft_current);
-	weft_guard_reset(weft_current);
-	while (zend_fiber_switch_blocked()) { /* the destructor that blocked it is gone */
-		zend_fiber_switch_unblock();
-	}
-	weft_take_out_of_memory();
-}
-
 /* A user's error or exception handler, and those it has replaced. Gone first, then freed: what it held may have destructors. */
 static void free_handler(zval *handler, zend_stack *replaced)
 {
@@ -345,7 +337,7 @@ static void free_handler(zval *handler, zend_stack *replaced)
 
 /* The pooled Fiber goes on to other work, but whoever kept something by it (WeakMap, WeakReference) must not find the next
  * request by it, nor the next request what was kept: for them it ends here. Who keeps the Fiber itself keeps it for good: the
- * coroutine gets another (coroutine.c). */
+ * coroutine gets another (fiber_switch.c). */
 static void forget_fiber(weft_coroutine *coroutine)
 {
 	GC_DEL_FLAGS(coroutine->fiber, IS_OBJ_WEAKLY_REFERENCED);
@@ -372,11 +364,11 @@ void weft_isolate_free(weft_coroutine *coroutine)
 	if (EG(modified_ini_directives)) {
 		ini_undo();
 	}
-	if (coroutine->superglobals) {
+	if (weft_superglobals_slot(coroutine)->filled) {
 		weft_filter_end();
 	}
 	weft_superglobals_end(coroutine);
-	weft_process_end(coroutine);
+	weft_process_state_end(coroutine);
 	weft_told_end(coroutine);
 	weft_directories_end(coroutine);
 	weft_extensions_end();

@@ -3,6 +3,9 @@
  * A line in the log for each finding, once per route. What only one request can have done is looked at always; what all share
  * is compared when no other request ran in between. In production nothing of this is called. */
 #include "leftover.h"
+#include "coroutine.h"
+#include "host.h"
+#include "process_state.h"
 #include "ext/pdo/php_pdo_driver.h"
 #include "zend_smart_str.h"
 
@@ -10,10 +13,10 @@
 #define SAID_MAX 4096
 
 /* What is noted when a request begins. */
-typedef struct weft_leftover {
+struct weft_leftover {
 	zend_string *route;
 	zend_ulong first_resource;       /* resources have numbers above */
-} weft_leftover;
+};
 
 static HashTable *said;
 static uint32_t running;
@@ -81,7 +84,7 @@ static void look_at_settings(void)
 static void look_at_process(weft_coroutine *coroutine)
 {
 	zend_string *text;
-	for (uint32_t what = 0; (text = weft_process_left(coroutine, &what));) {
+	for (uint32_t what = 0; (text = weft_process_state_left(coroutine, &what));) {
 		report_text(ZSTR_VAL(text), text);
 	}
 }
@@ -132,7 +135,7 @@ void weft_leftover_begin(weft_coroutine *coroutine)
 	weft_leftover *noted = emalloc(sizeof(*noted));
 	noted->route = route_of(coroutine->request);
 	noted->first_resource = zend_hash_next_free_element(&EG(regular_list));
-	coroutine->leftover = noted;
+	*weft_leftover_slot(coroutine) = noted;
 	if (++running > 1) {
 		mixed = true;
 	}
@@ -143,7 +146,7 @@ void weft_leftover_buffers(weft_coroutine *coroutine)
 {
 	int level = php_output_get_level();
 	if (level > 0) {
-		route = coroutine->leftover->route;
+		route = (*weft_leftover_slot(coroutine))->route;
 		request = coroutine->request;
 		report_text("output buffers", strpprintf(0, "%d open output buffer%s (ob_start); what stood in there has been sent", level, level > 1 ? "s" : ""));
 	}
@@ -152,8 +155,8 @@ void weft_leftover_buffers(weft_coroutine *coroutine)
 /* The request is over, but what it owned is not freed yet. */
 void weft_leftover_end(weft_coroutine *coroutine)
 {
-	weft_leftover *noted = coroutine->leftover;
-	coroutine->leftover = NULL;
+	weft_leftover *noted = *weft_leftover_slot(coroutine);
+	*weft_leftover_slot(coroutine) = NULL;
 	running--;
 	route = noted->route;
 	request = coroutine->request;

@@ -2,7 +2,15 @@
 #ifndef WEFT_LEFTOVER_H
 #define WEFT_LEFTOVER_H
 
-#include "weft.h"
+#include "coroutine.h"
+
+/* What has been noted of its request; NULL: nothing, as in production. */
+typedef struct weft_leftover weft_leftover;
+WEFT_SLOT(leftover, weft_leftover *)
+
+void weft_leftover_begin(weft_coroutine *coroutine);
+void weft_leftover_buffers(weft_coroutine *coroutine);
+void weft_leftover_end(weft_coroutine *coroutine);
 
 /* Says what has been found, once per route. */
 typedef void (*weft_finding)(const char *name, zend_string *text);

@@ -4,7 +4,10 @@
  * It wraps all autoloading, because an autoloader may wait: a class is loaded by one coroutine at a time.
  *
  * Invariant: only names of ours cost anything; the directory comes from the installation, never from a request. */
-#include "weft.h"
+#include "library.h"
+#include "coroutine.h"
+#include "native.h"
+#include "schedule.h"
 #include "weft_arginfo.h"
 
 #include <unistd.h>
@@ -85,6 +88,9 @@ typedef struct weft_wanting {
 
 static weft_loading *loadings;
 
+/* The class it waits for, which another coroutine loads. */
+WEFT_SLOT(library, zend_string *)
+
 static weft_loading *loading_of(const zend_string *lower_name)
 {
 	for (weft_loading *loading = loadings; loading; loading = loading->next) {
@@ -99,7 +105,8 @@ static weft_loading *loading_of(const zend_string *lower_name)
 static bool waits_for(const weft_loading *loading, const weft_coroutine *coroutine)
 {
 	while (loading && loading->loader != coroutine) {
-		loading = loading->loader->wants ? loading_of(loading->loader->wants) : NULL;
+		const zend_string *wanted = *weft_library_slot(loading->loader);
+		loading = wanted ? loading_of(wanted) : NULL;
 	}
 	return loading != NULL;
 }
@@ -116,9 +123,9 @@ static bool wait_for(weft_loading *loading, zend_string *lower_name)
 		return false;
 	}
 	loading->wanting = &wanting;
-	coroutine->wants = lower_name;
+	*weft_library_slot(coroutine) = lower_name;
 	weft_wait_end end = weft_host_wait(wanting.wait, WEFT_NEVER);
-	coroutine->wants = NULL;
+	*weft_library_slot(coroutine) = NULL;
 	loading = loading_of(lower_name); /* if it is still there, and not yet another one */
 	for (weft_wanting **at = loading ? &loading->wanting : NULL; at && *at; at = &(*at)->next) {
 		if (*at == &wanting) {
@@ -154,7 +161,7 @@ static bool links_a_class(void)
 /* Without this, two requests that need a class at once would both include its file: "the name is already in use". */
 static zend_class_entry *autoload(zend_string *name, zend_string *lower_name)
 {
-	if (weft_current && weft_current->native_stack) {
+	if (weft_current && weft_native_is(weft_current)) {
 		return load_class(name, lower_name); /* classic mode: its classes are its own */
 	}
 	weft_loading *others;

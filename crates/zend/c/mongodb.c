@@ -5,13 +5,19 @@
  * know but takes into the key of its clients: the number of a seat. A coroutine has the same seat for all its managers, and
  * a seat is free again when the coroutine has ended and the managers made on it are gone.
  * Invariant: two coroutines never have managers on one seat, unless they were handed a manager (guard.c watches that). */
-#include "weft.h"
+#include "mongodb.h"
+#include "classic_state.h"
+#include "coroutine.h"
+#include "wrap.h"
 #include "zend_weakrefs.h"
 
 typedef struct {
 	bool taken;                /* by a coroutine that has not ended */
 	uint32_t managers;         /* living ones */
 } seat;
+
+/* Its seat, counted from 1; 0: none yet. */
+WEFT_SLOT(mongodb, uint32_t)
 
 static seat *seats;            /* as many as coroutines ever had managers at once */
 static uint32_t seat_count;
@@ -26,7 +32,8 @@ static void manager_gone(zval *number)
 /* The seat that the coroutine has, else a free one, else a new one. */
 static uint32_t choose(weft_coroutine *coroutine)
 {
-	if (!coroutine->mongodb_seat) {
+	uint32_t *own = weft_mongodb_slot(coroutine);
+	if (!*own) {
 		uint32_t number = 0;
 		while (number < seat_count && (seats[number].taken || seats[number].managers > 0)) {
 			number++;
@@ -35,17 +42,18 @@ static uint32_t choose(weft_coroutine *coroutine)
 			seats = perealloc(seats, ++seat_count * sizeof(*seats), 1);
 		}
 		seats[number] = (seat) {.taken = true};
-		coroutine->mongodb_seat = number + 1;
+		*own = number + 1;
 	}
-	return coroutine->mongodb_seat - 1;
+	return *own - 1;
 }
 
 /* The coroutine's job has ended. */
 void weft_mongodb_end(weft_coroutine *coroutine)
 {
-	if (UNEXPECTED(coroutine->mongodb_seat != 0)) {
-		seats[coroutine->mongodb_seat - 1].taken = false;
-		coroutine->mongodb_seat = 0;
+	uint32_t *own = weft_mongodb_slot(coroutine);
+	if (UNEXPECTED(*own != 0)) {
+		seats[*own - 1].taken = false;
+		*own = 0;
 	}
 }
 
@@ -66,7 +74,7 @@ static ZEND_NAMED_FUNCTION(construct_own)
 {
 	zval arguments[3];
 	uint32_t count = ZEND_NUM_ARGS();
-	if (!weft_current || weft_current->classic || count > 3) {
+	if (!weft_current || weft_classic_of(weft_current) || count > 3) {
 		stock.handler(INTERNAL_FUNCTION_PARAM_PASSTHRU);
 		return;
 	}

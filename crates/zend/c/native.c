@@ -9,9 +9,11 @@
  * A job here begins and ends PHP requests (classic.c), which a Zend Fiber could not do: its context lives in the memory that
  * the end of a request frees. Invariants: only the loop enters; a coroutine only leaves to the loop; while one is parked in
  * the middle of a request, no other runs PHP code, unless somebody has put PHP's whole state aside (it must not know who). */
-#include "resident.h"
+#include "native.h"
+#include "boot.h"
+#include "coroutine.h"
 #include "signals.h"
-#include "stack.h"
+#include "stack_zones.h"
 
 #include <sys/mman.h>
 
@@ -71,23 +73,24 @@ weft_coroutine *weft_native_create(void)
 		free(coroutine);
 		return NULL;
 	}
-	coroutine->native_stack = stack;
-	coroutine->native_bytes = size;
-	coroutine->native_handle = make_fcontext(stack + size, stack_bytes, run_jobs);
+	*weft_native_slot(coroutine) = (weft_native) {.stack = stack, .bytes = size};
+	weft_native_slot(coroutine)->handle = make_fcontext(stack + size, stack_bytes, run_jobs);
 	return coroutine;
 }
 
 /* Where the yellow zone of a coroutine's native stack begins; NULL when it has none. */
 char *weft_native_yellow(const weft_coroutine *coroutine)
 {
-	return coroutine->native_stack ? coroutine->native_stack + NATIVE_GUARD_BYTES : NULL;
+	char *stack = weft_native_slot(coroutine)->stack;
+	return stack ? stack + NATIVE_GUARD_BYTES : NULL;
 }
 
 /* The ends of the stack, for engines that check it (PHP 8.3 and later). */
 void weft_native_limits(const weft_coroutine *coroutine, char **base, char **limit)
 {
-	*base = coroutine->native_stack + coroutine->native_bytes;
-	*limit = coroutine->native_stack + NATIVE_GUARD_BYTES + YELLOW_BYTES;
+	const weft_native *own = weft_native_slot(coroutine);
+	*base = own->stack + own->bytes;
+	*limit = own->stack + NATIVE_GUARD_BYTES + YELLOW_BYTES;
 }
 
 /* 0: parked. 1: the job has ended, the coroutine is idle. */
@@ -100,10 +103,11 @@ weft_enter_result weft_native_enter(weft_coroutine *coroutine, bool has_job, uin
 		coroutine->argument = coroutine->request = argument;
 		coroutine->cancelled = false;
 	}
-	if (coroutine->resident) {
-		weft_resident_entered(coroutine->resident);
+	if (weft_boot_slot(coroutine)->own) {
+		weft_boot_place(weft_boot_slot(coroutine)->kept);
 	}
-	coroutine->native_handle = jump_fcontext(coroutine->native_handle, coroutine).handle;
+	weft_native *own = weft_native_slot(coroutine);
+	own->handle = jump_fcontext(own->handle, coroutine).handle;
 	weft_current = NULL;
 	if (coroutine->ended && UNEXPECTED(coroutine->stack_opened)) {
 		coroutine->stack_opened = false;
@@ -120,7 +124,7 @@ void weft_native_leave(weft_coroutine *coroutine)
 
 void weft_native_destroy(weft_coroutine *coroutine)
 {
-	munmap(coroutine->native_stack, coroutine->native_bytes);
+	munmap(weft_native_slot(coroutine)->stack, weft_native_slot(coroutine)->bytes);
 	free(coroutine);
 }
 
@@ -128,11 +132,12 @@ void weft_native_destroy(weft_coroutine *coroutine)
  * on that one's stack: where it left its own is not known then. */
 void weft_native_trim(const weft_coroutine *coroutine)
 {
-	if (!weft_native_holds(coroutine, coroutine->native_handle)) {
+	void *handle = weft_native_slot(coroutine)->handle;
+	if (!weft_native_holds(coroutine, handle)) {
 		return;
 	}
 	char *low = weft_native_yellow(coroutine) + YELLOW_BYTES;
-	char *high = (char *) ((uintptr_t) coroutine->native_handle & ~(uintptr_t) 4095) - 4096;
+	char *high = (char *) ((uintptr_t) handle & ~(uintptr_t) 4095) - 4096;
 	if (high > low) {
 		madvise(low, (size_t) (high - low), MADV_DONTNEED);
 	}
@@ -140,6 +145,6 @@ void weft_native_trim(const weft_coroutine *coroutine)
 
 bool weft_native_holds(const weft_coroutine *coroutine, const void *address)
 {
-	const char *low = coroutine->native_stack;
-	return (const char *) address >= low && (const char *) address < low + coroutine->native_bytes;
+	const weft_native *own = weft_native_slot(coroutine);
+	return (const char *) address >= own->stack && (const char *) address < own->stack + own->bytes;
 }

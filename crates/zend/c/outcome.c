@@ -2,7 +2,12 @@
  *
  * As under FPM, shutdown functions run, and what they say is the answer; else the client gets a page of ours. Invariant:
  * whatever happens, the request is answered, once. */
+#include "outcome.h"
+#include "coroutine.h"
+#include "failure.h"
+#include "host.h"
 #include "response.h"
+#include "session.h"
 #include "zend_interfaces.h"
 
 #define LOGGED_BYTES_MAX 4096
@@ -91,7 +96,7 @@ static void drop_output(weft_coroutine *coroutine)
 	if (OG(active)) {
 		php_output_discard_all();
 	}
-	smart_str_free(&coroutine->output);
+	smart_str_free(&weft_response_slot(coroutine)->output);
 	zend_llist_clean(&SG(sapi_headers).headers);
 	SG(sapi_headers).http_response_code = 500;
 	SG(sapi_headers).send_default_content_type = 1;
@@ -102,7 +107,7 @@ static void drop_output(weft_coroutine *coroutine)
 static void respond_failure(weft_coroutine *coroutine, zend_object *exception, const char *text)
 {
 	zval page;
-	if (coroutine->streaming) {
+	if (weft_response_slot(coroutine)->streaming) {
 		weft_finish_script(coroutine);
 		weft_host_stream_end(coroutine->request, NULL, 0, true); /* cut short: the client must not take it for whole */
 		return;
@@ -110,7 +115,7 @@ static void respond_failure(weft_coroutine *coroutine, zend_object *exception, c
 	drop_output(coroutine);
 	weft_finish_script(coroutine);
 	zend_clear_exception(); /* of an output callback: the first failure is the one that is told */
-	if (coroutine->output.s) {
+	if (weft_response_slot(coroutine)->output.s) {
 		weft_headers *with = weft_new_headers();
 		weft_respond(coroutine, weft_php_status(), with, weft_slice_text(""));
 	} else if (weft_development && exception && render_page(exception, &page)) {
@@ -137,7 +142,7 @@ static void remember_failure(zend_object *exception, zend_string *message)
  * bothered. */
 static bool respond_body_failure(weft_coroutine *coroutine, zend_object *exception)
 {
-	if (!zend_string_equals_literal(exception->ce->name, "Weft\\Http\\BodyException") || coroutine->streaming) {
+	if (!zend_string_equals_literal(exception->ce->name, "Weft\\Http\\BodyException") || weft_response_slot(coroutine)->streaming) {
 		return false;
 	}
 	zval scratch;
@@ -153,7 +158,7 @@ static void respond_exception(weft_coroutine *coroutine, zend_object *exception)
 	if (respond_body_failure(coroutine, exception)) {
 		return;
 	}
-	if (coroutine->cancelled && !coroutine->streaming) { /* the server's doing, which it has logged */
+	if (coroutine->cancelled && !weft_response_slot(coroutine)->streaming) { /* the server's doing, which it has logged */
 		drop_output(coroutine);
 		weft_finish_script(coroutine);
 		zend_clear_exception();
@@ -252,8 +257,8 @@ void weft_settle_late_bailout(weft_coroutine *coroutine)
 /* The last resort: even answering has failed. */
 void weft_respond_plain(weft_coroutine *coroutine)
 {
-	smart_str_free(&coroutine->output);
-	if (coroutine->streaming) {
+	smart_str_free(&weft_response_slot(coroutine)->output);
+	if (weft_response_slot(coroutine)->streaming) {
 		weft_host_stream_end(coroutine->request, NULL, 0, true);
 	} else {
 		weft_respond_text(coroutine, 500, "Internal Server Error\n");
@@ -276,7 +281,6 @@ bool weft_take_out_of_memory(void)
 /* Ends what has not ended in order. */
 void weft_settle(weft_coroutine *coroutine)
 {
-	weft_request_keep(coroutine);
 	if (weft_take_out_of_memory()) {
 		OBJ_RELEASE(EG(exception));
 		EG(exception) = NULL;

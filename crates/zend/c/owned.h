@@ -1,9 +1,11 @@
 /* What a coroutine owns of PHP's globals: the table, and the structure it makes.
  *
  * A field name and the global it keeps. All of it is exchanged when the coroutine parks and when it goes on (isolate.c); about
- * 900 bytes. What is not in here has a verdict in docs/internals/globals.md, which says whose it is. Included by weft.h. */
+ * 900 bytes. What is not in here has a verdict in docs/internals/globals.md, which says whose it is. */
 #ifndef WEFT_OWNED_H
 #define WEFT_OWNED_H
+
+#include "weft.h"
 
 #define WEFT_OWNED(OWN)                                                                                               \
 	OWN(output, output_globals)                                                                                       \
@@ -66,8 +68,5 @@ typedef struct {
 	WEFT_OWNED(WEFT_OWNED_FIELD)
 #undef WEFT_OWNED_FIELD
 } weft_owned;
-
-/* Settings that functions of PHP keep to themselves, as told.c lists them. */
-enum { WEFT_TOLD = 6 };
 
 #endif

@@ -9,8 +9,12 @@
  *
  * ext/mysqli and phpredis keep stacks of idle connections themselves, which serve coroutines as they are.
  * Invariant: outside of such a call EG(persistent_list) is everybody's, so that closing and shutdown find what they seek. */
-#include "guard.h"
 #include "persistent.h"
+#include "clients.h"
+#include "coroutine.h"
+#include "pgsql.h"
+#include "schedule.h"
+#include "wrap.h"
 #include "zend_weakrefs.h"
 
 /* Keys that one call may mean: those of one server with several users, say. Beyond, a new connection is opened. */
@@ -60,11 +64,18 @@ typedef struct {
 	uint32_t count;
 } opening;
 
+typedef struct {
+	opening *call;             /* the call it is in */
+	bool opened;               /* it has opened a connection */
+} opener_state;
+
+WEFT_SLOT(persistent, opener_state)
+
 static HashTable spoilt;       /* by address: those that weft_persistent_spoil() was told of */
 static HashTable groups;       /* key -> group */
 static HashTable users;        /* object -> link, weakly: an entry goes with its object */
 static HashTable everybodys;   /* EG(persistent_list) while a call has its own in there */
-static bool boot_opens;        /* as weft_coroutine.opening, for code that runs on no coroutine */
+static bool boot_opens;        /* as `call` of the slot, for code that runs on no coroutine */
 static uint64_t places;
 
 static void user_gone(zval *entry)
@@ -271,7 +282,7 @@ static void take(held *connection, zval *user)
 	connection->owner = weft_current;
 	connection->run = weft_current ? weft_current->serial : 0;
 	if (weft_current) {
-		weft_current->opened = true;
+		weft_persistent_slot(weft_current)->opened = true;
 	}
 	if (Z_TYPE_P(user) == IS_RESOURCE) {
 		connection->handle = Z_RES_HANDLE_P(user);
@@ -316,7 +327,7 @@ static ZEND_NAMED_FUNCTION(open_own)
 {
 	const opener *with = weft_wrapped_row(execute_data);
 	weft_coroutine *coroutine = weft_current;
-	if (coroutine ? coroutine->opening != NULL : boot_opens) { /* from an error handler within the call, say */
+	if (coroutine ? weft_persistent_slot(coroutine)->call != NULL : boot_opens) { /* from an error handler within the call, say */
 		with->stock(INTERNAL_FUNCTION_PARAM_PASSTHRU);
 		return;
 	}
@@ -327,7 +338,7 @@ static ZEND_NAMED_FUNCTION(open_own)
 	}
 	lend(with, execute_data, &call);
 	if (coroutine) {
-		coroutine->opening = &call;
+		weft_persistent_slot(coroutine)->call = &call;
 	} else {
 		boot_opens = true;
 	}
@@ -337,7 +348,7 @@ static ZEND_NAMED_FUNCTION(open_own)
 	call.list = EG(persistent_list);
 	EG(persistent_list) = everybodys;
 	if (coroutine) {
-		coroutine->opening = NULL;
+		weft_persistent_slot(coroutine)->call = NULL;
 	} else {
 		boot_opens = false;
 	}
@@ -347,24 +358,30 @@ static ZEND_NAMED_FUNCTION(open_own)
 	}
 }
 
-/* The coroutine parks within such a call: its list goes with it. */
+/* A coroutine that parks within such a call takes its list with it. */
 void weft_persistent_out(weft_coroutine *coroutine)
 {
-	((opening *) coroutine->opening)->list = EG(persistent_list);
-	EG(persistent_list) = everybodys;
+	opening *call = weft_persistent_slot(coroutine)->call;
+	if (UNEXPECTED(call != NULL)) {
+		call->list = EG(persistent_list);
+		EG(persistent_list) = everybodys;
+	}
 }
 
 void weft_persistent_in(weft_coroutine *coroutine)
 {
-	everybodys = EG(persistent_list);
-	EG(persistent_list) = ((opening *) coroutine->opening)->list;
+	const opening *call = weft_persistent_slot(coroutine)->call;
+	if (UNEXPECTED(call != NULL)) {
+		everybodys = EG(persistent_list);
+		EG(persistent_list) = call->list;
+	}
 }
 
 /* A bailout has ended the call: what it had in its list is lost. */
 void weft_persistent_reset(weft_coroutine *coroutine)
 {
-	if (coroutine->opening) {
-		coroutine->opening = NULL;
+	if (weft_persistent_slot(coroutine)->call) {
+		weft_persistent_slot(coroutine)->call = NULL;
 		EG(persistent_list) = everybodys;
 	}
 }
@@ -373,10 +390,10 @@ void weft_persistent_reset(weft_coroutine *coroutine)
 void weft_persistent_end(weft_coroutine *coroutine)
 {
 	group *all;
-	if (EXPECTED(!coroutine->opened)) {
+	if (EXPECTED(!weft_persistent_slot(coroutine)->opened)) {
 		return;
 	}
-	coroutine->opened = false;
+	weft_persistent_slot(coroutine)->opened = false;
 	held *left[LENT_MAX];
 	uint32_t count = 0;
 	ZEND_HASH_FOREACH_PTR(&groups, all) {

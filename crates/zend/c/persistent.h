@@ -15,7 +15,4 @@ void weft_persistent_spoil(const void *connection);
 /* Classic and resident mode: a request has ended, and what it leaves open is the next one's. */
 void weft_persistent_settle(void);
 
-/* In Rust (src/schedule.rs): ends a connection if a wait for it was cut short. */
-void weft_host_end_if_cut_short(int fd);
-
 #endif

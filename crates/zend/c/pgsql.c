@@ -4,8 +4,10 @@
  * pg_connect() with the same string gives the same connection again: kept per run of a coroutine here, by renaming what the
  * extension has noted. Neither its headers nor libpq's are needed to build: the two structures are written out below, after
  * ext/pgsql/php_pgsql.h, and libpq's functions are looked up when first needed, for which the extension must be loaded. */
+#include "pgsql.h"
 #include "boot.h"
-#include "weft.h"
+#include "coroutine.h"
+#include "wrap.h"
 
 #include <dlfcn.h>
 
@@ -30,6 +32,9 @@ typedef struct {
 	HashTable table_oids;
 	HashTable connections;     /* those of pg_connect(), which it finds again by their name */
 } pgsql_globals;
+
+/* What its functions use that are given no connection, while it is parked. */
+WEFT_SLOT(pgsql, zend_object *)
 
 static pgsql_globals *globals;
 static WEFT_BOOT zend_object *boot_link; /* opened last while the application booted: every request starts from it */
@@ -101,8 +106,8 @@ void weft_pgsql_exchange(weft_coroutine *coroutine)
 {
 	if (globals) {
 		zend_object *link = globals->default_link;
-		globals->default_link = coroutine->pgsql_link;
-		coroutine->pgsql_link = link;
+		globals->default_link = *weft_pgsql_slot(coroutine);
+		*weft_pgsql_slot(coroutine) = link;
 	}
 }
 
@@ -116,7 +121,6 @@ void weft_pgsql_end(void)
 	}
 }
 
-/* The connection that functions use which are not told one; NULL: none. */
 void *weft_pgsql_default(void)
 {
 	return globals && globals->default_link

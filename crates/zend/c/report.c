@@ -1,7 +1,12 @@
 /* Who waits on what, since when, and where: Coroutine::list(), and the report of a deadlock.
  *
  * It reads the frames of parked coroutines, which nobody changes while they are parked. */
-#include "weft.h"
+#include "report.h"
+#include "coroutine.h"
+#include "host.h"
+#include "schedule.h"
+#include "task.h"
+#include "wait.h"
 #include "weft_arginfo.h"
 #include "zend_builtin_functions.h"
 
@@ -41,18 +46,18 @@ ZEND_METHOD(Weft_Coroutine, list)
 		array_init(&entry);
 		add_assoc_long(&entry, "id", (zend_long) coroutine->serial);
 		ZVAL_NULL(&value);
-		if (coroutine->task) {
-			Z_ADDREF_P(weft_task_value(coroutine->task, &value));
+		if (weft_task_of(coroutine)) {
+			Z_ADDREF_P(weft_task_value(weft_task_of(coroutine), &value));
 		}
 		add_assoc_zval(&entry, "task", &value);
 		add_assoc_double(&entry, "seconds", seconds_since(weft_host_since(coroutine->id)));
-		bool waits = coroutine->waiting_since && Z_TYPE(coroutine->waiting_on) == IS_STRING;
+		bool waits = weft_wait_slot(coroutine)->since && Z_TYPE(weft_wait_slot(coroutine)->on) == IS_STRING;
 		ZVAL_NULL(&value);
 		if (waits) {
-			ZVAL_COPY(&value, &coroutine->waiting_on);
+			ZVAL_COPY(&value, &weft_wait_slot(coroutine)->on);
 		}
 		add_assoc_zval(&entry, "waiting_on", &value);
-		add_assoc_double(&entry, "waiting_seconds", waits ? seconds_since(coroutine->waiting_since) : 0);
+		add_assoc_double(&entry, "waiting_seconds", waits ? seconds_since(weft_wait_slot(coroutine)->since) : 0);
 		trace_of(coroutine, &value);
 		add_assoc_zval(&entry, "trace", &value);
 		zend_hash_next_index_insert(Z_ARRVAL_P(return_value), &entry);
@@ -63,9 +68,9 @@ ZEND_METHOD(Weft_Coroutine, list)
 
 static void add_name(smart_str *text, const weft_coroutine *coroutine)
 {
-	if (coroutine->task) {
+	if (weft_task_of(coroutine)) {
 		char name[512];
-		weft_task_describe((uint64_t) (uintptr_t) coroutine->task, name, sizeof(name));
+		weft_task_describe((uint64_t) (uintptr_t) weft_task_of(coroutine), name, sizeof(name));
 		smart_str_appends(text, name);
 	} else if (coroutine == weft_main) {
 		smart_str_appends(text, "{main}");
@@ -76,9 +81,9 @@ static void add_name(smart_str *text, const weft_coroutine *coroutine)
 
 static void add_wait(smart_str *text, const weft_coroutine *coroutine)
 {
-	if (coroutine->waiting_since && Z_TYPE(coroutine->waiting_on) == IS_STRING) {
-		smart_str_append_printf(text, " waits for %s since %.3f s", Z_STRVAL(coroutine->waiting_on),
-			seconds_since(coroutine->waiting_since));
+	if (weft_wait_slot(coroutine)->since && Z_TYPE(weft_wait_slot(coroutine)->on) == IS_STRING) {
+		smart_str_append_printf(text, " waits for %s since %.3f s", Z_STRVAL(weft_wait_slot(coroutine)->on),
+			seconds_since(weft_wait_slot(coroutine)->since));
 	} else {
 		smart_str_appends(text, coroutine == weft_main && !coroutine->frame ? " has ended and waits for its tasks" : " waits");
 	}
@@ -129,7 +134,7 @@ zend_string *weft_report(void)
 bool weft_deadlock(void)
 {
 	for (weft_coroutine *coroutine = weft_coroutines; coroutine; coroutine = coroutine->next) {
-		if (is_alive(coroutine) && coroutine->external && coroutine->waiting_since) {
+		if (is_alive(coroutine) && weft_wait_slot(coroutine)->external && weft_wait_slot(coroutine)->since) {
 			return false;
 		}
 	}
@@ -141,6 +146,6 @@ bool weft_deadlock(void)
 	ZSTR_LEN(text.s)--; /* without the last line end: the log has its own */
 	weft_host_log(WEFT_LOG_ERROR, 0, weft_slice_of(text.s));
 	smart_str_free(&text);
-	weft_main->deadlocked = true;
+	weft_wait_slot(weft_main)->deadlocked = true;
 	return weft_host_interrupt(weft_main->id);
 }

@@ -3,8 +3,13 @@
  * One object per coroutine is used again as long as nobody has kept it, nor knows it weakly. A kept one goes on answering from
  * a copy of the head that the host makes when the request ends. Invariant: no key that holds beyond a request (a reference, a
  * WeakMap's entry, a WeakReference) leads to the next one. */
-#include "handler.h"
 #include "request.h"
+#include "contain.h"
+#include "coroutine.h"
+#include "host.h"
+#include "lines.h"
+#include "request_object.h"
+#include "superglobals.h"
 
 zend_class_entry *weft_request_class;
 static zend_object_handlers handlers;
@@ -42,16 +47,16 @@ static void free_object(zend_object *std)
 /* The Request of a coroutine's next request: the last one again, if nobody has kept it. */
 void weft_request_open(weft_coroutine *coroutine)
 {
-	if (UNEXPECTED(Z_TYPE(coroutine->request_object) != IS_OBJECT)) {
-		object_init_ex(&coroutine->request_object, weft_request_class);
+	if (UNEXPECTED(Z_TYPE_P(weft_request_slot(coroutine)) != IS_OBJECT)) {
+		object_init_ex(weft_request_slot(coroutine), weft_request_class);
 	}
-	weft_request_of(Z_OBJ(coroutine->request_object))->request = coroutine->request;
+	weft_request_of(Z_OBJ_P(weft_request_slot(coroutine)))->request = coroutine->request;
 }
 
 /* Before the response ends, and the request's bytes with it: somebody else holds the object, so its head is copied. */
 void weft_request_keep(weft_coroutine *coroutine)
 {
-	weft_request_object *object = weft_request_of(Z_OBJ(coroutine->request_object));
+	weft_request_object *object = weft_request_of(Z_OBJ_P(weft_request_slot(coroutine)));
 	if (UNEXPECTED(GC_REFCOUNT(&object->std) > 1) && !object->detached) {
 		weft_host_detach(object->request);
 		object->detached = true;
@@ -66,14 +71,14 @@ ZEND_FUNCTION(Weft_Internal_running_request)
 		RETURN_THROWS();
 	}
 	weft_request_open(weft_current);
-	RETURN_COPY(&weft_current->request_object);
+	RETURN_COPY(weft_request_slot(weft_current));
 }
 
 static void let_go(weft_coroutine *coroutine)
 {
 	zval object;
-	ZVAL_COPY_VALUE(&object, &coroutine->request_object);
-	ZVAL_UNDEF(&coroutine->request_object);
+	ZVAL_COPY_VALUE(&object, weft_request_slot(coroutine));
+	ZVAL_UNDEF(weft_request_slot(coroutine));
 	zval_ptr_dtor(&object);
 }
 
@@ -81,7 +86,7 @@ static void let_go(weft_coroutine *coroutine)
  * or WeakReference knows it: then it ends as any object, they are told, and what they held by it is freed. */
 bool weft_request_close(weft_coroutine *coroutine)
 {
-	weft_request_object *object = weft_request_of(Z_OBJ(coroutine->request_object));
+	weft_request_object *object = weft_request_of(Z_OBJ_P(weft_request_slot(coroutine)));
 	bool kept = GC_REFCOUNT(&object->std) > 1 || object->detached;
 	if (UNEXPECTED(kept)) {
 		object->detached = true;

@@ -14,14 +14,22 @@
  * Invariant: exit() and exceptions end their request, a fatal error ends the script, which is loaded again; either way each
  * request is answered, once. */
 #include "resident.h"
-#include "response.h"
-#include "instance/instance.h"
+#include "boot.h"
+#include "classic_response.h"
+#include "classic_state.h"
+#include "context.h"
+#include "coroutine.h"
+#include "host.h"
+#include "native.h"
+#include "outcome.h"
+#include "request.h"
 #include "zend_closures.h"
 #include "zend_stream.h"
 
 static const char *script;
 static uint64_t requests_max;
-static weft_resident *loaded; /* all scripts of this process */
+
+weft_resident *weft_residents;
 
 void weft_resident_prepare(const char *path, uint64_t max)
 {
@@ -95,8 +103,8 @@ ZEND_FUNCTION(frankenphp_handle_request)
 		Z_PARAM_FUNC(info, cache)
 	ZEND_PARSE_PARAMETERS_END();
 	weft_coroutine *coroutine = weft_current;
-	weft_resident *resident = coroutine ? coroutine->resident : NULL;
-	if (!resident || coroutine->classic) {
+	weft_resident *resident = coroutine ? weft_resident_of(coroutine) : NULL;
+	if (!resident || weft_classic_of(coroutine)) {
 		zend_throw_error(NULL, resident ? "frankenphp_handle_request() cannot be called while a request is handled"
 			: "frankenphp_handle_request() needs a worker script: see resident mode");
 		RETURN_THROWS();
@@ -162,7 +170,7 @@ static void run_script(weft_resident *resident)
 /* PHP's request ends: after a fatal error the running request's shutdown functions come first, then the script's own. */
 static void end_script(weft_resident *resident)
 {
-	if (resident->coroutine->classic) {
+	if (weft_classic_of(resident->coroutine)) {
 		zend_try {
 			if (BG(user_shutdown_function_names)) {
 				php_call_shutdown_functions();
@@ -185,12 +193,12 @@ static void answer_what_is_left(weft_coroutine *coroutine, const weft_resident *
 		weft_host_log(WEFT_LOG_ERROR, 0,
 			weft_slice_text("the worker script has ended without asking for a request; the next request loads it again"));
 	}
-	if (coroutine->request && !coroutine->classic) {
+	if (coroutine->request && !weft_classic_of(coroutine)) {
 		weft_host_log(WEFT_LOG_ERROR, coroutine->request,
 			weft_slice_text("the worker script has ended without taking the request: it must call frankenphp_handle_request() in a loop"));
-		coroutine->classic = calloc(1, sizeof(weft_classic));
+		*weft_classic_slot(coroutine) = calloc(1, sizeof(weft_classic));
 	}
-	if (coroutine->classic) {
+	if (weft_classic_of(coroutine)) {
 		weft_classic_finish(coroutine);
 	}
 	weft_resident_forget_request(coroutine);
@@ -198,30 +206,27 @@ static void answer_what_is_left(weft_coroutine *coroutine, const weft_resident *
 
 static void link_resident(weft_resident *resident)
 {
-	resident->coroutine->resident = resident;
-	resident->next = loaded;
-	loaded = resident;
-}
-
-void weft_resident_entered(const weft_resident *resident)
-{
-	weft_boot_place(resident->boot);
+	*weft_resident_slot(resident->coroutine) = resident;
+	*weft_boot_slot(resident->coroutine) = (weft_boot) {.own = true};
+	resident->next = weft_residents;
+	weft_residents = resident;
 }
 
 static void unlink_resident(weft_resident *resident)
 {
-	weft_resident **at = &loaded;
+	weft_resident **at = &weft_residents;
 	while (*at != resident) {
 		at = &(*at)->next;
 	}
 	*at = resident->next;
-	resident->coroutine->resident = NULL;
+	*weft_resident_slot(resident->coroutine) = NULL;
+	*weft_boot_slot(resident->coroutine) = (weft_boot) {.own = false};
 }
 
 void weft_resident_abandon(weft_coroutine *coroutine)
 {
-	if (coroutine->resident) {
-		unlink_resident(coroutine->resident);
+	if (weft_resident_of(coroutine)) {
+		unlink_resident(weft_resident_of(coroutine));
 	}
 }
 
@@ -231,8 +236,8 @@ static uint64_t run_once(weft_coroutine *coroutine)
 	weft_resident resident = {.coroutine = coroutine};
 	link_resident(&resident);
 	weft_boot_place(NULL);
-	coroutine->classic = NULL;
-	ZVAL_UNDEF(&coroutine->request_object); /* the last script's is gone with its heap */
+	*weft_classic_slot(coroutine) = NULL;
+	ZVAL_UNDEF(weft_request_slot(coroutine)); /* the last script's is gone with its heap */
 	memset(&SG(request_info), 0, sizeof(SG(request_info)));
 	SG(request_info).path_translated = (char *) script;
 	zend_first_try {
@@ -242,7 +247,7 @@ static uint64_t run_once(weft_coroutine *coroutine)
 	} zend_end_try();
 	weft_take_out_of_memory();
 	end_script(&resident);
-	ZVAL_UNDEF(&coroutine->request_object);
+	ZVAL_UNDEF(weft_request_slot(coroutine));
 	answer_what_is_left(coroutine, &resident);
 	unlink_resident(&resident);
 	weft_boot_place(NULL);
@@ -259,24 +264,6 @@ void weft_resident_run(weft_coroutine *coroutine)
 	}
 }
 
-/* The worker ends: each script's frankenphp_handle_request() returns false, and it comes to its end. Called when the scheduler
- * has returned. */
-void weft_resident_end(void)
-{
-	for (weft_resident *resident = loaded, *next; resident; resident = next) {
-		next = resident->next;
-		if (resident->coroutine->classic) {
-			continue; /* it did not end in time */
-		}
-		weft_instance *instance = weft_instance_of(resident->coroutine);
-		if (instance) {
-			weft_instance_enter(instance, true, WEFT_JOB_END, 0);
-		} else {
-			weft_native_enter(resident->coroutine, true, WEFT_JOB_END, 0);
-		}
-	}
-}
-
 /* Loads the script where nothing is served, and has it come to its end. false: it has not asked for a request. */
 bool weft_resident_try(void)
 {
@@ -285,7 +272,7 @@ bool weft_resident_try(void)
 		return false;
 	}
 	weft_native_enter(coroutine, true, WEFT_JOB_RESIDENT, 0);
-	bool asked = coroutine->resident && coroutine->resident->booted;
+	bool asked = weft_resident_of(coroutine) && weft_resident_of(coroutine)->booted;
 	weft_resident_end();
 	weft_native_destroy(coroutine);
 	return asked;

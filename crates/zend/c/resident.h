@@ -1,10 +1,9 @@
 /* Between the files of resident mode: resident.c has the script as a job, resident_edges.c resets PHP between two of its
- * requests, resident_functions.c is what the script calls. engine.c and coroutine.c start and run it. */
+ * requests, resident_functions.c is what the script calls. engine.c and fiber_switch.c start and run it. */
 #ifndef WEFT_RESIDENT_H
 #define WEFT_RESIDENT_H
 
-#include "boot.h"
-#include "classic.h"
+#include "coroutine.h"
 
 typedef struct {
 	zend_ini_entry *entry;
@@ -27,24 +26,24 @@ typedef struct weft_resident {
 	struct weft_resident *next;
 } weft_resident;
 
+/* The script that stays loaded in it; NULL: none. */
+WEFT_SLOT(resident, weft_resident *)
+
+static inline weft_resident *weft_resident_of(const weft_coroutine *coroutine)
+{
+	return *weft_resident_slot(coroutine);
+}
+
 /* resident.c */
+extern weft_resident *weft_residents; /* all scripts of this process */
 void weft_resident_prepare(const char *path, uint64_t requests_max);
 void weft_resident_run(weft_coroutine *coroutine);
-/* Its coroutine has the processor again. */
-void weft_resident_entered(const weft_resident *resident);
+/* resident_end.c */
 void weft_resident_end(void);
 bool weft_resident_try(void);
 /* The script's PHP is gone. */
 void weft_resident_abandon(weft_coroutine *coroutine);
 ZEND_FUNCTION(frankenphp_handle_request);
-
-/* isolate.c */
-void weft_isolate_start_resident(void);
-void weft_isolate_stop_resident(weft_coroutine *coroutine);
-/* process.c, extensions.c, context.c */
-void weft_process_stop(void);
-void weft_extensions_stop(void);
-void weft_context_booted(weft_coroutine *coroutine);
 
 /* resident_edges.c */
 /* The script has booted: what it has set so far is what each request starts from. false: no memory. */
@@ -58,9 +57,5 @@ void weft_resident_forget_request(weft_coroutine *coroutine);
 
 /* resident_functions.c */
 void weft_resident_register(void);
-
-/* classic.c */
-ZEND_FUNCTION(fastcgi_finish_request);
-ZEND_FUNCTION(getallheaders);
 
 #endif

@@ -1,17 +1,24 @@
 /* The edges of a request in resident mode: PHP is taken out of one request and into the next, without ending.
  *
- * What a request owns in coroutine mode (WEFT_OWNED, extension_rows.c, process.c, environment.c, session.c) it owns here, by the
+ * What a request owns in coroutine mode (WEFT_OWNED, extension_rows.c, process_state.c, environment.c, session.c) it owns here, by the
  * same calls: weft_isolate_begin and weft_isolate_end. This file does what is SAPI's: output buffers, headers, superglobals,
  * uploads, time limit, and ini values, of which the boot's stay changed for PHP. What the script does between two requests is
  * undone as what a request does. Kept: classes, functions, statics, globals, autoloaders, connections that somebody holds.
  *
  * Invariant: whatever a request has changed of what is reset, the next one starts from the state of the boot; and when the
  * script ends, PHP finds its own bookkeeping as it left it (weft_resident_return_boot). */
+#include "boot.h"
+#include "classic_response.h"
+#include "classic_state.h"
+#include "classic_variables.h"
+#include "coroutine.h"
+#include "host.h"
 #include "input.h"
+#include "isolate.h"
 #include "persistent.h"
+#include "request.h"
 #include "resident.h"
 #include "session.h"
-#include "task.h"
 #include "zend_ini.h"
 
 #include <dlfcn.h>
@@ -142,7 +149,7 @@ static void enter(const weft_resident *resident)
 	PG(header_is_being_sent) = 0;
 	PG(connection_status) = PHP_CONNECTION_NORMAL;
 	sapi_activate();
-	if (!resident->coroutine->classic) {
+	if (!weft_classic_of(resident->coroutine)) {
 		BG(user_shutdown_function_names) = resident->shutdown_functions;
 	} else {
 		zend_set_timeout(INI_INT("max_execution_time"), 1);
@@ -165,7 +172,7 @@ static void enter(const weft_resident *resident)
 	filter(true);
 	/* A client that goes away must not end the script: connection_aborted() tells of it. */
 	PG(ignore_user_abort) = 1;
-	if (resident->coroutine->classic) {
+	if (weft_classic_of(resident->coroutine)) {
 		weft_session_begin();
 	}
 }
@@ -191,6 +198,7 @@ bool weft_resident_keep_boot(weft_resident *resident)
 	BG(user_shutdown_function_names) = NULL;
 	weft_isolate_start_resident();
 	resident->boot = weft_boot_keep();
+	weft_boot_slot(resident->coroutine)->kept = resident->boot;
 	weft_isolate_begin(resident->coroutine);
 	enter(resident);
 	return resident->boot != NULL;
@@ -198,15 +206,15 @@ bool weft_resident_keep_boot(weft_resident *resident)
 
 void weft_resident_forget_request(weft_coroutine *coroutine)
 {
-	if (coroutine->classic) {
-		weft_classic_free(coroutine->classic);
-		free(coroutine->classic);
-		coroutine->classic = NULL;
+	if (weft_classic_of(coroutine)) {
+		weft_classic_free(weft_classic_of(coroutine));
+		free(weft_classic_of(coroutine));
+		*weft_classic_slot(coroutine) = NULL;
 	}
 	SG(server_context) = NULL;
 	memset(&SG(request_info), 0, sizeof(SG(request_info)));
 	if (coroutine->request) {
-		bool kept = Z_TYPE(coroutine->request_object) == IS_OBJECT && weft_request_close(coroutine);
+		bool kept = Z_TYPE_P(weft_request_slot(coroutine)) == IS_OBJECT && weft_request_close(coroutine);
 		if (!kept) { /* else the object does it */
 			weft_host_release(coroutine->request);
 		}
@@ -222,8 +230,8 @@ bool weft_resident_begin_request(weft_resident *resident)
 	BG(user_shutdown_function_names) = NULL;
 	renew(resident);
 	coroutine->serial = weft_serial_next();
-	coroutine->classic = calloc(1, sizeof(weft_classic));
-	bool arrived = coroutine->classic && weft_classic_tell(coroutine);
+	*weft_classic_slot(coroutine) = calloc(1, sizeof(weft_classic));
+	bool arrived = weft_classic_of(coroutine) && weft_classic_tell(coroutine);
 	if (!arrived) {
 		weft_resident_forget_request(coroutine);
 	}
@@ -235,7 +243,7 @@ bool weft_resident_begin_request(weft_resident *resident)
 void weft_resident_end_request(weft_resident *resident)
 {
 	weft_coroutine *coroutine = resident->coroutine;
-	if (Z_TYPE(coroutine->request_object) == IS_OBJECT) {
+	if (Z_TYPE_P(weft_request_slot(coroutine)) == IS_OBJECT) {
 		weft_request_keep(coroutine);
 	}
 	leave();

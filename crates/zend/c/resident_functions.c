@@ -1,4 +1,9 @@
 /* What a worker script calls beside frankenphp_handle_request(): FrankenPHP's functions, by their documented behaviour. */
+#include "classic.h"
+#include "classic_response.h"
+#include "classic_state.h"
+#include "coroutine.h"
+#include "host.h"
 #include "resident.h"
 #include "ext/json/php_json.h"
 
@@ -11,7 +16,7 @@ static ZEND_FUNCTION(headers_send)
 		Z_PARAM_LONG(status)
 	ZEND_PARSE_PARAMETERS_END();
 	weft_coroutine *coroutine = weft_current;
-	if (!coroutine || !coroutine->classic || coroutine->classic->sent) {
+	if (!coroutine || !weft_classic_of(coroutine) || weft_classic_of(coroutine)->sent) {
 		RETURN_LONG(SAPI_HEADER_SEND_FAILED);
 	}
 	if (status < 200) {

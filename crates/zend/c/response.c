@@ -2,6 +2,9 @@
  *
  * Invariant: a list of headers is filled and handed to the host without parking in between. */
 #include "response.h"
+#include "coroutine.h"
+#include "host.h"
+#include "writer.h"
 #include "zend_generators.h"
 #include "zend_interfaces.h"
 
@@ -103,7 +106,7 @@ static bool start_stream(weft_coroutine *coroutine, uint32_t status, weft_header
 	if (UNEXPECTED(with->full)) {
 		status = 500;
 	}
-	coroutine->streaming = true;
+	weft_response_slot(coroutine)->streaming = true;
 	SG(headers_sent) = 1;
 	SG(request_info).no_headers = 0; /* from here on header() warns, as it should */
 	return weft_host_stream_start(coroutine->request, status, with->list, with->count);
@@ -122,15 +125,15 @@ static bool stream(weft_coroutine *coroutine, weft_slice chunk)
 }
 
 /* flush(): the headers go out, and what was echoed so far. */
-void weft_handler_flush(weft_coroutine *coroutine)
+void weft_response_flush(weft_coroutine *coroutine)
 {
-	if (!coroutine->streaming) {
+	if (!weft_response_slot(coroutine)->streaming) {
 		weft_headers *with = weft_new_headers();
 		start_stream(coroutine, weft_php_status(), with);
 	}
-	if (coroutine->output.s) {
-		smart_str chunk = coroutine->output;
-		coroutine->output = (smart_str){0};
+	if (weft_response_slot(coroutine)->output.s) {
+		smart_str chunk = weft_response_slot(coroutine)->output;
+		weft_response_slot(coroutine)->output = (smart_str){0};
 		stream(coroutine, weft_slice_of(chunk.s));
 		smart_str_free(&chunk);
 	}
@@ -140,7 +143,7 @@ void weft_handler_flush(weft_coroutine *coroutine)
 
 static weft_slice echoed(weft_coroutine *coroutine)
 {
-	return coroutine->output.s ? weft_slice_of(coroutine->output.s) : weft_slice_text("");
+	return weft_response_slot(coroutine)->output.s ? weft_slice_of(weft_response_slot(coroutine)->output.s) : weft_slice_text("");
 }
 
 /* A response that cannot be sent whole is not sent in part. */
@@ -154,8 +157,8 @@ static void refuse(weft_coroutine *coroutine)
 /* A fixed body: what was echoed, then what was returned. */
 void weft_respond(weft_coroutine *coroutine, uint32_t status, weft_headers *with, weft_slice body)
 {
-	if (UNEXPECTED(coroutine->streaming)) {
-		weft_handler_flush(coroutine);
+	if (UNEXPECTED(weft_response_slot(coroutine)->streaming)) {
+		weft_response_flush(coroutine);
 		stream(coroutine, body);
 		weft_host_stream_end(coroutine->request, NULL, 0, false);
 		return;
@@ -165,8 +168,8 @@ void weft_respond(weft_coroutine *coroutine, uint32_t status, weft_headers *with
 		refuse(coroutine);
 		return;
 	}
-	if (UNEXPECTED(coroutine->output.s)) {
-		smart_str_appendl(&coroutine->output, body.bytes, body.length);
+	if (UNEXPECTED(weft_response_slot(coroutine)->output.s)) {
+		smart_str_appendl(&weft_response_slot(coroutine)->output, body.bytes, body.length);
 		body = echoed(coroutine);
 	}
 	weft_host_respond(coroutine->request, status, with->list, with->count, body);
@@ -197,7 +200,7 @@ static void stream_iterator(weft_coroutine *coroutine, zval *iterable)
 			break;
 		}
 		zend_string *chunk = zval_get_string(item);
-		weft_handler_flush(coroutine);
+		weft_response_flush(coroutine);
 		open = stream(coroutine, weft_slice_of(chunk));
 		zend_string_release(chunk);
 		iterator->funcs->move_forward(iterator);
@@ -218,27 +221,27 @@ static void stream_callable(weft_coroutine *coroutine, zval *callable)
 
 static void respond_stream(weft_coroutine *coroutine, uint32_t status, weft_headers *with, zval *body)
 {
-	if (!coroutine->streaming) {
+	if (!weft_response_slot(coroutine)->streaming) {
 		start_stream(coroutine, status, with);
 	}
-	weft_handler_flush(coroutine);
+	weft_response_flush(coroutine);
 	if (instanceof_function(Z_OBJCE_P(body), zend_ce_traversable)) {
 		stream_iterator(coroutine, body);
 	} else {
 		stream_callable(coroutine, body);
 	}
 	if (!EG(exception)) {
-		weft_handler_flush(coroutine);
+		weft_response_flush(coroutine);
 		weft_host_stream_end(coroutine->request, NULL, 0, false);
 	}
 }
 
 static void respond_file(weft_coroutine *coroutine, uint32_t status, weft_headers *with, zend_string *path)
 {
-	if (UNEXPECTED(coroutine->streaming || coroutine->output.s)) {
+	if (UNEXPECTED(weft_response_slot(coroutine)->streaming || weft_response_slot(coroutine)->output.s)) {
 		weft_host_log(WEFT_LOG_WARNING, coroutine->request,
 			weft_slice_text("the handler echoed before it returned a file; the output was dropped"));
-		smart_str_free(&coroutine->output);
+		smart_str_free(&weft_response_slot(coroutine)->output);
 	}
 	if (zend_llist_count(&SG(sapi_headers).headers)) {
 		add_php_headers(with);

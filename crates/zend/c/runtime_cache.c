@@ -7,7 +7,7 @@
  * reserved, the other walks only if that was anybody but opcache: an extension, or the engine itself for observers.
  *
  * Invariant: where the walk is left out, the caches are as they are without opcache: there are none, and nobody looks for one. */
-#include "classic.h"
+#include "runtime_cache.h"
 #include "zend_extensions.h"
 
 #include <dlfcn.h>

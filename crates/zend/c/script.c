@@ -1,7 +1,14 @@
 /* `weft php`: one script, run as the php command would (sapi/cli/php_cli.c, do_cli), on one coroutine of its own.
  *
  * The coroutine is a bare context: for the script there is no Fiber around its {main}. */
-#include "weft.h"
+#include "script.h"
+#include "context.h"
+#include "coroutine.h"
+#include "failure.h"
+#include "outcome.h"
+#include "script_main.h"
+#include "task.h"
+#include "wait.h"
 #include "ext/standard/info.h"
 #include "zend_extensions.h"
 #include "zend_stream.h"
@@ -12,9 +19,6 @@
 static weft_script_kind kind;
 static const char *source; /* a path ("-" or NULL: standard input) or code */
 static int status;
-static uint64_t end_wait; /* {main} has ended, and waits for its tasks */
-
-weft_coroutine *weft_main;
 
 void weft_script_prepare(weft_script_kind what, const char *of)
 {
@@ -151,39 +155,6 @@ static bool run(void)
 	return true;
 }
 
-/* ---- {main} and its tasks ---- */
-
-/* The last task has ended: {main}, which waits for that, goes on. */
-void weft_script_task_ended(void)
-{
-	if (end_wait && !weft_tasks_are_alive()) {
-		weft_host_wake(end_wait);
-	}
-}
-
-/* The exit status, wherever {main} stands. */
-static int *main_status(void)
-{
-	return weft_current == weft_main ? &EG(exit_status) : &weft_main->owned.exit_status;
-}
-
-/* A failure that nobody awaits is one of the script. */
-void weft_script_failed(void)
-{
-	if (weft_main && *main_status() == 0) {
-		*main_status() = 255;
-	}
-}
-
-/* exit() in a task: {main}'s wait ends as if it had called exit() itself. In a server it ends the task alone. */
-void weft_script_exit(int with)
-{
-	if (weft_main) {
-		*main_status() = with;
-		weft_host_cancel(weft_main->id);
-	}
-}
-
 /* {main} has ended; the script ends when its tasks have. Out of order: they end now. */
 static void wait_for_tasks(bool in_order)
 {
@@ -191,13 +162,10 @@ static void wait_for_tasks(bool in_order)
 		if (!in_order) {
 			weft_tasks_cancel_for_good();
 		}
-		end_wait = weft_host_wait_begin();
-		weft_wait_end end = weft_host_wait(end_wait, WEFT_NEVER);
-		end_wait = 0;
-		in_order &= end == WEFT_WOKEN;
-		if (weft_main->deadlocked) { /* which has been reported */
-			weft_main->deadlocked = false;
-			weft_script_failed();
+		in_order &= weft_main_wait() == WEFT_WOKEN;
+		if (weft_wait_slot(weft_main)->deadlocked) { /* which has been reported */
+			weft_wait_slot(weft_main)->deadlocked = false;
+			weft_main_failed();
 		}
 	}
 	if (EG(exit_status)) {

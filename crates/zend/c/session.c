@@ -6,8 +6,10 @@
  *
  * Order matters: ini values of an active session cannot be changed, so the session leaves before ini changes are undone,
  * and returns after they have been made again. */
-#include "boot.h"
 #include "session.h"
+#include "boot.h"
+#include "coroutine.h"
+#include "superglobals.h"
 #include "ext/session/php_session.h"
 
 #define IN_FLIGHT (1u << 29) /* more than there will ever be */
@@ -24,6 +26,9 @@ typedef struct {
 	zval variable; /* $_SESSION, a reference to globals.http_session_vars */
 	zval sid;
 } session;
+
+/* Its session while it is parked, if it has one. */
+WEFT_SLOT(session, session *)
 
 /* A constant stays where it is for as long as the worker lives (php_session_reset_id in ext/session/session.c). */
 static void find_sid(void)
@@ -167,13 +172,13 @@ void weft_session_out(weft_coroutine *coroutine)
 		ZVAL_COPY_VALUE(&kept->sid, sid);
 		ZVAL_EMPTY_STRING(sid);
 	}
-	coroutine->session = kept;
+	*weft_session_slot(coroutine) = kept;
 }
 
 /* It goes on. */
 void weft_session_in(weft_coroutine *coroutine)
 {
-	session *kept = coroutine->session;
+	session *kept = *weft_session_slot(coroutine);
 	if (EXPECTED(!kept)) {
 		return;
 	}
@@ -185,7 +190,7 @@ void weft_session_in(weft_coroutine *coroutine)
 		ZVAL_COPY_VALUE(sid, &kept->sid); /* an empty string is there, which nobody owns */
 	}
 	efree(kept);
-	coroutine->session = NULL;
+	*weft_session_slot(coroutine) = NULL;
 }
 
 /* The script has ended: what it has left in its session is written, before its client can ask for it again. */

@@ -1,5 +1,4 @@
-/* session.auto_start: before the worker's one long request begins, and at each request's beginning. The rest of session.c is
- * called by isolate.c and declared in weft.h. */
+/* session.c: the session of each request. */
 #ifndef WEFT_SESSION_H
 #define WEFT_SESSION_H
 
@@ -9,6 +8,11 @@
 void weft_session_prepare(void);
 /* Starts this request's session if session.auto_start says so. An exception may be in flight after it. */
 void weft_session_begin(void);
+/* After the application has booted. */
+void weft_session_start(void);
+void weft_session_out(weft_coroutine *coroutine);
+void weft_session_in(weft_coroutine *coroutine);
+void weft_session_end(void);
 /* Ini values are about to be exchanged, or have been: its own are then not checked as a script's. */
 void weft_session_settings(bool exchanged);
 

@@ -9,6 +9,10 @@
  * Invariant: nothing happens unless the VM was asked to look, and an exception goes to the log: there is no code that it could
  * interrupt. */
 #include "signals.h"
+#include "coroutine.h"
+#include "isolate.h"
+#include "reset.h"
+#include "wrap.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -55,10 +59,8 @@ static ZEND_NAMED_FUNCTION(mask_in_worker)
 
 void weft_signals_prepare(void)
 {
-	if (!weft_cli) {
-		weft_wrap(NULL, "pcntl_signal", signal_in_worker, NULL, &stock_signal);
-		weft_wrap(NULL, "pcntl_sigprocmask", mask_in_worker, NULL, &stock_mask);
-	}
+	weft_wrap(NULL, "pcntl_signal", signal_in_worker, NULL, &stock_signal);
+	weft_wrap(NULL, "pcntl_sigprocmask", mask_in_worker, NULL, &stock_mask);
 }
 
 void weft_signals_start(void)
@@ -102,7 +104,7 @@ void weft_signals_run(weft_coroutine *coroutine)
 		EG(vm_stack_top) = top;
 		EG(vm_stack_end) = end;
 		EG(exception) = EG(prev_exception) = NULL;
-		weft_isolate_reset();
+		weft_reset();
 	} zend_end_try();
 	if (isolated) {
 		weft_isolate_end(coroutine);

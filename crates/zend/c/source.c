@@ -3,7 +3,9 @@
  *
  * What scripts include themselves is their own business, as under php-fpm: open_basedir is for that. Invariant: where the host
  * gives no descriptor, no file of that name is opened instead. */
-#include "classic.h"
+#include "source.h"
+#include "classic_state.h"
+#include "coroutine.h"
 #include "php_ini.h"
 
 #include <unistd.h>
@@ -13,7 +15,7 @@ static zend_result (*next_open)(zend_file_handle *handle);
 /* zend_stream_open_function; below opcache's, which asks it whenever it must compile. */
 static zend_result open_source(zend_file_handle *handle)
 {
-	weft_classic *classic = weft_current ? weft_current->classic : NULL;
+	weft_classic *classic = weft_current ? weft_classic_of(weft_current) : NULL;
 	if (!classic || !handle->primary_script) {
 		return next_open(handle);
 	}

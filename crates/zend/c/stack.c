@@ -17,7 +17,10 @@
  *
  * It must not know what runs on a stack. Invariant: whatever is open beyond the open part is noted in the coroutine that runs. */
 #include "stack.h"
-#include "instance/instance.h"
+#include "coroutine.h"
+#include "failure.h"
+#include "native.h"
+#include "stack_zones.h"
 #include "zend_observer.h"
 
 #include <signal.h>
@@ -32,6 +35,16 @@ typedef struct {
 	char *pointer;
 	size_t size;
 } fiber_stack;
+
+/* NULL where there are no instances. */
+static weft_write_fault write_fault;
+static weft_overrun overrun;
+
+void weft_stack_ask(weft_write_fault about_writes, weft_overrun about_ends)
+{
+	write_fault = about_writes;
+	overrun = about_ends;
+}
 
 /* Where the closed part begins and ends. The yellow zone is the low end of it. */
 static bool closed_part(const fiber_stack *stack, char **low, char **high)
@@ -127,14 +140,14 @@ static const void *instruction(const ucontext_t *context)
 
 static void on_segv(int signal_number, siginfo_t *info, void *context)
 {
-	if (info->si_code == SEGV_ACCERR && weft_image_fault(info->si_addr)) {
+	if (info->si_code == SEGV_ACCERR && write_fault && write_fault(info->si_addr)) {
 		return; /* the first write to a page of the image: made again */
 	}
 	if (info->si_code > 0 && open_at(info->si_addr)) {
 		return;
 	}
-	if (info->si_code > 0 && is_guard(info->si_addr)) {
-		weft_instance_overrun(instruction(context)); /* returns if it cannot be contained */
+	if (info->si_code > 0 && overrun && is_guard(info->si_addr)) {
+		overrun(instruction(context)); /* returns if it cannot be contained */
 	}
 	signal(signal_number, SIG_DFL); /* the access is made again, and kills */
 	if (info->si_code <= 0) { /* there was no access: somebody sent the signal */
@@ -144,6 +157,11 @@ static void on_segv(int signal_number, siginfo_t *info, void *context)
 
 void weft_stack_start(void)
 {
+	static bool started;
+	if (started) {
+		return;
+	}
+	started = true;
 	stack_t stack = {.ss_size = 64 * 1024};
 	struct sigaction action = {.sa_sigaction = on_segv, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
 	stack.ss_sp = mmap(NULL, stack.ss_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

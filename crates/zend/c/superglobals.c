@@ -2,11 +2,12 @@
  *
  * The engine asks for an auto global by its callback when it compiles code that names it. Ours notes that in memory shared
  * by all workers (opcache compiles once for all of them); from then on every request fills that superglobal. */
-#include "weft.h"
+#include "superglobals.h"
+#include "coroutine.h"
+#include "form.h"
+#include "host.h"
+#include "lines.h"
 #include "zend_compile.h"
-
-/* As weft_host_next_header(), with the name as $_SERVER has it, which ends with a NUL (src/lines.rs). */
-bool weft_host_next_variable(uint64_t request, uint32_t *at, weft_slice *name, weft_slice *value);
 
 static const char *const names[WEFT_SUPERGLOBALS] = {"_GET", "_POST", "_COOKIE", "_FILES", "_SERVER", "_REQUEST"};
 static const int tracks[WEFT_SUPERGLOBALS] = {
@@ -191,7 +192,7 @@ static void request_variables(zval *array)
 static void fill(weft_coroutine *coroutine, int which)
 {
 	uint64_t request = coroutine->request;
-	zval *globals = PG(http_globals), *value = &coroutine->superglobal[which];
+	zval *globals = PG(http_globals), *value = &weft_superglobals_slot(coroutine)->values[which];
 	switch (which) {
 		case WEFT_GET:
 			query_variables(weft_host_field(request, WEFT_FIELD_QUERY), &globals[TRACK_VARS_GET]);
@@ -233,22 +234,22 @@ static void exchange(weft_coroutine *coroutine, uint32_t which)
 			slot = zend_hash_add_new(&EG(symbol_table), name_of[i], &other);
 		}
 		ZVAL_COPY_VALUE(&other, slot);
-		ZVAL_COPY_VALUE(slot, &coroutine->superglobal[i]);
-		ZVAL_COPY_VALUE(&coroutine->superglobal[i], &other);
+		ZVAL_COPY_VALUE(slot, &weft_superglobals_slot(coroutine)->values[i]);
+		ZVAL_COPY_VALUE(&weft_superglobals_slot(coroutine)->values[i], &other);
 	}
 }
 
 /* Fills what the application mentions and this request does not have yet. It may park (for the body of a form). */
 void weft_superglobals_fill(weft_coroutine *coroutine)
 {
-	uint32_t missing = __atomic_load_n(used, __ATOMIC_RELAXED) & ~coroutine->superglobals;
+	uint32_t missing = __atomic_load_n(used, __ATOMIC_RELAXED) & ~weft_superglobals_slot(coroutine)->filled;
 	if (EXPECTED(!missing)) {
 		return;
 	}
 	if (missing & (1u << WEFT_REQUEST)) { /* made from the others */
-		missing |= ((1u << WEFT_GET) | (1u << WEFT_POST) | (1u << WEFT_COOKIE)) & ~coroutine->superglobals;
+		missing |= ((1u << WEFT_GET) | (1u << WEFT_POST) | (1u << WEFT_COOKIE)) & ~weft_superglobals_slot(coroutine)->filled;
 	}
-	coroutine->superglobals |= missing;
+	weft_superglobals_slot(coroutine)->filled |= missing;
 	for (int i = 0; i < WEFT_SUPERGLOBALS; i++) {
 		if (missing & (1u << i)) {
 			fill(coroutine, i);
@@ -259,18 +260,18 @@ void weft_superglobals_fill(weft_coroutine *coroutine)
 
 void weft_superglobals_exchange(weft_coroutine *coroutine)
 {
-	exchange(coroutine, coroutine->superglobals);
+	exchange(coroutine, weft_superglobals_slot(coroutine)->filled);
 }
 
 /* Copies of those the running coroutine has, for a task of its: which ones. */
 uint32_t weft_superglobals_copy(const weft_coroutine *coroutine, zval *values)
 {
 	for (int i = 0; i < WEFT_SUPERGLOBALS; i++) {
-		if (coroutine->superglobals & (1u << i)) {
+		if (weft_superglobals_slot(coroutine)->filled & (1u << i)) {
 			ZVAL_COPY(&values[i], zend_hash_find_known_hash(&EG(symbol_table), name_of[i]));
 		}
 	}
-	return coroutine->superglobals;
+	return weft_superglobals_slot(coroutine)->filled;
 }
 
 /* A task begins with them. Takes the values over. */
@@ -283,24 +284,24 @@ void weft_superglobals_inherit(weft_coroutine *coroutine, uint32_t which, zval *
 		if (tracks[i] >= 0) {
 			ZVAL_COPY(&PG(http_globals)[tracks[i]], &values[i]);
 		}
-		ZVAL_COPY_VALUE(&coroutine->superglobal[i], &values[i]);
+		ZVAL_COPY_VALUE(&weft_superglobals_slot(coroutine)->values[i], &values[i]);
 		ZVAL_UNDEF(&values[i]);
 	}
-	coroutine->superglobals = which;
+	weft_superglobals_slot(coroutine)->filled = which;
 	exchange(coroutine, which);
 }
 
 void weft_superglobals_end(weft_coroutine *coroutine)
 {
-	if (EXPECTED(!coroutine->superglobals)) {
+	if (EXPECTED(!weft_superglobals_slot(coroutine)->filled)) {
 		return;
 	}
-	uint32_t filled = coroutine->superglobals;
+	uint32_t filled = weft_superglobals_slot(coroutine)->filled;
 	exchange(coroutine, filled);
-	coroutine->superglobals = 0; /* gone first: what is in them may have destructors */
+	weft_superglobals_slot(coroutine)->filled = 0; /* gone first: what is in them may have destructors */
 	for (int i = 0; i < WEFT_SUPERGLOBALS; i++) {
 		if (filled & (1u << i)) {
-			zval_ptr_dtor(&coroutine->superglobal[i]);
+			zval_ptr_dtor(&weft_superglobals_slot(coroutine)->values[i]);
 		}
 	}
 	for (int track = 0; track < NUM_TRACK_VARS; track++) {

@@ -2,6 +2,16 @@
  *
  * Invariant: a failure that nobody has seen is reported when the object goes. */
 #include "task.h"
+#include "context.h"
+#include "coroutine.h"
+#include "failure.h"
+#include "host.h"
+#include "isolate.h"
+#include "schedule.h"
+#include "script_main.h"
+#include "stack.h"
+#include "superglobals.h"
+#include "wait.h"
 #include "weft_arginfo.h"
 
 static zend_class_entry *task_class;
@@ -62,7 +72,7 @@ static void destruct(zend_object *object)
 	weft_host_log(WEFT_LOG_WARNING, 0, weft_slice_text("a task has failed, and nobody awaits it:"));
 	zend_exception_error(thrown, E_WARNING); /* takes the reference */
 	EG(exception) = kept;
-	weft_script_failed();
+	weft_main_failed();
 }
 
 static void free_object(zend_object *object)
@@ -185,6 +195,8 @@ ZEND_FUNCTION(Weft_go)
 		RETURN_THROWS();
 	}
 	if (weft_current && weft_main) {
+		weft_failure_start(false);
+		weft_stack_start();
 		weft_isolate_start_script();
 	}
 	object_init_ex(return_value, task_class);
@@ -201,7 +213,7 @@ ZEND_FUNCTION(Weft_go)
 	task->file = zend_string_copy(zend_get_executed_filename_ex() ? zend_get_executed_filename_ex() : ZSTR_EMPTY_ALLOC());
 	task->line = zend_get_executed_lineno();
 	if (weft_current) {
-		ZVAL_COPY(&task->context, &weft_current->context);
+		ZVAL_COPY(&task->context, &weft_context_slot(weft_current)->values);
 		task->superglobals = weft_superglobals_copy(weft_current, task->superglobal);
 	}
 	if (!weft_task_start(task)) {
@@ -209,6 +221,14 @@ ZEND_FUNCTION(Weft_go)
 		ZVAL_UNDEF(return_value);
 		zend_throw_error(NULL, "No more tasks can be started: tasks_max of them are alive in this worker. Weft\\Scope bounds how many "
 			"run at the same time");
+	}
+}
+
+ZEND_METHOD(Weft_Coroutine, current)
+{
+	ZEND_PARSE_PARAMETERS_NONE();
+	if (weft_current && weft_task_of(weft_current)) {
+		RETURN_COPY(weft_task_value(weft_task_of(weft_current), return_value));
 	}
 }
 
@@ -246,7 +266,7 @@ static void remove_wait(weft_task *task, uint64_t wait)
 static bool wait_for(weft_task *task, uint64_t deadline)
 {
 	weft_coroutine *coroutine = weft_current;
-	if (coroutine && coroutine->task == task) {
+	if (coroutine && weft_task_of(coroutine) == task) {
 		zend_throw_error(NULL, "A task cannot await itself");
 		return false;
 	}
@@ -255,14 +275,14 @@ static bool wait_for(weft_task *task, uint64_t deadline)
 		return false;
 	}
 	add_wait(task, wait);
-	zval_ptr_dtor(&coroutine->waiting_on);
-	ZVAL_STR(&coroutine->waiting_on, zend_strpprintf(0, "task %llu", (unsigned long long) task->id));
-	coroutine->external = false;
-	coroutine->waiting_since = weft_host_now();
+	zval_ptr_dtor(&weft_wait_slot(coroutine)->on);
+	ZVAL_STR(&weft_wait_slot(coroutine)->on, zend_strpprintf(0, "task %llu", (unsigned long long) task->id));
+	weft_wait_slot(coroutine)->external = false;
+	weft_wait_slot(coroutine)->since = weft_host_now();
 	weft_wait_end end = weft_host_wait(wait, deadline);
-	coroutine->waiting_since = 0;
-	zval_ptr_dtor(&coroutine->waiting_on);
-	ZVAL_UNDEF(&coroutine->waiting_on);
+	weft_wait_slot(coroutine)->since = 0;
+	zval_ptr_dtor(&weft_wait_slot(coroutine)->on);
+	ZVAL_UNDEF(&weft_wait_slot(coroutine)->on);
 	if (end == WEFT_WOKEN) {
 		return true;
 	}

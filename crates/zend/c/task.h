@@ -1,4 +1,4 @@
-/* Between the two files of Weft\Task: task.c is the object, task_run.c its life. Of all others, coroutine.c asks for a number.
+/* Tasks: task.c is the object Weft\Task, task_run.c its life.
  *
  *      go() ─► waiting ─► running ─► ended: a result or an exception, kept for whoever awaits it
  *                 └──── cancelled before it began ────┘
@@ -6,9 +6,20 @@
 #ifndef WEFT_TASK_H
 #define WEFT_TASK_H
 
-#include "weft.h"
+#include "coroutine.h"
+#include "superglobals.h"
 
 typedef enum { TASK_BOOT, TASK_WAITING, TASK_RUNNING, TASK_ENDED } task_state;
+
+typedef struct weft_task weft_task;
+
+/* The task it runs; NULL: none. */
+WEFT_SLOT(task, weft_task *)
+
+static inline weft_task *weft_task_of(const weft_coroutine *coroutine)
+{
+	return *weft_task_slot(coroutine);
+}
 
 struct weft_task {
 	uint64_t id;
@@ -35,12 +46,22 @@ struct weft_task {
 
 extern weft_task *weft_tasks_alive; /* not ended yet, the last one first */
 
-/* Numbers of runs of coroutines and of tasks, never the same twice: coroutine.c. */
-uint64_t weft_serial_next(void);
 /* The number of the task that is this job's argument. */
 uint64_t weft_task_id(uint64_t argument);
 /* false: there are too many. */
 bool weft_task_start(weft_task *task);
 void weft_task_release_work(weft_task *task);
+
+void weft_task_register(void);
+void weft_task_run(weft_coroutine *coroutine);
+void weft_task_abandon(uint64_t argument);
+void weft_tasks_start(void);
+bool weft_tasks_are_alive(void);
+void weft_tasks_cancel(const char *reason);
+void weft_tasks_cancel_for_good(void);
+size_t weft_task_describe(uint64_t argument, char *buffer, size_t size);
+void weft_task_place(const weft_task *task, const char **file, uint32_t *line);
+zval *weft_task_value(weft_task *task, zval *value);
+bool weft_task_interrupt(weft_task *task, zend_string *reason);
 
 #endif

@@ -2,9 +2,18 @@
  *
  * While it waits or runs, a task holds a reference to itself: nobody need keep it. Invariants: it ends once, and wakes all who
  * await it; its callable, arguments and context are released when it ends, not when the object goes. */
-#include "handler.h"
-#include "response.h"
+#include "contain.h"
+#include "context.h"
+#include "coroutine.h"
+#include "host.h"
+#include "isolate.h"
+#include "outcome.h"
+#include "reset.h"
+#include "schedule.h"
+#include "script_main.h"
+#include "superglobals.h"
 #include "task.h"
+#include "wait.h"
 
 weft_task *weft_tasks_alive;
 
@@ -53,7 +62,9 @@ static void end(weft_task *task)
 		weft_host_wake(task->waits[i]);
 	}
 	task->waits_count = 0;
-	weft_script_task_ended();
+	if (!weft_tasks_alive) {
+		weft_main_wake();
+	}
 	weft_task_release_work(task);
 	OBJ_RELEASE(&task->std);
 }
@@ -102,15 +113,15 @@ void weft_tasks_start(void)
 
 static void call_task(weft_coroutine *coroutine)
 {
-	weft_task *task = coroutine->task;
+	weft_task *task = weft_task_of(coroutine);
 	task->call.retval = &task->result;
 	zend_call_function(&task->call, &task->cache);
 }
 
 static void release_task(weft_coroutine *coroutine)
 {
-	weft_task *task = coroutine->task;
-	coroutine->task = NULL;
+	weft_task *task = weft_task_of(coroutine);
+	*weft_task_slot(coroutine) = NULL;
 	end(task);
 }
 
@@ -158,7 +169,7 @@ static void finish(weft_coroutine *coroutine)
 /* Runs the work. How it ended is in the task; the return value says whether it left by exit(). */
 static bool run_work(weft_coroutine *coroutine)
 {
-	weft_task *task = coroutine->task;
+	weft_task *task = weft_task_of(coroutine);
 	bool finished = weft_contained(call_task, coroutine);
 	if (EXPECTED(finished && !EG(exception))) {
 		return false;
@@ -174,7 +185,7 @@ static bool run_work(weft_coroutine *coroutine)
 	}
 	EG(exception) = EG(prev_exception) = NULL;
 	settle_bailout(task);
-	weft_isolate_reset();
+	weft_reset();
 	EG(exit_status) = 255;
 	return weft_main != NULL;
 }
@@ -182,10 +193,10 @@ static bool run_work(weft_coroutine *coroutine)
 void weft_task_run(weft_coroutine *coroutine)
 {
 	weft_task *task = (weft_task *) (uintptr_t) coroutine->argument;
-	coroutine->task = task;
+	*weft_task_slot(coroutine) = task;
 	task->coroutine = coroutine;
 	task->state = TASK_RUNNING;
-	ZVAL_COPY_VALUE(&coroutine->context, &task->context);
+	ZVAL_COPY_VALUE(&weft_context_slot(coroutine)->values, &task->context);
 	ZVAL_UNDEF(&task->context);
 	weft_isolate_begin(coroutine);
 	weft_superglobals_inherit(coroutine, task->superglobals, task->superglobal);
@@ -200,7 +211,7 @@ void weft_task_run(weft_coroutine *coroutine)
 	weft_contained_last(finish, coroutine);
 	weft_isolate_end(coroutine);
 	if (UNEXPECTED(exits)) {
-		weft_script_exit(status);
+		weft_main_exit(status);
 	}
 	weft_contained(release_task, coroutine);
 }

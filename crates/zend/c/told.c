@@ -3,8 +3,10 @@
  * the booted value is in force meanwhile.
  *
  * The functions are wrapped, so a request that calls none of them pays one comparison. */
-#include "boot.h"
 #include "told.h"
+#include "boot.h"
+#include "coroutine.h"
+#include "wrap.h"
 
 typedef struct {
 	const char *name;
@@ -14,8 +16,9 @@ typedef struct {
 } setting;
 
 enum { ASSERT_CALLBACK = 2 }; /* ext/standard/assert.c */
+enum { SETTINGS = 6 };
 
-static WEFT_BOOT setting settings[WEFT_TOLD] = {
+static WEFT_BOOT setting settings[SETTINGS] = {
 	{.name = "textdomain", .asked = BY_NULL},
 	{.name = "assert_options", .asked = BY_OPTION},
 	{.name = "spl_autoload_extensions", .asked = BY_NOTHING},
@@ -25,6 +28,13 @@ static WEFT_BOOT setting settings[WEFT_TOLD] = {
 };
 
 static WEFT_BOOT bool booted;
+
+typedef struct {
+	zval values[SETTINGS];     /* what it has said, while it is parked */
+	uint32_t changed;          /* bit set of those it has called */
+} told;
+
+WEFT_SLOT(told, told)
 
 /* The call has had its warnings and deprecations when the request made it: none from us, not even to its own handler. */
 static void call(const setting *which, zval *result, uint32_t count, zval *arguments)
@@ -69,21 +79,21 @@ static ZEND_NAMED_FUNCTION(wrapped)
 {
 	setting *which = weft_wrapped_row(execute_data);
 	if (weft_current && booted && ZEND_NUM_ARGS() > 0) {
-		weft_current->told_changed |= 1u << (which - settings);
+		weft_told_slot(weft_current)->changed |= 1u << (which - settings);
 	}
 	which->stock(INTERNAL_FUNCTION_PARAM_PASSTHRU);
 }
 
 void weft_told_prepare(void)
 {
-	for (size_t i = 0; i < WEFT_TOLD; i++) {
+	for (size_t i = 0; i < SETTINGS; i++) {
 		weft_wrap(NULL, settings[i].name, wrapped, &settings[i], &settings[i].stock);
 	}
 }
 
 void weft_told_start(void)
 {
-	for (size_t i = 0; i < WEFT_TOLD; i++) {
+	for (size_t i = 0; i < SETTINGS; i++) {
 		if (settings[i].stock) {
 			ask(&settings[i], &settings[i].base);
 		}
@@ -93,27 +103,32 @@ void weft_told_start(void)
 
 void weft_told_out(weft_coroutine *coroutine)
 {
-	for (uint32_t left = coroutine->told_changed; UNEXPECTED(left); left &= left - 1) {
+	for (uint32_t left = weft_told_slot(coroutine)->changed; UNEXPECTED(left); left &= left - 1) {
 		int i = __builtin_ctz(left);
-		ask(&settings[i], &coroutine->told[i]);
+		ask(&settings[i], &weft_told_slot(coroutine)->values[i]);
 		tell(&settings[i], &settings[i].base);
 	}
 }
 
 void weft_told_in(weft_coroutine *coroutine)
 {
-	for (uint32_t left = coroutine->told_changed; UNEXPECTED(left); left &= left - 1) {
+	for (uint32_t left = weft_told_slot(coroutine)->changed; UNEXPECTED(left); left &= left - 1) {
 		int i = __builtin_ctz(left);
-		tell(&settings[i], &coroutine->told[i]);
-		zval_ptr_dtor(&coroutine->told[i]);
+		tell(&settings[i], &weft_told_slot(coroutine)->values[i]);
+		zval_ptr_dtor(&weft_told_slot(coroutine)->values[i]);
 	}
 }
 
 void weft_told_end(weft_coroutine *coroutine)
 {
-	for (uint32_t left = coroutine->told_changed; UNEXPECTED(left); left &= left - 1) {
+	for (uint32_t left = weft_told_slot(coroutine)->changed; UNEXPECTED(left); left &= left - 1) {
 		int i = __builtin_ctz(left);
 		tell(&settings[i], &settings[i].base);
 	}
-	coroutine->told_changed = 0;
+	weft_told_slot(coroutine)->changed = 0;
+}
+
+void weft_told_forget(weft_coroutine *coroutine)
+{
+	weft_told_slot(coroutine)->changed = 0;
 }

@@ -1,5 +1,4 @@
-/* What a coroutine has told functions of PHP that keep it to themselves (told.c), and which directory it has opened last
- * (directories.c). */
+/* told.c: settings that functions of PHP keep to themselves. */
 #ifndef WEFT_TOLD_H
 #define WEFT_TOLD_H
 
@@ -11,8 +10,7 @@ void weft_told_start(void);
 void weft_told_out(weft_coroutine *coroutine);
 void weft_told_in(weft_coroutine *coroutine);
 void weft_told_end(weft_coroutine *coroutine);
-
-void weft_directories_prepare(void);
-void weft_directories_end(weft_coroutine *coroutine);
+/* What it has changed is gone with its heap. */
+void weft_told_forget(weft_coroutine *coroutine);
 
 #endif

@@ -2,7 +2,10 @@
  *
  * Each directory from the document root down to the script's may have a .user.ini (user_ini.filename); what was read is kept
  * for user_ini.cache_ttl seconds, and that there was none as well. Invariant: the cache is malloc's and outlives requests. */
-#include "classic.h"
+#include "user_ini.h"
+#include "coroutine.h"
+#include "host.h"
+#include "source.h"
 #include "php_ini.h"
 
 #include <time.h>

@@ -4,7 +4,9 @@
  * long, the worker ends). The scheduler knows only that a wait shall end; why is kept here, in the coroutine.
  *
  * Invariant: an interruption is thrown by one wait, or taken back: after timeout() has returned, nothing of it is left. */
-#include "weft.h"
+#include "wait.h"
+#include "coroutine.h"
+#include "schedule.h"
 #include "weft_arginfo.h"
 #include "ext/spl/spl_exceptions.h"
 
@@ -15,7 +17,7 @@ static zend_class_entry *coroutine_class;
 struct weft_deadline {
 	weft_timer timer;
 	bool met; /* a wait has thrown for it */
-	weft_deadline *outer;
+	struct weft_deadline *outer;
 };
 
 /* ---- deadlines and waits ---- */
@@ -61,11 +63,11 @@ static void throw_cancelled(const char *what, const zend_string *reason)
 }
 
 /* The outermost timeout() whose time has passed and that no wait has met yet: the inner ones end with it. */
-static weft_deadline *passed(weft_coroutine *coroutine)
+static struct weft_deadline *passed(weft_coroutine *coroutine)
 {
-	weft_deadline *found = NULL;
+	struct weft_deadline *found = NULL;
 	uint64_t now = weft_host_now();
-	for (weft_deadline *deadline = coroutine->deadline; deadline; deadline = deadline->outer) {
+	for (struct weft_deadline *deadline = weft_wait_slot(coroutine)->deadline; deadline; deadline = deadline->outer) {
 		if (!deadline->met && deadline->timer.at <= now) {
 			found = deadline;
 		}
@@ -75,13 +77,13 @@ static weft_deadline *passed(weft_coroutine *coroutine)
 
 static void throw_interrupted(weft_coroutine *coroutine)
 {
-	weft_deadline *deadline = passed(coroutine);
-	if (coroutine->deadlocked) {
-		coroutine->deadlocked = false;
+	struct weft_deadline *deadline = passed(coroutine);
+	if (weft_wait_slot(coroutine)->deadlocked) {
+		weft_wait_slot(coroutine)->deadlocked = false;
 		zend_throw_error(weft_deadlock_class, "All coroutines wait for each other; standard error says who waits for what");
-	} else if (coroutine->interrupted) {
-		coroutine->interrupted = false;
-		throw_cancelled(coroutine->task ? "The task was cancelled" : "The coroutine was interrupted", coroutine->reason);
+	} else if (weft_wait_slot(coroutine)->interrupted) {
+		weft_wait_slot(coroutine)->interrupted = false;
+		throw_cancelled(coroutine->job == WEFT_JOB_TASK ? "The task was cancelled" : "The coroutine was interrupted", weft_wait_slot(coroutine)->reason);
 	} else {
 		throw_cancelled("The time of a timeout() has passed", NULL);
 	}
@@ -103,7 +105,7 @@ void weft_cancel(bool for_good)
 		throw_interrupted(coroutine);
 	} else if (weft_main) { /* the script has ended, by exit() or by an exception: its tasks end as exit() does */
 		zend_throw_exception_internal(zend_create_unwind_exit());
-	} else if (coroutine->task) {
+	} else if (coroutine->job == WEFT_JOB_TASK) {
 		throw_cancelled("The task was cancelled: its worker had to end", NULL);
 	} else {
 		throw_cancelled("The request was cancelled: it has run longer than request_timeout_ms, or its worker had to end", NULL);
@@ -115,6 +117,11 @@ void weft_cancel(bool for_good)
 bool weft_cancel_pending(void)
 {
 	return EG(exception) && EG(exception)->ce == weft_cancelled_class;
+}
+
+void weft_wait_reset(weft_coroutine *coroutine)
+{
+	weft_wait_slot(coroutine)->deadline = NULL;
 }
 
 /* ---- timeout() ---- */
@@ -155,17 +162,17 @@ ZEND_FUNCTION(Weft_timeout)
 		zend_throw_error(NULL, "Weft\\timeout() needs a coroutine: none runs while an application boots");
 		RETURN_THROWS();
 	}
-	weft_deadline deadline = {.outer = coroutine->deadline};
+	struct weft_deadline deadline = {.outer = weft_wait_slot(coroutine)->deadline};
 	deadline.timer = weft_host_interrupt_at(weft_wait_deadline(seconds, false));
-	coroutine->deadline = &deadline;
+	weft_wait_slot(coroutine)->deadline = &deadline;
 	call.retval = return_value;
 	zend_call_function(&call, &cache);
-	coroutine->deadline = deadline.outer;
+	weft_wait_slot(coroutine)->deadline = deadline.outer;
 	if (weft_host_disarm(deadline.timer)) {
 		return;
 	}
 	if (!deadline.met) {
-		if (!coroutine->interrupted && !passed(coroutine)) {
+		if (!weft_wait_slot(coroutine)->interrupted && !passed(coroutine)) {
 			weft_host_interrupt_forget();
 		}
 	} else if (EG(exception)) {
@@ -186,14 +193,6 @@ ZEND_METHOD(Weft_Coroutine, id)
 	RETURN_LONG(weft_current ? (zend_long) weft_current->serial : 0);
 }
 
-ZEND_METHOD(Weft_Coroutine, current)
-{
-	ZEND_PARSE_PARAMETERS_NONE();
-	if (weft_current && weft_current->task) {
-		RETURN_COPY(weft_task_value(weft_current->task, return_value));
-	}
-}
-
 ZEND_METHOD(Weft_Coroutine, prepare)
 {
 	zend_object *object = NULL;
@@ -209,11 +208,11 @@ ZEND_METHOD(Weft_Coroutine, prepare)
 	if (!wait) {
 		RETURN_THROWS();
 	}
-	zval_ptr_dtor(&coroutine->waiting_on);
-	ZVAL_STR(&coroutine->waiting_on, object ? strpprintf(0, "%s #%u", ZSTR_VAL(object->ce->name), object->handle)
+	zval_ptr_dtor(&weft_wait_slot(coroutine)->on);
+	ZVAL_STR(&weft_wait_slot(coroutine)->on, object ? strpprintf(0, "%s #%u", ZSTR_VAL(object->ce->name), object->handle)
 		: zend_string_copy(text));
-	coroutine->external = external;
-	coroutine->prepared = wait;
+	weft_wait_slot(coroutine)->external = external;
+	weft_wait_slot(coroutine)->prepared = wait;
 	RETURN_LONG((zend_long) wait);
 }
 
@@ -222,13 +221,13 @@ weft_wait_end weft_wait_opened(uint64_t wait, struct pollfd *fds, size_t count, 
 {
 	weft_coroutine *coroutine = weft_current;
 	weft_wait_end end = WEFT_NOT_THIS_ONE;
-	if (coroutine && coroutine->prepared == wait) {
-		coroutine->prepared = 0;
-		coroutine->waiting_since = weft_host_now();
+	if (coroutine && weft_wait_slot(coroutine)->prepared == wait) {
+		weft_wait_slot(coroutine)->prepared = 0;
+		weft_wait_slot(coroutine)->since = weft_host_now();
 		end = count ? weft_host_wait_on(wait, fds, count, deadline) : weft_host_wait(wait, deadline);
-		coroutine->waiting_since = 0;
-		zval_ptr_dtor(&coroutine->waiting_on);
-		ZVAL_UNDEF(&coroutine->waiting_on);
+		weft_wait_slot(coroutine)->since = 0;
+		zval_ptr_dtor(&weft_wait_slot(coroutine)->on);
+		ZVAL_UNDEF(&weft_wait_slot(coroutine)->on);
 	}
 	if (end == WEFT_NOT_THIS_ONE) {
 		zend_throw_error(NULL, "This wait is not open: Coroutine::park() must follow Coroutine::prepare(), with nothing between "
@@ -266,11 +265,11 @@ ZEND_METHOD(Weft_Coroutine, wake)
 /* Why the next wait of a coroutine will throw. */
 void weft_interrupt(weft_coroutine *coroutine, zend_string *reason)
 {
-	coroutine->interrupted = true;
-	if (coroutine->reason) {
-		zend_string_release(coroutine->reason);
+	weft_wait_slot(coroutine)->interrupted = true;
+	if (weft_wait_slot(coroutine)->reason) {
+		zend_string_release(weft_wait_slot(coroutine)->reason);
 	}
-	coroutine->reason = zend_string_copy(reason);
+	weft_wait_slot(coroutine)->reason = zend_string_copy(reason);
 	weft_host_interrupt(coroutine->id);
 }
 

@@ -2,7 +2,8 @@
  * descriptors above FD_SETSIZE.
  *
  * It must not know who waits by it. Invariant: a stream whose data PHP has read already counts as ready. */
-#include "weft.h"
+#include "schedule.h"
+#include "wait.h"
 #include "php_network.h"
 
 #include <poll.h>

@@ -4,14 +4,10 @@
  * or its JIT compiles already sees it, and so do user classes, which copy the methods they inherit. Each wrapped function
  * carries a pointer to its row, so one wrapper serves many functions.
  * Invariant: functions that are not there (disable_functions, an extension that is not loaded) are no error. */
-#include "persistent.h"
-#include "signals.h"
-#include "told.h"
+#include "wrap.h"
 #include "zend_extensions.h"
 
 static int slot = -1;
-static zend_result (*next_start)(void);
-static bool one_at_a_time; /* resident mode: what a request changes is undone, but nobody else is there to see it */
 
 void *weft_wrapped_row(const zend_execute_data *execute_data)
 {
@@ -92,7 +88,7 @@ static void wrap_aliases(HashTable *functions)
 	} ZEND_HASH_FOREACH_END();
 }
 
-static void wrap_all_aliases(void)
+void weft_wrap_aliases(void)
 {
 	zend_class_entry *class_entry;
 	wrap_aliases(CG(function_table));
@@ -103,37 +99,7 @@ static void wrap_all_aliases(void)
 	pefree(wrappings, true);
 }
 
-/* One PHP for all requests of a worker. */
-static void for_coroutines(void)
+void weft_wrap_start(void)
 {
-	weft_persistent_start();
-	weft_mongodb_start();
-	weft_guard_start();
-	weft_signals_prepare();
-	weft_filter_start();
-}
-
-static zend_result modules_started(void)
-{
-	if (!one_at_a_time) {
-		for_coroutines();
-	}
-	weft_pgsql_start();
-	weft_extensions_prepare();
-	weft_environment_start();
-	weft_process_prepare();
-	weft_told_prepare();
-	weft_directories_prepare();
-	weft_compile_prepare();
-	wrap_all_aliases();
-	return next_start ? next_start() : SUCCESS;
-}
-
-/* While modules start: opcache, which preloads in the same place, is started after them and calls us first. */
-void weft_wrap_prepare(bool resident)
-{
-	one_at_a_time = resident;
 	slot = zend_get_resource_handle("weft");
-	next_start = zend_post_startup_cb;
-	zend_post_startup_cb = modules_started;
 }

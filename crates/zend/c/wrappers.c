@@ -1,9 +1,8 @@
 /* Stream wrappers and filters that a request registers are its own: PHP keeps each kind in a table that is copied when the
  * first one is registered; a coroutine copies what it finds and frees its copy at its end. */
+#include "wrappers.h"
 #include "boot.h"
-#include "extensions.h"
 #include "ext/standard/file.h"
-
 
 /* ext/standard/user_filters.c */
 typedef struct {

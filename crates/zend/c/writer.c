@@ -1,8 +1,10 @@
 /* Weft\Http\Writer: the body of a response, written piece by piece at the client's pace. */
-#include "weft.h"
+#include "writer.h"
+#include "coroutine.h"
+#include "host.h"
 #include "weft_arginfo.h"
 
-zend_class_entry *weft_writer_class;
+static zend_class_entry *weft_writer_class;
 static zend_object_handlers handlers;
 
 typedef struct {

@@ -1,6 +1,6 @@
 //! The switch within one PHP instance: each coroutine is a pooled Fiber (or, for a script's main, a bare context).
 //!
-//! What happens at a switch is in `c/coroutine.c`; this file only gives it the scheduler's shape.
+//! What happens at a switch is in `c/fiber_switch.c`; this file only gives it the scheduler's shape.
 #![allow(unsafe_code)]
 
 use std::ffi::c_void;

@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use crate::abi::{OPEN_IT_YOURSELF, RUN_SCRIPT};
 use crate::host::{Header, Slice, with, with_headers};
 
-// SAFETY of all rows: called by c/ only, with the arguments its prototypes in weft.h and classic.h promise.
+// SAFETY of all rows: called by c/ only, with the arguments its prototypes in host.h, source.h and classic.h promise.
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn weft_host_respond_file(
@@ -19,7 +19,7 @@ unsafe extern "C" fn weft_host_respond_file(
     count: usize,
     path: Slice,
 ) -> u32 {
-    // SAFETY: as promised in weft.h.
+    // SAFETY: as promised in host.h.
     unsafe {
         with_headers(headers, count, |lines| {
             let refused = |status: u16| u32::from(status);

@@ -218,7 +218,7 @@ pub(crate) unsafe fn with_headers<T>(
     }
 }
 
-// SAFETY of all rows: called by c/ only, with the arguments its prototypes in weft.h promise.
+// SAFETY of all rows: called by c/ only, with the arguments its prototypes in host.h promise.
 
 #[unsafe(no_mangle)]
 extern "C" fn weft_host_field(request: u64, field: u32) -> Slice {
@@ -273,7 +273,7 @@ unsafe extern "C" fn weft_host_respond(
     count: usize,
     body: Slice,
 ) -> bool {
-    // SAFETY: as promised in weft.h; nothing parks while the headers are lent.
+    // SAFETY: as promised in host.h; nothing parks while the headers are lent.
     let taken = unsafe {
         with_headers(headers, count, |lines| {
             with(None, |host| host.respond(request, status as u16, lines, body.get()))
@@ -295,7 +295,7 @@ unsafe extern "C" fn weft_host_stream_start(
     headers: *const Header,
     count: usize,
 ) -> bool {
-    // SAFETY: as promised in weft.h.
+    // SAFETY: as promised in host.h.
     unsafe {
         with_headers(headers, count, |lines| {
             with(false, |host| host.stream_start(request, status as u16, lines))
@@ -317,13 +317,13 @@ unsafe extern "C" fn weft_host_stream_write(request: u64, chunk: Slice) -> bool 
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn weft_host_stream_end(request: u64, trailers: *const Header, count: usize, failed: bool) {
-    // SAFETY: as promised in weft.h.
+    // SAFETY: as promised in host.h.
     unsafe { with_headers(trailers, count, |lines| with((), |host| host.stream_end(request, lines, failed))) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn weft_host_early_hints(request: u64, headers: *const Header, count: usize) -> bool {
-    // SAFETY: as promised in weft.h.
+    // SAFETY: as promised in host.h.
     unsafe { with_headers(headers, count, |lines| with(false, |host| host.early_hints(request, lines))) }
 }
 

@@ -1,6 +1,6 @@
 //! weft's binding to Zend: the only crate that includes a Zend header.
 //!
-//! Zend itself is called from C (`c/`, read `weft.h` first): its errors leave by longjmp, which must not cross a Rust frame.
+//! Zend itself is called from C (`c/`, read `coroutine.h` first): its errors leave by longjmp, which must not cross a Rust frame.
 //! Rust starts and stops the engine, switches its contexts, and answers what C asks about requests.
 //!
 //! It knows coroutines (weft-rt) and PHP. It must not know HTTP's connections: what stands behind a request key is the

@@ -51,6 +51,7 @@ pub(crate) fn start(stack_bytes: usize) {
     unsafe {
         sys::weft_native_start(stack_bytes);
         sys::weft_failure_start(false);
+        sys::weft_stack_start();
     }
 }
 

@@ -67,6 +67,7 @@ unsafe extern "C" {
     pub fn weft_resident_end();
     pub fn weft_resident_try() -> bool;
     pub fn weft_failure_start(contain: bool);
+    pub fn weft_stack_start();
 
     pub fn weft_report_blocked(function: *const c_char);
     pub fn weft_cancel(for_good: bool);

@@ -5,6 +5,7 @@
  * pointer into another instance is reported, unless it is a stale one, to memory that has gone to a new owner since: what a
  * word holds between two requests, when the heap is empty, nobody follows. Such words are noted at the end of each request. */
 #include "instance.h"
+#include "../host.h"
 
 #include <stdio.h>
 

@@ -98,7 +98,6 @@ static bool list_page(char *address)
 	return true;
 }
 
-/* A write to a page that nobody has written to yet: true, and it may be tried again. */
 bool weft_image_fault(void *address)
 {
 	if (!range_count || !list_page(address)) {

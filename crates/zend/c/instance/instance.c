@@ -7,8 +7,13 @@
  * Invariants: an image changes only while no PHP code runs; between two requests a heap is empty; the memory of these files
  * is the process's, never an instance's. */
 #include "instance.h"
+#include "../classic_response.h"
+#include "../coroutine.h"
+#include "../host.h"
+#include "../native.h"
 #include "../resident.h"
-#include "../resident.h"
+#include "../schedule.h"
+#include "../stack.h"
 #include "zend_gc.h"
 #include "zend_ini.h"
 #include "zend_virtual_cwd.h"
@@ -21,6 +26,8 @@
 #define REGION_BYTES ((size_t) 64 << 30)      /* for all heaps, where there is no limit */
 #define REGION_BYTES_LEAST ((size_t) 8 << 30) /* where address space is short: ulimit -v, valgrind */
 #define LIGHT_LINES 384 /* what requests of a light application change: 24 KiB */
+
+bool weft_collects_garbage;
 
 static weft_instance **instances; /* by number - 1 */
 static uint32_t instances_max;
@@ -97,6 +104,7 @@ const char *weft_instances_start(uint32_t max, size_t heap_bytes, bool verify)
 	}
 	weft_tables_note();
 	weft_patterns_start();
+	weft_stack_ask(weft_image_fault, weft_instance_overrun);
 	return weft_image_start();
 }
 
@@ -204,7 +212,7 @@ static void drop(weft_instance *instance)
 	char line[512];
 	snprintf(line, sizeof(line), "C code has used up the stack of this request's PHP instance at %s:%u (%zu KiB; data nested too deep "
 		"for serialize(), a destructor or the like): the instance is dropped, others go on",
-		zend_get_executed_filename(), zend_get_executed_lineno(), coroutine->native_bytes >> 10);
+		zend_get_executed_filename(), zend_get_executed_lineno(), weft_native_slot(coroutine)->bytes >> 10);
 	weft_host_log(WEFT_LOG_ERROR, coroutine->request, weft_slice_text(line));
 	weft_classic_abandon(coroutine);
 	weft_resident_abandon(coroutine);
@@ -281,7 +289,7 @@ void weft_instance_leave(weft_instance *instance)
 static void trim(weft_instance *instance)
 {
 	weft_native_trim(instance->coroutine);
-	if (instance->coroutine->resident) {
+	if (weft_resident_of(instance->coroutine)) {
 		weft_heap_give_back(instance->heap);
 	} else {
 		weft_heap_trim(instance->number);
@@ -323,13 +331,13 @@ void weft_instances_relieve(void)
 		return;
 	}
 	for (uint32_t i = 0; i < instances_max; i++) {
-		bool loaded = instances[i] && instances[i]->coroutine->resident && instances[i]->coroutine->resident->handled;
+		bool loaded = instances[i] && weft_resident_of(instances[i]->coroutine) && weft_resident_of(instances[i]->coroutine)->handled;
 		if (loaded && (!largest || weft_heap_held(i + 1) > weft_heap_held(largest->number))) {
 			largest = instances[i];
 		}
 	}
 	if (largest) {
-		largest->coroutine->resident->spoilt = true;
+		weft_resident_of(largest->coroutine)->spoilt = true;
 	}
 	weft_instances_trim(0);
 }

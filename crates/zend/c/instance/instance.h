@@ -47,6 +47,9 @@ const char *weft_unfit_extension(void);
 /* Closes the arena: from here on, everybody's malloc is the C library's. The pages used are put into low and high. */
 void weft_arena_close(char **low, char **high);
 bool weft_arena_holds(const void *address);
+/* Before PHP starts. 0, or it cannot be had. */
+int weft_arena_open(void);
+bool weft_arena_is_open(void);
 
 /* ---- image.c ---- */
 /* What an instance has changed of the image: the lines (64 bytes) that differ from the pristine pages. */
@@ -68,6 +71,8 @@ void weft_image_trim(weft_image *image);
 /* The listed pages: those that were written to at least once. */
 uint32_t weft_image_pages(void);
 char *weft_image_page(uint32_t index);
+/* A write to a page that nobody has written to yet: true, and it may be tried again. */
+bool weft_image_fault(void *address);
 
 /* ---- thread_local.c ---- */
 /* Takes the pristine state. NULL, or why this process cannot have instances. */
@@ -156,6 +161,7 @@ void weft_check_idle(uint32_t instance);
 void weft_check_forget(uint32_t instance);
 
 /* ---- instance.c ---- */
+extern bool weft_collects_garbage; /* what zend.enable_gc is for instances, which begin without */
 typedef struct weft_instances_figures {
 	uint32_t instances;  /* alive */
 	uint32_t pages;      /* of the image that differ between instances */

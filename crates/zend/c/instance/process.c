@@ -8,6 +8,7 @@
  * application that changes none, or all of whose instances work in one directory, pays nothing. The loop therefore runs
  * with those of the last instance, and MUST name files by absolute paths. */
 #include "instance.h"
+#include "../host.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -3,13 +3,29 @@
  *
  * The functions that change them are wrapped, so a request that calls none of them pays one comparison. Invariant: the name of a
  * time zone lives as long as whoever has set it, or the boot: ext/date may wait for the zone's file with it in hand. */
-#include "resident.h"
+#include "process_state.h"
+#include "boot.h"
+#include "coroutine.h"
+#include "host.h"
+#include "wrap.h"
 #include "zend_operators.h"
 #include "ext/date/php_date.h"
 
 #include <locale.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* What it has changed, and its own values while it is parked. */
+typedef struct {
+	uint32_t changed;
+	int mask;
+	char *directory;
+	char *locale;
+	zend_string *ctype;
+	char *timezone;
+} process_state;
+
+WEFT_SLOT(process_state, process_state)
 
 enum { DIRECTORY = 1, LOCALE = 2, MASK = 4, TIMEZONE = 8 };
 
@@ -27,7 +43,7 @@ static zif_handler stock_chdir, stock_setlocale, stock_umask, stock_timezone;
 static void changed(uint32_t what)
 {
 	if (weft_current && base.directory) {
-		weft_current->process_changed |= what;
+		weft_process_state_slot(weft_current)->changed |= what;
 	}
 }
 
@@ -51,7 +67,7 @@ static ZEND_NAMED_FUNCTION(wrapped_umask)
 
 static ZEND_NAMED_FUNCTION(wrapped_timezone)
 {
-	if (weft_current && base.directory && !(weft_current->process_changed & TIMEZONE)) {
+	if (weft_current && base.directory && !(weft_process_state_slot(weft_current)->changed & TIMEZONE)) {
 		date->timezone = base.timezone ? estrdup(base.timezone) : NULL; /* what is there now will be freed */
 	}
 	changed(TIMEZONE);
@@ -74,7 +90,7 @@ static void set_ctype(zend_string *name)
 }
 
 /* After the application has booted: its state is what each request starts from. */
-void weft_process_start(void)
+void weft_process_state_start(void)
 {
 	base.directory = getcwd(NULL, 0);
 	base.locale = strdup(setlocale(LC_ALL, NULL));
@@ -85,7 +101,7 @@ void weft_process_start(void)
 }
 
 /* The application has ended. */
-void weft_process_stop(void)
+void weft_process_state_stop(void)
 {
 	free(base.directory);
 	free(base.locale);
@@ -93,7 +109,7 @@ void weft_process_stop(void)
 }
 
 /* When the modules have started. */
-void weft_process_prepare(void)
+void weft_process_state_prepare(void)
 {
 	zend_module_entry *module = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("date"));
 	date = module->globals_ptr;
@@ -120,56 +136,64 @@ static void restore_base(uint32_t what)
 	}
 }
 
-void weft_process_out(weft_coroutine *coroutine)
+void weft_process_state_out(weft_coroutine *coroutine)
 {
-	uint32_t what = coroutine->process_changed;
+	process_state *own = weft_process_state_slot(coroutine);
+	uint32_t what = own->changed;
 	if (EXPECTED(!what)) {
 		return;
 	}
-	coroutine->directory = what & DIRECTORY ? getcwd(NULL, 0) : NULL;
-	coroutine->locale = what & LOCALE ? strdup(setlocale(LC_ALL, NULL)) : NULL;
-	coroutine->mask = what & MASK ? umask(base.mask) : 0;
-	coroutine->timezone = what & TIMEZONE ? date->timezone : NULL;
+	own->directory = what & DIRECTORY ? getcwd(NULL, 0) : NULL;
+	own->locale = what & LOCALE ? strdup(setlocale(LC_ALL, NULL)) : NULL;
+	own->mask = what & MASK ? umask(base.mask) : 0;
+	own->timezone = what & TIMEZONE ? date->timezone : NULL;
 	if (what & LOCALE) {
-		coroutine->ctype = BG(ctype_string);
+		own->ctype = BG(ctype_string);
 		BG(ctype_string) = NULL;
 	}
 	restore_base(what & ~MASK);
 }
 
-void weft_process_in(weft_coroutine *coroutine)
+void weft_process_state_in(weft_coroutine *coroutine)
 {
-	uint32_t what = coroutine->process_changed;
+	process_state *own = weft_process_state_slot(coroutine);
+	uint32_t what = own->changed;
 	if (EXPECTED(!what)) {
 		return;
 	}
-	if (coroutine->directory && chdir(coroutine->directory) != 0) {
+	if (own->directory && chdir(own->directory) != 0) {
 		weft_host_log(WEFT_LOG_WARNING, coroutine->request, weft_slice_text("the current directory went while waiting"));
 	}
 	if (what & LOCALE) {
-		set_locale(coroutine->locale);
-		set_ctype(coroutine->ctype);
+		set_locale(own->locale);
+		set_ctype(own->ctype);
 	}
 	if (what & MASK) {
-		umask(coroutine->mask);
+		umask(own->mask);
 	}
 	if (what & TIMEZONE) {
-		date->timezone = coroutine->timezone;
+		date->timezone = own->timezone;
 	}
-	free(coroutine->directory);
-	free(coroutine->locale);
-	coroutine->directory = coroutine->locale = NULL;
+	free(own->directory);
+	free(own->locale);
+	own->directory = own->locale = NULL;
 }
 
-void weft_process_end(weft_coroutine *coroutine)
+void weft_process_state_end(weft_coroutine *coroutine)
 {
-	if (UNEXPECTED(coroutine->process_changed)) {
-		if ((coroutine->process_changed & TIMEZONE) && date->timezone) {
+	process_state *own = weft_process_state_slot(coroutine);
+	if (UNEXPECTED(own->changed)) {
+		if ((own->changed & TIMEZONE) && date->timezone) {
 			efree(date->timezone);
 		}
-		restore_base(coroutine->process_changed);
-		coroutine->process_changed = 0;
+		restore_base(own->changed);
+		own->changed = 0;
 	}
+}
+
+void weft_process_state_forget(weft_coroutine *coroutine)
+{
+	weft_process_state_slot(coroutine)->changed = 0;
 }
 
 static zend_string *difference(const char *what, const char *now, const char *before)
@@ -198,11 +222,10 @@ static zend_string *left(uint32_t what)
 	}
 }
 
-/* For development mode: one by one, what this coroutine has left changed. NULL: there is no more. */
-zend_string *weft_process_left(weft_coroutine *coroutine, uint32_t *looked_at)
+zend_string *weft_process_state_left(weft_coroutine *coroutine, uint32_t *looked_at)
 {
 	for (uint32_t what = DIRECTORY; what <= TIMEZONE; what <<= 1) {
-		if ((coroutine->process_changed & what) && !(*looked_at & what)) {
+		if ((weft_process_state_slot(coroutine)->changed & what) && !(*looked_at & what)) {
 			*looked_at |= what;
 			zend_string *text = left(what);
 			if (text) {

@@ -1,0 +1,29 @@
+/* Whether what waits now is in the middle of a conversation with a server, which nobody can go on with when the wait is cut short.
+ *
+ * Must not know: who waits, or why the wait ends. */
+#include "conversation.h"
+#include "clients.h"
+#include "persistent.h"
+
+/* Functions of these modules wait for connections that PHP code itself speaks over: it knows what it has read. */
+static const char *const plain_modules[] = {"standard", "sockets", "curl", "SPL", "pcntl", "weft"};
+
+/* Whether what waits now speaks a protocol of its own: a client's function; where PHP code stands, its iterator or destructor. */
+bool weft_in_conversation(void)
+{
+	zend_execute_data *frame = EG(current_execute_data);
+	const zend_function *function = frame ? frame->func : NULL;
+	if (!function || function->type != ZEND_INTERNAL_FUNCTION || !function->internal_function.module) {
+		return true;
+	}
+	for (size_t i = 0; i < sizeof(plain_modules) / sizeof(*plain_modules); i++) {
+		if (!strcmp(function->internal_function.module->name, plain_modules[i])) {
+			return false;
+		}
+	}
+	if (!strcmp(function->internal_function.module->name, "odbc")) {
+		zval *link = ZEND_CALL_NUM_ARGS(frame) > 0 ? ZEND_CALL_ARG(frame, 1) : NULL;
+		weft_persistent_spoil(link && Z_TYPE_P(link) == IS_RESOURCE ? weft_odbc_connection(Z_RES_P(link)) : NULL);
+	}
+	return true;
+}

@@ -1,0 +1,55 @@
+/* What a coroutine is to the switches (fiber_switch.c, native.c), and which ones there are.
+ *
+ * Must not know: what modules keep of a coroutine. Each has a slot in it (slots.h). */
+#ifndef WEFT_COROUTINE_H
+#define WEFT_COROUTINE_H
+
+#include "slots.h"
+#include "weft.h"
+
+struct weft_coroutine {
+	zend_fiber_context *resume_at; /* where to go on; a nested user Fiber's context when it parked inside one */
+	zend_object *fiber;            /* the pooled \Fiber; NULL for a bare context (a script's {main}) and for a native stack */
+	zend_execute_data *frame;      /* where it stands while it is parked */
+	weft_coroutine *next, **previous; /* of all there are */
+	uint64_t serial;               /* number of this run: never the same twice */
+	uint64_t id;                   /* this run, for the scheduler */
+	uint64_t argument;             /* of its job */
+	uint64_t request;              /* the request it runs; 0: none */
+	uint32_t job;
+	bool started;
+	bool ended;
+	bool cancelled;                /* its waits fail from now on */
+	bool lost;
+	bool isolated;                 /* what it changes of the process is undone at its end: not so for a script's {main} */
+	volatile bool stack_opened;    /* more of its stack is open than a job begins with (stack.c) */
+	weft_slots slots;
+};
+
+extern weft_coroutine *weft_current; /* the coroutine that has the processor; NULL in the loop */
+extern weft_coroutine *weft_coroutines; /* all there are, idle ones too */
+extern weft_coroutine *weft_main; /* the coroutine of a script's {main}; NULL in a server */
+extern bool weft_exchanging; /* what coroutines own is being exchanged */
+/* Coroutines have state of their own: there is a base that each of them starts from (isolate.c). A script has none before it
+ * starts its first task: until then it is alone with its state, and keeps it while it waits (ini values of an active session,
+ * for one, could not be taken back). */
+extern bool weft_isolates;
+
+/* The number of the last run of a coroutine, or of the last task. */
+extern uint64_t weft_last_serial;
+
+/* Numbers of runs of coroutines and of tasks, never the same twice. */
+static inline uint64_t weft_serial_next(void)
+{
+	return ++weft_last_serial;
+}
+
+/* Whether the running coroutine may park: not while what coroutines own is being exchanged, nor where PHP forbids it. */
+bool weft_coroutine_may_leave(void);
+/* Among all there are, and no longer. */
+void weft_coroutine_list(weft_coroutine *coroutine);
+void weft_coroutine_unlist(weft_coroutine *coroutine);
+/* Runs the job that a switch has given the coroutine (fiber_switch.c). */
+void weft_job_run(weft_coroutine *coroutine);
+
+#endif

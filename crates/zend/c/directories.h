@@ -1,0 +1,12 @@
+/* directories.c: the directory that readdir() reads when it is given none. */
+#ifndef WEFT_DIRECTORIES_H
+#define WEFT_DIRECTORIES_H
+
+#include "weft.h"
+
+void weft_directories_prepare(void);
+void weft_directories_end(weft_coroutine *coroutine);
+/* Its handle is gone with its heap. */
+void weft_directories_forget(weft_coroutine *coroutine);
+
+#endif

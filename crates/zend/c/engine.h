@@ -1,0 +1,31 @@
+/* engine.c: start and stop of PHP. */
+#ifndef WEFT_ENGINE_H
+#define WEFT_ENGINE_H
+
+#include "weft.h"
+
+typedef struct {
+	const char *ini;           /* ini lines that override php.ini ("name=value\n"…) */
+	const char *ini_path;      /* -c, or NULL */
+	const char *executable;    /* PHP_BINARY */
+	bool cli;                  /* `weft php`: PHP_SAPI is cli */
+	bool ignore_ini;           /* -n */
+	const char *resident;      /* the worker script of resident mode, or NULL; then classic is set as well */
+	uint64_t resident_requests_max; /* after which it is loaded anew; 0: never */
+	bool classic;              /* no request lasts as long as the worker: each begins and ends one */
+	const char *library;       /* directory of weft's PHP library; NULL: there is none */
+	bool instances;            /* classic, and there will be several of PHP in a worker */
+	uint32_t *superglobals;    /* shared by all workers: bit set of superglobals that compiled code mentions */
+} weft_engine_options;
+
+int weft_engine_start(const weft_engine_options *options);
+int weft_engine_begin(const char *script, int argc, char **argv);
+void weft_engine_end(void);
+int weft_engine_exit_status(void);
+size_t weft_engine_ini(const char *name, char *buffer, size_t size);
+size_t weft_engine_extensions(char *buffer, size_t size);
+bool weft_engine_opcache(bool *jit);
+size_t weft_engine_memory(void);
+extern bool weft_cli;
+
+#endif

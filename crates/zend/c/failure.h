@@ -1,0 +1,16 @@
+/* failure.c: fatal errors, stack overflow, interrupts. */
+#ifndef WEFT_FAILURE_H
+#define WEFT_FAILURE_H
+
+#include "weft.h"
+
+void weft_errors_start(void);
+void weft_failure_start(bool contain);
+void weft_remember_error(int type, zend_string *file, uint32_t line, zend_string *message);
+void weft_interrupt_overflow(void);
+void weft_interrupt_preempt(void);
+void weft_interrupt_report(void);
+bool weft_interrupt_report_pending(void);
+void weft_report_blocked(const char *function);
+
+#endif

@@ -1,0 +1,17 @@
+/* outcome.c: what ends a request that did not end in order. */
+#ifndef WEFT_OUTCOME_H
+#define WEFT_OUTCOME_H
+
+#include "weft.h"
+
+extern bool weft_development;
+
+void weft_finish_script(weft_coroutine *coroutine);
+void weft_settle(weft_coroutine *coroutine);
+void weft_settle_bailout(weft_coroutine *coroutine);
+void weft_run_shutdown_functions(void);
+void weft_settle_late_bailout(weft_coroutine *coroutine);
+void weft_respond_plain(weft_coroutine *coroutine);
+bool weft_take_out_of_memory(void);
+
+#endif

@@ -1,0 +1,18 @@
+/* process_state.c: current directory, locale, umask and time zone. */
+#ifndef WEFT_PROCESS_STATE_H
+#define WEFT_PROCESS_STATE_H
+
+#include "weft.h"
+
+void weft_process_state_prepare(void);
+void weft_process_state_start(void);
+void weft_process_state_stop(void);
+void weft_process_state_out(weft_coroutine *coroutine);
+void weft_process_state_in(weft_coroutine *coroutine);
+void weft_process_state_end(weft_coroutine *coroutine);
+/* What it has changed is gone with its heap, or undone. */
+void weft_process_state_forget(weft_coroutine *coroutine);
+/* For development mode: one by one, what this coroutine has left changed. NULL: there is no more. */
+zend_string *weft_process_state_left(weft_coroutine *coroutine, uint32_t *looked_at);
+
+#endif

@@ -1,0 +1,35 @@
+/* src/schedule.rs: what C calls of the scheduler. */
+#ifndef WEFT_SCHEDULE_H
+#define WEFT_SCHEDULE_H
+
+#include "weft.h"
+
+struct pollfd;
+
+uint64_t weft_host_wait_begin(void);
+uint32_t weft_host_wait(uint64_t wait, uint64_t deadline);
+uint32_t weft_host_wait_on(uint64_t wait, struct pollfd *fds, size_t count, uint64_t deadline);
+bool weft_host_wake(uint64_t wait);
+void weft_host_yield(void);
+bool weft_host_spawn(uint32_t kind, uint64_t argument);
+uint64_t weft_host_self(void);
+bool weft_host_next_request(uint64_t *request); /* for a coroutine that has just ended one */
+/* Between these the running coroutine is none for the hooks: calls are plain, and nothing parks. */
+uint64_t weft_host_step_out(void);
+void weft_host_step_in(uint64_t coroutine);
+bool weft_host_interrupt(uint64_t coroutine);
+void weft_host_interrupt_forget(void);
+bool weft_host_cancel(uint64_t coroutine);
+typedef struct {
+	uint64_t at;
+	uint64_t sequence;
+} weft_timer;
+weft_timer weft_host_interrupt_at(uint64_t at);
+bool weft_host_disarm(weft_timer timer);
+uint64_t weft_host_now(void);
+uint64_t weft_host_since(uint64_t coroutine);
+bool weft_host_has_brief_lock(void);
+/* Ends a connection if a wait for it was cut short. */
+void weft_host_end_if_cut_short(int fd);
+
+#endif

@@ -1,0 +1,33 @@
+/* wait.c: waits, timeouts, cancellation. */
+#ifndef WEFT_WAIT_H
+#define WEFT_WAIT_H
+
+#include "coroutine.h"
+
+typedef struct {
+	struct weft_deadline *deadline; /* the innermost timeout() */
+	zend_string *reason;           /* why it is interrupted; NULL for no reason given */
+	uint64_t prepared;             /* between Coroutine::prepare() and park(): the wait */
+	zval on;                       /* what it waits for; UNDEF where nobody has said so */
+	uint64_t since;                /* 0: it is not in a wait that says what for */
+	bool external;                 /* that wait ends from outside PHP */
+	bool interrupted;              /* cancel() was called; the next wait throws */
+	bool deadlocked;               /* {main}: its wait shall throw a DeadlockError */
+} weft_wait;
+
+WEFT_SLOT(wait, weft_wait)
+
+void weft_wait_register(void);
+uint64_t weft_wait_begin(void);
+uint64_t weft_wait_deadline(double seconds, bool is_null);
+weft_wait_end weft_wait_opened(uint64_t wait, struct pollfd *fds, size_t count, uint64_t deadline);
+void weft_interrupt(weft_coroutine *coroutine, zend_string *reason);
+void weft_cancel(bool for_good);
+bool weft_cancel_pending(void);
+extern zend_class_entry *weft_cancelled_class;
+extern zend_class_entry *weft_timeout_class;
+extern zend_class_entry *weft_deadlock_class;
+/* A bailout has taken the frames that timeout() calls of the coroutine lay in. */
+void weft_wait_reset(weft_coroutine *coroutine);
+
+#endif

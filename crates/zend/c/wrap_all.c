@@ -1,0 +1,59 @@
+/* Which modules wrap PHP's functions, in which order, and when: after PHP's modules have started, before user code is compiled.
+ *
+ * Must not know: how a function is wrapped (wrap.c). */
+#include "wrap_all.h"
+#include "compile.h"
+#include "directories.h"
+#include "environment.h"
+#include "extensions.h"
+#include "filter.h"
+#include "guard.h"
+#include "mongodb.h"
+#include "persistent.h"
+#include "pgsql.h"
+#include "process_state.h"
+#include "signals.h"
+#include "told.h"
+#include "wrap.h"
+
+static zend_result (*next_start)(void);
+static bool one_at_a_time; /* resident mode: what a request changes is undone, but nobody else is there to see it */
+static bool is_script;     /* `weft php` */
+
+/* One PHP for all requests of a worker. */
+static void for_coroutines(void)
+{
+	weft_persistent_start();
+	weft_mongodb_start();
+	weft_guard_start();
+	if (!is_script) {
+		weft_signals_prepare();
+	}
+	weft_filter_start();
+}
+
+static zend_result modules_started(void)
+{
+	if (!one_at_a_time) {
+		for_coroutines();
+	}
+	weft_pgsql_start();
+	weft_extensions_prepare();
+	weft_environment_start();
+	weft_process_state_prepare();
+	weft_told_prepare();
+	weft_directories_prepare();
+	weft_compile_prepare();
+	weft_wrap_aliases();
+	return next_start ? next_start() : SUCCESS;
+}
+
+/* While modules start: opcache, which preloads in the same place, is started after them and calls us first. */
+void weft_wrap_all_prepare(bool resident, bool script)
+{
+	one_at_a_time = resident;
+	is_script = script;
+	weft_wrap_start();
+	next_start = zend_post_startup_cb;
+	zend_post_startup_cb = modules_started;
+}
