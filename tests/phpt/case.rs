@@ -19,8 +19,19 @@ const SETTINGS: [&str; 7] = [
     "max_execution_time=60",
 ];
 
-const SECTIONS: [&str; 10] =
-    ["TEST", "INI", "ARGS", "STDIN", "WEFT-ONLY", "FILE", "EXPECT", "EXPECTF", "STDERR", "EXITCODE"];
+const SECTIONS: [&str; 11] = [
+    "TEST",
+    "INI",
+    "ARGS",
+    "STDIN",
+    "WEFT-ONLY",
+    "LIBRARY",
+    "FILE",
+    "EXPECT",
+    "EXPECTF",
+    "STDERR",
+    "EXITCODE",
+];
 
 /// Runs the case; an error describes the difference.
 pub fn run(file: &Path) -> Result<(), String> {
@@ -38,6 +49,12 @@ pub fn run(file: &Path) -> Result<(), String> {
     let of_php = run_one(&sections, |directory| {
         let mut php = Command::new("php");
         php.current_dir(directory);
+        if sections.contains_key("LIBRARY") {
+            php.args([
+                "-d",
+                concat!("auto_prepend_file=", env!("CARGO_MANIFEST_DIR"), "/../php/autoload.php"),
+            ]);
+        }
         php
     })?;
     judge(&sections, "php", &of_php)?;

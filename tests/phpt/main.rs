@@ -5,7 +5,8 @@
 //!
 //! Sections, as in php-src's own tests: TEST, INI, ARGS, STDIN, FILE, and EXPECT or EXPECTF. Our own sections are
 //! EXITCODE (default 0), STDERR (a pattern as in EXPECTF; default anything) and WEFT-ONLY: the script uses weft's own
-//! functions, so only `weft php` can run it. WEFT-ONLY's text names the functions, or is empty.
+//! functions, so only `weft php` can run it. WEFT-ONLY's text names the functions, or is empty. With LIBRARY, stock `php` loads
+//! weft's PHP library before the script, as `weft php` always does.
 
 mod case;
 mod expectation;

@@ -33,21 +33,20 @@ final class Factories
     {
         foreach (self::ONE_CLASS as $class) {
             if (class_exists($class)) {
-                /** @var ServerRequestFactoryInterface&UriFactoryInterface&StreamFactoryInterface&UploadedFileFactoryInterface $factory */
-                $factory = (new \ReflectionClass($class))->newInstance();
+                // @mago-expect analysis:ambiguous-instantiation-target -- each of them makes all four
+                $factory = new $class();
 
                 return new self($factory, $factory, $factory, $factory);
             }
         }
         foreach (self::NAMESPACES as $namespace) {
             if (class_exists("$namespace\\ServerRequestFactory")) {
-                $four = [];
-                foreach (['ServerRequest', 'Uri', 'Stream', 'UploadedFile'] as $kind) {
-                    /** @var class-string $class */
-                    $class = "$namespace\\{$kind}Factory";
-                    $four[] = (new \ReflectionClass($class))->newInstance();
-                }
                 /** @var array{ServerRequestFactoryInterface, UriFactoryInterface, StreamFactoryInterface, UploadedFileFactoryInterface} $four */
+                $four = array_map(
+                    // @mago-expect analysis:unknown-class-instantiation -- class_exists() has just found the first of them
+                    static fn (string $kind): object => new ("$namespace\\{$kind}Factory")(),
+                    ['ServerRequest', 'Uri', 'Stream', 'UploadedFile'],
+                );
 
                 return new self(...$four);
             }

@@ -51,7 +51,8 @@ final class Sessions
             return;
         }
         $session = $request->getSession();
-        $storage = $session instanceof Session ? (new \ReflectionProperty(Session::class, 'storage'))->getValue($session) : null;
+        // @mago-expect analysis:invalid-method-access -- Closure::call() gives the closure the session as its $this
+        $storage = $session instanceof Session ? (fn () => $this->storage)->call($session) : null;
         if ($storage instanceof NativeSessionStorage) {
             $this->storage = $storage;
             $this->settings = array_diff_assoc(self::current(), $this->booted);
