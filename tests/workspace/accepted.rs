@@ -1,6 +1,6 @@
-//! The circles that are accepted, each with its reason. ARCHITECTURE.md has the same rows.
+//! The accepted circles, each with its reason. ARCHITECTURE.md has the same rows.
 //!
-//! It must not grow: a new circle is untied, or has a better reason than those that stand here.
+//! It must not grow: a new circle is untied, unless its reason is better than these.
 
 /// Files of which each one leads to each other one.
 pub struct Circle {

@@ -1,8 +1,8 @@
-//! Which C unit includes which.
+//! The uses between C units.
 //!
-//! The rule: `name.c` and `name.h` beside it are one unit, as a Rust file is one, and stand in the graph as the header. A unit uses the units
-//! whose headers its files include. Headers that are not in the directory (PHP's, the system's) and the units that are left out
-//! do not count.
+//! The rule: `name.c` and `name.h` beside it are one unit, as a Rust file is one, and stand in the graph as the header. A
+//! unit uses the units whose headers its files include. Headers that are not among the files (PHP's, the system's) do not
+//! count. A function belongs to the unit whose header declares it, wherever it is defined.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use super::Graph;
 
 /// The graph of these files, given with their texts.
-pub fn graph_of(files: &BTreeMap<PathBuf, String>, left_out: &[&str]) -> Graph {
+pub fn graph_of(files: &BTreeMap<PathBuf, String>) -> Graph {
     let mut graph = Graph::new();
     for (path, text) in files {
         let unit = unit(files, path);
@@ -19,11 +19,9 @@ pub fn graph_of(files: &BTreeMap<PathBuf, String>, left_out: &[&str]) -> Graph {
         let units: BTreeSet<String> = included
             .filter(|path| files.contains_key(path))
             .map(|path| self::unit(files, &path))
-            .filter(|other| *other != unit && !left_out.contains(&other.as_str()))
+            .filter(|other| *other != unit)
             .collect();
-        if !left_out.contains(&unit.as_str()) {
-            graph.entry(unit).or_default().extend(units);
-        }
+        graph.entry(unit).or_default().extend(units);
     }
     graph
 }
@@ -60,10 +58,10 @@ fn a_header_and_its_source_are_one_unit() {
         ("d/a.h", "#include <stdio.h>"),
         ("d/e/b.c", "# include \"../a.h\""),
         ("d/e/b.h", "#include \"../all.h\""),
-        ("d/all.h", "#include \"a.h\""),
+        ("d/all.h", "#include <stddef.h>"),
     ];
     let files = text.map(|(path, text)| (PathBuf::from(path), text.to_string())).into();
-    let graph = graph_of(&files, &["d/all.h"]);
+    let graph = graph_of(&files);
     assert_eq!(super::circles(&graph), [["d/a.h", "d/e/b.h"]]);
-    assert_eq!(graph.len(), 2);
+    assert_eq!(graph["d/e/b.h"].len(), 2);
 }

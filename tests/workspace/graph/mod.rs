@@ -1,7 +1,7 @@
-//! Which file of the repository uses which, and the circles in that graph.
+//! The uses between the repository's files, and the circles among them.
 //!
-//! Files are the nodes. [`rust`] and [`c`] read the edges from the source; [`circles`] finds the groups of files in which each one
-//! leads to each other one. It must not know which circles are accepted: that is `crate::circles`.
+//! Files are the nodes. [`rust`] and [`c`] read the uses from the source; [`circles`] finds the groups of files in which
+//! each leads to every other one. It must not know which circles are accepted: that is `crate::circles`.
 
 pub mod c;
 mod module;

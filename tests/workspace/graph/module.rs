@@ -1,6 +1,6 @@
-//! One Rust module as its source declares it: its children, what it imports, and the paths it writes.
+//! One Rust module as its source declares it: its children, its imports, and the paths it writes.
 //!
-//! It reads; it resolves nothing. That is [`super::rust`].
+//! It must not resolve any name: [`super::rust`] does.
 
 use std::collections::BTreeSet;
 

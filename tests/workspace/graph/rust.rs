@@ -1,13 +1,13 @@
-//! Which Rust file of a crate uses which.
+//! The uses between the Rust files of a crate.
 //!
-//! The rule: file A uses file B when a path in A leads to something that is written in B. The path may stand in a `use`, or anywhere
-//! in the code. It is followed through re-exports to the file that defines the name: a parent that only declares and re-exports its
-//! children is a façade and stands in nobody's way, so neither `mod child;` nor `pub use child::Name;` is an edge by itself. The
-//! façade's file is used only by those that name something defined in it, and uses only what its own code names.
-//! Imports of a whole module count where the code writes a path through that module.
+//! The rule: file A uses file B when a path in A leads to an item written in B. The path may be part of a `use` or stand
+//! anywhere in the code, and it is followed through re-exports to the file that defines the name. A parent that only
+//! declares and re-exports its children is a façade: neither `mod child;` nor `pub use child::Name;` is a use by itself.
+//! A façade's file is used only by code that names an item defined in it, and uses only what its own code names. The
+//! import of a whole module counts where the code writes a path through that module.
 //!
-//! Test code (`#[cfg(test)]`) is left out. Invariant: an edge that is not found is a method call on a value, a trait's
-//! implementation, or a name that a macro makes; everything that is written as a path is found.
+//! Test code (`#[cfg(test)]`) is left out. Invariant: every use that is written as a path is found. Method calls, trait
+//! implementations and names made by macros are not paths, and are not found.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

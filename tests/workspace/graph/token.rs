@@ -1,7 +1,7 @@
-//! Rust source as tokens, without comments, the insides of literals, and code that only tests have.
+//! Rust source as tokens, without comments, the contents of literals, and code that only tests have.
 //!
-//! It knows as much of the language as the reading of `mod`, `use` and paths needs. Invariant: a word in a comment or in a
-//! literal is never a token.
+//! It knows as much of the language as reading `mod`, `use` and paths needs. Invariant: a word in a comment or a literal
+//! is never a token.
 
 /// One token of Rust source.
 #[derive(Clone, PartialEq, Eq, Debug)]
