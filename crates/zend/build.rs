@@ -64,7 +64,7 @@ fn main() {
         std::fs::write(ABI_HEADER, header).unwrap_or_else(|error| panic!("{ABI_HEADER}: {error}"));
     }
     println!("cargo:rerun-if-changed=src/abi.rs");
-    // For files that are new.
+    // For new files.
     println!("cargo:rerun-if-changed=c");
     println!("cargo:rerun-if-changed=c/instance");
     for source in sources {
@@ -82,10 +82,10 @@ fn main() {
         .define("WEFT_VERSION", version.as_str())
         .define("ZEND_ENABLE_STATIC_TSRMLS_CACHE", None);
     build.std("gnu11").flag("-fno-strict-aliasing").flag("-Wall").flag("-Wextra");
-    // Zend's headers are full of these three.
+    // Zend's headers cause many of these three warnings.
     build.flag("-Wno-unused-parameter").flag("-Wno-sign-compare").flag("-Wno-unused-function");
     build.flag("-Wno-unused-const-variable").flag("-Wno-clobbered");
-    // The small functions of a request are many: a frame pointer in each is felt.
+    // The functions of a request are many and small: a frame pointer in each would be measurable.
     build.opt_level(2).force_frame_pointer(false);
     build.compile("weft_zend");
 
@@ -95,6 +95,6 @@ fn main() {
     println!("cargo:rustc-link-lib=dylib=php{}", short.join("."));
     println!("cargo:rustc-env=WEFT_PHP_VERSION={version}");
     println!("cargo:rerun-if-env-changed=PHP_CONFIG");
-    // libphp and its extensions bind to the symbols of tests as they do to the executable's.
+    // libphp and its extensions bind to the symbols of tests as they do to those of the executable.
     println!("cargo:rustc-link-arg-tests=-Wl,--export-dynamic");
 }

@@ -1,10 +1,11 @@
-/* The body of Weft\Http\Request: as a string, as JSON, as a stream, as a form. Each waits for what has not arrived. */
+/* The body of Weft\Http\Request: as a string, as JSON, as a stream, as a form. Each waits for the parts that have not
+ * arrived. */
 #include "coroutine.h"
 #include "form.h"
 #include "host.h"
 #include "request_object.h"
 
-/* The whole body as a string; NULL with an exception when it did not arrive. */
+/* The whole body as a string; NULL with an exception if it did not arrive. */
 static zend_string *read_body(uint64_t request)
 {
 	int64_t length = weft_host_body_wait(request);
@@ -125,7 +126,7 @@ ZEND_METHOD(Weft_Http_Request, stream)
 	php_stream_to_zval(stream, return_value);
 }
 
-/* A form is parsed once: $_POST and $_FILES have it already when the application mentions them. */
+/* A form is parsed once: $_POST and $_FILES already have it if the application mentions them. */
 static bool read_form(weft_request_object *object)
 {
 	if (object->form_read) {
@@ -154,7 +155,7 @@ ZEND_METHOD(Weft_Http_Request, form)
 	weft_request_pick(return_value, &object->fields, name, fallback);
 }
 
-/* Weft\Http\UploadedFile::fromGlobals() makes objects of what $_FILES would hold. */
+/* Weft\Http\UploadedFile::fromGlobals() makes objects of the data that $_FILES would hold. */
 ZEND_METHOD(Weft_Http_Request, files)
 {
 	ZEND_PARSE_PARAMETERS_NONE();

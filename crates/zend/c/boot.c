@@ -1,7 +1,7 @@
 /* The variables marked WEFT_BOOT (boot.h), for each loaded script.
  *
- * They change while an application boots and at no other time, so putting a script's in place is one copy of some kilobytes and
- * nothing has to be put aside. Must not know: what they are. */
+ * They change only while an application boots. So loading a script's values is one copy of some kilobytes, and nothing
+ * has to be saved. Must not know what they are. */
 #include "boot.h"
 
 #include <stdlib.h>

@@ -1,8 +1,9 @@
-/* Variables of ours that say what the booted application has left: from them each request starts, and to them its end goes back.
+/* Variables that record the state in which the booted application left PHP: each request starts from it, and its end
+ * returns to it.
  *
- * In coroutine mode there is one application in a process. In resident mode there are as many as scripts are loaded, each with
- * what it has left: boot.c keeps these variables for each and puts those of the running script in place. So whatever is noted
- * of the boot MUST be declared WEFT_BOOT, or the scripts of a worker share it. */
+ * In coroutine mode there is one application in a process. In resident mode there is one for each loaded script:
+ * boot.c keeps these variables for each and loads those of the running script. So every variable that records
+ * something of the boot MUST be declared WEFT_BOOT, or the scripts of a worker share it. */
 #ifndef WEFT_BOOT_H
 #define WEFT_BOOT_H
 
@@ -19,9 +20,9 @@ typedef struct {
 
 WEFT_SLOT(boot, weft_boot)
 
-/* Notes what they hold now. NULL: no memory. Freed by free(). */
+/* Saves their current values. NULL: no memory. Freed by free(). */
 void *weft_boot_keep(void);
-/* Puts kept ones in place; NULL: those from before any application has booted. */
+/* Loads saved values; NULL: those from before any application has booted. */
 void weft_boot_place(const void *kept);
 
 #endif

@@ -1,8 +1,8 @@
-/* Classic mode: each request has PHP to itself, from php_request_startup() to php_request_shutdown(), as under php-fpm. The
- * script, its includes and its errors are PHP's own business; nothing of it is left for the next request.
+/* Classic mode: each request has PHP to itself, from php_request_startup() to php_request_shutdown(), as under
+ * php-fpm. PHP itself handles the script, its includes and its errors; nothing of them remains for the next request.
  *
- * A job runs on a native stack (native.c): it may park wherever PHP stands. Invariant: whatever happens, the request is
- * answered, once, and PHP is out of it when the job ends. */
+ * A job runs on a native stack (native.c), so it may park anywhere in PHP. Invariant: whatever happens, the request is
+ * answered once, and PHP has left it when the job ends. */
 #include "classic.h"
 #include "classic_response.h"
 #include "classic_state.h"
@@ -25,7 +25,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-/* Before the script's own settings count: those of its directory. */
+/* Applies the settings of the script's directory before the script's own. */
 static int activate(void)
 {
 	weft_classic *classic = weft_current ? weft_classic_of(weft_current) : NULL;
@@ -35,14 +35,14 @@ static int activate(void)
 	return SUCCESS;
 }
 
-/* The body is the first script's. */
+/* The body belongs to the first script. */
 static size_t read_post(char *buffer, size_t size)
 {
 	bool later = weft_current && weft_classic_of(weft_current) && weft_classic_of(weft_current)->delegation.count;
 	return later ? 0 : weft_read_post(buffer, size);
 }
 
-/* Has PHP speak to classic mode's server. Before its start. */
+/* Connects PHP to classic mode's server. Called before PHP starts. */
 void weft_classic_prepare(sapi_module_struct *module)
 {
 	module->activate = activate;
@@ -55,8 +55,8 @@ void weft_classic_prepare(sapi_module_struct *module)
 	module->getenv = weft_classic_getenv;
 	module->get_request_time = weft_classic_time;
 #ifdef ZEND_SIGNALS
-	/* Else each request looks at seven signals' handlers anew (zend_signal_activate): six are the server's own and blocked, and the
-	 * seventh, SIGPROF, is set with each time limit (zend_set_timeout). */
+	/* Otherwise each request would check the handlers of seven signals again (zend_signal_activate): six belong to the
+	 * server and are blocked, and the seventh, SIGPROF, is set with each time limit (zend_set_timeout). */
 	SIGG(reset) = false;
 #endif
 }
@@ -73,7 +73,7 @@ static void set_stack_limits(weft_coroutine *coroutine)
 #endif
 }
 
-/* The script could not be read: the client gets what php-fpm would say, not the 500 of a script that failed. */
+/* The script could not be read: the client gets php-fpm's answer, not the 500 of a script that failed. */
 static void tell_unreadable(const zend_file_handle *file)
 {
 	bool opened = file->type != ZEND_HANDLE_FILENAME || file->opened_path;
@@ -85,8 +85,8 @@ static void tell_unreadable(const zend_file_handle *file)
 	}
 }
 
-/* A script runs in its own directory. php_execute_script() would ask for the one before, and go back to it; whatever runs next
- * in this PHP comes here first. */
+/* A script runs in its own directory. php_execute_script() would query the previous one and return to it; the next
+ * script in this PHP comes here first anyway. */
 static void enter_directory(const char *script)
 {
 	char directory[MAXPATHLEN];
@@ -94,7 +94,8 @@ static void enter_directory(const char *script)
 	if (length < sizeof(directory)) {
 		memcpy(directory, script, length + 1);
 		zend_dirname(directory, length);
-		/* Gone since it was found, or not to be entered: reading the script says the same, or it needs no directory. */
+		/* It has vanished since it was found, or cannot be entered: reading the script reports that, or the script
+		 * needs no directory. */
 		(void) !chdir(directory);
 	}
 	SG(options) |= SAPI_OPTION_NO_CHDIR;
@@ -115,10 +116,10 @@ static void run_script(weft_coroutine *coroutine)
 	}
 }
 
-/* One request in PHP. Its end runs whatever happens before: shutdown functions, destructors, the session's last word. */
+/* One request in PHP. Its end runs whatever happens before: shutdown functions, destructors, the session's write. */
 static void run(weft_coroutine *coroutine)
 {
-	/* The body is here before PHP starts: there is no time to limit but the script's, and one timer to set. */
+	/* The body has arrived before PHP starts, so only the script's time needs a limit: one timer to set. */
 	PG(max_input_time) = -1;
 	EG(timeout_seconds) = zend_ini_long(ZEND_STRL("max_execution_time"), 0);
 	zend_first_try {
@@ -127,7 +128,7 @@ static void run(weft_coroutine *coroutine)
 			run_script(coroutine);
 		}
 	} zend_end_try();
-	SG(post_read) = 1; /* what is left of the body is the server's to drop */
+	SG(post_read) = 1; /* the server drops the rest of the body */
 	zend_try {
 		php_request_shutdown(NULL);
 	} zend_end_try();
@@ -144,7 +145,7 @@ static bool next_script(weft_coroutine *coroutine, weft_classic *classic)
 	weft_classic_free(classic);
 	memset(classic, 0, sizeof(*classic));
 	classic->delegation = next;
-	ZVAL_UNDEF(weft_request_slot(coroutine)); /* gone with PHP's heap */
+	ZVAL_UNDEF(weft_request_slot(coroutine)); /* freed with PHP's heap */
 	return true;
 }
 
@@ -161,15 +162,16 @@ void weft_classic_run(weft_coroutine *coroutine)
 	SG(server_context) = NULL;
 	memset(&SG(request_info), 0, sizeof(SG(request_info)));
 	weft_classic_free(&classic);
-	ZVAL_UNDEF(weft_request_slot(coroutine)); /* gone with PHP's heap */
+	ZVAL_UNDEF(weft_request_slot(coroutine)); /* freed with PHP's heap */
 	*weft_classic_slot(coroutine) = NULL;
 	weft_host_release(coroutine->request);
 	coroutine->request = 0;
 }
 
-/* ---- functions that only such scripts expect ---- */
+/* ---- functions that only classic scripts expect ---- */
 
-/* The response is complete, the script goes on: sapi/fpm's fastcgi_finish_request(). false: it was complete before. */
+/* The response is complete and the script continues: sapi/fpm's fastcgi_finish_request(). false: it was already
+ * complete. */
 ZEND_FUNCTION(fastcgi_finish_request)
 {
 	ZEND_PARSE_PARAMETERS_NONE();
@@ -179,12 +181,13 @@ ZEND_FUNCTION(fastcgi_finish_request)
 	}
 	php_output_end_all();
 	php_header();
-	weft_host_detach(weft_current->request); /* the script may still ask for what its head said */
+	weft_host_detach(weft_current->request); /* the script may still ask for data of the head */
 	weft_classic_finish(weft_current);
 	RETURN_TRUE;
 }
 
-/* "x-forwarded-for" as "X-Forwarded-For": field names have no case (RFC 9110 section 5.1), PHP's arrays do. */
+/* "x-forwarded-for" as "X-Forwarded-For": field names are case-insensitive (RFC 9110 section 5.1), PHP's
+ * arrays are not. */
 static zend_string *header_name(weft_slice name)
 {
 	zend_string *nice = zend_string_alloc(name.length, 0);

@@ -1,16 +1,16 @@
-/* What PHP answers in classic mode, on its way to the client.
+/* PHP's answer in classic mode, on its way to the client.
  *
- * Output is kept until the script ends, so that it goes out as one piece with its length, or until it is more than
- * OUTPUT_BYTES_MAX or the script says flush(): then it is streamed. Invariants: the head is taken when PHP sends it, for PHP
- * frees its own before the response has ended; memory is malloc's, as PHP's heap ends with the request; the request is
- * answered once. */
+ * Output is kept until the script ends, so that it is sent in one piece with its length. If it exceeds
+ * OUTPUT_BYTES_MAX or the script calls flush(), it is streamed from then on. Invariants: the head is copied when PHP
+ * sends it, because PHP frees its own before the response has ended; memory comes from malloc, because PHP's heap ends
+ * with the request; the request is answered once. */
 #include "classic_response.h"
 #include "classic_state.h"
 #include "coroutine.h"
 #include "delegation.h"
 #include "host.h"
 
-/* Output that waits for the end of the script. */
+/* The maximum of output that waits for the end of the script. */
 #define OUTPUT_BYTES_MAX (64 * 1024)
 
 static bool named(weft_slice name, const char *wanted)
@@ -19,7 +19,7 @@ static bool named(weft_slice name, const char *wanted)
 	return name.length == length && zend_binary_strcasecmp(name.bytes, length, wanted, length) == 0;
 }
 
-/* "Name: value" as two slices of `line`. false: no header. */
+/* "Name: value" as two slices of `line`. false: it is not a header. */
 static bool split(char *line, weft_header *header)
 {
 	char *colon = strchr(line, ':');
@@ -33,10 +33,10 @@ static bool split(char *line, weft_header *header)
 	return true;
 }
 
-/* Headers that are for the server, not for the client. */
+/* Takes the headers that are for the server, not for the client. */
 static bool take(weft_classic *classic, weft_header header)
 {
-	if (named(header.name, "Status")) { /* the CGI way to say it (RFC 3875 section 6.3.3) */
+	if (named(header.name, "Status")) { /* the status in CGI's form (RFC 3875 section 6.3.3) */
 		int status = atoi(header.value.bytes);
 		if (status >= 200 && status <= 599) {
 			classic->status = (uint32_t) status;
@@ -49,7 +49,7 @@ static bool take(weft_classic *classic, weft_header header)
 	return weft_delegation_takes(classic, header);
 }
 
-/* sapi_module.send_headers: keeps status and header lines; the client gets them with the first bytes of the body. */
+/* sapi_module.send_headers: saves status and header lines; the client gets them with the first bytes of the body. */
 int weft_classic_send_headers(sapi_headers_struct *headers)
 {
 	weft_classic *classic = weft_current ? weft_classic_of(weft_current) : NULL;
@@ -95,7 +95,7 @@ int weft_classic_send_headers(sapi_headers_struct *headers)
 	return SAPI_HEADER_SENT_SUCCESSFULLY;
 }
 
-/* The server's own decision, where it cancelled the request and PHP could only make a 500 of it. */
+/* The server's own status, if it cancelled the request and PHP could only make it a 500. */
 static uint32_t status_of(weft_coroutine *coroutine)
 {
 	uint32_t status = weft_classic_of(coroutine)->status;
@@ -118,7 +118,7 @@ static bool stream(weft_coroutine *coroutine, const char *bytes, size_t length)
 	return length == 0 || weft_host_stream_write(coroutine->request, (weft_slice){bytes, length});
 }
 
-/* What is kept goes out. false: the client has gone. */
+/* Sends what is kept. false: the client has disconnected. */
 static bool let_out(weft_coroutine *coroutine)
 {
 	weft_classic *classic = weft_classic_of(coroutine);
@@ -185,7 +185,7 @@ void weft_classic_flush(void *context)
 	}
 }
 
-/* 103 Early Hints with what header() has set so far (RFC 8297). false: not possible any more. */
+/* 103 Early Hints with the fields that header() has set so far (RFC 8297). false: no longer possible. */
 bool weft_classic_hint(weft_coroutine *coroutine)
 {
 	weft_header lines[16];
@@ -215,14 +215,14 @@ void weft_classic_refuse(weft_coroutine *coroutine, uint32_t status)
 	weft_classic_of(coroutine)->finished = true;
 }
 
-/* The response is complete: when PHP has ended, or before, by fastcgi_finish_request(). */
+/* The response is complete: PHP has ended, or fastcgi_finish_request() was called. */
 void weft_classic_finish(weft_coroutine *coroutine)
 {
 	weft_classic *classic = weft_classic_of(coroutine);
 	if (classic->finished) {
 		return;
 	}
-	if (!classic->sent) { /* not even its head: PHP could not begin, or not end, this request */
+	if (!classic->sent) { /* not even its head: PHP could not begin or end this request */
 		weft_classic_refuse(coroutine, coroutine->cancelled ? weft_host_cancel_status() : 500);
 	} else if (classic->begun) {
 		bool whole = let_out(coroutine);
@@ -232,7 +232,7 @@ void weft_classic_finish(weft_coroutine *coroutine)
 		if (refused) {
 			weft_classic_refuse(coroutine, refused);
 		}
-	} else if (SG(request_info).headers_only && begin(coroutine)) { /* HEAD: nobody knows how long the body would be */
+	} else if (SG(request_info).headers_only && begin(coroutine)) { /* HEAD: the length of the body is unknown */
 		weft_host_stream_end(coroutine->request, NULL, 0, false);
 	} else {
 		weft_host_respond(coroutine->request, status_of(coroutine), classic->headers, classic->headers_count,
@@ -241,7 +241,8 @@ void weft_classic_finish(weft_coroutine *coroutine)
 	classic->finished = true;
 }
 
-/* PHP is gone in the midst of a request: what its client has not got yet is a failure. Frees what the request has outside of PHP. */
+/* PHP is lost in the middle of a request: the part that its client has not received is a failure. Frees the request's
+ * memory outside of PHP. */
 void weft_classic_abandon(weft_coroutine *coroutine)
 {
 	weft_classic *classic = weft_classic_of(coroutine);

@@ -1,4 +1,4 @@
-/* classic_response.c: what PHP answers in classic mode. */
+/* classic_response.c: PHP's answer in classic mode. */
 #ifndef WEFT_CLASSIC_RESPONSE_H
 #define WEFT_CLASSIC_RESPONSE_H
 

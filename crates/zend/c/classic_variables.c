@@ -1,7 +1,8 @@
-/* What PHP is told of a request in classic mode: SG(request_info) and $_SERVER, as php-fpm behind nginx would have them
- * (nginx's fastcgi_params, RFC 3875).
+/* What PHP is told about a request in classic mode: SG(request_info) and $_SERVER, as php-fpm behind nginx would set
+ * them (nginx's fastcgi_params, RFC 3875).
  *
- * Invariant: everything PHP may keep a pointer to is copied first, for the host's slices are gone when the coroutine parks. */
+ * Invariant: everything to which PHP may keep a pointer is copied first, because the host's slices are invalid once
+ * the coroutine parks. */
 #include "classic_variables.h"
 #include "classic_response.h"
 #include "classic_state.h"
@@ -11,7 +12,7 @@
 #include "lines.h"
 #include "superglobals.h"
 
-/* A copy that lives as long as the request; NULL for none, and when there is no memory. */
+/* A copy that lives as long as the request; NULL for an empty slice, or if there is no memory. */
 char *weft_classic_keep(weft_classic *classic, weft_slice value)
 {
 	if (!value.bytes || classic->kept_count == KEPT_MAX) {
@@ -80,7 +81,7 @@ bool weft_classic_tell(weft_coroutine *coroutine)
 	return complete;
 }
 
-/* sapi_module.read_cookies: all lines of them, as one. */
+/* sapi_module.read_cookies: all Cookie lines, joined into one. */
 char *weft_classic_cookies(void)
 {
 	weft_slice name, value;
@@ -108,7 +109,7 @@ char *weft_classic_cookies(void)
 	return kept;
 }
 
-/* sapi_module.get_request_time: when it arrived, not when PHP came to it. */
+/* sapi_module.get_request_time: when the request arrived, not when PHP started on it. */
 zend_result weft_classic_time(double *time)
 {
 	*time = weft_current ? weft_host_time(weft_current->request) : 0;
@@ -119,7 +120,7 @@ zend_result weft_classic_time(double *time)
 
 static void (*import_environment)(zval *array);
 
-/* Through the input filter, which keeps what filter_input(INPUT_SERVER) looks at. */
+/* Through the input filter, which saves the values that filter_input(INPUT_SERVER) reads. */
 static void add(zval *array, const char *name, weft_slice value)
 {
 	char *copy = estrndup(value.bytes ? value.bytes : "", value.length);
@@ -146,15 +147,15 @@ static void add_connection(zval *array, uint64_t request)
 	}
 }
 
-/* The script and what follows it in the URL, however long. */
+/* The script and the part of the URL after it, of any length. */
 static zend_string *self_of(const weft_classic *classic)
 {
 	const char *path_info = classic->path_info ? classic->path_info : "";
 	return zend_string_concat2(classic->script_name, strlen(classic->script_name), path_info, strlen(path_info));
 }
 
-/* What a CGI script has as its environment: as under php-fpm, $_ENV and getenv() tell it as well. The process's own comes
- * first, so that no variable of it hides what the server says. */
+/* A CGI script has these as its environment, so $_ENV and getenv() return them as well, as under php-fpm. The
+ * process's own variables come first, so that none of them hides what the server sets. */
 static void import(zval *array)
 {
 	weft_coroutine *coroutine = weft_current;
@@ -184,16 +185,16 @@ static void import(zval *array)
 	add(array, "GATEWAY_INTERFACE", weft_slice_text("CGI/1.1"));
 	add(array, "SERVER_SOFTWARE", weft_slice_text("weft/" WEFT_VERSION));
 	add_connection(array, request);
-	add(array, "REMOTE_USER", weft_slice_text("")); /* whom a server has authenticated (RFC 3875 section 4.1.11): nobody */
+	add(array, "REMOTE_USER", weft_slice_text("")); /* the user whom a server has authenticated (RFC 3875 section 4.1.11): none */
 	add(array, "REDIRECT_STATUS", weft_slice_text("200"));
 	weft_header_variables(request, array, add);
-	if (UNEXPECTED(classic->delegation.count)) { /* the body was the first script's */
+	if (UNEXPECTED(classic->delegation.count)) { /* the body belonged to the first script */
 		add(array, "CONTENT_TYPE", weft_slice_text(""));
 		add(array, "CONTENT_LENGTH", weft_slice_text(""));
 	}
 }
 
-/* After PHP's start, which sets the hook. */
+/* Called after PHP's start, which sets the hook. */
 void weft_classic_import(void)
 {
 	import_environment = php_import_environment_variables;
@@ -218,7 +219,7 @@ void weft_classic_variables(zval *array)
 	}
 }
 
-/* sapi_module.getenv: getenv('REMOTE_ADDR') and its like. A variable of the process is found by PHP itself, as it is now. */
+/* sapi_module.getenv: getenv('REMOTE_ADDR') and similar. PHP itself finds the current variables of the process. */
 char *weft_classic_getenv(const char *name, size_t length)
 {
 	if (!weft_current || !weft_classic_of(weft_current) || getenv(name)) {

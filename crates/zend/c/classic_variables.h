@@ -1,4 +1,4 @@
-/* classic_variables.c: what PHP is told of a request in classic mode. */
+/* classic_variables.c: what PHP is told about a request in classic mode. */
 #ifndef WEFT_CLASSIC_VARIABLES_H
 #define WEFT_CLASSIC_VARIABLES_H
 

@@ -1,8 +1,9 @@
-/* Which classes and functions speak over a connection, and which connection that is: the table of guard.c.
+/* Which classes and functions communicate over a connection, and how that connection is identified: the table of
+ * guard.c.
  *
- * Must not know: coroutines. What identifies a connection is the library's handle where objects share one (a PDO object and
- * its statements, two PDO objects with one persistent connection), else the object. Layouts that no installed header tells
- * are noted beside the code, with their source. */
+ * Must not know coroutines. A connection is identified by the library's handle if several objects share one (a PDO
+ * object and its statements, two PDO objects with one persistent connection), else by the object. Layouts that no
+ * installed header defines are stated beside the code, with their source. */
 #include "clients.h"
 #include "pgsql.h"
 #include "ext/mysqli/php_mysqli_structs.h"
@@ -57,7 +58,7 @@ static void *of_mysqli_statement(zend_object *object)
 	return statement && statement->stmt && statement->stmt->data ? statement->stmt->data->conn : NULL;
 }
 
-/* A buffered result has come as a whole: reading it disturbs nobody. */
+/* A buffered result has arrived completely: reading it affects no other call. */
 static void *of_mysqli_result(zend_object *object)
 {
 	const MYSQLI_RESOURCE *resource = php_mysqli_fetch_object(object)->ptr;
@@ -87,7 +88,7 @@ static void *of_pgsql_argument(zend_object *object)
 	return is(object, "PgSql\\Connection") || is(object, "PgSql\\Lob") ? first_word(object) : NULL;
 }
 
-/* Channels, queues and exchanges know their connection by a property. */
+/* Channels, queues and exchanges store their connection in a property. */
 static void *of_amqp(zend_object *object)
 {
 	zval scratch;
@@ -99,8 +100,8 @@ static void *of_amqp(zend_object *object)
 	return Z_TYPE_P(connection) == IS_OBJECT ? Z_OBJ_P(connection) : NULL;
 }
 
-/* MongoDB\Driver\Manager begins with its client, Server with its manager (a zval), Cursor and Session have theirs after the
- * library's handle (src/phongo_structs.h of the extension). */
+/* MongoDB\Driver\Manager begins with its client, and Server with its manager (a zval). Cursor and Session have theirs
+ * after the library's handle (src/phongo_structs.h of the extension). */
 static void *of_mongodb_server(zend_object *object)
 {
 	zend_object *manager = word(object, 0);
@@ -113,13 +114,13 @@ static void *of_mongodb_handle(zend_object *object)
 	return manager ? first_word(manager) : NULL;
 }
 
-/* Of ext/odbc: its connections and results are resources, see weft_odbc_connection(). */
+/* For ext/odbc: its connections and results are resources, see weft_odbc_connection(). */
 static void *of_odbc(zend_object *object)
 {
 	return NULL;
 }
 
-/* An odbc_result has its connection behind six other words (ext/odbc/php_odbc_includes.h). */
+/* An odbc_result has its connection after six other words (ext/odbc/php_odbc_includes.h). */
 void *weft_odbc_connection(const zend_resource *resource)
 {
 	const char *type = zend_rsrc_list_get_rsrc_type((zend_resource *) resource);
@@ -201,7 +202,7 @@ void *weft_connection_of(zend_execute_data *execute_data, const weft_client *cli
 	}
 	if (client->class_name) {
 		void *connection = client->connection(Z_OBJ(EX(This)));
-		/* The constructor of a channel opens it: on the connection it is given. */
+		/* The constructor of a channel opens the channel on the connection it is given. */
 		return connection || !argument || !is(argument, "AMQPConnection") ? connection : argument;
 	}
 	if (client->connection == of_odbc) {

@@ -1,7 +1,7 @@
-/* Where PHP code stands, read by a signal handler: of a worker that is held in a C function, or in a loop.
+/* The place in PHP code where a worker is stuck, in a C function or in a loop; read by a signal handler.
  *
- * Invariant: nothing is allocated, locked or changed. A frame that is being made at this moment may be read half made: whoever
- * asks has given the process up and ends it soon. */
+ * Invariant: nothing is allocated, locked or changed. A frame that is being created at this moment may be read half
+ * complete: the caller has given up on the process and ends it soon. */
 #include "code_location.h"
 #include "weft.h"
 
@@ -9,7 +9,7 @@ size_t weft_code_location(char *text, size_t size)
 {
 	zend_execute_data *frame = EG(current_execute_data);
 	const zend_function *called = NULL;
-	/* The C functions on top: the innermost is where it stands, PHP code below says at which line. */
+	/* The C functions on top: the innermost is the one that runs; the PHP code below gives the line. */
 	for (; frame && (!frame->func || !ZEND_USER_CODE(frame->func->type)); frame = frame->prev_execute_data) {
 		if (!called && frame->func && frame->func->common.function_name) {
 			called = frame->func;

@@ -1,11 +1,11 @@
-/* Where PHP code stands, for a worker that does not come back from there. */
+/* The place in PHP code where a worker is stuck. */
 #ifndef WEFT_CODE_LOCATION_H
 #define WEFT_CODE_LOCATION_H
 
 #include <stddef.h>
 
-/* Writes "function() at file:line" of the code that runs, without a final NUL; the number of bytes, 0 where no PHP code runs.
- * For a signal handler on the thread that runs PHP: it reads frames, takes no memory and no lock. */
+/* Writes "function() at file:line" of the running code, without a final NUL. Returns the number of bytes, or 0 if no
+ * PHP code runs. For a signal handler on the thread that runs PHP: it reads frames and takes no memory and no lock. */
 size_t weft_code_location(char *text, size_t size);
 
 #endif

@@ -1,9 +1,10 @@
-/* Compiling is one step: no other coroutine runs while it goes on.
+/* Compiling is one step: no other coroutine runs during it.
  *
- * The compiler, its scanner and opcache keep what they are doing in globals that are nobody's in particular, and reading a
- * source file that is not in memory could park. So for that time no coroutine runs, as the hooks see it: they are the plain
- * calls. Nor is this counted as blocking: a file is compiled once. The same goes for eval(), since a deprecation in it may call an
- * error handler, and for array_multisort(), which keeps what it compares by in a global that nothing exports. */
+ * The compiler, its scanner and opcache keep their state in globals that belong to no coroutine, and reading a source
+ * file that is not in memory could park. So during that time the hooks count as outside of any coroutine and make the
+ * plain calls. This does not count as blocking, because a file is compiled once. The same applies to eval(), because a
+ * deprecation in it may call an error handler, and to array_multisort(), which keeps its comparison in a global that
+ * nothing exports. */
 #include "compile.h"
 #include "schedule.h"
 #include "wrap.h"
@@ -63,13 +64,13 @@ static ZEND_NAMED_FUNCTION(multisort_whole)
 	}
 }
 
-/* When the modules have started. */
+/* Called when the modules have started. */
 void weft_compile_prepare(void)
 {
 	weft_wrap(NULL, "array_multisort", multisort_whole, NULL, &stock_multisort);
 }
 
-/* Once, when PHP has started and with it opcache. */
+/* Called once, when PHP and with it opcache have started. */
 void weft_compile_start(void)
 {
 	if (zend_compile_file != compile_whole) {

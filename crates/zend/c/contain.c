@@ -1,6 +1,6 @@
-/* Steps of a job, each with a base of its own: what goes wrong in one ends there.
+/* Steps of a job, each with its own base: a failure in a step ends there.
  *
- * Invariant: after a step, the VM stands where it stood before. */
+ * Invariant: after a step, the VM is in the state in which it was before. */
 #include "contain.h"
 #include "outcome.h"
 #include "reset.h"
@@ -23,7 +23,7 @@ bool weft_contained(weft_step run, weft_coroutine *coroutine)
 	return finished;
 }
 
-/* What a destructor has thrown, which nobody can catch any more. */
+/* Reports what a destructor has thrown, which no code can catch any more. */
 static void report_late(weft_coroutine *coroutine)
 {
 	(void) coroutine;

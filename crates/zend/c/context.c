@@ -1,21 +1,21 @@
-/* Weft\Context and defer(): what a coroutine keeps for itself, and what it does at its end.
+/* Weft\Context and defer(): values that a coroutine keeps for itself, and work that it does at its end.
  *
- * Invariants: a value set in one coroutine is never seen by another that runs already; arrays are shared until one of them
- * writes, so that inheriting costs a reference. */
+ * Invariants: a coroutine that already runs never sees a value that another one sets; arrays are shared until one
+ * coroutine writes, so inheriting costs one reference. */
 #include "context.h"
 #include "boot.h"
 #include "coroutine.h"
 #include "weft_arginfo.h"
 #include "zend_closures.h"
 
-static WEFT_BOOT zval boot; /* what was set while the application booted: every request starts with it */
+static WEFT_BOOT zval boot; /* values set while the application booted: every request starts with them */
 
 static zval *own(void)
 {
 	return weft_current ? &weft_context_slot(weft_current)->values : &boot;
 }
 
-/* The array to write to, of its own. */
+/* The coroutine's own array, to be written to. */
 static HashTable *writable(zval *array)
 {
 	if (Z_TYPE_P(array) == IS_UNDEF) {
@@ -84,14 +84,14 @@ ZEND_METHOD(Weft_Context, delete)
 	}
 }
 
-/* In resident mode the application boots on the coroutine of its requests. */
+/* In resident mode the application boots on the coroutine that runs its requests. */
 void weft_context_booted(weft_coroutine *coroutine)
 {
 	ZVAL_COPY_VALUE(&boot, &weft_context_slot(coroutine)->values);
 	ZVAL_UNDEF(&weft_context_slot(coroutine)->values);
 }
 
-/* A request begins. A task has its parent's values already. */
+/* A request begins. A task already has its parent's values. */
 void weft_context_begin(weft_coroutine *coroutine)
 {
 	if (UNEXPECTED(Z_TYPE(boot) != IS_UNDEF) && Z_TYPE(weft_context_slot(coroutine)->values) == IS_UNDEF) {
@@ -107,7 +107,7 @@ void weft_context_end(weft_coroutine *coroutine)
 		ZVAL_UNDEF(&weft_context_slot(coroutine)->values);
 		zval_ptr_dtor(&values);
 	}
-	if (UNEXPECTED(Z_TYPE(weft_context_slot(coroutine)->deferred) != IS_UNDEF)) { /* a bailout came in between */
+	if (UNEXPECTED(Z_TYPE(weft_context_slot(coroutine)->deferred) != IS_UNDEF)) { /* a bailout has interrupted it */
 		zval left;
 		ZVAL_COPY_VALUE(&left, &weft_context_slot(coroutine)->deferred);
 		ZVAL_UNDEF(&weft_context_slot(coroutine)->deferred);
@@ -138,8 +138,8 @@ ZEND_FUNCTION(Weft_defer)
 	zend_hash_next_index_insert(writable(&weft_context_slot(weft_current)->deferred), work);
 }
 
-/* The last one first; one of them may defer more. What they throw nobody can catch: it is logged. Runs contained: after a
- * bailout the rest is not run. */
+/* Runs the last one first; each may defer more. No code can catch what they throw, so it is logged. Runs contained:
+ * after a bailout the rest is not run. */
 void weft_run_deferred(weft_coroutine *coroutine)
 {
 	while (Z_TYPE(weft_context_slot(coroutine)->deferred) == IS_ARRAY && zend_hash_num_elements(Z_ARRVAL(weft_context_slot(coroutine)->deferred))) {

@@ -5,15 +5,15 @@
 #include "coroutine.h"
 
 typedef struct {
-	zval values;   /* Weft\\Context: an array once it is used */
-	zval deferred; /* what defer() was given: an array once it is used */
+	zval values;   /* Weft\\Context: an array after its first use */
+	zval deferred; /* the callables given to defer(): an array after its first use */
 } weft_context;
 
 WEFT_SLOT(context, weft_context)
 
 void weft_context_register(void);
 void weft_context_begin(weft_coroutine *coroutine);
-/* In resident mode: what the script has set so far is what each of its requests begins with. */
+/* In resident mode: each of the script's requests begins with the values that the script has set so far. */
 void weft_context_booted(weft_coroutine *coroutine);
 void weft_context_end(weft_coroutine *coroutine);
 void weft_run_deferred(weft_coroutine *coroutine);

@@ -1,14 +1,17 @@
-/* Whether what waits now is in the middle of a conversation with a server, which nobody can go on with when the wait is cut short.
+/* Whether the current wait is in the middle of a conversation with a server, which cannot be continued if the wait is
+ * cut short.
  *
- * Must not know: who waits, or why the wait ends. */
+ * Must not know which coroutine waits, or why the wait ends. */
 #include "conversation.h"
 #include "clients.h"
 #include "persistent.h"
 
-/* Functions of these modules wait for connections that PHP code itself speaks over: it knows what it has read. */
+/* Functions of these modules wait for connections on which PHP code itself communicates: it knows what it has
+ * read. */
 static const char *const plain_modules[] = {"standard", "sockets", "curl", "SPL", "pcntl", "weft"};
 
-/* Whether what waits now speaks a protocol of its own: a client's function; where PHP code stands, its iterator or destructor. */
+/* Whether the current wait is in the middle of a protocol: in a client's function or, if PHP code runs, in its
+ * iterator or destructor. */
 bool weft_in_conversation(void)
 {
 	zend_execute_data *frame = EG(current_execute_data);

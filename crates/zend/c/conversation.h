@@ -4,7 +4,7 @@
 
 #include "weft.h"
 
-/* Whether a connection that is waited for now is good for nothing when the wait is cut short. */
+/* Whether the connection that is waited for now becomes unusable if the wait is cut short. */
 bool weft_in_conversation(void);
 
 #endif

@@ -1,6 +1,6 @@
-/* What a coroutine is to the switches (fiber_switch.c, native.c), and which ones there are.
+/* A coroutine as the switches see it (fiber_switch.c, native.c), and the list of all coroutines.
  *
- * Must not know: what modules keep of a coroutine. Each has a slot in it (slots.h). */
+ * Must not know what modules keep for a coroutine. Each has a slot in it (slots.h). */
 #ifndef WEFT_COROUTINE_H
 #define WEFT_COROUTINE_H
 
@@ -8,10 +8,10 @@
 #include "weft.h"
 
 struct weft_coroutine {
-	zend_fiber_context *resume_at; /* where to go on; a nested user Fiber's context when it parked inside one */
+	zend_fiber_context *resume_at; /* where to continue; a nested user Fiber's context if it parked inside one */
 	zend_object *fiber;            /* the pooled \Fiber; NULL for a bare context (a script's {main}) and for a native stack */
-	zend_execute_data *frame;      /* where it stands while it is parked */
-	weft_coroutine *next, **previous; /* of all there are */
+	zend_execute_data *frame;      /* its frame while it is parked */
+	weft_coroutine *next, **previous; /* in the list of all coroutines */
 	uint64_t serial;               /* number of this run: never the same twice */
 	uint64_t id;                   /* this run, for the scheduler */
 	uint64_t argument;             /* of its job */
@@ -21,15 +21,15 @@ struct weft_coroutine {
 	bool ended;
 	bool cancelled;                /* its waits fail from now on */
 	bool lost;
-	bool isolated;                 /* what it changes of the process is undone at its end: not so for a script's {main} */
-	volatile bool stack_opened;    /* more of its stack is open than a job begins with (stack.c) */
+	bool isolated;                 /* its changes to the process are undone at its end; false for a script's {main} */
+	volatile bool stack_opened;    /* a larger part of its stack is open than at the start of a job (stack.c) */
 	weft_slots slots;
 };
 
 extern weft_coroutine *weft_current; /* the coroutine that has the processor; NULL in the loop */
-extern weft_coroutine *weft_coroutines; /* all there are, idle ones too */
+extern weft_coroutine *weft_coroutines; /* all of them, including idle ones */
 extern weft_coroutine *weft_main; /* the coroutine of a script's {main}; NULL in a server */
-extern bool weft_exchanging; /* what coroutines own is being exchanged */
+extern bool weft_exchanging; /* the state that coroutines own is being exchanged */
 /* Coroutines have state of their own: there is a base that each of them starts from (isolate.c). A script has none before it
  * starts its first task: until then it is alone with its state, and keeps it while it waits (ini values of an active session,
  * for one, could not be taken back). */
@@ -38,7 +38,7 @@ extern bool weft_isolates;
 /* The number of the last run of a coroutine, or of the last task. */
 extern uint64_t weft_last_serial;
 
-/* Numbers of runs of coroutines and of tasks, never the same twice. */
+/* Numbers of runs of coroutines and of tasks; never the same twice. */
 static inline uint64_t weft_serial_next(void)
 {
 	return ++weft_last_serial;

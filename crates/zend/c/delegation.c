@@ -1,11 +1,12 @@
-/* A delegated response: a script answers with a header, and weft sends something else instead. X-Sendfile names a file in a
- * directory that the operator has named; X-Accel-Redirect names another URL of the document root, which answers as if the client
- * had asked for it (nginx's internal redirection). Both are off unless the operator turns them on, because a script may pass on
- * headers that others have written. A header that is off is like any other.
+/* A delegated response: a script answers with a header, and weft sends something else instead. X-Sendfile names a file
+ * in a directory that the operator has configured. X-Accel-Redirect names another URL of the document root, which
+ * answers as if the client had requested it (nginx's internal redirection). Both are off unless the operator enables
+ * them, because a script may pass on headers from other sources. A header that is off is an ordinary header.
  *
- * A redirection to a script runs it when the first one has ended, in the same PHP: GET or HEAD, without a body, REQUEST_URI
- * as the client sent it, as under nginx. Invariants: a header that is obeyed reaches no client; a request runs REDIRECTS_MAX
- * scripts at most after its first; lines that are carried on live until the request ends. */
+ * A redirection to a script runs it in the same PHP after the first one has ended: as GET or HEAD, without a body,
+ * with REQUEST_URI as the client sent it, as under nginx. Invariants: a header that is obeyed never reaches a client;
+ * a request runs at most REDIRECTS_MAX scripts after its first; header lines that are carried over live until the
+ * request ends. */
 #include "delegation.h"
 #include "classic_state.h"
 #include "coroutine.h"
@@ -42,7 +43,7 @@ ZEND_FUNCTION(Weft_Internal_response_file)
 	classic->own_file = classic->sendfile = line;
 }
 
-/* Once in a worker for each of the two: a script that relies on it sends empty pages. */
+/* Reported once per worker for each of the two, because a script that relies on it sends empty pages. */
 static void tell_off(weft_slice name, uint32_t which)
 {
 	static uint32_t told;
@@ -55,7 +56,7 @@ static void tell_off(weft_slice name, uint32_t which)
 	}
 }
 
-/* Whether this header is for the server alone. */
+/* Whether this header is only for the server. */
 bool weft_delegation_takes(weft_classic *classic, weft_header header)
 {
 	bool accel = header.name.length > 8 && !strncasecmp(header.name.bytes, "X-Accel-", 8);
@@ -73,8 +74,8 @@ bool weft_delegation_takes(weft_classic *classic, weft_header header)
 	return on;
 }
 
-/* What of the script's headers stays: all for X-Sendfile, nginx's list for X-Accel-Redirect (ngx_http_upstream_headers_in). The
- * type that PHP adds by default is not the file's. */
+/* Which of the script's headers stay: all for X-Sendfile, nginx's list for X-Accel-Redirect
+ * (ngx_http_upstream_headers_in). The type that PHP adds by default is not that of the file. */
 static bool stays(weft_slice name, weft_slice value, bool redirect)
 {
 	static const char *const kept[] = {"Content-Type", "Set-Cookie", "Content-Disposition", "Cache-Control", "Expires", "Accept-Ranges"};
@@ -100,7 +101,7 @@ static void report(weft_coroutine *coroutine, weft_slice name, const char *value
 	weft_host_log(WEFT_LOG_ERROR, coroutine->request, weft_slice_text(line));
 }
 
-/* The response is what the header names. A script runs later: weft_delegation_next(). */
+/* Sends what the header names as the response. A script runs later: weft_delegation_next(). */
 uint32_t weft_delegation_answer(weft_coroutine *coroutine)
 {
 	weft_classic *classic = weft_classic_of(coroutine);
@@ -150,7 +151,7 @@ bool weft_delegation_next(weft_classic *classic, weft_delegation *next)
 	return true;
 }
 
-/* SG(request_info) of a script that was named by another. */
+/* SG(request_info) of a script to which another one redirected. */
 void weft_delegation_tell(weft_classic *classic)
 {
 	const char *method = SG(request_info).request_method;
@@ -160,7 +161,7 @@ void weft_delegation_tell(weft_classic *classic)
 	SG(request_info).content_length = 0;
 }
 
-/* What the scripts before have said goes on, unless this one says it itself; cookies always. */
+/* The headers of earlier scripts remain unless this one sets them itself; cookies always remain. */
 void weft_delegation_carry(weft_classic *classic, size_t headers_max)
 {
 	size_t own = classic->headers_count;

@@ -1,7 +1,7 @@
-/* readdir(), rewinddir() and closedir() without a handle mean the directory that was opened last.
+/* readdir(), rewinddir() and closedir() without a handle use the directory that was opened last.
  *
- * PHP keeps that one for the process (dir_globals in ext/standard/dir.c, which nothing exports). Here each coroutine has its
- * own, and PHP's functions are always given a handle. */
+ * PHP keeps that one per process (dir_globals in ext/standard/dir.c, which nothing exports). Here each coroutine has
+ * its own, and PHP's functions always get a handle. */
 #include "directories.h"
 #include "coroutine.h"
 #include "wrap.h"
@@ -14,7 +14,7 @@ typedef struct {
 
 static reader readers[2];
 
-/* The directory it has opened last. */
+/* The directory that the coroutine has opened last. */
 WEFT_SLOT(directories, zend_resource *)
 
 static void let_go(weft_coroutine *coroutine)
@@ -50,7 +50,7 @@ static ZEND_NAMED_FUNCTION(wrapped_dir)
 	}
 }
 
-/* Calls the function again, with the coroutine's own handle. */
+/* Calls the function again with the coroutine's own handle. */
 static void with_own(zend_execute_data *execute_data, zval *return_value)
 {
 	zval handle;
@@ -93,7 +93,7 @@ static ZEND_NAMED_FUNCTION(wrapped_close)
 	}
 }
 
-/* When the modules have started. */
+/* Called when the modules have started. */
 void weft_directories_prepare(void)
 {
 	static const char *const names[] = {"readdir", "rewinddir"};

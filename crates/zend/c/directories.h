@@ -1,4 +1,4 @@
-/* directories.c: the directory that readdir() reads when it is given none. */
+/* directories.c: the directory that readdir() reads without an argument. */
 #ifndef WEFT_DIRECTORIES_H
 #define WEFT_DIRECTORIES_H
 
@@ -6,7 +6,7 @@
 
 void weft_directories_prepare(void);
 void weft_directories_end(weft_coroutine *coroutine);
-/* Its handle is gone with its heap. */
+/* Its handle was freed with its heap. */
 void weft_directories_forget(weft_coroutine *coroutine);
 
 #endif

@@ -1,7 +1,8 @@
-/* Start and stop of PHP under a SAPI of our own.
+/* Start and stop of PHP under our own SAPI.
  *
- * opcache only starts for SAPIs it knows by name (ext/opcache/ZendAccelerator.c, accel_startup): so the module starts as
- * "cli-server" and takes its own name afterwards. In a worker one request is begun at start and lasts as long as the worker. */
+ * opcache starts only for SAPIs whose name it knows (ext/opcache/ZendAccelerator.c, accel_startup): so the module
+ * starts as "cli-server" and takes its own name afterwards. A worker begins one request at its start, which lasts as
+ * long as the worker. */
 #include "engine.h"
 #include "classic.h"
 #include "classic_variables.h"
@@ -78,7 +79,7 @@ static int send_headers(sapi_headers_struct *headers)
 	return SAPI_HEADER_SENT_SUCCESSFULLY;
 }
 
-/* A script has no headers to send: they are not kept (sapi_cli_header_handler). */
+/* A script has no headers to send: they are dropped (sapi_cli_header_handler). */
 static int ignore_header(sapi_header_struct *header, sapi_header_op_enum op, sapi_headers_struct *headers)
 {
 	(void) header, (void) op, (void) headers;
@@ -151,11 +152,11 @@ static PHP_MINIT_FUNCTION(weft)
 	return SUCCESS;
 }
 
-/* While objects can still be destroyed: PHP's memory ends after this. */
+/* Objects can still be destroyed here: PHP's memory ends after this. */
 static PHP_RSHUTDOWN_FUNCTION(weft)
 {
 	(void) type, (void) module_number;
-	if (classic && weft_current) { /* after resident.c, for the script itself */
+	if (classic && weft_current) { /* after resident.c's, for the script itself */
 		weft_context_end(weft_current);
 	}
 	return SUCCESS;
@@ -175,19 +176,19 @@ static zend_module_entry weft_module = {
 	STANDARD_MODULE_HEADER, "weft", weft_functions, PHP_MINIT(weft), NULL, NULL, PHP_RSHUTDOWN(weft), PHP_MINFO(weft), WEFT_VERSION,
 	STANDARD_MODULE_PROPERTIES};
 
-/* opcache has looked: from here on PHP_SAPI and php_sapi_name() say who we are. */
+/* opcache has checked the name: from here on PHP_SAPI and php_sapi_name() return our own. */
 static void take_name(void)
 {
 	sapi_module.name = weft_sapi.name = "weft";
 	zval *constant = zend_get_constant_str(ZEND_STRL("PHP_SAPI"));
-	/* Interned by hand: since start-up is over, the table of interned strings is the running request's. */
+	/* Interned by hand: after start-up, the table of interned strings belongs to the running request. */
 	zend_string *name = zend_string_init(ZEND_STRL("weft"), 1);
 	zend_string_hash_val(name);
 	GC_ADD_FLAGS(name, IS_STR_INTERNED | IS_STR_PERMANENT);
 	ZVAL_INTERNED_STR(constant, name);
 }
 
-/* Whether the last "name=…" of the lines says no. */
+/* Whether the last "name=…" among the lines disables it. */
 static bool is_off(const char *lines, const char *name)
 {
 	const char *last = NULL, *found = lines;
@@ -197,19 +198,20 @@ static bool is_off(const char *lines, const char *name)
 	return last && (!strncmp(last, "=0", 2) || !strncasecmp(last, "=off", 4) || !strncasecmp(last, "=no", 3));
 }
 
-/* Starts the engine; no user code runs (but opcache.preload). 0, or what failed. */
+/* Starts the engine; runs no user code (except opcache.preload). Returns 0, or what failed. */
 int weft_engine_start(const weft_engine_options *options)
 {
 	static const char shared[] = "html_errors=0\nregister_argc_argv=1\nimplicit_flush=0\noutput_buffering=0\n"
 		"max_execution_time=0\nmax_input_time=-1\n";
 	static const char script[] = "display_errors=1\nimplicit_flush=1\nmemory_limit=-1\n";
-	/* opcache kills who has kept it from restarting for so long: a script that stays loaded does. */
+	/* opcache kills a process that has kept it from restarting for this long; a script that stays loaded does
+	 * that. */
 	static const char loaded[] = "opcache.force_restart_timeout=2147483\n";
-	/* That, or a hard time limit, would kill the process with all its instances. */
+	/* The same; and a hard time limit would kill the process with all its instances. */
 	static const char many[] = "hard_timeout=0\nopcache.force_restart_timeout=2147483\n";
-	/* Last, so that it wins: instances switch it on for themselves (instance/instance.c). */
+	/* Last, so that it wins: instances enable it themselves (instance/instance.c). */
 	static const char many_at_last[] = "zend.enable_gc=0\n";
-	/* Classic mode leaves to php.ini what php-fpm leaves to it. */
+	/* Classic mode leaves to php.ini the settings that php-fpm leaves to it. */
 	const char *always = !options->classic ? shared : options->instances ? many : options->resident ? loaded : "";
 	const char *at_last = options->instances ? many_at_last : "";
 	weft_collects_garbage = !is_off(options->ini, "zend.enable_gc");
@@ -225,7 +227,7 @@ int weft_engine_start(const weft_engine_options *options)
 	shared_superglobals = options->superglobals;
 	signal(SIGPIPE, SIG_IGN);
 	if (!weft_cli) {
-		/* A file at its size limit (RLIMIT_FSIZE) fails the write that meets it, not the worker. */
+		/* A file at its size limit (RLIMIT_FSIZE) makes the write fail, instead of ending the worker. */
 		signal(SIGXFSZ, SIG_IGN);
 	}
 	weft_runtime_cache_start();
@@ -277,7 +279,7 @@ int weft_engine_begin(const char *script, int argc, char **argv)
 	if (php_request_startup() == FAILURE) {
 		return 1;
 	}
-	PG(during_request_startup) = 0; /* else errors are not displayed, as those of start-up */
+	PG(during_request_startup) = 0; /* otherwise errors count as start-up errors and are not displayed */
 	if (!weft_cli) {
 		SG(request_info).no_headers = 1;
 		weft_superglobals_start(shared_superglobals);
@@ -287,7 +289,7 @@ int weft_engine_begin(const char *script, int argc, char **argv)
 	return 0;
 }
 
-/* Ends that request: shutdown functions and destructors of the application run now. */
+/* Ends that request: the application's shutdown functions and destructors run now. */
 void weft_engine_end(void)
 {
 	if (!weft_cli) {
@@ -298,15 +300,15 @@ void weft_engine_end(void)
 	} zend_end_try();
 }
 
-/* What exit() said last: the status of a child that a handler has forked. */
+/* The value of the last exit(): the status of a child that a handler has forked. */
 int weft_engine_exit_status(void)
 {
 	return EG(exit_status);
 }
 
-/* ---- what the engine is ---- */
+/* ---- facts about the engine ---- */
 
-/* The value of an ini setting; 0 when there is none of that name. */
+/* The value of an ini setting; 0 if there is none with that name. */
 size_t weft_engine_ini(const char *name, char *buffer, size_t size)
 {
 	const char *value = zend_ini_string((char *) name, strlen(name), 0);
@@ -346,7 +348,8 @@ static bool opcache_status(bool *jit)
 	return on;
 }
 
-/* Whether opcache is on, and its JIT: asked of opcache itself, in a request that runs no code. For the master. */
+/* Whether opcache and its JIT are on, according to opcache itself, in a request that runs no code. For the
+ * master. */
 bool weft_engine_opcache(bool *jit)
 {
 	bool on = false;

@@ -11,10 +11,10 @@ typedef struct {
 	bool cli;                  /* `weft php`: PHP_SAPI is cli */
 	bool ignore_ini;           /* -n */
 	const char *resident;      /* the worker script of resident mode, or NULL; then classic is set as well */
-	uint64_t resident_requests_max; /* after which it is loaded anew; 0: never */
-	bool classic;              /* no request lasts as long as the worker: each begins and ends one */
+	uint64_t resident_requests_max; /* after which it is loaded again; 0: never */
+	bool classic;              /* there is no request that lasts as long as the worker: each job begins and ends one */
 	const char *library;       /* directory of weft's PHP library; NULL: there is none */
-	bool instances;            /* classic, and there will be several of PHP in a worker */
+	bool instances;            /* classic, with several instances of PHP in a worker */
 	uint32_t *superglobals;    /* shared by all workers: bit set of superglobals that compiled code mentions */
 } weft_engine_options;
 

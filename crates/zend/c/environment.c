@@ -1,8 +1,8 @@
-/* Environment variables that a request sets with putenv() are its own: put aside while it is parked, undone at its end.
+/* Environment variables that a request sets with putenv() are its own: removed while it is parked, undone at its end.
  *
- * The process has one environment, which PHP and libraries read without asking us; so the variables themselves are
+ * The process has one environment, which PHP and libraries read without calling us; so the variables themselves are
  * exchanged. ext/standard keeps a table of what was set, to undo it at the end of its request, which in a worker never
- * comes: an entry is taken out when its coroutine parks or ends. A request that calls putenv() never pays nothing. */
+ * comes: so an entry is removed when its coroutine parks or ends. A request that never calls putenv() pays nothing. */
 #include "environment.h"
 #include "coroutine.h"
 #include "variables.h"
@@ -16,12 +16,12 @@ typedef struct weft_variable {
 	struct weft_variable *next;
 	zend_string *name;
 	zend_string *before;       /* its value for everybody else; NULL: none */
-	char *own;                 /* "name=value" as it was put aside, which the environment holds after the return; NULL: none */
+	char *own;                 /* "name=value" when it was removed, which the environment holds again when the coroutine resumes; NULL: none */
 } weft_variable;
 
 static zif_handler stock_putenv;
 
-/* The variables it has set. */
+/* The variables that the coroutine has set. */
 WEFT_SLOT(environment, weft_variable *)
 
 static void zone_changed(const zend_string *name)
@@ -59,10 +59,10 @@ static ZEND_NAMED_FUNCTION(putenv_own)
 	stock_putenv(INTERNAL_FUNCTION_PARAM_PASSTHRU);
 }
 
-/* What everybody has, again. The few values there are come from boot: setenv() keeps each for ever (variables.c). */
+/* Restores the common value. The few such values come from the boot; setenv() keeps each forever (variables.c). */
 static void restore(weft_variable *variable)
 {
-	zend_hash_del(&BG(putenv_ht), variable->name); /* which undoes what it knows of */
+	zend_hash_del(&BG(putenv_ht), variable->name); /* this undoes what it knows of */
 	if (variable->before) {
 		setenv(ZSTR_VAL(variable->name), ZSTR_VAL(variable->before), 1);
 	} else {
@@ -116,7 +116,7 @@ void weft_environment_forget(weft_coroutine *coroutine)
 	*weft_environment_slot(coroutine) = NULL;
 }
 
-/* This process's own, where there are no instances. */
+/* The process's own variables, if there are no instances. */
 static weft_variables of_process;
 
 void weft_environment_start(void)

@@ -8,7 +8,7 @@ void weft_environment_start(void);
 void weft_environment_out(weft_coroutine *coroutine);
 void weft_environment_in(weft_coroutine *coroutine);
 void weft_environment_end(weft_coroutine *coroutine);
-/* What it has set is gone with its heap. */
+/* The variables it has set were freed with its heap. */
 void weft_environment_forget(weft_coroutine *coroutine);
 
 #endif

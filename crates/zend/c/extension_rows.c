@@ -1,9 +1,9 @@
 /* The rows of extensions.c: which globals of which extension belong to a coroutine.
  *
- * docs/internals/isolation.md lists every extension and what was found in it. A module's globals are reached by its
- * globals_ptr; where no installed header has their layout it is written out in layouts.h after the named source, and used only if
- * the module says its globals are as large. Keys are words of eight bytes; where a smaller field is meant, the rest of
- * the word belongs to the row or never changes. */
+ * docs/internals/isolation.md lists every extension and the findings for it. A module's globals are reached through
+ * its globals_ptr. If no installed header has their layout, layouts.h defines it after the named source, and it is
+ * used only if the module reports globals of that size. Keys are words of eight bytes; if a smaller field is meant,
+ * the rest of the word belongs to the row or never changes. */
 #include "extension_rows.h"
 #include "boot.h"
 #include "coroutine.h"
@@ -28,7 +28,7 @@ static zend_date_globals *date;
 static zend_module_entry *zlib_module;
 static WEFT_BOOT bool boot_keeps_xml_errors;
 
-/* ---- what is freed with its coroutine ---- */
+/* ---- state that is freed with its coroutine ---- */
 
 static void free_allocated(void *at)
 {
@@ -94,8 +94,8 @@ static void free_search(void *at)
 	}
 }
 
-/* All use the same compiled patterns, and another's may have taken the place of this one meanwhile. Then it has none, as when
- * that happens in PHP (php_mbregex_compile_pattern in ext/mbstring/php_mbregex.c). */
+/* All coroutines share the compiled patterns, and another one's may have replaced this one meanwhile. Then the
+ * coroutine has none, as when that happens in PHP (php_mbregex_compile_pattern in ext/mbstring/php_mbregex.c). */
 static void search_changed(void)
 {
 	void *pattern;
@@ -110,7 +110,7 @@ static void search_changed(void)
 	mbstring->regex->search_pattern = NULL;
 }
 
-/* Its parser's own allocation: a parse without an error has ext/date free it. */
+/* Allocated by its parser: a parse without an error makes ext/date free it. */
 static void free_date_errors(void *at)
 {
 	(void) at;
@@ -147,7 +147,7 @@ static void free_context(void *at)
 	}
 }
 
-/* ext/standard/url_scanner_ex.re: what is added to links, and the page as far as it has been looked at. */
+/* ext/standard/url_scanner_ex.re: the text added to links, and the part of the page that has been scanned. */
 static void free_rewriting(void *at)
 {
 	url_adapt_state_ex_t *state = at;
@@ -158,7 +158,7 @@ static void free_rewriting(void *at)
 	}
 }
 
-/* ---- own ones, made before a function changes what all have ---- */
+/* ---- copies of shared state, made before a function changes it ---- */
 
 static void own_random(void)
 {
@@ -180,7 +180,7 @@ static void own_detect_order(void)
 	}
 }
 
-/* The context of calls that are given none: with the options of the one that all have. */
+/* The context for calls without one, with the options of the shared one. */
 static void own_context(void)
 {
 	php_stream_context *shared = FG(default_context), *own = php_stream_context_alloc();
@@ -191,21 +191,21 @@ static void own_context(void)
 	FG(default_context) = own;
 }
 
-/* ext/pcntl has an entry in there from the start. */
+/* ext/pcntl has an entry in it from the start. */
 static void own_ticks(void)
 {
 	zend_llist shared = PG(tick_functions);
 	zend_llist_copy(&PG(tick_functions), &shared);
 }
 
-/* Functions that change in place what all have: the coroutine gets its own first, once. */
+/* Functions that change shared state in place: the coroutine first gets its own copy, once. */
 typedef struct {
 	const char *name;
 	void *at;
 	const void *base;
 	void (*own)(void);
 	zif_handler stock;
-	uint32_t arguments_min;          /* with fewer they only ask */
+	uint32_t arguments_min;          /* with fewer arguments they only read */
 } owner;
 
 static WEFT_BOOT owner owners[] = {
@@ -239,7 +239,7 @@ static void row(void *at, size_t size, size_t key, void (*release)(void *), void
 	*next_row++ = (weft_row){at, size, key, release, changed, NULL};
 }
 
-/* What we do not know the layout of cannot be isolated: said when the application has booted, as logs are open then. */
+/* State of unknown layout cannot be isolated. This is reported after the boot, when logs are open. */
 static const char *unknown[WEFT_ROWS_MAX];
 static size_t unknown_count;
 
@@ -257,14 +257,15 @@ static zend_module_entry *module_named(const char *name)
 	return zend_hash_str_find_ptr(&module_registry, name, strlen(name));
 }
 
-/* A module's globals; NULL: it is not loaded, or has them in a form we do not know. */
+/* A module's globals; NULL: it is not loaded, or their layout is unknown. */
 static void *globals_of(const char *name, size_t size)
 {
 	zend_module_entry *module = module_named(name);
 	return if_of_size(module, module ? module->globals_ptr : NULL, module && module->globals_size == size);
 }
 
-/* The soap module does not say where its globals are, but its ini settings do: where, and how far in each is. */
+/* The soap module does not publish where its globals are, but its ini settings give the address of the globals
+ * and the offset of each. */
 static soap_globals *globals_of_soap(void)
 {
 	zend_ini_entry *first = zend_hash_str_find_ptr(EG(ini_directives), ZEND_STRL("soap.wsdl_cache_dir"));
@@ -285,7 +286,7 @@ static void say_what_is_unknown(void)
 	}
 }
 
-/* libxml2's own variable says where errors go; the extension's says where they are kept. */
+/* libxml2's own variable determines where errors go; the extension's determines where they are kept. */
 static void xml_errors_changed(void)
 {
 	static void (*set_handler)(void *, void *);
@@ -299,7 +300,7 @@ static void xml_errors_changed(void)
 	}
 }
 
-/* Which tags are rewritten, behind all the rest, is an ini value. */
+/* The tags that are rewritten come after all the rest, as an ini value. */
 static void row_of_rewriting(url_adapt_state_ex_t *state)
 {
 	row(state, offsetof(url_adapt_state_ex_t, tags), offsetof(url_adapt_state_ex_t, active), free_rewriting, NULL);
@@ -319,7 +320,7 @@ static void rows_of_core(void)
 	row(&PCRE_G(error_code), sizeof(int), 0, NULL, NULL);
 	row(&FG(tmp_host_info), sizeof(php_file_globals) - offsetof(php_file_globals, tmp_host_info),
 		offsetof(php_file_globals, tmp_host_buf) - offsetof(php_file_globals, tmp_host_info), free_host, NULL);
-	/* highlight_file() and its kin, whose output may wait. Compiling is one step (compile.c). */
+	/* highlight_file() and similar functions, whose output may wait. Compiling is one step (compile.c). */
 	row(&language_scanner_globals, sizeof(language_scanner_globals), offsetof(zend_php_scanner_globals, yy_start), NULL, NULL);
 	row(&SG(callback_func), sizeof(zval) + sizeof(zend_fcall_info_cache), offsetof(zval, u1), free_zval, NULL);
 }
@@ -336,7 +337,7 @@ static void rows_of_text(void)
 			free_search, search_changed);
 	}
 	if ((intl = globals_of("intl", sizeof(*intl)))) {
-		row(&intl->collator, sizeof(void *), 0, NULL, NULL); /* set for the time of a sort, which may call __toString() */
+		row(&intl->collator, sizeof(void *), 0, NULL, NULL); /* set during a sort, which may call __toString() */
 		row(&intl->compare, sizeof(void *), 0, NULL, NULL);
 		row(&intl->error, 2 * sizeof(int) + sizeof(char *), 0, free_intl_error, NULL);
 	}
@@ -365,7 +366,7 @@ static void rows_of_clients(void)
 		row(&mysqli->error, sizeof(zend_long) + sizeof(char *), 0, free_mysqli_error, NULL);
 		row(&mysqli->report_mode, sizeof(zend_long), 0, NULL, NULL);
 	}
-	if (soap) { /* set for the time of a call, which waits */
+	if (soap) { /* set during a call, which waits */
 		row(&soap->typemap, offsetof(soap_globals, cache) - offsetof(soap_globals, typemap),
 			offsetof(soap_globals, use_error_handler) - offsetof(soap_globals, typemap), NULL, NULL);
 		row(&soap->encoding, sizeof(void *), 0, NULL, NULL);
@@ -376,7 +377,7 @@ static void rows_of_clients(void)
 		row(&odbc->default_connection, sizeof(zend_long), 0, NULL, NULL);
 		row(&odbc->last_state, offsetof(odbc_globals, connections) - offsetof(odbc_globals, last_state), 0, NULL, NULL);
 	}
-	if (amqp) { /* between a failure and the exception for it, a channel may be closed */
+	if (amqp) { /* between a failure and its exception, a channel may be closed */
 		row(amqp, sizeof(*amqp), 0, free_allocated, NULL);
 	}
 	if (pcntl) {
@@ -415,7 +416,8 @@ size_t weft_extension_rows(weft_row *rows)
 	return (size_t) (next_row - rows);
 }
 
-/* A request may replace it, and its last holder then frees it: the booted one has a holder that never lets go. */
+/* A request may replace it, and its last owner then frees it: the booted value gets an owner that never releases
+ * it. */
 static void keep_for_ever(const zval *value)
 {
 	if (Z_REFCOUNTED_P(value)) {
@@ -454,7 +456,7 @@ void weft_extension_rows_booted(void)
 	weft_wrappers_booted();
 	say_what_is_unknown();
 	url_adapt_state_ex_t *rewriting[] = {&BG(url_adapt_session_ex), &BG(url_adapt_output_ex)};
-	for (size_t i = 0; i < 2; i++) { /* the output buffer it belongs to has ended */
+	for (size_t i = 0; i < 2; i++) { /* the output buffer to which it belongs has ended */
 		free_rewriting(rewriting[i]);
 		memset(rewriting[i], 0, offsetof(url_adapt_state_ex_t, tags));
 	}

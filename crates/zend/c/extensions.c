@@ -1,25 +1,24 @@
-/* State of extensions, given to the coroutine that changed it while it is parked, with the booted value in its place.
+/* State of extensions: kept for the coroutine that changed it while it is parked, with the booted value in its place.
  *
- * A coroutine that changes none pays one comparison for each row when it parks and when it ends; nothing when it begins or
- * goes on.
- * Must not know: what the rows are (extension_rows.c). */
+ * A coroutine that changes none pays one comparison for each row when it parks and when it ends, and nothing when it
+ * begins or resumes. Must not know what the rows are (extension_rows.c). */
 #include "extensions.h"
 #include "boot.h"
 #include "coroutine.h"
 #include "extension_rows.h"
 
 static WEFT_BOOT weft_row rows[WEFT_ROWS_MAX];
-/* What looking at a row needs, apart from the rest: a word, and which of its bits are the row's. */
+/* The part of a row that a check needs, stored separately: a word, and the bits of it that belong to the row. */
 static WEFT_BOOT struct {
 	const uint64_t *word;
 	uint64_t base, mask;
 } keys[WEFT_ROWS_MAX];
 static size_t count, bytes_of_all;
-static const weft_row *releasing; /* whose value is being freed */
+static const weft_row *releasing; /* the row whose value is being freed */
 static WEFT_BOOT bool started;
-static WEFT_BOOT char *bases; /* the bytes of all rows after boot */
+static WEFT_BOOT char *bases; /* the bytes of all rows after the boot */
 
-/* What is put aside: which rows, and their bytes one after the other. */
+/* What is saved: which rows, and their bytes one after another. */
 typedef struct {
 	uint64_t which;
 	char bytes[];
@@ -37,7 +36,7 @@ static bool changed(size_t i)
 	return difference(i) != 0;
 }
 
-/* Nearly always nothing is: one pass without a branch for each row. */
+/* Nearly always none: one pass without a branch for each row. */
 static bool any_changed(void)
 {
 	uint64_t differences = 0;
@@ -48,7 +47,7 @@ static bool any_changed(void)
 	return differences != 0;
 }
 
-/* A key of four bytes is read as half a word that lies within one page, so that what is beside it can be read, too. */
+/* A key of four bytes is read as half of a word within one page, so that the bytes beside it can be read, too. */
 static void prepare_key(size_t i)
 {
 	const char *at = (const char *) rows[i].at + rows[i].key;
@@ -65,7 +64,7 @@ static void put(const weft_row *row, const void *bytes)
 	}
 }
 
-/* When the modules have started. */
+/* Called when the modules have started. */
 void weft_extensions_prepare(void)
 {
 	count = weft_extension_rows(rows);
@@ -75,7 +74,7 @@ void weft_extensions_prepare(void)
 	}
 }
 
-/* After the application has booted. */
+/* Called after the application has booted. */
 void weft_extensions_start(void)
 {
 	weft_extension_rows_booted();
@@ -89,7 +88,7 @@ void weft_extensions_start(void)
 	started = true;
 }
 
-/* The application has ended. */
+/* Called when the application has ended. */
 void weft_extensions_stop(void)
 {
 	started = false;
@@ -142,7 +141,7 @@ void weft_extensions_in(weft_coroutine *coroutine)
 	free(aside);
 }
 
-/* The coroutine's job has ended: the booted values are back. */
+/* The coroutine's job has ended: restores the booted values. */
 void weft_extensions_end(void)
 {
 	if (!started || EXPECTED(!any_changed())) {

@@ -6,7 +6,7 @@
 
 void weft_extensions_prepare(void);
 void weft_extensions_start(void);
-/* The application has ended. */
+/* Called when the application has ended. */
 void weft_extensions_stop(void);
 void weft_extensions_begin(void);
 void weft_extensions_out(weft_coroutine *coroutine);

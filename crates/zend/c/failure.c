@@ -1,8 +1,8 @@
-/* What goes wrong inside a coroutine, contained: fatal errors, a C stack that has run over (stack.c notices it); and what the
- * watch thread asks for.
+/* Failures inside a coroutine, contained: fatal errors and C stack overflows (which stack.c notices); and the
+ * interrupts that the watch thread requests.
  *
- * php_error_cb marks every object of the process as destructed before it bails out, in all coroutines: so fatal errors of a
- * request go to fatal_error() instead. */
+ * php_error_cb marks every object of the process as destructed before it bails out, in all coroutines: so fatal errors
+ * of a request go to fatal_error() instead. */
 #include "failure.h"
 #include "coroutine.h"
 #include "host.h"
@@ -24,7 +24,7 @@ static bool is_fatal(int type)
 	return (type & fatal) && !(type & E_DONT_BAIL);
 }
 
-/* Sets what error_get_last() returns. Takes both strings over. */
+/* Sets the result of error_get_last(). Takes ownership of both strings. */
 void weft_remember_error(int type, zend_string *file, uint32_t line, zend_string *message)
 {
 	if (PG(last_error_message)) {
@@ -53,7 +53,7 @@ static void on_error(int type, zend_string *file, const uint32_t line, zend_stri
 		fatal_error(type, file, line, message);
 	}
 	if ((type & (E_WARNING | E_NOTICE)) && weft_cancel_pending()) {
-		return; /* a C function complains that its wait was cut short: the exception that is in flight says so already */
+		return; /* a C function reports that its wait was cut short; the pending exception already says so */
 	}
 	stock_error_cb(type, file, line, message);
 }
@@ -85,7 +85,7 @@ static void on_interrupt(zend_execute_data *frame)
 	}
 }
 
-/* What PHP reports goes through on_error() from here on. */
+/* From here on PHP's reports go through on_error(). */
 void weft_errors_start(void)
 {
 	if (zend_error_cb != on_error) {
@@ -94,7 +94,7 @@ void weft_errors_start(void)
 	}
 }
 
-/* contain: fatal errors end their coroutine only; else PHP deals with them as it always does. */
+/* contain: fatal errors end only their coroutine; otherwise PHP handles them as usual. */
 void weft_failure_start(bool contain)
 {
 	static bool started;
@@ -108,8 +108,8 @@ void weft_failure_start(bool contain)
 	zend_interrupt_function = on_interrupt;
 }
 
-/* The running coroutine makes a call that blocks the whole worker: where the engine forbids a switch, or because the function
- * has no cooperative form. */
+/* The running coroutine makes a call that blocks the whole worker: because the engine forbids a switch, or because the
+ * function has no cooperative form. */
 void weft_report_blocked(const char *function)
 {
 	char where[512];
@@ -119,14 +119,14 @@ void weft_report_blocked(const char *function)
 	weft_host_log(WEFT_LOG_WARNING, weft_current ? weft_current->request : 0, weft_slice_text(where));
 }
 
-/* The C stack that runs has been used up: an Error at the VM's next check. Called by the handler of SIGSEGV. */
+/* The running C stack is used up: raises an Error at the VM's next check. Called by the handler of SIGSEGV. */
 void weft_interrupt_overflow(void)
 {
 	overflowed = 1;
 	zend_atomic_bool_store(&EG(vm_interrupt), true);
 }
 
-/* The next three are called by other threads: they only look at or set flags, which the VM looks at between two instructions. */
+/* Other threads call the next three: they only read or set flags, which the VM checks between two instructions. */
 void weft_interrupt_preempt(void)
 {
 	preempt = 1;
@@ -139,7 +139,7 @@ void weft_interrupt_report(void)
 	zend_atomic_bool_store(&EG(vm_interrupt), true);
 }
 
-/* Whether the last report is still to be made: then the coroutine is not in PHP code, but inside a C function. */
+/* Whether the last report is still pending: then the coroutine is not in PHP code, but inside a C function. */
 bool weft_interrupt_report_pending(void)
 {
 	return report;

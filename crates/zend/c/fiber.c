@@ -1,17 +1,17 @@
-/* Fiber's own methods, when they are used on the pooled Fiber of a coroutine.
+/* Fiber's own methods on the pooled Fiber of a coroutine.
  *
- * A library such as Revolt suspends the Fiber it finds itself in and lets somebody else resume it. The pooled Fiber belongs
- * to the scheduler: suspending it parks the coroutine, resuming it wakes it. Fibers that user code makes itself are left
- * to the engine. */
+ * A library such as Revolt suspends the Fiber in which it runs and lets other code resume it. The pooled Fiber belongs
+ * to the scheduler: suspending it parks the coroutine, resuming it wakes it. Fibers that user code creates are left to
+ * the engine. */
 #include "fiber.h"
 #include "coroutine.h"
 #include "schedule.h"
 #include "zend_extensions.h"
 
-/* Between Fiber::suspend() and resume(). */
+/* State between Fiber::suspend() and resume(). */
 typedef struct {
 	uint64_t wait;             /* set while it is inside Fiber::suspend() of the pooled Fiber itself */
-	zval value;                /* what Fiber::resume() or throw() passed to it */
+	zval value;                /* the value passed by Fiber::resume() or throw() */
 	bool throw;
 } suspension;
 
@@ -85,7 +85,7 @@ static void resume(INTERNAL_FUNCTION_PARAMETERS, bool throw, zif_handler stock)
 	weft_host_wake(its->wait);
 	its->wait = 0;
 	if (weft_current && weft_coroutine_may_leave()) {
-		weft_host_yield(); /* whoever is resumed runs first, as with any Fiber */
+		weft_host_yield(); /* the resumed coroutine runs first, as with any Fiber */
 	}
 }
 

@@ -5,7 +5,7 @@
 #include "weft.h"
 
 void weft_fiber_methods_start(void);
-/* Says whose pooled Fiber this is; NULL: of none any more. */
+/* Records the coroutine of this pooled Fiber; NULL: none any more. */
 void weft_fiber_mark(zend_object *fiber, weft_coroutine *coroutine);
 
 #endif

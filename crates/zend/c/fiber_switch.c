@@ -1,14 +1,15 @@
 /* The switch within one PHP instance: pooled Fibers, entered and left by raw context switches.
  *
- *      loop ── enter ──► coroutine ──► (user Fiber ──► …)          zend_fiber_switch_context in both directions;
- *      loop ◄── leave ── wherever it stands                        the engine keeps the VM stack, bailout, active fiber
+ *     loop ── enter ──► coroutine ──► (user Fiber ──► …)          zend_fiber_switch_context in both directions;
+ *     loop ◄── leave ── wherever it stands                        the engine keeps the VM stack, bailout, active fiber
  *
- * A pooled coroutine is a real \Fiber object, so that Fiber::getCurrent() and libraries built on it see what they expect;
- * it runs `weft_coroutine_main` for ever, one job after the other. A script's {main} is a bare context: for it
+ * A pooled coroutine is a real \Fiber object, so that Fiber::getCurrent() and libraries built on it work as they
+ * expect. It runs `weft_coroutine_main` forever, one job after another. A script's {main} is a bare context: for it
  * Fiber::getCurrent() is null, as under the php command.
  *
- * Invariants: only the loop enters; a coroutine only leaves to the loop; a context is destroyed only when idle. A Fiber that
- * somebody has kept never runs another job: by it he would find another visitor's request. */
+ * Invariants: only the loop enters; a coroutine leaves only to the loop; a context is destroyed only when idle. A
+ * Fiber to which user code has kept a reference never runs another job, because it would lead to another visitor's
+ * request. */
 #include "fiber_switch.h"
 #include "classic.h"
 #include "coroutine.h"
@@ -32,13 +33,13 @@
 
 static zend_fiber_context *loop_context;
 static bool bare_first; /* the first coroutine is a script's {main} */
-static size_t stack_bytes; /* of pooled coroutines and of {main}; an application's own Fibers have fiber.stack_size */
-static zend_long fibers_stack_bytes; /* fiber.stack_size, while a pooled coroutine is given its stack */
+static size_t stack_bytes; /* for pooled coroutines and {main}; an application's own Fibers have fiber.stack_size */
+static zend_long fibers_stack_bytes; /* fiber.stack_size, saved while a pooled coroutine gets its stack */
 static weft_coroutine *starting;
-static zend_fiber_context bare_context; /* that one's */
+static zend_fiber_context bare_context; /* the context of that one */
 static char bare_kind;
 static zend_function *fiber_start;
-static zend_internal_function main_function; /* what a pooled Fiber runs; in no function table */
+static zend_internal_function main_function; /* the function that a pooled Fiber runs; it is in no function table */
 static zval main_closure;                    /* all of them run the same one */
 
 static void switch_to(zend_fiber_context *context)
@@ -58,13 +59,13 @@ static void take_job(weft_coroutine *coroutine, uint32_t job, uint64_t argument)
 	coroutine->id = weft_host_self();
 }
 
-/* Whether somebody else than the pool knows a coroutine's Fiber. */
+/* Whether code outside of the pool has a reference to a coroutine's Fiber. */
 static bool is_known(const weft_coroutine *coroutine)
 {
 	return GC_REFCOUNT(coroutine->fiber) > 1 || (GC_FLAGS(coroutine->fiber) & IS_OBJ_WEAKLY_REFERENCED);
 }
 
-/* Of the requests that have come together each goes on where the one before has ended, without a switch. */
+/* If several requests arrive together, each starts where the previous one ended, without a switch. */
 static void run_requests(weft_coroutine *coroutine)
 {
 	uint64_t request;
@@ -98,8 +99,8 @@ void weft_job_run(weft_coroutine *coroutine)
 	}
 }
 
-/* What was freed at a job's end has destructors that may have made a weak reference to the Fiber anew: that is forgotten at the
- * end of a job that does nothing, whose end may do it again. */
+/* Destructors of what was freed at a job's end may have made a new weak reference to the Fiber. It is removed at the
+ * end of a job that does nothing; that end may make another one. */
 static void forget_again(weft_coroutine *coroutine)
 {
 	const int attempts_max = 3;
@@ -109,7 +110,7 @@ static void forget_again(weft_coroutine *coroutine)
 	}
 }
 
-/* Takes jobs until it is told to end. Runs on the coroutine. */
+/* Runs jobs until it is told to end. Runs on the coroutine. */
 static void take_jobs(weft_coroutine *coroutine)
 {
 	while (coroutine->job != WEFT_JOB_END) {
@@ -134,7 +135,7 @@ static ZEND_NAMED_FUNCTION(weft_coroutine_main)
 	take_jobs(starting);
 }
 
-/* The VM stack of a bare context, as zend_fiber_execute (Zend/zend_fibers.c) sets up a Fiber's. */
+/* The VM stack of a bare context, set up as zend_fiber_execute (Zend/zend_fibers.c) does for a Fiber. */
 static void bare_main(zend_fiber_transfer *transfer)
 {
 	static zend_function bottom = {ZEND_INTERNAL_FUNCTION};
@@ -174,8 +175,9 @@ void weft_switch_start(bool bare, size_t bytes)
 	weft_fiber_methods_start();
 }
 
-/* Whether another stack can be had: the mappings that zend_fiber_stack_allocate (Zend/zend_fibers.c) will ask for. There it
- * would throw, and an exception in the loop, where nobody can catch it, ends the process with all its requests. */
+/* Whether another stack can be created: the mappings that zend_fiber_stack_allocate (Zend/zend_fibers.c) will need.
+ * That function would throw, and an exception in the loop, which no code can catch, ends the process with all its
+ * requests. */
 static bool stack_available(size_t bytes)
 {
 	const size_t guard = 4096;
@@ -188,8 +190,8 @@ static bool stack_available(size_t bytes)
 	return available;
 }
 
-/* A native method with at most one argument. zend_call_function would then look for signals, and call their handlers in the
- * loop, where an exception finds no frame and ends the process. */
+/* Calls a native method with at most one argument. zend_call_function would then check for signals and call their
+ * handlers in the loop, where an exception finds no frame and ends the process. */
 static void call_from_loop(zend_function *method, zend_object *object, zval *argument, zval *result)
 {
 	zend_execute_data *call =
@@ -205,7 +207,7 @@ static void call_from_loop(zend_function *method, zend_object *object, zval *arg
 	zend_vm_stack_free_call_frame(call);
 }
 
-/* Gives a coroutine its Fiber, which has no stack before it is started. */
+/* Gives a coroutine its Fiber, which has no stack until it is started. */
 static void make_fiber(weft_coroutine *coroutine)
 {
 	zval fiber, result;
@@ -217,8 +219,8 @@ static void make_fiber(weft_coroutine *coroutine)
 	call_from_loop(zend_ce_fiber->constructor, Z_OBJ(fiber), &main_closure, &result);
 	coroutine->fiber = Z_OBJ(fiber);
 	coroutine->started = false;
-	/* A Fiber's destructor resumes it when it looks suspended, to unwind it. This one has nothing to unwind when it is idle, and
-	 * would take its last job again. */
+	/* A Fiber's destructor resumes it if it looks suspended, in order to unwind it. This one has nothing to unwind when
+	 * it is idle, and would take its last job again. */
 	GC_ADD_FLAGS(coroutine->fiber, IS_OBJ_DESTRUCTOR_CALLED);
 	weft_fiber_mark(coroutine->fiber, coroutine);
 }
@@ -266,7 +268,7 @@ static bool start_fiber(weft_coroutine *coroutine)
 	return true;
 }
 
-/* The main function of an idle one returns, so that its Fiber ends as any other does. */
+/* The main function of an idle coroutine returns, so that its Fiber ends like any other. */
 static void end_fiber(weft_coroutine *coroutine)
 {
 	if (coroutine->fiber && coroutine->started && !coroutine->lost) {
@@ -275,7 +277,8 @@ static void end_fiber(weft_coroutine *coroutine)
 	}
 }
 
-/* An idle coroutine's Fiber ends. Who has kept it finds it terminated; the loop must not run what a weak reference would. */
+/* Ends an idle coroutine's Fiber. Code that has kept it finds it terminated; the loop must not run what a weak
+ * reference would. */
 static void drop_fiber(weft_coroutine *coroutine)
 {
 	end_fiber(coroutine);
@@ -318,7 +321,7 @@ weft_enter_result weft_coroutine_enter(weft_coroutine *coroutine, bool has_job, 
 
 void weft_coroutine_leave(weft_coroutine *coroutine)
 {
-	weft_exchanging = true; /* a time zone's file may have to be read for that */
+	weft_exchanging = true; /* this may require reading a time zone's file */
 	weft_isolate_out(coroutine);
 	weft_exchanging = false;
 	coroutine->resume_at = EG(current_fiber_context);
@@ -329,7 +332,8 @@ void weft_coroutine_leave(weft_coroutine *coroutine)
 	weft_exchanging = false;
 }
 
-/* Code compiled meanwhile may have named a superglobal for the first time: filling it may wait, for the body of a form. */
+/* Code compiled meanwhile may have mentioned a superglobal for the first time: filling it may wait for the body of a
+ * form. */
 void weft_coroutine_resumed(weft_coroutine *coroutine)
 {
 	if (coroutine->request) {

@@ -1,8 +1,9 @@
-/* filter_input() and its kin read what ext/filter has seen of a request's variables while they were parsed. In a worker that
- * would be everybody's, for ever. Here it is shown the running request's for the time of the call, and nothing between.
+/* filter_input() and similar functions read what ext/filter has recorded of a request's variables while they were
+ * parsed. In a worker, that record would be shared by all requests, forever. Here the filter gets the running
+ * request's variables for the duration of the call, and none in between.
  *
- * Its arrays cannot be reached from outside: they are emptied by its own end of a request, and filled by its own input
- * filter. Invariant: no switch while they are filled. */
+ * Its arrays cannot be reached from outside: its own end of a request empties them, and its own input filter fills
+ * them. Invariant: no switch while they are filled. */
 #include "filter.h"
 #include "coroutine.h"
 #include "superglobals.h"
@@ -12,7 +13,7 @@ static zend_module_entry *extension;
 static zif_handler stock[3];
 static const char *const names[] = {"filter_input", "filter_input_array", "filter_has_var"};
 
-/* PARSE_ constants are what INPUT_ constants are (main/SAPI.h). */
+/* The PARSE_ constant that corresponds to an INPUT_ constant (main/SAPI.h). */
 static int track_of(zend_long input)
 {
 	switch (input) {
@@ -29,7 +30,7 @@ static int track_of(zend_long input)
 	}
 }
 
-/* Hands in "name", "name[key]", "name[key][key]"… */
+/* Passes in "name", "name[key]", "name[key][key]"… */
 static void show(zend_long input, const char *name, zval *value)
 {
 	zend_string *key;
@@ -67,7 +68,7 @@ static void show_all(zend_long input, int track)
 		return;
 	}
 	ZVAL_COPY_VALUE(&variables, slot);
-	array_init(slot); /* the filter registers there too */
+	array_init(slot); /* the filter also registers values there */
 	ZEND_HASH_FOREACH_KEY_VAL(Z_ARRVAL(variables), index, key, value) {
 		char number[32];
 		snprintf(number, sizeof(number), ZEND_LONG_FMT, (zend_long) index);
@@ -93,7 +94,7 @@ static ZEND_NAMED_FUNCTION(filter_own)
 	}
 	weft_superglobals_need((1u << WEFT_GET) | (1u << WEFT_POST) | (1u << WEFT_COOKIE) | (1u << WEFT_SERVER));
 	volatile bool bailed_out = false;
-	zend_fiber_switch_block(); /* a callback may wait: then the call waits for real */
+	zend_fiber_switch_block(); /* a callback may wait: then the call really waits */
 	forget();
 	show_all(Z_LVAL_P(input), track);
 	zend_try {
@@ -108,7 +109,7 @@ static ZEND_NAMED_FUNCTION(filter_own)
 	}
 }
 
-/* A request has ended whose variables were parsed: the extension has collected them. */
+/* A request whose variables were parsed has ended: the extension has collected them. */
 void weft_filter_end(void)
 {
 	if (extension) {

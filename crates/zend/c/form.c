@@ -1,13 +1,13 @@
-/* Form fields and uploads, by PHP's own parsers: what $_POST and $_FILES hold under FPM is what they hold here.
+/* Form fields and uploads, read by PHP's own parsers: $_POST and $_FILES hold here what they hold under FPM.
  *
- * The body is complete before a parser starts, so none of this parks in the middle of the globals it borrows. */
+ * The body is complete before a parser starts, so a parser never parks while it uses the globals it borrows. */
 #include "form.h"
 #include "coroutine.h"
 #include "host.h"
 #include "lines.h"
 #include "rfc1867.h"
 
-/* sapi_module.read_post: php://input and PHP's parsers of forms read on where SG(read_post_bytes) stands. */
+/* sapi_module.read_post: php://input and PHP's form parsers continue to read at SG(read_post_bytes). */
 size_t weft_read_post(char *buffer, size_t size)
 {
 	uint64_t request = weft_current ? weft_current->request : 0;
@@ -22,7 +22,7 @@ size_t weft_read_post(char *buffer, size_t size)
 	return filled;
 }
 
-/* The body has failed: Weft\Http\BodyException with the status to answer with as its code. */
+/* The body has failed: throws Weft\Http\BodyException, whose code is the status to answer with. */
 void weft_throw_body(int64_t failure)
 {
 	zend_string *name = zend_string_init(ZEND_STRL("Weft\\Http\\BodyException"), 0);
@@ -55,8 +55,8 @@ static void urlencoded(uint64_t request, int64_t length, zval *fields)
 	sapi_module.treat_data(PARSE_STRING, body, fields);
 }
 
-/* rfc1867_post_handler (main/rfc1867.c) reads through sapi_module.read_post and leaves fields and files in PG(http_globals):
- * for the time of the call those are ours. */
+/* rfc1867_post_handler (main/rfc1867.c) reads through sapi_module.read_post and leaves fields and files in
+ * PG(http_globals): during the call these are ours. */
 static void multipart(int64_t length, char *content_type, zval *fields, zval *files)
 {
 	zval *slot = &PG(http_globals)[TRACK_VARS_FILES], kept;
@@ -75,14 +75,14 @@ static void multipart(int64_t length, char *content_type, zval *fields, zval *fi
 	rfc1867_post_handler(content_type, post);
 	ZVAL_COPY_VALUE(fields, post);
 	ZVAL_COPY_VALUE(post, &kept_post);
-	SG(read_post_bytes) = read_before; /* php://input starts where it stood */
+	SG(read_post_bytes) = read_before; /* php://input starts where it was */
 	SG(post_read) = done_before;
 	if (Z_TYPE_P(slot) == IS_ARRAY) {
 		zval_ptr_dtor(files);
 		ZVAL_COPY_VALUE(files, slot);
 	}
 	ZVAL_COPY_VALUE(slot, &kept);
-	if (earlier) { /* read twice, as $_FILES and as Request::files(): the coroutine keeps all of them */
+	if (earlier) { /* read twice, for $_FILES and for Request::files(): the coroutine keeps all of them */
 		zend_string *path;
 		if (SG(rfc1867_uploaded_files)) {
 			void *value;
@@ -97,7 +97,7 @@ static void multipart(int64_t length, char *content_type, zval *fields, zval *fi
 	}
 }
 
-/* Both arrays, empty when the body is no form. Parks until the body is complete. */
+/* Both arrays, which are empty if the body is not a form. Parks until the body is complete. */
 bool weft_request_form(uint64_t request, zval *fields, zval *files)
 {
 	array_init(fields);

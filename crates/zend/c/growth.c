@@ -1,8 +1,9 @@
-/* Which statics and globals grow from request to request.
+/* Finds the statics and globals that grow from request to request.
  *
- * A root is a static property, a static variable of a function or of the handler, or a global. Its size is the number of
- * elements and properties below it, so deep and no deeper: what grows for ever shows there. The first growth after the
- * root was first seen is let pass, for caches fill once. Must not know: what a request is. No user code runs. */
+ * A root is a static property, a static variable of a function or of the handler, or a global. Its size is the number
+ * of elements and properties below it, to a limited depth: whatever grows forever shows up there. The first growth
+ * after the root was first seen is ignored, because caches fill once. Must not know what a request is. Runs no user
+ * code. */
 #include "handler.h"
 #include "leftover.h"
 #include "zend_closures.h"
@@ -36,7 +37,7 @@ static uint32_t size_of_elements(const HashTable *elements, uint32_t depth, uint
 	return size;
 }
 
-/* Without handlers that user code could have its part in. */
+/* Without object handlers that user code could influence. */
 static uint32_t size_of_object(zend_object *object, uint32_t depth, uint32_t *left)
 {
 	uint32_t size = 0;
@@ -93,7 +94,7 @@ static void look_at(zend_string *name, zval *value, const char *file, uint32_t l
 	zend_string_release(name);
 }
 
-/* static $variables of a function; what a closure has by `use` stands among them. */
+/* static $variables of a function; the `use` variables of a closure are among them. */
 static void look_at_function(const char *prefix, const zend_op_array *function)
 {
 	HashTable *variables = ZEND_MAP_PTR_GET(function->static_variables_ptr);

@@ -1,14 +1,14 @@
-/* One connection, two coroutines at the same moment: refused with both places named, before a byte of the second call can
- * get between those of the first.
+/* Two coroutines on one connection at the same moment: the second call is refused, with both places named, before any
+ * of its bytes can mix with those of the first.
  *
- * A connection has one conversation. While a call on it is parked, another coroutine's call would send into the middle of
- * it, and each would read the other's answer. So the methods and functions of the clients below are wrapped: a call notes
- * its connection for as long as it runs, and one that finds its connection noted by another coroutine throws
- * Weft\ConcurrentUseError. Whether a call reaches the server is not known in advance; those that never do are named and not
- * wrapped. A connection that is merely open, between two calls, is no conflict.
+ * A connection has one conversation. While a call on it is parked, another coroutine's call would send into the middle
+ * of it, and each would read the other's answer. So the methods and functions of the clients (clients.c) are wrapped.
+ * A call records its connection for as long as it runs, and a call that finds its connection recorded by another
+ * coroutine throws Weft\ConcurrentUseError. Whether a call reaches the server is not known in advance; those that
+ * never do are listed and not wrapped. A connection that is merely open, between two calls, is not in conflict.
  *
- * Costs a call on the same connection some nanoseconds: a few words in a list of its own, no allocation. Invariant: what
- * identifies a connection is the client library's own handle where several objects can share one. */
+ * A call costs some nanoseconds: a few words in its own list, without an allocation. Invariant: if several objects can
+ * share a connection, the client library's own handle identifies it. */
 #include "guard.h"
 #include "clients.h"
 #include "coroutine.h"
@@ -17,10 +17,10 @@
 
 #include <time.h>
 
-/* As many lists as spread a few thousand calls in progress thinly. */
+/* Enough lists to spread a few thousand calls in progress thinly. */
 #define LISTS 1024
 
-/* A call in progress. Not on the C stack: a bailout leaves that without a word. */
+/* A call in progress. Not on the C stack, because a bailout leaves that without notice. */
 typedef struct weft_call {
 	struct weft_call *next;          /* of its list; of the spare ones */
 	struct weft_call *outer;         /* of the same coroutine */
@@ -32,7 +32,7 @@ typedef struct weft_call {
 	long since_ns;
 } weft_call;
 
-/* What a wrapped function carries. */
+/* The data of a wrapped function. */
 typedef struct {
 	zif_handler stock;
 	const weft_client *client;
@@ -117,8 +117,9 @@ static zend_object *previous_of(zend_object *exception)
 	return Z_TYPE_P(previous) == IS_OBJECT ? Z_OBJ_P(previous) : NULL;
 }
 
-/* A client whose wait was interrupted finds its connection broken and throws an exception of its own, with the CancelledError as
- * the one before. Code that tries again after those would go on after its cancellation: the CancelledError prevails. */
+/* A client whose wait was interrupted finds its connection broken and throws its own exception, with the
+ * CancelledError as the previous one. Code that retries after such exceptions would continue after its cancellation:
+ * so the CancelledError replaces it. */
 static void let_cancellation_prevail(void)
 {
 	zend_object *thrown = EG(exception), *found = thrown;

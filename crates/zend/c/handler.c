@@ -1,7 +1,8 @@
 /* The application's handler: loaded once when the worker boots, then run on a coroutine for each request.
  *
- * Accepted from it: a string, null (what was echoed is the body), a Weft\Http\Response, a Generator (each yielded string is
- * sent as it comes). Whatever goes wrong ends here, at the coroutine's own base, as this request's 500 and nothing else. */
+ * It may return a string, null (the echoed output is the body), a Weft\Http\Response, or a Generator (each yielded
+ * string is sent as it comes). Every failure ends here, at the coroutine's own base, as this request's 500 and nothing
+ * else. */
 #include "handler.h"
 #include "contain.h"
 #include "context.h"
@@ -51,7 +52,7 @@ static bool include(const char *path, zval *result)
 	return done;
 }
 
-/* What speaks PSR-7 is given a translator (php/src/Internal/Application.php); everything else stays as it is. */
+/* A handler for PSR-7 gets a translator (php/src/Internal/Application.php); every other value stays as it is. */
 static bool translate(zval *value)
 {
 	zval function, result;
@@ -66,8 +67,8 @@ static bool translate(zval *value)
 	return called;
 }
 
-/* Includes the application's script and keeps the handler it returns. 0, or what is wrong: 1 it cannot be run, 2 it
- * returned nothing that can be called. */
+/* Includes the application's script and keeps the handler it returns. Returns 0, or what is wrong: 1 it cannot be
+ * run, 2 it returned something that is not callable. */
 weft_load_result weft_handler_load(const char *path)
 {
 	ZVAL_UNDEF(&handler_value);
@@ -90,7 +91,7 @@ weft_load_result weft_handler_load(const char *path)
 	return WEFT_LOAD_LOADED;
 }
 
-/* The function behind the handler, for those who look into it. */
+/* The function behind the handler, for code that inspects it. */
 zend_function *weft_handler_function(void)
 {
 	return handler_cache.function_handler;
@@ -128,7 +129,7 @@ static void call_handler(weft_coroutine *coroutine)
 	zval_ptr_dtor(&result);
 }
 
-/* The handler and, where nothing went wrong, all that comes after it: one base for both. */
+/* The handler and, if nothing failed, everything that follows it: one base for both. */
 static void handle(weft_coroutine *coroutine)
 {
 	call_handler(coroutine);
@@ -148,7 +149,7 @@ static void settle(weft_coroutine *coroutine)
 	weft_settle(coroutine);
 }
 
-/* Something has gone wrong at the end, after the answer: the rest is freed all the same. */
+/* A step of the end has failed after the answer: the rest is still freed. */
 static void end_late(bool finished, weft_coroutine *coroutine)
 {
 	weft_settle_late(finished, coroutine);
@@ -176,12 +177,12 @@ void weft_handler_run(weft_coroutine *coroutine)
 		finished = weft_contained(settle, coroutine);
 	}
 	for (weft_step last[] = {weft_settle_bailout, weft_respond_plain, NULL}, *next = last; UNEXPECTED(!finished && *next); next++) {
-		EG(exception) = EG(prev_exception) = NULL; /* leaked with the frames that held it */
+		EG(exception) = EG(prev_exception) = NULL; /* leaked with the frames that held them */
 		weft_reset();
 		finished = weft_contained(*next, coroutine);
 	}
 	if (UNEXPECTED(Z_TYPE(weft_context_slot(coroutine)->deferred) != IS_UNDEF)) {
-		weft_response_slot(coroutine)->streaming = false; /* the response is out; what is echoed now goes nowhere */
+		weft_response_slot(coroutine)->streaming = false; /* the response has been sent; further output is dropped */
 		weft_contained_last(weft_run_deferred, coroutine);
 	}
 	weft_request_close(coroutine);

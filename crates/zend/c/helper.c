@@ -1,4 +1,4 @@
-/* What a helper process of Weft\Process asks of the system, and PHP has no function for. */
+/* System calls that a helper process of Weft\Process needs and for which PHP has no function. */
 #include "weft.h"
 #include "weft_arginfo.h"
 
@@ -13,6 +13,6 @@ ZEND_FUNCTION(Weft_Internal_end_with_parent)
 		Z_PARAM_LONG(parent)
 	ZEND_PARSE_PARAMETERS_END();
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() != (pid_t) parent) {
-		kill(getpid(), SIGKILL); /* it was too late to be told */
+		kill(getpid(), SIGKILL); /* the parent was gone before the signal was requested */
 	}
 }

@@ -1,5 +1,5 @@
-/* php://input beyond its request: PHP closes all streams with a request, whose end in a worker never comes. A handle that
- * somebody has kept would read from the freed body, and take the next visitor's from the server.
+/* php://input beyond its request: PHP closes all streams with a request, whose end in a worker never comes. A handle
+ * that code has kept would read from the freed body and take the next visitor's body from the server.
  *
  * Invariant: when a request's body is freed, no stream refers to it. */
 #include "input.h"
@@ -15,7 +15,8 @@ static bool reads(const php_stream *stream, const php_stream *body)
 	return strcmp(stream->ops->label, "Input") == 0 && ((const input *) stream->abstract)->body == body;
 }
 
-/* Handles come after their body in the list of resources; so with it ends the search, which is short when none is left. */
+/* Handles come after their body in the list of resources. So the search ends at the body, and is short if no handle is
+ * left. */
 static void close_handles(const php_stream *body)
 {
 	zend_ulong handle;

@@ -1,8 +1,8 @@
-/* What a coroutine owns of PHP's globals, exchanged when it parks and when it goes on.
+/* The part of PHP's globals that a coroutine owns, exchanged when it parks and when it resumes.
  *
- * The table is WEFT_OWNED in owned.h. Ini changes, superglobals and uploads cost nothing until they are touched.
- * Invariant: the loop runs no PHP code, so what the globals hold meanwhile does not matter; every request starts from
- * `base`, the state of the booted application. */
+ * The table is WEFT_OWNED in owned.h. Ini changes, superglobals and uploads cost nothing until they are used.
+ * Invariant: the loop runs no PHP code, so the contents of the globals do not matter meanwhile; every request starts
+ * from `base`, the state of the booted application. */
 #include "isolate.h"
 #include "boot.h"
 #include "contain.h"
@@ -29,8 +29,8 @@
 typedef struct {
 	weft_owned owned;
 	zval ini_values;               /* ini values that it has changed, while it is parked */
-	bool ini_parked;               /* they wait in there */
-	bool put_aside;                /* what it owns is in `owned`, not in the globals */
+	bool ini_parked;               /* they are stored there */
+	bool put_aside;                /* its state is in `owned`, not in the globals */
 } isolated_state;
 
 WEFT_SLOT(isolate, isolated_state)
@@ -64,7 +64,7 @@ static void free_header(void *header)
 	sapi_free_header((sapi_header_struct *) header);
 }
 
-/* Ini values set so far become the values that ini_restore() goes back to. */
+/* The ini values set so far become the values that ini_restore() restores. */
 static void keep_ini_changes(void)
 {
 	if (EG(modified_ini_directives)) {
@@ -83,12 +83,12 @@ static void keep_ini_changes(void)
 	}
 }
 
-/* What holds now is what coroutines start from, but for what belongs to one run. */
+/* The current state becomes the one from which coroutines start, except for what belongs to one run. */
 static void set_base(void)
 {
 	save(&base);
 	weft_isolates = true;
-	base.in_autoload = base.classes_to_load = NULL; /* each makes one when it needs it */
+	base.in_autoload = base.classes_to_load = NULL; /* each coroutine creates one when it needs it */
 	base.shutdown_functions = NULL;
 	base.exit_status = 0;
 	base.last_error_message = base.last_error_file = NULL;
@@ -103,11 +103,11 @@ static void set_base(void)
 	for (int i = 0; i < NUM_TRACK_VARS; i++) {
 		ZVAL_UNDEF(&base.http_globals[i]);
 	}
-	/* Environment variables are the process's own: every request sees them. */
+	/* Environment variables belong to the process: every request sees them. */
 	ZVAL_COPY_VALUE(&base.http_globals[TRACK_VARS_ENV], &PG(http_globals)[TRACK_VARS_ENV]);
 }
 
-/* After the application has booted: what it has set up (error handlers, ini values) is what each request starts from. */
+/* After the application has booted: each request starts from what it has set up (error handlers, ini values). */
 void weft_isolate_start(void)
 {
 	php_output_end_all();
@@ -116,7 +116,7 @@ void weft_isolate_start(void)
 	zend_llist_clean(&SG(sapi_headers).headers);
 	SG(sapi_headers).http_response_code = 200;
 	SG(headers_sent) = 0;
-	/* header() after output stays legal until the response has begun: the output is ours to hold back. */
+	/* header() after output stays legal until the response has begun: we hold back the output. */
 	SG(request_info).no_headers = 1;
 	keep_ini_changes();
 	weft_session_start();
@@ -128,7 +128,8 @@ void weft_isolate_start(void)
 	set_base();
 }
 
-/* A worker script of resident mode asks for its first request; PHP is between two requests, without output and superglobals. */
+/* A worker script of resident mode asks for its first request: PHP is between two requests, without output and
+ * superglobals. */
 void weft_isolate_start_resident(void)
 {
 	weft_session_start_resident();
@@ -140,7 +141,8 @@ void weft_isolate_start_resident(void)
 	set_base();
 }
 
-/* A worker script ends, or a fatal error has ended it: what PHP's own end of a request does not undo. */
+/* A worker script has ended, or a fatal error has ended it: undoes what PHP's own end of a request does not
+ * undo. */
 void weft_isolate_stop_resident(weft_coroutine *coroutine)
 {
 	zend_try {
@@ -152,7 +154,7 @@ void weft_isolate_stop_resident(weft_coroutine *coroutine)
 	} zend_end_try();
 	weft_process_state_stop();
 	weft_extensions_stop();
-	/* Whatever is left lies in a heap that ends. */
+	/* The rest lies in a heap that ends. */
 	coroutine->isolated = false;
 	weft_process_state_forget(coroutine);
 	weft_told_forget(coroutine);
@@ -160,7 +162,7 @@ void weft_isolate_stop_resident(weft_coroutine *coroutine)
 	weft_environment_forget(coroutine);
 }
 
-/* A script starts its first task: what {main} has set up by now is what tasks start from; {main} goes on with its own. */
+/* A script starts its first task: tasks start from what {main} has set up by now; {main} continues with its own state. */
 void weft_isolate_start_script(void)
 {
 	weft_owned main;
@@ -182,7 +184,7 @@ void weft_isolate_start_script(void)
 	Z_TRY_ADDREF(EG(user_exception_handler));
 	set_base();
 	load(&main);
-	weft_extensions_begin(); /* for {main}, which goes on as it was */
+	weft_extensions_begin(); /* for {main}, which continues as it was */
 	weft_pgsql_begin();
 	if (weft_current != weft_main) { /* a signal's handler starts it, while {main} is parked */
 		weft_isolate_slot(weft_main)->owned = main;
@@ -190,7 +192,7 @@ void weft_isolate_start_script(void)
 	}
 }
 
-/* The state a new request starts from: that of the booted application, with stacks and lists of its own. */
+/* The state from which a new request starts: that of the booted application, with its own stacks and lists. */
 void weft_isolate_begin(weft_coroutine *coroutine)
 {
 	load(&base);
@@ -218,7 +220,7 @@ static void ini_undo(void)
 	weft_session_settings(false);
 }
 
-/* Puts aside the ini values that this coroutine has changed, and gives everyone else theirs back. */
+/* Saves the ini values that this coroutine has changed, and restores the common ones. */
 static void ini_out(weft_coroutine *coroutine)
 {
 	zend_ini_entry *entry;
@@ -228,7 +230,8 @@ static void ini_out(weft_coroutine *coroutine)
 		ZVAL_STR_COPY(&value, entry->value ? entry->value : ZSTR_EMPTY_ALLOC());
 		zend_hash_add_new(Z_ARRVAL(weft_isolate_slot(coroutine)->ini_values), entry->name, &value);
 	} ZEND_HASH_FOREACH_END();
-	/* The @ operator lists error_reporting as changed without changing its value: what is in force goes with the Fiber. */
+	/* The @ operator marks error_reporting as changed without changing its value: the value in force belongs to the
+	 * Fiber. */
 	int reporting = EG(error_reporting);
 	ini_undo();
 	EG(error_reporting) = reporting;
@@ -250,7 +253,8 @@ static void ini_in(weft_coroutine *coroutine)
 	weft_isolate_slot(coroutine)->ini_parked = false;
 }
 
-/* PHP remembers the file it looked at last for as long as a request lasts. While others run it may change. */
+/* PHP caches the last file it checked for as long as a request lasts. While other requests run, that file may
+ * change. */
 static void forget_stat(void)
 {
 	if (UNEXPECTED(BG(CurrentStatFile) || BG(CurrentLStatFile))) {
@@ -320,7 +324,8 @@ static void free_set(HashTable **names)
 	}
 }
 
-/* A user's error or exception handler, and those it has replaced. Gone first, then freed: what it held may have destructors. */
+/* A user's error or exception handler, and those it has replaced. They are removed first and then freed, because what
+ * they hold may have destructors. */
 static void free_handler(zval *handler, zend_stack *replaced)
 {
 	if (UNEXPECTED(Z_REFCOUNTED_P(handler))) {
@@ -335,16 +340,17 @@ static void free_handler(zval *handler, zend_stack *replaced)
 	}
 }
 
-/* The pooled Fiber goes on to other work, but whoever kept something by it (WeakMap, WeakReference) must not find the next
- * request by it, nor the next request what was kept: for them it ends here. Who keeps the Fiber itself keeps it for good: the
- * coroutine gets another (fiber_switch.c). */
+/* The pooled Fiber goes on to other work. But code that has stored something under it (WeakMap, WeakReference) must
+ * not find the next request by it, nor the next request what was stored: for them it ends here. Code that keeps the
+ * Fiber itself keeps it for good: the coroutine gets another (fiber_switch.c). */
 static void forget_fiber(weft_coroutine *coroutine)
 {
 	GC_DEL_FLAGS(coroutine->fiber, IS_OBJ_WEAKLY_REFERENCED);
 	zend_weakrefs_notify(coroutine->fiber);
 }
 
-/* A step of the end, which goes on where it left off when a destructor has bailed out of it: what has been freed is gone first. */
+/* A step of the end, which resumes where it stopped if a destructor has bailed out of it: values are removed before
+ * they are freed. */
 void weft_isolate_free(weft_coroutine *coroutine)
 {
 	if (coroutine->fiber && UNEXPECTED(GC_FLAGS(coroutine->fiber) & IS_OBJ_WEAKLY_REFERENCED)) {
@@ -384,7 +390,7 @@ void weft_isolate_free(weft_coroutine *coroutine)
 	if (UNEXPECTED(BG(user_shutdown_function_names) != NULL)) {
 		php_free_shutdown_functions();
 		if (CG(unclean_shutdown)) {
-			zend_bailout(); /* it has caught one, and left the VM where it stood */
+			zend_bailout(); /* it has caught a bailout, and left the VM as it was */
 		}
 	}
 	if (UNEXPECTED(zend_llist_count(&SG(sapi_headers).headers) > 0)) {
@@ -408,8 +414,9 @@ void weft_isolate_free(weft_coroutine *coroutine)
 	free_string(&BG(strtok_string));
 }
 
-/* Frees what the request owned. Output and headers have been taken by then. Whatever it held may have destructors: a fatal error
- * in one must not leave this coroutine's base. What is left after so many of them leaks with the worker, which is replaced. */
+/* Frees what the request owned. Output and headers have been taken by then. Its values may have destructors: a fatal
+ * error in one must not leave this coroutine's base. What remains after too many of them leaks with the worker, which
+ * is replaced. */
 void weft_isolate_end(weft_coroutine *coroutine)
 {
 	const int attempts_max = 16;
@@ -417,7 +424,7 @@ void weft_isolate_end(weft_coroutine *coroutine)
 	}
 }
 
-/* Before the engine's request ends: its shutdown needs the application's own state. */
+/* Called before the engine's request ends: its shutdown needs the application's own state. */
 void weft_isolate_stop(void)
 {
 	load(&base);

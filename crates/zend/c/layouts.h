@@ -1,7 +1,7 @@
-/* The layouts of extensions' globals that no installed header has, each after the source it names.
+/* The layouts of extensions' globals that no installed header defines, each after the source it names.
  *
- * The names are ours. They are used where a module says that its globals are as large as these; docs/internals/globals.md has a
- * verdict for each field. Must not know: what is done with them (extension_rows.c). */
+ * The names are ours. A layout is used if a module reports globals of exactly its size; docs/internals/globals.md has
+ * a verdict for each field. Must not know how they are used (extension_rows.c). */
 #ifndef WEFT_LAYOUTS_H
 #define WEFT_LAYOUTS_H
 

@@ -1,7 +1,8 @@
-/* Development mode says what a request has left behind: what grows, what is still open, what it has changed.
+/* Development mode reports what a request has left behind: what grows, what is still open, what it has changed.
  *
- * A line in the log for each finding, once per route. What only one request can have done is looked at always; what all share
- * is compared when no other request ran in between. In production nothing of this is called. */
+ * There is one line in the log for each finding, once per route. What only one request can have done is always
+ * checked; what all requests share is compared if no other request ran in between. In production none of this is
+ * called. */
 #include "leftover.h"
 #include "coroutine.h"
 #include "host.h"
@@ -9,13 +10,14 @@
 #include "ext/pdo/php_pdo_driver.h"
 #include "zend_smart_str.h"
 
-/* Findings that are remembered, so that each is said once. Beyond, nothing is said any more. */
+/* The maximum of findings that are remembered, so that each is reported once. Beyond that, nothing more is
+ * reported. */
 #define SAID_MAX 4096
 
-/* What is noted when a request begins. */
+/* What is recorded when a request begins. */
 struct weft_leftover {
 	zend_string *route;
-	zend_ulong first_resource;       /* resources have numbers above */
+	zend_ulong first_resource;       /* later resources have higher numbers */
 };
 
 static HashTable *said;
@@ -64,7 +66,7 @@ static void report_text(const char *name, zend_string *text)
 	zend_string_release(text);
 }
 
-/* ---- what is its own, and is undone ---- */
+/* ---- state of the request, which is undone ---- */
 
 static void look_at_settings(void)
 {
@@ -89,7 +91,7 @@ static void look_at_process(weft_coroutine *coroutine)
 	}
 }
 
-/* ---- what all share ---- */
+/* ---- state that all requests share ---- */
 
 static void look_at_resources(zend_ulong first)
 {
@@ -152,7 +154,7 @@ void weft_leftover_buffers(weft_coroutine *coroutine)
 	}
 }
 
-/* The request is over, but what it owned is not freed yet. */
+/* The request has ended, but its values are not freed yet. */
 void weft_leftover_end(weft_coroutine *coroutine)
 {
 	weft_leftover *noted = *weft_leftover_slot(coroutine);

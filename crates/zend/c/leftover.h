@@ -1,10 +1,10 @@
-/* Development mode's report of what a request has left behind: leftover.c says it, growth.c looks for what has grown. */
+/* Development mode's report of what a request has left behind: leftover.c reports, growth.c finds what has grown. */
 #ifndef WEFT_LEFTOVER_H
 #define WEFT_LEFTOVER_H
 
 #include "coroutine.h"
 
-/* What has been noted of its request; NULL: nothing, as in production. */
+/* What has been recorded of its request; NULL: nothing, as in production. */
 typedef struct weft_leftover weft_leftover;
 WEFT_SLOT(leftover, weft_leftover *)
 
@@ -12,10 +12,11 @@ void weft_leftover_begin(weft_coroutine *coroutine);
 void weft_leftover_buffers(weft_coroutine *coroutine);
 void weft_leftover_end(weft_coroutine *coroutine);
 
-/* Says what has been found, once per route. */
+/* Reports a finding, once per route. */
 typedef void (*weft_finding)(const char *name, zend_string *text);
 
-/* Looks at all statics and globals; with `report`, says which have grown since the last look and had grown before. */
+/* Checks all statics and globals; with `report`, reports those that have grown since the last check and had grown
+ * before. */
 void weft_growth_look(weft_finding report);
 
 #endif

@@ -1,9 +1,9 @@
-/* weft's PHP library: classes below Weft\\ are there for every application, without Composer and without an autoloader that
- * could be seen. Also the native functions that are made in PHP.
+/* weft's PHP library: classes below Weft\\ exist for every application, without Composer and without a visible
+ * autoloader. Also the native functions that are written in PHP.
  *
  * It wraps all autoloading, because an autoloader may wait: a class is loaded by one coroutine at a time.
  *
- * Invariant: only names of ours cost anything; the directory comes from the installation, never from a request. */
+ * Invariant: only our own names cost anything; the directory comes from the installation, never from a request. */
 #include "library.h"
 #include "coroutine.h"
 #include "native.h"
@@ -17,7 +17,7 @@
 static const char *directory;
 static zend_class_entry *(*next_autoload)(zend_string *name, zend_string *lower_name);
 
-/* "Weft\Http\Response" as a path below src/. Names that could lead elsewhere are nobody's. */
+/* "Weft\Http\Response" as a path below src/. Names that could lead elsewhere have no path. */
 static bool path_of(const char *name, size_t length, char *path, size_t size)
 {
 	int used = snprintf(path, size, "%s/src/", directory);
@@ -36,7 +36,7 @@ static bool path_of(const char *name, size_t length, char *path, size_t size)
 	return true;
 }
 
-/* As require does, inside whatever runs now. */
+/* Includes a file as require does, inside whatever runs now. */
 static void require(const char *path)
 {
 	zend_file_handle file;
@@ -70,7 +70,7 @@ static zend_class_entry *load_class(zend_string *name, zend_string *lower_name)
 	return next_autoload ? next_autoload(name, lower_name) : NULL;
 }
 
-/* ---- one coroutine loads a class, the others that want it meanwhile wait ---- */
+/* ---- one coroutine loads a class, and others that need it wait ---- */
 
 /* A class that is being loaded; on the C stack of its coroutine. */
 typedef struct weft_loading {
@@ -88,7 +88,7 @@ typedef struct weft_wanting {
 
 static weft_loading *loadings;
 
-/* The class it waits for, which another coroutine loads. */
+/* The class for which it waits, and which another coroutine loads. */
 WEFT_SLOT(library, zend_string *)
 
 static weft_loading *loading_of(const zend_string *lower_name)
@@ -101,7 +101,8 @@ static weft_loading *loading_of(const zend_string *lower_name)
 	return NULL;
 }
 
-/* Whether the loader waits, through however many others, for a class that this coroutine loads: then nobody may wait. */
+/* Whether the loader waits, directly or through others, for a class that this coroutine loads: then this coroutine
+ * must not wait. */
 static bool waits_for(const weft_loading *loading, const weft_coroutine *coroutine)
 {
 	while (loading && loading->loader != coroutine) {
@@ -111,7 +112,7 @@ static bool waits_for(const weft_loading *loading, const weft_coroutine *corouti
 	return loading != NULL;
 }
 
-/* Waits until the loading that goes on has ended. false: interrupted, or nothing can wait here. */
+/* Waits until the current loading has ended. false: interrupted, or it cannot wait here. */
 static bool wait_for(weft_loading *loading, zend_string *lower_name)
 {
 	weft_coroutine *coroutine = weft_current;
@@ -126,7 +127,7 @@ static bool wait_for(weft_loading *loading, zend_string *lower_name)
 	*weft_library_slot(coroutine) = lower_name;
 	weft_wait_end end = weft_host_wait(wanting.wait, WEFT_NEVER);
 	*weft_library_slot(coroutine) = NULL;
-	loading = loading_of(lower_name); /* if it is still there, and not yet another one */
+	loading = loading_of(lower_name); /* if it is still there, and not another one by now */
 	for (weft_wanting **at = loading ? &loading->wanting : NULL; at && *at; at = &(*at)->next) {
 		if (*at == &wanting) {
 			*at = wanting.next;
@@ -149,8 +150,8 @@ static void loading_ended(weft_loading *loading)
 	}
 }
 
-/* Whether a class declaration looks for its parent or an interface. Until it has them its name is taken, but nobody can use
- * the class (zend_lookup_class_ex finds it unlinked and gives up): so nobody else may run meanwhile. */
+/* Whether a class declaration looks for its parent or an interface. Until it has them, its name is taken, but no code
+ * can use the class (zend_lookup_class_ex finds it unlinked and gives up): so no other coroutine may run meanwhile. */
 static bool links_a_class(void)
 {
 	const zend_execute_data *frame = EG(current_execute_data);
@@ -197,7 +198,7 @@ static zend_class_entry *autoload(zend_string *name, zend_string *lower_name)
 	return class;
 }
 
-/* Once, when PHP has started and with it SPL, whose autoloader is asked after ours. */
+/* Called once, when PHP has started and with it SPL, whose autoloader is asked after ours. */
 void weft_library_start(const char *path)
 {
 	directory = path;
@@ -207,7 +208,7 @@ void weft_library_start(const char *path)
 	}
 }
 
-/* ---- functions made in PHP ---- */
+/* ---- functions written in PHP ---- */
 
 /* Passes the call on to a static method of the library. */
 static void forward(INTERNAL_FUNCTION_PARAMETERS, const char *class_name, const char *method)

@@ -1,10 +1,11 @@
-/* ext-mongodb: managers of coroutines that run at the same time have clients of their own.
+/* ext-mongodb: managers of coroutines that run at the same time have separate clients.
  *
- * The extension keeps one client per URI and options and gives it to every manager made of them; libmongoc's client serves one
- * conversation at a time. So the constructor of MongoDB\Driver\Manager gets one driver option more, which the extension does not
- * know but takes into the key of its clients: the number of a seat. A coroutine has the same seat for all its managers, and
- * a seat is free again when the coroutine has ended and the managers made on it are gone.
- * Invariant: two coroutines never have managers on one seat, unless they were handed a manager (guard.c watches that). */
+ * The extension keeps one client per URI and options and gives it to every manager created with them; libmongoc's
+ * client handles one conversation at a time. So the constructor of MongoDB\Driver\Manager gets one more driver option,
+ * which the extension does not know but includes in the key of its clients: the number of a seat. A coroutine has the
+ * same seat for all its managers. A seat is free again when the coroutine has ended and the managers created on it are
+ * gone. Invariant: two coroutines never have managers on one seat, unless they were given a manager (guard.c watches
+ * that). */
 #include "mongodb.h"
 #include "classic_state.h"
 #include "coroutine.h"
@@ -16,12 +17,12 @@ typedef struct {
 	uint32_t managers;         /* living ones */
 } seat;
 
-/* Its seat, counted from 1; 0: none yet. */
+/* The coroutine's seat, counted from 1; 0: none yet. */
 WEFT_SLOT(mongodb, uint32_t)
 
-static seat *seats;            /* as many as coroutines ever had managers at once */
+static seat *seats;            /* as many as coroutines have ever had managers at once */
 static uint32_t seat_count;
-static HashTable managers;     /* manager -> its seat's number, weakly: an entry goes with its object */
+static HashTable managers;     /* manager -> its seat's number, weakly: an entry is removed with its object */
 static zend_internal_function stock;
 
 static void manager_gone(zval *number)
@@ -29,7 +30,7 @@ static void manager_gone(zval *number)
 	seats[Z_LVAL_P(number)].managers--;
 }
 
-/* The seat that the coroutine has, else a free one, else a new one. */
+/* The coroutine's seat, else a free one, else a new one. */
 static uint32_t choose(weft_coroutine *coroutine)
 {
 	uint32_t *own = weft_mongodb_slot(coroutine);
@@ -57,7 +58,7 @@ void weft_mongodb_end(weft_coroutine *coroutine)
 	}
 }
 
-/* The driver options of the call with the seat in them. Anything but an array is left for the extension to refuse. */
+/* The driver options of the call with the seat added. Anything but an array is left for the extension to refuse. */
 static void add_seat(zval *options, zend_long number)
 {
 	if (Z_TYPE_P(options) == IS_NULL) {
@@ -79,7 +80,7 @@ static ZEND_NAMED_FUNCTION(construct_own)
 		return;
 	}
 	uint32_t number = choose(weft_current);
-	seats[number].managers++; /* while it connects, too */
+	seats[number].managers++; /* also while it connects */
 	for (uint32_t i = 0; i < 3; i++) {
 		if (i < count) {
 			ZVAL_COPY_DEREF(&arguments[i], ZEND_CALL_ARG(execute_data, i + 1));

@@ -1,14 +1,15 @@
-/* The switch below PHP: a job runs on a native stack of its own, and Zend knows nothing of it.
+/* The switch below PHP: a job runs on a native stack, and Zend does not know about it.
  *
- *      loop's stack ── enter ──► native stack of a coroutine      the engine's own machine-context switch in both
- *      loop's stack ◄── leave ── wherever it stands               directions; to Zend it is one plain main stack
+ *     loop's stack ── enter ──► native stack of a coroutine      the engine's own machine-context switch in both
+ *     loop's stack ◄── leave ── wherever it stands               directions; to Zend it is one plain main stack
  *
- *      low                                                              high
- *      | guard zone | yellow zone, PROT_NONE | ........ stack ........ |  (stack.c)
+ *     low                                                              high
+ *     | guard zone | yellow zone, PROT_NONE | ........ stack ........ |  (stack.c)
  *
- * A job here begins and ends PHP requests (classic.c), which a Zend Fiber could not do: its context lives in the memory that
- * the end of a request frees. Invariants: only the loop enters; a coroutine only leaves to the loop; while one is parked in
- * the middle of a request, no other runs PHP code, unless somebody has put PHP's whole state aside (it must not know who). */
+ * A job here begins and ends PHP requests (classic.c), which a Zend Fiber could not do: its context lives in the
+ * memory that the end of a request frees. Invariants: only the loop enters; a coroutine leaves only to the loop; while
+ * one is parked in the middle of a request, no other runs PHP code, unless other code has saved PHP's whole state
+ * (this file must not know which). */
 #include "native.h"
 #include "boot.h"
 #include "coroutine.h"
@@ -45,8 +46,8 @@ static void run_jobs(machine_context from)
 	}
 }
 
-/* Ends the running job from inside of it, and goes on here with the next. false: there is none, the job is to come to its
- * end for good. */
+/* Ends the running job from inside it, and continues with the next one. false: there is none, and the job must end for
+ * good. */
 bool weft_native_next(weft_coroutine *coroutine)
 {
 	uint32_t kind = coroutine->job;
@@ -78,7 +79,7 @@ weft_coroutine *weft_native_create(void)
 	return coroutine;
 }
 
-/* Where the yellow zone of a coroutine's native stack begins; NULL when it has none. */
+/* Where the yellow zone of a coroutine's native stack begins; NULL if it has none. */
 char *weft_native_yellow(const weft_coroutine *coroutine)
 {
 	char *stack = weft_native_slot(coroutine)->stack;
@@ -128,8 +129,8 @@ void weft_native_destroy(weft_coroutine *coroutine)
 	free(coroutine);
 }
 
-/* Gives back the stack's memory below where a coroutine stands that does not run. One that waits inside a user Fiber stands
- * on that one's stack: where it left its own is not known then. */
+/* Returns the memory of the stack below the current frame of a coroutine that is not running. A coroutine that waits
+ * inside a user Fiber is on that Fiber's stack; where it left its own is then unknown. */
 void weft_native_trim(const weft_coroutine *coroutine)
 {
 	void *handle = weft_native_slot(coroutine)->handle;

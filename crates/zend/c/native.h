@@ -5,9 +5,9 @@
 #include "coroutine.h"
 
 typedef struct {
-	char *stack;   /* NULL: it has none, but a Fiber's or a bare context's */
+	char *stack;   /* NULL: its stack is a Fiber's or a bare context's */
 	size_t bytes;
-	void *handle;  /* where to go on */
+	void *handle;  /* where to continue */
 } weft_native;
 
 WEFT_SLOT(native, weft_native)

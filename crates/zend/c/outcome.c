@@ -1,7 +1,7 @@
-/* What ends a request that did not end in order: exit(), exceptions, fatal errors, out of memory, cancellation.
+/* The end of a request that did not complete: exit(), exceptions, fatal errors, out of memory, cancellation.
  *
- * As under FPM, shutdown functions run, and what they say is the answer; else the client gets a page of ours. Invariant:
- * whatever happens, the request is answered, once. */
+ * As under FPM, shutdown functions run, and their output is the answer; otherwise the client gets a page of ours.
+ * Invariant: whatever happens, the request is answered once. */
 #include "outcome.h"
 #include "coroutine.h"
 #include "failure.h"
@@ -38,7 +38,8 @@ static zend_string *describe(zend_object *exception)
 	return Z_TYPE(text) == IS_STRING ? Z_STR(text) : zend_string_copy(exception->ce->name);
 }
 
-/* PHP's own catch a fatal error in one of them, and leave the VM in frames that are gone: it goes on to whoever contains us. */
+/* PHP itself catches a fatal error in one of them, and leaves the VM in frames that are gone; here it passes on to our
+ * own base. */
 void weft_run_shutdown_functions(void)
 {
 	php_call_shutdown_functions();
@@ -48,7 +49,8 @@ void weft_run_shutdown_functions(void)
 	}
 }
 
-/* Shutdown functions, once, and the output buffers that are still open. What they throw is logged: nobody can catch it. */
+/* Runs shutdown functions, once, and ends the output buffers that are still open. No code can catch what they throw,
+ * so it is logged. */
 void weft_finish_script(weft_coroutine *coroutine)
 {
 	if (UNEXPECTED(BG(user_shutdown_function_names) != NULL)) {
@@ -76,7 +78,7 @@ void weft_finish_script(weft_coroutine *coroutine)
 	weft_session_end();
 }
 
-/* The page of an exception in development: Weft\Development\ErrorPage::render(Throwable): string. */
+/* The development page for an exception: Weft\Development\ErrorPage::render(Throwable): string. */
 static bool render_page(zend_object *exception, zval *page)
 {
 	zval callable, argument;
@@ -90,7 +92,7 @@ static bool render_page(zend_object *exception, zval *page)
 	return rendered;
 }
 
-/* What has been echoed before the failure is not the page the client asked for: it goes. */
+/* Output from before the failure is not the page that the client requested: it is dropped. */
 static void drop_output(weft_coroutine *coroutine)
 {
 	if (OG(active)) {
@@ -102,19 +104,19 @@ static void drop_output(weft_coroutine *coroutine)
 	SG(sapi_headers).send_default_content_type = 1;
 }
 
-/* Answers a request that has failed: with what its shutdown functions said (frameworks render their error page there), or
+/* Answers a failed request with the output of its shutdown functions (frameworks render their error page there), or
  * with a page of ours. */
 static void respond_failure(weft_coroutine *coroutine, zend_object *exception, const char *text)
 {
 	zval page;
 	if (weft_response_slot(coroutine)->streaming) {
 		weft_finish_script(coroutine);
-		weft_host_stream_end(coroutine->request, NULL, 0, true); /* cut short: the client must not take it for whole */
+		weft_host_stream_end(coroutine->request, NULL, 0, true); /* cut short: the client must not take it for complete */
 		return;
 	}
 	drop_output(coroutine);
 	weft_finish_script(coroutine);
-	zend_clear_exception(); /* of an output callback: the first failure is the one that is told */
+	zend_clear_exception(); /* of an output callback: only the first failure is reported */
 	if (weft_response_slot(coroutine)->output.s) {
 		weft_headers *with = weft_new_headers();
 		weft_respond(coroutine, weft_php_status(), with, weft_slice_text(""));
@@ -127,7 +129,7 @@ static void respond_failure(weft_coroutine *coroutine, zend_object *exception, c
 	}
 }
 
-/* error_get_last() tells shutdown functions of the failure, as after any fatal error. */
+/* error_get_last() gives shutdown functions the failure, as after any fatal error. */
 static void remember_failure(zend_object *exception, zend_string *message)
 {
 	zval scratch;
@@ -138,8 +140,8 @@ static void remember_failure(zend_object *exception, zend_string *message)
 		zend_string_concat2(ZEND_STRL("Uncaught "), ZSTR_VAL(message), ZSTR_LEN(message)));
 }
 
-/* The request's own fault: its body failed, and the handler did not deal with it. The client is told what; the log is not
- * bothered. */
+/* The request's own fault: its body failed, and the handler did not handle that. The client is told the reason; the
+ * log is not. */
 static bool respond_body_failure(weft_coroutine *coroutine, zend_object *exception)
 {
 	if (!zend_string_equals_literal(exception->ce->name, "Weft\\Http\\BodyException") || weft_response_slot(coroutine)->streaming) {
@@ -158,7 +160,7 @@ static void respond_exception(weft_coroutine *coroutine, zend_object *exception)
 	if (respond_body_failure(coroutine, exception)) {
 		return;
 	}
-	if (coroutine->cancelled && !weft_response_slot(coroutine)->streaming) { /* the server's doing, which it has logged */
+	if (coroutine->cancelled && !weft_response_slot(coroutine)->streaming) { /* the server caused this and has logged it */
 		drop_output(coroutine);
 		weft_finish_script(coroutine);
 		zend_clear_exception();
@@ -173,7 +175,7 @@ static void respond_exception(weft_coroutine *coroutine, zend_object *exception)
 	zend_string_release(text);
 }
 
-/* The application's own exception handler. true: it has dealt with it. */
+/* Calls the application's own exception handler. true: it has handled the exception. */
 static bool handled_by_user(zend_object **exception)
 {
 	if (Z_TYPE(EG(user_exception_handler)) == IS_UNDEF) {
@@ -209,7 +211,8 @@ static void respond_echoed(weft_coroutine *coroutine, uint32_t status)
 	weft_respond(coroutine, status, with, weft_slice_text(""));
 }
 
-/* An exception has left the handler: exit() is none of them; others go to the application's handler, or become a 500. */
+/* An exception has left the handler. exit() is not one of them; others go to the application's handler, or become a
+ * 500. */
 static void settle_exception(weft_coroutine *coroutine)
 {
 	zend_object *exception = EG(exception);
@@ -229,8 +232,8 @@ static void settle_exception(weft_coroutine *coroutine)
 	OBJ_RELEASE(exception);
 }
 
-/* A bailout has thrown away the frames of this coroutine: what they held is leaked, so the worker is to be replaced once
- * it has finished what is in flight. */
+/* A bailout has discarded the frames of this coroutine. Their values are leaked, so the worker must be replaced after
+ * the requests in flight. */
 static zend_string *report_bailout(weft_coroutine *coroutine)
 {
 	zend_string *message = PG(last_error_message) ? PG(last_error_message) : ZSTR_EMPTY_ALLOC();
@@ -248,13 +251,13 @@ void weft_settle_bailout(weft_coroutine *coroutine)
 	zend_string_release(text);
 }
 
-/* The same, where nobody waits for a response any more. */
+/* The same, if no client waits for a response any more. */
 void weft_settle_late_bailout(weft_coroutine *coroutine)
 {
 	zend_string_release(report_bailout(coroutine));
 }
 
-/* The last resort: even answering has failed. */
+/* The last resort: even the error answer has failed. */
 void weft_respond_plain(weft_coroutine *coroutine)
 {
 	smart_str_free(&weft_response_slot(coroutine)->output);
@@ -265,7 +268,7 @@ void weft_respond_plain(weft_coroutine *coroutine)
 	}
 }
 
-/* Debian's PHP unwinds from out-of-memory as from exit, with a state of its own left behind. */
+/* Debian's PHP unwinds from out-of-memory as from exit, but leaves additional state behind. */
 bool weft_take_out_of_memory(void)
 {
 #ifdef ZEND_HAS_OOM
@@ -278,7 +281,7 @@ bool weft_take_out_of_memory(void)
 	return false;
 }
 
-/* Ends what has not ended in order. */
+/* Ends a request that has not completed. */
 void weft_settle(weft_coroutine *coroutine)
 {
 	if (weft_take_out_of_memory()) {

@@ -1,4 +1,4 @@
-/* outcome.c: what ends a request that did not end in order. */
+/* outcome.c: the end of a request that did not complete. */
 #ifndef WEFT_OUTCOME_H
 #define WEFT_OUTCOME_H
 

@@ -1,7 +1,8 @@
-/* What a coroutine owns of PHP's globals: the table, and the structure it makes.
+/* The part of PHP's globals that a coroutine owns: the table, and the structure it defines.
  *
- * A field name and the global it keeps. All of it is exchanged when the coroutine parks and when it goes on (isolate.c); about
- * 900 bytes. What is not in here has a verdict in docs/internals/globals.md, which says whose it is. */
+ * Each row is a field name and the global that it keeps. All of it is exchanged when the coroutine parks and when it
+ * resumes (isolate.c); about 900 bytes. For every other global, docs/internals/globals.md has a verdict that states
+ * its owner. */
 #ifndef WEFT_OWNED_H
 #define WEFT_OWNED_H
 

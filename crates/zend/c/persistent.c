@@ -1,14 +1,15 @@
-/* Persistent connections: each coroutine that opens one gets its own, and idle ones are used again.
+/* Persistent connections: each coroutine that opens one gets its own, and idle ones are reused.
  *
- * PHP keeps them in EG(persistent_list) under a key made of host, user and so on, and hands the same one to everybody who
- * asks: right for one request at a time, a crash for two coroutines. So the functions that open them (`openers`) are
- * wrapped. In the list a connection waits under a name of its own ("key\0weft 7"), which nobody else looks for; for the time
- * of the call the coroutine has a list to itself, in which one connection stands under its plain key. What the call used
- * is taken until the object or resource it was opened for is gone. As in PHP, opening the same twice in one coroutine
- * gives the same connection twice.
+ * PHP keeps them in EG(persistent_list) under a key made of host, user and so on, and gives the same one to every
+ * caller: right for one request at a time, a crash for two coroutines. So the functions that open them (`openers`) are
+ * wrapped. In the list, a connection waits under a different name ("key\0weft 7"), which no other code looks for.
+ * During the call the coroutine has a private list, in which one connection has its plain key. The connection that the
+ * call used is taken until the object or resource for which it was opened is gone. As in PHP, opening the same
+ * connection twice in one coroutine returns it twice.
  *
- * ext/mysqli and phpredis keep stacks of idle connections themselves, which serve coroutines as they are.
- * Invariant: outside of such a call EG(persistent_list) is everybody's, so that closing and shutdown find what they seek. */
+ * ext/mysqli and phpredis keep stacks of idle connections themselves, which suit coroutines without changes.
+ * Invariant: outside of such a call EG(persistent_list) is the shared list, so that closing and shutdown find their
+ * entries. */
 #include "persistent.h"
 #include "clients.h"
 #include "coroutine.h"
@@ -17,20 +18,21 @@
 #include "wrap.h"
 #include "zend_weakrefs.h"
 
-/* Keys that one call may mean: those of one server with several users, say. Beyond, a new connection is opened. */
+/* The maximum of keys that one call may mean: those of one server with several users, for example. Beyond that, a
+ * new connection is opened. */
 #define LENT_MAX 16
 
-/* One persistent connection, named by `place` in EG(persistent_list). */
+/* One persistent connection, under the name `place` in EG(persistent_list). */
 typedef struct held {
 	struct held *next;         /* of its group */
 	struct group *group;
 	zend_string *place;
-	weft_coroutine *owner;     /* who opened it last; with `run`, which of its runs */
+	weft_coroutine *owner;     /* the coroutine that opened it last; `run` says in which of its runs */
 	uint64_t run;
-	uint32_t users;            /* living objects that were opened for it */
-	zend_long handle;          /* of the resource that was; -1: none */
+	uint32_t users;            /* living objects for which it was opened */
+	zend_long handle;          /* of the resource for which it was opened; -1: none */
 	bool lent;                 /* in the list of a call in progress */
-	bool pinned;               /* nobody knows who uses it: never given away */
+	bool pinned;               /* its users are unknown: it is never given to another coroutine */
 } held;
 
 /* All connections of one key. */
@@ -42,7 +44,7 @@ typedef struct group {
 typedef struct {
 	const char *class_name;    /* NULL: a function */
 	const char *name;
-	const char *prefix;        /* of the keys it makes */
+	const char *prefix;        /* of the keys that it makes */
 	zif_handler stock;
 } opener;
 
@@ -59,13 +61,13 @@ static opener openers[] = {
 
 /* A call in progress. */
 typedef struct {
-	HashTable list;            /* in EG(persistent_list) while its coroutine runs, here while that is parked */
+	HashTable list;            /* in EG(persistent_list) while its coroutine runs, here while the coroutine is parked */
 	held *lent[LENT_MAX];
 	uint32_t count;
 } opening;
 
 typedef struct {
-	opening *call;             /* the call it is in */
+	opening *call;             /* the call in which it is */
 	bool opened;               /* it has opened a connection */
 } opener_state;
 
@@ -74,7 +76,7 @@ WEFT_SLOT(persistent, opener_state)
 static HashTable spoilt;       /* by address: those that weft_persistent_spoil() was told of */
 static HashTable groups;       /* key -> group */
 static HashTable users;        /* object -> link, weakly: an entry goes with its object */
-static HashTable everybodys;   /* EG(persistent_list) while a call has its own in there */
+static HashTable everybodys;   /* EG(persistent_list) while a call has its own there */
 static bool boot_opens;        /* as `call` of the slot, for code that runs on no coroutine */
 static uint64_t places;
 
@@ -94,8 +96,8 @@ static bool owned(const held *connection)
 	return connection->owner == weft_current && (!weft_current || connection->run == weft_current->serial);
 }
 
-/* A connection of this key for the running coroutine: the one it has, the idle one it had last, or any idle one. Forgets
- * those that were closed. */
+/* A connection with this key for the running coroutine: the one it has, the idle one it had last, or any idle one.
+ * Drops those that were closed. */
 static held *choose(group *all)
 {
 	held *idle = NULL;
@@ -136,7 +138,7 @@ static bool move(HashTable *from, zend_string *name, HashTable *to, zend_string 
 	return true;
 }
 
-/* A DSN, an address and an id stand in the key as they are; a mere name may stand for a DSN. */
+/* A DSN, an address and an id appear in the key unchanged; a bare name may stand for a DSN. */
 static bool may_mean(const opener *with, zend_execute_data *execute_data, const zend_string *key)
 {
 	size_t length = strlen(with->prefix);
@@ -160,7 +162,7 @@ void weft_persistent_spoil(const void *connection)
 	}
 }
 
-/* Closes what a request has left of a connection. Its results come first: they end on it. */
+/* Closes what a request has left of a connection. Its results come first, because their end uses it. */
 static void close_resources(const void *connection)
 {
 	zval *resource;
@@ -174,8 +176,8 @@ static void close_resources(const void *connection)
 	}
 }
 
-/* Closes a spoilt connection. ext/odbc registers two resources for a new one, of which one is never freed (odbc_do_connect in
- * ext/odbc/php_odbc.c): so who has a resource says nothing, and they are closed as well. */
+/* Closes a spoilt connection. ext/odbc registers two resources for a new one, one of which is never freed
+ * (odbc_do_connect in ext/odbc/php_odbc.c): so the number of references means nothing, and both are closed as well. */
 static bool drop_spoilt(zval *entry)
 {
 	const void *connection = Z_RES_P(entry)->ptr;
@@ -187,8 +189,9 @@ static bool drop_spoilt(zval *entry)
 	return true;
 }
 
-/* Nobody uses a connection any more: nothing of what its last user said or asked is left for the next one. What the peer of a stream
- * still says may be the answer to that one's question: then it is dead when the next call looks whether it lives. May park. */
+/* A connection has lost its last user: state and queries of that user must not remain for the next one. The peer of a
+ * stream may still be answering that user's question: the connection is then ended, so that the next call finds it
+ * dead. May park. */
 static void settle(zval *entry)
 {
 	php_socket_t fd;
@@ -208,7 +211,8 @@ static void settle(zval *entry)
 	}
 }
 
-/* A request in PHP of its own ends (classic and resident mode): what it leaves open is the next one's. */
+/* A request with its own PHP ends (classic and resident mode): the connections that it leaves open pass to the
+ * next request. */
 void weft_persistent_settle(void)
 {
 	zval *entry;
@@ -264,7 +268,7 @@ static held *new_held(zend_string *key)
 	return connection;
 }
 
-/* Every class of these keeps the connection in the first word of its object, before the zend_object. */
+/* Every class among these has the connection in the first word of its object, before the zend_object. */
 static bool opened_for(zval *user, const zend_resource *entry)
 {
 	if (!entry->ptr) { /* closed */
@@ -290,13 +294,13 @@ static void take(held *connection, zval *user)
 	}
 	zval entry;
 	ZVAL_PTR(&entry, connection);
-	zend_weakrefs_hash_del(&users, Z_OBJ_P(user)); /* it has connected anew */
+	zend_weakrefs_hash_del(&users, Z_OBJ_P(user)); /* it has connected again */
 	if (zend_weakrefs_hash_add(&users, Z_OBJ_P(user), &entry)) {
 		connection->users++;
 	}
 }
 
-/* Puts what is in the call's list back to its place, and what is new in one of its own. */
+/* Moves the entries of the call's list back to their places, and new ones to a new place. */
 static void give_back(opening *call, zval *user)
 {
 	zend_string *key;
@@ -327,7 +331,7 @@ static ZEND_NAMED_FUNCTION(open_own)
 {
 	const opener *with = weft_wrapped_row(execute_data);
 	weft_coroutine *coroutine = weft_current;
-	if (coroutine ? weft_persistent_slot(coroutine)->call != NULL : boot_opens) { /* from an error handler within the call, say */
+	if (coroutine ? weft_persistent_slot(coroutine)->call != NULL : boot_opens) { /* for example from an error handler within the call */
 		with->stock(INTERNAL_FUNCTION_PARAM_PASSTHRU);
 		return;
 	}
@@ -358,7 +362,7 @@ static ZEND_NAMED_FUNCTION(open_own)
 	}
 }
 
-/* A coroutine that parks within such a call takes its list with it. */
+/* A coroutine that parks within such a call takes its list along. */
 void weft_persistent_out(weft_coroutine *coroutine)
 {
 	opening *call = weft_persistent_slot(coroutine)->call;
@@ -377,7 +381,7 @@ void weft_persistent_in(weft_coroutine *coroutine)
 	}
 }
 
-/* A bailout has ended the call: what it had in its list is lost. */
+/* A bailout has ended the call: the entries of its list are lost. */
 void weft_persistent_reset(weft_coroutine *coroutine)
 {
 	if (weft_persistent_slot(coroutine)->call) {
@@ -386,7 +390,8 @@ void weft_persistent_reset(weft_coroutine *coroutine)
 	}
 }
 
-/* The coroutine's job has ended: transactions it has left open hold no locks until somebody comes for the connection. */
+/* The coroutine's job has ended: transactions that it has left open must not hold locks until the next user of the
+ * connection. */
 void weft_persistent_end(weft_coroutine *coroutine)
 {
 	group *all;

@@ -1,4 +1,4 @@
-/* persistent.c: who has which persistent connection. */
+/* persistent.c: which coroutine has which persistent connection. */
 #ifndef WEFT_PERSISTENT_H
 #define WEFT_PERSISTENT_H
 
@@ -10,9 +10,11 @@ void weft_persistent_out(weft_coroutine *coroutine);
 void weft_persistent_in(weft_coroutine *coroutine);
 void weft_persistent_reset(weft_coroutine *coroutine);
 void weft_persistent_end(weft_coroutine *coroutine);
-/* A connection, by what its resource holds, is good for nothing any more, and its client would not say so. */
+/* A connection, identified by the value that its resource holds, is unusable, and its client would not report
+ * that. */
 void weft_persistent_spoil(const void *connection);
-/* Classic and resident mode: a request has ended, and what it leaves open is the next one's. */
+/* Classic and resident mode: a request has ended, and the connections that it leaves open pass to the next
+ * one. */
 void weft_persistent_settle(void);
 
 #endif

@@ -1,9 +1,10 @@
-/* What ext/pgsql shares between requests: connections of pg_connect(), the one that functions without a connection use, and
- * open transactions of persistent ones.
+/* State that ext/pgsql shares between requests: connections of pg_connect(), the default connection of functions
+ * without one, and open transactions of persistent connections.
  *
- * pg_connect() with the same string gives the same connection again: kept per run of a coroutine here, by renaming what the
- * extension has noted. Neither its headers nor libpq's are needed to build: the two structures are written out below, after
- * ext/pgsql/php_pgsql.h, and libpq's functions are looked up when first needed, for which the extension must be loaded. */
+ * pg_connect() with the same string returns the same connection again: here it is kept per run of a coroutine, by
+ * renaming the extension's entry. Building this needs neither the extension's headers nor libpq's: the two structures
+ * are defined below, after ext/pgsql/php_pgsql.h, and libpq's functions are looked up at first use, when the extension
+ * must be loaded. */
 #include "pgsql.h"
 #include "boot.h"
 #include "coroutine.h"
@@ -30,14 +31,14 @@ typedef struct {
 	zend_object *default_link;
 	HashTable field_oids;
 	HashTable table_oids;
-	HashTable connections;     /* those of pg_connect(), which it finds again by their name */
+	HashTable connections;     /* those of pg_connect(), which finds them again by name */
 } pgsql_globals;
 
-/* What its functions use that are given no connection, while it is parked. */
+/* The default connection of its functions, while the coroutine is parked. */
 WEFT_SLOT(pgsql, zend_object *)
 
 static pgsql_globals *globals;
-static WEFT_BOOT zend_object *boot_link; /* opened last while the application booted: every request starts from it */
+static WEFT_BOOT zend_object *boot_link; /* opened last while the application booted: every request starts with it */
 static zif_handler stock_connect;
 
 static void set_default(zend_object *object)
@@ -49,13 +50,13 @@ static void set_default(zend_object *object)
 	globals->default_link = object;
 }
 
-/* The name the extension gives it: "pgsql", the string, "_", the flags. */
+/* The name that the extension gives it: "pgsql", the string, "_", the flags. */
 static zend_string *plain_name(const zend_string *string, zend_long flags)
 {
 	return strpprintf(0, "pgsql%s_" ZEND_LONG_FMT, ZSTR_VAL(string), flags & ~FORCE_NEW);
 }
 
-/* Looks for a connection of this run; one that the extension opens is put under a name of this run. */
+/* Looks for a connection of this run; renames one that the extension opens for this run. */
 static ZEND_NAMED_FUNCTION(connect_own)
 {
 	zval *string = ZEND_NUM_ARGS() > 0 ? ZEND_CALL_ARG(execute_data, 1) : NULL;
@@ -101,7 +102,7 @@ void weft_pgsql_begin(void)
 	}
 }
 
-/* The coroutine parks with the connection that it opened last, or goes on. */
+/* The coroutine parks, with the connection that it opened last, or resumes. */
 void weft_pgsql_exchange(weft_coroutine *coroutine)
 {
 	if (globals) {
@@ -111,7 +112,7 @@ void weft_pgsql_exchange(weft_coroutine *coroutine)
 	}
 }
 
-/* As ext/pgsql does at the end of a request. */
+/* Does what ext/pgsql does at the end of a request. */
 void weft_pgsql_end(void)
 {
 	if (globals && globals->default_link) {
@@ -132,8 +133,9 @@ static void ignore_notice(void *argument, const char *message)
 	(void) argument, (void) message;
 }
 
-/* A persistent connection that nobody uses: a transaction left open is rolled back, as PHP does at the end of a request; and one
- * that has ended is known as such, so that pg_pconnect() opens it anew (libpq notices the end only when it reads). May park. Anything but a connection of ext/pgsql is left alone. */
+/* A persistent connection without a user: an open transaction is rolled back, as PHP does at the end of a request. A
+ * connection whose peer has closed it is marked so, so that pg_pconnect() opens it again (libpq notices the end only
+ * when it reads). May park. Anything other than a connection of ext/pgsql is ignored. */
 void weft_pgsql_reset(const zval *persistent)
 {
 	static int (*status)(const void *), (*transaction)(const void *), (*consume)(void *);
@@ -161,7 +163,7 @@ void weft_pgsql_reset(const zval *persistent)
 	}
 	consume(connection);
 	if (status(connection) == CONNECTION_OK && transaction(connection) != TRANSACTION_IDLE) {
-		set_notice(connection, ignore_notice, NULL); /* the object it was for is gone */
+		set_notice(connection, ignore_notice, NULL); /* the object for which it was set is gone */
 		while ((result = next_result(connection))) {
 			clear(result);
 		}
@@ -173,7 +175,7 @@ void weft_pgsql_start(void)
 {
 	zend_module_entry *module = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("pgsql"));
 	if (!module || module->globals_size != sizeof(pgsql_globals)) {
-		return; /* of another layout than we know */
+		return; /* an unknown layout */
 	}
 	globals = module->globals_ptr;
 	weft_wrap(NULL, "pg_connect", connect_own, NULL, &stock_connect);

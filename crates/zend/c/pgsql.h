@@ -10,7 +10,7 @@ void weft_pgsql_begin(void);
 void weft_pgsql_exchange(weft_coroutine *coroutine);
 void weft_pgsql_end(void);
 void weft_pgsql_reset(const zval *persistent);
-/* The connection that functions use which are given none; NULL: none. */
+/* The default connection of functions without one; NULL: none. */
 void *weft_pgsql_default(void);
 
 #endif

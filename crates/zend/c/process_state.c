@@ -1,8 +1,9 @@
-/* What a request changes of the process: current directory, locale, umask, default time zone.
- * Put aside while it is parked, undone at its end.
+/* Process state that a request changes: current directory, locale, umask, default time zone. Saved while the request
+ * is parked, restored at its end.
  *
- * The functions that change them are wrapped, so a request that calls none of them pays one comparison. Invariant: the name of a
- * time zone lives as long as whoever has set it, or the boot: ext/date may wait for the zone's file with it in hand. */
+ * The functions that change them are wrapped, so a request that calls none of them pays one comparison. Invariant: the
+ * name of a time zone lives as long as the coroutine that has set it, or the boot: ext/date may use it while it waits
+ * for the zone's file. */
 #include "process_state.h"
 #include "boot.h"
 #include "coroutine.h"
@@ -15,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What it has changed, and its own values while it is parked. */
+/* What the coroutine has changed, and its own values while it is parked. */
 typedef struct {
 	uint32_t changed;
 	int mask;
@@ -33,8 +34,8 @@ static WEFT_BOOT struct {
 	char *directory;
 	char *locale;
 	int mask;
-	char *timezone;            /* as ext/date keeps it; NULL: it goes by date.timezone */
-	zend_string *ctype;        /* the name PCRE makes its tables for */
+	char *timezone;            /* as ext/date keeps it; NULL: date.timezone applies */
+	zend_string *ctype;        /* the name for which PCRE makes its tables */
 } base;
 
 static zend_date_globals *date;
@@ -68,7 +69,7 @@ static ZEND_NAMED_FUNCTION(wrapped_umask)
 static ZEND_NAMED_FUNCTION(wrapped_timezone)
 {
 	if (weft_current && base.directory && !(weft_process_state_slot(weft_current)->changed & TIMEZONE)) {
-		date->timezone = base.timezone ? estrdup(base.timezone) : NULL; /* what is there now will be freed */
+		date->timezone = base.timezone ? estrdup(base.timezone) : NULL; /* the current value will be freed */
 	}
 	changed(TIMEZONE);
 	stock_timezone(INTERNAL_FUNCTION_PARAM_PASSTHRU);
@@ -80,7 +81,7 @@ static void set_locale(const char *locale)
 	zend_update_current_locale();
 }
 
-/* setlocale() releases what it replaces. Takes the reference over. */
+/* setlocale() releases the value that it replaces. Takes ownership of the reference. */
 static void set_ctype(zend_string *name)
 {
 	if (BG(ctype_string)) {
@@ -89,7 +90,7 @@ static void set_ctype(zend_string *name)
 	BG(ctype_string) = name;
 }
 
-/* After the application has booted: its state is what each request starts from. */
+/* After the application has booted: each request starts from its state. */
 void weft_process_state_start(void)
 {
 	base.directory = getcwd(NULL, 0);

@@ -10,9 +10,10 @@ void weft_process_state_stop(void);
 void weft_process_state_out(weft_coroutine *coroutine);
 void weft_process_state_in(weft_coroutine *coroutine);
 void weft_process_state_end(weft_coroutine *coroutine);
-/* What it has changed is gone with its heap, or undone. */
+/* Its changes were freed with its heap, or undone. */
 void weft_process_state_forget(weft_coroutine *coroutine);
-/* For development mode: one by one, what this coroutine has left changed. NULL: there is no more. */
+/* For development mode: returns one change after another that this coroutine has left. NULL: there are no
+ * more. */
 zend_string *weft_process_state_left(weft_coroutine *coroutine, uint32_t *looked_at);
 
 #endif

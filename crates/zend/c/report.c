@@ -1,6 +1,6 @@
-/* Who waits on what, since when, and where: Coroutine::list(), and the report of a deadlock.
+/* Which coroutine waits for what, since when, and where: Coroutine::list(), and the report of a deadlock.
  *
- * It reads the frames of parked coroutines, which nobody changes while they are parked. */
+ * It reads the frames of parked coroutines, which do not change while they are parked. */
 #include "report.h"
 #include "coroutine.h"
 #include "host.h"
@@ -15,7 +15,7 @@ static bool is_alive(const weft_coroutine *coroutine)
 	return coroutine->started && !coroutine->ended;
 }
 
-/* The PHP stack of a coroutine, as debug_backtrace() has it. */
+/* The PHP stack of a coroutine, in the form of debug_backtrace(). */
 static void trace_of(const weft_coroutine *coroutine, zval *trace)
 {
 	zend_execute_data *running = EG(current_execute_data);
@@ -112,7 +112,7 @@ static void add_trace(smart_str *text, const weft_coroutine *coroutine)
 	zval_ptr_dtor(&trace);
 }
 
-/* One paragraph for each coroutine alive. */
+/* One paragraph for each live coroutine. */
 zend_string *weft_report(void)
 {
 	smart_str text = {0};
@@ -129,8 +129,9 @@ zend_string *weft_report(void)
 	return text.s ? text.s : ZSTR_EMPTY_ALLOC();
 }
 
-/* Called by the loop of a script when nothing is left that could wake anybody: says who waits on what, and ends {main}'s wait
- * with a DeadlockError. false: somebody waits for something outside PHP, a signal for example. */
+/* Called by the loop of a script when nothing is left that could wake a coroutine: reports which coroutine waits for
+ * what, and ends {main}'s wait with a DeadlockError. false: a coroutine waits for something outside PHP, such as a
+ * signal. */
 bool weft_deadlock(void)
 {
 	for (weft_coroutine *coroutine = weft_coroutines; coroutine; coroutine = coroutine->next) {
@@ -143,7 +144,7 @@ bool weft_deadlock(void)
 	smart_str_appends(&text, "Deadlock: all coroutines wait for each other.\n");
 	smart_str_append(&text, report);
 	zend_string_release(report);
-	ZSTR_LEN(text.s)--; /* without the last line end: the log has its own */
+	ZSTR_LEN(text.s)--; /* without the last line end, because the log adds one */
 	weft_host_log(WEFT_LOG_ERROR, 0, weft_slice_of(text.s));
 	smart_str_free(&text);
 	weft_wait_slot(weft_main)->deadlocked = true;

@@ -1,4 +1,4 @@
-/* report.c: who waits on what. */
+/* report.c: which coroutine waits for what. */
 #ifndef WEFT_REPORT_H
 #define WEFT_REPORT_H
 

@@ -1,8 +1,8 @@
 /* Weft\Http\Request: each method reads the request's bytes from the server when it is called.
  *
- * One object per coroutine is used again as long as nobody has kept it, nor knows it weakly. A kept one goes on answering from
- * a copy of the head that the host makes when the request ends. Invariant: no key that holds beyond a request (a reference, a
- * WeakMap's entry, a WeakReference) leads to the next one. */
+ * Each coroutine reuses one object as long as no code has kept it or has a weak reference to it. A kept object
+ * continues to answer from a copy of the head, which the host makes when the request ends. Invariant: no key that
+ * outlives a request (a reference, a WeakMap's entry, a WeakReference) leads to the next one. */
 #include "request.h"
 #include "contain.h"
 #include "coroutine.h"
@@ -44,7 +44,7 @@ static void free_object(zend_object *std)
 	zend_object_std_dtor(std);
 }
 
-/* The Request of a coroutine's next request: the last one again, if nobody has kept it. */
+/* The Request of a coroutine's next request: the last object again, unless code has kept it. */
 void weft_request_open(weft_coroutine *coroutine)
 {
 	if (UNEXPECTED(Z_TYPE_P(weft_request_slot(coroutine)) != IS_OBJECT)) {
@@ -53,7 +53,7 @@ void weft_request_open(weft_coroutine *coroutine)
 	weft_request_of(Z_OBJ_P(weft_request_slot(coroutine)))->request = coroutine->request;
 }
 
-/* Before the response ends, and the request's bytes with it: somebody else holds the object, so its head is copied. */
+/* Before the response ends, and with it the request's bytes: other code holds the object, so its head is copied. */
 void weft_request_keep(weft_coroutine *coroutine)
 {
 	weft_request_object *object = weft_request_of(Z_OBJ_P(weft_request_slot(coroutine)));
@@ -82,8 +82,9 @@ static void let_go(weft_coroutine *coroutine)
 	zval_ptr_dtor(&object);
 }
 
-/* true: somebody has kept the object, which tells the host itself when it goes. Else the next request takes it, unless a WeakMap
- * or WeakReference knows it: then it ends as any object, they are told, and what they held by it is freed. */
+/* true: code has kept the object, which will tell the host itself when it is freed. Otherwise the next request reuses
+ * it, unless a WeakMap or WeakReference refers to it: then it is destroyed like any object, which notifies them and
+ * frees what they stored under it. */
 bool weft_request_close(weft_coroutine *coroutine)
 {
 	weft_request_object *object = weft_request_of(Z_OBJ_P(weft_request_slot(coroutine)));

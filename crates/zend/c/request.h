@@ -1,10 +1,10 @@
-/* request.c and body.c: Weft\Http\Request, the object that a request is to PHP code. */
+/* request.c and body.c: Weft\Http\Request, the object that represents a request in PHP code. */
 #ifndef WEFT_REQUEST_H
 #define WEFT_REQUEST_H
 
 #include "coroutine.h"
 
-/* The object of the request it runs; none yet, or an idle one that the next request takes. */
+/* The object of its request; undefined, or an idle object that the next request reuses. */
 WEFT_SLOT(request, zval)
 
 extern zend_class_entry *weft_request_class;

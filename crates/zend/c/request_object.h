@@ -1,4 +1,5 @@
-/* Between the two files of Weft\Http\Request: request.c has its head, body.c its body. Not for anybody else. */
+/* Shared by the two files of Weft\Http\Request: request.c has its head, body.c its body. No other file may
+ * include this. */
 #ifndef WEFT_REQUEST_OBJECT_H
 #define WEFT_REQUEST_OBJECT_H
 

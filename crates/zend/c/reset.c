@@ -1,7 +1,7 @@
-/* PHP after a bailout: back to a state one can go on with.
+/* PHP after a bailout: restores a state from which PHP can continue.
  *
- * A bailout leaves by longjmp. The frames it skips are gone with whatever they had half done, in PHP and in modules of weft's.
- * Invariant: what the coroutine owns stays its own; it is freed at its end (isolate.c). */
+ * A bailout leaves by longjmp. The frames that it skips are gone in the middle of their work, in PHP and in weft's
+ * modules. Invariant: what the coroutine owns stays its own; it is freed at its end (isolate.c). */
 #include "reset.h"
 #include "coroutine.h"
 #include "guard.h"

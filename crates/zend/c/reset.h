@@ -4,7 +4,7 @@
 
 #include "weft.h"
 
-/* Brings the running coroutine back to a state one can go on with. */
+/* Restores a state of the running coroutine from which PHP can continue. */
 void weft_reset(void);
 
 #endif

@@ -1,18 +1,18 @@
-/* Resident mode: a worker script stays loaded and takes one request after the other, by FrankenPHP's interface.
+/* Resident mode: a worker script stays loaded and handles one request after another, through FrankenPHP's interface.
  *
  * The script is a coroutine's job for as long as it stays loaded, and yet each request is a job of the scheduler:
  *
- *      job ──► script boots ──► frankenphp_handle_request() ──► callback ──► returns true ─┐
- *                                   │      ▲                                             │
- *                         job ended ▼      │ next job                                    │
- *                                 loop ────┘          ◄── the script calls it again ◄────┘
+ *     job ──► script boots ──► frankenphp_handle_request() ──► callback ──► returns true ─┐
+ *                                  │      ▲                                             │
+ *                        job ended ▼      │ next job                                    │
+ *                                loop ────┘          ◄── the script calls it again ◄────┘
  *
- * Between two requests it is suspended inside frankenphp_handle_request(), and to the scheduler its coroutine is idle: queue,
- * deadlines, cancellation and drain are those of classic mode. With instances there are as many scripts in a worker, each in a
- * PHP of its own; this file must not know, but for the end.
+ * Between two requests it is suspended inside frankenphp_handle_request(), and to the scheduler its coroutine is idle:
+ * queue, deadlines, cancellation and drain are those of classic mode. With instances, a worker has as many scripts,
+ * each in its own PHP; this file must not know that, except at the end.
  *
- * Invariant: exit() and exceptions end their request, a fatal error ends the script, which is loaded again; either way each
- * request is answered, once. */
+ * Invariant: exit() and exceptions end their request; a fatal error ends the script, which is loaded again; in both
+ * cases each request is answered once. */
 #include "resident.h"
 #include "boot.h"
 #include "classic_response.h"
@@ -35,7 +35,7 @@ void weft_resident_prepare(const char *path, uint64_t max)
 {
 	script = path;
 	requests_max = max;
-	setenv("FRANKENPHP_WORKER", "1", 1); /* by which frameworks know */
+	setenv("FRANKENPHP_WORKER", "1", 1); /* frameworks recognize the mode by this */
 }
 
 /* ---- the callback ---- */
@@ -55,8 +55,8 @@ static bool handled_by_user(zend_object *exception)
 	return true;
 }
 
-/* exit() is the request's end; an exception that nobody caught is a 500 of this request. Exhausted memory unwinds like exit()
- * on Debian's PHP: it is a fatal error all the same, and the script is to end. */
+/* exit() is the end of the request; an uncaught exception is a 500 of this request. Exhausted memory unwinds like
+ * exit() on Debian's PHP, but it is a fatal error, and the script must end. */
 static void settle(weft_resident *resident)
 {
 	for (int attempts = 0; EG(exception) && attempts < 3; attempts++) {
@@ -72,7 +72,7 @@ static void settle(weft_resident *resident)
 		if (attempts == 0 && handled_by_user(exception)) {
 			OBJ_RELEASE(exception);
 		} else {
-			zend_exception_error(exception, E_ERROR); /* says it, and does not end the script */
+			zend_exception_error(exception, E_ERROR); /* reports it, and does not end the script */
 		}
 	}
 	EG(exit_status) = 0;
@@ -94,7 +94,7 @@ static void call(weft_resident *resident, zend_fcall_info *info, zend_fcall_info
 	weft_context_end(resident->coroutine);
 }
 
-/* Waits for a request, has the callback answer it. false: the script is to end. */
+/* Waits for a request and lets the callback answer it. false: the script must end. */
 ZEND_FUNCTION(frankenphp_handle_request)
 {
 	zend_fcall_info info;
@@ -139,7 +139,8 @@ static void run_file(const char *path, bool primary, zval *returned)
 	zend_destroy_file_handle(&file);
 }
 
-/* A script that has not asked for requests itself has returned what handles them: php/src/Internal/Resident.php. */
+/* A script that has not asked for requests itself has returned the code that handles them:
+ * php/src/Internal/Resident.php. */
 static void serve_returned(zval *returned)
 {
 	zval function, result;
@@ -150,7 +151,7 @@ static void serve_returned(zval *returned)
 	zval_ptr_dtor(&function);
 }
 
-/* As php_execute_script (main/main.c), but for what the script returns. */
+/* Like php_execute_script (main/main.c), but keeps what the script returns. */
 static void run_script(weft_resident *resident)
 {
 	zval returned;
@@ -167,7 +168,7 @@ static void run_script(weft_resident *resident)
 	zval_ptr_dtor(&returned);
 }
 
-/* PHP's request ends: after a fatal error the running request's shutdown functions come first, then the script's own. */
+/* Ends PHP's request: after a fatal error the running request's shutdown functions come first, then the script's own. */
 static void end_script(weft_resident *resident)
 {
 	if (weft_classic_of(resident->coroutine)) {
@@ -230,14 +231,14 @@ void weft_resident_abandon(weft_coroutine *coroutine)
 	}
 }
 
-/* From the script's first line to its end. How many requests it has begun. */
+/* Runs the script from its first line to its end. Returns how many requests it has begun. */
 static uint64_t run_once(weft_coroutine *coroutine)
 {
 	weft_resident resident = {.coroutine = coroutine};
 	link_resident(&resident);
 	weft_boot_place(NULL);
 	*weft_classic_slot(coroutine) = NULL;
-	ZVAL_UNDEF(weft_request_slot(coroutine)); /* the last script's is gone with its heap */
+	ZVAL_UNDEF(weft_request_slot(coroutine)); /* the last script's was freed with its heap */
 	memset(&SG(request_info), 0, sizeof(SG(request_info)));
 	SG(request_info).path_translated = (char *) script;
 	zend_first_try {
@@ -255,8 +256,8 @@ static uint64_t run_once(weft_coroutine *coroutine)
 	return resident.handled;
 }
 
-/* A script that ends after it has served is loaded again at once, so that nobody has to wait for it; one that serves nobody is
- * loaded again for the next request only. */
+/* A script that ends after it has handled requests is loaded again at once, so that no request has to wait for it; one
+ * that has handled none is loaded again only for the next request. */
 void weft_resident_run(weft_coroutine *coroutine)
 {
 	const uint32_t kind = coroutine->job;
@@ -264,7 +265,7 @@ void weft_resident_run(weft_coroutine *coroutine)
 	}
 }
 
-/* Loads the script where nothing is served, and has it come to its end. false: it has not asked for a request. */
+/* Loads the script without a server, and lets it run to its end. false: it has not asked for a request. */
 bool weft_resident_try(void)
 {
 	weft_coroutine *coroutine = weft_native_create();

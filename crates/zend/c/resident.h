@@ -1,5 +1,6 @@
-/* Between the files of resident mode: resident.c has the script as a job, resident_edges.c resets PHP between two of its
- * requests, resident_functions.c is what the script calls. engine.c and fiber_switch.c start and run it. */
+/* Shared by the files of resident mode: resident.c runs the script as a job, resident_edges.c resets PHP between two
+ * of its requests, resident_functions.c has the functions that the script calls. engine.c and fiber_switch.c start and
+ * run it. */
 #ifndef WEFT_RESIDENT_H
 #define WEFT_RESIDENT_H
 
@@ -15,12 +16,12 @@ typedef struct {
 typedef struct weft_resident {
 	weft_coroutine *coroutine;
 	bool booted;                   /* it has asked for its first request */
-	bool spoilt;                   /* a fatal error was unwound: it is to be loaded anew */
-	void *boot;                    /* what isolate.c and others have noted of its boot (boot.h) */
+	bool spoilt;                   /* a fatal error was unwound: it must be loaded again */
+	void *boot;                    /* what isolate.c and others have recorded of its boot (boot.h) */
 	uint64_t handled;              /* requests begun since it was loaded */
 	HashTable *shutdown_functions; /* its own, while a request registers others */
 	zval environment;              /* $_ENV as the boot has left it */
-	HashTable *ini_directives;     /* ini values the boot has set, put aside so that a request's can be told from them */
+	HashTable *ini_directives;     /* ini values that the boot has set, stored separately from those of a request */
 	weft_boot_ini *ini;
 	size_t ini_count;
 	struct weft_resident *next;
@@ -46,9 +47,9 @@ void weft_resident_abandon(weft_coroutine *coroutine);
 ZEND_FUNCTION(frankenphp_handle_request);
 
 /* resident_edges.c */
-/* The script has booted: what it has set so far is what each request starts from. false: no memory. */
+/* The script has booted: each request starts from what it has set so far. false: no memory. */
 bool weft_resident_keep_boot(weft_resident *resident);
-/* The opposite, before PHP's own request ends: that shall find what it would have found without us. */
+/* The reverse, before PHP's own request ends: that end must find the state it would have found without us. */
 void weft_resident_return_boot(weft_resident *resident);
 /* false: the body of the request did not arrive, and its client has been told. */
 bool weft_resident_begin_request(weft_resident *resident);

@@ -1,12 +1,13 @@
-/* The edges of a request in resident mode: PHP is taken out of one request and into the next, without ending.
+/* The edges of a request in resident mode: PHP leaves one request and enters the next, without ending.
  *
- * What a request owns in coroutine mode (WEFT_OWNED, extension_rows.c, process_state.c, environment.c, session.c) it owns here, by the
- * same calls: weft_isolate_begin and weft_isolate_end. This file does what is SAPI's: output buffers, headers, superglobals,
- * uploads, time limit, and ini values, of which the boot's stay changed for PHP. What the script does between two requests is
- * undone as what a request does. Kept: classes, functions, statics, globals, autoloaders, connections that somebody holds.
+ * What a request owns in coroutine mode (WEFT_OWNED, extension_rows.c, process_state.c, environment.c, session.c) it owns
+ * here, through the same calls: weft_isolate_begin and weft_isolate_end. This file handles the SAPI's part: output
+ * buffers, headers, superglobals, uploads, time limit, and ini values, of which those of the boot remain changed. What
+ * the script does between two requests is undone like what a request does. Kept are classes, functions, statics,
+ * globals, autoloaders, and connections that code still holds.
  *
- * Invariant: whatever a request has changed of what is reset, the next one starts from the state of the boot; and when the
- * script ends, PHP finds its own bookkeeping as it left it (weft_resident_return_boot). */
+ * Invariant: whatever a request has changed of the state that is reset, the next one starts from the state of the
+ * boot. When the script ends, PHP finds its own bookkeeping as it left it (weft_resident_return_boot). */
 #include "boot.h"
 #include "classic_response.h"
 #include "classic_state.h"
@@ -23,7 +24,7 @@
 
 #include <dlfcn.h>
 
-/* ---- what the boot has left ---- */
+/* ---- the state that the boot has left ---- */
 
 static zval *environment_symbol(void)
 {
@@ -31,7 +32,7 @@ static zval *environment_symbol(void)
 	return symbol && Z_TYPE_P(symbol) == IS_ARRAY ? symbol : NULL;
 }
 
-/* Marks values the boot has set as unchanged: what is restored after a request is then them. */
+/* Marks values that the boot has set as unchanged, so that they are what is restored after a request. */
 static void keep_ini(weft_resident *resident)
 {
 	HashTable *changed = EG(modified_ini_directives);
@@ -86,7 +87,7 @@ void weft_resident_return_boot(weft_resident *resident)
 
 /* ---- out of a request, into a request ---- */
 
-/* What filter_input() reads is noted by ext/filter from one end of its request to the other. */
+/* ext/filter records what filter_input() reads, from one end of its request to the next. */
 static void filter(bool begin)
 {
 	zend_module_entry *module = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("filter"));
@@ -96,7 +97,7 @@ static void filter(bool begin)
 	}
 }
 
-/* libcrypto has a list of its own, which openssl_error_string() reads as well. */
+/* libcrypto has its own list, which openssl_error_string() reads as well. */
 static void forget_crypto_errors(void)
 {
 	static void (*clear)(void);
@@ -121,7 +122,7 @@ static void forget_superglobals(void)
 	}
 }
 
-/* Out of the request that PHP is in, or out of none: what php_request_shutdown (main/main.c) does for output and SAPI. */
+/* Leaves PHP's current request, if any: does what php_request_shutdown (main/main.c) does for output and SAPI. */
 static void leave(void)
 {
 	zend_try {
@@ -137,12 +138,12 @@ static void leave(void)
 	} zend_end_try();
 	forget_superglobals();
 	weft_input_end();
-	SG(post_read) = 1; /* what is left of the body is the server's to drop */
+	SG(post_read) = 1; /* the server drops the rest of the body */
 	sapi_deactivate();
 	restore_ini();
 }
 
-/* Into the request that SG(request_info) describes, or into none: what php_request_startup does for output and SAPI. */
+/* Enters the request that SG(request_info) describes, or none: does what php_request_startup does for output and SAPI. */
 static void enter(const weft_resident *resident)
 {
 	php_output_activate();
@@ -170,14 +171,14 @@ static void enter(const weft_resident *resident)
 		zend_hash_update_ind(&EG(symbol_table), ZSTR_KNOWN(ZEND_STR_AUTOGLOBAL_ENV), &copy);
 	}
 	filter(true);
-	/* A client that goes away must not end the script: connection_aborted() tells of it. */
+	/* A client that disconnects must not end the script: connection_aborted() reports it. */
 	PG(ignore_user_abort) = 1;
 	if (weft_classic_of(resident->coroutine)) {
 		weft_session_begin();
 	}
 }
 
-/* Everything else that a request has changed is as the boot has left it. */
+/* Restores everything else that a request has changed to the state that the boot has left. */
 static void renew(weft_resident *resident)
 {
 	weft_isolate_end(resident->coroutine);

@@ -1,11 +1,11 @@
-/* The end of the scripts of resident mode, with their worker: in this process's PHP, or each in an instance of its own. */
+/* The end of the scripts of resident mode, with their worker: in this process's PHP, or each in its own instance. */
 #include "classic_state.h"
 #include "native.h"
 #include "resident.h"
 #include "instance/instance.h"
 
-/* The worker ends: each script's frankenphp_handle_request() returns false, and it comes to its end. Called when the scheduler
- * has returned. */
+/* The worker ends: each script's frankenphp_handle_request() returns false, and the script runs to its end. Called
+ * when the scheduler has returned. */
 void weft_resident_end(void)
 {
 	for (weft_resident *resident = weft_residents, *next; resident; resident = next) {

@@ -1,4 +1,5 @@
-/* What a worker script calls beside frankenphp_handle_request(): FrankenPHP's functions, by their documented behaviour. */
+/* The functions that a worker script calls besides frankenphp_handle_request(): FrankenPHP's, by their documented
+ * behaviour. */
 #include "classic.h"
 #include "classic_response.h"
 #include "classic_state.h"
@@ -7,7 +8,7 @@
 #include "resident.h"
 #include "ext/json/php_json.h"
 
-/* The headers so far, with a status: 103 at once (RFC 8297), else the head of the response. */
+/* Sends the headers so far with a status: 103 at once (RFC 8297), otherwise the head of the response. */
 static ZEND_FUNCTION(headers_send)
 {
 	zend_long status = 200;

@@ -1,6 +1,6 @@
-/* Responses: what is sent for what a handler returns, with the headers PHP code has set beside it.
+/* Responses: what is sent for a handler's return value, with the headers that PHP code has set.
  *
- * Invariant: a list of headers is filled and handed to the host without parking in between. */
+ * Invariant: a list of headers is filled and passed to the host without parking in between. */
 #include "response.h"
 #include "coroutine.h"
 #include "host.h"
@@ -23,8 +23,8 @@ void weft_response_start(void)
 
 /* ---- headers ---- */
 
-/* One list serves all: it is filled and handed to the host without parking in between, and it would be 8 KiB of every
- * coroutine's stack. */
+/* One list serves all: it is filled and passed to the host without parking in between, and it would take 8 KiB of
+ * every coroutine's stack. */
 weft_headers *weft_new_headers(void)
 {
 	static weft_headers scratch;
@@ -49,8 +49,8 @@ static void add_header(weft_headers *to, weft_slice name, weft_slice value)
 	to->list[to->count++] = (weft_header){name, value};
 }
 
-/* What header() and setcookie() have set: "Name: value" lines. A header the Response sets itself wins over them, but for
- * Set-Cookie. */
+/* The lines "Name: value" that header() and setcookie() have set. A header that the Response sets itself takes
+ * precedence, except for Set-Cookie. */
 static void add_php_headers(weft_headers *to)
 {
 	zend_llist_position position;
@@ -99,7 +99,8 @@ uint32_t weft_php_status(void)
 
 /* ---- output ---- */
 
-/* Output that nothing buffers any more: with streaming on to the client, else kept until the response is made. */
+/* Output that nothing buffers any more: while streaming it goes to the client, otherwise it is kept until the
+ * response is made. */
 static bool start_stream(weft_coroutine *coroutine, uint32_t status, weft_headers *with)
 {
 	complete_headers(with);
@@ -124,7 +125,7 @@ static bool stream(weft_coroutine *coroutine, weft_slice chunk)
 	return false;
 }
 
-/* flush(): the headers go out, and what was echoed so far. */
+/* flush(): sends the headers and the output so far. */
 void weft_response_flush(weft_coroutine *coroutine)
 {
 	if (!weft_response_slot(coroutine)->streaming) {
@@ -146,7 +147,7 @@ static weft_slice echoed(weft_coroutine *coroutine)
 	return weft_response_slot(coroutine)->output.s ? weft_slice_of(weft_response_slot(coroutine)->output.s) : weft_slice_text("");
 }
 
-/* A response that cannot be sent whole is not sent in part. */
+/* A response that cannot be sent completely is not sent in part. */
 static void refuse(weft_coroutine *coroutine)
 {
 	weft_headers *plain = weft_new_headers();
@@ -154,7 +155,7 @@ static void refuse(weft_coroutine *coroutine)
 	weft_host_respond(coroutine->request, 500, plain->list, plain->count, weft_slice_text("Internal Server Error\n"));
 }
 
-/* A fixed body: what was echoed, then what was returned. */
+/* A fixed body: first the output, then the returned string. */
 void weft_respond(weft_coroutine *coroutine, uint32_t status, weft_headers *with, weft_slice body)
 {
 	if (UNEXPECTED(weft_response_slot(coroutine)->streaming)) {
@@ -182,7 +183,7 @@ void weft_respond_text(weft_coroutine *coroutine, uint32_t status, const char *t
 	weft_respond(coroutine, status, with, weft_slice_text(text));
 }
 
-/* Sends what a Generator or Iterator yields, as it comes; the client's pace is the coroutine's. */
+/* Sends the values of a Generator or Iterator as they come; the coroutine follows the client's pace. */
 static void stream_iterator(weft_coroutine *coroutine, zval *iterable)
 {
 	zend_class_entry *class = Z_OBJCE_P(iterable);

@@ -1,14 +1,14 @@
-/* response.c: what a handler returns, as a response. */
+/* response.c: a handler's return value, as a response. */
 #ifndef WEFT_RESPONSE_H
 #define WEFT_RESPONSE_H
 
 #include "coroutine.h"
 
-/* How far the response of its request has come. */
+/* The progress of the request's response. */
 typedef struct {
-	smart_str output; /* what was echoed and not handed to the server yet */
-	bool streaming;   /* headers are out; output goes to the stream */
-	bool answered;    /* what is left is to free what the request owned */
+	smart_str output; /* output that was not passed to the server yet */
+	bool streaming;   /* headers are sent; output goes to the stream */
+	bool answered;    /* it only remains to free what the request owned */
 } weft_response;
 
 WEFT_SLOT(response, weft_response)

@@ -1,10 +1,10 @@
-/* runtime_cache.c: what a request need not begin with. */
+/* runtime_cache.c: work that a request can skip at its start. */
 #ifndef WEFT_RUNTIME_CACHE_H
 #define WEFT_RUNTIME_CACHE_H
 
 #include "weft.h"
 
-/* Before the engine starts, in whatever mode. */
+/* Called before the engine starts, in every mode. */
 void weft_runtime_cache_start(void);
 
 #endif

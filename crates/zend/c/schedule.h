@@ -1,4 +1,4 @@
-/* src/schedule.rs: what C calls of the scheduler. */
+/* src/schedule.rs: the scheduler's functions for C. */
 #ifndef WEFT_SCHEDULE_H
 #define WEFT_SCHEDULE_H
 
@@ -14,7 +14,7 @@ void weft_host_yield(void);
 bool weft_host_spawn(uint32_t kind, uint64_t argument);
 uint64_t weft_host_self(void);
 bool weft_host_next_request(uint64_t *request); /* for a coroutine that has just ended one */
-/* Between these the running coroutine is none for the hooks: calls are plain, and nothing parks. */
+/* Between these, the hooks count the code as outside of any coroutine: calls are plain, and nothing parks. */
 uint64_t weft_host_step_out(void);
 void weft_host_step_in(uint64_t coroutine);
 bool weft_host_interrupt(uint64_t coroutine);

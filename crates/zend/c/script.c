@@ -1,6 +1,6 @@
-/* `weft php`: one script, run as the php command would (sapi/cli/php_cli.c, do_cli), on one coroutine of its own.
+/* `weft php`: one script, run as the php command would (sapi/cli/php_cli.c, do_cli), on a coroutine.
  *
- * The coroutine is a bare context: for the script there is no Fiber around its {main}. */
+ * The coroutine is a bare context: the script finds no Fiber around its {main}. */
 #include "script.h"
 #include "context.h"
 #include "coroutine.h"
@@ -31,8 +31,8 @@ int weft_script_status(void)
 	return status;
 }
 
-/* STDIN, STDOUT and STDERR, as cli_register_file_handles. Closing the constants must not close the descriptors of the
- * process while PHP still writes output. */
+/* STDIN, STDOUT and STDERR, as in cli_register_file_handles. Closing the constants must not close the descriptors of
+ * the process while PHP still writes output. */
 static void register_handle(const char *name, const char *path, const char *mode)
 {
 	php_stream *stream = php_stream_open_wrapper_ex((char *) path, (char *) mode, 0, NULL, NULL);
@@ -86,7 +86,7 @@ static void open_source(zend_file_handle *file)
 		zend_stream_init_fp(file, stdin, "Standard input code");
 	} else if (stat(source, &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode)
 			&& (opened = fopen(source, "rb"))) {
-		/* A pipe, as of the shell's <(…): include refuses what is no regular file. */
+		/* A pipe, such as the shell's <(…): include refuses anything that is not a regular file. */
 		zend_stream_init_fp(file, opened, source);
 	} else {
 		zend_stream_init_filename(file, source);
@@ -94,13 +94,13 @@ static void open_source(zend_file_handle *file)
 	file->primary_script = 1;
 }
 
-/* The functions that run return whether the script came to its end: not by exit(), an exception or an error. */
+/* The functions that run return whether the script completed: not ended by exit(), an exception or an error. */
 static bool run_file(void)
 {
 	zend_file_handle file;
 	open_source(&file);
 	CG(skip_shebang) = 1;
-	/* Else the script's directory becomes the current one, as under a web server. */
+	/* Without this, the script's directory becomes the current one, as under a web server. */
 	SG(options) |= SAPI_OPTION_NO_CHDIR;
 	register_handles();
 	bool in_order = php_execute_script(&file);
@@ -155,7 +155,7 @@ static bool run(void)
 	return true;
 }
 
-/* {main} has ended; the script ends when its tasks have. Out of order: they end now. */
+/* {main} has ended; the script ends when its tasks have. If not in order, they end now. */
 static void wait_for_tasks(bool in_order)
 {
 	while (weft_tasks_are_alive()) {
@@ -163,7 +163,7 @@ static void wait_for_tasks(bool in_order)
 			weft_tasks_cancel_for_good();
 		}
 		in_order &= weft_main_wait() == WEFT_WOKEN;
-		if (weft_wait_slot(weft_main)->deadlocked) { /* which has been reported */
+		if (weft_wait_slot(weft_main)->deadlocked) { /* this has been reported */
 			weft_wait_slot(weft_main)->deadlocked = false;
 			weft_main_failed();
 		}
@@ -173,8 +173,8 @@ static void wait_for_tasks(bool in_order)
 	}
 }
 
-/* Shutdown functions, destructors and output handlers may wait as well, so they run here, on the coroutine; the request's
- * own shutdown finds them done. */
+/* Shutdown functions, destructors and output handlers may wait as well, so they run here, on the coroutine; the
+ * request's own shutdown then finds nothing left to do. */
 void weft_script_run(weft_coroutine *coroutine)
 {
 	volatile bool in_order = false;
@@ -185,7 +185,7 @@ void weft_script_run(weft_coroutine *coroutine)
 	} zend_catch {
 		status = EG(exit_status) ? EG(exit_status) : 255;
 	} zend_end_try();
-	/* As php_request_shutdown (main/main.c): after a bailout the frames point to nowhere. */
+	/* As in php_request_shutdown (main/main.c): after a bailout the frames are invalid. */
 	EG(current_execute_data) = NULL;
 	weft_take_out_of_memory();
 	while (zend_fiber_switch_blocked()) { /* by a destructor that is gone */

@@ -1,6 +1,6 @@
-/* {main} of a script, as its tasks know it: what they do to it, and how it waits for them.
+/* {main} of a script, as its tasks see it: what they do to it, and how it waits for them.
  *
- * Must not know: what a task is. */
+ * Must not know what a task is. */
 #include "script_main.h"
 #include "coroutine.h"
 #include "isolate.h"
@@ -23,7 +23,7 @@ void weft_main_wake(void)
 	}
 }
 
-/* The exit status, wherever {main} stands. */
+/* The exit status, in whatever state {main} is. */
 static int *main_status(void)
 {
 	return weft_current == weft_main ? &EG(exit_status) : weft_isolate_exit_status(weft_main);
@@ -36,7 +36,7 @@ void weft_main_failed(void)
 	}
 }
 
-/* exit() in a task: {main}'s wait ends as if it had called exit() itself. In a server it ends the task alone. */
+/* exit() in a task: {main}'s wait ends as if it had called exit() itself. In a server it ends only the task. */
 void weft_main_exit(int with)
 {
 	if (weft_main) {

@@ -1,4 +1,4 @@
-/* script_main.c: {main} of a script, as its tasks know it. In a server there is none, and nothing is done. */
+/* script_main.c: {main} of a script, as its tasks see it. In a server there is none, and nothing is done. */
 #ifndef WEFT_SCRIPT_MAIN_H
 #define WEFT_SCRIPT_MAIN_H
 
@@ -10,7 +10,7 @@ weft_wait_end weft_main_wait(void);
 void weft_main_wake(void);
 /* An exit() in a task ends the script. */
 void weft_main_exit(int status);
-/* A failure that nobody awaits is one of the script. */
+/* A failure that no code awaits counts as one of the script. */
 void weft_main_failed(void);
 
 #endif

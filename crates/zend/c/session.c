@@ -1,11 +1,11 @@
-/* Sessions: each request has its own, though ext/session keeps one in globals of the process.
+/* Sessions: each request has its own, although ext/session keeps one in globals of the process.
  *
- * A request that uses none pays one comparison. One that does takes its session away when it parks and brings it back when
- * it goes on; at its end the session is written and the extension is as after start-up. Two requests of one session wait
- * for each other by the lock of their save handler (flock of the files handler parks).
+ * A request without a session pays one comparison. A request with one takes its session away when it parks and
+ * restores it when it resumes; at its end the session is written and the extension is as after start-up. Two requests
+ * of one session wait for each other through the lock of their save handler (flock of the files handler parks).
  *
- * Order matters: ini values of an active session cannot be changed, so the session leaves before ini changes are undone,
- * and returns after they have been made again. */
+ * Order matters: ini values of an active session cannot be changed, so the session leaves before ini changes are
+ * undone, and returns after they have been made again. */
 #include "session.h"
 #include "boot.h"
 #include "coroutine.h"
@@ -17,8 +17,8 @@
 static WEFT_BOOT php_ps_globals base;
 static bool auto_start;
 static WEFT_BOOT zend_module_entry *extension;
-static zend_string *variable; /* for good */
-static WEFT_BOOT zval *sid; /* the constant SID, once a session has defined it: the id of whoever started one last */
+static zend_string *variable; /* never freed */
+static WEFT_BOOT zval *sid; /* the constant SID, once a session has defined it: the id of the session started last */
 static zif_handler stock_start;
 
 typedef struct {
@@ -30,7 +30,7 @@ typedef struct {
 /* Its session while it is parked, if it has one. */
 WEFT_SLOT(session, session *)
 
-/* A constant stays where it is for as long as the worker lives (php_session_reset_id in ext/session/session.c). */
+/* A constant keeps its address for as long as the worker lives (php_session_reset_id in ext/session/session.c). */
 static void find_sid(void)
 {
 	if (UNEXPECTED(!sid)) {
@@ -38,7 +38,7 @@ static void find_sid(void)
 	}
 }
 
-/* session_start() looks for the cookie in $_COOKIE, whether or not the application mentions it. */
+/* session_start() looks for the cookie in $_COOKIE, even if the application does not mention that. */
 static ZEND_NAMED_FUNCTION(session_start)
 {
 	weft_superglobals_need((1u << WEFT_COOKIE) | (1u << WEFT_GET) | (1u << WEFT_SERVER));
@@ -46,7 +46,8 @@ static ZEND_NAMED_FUNCTION(session_start)
 	find_sid();
 }
 
-/* session.auto_start is for requests: the one that lasts as long as the worker has none. Before it begins. */
+/* session.auto_start is for requests: the one that lasts as long as the worker has no session. Called before
+ * it begins. */
 void weft_session_prepare(void)
 {
 	zend_module_entry *loaded = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("session"));
@@ -74,8 +75,9 @@ static void hold(zend_refcounted *value, uint32_t times)
 	GC_SET_REFCOUNT(value, GC_REFCOUNT(value) + times);
 }
 
-/* A save handler that the application has set while booting is every request's, and each that has a session lets go of it once:
- * when it sets another one, or at its end. So it is held as often as requests can be in flight, and each end holds it again. */
+/* A save handler that the application has set during its boot belongs to every request. Each request that has a
+ * session releases it once: when it sets another one, or at its end. So it is held as many times as requests can be in
+ * flight, and each end holds it again. */
 static void hold_booted(uint32_t times)
 {
 	for (size_t i = 0; i < PS_NUM_APIS; i++) {
@@ -89,7 +91,7 @@ static void hold_booted(uint32_t times)
 	}
 }
 
-/* What the application has set while booting is every request's. */
+/* The application's settings from its boot apply to every request. */
 static void take_base(void)
 {
 	extension = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("session"));
@@ -113,7 +115,7 @@ void weft_session_start(void)
 	}
 }
 
-/* In resident mode. A session that the script has begun itself ends here. */
+/* For resident mode. A session that the script has started itself ends here. */
 void weft_session_start_resident(void)
 {
 	zend_module_entry *loaded = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("session"));
@@ -130,7 +132,7 @@ void weft_session_end_resident(void)
 	weft_session_end();
 }
 
-/* The save handler's first function is another one: session_set_save_handler() does not need a session. */
+/* The save handler's first function differs: session_set_save_handler() does not need a session. */
 static bool has_own_handler(void)
 {
 	const zval *now = &PS(mod_user_names).name.ps_open, *booted = &base.mod_user_names.name.ps_open;
@@ -143,7 +145,7 @@ static bool touched(void)
 		|| has_own_handler() || (sid && Z_STRLEN_P(sid)));
 }
 
-/* While ini values are exchanged: "user" for session.save_handler is refused to ini_set() only. */
+/* While ini values are exchanged: only ini_set() refuses "user" for session.save_handler. */
 void weft_session_settings(bool exchanged)
 {
 	if (extension) {
@@ -175,7 +177,7 @@ void weft_session_out(weft_coroutine *coroutine)
 	*weft_session_slot(coroutine) = kept;
 }
 
-/* It goes on. */
+/* The coroutine resumes. */
 void weft_session_in(weft_coroutine *coroutine)
 {
 	session *kept = *weft_session_slot(coroutine);
@@ -187,13 +189,13 @@ void weft_session_in(weft_coroutine *coroutine)
 		zend_hash_update(&EG(symbol_table), variable, &kept->variable);
 	}
 	if (Z_TYPE(kept->sid) != IS_UNDEF) {
-		ZVAL_COPY_VALUE(sid, &kept->sid); /* an empty string is there, which nobody owns */
+		ZVAL_COPY_VALUE(sid, &kept->sid); /* it holds an empty string, which has no owner */
 	}
 	efree(kept);
 	*weft_session_slot(coroutine) = NULL;
 }
 
-/* The script has ended: what it has left in its session is written, before its client can ask for it again. */
+/* The script has ended: its session is written before its client can request it again. */
 void weft_session_end(void)
 {
 	if (EXPECTED(!touched())) {

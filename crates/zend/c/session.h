@@ -4,16 +4,17 @@
 
 #include "weft.h"
 
-/* Keeps the long request from starting a session of its own. Before php_request_startup(). */
+/* Keeps the long request from starting a session. Called before php_request_startup(). */
 void weft_session_prepare(void);
-/* Starts this request's session if session.auto_start says so. An exception may be in flight after it. */
+/* Starts this request's session if session.auto_start is on. May leave an exception pending. */
 void weft_session_begin(void);
 /* After the application has booted. */
 void weft_session_start(void);
 void weft_session_out(weft_coroutine *coroutine);
 void weft_session_in(weft_coroutine *coroutine);
 void weft_session_end(void);
-/* Ini values are about to be exchanged, or have been: its own are then not checked as a script's. */
+/* Ini values are about to be exchanged, or have been: the session's own are then not checked as a script's
+ * would be. */
 void weft_session_settings(bool exchanged);
 
 /* For weft_session_start() and weft_session_end(), in resident mode. */

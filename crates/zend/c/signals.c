@@ -1,13 +1,14 @@
-/* Signals in a worker: those that are weft's own, and work that a handler has left for PHP while every coroutine is parked.
+/* Signals in a worker: weft's own, and work that a handler has left for PHP while every coroutine is parked.
  *
- * SIGTERM and its kin are how weft speaks to its workers. They are blocked for good, so a handler of PHP's for one of them
- * would never be called: pcntl_signal() refuses it, as it does SIGKILL's.
+ * weft uses SIGTERM and similar signals to talk to its workers. They are blocked permanently, so PHP's handler for one
+ * of them would never be called: pcntl_signal() refuses them, as it does SIGKILL.
  *
- * pcntl's C handler only queues the signal and has the VM look at it between two instructions (pcntl_async_signals). While
- * all coroutines wait there is no next instruction, so a coroutine of its own makes the VM's call.
+ * pcntl's C handler only queues the signal and makes the VM check for it between two instructions
+ * (pcntl_async_signals). While all coroutines wait there is no next instruction, so a separate coroutine makes the
+ * VM's call.
  *
- * Invariant: nothing happens unless the VM was asked to look, and an exception goes to the log: there is no code that it could
- * interrupt. */
+ * Invariant: nothing happens unless the VM was asked to check, and an exception goes to the log, because there is no
+ * code that it could interrupt. */
 #include "signals.h"
 #include "coroutine.h"
 #include "isolate.h"
@@ -17,7 +18,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-/* crates/weft/src/worker/signals.rs takes the first five, worker/lost.rs beside it the last. */
+/* crates/weft/src/worker/signals.rs handles the first five, worker/lost.rs beside it the last. */
 static const int own[] = {SIGTERM, SIGQUIT, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
 static const char *const own_names[] = {"SIGTERM", "SIGQUIT", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2"};
 #define OWN (sizeof(own) / sizeof(own[0]))
@@ -40,7 +41,7 @@ static ZEND_NAMED_FUNCTION(signal_in_worker)
 	stock_signal(INTERNAL_FUNCTION_PARAM_PASSTHRU);
 }
 
-/* Whatever mask it sets, those stay blocked that are read from a descriptor. */
+/* Whatever mask it sets, the signals that are read from a descriptor stay blocked. */
 static ZEND_NAMED_FUNCTION(mask_in_worker)
 {
 	stock_mask(INTERNAL_FUNCTION_PARAM_PASSTHRU);
@@ -68,7 +69,7 @@ void weft_signals_start(void)
 	worker = getpid();
 }
 
-/* Whether the VM was asked to look at something. Called by the loop. */
+/* Whether the VM was asked to check for something. Called by the loop. */
 bool weft_signals_pending(void)
 {
 	return zend_interrupt_function && zend_atomic_bool_load(&EG(vm_interrupt));
@@ -77,7 +78,7 @@ bool weft_signals_pending(void)
 static void look(void)
 {
 	if (!weft_signals_pending()) {
-		return; /* somebody else has looked meanwhile */
+		return; /* other code has checked meanwhile */
 	}
 	zend_atomic_bool_store(&EG(vm_interrupt), false);
 	zend_interrupt_function(EG(current_execute_data));

@@ -1,12 +1,12 @@
-/* Slots: the part of a coroutine that a module keeps for itself, one row a module.
+/* Slots: the part of a coroutine that a module keeps for itself, one row for each module.
  *
- * A module that notes something of each coroutine takes a row here, with its name and the bytes it needs, and says in its own file
- * what it keeps there (WEFT_SLOT). A file that does not include that declaration cannot reach it. The compiler lays the slots
- * out one behind the other within the coroutine, so reaching one costs what a field of the coroutine costs, and none is
- * allocated by itself.
+ * A module that records something for each coroutine has a row here, with its name and the number of bytes it needs,
+ * and declares the contents in its own file (WEFT_SLOT). A file that does not include that declaration cannot access
+ * the slot. The compiler lays the slots out one after another within the coroutine, so accessing one costs as much as
+ * a field of the coroutine, and none is allocated separately.
  *
- * Must not know: what a module keeps. Invariants: every slot is zero in a new coroutine and begins at a multiple of eight bytes;
- * a slot and its type have the same size, which the compiler checks. */
+ * Must not know what a module keeps. Invariants: every slot is zero in a new coroutine and begins at a multiple of
+ * eight bytes; a slot and its type have the same size, which the compiler checks. */
 #ifndef WEFT_SLOTS_H
 #define WEFT_SLOTS_H
 
@@ -47,7 +47,7 @@ typedef struct {
 #undef WEFT_SLOT_ROOM
 } weft_slots;
 
-/* Declares what the slot `name` holds, and weft_NAME_slot(coroutine), which gives a pointer to it. */
+/* Declares the contents of the slot `name`, and weft_NAME_slot(coroutine), which returns a pointer to them. */
 #define WEFT_SLOT(name, type)                                                                                         \
 	_Static_assert(WEFT_SLOT_WORDS(sizeof(type)) * 8 == sizeof(((weft_slots *) NULL)->name),                          \
 		"the row of this slot in slots.h has another size");                                                          \

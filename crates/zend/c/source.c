@@ -1,8 +1,9 @@
-/* Where links may not lead out of the document root (symlinks = "inside"), what PHP opens is what the server has judged: the
- * requested script and the settings of its directories come as descriptors from the host, which looks at no name twice.
+/* If links may not lead out of the document root (symlinks = "inside"), PHP opens the files that the server has
+ * checked: the requested script and the settings of its directories come as descriptors from the host, which never
+ * resolves a name twice.
  *
- * What scripts include themselves is their own business, as under php-fpm: open_basedir is for that. Invariant: where the host
- * gives no descriptor, no file of that name is opened instead. */
+ * Files that scripts include are the scripts' own responsibility, as under php-fpm: open_basedir is for that.
+ * Invariant: if the host gives no descriptor, no file of that name is opened instead. */
 #include "source.h"
 #include "classic_state.h"
 #include "coroutine.h"
@@ -12,7 +13,7 @@
 
 static zend_result (*next_open)(zend_file_handle *handle);
 
-/* zend_stream_open_function; below opcache's, which asks it whenever it must compile. */
+/* zend_stream_open_function; it is below opcache's, which calls it whenever it must compile. */
 static zend_result open_source(zend_file_handle *handle)
 {
 	weft_classic *classic = weft_current ? weft_classic_of(weft_current) : NULL;
@@ -38,7 +39,8 @@ static zend_result open_source(zend_file_handle *handle)
 	return SUCCESS;
 }
 
-/* While modules start: opcache puts its own in front of it afterwards (accel_post_startup). */
+/* Called while modules start: opcache installs its own function in front of it afterwards
+ * (accel_post_startup). */
 void weft_source_prepare(void)
 {
 	next_open = zend_stream_open_function;

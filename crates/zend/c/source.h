@@ -1,4 +1,4 @@
-/* source.c: what PHP opens of a document root where links may not lead out. */
+/* source.c: files of a document root that PHP opens where links may not lead out. */
 #ifndef WEFT_SOURCE_H
 #define WEFT_SOURCE_H
 
@@ -7,8 +7,9 @@
 void weft_source_prepare(void);
 void weft_source_read_ini(const char *directory, const char *name, HashTable *settings);
 
-/* The host opens a file of the document root, and says where it really lies. A descriptor, minus the status that says why not,
- * or WEFT_OPEN_IT_YOURSELF, as it does not matter: the name is outside of the document root, or links may lead anywhere. */
+/* The host opens a file of the document root, and returns its real path. The result is a descriptor, minus the status
+ * that says why not, or WEFT_OPEN_IT_YOURSELF if it does not matter: the name is outside of the document root, or
+ * links may lead anywhere. */
 int weft_host_open_source(weft_slice path, char *real, size_t room);
 
 #endif

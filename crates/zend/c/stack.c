@@ -1,21 +1,22 @@
-/* C stacks: how much of one is open, and what happens at the end of it.
+/* C stacks: how much of one is open, and what happens at its end.
  *
- * A stack has as much address space as a main thread's (8 MiB), because C code recurses as deep as that under php. Few requests
- * need more than the open part, so the rest is closed until then:
+ * A stack has as much address space as a main thread's (8 MiB), because C code recurses that deep under php. Few
+ * requests need more than the open part, so the rest is closed until then:
  *
- *      low                                                                              high
- *      | guard page | yellow zone | ....... closed, PROT_NONE ....... | ... open ... |
+ *     low                                                                              high
+ *     | guard page | yellow zone | ....... closed, PROT_NONE ....... | ... open ... |
  *
- *      first touch of the closed part: the SIGSEGV handler opens it whole, and the access is made again
- *      first touch of the yellow zone: it is opened, and PHP throws an Error at its next check; 128 KiB are left to unwind on
- *      touch of the guard page: C code that never checks. A PHP instance is left where it stands and dropped whole
- *          (instance/instance.c); in coroutine mode, where all share one PHP, the worker dies
+ *     first touch of the closed part: the SIGSEGV handler opens all of it, and the access is made again
+ *     first touch of the yellow zone: it is opened, and PHP throws an Error at its next check; 128 KiB are left to unwind on
+ *     touch of the guard page: C code that never checks. A PHP instance is abandoned where it stands and dropped as a whole
+ *         (instance/instance.c); in coroutine mode, where all share one PHP, the worker dies
  *
- * When the job has ended everything is as before and the memory is the system's again. A mapping that is mostly closed costs no
- * memory where the kernel makes huge pages of large ones, and a stack is two mappings either way. The native stack of classic
- * mode (native.c) has no closed part: its instance gives memory back when it idles.
+ * When the job has ended, everything is as before and the memory is returned to the system. A mapping that is mostly
+ * closed costs no memory where the kernel makes huge pages of large ones, and a stack is two mappings either way. The
+ * native stack of classic mode (native.c) has no closed part: its instance returns memory when it is idle.
  *
- * It must not know what runs on a stack. Invariant: whatever is open beyond the open part is noted in the coroutine that runs. */
+ * It must not know what runs on a stack. Invariant: whatever is open beyond the open part is recorded in the running
+ * coroutine. */
 #include "stack.h"
 #include "coroutine.h"
 #include "failure.h"
@@ -30,7 +31,7 @@
 #define OPEN_BYTES (256 * 1024)
 #define FIBER_GUARD_BYTES 4096 /* ZEND_FIBER_GUARD_PAGES in Zend/zend_fibers.c */
 
-/* Zend/zend_fibers.c keeps this struct to itself; its first two fields have been these since 8.1. */
+/* Zend/zend_fibers.c keeps this struct private; its first two fields have been these since 8.1. */
 typedef struct {
 	char *pointer;
 	size_t size;
@@ -46,7 +47,7 @@ void weft_stack_ask(weft_write_fault about_writes, weft_overrun about_ends)
 	overrun = about_ends;
 }
 
-/* Where the closed part begins and ends. The yellow zone is the low end of it. */
+/* The bounds of the closed part. The yellow zone is its low end. */
 static bool closed_part(const fiber_stack *stack, char **low, char **high)
 {
 	if (stack->size < YELLOW_BYTES + OPEN_BYTES) {
@@ -88,7 +89,7 @@ static void open_part(char *low, char *high)
 	}
 }
 
-/* Whether the access can be made again: it was to a part of the running stack that was closed. */
+/* Whether the access can be made again: it was to a closed part of the running stack. */
 static bool open_at(const char *address)
 {
 	zend_fiber_context *running = EG(current_fiber_context);
@@ -149,8 +150,8 @@ static void on_segv(int signal_number, siginfo_t *info, void *context)
 	if (info->si_code > 0 && overrun && is_guard(info->si_addr)) {
 		overrun(instruction(context)); /* returns if it cannot be contained */
 	}
-	signal(signal_number, SIG_DFL); /* the access is made again, and kills */
-	if (info->si_code <= 0) { /* there was no access: somebody sent the signal */
+	signal(signal_number, SIG_DFL); /* the access is made again, and kills the process */
+	if (info->si_code <= 0) { /* there was no access: a process sent the signal */
 		raise(signal_number);
 	}
 }

@@ -4,11 +4,12 @@
 
 #include "weft.h"
 
-/* Catches what runs over. Once in a process, when the engine has started. */
+/* Catches stack overflows. Called once in a process, when the engine has started. */
 void weft_stack_start(void);
-/* Closes what a context's stack does not need for now: of every new one (user Fibers too), and after it has been opened. */
+/* Closes the part of a context's stack that it does not need now: for every new one (user Fibers too), and after it
+ * was opened. */
 void weft_stack_arm(zend_fiber_context *context);
-/* After a job that has opened more of its stack: closed again, and the memory below the running frame goes back. */
+/* After a job that has opened more of its stack: closes it again and returns the memory below the running frame. */
 void weft_stack_restore(zend_fiber_context *context);
 
 /* What instances have to say to a fault: a write to a page of theirs that is protected (true: it may be made again), and a stack

@@ -1,6 +1,7 @@
-/* $_GET and its kin in coroutine mode: each request has its own, paid for only when the application mentions them.
+/* $_GET and the other superglobals in coroutine mode: each request has its own, at no cost unless the application
+ * mentions them.
  *
- * The engine asks for an auto global by its callback when it compiles code that names it. Ours notes that in memory shared
+ * The engine calls an auto global's callback when it compiles code that names it. Ours records that in memory shared
  * by all workers (opcache compiles once for all of them); from then on every request fills that superglobal. */
 #include "superglobals.h"
 #include "coroutine.h"
@@ -35,7 +36,7 @@ static bool mentioned(zend_string *name)
 	return true; /* stay armed: the next compilation asks again */
 }
 
-/* PHP itself is about to read these: as if the application had mentioned them. */
+/* PHP itself is about to read these: they count as mentioned by the application. */
 void weft_superglobals_need(uint32_t which)
 {
 	__atomic_fetch_or(used, which, __ATOMIC_RELAXED);
@@ -58,7 +59,7 @@ void weft_superglobals_start(uint32_t *shared)
 	}
 	const char *preload = INI_STR("opcache.preload"), *files = INI_STR("opcache.file_cache");
 	if ((preload && *preload) || (files && *files)) {
-		*used = (1u << WEFT_SUPERGLOBALS) - 1; /* compiled before we could look */
+		*used = (1u << WEFT_SUPERGLOBALS) - 1; /* compiled before we could check */
 	}
 }
 
@@ -84,7 +85,7 @@ void weft_cookie_variables(uint64_t request, zval *array)
 		}
 	}
 	smart_str_0(&cookies);
-	/* PARSE_COOKIE fills PG(http_globals): for the time of the call that is ours. */
+	/* PARSE_COOKIE fills PG(http_globals), which is ours during the call. */
 	zval *slot = &PG(http_globals)[TRACK_VARS_COOKIE], kept;
 	ZVAL_COPY_VALUE(&kept, slot);
 	ZVAL_UNDEF(slot);
@@ -103,7 +104,7 @@ static void add(zval *array, const char *name, weft_slice value)
 	}
 }
 
-/* Several lines of one name are one list (RFC 3875 section 4.1.18); cookies are a list of their own kind. */
+/* Several lines with one name form a list (RFC 3875 section 4.1.18); cookies form a list of a different kind. */
 static void add_to_line(zval *array, weft_slice name, weft_slice value, weft_add_variable add_variable)
 {
 	zval *earlier = zend_hash_str_find(Z_ARRVAL_P(array), name.bytes, name.length);
@@ -120,8 +121,8 @@ static void add_to_line(zval *array, weft_slice name, weft_slice value, weft_add
 	smart_str_free(&joined);
 }
 
-/* HTTP_* as CGI has them; Content-Type and Content-Length without the prefix as well. What the array holds before, which is
- * the environment's, is written over. */
+/* HTTP_* as in CGI; Content-Type and Content-Length also without the prefix. Values that the array already holds,
+ * those of the environment, are overwritten. */
 void weft_header_variables(uint64_t request, zval *array, weft_add_variable add_variable)
 {
 	weft_slice name, value;
@@ -239,7 +240,8 @@ static void exchange(weft_coroutine *coroutine, uint32_t which)
 	}
 }
 
-/* Fills what the application mentions and this request does not have yet. It may park (for the body of a form). */
+/* Fills the superglobals that the application mentions and this request does not have yet. May park (for the body
+ * of a form). */
 void weft_superglobals_fill(weft_coroutine *coroutine)
 {
 	uint32_t missing = __atomic_load_n(used, __ATOMIC_RELAXED) & ~weft_superglobals_slot(coroutine)->filled;
@@ -263,7 +265,7 @@ void weft_superglobals_exchange(weft_coroutine *coroutine)
 	exchange(coroutine, weft_superglobals_slot(coroutine)->filled);
 }
 
-/* Copies of those the running coroutine has, for a task of its: which ones. */
+/* Copies the superglobals of the running coroutine for one of its tasks; returns which ones. */
 uint32_t weft_superglobals_copy(const weft_coroutine *coroutine, zval *values)
 {
 	for (int i = 0; i < WEFT_SUPERGLOBALS; i++) {
@@ -274,7 +276,7 @@ uint32_t weft_superglobals_copy(const weft_coroutine *coroutine, zval *values)
 	return weft_superglobals_slot(coroutine)->filled;
 }
 
-/* A task begins with them. Takes the values over. */
+/* A task begins with them. Takes ownership of the values. */
 void weft_superglobals_inherit(weft_coroutine *coroutine, uint32_t which, zval *values)
 {
 	for (int i = 0; i < WEFT_SUPERGLOBALS; i++) {
@@ -298,7 +300,7 @@ void weft_superglobals_end(weft_coroutine *coroutine)
 	}
 	uint32_t filled = weft_superglobals_slot(coroutine)->filled;
 	exchange(coroutine, filled);
-	weft_superglobals_slot(coroutine)->filled = 0; /* gone first: what is in them may have destructors */
+	weft_superglobals_slot(coroutine)->filled = 0; /* removed first, because their contents may have destructors */
 	for (int i = 0; i < WEFT_SUPERGLOBALS; i++) {
 		if (filled & (1u << i)) {
 			zval_ptr_dtor(&weft_superglobals_slot(coroutine)->values[i]);

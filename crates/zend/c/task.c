@@ -1,6 +1,6 @@
-/* go() and Weft\Task: what PHP code has of a task. How it runs is in task_run.c.
+/* go() and Weft\Task: a task as PHP code sees it. task_run.c runs it.
  *
- * Invariant: a failure that nobody has seen is reported when the object goes. */
+ * Invariant: a failure that no code has seen is reported when the object is freed. */
 #include "task.h"
 #include "context.h"
 #include "coroutine.h"
@@ -40,7 +40,7 @@ static zend_object *create(zend_class_entry *class)
 	return &task->std;
 }
 
-/* What it needed to run. */
+/* Releases what it needed to run. */
 void weft_task_release_work(weft_task *task)
 {
 	if (ZEND_FCI_INITIALIZED(task->call)) {
@@ -70,7 +70,7 @@ static void destruct(zend_object *object)
 	EG(exception) = NULL;
 	task->exception = NULL;
 	weft_host_log(WEFT_LOG_WARNING, 0, weft_slice_text("a task has failed, and nobody awaits it:"));
-	zend_exception_error(thrown, E_WARNING); /* takes the reference */
+	zend_exception_error(thrown, E_WARNING); /* takes ownership of the reference */
 	EG(exception) = kept;
 	weft_main_failed();
 }
@@ -116,8 +116,8 @@ static HashTable *get_gc(zend_object *object, zval **table, int *count)
 
 /* ---- cancellation ---- */
 
-/* Once: a scope whose worker ends, too, would interrupt what its tasks do to clean up. false: it has ended, or was cancelled
- * before. */
+/* Interrupts it once: otherwise a scope whose worker also ends would interrupt the clean-up of its tasks. false: it
+ * has ended, or was cancelled before. */
 bool weft_task_interrupt(weft_task *task, zend_string *reason)
 {
 	if (task->state == TASK_ENDED || task->cancelled) {

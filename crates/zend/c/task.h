@@ -1,6 +1,6 @@
 /* Tasks: task.c is the object Weft\Task, task_run.c its life.
  *
- *      go() ─► waiting ─► running ─► ended: a result or an exception, kept for whoever awaits it
+ *      go() ─► waiting ─► running ─► ended: a result or an exception, kept for coroutines that await it
  *                 └──── cancelled before it began ────┘
  */
 #ifndef WEFT_TASK_H
@@ -28,8 +28,8 @@ struct weft_task {
 	zend_fcall_info_cache cache;
 	zval result;            /* UNDEF when it has thrown */
 	zend_object *exception;
-	bool seen;              /* somebody was given the exception */
-	bool cancelled;         /* once is all: a task that has not begun never does then */
+	bool seen;              /* code has received the exception */
+	bool cancelled;         /* once is enough: a task that has not begun then never does */
 	zend_string *reason;
 	weft_coroutine *coroutine;
 	zval context;
@@ -37,9 +37,9 @@ struct weft_task {
 	zval superglobal[WEFT_SUPERGLOBALS];
 	zend_string *file;      /* where go() was called */
 	uint32_t line;
-	uint64_t *waits;        /* of those who await it */
+	uint64_t *waits;        /* of the coroutines that await it */
 	uint32_t waits_count, waits_size;
-	weft_task *next;        /* among those of the boot, and then among those alive */
+	weft_task *next;        /* among those of the boot, later among those alive */
 	weft_task **previous;
 	zend_object std;
 };

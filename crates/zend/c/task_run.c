@@ -1,7 +1,8 @@
 /* The life of a task, from go() to its end.
  *
- * While it waits or runs, a task holds a reference to itself: nobody need keep it. Invariants: it ends once, and wakes all who
- * await it; its callable, arguments and context are released when it ends, not when the object goes. */
+ * While it waits or runs, a task holds a reference to itself, so no other code has to keep it. Invariants: it ends
+ * once, and wakes all coroutines that await it; its callable, arguments and context are released when it ends, not
+ * when the object is freed. */
 #include "contain.h"
 #include "context.h"
 #include "coroutine.h"
@@ -40,7 +41,7 @@ bool weft_tasks_are_alive(void)
 	return weft_tasks_alive != NULL;
 }
 
-/* The scheduler has it from here on, or, while the application boots, weft_tasks_start() will give it to it. */
+/* Passes it to the scheduler or, while the application boots, leaves it for weft_tasks_start(). */
 bool weft_task_start(weft_task *task)
 {
 	task->state = weft_current ? TASK_WAITING : TASK_BOOT;
@@ -52,7 +53,7 @@ bool weft_task_start(weft_task *task)
 	return true;
 }
 
-/* It has ended: its result or exception is there. */
+/* It has ended: its result or exception is set. */
 static void end(weft_task *task)
 {
 	task->state = TASK_ENDED;
@@ -69,7 +70,7 @@ static void end(weft_task *task)
 	OBJ_RELEASE(&task->std);
 }
 
-/* It ends by an error of ours: of class Error or below. */
+/* It ends with an error of ours: of class Error or a subclass. */
 static void fail(weft_task *task, zend_class_entry *class, const char *message)
 {
 	zval exception;
@@ -85,7 +86,7 @@ uint64_t weft_task_id(uint64_t argument)
 	return ((weft_task *) (uintptr_t) argument)->id;
 }
 
-/* The scheduler could not start it: no stack was to be had in time. */
+/* The scheduler could not start it: no stack became available in time. */
 void weft_task_abandon(uint64_t argument)
 {
 	weft_task *task = (weft_task *) (uintptr_t) argument;
@@ -93,7 +94,7 @@ void weft_task_abandon(uint64_t argument)
 	end(task);
 }
 
-/* Boot is over: the tasks it has started begin, in their order. */
+/* The boot is over: the tasks that it has started begin, in their order. */
 void weft_tasks_start(void)
 {
 	weft_task *first = NULL;
@@ -125,7 +126,7 @@ static void release_task(weft_coroutine *coroutine)
 	end(task);
 }
 
-/* What has left the work: exit() ends the task, or the script that it belongs to. */
+/* The outcome of the work: exit() ends the task, or the script to which it belongs. */
 static void settle(weft_task *task)
 {
 	zend_object *thrown = EG(exception);
@@ -147,7 +148,7 @@ static void settle_bailout(weft_task *task)
 	const char *file = PG(last_error_file) ? ZSTR_VAL(PG(last_error_file)) : "unknown";
 	char text[1024];
 	snprintf(text, sizeof(text), "%s in %s:%d", message, file, (int) PG(last_error_lineno));
-	if (!weft_main) { /* PHP has told a script already */
+	if (!weft_main) { /* in a script, PHP has already reported it */
 		weft_host_log(WEFT_LOG_ERROR, 0, weft_slice_text(text));
 	}
 	weft_host_replace(weft_slice_text("a fatal error in PHP code"));
@@ -166,7 +167,7 @@ static void finish(weft_coroutine *coroutine)
 	php_output_end_all();
 }
 
-/* Runs the work. How it ended is in the task; the return value says whether it left by exit(). */
+/* Runs the work. The task records how it ended; returns whether it ended with exit(). */
 static bool run_work(weft_coroutine *coroutine)
 {
 	weft_task *task = weft_task_of(coroutine);
@@ -175,11 +176,11 @@ static bool run_work(weft_coroutine *coroutine)
 		return false;
 	}
 	if (finished && !(zend_is_unwind_exit(EG(exception)) && weft_take_out_of_memory())) {
-		bool exits = zend_is_unwind_exit(EG(exception)) && !coroutine->cancelled; /* cancelled: the script ends already */
+		bool exits = zend_is_unwind_exit(EG(exception)) && !coroutine->cancelled; /* cancelled: the script is ending already */
 		settle(task);
 		return exits;
 	}
-	/* Debian's PHP unwinds from out-of-memory as from exit; a bailout has leaked what its frames held. */
+	/* Debian's PHP unwinds from out-of-memory as from exit; a bailout has leaked the values in its frames. */
 	if (finished) {
 		OBJ_RELEASE(EG(exception));
 	}

@@ -1,6 +1,6 @@
-/* Settings that extensions keep to themselves: nothing but a function of PHP's says what they are, and the same function, given
- * an argument, changes them. A coroutine that has called one is asked what it has when it parks and told again when it goes on;
- * the booted value is in force meanwhile.
+/* Settings that extensions keep private: only a PHP function returns them, and the same function, with an argument,
+ * changes them. If a coroutine has called one, its value is read when it parks and set again when it resumes; the
+ * booted value is in force meanwhile.
  *
  * The functions are wrapped, so a request that calls none of them pays one comparison. */
 #include "told.h"
@@ -10,7 +10,7 @@
 
 typedef struct {
 	const char *name;
-	enum { BY_NOTHING, BY_NULL, BY_OPTION, BY_SETTING } asked; /* how it is asked */
+	enum { BY_NOTHING, BY_NULL, BY_OPTION, BY_SETTING } asked; /* how it is read */
 	zif_handler stock;
 	zval base;
 } setting;
@@ -30,13 +30,14 @@ static WEFT_BOOT setting settings[SETTINGS] = {
 static WEFT_BOOT bool booted;
 
 typedef struct {
-	zval values[SETTINGS];     /* what it has said, while it is parked */
-	uint32_t changed;          /* bit set of those it has called */
+	zval values[SETTINGS];     /* the coroutine's values while it is parked */
+	uint32_t changed;          /* bit set of those that it has called */
 } told;
 
 WEFT_SLOT(told, told)
 
-/* The call has had its warnings and deprecations when the request made it: none from us, not even to its own handler. */
+/* The request's own call has already raised warnings and deprecations: ours raises none, not even to the request's own
+ * handler. */
 static void call(const setting *which, zval *result, uint32_t count, zval *arguments)
 {
 	zend_function *function = zend_hash_str_find_ptr(EG(function_table), which->name, strlen(which->name));
@@ -70,7 +71,7 @@ static void ask(const setting *which, zval *value)
 		ZVAL_FALSE(&argument);
 	}
 	call(which, value, which->asked == BY_NOTHING ? 0 : 1, &argument);
-	if (which->asked == BY_SETTING) { /* it says what it was before */
+	if (which->asked == BY_SETTING) { /* it returns the previous value */
 		tell(which, value);
 	}
 }

@@ -1,7 +1,7 @@
-/* Settings of directories: .user.ini files, and [PATH=…] and [HOST=…] sections of php.ini, as sapi/fpm has them.
+/* Settings of directories: .user.ini files, and [PATH=…] and [HOST=…] sections of php.ini, as in sapi/fpm.
  *
- * Each directory from the document root down to the script's may have a .user.ini (user_ini.filename); what was read is kept
- * for user_ini.cache_ttl seconds, and that there was none as well. Invariant: the cache is malloc's and outlives requests. */
+ * Each directory from the document root down to the script's may have a .user.ini (user_ini.filename). Its settings,
+ * or its absence, are cached for user_ini.cache_ttl seconds. Invariant: the cache uses malloc and outlives requests. */
 #include "user_ini.h"
 #include "coroutine.h"
 #include "host.h"
@@ -10,7 +10,7 @@
 
 #include <time.h>
 
-/* Directories remembered; beyond it all are forgotten and read again. */
+/* The maximum of cached directories; beyond it the cache is emptied. */
 #define DIRECTORIES_MAX 1024
 
 typedef struct {
@@ -77,7 +77,8 @@ static void apply_host(void)
 	efree(name);
 }
 
-/* For the request that begins: first the directories furthest up, so that those nearest to the script win. */
+/* For the request that begins: applies the outermost directories first, so that those nearest to the script
+ * win. */
 void weft_user_ini_apply(const char *script, const char *root)
 {
 	char path[MAXPATHLEN];
@@ -97,7 +98,7 @@ void weft_user_ini_apply(const char *script, const char *root)
 	}
 	memcpy(path, script, length);
 	path[length] = 0;
-	if (strncmp(path, root, root_length) != 0) { /* a script elsewhere has only its own directory's */
+	if (strncmp(path, root, root_length) != 0) { /* a script elsewhere has only the settings of its own directory */
 		apply_directory(path);
 		return;
 	}

@@ -1,13 +1,14 @@
-/* putenv(), setenv(), unsetenv() and clearenv() for PHP's thread, in memory that other threads may go on reading.
+/* putenv(), setenv(), unsetenv() and clearenv() for PHP's thread, in memory that other threads can continue to read.
  *
- * Threads that look up names ask getenv() (resolv.conf(5): LOCALDOMAIN, RES_OPTIONS), which walks `environ` without any lock. The C
- * library's setenv() frees the array it has grown out of, and PHP frees what it gave to putenv(). Here neither is ever freed: an
- * array or a text that is left waits in a line until the next one of its size is made. Who still reads an old one may see another
- * variable, never what is none: blocks are of one kind for ever, arrays or texts, and end with zeros that nobody writes over.
+ * Threads that look up names call getenv() (resolv.conf(5): LOCALDOMAIN, RES_OPTIONS), which walks `environ` without a
+ * lock. The C library's setenv() frees an array that has become too small, and PHP frees the text that it gave to
+ * putenv(). Here neither is ever freed: a replaced array or text waits in a queue until the next one of its size is
+ * made. A thread that still reads an old one may see another variable, but never invalid memory: a block always stays
+ * of one kind, array or text, and ends with zeros that are never overwritten.
  *
- * What is published first is whole. It must not know whose variables they are. Invariant: a pointer to an entry that PHP may
- * have kept, to put it back, stays that text: what putenv() was given and what came instead of it have different fates
- * (`replaced`). Memory is bounded by what was set at once. */
+ * A value is complete before it is published. It must not know whose variables they are. Invariant: PHP may have kept
+ * a pointer to an entry in order to restore it, so that text must not change: the texts that putenv() was given and
+ * those that replaced them have different lifetimes (`replaced`). Memory is limited by what was set at one time. */
 #include "variables.h"
 
 #include <errno.h>
@@ -17,10 +18,10 @@
 
 extern char **environ;
 
-/* When a text goes that is not in the array any more. */
+/* When a text that is no longer in the array is released. */
 typedef enum {
 	AT_ONCE,
-	WITH_ALL,  /* PHP may put it back, or setenv() set it again */
+	WITH_ALL,  /* PHP may restore it, or setenv() set it again */
 	WHEN_TOLD, /* weft_variable_let_go() */
 } weft_fate;
 
@@ -40,7 +41,7 @@ typedef struct {
 
 static line arrays, texts;
 
-/* What was set before anybody has changed anything. */
+/* The variables before the first change. */
 static char **start;
 
 static __thread weft_variables *mine __attribute__((tls_model("initial-exec")));
@@ -121,7 +122,7 @@ static void let_go(weft_block **place)
 	leave(&texts, block);
 }
 
-/* An entry has gone from the array. */
+/* An entry has been removed from the array. */
 static void removed(const char *text)
 {
 	weft_block **place = place_of(text);
@@ -130,8 +131,8 @@ static void removed(const char *text)
 	}
 }
 
-/* Another text is in its place. PHP puts back what it has found before its own: if that comes, PHP's own goes for good; if PHP's own
- * comes, what was there may come back. */
+/* Another text is in its place. PHP restores the text that it found before its own: if that happens, PHP's own text is
+ * released for good; if PHP's own text comes first, the old one may come back. */
 static void replaced(const char *text, bool by_known)
 {
 	weft_block **place = place_of(text);
@@ -260,8 +261,8 @@ int unsetenv(const char *name)
 	return 0;
 }
 
-/* What everybody began with stays where it is, and so does what is kept: they are put into their places themselves. Of anything else
- * a copy is taken, as whoever gave it may free it. */
+/* The original texts stay in place, and so do texts that are kept: they are put into the array themselves. Any other
+ * text is copied, because its owner may free it. */
 int putenv(char *text)
 {
 	REAL(putenv)
@@ -280,7 +281,8 @@ int putenv(char *text)
 	return put(text, length, known);
 }
 
-/* Its texts are kept: the few there are come from libraries, and from what is put back at each switch. The same text is made once. */
+/* Its texts are kept: there are few, from libraries and from values restored at each switch. Equal texts are made
+ * once. */
 int setenv(const char *name, const char *value, int overwrite)
 {
 	REAL(setenv)
@@ -317,7 +319,7 @@ int clearenv(void)
 	return array ? 0 : -1;
 }
 
-/* ---- whose they are ---- */
+/* ---- the owners of variables ---- */
 
 void weft_variables_start(void)
 {

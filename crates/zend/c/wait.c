@@ -1,9 +1,10 @@
-/* Weft\Coroutine, timeout(), and what a wait that was cut short throws.
+/* Weft\Coroutine, timeout(), and the exception of a wait that was cut short.
  *
- * A coroutine is interrupted (once: a task was cancelled, a timeout() has passed) or cancelled for good (a request has run too
- * long, the worker ends). The scheduler knows only that a wait shall end; why is kept here, in the coroutine.
+ * A coroutine is interrupted (once: a task was cancelled, a timeout() has expired) or cancelled for good (a request
+ * has run too long, the worker ends). The scheduler knows only that a wait must end; the reason is stored here, in the
+ * coroutine.
  *
- * Invariant: an interruption is thrown by one wait, or taken back: after timeout() has returned, nothing of it is left. */
+ * Invariant: an interruption is thrown by one wait, or withdrawn: after timeout() has returned, nothing of it remains. */
 #include "wait.h"
 #include "coroutine.h"
 #include "schedule.h"
@@ -13,7 +14,7 @@
 zend_class_entry *weft_cancelled_class, *weft_timeout_class, *weft_deadlock_class;
 static zend_class_entry *coroutine_class;
 
-/* One timeout() under way; on the C stack of its coroutine. */
+/* A running timeout(); on the C stack of its coroutine. */
 struct weft_deadline {
 	weft_timer timer;
 	bool met; /* a wait has thrown for it */
@@ -36,7 +37,7 @@ uint64_t weft_wait_deadline(double seconds, bool is_null)
 	return nanoseconds >= (double) (WEFT_NEVER - now) ? WEFT_NEVER : now + (uint64_t) nanoseconds;
 }
 
-/* Opens a wait. 0: nothing can wait here, and an exception says why. */
+/* Opens a wait. 0: waiting is not possible here, and an exception says why. */
 uint64_t weft_wait_begin(void)
 {
 	if (UNEXPECTED(!weft_current)) {
@@ -62,7 +63,7 @@ static void throw_cancelled(const char *what, const zend_string *reason)
 	}
 }
 
-/* The outermost timeout() whose time has passed and that no wait has met yet: the inner ones end with it. */
+/* The outermost timeout() that has expired and that no wait has met yet: the inner ones end with it. */
 static struct weft_deadline *passed(weft_coroutine *coroutine)
 {
 	struct weft_deadline *found = NULL;
@@ -92,18 +93,18 @@ static void throw_interrupted(weft_coroutine *coroutine)
 	}
 }
 
-/* A wait of the running coroutine has just been cut short: its caller gets an error, and this is what PHP code gets. Not by
- * the VM's check for interrupts: loops compiled by the tracing JIT may go round without it. */
+/* A wait of the running coroutine has just been cut short: its caller gets an error, and PHP code gets this exception.
+ * The VM's check for interrupts is not used, because loops compiled by the tracing JIT may run without it. */
 void weft_cancel(bool for_good)
 {
 	weft_coroutine *coroutine = weft_current;
 	coroutine->cancelled |= for_good;
 	if (EG(exception) || !EG(current_execute_data)) {
-		return; /* without a frame nothing can be thrown: a script's {main} that has ended sees what happened (script.c) */
+		return; /* without a frame nothing can be thrown: a script's {main} that has ended sees the outcome (script.c) */
 	}
 	if (!for_good) {
 		throw_interrupted(coroutine);
-	} else if (weft_main) { /* the script has ended, by exit() or by an exception: its tasks end as exit() does */
+	} else if (weft_main) { /* the script has ended with exit() or an exception: its tasks end like exit() */
 		zend_throw_exception_internal(zend_create_unwind_exit());
 	} else if (coroutine->job == WEFT_JOB_TASK) {
 		throw_cancelled("The task was cancelled: its worker had to end", NULL);
@@ -112,8 +113,8 @@ void weft_cancel(bool for_good)
 	}
 }
 
-/* The C code whose wait was cut short has not come back to PHP. A library that pauses and tries again (SQLite does for a locked
- * database) takes no notice of one pause that fails. */
+/* The C code whose wait was cut short has not returned to PHP. A library that pauses and tries again (SQLite does for
+ * a locked database) ignores one failed pause. */
 bool weft_cancel_pending(void)
 {
 	return EG(exception) && EG(exception)->ce == weft_cancelled_class;
@@ -126,7 +127,7 @@ void weft_wait_reset(weft_coroutine *coroutine)
 
 /* ---- timeout() ---- */
 
-/* What $work threw because its time has passed becomes a TimeoutException; whatever else it threw stays. */
+/* An exception of $work caused by the expired timeout becomes a TimeoutException; any other exception stays. */
 static void convert_exception(double seconds)
 {
 	zend_object *thrown = EG(exception);
@@ -216,7 +217,8 @@ ZEND_METHOD(Weft_Coroutine, prepare)
 	RETURN_LONG((zend_long) wait);
 }
 
-/* Parks by the wait that prepare() has opened, until a descriptor is ready, too. WEFT_NOT_THIS_ONE: an exception says so. */
+/* Parks on the wait that prepare() has opened, until that ends or a descriptor is ready. WEFT_NOT_THIS_ONE: an
+ * exception says why. */
 weft_wait_end weft_wait_opened(uint64_t wait, struct pollfd *fds, size_t count, uint64_t deadline)
 {
 	weft_coroutine *coroutine = weft_current;

@@ -1,4 +1,4 @@
-/* wait.c: waits, timeouts, cancellation. */
+/* wait.c: waits, time-outs, cancellation. */
 #ifndef WEFT_WAIT_H
 #define WEFT_WAIT_H
 
@@ -6,13 +6,13 @@
 
 typedef struct {
 	struct weft_deadline *deadline; /* the innermost timeout() */
-	zend_string *reason;           /* why it is interrupted; NULL for no reason given */
+	zend_string *reason;           /* why it is interrupted; NULL: no reason given */
 	uint64_t prepared;             /* between Coroutine::prepare() and park(): the wait */
-	zval on;                       /* what it waits for; UNDEF where nobody has said so */
-	uint64_t since;                /* 0: it is not in a wait that says what for */
+	zval on;                       /* what it waits for; UNDEF if that was not stated */
+	uint64_t since;                /* 0: it is not in a wait with a stated purpose */
 	bool external;                 /* that wait ends from outside PHP */
 	bool interrupted;              /* cancel() was called; the next wait throws */
-	bool deadlocked;               /* {main}: its wait shall throw a DeadlockError */
+	bool deadlocked;               /* {main}: its wait must throw a DeadlockError */
 } weft_wait;
 
 WEFT_SLOT(wait, weft_wait)
@@ -27,7 +27,7 @@ bool weft_cancel_pending(void);
 extern zend_class_entry *weft_cancelled_class;
 extern zend_class_entry *weft_timeout_class;
 extern zend_class_entry *weft_deadlock_class;
-/* A bailout has taken the frames that timeout() calls of the coroutine lay in. */
+/* A bailout has removed the frames in which the coroutine's timeout() calls were. */
 void weft_wait_reset(weft_coroutine *coroutine);
 
 #endif

@@ -1,14 +1,14 @@
-/* Weft\Coroutine::parkOn(): waiting for streams and for a wake at once. PHP's stream_select() does neither the latter nor
- * descriptors above FD_SETSIZE.
+/* Weft\Coroutine::parkOn(): waiting for streams and for a wake at the same time. PHP's stream_select() supports
+ * neither a wake nor descriptors above FD_SETSIZE.
  *
- * It must not know who waits by it. Invariant: a stream whose data PHP has read already counts as ready. */
+ * It must not know which code waits with it. Invariant: a stream whose data PHP has already read counts as ready. */
 #include "schedule.h"
 #include "wait.h"
 #include "php_network.h"
 
 #include <poll.h>
 
-/* Adds the streams of an array. false: one is none, and an exception says so. */
+/* Adds the streams of an array. false: an element is not a stream, and an exception says so. */
 static bool add(HashTable *streams, short events, struct pollfd *fds, size_t *count, bool *buffered)
 {
 	zval *value;
@@ -30,7 +30,7 @@ static bool add(HashTable *streams, short events, struct pollfd *fds, size_t *co
 	return true;
 }
 
-/* The keys of those that are ready. */
+/* The keys of the streams that are ready. */
 static void ready_keys(zval *result, HashTable *streams, const struct pollfd *fds)
 {
 	zend_string *key;
@@ -70,7 +70,7 @@ ZEND_METHOD(Weft_Coroutine, parkOn)
 		RETURN_THROWS();
 	}
 	weft_wait_end end;
-	if (buffered) { /* the kernel would not know */
+	if (buffered) { /* the kernel does not know about it */
 		weft_host_wake((uint64_t) wait);
 		end = weft_wait_opened((uint64_t) wait, NULL, 0, WEFT_NEVER);
 	} else {

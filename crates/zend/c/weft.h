@@ -1,10 +1,10 @@
-/* The floor of the C side: PHP's headers, and the types that Rust and C pass to each other.
+/* The base of the C side: PHP's headers, and the types that Rust and C pass to each other.
  *
- * Zend is called from C only. Its errors leave by longjmp (bailout), which must never cross a Rust frame that owns
- * something; so Rust functions called from here return plain values, and Zend is never called from inside them except
- * to switch contexts. Differences between PHP versions live in C, nowhere else.
+ * Zend is called only from C. Its errors leave by longjmp (bailout), which must never cross a Rust frame that owns
+ * something. So Rust functions that are called from here return plain values, and Zend is never called from inside
+ * them except to switch contexts. Differences between PHP versions are handled in C and nowhere else.
  *
- * Must not know: any module. Each module has a header of its own, and a file includes those of the modules it uses. */
+ * Must not know any module. Each module has its own header, and a file includes those of the modules that it uses. */
 #ifndef WEFT_H
 #define WEFT_H
 
@@ -27,8 +27,8 @@
 
 typedef struct weft_coroutine weft_coroutine; /* coroutine.h */
 
-/* Bytes owned by Rust: valid until the next call into the host or the next park. Copy at once. bytes is NULL for
- * "there is none". */
+/* Bytes owned by Rust: valid until the next call into the host or the next park. Copy them at once. bytes is
+ * NULL if there are none. */
 typedef struct {
 	const char *bytes;
 	size_t length;

@@ -1,9 +1,9 @@
-/* PHP's functions and methods with something of ours around them.
+/* PHP's functions and methods, wrapped with code of ours.
  *
- * A wrapper is put in place once, when the modules have started and before any user code is compiled: what opcache preloads
- * or its JIT compiles already sees it, and so do user classes, which copy the methods they inherit. Each wrapped function
- * carries a pointer to its row, so one wrapper serves many functions.
- * Invariant: functions that are not there (disable_functions, an extension that is not loaded) are no error. */
+ * A wrapper is installed once, when the modules have started and before any user code is compiled: code that opcache
+ * preloads or its JIT compiles already sees it, and so do user classes, which copy the methods they inherit. Each
+ * wrapped function has a pointer to its row, so one wrapper serves many functions. Invariant: a missing function
+ * (disable_functions, an extension that is not loaded) is not an error. */
 #include "wrap.h"
 #include "zend_extensions.h"
 
@@ -71,7 +71,7 @@ bool weft_wrap(const char *class_name, const char *name, zif_handler with, void 
 	return true;
 }
 
-/* Aliases, and methods that an internal class has inherited, are functions of their own with the same handler. */
+/* Aliases, and methods that an internal class has inherited, are separate functions with the same handler. */
 static void wrap_aliases(HashTable *functions)
 {
 	zend_internal_function *function;

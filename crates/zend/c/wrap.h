@@ -1,4 +1,4 @@
-/* wrap.c: PHP's functions with code of weft's around them. */
+/* wrap.c: PHP's functions, wrapped with weft's code. */
 #ifndef WEFT_WRAP_H
 #define WEFT_WRAP_H
 

@@ -1,6 +1,7 @@
-/* Which modules wrap PHP's functions, in which order, and when: after PHP's modules have started, before user code is compiled.
+/* Which modules wrap PHP's functions, in which order, and when: after PHP's modules have started, before user code is
+ * compiled.
  *
- * Must not know: how a function is wrapped (wrap.c). */
+ * Must not know how a function is wrapped (wrap.c). */
 #include "wrap_all.h"
 #include "compile.h"
 #include "directories.h"
@@ -17,7 +18,7 @@
 #include "wrap.h"
 
 static zend_result (*next_start)(void);
-static bool one_at_a_time; /* resident mode: what a request changes is undone, but nobody else is there to see it */
+static bool one_at_a_time; /* resident mode: a request's changes are undone, but no other request runs beside it */
 static bool is_script;     /* `weft php` */
 
 /* One PHP for all requests of a worker. */
@@ -48,7 +49,7 @@ static zend_result modules_started(void)
 	return next_start ? next_start() : SUCCESS;
 }
 
-/* While modules start: opcache, which preloads in the same place, is started after them and calls us first. */
+/* While modules start: opcache, which preloads at the same point, is started after them and calls us first. */
 void weft_wrap_all_prepare(bool resident, bool script)
 {
 	one_at_a_time = resident;

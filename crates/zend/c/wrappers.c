@@ -1,5 +1,5 @@
-/* Stream wrappers and filters that a request registers are its own: PHP keeps each kind in a table that is copied when the
- * first one is registered; a coroutine copies what it finds and frees its copy at its end. */
+/* Stream wrappers and filters that a request registers belong to it. PHP keeps each kind in a table that it copies
+ * when the first one is registered; a coroutine copies the table it finds, and frees its copy at its end. */
 #include "wrappers.h"
 #include "boot.h"
 #include "ext/standard/file.h"
@@ -41,7 +41,7 @@ void weft_own_wrappers(void)
 	}
 }
 
-/* A wrapper lives as a resource, which open streams hold too. */
+/* A wrapper lives as a resource, to which open streams also hold a reference. */
 static void let_go(const php_stream_wrapper *wrapper)
 {
 	zend_resource *resource;

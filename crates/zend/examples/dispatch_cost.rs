@@ -1,4 +1,4 @@
-//! Prints what one request costs in PHP and in the switch, without a server around it: nanoseconds per request.
+//! Prints the cost of one request in PHP and in the switch, without a server: nanoseconds per request.
 //!
 //!     cargo run --release -p weft-zend --example dispatch_cost -- app.php [requests]
 

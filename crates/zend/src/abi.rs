@@ -4,17 +4,17 @@
 //! enum counts from 0 without a gap, in the order written here. `JobKind::Request` is `WEFT_JOB_REQUEST` in C: the prefix
 //! that the enum names, and the variant in capitals.
 
-/// An enum as C sees it.
+/// An enum for C.
 pub struct CEnum {
     /// Its type in C.
     pub type_name: &'static str,
-    /// What each of its names begins with in C.
+    /// The prefix of its names in C.
     pub prefix: &'static str,
     /// The variants, in Rust's spelling.
     pub variants: &'static [&'static str],
 }
 
-/// Enums that C has too.
+/// Enums that C also has.
 macro_rules! enums {
     ($(
         $(#[$about:meta])*
@@ -31,7 +31,7 @@ macro_rules! enums {
             }
 
             impl $name {
-                /// The variant of a number that C passes; `None` when there is none.
+                /// The variant of a number that C passes; `None` if there is none.
                 pub fn from_c(number: u32) -> Option<$name> {
                     const ALL: &[$name] = &[$($name::$variant),*];
                     ALL.get(number as usize).copied()
@@ -46,7 +46,7 @@ macro_rules! enums {
     };
 }
 
-/// Numbers that C has too, under the same name with `WEFT_` before it.
+/// Numbers that C also has, under the same name with the prefix `WEFT_`.
 macro_rules! constants {
     ($($(#[$about:meta])* const $name:ident: $type:ty = $value:expr;)*) => {
         $($(#[$about])* pub const $name: $type = $value;)*
@@ -61,23 +61,23 @@ enums! {
     enum JobKind as "weft_job", "WEFT_JOB_" {
         /// Answer the request whose key is the job's argument.
         Request,
-        /// Run the script prepared by `Engine::prepare_script`.
+        /// Run the script that `Engine::prepare_script` has prepared.
         Script,
-        /// Run the task behind the argument: what go() was given.
+        /// Run the task behind the argument, which go() was given.
         Task,
-        /// Run the script that a request in classic mode is for, with PHP to itself; only on a `NativeSwitch` or an
+        /// Run the script of a classic mode request, with PHP to itself; only on a `NativeSwitch` or an
         /// `InstanceSwitch`.
         Classic,
-        /// Give a request (or none, to have it boot) to the worker script of resident mode; only on a `NativeSwitch` or
-        /// an `InstanceSwitch`.
+        /// Give a request (or none, so that it boots) to the worker script of resident mode; only on a `NativeSwitch`
+        /// or an `InstanceSwitch`.
         Resident,
-        /// Do what a signal's handler has left to do while every coroutine was parked.
+        /// Do the work that a signal's handler has left while every coroutine was parked.
         Signals,
         /// C's own: the pooled coroutine returns. Rust never gives this job.
         End,
     }
 
-    /// What an enter has returned: how the context left.
+    /// The return value of an enter: how the context left.
     enum EnterResult as "weft_enter_result", "WEFT_ENTER_" {
         /// It is parked inside its job.
         Parked,
@@ -95,17 +95,17 @@ enums! {
         TimedOut,
         /// By an interruption or a cancellation.
         Cancelled,
-        /// It was over before, or nothing can wait here.
+        /// It was already over, or waiting is not possible here.
         NotThisOne,
     }
 
-    /// What loading an application's handler has come to.
+    /// The result of loading an application's handler.
     enum LoadResult as "weft_load_result", "WEFT_LOAD_" {
         /// The handler is there.
         Loaded,
-        /// The script has failed; PHP's message says why.
+        /// The script has failed; PHP's message has the reason.
         Failed,
-        /// What it returned cannot be called.
+        /// It returned something that is not callable.
         NotCallable,
     }
 
@@ -131,7 +131,7 @@ enums! {
         Target,
         /// The path of the target.
         Path,
-        /// What follows the question mark.
+        /// The part after the question mark.
         Query,
         /// `1.0` or `1.1`.
         Version,
@@ -149,9 +149,9 @@ enums! {
         Peer,
         /// The port of the connection's other end.
         PeerPort,
-        /// The address that the connection came in on.
+        /// The address at which the connection arrived.
         Server,
-        /// The port that the connection came in on.
+        /// The port at which the connection arrived.
         ServerPort,
         /// The request's name in logs.
         Id,
@@ -159,17 +159,17 @@ enums! {
         Script,
         /// Classic mode: its path below the document root.
         ScriptName,
-        /// Classic mode: what follows the script in the URL.
+        /// Classic mode: the part of the URL after the script.
         PathInfo,
         /// Classic mode: the document root.
         Root,
     }
 
-    /// How grave a message of PHP's is.
+    /// The severity of a PHP message.
     enum LogLevel as "weft_log_level", "WEFT_LOG_" {
         /// Something failed.
         Error,
-        /// Something will.
+        /// Something is going to fail.
         Warning,
         /// For information.
         Notice,
@@ -177,15 +177,16 @@ enums! {
 }
 
 constants! {
-    /// Header lines of one response at most; C refuses more.
+    /// The maximum of header lines of one response; C refuses more.
     const HEADERS_MAX: usize = 256;
-    /// The status for a body whose client has gone: nobody will read it (nginx's number for it).
+    /// The status for a body whose client has disconnected: no client will read it (it is nginx's number for
+    /// this).
     const CLIENT_GONE: u16 = 499;
     /// No deadline.
     const NEVER: u64 = u64::MAX;
-    /// A bit of what may be delegated: a file, by X-Sendfile.
+    /// A bit for delegation: to a file, with X-Sendfile.
     const SENDFILE: u32 = 1;
-    /// A bit of what may be delegated: another URL, by X-Accel-Redirect.
+    /// A bit for delegation: to another URL, with X-Accel-Redirect.
     const ACCEL_REDIRECT: u32 = 2;
     /// In place of a status: a script answers, and its fields are now the request's.
     const RUN_SCRIPT: u32 = 1;

@@ -1,6 +1,6 @@
-//! Start PHP, boot an application, run a script, stop.
+//! Starts PHP, boots an application, runs a script, stops.
 //!
-//! Invariant: one engine per process, on one thread, started before fork; everything that follows happens in that thread.
+//! Invariant: there is one engine per process, on one thread, started before fork; all its calls happen on that thread.
 #![allow(unsafe_code)]
 
 use std::ffi::{CString, c_char, c_int};
@@ -13,33 +13,34 @@ use crate::sys;
 /// How PHP is to be started.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Ini settings that win over php.ini, in order.
+    /// Ini settings that override php.ini, in order.
     pub ini: Vec<(String, String)>,
     /// A php.ini, or a directory with one, instead of the distribution's.
     pub ini_path: Option<String>,
-    /// Read no php.ini at all.
+    /// Whether to read no php.ini at all.
     pub ignore_ini: bool,
-    /// Be the php command: `PHP_SAPI` is "cli".
+    /// Whether to act as the php command: `PHP_SAPI` is "cli".
     pub cli: bool,
-    /// Classic mode: [`Engine::begin`] is never called, each request begins and ends a PHP request of its own.
+    /// Classic mode: [`Engine::begin`] is never called, and each request begins and ends its own PHP request.
     pub classic: bool,
     /// Classic mode with several PHP instances in a worker ([`crate::InstanceSwitch`]).
     pub instances: bool,
     /// Resident mode's worker script, an absolute path; goes with `classic`.
     pub resident: Option<String>,
-    /// Requests after which that script is loaded anew; 0 is never.
+    /// Requests after which that script is loaded again; 0 means never.
     pub resident_requests_max: u64,
     /// What PHP reports as `PHP_BINARY`.
     pub executable: String,
-    /// The directory of weft's PHP library; without one there are only the native classes.
+    /// The directory of weft's PHP library; without it there are only the native classes.
     pub library: Option<PathBuf>,
-    /// Show exceptions to clients, with their stacks.
+    /// Whether to show exceptions to clients, with their stacks.
     pub development: bool,
 }
 
-/// The descriptor opcache locks while it writes to its shared memory. The JIT does so at any line of PHP, when it has become hot: to
-/// park there would let others run where PHP code waits for nothing. The name is that of PHP's zend_shared_alloc_create_lock()
-/// (ext/opcache/zend_shared_alloc.c), which may be a file or, in later versions, a memfd.
+/// The descriptor that opcache locks while it writes to its shared memory. The JIT does that at any line of PHP that
+/// has become hot: parking there would let others run where PHP code waits for nothing. The name is that of PHP's
+/// zend_shared_alloc_create_lock() (ext/opcache/zend_shared_alloc.c), which may be a file or, in later versions, a
+/// memfd.
 fn opcache_locks() -> Vec<c_int> {
     let is_lock = |path: PathBuf| {
         let name = path.to_string_lossy().into_owned();
@@ -55,11 +56,11 @@ fn opcache_locks() -> Vec<c_int> {
 /// Why the engine, or an application in it, did not start.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum EngineError {
-    /// PHP could not be started; it has said why on standard error.
+    /// PHP could not be started; it has written the reason to standard error.
     Start,
-    /// The application's script failed; the error log says how.
+    /// The application's script failed; the error log has the reason.
     Boot,
-    /// The application's script returned nothing that can be called.
+    /// The application's script returned something that is not callable.
     NotCallable,
     /// A path or setting contains a NUL byte.
     Nul(String),
@@ -82,7 +83,7 @@ impl fmt::Display for EngineError {
 
 impl std::error::Error for EngineError {}
 
-/// The state of opcache, by its own account.
+/// The state of opcache, as it reports it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Opcache {
     /// Whether it caches.
@@ -91,7 +92,7 @@ pub struct Opcache {
     pub jit: bool,
 }
 
-/// What `weft php` is to run.
+/// What `weft php` should run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Script {
     /// A file; "-" is standard input.
@@ -115,7 +116,7 @@ fn c_string(text: &str) -> Result<CString, EngineError> {
 }
 
 impl Engine {
-    /// Starts PHP in this process. No user code runs, except a script of `opcache.preload`.
+    /// Starts PHP in this process. Runs no user code, except a script of `opcache.preload`.
     ///
     /// # Errors
     /// [`EngineError::Start`], [`EngineError::Nul`].
@@ -138,7 +139,7 @@ impl Engine {
             instances: options.instances,
             superglobals: shared_word(),
         };
-        // SAFETY: the strings live for the call, which copies what it keeps; the word lives for ever.
+        // SAFETY: the strings live for the call, which copies what it keeps; the word is never freed.
         let failed = unsafe {
             sys::weft_development = options.development;
             sys::weft_engine_start(&raw const raw)
@@ -166,7 +167,7 @@ impl Engine {
         if failed == 0 { Ok(()) } else { Err(EngineError::Start) }
     }
 
-    /// Whether opcache and its JIT are on. MUST come before [`Engine::begin`]: it begins and ends a request of its own.
+    /// Whether opcache and its JIT are on. MUST come before [`Engine::begin`]: it begins and ends its own request.
     pub fn opcache(&self) -> Opcache {
         let mut jit = false;
         // SAFETY: the engine runs, and is in no request.
@@ -191,7 +192,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Says what the next [`crate::JobKind::Script`] job runs.
+    /// Sets what the next [`crate::JobKind::Script`] job runs.
     ///
     /// # Errors
     /// [`EngineError::Nul`].
@@ -208,7 +209,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Starts the tasks that the application's boot has asked for. Call it once the runtime is there.
+    /// Starts the tasks that the application's boot has requested. Call it once the runtime exists.
     pub fn start_tasks(&self) {
         // SAFETY: the engine runs; tasks are only handed to the scheduler.
         unsafe { sys::weft_tasks_start() };
@@ -225,7 +226,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Fails a task that the scheduler could not start. `argument` is that of its [`crate::JobKind::Task`] job.
+    /// Fails a task that the scheduler could not start. `argument` is the one of its [`crate::JobKind::Task`]
+    /// job.
     pub fn abandon_task(argument: u64) {
         // SAFETY: the argument is that of a job which has not run and never will.
         unsafe { sys::weft_task_abandon(argument) };
@@ -237,8 +239,8 @@ impl Engine {
         read(|buffer, size| unsafe { sys::weft_task_describe(argument, buffer, size) })
     }
 
-    /// Nothing is left that could wake a coroutine of this script: reports it, and throws in {main}. False when somebody
-    /// waits for something outside PHP.
+    /// Nothing is left that could wake a coroutine of this script: reports it, and throws in {main}. Returns false if a
+    /// coroutine waits for something outside PHP.
     pub fn deadlock() -> bool {
         // SAFETY: called from the loop, on the engine's thread, while the script's job lives.
         unsafe { sys::weft_deadlock() }
@@ -256,17 +258,17 @@ impl Engine {
         unsafe { sys::weft_engine_end() };
     }
 
-    /// Has the worker scripts of resident mode come to their ends, if there are any.
+    /// Lets the worker scripts of resident mode run to their ends, if there are any.
     pub fn end_resident() {
         // SAFETY: called from the loop's stack when the scheduler has returned; no coroutine runs.
         unsafe { sys::weft_resident_end() };
     }
 
-    /// Loads the worker script of resident mode once, without a server: whether it asks for a request. The engine MUST have been
-    /// started for one instance, and be in no request.
+    /// Loads the worker script of resident mode once, without a server; returns whether it asks for a request. The
+    /// engine MUST have been started for one instance, and be in no request.
     pub fn try_resident(&self, stack_bytes: usize) -> bool {
         crate::native::start(stack_bytes);
-        // SAFETY: the engine runs, on this thread, with no scheduler: what waits, blocks.
+        // SAFETY: the engine runs, on this thread, with no scheduler, so waits block.
         unsafe { sys::weft_resident_try() }
     }
 
@@ -279,13 +281,13 @@ impl Engine {
         }
     }
 
-    /// What `exit()` said last: the status of a child that a handler has forked.
+    /// The value of the last `exit()`: the status of a child that a handler has forked.
     pub fn exit_status() -> u8 {
         // SAFETY: reads an int.
         unsafe { sys::weft_engine_exit_status() as u8 }
     }
 
-    /// The value of an ini setting; empty when it has none.
+    /// The value of an ini setting; empty if it has none.
     pub fn ini(&self, name: &str) -> String {
         let Ok(name) = c_string(name) else { return String::new() };
         read(|buffer, size| {
@@ -294,7 +296,7 @@ impl Engine {
         })
     }
 
-    /// The extensions loaded.
+    /// The loaded extensions.
     pub fn extensions(&self) -> Vec<String> {
         // SAFETY: the buffer has `size` bytes.
         let list = read(|buffer, size| unsafe { sys::weft_engine_extensions(buffer, size) });
@@ -309,7 +311,7 @@ impl Engine {
         (!why.is_empty()).then_some(why)
     }
 
-    /// The file that a loaded extension came with; `None` when it is compiled into libphp.
+    /// The file of a loaded extension; `None` if it is compiled into libphp.
     pub fn extension_file(&self, extension: &str) -> Option<PathBuf> {
         let name = c_string(extension).ok()?;
         // SAFETY: the buffer has `size` bytes; the name lives for the call.
@@ -317,7 +319,7 @@ impl Engine {
         (!file.is_empty()).then(|| PathBuf::from(file))
     }
 
-    /// Bytes that PHP's memory manager holds of the system's memory.
+    /// Bytes of the system's memory that PHP's memory manager holds.
     pub fn memory_bytes() -> usize {
         // SAFETY: reads the heap's counters.
         unsafe { sys::weft_engine_memory() }
@@ -330,7 +332,7 @@ fn read(fill: impl FnOnce(*mut c_char, usize) -> usize) -> String {
     String::from_utf8_lossy(&buffer[..length]).into_owned()
 }
 
-/// A word that the workers share: made before fork, never freed.
+/// A word that the workers share: created before fork, never freed.
 fn shared_word() -> *mut u32 {
     // SAFETY: a new anonymous mapping; failure is the constant MAP_FAILED.
     let page = unsafe {

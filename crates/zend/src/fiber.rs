@@ -1,6 +1,6 @@
 //! The switch within one PHP instance: each coroutine is a pooled Fiber (or, for a script's main, a bare context).
 //!
-//! What happens at a switch is in `c/fiber_switch.c`; this file only gives it the scheduler's shape.
+//! `c/fiber_switch.c` implements the switch; this file only adapts it to the scheduler.
 #![allow(unsafe_code)]
 
 use std::ffi::c_void;
@@ -28,8 +28,8 @@ impl JobKind {
 pub struct FiberSwitch(());
 
 impl FiberSwitch {
-    /// For requests: pooled Fibers with C stacks of `stack_bytes`. The calling context becomes the loop's.
-    /// Call it after [`crate::Engine::begin`].
+    /// For requests: pooled Fibers with C stacks of `stack_bytes`. The calling context becomes the loop's. Call
+    /// it after [`crate::Engine::begin`].
     pub fn pooled(stack_bytes: usize) -> FiberSwitch {
         // SAFETY: only notes the current context and replaces method handlers; the engine runs (begin).
         unsafe { sys::weft_switch_start(false, stack_bytes) };
@@ -55,7 +55,7 @@ impl FiberSwitch {
         unsafe { sys::weft_interrupt_report() };
     }
 
-    /// Whether the last [`FiberSwitch::report`] has not been made yet: the coroutine is inside a C function, not in PHP
+    /// Whether the last [`FiberSwitch::report`] is still pending: the coroutine is inside a C function, not in PHP
     /// code. Any thread may call this.
     pub fn report_pending() -> bool {
         // SAFETY: reads one flag.
@@ -63,8 +63,8 @@ impl FiberSwitch {
     }
 }
 
-/// Writes where PHP code stands now: "function() at file:line"; the number of bytes, 0 where none runs. A signal handler on the
-/// thread that runs PHP may call this, of a process that will not go on.
+/// Writes the current place in PHP code: "function() at file:line". Returns the number of bytes, or 0 if no PHP code
+/// runs. A signal handler on the thread that runs PHP may call this, in a process that will not continue.
 pub fn code_location(text: &mut [u8]) -> usize {
     // SAFETY: the buffer is as long as it says; what is read are the frames of this thread, which stands still meanwhile.
     unsafe { sys::weft_code_location(text.as_mut_ptr().cast(), text.len()) }
@@ -129,7 +129,7 @@ impl Switch for FiberSwitch {
         if unsafe { sys::weft_signals_pending() }
             && let Some(runtime) = Runtime::get()
         {
-            // When no coroutine is left, those there are will look when they go on.
+            // If no coroutine is left, the existing ones will check when they resume.
             let _ = runtime.spawn(JobKind::Signals.job(0));
         }
     }

@@ -1,4 +1,4 @@
-//! What PHP asks of the server about files: the rows of the table of C symbols in which a path is named.
+//! PHP's questions to the server about files: the rows of the table of C symbols that take a path.
 //!
 //! As in [`crate::host`]: called from C on the engine's thread; nothing here calls Zend or parks.
 #![allow(unsafe_code)]

@@ -1,7 +1,7 @@
-//! What PHP asks of the server: the [`Host`] trait, and the table of C symbols that leads to it.
+//! PHP's questions to the server: the [`Host`] trait, and the table of C symbols that calls it.
 //!
-//! Every row below is called from C on the engine's thread. A row returns plain values and calls nothing of Zend, so no
-//! longjmp ever passes through it; those that say so park the calling coroutine.
+//! C calls every row below on the engine's thread. A row returns plain values and calls no function of Zend, so a
+//! longjmp never passes through it. Some rows park the calling coroutine, and say so.
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
@@ -11,11 +11,11 @@ use std::path::PathBuf;
 
 use crate::abi::{CLIENT_GONE, Field, HEADERS_MAX, LogLevel};
 
-/// Names a request to the host; never 0.
+/// Identifies a request to the host; never 0.
 pub type RequestId = u64;
 
 /// Bytes lent to C, which copies them at once: they must stay valid until the host is called again or the coroutine
-/// parks. A null pointer says "there is none".
+/// parks. A null pointer means that there are none.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Slice {
@@ -24,10 +24,11 @@ pub struct Slice {
 }
 
 impl Slice {
-    /// "There is none".
+    /// The value for "there are none".
     pub const NONE: Slice = Slice { bytes: std::ptr::null(), length: 0 };
 
-    /// Lends bytes. The promise of validity is the caller's; nothing unsafe happens if it is broken before C looks.
+    /// Lends bytes. The caller guarantees that they stay valid; breaking that before C reads them is not unsafe in
+    /// itself.
     pub fn of(bytes: &[u8]) -> Slice {
         Slice { bytes: bytes.as_ptr().cast(), length: bytes.len() }
     }
@@ -50,31 +51,31 @@ pub(crate) struct Header {
     value: Slice,
 }
 
-/// A header line lent by PHP for the time of one call.
+/// A header line that PHP lends for the duration of one call.
 pub type HeaderLine<'a> = (&'a [u8], &'a [u8]);
 
 /// The server, as PHP sees it. No method may keep a borrow while it parks; none may call Zend.
 ///
-/// The defaults are those of a process that has no requests.
+/// The defaults are those of a process without requests.
 #[expect(unused_variables, reason = "the defaults have nothing to look at")]
 pub trait Host {
-    /// A line for the error log; `request` is 0 outside of any.
+    /// Writes a line to the error log; `request` is 0 outside of any.
     fn log(&self, level: LogLevel, request: RequestId, message: &[u8]);
     /// Output of PHP code outside of any request.
     fn output(&self, bytes: &[u8]);
-    /// This process should be replaced once it has finished what is in flight.
+    /// This process should be replaced after the requests in flight.
     fn replace(&self, reason: &[u8]) {}
 
-    /// The status of a request that was cancelled: 504 when it ran too long, 503 when its worker ends.
+    /// The status of a cancelled request: 504 if it ran too long, 503 if its worker ends.
     fn cancel_status(&self) -> u16 {
         503
     }
 
-    /// A field of the request, [`Slice::NONE`] when it has none.
+    /// A field of the request, or [`Slice::NONE`] if it has none.
     fn field(&self, request: RequestId, field: Field) -> Slice {
         Slice::NONE
     }
-    /// The header line at `index`, in the order received.
+    /// The header line at `index`, in the received order.
     fn header_at(&self, request: RequestId, index: u32) -> Option<(Slice, Slice)> {
         None
     }
@@ -86,33 +87,35 @@ pub trait Host {
     fn time(&self, request: RequestId) -> f64 {
         0.0
     }
-    /// Whether the client has gone.
+    /// Whether the client has disconnected.
     fn aborted(&self, request: RequestId) -> bool {
         true
     }
-    /// Another request that may begin at once, on the coroutine which has just ended one; the host has told the scheduler.
+    /// Another request that may begin at once, on the coroutine that has just ended one; the host has told the
+    /// scheduler.
     fn next_request(&self) -> Option<RequestId> {
         None
     }
-    /// Copies body bytes from `offset` on; parks until there are some. `Ok(0)` at the end; `Err` is the status to answer with
-    /// when the body failed.
+    /// Copies body bytes from `offset` on; parks until there are some. Returns `Ok(0)` at the end; `Err` is the status
+    /// to answer with if the body failed.
     fn body_read(&self, request: RequestId, offset: u64, buffer: &mut [u8]) -> Result<usize, u16> {
         Err(CLIENT_GONE)
     }
-    /// Parks until the body is complete: its length, or as `body_read`.
+    /// Parks until the body is complete; returns its length, or an error as `body_read`.
     fn body_wait(&self, request: RequestId) -> Result<u64, u16> {
         Err(CLIENT_GONE)
     }
     /// Keeps the head of a request beyond its end, until `release`.
     fn detach(&self, request: RequestId) {}
-    /// Lets go of a detached head.
+    /// Releases a detached head.
     fn release(&self, request: RequestId) {}
-    /// Answers with a body of known length, and says how much of it was taken; the rest is given to `respond_rest`. `None`: the
-    /// client has gone, or the response is not valid (logged).
+    /// Answers with a body of known length, and returns how much of it was accepted; the rest goes to `respond_rest`.
+    /// `None` if the client has disconnected, or the response is invalid (which is logged).
     fn respond(&self, request: RequestId, status: u16, headers: &[HeaderLine], body: &[u8]) -> Option<usize> {
         None
     }
-    /// What `respond` has not taken; parks while the client does not keep up. `false`: the client has gone.
+    /// Sends the part that `respond` has not accepted; parks while the client is too slow. Returns `false` if
+    /// the client has disconnected.
     fn respond_rest(&self, request: RequestId, rest: &[u8]) -> bool {
         false
     }
@@ -131,7 +134,8 @@ pub trait Host {
     fn delegations(&self) -> u32 {
         0
     }
-    /// Answers with a file of a directory that the operator has named. `Err` is the status that says why not: 404, 403, 500.
+    /// Answers with a file of a directory that the operator has configured. `Err` is the status that says why not: 404,
+    /// 403, 500.
     fn send_file(
         &self,
         request: RequestId,
@@ -141,12 +145,13 @@ pub trait Host {
     ) -> Result<(), u16> {
         Err(404)
     }
-    /// Answers with what answers a URI's path. `Ok(true)`: a script does, whose fields are the request's from now on.
+    /// Answers with whatever answers the path of a URI. `Ok(true)` if a script does, whose fields are the request's
+    /// from now on.
     fn redirect(&self, request: RequestId, headers: &[HeaderLine], uri: &[u8]) -> Result<bool, u16> {
         Err(404)
     }
-    /// Opens a file of the document root for PHP to run or to obey, and says where it really lies. `None`: PHP may open it
-    /// itself, as links may lead anywhere. `Err` is the status that says why not: 403, 404.
+    /// Opens a file of the document root that PHP is to run or to read settings from, and returns its real path. `None`
+    /// if PHP may open it itself, because links may lead anywhere. `Err` is the status that says why not: 403, 404.
     fn open_source(&self, path: &[u8]) -> Option<Result<(OwnedFd, PathBuf), u16>> {
         None
     }
@@ -154,15 +159,15 @@ pub trait Host {
     fn stream_start(&self, request: RequestId, status: u16, headers: &[HeaderLine]) -> bool {
         false
     }
-    /// Has the writer of the response keep the client's pace, where else what the client does not take would wait in a file.
+    /// Makes the writer of the response follow the client's pace, where otherwise the unread part would wait in a file.
     fn stream_at_pace(&self, request: RequestId) {}
-    /// Sends a piece; parks while the client does not keep up. `false`: the client has gone.
+    /// Sends a piece; parks while the client is too slow. Returns `false` if the client has disconnected.
     fn stream_write(&self, request: RequestId, chunk: &[u8]) -> bool {
         false
     }
-    /// Ends the response; when it `failed`, so that the client notices.
+    /// Ends the response; if it `failed`, in a way that the client notices.
     fn stream_end(&self, request: RequestId, trailers: &[HeaderLine], failed: bool) {}
-    /// Sends a 103 response. `false`: not possible any more, or a header is not valid.
+    /// Sends a 103 response. Returns `false` if that is no longer possible, or a header is invalid.
     fn early_hints(&self, request: RequestId, headers: &[HeaderLine]) -> bool {
         false
     }
@@ -186,7 +191,7 @@ pub(crate) fn with<T>(otherwise: T, ask: impl FnOnce(&'static dyn Host) -> T) ->
     HOST.get().map_or(otherwise, ask)
 }
 
-/// A failed body as C sees it: minus the status.
+/// A failed body for C: minus the status.
 fn failure(status: u16) -> i64 {
     -i64::from(status)
 }

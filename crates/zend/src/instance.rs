@@ -1,10 +1,10 @@
 //! The switch between PHP instances: many isolated PHPs in one process, one of them active at a time.
 //!
-//! Each job has an instance to itself, and with it everything PHP believes to be global. What happens at a switch is in
-//! `c/instance/` (read `instance.h` first); this file gives it the scheduler's shape, and bounds.
+//! Each job has an instance to itself, and with it everything that is global to PHP. `c/instance/` implements the
+//! switch (read `instance.h` first); this file adapts it to the scheduler and adds limits.
 //!
-//! Invariant: as many instances as were asked for at most, and no job beside others while the process has more memory than it
-//! may (`memory_bound.rs`); the scheduler's queue holds what must wait.
+//! Invariant: there are at most as many instances as were requested, and no job starts beside others while the process
+//! has more memory than it may (`memory_bound.rs`); the scheduler's queue holds the jobs that must wait.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_int, c_void};
@@ -17,28 +17,28 @@ use crate::memory_bound::MemoryBound;
 use crate::native::{self, pointer};
 use crate::sys;
 
-/// Bounds of the pool of instances.
+/// Limits of the pool of instances.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InstanceOptions {
-    /// Instances in this process, from 2. Each is one request at a time.
+    /// Instances in this process, at least 2. Each runs one request at a time.
     pub instances_max: u32,
     /// C stack of each, in bytes; only touched pages cost memory. PHP's own default is 8 MiB.
     pub stack_bytes: usize,
-    /// Resident memory of the process, in bytes, above which idle instances give back what they can and a job waits until it
-    /// is alone, or there is memory again.
+    /// Resident memory of the process, in bytes, above which idle instances return what they can, and a job waits until
+    /// it is alone or there is memory again.
     pub memory_bytes_max: u64,
     /// For debugging: compare whole pages at each switch, and look for pointers between instances.
     pub verify: bool,
 }
 
-/// What the pool is like now.
+/// The current state of the pool.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InstanceFigures {
-    /// Instances alive, idle ones included.
+    /// Existing instances, including idle ones.
     pub instances: u32,
     /// Pages of the image that are compared at a switch.
     pub pages: u32,
-    /// Lines of 64 bytes that the instance active now had when it was last put aside.
+    /// Lines of 64 bytes that the active instance had when it was last saved.
     pub lines: u32,
     /// Images exchanged since start.
     pub switches: u64,
@@ -53,11 +53,11 @@ pub struct InstanceSwitch {
 }
 
 impl InstanceSwitch {
-    /// Makes this process one of instances. Call it in the worker, after [`crate::Engine::start`] with `instances`, before
-    /// any request: PHP's state of this moment is what each instance begins with.
+    /// Turns this process into one with instances. Call it in the worker, after [`crate::Engine::start`] with
+    /// `instances`, before any request: each instance begins with PHP's current state.
     ///
     /// # Errors
-    /// Why there can be none here, and what to do.
+    /// Why instances are impossible here, and what to do.
     pub fn start(options: InstanceOptions) -> Result<InstanceSwitch, String> {
         let heap_bytes =
             usize::try_from(options.memory_bytes_max).unwrap_or(usize::MAX / 4).saturating_mul(4);
@@ -77,8 +77,8 @@ impl InstanceSwitch {
         }
     }
 
-    /// Why the engine that has been started for instances can have none; it goes on without them. For the master, before the
-    /// first fork.
+    /// Why an engine that has been started for instances can have none; it continues without them. For the master,
+    /// before the first fork.
     pub fn unfit() -> Option<String> {
         // SAFETY: the engine runs, on this thread; the reason is a string of static storage.
         unsafe {
@@ -87,27 +87,29 @@ impl InstanceSwitch {
         }
     }
 
-    /// Gives back the memory of heaps and stacks of instances that have been idle for `idle`. For the loop, now and then.
+    /// Returns the memory of heaps and stacks of instances that have been idle for `idle`. The loop calls it from time
+    /// to time.
     pub fn trim(idle: Duration) {
         // SAFETY: called on the engine's thread, from the loop; it looks at idle instances only.
         unsafe { sys::weft_instances_trim(u64::try_from(idle.as_nanos()).unwrap_or(u64::MAX)) };
     }
 
-    /// Has instances whose wait the look before has seen, too, give back memory that they have no use for meanwhile: free pages
-    /// of their heaps and stacks. For the loop, now and then. Whether there are others, for the next look.
+    /// Instances that are in the same wait as at the last check return memory that they do not need meanwhile: free
+    /// pages of their heaps and stacks. The loop calls it from time to time. Returns whether others remain for the next
+    /// check.
     #[must_use]
     pub fn look() -> bool {
         // SAFETY: called on the engine's thread, from the loop; it looks at instances that do not run.
         unsafe { sys::weft_instances_look() }
     }
 
-    /// For the end of each turn of the loop.
+    /// Called at the end of each turn of the loop.
     pub fn turn() {
         // SAFETY: called on the engine's thread, from the loop.
         unsafe { sys::weft_process_turn() };
     }
 
-    /// What the pool is like.
+    /// The current figures of the pool.
     pub fn figures() -> InstanceFigures {
         // SAFETY: reads counters.
         let figures = unsafe { sys::weft_instances_report() };
@@ -121,7 +123,7 @@ impl InstanceSwitch {
     }
 }
 
-/// opcache's lock for readers is counted by instance, not by process.
+/// opcache's lock for readers is counted per instance, not per process.
 fn record_lock(fd: c_int, command: c_int, lock: usize) -> Option<c_int> {
     let mut result = 0;
     // SAFETY: the caller of fcntl passes a live struct flock for these commands; it is null-checked.

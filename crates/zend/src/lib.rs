@@ -1,20 +1,20 @@
 //! weft's binding to Zend: the only crate that includes a Zend header.
 //!
-//! Zend itself is called from C (`c/`, read `coroutine.h` first): its errors leave by longjmp, which must not cross a Rust frame.
-//! Rust starts and stops the engine, switches its contexts, and answers what C asks about requests.
+//! Zend itself is called from C (`c/`, read `coroutine.h` first): its errors leave by longjmp, which must not cross a
+//! Rust frame. Rust starts and stops the engine, switches its contexts, and answers C's questions about requests.
 //!
-//! It knows coroutines (weft-rt) and PHP. It must not know HTTP's connections: what stands behind a request key is the
-//! [`Host`]'s business. Nothing in its public API is unsafe.
+//! It knows coroutines (weft-rt) and PHP. It must not know HTTP connections: the [`Host`] knows what a request key
+//! stands for. Nothing in its public API is unsafe.
 //!
 //! # Layout, in reading order
 //!
-//! - [`engine`]: start PHP, boot an application, run a script, stop.
+//! - [`engine`]: starts PHP, boots an application, runs a script, stops.
 //! - [`fiber`]: the [`weft_rt::Switch`] within one PHP instance.
 //! - [`native`]: the one below PHP, for classic mode.
 //! - [`instance`]: the one between PHP instances, on top of it.
-//! - [`host`]: what PHP asks of the server, as a trait and as the table of C symbols behind it.
+//! - [`host`]: PHP's questions to the server, as a trait and as the table of C symbols behind it.
 //! - `lines`: which header lines reach PHP.
-//! - `schedule`: what C asks of the scheduler.
+//! - `schedule`: the scheduler's functions for C.
 //! - [`abi`]: the numbers that Rust and C share. `sys`: the C functions.
 #![deny(unsafe_code)]
 

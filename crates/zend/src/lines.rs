@@ -1,24 +1,24 @@
-//! The lines of a request's head, and of its trailer, on their way to PHP: which of them reach it, and under which names.
+//! The lines of a request's head and trailer on their way to PHP: which of them reach it, and under which names.
 //!
-//! Must not know how PHP keeps them. Invariant: of those that reach it no two different names become the same key of
-//! `$_SERVER`, whoever makes the key, so that no client writes over what a proxy has set.
+//! Must not know how PHP stores them. Invariant: among the lines that reach PHP, two different names never become the
+//! same key of `$_SERVER`, whichever code makes the key, so that no client can overwrite what a proxy has set.
 #![allow(unsafe_code)]
 
 use std::cell::RefCell;
 
 use crate::host::{Slice, with};
 
-/// Whether a line of this name reaches PHP: letters, digits and dashes only, as nginx has it by default
-/// (`ignore_invalid_headers`, `underscores_in_headers`). A token may hold more (RFC 9110 section 5.6.2), but a key of `$_SERVER`
-/// has an underscore for a dash, and `php_register_variable_ex` (main/php_variables.c) makes one of a dot as well; frameworks
-/// that take a key apart again make a dash of it. `Proxy` would be `HTTP_PROXY`, which programs take for their operator's
-/// setting (CVE-2016-5385).
+/// Whether a line of this name reaches PHP: only letters, digits and dashes, as in nginx by default
+/// (`ignore_invalid_headers`, `underscores_in_headers`). A token may hold more (RFC 9110 section 5.6.2), but a key of
+/// `$_SERVER` has an underscore for a dash, and `php_register_variable_ex` (main/php_variables.c) also replaces a dot
+/// with one; frameworks that convert a key back make a dash of it. `Proxy` would become `HTTP_PROXY`, which programs
+/// take for their operator's setting (CVE-2016-5385).
 fn reaches_php(name: &[u8]) -> bool {
     name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'-')
         && !name.eq_ignore_ascii_case(b"proxy")
 }
 
-/// The first line from `at` on that reaches PHP; `at` is then behind it.
+/// The first line from `at` on that reaches PHP; `at` is then after it.
 fn next(
     at: &mut u32,
     line_at: impl Fn(u32) -> Option<(Slice, Slice)>,
@@ -78,11 +78,11 @@ unsafe extern "C" fn weft_host_next_trailer(
 }
 
 thread_local! {
-    /// The name of the variable that was asked for last.
+    /// The name of the variable that was returned last.
     static VARIABLE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The next header line with the name it has in `$_SERVER` (RFC 3875 section 4.1.18), which ends with a NUL behind its length.
+/// The next header line with its name in `$_SERVER` (RFC 3875 section 4.1.18), which ends with a NUL after its length.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn weft_host_next_variable(
     request: u64,
@@ -113,7 +113,7 @@ fn write_variable(name: &[u8], variable: &mut Vec<u8>) {
 mod tests {
     use super::*;
 
-    /// What main/php_variables.c makes of a variable's name, and frameworks of a header's.
+    /// A variable's name after main/php_variables.c has converted it, and a framework has converted it back.
     fn mangled(name: &[u8]) -> Vec<u8> {
         let byte = |byte: &u8| if b"-. [".contains(byte) { b'_' } else { byte.to_ascii_uppercase() };
         name.iter().map(byte).collect()

@@ -1,10 +1,11 @@
-//! Whether there is memory for one more request, in a worker of instances.
+//! Whether there is memory for one more request, in a worker with instances.
 //!
-//! What counts is the resident memory of the process, and what the requests in flight will still need: each is taken to need what
-//! the largest lately did. Reading the former costs a system call or three, so it is read only when the heaps have grown by
-//! so much since that it could matter, and now and then.
+//! The check counts the resident memory of the process and the memory that the requests in flight will still need: each
+//! is assumed to need what the largest recent one did. Reading the former costs up to three system calls, so it is read
+//! only when the heaps have grown enough since to matter, and from time to time.
 //!
-//! Must not know who waits, or in what order. Invariant: nothing is refused while there is room by the last reading.
+//! Must not know which requests wait, or in what order. Invariant: nothing is refused while there is room according to
+//! the last reading.
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
@@ -13,15 +14,15 @@ use weft_rt::memory::resident_bytes;
 
 use crate::sys;
 
-/// Questions that one reading answers at most: memory outside of heaps grows, too.
+/// The maximum of checks that use one reading, because memory outside of heaps grows, too.
 const QUESTIONS_MAX: u32 = 256;
 
-/// The bound on a worker's memory.
+/// The limit on a worker's memory.
 #[derive(Debug)]
 pub(crate) struct MemoryBound {
     bytes_max: u64,
     resident: Cell<u64>,
-    /// Address space of the heaps at the reading.
+    /// Address space of the heaps at the last reading.
     heaps: Cell<u64>,
     questions: Cell<u32>,
 }
@@ -36,7 +37,7 @@ impl MemoryBound {
         }
     }
 
-    /// Whether one more request fits. If not, idle instances have given back what they can.
+    /// Whether one more request fits. If not, idle instances have returned what they can.
     pub(crate) fn has_room(&self) -> bool {
         if self.questions.get() < QUESTIONS_MAX && self.fits() {
             self.questions.set(self.questions.get() + 1);

@@ -1,7 +1,7 @@
-//! The switch below PHP: each coroutine has a native stack, and Zend knows nothing of it.
+//! The switch below PHP: each coroutine has a native stack, and Zend does not know about it.
 //!
-//! For classic mode, where each job begins and ends a PHP request of its own. What happens at a switch is in `c/native.c`.
-//! It puts nothing of PHP's state aside: one request at a time is in PHP, so it MUST run with `coroutines_max` = 1.
+//! For classic mode, where each job begins and ends its own PHP request. `c/native.c` implements the switch. It saves
+//! none of PHP's state: one request at a time is in PHP, so it MUST run with `coroutines_max` = 1.
 #![allow(unsafe_code)]
 
 use std::ffi::c_void;
@@ -12,8 +12,8 @@ use weft_rt::{Context, Job, Left, Switch};
 use crate::abi::EnterResult;
 use crate::sys;
 
-/// Answers of a [`Switch`] that are the same wherever a context has a native stack: to Zend it is one plain stack, so it may
-/// leave wherever it stands.
+/// The methods of a [`Switch`] that are the same for all contexts with a native stack: to Zend it is one plain stack,
+/// so it may leave anywhere.
 macro_rules! native_answers {
     () => {
         fn may_leave(&self) -> bool {
@@ -37,15 +37,15 @@ macro_rules! native_answers {
 }
 pub(crate) use native_answers;
 
-/// Says where a call of `symbol` blocks the worker. For the scheduler, on the context that runs.
+/// Reports where a call of `symbol` blocks the worker. For the scheduler, on the running context.
 pub(crate) fn report_blocked(symbol: &str) {
     let Ok(symbol) = std::ffi::CString::new(symbol) else { return };
     // SAFETY: called on the context that runs; the text is live.
     unsafe { sys::weft_report_blocked(symbol.as_ptr()) };
 }
 
-/// Has native stacks of `stack_bytes`, from here on with an Error in PHP where one overflows. Call it in the worker, when the
-/// engine has started.
+/// Enables native stacks of `stack_bytes`; from here on an overflow of one is an Error in PHP. Call it in the worker,
+/// when the engine has started.
 pub(crate) fn start(stack_bytes: usize) {
     // SAFETY: notes a number, and installs handlers of the engine that runs; no coroutine exists yet.
     unsafe {
@@ -55,7 +55,7 @@ pub(crate) fn start(stack_bytes: usize) {
     }
 }
 
-/// What C made, as the scheduler knows it.
+/// The context that C created, as the scheduler knows it.
 pub(crate) fn created(pointer: *mut c_void) -> io::Result<Context> {
     if pointer.is_null() { Err(io::ErrorKind::OutOfMemory.into()) } else { Ok(Context(pointer as usize)) }
 }
@@ -83,8 +83,8 @@ pub(crate) fn left(returned: u32) -> Left {
 pub struct NativeSwitch(());
 
 impl NativeSwitch {
-    /// Stacks of `stack_bytes` each; only touched pages cost memory. Call it in the worker, when the engine has started:
-    /// from here on an overflow of such a stack is an Error in PHP.
+    /// Stacks of `stack_bytes` each; only touched pages cost memory. Call it in the worker, when the engine has
+    /// started: from here on an overflow of such a stack is an Error in PHP.
     pub fn new(stack_bytes: usize) -> NativeSwitch {
         start(stack_bytes);
         NativeSwitch(())

@@ -1,8 +1,8 @@
-//! What C asks of the scheduler: to park, to wake, to start tasks, to interrupt. The table of C symbols that leads to weft-rt.
+//! The scheduler's functions for C: park, wake, start tasks, interrupt. A table of C symbols that call weft-rt.
 //!
-//! It must not know what waits or why. As in [`crate::host`], a row returns plain values and calls nothing of Zend but the
-//! switch; those that say so park the calling coroutine. Without a runtime (an application boots) nothing can be done: the
-//! rows say so by 0 or false.
+//! It must not know what waits or why. As in [`crate::host`], a row returns plain values and calls no function of Zend
+//! except the switch; some rows park the calling coroutine, and say so. Without a runtime (while an application boots)
+//! nothing can be done: the rows then return 0 or false.
 #![allow(unsafe_code)]
 
 use weft_rt::timers::TimerKey;
@@ -23,7 +23,8 @@ fn with<T>(otherwise: T, ask: impl FnOnce(&'static Runtime) -> T) -> T {
     Runtime::get().map_or(otherwise, ask)
 }
 
-/// Opens a wait of the running coroutine: a word by which anybody can end it. 0: nothing can wait here.
+/// Opens a wait of the running coroutine: returns a word with which any code can end it. 0: waiting is not
+/// possible here.
 #[unsafe(no_mangle)]
 extern "C" fn weft_host_wait_begin() -> u64 {
     with(0, |runtime| if runtime.current().is_some() { runtime.begin_wait().word() } else { 0 })
@@ -43,10 +44,10 @@ extern "C" fn weft_host_wait(word: u64, deadline: u64) -> u32 {
     end as u32
 }
 
-/// As [`weft_host_wait`], and until a descriptor is ready, too: `revents` say which.
+/// Like [`weft_host_wait`], and until a descriptor is ready, too: `revents` say which.
 #[unsafe(no_mangle)]
 extern "C" fn weft_host_wait_on(word: u64, fds: *mut libc::pollfd, count: usize, deadline: u64) -> u32 {
-    // SAFETY: C passes an array of its own of so many entries, which nobody else touches until this returns.
+    // SAFETY: C passes its own array with this many entries, which no other code touches until this returns.
     let fds = if count == 0 { &mut [] } else { unsafe { std::slice::from_raw_parts_mut(fds, count) } };
     let end = with(WaitEnd::NotThisOne, |runtime| {
         match runtime.park_word_on(word, fds, (deadline != NEVER).then_some(deadline)) {
@@ -59,13 +60,13 @@ extern "C" fn weft_host_wait_on(word: u64, fds: *mut libc::pollfd, count: usize,
     end as u32
 }
 
-/// Ends a wait. `false`: it is over already.
+/// Ends a wait. `false`: it has already ended.
 #[unsafe(no_mangle)]
 extern "C" fn weft_host_wake(word: u64) -> bool {
     with(false, |runtime| runtime.wake_word(word, Readiness::default()))
 }
 
-/// Lets everyone else who is ready run first.
+/// Lets all other ready coroutines run first.
 #[unsafe(no_mangle)]
 extern "C" fn weft_host_yield() {
     with((), |runtime| {
@@ -85,13 +86,14 @@ extern "C" fn weft_host_self() -> u64 {
     with(0, |runtime| runtime.current().map_or(0, word_of))
 }
 
-/// From here to [`weft_host_step_in`] the running coroutine is none for the hooks: calls are plain, and nothing parks.
+/// From here to [`weft_host_step_in`] the hooks count the code as outside of any coroutine: calls are plain, and
+/// nothing parks.
 #[unsafe(no_mangle)]
 extern "C" fn weft_host_step_out() -> u64 {
     with(0, |runtime| runtime.step_out().map_or(0, word_of))
 }
 
-/// Ends [`weft_host_step_out`]; it takes what that returned.
+/// Ends [`weft_host_step_out`]; its argument is what that returned.
 #[unsafe(no_mangle)]
 extern "C" fn weft_host_step_in(coroutine: u64) {
     if coroutine != 0 {
@@ -99,13 +101,13 @@ extern "C" fn weft_host_step_in(coroutine: u64) {
     }
 }
 
-/// Interrupts a coroutine: its present or next wait ends as cancelled.
+/// Interrupts a coroutine: its current or next wait ends as cancelled.
 #[unsafe(no_mangle)]
 extern "C" fn weft_host_interrupt(coroutine: u64) -> bool {
     with(false, |runtime| runtime.interrupt(coroutine_of(coroutine)))
 }
 
-/// Takes back an interruption of the running coroutine that no wait has met.
+/// Withdraws an interruption of the running coroutine that no wait has met.
 #[unsafe(no_mangle)]
 extern "C" fn weft_host_interrupt_forget() {
     with((), Runtime::forget_interrupt);
@@ -117,7 +119,7 @@ extern "C" fn weft_host_cancel(coroutine: u64) -> bool {
     with(false, |runtime| runtime.cancel(coroutine_of(coroutine)))
 }
 
-/// A timer that interrupts, as C keeps it.
+/// A timer that interrupts, as C stores it.
 #[repr(C)]
 struct Timer {
     at: u64,
@@ -132,25 +134,25 @@ extern "C" fn weft_host_interrupt_at(at: u64) -> Timer {
     Timer { at, sequence }
 }
 
-/// Disarms. `false`: it has fired.
+/// Disarms a timer. `false`: it has fired.
 #[unsafe(no_mangle)]
 extern "C" fn weft_host_disarm(timer: Timer) -> bool {
     with(false, |runtime| runtime.disarm((timer.at, timer.sequence)))
 }
 
-/// When a coroutine began, by the clock of deadlines; 0 when it has ended.
+/// When a coroutine began, on the clock of deadlines; 0 if it has ended.
 #[unsafe(no_mangle)]
 extern "C" fn weft_host_since(coroutine: u64) -> u64 {
     with(0, |runtime| runtime.since(coroutine_of(coroutine)).unwrap_or(0))
 }
 
-/// Ends a connection that is kept for whoever comes next, if a wait for it was cut short.
+/// Ends a connection that is kept for a later user, if a wait for it was cut short.
 #[unsafe(no_mangle)]
 extern "C" fn weft_host_end_if_cut_short(fd: std::ffi::c_int) {
     weft_rt::hook::end_if_cut_short(fd);
 }
 
-/// Whether this process writes to memory that opcache shares, now: its state is everybody's. A signal handler may ask.
+/// Whether this process is now writing to memory that opcache shares with all processes. A signal handler may ask.
 #[unsafe(no_mangle)]
 extern "C" fn weft_host_has_brief_lock() -> bool {
     weft_rt::hook::may_be_half_written(std::process::id())

@@ -1,4 +1,4 @@
-//! The C functions of `c/`, declared once. All of them MUST be called on the one thread that started the engine, but for
+//! The C functions of `c/`, declared once. All of them MUST be called on the one thread that started the engine, except
 //! `weft_interrupt_preempt` and `weft_interrupt_report*`, which any thread may call.
 
 #![allow(unsafe_code)]
@@ -20,7 +20,7 @@ pub struct EngineOptions {
     pub superglobals: *mut u32,
 }
 
-/// What [`weft_instances_report`] tells.
+/// The result of [`weft_instances_report`].
 #[repr(C)]
 pub struct InstancesFigures {
     pub instances: u32,

@@ -1,13 +1,13 @@
-/* malloc and its family, in place of the C library's. While PHP starts, what libphp, its extensions and libxml2 allocate
- * comes from one arena: it is part of every instance's image. The caller's address decides; everybody else (Rust, curl,
- * OpenSSL, the C library) gets the C library's memory as ever.
+/* malloc and its family, in place of the C library's. While PHP starts, the allocations of libphp, its extensions and
+ * libxml2 come from one arena, which is part of every instance's image. The caller's address decides; all other code
+ * (Rust, curl, OpenSSL, the C library) gets the C library's memory as usual.
  *
- *     closed (coroutine mode; after start-up):  malloc -> C library          one flag is looked at
+ *     closed (coroutine mode; after start-up):  malloc -> C library          one flag is checked
  *     open (start-up of instances):             malloc -> arena or C library
- *     for ever:                                 free(p), realloc(p) -> nothing, or a copy, if p lies in the arena; what was
- *                                              there is pristine again in the active instance
+ *     always:                                   free(p), realloc(p) -> nothing, or a copy, if p lies in the arena; the old
+ *                                              place is pristine again in the active instance
  *
- * Invariants: arena memory is never handed back, so that a pointer in a pristine page is good in every instance; an
+ * Invariants: arena memory is never returned, so that a pointer in a pristine page is valid in every instance; an
  * allocation never calls anything that allocates. */
 #include "instance.h"
 
@@ -27,9 +27,9 @@ extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *pointer, size_t size);
 extern void __libc_free(void *pointer);
 
-/* Of the thread that starts PHP: other threads' memory is never an instance's. */
+/* Of the thread that starts PHP: other threads' memory never belongs to an instance. */
 static __thread bool is_open __attribute__((tls_model("initial-exec")));
-static uintptr_t arena_low = UINTPTR_MAX - ARENA_BYTES; /* where nothing can lie, until there is an arena */
+static uintptr_t arena_low = UINTPTR_MAX - ARENA_BYTES; /* an address where nothing can lie, until there is an arena */
 static char *arena_next;
 
 #define IN_ARENA(pointer) UNEXPECTED((uintptr_t) (pointer) - arena_low < ARENA_BYTES)
@@ -58,7 +58,7 @@ static void *take(size_t size)
 	return pointer;
 }
 
-/* The latest block can grow and shrink in its place. */
+/* The latest block can grow and shrink in place. */
 static void *take_again(void *pointer, size_t size)
 {
 	size_t old = *header(pointer);
@@ -172,7 +172,7 @@ void *reallocarray(void *pointer, size_t count, size_t size)
 	return resize(pointer, bytes, FROM_ARENA());
 }
 
-/* Who asks an arena block for its room gets what was asked for. */
+/* For an arena block, the usable size is the requested size. */
 size_t malloc_usable_size(void *pointer)
 {
 	static size_t (*real)(void *);
@@ -185,7 +185,7 @@ size_t malloc_usable_size(void *pointer)
 	return pointer ? real(pointer) : 0;
 }
 
-/* The C library's would call malloc from its own address. */
+/* The C library's function would call malloc from its own address. */
 static char *copy_text(const char *text, size_t length, bool from_arena)
 {
 	char *copy = from_arena ? take(length + 1) : __libc_malloc(length + 1);

@@ -1,9 +1,10 @@
-/* For debugging (verify_instances): whole pages are kept when an instance is put aside and compared when it is back, and
- * every page is searched for pointers into heaps and stacks of other instances.
+/* For debugging (verify_instances): whole pages are saved when an instance is put aside and compared when it is back,
+ * and every page is searched for pointers into heaps and stacks of other instances.
  *
- * A page that is not as it was is a fault of the exchange, or somebody wrote to it meanwhile: the worker is replaced. A
- * pointer into another instance is reported, unless it is a stale one, to memory that has gone to a new owner since: what a
- * word holds between two requests, when the heap is empty, nobody follows. Such words are noted at the end of each request. */
+ * If a page differs, the exchange has a fault, or other code wrote to it meanwhile: the worker is replaced. A pointer
+ * into another instance is reported, unless it is a stale one, to memory that has got a new owner since: no code
+ * follows what a word holds between two requests, when the heap is empty. Such words are recorded at the end of each
+ * request. */
 #include "instance.h"
 #include "../host.h"
 
@@ -110,7 +111,8 @@ void weft_check_out(uint32_t instance)
 	}
 }
 
-/* Where a page differs from its copy; NULL: nowhere. That an interrupt is wanted, other threads say at any moment. */
+/* Where a page differs from its copy; NULL: nowhere. Other threads set the flag for an interrupt at any moment, so
+ * it is ignored. */
 static const char *difference(const char *page, const char *copy)
 {
 	if (memcmp(page, copy, WEFT_PAGE_BYTES) == 0) {

@@ -1,8 +1,8 @@
-/* Which extensions cannot be in an instance, as far as that can be known without running them. What is proven to work is the
- * tests' to say (docs/reference/doctor.md).
+/* Which extensions cannot be in an instance, as far as that can be known without running them. The tests prove which
+ * ones work (docs/reference/doctor.md).
  *
- * An extension is unfit when its state is not in the image (its library is none of libraries.c's), or when it is known to run
- * PHP's memory behind PHP's back: by threads, or by a scheduler of its own. */
+ * An extension is unfit if its state is not in the image (its library is not among those of libraries.c), or if it is
+ * known to use PHP's memory behind PHP's back: through threads, or through its own scheduler. */
 #include "instance.h"
 
 #include <dlfcn.h>
@@ -18,13 +18,13 @@ static const struct {
 	{"pthreads", "it runs PHP in threads"},
 };
 
-/* Its name lies in its library's own constants; the entry itself has been copied. */
+/* Its name lies in the constants of its library; the entry itself has been copied. */
 static bool is_elsewhere(const zend_module_entry *module)
 {
 	return module->handle && !weft_library_owns(module->name);
 }
 
-/* Puts the reason into `buffer`; 0: nothing is known against it. */
+/* Writes the reason into `buffer`; 0: no reason is known. */
 static int reason(const zend_module_entry *module, char *buffer, size_t size)
 {
 	if (is_elsewhere(module)) {
@@ -38,7 +38,7 @@ static int reason(const zend_module_entry *module, char *buffer, size_t size)
 	return 0;
 }
 
-/* The first of the loaded extensions that is unfit, as a reason; NULL: none is. */
+/* The first loaded extension that is unfit, as a reason; NULL: there is none. */
 const char *weft_unfit_extension(void)
 {
 	static char text[256];
@@ -66,7 +66,7 @@ static zend_module_entry *module_named(const char *name)
 	return NULL;
 }
 
-/* Why a loaded extension is unfit; 0 bytes: nothing is known against it. */
+/* Why a loaded extension is unfit; 0 bytes: no reason is known. */
 size_t weft_extension_unfit(const char *name, char *buffer, size_t size)
 {
 	zend_module_entry *module = module_named(name);
@@ -74,7 +74,7 @@ size_t weft_extension_unfit(const char *name, char *buffer, size_t size)
 	return length > 0 ? (size_t) length : 0;
 }
 
-/* The file a loaded extension came with; 0 bytes: it is compiled into libphp. */
+/* The file of a loaded extension; 0 bytes: it is compiled into libphp. */
 size_t weft_extension_file(const char *name, char *buffer, size_t size)
 {
 	zend_module_entry *module = module_named(name);

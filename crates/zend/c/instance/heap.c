@@ -1,13 +1,13 @@
-/* The Zend heaps of the instances. Zend's memory manager asks for chunks of 2 MiB; they are cut from one region of address
- * space, so that an instance costs no mapping, chunks go from one instance to the next while they are hot, and an address
- * says whose it is.
+/* The Zend heaps of the instances. Zend's memory manager requests chunks of 2 MiB. They are cut from one region of
+ * address space, so that an instance costs no mapping, chunks move from one instance to the next while they are hot,
+ * and an address shows its owner.
  *
- * What Zend's description of a chunk says of free pages is read where a new heap shows that it stands (see find_map); where it
- * stands elsewhere, free pages are left as they are.
+ * Zend's own map of a chunk tells which pages are free; it is read at the place that a new heap reveals (see
+ * find_map). If that fails, free pages are left as they are.
  *
- * Invariants: a run of chunks has one owner until it is freed; chunks on the spare list have none. A chunk that is handed out
- * has zeroes where Zend will describe its pages. The region bounds what all instances can have together: beyond it a request
- * ends with PHP's "Out of memory". */
+ * Invariants: a run of chunks has one owner until it is freed; chunks on the spare list have none. A chunk that is
+ * handed out is zero where Zend will describe its pages. The region limits the total of all instances: beyond it a
+ * request ends with PHP's "Out of memory". */
 #include "instance.h"
 
 #include <sys/mman.h>
@@ -18,23 +18,23 @@
 #define SPARE UINT32_MAX /* the owner of a spare */
 
 #define PAGES ((uint32_t) (CHUNK_BYTES / WEFT_PAGE_BYTES)) /* in a chunk */
-#define RUN_PAGES_LEAST 8 /* free pages in a row that are given back: fewer are not worth the call */
+#define RUN_PAGES_LEAST 8 /* free pages in a row that are returned: fewer are not worth the call */
 
 static char *region;
 static uint32_t chunk_count;
 static uint32_t *owners;     /* per chunk; 0: free */
-static uint32_t first_free;  /* no free chunk is below */
+static uint32_t first_free;  /* no free chunk is below this one */
 static uint32_t spares[SPARES_MAX];
 static uint32_t spare_count;
 static uint32_t used;
-static struct { uint32_t now, most; } *held; /* chunks by owner - 1; the most since weft_heap_mark() */
+static struct { uint32_t now, most; } *held; /* chunks by owner - 1; the maximum since weft_heap_mark() */
 static uint32_t held_room;
-static size_t map_offset;    /* where in a chunk a bit for each page says whether it is taken; 0: not known */
+static size_t map_offset;    /* offset in a chunk of the map, which has a bit for each page that is taken; 0: unknown */
 
-/* How a chunk begins (struct _zend_mm_chunk in Zend/zend_alloc.c). */
+/* The beginning of a chunk (struct _zend_mm_chunk in Zend/zend_alloc.c). */
 typedef struct chunk {
 	zend_mm_heap *heap;
-	struct chunk *next, *previous; /* of the heap's chunks in use, in a ring */
+	struct chunk *next, *previous; /* the heap's chunks in use, in a ring */
 	uint32_t free_pages;
 } chunk;
 
@@ -135,7 +135,7 @@ static void *take(uint32_t first, uint32_t count, uint32_t owner)
 	return region + first * CHUNK_BYTES;
 }
 
-/* A run of `count` free chunks that are not spares, lowest first. */
+/* A run of `count` free chunks that are not spares, at the lowest address. */
 static void *take_run(uint32_t count, uint32_t owner)
 {
 	uint32_t run = 0;
@@ -168,8 +168,9 @@ static void release_spares(void)
 	}
 }
 
-/* Zend describes a chunk's pages in its first one, and takes them to be free where it finds zeroes there, as in memory fresh
- * from the kernel (zend_mm_chunk_init in Zend/zend_alloc.c): with what an earlier owner has left it would give pages twice. */
+/* Zend describes a chunk's pages in its first one, and takes them for free if it finds zeroes there, as in memory
+ * fresh from the kernel (zend_mm_chunk_init in Zend/zend_alloc.c): with an earlier owner's data it would hand out
+ * pages twice. */
 static void *take_spare(uint32_t owner)
 {
 	void *chunk = take(spares[--spare_count], 1, owner);
@@ -206,7 +207,7 @@ static void chunk_free(zend_mm_storage *storage, void *chunk, size_t size)
 	release(first, count);
 }
 
-/* A huge block shrinks or grows inside the chunks it has. */
+/* A huge block shrinks or grows within its chunks. */
 static bool chunk_truncate(zend_mm_storage *storage, void *chunk, size_t old_size, size_t new_size)
 {
 	uint32_t first = (uint32_t) (((char *) chunk - region) / CHUNK_BYTES);
@@ -227,8 +228,8 @@ static bool chunk_extend(zend_mm_storage *storage, void *chunk, size_t old_size,
 
 static const zend_mm_handlers handlers = {chunk_alloc, chunk_free, chunk_truncate, chunk_extend};
 
-/* zend_mm_startup_ex puts the storage into the heap itself, where the end of a request wipes it (zend_mm_shutdown expects
- * none): so the heap is told of one that lies outside. Where it keeps the pointer is found by its value. */
+/* zend_mm_startup_ex puts the storage into the heap itself, where the end of a request wipes it (zend_mm_shutdown
+ * expects none): so the heap is given one that lies outside. The place of the pointer is found by its value. */
 static bool move_storage(zend_mm_heap *heap, zend_mm_storage *outside)
 {
 	const zend_mm_storage *inside = zend_mm_get_storage(heap);
@@ -247,8 +248,8 @@ static chunk *first_chunk(const zend_mm_heap *heap)
 	return (chunk *) ((uintptr_t) heap & ~(CHUNK_BYTES - 1));
 }
 
-/* Of a new heap few pages are taken, the first with the description itself: so the map is as many bits, then zeroes, and behind it
- * begins what is said of each page, of the first that it is a run of one (ZEND_MM_LRUN in Zend/zend_alloc.c). */
+/* In a new heap few pages are taken, the first by the description itself. So the map is that many bits, then zeroes;
+ * after it comes the description of each page, and the first is a run of one (ZEND_MM_LRUN in Zend/zend_alloc.c). */
 static void find_map(const zend_mm_heap *heap)
 {
 	const uint32_t run_of_one = 0x40000001;
@@ -271,7 +272,7 @@ static void find_map(const zend_mm_heap *heap)
 	}
 }
 
-/* `storage` stays where it is as long as the heap. */
+/* `storage` must not move as long as the heap exists. */
 zend_mm_heap *weft_heap_create(uint32_t owner, zend_mm_storage **storage)
 {
 	const zend_mm_storage filled = {.handlers = handlers, .data = (void *) (uintptr_t) owner};
@@ -302,7 +303,7 @@ static void give_back_pages(char *of, uint32_t first, uint32_t end)
 static void give_back_free(char *of)
 {
 	const uint64_t *map = (const uint64_t *) (of + map_offset);
-	uint32_t first = PAGES; /* of the run of free pages that has begun */
+	uint32_t first = PAGES; /* of the current run of free pages */
 	for (uint32_t page = 0; page < PAGES; page++) {
 		bool taken = map[page / 64] >> (page % 64) & 1;
 		if (!taken && first == PAGES) {
@@ -317,7 +318,8 @@ static void give_back_free(char *of)
 	}
 }
 
-/* Zend has no use for what is in free pages. Huge blocks are in no chunk, and what Zend keeps for later is not in the ring. */
+/* Zend does not need the contents of free pages. Huge blocks are in no chunk, and chunks that Zend keeps for later are
+ * not in the ring. */
 void weft_heap_give_back(const zend_mm_heap *heap)
 {
 	chunk *first = first_chunk(heap), *one = first;
@@ -330,7 +332,7 @@ void weft_heap_give_back(const zend_mm_heap *heap)
 	} while (one != first);
 }
 
-/* Between requests a heap is empty: each of its chunks keeps the page that describes it, the rest goes back. */
+/* Between requests a heap is empty: each of its chunks keeps the page that describes it, the rest is returned. */
 void weft_heap_trim(uint32_t owner)
 {
 	for (uint32_t i = 0; i < chunk_count; i++) {

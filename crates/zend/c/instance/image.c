@@ -1,13 +1,14 @@
-/* The image: every writable page of the libraries that belong to an instance, and the arena. One set of addresses, whose
- * contents are those of the active instance.
+/* The image: every writable page of the libraries that belong to an instance, and the arena. One set of addresses,
+ * which holds the contents of the active instance.
  *
- *     after start-up    all pages are write-protected: their contents are the pristine state, the same for everybody
+ *     after start-up    all pages are write-protected: their contents are the pristine state, the same for every instance
  *     first write       the page faults, once in the life of the process: it is copied (its pristine copy), listed, and
  *                       writable from then on
- *     exchange          each listed page is compared with its pristine copy, line by line (64 bytes): lines that differ go to
- *                       the instance that leaves; those of the one that comes are put in; all others become pristine
+ *     exchange          each listed page is compared with its pristine copy, line by line (64 bytes): lines that differ are
+ *                       saved for the instance that leaves; those of the next one are loaded; all others become pristine
  *
- * The kernel does not fault, it reports EFAULT: so the pages it is told to write into are listed from the start.
+ * When the kernel is to write to such a page, it does not fault but reports EFAULT: so the pages to which it writes
+ * are listed from the start.
  *
  * Invariants: a page that is not listed is pristine; lines are exchanged only while no code of these libraries runs. */
 #include "instance.h"
@@ -17,7 +18,7 @@
 
 #define LINE_BYTES 64
 #define LINES_PER_PAGE 64
-#define PAGES_MAX 16384 /* 64 MiB that change: no set of extensions comes near */
+#define PAGES_MAX 16384 /* 64 MiB that change: far more than any set of extensions has */
 #define RANGES_MAX 512
 
 typedef struct {
@@ -79,7 +80,8 @@ static range *range_of(const char *address)
 	return NULL;
 }
 
-/* Called by the SIGSEGV handler too: memory only. false: not a page of the image, or listed already. */
+/* Also called by the SIGSEGV handler, so it only uses memory. false: not a page of the image, or already
+ * listed. */
 static bool list_page(char *address)
 {
 	char *page = (char *) ((uintptr_t) address & ~(WEFT_PAGE_BYTES - 1));
@@ -114,7 +116,8 @@ static void list_all(char *low, size_t bytes)
 	}
 }
 
-/* Where the kernel is told to write: results of stat(2). Each further page is compared at every switch, so these are all. */
+/* The kernel writes here: the results of stat(2). Each listed page is compared at every switch, so the list has no
+ * others. */
 static void list_kernel_targets(void)
 {
 	list_all((char *) &basic_globals, sizeof(basic_globals));
@@ -151,7 +154,7 @@ const char *weft_image_start(void)
 
 /* ---- the exchange ---- */
 
-/* Which of a page's lines differ from the pristine ones. */
+/* The lines of a page that differ from the pristine ones. */
 static uint64_t changed_lines_plain(const char *page, const char *copy)
 {
 	const uint64_t *a = (const uint64_t *) page, *b = (const uint64_t *) copy;
@@ -171,7 +174,8 @@ __attribute__((target("avx2"))) static uint64_t changed_lines_avx2(const char *p
 {
 	const __m256i *a = (const __m256i *) page, *b = (const __m256i *) copy;
 	uint64_t mask = 0;
-	/* Unrolled whole, so that each bit is a constant and not a shift: a quarter less time, of what is most of a switch. */
+	/* Fully unrolled, so that each bit is a constant instead of a shift: a quarter less time for the largest part of a
+	 * switch. */
 #pragma GCC unroll 64
 	for (unsigned line = 0; line < LINES_PER_PAGE; line++, a += 2, b += 2) {
 		__m256i low = _mm256_xor_si256(_mm256_load_si256(a), _mm256_load_si256(b));
@@ -193,7 +197,7 @@ static inline uint64_t changed_lines(const char *page, const char *copy)
 }
 #endif
 
-/* Room for every line of every listed page. Address space only: what is not written to occupies no memory. */
+/* Room for every line of every listed page. Address space only: unwritten parts occupy no memory. */
 static void make_room(weft_image *image)
 {
 	if (image->room_pages >= page_count) {
@@ -203,7 +207,7 @@ static void make_room(weft_image *image)
 	char *lines = reserve(room * WEFT_PAGE_BYTES);
 	uint64_t *masks = reserve(room * sizeof(*masks));
 	if (!lines || !masks) {
-		/* The state of the instance that runs cannot be kept: nothing in this process can go on. */
+		/* The state of the running instance cannot be saved: this process cannot continue. */
 		fprintf(stderr, "weft: no address space to put an instance aside\n");
 		abort();
 	}
@@ -260,8 +264,8 @@ void weft_image_exchange(weft_image *out, weft_image *in)
 	put_in(out, in);
 }
 
-/* Memory of the arena that the active instance uses no more becomes pristine again: what was in it would be carried for ever,
- * and point to memory that is somebody else's by then. */
+/* Arena memory that the active instance no longer uses becomes pristine again: otherwise its contents would be carried
+ * forever, and point to memory that has another owner by then. */
 void weft_image_restore(char *low, size_t bytes)
 {
 	for (uint32_t i = 0; i < page_count; i++) {
@@ -282,7 +286,7 @@ void weft_image_free(weft_image *image)
 	memset(image, 0, sizeof(*image));
 }
 
-/* Gives back what an earlier, larger state has occupied. */
+/* Returns memory that an earlier, larger state has occupied. */
 void weft_image_trim(weft_image *image)
 {
 	size_t used = ((size_t) image->line_count * LINE_BYTES + WEFT_PAGE_BYTES - 1) & ~(WEFT_PAGE_BYTES - 1);

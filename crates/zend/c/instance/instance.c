@@ -1,11 +1,11 @@
 /* PHP instances: each has its image, its heap, its process state and a native stack, and runs one request at a time.
  *
- *      loop ── enter ──► instance (its image is put in place first, if another one ran in between)
- *      loop ◄── leave ── wherever it stands: the stack is changed below PHP (native.c), which sees one plain main stack. So
- *                        user Fibers, generators, sort callbacks and destructors may all wait
+ *     loop ── enter ──► instance (its image is loaded first, if another one ran in between)
+ *     loop ◄── leave ── wherever it stands: the stack is changed below PHP (native.c), which sees one plain main stack. So
+ *                       user Fibers, generators, sort callbacks and destructors may all wait
  *
- * Invariants: an image changes only while no PHP code runs; between two requests a heap is empty; the memory of these files
- * is the process's, never an instance's. */
+ * Invariants: an image changes only while no PHP code runs; between two requests a heap is empty; the memory of these
+ * files belongs to the process, never to an instance. */
 #include "instance.h"
 #include "../classic_response.h"
 #include "../coroutine.h"
@@ -23,15 +23,15 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#define REGION_BYTES ((size_t) 64 << 30)      /* for all heaps, where there is no limit */
-#define REGION_BYTES_LEAST ((size_t) 8 << 30) /* where address space is short: ulimit -v, valgrind */
-#define LIGHT_LINES 384 /* what requests of a light application change: 24 KiB */
+#define REGION_BYTES ((size_t) 64 << 30)      /* for all heaps, if there is no limit */
+#define REGION_BYTES_LEAST ((size_t) 8 << 30) /* if address space is scarce: ulimit -v, valgrind */
+#define LIGHT_LINES 384 /* the changes of requests to a light application: 24 KiB */
 
 bool weft_collects_garbage;
 
 static weft_instance **instances; /* by number - 1 */
 static uint32_t instances_max;
-static weft_instance *placed;     /* whose image is in place; NULL: nobody's, it is pristine */
+static weft_instance *placed;     /* the instance whose image is loaded; NULL: none, the image is pristine */
 static weft_instances_figures figures;
 
 static uint64_t now(void)
@@ -41,7 +41,7 @@ static uint64_t now(void)
 	return (uint64_t) time.tv_sec * 1000000000 + (uint64_t) time.tv_nsec;
 }
 
-/* Off while PHP started, so that the buffer of roots is this instance's own. */
+/* Garbage collection is off while PHP starts, so that the buffer of roots belongs to this instance. */
 static void collect_garbage(void)
 {
 	if (weft_collects_garbage) {
@@ -51,7 +51,7 @@ static void collect_garbage(void)
 	}
 }
 
-/* The process goes on as one PHP: nobody's malloc is the arena's any more, and garbage is collected as it is configured. */
+/* The process continues as one PHP: no malloc uses the arena any more, and garbage is collected as configured. */
 static const char *without(const char *reason)
 {
 	char *low, *high;
@@ -62,7 +62,7 @@ static const char *without(const char *reason)
 
 static const char no_space[] = "no address space for their heaps (see ulimit -v and vm.overcommit_memory)";
 
-/* In the master, after the engine has started for instances: NULL, or why no worker can have them. */
+/* Called in the master, after the engine has started for instances: NULL, or why no worker can have them. */
 const char *weft_instances_unfit(void)
 {
 	const char *unfit = weft_unfit_extension();
@@ -72,7 +72,7 @@ const char *weft_instances_unfit(void)
 	return unfit ? without(unfit) : NULL;
 }
 
-/* After the engine has started for instances, before any request. NULL, or why there can be none in this process. */
+/* Called after the engine has started for instances, before any request. NULL, or why this process can have none. */
 const char *weft_instances_start(uint32_t max, size_t heap_bytes, bool verify)
 {
 	if (!weft_arena_is_open()) {
@@ -95,7 +95,7 @@ const char *weft_instances_start(uint32_t max, size_t heap_bytes, bool verify)
 		}
 	}
 	weft_check_start(verify ? max : 0);
-	/* Start-up leaves one allocation in its heap; the next request would hand it to another one. */
+	/* Start-up leaves one allocation in its heap; the next request would pass it on to another one. */
 	virtual_cwd_deactivate();
 	weft_process_start_instances();
 	unfit = weft_thread_local_start();
@@ -108,7 +108,7 @@ const char *weft_instances_start(uint32_t max, size_t heap_bytes, bool verify)
 	return weft_image_start();
 }
 
-/* The table of pointers that a request sets for every function of PHP: all of it differs from one instance to the next. */
+/* The table of pointers that a request sets for every function of PHP: all of it differs between instances. */
 static void move_map(void)
 {
 	size_t last = CG(map_ptr_last);
@@ -116,7 +116,7 @@ static void move_map(void)
 	CG(map_ptr_last) = last;
 }
 
-/* What a process does once after its start, an instance does once in its image. */
+/* The steps that a process takes once after its start; an instance takes them once in its image. */
 static void begin(weft_instance *instance)
 {
 	instance->begun = true;
@@ -126,7 +126,7 @@ static void begin(weft_instance *instance)
 	move_map();
 }
 
-/* Puts the image and the process state of an instance in place; NULL: those of start-up. */
+/* Loads the image and the process state of an instance; NULL: those of start-up. */
 static void put_in_place(weft_instance *instance)
 {
 	if (placed) {
@@ -166,7 +166,7 @@ static void free_instance(weft_instance *instance)
 	free(instance);
 }
 
-/* NULL: no memory, no mappings, or there are as many as there may be. */
+/* NULL: no memory, no mappings, or the maximum number exists. */
 weft_instance *weft_instance_create(void)
 {
 	uint32_t number = free_number();
@@ -187,7 +187,7 @@ weft_instance *weft_instance_create(void)
 	return instance;
 }
 
-/* Frees an instance that is in place, with whatever state its PHP is in. */
+/* Frees a loaded instance, in whatever state its PHP is. */
 static void forget(weft_instance *instance)
 {
 	weft_process_put_aside(&instance->process);
@@ -202,9 +202,9 @@ static void forget(weft_instance *instance)
 	free_instance(instance);
 }
 
-/* C code has run over the end of the instance's stack, and was left where it stood (weft_instance_overrun): nothing that PHP could
- * do would be safe. Its request is answered here, and its state forgotten; what it has from malloc is lost, so the worker is
- * replaced when it has finished what it has. */
+/* C code has run over the end of the instance's stack, and was abandoned where it stood (weft_instance_overrun):
+ * nothing that PHP could do would be safe. Its request is answered here, and its state is dropped. Its malloc memory
+ * is lost, so the worker is replaced after the requests in flight. */
 static void drop(weft_instance *instance)
 {
 	static const char reason[] = "C code has used up the stack of a PHP instance, which was dropped";
@@ -220,9 +220,9 @@ static void drop(weft_instance *instance)
 	forget(instance);
 }
 
-/* For the handler of SIGSEGV, on its own stack: the running instance's C stack is used up. Leaves it for good where it stands, and
- * goes on in the loop. Returns where that could do harm: in code that is not PHP's, which may hold a lock of the C library or
- * of a library that all share, or while opcache's shared memory is written to. */
+/* For the handler of SIGSEGV, on its own stack: the running instance's C stack is used up. Abandons it where it stands
+ * and continues in the loop. Returns if that could do harm: in code that is not PHP's, which may hold a lock of the C
+ * library or of a shared library, or while opcache's shared memory is being written. */
 void weft_instance_overrun(const void *instruction)
 {
 	if (weft_current && weft_instance_of(weft_current) && weft_library_owns(instruction) && !weft_host_has_brief_lock()) {
@@ -231,16 +231,18 @@ void weft_instance_overrun(const void *instruction)
 	}
 }
 
-/* The chunks that Zend keeps for the next request besides its first one go to whoever needs one before that, as hot as they are.
- * It frees what it keeps beyond a limit (zend_set_memory_limit in Zend/zend_alloc.c); of a heap with a script loaded, nothing. */
+/* Chunks that Zend keeps for the next request, except its first one, go to the instance that needs one first, while
+ * they are hot. Zend frees what it keeps beyond a limit (zend_set_memory_limit in Zend/zend_alloc.c); for a heap with
+ * a loaded script, nothing. */
 static void hand_over(void)
 {
 	zend_set_memory_limit(ZEND_MM_CHUNK_SIZE);
 	zend_set_memory_limit(PG(memory_limit));
 }
 
-/* 0: parked. 1: the job has ended, the instance is idle. 2: its C stack has run over, and it is no more. */
-/* What requests need goes up at once and comes down slowly. */
+/* 0: parked. 1: the job has ended, the instance is idle. 2: its C stack has overflowed, and the instance is
+ * gone. */
+/* The estimate of what requests need rises at once and falls slowly. */
 static void learn(uint64_t most)
 {
 	figures.typical_bytes = most > figures.typical_bytes ? most : figures.typical_bytes - (figures.typical_bytes - most) / 16;
@@ -285,7 +287,7 @@ void weft_instance_leave(weft_instance *instance)
 	weft_native_leave(instance->coroutine);
 }
 
-/* The heap of one with a script loaded (resident.c) is that script's, and so is what is in the tables. */
+/* If a script is loaded (resident.c), the heap and the contents of the tables belong to it. */
 static void trim(weft_instance *instance)
 {
 	weft_native_trim(instance->coroutine);
@@ -304,7 +306,7 @@ static void trim(weft_instance *instance)
 	instance->trimmed = true;
 }
 
-/* Instances that have been idle for `idle_ns` keep what they must: other memory goes back. */
+/* Instances that have been idle for `idle_ns` keep what they need; other memory is returned. */
 void weft_instances_trim(uint64_t idle_ns)
 {
 	uint64_t before = now() - idle_ns;
@@ -322,8 +324,8 @@ void weft_instances_trim(uint64_t idle_ns)
 	}
 }
 
-/* There is too little memory: whoever is idle gives back what it can at once, and the instance with the largest script loaded
- * loads it anew after the request it has, or its next one. For the loop; anywhere else it does nothing. */
+/* Memory is short: idle instances return what they can at once, and the instance with the largest loaded script loads
+ * it again after its current request, or its next one. For the loop; does nothing anywhere else. */
 void weft_instances_relieve(void)
 {
 	weft_instance *largest = NULL;
@@ -353,8 +355,9 @@ static uint64_t promised(void)
 	return bytes;
 }
 
-/* An instance that two looks find at the same wait gives back what it has no use for now: pages that are free in its heap,
- * where an earlier request, or itself, had more, and its stack below where it stands. Whether another look is worth while. */
+/* An instance that is in the same wait at two checks returns what it does not need now: free pages in its heap, of
+ * which earlier requests used more, and its stack below the current frame. Returns whether another check is
+ * worthwhile. */
 bool weft_instances_look(void)
 {
 	bool again = false;
@@ -375,13 +378,14 @@ bool weft_instances_look(void)
 	return again;
 }
 
-/* Frees an idle instance. What its PHP has from malloc (tables, caches) is lost with its image: instances are made to stay. */
+/* Frees an idle instance. The malloc memory of its PHP (tables, caches) is lost with its image: instances are meant to
+ * stay. */
 void weft_instance_destroy(weft_instance *instance)
 {
 	if (placed != instance) {
 		put_in_place(instance);
 	}
-	zend_try { /* connections kept by pconnect and the like */
+	zend_try { /* connections kept by pconnect and similar */
 		zend_hash_graceful_reverse_destroy(&EG(persistent_list));
 	} zend_end_try();
 	forget(instance);

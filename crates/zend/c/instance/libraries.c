@@ -1,9 +1,9 @@
-/* Which libraries belong to an instance: libphp, extensions, and libxml2 with the two that are built on it, whose structures
- * PHP shares with them. All others (OpenSSL, curl, libpq, SQLite, ICU ...) keep per-connection state in objects that one
- * instance alone knows; they are the process's.
+/* Which libraries belong to an instance: libphp, extensions, and libxml2 with the two that are built on it, whose
+ * structures PHP shares with them. All others (OpenSSL, curl, libpq, SQLite, ICU ...) keep their state in objects that
+ * only one instance knows; they belong to the process.
  *
- * It must not allocate: it is asked from inside malloc, also while the dynamic linker loads a library. A library is known by
- * its path: extensions lie in PHP's extension directory. */
+ * It must not allocate: it is called from inside malloc, also while the dynamic linker loads a library. A library is
+ * known by its path: extensions lie in PHP's extension directory. */
 #include "instance.h"
 
 #include <link.h>

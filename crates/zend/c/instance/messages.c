@@ -1,14 +1,14 @@
-/* gettext's text domain and where domains are bound, one for each instance. The C library keeps both for the process, so its
- * functions are replaced here, as in process.c.
+/* gettext's text domain, and the directories to which domains are bound, for each instance. The C library keeps both
+ * per process, so its functions are replaced here, as in process.c.
  *
- * Nobody pays who does not use them: an exchange compares two pointers. Invariant: the C library has what the instance in place
- * has set; a binding that it has not set is as it was before anybody did. */
+ * Instances that do not use them pay nothing: an exchange compares two pointers. Invariant: the C library has the
+ * settings of the loaded instance; a binding that this instance has not set is as it was before any instance set it. */
 #include "instance.h"
 
 #include <langinfo.h>
 #include <libintl.h>
 
-/* What an instance has set of a domain; in `known`, what was before anybody set it, and what is in place. */
+/* An instance's settings for a domain. In `known`: the original settings, and the current ones. */
 typedef struct weft_binding {
 	struct weft_binding *next;
 	char *domain, *directory, *codeset;
@@ -117,13 +117,13 @@ static void place_binding(binding *all, const binding *own)
 		set(&all->placed_directory, directory);
 	}
 	if (differ(all->placed_codeset, codeset)) {
-		/* None cannot be set again; it means that of the locale. */
+		/* "None" cannot be set again; it means the codeset of the locale. */
 		real_bind(true, all->domain, codeset ? codeset : all->codeset ? all->codeset : nl_langinfo(CODESET));
 		set(&all->placed_codeset, codeset);
 	}
 }
 
-/* After the locale is in place. */
+/* Called after the locale is set. */
 void weft_messages_place(const weft_messages *messages)
 {
 	if (UNEXPECTED(differ(placed_domain, messages->domain))) {

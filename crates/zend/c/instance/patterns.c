@@ -1,14 +1,14 @@
-/* Regular expressions are compiled once for all instances. PHP keeps what it has compiled for the next requests
- * (ext/pcre/php_pcre.c), in each instance for itself: with machine code, 1.2 KB for a pattern, of which an application has
- * hundreds. PCRE2 writes nothing to what it has compiled ("the data in the compiled pattern is fixed", pcre2api(3)), so
- * instances that ask for the same get the same.
+/* Regular expressions are compiled once for all instances. PHP caches compiled patterns for later requests
+ * (ext/pcre/php_pcre.c), separately in each instance: with machine code, 1.2 KB for a pattern, and an application has
+ * hundreds. PCRE2 never writes to a compiled pattern ("the data in the compiled pattern is fixed", pcre2api(3)), so
+ * instances that ask for the same pattern get the same code.
  *
- * libphp's calls end here, as the executable's symbols go before a library's. What another library asks for, or another thread,
- * goes to PCRE2 as it is: shared is what was asked for with the context that PHP has made at its start.
+ * libphp's calls end here, because the executable's symbols precede a library's. Calls of other libraries or threads
+ * go to PCRE2 unchanged: only patterns compiled with the context that PHP created at its start are shared.
  *
- * Invariants: the same means: pattern, options, every setting of the context (locales' tables are an instance's own, and so is
- * what was compiled with them), and whether there shall be machine code. What is held is not freed; what start-up has compiled,
- * never: all instances have it. What an instance holds that is destroyed stays held. */
+ * Invariants: two patterns are the same if text, options, every setting of the context and the use of machine code are
+ * equal. (Locales' tables belong to an instance, and so do patterns compiled with them.) Code that is held is not
+ * freed; code compiled at start-up never is, because all instances have it. What a destroyed instance held stays held. */
 #include "instance.h"
 #include "ext/pcre/php_pcre.h"
 
@@ -29,7 +29,7 @@ typedef struct pattern {
 static pattern *patterns[BUCKETS]; /* by key */
 static pattern *codes[BUCKETS];    /* by code */
 
-/* Of the thread that runs PHP, in a process of instances. */
+/* True in the thread that runs PHP, in a process with instances. */
 static __thread bool shares __attribute__((tls_model("initial-exec")));
 
 void weft_patterns_start(void)
@@ -66,7 +66,7 @@ static bool makes_machine_code(void)
 #endif
 }
 
-/* One that nobody holds yet, with all that makes it what it is; NULL: no memory. */
+/* A new entry without a holder, with everything that identifies it; NULL: no memory. */
 static pattern *describe(PCRE2_SPTR text, size_t length, uint32_t options, pcre2_compile_context *context)
 {
 	uint32_t how[2] = {options, makes_machine_code()};
@@ -125,7 +125,7 @@ pcre2_code *pcre2_compile(PCRE2_SPTR text, PCRE2_SIZE length, uint32_t options, 
 	return code;
 }
 
-/* What holds this code, without one of its holders; NULL: it is not shared. */
+/* The entry with this code, minus one holder; NULL: it is not shared. */
 static pattern *let_go(const pcre2_code *code)
 {
 	pattern **at = bucket_of_code(code);

@@ -1,11 +1,11 @@
-/* What PHP changes of the process, one for each instance: environment, current directory, locale, umask, the CPU-time timer
- * of max_execution_time, and opcache's lock for readers.
+/* Process state that PHP changes, kept for each instance: environment, current directory, locale, umask, the CPU-time
+ * timer of max_execution_time, and opcache's lock for readers.
  *
- * The C library's functions that change them are replaced here, those of the environment in variables.c. Outside of instances
- * (`active` is NULL: the loop, other threads, coroutine mode) each is exactly the C library's.
+ * The C library's functions that change them are replaced here, those of the environment in variables.c. Outside of
+ * instances (`active` is NULL: the loop, other threads, coroutine mode) each is exactly the C library's.
  *
- * Environment and timer are exchanged at once; directory, locale and umask only when the next instance has others: an
- * application that changes none, or all of whose instances work in one directory, pays nothing. The loop therefore runs
+ * Environment and timer are exchanged at once; directory, locale and umask only if the next instance has others. An
+ * application that changes none, or whose instances all work in one directory, pays nothing. The loop therefore runs
  * with those of the last instance, and MUST name files by absolute paths. */
 #include "instance.h"
 #include "../host.h"
@@ -30,8 +30,8 @@ static struct {
 	int mask;
 } base;
 
-/* What is in place in the kernel and the C library; NULL and -1 stand for `base`. Points into the instance that put it there,
- * or to a string of its own. */
+/* The current state of the kernel and the C library; NULL and -1 stand for `base`. Points into the instance that set
+ * it, or to its own string. */
 static struct {
 	char *directory;
 	char *locale;
@@ -40,7 +40,7 @@ static struct {
 
 static struct {
 	uint32_t count; /* instances */
-	bool locked;    /* the kernel knows of them, or of those of this turn */
+	bool locked;    /* the kernel has their lock, or that of readers in this turn */
 	int fd;
 } readers;
 
@@ -48,14 +48,14 @@ void *weft_real(const char *name)
 {
 	void *found = dlsym(RTLD_NEXT, name);
 	if (!found) {
-		abort(); /* no C library lacks them */
+		abort(); /* every C library has them */
 	}
 	return found;
 }
 
 /* ---- current directory, locale, umask ---- */
 
-/* Notes what the active instance has now; equal to that of start-up is NULL. */
+/* Records what the active instance has now; NULL if it is equal to that of start-up. */
 static void note_text(char **own, char **in_place, const char *now, const char *of_start)
 {
 	if (*own && now && strcmp(*own, now) == 0) {
@@ -67,7 +67,8 @@ static void note_text(char **own, char **in_place, const char *now, const char *
 	*own = *in_place = copy;
 }
 
-/* The kernel is asked, not the path believed: a symbolic link in it may lead elsewhere by the time the instance comes back. */
+/* The kernel is asked for the directory, because a symbolic link in the given path may lead elsewhere by the time the
+ * instance runs again. */
 static int note_directory(int result)
 {
 	if (active && result == 0) {
@@ -99,7 +100,7 @@ static char *set_locale(int category, const char *locale)
 	return real(category, locale);
 }
 
-/* The result is the C library's until the next call: so the question for the whole locale comes first. */
+/* The result is valid until the next call: so the query for the whole locale comes first. */
 char *setlocale(int category, const char *locale)
 {
 	char *result = set_locale(category, locale);
@@ -157,10 +158,11 @@ int setitimer(__itimer_which_t which, const struct itimerval *value, struct itim
 
 /* ---- opcache's lock ---- */
 
-/* A reader locks byte 1 of opcache's lock file and unlocks it, or the whole file; who wants to restart the cache asks whether
- * byte 1 is locked by another process (ext/opcache/ZendAccelerator.c). Locks of one process never conflict, and the first
- * unlock frees for all: so readers are counted here. The kernel sees the first reader of a turn of the loop, and the turn's end if
- * there is none left then: requests that follow each other in a turn do not lock for each. */
+/* A reader locks byte 1 of opcache's lock file, and later unlocks it or the whole file. A process that wants to
+ * restart the cache asks whether another process has locked byte 1 (ext/opcache/ZendAccelerator.c). Locks of one
+ * process never conflict, and the first unlock releases for all: so readers are counted here. The kernel sees the
+ * first reader of a turn of the loop, and the turn's end if no reader is left then: requests that follow each other in
+ * a turn do not each lock. */
 bool weft_process_record_lock(int fd, int command, void *argument, int *result)
 {
 	struct flock *lock = argument;
@@ -193,7 +195,7 @@ bool weft_process_record_lock(int fd, int command, void *argument, int *result)
 	return false;
 }
 
-/* Before the loop waits: with no reader left, opcache may restart. */
+/* Before the loop waits: if no reader is left, opcache may restart. */
 void weft_process_turn(void)
 {
 	if (readers.locked && !readers.count) {
@@ -230,7 +232,8 @@ void weft_process_put_aside(weft_process *out)
 	const struct itimerval none = {{0, 0}, {0, 0}};
 	if (out->timed) {
 		syscall(SYS_setitimer, ITIMER_PROF, &none, &out->profile);
-		/* Nothing left: it has fired, and PHP knows. A second time would be its hard limit, which ends the process. */
+		/* No time left: the timer has fired, and PHP knows. Firing again would be PHP's hard limit, which ends the
+		 * process. */
 		out->timed = out->profile.it_value.tv_sec || out->profile.it_value.tv_usec;
 	}
 }

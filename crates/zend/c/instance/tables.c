@@ -1,10 +1,12 @@
-/* The tables that an application's functions, classes and constants are added to: in the arena, or in memory of the instance.
+/* The tables to which an application's functions, classes and constants are added: in the arena, or in memory of the
+ * instance.
  *
- * In the arena each switch carries what the application has added to them; in memory of their own they cost a switch nothing,
- * but some 400 KiB. So they are moved when an instance has much to carry, and go back when it has been idle for a while.
+ * In the arena, each switch carries the application's additions; in separate memory they cost a switch nothing, but
+ * some 400 KiB. So the tables are moved if an instance has much to carry, and return when it has been idle for a
+ * while.
  *
- * Invariant: between two requests nothing is in them but what start-up has put there, which is in the arena still. It must not
- * know when that is. */
+ * Invariant: between two requests they hold only entries from start-up, which are still in the arena. It must not know
+ * when that is. */
 #include "instance.h"
 
 #define TABLES 3
@@ -14,7 +16,7 @@ static struct {
 	uint32_t used_at_start;
 } tables[TABLES];
 
-/* Before the pristine state is taken. */
+/* Called before the pristine state is recorded. */
 void weft_tables_note(void)
 {
 	HashTable *found[TABLES] = {CG(function_table), CG(class_table), EG(zend_constants)};
@@ -24,7 +26,8 @@ void weft_tables_note(void)
 	}
 }
 
-/* Out of the arena, and no larger: a small application's fits. Else the table is told to grow, as it would soon. */
+/* Moves a table out of the arena without growing it if a small application's entries fit. Otherwise the table is
+ * told to grow, as it soon would. */
 static void move(HashTable *table)
 {
 	bool has_room = table->nNumUsed < table->nTableSize / 4 * 3;
@@ -39,7 +42,7 @@ static void move(HashTable *table)
 	free(before);
 }
 
-/* Those of the active instance. What has grown by itself is out of the arena already. */
+/* Moves the tables of the active instance. A table that has grown by itself is already outside the arena. */
 void weft_tables_move(void)
 {
 	for (size_t i = 0; i < TABLES; i++) {
@@ -50,7 +53,7 @@ void weft_tables_move(void)
 	}
 }
 
-/* Those of the instance whose image is in place, and which has no request. One that has kept something stays as it is. */
+/* Returns the tables of the loaded instance, which has no request. A table that still holds entries stays as it is. */
 void weft_tables_return(void)
 {
 	for (size_t i = 0; i < TABLES; i++) {

@@ -1,4 +1,4 @@
-//! A process with PHP instances, a host that gives it requests, and what came of them.
+//! A process with PHP instances, a host that gives it requests, and their responses.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ use weft_zend::{
 
 const CHILD: &str = "WEFT_TEST_CHILD";
 
-/// Runs `test` in a process of its own, and fails if it does.
+/// Runs `test` in a separate process, and fails if it does.
 pub fn alone(name: &str, test: impl FnOnce()) {
     if std::env::var(CHILD).is_ok_and(|child| child == name) {
         return test();
@@ -39,13 +39,13 @@ struct Request {
     headers: Vec<(String, String)>,
 }
 
-/// What a request was answered with.
+/// The response to a request.
 #[derive(Clone, Default, Debug)]
 pub struct Response {
     pub status: u16,
     pub headers: Vec<(String, String)>,
     pub body: String,
-    /// The response was begun and could not be finished.
+    /// Whether the response was begun and could not be completed.
     pub failed: bool,
 }
 
@@ -62,7 +62,7 @@ pub struct Web {
     responses: RefCell<HashMap<RequestId, Response>>,
     pub log: RefCell<Vec<String>>,
     pub replacements: RefCell<Vec<String>>,
-    /// Requests that PHP has done with.
+    /// Requests that PHP has finished.
     ended: Cell<u64>,
 }
 
@@ -139,7 +139,7 @@ impl Host for Web {
 pub const OPTIONS: InstanceOptions =
     InstanceOptions { instances_max: 10, stack_bytes: 8 << 20, memory_bytes_max: 4 << 30, verify: false };
 
-/// A worker of instances without a server.
+/// A worker with instances, without a server.
 pub struct Worker {
     pub web: &'static Web,
     pub runtime: &'static Runtime,
@@ -156,7 +156,7 @@ impl Worker {
         Worker::start_all(pool, pool.instances_max as usize, ini)
     }
 
-    /// Of which no more than `idle` are kept while they have nothing to do.
+    /// At most `idle` of them are kept while they have nothing to do.
     pub fn start_idle(instances: u32, idle: usize, ini: &[(&str, &str)]) -> Worker {
         Worker::start_all(InstanceOptions { instances_max: instances, ..OPTIONS }, idle, ini)
     }
@@ -173,7 +173,7 @@ impl Worker {
         let ini = ini.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
         let options = Options { ini, classic: true, instances: true, ..Options::default() };
         let engine = Engine::start(&options).expect("PHP starts");
-        // As the master does before it forks: a request of its own, in the arena.
+        // As the master does before it forks: a separate request, in the arena.
         engine.opcache();
         let switch = InstanceSwitch::start(pool);
         let switch = switch.expect("this PHP and its extensions can have instances");
@@ -189,7 +189,7 @@ impl Worker {
         Worker { web, runtime, next: Cell::new(1), started: Cell::new(0) }
     }
 
-    /// Asks for a page of `pages/` with a query string.
+    /// Requests a page of `pages/` with a query string.
     pub fn ask(&self, page: &str, query: &str) -> RequestId {
         let id = self.next.replace(self.next.get() + 1);
         let root = text(pages().as_os_str().as_encoded_bytes());
@@ -212,12 +212,12 @@ impl Worker {
         id
     }
 
-    /// Runs until every request asked for has ended.
+    /// Runs until every request has ended.
     pub fn serve(&self) {
         self.runtime.run(&UntilEnded(self));
     }
 
-    /// Whether every request asked for has ended.
+    /// Whether every request has ended.
     pub fn has_served(&self) -> bool {
         self.web.ended.get() == self.started.get()
     }
@@ -228,14 +228,14 @@ impl Worker {
         self.web.responses.borrow_mut().remove(&id).unwrap_or_default()
     }
 
-    /// Drops the responses that nobody took.
+    /// Drops the responses that no test has taken.
     pub fn forget(&self) {
         self.web.requests.borrow_mut().clear();
         self.web.responses.borrow_mut().clear();
         self.web.log.borrow_mut().clear();
     }
 
-    /// One page after the other.
+    /// Requests one page after another.
     pub fn get(&self, page: &str, query: &str) -> Response {
         let id = self.ask(page, query);
         self.serve();
@@ -247,7 +247,7 @@ struct UntilEnded<'a>(&'a Worker);
 
 impl Driver for UntilEnded<'_> {
     fn event(&self, _: Event) {}
-    /// A worker looks ten times a second.
+    /// A worker checks ten times a second.
     fn turn(&self, _: Nanos) {
         let _ = InstanceSwitch::look();
     }

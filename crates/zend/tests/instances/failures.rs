@@ -1,4 +1,4 @@
-//! What ends one request does not touch those that wait meanwhile.
+//! The failure of one request does not affect those that wait meanwhile.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::common::{Worker, alone, resident_kib};
 const INI: &[(&str, &str)] =
     &[("display_errors", "1"), ("html_errors", "0"), ("log_errors", "0"), ("memory_limit", "32M")];
 
-/// Requests that wait while `page` fails, over and over: they must all be answered as if nothing was.
+/// Requests that wait while `page` fails again and again: all must be answered as if nothing had happened.
 fn others_are_untouched(page: &str, says: &str) {
     every(3, page, says);
 }
@@ -84,7 +84,8 @@ fn an_exception_of_a_destructor_that_waits() {
     });
 }
 
-/// Thousands of requests, a failure of some kind in every tenth: memory is flat, and nobody else is disturbed.
+/// Thousands of requests, with a failure of some kind in every tenth: memory stays flat, and no other request
+/// is affected.
 #[test]
 fn a_failure_in_every_tenth_of_thousands_leaves_nothing_behind() {
     alone("failures::a_failure_in_every_tenth_of_thousands_leaves_nothing_behind", || {
@@ -106,7 +107,7 @@ fn a_failure_in_every_tenth_of_thousands_leaves_nothing_behind() {
                 assert_eq!(worker.response(id).body, format!("calm {n}"));
             }
             worker.forget();
-            // The deepest stack and the largest heap so far are not what is asked for.
+            // The deepest stack and the largest heap so far are not what this test measures.
             InstanceSwitch::trim(Duration::ZERO);
             if round == 0 {
                 after_first = resident_kib();

@@ -1,4 +1,4 @@
-//! What one request does is not seen by another, whatever waits in between.
+//! The actions of one request are invisible to another, whatever waits in between.
 
 use weft_zend::InstanceOptions;
 
@@ -13,7 +13,7 @@ fn check(number: usize, response: &Response) {
         1 => format!("[{number}]OK {number}xSD{number};"),
         2 => format!("[{number}]OK {number}EXH:unc{number}SD{number};"),
         3 => format!("[{number}]OK {number}EXH:Call to undefined function undefined_fn()SD{number};"),
-        // PHP drops what it has buffered when it is out of memory.
+        // PHP drops its buffered output when it is out of memory.
         _ => {
             assert!(body.contains("Allowed memory size of 16777216 bytes exhausted"), "{number}: {body}");
             assert!(body.ends_with(&format!("SD{number};")), "{number}: {body}");
@@ -25,7 +25,7 @@ fn check(number: usize, response: &Response) {
     assert_eq!(usize::from(response.status), 200 + number % 3, "{number}");
 }
 
-/// Everything process-like at once, on `INSTANCES` interleaved requests.
+/// All kinds of process state at once, in `INSTANCES` interleaved requests.
 fn interleave(requests: usize, ini: &[(&str, &str)]) {
     interleave_on(InstanceOptions { instances_max: INSTANCES, ..OPTIONS }, requests, ini);
 }
@@ -94,7 +94,7 @@ fn whole_pages_are_as_they_were_left() {
     });
 }
 
-/// Every other call that weft takes from the C library, by chance, lets the others run first.
+/// Every other call that weft intercepts, chosen at random, lets the others run first.
 fn interleave_at_every_call(ini: &[(&str, &str)]) {
     weft_rt::hook::yield_at_calls(true);
     interleave(50, ini);

@@ -1,6 +1,7 @@
 //! PHP instances: many requests in one process, each with PHP to itself, interleaved at every wait.
 //!
-//! Each test runs in a process of its own (one engine per process): the test starts itself again with its own name.
+//! Each test runs in a separate process (one engine per process): the test starts its own binary again with its
+//! name.
 
 mod common;
 mod failures;

@@ -1,4 +1,4 @@
-//! Requests leave nothing behind, and idle instances keep little.
+//! Requests leave nothing behind, and idle instances keep little memory.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::time::Duration;
@@ -29,7 +29,7 @@ fn it_is_flat_after_thousands_of_requests() {
     });
 }
 
-/// Chunks of the heap go from one request to the next; what they were used for must not count any more.
+/// Chunks of the heap move from one request to the next; their old contents must not matter any more.
 #[test]
 fn blocks_in_chunks_of_earlier_requests_have_one_owner() {
     alone("memory::blocks_in_chunks_of_earlier_requests_have_one_owner", || {
@@ -58,7 +58,7 @@ fn idle_instances_give_their_memory_back() {
     });
 }
 
-/// What an application has declared has grown tables; idle, an instance has those of start-up again.
+/// An application's declarations have enlarged tables; an idle instance has those of start-up again.
 #[test]
 fn tables_of_an_application_go_back_with_the_rest() {
     alone("memory::tables_of_an_application_go_back_with_the_rest", || {
@@ -76,7 +76,8 @@ fn tables_of_an_application_go_back_with_the_rest() {
     });
 }
 
-/// As an extension does that keeps something about each function. opcache, which is loaded, does for functions of scripts only.
+/// Acts as an extension that keeps something for each function. opcache, which is loaded, does that only for functions
+/// of scripts.
 #[allow(unsafe_code)]
 fn reserve(module: &CStr) {
     unsafe extern "C" {

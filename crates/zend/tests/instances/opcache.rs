@@ -1,8 +1,9 @@
-//! opcache's memory is one for all instances; its readers are counted by instance.
+//! All instances share opcache's memory; its readers are counted per instance.
 
 use crate::common::{Worker, alone, pages};
 
-/// Requests in flight while another one resets the cache, over and over: it restarts when nobody reads, and nobody notices.
+/// Requests in flight while another one resets the cache again and again: it restarts when there is no reader, and no
+/// request notices.
 #[test]
 fn resets_happen_under_load() {
     alone("opcache::resets_happen_under_load", || resets(&[("opcache.jit", "off")]));
@@ -16,7 +17,7 @@ fn resets_happen_under_load_with_the_jit_and_when_others_run_at_every_call() {
     });
 }
 
-/// A request that waits reads opcache's memory all the same, and others begin meanwhile.
+/// A waiting request still reads opcache's memory, and others begin meanwhile.
 #[test]
 fn a_request_that_waits_keeps_the_cache_from_restarting() {
     alone("opcache::a_request_that_waits_keeps_the_cache_from_restarting", || {
@@ -39,7 +40,7 @@ fn resets(ini: &[(&str, &str)]) {
         if n % 20 == 0 {
             asked.push((-1, worker.ask("reset.php", "")));
         }
-        // Now and then everybody has finished: only then may the cache restart.
+        // From time to time all requests have finished: only then may the cache restart.
         if n % 60 == 59 {
             worker.serve();
         }
@@ -83,7 +84,7 @@ fn preloaded() {
     }
 }
 
-/// opcache refuses to preload as root unless it is told as whom.
+/// opcache refuses to preload as root unless it is given a user.
 fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
 }

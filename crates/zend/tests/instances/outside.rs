@@ -1,4 +1,4 @@
-//! What reaches beyond PHP: child processes, locks, shared memory, databases.
+//! Effects beyond PHP: child processes, locks, shared memory, databases.
 
 use crate::common::{Worker, alone};
 

@@ -1,4 +1,5 @@
-//! The pool: as many instances as may be, as long as memory is there; and when there can be none.
+//! The pool: as many instances as are allowed, as long as there is memory; and the cases in which there can be
+//! none.
 
 use std::process::Command;
 
@@ -48,7 +49,7 @@ fn where_address_space_is_short_the_heaps_have_less_of_it() {
     });
 }
 
-/// A switch is made only when another instance ran in between.
+/// A switch exchanges images only if another instance ran in between.
 #[test]
 fn one_request_after_the_other_exchanges_nothing() {
     alone("pool::one_request_after_the_other_exchanges_nothing", || {

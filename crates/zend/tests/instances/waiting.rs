@@ -1,4 +1,4 @@
-//! What an instance gives back while it waits, and what it shares with the others.
+//! What an instance returns while it waits, and what it shares with the others.
 
 use std::cell::Cell;
 use std::fs::{self, File};
@@ -12,7 +12,7 @@ use crate::common::{OPTIONS, Worker, alone, resident_kib};
 
 const WAITING: usize = 24;
 
-/// When all have arrived at the lock: looks, says what that has given back, and lets them go on.
+/// When all have reached the lock: checks, reports what that has returned, and lets them continue.
 struct Looks<'a> {
     worker: &'a Worker,
     directory: &'a Path,
