@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// A service that tells an application's home page whether there is a pop-up for its user now, and counts what becomes of it.
+// A service that tells an application's home page whether there is a pop-up for its user now, and counts what users do with it.
 //
 //     weft serve examples/popup/app.php
 //     curl -d '{"user": "ada", "platform": "ios", "version": "5.2.1"}' http://127.0.0.1:8080/v1/ask

@@ -13,8 +13,8 @@ use Weft\Internal\WaitQueue;
  * Passes values between coroutines of a process, in order, each to one receiver.
  *
  * It holds as many values as its capacity says; a sender waits while it is full, a receiver while it is empty. With
- * capacity 0 sender and receiver meet. Who waits longest comes first. Neither a timeout nor a cancellation loses a value: what
- * a cancelled receiver had been given goes to the next one.
+ * capacity 0 sender and receiver meet. The coroutine that has waited longest comes first. Neither a timeout nor a cancellation
+ * loses a value: what a cancelled receiver had been given goes to the next one.
  *
  * @template T
  * @implements \IteratorAggregate<int, T>
@@ -149,7 +149,7 @@ final class Channel implements \IteratorAggregate, \Countable
         }
     }
 
-    /** Ends it: senders and, when it is empty, receivers get ChannelClosed. What it holds can still be received. */
+    /** Closes it: senders and, once it is empty, receivers get ChannelClosed. What it holds can still be received. */
     public function close(): void
     {
         $this->closed = true;

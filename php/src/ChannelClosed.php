@@ -4,5 +4,5 @@ declare(strict_types=1);
 
 namespace Weft;
 
-/** A channel is closed: it takes nothing any more, or it is empty and nothing more will come. */
+/** A channel is closed: it takes no more values, or it is empty and none will come. */
 final class ChannelClosed extends \RuntimeException {}

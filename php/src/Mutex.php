@@ -8,12 +8,12 @@ use Weft\Internal\Waiter;
 use Weft\Internal\WaitQueue;
 
 /**
- * One coroutine of a process at a time. Who waits longest comes first: unlock() hands it over directly, so that nobody
- * overtakes. Only the coroutine that has locked it may unlock it.
+ * Lets one coroutine of a process through at a time, in the order in which they asked: unlock() hands the mutex over directly, so
+ * that no coroutine overtakes. Only the coroutine that has locked it may unlock it.
  */
 final class Mutex
 {
-    /** The coroutine that holds it; null: nobody. */
+    /** The coroutine that holds it; null: none. */
     private ?int $owner = null;
 
     private WaitQueue $waiters;
@@ -60,7 +60,7 @@ final class Mutex
     }
 
     /**
-     * Gives it to who waits longest.
+     * Gives it to the coroutine that has waited longest.
      *
      * @throws \LogicException when the running coroutine does not hold it
      */
@@ -75,7 +75,7 @@ final class Mutex
     }
 
     /**
-     * Calls $work while it is locked; what it returns.
+     * Calls $work while the mutex is locked, and returns its result.
      *
      * @template T
      * @param callable(): T $work

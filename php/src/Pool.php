@@ -22,7 +22,7 @@ use Weft\Pool\Waiters;
  * served in the order of asking; a resource whose use was interrupted is never given to another coroutine; a place that
  * becomes free always reaches a waiter, as a resource, as the right to open one, or as the failure of the server.
  *
- * Outside coroutines (plain php, a script while it boots) there is nobody to wait for: the pool has one user at a time, and
+ * Outside coroutines (plain php, a script while it boots) no other user can return a resource: the pool has one user at a time, and
  * asking for more than `max` at once throws an exception that says so.
  *
  * @template R of object

@@ -8,11 +8,11 @@ use Weft\Internal\Deadline;
 use Weft\Internal\Helper;
 
 /**
- * Runs what computes in a process of its own, so that it does not hold up the other coroutines of this one.
+ * Runs a computation in a process of its own, so that it does not hold up the other coroutines of this one.
  *
- * The helper is a copy of this process (fork): the closure sees everything as it was, and changes nothing here. It gives back
- * what it returns or throws, as a copy (serialize). In it there are no coroutines: waiting blocks, go() is refused. It MUST NOT
- * use connections that were open before: they are this process's. It ends without destructors and shutdown functions.
+ * The helper is a copy of this process (fork): the closure sees everything as it was, and changes nothing here. The result
+ * or the exception comes back as a copy (serialize). The helper has no coroutines: waiting blocks, go() is refused. It MUST NOT
+ * use connections that were open before: they belong to this process. It ends without destructors and shutdown functions.
  */
 final class Process
 {
@@ -33,7 +33,7 @@ final class Process
     }
 
     /**
-     * Calls $work in a helper process and waits for it; what it returned, or throws what it threw.
+     * Calls $work in a helper process and waits for it. Returns what $work returned, throws what it threw.
      *
      * @template T
      * @param \Closure(): T $work

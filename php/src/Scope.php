@@ -17,7 +17,7 @@ use Weft\Internal\Seat;
  */
 final class Scope
 {
-    /** How often run() waits on for its tasks although each wait is cut short: a request past request_timeout_ms. */
+    /** How often run() goes on waiting for its tasks although each wait is cut short, as in a request past request_timeout_ms. */
     private const INTERRUPTIONS_MAX = 100;
 
     /** @var array<int, Task> the tasks that have not ended, by number */
@@ -56,7 +56,7 @@ final class Scope
     }
 
     /**
-     * Calls $body, waits for all tasks of the scope; what $body returned.
+     * Calls $body, waits for all tasks of the scope, and returns what $body returned.
      *
      * @template T
      * @param callable(self): T $body
@@ -110,7 +110,7 @@ final class Scope
     }
 
     /**
-     * Runs all at once; the results by key, in the order of $works. The first failure cancels the others and is thrown.
+     * Runs all at once and returns the results by key, in the order of $works. The first failure cancels the others and is thrown.
      *
      * @template K of array-key
      * @template T
@@ -139,7 +139,7 @@ final class Scope
     }
 
     /**
-     * Runs all at once; what the first to end returned or threw. The others are cancelled, and have ended when it returns.
+     * Runs all at once; returns or throws what the first to end returned or threw. The others are cancelled, and have ended by then.
      *
      * @template T
      * @param iterable<array-key, callable(): T> $works at least one
@@ -227,7 +227,7 @@ final class Scope
         $this->end('its scope has failed');
     }
 
-    /** Waits until all tasks have ended, come what may. */
+    /** Waits until all tasks have ended, whatever interrupts it. */
     private function join(): void
     {
         for ($interruptions = 0; $this->tasks !== [] && $interruptions < self::INTERRUPTIONS_MAX;) {
@@ -266,7 +266,7 @@ final class Scope
     private function work(int $number, Seat $seat, callable $work, array $arguments): mixed
     {
         $left = true;
-        // Behind everything that the work defers itself; and also when it ends by exit() or a fatal error.
+        // This runs after everything that the work defers itself, also when it ends by exit() or a fatal error.
         defer(function () use ($number, $seat, &$left): void {
             if ($left && ($failure = self::fatalError()) !== null) {
                 $this->taskFailed($number, $failure);
@@ -299,7 +299,7 @@ final class Scope
     private function taskFailed(int $number, \Throwable $failure): void
     {
         if ($this->failure !== null || $this->interruption !== null) {
-            return; // nobody awaits it, so the log has it
+            return; // no coroutine awaits it, so the log has it
         }
         $this->failure = $failure;
         $this->failed = $this->tasks[$number];
@@ -323,7 +323,7 @@ final class Scope
         }
     }
 
-    /** run() throws what the task threw: the task need not be logged as failed without anybody noticing. */
+    /** run() throws what the task threw: so the task need not be logged as an unnoticed failure. */
     private function acknowledge(): void
     {
         try {

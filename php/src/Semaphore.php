@@ -8,8 +8,8 @@ use Weft\Internal\Waiter;
 use Weft\Internal\WaitQueue;
 
 /**
- * Lets so many coroutines of a process through at once. Who waits longest comes first: a permit that is released goes to
- * that one directly, so that nobody overtakes.
+ * Lets a number of coroutines of a process through at once, in the order in which they asked: a permit that is released goes
+ * directly to the coroutine that has waited longest, so that none overtakes.
  */
 final class Semaphore
 {
@@ -74,7 +74,7 @@ final class Semaphore
     }
 
     /**
-     * Calls $work with a permit; what it returns.
+     * Calls $work with a permit, and returns its result.
      *
      * @template T
      * @param callable(): T $work

@@ -12,10 +12,10 @@ final class Signal
     private function __construct() {}
 
     /**
-     * Waits for one of these signals; which one came.
+     * Waits for one of these signals, and returns the one that came.
      *
-     * From the first call on they are kept for await(): one that comes while nobody waits is not lost, and does not do what
-     * it would do otherwise. A signal that comes several times before it is awaited counts once.
+     * From the first call on they are kept for await(): one that comes while no coroutine waits is not lost, and does not have
+     * its usual effect. A signal that comes several times before it is awaited counts once.
      *
      * @param int|non-empty-list<int> $signals SIGTERM, for example
      * @param ?float $timeout seconds; 0 does not wait; null waits for ever

@@ -8,8 +8,8 @@ use Weft\Internal\Deadline;
 use Weft\Internal\Report;
 
 /**
- * Calls a function later, once or again and again, on a task of its own. Calls of one timer never overlap: what falls due
- * during a call is left out. What the function throws is logged; it does not end the timer.
+ * Calls a function later, once or again and again, on a task of its own. Calls of one timer never overlap: calls that fall due
+ * during a call are skipped. What the function throws is logged; it does not end the timer.
  *
  * A pending timer keeps a script alive. Dropping the object does not cancel it.
  */
@@ -27,7 +27,7 @@ final class Timer
     ) {}
 
     /**
-     * Once, so many seconds from now.
+     * Calls $work once, so many seconds from now.
      *
      * @param callable(self): void $callback
      */
@@ -37,7 +37,7 @@ final class Timer
     }
 
     /**
-     * Again and again, at multiples of so many seconds from now.
+     * Calls $work again and again, at multiples of so many seconds from now.
      *
      * @param float $seconds at least 0.001
      * @param callable(self): void $callback
@@ -51,7 +51,7 @@ final class Timer
         return self::start(new self($seconds, true, $callback(...)));
     }
 
-    /** No call begins any more; one that runs goes on. False: there was none left to cancel. */
+    /** No further call begins; one that runs goes on. False: there was none left to cancel. */
     public function cancel(): bool
     {
         $was = $this->active;

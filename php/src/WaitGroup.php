@@ -7,7 +7,7 @@ namespace Weft;
 use Weft\Internal\Waiter;
 use Weft\Internal\WaitQueue;
 
-/** Waits until a count is down to 0: so many things were begun, so many are done. It can be used again after that. */
+/** Waits until a count is down to 0: everything that was begun is done. It can be used again after that. */
 final class WaitGroup implements \Countable
 {
     private WaitQueue $waiters;
@@ -20,7 +20,7 @@ final class WaitGroup implements \Countable
     }
 
     /**
-     * So many more were begun. MUST be called before they can be done: by who starts them, not by themselves.
+     * Counts so many more as begun. MUST be called before they can be done: by the code that starts them, not by themselves.
      *
      * @throws \ValueError when the count would be less than 0
      */
@@ -37,7 +37,7 @@ final class WaitGroup implements \Countable
         }
     }
 
-    /** One is done. */
+    /** Counts one as done. */
     public function done(): void
     {
         $this->add(-1);

@@ -14,13 +14,13 @@ use Weft\Queue\QueueFull;
  * Writes later, and together: records go into a durable queue at once, and a coroutine hands them on in batches, so that
  * thousands of requests cost one statement.
  *
- * Must not know: what a record means, nor where it goes. Invariant: a record that append() has taken is handed on until
+ * It must know neither what a record means nor where it goes. Invariant: a record that append() has taken is handed on until
  * the writer returns, or becomes a dead letter. It may be handed on more than once (after a failure or a death), so the
  * writer writes idempotently: a unique key, and on conflict nothing.
  */
 final class WriteBehind
 {
-    /** What a worker that ends gives to the rest. */
+    /** How long a worker that ends goes on writing. */
     private const LAST_S = 2.0;
 
     private readonly \Closure $isPermanent;
@@ -75,7 +75,7 @@ final class WriteBehind
         return go($this->run(...));
     }
 
-    /** Ends the coroutine after the batch it is at. What is left is written by whoever opens the queue next. */
+    /** Ends the coroutine after its present batch. What is left is written by the process that opens the queue next. */
     public function stop(): void
     {
         $this->stopped = true;
@@ -90,7 +90,7 @@ final class WriteBehind
     }
 
     /**
-     * How it goes, since the process started.
+     * Numbers since the process started.
      *
      * @return array{depth: int, lag_s: float, written: int, batches: int, retries: int, dead: int, failure: ?string}
      *     failure: why the batch at hand could not be written yet; null when all is well
@@ -121,12 +121,12 @@ final class WriteBehind
 
                 return;
             } catch (\Throwable $error) {
-                $this->pause(++$failures, $error); // the queue's failure, mostly; whatever it is, the writer goes on
+                $this->pause(++$failures, $error); // mostly the queue's failure; in any case the writer goes on
             }
         }
     }
 
-    /** The worker ends. What can be written soon is; the rest stays in the queue, for whoever opens it next. */
+    /** The worker ends. What can be written soon is; the rest stays in the queue for the process that opens it next. */
     private function last(): void
     {
         try {
@@ -164,7 +164,7 @@ final class WriteBehind
     }
 
     /**
-     * Finds the records that cannot be written: halves go on apart until the bad one is alone.
+     * Finds the records that cannot be written: it delivers the halves apart until the bad one is alone.
      *
      * @param list<Message> $messages
      */
@@ -203,7 +203,7 @@ final class WriteBehind
             error_log("write-behind: cannot write, will try again until it works: {$error->getMessage()}");
         }
         $this->failure = $error->getMessage();
-        // Apart from the other workers, which fail at the same time.
+        // A random part, because the other workers fail at the same time.
         usleep(max(0, (int) ($pause_s * mt_rand(500, 1_000) * 1_000)));
     }
 }

@@ -13,7 +13,7 @@ namespace Weft;
  * Starts $work on a coroutine of its own. It begins when the running one next waits, or ends.
  *
  * The task has copies of its parent's Context and superglobals; all else of PHP's state is as the application's boot left it.
- * What it echoes goes to the error log, or in a script to standard output. What it throws goes to whoever awaits it; if nobody
+ * What it echoes goes to the error log, or in a script to standard output. What it throws goes to the coroutine that awaits it; if none
  * does, it is logged. In a script that `weft php` runs, the script ends when {main} and all tasks have ended. In the
  * application's own script, before it serves, tasks begin when the worker serves.
  *
@@ -33,7 +33,7 @@ function defer(callable $work): void {}
 function timeout(float $seconds, callable $work): mixed {}
 
 /**
- * Runs all at once, each on its own coroutine; the results by key. The first failure cancels the others and is thrown.
+ * Runs all at once, each on its own coroutine, and returns the results by key. The first failure cancels the others and is thrown.
  *
  * @param iterable<array-key, callable> $works
  * @param ?int $concurrency how many run at the same time; null for all
@@ -42,7 +42,7 @@ function timeout(float $seconds, callable $work): mixed {}
 function parallel(iterable $works, ?int $concurrency = null, ?float $timeout = null): array {}
 
 /**
- * Runs all at once; what the first to end returned or threw. The others are cancelled.
+ * Runs all at once; returns or throws what the first to end returned or threw. The others are cancelled.
  *
  * @param iterable<array-key, callable> $works at least one
  * @throws TimeoutException
@@ -93,11 +93,11 @@ final class Coroutine
     public static function current(): ?Task {}
 
     /**
-     * Opens a wait of the running coroutine. Its number goes to whoever shall end it; then park() must follow, with nothing
-     * between that waits itself.
+     * Opens a wait of the running coroutine. Pass its number to the code that will end it; then park() must follow, with nothing
+     * in between that waits itself.
      *
-     * @param string|object $on what it waits for, as reports shall name it: a text, or an object for its class
-     * @param bool $external something outside PHP will end it, a signal for example: it is no part of a deadlock
+     * @param string|object $on what it waits for, as reports should name it: a text, or an object for its class
+     * @param bool $external something outside PHP will end it, a signal for example: it is not part of a deadlock
      * @throws \Error when nothing can wait here: no coroutine runs, or PHP forbids it (in a destructor)
      */
     public static function prepare(string|object $on, bool $external = false): int {}
@@ -123,7 +123,7 @@ final class Coroutine
      */
     public static function parkOn(int $wait, array $read, array $write, ?float $timeout = null): array {}
 
-    /** Ends a wait. False: it is over already, so what it waited for is somebody else's. */
+    /** Ends a wait. False: it has ended already, so what it waited for goes to another coroutine. */
     public static function wake(int $wait): bool {}
 
     /**
@@ -133,7 +133,7 @@ final class Coroutine
      */
     public static function interrupt(int $id, string $reason = ''): bool {}
 
-    /** Lets everyone else who is ready run first. */
+    /** Lets every other coroutine that is ready run first. */
     public static function yield(): void {}
 
     /**

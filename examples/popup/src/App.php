@@ -24,9 +24,9 @@ use Weft\Queue\RedisQueue;
 use Weft\WriteBehind;
 
 /**
- * The parts of the service, made and joined: once in each worker.
+ * Makes the parts of the service and joins them, once in each worker.
  *
- * Invariant: the constructor waits for nobody. A database or a Redis that is away delays what start() does, not the start.
+ * Invariant: the constructor waits for nothing. A database or a Redis that is away delays what start() does, not the start.
  */
 final class App
 {

@@ -10,7 +10,7 @@ use Weft\Task;
 /**
  * Coroutines that work beside the requests for as long as the worker lives.
  *
- * Invariant: what fails in one of them is told and tried again; it ends only with the worker.
+ * Invariant: what fails in one of them is logged and tried again; it ends only with the worker.
  */
 final class Background
 {

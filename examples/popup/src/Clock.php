@@ -5,9 +5,9 @@ declare(strict_types=1);
 namespace Popup;
 
 /**
- * What time it is, in whole seconds since 1970.
+ * The time, in whole seconds since 1970.
  *
- * Nothing below Popup\ asks the system for the time of day but this: a test sets the clock, and 24 hours pass.
+ * Nothing else in Popup\ asks the system for the time of day: a test sets the clock, and 24 hours pass.
  */
 final class Clock
 {

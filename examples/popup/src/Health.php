@@ -9,9 +9,9 @@ use Popup\Storage\Database;
 use Weft\WriteBehind;
 
 /**
- * How the service is, of all workers of this machine: each leaves its numbers in a file once a second.
+ * The health of the service, over all workers of this machine: each writes its numbers to a file once a second.
  *
- * Must not know: HTTP.
+ * It must not know HTTP.
  */
 final class Health
 {
@@ -27,7 +27,7 @@ final class Health
         private readonly ?WriteBehind $writeBehind,
     ) {}
 
-    /** Starts the coroutine that leaves the numbers. At boot. */
+    /** Starts the coroutine that writes the numbers. At boot. */
     public function start(): void
     {
         Background::every(self::EVERY_S, 'telling how this worker is', function (): void {
@@ -39,7 +39,7 @@ final class Health
     }
 
     /**
-     * This worker's word, and the queue of all.
+     * This worker's report, and the queue of all workers.
      *
      * @return array<string, mixed> status is "ok", or "degraded" with the reasons in problems
      */
@@ -63,7 +63,7 @@ final class Health
             $queue = json_decode((string) @file_get_contents($path), true)['queue'] ?? [];
             $workers++;
             foreach ($totals as $name => $value) {
-                // The oldest record and the list of dead letters are everybody's, not a sum.
+                // The oldest record and the list of dead letters are those of all workers, not a sum.
                 $isShared = $name === 'lag_s' || $name === 'dead';
                 $totals[$name] = $isShared ? max($value, $queue[$name] ?? 0) : $value + ($queue[$name] ?? 0);
             }

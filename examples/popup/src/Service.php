@@ -13,14 +13,14 @@ use Popup\State\StatesException;
 use Popup\Storage\Operations;
 
 /**
- * What the service does, without HTTP: answers who asks, takes reports, writes both down.
+ * What the service does, without HTTP: it answers requests for pop-ups, takes reports, and writes both down.
  *
  * Invariant: a pop-up is returned, and a report confirmed, only after its operation is durable. If a process dies in
  * between, the user misses that pop-up until its interval has passed; it is never counted without having been recorded.
  */
 final class Service
 {
-    /** Three requests of one user at the same moment may disturb each other; more is no user. */
+    /** Three requests of one user at the same moment may disturb each other; more than that is not a user. */
     private const TRIES_MAX = 3;
 
     /** Begins the names of this process's displays. */
@@ -69,7 +69,7 @@ final class Service
     }
 
     /**
-     * Takes what a client reports of a pop-up it was given.
+     * Takes a client's report on a pop-up it was given.
      *
      * @param string $display as ask() gave it
      * @return bool false: no such pop-up was given to anybody
@@ -106,7 +106,7 @@ final class Service
         }
     }
 
-    /** Has the states of all users loaded, if nobody has done so since the machine or Redis was started. */
+    /** Has the states of all users loaded, unless that has been done since the machine or Redis was started. */
     public function completeStates(): void
     {
         $this->states->complete(function (): void {
@@ -149,7 +149,7 @@ final class Service
         return "{\"popup\":{$chosen->encoded},\"display\":\"$display~$signature\"},\"ask_again_in\":null}";
     }
 
-    /** Only who was given a pop-up can report on it: nobody's counts are forged, and no statement is needed to know. */
+    /** Only a user who was given a pop-up can report on it: counts cannot be forged, and no statement is needed to check. */
     private function sign(string $display): string
     {
         return substr(hash_hmac('sha256', $display, $this->secret), 0, 20);

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Popup;
 
 /**
- * What the environment says; every setting has a default with which the service runs by itself.
+ * The settings, from the environment. With the defaults the service runs by itself.
  *
  * | variable | default | meaning |
  * |---|---|---|

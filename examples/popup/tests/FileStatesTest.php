@@ -9,7 +9,7 @@ use Popup\Rules\Rules;
 use Popup\State\Bucket;
 use Popup\State\FileStates;
 
-/** Users' states in files: what is written is read, by whoever opens them, and only one of two changes wins. */
+/** Users' states in files: every process reads what one has written, and only one of two changes wins. */
 final class FileStatesTest extends TestCase
 {
     private string $directory;

@@ -12,13 +12,13 @@ namespace Weft\Database;
  */
 final class Failure
 {
-    /** Client and server codes after which a MySQL connection is of no use: gone, lost, out of sync, killed, shut down. */
+    /** Client and server codes after which a MySQL connection is useless: gone, lost, out of sync, killed, shut down. */
     private const MYSQL_GONE = [2002, 2003, 2006, 2013, 2014, 2027, 2055, 1053, 1077, 1079, 1080, 1152, 1159, 1160, 1161, 1927, 4031];
 
     /** The server closed the idle connection and said so before it read a statement. */
     private const MYSQL_IDLE = 4031;
 
-    /** Whether the connection is useless after this. What is no database's error came from somewhere inside: take no risk. */
+    /** Whether the connection is useless after this. An error that is not the database's came from inside the code: take no risk. */
     public static function gone(\Throwable $failure): bool
     {
         if ($failure instanceof \mysqli_sql_exception) {
@@ -38,7 +38,7 @@ final class Failure
         );
     }
 
-    /** Whether the statement can be given to another connection: it surely has not run, or to run twice changes nothing. */
+    /** Whether the statement can be given to another connection: it has certainly not run, or running it twice changes nothing. */
     public static function repeatable(\PDOException $failure, string $sql): bool
     {
         return (

@@ -12,7 +12,7 @@ use Weft\Pool\Waiters;
 use function Weft\defer;
 
 /**
- * Which coroutine has which connection of a SharedPdo, and until when: for a statement until its result is read, for a
+ * Which coroutine has which connection of a SharedPdo, and for how long: for a statement until its result is read, for a
  * transaction until its end, or until the coroutine's own end once it has changed the session.
  *
  * It must not know which statement is executed how. Invariants: a connection is used by one coroutine at a time; none goes
@@ -206,7 +206,7 @@ final class Leases
             $session->changed = false;
             $changed ? $this->drop($session) : $this->settle($session);
         } catch (\Throwable) {
-            $this->drop($session); // nobody is left to be told, and the connection is closed
+            $this->drop($session); // the coroutine cannot be told any more, and the connection is closed
         }
     }
 }

@@ -7,7 +7,7 @@ namespace Weft\Database;
 use Weft\Pool\Connector;
 
 /**
- * Opens, checks and cleans plain PDO connections. What a session may carry beyond a transaction is its user's matter.
+ * Opens, checks and cleans plain PDO connections. Its user is responsible for what a session carries beyond a transaction.
  *
  * @implements Connector<\PDO>
  */

@@ -8,8 +8,8 @@ use Weft\Pool;
 
 /**
  * A pool of plain PDO connections. A transaction that is open when one is returned is rolled back; other state of the
- * session (variables, locks, temporary tables) is not: PDO has no way to reset it. Who sets such state ends with discard(), or sets
- * it in $initial for all.
+ * session (variables, locks, temporary tables) is not: PDO has no way to reset it. Code that sets such state must end with discard(),
+ * or set it in $initial for all connections.
  */
 final class PdoPool
 {

@@ -20,7 +20,7 @@ final class Prepared
 
     public bool $fetchModeSet = false;
 
-    /** Must not be used by anybody else. */
+    /** Must not be used again. */
     public bool $disposable = false;
 
     public function __construct(

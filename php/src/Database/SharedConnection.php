@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Weft\Database;
 
 /**
- * One real connection of a SharedPdo with its prepared statements, used longest ago first.
+ * One real connection of a SharedPdo with its prepared statements, the least recently used first.
  *
  * Invariant: a statement is destroyed only while its connection is leased, because that writes to the connection.
  *

@@ -96,7 +96,7 @@ final class SharedPdo extends \PDO
                 $begun = $connection->pdo->beginTransaction();
                 break;
             } catch (\Throwable $failure) {
-                // Nothing can have happened yet, so to begin is always repeatable.
+                // Nothing can have happened yet, so beginning again is always safe.
                 if (!$this->leases->failed($session, $failure, 'SELECT') || $attempt > 1) {
                     throw $failure;
                 }
@@ -233,7 +233,7 @@ final class SharedPdo extends \PDO
         } catch (\Throwable $failure) {
             $this->leases->failed($session, $failure, '');
             if (!$commit && $session->slot !== null) {
-                $this->leases->drop($session); // in a transaction or out of one, PDO and the server disagree: nobody uses it again
+                $this->leases->drop($session); // PDO and the server disagree on whether a transaction is open: it must not be used again
             }
             $session->lost = false; // there is nothing left to end
             throw $failure;

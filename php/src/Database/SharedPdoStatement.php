@@ -17,7 +17,7 @@ final class SharedPdoStatement extends StatementResult
     /** @var array<int|string, array{mixed, int}> */
     private array $bound = [];
 
-    /** null: nothing but values was set. */
+    /** null: only values were set. */
     private ?StatementSettings $settings = null;
 
     /** @var array<array-key, mixed> PDO's errorInfo */

@@ -169,7 +169,7 @@ abstract class StatementResult extends \PDOStatement
         return $this->columns;
     }
 
-    /** Before the last row is fetched: afterwards the result belongs to nobody. */
+    /** Only before the last row is fetched: afterwards the result has gone. */
     public function getColumnMeta(int $column): array|false
     {
         if (!$this->isOpen()) {

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Weft\Development;
 
-/** The page a client sees for an uncaught exception in development: what, where, and how it came to that. */
+/** The page a client sees for an uncaught exception in development: what happened, where, and the calls that led there. */
 final class ErrorPage
 {
     /** Lines of source shown around the one at fault. */

@@ -7,8 +7,8 @@ namespace Weft\Http;
 /**
  * An HTTP response: a status, headers, and a body that is a string, a file, or made while it is sent.
  *
- * The setters change the response and return it, so that they can be chained. The order of the four properties is known to
- * the server (crates/zend/c/response.c).
+ * The setters change the response and return it, so that they can be chained. The server knows
+ * the order of the four properties (crates/zend/c/response.c).
  */
 final class Response
 {
@@ -70,10 +70,10 @@ final class Response
     }
 
     /**
-     * A file, sent by the kernel without passing through PHP, with its type, its modification time and an entity tag; ranges
-     * and conditional requests are answered. A file that is not there is answered with 404.
+     * A file, which the kernel sends without passing it through PHP, with its type, modification time and entity tag. Ranges
+     * and conditional requests are answered. For a file that does not exist the answer is 404.
      *
-     * @param string|null $download the name under which the client shall save it
+     * @param string|null $download the name under which the client should save it
      */
     public static function file(string $path, ?string $download = null): self
     {
@@ -116,7 +116,7 @@ final class Response
     }
 
     /**
-     * Sets a header in place of any of that name.
+     * Sets a header and replaces those of the same name.
      *
      * @param string|int|float|list<string> $value several values make several lines
      */
@@ -173,7 +173,7 @@ final class Response
     }
 
     /**
-     * Sets a cookie (RFC 6265). HttpOnly and SameSite=Lax unless said otherwise.
+     * Sets a cookie (RFC 6265). HttpOnly and SameSite=Lax by default.
      *
      * @param int|null $maxAge seconds; null for a session cookie, 0 or less to delete it
      */

@@ -50,7 +50,7 @@ final class UploadedFile
         return $tree;
     }
 
-    /** The name the client gave. It is the client's word: do not use it as a path. */
+    /** The name the client gave. The client may claim anything: do not use it as a path. */
     public function name(): string
     {
         return $this->name;
@@ -62,19 +62,19 @@ final class UploadedFile
         return $this->type;
     }
 
-    /** Bytes. */
+    /** The size in bytes. */
     public function size(): int
     {
         return $this->size;
     }
 
-    /** Where it lies until the request ends. */
+    /** The temporary path; the file stays there until the request ends. */
     public function path(): string
     {
         return $this->path;
     }
 
-    /** One of PHP's UPLOAD_ERR_* constants; UPLOAD_ERR_OK (0) when it has arrived. */
+    /** One of PHP's UPLOAD_ERR_* constants; UPLOAD_ERR_OK (0) when the upload succeeded. */
     public function error(): int
     {
         return $this->error;

@@ -17,7 +17,7 @@ use Weft\Psr\Handler;
 final class Application
 {
     /**
-     * The handler itself; or one that translates, when it speaks PSR-7. Who speaks it is known by types alone: nothing is called.
+     * The handler itself, or one that translates if the handler speaks PSR-7. Types alone show whether it does: nothing is called.
      */
     public static function handler(mixed $returned): mixed
     {

@@ -7,11 +7,11 @@ namespace Weft\Internal;
 use Weft\ProcessFailed;
 
 /**
- * A forked helper process: makes it, and brings back what it has to say in one frame over a socket pair: a letter for the
- * kind, the length in 8 bytes, the payload.
+ * A forked helper process. It returns its result in one frame over a socket pair: a letter for the kind, the length in 8
+ * bytes, the payload.
  *
  * Invariant: the helper never comes back from run(). It ends by SIGKILL, because every other way runs destructors, which
- * would speak on connections that it shares with its parent.
+ * would write to connections that it shares with its parent.
  *
  * @internal
  */
@@ -45,7 +45,7 @@ final class Helper
         return max(1, $cores);
     }
 
-    /** Calls $work in a helper; waits, on the coroutine that runs. */
+    /** Calls $work in a helper. The running coroutine waits for the result. */
     public static function run(\Closure $work): mixed
     {
         if (!function_exists('pcntl_fork') || !function_exists('posix_kill')) {
@@ -94,7 +94,7 @@ final class Helper
         return $result;
     }
 
-    /** Exactly so many bytes; null: the other end is closed. */
+    /** Reads exactly so many bytes; null when the other end is closed. */
     private function read(int $length): ?string
     {
         $bytes = '';
@@ -127,7 +127,7 @@ final class Helper
      */
     private static function inHelper(\Closure $work, $stream): never
     {
-        // Garbage of the parent stays: its destructors are not the helper's to run.
+        // The parent's garbage stays: the helper must not run its destructors.
         gc_disable();
         mt_srand();
         // exit() frees this function's variables; a fatal error only runs shutdown functions.
@@ -142,7 +142,7 @@ final class Helper
     }
 
     /**
-     * The work has not come back: it called exit(), or there was a fatal error.
+     * The work has not returned: it called exit(), or met a fatal error.
      *
      * @param resource $stream
      */
@@ -173,7 +173,7 @@ final class Helper
         }
     }
 
-    /** Arguments of functions in a stack trace often are what cannot be serialized. */
+    /** The arguments in a stack trace are often what cannot be serialized. */
     private static function forgetArguments(\Throwable $thrown): void
     {
         $class = $thrown instanceof \Error ? \Error::class : \Exception::class;
@@ -202,7 +202,7 @@ final class Helper
         for ($sent = 0; $sent < strlen($frame); $sent += $wrote) {
             $wrote = (int) fwrite($stream, $sent === 0 ? $frame : substr($frame, $sent));
             if ($wrote === 0) {
-                break; // nobody listens any more
+                break; // the parent has stopped listening
             }
         }
         posix_kill(posix_getpid(), SIGKILL);

@@ -38,7 +38,7 @@ final class Output
         $parts = \Closure::bind(fn (): array => [$this->body, $this->file], $response, Response::class)();
         [$body, $file] = $parts;
         \http_response_code($response->status());
-        // header() would add it to every text type.
+        // Otherwise header() would add it to every text type.
         $charset = ini_set('default_charset', '');
         foreach ($response->headers() as $name => $values) {
             $replace = strcasecmp($name, 'Set-Cookie') !== 0;

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Weft\Internal;
 
 /**
- * Where a waiter stands in a queue. Its links are WaitQueue's business.
+ * Where a waiter stands in a queue. Only WaitQueue uses the links.
  *
  * @internal
  */

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Weft\Internal;
 
 /**
- * Tells of a failure that has no caller to be thrown to: one entry of PHP's error log.
+ * Reports a failure that cannot be thrown to a caller, as one entry in PHP's error log.
  *
  * @internal
  */

@@ -5,13 +5,13 @@ declare(strict_types=1);
 namespace Weft\Internal;
 
 /**
- * Resident mode for a script that returns its handler instead of taking requests itself: the loop it would have written.
+ * Resident mode for a script that returns its handler: the loop that takes the requests, which the script need not write.
  *
  * @internal called by the server
  */
 final class Resident
 {
-    /** Takes requests until the script is to end. */
+    /** Takes requests until the script has to end. */
     public static function serve(mixed $returned): void
     {
         $handler = Application::handler($returned);

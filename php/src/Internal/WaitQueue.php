@@ -6,7 +6,7 @@ namespace Weft\Internal;
 
 /**
  * Coroutines that wait for the same thing, first come, first served. A linked list: a waiter that gives up leaves at once,
- * wherever it stands, so that nothing is ever kept for, or given to, one that has gone.
+ * wherever it stands, so nothing is ever kept for, or given to, a waiter that has gone.
  *
  * @internal
  */
@@ -18,7 +18,7 @@ final class WaitQueue implements \Countable
 
     private int $count = 0;
 
-    /** What a wait needs is loaded before one is open: an autoloader may wait itself. */
+    /** Loads what a wait needs before a wait is open: an autoloader may wait itself. */
     public function __construct()
     {
         class_exists(Waiter::class);
@@ -42,7 +42,7 @@ final class WaitQueue implements \Countable
         return $place;
     }
 
-    /** Takes a waiter out; nothing happens if it is not in here any more. */
+    /** Takes a waiter out; nothing happens if it is no longer in this queue. */
     public function remove(Place $place): void
     {
         if ($place->queue !== $this) {
@@ -62,7 +62,7 @@ final class WaitQueue implements \Countable
         $this->count--;
     }
 
-    /** Serves the first that still waits. Null: nobody does, and the value is still the caller's. */
+    /** Serves the first that still waits. Null: none waits, and the caller keeps the value. */
     public function serve(mixed $value = null): ?Place
     {
         while (($place = $this->first) !== null) {
@@ -84,7 +84,7 @@ final class WaitQueue implements \Countable
         }
     }
 
-    /** How many stand here. */
+    /** How many wait in this queue. */
     public function count(): int
     {
         return $this->count;

@@ -7,15 +7,15 @@ namespace Weft\Internal;
 use Weft\Coroutine;
 
 /**
- * One wait of one coroutine. It may stand in several queues at once, with one Place in each; whoever serves it first wins.
+ * One wait of one coroutine. It may stand in several queues at once, with one Place in each; the first to serve it wins.
  *
- * MUST be made right before park(): nothing that waits may come between.
+ * MUST be made right before park(): nothing that waits may come in between.
  *
  * @internal
  */
 final class Waiter
 {
-    /** Through which place it was served; null while it waits, and when nothing came. */
+    /** The place through which it was served; null while it waits, and when nothing came. */
     public ?Place $served = null;
 
     /** What it was served with. */
@@ -45,7 +45,7 @@ final class Waiter
         return $this->served !== null;
     }
 
-    /** Ends the wait with a value. False: it is over already, and the value is still the caller's. */
+    /** Ends the wait with a value. False: it has ended already, and the caller keeps the value. */
     public function serve(Place $place, mixed $value): bool
     {
         if ($this->served !== null || $this->dismissed || !Coroutine::wake($this->wait)) {

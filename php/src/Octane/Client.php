@@ -12,7 +12,7 @@ use Laravel\Octane\RequestContext;
 use Symfony\Component\HttpFoundation\Response;
 use Throwable;
 
-/** Octane's line to the server: requests come as PHP's own variables, responses go by header() and echo. */
+/** Connects Octane to the server: requests come as PHP's own variables, responses go out through header() and echo. */
 final class Client implements OctaneClient
 {
     /** @return array{Request, RequestContext} */
@@ -21,7 +21,7 @@ final class Client implements OctaneClient
         return [Request::capture(), $context];
     }
 
-    /** The response is complete when this returns; what the application does after it keeps no client waiting. */
+    /** The response is complete when this returns; no client waits for what the application does afterwards. */
     public function respond(RequestContext $context, OctaneResponse $response): void
     {
         $response->response->sendHeaders();

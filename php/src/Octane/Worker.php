@@ -17,7 +17,7 @@ use Laravel\Octane\Worker as OctaneWorker;
 final class Worker
 {
     /**
-     * Boots the application and serves until the script is to end.
+     * Boots the application and serves until the script has to end.
      *
      * @param string $basePath the application's directory, as in Octane: the one with bootstrap/app.php
      */

@@ -6,7 +6,7 @@ namespace Weft\Pool;
 
 /**
  * What a pool must know of its resources: how to open, check, clean and close one, and which failures mean that it is
- * useless. It must not know who waits. Every method may wait; the pool counts the resource as in use meanwhile.
+ * useless. It must not know the waiters. Every method may wait; the pool counts the resource as in use meanwhile.
  *
  * @template R of object
  */

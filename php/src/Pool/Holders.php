@@ -48,7 +48,7 @@ final class Holders
     }
 
     /**
-     * The slot of a resource, which is held no longer.
+     * The slot of a resource, which is no longer held.
      *
      * @param R $resource
      * @return Slot<R>

@@ -14,7 +14,7 @@ final class Slot
 {
     public int $usedAt;
 
-    /** Set while nobody but its holder may touch it. */
+    /** Set while only its holder may touch it. */
     public bool $held = true;
 
     /** The coroutine that acquired it; 0: outside coroutines. */

@@ -13,7 +13,7 @@ namespace Weft\Pool;
  */
 final class Waiter
 {
-    /** Nobody waits behind this any more. */
+    /** The coroutine no longer waits. */
     public bool $over = false;
 
     public bool $served = false;

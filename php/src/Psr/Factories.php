@@ -24,7 +24,7 @@ final class Factories
     ) {}
 
     /**
-     * Those of the first implementation that can be loaded: nyholm/psr7, guzzlehttp/psr7 from 2.0, slim/psr7, laminas-diactoros,
+     * The factories of the first implementation that can be loaded: nyholm/psr7, guzzlehttp/psr7 from 2.0, slim/psr7, laminas-diactoros,
      * httpsoft/http-message.
      *
      * @throws \RuntimeException when there is none

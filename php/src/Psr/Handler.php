@@ -15,7 +15,7 @@ use Weft\Http\UploadedFile;
 /**
  * Makes a handler of something that speaks PSR-7: a function, or the handle() of a PSR-15 RequestHandlerInterface.
  *
- * An application's script may return its PSR-15 object as it is; this class is for who wants factories of their own.
+ * An application's script may return its PSR-15 object as it is; this class is for applications with factories of their own.
  */
 final class Handler
 {
@@ -59,7 +59,7 @@ final class Handler
         return $request;
     }
 
-    /** What a PSR-7 response says, as weft sends it. */
+    /** A PSR-7 response as weft sends it. */
     public static function response(ResponseInterface $from): Response
     {
         $body = $from->getBody();

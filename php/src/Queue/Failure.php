@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Weft\Queue;
 
-/** Tells failures that pass from those that stay. */
+/** Tells temporary failures from permanent ones. */
 final class Failure
 {
     /**
@@ -12,7 +12,7 @@ final class Failure
      */
     private const OF_DATA = ['21', '22', '23'];
 
-    /** Whether trying again is useless (true), may help (false), or nobody knows (null). */
+    /** Whether trying again is useless (true), may help (false), or cannot be known (null). */
     public static function isPermanent(\Throwable $error): ?bool
     {
         if ($error instanceof \PDOException) {

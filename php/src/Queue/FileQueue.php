@@ -7,17 +7,17 @@ namespace Weft\Queue;
 use Weft\Coroutine;
 
 /**
- * A queue in a directory of this machine: no server needed.
+ * A queue in a directory of this machine; it needs no server.
  *
- * Each process appends to a file of its own and consumes what it appended; files whose process has died are taken over
- * by whoever sees them first, within a second. Concurrent appends share one fsync. Must not know: what a record means.
- * Invariant: a file is removed or emptied only when every record in it has been acknowledged or buried.
+ * Each process appends to a file of its own and consumes what it appended; the first process that sees a dead process's
+ * file takes it over, within a second. Concurrent appends share one fsync. It must not know what a record means. Invariant:
+ * a file is removed or emptied only when every record in it has been acknowledged or buried.
  */
 final class FileQueue implements Queue
 {
     private const LOOK_AROUND_S = 1.0;
 
-    /** Dead letters, a JSON object a line. */
+    /** Dead letters, one JSON object per line. */
     private const DEAD = 'dead.jsonl';
 
     private readonly GroupCommit $commits;

@@ -8,10 +8,10 @@ use Weft\CancelledError;
 use Weft\Coroutine;
 
 /**
- * Makes one flush of what many coroutines commit at the same time, such as one fsync or one pipeline.
+ * Combines what many coroutines commit at the same time into one flush, such as one fsync or one pipeline.
  *
- * While a flush runs, what comes next gathers for the following one: the slower the flush, the larger the groups. It
- * knows neither disks nor servers. Invariant: commit() returns after the flush that held its item, or throws what that
+ * While a flush runs, new items gather for the following one: the slower the flush, the larger the groups. It must
+ * know neither disks nor servers. Invariant: commit() returns after the flush that held its item, or throws what that
  * flush threw.
  */
 final class GroupCommit
@@ -31,9 +31,9 @@ final class GroupCommit
     public function commit(mixed $item): mixed
     {
         if (!class_exists(Coroutine::class, false) || Coroutine::id() === 0) {
-            return ($this->flush)([$item])[0] ?? null; // nobody to share with
+            return ($this->flush)([$item])[0] ?? null; // no other coroutine to share with
         }
-        // In this order: whoever runs between two of these lines finds what has been gathered, and somebody to flush it.
+        // In this order: a coroutine that runs between two of these lines finds the gathered items, and a flush that takes them.
         $this->gathered[] = $commit = new Commit($item);
         if (!$this->running) {
             $this->begin();
@@ -46,14 +46,14 @@ final class GroupCommit
         return $commit->error === null ? $commit->result : throw $commit->error;
     }
 
-    /** Starts the coroutine that flushes. From here to its end, what has been gathered has somebody to flush it. */
+    /** Starts the coroutine that flushes. From here to its end, gathered items are sure to be flushed. */
     private function begin(): void
     {
         $this->running = true;
         try {
             \Weft\go($this->run(...));
         } catch (\Throwable $error) {
-            [$this->running, $this->gathered] = [false, []]; // one item is there, that of who gets this
+            [$this->running, $this->gathered] = [false, []]; // the one item there is the caller's
             throw $error;
         }
     }
@@ -62,9 +62,9 @@ final class GroupCommit
     {
         while ($this->gathered !== []) {
             try {
-                Coroutine::yield(); // whoever is ready now may still join
+                Coroutine::yield(); // coroutines that are ready now may still join
             } catch (CancelledError) {
-                // Others wait for this: it is carried out all the same.
+                // Others wait for this flush: it runs all the same.
             }
             /** @var list<Commit> $group */
             $group = array_splice($this->gathered, 0, $this->items_max);
@@ -72,7 +72,7 @@ final class GroupCommit
         }
         $this->running = false;
         if ($this->gathered !== [] && !$this->running) {
-            $this->begin(); // somebody came between the last look and now
+            $this->begin(); // an item came between the last look and now
         }
     }
 
@@ -84,7 +84,7 @@ final class GroupCommit
         try {
             $results = ($this->flush)(array_column($group, 'item'));
         } catch (\Throwable $thrown) {
-            // A cancellation is the flush's own: whoever waits has not been cancelled.
+            // A cancellation is the flush's own: the waiting coroutines have not been cancelled.
             $error = $thrown instanceof CancelledError ? new QueueException('The flush was interrupted', 0, $thrown) : $thrown;
         }
         foreach ($group as $i => $commit) {

@@ -8,8 +8,8 @@ namespace Weft\Queue;
  * A queue in a Redis stream, shared by all workers of all hosts.
  *
  * It is as durable as Redis is set to be: with `appendfsync always` a record that was appended survives kill -9 of Redis.
- * What a consumer took and did not acknowledge is taken over by the others. Concurrent appends share one pipeline. Needs
- * Redis 6.2 or later. Must not know: what a record means. Invariant: an entry leaves the stream only when it has been
+ * Other consumers take over what one took and did not acknowledge. Concurrent appends share one pipeline. Needs
+ * Redis 6.2 or later. It must not know what a record means. Invariant: an entry leaves the stream only when it has been
  * acknowledged or buried.
  */
 final class RedisQueue implements Queue
@@ -82,7 +82,7 @@ final class RedisQueue implements Queue
             }
             $messages = $this->read($redis, $max);
             if (count($messages) < $max && $wait > 0) {
-                usleep(max(0, (int) ($wait * 1e6))); // one at a time would be a statement each
+                usleep(max(0, (int) ($wait * 1e6))); // taking each record as it comes would cost a statement each
                 array_push($messages, ...$this->read($redis, $max - count($messages)));
             }
             $this->look($redis);
@@ -95,7 +95,7 @@ final class RedisQueue implements Queue
     {
         $ids = array_column($messages, 'origin');
         $this->consume(function (\Redis $redis) use ($ids): void {
-            $redis->multi(); // both or none: what were only acknowledged would stay in the stream
+            $redis->multi(); // both or none: an entry that is only acknowledged would stay in the stream
             $redis->xAck($this->stream, self::GROUP, $ids);
             $redis->xDel($this->stream, $ids);
             $redis->exec();
@@ -180,14 +180,14 @@ final class RedisQueue implements Queue
     }
 
     /**
-     * @param string $from ">" for what nobody has taken yet, "0" for what this consumer has taken
+     * @param string $from ">" for entries that no consumer has taken yet, "0" for those that this one has taken
      * @return list<Message>
      */
     private function read(\Redis $redis, int $max, string $from = '>'): array
     {
         $read = $redis->xReadGroup(self::GROUP, $this->consumer, [$this->stream => $from], $max);
         if (!is_array($read)) {
-            // The group is gone when Redis has lost its data: it is made anew with the next connection.
+            // The group is gone when Redis has lost its data: the next connection makes it again.
             throw new QueueException('Redis did not read the stream: ' . ($redis->getLastError() ?? 'no reason given'));
         }
 

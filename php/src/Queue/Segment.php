@@ -7,10 +7,10 @@ namespace Weft\Queue;
 /**
  * @internal One append-only file of a FileQueue.
  *
- * Whoever holds its flock owns it: the process that writes it, or the one that found it without an owner. The kernel lets
- * go of the lock when the owner dies, however it dies. Frame: length and CRC-32 of the rest (two 32-bit words), time of
+ * The process that holds the flock owns it: the one that writes it, or one that found it without an owner. The kernel
+ * releases the lock when the owner dies, however it dies. Frame: length and CRC-32 of the rest (two 32-bit words), time of
  * appending in microseconds (64 bits), record; all little-endian. Invariant: what follows the last whole frame was never
- * acknowledged to anybody.
+ * confirmed to a caller.
  */
 final class Segment
 {
@@ -28,7 +28,7 @@ final class Segment
     /** @param resource $handle */
     private function __construct(public readonly string $path, private $handle) {}
 
-    /** A new, empty file. It gets its name once it is locked, so that nobody takes it for one without an owner. */
+    /** A new, empty file. It gets its name once it is locked, so that no process takes it for one without an owner. */
     public static function create(string $directory): self
     {
         $path = sprintf('%s/%d-%d-%s.log', $directory, hrtime(true), getmypid(), bin2hex(random_bytes(4)));
@@ -118,7 +118,7 @@ final class Segment
         $this->bytes = $at;
         $this->unacknowledged = count($messages);
         if ($at < $end) {
-            // A death in the middle of a write leaves the beginning of a frame. Anything else should be looked at.
+            // A process that dies while it writes leaves the beginning of a frame. Anything else deserves a look.
             file_put_contents("{$this->path}.rest", substr($text, $at));
             error_log(sprintf('%s: the last %d bytes are no whole record; they are kept in %1$s.rest', $this->path, $end - $at));
         }
@@ -146,7 +146,7 @@ final class Segment
         return is_resource($this->handle);
     }
 
-    /** Gives the file up; what is in it will be found by the next who looks. */
+    /** Gives the file up; the next process that looks finds what is in it. */
     public function close(): void
     {
         if (is_resource($this->handle)) {

@@ -28,7 +28,7 @@ final class Driver implements \Revolt\EventLoop\Driver
     /** @var \WeakMap<object, \WeakReference<Suspension>> by Fiber */
     private \WeakMap $suspensions;
 
-    /** @var array<int, \WeakReference<Suspension>> by coroutine, of those that are no Fiber: a script's {main} */
+    /** @var array<int, \WeakReference<Suspension>> by coroutine, of those that are not Fibers: a script's {main} */
     private array $mains = [];
 
     public function __construct()
@@ -229,7 +229,7 @@ final class Driver implements \Revolt\EventLoop\Driver
         return false;
     }
 
-    /** @internal Whether a callback whose event has come is to be called; what is called once is forgotten by this. */
+    /** @internal Whether a callback whose event has come is to be called. A callback that is called once is removed. */
     public function take(Callback $callback): bool
     {
         if (!$callback->invokable || !isset($this->callbacks[$callback->id])) {

@@ -13,7 +13,7 @@ use function Weft\go;
 /**
  * The loop itself: a task of its own that waits for events and has callbacks called, each in a Fiber that may be suspended.
  *
- * It must not know who registers what. It runs while there is something to wait for; in a script only while a coroutine waits
+ * It must not know what registers callbacks. It runs while there is something to wait for; in a script only while a coroutine waits
  * for it as well (in run() or a suspension), so that a script ends as it does under the php command. Invariants: only this
  * task calls callbacks; a failure reaches run(), or {main}'s suspension, or the log.
  *

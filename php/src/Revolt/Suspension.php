@@ -10,7 +10,7 @@ use Weft\Coroutine;
  * Where one Fiber, or one coroutine, waits for resume() or throw(). A coroutine (a handler, a task, a script's {main}) parks,
  * so that others run; a Fiber that user code made is suspended, and resumed by the loop.
  *
- * Invariant: a suspend() ends once; what comes later for a wait that was cut short is ignored.
+ * Invariant: a suspend() ends once; a late resume() or throw() for a wait that was cut short is ignored.
  *
  * @internal
  * @template T
@@ -21,7 +21,7 @@ final class Suspension implements \Revolt\EventLoop\Suspension
     /** @var \WeakReference<\Fiber>|null */
     private readonly ?\WeakReference $fiber;
 
-    /** Keeps it alive: who can resume it may be all that knows it. */
+    /** Keeps the Fiber alive: only the code that can resume it may have a reference to this. */
     private ?\Fiber $suspended = null;
 
     /** Whether suspend() parks a coroutine. */
@@ -29,7 +29,7 @@ final class Suspension implements \Revolt\EventLoop\Suspension
 
     private bool $pending = false;
 
-    /** The wait was cut short: whoever wanted to end it does not know. */
+    /** The wait was cut short, which the code that was to end it does not know. */
     private bool $interrupted = false;
 
     /** {main}'s, whose loop ended without resuming it. */
@@ -88,7 +88,7 @@ final class Suspension implements \Revolt\EventLoop\Suspension
         return $this->dead;
     }
 
-    /** The loop has ended. Nobody else can resume {main}, so it gets the failure, or an error that says so. */
+    /** The loop has ended. Nothing else can resume {main}, so it gets the failure, or an error that says so. */
     public function loopEnded(?\Throwable $failure): void
     {
         $this->dead = true;

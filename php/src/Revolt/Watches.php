@@ -108,7 +108,7 @@ final class Watches
         return $called;
     }
 
-    /** The signals' handlers are PHP's, whoever runs when they are called. */
+    /** Restores the default signal handlers: PHP's handlers would outlive the loop. */
     public function close(): void
     {
         foreach (\array_keys($this->signals) as $signal) {

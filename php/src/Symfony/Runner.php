@@ -10,10 +10,10 @@ use Symfony\Component\HttpKernel\TerminableInterface;
 use Symfony\Component\Runtime\RunnerInterface;
 
 /**
- * One kernel, one request after the other, until the script is to end.
+ * Serves one request after the other with one kernel, until the script has to end.
  *
- * What the kernel has to do when the response is out (terminate()) belongs to its request: its failures are logged as that
- * request's, and its time limit holds.
+ * What the kernel does after the response (terminate()) belongs to the same request: its failures are logged with that
+ * request, and the request's time limit holds.
  */
 final class Runner implements RunnerInterface
 {
@@ -21,7 +21,7 @@ final class Runner implements RunnerInterface
 
     public function run(): int
     {
-        // What Dotenv has added while the application booted; a request's own variables win.
+        // What Dotenv added while the application booted; a request's own variables win.
         $booted = array_filter($_SERVER, static fn (string $name): bool => !str_starts_with($name, 'HTTP_'), ARRAY_FILTER_USE_KEY);
         $sessions = new Sessions();
         $one = function () use ($booted, $sessions): void {

@@ -9,7 +9,7 @@ use Symfony\Component\Runtime\RunnerInterface;
 use Symfony\Component\Runtime\SymfonyRuntime;
 
 /**
- * Symfony's runtime with a runner for resident mode: APP_RUNTIME=Weft\Symfony\Runtime. Outside of it, Symfony's own.
+ * Symfony's runtime with a runner for resident mode: APP_RUNTIME=Weft\Symfony\Runtime. In other modes it is Symfony's own.
  *
  * Symfony has such a runner itself from 7.4 on; this is for the versions before.
  */

@@ -9,10 +9,10 @@ use Symfony\Component\HttpFoundation\Session\Session;
 use Symfony\Component\HttpFoundation\Session\Storage\NativeSessionStorage;
 
 /**
- * What Symfony's session storage has told PHP when it was made: settings and the save handler.
+ * What Symfony's session storage set in PHP when it was made: settings and the save handler.
  *
- * PHP forgets it between two requests, as it should; but before Symfony 6 the storage is made once, and tells it once. So it is
- * told again.
+ * PHP resets both between two requests, as it should; but before Symfony 6 the storage is made once and sets them once. So they
+ * are set again.
  *
  * @internal
  */
@@ -31,7 +31,7 @@ final class Sessions
         $this->booted = self::current();
     }
 
-    /** Before a request. */
+    /** Sets them again before a request. */
     public function prepare(): void
     {
         if ($this->storage === null) {
@@ -46,7 +46,7 @@ final class Sessions
     /** After a request: looks for the storage, once. */
     public function notice(Request $request): void
     {
-        // @mago-expect analysis:too-many-arguments -- Symfony 5.4 reads this one by func_get_arg()
+        // @mago-ignore analysis:too-many-arguments -- Symfony 5.4 reads this one by func_get_arg()
         if ($this->storage !== null || !$request->hasSession(true)) {
             return;
         }
@@ -56,7 +56,7 @@ final class Sessions
         if ($storage instanceof NativeSessionStorage) {
             $this->storage = $storage;
             $this->settings = array_diff_assoc(self::current(), $this->booted);
-            // The handler itself is told as an object.
+            // The handler itself is set as an object.
             unset($this->settings['session.save_handler']);
         }
     }

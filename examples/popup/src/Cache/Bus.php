@@ -9,7 +9,7 @@ use Popup\Background;
 /**
  * Tells the workers of all hosts that configurations have changed, through Redis.
  *
- * Without Redis there is one host, and SharedFile is enough. A message may be lost (Redis keeps none for who is away): the
+ * Without Redis there is one host, and SharedFile is enough. A message may be lost (Redis keeps none for an absent client): the
  * cache asks the database now and then, and after each new subscription.
  */
 final class Bus

@@ -13,15 +13,15 @@ use Weft\Task;
  * The configurations in this worker's memory, kept up to date.
  *
  * Three places: a property (every request), a file (all workers of the machine, read when it changes), the database (one
- * process at a time asks it: when something was changed, and now and then). Invariant: a database that is cold, slow or
- * away costs no request more than the age of what it gets, once anything was known.
+ * process at a time asks it: when something was changed, and now and then). Invariant: once anything is known, a
+ * database that is cold, slow or away costs requests nothing but the age of what they get.
  */
 final class ConfigurationCache
 {
     /** How soon a worker sees that the file has changed: a change reaches all within a second. */
     private const LOOK_S = 0.25;
 
-    /** The database is asked again after this time even if nobody said that anything changed. */
+    /** The database is asked again after this time even if no change was announced. */
     private const REFRESH_S = 2.0;
 
     /** Of this age or older: the database does not answer. */
@@ -29,7 +29,7 @@ final class ConfigurationCache
 
     private ?Snapshot $snapshot = null;
 
-    /** The version that somebody said there is. */
+    /** The newest version that was announced. */
     private int $wanted = 0;
 
     private ?Task $loading = null;
@@ -70,7 +70,7 @@ final class ConfigurationCache
         Background::every(self::LOOK_S, 'looking for changed configurations', $this->look(...));
     }
 
-    /** Somebody changed them: there is this version now. Whoever calls this sees it in current() afterwards. */
+    /** Takes note that there is this version now. After this call current() has it. */
     public function invalidate(int $version): void
     {
         $this->wanted = max($this->wanted, $version);

@@ -7,7 +7,7 @@ namespace Popup\Cache;
 /**
  * The last known configurations in a file, for all workers of this machine and for the next start.
  *
- * Invariant: it is replaced in one step; who reads it reads one version, whole.
+ * Invariant: the file is replaced in one step, so a reader gets one whole version.
  */
 final class SharedFile
 {

@@ -11,7 +11,7 @@ use Popup\Storage\Configurations;
 /**
  * The configurations as they were at one moment, ready for use.
  *
- * They are laid out by platform: most users are told that there is nothing without a look at what is for other platforms.
+ * They are sorted by platform: most users get the answer "nothing" without a look at what is for other platforms.
  */
 final class Snapshot
 {

@@ -20,8 +20,8 @@ final class Audience
 
     /**
      * @param float $percentage of all users, 0 to 100, to two decimals; by a stable hash of user and configuration
-     * @param list<string> $users these alone; empty is no condition
-     * @param list<string> $platforms these alone; empty is no condition
+     * @param list<string> $users only these; empty: all
+     * @param list<string> $platforms only these; empty: all
      * @param string|null $versionMin the lowest version that is meant, included
      * @param string|null $versionMax the highest, included: "5.2" does not include "5.2.1"
      */
@@ -78,7 +78,7 @@ final class Audience
     /**
      * The user's lot for a configuration, 0 to 9,999.
      *
-     * The configuration seeds the hash: who is among the 10 % of one is not among the 10 % of the next more often than others.
+     * The configuration seeds the hash: a user among the 10 % of one is no more likely than others to be among the 10 % of the next.
      */
     private static function draw(string $user, int $configuration): int
     {

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Popup\Rules;
 
-/** Who asks: what an audience can tell users apart by. Already valid: see Popup\Web\Input. */
+/** The user who asks, with all that an audience can distinguish. The values are valid already: see Popup\Web\Input. */
 final class Visitor
 {
     /**

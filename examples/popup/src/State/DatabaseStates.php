@@ -44,7 +44,7 @@ final class DatabaseStates implements States
 
     public function merge(string $user, array $seen): void
     {
-        // It is where they come from.
+        // The states come from there.
     }
 
     public function isComplete(): bool

@@ -44,7 +44,7 @@ final class FileStates implements States
     public function seen(string $user): array
     {
         [$key, $stripe, $offset] = $this->locate($user);
-        // Without the lock: whoever acts on it calls change(), which looks again.
+        // Without the lock: code that acts on it calls change(), which looks again.
         $page = $this->read($stripe, $offset);
         $at = Bucket::find($page, $key);
 
@@ -125,7 +125,7 @@ final class FileStates implements States
             if ($at === null) {
                 [$at, $evicted] = Bucket::place($page);
                 if ($evicted) {
-                    @unlink("{$this->directory}/complete"); // from now on the database is asked for who is not here
+                    @unlink("{$this->directory}/complete"); // from now on the database is asked about users without a state
                 }
             }
             $this->write($stripe, $offset + $at, Bucket::slot($key, $new, time()));

@@ -35,7 +35,7 @@ interface States
      */
     public function merge(string $user, array $seen): void;
 
-    /** Whether a user who is not here has never been shown anything, or the database has to be asked. */
+    /** Whether a user without a state has never been shown anything; otherwise the database has to be asked. */
     public function isComplete(): bool;
 
     /**

@@ -11,7 +11,7 @@ use Popup\Rules\Configuration;
 /**
  * The table of configurations.
  *
- * Invariant: each change raises the version in the same transaction, so that who has a version has all changes up to it.
+ * Invariant: each change raises the version in the same transaction, so that a version stands for all changes up to it.
  */
 final class Configurations
 {
@@ -97,7 +97,7 @@ final class Configurations
             return;
         }
         $this->changed(static function (PDO $connection) use ($configurations): void {
-            // Again, now that nobody else can store any.
+            // Checked again, now that no other process can store any.
             if ((int) $connection->query('SELECT COUNT(*) FROM configurations')->fetchColumn() === 0) {
                 foreach ($configurations as $configuration) {
                     self::insert($connection, self::toRow($configuration));

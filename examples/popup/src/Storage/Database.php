@@ -30,7 +30,7 @@ final class Database
         PDO::ATTR_TIMEOUT => 5,
     ];
 
-    /** FULL: what a request was told is written survives the loss of power. */
+    /** FULL: what was confirmed to a request survives a loss of power. */
     private const SQLITE = ['PRAGMA busy_timeout = 5000', 'PRAGMA journal_mode = WAL', 'PRAGMA synchronous = FULL'];
 
     public readonly bool $isSqlite;
@@ -67,7 +67,7 @@ final class Database
         }
     }
 
-    /** Begins to bring the tables up to date. Until that has ended, whoever uses the database waits for it. */
+    /** Begins to bring the tables up to date. Until then, every use of the database waits. */
     public function migrate(): void
     {
         if ($this->migration === null || $this->migration->ended()) {
@@ -77,7 +77,7 @@ final class Database
 
                     return null;
                 } catch (\PDOException $error) {
-                    return $error; // for those who wait, be they none yet
+                    return $error; // for the coroutines that wait, now or later
                 }
             });
         }
@@ -116,7 +116,7 @@ final class Database
     public function transaction(\Closure $work): mixed
     {
         return $this->use(function (PDO $connection) use ($work): mixed {
-            // SQLite: the lock for writing at once, so that nobody has to give up half-way.
+            // SQLite: the lock for writing at once, so that no transaction has to give up half-way.
             $connection->exec($this->isSqlite ? 'BEGIN IMMEDIATE' : 'START TRANSACTION');
             try {
                 $result = $work($connection);

@@ -46,7 +46,7 @@ final class Operations
                 $states["$user $configuration"] = [$user, $configuration, max($shown, $states["$user $configuration"][2] ?? 0)];
             }
         }
-        ksort($states, SORT_STRING); // the same order in all workers: who waits for another's row never waits in a circle
+        ksort($states, SORT_STRING); // the same order in all workers, so that they never wait for each other's rows in a circle
         for ($tries = 1; $rows !== []; $tries++) {
             try {
                 $this->database->batch(fn (PDO $connection) => $this->insert($connection, $rows, $groups, $states));

@@ -119,7 +119,7 @@ final class Admin
         return is_string($sent) && hash_equals($csrf, $sent) && self::isOfThisSite($request);
     }
 
-    /** As far as the browser says whose page sends it (Fetch Metadata); a client that is no browser says nothing. */
+    /** As far as the browser says which page sent the request (Fetch Metadata); clients that are not browsers say nothing. */
     private static function isOfThisSite(Request $request): bool
     {
         return in_array($request->header('Sec-Fetch-Site', 'same-origin'), ['same-origin', 'none'], true);

@@ -24,7 +24,7 @@ final class Api
         try {
             return $this->answer($this->service->ask($visitor));
         } catch (StatesException $error) {
-            // To show a pop-up twice is worse than to show it later.
+            // Showing a pop-up twice is worse than showing it later.
             Log::seldom('answered with none', $error->getMessage());
 
             return $this->answer('{"popup":null,"ask_again_in":30}')->setHeader('Popup-Degraded', 'users');

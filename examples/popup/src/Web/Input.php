@@ -9,7 +9,7 @@ use Popup\Rules\Visitor;
 use Weft\Http\Request;
 
 /**
- * From a client's JSON to values the service can rely on. Whatever passes is safe to put into records and statements.
+ * Turns a client's JSON into values the service can rely on. What passes is safe to put into records and statements.
  */
 final class Input
 {

@@ -7,10 +7,10 @@ namespace Popup\Web;
 use Popup\Operation;
 use Popup\Rules\Configuration;
 
-/** The admin's HTML. Must not know: requests, storage. Invariant: every value that is not HTML passes text(). */
+/** The admin's HTML. It must know neither requests nor storage. Invariant: every value that is not HTML passes through text(). */
 final class Pages
 {
-    /** For each page of ours: nothing from elsewhere, nothing inline, in no frame. */
+    /** For each page: nothing from other sites, nothing inline, not in a frame. */
     public const HEADERS = [
         'Content-Security-Policy' => "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
         'X-Content-Type-Options' => 'nosniff',

@@ -6,7 +6,7 @@ namespace Popup\Web;
 
 use Weft\Http\Response;
 
-/** What is wrong with a request, or with the service, as a client can act on it. */
+/** What is wrong with a request or with the service, in a form that a client can act on. */
 final class Problem extends \RuntimeException
 {
     /**
@@ -26,7 +26,7 @@ final class Problem extends \RuntimeException
         parent::__construct($message);
     }
 
-    /** It will pass: the client shall come again. */
+    /** A temporary problem: the client should try again. */
     public static function unavailable(string $message): self
     {
         return new self(503, 'unavailable', $message, null, ['Retry-After' => '1']);

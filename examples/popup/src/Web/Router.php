@@ -8,7 +8,7 @@ use Popup\Health;
 use Weft\Http\Request;
 use Weft\Http\Response;
 
-/** From a request to what answers it. Invariant: a client never sees anything but a response of ours: no trace, no HTML error. */
+/** Finds what answers a request. Invariant: a client only ever sees a response made here: no stack trace, no HTML error. */
 final class Router
 {
     private const PUBLIC = __DIR__ . '/../../public';

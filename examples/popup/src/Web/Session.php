@@ -8,7 +8,7 @@ use Weft\Http\Request;
 use Weft\Http\Response;
 
 /**
- * Who may see the admin page: whoever knew the token within the last hours.
+ * Access to the admin page, for clients that have sent the token within the last hours.
  *
  * The cookie says until when and is signed: nothing is stored, all workers and hosts with the same secret agree. Forms
  * carry a second signature of it (CSRF): another site can have the browser send the cookie, but cannot know that.
@@ -19,7 +19,7 @@ final class Session
 
     private const LIFE_S = 12 * 3_600;
 
-    /** What a wrong token costs who tries, in microseconds; waiting costs the worker nothing. */
+    /** How long an answer to a wrong token takes, in microseconds; waiting costs the worker nothing. */
     private const PENALTY_US = 500_000;
 
     public function __construct(private readonly string $token, private readonly string $secret) {}
@@ -27,7 +27,7 @@ final class Session
     /** Whether the token is the right one. */
     public function accepts(string $token): bool
     {
-        // Hashed first: the comparison then tells nothing of the length either.
+        // Hashed first, so that the comparison does not reveal the length either.
         if (hash_equals(hash('sha256', $this->token), hash('sha256', $token))) {
             return true;
         }
