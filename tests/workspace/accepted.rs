@@ -46,7 +46,6 @@ pub const ACCEPTED: &[Circle] = &[
             "crates/weft/src/php/mod.rs",
             "crates/weft/src/php/script.rs",
             "crates/weft/src/php/serve.rs",
-            "crates/weft/src/php/stacks.rs",
         ],
         reason: "Not untied yet: the mode is a word of the master that PHP needs.",
     },

@@ -53,6 +53,15 @@ pub enum Verb {
     Reload(Settings),
     /// Make the running master finish its requests and stop
     Stop(Settings),
+    /// Write completions, man pages and a sample configuration into a directory, for packages
+    #[command(hide = true)]
+    Generate {
+        /// Where the files are written
+        directory: PathBuf,
+        /// What the sample configuration has in force; it comments out the other settings
+        #[command(flatten)]
+        settings: Settings,
+    },
     /// Print the versions of weft, PHP and the system
     #[command(short_flag = 'V', long_flag = "version")]
     Version,

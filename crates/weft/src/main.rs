@@ -6,6 +6,8 @@
 //! - [`worker`]: one process, one thread that touches Zend; serves requests. [`php`]: the connection to PHP.
 //! - [`guarded_path`]: files that the master opens where others can write. [`log`]: error log and access log.
 //!   [`check`]: `weft check`. [`doctor`]: `weft doctor`. [`watch`]: reload on file changes.
+//! - [`machine`]: the cores and the memory there are, control groups included. [`generate`]: completions, man pages and
+//!   a sample configuration, for packages.
 
 #![deny(unsafe_code)]
 
@@ -14,8 +16,10 @@ mod classic;
 mod cli;
 mod config;
 mod doctor;
+mod generate;
 mod guarded_path;
 mod log;
+mod machine;
 mod master;
 mod php;
 mod watch;
@@ -23,7 +27,7 @@ mod worker;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use cli::{Cli, Verb};
 
@@ -35,6 +39,7 @@ fn main() -> ExitCode {
         Verb::Doctor(arguments) => doctor::doctor(arguments),
         Verb::Reload(settings) => master::client::reload(settings),
         Verb::Stop(settings) => master::client::stop(settings),
+        Verb::Generate { directory, settings } => generate::run(&directory, &settings.given, &Cli::command()),
         Verb::Version => version(),
     }
 }

@@ -21,6 +21,7 @@ mod value;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use crate::machine;
 pub use environment::HANDOVER;
 pub use listen::ListenAddress;
 pub use network::Network;
@@ -153,7 +154,7 @@ impl Default for Classic {
 /// How many worker processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Workers {
-    /// One per core this process may use, cgroup quota included.
+    /// One per core this process may use, cgroup quota included, as far as the cgroup has memory for them.
     Auto,
     /// Exactly this many.
     Exactly(usize),
@@ -163,7 +164,7 @@ impl Workers {
     /// The number of workers on this machine, at least one.
     pub fn count(self) -> usize {
         match self {
-            Workers::Auto => std::thread::available_parallelism().map_or(1, |n| n.get()),
+            Workers::Auto => machine::fitting(machine::cores()),
             Workers::Exactly(n) => n,
         }
     }

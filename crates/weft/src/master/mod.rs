@@ -50,6 +50,7 @@ use self::reload::Reload;
 use self::signal::Signals;
 use self::supervise::{Worker, WorkerSlot};
 use crate::config::{Config, RunAs, Workers};
+use crate::machine;
 use crate::php::EngineInfo;
 use crate::watch::Watch;
 
@@ -111,7 +112,7 @@ impl Mode {
         const MIN: usize = 8;
         match (self, config.server.workers) {
             (Mode::Classic | Mode::Resident, Workers::Auto) if self.instances(config) == 1 => {
-                (Workers::Auto.count() * PER_CORE).max(MIN)
+                machine::fitting((machine::cores() * PER_CORE).max(MIN))
             }
             (_, workers) => workers.count(),
         }

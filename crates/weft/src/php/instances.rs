@@ -6,12 +6,13 @@ use weft_zend::{InstanceOptions, InstanceSwitch, NativeSwitch};
 
 use super::Booted;
 use crate::config::Config;
+use crate::machine;
 use crate::master::Mode;
 
 /// Address space of the stack on which requests run, like that of a main thread; only touched pages cost
 /// memory.
 pub const STACK_BYTES: usize = 8 << 20;
-/// A worker may always use this much, however little memory there is.
+/// A worker may always use this much, however little memory there is, unless its control group has less.
 const MEMORY_BYTES_MIN: u64 = 256 << 20;
 
 /// Instances or, if they are impossible, one request at a time.
@@ -41,26 +42,13 @@ pub fn boot(config: &Config) -> Booted {
 /// How much memory a worker may use before requests wait: the configured amount, or its share of half of all
 /// memory.
 fn memory_bytes_max(configured: u64, workers: usize) -> u64 {
-    let part = || machine_bytes() / 2 / workers.max(1) as u64;
-    if configured > 0 { configured } else { part().max(MEMORY_BYTES_MIN) }
-}
-
-/// The memory of this machine, or of this process's control group (cgroup v2), whichever is less; 8 GiB if the system
-/// reports neither.
-fn machine_bytes() -> u64 {
-    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-    let total = in_kib(&read("/proc/meminfo"), "MemTotal:").unwrap_or(8 << 30);
-    let group = read("/proc/self/cgroup");
-    let group = group.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/");
-    let limit = read(&format!("/sys/fs/cgroup{group}/memory.max"));
-    // "max" is not a number: there is no limit.
-    limit.trim().parse::<u64>().map_or(total, |limit| limit.min(total))
-}
-
-/// A value of /proc/meminfo (proc(5)), in bytes.
-pub fn in_kib(text: &str, name: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
-    line.trim().trim_end_matches(" kB").parse::<u64>().ok().map(|kib| kib << 10)
+    if configured > 0 {
+        return configured;
+    }
+    let workers = workers.max(1) as u64;
+    // In a small control group all workers together leave a quarter to everything else, or the kernel ends one of them.
+    let least = machine::group_memory_bytes().map_or(MEMORY_BYTES_MIN, |bytes| bytes / 4 * 3 / workers);
+    (machine::memory_bytes() / 2 / workers).max(least.min(MEMORY_BYTES_MIN))
 }
 
 #[cfg(test)]
@@ -70,9 +58,11 @@ mod tests {
     #[test]
     fn memory_is_what_is_configured_or_a_part_of_what_there_is() {
         assert_eq!(memory_bytes_max(7, 1), 7);
-        assert!(memory_bytes_max(0, 1) > MEMORY_BYTES_MIN);
-        assert_eq!(memory_bytes_max(0, 1_000_000), MEMORY_BYTES_MIN);
-        assert_eq!(in_kib("MemTotal:       16 kB\nMemFree: 8 kB\n", "MemTotal:"), Some(16 << 10));
-        assert_eq!(in_kib("", "MemTotal:"), None);
+        let many = memory_bytes_max(0, 1_000_000);
+        match machine::group_memory_bytes() {
+            None => assert_eq!(many, MEMORY_BYTES_MIN),
+            Some(bytes) => assert!(many * 1_000_000 < bytes || many == MEMORY_BYTES_MIN, "{many}"),
+        }
+        assert!(memory_bytes_max(0, 1) > many);
     }
 }

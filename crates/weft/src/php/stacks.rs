@@ -38,7 +38,7 @@ fn limited() -> Option<(u64, &'static str)> {
         return None;
     }
     let memory = read("/proc/meminfo");
-    let bytes = super::instances::in_kib(&memory, "CommitLimit:")?;
+    let bytes = crate::machine::in_kib(&memory, "CommitLimit:")?;
     Some((bytes, "address space counts as memory here (vm.overcommit_memory = 2)"))
 }
 
