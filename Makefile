@@ -1,6 +1,6 @@
 # Each target is one command; tools/ holds what it does. CONTRIBUTING.md says how long each takes and what it needs.
 
-.PHONY: run check test apps soak memcheck bench fuzz install
+.PHONY: run check test apps soak memcheck bench fuzz install deb apt test-deb test-container
 
 # Installs what is missing, builds, and serves the pop-up service of examples/popup on 127.0.0.1:8080.
 run:
@@ -37,3 +37,19 @@ fuzz:
 # Installs the binary and its PHP library: make install PREFIX=/usr/local.
 install:
 	@tools/install $(or $(PREFIX),/usr/local)
+
+# Builds the Debian package of this release into target/deb.
+deb:
+	@tools/deb
+
+# Makes an APT repository of the packages built so far, in target/apt.
+apt:
+	@tools/apt
+
+# Installs, upgrades and removes the package in a fresh Debian; needs root and debootstrap.
+test-deb:
+	@tools/test-deb
+
+# Makes the container image's root file system by deploy/Dockerfile's steps, and runs it; needs root and debootstrap.
+test-container:
+	@tools/test-container
