@@ -9,12 +9,13 @@ use crate::{Nanos, SECOND};
 pub struct SchedulerLimits {
     /// Coroutines alive at once, parked ones included. Default 10,000.
     pub coroutines_max: usize,
-    /// Live coroutines that coroutines have spawned themselves ([`Runtime::spawn_task`]). Default 10,000. This is
-    /// separate from `coroutines_max`, so that requests that wait for their tasks can never keep those from starting.
+    /// Live coroutines that coroutines have spawned themselves
+    /// ([`Runtime::spawn_task`](crate::Runtime::spawn_task)). Default 10,000. This is separate from
+    /// `coroutines_max`, so that requests that wait for their tasks can never keep those from starting.
     pub tasks_max: usize,
     /// Jobs that wait for a coroutine when all are in use. Default 1,000; further ones are refused.
     pub queue_max: usize,
-    /// How long a job may wait in that queue. Default 5 s; then [`Driver::expired`] gets it.
+    /// How long a job may wait in that queue. Default 5 s; then [`Driver::expired`](crate::Driver::expired) gets it.
     pub queue_wait_max: Nanos,
     /// Idle contexts that are kept. Default 1,024; further ones are freed.
     pub idle_max: usize,

@@ -10,7 +10,7 @@
 //!
 //! - [`engine`]: starts PHP, boots an application, runs a script, stops.
 //! - [`fiber`]: the [`weft_rt::Switch`] within one PHP instance.
-//! - [`native`]: the one below PHP, for classic mode.
+//! - `native`: the one below PHP, for classic mode.
 //! - [`instance`]: the one between PHP instances, on top of it.
 //! - [`host`]: PHP's questions to the server, as a trait and as the table of C symbols behind it.
 //! - `lines`: which header lines reach PHP.

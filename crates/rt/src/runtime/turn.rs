@@ -20,7 +20,8 @@ pub trait Driver {
     fn turn(&self, now: Nanos);
     /// When [`Driver::turn`] must be called next even if nothing happens.
     fn deadline(&self) -> Option<Nanos>;
-    /// A job has waited longer for a coroutine than [`SchedulerLimits::queue_wait_max`]; it will not run.
+    /// A job has waited longer for a coroutine than
+    /// [`queue_wait_max`](crate::SchedulerLimits::queue_wait_max); it will not run.
     fn expired(&self, job: Job) {
         let _ = job;
     }
