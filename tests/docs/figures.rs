@@ -1,13 +1,13 @@
-//! The figures in README.md and BENCHMARKING.md: each says which run it comes from.
+//! The figures in README.md and BENCHMARKING.md: each names the run from which it comes.
 //!
-//! A paragraph `Source: …` stands for the paragraphs and tables below it, up to the next one or the next heading. It has one
-//! of two forms:
+//! A paragraph `Source: …` applies to the paragraphs and tables below it, up to the next one or the next heading. It
+//! has one of two forms:
 //!
-//! - a link to a file below bench/results, as `bench/run --out bench/results` writes it. Then every number below must be in
-//!   that file, rounded as it is quoted;
+//! - a link to a file below bench/results, as `bench/run --out bench/results` writes it. Then every number below must
+//!   be in that file, rounded as it is quoted;
 //! - a command in a code span and a date, for a run whose samples were not kept. The command must exist.
 //!
-//! Must not know: what a figure means, or whether it is good.
+//! Must not know what a figure means, or whether it is good.
 
 use std::path::Path;
 
@@ -54,7 +54,7 @@ fn numbers(text: &str) -> Vec<String> {
     trimmed.filter(|word| !word.is_empty()).collect()
 }
 
-/// Whether a text has a number with a unit behind it.
+/// Whether a text has a number followed by a unit.
 fn has_figure(text: &str) -> bool {
     let text = without_code(text);
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -77,14 +77,14 @@ fn quotable(value: &Value, into: &mut Vec<f64>) {
     }
 }
 
-/// Where the figures of some paragraphs come from.
+/// The source of the figures of some paragraphs.
 enum Source {
     Record { path: String, numbers: Vec<f64> },
     NotKept,
 }
 
 impl Source {
-    /// Reads what stands behind `Source: `.
+    /// Reads the text after `Source: `.
     fn read(text: &str) -> Result<Source, String> {
         match text.split_once("](").and_then(|(_, rest)| rest.split_once(')')) {
             Some((path, _)) => Source::record(path),
@@ -182,7 +182,7 @@ fn objections(document: &Document) -> Vec<String> {
     wrong
 }
 
-/// BENCHMARKING.md speaks of goals and methods above its results; every other document has results only.
+/// BENCHMARKING.md describes goals and methods above its results; every other document has only results.
 fn needs_source(document: &Document, in_results: bool) -> bool {
     in_results || document.path != Path::new("BENCHMARKING.md")
 }

@@ -2,7 +2,7 @@
 //!
 //! It must not grow: a new circle is untied, unless its reason is better than these.
 
-/// Files of which each one leads to each other one.
+/// Files each of which leads to every other one.
 pub struct Circle {
     pub files: &'static [&'static str],
     /// Why it is one, in the words of ARCHITECTURE.md.

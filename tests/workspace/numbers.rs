@@ -1,13 +1,13 @@
-//! The numbers that Rust and C share stand in one table, `crates/zend/src/abi.rs`, and nowhere else.
+//! The numbers that Rust and C share are in one table, `crates/zend/src/abi.rs`, and nowhere else.
 //!
-//! The C compiler refuses a second enumerator of the same name; this looks for what it would let pass.
+//! The C compiler refuses a second enumerator of the same name; this test finds what the compiler would accept.
 
 use std::collections::BTreeSet;
 
 use crate::files::{read, root, with_ending};
 
 const TABLE: &str = "crates/zend/src/abi.rs";
-/// What `crates/zend/build.rs` makes of it.
+/// The output of `crates/zend/build.rs`.
 const MADE: &str = "crates/zend/c/weft_abi.h";
 
 /// The code of a line of Rust or C, without its comment.
@@ -16,13 +16,13 @@ fn code(line: &str) -> &str {
     line.split("/*").next().unwrap_or_default()
 }
 
-/// Names with a number of their own in a text of Rust: `const NAME: u32 = 7`.
+/// Names with their own number in Rust source: `const NAME: u32 = 7`.
 fn constants(text: &str) -> BTreeSet<String> {
     let named = text.lines().filter_map(|line| code(line).split_once("const ")?.1.split_once(':'));
     named.map(|(name, _)| name.to_owned()).collect()
 }
 
-/// Macros with a value in a text of C, without what all our names begin with.
+/// Macros with a value in C source, without the prefix of all our names.
 fn macros(text: &str) -> BTreeSet<String> {
     let defined = text.lines().filter_map(|line| {
         let mut words = line.strip_prefix("#define ")?.split_whitespace();

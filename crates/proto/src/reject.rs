@@ -39,7 +39,7 @@ rules! {
     BARE_LF = 400 "a line ends with LF alone; lines end with CRLF";
     /// RFC 9112 2.2: a CR not followed by LF is invalid.
     BARE_CR = 400 "a CR is not followed by LF";
-    /// RFC 9112 2.2: at least one empty line before the request line is to be ignored, not any number.
+    /// RFC 9112 2.2: at least one empty line before the request line must be ignored, not any number.
     EMPTY_LINES = 400 "too many empty lines before the request line";
     /// RFC 9112 3: a request starts with a method, a token. TLS and binary protocols on this port are refused
     /// here.

@@ -1,8 +1,8 @@
 //! The uses between C units.
 //!
-//! The rule: `name.c` and `name.h` beside it are one unit, as a Rust file is one, and stand in the graph as the header. A
-//! unit uses the units whose headers its files include. Headers that are not among the files (PHP's, the system's) do not
-//! count. A function belongs to the unit whose header declares it, wherever it is defined.
+//! The rule: `name.c` and `name.h` beside it are one unit, like a Rust file, and the graph has them as the header. A
+//! unit uses the units whose headers its files include. Headers that are not among the files (PHP's, the system's) do
+//! not count. A function belongs to the unit whose header declares it, wherever it is defined.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};

@@ -11,16 +11,16 @@ use super::token::{Token, closing};
 pub struct Import {
     /// The path as written.
     pub path: Vec<String>,
-    /// The name it has in the module; `*` for all names of the path.
+    /// Its name in the module; `*` for all names of the path.
     pub name: String,
     /// Whether the module passes the name on (`pub use`, `pub(crate) use`).
     pub passed_on: bool,
 }
 
-/// What a module's source says.
+/// The contents of a module's source.
 #[derive(Default, Debug)]
 pub struct Module {
-    /// Children in files of their own.
+    /// Children in separate files.
     pub files: Vec<String>,
     /// Children written inside this file.
     pub inline: Vec<(String, Module)>,
@@ -109,7 +109,7 @@ impl Module {
         at
     }
 
-    /// The tree behind `use`.
+    /// The tree after `use`.
     fn import(&mut self, tokens: &[Token], before: &[String], passed_on: bool) {
         let mut path = before.to_vec();
         let mut name = None;

@@ -19,7 +19,7 @@ use super::token::product_tokens;
 /// How many re-exports may stand between a name and its definition.
 const REEXPORTS_MAX: usize = 16;
 
-/// A module of the crate, in its place.
+/// A module of the crate, at its place in the tree.
 struct Node {
     file: String,
     parent: usize,
@@ -108,7 +108,7 @@ impl Crate {
         used
     }
 
-    /// Where a path leads that is written in this module; nowhere if it leaves the crate.
+    /// The target of a path that is written in this module; nowhere if it leaves the crate.
     fn resolve(&self, from: usize, path: &[String], depth: usize) -> Vec<Place> {
         let mut rest = path;
         let mut places = vec![Place::Module(from)];
@@ -134,7 +134,7 @@ impl Crate {
                 return places;
             };
             let found = match self.nodes[here].children.get(name) {
-                // Before `::` a name is a module; the function of that name beside it is not meant.
+                // Before `::` a name is a module; a function of the same name is not meant.
                 Some(&child) if number + 1 < rest.len() => vec![Place::Module(child)],
                 _ => self.inside(here, name, depth),
             };
@@ -151,7 +151,7 @@ impl Crate {
         self.nodes[module].says.imports.iter().any(|import| import.name == name)
     }
 
-    /// What a name means in a module: a child, something it has imported, or something it defines.
+    /// The meaning of a name in a module: a child, an import, or an item that the module defines.
     fn inside(&self, module: usize, name: &str, depth: usize) -> Vec<Place> {
         assert!(depth < REEXPORTS_MAX, "{}: {name} leads back to itself", self.nodes[module].file);
         let node = &self.nodes[module];
@@ -160,7 +160,7 @@ impl Crate {
         if node.says.items.contains(name) {
             found.push(Place::Inside(module));
         }
-        // `use name::name;` begins with a child or with another crate, never with what it brings in.
+        // `use name::name;` begins with a child or with another crate, never with the name that it imports.
         let begins = |import: &Import| {
             import.path[0] != name || import.path.len() > 1 && node.children.contains_key(name)
         };
@@ -228,7 +228,7 @@ mod tests {
             ("lib.rs", "mod a; mod b; mod c; mod d;"),
             ("a.rs", "use super::{b, c as other}; fn f() { b::x(); other::y::<crate::d::Z>(); }"),
             ("b.rs", "pub fn x() {} mod inner { fn g() { super::super::c::y(); } }"),
-            ("c.rs", "use crate::a; pub fn y() {} // a::f() is only spoken of"),
+            ("c.rs", "use crate::a; pub fn y() {} // a::f() is only mentioned
             ("d/mod.rs", "mod e; pub use e::Z; pub use self::e::Z as Q;"),
             ("d/e.rs", "use super::super::b::*; pub struct Z; fn h() { x() }"),
         ]);

@@ -1,6 +1,6 @@
 //! Rust source as tokens, without comments, the contents of literals, and code that only tests have.
 //!
-//! It knows as much of the language as reading `mod`, `use` and paths needs. Invariant: a word in a comment or a literal
+//! It knows only the part of the language that `mod`, `use` and paths need. Invariant: a word in a comment or a literal
 //! is never a token.
 
 /// One token of Rust source.
@@ -127,7 +127,7 @@ fn without_tests(tokens: &[Token]) -> Vec<Token> {
             if says("cfg") && says("test") && !says("not") {
                 at = item_end(tokens, end);
             } else {
-                // Attributes hold no path that would count.
+                // Attributes contain no path that counts.
                 at = end;
             }
         } else {
@@ -138,7 +138,8 @@ fn without_tests(tokens: &[Token]) -> Vec<Token> {
     found
 }
 
-/// Behind an item: its semicolon, or its closing brace if it is no import and no value.
+/// The position after an item: after its semicolon, or after its closing brace if it is neither an import nor a
+/// value.
 fn item_end(tokens: &[Token], mut at: usize) -> usize {
     let mut ends_with_semicolon = false;
     while at < tokens.len() {

@@ -1,10 +1,10 @@
 //! Condition variables. The thread that signals one may be the waiting thread itself, in another coroutine: coroutines
-//! wait for the one that fills ICU's cache. Blocking the thread would then block it for ever.
+//! wait for the one that fills ICU's cache. Blocking the thread would then block it forever.
 //!
-//! A waiting coroutine therefore releases the mutex, lets the others run briefly, takes the mutex and returns. POSIX allows
-//! this as a spurious wake-up (pthread_cond_wait(3p)), so callers check their condition and wait again. While a coroutine
-//! keeps waiting for the same condition, its pauses double from 0.5 ms to 16 ms. Invariant: the caller holds the mutex
-//! again when the wait returns, cancelled or not.
+//! A waiting coroutine therefore releases the mutex, lets the others run briefly, takes the mutex and returns. POSIX
+//! allows this as a spurious wake-up (pthread_cond_wait(3p)), so callers check their condition and wait again. While a
+//! coroutine keeps waiting for the same condition, its pauses double from 0.5 ms to 16 ms. Invariant: the caller holds
+//! the mutex again when the wait returns, cancelled or not.
 #![allow(unsafe_code)]
 
 use std::cell::RefCell;

@@ -22,7 +22,7 @@ thread_local! {
 /// What a mutex does when its owner locks it again (pthread_mutexattr_settype(3)).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Again {
-    /// It waits for ever; its owner does not matter.
+    /// It waits forever; its owner does not matter.
     Waits,
     Counts,
     Fails,

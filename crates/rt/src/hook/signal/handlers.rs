@@ -1,6 +1,6 @@
 //! The handlers that coroutines installed, and the signals that have arrived.
 //!
-//! This is the ground floor of the signals: it must not know waits, nor the hooks that fill it. Invariant: all of its
+//! This is the lowest layer of the signals: it must not know waits, nor the hooks that fill it. Invariant: all of its
 //! state is atomic, because a signal may arrive at any moment.
 #![allow(unsafe_code)]
 

@@ -2,8 +2,8 @@
 
 declare(strict_types=1);
 
-// Fills four chunks of the heap with blocks of a page and gives every other one back: so its chunks are full of holes when
-// it ends. Then blocks of other sizes come and go. Each has its own letter: who else writes to one is found out.
+// Fills four chunks of the heap with blocks of one page and frees every other one, so that the chunks are full of
+// holes. Then blocks of other sizes come and go. Each has its own letter, which reveals a write by another instance.
 $page = 4096 - 64;
 $blocks = [];
 for ($i = 0; $i < 1700; $i++) {

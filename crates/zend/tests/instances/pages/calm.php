@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// Waits a few times and says who it is.
+// Waits a few times and prints its number.
 $number = (int) $_GET['n'];
 $seen = [];
 for ($i = 0; $i < 5; $i++) {

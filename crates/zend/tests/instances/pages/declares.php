@@ -1,5 +1,5 @@
 <?php
-// An application with much to declare, which waits in the middle and finds nothing of another request's.
+// An application with many declarations, which waits in the middle and finds nothing of another request.
 $n = (int) $_GET['n'];
 $left = count(get_defined_functions()['user']) + count(get_defined_constants(true)['user'] ?? []) + (class_exists('Class0', false) ? 1 : 0);
 $code = '';

@@ -1,6 +1,6 @@
 <?php
 
-// Does everything that PHP keeps for the whole process, and looks after every wait whether it is still there.
+// Uses everything that PHP keeps for the whole process, and checks after every wait that it is still there.
 $n = (int) $_GET['n'];
 $kind = $n % 3;
 $odd = $n % 2 === 1;

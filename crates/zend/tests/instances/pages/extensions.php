@@ -1,7 +1,8 @@
 <?php
 
-// An entry per extension: what request $n has of it, before and after waits in which others have theirs. Each yields pairs of
-// what it sees and what it should see. Extensions that are clients of servers are in tests/clients.
+// One entry for each extension: the state of it that request $n has, before and after waits in which others have
+// theirs. Each entry yields pairs of what it sees and what it should see. Extensions that are clients of servers are in
+// tests/clients.
 $n = (int) $_GET['n'];
 $in = $_GET['in'] ?? sys_get_temp_dir();
 

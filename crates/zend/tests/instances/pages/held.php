@@ -2,7 +2,8 @@
 
 declare(strict_types=1);
 
-// Wants opcache's memory to be emptied, and uses it meanwhile: nobody may do it before this request has ended.
+// Requests that opcache's memory be emptied, and uses it meanwhile: that must not happen before this request
+// has ended.
 opcache_reset();
 usleep(20_000);
 $status = opcache_get_status(false);

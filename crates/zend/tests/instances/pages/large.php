@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// Uses some megabytes while the others do.
+// Uses some megabytes at the same time as the others.
 $block = str_repeat('x', 3 << 20);
 $list = range(1, 50_000);
 usleep(20_000);

@@ -2,8 +2,9 @@
 
 declare(strict_types=1);
 
-// The same regular expressions in every instance. With `own`, also as many of its own as make PHP forget those, it keeps 4,096
-// (ext/pcre/php_pcre.c), and with other settings: while one instance uses them, others let go of them.
+// The same regular expressions in every instance. With `own`, it also compiles enough of its own that PHP drops the
+// shared ones, of which it keeps 4,096 (ext/pcre/php_pcre.c), and uses other settings: while one instance uses
+// patterns, others release them.
 const COMMON = 400;
 $n = (int) $_GET['n'];
 $own = isset($_GET['own']);
@@ -21,7 +22,7 @@ function common(int $n): void
     }
 }
 
-// What differs in anything but the text is not the same.
+// Patterns that differ in anything besides the text are not the same.
 function alike(): void
 {
     $found = [preg_match('/^B+$/m', "a\nb\nB"), preg_match('/^B+$/im', "a\nb\nB"), preg_match('/^B+$/', "a\nb\nB"), preg_match('/^.$/', 'ä'),

@@ -2,5 +2,5 @@
 
 declare(strict_types=1);
 
-// What a request has used before it does anything, and how many functions the extensions have.
+// Prints the memory that a request uses before it does anything, and the number of functions of the extensions.
 echo memory_get_usage(), ' ', count(get_defined_functions()['internal']);

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// Uses 1.5 MB of its heap and some of its stack, keeps little, and waits until the test lets go of a file; then it looks after
+// Uses 1.5 MB of its heap and some of its stack, keeps little, and waits until the test releases a file. Then it checks
 // what it has kept, and uses as much again.
 const BLOCKS = 96;
 
@@ -30,7 +30,7 @@ for ($i = 0; $i < BLOCKS; $i++) {
         unset($blocks[$i]);
     }
 }
-// Some wait on another stack than their instance's.
+// Some wait on a stack other than their instance's.
 $_GET['n'] % 3 === 0 ? (new Fiber(wait(...)))->start() : wait();
 for ($i = 0; $i < BLOCKS; $i++) {
     $blocks[$i] ??= block($i);
