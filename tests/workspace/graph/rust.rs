@@ -228,7 +228,7 @@ mod tests {
             ("lib.rs", "mod a; mod b; mod c; mod d;"),
             ("a.rs", "use super::{b, c as other}; fn f() { b::x(); other::y::<crate::d::Z>(); }"),
             ("b.rs", "pub fn x() {} mod inner { fn g() { super::super::c::y(); } }"),
-            ("c.rs", "use crate::a; pub fn y() {} // a::f() is only mentioned
+            ("c.rs", "use crate::a; pub fn y() {} // a::f() is only mentioned"),
             ("d/mod.rs", "mod e; pub use e::Z; pub use self::e::Z as Q;"),
             ("d/e.rs", "use super::super::b::*; pub struct Z; fn h() { x() }"),
         ]);
