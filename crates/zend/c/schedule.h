@@ -28,7 +28,7 @@ weft_timer weft_host_interrupt_at(uint64_t at);
 bool weft_host_disarm(weft_timer timer);
 uint64_t weft_host_now(void);
 uint64_t weft_host_since(uint64_t coroutine);
-bool weft_host_has_brief_lock(void);
+bool weft_host_may_be_half_written(void);
 /* Ends a connection if a wait for it was cut short. */
 void weft_host_end_if_cut_short(int fd);
 

@@ -152,9 +152,10 @@ extern "C" fn weft_host_end_if_cut_short(fd: std::ffi::c_int) {
     weft_rt::hook::end_if_cut_short(fd);
 }
 
-/// Whether this process is now writing to memory that opcache shares with all processes. A signal handler may ask.
+/// Whether the memory that opcache shares may be half written: this process is writing to it, or another ended while it
+/// did. A signal handler may ask.
 #[unsafe(no_mangle)]
-extern "C" fn weft_host_has_brief_lock() -> bool {
+extern "C" fn weft_host_may_be_half_written() -> bool {
     weft_rt::hook::may_be_half_written(std::process::id())
 }
 

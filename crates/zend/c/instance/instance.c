@@ -225,7 +225,7 @@ static void drop(weft_instance *instance)
  * library or of a shared library, or while opcache's shared memory is being written. */
 void weft_instance_overrun(const void *instruction)
 {
-	if (weft_current && weft_instance_of(weft_current) && weft_library_owns(instruction) && !weft_host_has_brief_lock()) {
+	if (weft_current && weft_instance_of(weft_current) && weft_library_owns(instruction) && !weft_host_may_be_half_written()) {
 		weft_current->lost = true;
 		weft_native_leave(weft_current);
 	}
