@@ -9,8 +9,8 @@
 //! - [`clock`]: nanoseconds since boot. [`memory`]: the memory of this process.
 //! - [`wait`]: the vocabulary of waits. `family`: which coroutines share descriptors and children.
 //! - [`coroutine`]: what a coroutine is to the scheduler, and the [`Switch`] that gives it the processor.
-//! - [`runtime`]: the scheduler; below it the loop, the start of jobs and their queue; its bounds in `scheduler_limits`.
-//! - [`park`]: the one door to suspend. `overview`: the live coroutines.
+//! - [`runtime`]: the scheduler; below it the loop, the start of jobs and their queue; its limits in `scheduler_limits`.
+//! - [`park`]: the only way to suspend. `overview`: the live coroutines.
 //! - [`timers`], [`fds`], [`reactor`]: waits for a time, waits for a descriptor, and the kernel mechanism.
 //! - [`offload`]: threads for calls that cannot be made ready-based.
 //! - [`watch`]: the thread that notices a coroutine that holds the loop.

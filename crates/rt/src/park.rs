@@ -1,4 +1,4 @@
-//! The one door to suspend: `begin` a wait, hand it to what will end it, `park`; ending it is `wake`.
+//! The only way to suspend: `begin` a wait, hand it to what will end it, `park`; ending it is `wake`.
 //!
 //! Invariant: a wait ends once, by its first waker, its deadline or a cancellation; later wakers find another wait number
 //! and do nothing.

@@ -3,7 +3,7 @@
 //! The executable is linked with `-Wl,--export-dynamic`: libphp, its extensions and the client libraries below them bind
 //! to these symbols. So does Rust's std in this executable; a hook outside of a coroutine is the plain call.
 //!
-//! From the ground up. A file may use those above it in this list, and its neighbours in a folder:
+//! From the lowest layer up. A file may use those above it in this list, and its neighbours in a folder:
 //!
 //! - `names`: the symbols. `errno`, `raw`, `real`: errno, plain system calls, libc's own functions. `time`: libc's times,
 //!   and sleeping.
@@ -16,11 +16,11 @@
 //! # Invariants
 //!
 //! - Outside a coroutine, and in threads without a runtime, each hook is exactly the plain call.
-//! - In a coroutine that may not leave, the call blocks the worker for real and is counted: [`blocked_calls`].
-//! - A child forked by a coroutine has no runtime and plain calls; when it comes back to the loop it ends.
+//! - In a coroutine that may not leave, the call really blocks the worker and is counted: [`blocked_calls`].
+//! - A child forked by a coroutine has no runtime and plain calls; when it returns to the loop it ends.
 //! - A cancelled coroutine's call fails with `ECANCELED`; one whose descriptor is closed meanwhile with `EBADF`.
 //!
-//! Not done: a signal handler (of C) that runs in a coroutine must not call a hooked function that may wait.
+//! Not supported: a C signal handler that runs in a coroutine must not call a hooked function that may wait.
 // The signatures are those of C.
 #![allow(clippy::too_many_arguments)]
 

@@ -1,6 +1,6 @@
 //! The names of libc's functions that this executable provides, and what each one waits for.
 //!
-//! This is the ground floor of the hooks: any other file may name a symbol, and this file must not know what a hook does.
+//! This is the lowest layer of the hooks: any other file may name a symbol, and this file must not know what a hook does.
 //! Invariant: each name has exactly one row in the table of `symbols`; the compiler checks that.
 
 /// What a hook waits for.

@@ -3,14 +3,14 @@
  * PHP without ZTS keeps its state in libraries' global variables. JIT code and opcache's shared memory contain the
  * addresses of those, so the addresses stay and the contents are exchanged: "fork in user space". In reading order:
  *
- * libraries.c which libraries belong to an instance: libphp, its extensions, libxml2 and libraries built on it
+ *   libraries.c  which libraries belong to an instance: libphp, its extensions, libxml2 and libraries built on it
  *   arena.c      malloc and its family: allocations of those libraries during PHP's start lie in one arena
  *   fitness.c    which extensions cannot be in one
  *   image.c      the writable pages (arena and libraries' data): protection, pristine copies, exchange
  *   heap.c       the Zend heap of each instance, cut from one region
  *   tables.c     functions, classes and constants: in the arena, or in memory of the instance
  *   patterns.c   regular expressions, compiled once for all
- * thread_local.c thread-local variables of those libraries
+ *   thread_local.c  thread-local variables of those libraries
  *   messages.c   gettext's domain and bindings
  *   process.c    process state that PHP changes: environment, directory, locale, umask, timer, opcache's lock
  *   check.c      debugging: compares whole pages, looks for pointers between instances
