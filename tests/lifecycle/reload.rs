@@ -99,6 +99,8 @@ fn a_broken_configuration_keeps_the_old_one() {
     );
     weft.signal(Signal::HUP);
     weft.wait_for_log("is ready, 1 workers");
+    // Until it has drained, the old worker may accept a connection that came to their socket.
+    weft.wait_for_log("generation 1) has drained");
     assert_eq!(weft.get(&format!("/{}", "x".repeat(100))).status, 414);
 }
 
