@@ -6,10 +6,10 @@
 use std::fmt::Write;
 use std::process::ExitCode;
 
-use crate::cli::Settings;
-use crate::config::{Config, LogTarget};
+use crate::config::{Config, LogTarget, Mode};
+use crate::flags::Settings;
 use crate::master::identity::{self, Identity};
-use crate::master::{self, Mode, banner};
+use crate::master::{self, banner};
 use crate::php;
 
 /// Runs `weft check`.

@@ -1,7 +1,7 @@
 //! weft, a coroutine application server for PHP: the binary that joins the crates.
 //!
 //! # Layout, in reading order
-//! - [`cli`]: the command line. [`config`]: every setting, from flags, variables and `weft.toml`.
+//! - [`cli`]: the command line; [`flags`]: its flags for settings. [`config`]: every setting, from flags, variables and `weft.toml`.
 //! - [`master`]: owns the listeners, starts PHP, forks workers, replaces, reloads, drains.
 //! - [`worker`]: one process, one thread that touches Zend; serves requests. [`php`]: the connection to PHP.
 //! - [`guarded_path`]: files that the master opens where others can write. [`log`]: error log and access log.
@@ -16,6 +16,7 @@ mod classic;
 mod cli;
 mod config;
 mod doctor;
+mod flags;
 mod generate;
 mod guarded_path;
 mod log;

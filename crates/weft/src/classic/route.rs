@@ -7,10 +7,12 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use weft_serve::Look;
+use weft_proto::TargetForm;
+use weft_serve::{Look, RequestView};
 
+use super::docroot::Docroot;
 use super::names::{is_script, is_source};
-use super::{Docroot, Wanted};
+use super::path::Wanted;
 
 /// What answers a request.
 #[derive(Debug, PartialEq, Eq)]
@@ -42,6 +44,35 @@ pub struct Script {
 const PATH: &str = "$path";
 
 impl Docroot {
+    /// What answers a request.
+    pub fn route(&self, request: &RequestView<'_>) -> Route {
+        match Wanted::read(request.path()) {
+            _ if self.script_alone => self.to_resident(),
+            _ if request.head().form() == TargetForm::Asterisk => Route::Server,
+            Ok(wanted) => self.resolve(&wanted, request.method()),
+            Err(status) => Route::Refused(status),
+        }
+    }
+
+    /// A description of what would be served, for people.
+    pub fn describe(&self) -> String {
+        if let Some(script) = &self.resident {
+            let what = if self.script_alone {
+                "every request"
+            } else {
+                "the requests that no file of the document root answers"
+            };
+            return format!("{} stays loaded and answers {what}", script.display());
+        }
+        let first = self.resolve(&Wanted::root(), b"GET");
+        let page = match first {
+            Route::Script(script) => format!("/ is {}", script.file.display()),
+            Route::File(name) => format!("/ is {}", self.root.below(&name).display()),
+            _ => "there is nothing at / yet".to_owned(),
+        };
+        format!("a document root; {page}")
+    }
+
     /// The answer to `wanted`.
     pub fn resolve(&self, wanted: &Wanted, method: &[u8]) -> Route {
         if wanted.is_hidden() {
@@ -61,7 +92,7 @@ impl Docroot {
     }
 
     /// The worker script, as if it lay in the document root.
-    pub(super) fn to_resident(&self) -> Route {
+    fn to_resident(&self) -> Route {
         let file = self.resident.clone().unwrap_or_default();
         let name = file.file_name().map(|name| [b"/", name.as_bytes()].concat()).unwrap_or_default();
         Route::Script(Script { file, name, path_info: Vec::new() })

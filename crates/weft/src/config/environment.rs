@@ -5,11 +5,10 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use super::key::PREFIX;
 use super::keys::{self, KEYS, Key};
 use super::{Value, suggest};
 
-/// The prefix of every variable that weft reads.
-pub const PREFIX: &str = "WEFT_";
 /// Path of the configuration file.
 const CONFIG: &str = "WEFT_CONFIG";
 /// What a reload passes to the next image of the master; removed from the environment at start.

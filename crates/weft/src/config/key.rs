@@ -4,6 +4,8 @@
 
 use super::{Config, Value};
 
+/// The prefix of every variable that weft reads.
+pub const PREFIX: &str = "WEFT_";
 /// Bytes, for limits.
 pub const KIB: u64 = 1 << 10;
 /// The same.
@@ -56,13 +58,8 @@ pub struct Key {
 impl Key {
     /// Name of the environment variable.
     pub fn variable(&self) -> String {
-        format!("{}{}", super::environment::PREFIX, self.flag.to_ascii_uppercase().replace('-', "_"))
+        format!("{}{}", PREFIX, self.flag.to_ascii_uppercase().replace('-', "_"))
     }
-}
-
-/// The key of a flag.
-pub fn by_flag(flag: &str) -> Option<&'static Key> {
-    super::keys::KEYS.iter().find(|key| key.flag == flag)
 }
 
 /// A key that is not a number.
@@ -116,3 +113,5 @@ macro_rules! number {
         }
     };
 }
+
+pub(super) use {key, number};

@@ -4,7 +4,7 @@
 //! operator can change has its row here.
 
 use super::Config;
-use super::key::{Arity, DAY_MS, GIB, KIB, Key, MIB};
+use super::key::{Arity, DAY_MS, GIB, KIB, Key, MIB, number};
 use super::value::Unit;
 
 /// The rows of `[limits]`.

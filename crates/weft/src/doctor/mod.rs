@@ -5,6 +5,7 @@
 //! below them. Must not know ELF (`objects` does) or the form of a report (`report`). Invariant: it changes nothing,
 //! and runs no code of the application.
 
+mod finding;
 mod instances;
 mod objects;
 mod report;
@@ -17,8 +18,9 @@ use clap::Args;
 use weft_rt::hook::{HookKind, Review, review};
 use weft_zend::Engine;
 
-use crate::cli::Settings;
+use crate::flags::Settings;
 use crate::php;
+use finding::{Finding, Findings};
 use instances::Judged;
 use objects::Object;
 
@@ -33,76 +35,6 @@ pub struct Arguments {
     json: bool,
     #[command(flatten)]
     settings: Settings,
-}
-
-/// The role of an object in PHP.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Part {
-    /// libphp itself, with the compiled-in extensions.
-    Php,
-    /// The file of an extension.
-    Extension,
-    /// A library that one of the others needs.
-    Library,
-}
-
-/// The findings about one object.
-#[derive(Debug)]
-pub struct Finding {
-    /// Its file, without the directory.
-    pub name: String,
-    /// Its file.
-    pub path: String,
-    /// Its role in PHP.
-    pub part: Part,
-    /// What needs it: libphp or extensions; empty for those themselves.
-    pub needed_by: Vec<String>,
-    /// Functions it calls that park the coroutine.
-    pub cooperative: Vec<String>,
-    /// Functions it calls that a thread executes.
-    pub offloaded: Vec<String>,
-    /// Functions it calls that block the worker when they wait; these are reviewed, with the reason.
-    pub blocking: BTreeMap<String, &'static str>,
-    /// Functions it calls whose names suggest that they wait, and that are not reviewed: they bypass the hooks.
-    pub unknown: Vec<String>,
-    /// Whether it starts threads, whose waits block nothing.
-    pub threads: bool,
-}
-
-impl Finding {
-    /// Whether it calls no function that waits.
-    pub fn is_quiet(&self) -> bool {
-        self.cooperative.is_empty()
-            && self.offloaded.is_empty()
-            && self.blocking.is_empty()
-            && self.unknown.is_empty()
-    }
-}
-
-/// All findings.
-#[derive(Debug)]
-pub struct Findings {
-    /// PHP's version.
-    pub php: String,
-    /// The number of loaded extensions, including compiled-in ones.
-    pub extensions: usize,
-    /// By part, then by name.
-    pub objects: Vec<Finding>,
-    /// Whether each loaded extension may be in PHP instances, by name.
-    pub instances: Vec<Judged>,
-}
-
-impl Findings {
-    /// Functions that bypass the hooks, with their callers.
-    pub fn unknown(&self) -> BTreeMap<&str, Vec<&str>> {
-        let mut unknown: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        for object in &self.objects {
-            for name in &object.unknown {
-                unknown.entry(name).or_default().push(&object.name);
-            }
-        }
-        unknown
-    }
 }
 
 /// Runs `weft doctor`: it succeeds if no unreviewed function bypasses the hooks.

@@ -10,7 +10,7 @@ use object::elf::FileHeader64;
 use object::read::elf::{Dyn, ElfFile, FileHeader};
 use object::{Endianness, Object as _, ObjectSymbol};
 
-use super::Part;
+use super::finding::Part;
 
 /// The objects that belong to libc: hooks lie between these and all others.
 const LIBC: [&str; 10] = [

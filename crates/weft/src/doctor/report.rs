@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
+use super::finding::{Finding, Findings, Part};
 use super::instances::{Fitness, Judged};
-use super::{Finding, Findings, Part};
 
 /// The width of a terminal at which text is wrapped.
 const WIDTH: usize = 100;

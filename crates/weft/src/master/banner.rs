@@ -5,10 +5,10 @@
 
 use rustix::process::{Resource, getrlimit};
 
+use super::Master;
 use super::listen::Listener;
-use super::supervise::{Stage, Worker};
-use super::{Master, Mode};
-use crate::config::{Config, Environment, Workers};
+use super::worker_process::{Stage, Worker};
+use crate::config::{Config, Environment, Mode, Workers};
 
 /// Descriptors that a worker needs besides its connections: PHP's files and database connections, logs, epoll.
 const DESCRIPTORS_BESIDE: u64 = 256;

@@ -12,8 +12,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use super::pidfile::{State, find};
-use crate::cli::Settings;
 use crate::config::Config;
+use crate::flags::Settings;
 
 /// How often the state file is checked.
 const LOOK_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };

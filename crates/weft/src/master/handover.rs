@@ -12,7 +12,8 @@ use std::path::PathBuf;
 use rustix::io::{FdFlags, fcntl_getfd, fcntl_setfd};
 use rustix::process::Pid;
 
-use super::listen::{BoundAddress, Listener};
+use super::bound_address::BoundAddress;
+use super::listen::Listener;
 use crate::config::HANDOVER;
 
 /// The first word of the text; it changes with the format.

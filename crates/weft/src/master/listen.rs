@@ -11,42 +11,15 @@
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, SocketFlags, SocketType, sockopt};
 
+use super::bound_address::BoundAddress;
 use super::orphans::patiently;
 use super::{steer, unix};
 use crate::config::ListenAddress;
-
-/// The address at which a socket really listens.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum BoundAddress {
-    /// TCP, with the port that the kernel chose if 0 was requested.
-    Tcp(SocketAddr),
-    /// A unix socket.
-    Unix(PathBuf),
-}
-
-impl BoundAddress {
-    /// The address in the server's own type.
-    pub fn endpoint(&self) -> weft_serve::Endpoint {
-        match self {
-            BoundAddress::Tcp(address) => weft_serve::Endpoint::Tcp(*address),
-            BoundAddress::Unix(path) => weft_serve::Endpoint::Unix(path.clone()),
-        }
-    }
-}
-
-impl std::fmt::Display for BoundAddress {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            BoundAddress::Tcp(address) => write!(f, "http://{address}"),
-            BoundAddress::Unix(path) => write!(f, "unix:{}", path.display()),
-        }
-    }
-}
 
 /// A listening socket for a worker: non-blocking, closed on exec.
 #[derive(Debug)]

@@ -8,6 +8,8 @@
 //! `reload` (new code in the same process), `client` (`weft reload`, `weft stop`).
 
 pub mod banner;
+mod bound_address;
+mod check_process;
 pub mod client;
 mod console;
 pub mod control;
@@ -20,8 +22,10 @@ mod notify;
 mod orphans;
 mod pidfile;
 mod reload;
+mod reload_state;
 mod signal;
 mod silence;
+mod silent_workers;
 mod stand_in;
 mod start;
 mod steer;
@@ -29,15 +33,13 @@ mod supervise;
 #[cfg(test)]
 pub mod testing;
 mod unix;
+mod worker_process;
 
-use std::io::Read;
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::OFlags;
 
 use self::console::Console;
 use self::control::ControlEnd;
@@ -46,108 +48,15 @@ use self::launch::Launch;
 use self::listen::{BoundListener, Listener};
 use self::notify::Notify;
 use self::pidfile::PidFile;
-use self::reload::Reload;
+use self::reload_state::Reload;
 use self::signal::Signals;
-use self::supervise::{Worker, WorkerSlot};
-use crate::config::{Config, RunAs, Workers};
-use crate::machine;
+use self::worker_process::{Worker, WorkerSlot};
+use crate::config::{Config, Mode};
 use crate::php::EngineInfo;
 use crate::watch::Watch;
 
 pub use self::handover::answer;
 pub use self::start::serve;
-
-/// The mode in which an application runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    /// A document root: each request has PHP to itself.
-    Classic,
-    /// A script that stays loaded and handles one request after another, alone or beside a document root.
-    Resident,
-    /// A script that returns a handler: many concurrent requests share one PHP.
-    Coroutine,
-}
-
-impl Mode {
-    /// The mode in which the configured application runs.
-    pub fn of(config: &Config) -> Self {
-        match config.server.run_as {
-            RunAs::Auto if config.resident.script.is_some() => Mode::Resident,
-            RunAs::Classic => Mode::Classic,
-            RunAs::Resident => Mode::Resident,
-            RunAs::Coroutine => Mode::Coroutine,
-            RunAs::Auto => match &config.server.application {
-                Some(application) if application.is_dir() => Mode::Classic,
-                // Instances of one PHP with many coroutines would make no sense.
-                Some(script) if config.classic.instances_max > 1 || is_worker_script(script) => {
-                    Mode::Resident
-                }
-                _ => Mode::Coroutine,
-            },
-        }
-    }
-
-    /// The script that stays loaded in resident mode.
-    pub fn resident_script(self, config: &Config) -> Option<&Path> {
-        let alone = config.server.application.as_deref();
-        (self == Mode::Resident).then(|| config.resident.script.as_deref().or(alone)).flatten()
-    }
-
-    /// PHP instances in each worker: how many requests can be in PHP at once.
-    pub fn instances(self, config: &Config) -> u32 {
-        const OF_DOCROOT: u32 = 50;
-        match (self, config.classic.instances_max) {
-            (Mode::Coroutine, _) | (Mode::Resident, 0) => 1,
-            (Mode::Classic, 0) => OF_DOCROOT,
-            (_, wanted) => wanted,
-        }
-    }
-
-    /// The number of worker processes.
-    ///
-    /// With one instance a worker has one request in PHP at a time, even while that request waits: so there are
-    /// several per core.
-    pub fn workers(self, config: &Config) -> usize {
-        const PER_CORE: usize = 4;
-        const MIN: usize = 8;
-        match (self, config.server.workers) {
-            (Mode::Classic | Mode::Resident, Workers::Auto) if self.instances(config) == 1 => {
-                machine::fitting((machine::cores() * PER_CORE).max(MIN))
-            }
-            (_, workers) => workers.count(),
-        }
-    }
-
-    /// Whether each request has PHP to itself while it runs.
-    pub fn is_one_at_a_time(self) -> bool {
-        self != Mode::Coroutine
-    }
-
-    /// The mode's name, for people.
-    pub fn name(self) -> &'static str {
-        match self {
-            Mode::Classic => "classic",
-            Mode::Resident => "resident",
-            Mode::Coroutine => "coroutine",
-        }
-    }
-}
-
-/// Whether a script gets its requests from FrankenPHP's function.
-fn is_worker_script(script: &Path) -> bool {
-    const LOOKED_AT_BYTES: u64 = 256 << 10;
-    const NAME: &[u8] = b"frankenphp_handle_request";
-    // It may have been replaced by anything since the last reload, and the master must not wait for a pipe or read an
-    // endless device.
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let Ok(file) = rustix::fs::open(script, flags, rustix::fs::Mode::empty()).map(std::fs::File::from) else {
-        return false;
-    };
-    let mut text = Vec::new();
-    let is_read = file.metadata().is_ok_and(|found| found.is_file())
-        && file.take(LOOKED_AT_BYTES).read_to_end(&mut text).is_ok();
-    is_read && text.windows(NAME.len()).any(|part| part == NAME)
-}
 
 /// Everything that a new worker needs.
 #[derive(Debug)]

@@ -8,141 +8,17 @@
 //!                     └------failed, or a new worker died---------> idle   (old workers stay)
 //! ```
 
-use std::io::Read;
-use std::os::fd::{AsFd, BorrowedFd};
-use std::process::{ChildStderr, ChildStdout};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitStatus, kill_process};
 
+use super::Master;
+use super::check_process::{Check, Words};
 use super::handover::{Writer, can_take_over};
 use super::listen::Listener;
 use super::pidfile::State;
-use super::supervise::{Stage, WorkerSlot};
-use super::{Master, Worker};
-
-/// How much of the check's output is kept for the log.
-const CHECK_OUTPUT_BYTES_MAX: usize = 16 << 10;
-/// How often a pipe is read before others get their turn: the application may print forever.
-const READS_MAX: usize = 64;
-
-/// The state of reloading.
-#[derive(Debug, Default)]
-pub struct Reload {
-    /// Reloads begun so far.
-    pub begun: u64,
-    /// Reloads finished so far, successful or not.
-    pub done: u64,
-    /// Whether a reload is requested.
-    pub pending: bool,
-    /// Why the last one failed.
-    pub failure: Option<String>,
-    /// The number of worker slots before the current reload.
-    slots_before: usize,
-    phase: Phase,
-}
-
-#[derive(Debug, Default)]
-enum Phase {
-    #[default]
-    Idle,
-    /// `weft check` runs on the new code.
-    Checking(Check),
-    /// This is the new image; its first workers load the application.
-    Booting,
-}
-
-#[derive(Debug)]
-struct Check {
-    pid: Pid,
-    /// Its stdout: its answer.
-    answer: Words<ChildStdout>,
-    /// Its stderr: its errors.
-    words: Words<ChildStderr>,
-    /// Identifies the program that it ran ([`super::launch::Launch::file`]).
-    file: Option<(u64, u64, u64, i64, i64)>,
-    until: Instant,
-}
-
-/// The output on a pipe, of which the beginning is kept.
-#[derive(Debug)]
-struct Words<Pipe> {
-    pipe: Option<Pipe>,
-    heard: Vec<u8>,
-}
-
-impl<Pipe: Read + AsFd> Words<Pipe> {
-    fn of(pipe: Option<Pipe>) -> std::io::Result<Self> {
-        if let Some(pipe) = &pipe {
-            rustix::io::ioctl_fionbio(pipe, true)?;
-        }
-        Ok(Words { pipe, heard: Vec::new() })
-    }
-
-    /// Reads what has arrived, so that the writer never waits for us.
-    fn read(&mut self) {
-        let Some(pipe) = &mut self.pipe else { return };
-        let mut buffer = [0; 4096];
-        for _ in 0..READS_MAX {
-            match pipe.read(&mut buffer) {
-                Ok(0) => return self.pipe = None,
-                Ok(length) => {
-                    let room = CHECK_OUTPUT_BYTES_MAX - self.heard.len();
-                    self.heard.extend_from_slice(&buffer[..length.min(room)]);
-                }
-                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(_) => return,
-            }
-        }
-    }
-}
-
-impl Reload {
-    /// The state right after the new image took over.
-    pub fn continued(begun: u64, pending: bool, slots_before: usize) -> Self {
-        Reload { begun, done: begun - 1, pending, failure: None, slots_before, phase: Phase::Booting }
-    }
-
-    /// Requests a reload; if one is in progress, another follows.
-    pub fn request(&mut self) {
-        self.pending = true;
-    }
-
-    /// Whether one is requested or in progress.
-    pub fn is_wanted(&self) -> bool {
-        self.pending || !matches!(self.phase, Phase::Idle)
-    }
-
-    /// Whether new workers are starting beside the old ones.
-    pub fn is_booting(&self) -> bool {
-        matches!(self.phase, Phase::Booting)
-    }
-
-    /// The check's output, while it runs.
-    pub fn check_fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        let check = match &self.phase {
-            Phase::Checking(check) => Some(check),
-            _ => None,
-        };
-        let answer = check.and_then(|check| check.answer.pipe.as_ref().map(AsFd::as_fd));
-        let words = check.and_then(|check| check.words.pipe.as_ref().map(AsFd::as_fd));
-        answer.into_iter().chain(words)
-    }
-
-    /// The deadline of the check.
-    pub fn deadline(&self) -> Option<Instant> {
-        match &self.phase {
-            Phase::Checking(check) => Some(check.until),
-            _ => None,
-        }
-    }
-
-    fn end(&mut self, failure: Option<String>) {
-        self.phase = Phase::Idle;
-        self.done = self.begun;
-        self.failure = failure;
-    }
-}
+use super::reload_state::{Phase, Reload};
+use super::worker_process::{Stage, Worker, WorkerSlot};
 
 impl Master {
     /// Begins a requested reload, unless one is in progress.

@@ -6,10 +6,10 @@
 
 use std::os::fd::AsFd;
 
+use super::Master;
+use super::bound_address::BoundAddress;
 use super::control::{EVERY_SLOT, ToWorker};
-use super::listen::BoundAddress;
-use super::supervise::Stage;
-use super::{Master, Worker};
+use super::worker_process::{Stage, Worker};
 
 impl Master {
     /// The same after another image of the master was in charge, whose stand-ins this one does not know.

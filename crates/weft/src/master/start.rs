@@ -18,12 +18,12 @@ use super::launch::Launch;
 use super::listen::Listener;
 use super::notify::Notify;
 use super::pidfile::PidFile;
-use super::reload::Reload;
+use super::reload_state::Reload;
 use super::signal::{Signals, prepare_worker};
-use super::supervise::{Stage, Worker, WorkerSlot};
-use super::{Master, Mode, Outcome, WorkerSetup, fork};
-use crate::cli::Settings;
-use crate::config::{Config, RunAs};
+use super::worker_process::{Stage, Worker, WorkerSlot};
+use super::{Master, Outcome, WorkerSetup, fork};
+use crate::config::{Config, Mode, RunAs};
+use crate::flags::Settings;
 use crate::watch::Watch;
 use crate::{guarded_path, log, php, worker};
 

@@ -3,21 +3,17 @@
 //! Must not know how code changes (reload does). Invariant: every slot either has a worker that serves or will have one
 //! at a known time; a worker is drained only when another one is ready in its slot, or the server stops.
 
-use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait};
+use rustix::process::{Signal, WaitOptions, WaitStatus, wait};
 
-use super::control::{MasterEnd, Received, Status, ToMaster, ToWorker, pair};
+use super::control::{ToMaster, pair};
 use super::fork::{Forked, fork};
 use super::listen::Listener;
 use super::silence::Silence;
+use super::worker_process::{Stage, Worker, WorkerSlot};
 use super::{Master, WorkerSetup};
 
-/// The extra time of a worker on top of its drain deadline before it is killed.
-const DRAIN_GRACE: Duration = Duration::from_secs(2);
-/// The time of a worker after `Stop` before it is killed.
-const STOP_GRACE: Duration = Duration::from_millis(500);
 /// The death of a worker that lived longer does not count as a repeated failure.
 const HEALTHY_LIFE: Duration = Duration::from_secs(10);
 const BACKOFF_MIN: Duration = Duration::from_secs(1);
@@ -26,140 +22,6 @@ const BACKOFF_MAX: Duration = Duration::from_secs(30);
 const MESSAGES_PER_TURN: usize = 64;
 /// How long no worker is started while a reload is meant to bring new shared memory.
 const RENEWAL_MAX: Duration = Duration::from_secs(5);
-
-/// The slot of a worker.
-#[derive(Debug, Default)]
-pub struct WorkerSlot {
-    /// When a new worker is to be started here, if at all.
-    pub wanted: Option<Instant>,
-    /// Consecutive deaths.
-    pub failures: u32,
-}
-
-/// A worker process.
-#[derive(Debug)]
-pub struct Worker {
-    pub pid: Pid,
-    pub slot: usize,
-    pub generation: u32,
-    pub stage: Stage,
-    control: MasterEnd,
-    control_closed: bool,
-    born: Instant,
-    /// Its last message.
-    fatal: Option<String>,
-    status: Status,
-    pub silence: Silence,
-    /// Slots from whose sockets it was told to accept, besides its own.
-    pub stands_in_for: Vec<usize>,
-}
-
-/// The stage of a worker's life.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
-    /// Loading the application.
-    Booting {
-        /// When it is killed for not being ready.
-        until: Instant,
-    },
-    /// Serving.
-    Ready,
-    /// Finishing its running requests.
-    Draining {
-        /// When it is killed for not having finished.
-        until: Instant,
-    },
-    /// SIGKILL was sent.
-    Killed,
-}
-
-impl Worker {
-    /// A worker with its control end.
-    pub fn new(pid: Pid, slot: usize, generation: u32, stage: Stage, control: MasterEnd) -> Self {
-        let (born, status) = (Instant::now(), Status::default());
-        Worker {
-            pid,
-            slot,
-            generation,
-            stage,
-            control,
-            control_closed: false,
-            born,
-            fatal: None,
-            status,
-            silence: Silence::new(),
-            stands_in_for: Vec::new(),
-        }
-    }
-
-    /// The descriptor to watch, while the worker may send messages.
-    pub fn control_fd(&self) -> Option<BorrowedFd<'_>> {
-        (!self.control_closed).then(|| self.control.fd())
-    }
-
-    /// The control end, to be passed on.
-    pub fn control(&self) -> BorrowedFd<'_> {
-        self.control.fd()
-    }
-
-    /// When it needs attention.
-    pub fn deadline(&self) -> Option<Instant> {
-        match self.stage {
-            Stage::Booting { until } | Stage::Draining { until } => Some(until),
-            Stage::Ready | Stage::Killed => None,
-        }
-    }
-
-    /// Sends a message if the worker reads; one that does not is ended by its deadline.
-    pub fn tell(&self, message: &ToWorker) {
-        if let Err(e) = self.control.send(message) {
-            tracing::debug!("{} did not take {message:?}: {e}", self.name());
-        }
-    }
-
-    /// Sends a socket with the message, if the worker reads.
-    pub fn tell_with(&self, message: &ToWorker, socket: BorrowedFd<'_>) {
-        if let Err(e) = self.control.send_with(message, socket) {
-            tracing::debug!("{} did not take {message:?}: {e}", self.name());
-        }
-    }
-
-    /// For the log.
-    pub fn name(&self) -> String {
-        format!("worker {} (pid {}, generation {})", self.slot, self.pid, self.generation)
-    }
-
-    /// The number of its requests in its last report, for the log.
-    fn load(&self) -> String {
-        let Status { live, connections, requests, .. } = self.status;
-        format!("last seen with {live} running requests on {connections} connections, {requests} answered")
-    }
-
-    /// Whether it serves or is starting.
-    pub fn is_staying(&self) -> bool {
-        matches!(self.stage, Stage::Ready | Stage::Booting { .. })
-    }
-
-    fn drain(&mut self, timeout_ms: u64) {
-        self.tell(&ToWorker::Drain { deadline_ms: timeout_ms });
-        // A worker that is still loading has nothing to finish, and may not read its control end for long.
-        let timeout_ms = if self.stage == Stage::Ready { timeout_ms } else { 0 };
-        self.stage =
-            Stage::Draining { until: Instant::now() + Duration::from_millis(timeout_ms) + DRAIN_GRACE };
-    }
-
-    fn stop(&mut self) {
-        self.tell(&ToWorker::Stop);
-        self.stage = Stage::Draining { until: Instant::now() + STOP_GRACE };
-    }
-
-    /// Ends it at once.
-    pub fn kill(&mut self) {
-        self.stage = Stage::Killed;
-        // It may have died already; then its SIGCHLD is on the way.
-        let _ = kill_process(self.pid, Signal::KILL);
-    }
-}
 
 impl Master {
     /// When a slot's planned worker may start. Replacements of workers that still serve start one at a time:
@@ -241,8 +103,7 @@ impl Master {
             Stage::Booting { .. } => {}
             // It became ready while `Drain` was on its way, and may have accepted a connection.
             Stage::Draining { .. } => {
-                let timeout = Duration::from_millis(self.config.server.drain_timeout_ms);
-                worker.stage = Stage::Draining { until: Instant::now() + timeout + DRAIN_GRACE };
+                worker.stage = Worker::drained_by(self.config.server.drain_timeout_ms);
                 return;
             }
             Stage::Ready | Stage::Killed => return,
@@ -429,19 +290,6 @@ impl Master {
                 tracing::warn!("{name} was not done within its deadline and is killed; {}", worker.load());
             }
             worker.kill();
-        }
-    }
-}
-
-impl Worker {
-    fn hear(&mut self) -> Option<ToMaster> {
-        match self.control.receive() {
-            Received::Message(message) => Some(message),
-            Received::Nothing => None,
-            Received::Closed => {
-                self.control_closed = true;
-                None
-            }
         }
     }
 }

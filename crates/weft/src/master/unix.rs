@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use rustix::process::umask;
 
-use super::listen::BoundAddress;
+use super::bound_address::BoundAddress;
 use crate::guarded_path::{GuardedPath, handle_path};
 
 /// A listening socket at `path`; it replaces one of a server that is gone.

@@ -2,18 +2,25 @@
 //!
 //! Must not know what is in an instance. Invariant: whatever this machine refuses, requests are served.
 
+use weft_rt::Switch;
 use weft_zend::{InstanceOptions, InstanceSwitch, NativeSwitch};
 
-use super::Booted;
-use crate::config::Config;
+use crate::config::{Config, Mode};
 use crate::machine;
-use crate::master::Mode;
 
 /// Address space of the stack on which requests run, like that of a main thread; only touched pages cost
 /// memory.
 pub const STACK_BYTES: usize = 8 << 20;
 /// A worker may always use this much, however little memory there is, unless its control group has less.
 const MEMORY_BYTES_MIN: u64 = 256 << 20;
+
+/// What a worker uses to run its jobs.
+pub struct Booted {
+    /// Gives coroutines the processor.
+    pub switch: Box<dyn Switch>,
+    /// In classic mode: how many requests can be in PHP at once.
+    pub instances: Option<usize>,
+}
 
 /// Instances or, if they are impossible, one request at a time.
 pub fn boot(config: &Config) -> Booted {

@@ -11,6 +11,8 @@ use std::process::ExitCode;
 use weft_rt::{Driver, Nanos, Runtime, SchedulerLimits};
 use weft_zend::{Engine, FiberSwitch, Host, JobKind, LogLevel, Options, RequestId, Script};
 
+use super::engine;
+
 /// C stack of the script's coroutine: the size of a main thread's.
 const STACK_BYTES: usize = 8 << 20;
 
@@ -42,8 +44,8 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
 
 fn parse(arguments: Vec<OsString>) -> Result<Command, String> {
     let mut command = Command { options: Options { cli: true, ..Options::default() }, ..Command::default() };
-    command.options.executable = super::executable();
-    command.options.library = super::library();
+    command.options.executable = engine::executable();
+    command.options.library = engine::library();
     let mut rest = arguments.into_iter().map(|argument| argument.to_string_lossy().into_owned());
     while let Some(argument) = rest.next() {
         let (option, attached) = match argument.strip_prefix('-') {
@@ -61,7 +63,7 @@ fn parse(arguments: Vec<OsString>) -> Result<Command, String> {
             attached => Ok(attached.strip_prefix('=').unwrap_or(attached).to_owned()),
         };
         match option {
-            "d" => command.options.ini.push(super::ini_setting(&value("a setting: -d name=value")?)),
+            "d" => command.options.ini.push(engine::ini_setting(&value("a setting: -d name=value")?)),
             "c" => command.options.ini_path = Some(value("a path")?),
             "r" => command.script = Some(Script::Code(value("code")?)),
             "f" => command.script = Some(Script::File(value("a file")?)),
@@ -115,7 +117,7 @@ fn run(command: Command) -> Result<ExitCode, String> {
     let text = |error: weft_zend::EngineError| error.to_string();
     let engine = Engine::start(&command.options).map_err(text)?;
     if command.version {
-        println!("{}", super::version_line(&engine));
+        println!("{}", engine::version_line(&engine));
         return Ok(ExitCode::SUCCESS);
     }
     let script = command.script.unwrap_or(Script::File("-".to_owned()));

@@ -14,9 +14,8 @@ use super::facts::{Facts, Scratch};
 use super::forked::ForkedHost;
 use super::server_host::ServerHost;
 use crate::classic::{Docroot, Route};
-use crate::config::{Config, LimitSettings};
+use crate::config::{Config, LimitSettings, Mode};
 use crate::log::{self, Access};
-use crate::master::Mode;
 
 /// The Retry-After of refused requests, in seconds.
 const RETRY_AFTER: u32 = 1;
@@ -104,6 +103,19 @@ fn limits(limits: &LimitSettings) -> weft_serve::ServerLimits {
         write_buffer_bytes_max: limits.response_buffer_bytes_max,
         ..weft_serve::ServerLimits::default()
     }
+}
+
+/// What a coroutine does, for reports to the operator: "GET /path", or "task 7, started at app.php:12".
+pub fn describe(job: Job) -> String {
+    if JobKind::Task.is_of(job) {
+        return Engine::describe_task(job.argument);
+    }
+    host().map_or_else(String::new, |host| host.describe(job.argument))
+}
+
+/// Why PHP wants this worker to be replaced; returned once.
+pub fn replacement_wanted() -> Option<String> {
+    host().and_then(ServerHost::take_replacement)
 }
 
 /// Answers for a job that got no coroutine, or none in time.

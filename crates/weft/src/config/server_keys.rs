@@ -1,0 +1,109 @@
+//! The rows of `[server]` in the table of every setting: see [`super::keys`].
+//!
+//! Must not know: where a value came from. Invariant: what the master needs before there is a worker has its row here.
+
+use super::key::{Arity, DAY_MS, Key, key, number};
+use super::value::Unit;
+use super::{Config, Value};
+
+/// The rows of `[server]`.
+pub const SERVER: &[Key] = &[
+    Key {
+        positional: true,
+        ..key!(
+            server.application,
+            "application",
+            One,
+            "APPLICATION",
+            "a file or directory",
+            "none",
+            |v| Some(v.path()?),
+            "The PHP script that returns the application, or a document root"
+        )
+    },
+    Key {
+        name: "mode",
+        ..key!(
+            server.run_as,
+            "run-as",
+            One,
+            "MODE",
+            "auto, classic, resident, coroutine",
+            "auto",
+            |v| v.run_as()?,
+            "How the application runs: auto is classic for a document root, resident for a worker script or with --instances, coroutine for any other script"
+        )
+    },
+    key!(server.listen, "listen" 'l', Many, "ADDRESS", "HOST:PORT, :PORT, [V6]:PORT, unix:/path, unix:/path,mode=0660", "127.0.0.1:8080",
+        |v| v.each(Value::listen)?, "Address to listen on; may be repeated; port 0 lets the kernel choose"),
+    key!(server.workers, "workers" 'w', One, "N", "auto, 1 to 1024", "auto",
+        |v| v.workers()?, "Worker processes; auto is one per core that this process may use or, with one PHP instance each, four per core and at least eight; a control group with a memory limit has at most one per 64 MiB of it"),
+    number!(
+        server.backlog,
+        "backlog",
+        Count,
+        1..=1_048_576,
+        "Length of each accept queue (the kernel caps it at net.core.somaxconn)"
+    ),
+    key!(
+        server.user,
+        "user",
+        One,
+        "USER",
+        "a user of this machine",
+        "none",
+        |v| Some(v.text()?),
+        "User the workers run as; the master keeps its own privileges"
+    ),
+    key!(
+        server.group,
+        "group",
+        One,
+        "GROUP",
+        "a group of this machine",
+        "the user's",
+        |v| Some(v.text()?),
+        "Group the workers run as"
+    ),
+    key!(
+        server.pid_file,
+        "pid-file",
+        One,
+        "PATH",
+        "a path",
+        "none",
+        |v| Some(v.path()?),
+        "Where to write the master's pid; weft reload and weft stop find it there"
+    ),
+    key!(
+        server.daemon,
+        "daemon",
+        Switch,
+        "",
+        "true, false",
+        "false",
+        |v| v.boolean()?,
+        "Go into the background once ready"
+    ),
+    number!(
+        server.drain_timeout_ms,
+        "drain-timeout-ms",
+        Milliseconds,
+        0..=DAY_MS,
+        "Time that running requests have to finish when a worker stops"
+    ),
+    number!(
+        server.boot_timeout_ms,
+        "boot-timeout-ms",
+        Milliseconds,
+        100..=DAY_MS,
+        "Time that a worker has to load the application"
+    ),
+    number!(
+        server.stuck_timeout_ms,
+        "stuck-timeout-ms",
+        Milliseconds,
+        0..=DAY_MS,
+        "How long one computation, or one call that is not cooperative, may hold a whole worker before the worker is killed and replaced; 0 is off"
+    ),
+];

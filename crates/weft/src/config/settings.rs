@@ -1,0 +1,351 @@
+//! The settings as types, one struct for each section of `weft.toml`, with their defaults.
+//!
+//! Must not know where a value comes from, or how it is written. Invariant: the default of a setting stands here only; help and
+//! the reference read it from here.
+
+use std::path::PathBuf;
+
+use super::{ListenAddress, Network};
+use crate::machine;
+
+/// Everything that can be configured, in the sections of `weft.toml`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Config {
+    /// Sockets, processes, privileges.
+    pub server: Server,
+    /// What a peer, a request or a coroutine may use at most.
+    pub limits: LimitSettings,
+    /// The meaning of a document root's URLs.
+    pub classic: Classic,
+    /// A script that stays loaded beside a document root.
+    pub resident: Resident,
+    /// When a worker is replaced by a fresh one.
+    pub recycle: Recycle,
+    /// Destination and form of the logs.
+    pub log: Log,
+    /// Which peers are trusted to report the client's address.
+    pub trust: Trust,
+    /// PHP's own settings.
+    pub php: Php,
+    /// Settings for development.
+    pub dev: Dev,
+    /// The file that was read, if any.
+    pub file: Option<PathBuf>,
+}
+
+/// `[server]`: sockets, processes, privileges.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Server {
+    /// The application: a PHP script or a document root. `None` only for commands that do not need one.
+    pub application: Option<PathBuf>,
+    /// The mode in which it runs.
+    pub run_as: RunAs,
+    /// Addresses to listen on.
+    pub listen: Vec<ListenAddress>,
+    /// Worker processes.
+    pub workers: Workers,
+    /// Length of each accept queue.
+    pub backlog: u32,
+    /// User the workers run as.
+    pub user: Option<String>,
+    /// Group the workers run as; the user's own group when absent.
+    pub group: Option<String>,
+    /// The master's pid file; `weft reload` and `weft stop` find the master through it.
+    pub pid_file: Option<PathBuf>,
+    /// Whether to go into the background.
+    pub daemon: bool,
+    /// How long running requests may take when a worker stops.
+    pub drain_timeout_ms: u64,
+    /// How long a worker may take to load the application.
+    pub boot_timeout_ms: u64,
+    /// Milliseconds that a worker may be silent before it is killed and replaced; 0 is off.
+    pub stuck_timeout_ms: u64,
+}
+
+/// The mode in which an application runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum RunAs {
+    /// A directory in classic mode, a worker script in resident mode, any other script in coroutine mode.
+    #[default]
+    Auto,
+    /// A document root.
+    Classic,
+    /// A script that stays loaded, one request at a time in each PHP.
+    Resident,
+    /// A script that returns a handler.
+    Coroutine,
+}
+
+/// `[classic]`: the meaning of a document root's URLs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Classic {
+    /// What is tried for a path, in this order: `$path`, a file in the directory that it names, or one fixed
+    /// file.
+    pub rules: Vec<String>,
+    /// Which symbolic links are followed.
+    pub symlinks: Symlinks,
+    /// Directories whose files a script may send with X-Sendfile.
+    pub sendfile: Vec<PathBuf>,
+    /// Whether a script may answer with another URL through X-Accel-Redirect.
+    pub accel_redirect: bool,
+    /// PHP instances per worker: how many requests can have PHP to themselves at once; 0 leaves it to the mode.
+    pub instances_max: u32,
+    /// While a worker's resident memory is above this, no instance is added; 0 leaves it to the machine.
+    pub instances_memory_bytes_max: u64,
+    /// An instance that has been idle for this long returns its memory.
+    pub instances_idle_ms: u64,
+    /// Text files of at least this size are compressed for clients that accept it; 0 compresses none.
+    pub compress_bytes_min: u64,
+}
+
+/// `[resident]`: a worker script.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Resident {
+    /// The script that handles the requests that no file of the document root answers; `None` is classic mode.
+    pub script: Option<PathBuf>,
+    /// Requests after which it is loaded again; 0 is never.
+    pub requests_max: u64,
+}
+
+/// Which symbolic links in a document root are followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Symlinks {
+    /// All of them.
+    Follow,
+    /// Those to files below the document root.
+    Inside,
+}
+
+impl Default for Classic {
+    fn default() -> Self {
+        let rules = ["$path", "$path/index.php", "$path/index.html", "index.php"];
+        Classic {
+            rules: rules.map(str::to_owned).to_vec(),
+            symlinks: Symlinks::Follow,
+            sendfile: Vec::new(),
+            accel_redirect: false,
+            instances_max: 0,
+            instances_memory_bytes_max: 0,
+            instances_idle_ms: 2_000,
+            compress_bytes_min: 1 << 10,
+        }
+    }
+}
+
+/// How many worker processes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Workers {
+    /// One per core this process may use, cgroup quota included, as far as the cgroup has memory for them.
+    Auto,
+    /// Exactly this many.
+    Exactly(usize),
+}
+
+impl Workers {
+    /// The number of workers on this machine, at least one.
+    pub fn count(self) -> usize {
+        match self {
+            Workers::Auto => machine::fitting(machine::cores()),
+            Workers::Exactly(n) => n,
+        }
+    }
+}
+
+/// `[limits]`: each limit has a name and a default; 0 means off only where the help says so.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "each field is described once, by its row in keys.rs")]
+pub struct LimitSettings {
+    pub head_bytes_max: usize,
+    pub header_count_max: usize,
+    pub target_bytes_max: usize,
+    pub body_bytes_max: u64,
+    pub body_memory_bytes_max: usize,
+    pub body_begin_bytes: u64,
+    pub body_rate_bytes_min: u64,
+    pub response_buffer_bytes_max: usize,
+    pub spool_bytes_max: u64,
+    pub head_timeout_ms: u64,
+    pub body_timeout_ms: u64,
+    pub idle_timeout_ms: u64,
+    pub write_timeout_ms: u64,
+    pub request_timeout_ms: u64,
+    pub connections_max: usize,
+    pub coroutines_max: usize,
+    pub tasks_max: usize,
+    pub queue_max: usize,
+    pub queue_timeout_ms: u64,
+    pub stack_bytes: usize,
+}
+
+/// `[recycle]`: 0 turns a rule off.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[allow(missing_docs, reason = "each field is described once, by its row in keys.rs")]
+pub struct Recycle {
+    pub requests_max: u64,
+    pub memory_growth_bytes_max: u64,
+    pub age_s_max: u64,
+}
+
+/// `[log]`: error log and access log.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Log {
+    /// The destination of the error log.
+    pub error_log: LogTarget,
+    /// The least severe level that is logged.
+    pub level: Level,
+    /// Form of the error log.
+    pub format: Format,
+    /// The destination of the access log.
+    pub access_log: LogTarget,
+    /// Form of the access log.
+    pub access_log_format: Format,
+    /// Bytes that a log may hold in memory while its file is slow; beyond that, lines are dropped and counted.
+    pub queue_bytes_max: usize,
+}
+
+/// A destination of log lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LogTarget {
+    /// Nowhere.
+    Off,
+    /// The process's own stream: stderr for the error log, stdout for the access log.
+    Stream,
+    /// A file, appended to, reopened on SIGUSR1.
+    File(PathBuf),
+}
+
+/// Form of log lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// For people.
+    Text,
+    /// One JSON object per line.
+    Json,
+}
+
+/// Severity of the error log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Level {
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+/// `[trust]`: peers whose Forwarded and X-Forwarded-* headers are trusted.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Trust {
+    /// Networks of the proxies in front.
+    pub proxies: Vec<Network>,
+    /// The fields in which they report their clients. The other kind of fields may come from the client.
+    pub fields: weft_serve::ProxyFields,
+    /// Whether the host that they report is trusted.
+    pub host: bool,
+}
+
+/// `[php]`: ini settings that override php.ini, applied in this order.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Php {
+    /// `name`, `value`; a later entry of the same name wins.
+    pub ini: Vec<(String, String)>,
+}
+
+/// `[dev]`: settings for development.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dev {
+    /// Whether error pages show the stack.
+    pub mode: Environment,
+    /// Paths whose changes trigger a reload; none turns it off.
+    pub watch: Vec<PathBuf>,
+    /// Time slice after which a coroutine that computes must yield; 0 is off.
+    pub preempt_ms: u64,
+    /// A coroutine that blocks the loop for longer is logged with file and line; 0 is off.
+    pub watchdog_ms: u64,
+    /// Whether whole pages are compared at each switch of PHP instances.
+    pub verify_instances: bool,
+    /// Whether hooked calls let the other coroutines run first, every other time.
+    pub yield_at_calls: bool,
+}
+
+/// Who sees the details of an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Environment {
+    /// Plain error pages; details only in the log.
+    Production,
+    /// Error pages with the stack.
+    Development,
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        Server {
+            application: None,
+            run_as: RunAs::Auto,
+            listen: vec![ListenAddress::Tcp(([127, 0, 0, 1], 8080).into())],
+            workers: Workers::Auto,
+            backlog: 4096,
+            user: None,
+            group: None,
+            pid_file: None,
+            daemon: false,
+            drain_timeout_ms: 30_000,
+            boot_timeout_ms: 60_000,
+            stuck_timeout_ms: 120_000,
+        }
+    }
+}
+
+impl Default for LimitSettings {
+    fn default() -> Self {
+        LimitSettings {
+            head_bytes_max: 16 << 10,
+            header_count_max: 100,
+            target_bytes_max: 8 << 10,
+            body_bytes_max: 8 << 20,
+            body_memory_bytes_max: 256 << 10,
+            body_begin_bytes: 64 << 10,
+            body_rate_bytes_min: 500,
+            response_buffer_bytes_max: 256 << 10,
+            spool_bytes_max: 4 << 30,
+            head_timeout_ms: 10_000,
+            body_timeout_ms: 30_000,
+            idle_timeout_ms: 75_000,
+            write_timeout_ms: 60_000,
+            request_timeout_ms: 0,
+            connections_max: 65_536,
+            coroutines_max: 10_000,
+            tasks_max: 10_000,
+            queue_max: 1_000,
+            queue_timeout_ms: 5_000,
+            stack_bytes: 8 << 20,
+        }
+    }
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Log {
+            error_log: LogTarget::Stream,
+            level: Level::Info,
+            format: Format::Text,
+            access_log: LogTarget::Off,
+            access_log_format: Format::Text,
+            queue_bytes_max: 1 << 20,
+        }
+    }
+}
+
+impl Default for Dev {
+    fn default() -> Self {
+        Dev {
+            mode: Environment::Production,
+            watch: Vec::new(),
+            preempt_ms: 0,
+            watchdog_ms: 1_000,
+            verify_instances: false,
+            yield_at_calls: false,
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! PHP, started once per process: with which settings, and what it says of itself.
+//!
+//! Must not know what PHP will run. Invariant: there is one engine per process, started in the master before the first fork.
+
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
+
+use weft_zend::{Engine, InstanceSwitch, Options};
+
+use crate::config::{Config, Environment, Mode};
+
+/// What the started engine reports about itself.
+#[derive(Debug, Clone)]
+pub struct EngineInfo {
+    /// For example `8.2.36`.
+    pub php_version: String,
+    /// State of opcache, for people.
+    pub opcache: String,
+    /// State of the JIT, for people.
+    pub jit: String,
+    /// Loaded extensions.
+    pub extensions: Vec<String>,
+    /// Why PHP instances are impossible here although they were requested.
+    pub without_instances: Option<String>,
+}
+
+/// Ini settings that a server needs and Debian's php.ini does not have. `[php]` settings and `-d` come later and
+/// override them.
+const SERVER_INI: [(&str, &str); 3] =
+    [("opcache.enable", "1"), ("opcache.jit_buffer_size", "64M"), ("log_errors", "1")];
+
+/// In coroutine mode the limit applies to a process with thousands of requests, not to one request as under FPM.
+const COROUTINE_INI: (&str, &str) = ("memory_limit", "1G");
+
+thread_local! {
+    static ENGINE: OnceCell<Engine> = const { OnceCell::new() };
+}
+
+/// Starts the engine in the master, before the first fork.
+///
+/// # Errors
+/// A message for the operator.
+pub fn engine_start(config: &Config) -> Result<EngineInfo, String> {
+    let development = config.dev.mode == Environment::Development;
+    let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+    let classic = Mode::of(config).is_one_at_a_time();
+    let resident = Mode::of(config).resident_script(config).map(resident_script).transpose()?;
+    let mut ini: Vec<(String, String)> = SERVER_INI.map(own).to_vec();
+    if !classic {
+        ini.push(own(COROUTINE_INI));
+    }
+    // Loops compiled by the tracing JIT may run without the VM's check for interrupts, so no time slice would end
+    // there. The JIT of functions makes the check, but afterwards PHP 8.2 continues with an old value where it keeps a
+    // variable in a register: a loop takes a step twice (`php` alone does that with pcntl_async_signals). So time
+    // slices require code that is not compiled.
+    ini.push(own(("opcache.jit", if config.dev.preempt_ms > 0 { "off" } else { "tracing" })));
+    ini.push(own(("display_errors", if development { "1" } else { "0" })));
+    let options = Options {
+        ini: ini.into_iter().chain(config.php.ini.clone()).collect(),
+        executable: executable(),
+        library: Some(library().ok_or(NO_LIBRARY)?),
+        development,
+        resident,
+        resident_requests_max: config.resident.requests_max,
+        classic,
+        instances: Mode::of(config).instances(config) > 1,
+        ..Options::default()
+    };
+    let engine = Engine::start(&options).map_err(|error| error.to_string())?;
+    let opcache = engine.opcache();
+    let info = EngineInfo {
+        php_version: weft_zend::engine::PHP_VERSION.to_owned(),
+        opcache: on_off(opcache.enabled).to_owned(),
+        jit: if opcache.jit { engine.ini("opcache.jit") } else { "off".to_owned() },
+        extensions: engine.extensions(),
+        without_instances: options.instances.then(InstanceSwitch::unfit).flatten(),
+    };
+    ENGINE.with(|cell| cell.set(engine).map_err(|_| "PHP has been started twice".to_owned()))?;
+    Ok(info)
+}
+
+/// Whether the ended process `pid`, or an earlier one, died while it wrote to the memory that opcache shares.
+pub fn memory_is_broken(pid: u32) -> bool {
+    weft_rt::hook::may_be_half_written(pid)
+}
+
+/// The absolute path of a worker script.
+fn resident_script(script: &Path) -> Result<String, String> {
+    let path = script.canonicalize().map_err(|error| format!("{}: {error}", script.display()))?;
+    Ok(path.to_string_lossy().into_owned())
+}
+
+/// Asks the running engine; `None` without one.
+pub fn with_engine<T>(ask: impl FnOnce(&Engine) -> T) -> Option<T> {
+    ENGINE.with(|cell| cell.get().map(ask))
+}
+
+/// An ini setting of the running engine; empty without one.
+pub fn ini(name: &str) -> String {
+    ENGINE.with(|cell| cell.get().map_or_else(String::new, |engine| engine.ini(name)))
+}
+
+const NO_LIBRARY: &str = "weft's PHP library was not found beside the executable: install both (make install), or keep \
+                          share/weft/php beside the bin directory";
+
+fn on_off(on: bool) -> &'static str {
+    if on { "on" } else { "off" }
+}
+
+/// Version of the linked PHP.
+pub fn version() -> &'static str {
+    weft_zend::engine::PHP_VERSION
+}
+
+pub(super) fn version_line(engine: &Engine) -> String {
+    let loaded = engine.extensions().len();
+    format!("PHP {} (weft {}), {loaded} extensions", version(), env!("CARGO_PKG_VERSION"))
+}
+
+pub(super) fn executable() -> String {
+    std::env::current_exe().map(|path| path.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// One `name=value` of `-d`; a name alone means 1, as with the php command.
+pub(super) fn ini_setting(text: &str) -> (String, String) {
+    let (name, value) = text.split_once('=').unwrap_or((text, "1"));
+    (name.to_owned(), value.to_owned())
+}
+
+/// The directory of weft's PHP library: beside the installed executable, or in the source tree in which it was
+/// built.
+pub(super) fn library() -> Option<PathBuf> {
+    let executable = std::env::current_exe().ok()?;
+    let directory = executable.parent()?;
+    let places = [directory.join("../share/weft/php"), directory.join("../../php")];
+    places.into_iter().find(|place| place.join("autoload.php").is_file())
+}
