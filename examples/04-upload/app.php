@@ -9,7 +9,7 @@ use Weft\Http\Response;
 use Weft\Http\UploadedFile;
 
 $directory = getenv('UPLOADS') ?: sys_get_temp_dir() . '/weft-uploads';
-is_dir($directory) || mkdir($directory, 0700, true);
+is_dir($directory) || mkdir($directory, 0o700, true);
 
 const FORM = <<<'HTML'
     <!doctype html><html lang="en"><meta charset="utf-8"><title>Upload</title>

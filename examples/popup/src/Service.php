@@ -38,7 +38,7 @@ final class Service
         private readonly Operations $operations,
         private readonly Clock $clock,
         private readonly \Closure $record,
-        private readonly string $secret,
+        #[\SensitiveParameter] private readonly string $secret,
     ) {
         $this->prefix = base_convert((string) time(), 10, 36) . bin2hex(random_bytes(5)) . 'z';
     }

@@ -29,13 +29,13 @@ final class Settings
         public readonly string $data,
         public readonly string $database,
         public readonly ?string $databaseUser,
-        public readonly ?string $databasePassword,
+        #[\SensitiveParameter] public readonly ?string $databasePassword,
         public readonly ?string $redis,
         public readonly bool $queuesInFiles,
         public readonly ?string $clock,
         public readonly bool $hasDemo,
-        private readonly ?string $adminToken,
-        private readonly ?string $secret,
+        #[\SensitiveParameter] private readonly ?string $adminToken,
+        #[\SensitiveParameter] private readonly ?string $secret,
         private readonly int $step,
     ) {}
 

@@ -77,7 +77,7 @@ final class ErrorPage
         foreach ($shown as $i => $source) {
             $number = $from + $i + 1;
             $class = $number === $line ? ' class="fault"' : '';
-            $html .= "<span$class>" . sprintf('%5d  ', $number) . self::text($source) . '</span>';
+            $html .= sprintf('<span%s>%5d  %s</span>', $class, $number, self::text($source));
         }
 
         return $html !== '' ? "<pre>$html</pre>\n" : '';

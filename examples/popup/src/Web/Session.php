@@ -22,10 +22,13 @@ final class Session
     /** How long an answer to a wrong token takes, in microseconds; waiting costs the worker nothing. */
     private const PENALTY_US = 500_000;
 
-    public function __construct(private readonly string $token, private readonly string $secret) {}
+    public function __construct(
+        #[\SensitiveParameter] private readonly string $token,
+        #[\SensitiveParameter] private readonly string $secret,
+    ) {}
 
     /** Whether the token is the right one. */
-    public function accepts(string $token): bool
+    public function accepts(#[\SensitiveParameter] string $token): bool
     {
         // Hashed first, so that the comparison does not reveal the length either.
         if (hash_equals(hash('sha256', $this->token), hash('sha256', $token))) {
