@@ -210,11 +210,9 @@ ZEND_FUNCTION(getallheaders)
 		zend_string *key = header_name(name);
 		zval line, *earlier = zend_symtable_find(Z_ARRVAL_P(return_value), key);
 		if (UNEXPECTED(earlier)) {
-			const char *between = zend_string_equals_literal(key, "Cookie") ? "; " : ", ";
 			smart_str joined = {0};
 			smart_str_append(&joined, Z_STR_P(earlier));
-			smart_str_appends(&joined, between);
-			smart_str_appendl(&joined, value.bytes, value.length);
+			weft_join_line(&joined, value, weft_slice_is(name, "cookie"));
 			ZVAL_STR(&line, smart_str_extract(&joined));
 		} else {
 			ZVAL_STRINGL(&line, value.bytes, value.length);

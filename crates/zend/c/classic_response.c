@@ -13,12 +13,6 @@
 /* The maximum of output that waits for the end of the script. */
 #define OUTPUT_BYTES_MAX (64 * 1024)
 
-static bool named(weft_slice name, const char *wanted)
-{
-	size_t length = strlen(wanted);
-	return name.length == length && zend_binary_strcasecmp(name.bytes, length, wanted, length) == 0;
-}
-
 /* "Name: value" as two slices of `line`. false: it is not a header. */
 static bool split(char *line, weft_header *header)
 {
@@ -36,15 +30,15 @@ static bool split(char *line, weft_header *header)
 /* Takes the headers that are for the server, not for the client. */
 static bool take(weft_classic *classic, weft_header header)
 {
-	if (named(header.name, "Status")) { /* the status in CGI's form (RFC 3875 section 6.3.3) */
+	if (weft_slice_is(header.name, "Status")) { /* the status in CGI's form (RFC 3875 section 6.3.3) */
 		int status = atoi(header.value.bytes);
 		if (status >= 200 && status <= 599) {
 			classic->status = (uint32_t) status;
 		}
 		return true;
 	}
-	if (named(header.name, "X-Accel-Buffering")) {
-		classic->at_pace = header.value.length == 2 && zend_binary_strcasecmp(header.value.bytes, 2, "no", 2) == 0;
+	if (weft_slice_is(header.name, "X-Accel-Buffering")) {
+		classic->at_pace = weft_slice_is(header.value, "no");
 	}
 	return weft_delegation_takes(classic, header);
 }
@@ -75,7 +69,7 @@ int weft_classic_send_headers(sapi_headers_struct *headers)
 		weft_header header;
 		memcpy(to, line->header, line->header_len);
 		to[line->header_len] = 0;
-		bool content = status != 304 || !named((weft_slice){to, strcspn(to, ":")}, "Content-Type"); /* RFC 9110 section 15.4.5 */
+		bool content = status != 304 || !weft_slice_is((weft_slice){to, strcspn(to, ":")}, "Content-Type"); /* RFC 9110 section 15.4.5 */
 		if (content && split(to, &header) && !take(classic, header)) {
 			if (classic->headers_count < WEFT_HEADERS_MAX) {
 				classic->headers[classic->headers_count++] = header;

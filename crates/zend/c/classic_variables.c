@@ -30,22 +30,6 @@ static char *field(weft_coroutine *coroutine, uint32_t which)
 	return weft_classic_keep(weft_classic_of(coroutine), weft_host_field(coroutine->request, which));
 }
 
-static bool is(weft_slice name, const char *wanted)
-{
-	return name.length == strlen(wanted) && zend_binary_strcasecmp(name.bytes, name.length, wanted, name.length) == 0;
-}
-
-static weft_slice header(uint64_t request, const char *wanted)
-{
-	weft_slice name, value;
-	for (uint32_t at = 0; weft_host_next_header(request, &at, &name, &value);) {
-		if (is(name, wanted)) {
-			return value;
-		}
-	}
-	return (weft_slice){NULL, 0};
-}
-
 /* Fills SG(request_info) for php_request_startup(). false: the body has failed, and its client has been told. */
 bool weft_classic_tell(weft_coroutine *coroutine)
 {
@@ -65,14 +49,14 @@ bool weft_classic_tell(weft_coroutine *coroutine)
 	SG(request_info).query_string = query ? query : weft_classic_keep(classic, weft_slice_text(""));
 	SG(request_info).request_uri = classic->script_name;
 	SG(request_info).path_translated = field(coroutine, WEFT_FIELD_SCRIPT);
-	SG(request_info).content_type = weft_classic_keep(classic, header(request, "content-type"));
+	SG(request_info).content_type = weft_classic_keep(classic, weft_first_header(request, "content-type"));
 	SG(request_info).content_length = (zend_long) length;
 	if (UNEXPECTED(classic->delegation.count)) {
 		weft_delegation_tell(classic);
 	}
 	SG(sapi_headers).http_response_code = 200;
 	SG(server_context) = coroutine;
-	char *authorization = weft_classic_keep(classic, header(request, "authorization"));
+	char *authorization = weft_classic_keep(classic, weft_first_header(request, "authorization"));
 	php_handle_auth_data(authorization);
 	bool complete = classic->root && classic->script_name && SG(request_info).path_translated && SG(request_info).request_method;
 	if (!complete) {
@@ -84,28 +68,10 @@ bool weft_classic_tell(weft_coroutine *coroutine)
 /* sapi_module.read_cookies: all Cookie lines, joined into one. */
 char *weft_classic_cookies(void)
 {
-	weft_slice name, value;
-	char *joined = NULL;
-	size_t length = 0;
-	for (uint32_t at = 0; weft_host_next_header(weft_current->request, &at, &name, &value);) {
-		if (!is(name, "cookie")) {
-			continue;
-		}
-		char *longer = realloc(joined, length + value.length + 3);
-		if (!longer) {
-			break;
-		}
-		joined = longer;
-		if (length) {
-			memcpy(joined + length, "; ", 2);
-			length += 2;
-		}
-		memcpy(joined + length, value.bytes, value.length);
-		length += value.length;
-		joined[length] = 0;
-	}
-	char *kept = joined ? weft_classic_keep(weft_classic_of(weft_current), weft_slice_text(joined)) : NULL;
-	free(joined);
+	smart_str cookies = {0};
+	weft_join_cookies(weft_current->request, &cookies);
+	char *kept = cookies.s ? weft_classic_keep(weft_classic_of(weft_current), weft_slice_of(cookies.s)) : NULL;
+	smart_str_free(&cookies);
 	return kept;
 }
 
@@ -131,20 +97,6 @@ static void add(zval *array, const char *name, weft_slice value)
 		php_register_variable_safe(name, copy, length, array);
 	}
 	efree(copy);
-}
-
-static void add_connection(zval *array, uint64_t request)
-{
-	add(array, "REMOTE_ADDR", weft_host_field(request, WEFT_FIELD_CLIENT));
-	add(array, "REMOTE_PORT", weft_host_field(request, WEFT_FIELD_CLIENT_PORT));
-	add(array, "SERVER_ADDR", weft_host_field(request, WEFT_FIELD_SERVER));
-	add(array, "SERVER_PORT", weft_host_field(request, WEFT_FIELD_SERVER_PORT));
-	add(array, "SERVER_NAME", weft_host_field(request, WEFT_FIELD_HOST_NAME));
-	weft_slice scheme = weft_host_field(request, WEFT_FIELD_SCHEME);
-	add(array, "REQUEST_SCHEME", scheme);
-	if (scheme.length == 5) {
-		add(array, "HTTPS", weft_slice_text("on"));
-	}
 }
 
 /* The script and the part of the URL after it, of any length. */
@@ -184,7 +136,7 @@ static void import(zval *array)
 	add(array, "SERVER_PROTOCOL", weft_slice_text(protocol));
 	add(array, "GATEWAY_INTERFACE", weft_slice_text("CGI/1.1"));
 	add(array, "SERVER_SOFTWARE", weft_slice_text("weft/" WEFT_VERSION));
-	add_connection(array, request);
+	weft_connection_variables(request, array, add);
 	add(array, "REMOTE_USER", weft_slice_text("")); /* the user whom a server has authenticated (RFC 3875 section 4.1.11): none */
 	add(array, "REDIRECT_STATUS", weft_slice_text("200"));
 	weft_header_variables(request, array, add);

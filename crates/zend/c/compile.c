@@ -9,15 +9,13 @@
 #include "schedule.h"
 #include "wrap.h"
 
-static zend_op_array *(*next_compile_file)(zend_file_handle *file, int type);
-
-static zend_op_array *compile_whole(zend_file_handle *file, int type)
+/* Runs a step during which no coroutine runs, as the hooks see it. A bailout passes on. */
+static void whole(void (*run)(void *call), void *call)
 {
-	zend_op_array *volatile script = NULL;
 	volatile bool bailed_out = false;
 	uint64_t coroutine = weft_host_step_out();
 	zend_try {
-		script = next_compile_file(file, type);
+		run(call);
 	} zend_catch {
 		bailed_out = true;
 	} zend_end_try();
@@ -25,43 +23,68 @@ static zend_op_array *compile_whole(zend_file_handle *file, int type)
 	if (bailed_out) {
 		zend_bailout();
 	}
-	return script;
+}
+
+static zend_op_array *(*next_compile_file)(zend_file_handle *file, int type);
+
+typedef struct {
+	zend_file_handle *file;
+	int type;
+	zend_op_array *compiled;
+} file_call;
+
+static void compile_given_file(void *call)
+{
+	file_call *of = call;
+	of->compiled = next_compile_file(of->file, of->type);
+}
+
+static zend_op_array *compile_whole(zend_file_handle *file, int type)
+{
+	file_call call = {file, type, NULL};
+	whole(compile_given_file, &call);
+	return call.compiled;
 }
 
 static zend_op_array *(*next_compile_string)(zend_string *source, const char *name, zend_compile_position position);
 
+typedef struct {
+	zend_string *source;
+	const char *name;
+	zend_compile_position position;
+	zend_op_array *compiled;
+} string_call;
+
+static void compile_given_text(void *call)
+{
+	string_call *of = call;
+	of->compiled = next_compile_string(of->source, of->name, of->position);
+}
+
 static zend_op_array *compile_string_whole(zend_string *source, const char *name, zend_compile_position position)
 {
-	zend_op_array *volatile code = NULL;
-	volatile bool bailed_out = false;
-	uint64_t coroutine = weft_host_step_out();
-	zend_try {
-		code = next_compile_string(source, name, position);
-	} zend_catch {
-		bailed_out = true;
-	} zend_end_try();
-	weft_host_step_in(coroutine);
-	if (bailed_out) {
-		zend_bailout();
-	}
-	return code;
+	string_call call = {source, name, position, NULL};
+	whole(compile_given_text, &call);
+	return call.compiled;
 }
 
 static zif_handler stock_multisort;
 
+typedef struct {
+	zend_execute_data *execute_data;
+	zval *return_value;
+} sort_call;
+
+static void sort(void *call)
+{
+	const sort_call *of = call;
+	stock_multisort(of->execute_data, of->return_value);
+}
+
 static ZEND_NAMED_FUNCTION(multisort_whole)
 {
-	volatile bool bailed_out = false;
-	uint64_t coroutine = weft_host_step_out();
-	zend_try {
-		stock_multisort(INTERNAL_FUNCTION_PARAM_PASSTHRU);
-	} zend_catch {
-		bailed_out = true;
-	} zend_end_try();
-	weft_host_step_in(coroutine);
-	if (bailed_out) {
-		zend_bailout();
-	}
+	sort_call call = {execute_data, return_value};
+	whole(sort, &call);
 }
 
 /* Called when the modules have started. */

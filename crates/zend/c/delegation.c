@@ -18,12 +18,6 @@
 #define REDIRECTS_MAX 10
 _Static_assert(sizeof(((weft_delegation *) 0)->old_lines) / sizeof(char *) >= REDIRECTS_MAX, "each keeps its lines");
 
-static bool named(weft_slice name, const char *wanted)
-{
-	size_t length = strlen(wanted);
-	return name.length == length && zend_binary_strcasecmp(name.bytes, length, wanted, length) == 0;
-}
-
 /* What Response::file() delegates is the application's own word: no header that passes through it says it. */
 #define OWN_FILE "a file of a Response"
 
@@ -60,11 +54,11 @@ static void tell_off(weft_slice name, uint32_t which)
 bool weft_delegation_takes(weft_classic *classic, weft_header header)
 {
 	bool accel = header.name.length > 8 && !strncasecmp(header.name.bytes, "X-Accel-", 8);
-	if (EXPECTED(!accel && !named(header.name, "X-Sendfile"))) {
+	if (EXPECTED(!accel && !weft_slice_is(header.name, "X-Sendfile"))) {
 		return false;
 	}
 	uint32_t which = accel ? WEFT_ACCEL_REDIRECT : WEFT_SENDFILE;
-	bool delegates = !accel || named(header.name, "X-Accel-Redirect");
+	bool delegates = !accel || weft_slice_is(header.name, "X-Accel-Redirect");
 	bool on = weft_host_delegations() & which;
 	if (on && delegates) {
 		classic->sendfile = (char *) header.name.bytes;
@@ -79,11 +73,11 @@ bool weft_delegation_takes(weft_classic *classic, weft_header header)
 static bool stays(weft_slice name, weft_slice value, bool redirect)
 {
 	static const char *const kept[] = {"Content-Type", "Set-Cookie", "Content-Disposition", "Cache-Control", "Expires", "Accept-Ranges"};
-	if (named(name, "Content-Type") && !strncmp(value.bytes, "text/html", 9)) {
+	if (weft_slice_is(name, "Content-Type") && !strncmp(value.bytes, "text/html", 9)) {
 		return false;
 	}
 	for (size_t i = 0; redirect && i < sizeof(kept) / sizeof(*kept); i++) {
-		if (named(name, kept[i])) {
+		if (weft_slice_is(name, kept[i])) {
 			return true;
 		}
 	}
@@ -94,8 +88,8 @@ static void report(weft_coroutine *coroutine, weft_slice name, const char *value
 {
 	char line[PATH_MAX + 256];
 	const char *why = status == 500 ? "it was redirected too often, or the file cannot be read"
-		: named(name, OWN_FILE) ? "it names a file that cannot be sent"
-		: named(name, "X-Sendfile") ? "there is no such file in the directories that sendfile names"
+		: weft_slice_is(name, OWN_FILE) ? "it names a file that cannot be sent"
+		: weft_slice_is(name, "X-Sendfile") ? "there is no such file in the directories that sendfile names"
 		: "no file or script answers this path";
 	snprintf(line, sizeof(line), "%.*s: %s: %s", (int) name.length, name.bytes, value, why);
 	weft_host_log(WEFT_LOG_ERROR, coroutine->request, weft_slice_text(line));
@@ -109,7 +103,7 @@ uint32_t weft_delegation_answer(weft_coroutine *coroutine)
 	char *value = strchr(classic->sendfile, ':');
 	weft_slice name = {classic->sendfile, (size_t) (value - classic->sendfile)};
 	value += 1 + strspn(value + 1, " \t");
-	bool redirect = named(name, "X-Accel-Redirect"), own = classic->sendfile == classic->own_file;
+	bool redirect = weft_slice_is(name, "X-Accel-Redirect"), own = classic->sendfile == classic->own_file;
 	size_t kept = 0;
 	for (size_t i = 0; i < classic->headers_count; i++) {
 		if (stays(classic->headers[i].name, classic->headers[i].value, redirect)) {
@@ -172,7 +166,7 @@ void weft_delegation_carry(weft_classic *classic, size_t headers_max)
 			weft_slice name = classic->headers[k].name;
 			said = name.length == carried.name.length && !zend_binary_strcasecmp(name.bytes, name.length, carried.name.bytes, name.length);
 		}
-		if (!said || named(carried.name, "Set-Cookie")) {
+		if (!said || weft_slice_is(carried.name, "Set-Cookie")) {
 			classic->headers[classic->headers_count++] = carried;
 		}
 	}

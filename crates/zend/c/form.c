@@ -33,17 +33,6 @@ void weft_throw_body(int64_t failure)
 	zend_throw_exception_ex(class ? class : zend_ce_exception, (zend_long) -failure, "The body of the request did not arrive: %s", why);
 }
 
-static char *content_type_of(uint64_t request)
-{
-	weft_slice name, value;
-	for (uint32_t at = 0; weft_host_next_header(request, &at, &name, &value);) {
-		if (name.length == 12 && zend_binary_strcasecmp(name.bytes, 12, "content-type", 12) == 0) {
-			return estrndup(value.bytes, value.length);
-		}
-	}
-	return NULL;
-}
-
 static void urlencoded(uint64_t request, int64_t length, zval *fields)
 {
 	char *body = emalloc((size_t) length + 1);
@@ -102,10 +91,11 @@ bool weft_request_form(uint64_t request, zval *fields, zval *files)
 {
 	array_init(fields);
 	array_init(files);
-	char *content_type = content_type_of(request);
-	if (!content_type) {
+	weft_slice type = weft_first_header(request, "content-type");
+	if (!type.bytes) {
 		return true;
 	}
+	char *content_type = estrndup(type.bytes, type.length);
 	bool arrived = true;
 	size_t length = strcspn(content_type, ";, ");
 	bool is_urlencoded = length == 33 && !strncasecmp(content_type, "application/x-www-form-urlencoded", 33);

@@ -107,6 +107,15 @@ static void set_base(void)
 	ZVAL_COPY_VALUE(&base.http_globals[TRACK_VARS_ENV], &PG(http_globals)[TRACK_VARS_ENV]);
 }
 
+/* Modules note their present state: a request's end goes back to it. */
+static void note_boot(void)
+{
+	weft_process_state_start();
+	weft_told_start();
+	weft_pgsql_booted();
+	weft_extensions_start();
+}
+
 /* After the application has booted: each request starts from what it has set up (error handlers, ini values). */
 void weft_isolate_start(void)
 {
@@ -120,10 +129,7 @@ void weft_isolate_start(void)
 	SG(request_info).no_headers = 1;
 	keep_ini_changes();
 	weft_session_start();
-	weft_process_state_start();
-	weft_told_start();
-	weft_pgsql_booted();
-	weft_extensions_start();
+	note_boot();
 	boot_shutdown_functions = BG(user_shutdown_function_names); /* they run when the worker ends */
 	set_base();
 }
@@ -133,11 +139,8 @@ void weft_isolate_start(void)
 void weft_isolate_start_resident(void)
 {
 	weft_session_start_resident();
-	weft_process_state_start();
-	weft_told_start();
-	weft_pgsql_booted();
+	note_boot();
 	weft_context_booted(weft_current);
-	weft_extensions_start();
 	set_base();
 }
 
@@ -171,10 +174,7 @@ void weft_isolate_start_script(void)
 	}
 	keep_ini_changes();
 	weft_session_start();
-	weft_process_state_start();
-	weft_told_start();
-	weft_pgsql_booted();
-	weft_extensions_start();
+	note_boot();
 	save(&main);
 	memset(&output_globals, 0, sizeof(output_globals)); /* output buffers are {main}'s */
 	php_output_activate();

@@ -175,20 +175,31 @@ static void respond_exception(weft_coroutine *coroutine, zend_object *exception)
 	zend_string_release(text);
 }
 
-/* Calls the application's own exception handler. true: it has handled the exception. */
-static bool handled_by_user(zend_object **exception)
+bool weft_call_exception_handler(zend_object *exception, bool once)
 {
 	if (Z_TYPE(EG(user_exception_handler)) == IS_UNDEF) {
 		return false;
 	}
 	zval argument, result, callable;
-	ZVAL_OBJ(&argument, *exception);
+	ZVAL_OBJ(&argument, exception);
 	ZVAL_UNDEF(&result);
-	ZVAL_COPY_VALUE(&callable, &EG(user_exception_handler));
-	ZVAL_UNDEF(&EG(user_exception_handler));
+	ZVAL_COPY(&callable, &EG(user_exception_handler));
+	if (once) {
+		zval_ptr_dtor(&EG(user_exception_handler)); /* not the last reference */
+		ZVAL_UNDEF(&EG(user_exception_handler));
+	}
 	call_user_function(NULL, NULL, &callable, &result, 1, &argument);
 	zval_ptr_dtor(&callable);
 	zval_ptr_dtor(&result);
+	return true;
+}
+
+/* Calls the application's own exception handler. true: it has handled the exception. */
+static bool handled_by_user(zend_object **exception)
+{
+	if (!weft_call_exception_handler(*exception, true)) {
+		return false;
+	}
 	if (!EG(exception)) {
 		return true;
 	}

@@ -40,21 +40,6 @@ void weft_resident_prepare(const char *path, uint64_t max)
 
 /* ---- the callback ---- */
 
-static bool handled_by_user(zend_object *exception)
-{
-	if (Z_TYPE(EG(user_exception_handler)) == IS_UNDEF) {
-		return false;
-	}
-	zval argument, result, handler;
-	ZVAL_OBJ(&argument, exception);
-	ZVAL_UNDEF(&result);
-	ZVAL_COPY(&handler, &EG(user_exception_handler));
-	call_user_function(NULL, NULL, &handler, &result, 1, &argument);
-	zval_ptr_dtor(&handler);
-	zval_ptr_dtor(&result);
-	return true;
-}
-
 /* exit() is the end of the request; an uncaught exception is a 500 of this request. Exhausted memory unwinds like
  * exit() on Debian's PHP, but it is a fatal error, and the script must end. */
 static void settle(weft_resident *resident)
@@ -69,7 +54,7 @@ static void settle(weft_resident *resident)
 		}
 		GC_ADDREF(exception);
 		zend_clear_exception();
-		if (attempts == 0 && handled_by_user(exception)) {
+		if (attempts == 0 && weft_call_exception_handler(exception, false)) {
 			OBJ_RELEASE(exception);
 		} else {
 			zend_exception_error(exception, E_ERROR); /* reports it, and does not end the script */

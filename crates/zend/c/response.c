@@ -43,7 +43,7 @@ static void add_header(weft_headers *to, weft_slice name, weft_slice value)
 		}
 		return;
 	}
-	if (name.length == 12 && zend_binary_strcasecmp(name.bytes, 12, "content-type", 12) == 0) {
+	if (weft_slice_is(name, "content-type")) {
 		to->content_type = true;
 	}
 	to->list[to->count++] = (weft_header){name, value};
@@ -68,7 +68,7 @@ static void add_php_headers(weft_headers *to)
 		for (size_t i = 0; i < own; i++) {
 			weft_slice other = to->list[i].name;
 			replaced |= zend_binary_strcasecmp(other.bytes, other.length, name.bytes, name.length) == 0
-				&& !(name.length == 10 && zend_binary_strcasecmp(name.bytes, 10, "set-cookie", 10) == 0);
+				&& !weft_slice_is(name, "set-cookie");
 		}
 		if (!replaced) {
 			add_header(to, name, (weft_slice){colon, end - colon});

@@ -74,17 +74,8 @@ static void query_variables(weft_slice query, zval *array)
 /* The cookies of a request, decoded as PHP does. */
 void weft_cookie_variables(uint64_t request, zval *array)
 {
-	weft_slice name, value;
 	smart_str cookies = {0};
-	for (uint32_t at = 0; weft_host_next_header(request, &at, &name, &value);) {
-		if (name.length == 6 && zend_binary_strcasecmp(name.bytes, 6, "cookie", 6) == 0) {
-			if (cookies.s) {
-				smart_str_appends(&cookies, "; ");
-			}
-			smart_str_appendl(&cookies, value.bytes, value.length);
-		}
-	}
-	smart_str_0(&cookies);
+	weft_join_cookies(request, &cookies);
 	/* PARSE_COOKIE fills PG(http_globals), which is ours during the call. */
 	zval *slot = &PG(http_globals)[TRACK_VARS_COOKIE], kept;
 	ZVAL_COPY_VALUE(&kept, slot);
@@ -104,17 +95,15 @@ static void add(zval *array, const char *name, weft_slice value)
 	}
 }
 
-/* Several lines with one name form a list (RFC 3875 section 4.1.18); cookies form a list of a different kind. */
+/* Several lines with one name are one variable (RFC 3875 section 4.1.18). */
 static void add_to_line(zval *array, weft_slice name, weft_slice value, weft_add_variable add_variable)
 {
 	zval *earlier = zend_hash_str_find(Z_ARRVAL_P(array), name.bytes, name.length);
 	smart_str joined = {0};
 	if (earlier && Z_TYPE_P(earlier) == IS_STRING) {
 		smart_str_append(&joined, Z_STR_P(earlier));
-		smart_str_appends(&joined, strcmp(name.bytes, "HTTP_COOKIE") ? ", " : "; ");
 	}
-	smart_str_appendl(&joined, value.bytes, value.length);
-	smart_str_0(&joined);
+	weft_join_line(&joined, value, weft_slice_is(name, "HTTP_COOKIE"));
 	if (joined.s) {
 		add_variable(array, name.bytes, weft_slice_of(joined.s));
 	}
@@ -141,6 +130,20 @@ void weft_header_variables(uint64_t request, zval *array, weft_add_variable add_
 	zend_hash_destroy(&seen);
 }
 
+void weft_connection_variables(uint64_t request, zval *array, weft_add_variable add_variable)
+{
+	add_variable(array, "REMOTE_ADDR", weft_host_field(request, WEFT_FIELD_CLIENT));
+	add_variable(array, "REMOTE_PORT", weft_host_field(request, WEFT_FIELD_CLIENT_PORT));
+	add_variable(array, "SERVER_ADDR", weft_host_field(request, WEFT_FIELD_SERVER));
+	add_variable(array, "SERVER_PORT", weft_host_field(request, WEFT_FIELD_SERVER_PORT));
+	add_variable(array, "SERVER_NAME", weft_host_field(request, WEFT_FIELD_HOST_NAME));
+	weft_slice scheme = weft_host_field(request, WEFT_FIELD_SCHEME);
+	add_variable(array, "REQUEST_SCHEME", scheme);
+	if (scheme.length == 5) {
+		add_variable(array, "HTTPS", weft_slice_text("on"));
+	}
+}
+
 static void server_variables(uint64_t request, zval *array)
 {
 	char protocol[16];
@@ -157,16 +160,7 @@ static void server_variables(uint64_t request, zval *array)
 	add(array, "SERVER_PROTOCOL", weft_slice_text(protocol));
 	add(array, "SERVER_SOFTWARE", weft_slice_text("weft"));
 	add(array, "GATEWAY_INTERFACE", weft_slice_text("CGI/1.1"));
-	add(array, "REMOTE_ADDR", weft_host_field(request, WEFT_FIELD_CLIENT));
-	add(array, "REMOTE_PORT", weft_host_field(request, WEFT_FIELD_CLIENT_PORT));
-	add(array, "SERVER_ADDR", weft_host_field(request, WEFT_FIELD_SERVER));
-	add(array, "SERVER_PORT", weft_host_field(request, WEFT_FIELD_SERVER_PORT));
-	add(array, "SERVER_NAME", weft_host_field(request, WEFT_FIELD_HOST_NAME));
-	weft_slice scheme = weft_host_field(request, WEFT_FIELD_SCHEME);
-	add(array, "REQUEST_SCHEME", scheme);
-	if (scheme.length == 5) {
-		add(array, "HTTPS", weft_slice_text("on"));
-	}
+	weft_connection_variables(request, array, add);
 	weft_header_variables(request, array, add);
 	double now = weft_host_time(request);
 	ZVAL_DOUBLE(&time, now);

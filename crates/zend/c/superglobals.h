@@ -24,6 +24,8 @@ void weft_superglobals_inherit(weft_coroutine *coroutine, uint32_t which, zval *
 void weft_cookie_variables(uint64_t request, zval *array);
 /* Adds a header line to the array as a variable of that name. */
 typedef void (*weft_add_variable)(zval *array, const char *name, weft_slice value);
+/* Who speaks to whom, and how. */
+void weft_connection_variables(uint64_t request, zval *array, weft_add_variable add);
 void weft_header_variables(uint64_t request, zval *array, weft_add_variable add);
 
 #endif

@@ -51,4 +51,11 @@ static inline weft_slice weft_slice_text(const char *text)
 	return slice;
 }
 
+/* Whether it is this text, without regard to case: so are names of fields compared (RFC 9110 section 5.1). */
+static inline bool weft_slice_is(weft_slice slice, const char *text)
+{
+	size_t length = strlen(text);
+	return slice.length == length && zend_binary_strcasecmp(slice.bytes, length, text, length) == 0;
+}
+
 #endif

@@ -30,16 +30,21 @@ extern "C" fn weft_host_wait_begin() -> u64 {
     with(0, |runtime| if runtime.current().is_some() { runtime.begin_wait().word() } else { 0 })
 }
 
+/// How a wait has ended, as C knows it; `None`: it was not the one that is open.
+fn end_of(wake: Option<Wake>) -> WaitEnd {
+    match wake {
+        Some(Wake::Ready(_)) => WaitEnd::Woken,
+        Some(Wake::TimedOut) => WaitEnd::TimedOut,
+        Some(Wake::Cancelled) => WaitEnd::Cancelled,
+        None => WaitEnd::NotThisOne,
+    }
+}
+
 /// Parks the running coroutine until its wait is ended or the deadline ([`weft_host_now`]) has passed.
 #[unsafe(no_mangle)]
 extern "C" fn weft_host_wait(word: u64, deadline: u64) -> u32 {
     let end = with(WaitEnd::NotThisOne, |runtime| {
-        match runtime.park_word(word, (deadline != NEVER).then_some(deadline)) {
-            Some(Wake::Ready(_)) => WaitEnd::Woken,
-            Some(Wake::TimedOut) => WaitEnd::TimedOut,
-            Some(Wake::Cancelled) => WaitEnd::Cancelled,
-            None => WaitEnd::NotThisOne,
-        }
+        end_of(runtime.park_word(word, (deadline != NEVER).then_some(deadline)))
     });
     end as u32
 }
@@ -50,12 +55,7 @@ extern "C" fn weft_host_wait_on(word: u64, fds: *mut libc::pollfd, count: usize,
     // SAFETY: C passes its own array with this many entries, which no other code touches until this returns.
     let fds = if count == 0 { &mut [] } else { unsafe { std::slice::from_raw_parts_mut(fds, count) } };
     let end = with(WaitEnd::NotThisOne, |runtime| {
-        match runtime.park_word_on(word, fds, (deadline != NEVER).then_some(deadline)) {
-            Some(Wake::Ready(_)) => WaitEnd::Woken,
-            Some(Wake::TimedOut) => WaitEnd::TimedOut,
-            Some(Wake::Cancelled) => WaitEnd::Cancelled,
-            None => WaitEnd::NotThisOne,
-        }
+        end_of(runtime.park_word_on(word, fds, (deadline != NEVER).then_some(deadline)))
     });
     end as u32
 }
