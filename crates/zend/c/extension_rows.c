@@ -6,10 +6,9 @@
  * the rest of the word belongs to the row or never changes. */
 #include "extension_rows.h"
 #include "boot.h"
-#include "coroutine.h"
-#include "host.h"
+#include "extension_globals.h"
+#include "extension_owners.h"
 #include "layouts.h"
-#include "wrap.h"
 #include "wrappers.h"
 #include "ext/date/php_date.h"
 #include "ext/pcre/php_pcre.h"
@@ -158,78 +157,6 @@ static void free_rewriting(void *at)
 	}
 }
 
-/* ---- copies of shared state, made before a function changes it ---- */
-
-static void own_random(void)
-{
-	php_random_status *shared = RANDOM_G(mt19937);
-	struct { php_random_status status; php_random_status_state_mt19937 state; } *own = malloc(sizeof(*own));
-	own->status = *shared;
-	memcpy(&own->state, shared->state, sizeof(own->state));
-	own->status.state = &own->state;
-	RANDOM_G(mt19937) = &own->status;
-}
-
-static void own_detect_order(void)
-{
-	size_t bytes = mbstring->current_detect_order_size * sizeof(void *);
-	if (mbstring->current_detect_order) {
-		void *own = emalloc(bytes);
-		memcpy(own, mbstring->current_detect_order, bytes);
-		mbstring->current_detect_order = own;
-	}
-}
-
-/* The context for calls without one, with the options of the shared one. */
-static void own_context(void)
-{
-	php_stream_context *shared = FG(default_context), *own = php_stream_context_alloc();
-	if (shared) {
-		zval_ptr_dtor(&own->options);
-		ZVAL_DUP(&own->options, &shared->options);
-	}
-	FG(default_context) = own;
-}
-
-/* ext/pcntl has an entry in it from the start. */
-static void own_ticks(void)
-{
-	zend_llist shared = PG(tick_functions);
-	zend_llist_copy(&PG(tick_functions), &shared);
-}
-
-/* Functions that change shared state in place: the coroutine first gets its own copy, once. */
-typedef struct {
-	const char *name;
-	void *at;
-	const void *base;
-	void (*own)(void);
-	zif_handler stock;
-	uint32_t arguments_min;          /* with fewer arguments they only read */
-} owner;
-
-static WEFT_BOOT owner owners[] = {
-	{"mt_srand", &random_globals.mt19937, NULL, own_random, NULL, 0},
-	{"srand", &random_globals.mt19937, NULL, own_random, NULL, 0},
-	{"stream_context_set_default", &file_globals.default_context, NULL, own_context, NULL, 0},
-	{"stream_context_get_default", &file_globals.default_context, NULL, own_context, NULL, 0},
-	{"stream_wrapper_register", &file_globals.stream_wrappers, NULL, weft_own_wrappers, NULL, 0},
-	{"stream_wrapper_unregister", &file_globals.stream_wrappers, NULL, weft_own_wrappers, NULL, 0},
-	{"stream_wrapper_restore", &file_globals.stream_wrappers, NULL, weft_own_wrappers, NULL, 0},
-	{"stream_filter_register", &file_globals.stream_filters, NULL, weft_own_filters, NULL, 0},
-	{"register_tick_function", &core_globals.tick_functions, NULL, own_ticks, NULL, 0},
-	{"mb_detect_order", NULL, NULL, own_detect_order, NULL, 1},
-};
-
-static ZEND_NAMED_FUNCTION(owned_first)
-{
-	owner *what = weft_wrapped_row(execute_data);
-	if (weft_current && *(void **) what->at == what->base && ZEND_NUM_ARGS() >= what->arguments_min) {
-		what->own();
-	}
-	what->stock(INTERNAL_FUNCTION_PARAM_PASSTHRU);
-}
-
 /* ---- the rows ---- */
 
 static weft_row *next_row;
@@ -237,53 +164,6 @@ static weft_row *next_row;
 static void row(void *at, size_t size, size_t key, void (*release)(void *), void (*changed)(void))
 {
 	*next_row++ = (weft_row){at, size, key, release, changed, NULL};
-}
-
-/* State of unknown layout cannot be isolated. This is reported after the boot, when logs are open. */
-static const char *unknown[WEFT_ROWS_MAX];
-static size_t unknown_count;
-
-static void *if_of_size(const zend_module_entry *module, void *globals, bool fits)
-{
-	if (!module || (globals && fits)) {
-		return module ? globals : NULL;
-	}
-	unknown[unknown_count++] = module->name;
-	return NULL;
-}
-
-static zend_module_entry *module_named(const char *name)
-{
-	return zend_hash_str_find_ptr(&module_registry, name, strlen(name));
-}
-
-/* A module's globals; NULL: it is not loaded, or their layout is unknown. */
-static void *globals_of(const char *name, size_t size)
-{
-	zend_module_entry *module = module_named(name);
-	return if_of_size(module, module ? module->globals_ptr : NULL, module && module->globals_size == size);
-}
-
-/* The soap module does not publish where its globals are, but its ini settings give the address of the globals
- * and the offset of each. */
-static soap_globals *globals_of_soap(void)
-{
-	zend_ini_entry *first = zend_hash_str_find_ptr(EG(ini_directives), ZEND_STRL("soap.wsdl_cache_dir"));
-	zend_ini_entry *last = zend_hash_str_find_ptr(EG(ini_directives), ZEND_STRL("soap.wsdl_cache_limit"));
-	bool fits = first && last && first->mh_arg2 == last->mh_arg2
-		&& (size_t) first->mh_arg1 == offsetof(soap_globals, cache_dir)
-		&& (size_t) last->mh_arg1 == offsetof(soap_globals, cache_limit);
-	return if_of_size(module_named("soap"), first ? first->mh_arg2 : NULL, fits);
-}
-
-static void say_what_is_unknown(void)
-{
-	for (size_t i = 0; i < unknown_count; i++) {
-		zend_string *line = strpprintf(0, "this build of the extension %s keeps its state in a form that is not known here: what a request "
-			"changes of it, all requests of the worker see (docs/internals/isolation.md)", unknown[i]);
-		weft_host_log(WEFT_LOG_WARNING, 0, weft_slice_of(line));
-		zend_string_release(line);
-	}
 }
 
 /* libxml2's own variable determines where errors go; the extension's determines where they are kept. */
@@ -327,7 +207,7 @@ static void rows_of_core(void)
 
 static void rows_of_text(void)
 {
-	if ((mbstring = globals_of("mbstring", sizeof(*mbstring)))) {
+	if ((mbstring = weft_extension_globals("mbstring", sizeof(*mbstring)))) {
 		row(&mbstring->internal_encoding, sizeof(void *), 0, NULL, NULL);
 		row(&mbstring->current_http_output, sizeof(void *), 0, NULL, NULL);
 		row(&mbstring->current_detect_order, sizeof(void *) + sizeof(size_t), 0, free_allocated, NULL);
@@ -336,33 +216,33 @@ static void rows_of_text(void)
 		row(&mbstring->regex->searched, offsetof(mb_regex_globals, options) - offsetof(mb_regex_globals, searched), offsetof(zval, u1),
 			free_search, search_changed);
 	}
-	if ((intl = globals_of("intl", sizeof(*intl)))) {
+	if ((intl = weft_extension_globals("intl", sizeof(*intl)))) {
 		row(&intl->collator, sizeof(void *), 0, NULL, NULL); /* set during a sort, which may call __toString() */
 		row(&intl->compare, sizeof(void *), 0, NULL, NULL);
 		row(&intl->error, 2 * sizeof(int) + sizeof(char *), 0, free_intl_error, NULL);
 	}
-	if ((libxml = globals_of("libxml", sizeof(*libxml)))) {
+	if ((libxml = weft_extension_globals("libxml", sizeof(*libxml)))) {
 		row(&libxml->error_list, sizeof(void *), 0, free_list, xml_errors_changed);
 		row(&libxml->error_buffer, sizeof(smart_str), 0, free_text, NULL);
 		row(&libxml->stream_context, sizeof(zval), 0, free_zval, NULL);
 		row(&libxml->entity_loader, offsetof(libxml_globals, entity_loader_disabled) - offsetof(libxml_globals, entity_loader),
 			0, free_zval, NULL);
 	}
-	if ((date = globals_of("date", sizeof(*date)))) {
+	if ((date = weft_extension_globals("date", sizeof(*date)))) {
 		row(&date->last_errors, sizeof(void *), 0, free_date_errors, NULL);
 	}
 }
 
 static void rows_of_clients(void)
 {
-	soap_globals *soap = globals_of_soap();
-	odbc_globals *odbc = globals_of("odbc", sizeof(*odbc));
-	amqp_globals *amqp = globals_of("amqp", sizeof(*amqp));
-	pcntl_globals *pcntl = globals_of("pcntl", sizeof(*pcntl));
-	sockets_globals *sockets = globals_of("sockets", sizeof(*sockets));
-	int *posix = globals_of("posix", sizeof(*posix));
-	void **openssl = globals_of("openssl", sizeof(*openssl));
-	if ((mysqli = globals_of("mysqli", sizeof(*mysqli)))) {
+	soap_globals *soap = weft_soap_globals();
+	odbc_globals *odbc = weft_extension_globals("odbc", sizeof(*odbc));
+	amqp_globals *amqp = weft_extension_globals("amqp", sizeof(*amqp));
+	pcntl_globals *pcntl = weft_extension_globals("pcntl", sizeof(*pcntl));
+	sockets_globals *sockets = weft_extension_globals("sockets", sizeof(*sockets));
+	int *posix = weft_extension_globals("posix", sizeof(*posix));
+	void **openssl = weft_extension_globals("openssl", sizeof(*openssl));
+	if ((mysqli = weft_extension_globals("mysqli", sizeof(*mysqli)))) {
 		row(&mysqli->error, sizeof(zend_long) + sizeof(char *), 0, free_mysqli_error, NULL);
 		row(&mysqli->report_mode, sizeof(zend_long), 0, NULL, NULL);
 	}
@@ -392,7 +272,7 @@ static void rows_of_clients(void)
 	if (openssl) {
 		row(openssl, sizeof(void *), 0, free_persistent, NULL);
 	}
-	if ((zlib = globals_of("zlib", sizeof(*zlib)))) {
+	if ((zlib = weft_extension_globals("zlib", sizeof(*zlib)))) {
 		zlib_module = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("zlib"));
 		row(&zlib->handler_registered, sizeof(zend_long), 0, NULL, NULL);
 		row(&zlib->ob_gzhandler, sizeof(void *), 0, free_compression, NULL);
@@ -405,14 +285,7 @@ size_t weft_extension_rows(weft_row *rows)
 	rows_of_core();
 	rows_of_text();
 	rows_of_clients();
-	for (size_t i = 0; i < sizeof(owners) / sizeof(owners[0]); i++) {
-		if (!owners[i].at) { /* mb_detect_order() */
-			owners[i].at = mbstring ? &mbstring->current_detect_order : NULL;
-		}
-		if (owners[i].at) {
-			weft_wrap(NULL, owners[i].name, owned_first, &owners[i], &owners[i].stock);
-		}
-	}
+	weft_extension_owners_prepare(mbstring);
 	return (size_t) (next_row - rows);
 }
 
@@ -454,15 +327,13 @@ void weft_extension_rows_booted(void)
 		FG(default_context) = php_stream_context_alloc();
 	}
 	weft_wrappers_booted();
-	say_what_is_unknown();
+	weft_say_unknown_extensions();
 	url_adapt_state_ex_t *rewriting[] = {&BG(url_adapt_session_ex), &BG(url_adapt_output_ex)};
 	for (size_t i = 0; i < 2; i++) { /* the output buffer to which it belongs has ended */
 		free_rewriting(rewriting[i]);
 		memset(rewriting[i], 0, offsetof(url_adapt_state_ex_t, tags));
 	}
-	for (size_t i = 0; i < sizeof(owners) / sizeof(owners[0]); i++) {
-		owners[i].base = owners[i].at ? *(void **) owners[i].at : NULL;
-	}
+	weft_extension_owners_booted();
 }
 
 void weft_extension_rows_begin(void)

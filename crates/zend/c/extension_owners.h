@@ -1,0 +1,11 @@
+/* extension_owners.c: PHP functions that change shared state in place. */
+#ifndef WEFT_EXTENSION_OWNERS_H
+#define WEFT_EXTENSION_OWNERS_H
+
+#include "layouts.h"
+
+/* When the modules have started; mbstring's globals, or NULL. After the application has booted. */
+void weft_extension_owners_prepare(mbstring_globals *mbstring);
+void weft_extension_owners_booted(void);
+
+#endif
