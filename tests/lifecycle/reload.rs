@@ -1,7 +1,7 @@
 //! New code is loaded without losing a request.
 
 use rustix::process::Signal;
-use weft_tests::until;
+use weft_tests::{Running, until};
 
 use crate::load::Load;
 use crate::{changed, server};
@@ -156,7 +156,16 @@ fn a_script_that_has_become_a_pipe_does_not_stop_the_master() {
     assert!(weft.get("/").text().starts_with("code one "));
     std::fs::remove_file(weft.path("app.php")).unwrap();
     weft.write_application(&changed("two"));
-    weft.signal(Signal::HUP);
-    weft.wait_for_log("reload: generation 2 is ready");
+    // A busy machine may need more than the second that the boot has: then the reload fails once more, and is asked for again.
+    let failures = |weft: &Running| weft.log().matches("reload failed").count();
+    until("a reload that succeeds", || {
+        let before = failures(&weft);
+        weft.signal(Signal::HUP);
+        until("the end of the reload", || {
+            (weft.log().contains("is ready, 1 workers") || failures(&weft) > before).then_some(())
+        });
+        weft.log().contains("is ready, 1 workers").then_some(())
+    });
+    weft.wait_for_log("generation 1) has drained");
     assert!(weft.get("/").text().starts_with("code two "));
 }
