@@ -1,15 +1,16 @@
-//! How much of the machine's memory this process has.
+//! How much of the machine's memory this process uses.
 //!
-//! Must not know who asks, or what is too much. Invariant: it takes no memory itself, so that its answer is the same however
-//! often it is asked.
+//! Must not know which code asks, or what is too much. Invariant: it allocates no memory, so that its answer is the
+//! same however often it is called.
 
 use std::fs::File;
 use std::io::Read;
 
-/// Bytes of a page on the machines PHP packages are made for with 4 KiB pages: amd64, and arm64 as Debian builds it.
+/// Bytes of a page on the machines with 4 KiB pages for which PHP packages are built: amd64, and arm64 as Debian
+/// builds it.
 const PAGE_BYTES: u64 = 4096;
 
-/// Resident memory of this process in bytes, from /proc/self/statm (proc(5)); 0 when it cannot be read.
+/// Resident memory of this process in bytes, from /proc/self/statm (proc(5)); 0 if it cannot be read.
 pub fn resident_bytes() -> u64 {
     let mut buffer = [0u8; 128];
     let length = File::open("/proc/self/statm").and_then(|mut file| file.read(&mut buffer)).unwrap_or(0);

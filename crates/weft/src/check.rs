@@ -42,8 +42,8 @@ fn check_application(config: &Config) -> Result<String, String> {
     })
 }
 
-/// The user as whom the application runs. Without root's privileges there are none to drop, and any configuration may
-/// be checked.
+/// The user that the application runs as. A process without root's privileges has none to drop, and may check any
+/// configuration.
 fn workers_identity(config: &Config) -> Result<Option<Identity>, String> {
     if rustix::process::geteuid().is_root() { identity::of_workers(config) } else { Ok(None) }
 }

@@ -1,17 +1,17 @@
 //! What this process may use of its machine: cores and memory, as the system and its control groups limit them.
 //!
-//! Must not know: who asks, what for. Invariant: whatever of /proc and /sys is missing or unreadable limits nothing, and no
-//! answer is 0.
+//! Must not know which code asks, or why. Invariant: files of /proc and /sys that are missing or unreadable limit
+//! nothing, and no answer is 0.
 //!
-//! Cores are std's: the affinity mask and the quotas of cgroup v2 and v1. Memory is read here: the least limit of the group
-//! this process is in and of the groups above it. In a container without a cgroup namespace the path that /proc names is the
-//! host's; the container's own limit then lies at the root of what is mounted.
+//! Cores are std's: the affinity mask and the quotas of cgroup v2 and v1. Memory is read here: the least limit of the
+//! group this process is in and of the groups above it. In a container without a cgroup namespace the path that /proc
+//! names is the host's; the container's own limit is then at the root of the mount.
 
 use std::path::{Path, PathBuf};
 
 /// What a worker needs at least, as a divisor of memory: a small application's own pages, and those of some requests.
 const WORKER_BYTES_MIN: u64 = 64 << 20;
-/// Where nothing says how much memory there is.
+/// The assumed memory if nothing says how much there is.
 const MEMORY_BYTES_UNKNOWN: u64 = 8 << 30;
 
 /// The cores this process may use, at least one.
@@ -82,7 +82,7 @@ fn least(mounted: &Path, path: &str, files: &[&str]) -> Option<u64> {
     // A group outside of this process's cgroup namespace is shown as /..; nothing of it is mounted here.
     let path = Path::new(if path.contains("..") { "/" } else { path });
     let groups = path.ancestors().map(|group| mounted.join(group.strip_prefix("/").unwrap_or(group)));
-    // "max" is no number: no limit.
+    // "max" is not a number: there is no limit.
     let limit = |file: PathBuf| read(&file).trim().parse::<u64>().ok().filter(|bytes| *bytes > 0);
     groups.flat_map(|group| files.iter().filter_map(move |file| limit(group.join(file)))).min()
 }

@@ -57,7 +57,7 @@ echo json_encode(parallel([
     'b' => fn () => Process::run(fn () => 'two'),
     'c' => fn () => Process::run(fn () => 'three'),
 ])), "\n";
-// Nobody is left.
+// No child is left.
 var_dump(pcntl_waitpid(-1, $status, WNOHANG));
 --EXPECT--
 bool(true)

@@ -1,7 +1,7 @@
 //! The manual: weft(1), a page per command, and weft.toml(5).
 //!
-//! Must not know: what a setting means, how a page is formatted (clap_mangen and roff do). Invariant: pages are made from
-//! the commands and the settings table; only what neither has stands here.
+//! Must not know what a setting means, or how a page is formatted (clap_mangen and roff do). Invariant: pages are made
+//! from the commands and the settings table; this file adds only what neither has.
 
 use std::io;
 
@@ -16,7 +16,7 @@ const MANUAL: &str = "weft's manual";
 /// Each page's file name and text.
 ///
 /// # Errors
-/// None in practice: pages are written to memory.
+/// None in practice, because pages are written to memory.
 pub fn pages(command: &Command) -> io::Result<Vec<(String, Vec<u8>)>> {
     let mut command = command.clone();
     command.build();

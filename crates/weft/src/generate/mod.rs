@@ -1,7 +1,8 @@
-//! `weft generate DIRECTORY`: the files that a package installs beside the binary, made from the commands and the settings
-//! table. Hidden from help: packagers call it, people do not.
+//! `weft generate DIRECTORY`: the files that a package installs beside the binary, made from the commands and the
+//! settings table. Hidden from help: packagers call it, people do not.
 //!
-//! Must not know: the command line (it is given), what a setting means, where a package puts files. Invariant: the same binary writes the same bytes.
+//! Must not know the command line (it is an argument), what a setting means, or where a package puts files. Invariant:
+//! the same binary writes the same bytes.
 
 mod manual;
 mod sample;
@@ -16,8 +17,8 @@ use clap_complete::{Generator, Shell, generate};
 
 use crate::config::Value;
 
-/// Runs `weft generate`: writes what `whole`, the command line, is documented and completed by, and a sample configuration
-/// that has the settings `given` in force and comments out the others.
+/// Runs `weft generate`: writes the manual and the completions of `whole`, the command line, and a sample configuration
+/// in which the settings `given` are in force and the others are commented out.
 pub fn run(directory: &Path, given: &[(&'static str, Value)], whole: &Command) -> ExitCode {
     match write_all(directory, given, whole) {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,14 +1,15 @@
-//! A `weft.toml` that teaches: every key with its help, its range, its flag and its default, commented out unless it is set.
+//! A `weft.toml` that teaches: every key with its help, its range, its flag and its default, commented out unless it is
+//! set.
 //!
-//! Must not know: what a setting means. Invariant: with every comment sign before a key removed, the file says what the
-//! defaults say.
+//! Must not know what a setting means. Invariant: with every comment sign before a key removed, the file sets the
+//! defaults.
 
 use std::fmt::Write;
 
 use crate::config::Value;
 use crate::config::keys::{Arity, KEYS, Key};
 
-/// The columns that comments keep to.
+/// The width of comments, in columns.
 const COLUMNS: usize = 100;
 
 const HEAD: &str = "\
@@ -28,7 +29,7 @@ pub fn text(given: &[(&'static str, Value)]) -> String {
         if key.section != section {
             section = key.section;
             let header = if section == "php" { "php.ini" } else { section };
-            // A String takes everything.
+            // Writing to a String cannot fail.
             let _ = write!(text, "\n[{header}]\n");
         }
         let value = given.iter().find(|(flag, _)| *flag == key.flag).map(|(_, value)| value);
@@ -78,7 +79,7 @@ fn default_value(key: &Key, default: String) -> Value {
     }
 }
 
-/// A value as TOML writes it.
+/// A value in TOML's notation.
 fn written(key: &Key, value: &Value) -> String {
     match value {
         Value::List(values) => {
@@ -89,7 +90,7 @@ fn written(key: &Key, value: &Value) -> String {
         Value::Integer(value) => value.to_string(),
         Value::Text(text) if key.arity == Arity::Switch => text.clone(),
         Value::Text(text) if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) => text.clone(),
-        // Settings are paths, names and addresses; Rust escapes what stands in them as TOML does.
+        // Settings are paths, names and addresses; Rust escapes their characters as TOML does.
         Value::Text(text) => format!("{text:?}"),
         Value::Table(_) | Value::Other(_) => String::new(),
     }
@@ -130,7 +131,7 @@ mod tests {
         Ok(Config { file: None, ..config })
     }
 
-    /// Lines that are a key behind a comment sign, with the sign removed; those that have only a placeholder stay comments.
+    /// Uncomments the lines that are a key after a comment sign; those with only a placeholder stay comments.
     fn with_defaults_in_force(text: &str) -> String {
         let keys = KEYS.iter().filter(|key| !has_no_default(&(key.default)()) && key.section != "php");
         keys.fold(text.to_string(), |text, key| {

@@ -1,4 +1,4 @@
-//! The user and groups as which the workers run.
+//! The user and groups that the workers run as.
 //!
 //! Must not know when privileges are dropped. Invariant: after [`Identity::assume`] the process cannot regain its
 //! privileges.
@@ -65,7 +65,7 @@ impl Identity {
     }
 }
 
-/// The user as whom the workers of this configuration run, if it names one.
+/// The user that the workers of this configuration run as, if it names one.
 ///
 /// # Errors
 /// As of [`Identity::look_up`]; a configuration that this user can change, if a master that is root would trust it.
