@@ -109,6 +109,8 @@ fn the_pid_file_and_its_state_are_not_led_elsewhere() {
     let outcome = weft.weft(&["reload", "--pid-file=own/weft.pid"]);
     assert_eq!(outcome.code, Some(0), "{outcome:?}");
     assert_untouched(&secret);
+    // Until then its death makes the master write the state once more, in the middle of the next step.
+    weft.wait_for_log("generation 1) has drained");
     replace_by_link(&weft.path("own/weft.pid.state"), &secret);
     weft.signal(Signal::HUP);
     weft.wait_for_log("reload: generation 3 is ready");
