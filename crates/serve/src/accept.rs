@@ -9,77 +9,23 @@ use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::{Errno, fcntl_dupfd_cloexec};
+use rustix::io::Errno;
 use rustix::net::{SocketAddrAny, SocketFlags, acceptfrom_with, sockopt};
 use weft_rt::{MILLISECOND, Nanos};
 
 use crate::address::{Endpoint, Peer};
+use crate::admission::Admission;
 use crate::connection::{Connection, Phase};
+use crate::descriptor::out_of_selects_way;
+use crate::keys::listener_key;
 use crate::link::Link;
+use crate::listeners::{Listener, Pause};
 use crate::server::Server;
-use crate::table::listener_key;
-use crate::unread::Admission;
 
-/// PHP's select() can only use numbers below 1024 (FD_SETSIZE), so connections must leave some of them free. A
-/// connection whose number is above the first constant is moved to the second one or higher. As long as there are few
-/// connections, none is moved.
-const DESCRIPTOR_LOW_MAX: i32 = 511;
-const DESCRIPTOR_HIGH_MIN: i32 = 1024;
 /// How long to wait after running out of descriptors, memory or room.
 const PAUSE: Nanos = 100 * MILLISECOND;
 /// How many connections are closed when accept4(2) finds no descriptor: requests need descriptors, too.
 const DESCRIPTORS_FREED: usize = 8;
-
-/// Moves a descriptor whose lifetime the peer decides out of the range of PHP's select().
-pub(crate) fn out_of_selects_way(low: OwnedFd) -> OwnedFd {
-    if (DESCRIPTOR_LOW_MAX + 1..DESCRIPTOR_HIGH_MIN).contains(&low.as_raw_fd()) {
-        // RLIMIT_NOFILE may not allow such numbers; then the low one must do.
-        return fcntl_dupfd_cloexec(&low, DESCRIPTOR_HIGH_MIN).unwrap_or(low);
-    }
-    low
-}
-
-struct Listener {
-    /// The number in its events. It does not change when another listener is closed.
-    number: u32,
-    fd: OwnedFd,
-    endpoint: Endpoint,
-    /// The worker for which this one serves the socket, if it belongs to another worker.
-    stands_in_for: Option<u64>,
-}
-
-/// Why the server accepts no connection now.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Pause {
-    /// `connections_max` is reached. The server tries again when a connection closes, or at this time, because
-    /// one may have become idle.
-    Full(Nanos),
-    /// Out of descriptors or memory. The server tries again at this time.
-    Until(Nanos),
-}
-
-/// The listeners of a worker.
-#[derive(Default)]
-pub(crate) struct Listeners {
-    open: Vec<Listener>,
-    numbers: u32,
-    pause: Option<Pause>,
-    full_reported: bool,
-    exhausted_reported: bool,
-}
-
-impl Listeners {
-    fn find(&self, number: u32) -> Option<&Listener> {
-        self.open.iter().find(|listener| listener.number == number)
-    }
-
-    pub(crate) fn resume_at(&self) -> Option<Nanos> {
-        match self.pause {
-            Some(Pause::Until(at) | Pause::Full(at)) => Some(at),
-            None => None,
-        }
-    }
-}
 
 impl Server {
     /// Serves a listening socket. Other workers share it; the server only accepts from it.

@@ -9,8 +9,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 use weft_rt::Nanos;
 
 use crate::connection::Connection;
+use crate::keys::RequestKey;
 use crate::server::Server;
-use crate::table::RequestKey;
 use crate::wait::Waited;
 
 /// The result of reading the body.

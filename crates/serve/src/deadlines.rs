@@ -6,10 +6,10 @@
 use weft_proto::Reject;
 use weft_rt::{MILLISECOND, Nanos};
 
+use crate::admission::Admission;
 use crate::connection::{Connection, Phase};
 use crate::server::Server;
 use crate::table::ConnectionSlot;
-use crate::unread::Admission;
 use crate::wheel::Wheel;
 
 const HEAD_LATE: Reject = Reject { status: 408, reason: "the request head did not arrive in time" };

@@ -8,15 +8,13 @@
 //! searched when they are needed, for many evictions at a time: `since` only ever grows, so a connection of such a
 //! batch that has not moved is older than all connections outside of it.
 
-use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
-
 use weft_rt::{MILLISECOND, Nanos};
 
+use crate::admission::Admission;
 use crate::connection::{Connection, Phase};
+use crate::eviction::{Candidate, Worth};
 use crate::server::Server;
-use crate::table::Table;
-use crate::unread::Admission;
+use crate::table::{ConnectionSlot, Table};
 
 /// How long a connection must have been idle after its last answer before it may be closed.
 const ANSWERED_AGE_MIN: Nanos = 100 * MILLISECOND;
@@ -29,21 +27,6 @@ const BATCH_PART: usize = 16;
 const BATCH_MIN: usize = 64;
 /// How long the next search waits after one that found few.
 const LOOK_AGAIN: Nanos = 10 * MILLISECOND;
-
-/// What is lost by closing a connection: the smaller first, and among equals the one that has waited longest.
-type Worth = (u8, Nanos);
-
-/// A connection that may be closed as long as it has not moved since: its slot, its generation in the slot, its
-/// worth.
-type Candidate = (Worth, u32, u32);
-
-/// The connections to close next.
-#[derive(Default)]
-pub(crate) struct Eviction {
-    batch: RefCell<VecDeque<Candidate>>,
-    /// The time before which there is no new search.
-    look_at: Cell<Nanos>,
-}
 
 impl Server {
     /// Closes up to `count` connections; returns how many.
@@ -96,7 +79,7 @@ impl Server {
     }
 
     fn candidates(&self, table: &mut Table, now: Nanos) -> Vec<Candidate> {
-        let candidate = |(index, slot): (u32, &mut crate::table::ConnectionSlot)| {
+        let candidate = |(index, slot): (u32, &mut ConnectionSlot)| {
             let worth = self.worth(slot.connection.as_ref()?, now)?;
             Some((worth, index, slot.generation))
         };

@@ -8,7 +8,6 @@
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::{FileType, fstat};
 use rustix::io::{Errno, pread};
 use weft_proto::{
     BodyLength, ByteRange, Conditions, Outcome, Ranges, SentBody, Validators, format_date, parse_date,
@@ -17,23 +16,15 @@ use weft_proto::{
 
 use crate::connection::Connection;
 use crate::exchange::{Exchange, Stage};
+use crate::keys::RequestKey;
+use crate::opened::Opened;
 use crate::outgoing::Segment;
 use crate::respond::{Error, Headers};
 use crate::root::open_path;
 use crate::server::Server;
-use crate::table::RequestKey;
 
 /// Files up to this size are read and sent with their head in one call.
 const COPIED_BYTES_MAX: u64 = 32 * 1024;
-
-/// An opened file and the facts that its response states.
-#[derive(Debug)]
-pub struct Opened {
-    pub(crate) file: OwnedFd,
-    pub(crate) length: u64,
-    pub(crate) etag: String,
-    pub(crate) modified: u64,
-}
 
 /// The parts of it that are sent.
 pub(crate) enum Parts {
@@ -227,21 +218,6 @@ fn boundary() -> String {
         random[..8].copy_from_slice(&weft_rt::clock::now().to_ne_bytes());
     }
     format!("{:032x}", u128::from_ne_bytes(random))
-}
-
-impl Opened {
-    /// # Errors
-    /// [`Error::NotFound`]: it is not a regular file.
-    pub(crate) fn of(file: OwnedFd) -> Result<Opened, Error> {
-        let stat = fstat(&file)?;
-        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-            return Err(Error::NotFound);
-        }
-        let length = stat.st_size as u64;
-        let modified = stat.st_mtime.max(0) as u64;
-        let etag = format!("\"{length:x}-{:x}{:08x}\"", modified, stat.st_mtime_nsec);
-        Ok(Opened { file, length, etag, modified })
-    }
 }
 
 pub(crate) fn read(file: &OwnedFd, offset: u64, length: usize) -> Result<Vec<u8>, Error> {

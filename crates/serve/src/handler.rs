@@ -8,8 +8,8 @@ use weft_proto::Reject;
 use weft_rt::Nanos;
 
 use crate::address::Peer;
+use crate::keys::RequestKey;
 use crate::request::Summary;
-use crate::table::RequestKey;
 
 /// Answers requests. To the server, PHP is one of these.
 pub trait Handler {

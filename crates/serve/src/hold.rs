@@ -11,9 +11,10 @@
 use weft_proto::Reject;
 use weft_rt::{MILLISECOND, Nanos, SECOND};
 
-use crate::connection::{Connection, Next};
+use crate::connection::Connection;
 use crate::exchange::Exchange;
 use crate::server::Server;
+use crate::step::Next;
 
 impl Server {
     /// A head is complete. Returns whether the request is held back for its body; `is_late` for a request that only

@@ -6,18 +6,19 @@
 //! # Layout, in reading order
 //!
 //! - [`Server`] (`server.rs`): events in, handler called.
-//! - `connection.rs`: the life of a connection, as a state machine on one screen.
+//! - `connection.rs`, `advance.rs`, `step.rs`: a connection, and its life as a state machine on one screen.
 //! - `linger.rs`: the end of a connection, so that the last response arrives.
-//! - `accept.rs`, `link.rs`, `outgoing.rs`: accepting, receiving, sending.
+//! - `listeners.rs`, `accept.rs`, `link.rs`, `outgoing.rs`: accepting, receiving, sending; `descriptor.rs`: with which numbers.
+//! - `admission.rs`, `unread.rs`: requests that wait to be read.
 //! - `exchange.rs`, `store.rs`, `spool.rs`: the buffers of one request, its body, and the files for what is larger.
 //! - `hold.rs`: when a request begins if its body has not arrived.
 //! - `request.rs`, `client.rs`, `body.rs`: what a handler can ask.
 //! - `respond.rs`, `stream.rs`, `file.rs`, `waiting.rs`: how it answers, and how much of that waits in memory.
-//! - `root.rs`: the files below a directory, and no others.
+//! - `opened.rs`, `root.rs`: an opened file; the files below a directory, and no others.
 //! - `site.rs`, `compress.rs`: files of a site, in a content coding that their client accepts.
 //! - `wait.rs`: how coroutines wait for a body or for room in a response.
-//! - `table.rs`, `deadlines.rs`, `wheel.rs`: which connection is which, and which one is late.
-//! - `evict.rs`: which connection is closed for a new one when there is no room.
+//! - `keys.rs`, `table.rs`, `deadlines.rs`, `wheel.rs`: which connection is which, and which one is late.
+//! - `eviction.rs`, `evict.rs`: which connection is closed for a new one when there is no room.
 //!
 //! # Invariants
 //!
@@ -29,18 +30,25 @@
 
 mod accept;
 mod address;
+mod admission;
+mod advance;
 mod body;
 mod client;
 mod compress;
 mod connection;
 mod deadlines;
+mod descriptor;
 mod evict;
+mod eviction;
 mod exchange;
 mod file;
 mod handler;
 mod hold;
+mod keys;
 mod linger;
 mod link;
+mod listeners;
+mod opened;
 mod outgoing;
 mod request;
 mod respond;
@@ -49,6 +57,7 @@ mod server;
 mod server_limits;
 mod site;
 mod spool;
+mod step;
 mod store;
 mod stream;
 mod table;
@@ -60,13 +69,13 @@ mod wheel;
 pub use address::{Endpoint, Peer};
 pub use body::{BodyRead, BodyView};
 pub use client::{Client, ProxyFields, ProxyWord, client};
-pub use file::Opened;
 pub use handler::{Handler, Refusal, Stats};
+pub use keys::RequestKey;
+pub use opened::Opened;
 pub use request::{RequestView, Summary};
 pub use respond::{Error, Headers};
 pub use root::{Look, Root};
 pub use server::Server;
 pub use server_limits::ServerLimits;
 pub use stream::Write;
-pub use table::RequestKey;
 pub use wait::Waited;

@@ -12,10 +12,11 @@
 
 use weft_rt::{MILLISECOND, Nanos};
 
-use crate::connection::{Connection, Next, Phase};
+use crate::connection::{Connection, Phase};
 use crate::link::Received;
 use crate::outgoing::Flush;
 use crate::server::Server;
+use crate::step::Next;
 
 /// Bytes dropped for one connection before others get their turn.
 const BYTES_PER_TURN: u64 = 1024 * 1024;

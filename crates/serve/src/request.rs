@@ -14,8 +14,7 @@ use weft_rt::Nanos;
 use crate::address::{Endpoint, Peer};
 use crate::connection::Connection;
 use crate::exchange::Exchange;
-use crate::server::Server;
-use crate::table::RequestKey;
+use crate::keys::RequestKey;
 
 /// One request, lent to a closure.
 #[derive(Clone, Copy)]
@@ -136,31 +135,4 @@ pub struct Summary<'a> {
     pub duration: Nanos,
     /// Whether the peer disconnected before the end.
     pub aborted: bool,
-}
-
-impl Server {
-    /// Lends a request to `look`, which MUST NOT call the server. `None` if its response has ended.
-    pub fn with_request<T>(&self, key: RequestKey, look: impl FnOnce(&RequestView<'_>) -> T) -> Option<T> {
-        let table = self.table.borrow();
-        RequestView::of(table.active_ref(key)?).map(|view| look(&view))
-    }
-
-    /// Whether the peer has disconnected or closed its side while the request is in flight (or the response has
-    /// ended). After a half-close the response is still delivered.
-    pub fn aborted(&self, key: RequestKey) -> bool {
-        let table = self.table.borrow();
-        table.active_ref(key).is_none_or(|connection| connection.link.broken || connection.link.half_closed)
-    }
-
-    pub(crate) fn summary<'a>(&self, key: RequestKey, connection: &'a Connection) -> Option<Summary<'a>> {
-        let request = RequestView::of(connection)?;
-        Some(Summary {
-            key,
-            request,
-            status: request.exchange.status,
-            body_bytes: request.exchange.written,
-            duration: weft_rt::clock::now().saturating_sub(request.exchange.since),
-            aborted: connection.link.broken,
-        })
-    }
 }

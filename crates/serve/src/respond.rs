@@ -9,8 +9,9 @@ use weft_proto::{BodyLength, InvalidHeader, ResponseHead, Sent, SentBody, Versio
 
 use crate::connection::Connection;
 use crate::exchange::{Exchange, Stage};
+use crate::keys::RequestKey;
 use crate::server::Server;
-use crate::table::{RequestKey, Table};
+use crate::table::Table;
 
 /// Header fields as names and values.
 pub type Headers<'h> = [(&'h [u8], &'h [u8])];

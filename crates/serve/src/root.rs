@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, open, openat, openat2, readlink, stat};
 use rustix::io::Errno;
 
-use crate::file::Opened;
+use crate::opened::Opened;
 use crate::respond::Error;
 
 /// Attempts at a path with `..` in a link while directories are being renamed (openat2(2) on EAGAIN).

@@ -11,15 +11,18 @@ use weft_rt::reactor::Event;
 use weft_rt::{MILLISECOND, Nanos, Runtime, clock};
 
 use crate::ServerLimits;
-use crate::accept::Listeners;
+use crate::admission::Line;
 use crate::compress::Compressed;
-use crate::connection::{Connection, Step};
-use crate::evict::Eviction;
+use crate::connection::Connection;
+use crate::eviction::Eviction;
 use crate::exchange::{Exchange, Pool};
 use crate::handler::{Handler, Refusal, Stats};
+use crate::keys::{RequestKey, SERVER_BIT, Source, source};
+use crate::listeners::Listeners;
+use crate::request::{RequestView, Summary};
 use crate::spool::Spool;
-use crate::table::{RequestKey, SERVER_BIT, Source, Table, source};
-use crate::unread::Line;
+use crate::step::Step;
+use crate::table::Table;
 use crate::wheel::Wheel;
 
 /// Size of the buffer through which bodies are received.
@@ -367,5 +370,33 @@ impl Server {
     /// Requests whose response has not ended.
     pub fn in_flight(&self) -> usize {
         self.stats.in_flight.get()
+    }
+}
+
+impl Server {
+    /// Lends a request to `look`, which MUST NOT call the server. `None` if its response has ended.
+    pub fn with_request<T>(&self, key: RequestKey, look: impl FnOnce(&RequestView<'_>) -> T) -> Option<T> {
+        let table = self.table.borrow();
+        RequestView::of(table.active_ref(key)?).map(|view| look(&view))
+    }
+
+    /// Whether the peer has disconnected or closed its side while the request is in flight (or the response has
+    /// ended). After a half-close the response is still delivered.
+    pub fn aborted(&self, key: RequestKey) -> bool {
+        let table = self.table.borrow();
+        table.active_ref(key).is_none_or(|connection| connection.link.broken || connection.link.half_closed)
+    }
+
+    pub(crate) fn summary<'a>(&self, key: RequestKey, connection: &'a Connection) -> Option<Summary<'a>> {
+        let request = RequestView::of(connection)?;
+        let exchange = connection.exchange.as_deref()?;
+        Some(Summary {
+            key,
+            request,
+            status: exchange.status,
+            body_bytes: exchange.written,
+            duration: weft_rt::clock::now().saturating_sub(exchange.since),
+            aborted: connection.link.broken,
+        })
     }
 }

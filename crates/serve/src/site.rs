@@ -10,11 +10,12 @@ use weft_proto::{BodyLength, Coding, SentBody, format_date};
 
 use crate::compress::compress;
 use crate::exchange::Stage;
-use crate::file::{Opened, Plan, content_type, read};
+use crate::file::{Plan, content_type, read};
+use crate::keys::RequestKey;
+use crate::opened::Opened;
 use crate::respond::Error;
 use crate::root::{Look, Root};
 use crate::server::Server;
-use crate::table::RequestKey;
 
 const VARY: (&[u8], &[u8]) = (b"Vary", b"Accept-Encoding");
 

@@ -20,8 +20,8 @@ use rustix::io::{Errno, pwrite};
 use weft_rt::{Nanos, SECOND, clock};
 
 use crate::ServerLimits;
-use crate::accept::out_of_selects_way;
-use crate::table::RequestKey;
+use crate::descriptor::out_of_selects_way;
+use crate::keys::RequestKey;
 
 /// The share of all bytes that one response may use: an eighth.
 const ONE_RESPONSE: u64 = 8;

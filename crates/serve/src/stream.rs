@@ -12,10 +12,10 @@ use weft_rt::{Nanos, Wake};
 
 use crate::connection::Connection;
 use crate::exchange::Stage;
+use crate::keys::RequestKey;
 use crate::outgoing::Flush;
 use crate::respond::{DIRECT_BYTES_MIN, Error, Headers};
 use crate::server::Server;
-use crate::table::RequestKey;
 use crate::wait::Waited;
 
 /// Written bytes are sent at once if there are this many; fewer are sent at the end of the turn.

@@ -3,61 +3,8 @@
 //! Invariant: a key identifies one request of one connection. Once that request has been answered, or its slot
 //! holds another connection, the key finds nothing; it never finds another request.
 
-use std::fmt;
-
-use weft_rt::runtime::DRIVER_KEY;
-
 use crate::connection::{Connection, Phase};
-
-/// The bit that marks this crate's reactor keys. A worker may use the other keys, from [`DRIVER_KEY`] up.
-pub(crate) const SERVER_BIT: u64 = 1 << 63;
-/// The bit that also marks the reactor keys of listeners.
-const LISTENER_BIT: u64 = 1 << 62;
-const GENERATION_MASK: u32 = (1 << 30) - 1;
-const _: () = assert!(SERVER_BIT > DRIVER_KEY);
-
-/// Identifies one request until its response has ended.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct RequestKey(pub u64);
-
-impl RequestKey {
-    pub(crate) fn new(index: u32, request: u32) -> RequestKey {
-        RequestKey(u64::from(request) << 32 | u64::from(index))
-    }
-
-    pub(crate) fn index(self) -> u32 {
-        self.0 as u32
-    }
-
-    fn request(self) -> u32 {
-        (self.0 >> 32) as u32
-    }
-}
-
-impl fmt::Debug for RequestKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "request {} of slot {}", self.request(), self.index())
-    }
-}
-
-/// What a reactor key of this crate identifies.
-pub(crate) enum Source {
-    Listener(u32),
-    Connection { index: u32, generation: u32 },
-}
-
-pub(crate) fn listener_key(index: u32) -> u64 {
-    SERVER_BIT | LISTENER_BIT | u64::from(index)
-}
-
-pub(crate) fn source(key: u64) -> Source {
-    let index = key as u32;
-    if key & LISTENER_BIT != 0 {
-        Source::Listener(index)
-    } else {
-        Source::Connection { index, generation: (key >> 32) as u32 & GENERATION_MASK }
-    }
-}
+use crate::keys::{GENERATION_MASK, RequestKey, SERVER_BIT};
 
 /// A place for one connection at a time.
 #[derive(Default)]
@@ -140,6 +87,7 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::keys::{Source, listener_key, source};
 
     #[test]
     fn an_idle_connection_is_small() {

@@ -4,41 +4,15 @@
 //! not know what room is: the handler decides. Invariant: first come, first read. A connection in the line is neither
 //! read nor closed before its turn, so the line holds each connection at most once and none that is closed.
 
-use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
-
 use weft_rt::{MILLISECOND, Nanos};
 
+use crate::admission::Admission;
 use crate::connection::Connection;
 use crate::server::{Server, TurnStage};
 
 /// Requests taken from the line in one turn of the loop, so that answers are sent and events are handled in
 /// between.
 const PER_TURN: usize = 64;
-
-/// Whether a connection's next request may be read.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum Admission {
-    /// It must ask.
-    #[default]
-    None,
-    /// It is in the line.
-    Waits,
-    /// It has waited in the line and may be read, with all its later bytes, even if there is no room at that
-    /// time.
-    Admitted,
-    /// The line was full, or it has waited too long: it is read only to be refused.
-    TurnedAway,
-}
-
-/// The connections that wait, and since when.
-#[derive(Default)]
-pub(crate) struct Line {
-    /// Requests that may still be read in this turn without asking the handler; 0 while others wait. It may be wrong
-    /// after the first answer of a turn: then the handler has a queue, or the line is checked again at once.
-    room: Cell<usize>,
-    waiting: RefCell<VecDeque<(u32, Nanos)>>,
-}
 
 impl Server {
     /// Connections whose request waits to be read.

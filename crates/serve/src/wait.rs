@@ -7,8 +7,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use weft_rt::{Nanos, Readiness, SECOND, Wake, clock};
 
 use crate::exchange::Exchange;
+use crate::keys::RequestKey;
 use crate::server::Server;
-use crate::table::RequestKey;
 
 /// How a coroutine's wait ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

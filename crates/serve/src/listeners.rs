@@ -1,0 +1,52 @@
+//! The listeners of a worker, and why they accept nothing now.
+//!
+//! Must not know how a connection is accepted. Invariant: a listener's number stays its own while others are closed.
+
+use std::os::fd::OwnedFd;
+
+use weft_rt::Nanos;
+
+use crate::address::Endpoint;
+
+/// One listener.
+pub(crate) struct Listener {
+    /// The number in its events. It does not change when another listener is closed.
+    pub number: u32,
+    pub fd: OwnedFd,
+    pub endpoint: Endpoint,
+    /// The worker for which this one serves the socket, if it belongs to another worker.
+    pub stands_in_for: Option<u64>,
+}
+
+/// Why the server accepts no connection now.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pause {
+    /// `connections_max` is reached. The server tries again when a connection closes, or at this time, because
+    /// one may have become idle.
+    Full(Nanos),
+    /// Out of descriptors or memory. The server tries again at this time.
+    Until(Nanos),
+}
+
+/// The listeners of a worker.
+#[derive(Default)]
+pub(crate) struct Listeners {
+    pub open: Vec<Listener>,
+    pub numbers: u32,
+    pub pause: Option<Pause>,
+    pub full_reported: bool,
+    pub exhausted_reported: bool,
+}
+
+impl Listeners {
+    pub(crate) fn find(&self, number: u32) -> Option<&Listener> {
+        self.open.iter().find(|listener| listener.number == number)
+    }
+
+    pub(crate) fn resume_at(&self) -> Option<Nanos> {
+        match self.pause {
+            Some(Pause::Until(at) | Pause::Full(at)) => Some(at),
+            None => None,
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! What follows when a connection was moved on: for the loop, and from phase to phase.
+//!
+//! Must not know who acts on it. Invariant: a step carries no borrow.
+
+use crate::keys::RequestKey;
+
+/// The action that the loop must take for a connection, with nothing borrowed.
+pub(crate) enum Step {
+    /// Give the request to the handler.
+    Request(RequestKey),
+    /// The same, for a request for which there is no room.
+    TurnAway(RequestKey),
+    /// Give the handler a summary.
+    Report,
+    /// Nothing until something happens.
+    Wait,
+    /// Nothing in this turn, so that other connections get theirs.
+    Later,
+    Close,
+}
+
+/// What follows a phase.
+pub(crate) enum Next {
+    Again,
+    Begin,
+    Whole,
+    Report,
+    Wait,
+    Later,
+    Close,
+}
