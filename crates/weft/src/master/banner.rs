@@ -9,6 +9,7 @@ use super::Master;
 use super::listen::Listener;
 use super::worker_process::{Stage, Worker};
 use crate::config::{Config, Environment, Mode, Workers};
+use crate::machine;
 
 /// Descriptors that a worker needs besides its connections: PHP's files and database connections, logs, epoll.
 const DESCRIPTORS_BESIDE: u64 = 256;
@@ -72,17 +73,19 @@ impl Master {
 /// How many workers, and why this number.
 pub fn workers(config: &Config, mode: Mode) -> String {
     let count = mode.workers(config);
+    let reason = if count < machine::cores() {
+        "as many as the control group has memory for"
+    } else {
+        "one per available core"
+    };
     match config.server.workers {
         Workers::Auto if mode.is_one_at_a_time() && mode.instances(config) == 1 => {
             format!("{count} (each runs one PHP request at a time)")
         }
         Workers::Auto if mode.is_one_at_a_time() => {
-            format!(
-                "{count} (one per available core; each has up to {} PHP instances)",
-                mode.instances(config)
-            )
+            format!("{count} ({reason}; each has up to {} PHP instances)", mode.instances(config))
         }
-        Workers::Auto => format!("{count} (one per available core)"),
+        Workers::Auto => format!("{count} ({reason})"),
         Workers::Exactly(_) if mode.instances(config) > 1 => {
             format!("{count} (each has up to {} PHP instances)", mode.instances(config))
         }
