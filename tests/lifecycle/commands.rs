@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use weft_tests::{Output, weft};
+use weft_tests::{Output, command, weft};
 
 fn directory() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
@@ -36,6 +36,18 @@ fn version_and_help() {
     }
     let help = weft(directory.path(), &["serve", "--help"]);
     assert!(help.stdout.contains("--idle-timeout-ms") && help.stdout.contains("[75000]"), "{}", help.stdout);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let directory = directory();
+    for command in ["version", "check app.php"] {
+        let mut shell = std::process::Command::new("sh");
+        let line = format!("(sleep 0.2; \"$0\" {command}; echo \"exit code $?\" >&2) | true");
+        shell.args(["-c", &line]).arg(command::binary()).current_dir(directory.path());
+        let outcome = command::finish(&mut shell);
+        assert_eq!(outcome.stderr, "exit code 0\n", "{command}");
+    }
 }
 
 #[test]

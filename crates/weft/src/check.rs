@@ -21,7 +21,7 @@ pub fn check(settings: Settings) -> ExitCode {
     });
     match checked {
         Ok(screen) => {
-            print!("{screen}");
+            crate::print::print(&screen);
             ExitCode::SUCCESS
         }
         Err(mistakes) => {

@@ -23,6 +23,7 @@ mod log;
 mod machine;
 mod master;
 mod php;
+mod print;
 mod watch;
 mod worker;
 
@@ -46,10 +47,9 @@ fn main() -> ExitCode {
 }
 
 fn version() -> ExitCode {
-    println!("weft {}", env!("CARGO_PKG_VERSION"));
-    println!("PHP {}", php::version());
     let system = rustix::system::uname();
     let parts = [system.sysname(), system.release(), system.machine()];
-    println!("{}", parts.map(|part| part.to_string_lossy()).join(" "));
+    let system = parts.map(|part| part.to_string_lossy()).join(" ");
+    print::print(&format!("weft {}\nPHP {}\n{system}\n", env!("CARGO_PKG_VERSION"), php::version()));
     ExitCode::SUCCESS
 }

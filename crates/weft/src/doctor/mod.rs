@@ -43,7 +43,7 @@ pub fn doctor(arguments: Arguments) -> ExitCode {
     let json = arguments.json;
     match examine(arguments.settings) {
         Ok(findings) => {
-            print!("{}", if json { report::json(&findings) } else { report::table(&findings) });
+            crate::print::print(&if json { report::json(&findings) } else { report::table(&findings) });
             if findings.unknown().is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(mistakes) => {

@@ -33,7 +33,7 @@ pub fn stop(settings: Settings) -> ExitCode {
 fn report(outcome: Result<String, String>) -> ExitCode {
     match outcome {
         Ok(text) => {
-            println!("weft: {text}");
+            crate::print::print(&format!("weft: {text}\n"));
             ExitCode::SUCCESS
         }
         Err(why) => {
