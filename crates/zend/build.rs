@@ -44,15 +44,24 @@ fn abi_header() -> String {
 
 fn php_config(argument: &str) -> String {
     let tool = std::env::var("PHP_CONFIG").unwrap_or_else(|_| "php-config".to_owned());
-    let output = Command::new(&tool).arg(argument).output();
-    let output = output
-        .unwrap_or_else(|error| panic!("{tool}: {error}; on Debian: apt-get install php-dev libphp-embed"));
-    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    output(&tool, &[argument], "php-dev libphp-embed")
+}
+
+/// What a tool says, without the line's end. `packages` are Debian's that have it.
+fn output(tool: &str, arguments: &[&str], packages: &str) -> String {
+    match Command::new(tool).args(arguments).output() {
+        Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout).trim().to_owned(),
+        Ok(output) => panic!(
+            "{tool} {arguments:?}: {}on Debian: apt-get install {packages}",
+            String::from_utf8_lossy(&output.stderr)
+        ),
+        Err(error) => panic!("{tool}: {error}; on Debian: apt-get install {packages}"),
+    }
 }
 
 fn main() {
     let mut build = cc::Build::new();
-    let mut sources: Vec<_> = ["c", "c/instance"]
+    let mut sources: Vec<_> = ["c", "c/instance", "c/php"]
         .iter()
         .flat_map(|directory| std::fs::read_dir(directory).expect("the crate has the directory"))
         .filter_map(|entry| Some(entry.ok()?.path()))
@@ -67,6 +76,7 @@ fn main() {
     // For new files.
     println!("cargo:rerun-if-changed=c");
     println!("cargo:rerun-if-changed=c/instance");
+    println!("cargo:rerun-if-changed=c/php");
     for source in sources {
         println!("cargo:rerun-if-changed={}", source.display());
         if source.extension().is_some_and(|extension| extension == "c") {
@@ -74,6 +84,11 @@ fn main() {
         }
     }
     for flag in php_config("--includes").split_whitespace() {
+        build.flag(flag);
+    }
+    // php_libxml.h needs libxml2's own headers.
+    for flag in output("pkg-config", &["--cflags", "libxml-2.0"], "pkg-config libxml2-dev").split_whitespace()
+    {
         build.flag(flag);
     }
     let version = format!("\"{}\"", std::env::var("CARGO_PKG_VERSION").expect("cargo sets it"));

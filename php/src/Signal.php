@@ -41,7 +41,7 @@ final class Signal
             $left = $deadline->left();
             $signal = $left === null
                 ? @pcntl_sigwaitinfo($signals)
-                : @pcntl_sigtimedwait($signals, $info, (int) $left, (int) (fmod($left, 1.0) * 1e9));
+                : @pcntl_sigtimedwait($signals, $info, (int) $left, max(1, (int) (fmod($left, 1.0) * 1e9)));
             if (is_int($signal) && $signal > 0) {
                 return $signal;
             }

@@ -27,7 +27,7 @@ fn artefacts(application: &str) -> std::path::PathBuf {
 fn image() -> Vec<u8> {
     let script =
         "$i = imagecreatetruecolor(64, 48); imagefilledellipse($i, 32, 24, 40, 30, 0x3366cc); imagepng($i);";
-    let made = std::process::Command::new("php8.2").args(["-r", script]).output().expect("php8.2");
+    let made = weft_tests::php::command().args(["-r", script]).output().expect("PHP's command");
     assert!(made.stdout.starts_with(b"\x89PNG"), "{}", String::from_utf8_lossy(&made.stderr));
     made.stdout
 }

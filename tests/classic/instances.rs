@@ -1,7 +1,6 @@
 //! Several PHP instances in one worker: a request that waits does not delay the others, and requests see
 //! nothing of each other.
 
-use std::process::Command;
 use std::thread;
 
 use weft_tests::{Response, Running, Server, until};
@@ -158,8 +157,7 @@ fn an_extension_that_does_not_fit_leaves_more_workers_with_one_request_each() {
     let weft = server(&[("index.php", page)], "0").with("--workers", "auto");
     // Only one extension, from its own directory.
     let directory = weft.directory().to_owned();
-    let extensions = Command::new("php-config8.2").arg("--extension-dir").output().expect("php-config8.2");
-    let extensions = String::from_utf8_lossy(&extensions.stdout).trim().to_owned();
+    let extensions = weft_tests::php::config("--extension-dir");
     let own = directory.join("ctype.so");
     std::fs::copy(format!("{extensions}/ctype.so"), &own).expect("an extension");
     let weft = weft

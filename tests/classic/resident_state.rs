@@ -86,7 +86,7 @@ final class Handler implements \SessionHandlerInterface
     public function gc(int $lifetime): int { return 0; }
 }
 
-set_error_handler(fn (int $code, string $text) => (print "boot: $text") > 0);
+set_error_handler(fn (int $code, string $text) => (print "boot: $text") > 0, E_USER_NOTICE);
 set_exception_handler(fn (\Throwable $thrown) => print "boot caught {$thrown->getMessage()}");
 session_set_save_handler(new Handler());
 date_default_timezone_set('Asia/Tokyo');
@@ -105,7 +105,7 @@ $seen = [
     'handler' => function () { ob_start(); trigger_error('a'); return ob_get_clean(); },
     'xml' => fn () => [count(libxml_get_errors()), libxml_use_internal_errors()],
     'ssl' => fn () => openssl_error_string(),
-    'strtok' => fn () => strtok(' '),
+    'strtok' => fn () => @strtok(' '),
     'zone' => fn () => date_default_timezone_get(),
     'context' => fn () => stream_context_get_options(stream_context_get_default()),
     'wrappers' => fn () => array_values(array_intersect(stream_get_wrappers(), ['boot', 'own', 'http'])),

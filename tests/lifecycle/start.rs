@@ -14,7 +14,7 @@ fn the_first_screen_shows_what_is_served() {
     for part in [
         "app.php (coroutine mode)",
         "workers     2",
-        "8.2.",
+        &weft_tests::php::config("--version"),
         "opcache     on; JIT tracing",
         "limit",
         "reload",

@@ -75,7 +75,7 @@ function settings(Request $request): Response
     $found['after'] = [ini_get('precision'), ini_get('user_agent'), ob_get_level(), date_default_timezone_get(), error_reporting()];
     $found['json'] = json_last_error();
     $found['strtok'] = [$word, strtok(' '), strtok(' ')];
-    trigger_error("warning $n", E_USER_ERROR);
+    trigger_error("warning $n", E_USER_WARNING);
     ob_end_flush();
     $list = range(10, 1);
     usort($list, function ($a, $b) { usleep(20); return $a <=> $b; });

@@ -19,8 +19,9 @@ const SETTINGS: [&str; 7] = [
     "max_execution_time=60",
 ];
 
-const SECTIONS: [&str; 11] = [
+const SECTIONS: [&str; 12] = [
     "TEST",
+    "PHP",
     "INI",
     "ARGS",
     "STDIN",
@@ -32,6 +33,27 @@ const SECTIONS: [&str; 11] = [
     "STDERR",
     "EXITCODE",
 ];
+
+/// Whether the case is for this version of PHP, major and minor: as its section PHP says, "< 8.4" or ">= 8.4".
+///
+/// # Errors
+/// When the file cannot be read, or says it in another way.
+pub fn is_for(file: &Path, version: &str) -> Result<bool, String> {
+    let text = std::fs::read_to_string(file).map_err(|e| e.to_string())?;
+    let Some(condition) = parse(&text)?.remove("PHP") else {
+        return Ok(true);
+    };
+    let number = |text: &str| {
+        let (major, minor) = text.split_once('.')?;
+        Some((major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?))
+    };
+    let said = condition.trim().split_once(' ');
+    match said.and_then(|(sign, bound)| Some((sign, number(version)?, number(bound)?))) {
+        Some(("<", this, bound)) => Ok(this < bound),
+        Some((">=", this, bound)) => Ok(this >= bound),
+        _ => Err(format!("{}: not a condition on PHP's version: {condition}", file.display())),
+    }
+}
 
 /// Runs the case; an error describes the difference.
 pub fn run(file: &Path) -> Result<(), String> {

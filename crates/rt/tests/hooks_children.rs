@@ -43,6 +43,36 @@ fn wait(pid: pid_t) -> Result<(pid_t, c_int), c_int> {
     }
 }
 
+/// A program to which posix_spawn gives `own` under the number of one of the others' descriptors. It writes there, and ends
+/// with 7 if it does not have the other one.
+fn spawned(own: c_int, others: [c_int; 2]) -> pid_t {
+    let command = format!(
+        "echo y > /proc/self/fd/{}; test -e /proc/self/fd/{} && exit 8; exit 7",
+        others[0], others[1]
+    );
+    let command = std::ffi::CString::new(command).unwrap();
+    let arguments = [c"sh".as_ptr(), c"-c".as_ptr(), command.as_ptr(), std::ptr::null()];
+    let environment: [*mut libc::c_char; 1] = [std::ptr::null_mut()];
+    let mut pid = 0;
+    // SAFETY: the actions are initialised before they are used; all pointers are to live values.
+    unsafe {
+        let mut actions: libc::posix_spawn_file_actions_t = std::mem::zeroed();
+        libc::posix_spawn_file_actions_init(&raw mut actions);
+        libc::posix_spawn_file_actions_adddup2(&raw mut actions, own, others[0]);
+        let error = libc::posix_spawn(
+            &raw mut pid,
+            c"/bin/sh".as_ptr(),
+            &raw const actions,
+            std::ptr::null(),
+            arguments.as_ptr().cast(),
+            environment.as_ptr(),
+        );
+        libc::posix_spawn_file_actions_destroy(&raw mut actions);
+        assert_eq!(error, 0);
+    }
+    pid
+}
+
 fn is_there(pid: pid_t) -> bool {
     // SAFETY: it takes numbers; signal 0 is none.
     unsafe { libc::kill(pid, 0) == 0 }
@@ -119,6 +149,9 @@ fn a_child_of_another_family_has_no_pipe_but_its_own_and_those_of_the_beginning(
                 assert!(!libc::fgets(said.as_mut_ptr().cast(), 4, file).is_null());
                 libc::pclose(file);
                 assert_eq!(&said[..3], b"xx-");
+                assert_eq!(wait(spawned(own[1], others)).map(|(_, status)| status), Ok(7));
+                assert_eq!(libc::read(own[0], said.as_mut_ptr().cast(), 2), 2);
+                assert_eq!(&said[..2], b"y\n");
                 let pid = libc::fork();
                 if pid == 0 {
                     let closed_on_exec = |fd| libc::fcntl(fd, libc::F_GETFD) == libc::FD_CLOEXEC;

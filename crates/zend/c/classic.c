@@ -61,18 +61,6 @@ void weft_classic_prepare(sapi_module_struct *module)
 #endif
 }
 
-static void set_stack_limits(weft_coroutine *coroutine)
-{
-#if PHP_VERSION_ID >= 80300
-	char *base, *limit;
-	weft_native_limits(coroutine, &base, &limit);
-	EG(stack_base) = base;
-	EG(stack_limit) = limit;
-#else
-	(void) coroutine;
-#endif
-}
-
 /* The script could not be read: the client gets php-fpm's answer, not the 500 of a script that failed. */
 static void tell_unreadable(const zend_file_handle *file)
 {
@@ -124,7 +112,7 @@ static void run(weft_coroutine *coroutine)
 	EG(timeout_seconds) = zend_ini_long(ZEND_STRL("max_execution_time"), 0);
 	zend_first_try {
 		if (php_request_startup() == SUCCESS) {
-			set_stack_limits(coroutine);
+			weft_native_limits(coroutine);
 			run_script(coroutine);
 		}
 	} zend_end_try();

@@ -114,24 +114,39 @@ static void *of_mongodb_handle(zend_object *object)
 	return manager ? first_word(manager) : NULL;
 }
 
-/* For ext/odbc: its connections and results are resources, see weft_odbc_connection(). */
+/* For ext/odbc, whose connections and results were resources before PHP 8.4: see weft_odbc_connection_of(). */
 static void *of_odbc(zend_object *object)
 {
 	return NULL;
 }
 
-/* An odbc_result has its connection after six other words (ext/odbc/php_odbc_includes.h). */
+#define ODBC_RESULT_CONNECTION 6 /* the word of an odbc_result that points to its connection (ext/odbc/php_odbc_includes.h) */
+
 void *weft_odbc_connection(const zend_resource *resource)
 {
 	const char *type = zend_rsrc_list_get_rsrc_type((zend_resource *) resource);
 	if (!type || !resource->ptr || strncmp(type, "odbc ", 5)) {
 		return NULL;
 	}
-	return strcmp(type, "odbc result") ? resource->ptr : ((void **) resource->ptr)[6];
+	return strcmp(type, "odbc result") ? resource->ptr : ((void **) resource->ptr)[ODBC_RESULT_CONNECTION];
+}
+
+/* Since PHP 8.4 the argument is an object, which begins with the same fields as what a resource pointed to. */
+void *weft_odbc_connection_of(const zval *argument)
+{
+	if (Z_TYPE_P(argument) == IS_RESOURCE) {
+		return weft_odbc_connection(Z_RES_P(argument));
+	}
+	if (Z_TYPE_P(argument) != IS_OBJECT) {
+		return NULL;
+	}
+	zend_object *object = Z_OBJ_P(argument);
+	return is(object, "Odbc\\Connection") ? word(object, 0) : is(object, "Odbc\\Result") ? word(object, ODBC_RESULT_CONNECTION) : NULL;
 }
 
 #define PDO_LOCAL "__construct errorcode errorinfo getavailabledrivers intransaction quote sqlitecreatefunction " \
 	"sqlitecreateaggregate sqlitecreatecollation pgsqlgetpid"
+#define PDO_SQLITE_LOCAL "createaggregate createcollation createfunction loadextension setauthorizer"
 #define PDO_STATEMENT_LOCAL "bindvalue bindparam bindcolumn columncount rowcount errorcode errorinfo getattribute " \
 	"debugdumpparams setfetchmode getiterator"
 #define MYSQLI_LOCAL "__construct init real_escape_string escape_string get_charset character_set_name get_client_info options " \
@@ -168,6 +183,8 @@ void *weft_odbc_connection(const zend_resource *resource)
 
 const weft_client weft_clients[] = {
 	{"PDO", "pdo", NULL, first_word, PDO_LOCAL},
+	{"PDO", "pdo\\pgsql", NULL, first_word, "escapeidentifier getpid setnoticecallback"},
+	{"PDO", "pdo\\sqlite", NULL, first_word, PDO_SQLITE_LOCAL},
 	{"PDO", "pdostatement", NULL, of_pdo_statement, PDO_STATEMENT_LOCAL},
 	{"mysqli", "mysqli", NULL, of_mysqli, MYSQLI_LOCAL},
 	{"mysqli", "mysqli_stmt", NULL, of_mysqli_statement, MYSQLI_STATEMENT_LOCAL},
@@ -207,7 +224,7 @@ void *weft_connection_of(zend_execute_data *execute_data, const weft_client *cli
 	}
 	if (client->connection == of_odbc) {
 		zval *first = ZEND_CALL_ARG(execute_data, 1);
-		return ZEND_NUM_ARGS() > 0 && Z_TYPE_P(first) == IS_RESOURCE ? weft_odbc_connection(Z_RES_P(first)) : NULL;
+		return ZEND_NUM_ARGS() > 0 ? weft_odbc_connection_of(first) : NULL;
 	}
 	if (argument) {
 		return client->connection(argument);

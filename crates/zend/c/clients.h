@@ -19,6 +19,7 @@ extern const weft_client weft_clients[];
 
 /* The connection that a resource of ext/odbc is, or whose result it is; NULL: none. */
 void *weft_odbc_connection(const zend_resource *resource);
+void *weft_odbc_connection_of(const zval *argument);
 
 /* The connection that this call will use; NULL: none. */
 void *weft_connection_of(zend_execute_data *execute_data, const weft_client *client);

@@ -26,7 +26,7 @@ bool weft_in_conversation(void)
 	}
 	if (!strcmp(function->internal_function.module->name, "odbc")) {
 		zval *link = ZEND_CALL_NUM_ARGS(frame) > 0 ? ZEND_CALL_ARG(frame, 1) : NULL;
-		weft_persistent_spoil(link && Z_TYPE_P(link) == IS_RESOURCE ? weft_odbc_connection(Z_RES_P(link)) : NULL);
+		weft_persistent_spoil(link ? weft_odbc_connection_of(link) : NULL);
 	}
 	return true;
 }

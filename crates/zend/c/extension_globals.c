@@ -1,22 +1,68 @@
-/* Finds the globals of a module, if their layout is the one in layouts.h.
+/* Finds the globals of a module, if their layout is the one in php/layouts.h.
  *
- * Must not know: what is done with them. Invariant: globals are returned only if the module reports the size of the
- * layout; the others are reported once, as state that is not isolated. */
+ * A module reports the size of its globals, and each of its settings where in them it is kept (STD_PHP_INI_ENTRY): a field that was
+ * added, removed or moved shows in one or the other. Must not know what is done with the globals. Invariant: globals of
+ * another layout are never touched, and their module is named. */
 #include "extension_globals.h"
 #include "host.h"
-#include "layouts.h"
 
-/* As many as layouts.h has. */
+/* A setting, and where the layout of its module has it. */
+static const struct {
+	const char *module, *name;
+	size_t offset;
+} settings[] = {
+	{"intl", "intl.default_locale", offsetof(intl_globals, default_locale)},
+	{"intl", "intl.error_level", offsetof(intl_globals, error_level)},
+	{"intl", "intl.use_exceptions", offsetof(intl_globals, use_exceptions)},
+	{"mysqli", "mysqli.max_links", offsetof(zend_mysqli_globals, max_links)},
+	{"mysqli", "mysqli.allow_local_infile", offsetof(zend_mysqli_globals, allow_local_infile)},
+	{"mysqli", "mysqli.rollback_on_cached_plink", offsetof(zend_mysqli_globals, rollback_on_cached_plink)},
+	{"mbstring", "mbstring.strict_detection", offsetof(zend_mbstring_globals, strict_detection)},
+	{"mbstring", "mbstring.regex_stack_limit", offsetof(zend_mbstring_globals, regex_stack_limit)},
+	{"mbstring", "mbstring.regex_retry_limit", offsetof(zend_mbstring_globals, regex_retry_limit)},
+	{"zlib", "zlib.output_compression_level", offsetof(zlib_globals, compression_level)},
+	{"zlib", "zlib.output_handler", offsetof(zlib_globals, output_handler)},
+	{"odbc", "odbc.max_links", offsetof(odbc_globals, max_links)},
+	{"odbc", "odbc.defaultlrl", offsetof(odbc_globals, default_lrl)},
+	{"odbc", "odbc.default_cursortype", offsetof(odbc_globals, default_cursor_type)},
+	{"pgsql", "pgsql.max_links", offsetof(pgsql_globals, links_max)},
+	{"pgsql", "pgsql.auto_reset_persistent", offsetof(pgsql_globals, auto_reset_persistent)},
+	{"pgsql", "pgsql.log_notice", offsetof(pgsql_globals, log_notices)},
+	{"soap", "soap.wsdl_cache_dir", offsetof(soap_globals, cache_dir)},
+	{"soap", "soap.wsdl_cache_ttl", offsetof(soap_globals, cache_ttl)},
+	{"soap", "soap.wsdl_cache_limit", offsetof(soap_globals, cache_limit)},
+};
+
+/* As many as php/layouts.h has. */
 #define MODULES_MAX 16
 
 /* State of unknown layout cannot be isolated. This is reported after the boot, when logs are open. */
 static const char *unknown[MODULES_MAX];
 static size_t unknown_count;
 
-static void *if_of_size(const zend_module_entry *module, void *globals, bool fits)
+static bool settings_fit(const char *module, const void *globals)
 {
-	if (!module || (globals && fits)) {
-		return module ? globals : NULL;
+	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+		if (strcmp(settings[i].module, module) != 0) {
+			continue;
+		}
+		const zend_ini_entry *entry = zend_hash_str_find_ptr(EG(ini_directives), settings[i].name, strlen(settings[i].name));
+		if (entry && (entry->mh_arg2 != globals || (size_t) entry->mh_arg1 != settings[i].offset)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static void *if_fits(const zend_module_entry *module, void *globals, bool size_fits)
+{
+	if (globals && size_fits && settings_fit(module->name, globals)) {
+		return globals;
+	}
+	for (size_t i = 0; i < unknown_count; i++) {
+		if (unknown[i] == module->name) {
+			return NULL;
+		}
 	}
 	if (unknown_count < MODULES_MAX) {
 		unknown[unknown_count++] = module->name;
@@ -24,27 +70,31 @@ static void *if_of_size(const zend_module_entry *module, void *globals, bool fit
 	return NULL;
 }
 
-static zend_module_entry *module_named(const char *name)
+static const zend_module_entry *module_named(const char *name)
 {
 	return zend_hash_str_find_ptr(&module_registry, name, strlen(name));
 }
 
 void *weft_extension_globals(const char *name, size_t size)
 {
-	zend_module_entry *module = module_named(name);
-	return if_of_size(module, module ? module->globals_ptr : NULL, module && module->globals_size == size);
+	const zend_module_entry *module = module_named(name);
+	return module ? if_fits(module, module->globals_ptr, module->globals_size == size) : NULL;
 }
 
-/* The soap module does not publish where its globals are, but its ini settings give the address of the globals
- * and the offset of each. */
+/* The module soap does not publish where its globals are; its settings give the address. */
 soap_globals *weft_soap_globals(void)
 {
-	zend_ini_entry *first = zend_hash_str_find_ptr(EG(ini_directives), ZEND_STRL("soap.wsdl_cache_dir"));
-	zend_ini_entry *last = zend_hash_str_find_ptr(EG(ini_directives), ZEND_STRL("soap.wsdl_cache_limit"));
-	bool fits = first && last && first->mh_arg2 == last->mh_arg2
-		&& (size_t) first->mh_arg1 == offsetof(soap_globals, cache_dir)
-		&& (size_t) last->mh_arg1 == offsetof(soap_globals, cache_limit);
-	return if_of_size(module_named("soap"), first ? first->mh_arg2 : NULL, fits);
+	const zend_module_entry *module = module_named("soap");
+	const zend_ini_entry *entry = zend_hash_str_find_ptr(EG(ini_directives), ZEND_STRL("soap.wsdl_cache_dir"));
+	return module ? if_fits(module, entry ? entry->mh_arg2 : NULL, true) : NULL;
+}
+
+/* Both forms of amqp's globals begin with its last error. */
+amqp_globals *weft_amqp_globals(void)
+{
+	const zend_module_entry *module = module_named("amqp");
+	bool fits = module && (module->globals_size == sizeof(amqp_globals) || module->globals_size == sizeof(amqp2_globals));
+	return module ? if_fits(module, module->globals_ptr, fits) : NULL;
 }
 
 void weft_say_unknown_extensions(void)

@@ -2,11 +2,12 @@
 #ifndef WEFT_EXTENSION_GLOBALS_H
 #define WEFT_EXTENSION_GLOBALS_H
 
-#include "layouts.h"
+#include "php/layouts.h"
 
 /* A module's globals; NULL: it is not loaded, or their layout is unknown. */
 void *weft_extension_globals(const char *name, size_t size);
 soap_globals *weft_soap_globals(void);
+amqp_globals *weft_amqp_globals(void);
 /* Logs which modules have globals of unknown layout. Call it when logs are open. */
 void weft_say_unknown_extensions(void);
 

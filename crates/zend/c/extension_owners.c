@@ -5,30 +5,19 @@
 #include "extension_owners.h"
 #include "boot.h"
 #include "coroutine.h"
-#include "layouts.h"
+#include "php/random.h"
 #include "wrap.h"
 #include "wrappers.h"
-#include "ext/random/php_random.h"
 
-static mbstring_globals *mbstring; /* NULL: it is not loaded */
-
-static void own_random(void)
-{
-	php_random_status *shared = RANDOM_G(mt19937);
-	struct { php_random_status status; php_random_status_state_mt19937 state; } *own = malloc(sizeof(*own));
-	own->status = *shared;
-	memcpy(&own->state, shared->state, sizeof(own->state));
-	own->status.state = &own->state;
-	RANDOM_G(mt19937) = &own->status;
-}
+static zend_mbstring_globals *mbstring; /* NULL: it is not loaded */
 
 static void own_detect_order(void)
 {
-	size_t bytes = mbstring->current_detect_order_size * sizeof(void *);
-	if (mbstring->current_detect_order) {
+	size_t bytes = mbstring->current_detect_order_list_size * sizeof(void *);
+	if (mbstring->current_detect_order_list) {
 		void *own = emalloc(bytes);
-		memcpy(own, mbstring->current_detect_order, bytes);
-		mbstring->current_detect_order = own;
+		memcpy(own, mbstring->current_detect_order_list, bytes);
+		mbstring->current_detect_order_list = own;
 	}
 }
 
@@ -61,8 +50,8 @@ typedef struct {
 } owner;
 
 static WEFT_BOOT owner owners[] = {
-	{"mt_srand", &random_globals.mt19937, NULL, own_random, NULL, 0},
-	{"srand", &random_globals.mt19937, NULL, own_random, NULL, 0},
+	{"mt_srand", NULL, NULL, weft_own_random, NULL, 0},
+	{"srand", NULL, NULL, weft_own_random, NULL, 0},
 	{"stream_context_set_default", &file_globals.default_context, NULL, own_context, NULL, 0},
 	{"stream_context_get_default", &file_globals.default_context, NULL, own_context, NULL, 0},
 	{"stream_wrapper_register", &file_globals.stream_wrappers, NULL, weft_own_wrappers, NULL, 0},
@@ -82,12 +71,14 @@ static ZEND_NAMED_FUNCTION(owned_first)
 	what->stock(INTERNAL_FUNCTION_PARAM_PASSTHRU);
 }
 
-void weft_extension_owners_prepare(mbstring_globals *of_mbstring)
+void weft_extension_owners_prepare(zend_mbstring_globals *of_mbstring)
 {
 	mbstring = of_mbstring;
 	for (size_t i = 0; i < sizeof(owners) / sizeof(owners[0]); i++) {
-		if (!owners[i].at) { /* mb_detect_order() */
-			owners[i].at = mbstring ? &mbstring->current_detect_order : NULL;
+		if (owners[i].own == weft_own_random) {
+			owners[i].at = weft_random_key();
+		} else if (owners[i].own == own_detect_order) {
+			owners[i].at = mbstring ? &mbstring->current_detect_order_list : NULL;
 		}
 		if (owners[i].at) {
 			weft_wrap(NULL, owners[i].name, owned_first, &owners[i], &owners[i].stock);

@@ -2,10 +2,10 @@
 #ifndef WEFT_EXTENSION_OWNERS_H
 #define WEFT_EXTENSION_OWNERS_H
 
-#include "layouts.h"
+#include "php/layouts.h"
 
 /* When the modules have started; mbstring's globals, or NULL. After the application has booted. */
-void weft_extension_owners_prepare(mbstring_globals *mbstring);
+void weft_extension_owners_prepare(zend_mbstring_globals *mbstring);
 void weft_extension_owners_booted(void);
 
 #endif

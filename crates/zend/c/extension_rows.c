@@ -1,28 +1,30 @@
 /* The rows of extensions.c: which globals of which extension belong to a coroutine.
  *
  * docs/internals/isolation.md lists every extension and the findings for it. A module's globals are reached through
- * its globals_ptr. If no installed header has their layout, layouts.h defines it after the named source, and it is
- * used only if the module reports globals of that size. Keys are words of eight bytes; if a smaller field is meant,
+ * its globals_ptr. If no installed header has their layout, php/layouts.h defines it after the named source, and it
+ * is used only if the module confirms it (extension_globals.c). Keys are words of eight bytes; if a smaller field is meant,
  * the rest of the word belongs to the row or never changes. */
 #include "extension_rows.h"
 #include "boot.h"
 #include "extension_globals.h"
 #include "extension_owners.h"
-#include "layouts.h"
+#include "php/layouts.h"
+#include "php/random.h"
 #include "wrappers.h"
 #include "ext/date/php_date.h"
 #include "ext/pcre/php_pcre.h"
-#include "ext/random/php_random.h"
 #include "ext/standard/file.h"
 
 #include <dlfcn.h>
 #include <stddef.h>
 
-static libxml_globals *libxml;
+static zend_libxml_globals *libxml;
 static intl_globals *intl;
-static mysqli_globals *mysqli;
+static zend_mysqli_globals *mysqli;
 static zlib_globals *zlib;
-static mbstring_globals *mbstring;
+static zend_mbstring_globals *mbstring;
+static mb_regex_globals *mb_regex;
+static odbc_globals *odbc;
 static zend_date_globals *date;
 static zend_module_entry *zlib_module;
 static WEFT_BOOT bool boot_keeps_xml_errors;
@@ -49,8 +51,8 @@ static void free_zval(void *at)
 static void free_mysqli_error(void *at)
 {
 	(void) at;
-	if (mysqli->error_message) {
-		efree(mysqli->error_message);
+	if (mysqli->error_msg) {
+		efree(mysqli->error_msg);
 	}
 }
 
@@ -82,12 +84,12 @@ static void free_text(void *at)
 static void free_search(void *at)
 {
 	static void (*free_result)(void *, int);
-	void *result = mbstring->regex->search_result;
+	void *result = mb_regex->search_result;
 	(void) at;
 	if (!free_result) {
 		free_result = dlsym(RTLD_DEFAULT, "onig_region_free");
 	}
-	zval_ptr_dtor(&mbstring->regex->searched);
+	zval_ptr_dtor(&mb_regex->searched);
 	if (result && free_result) {
 		free_result(result, 1);
 	}
@@ -98,15 +100,15 @@ static void free_search(void *at)
 static void search_changed(void)
 {
 	void *pattern;
-	if (!mbstring->regex->search_pattern) {
+	if (!mb_regex->search_pattern) {
 		return;
 	}
-	ZEND_HASH_FOREACH_PTR(&mbstring->regex->compiled, pattern) {
-		if (pattern == mbstring->regex->search_pattern) {
+	ZEND_HASH_FOREACH_PTR(&mb_regex->compiled, pattern) {
+		if (pattern == mb_regex->search_pattern) {
 			return;
 		}
 	} ZEND_HASH_FOREACH_END();
-	mbstring->regex->search_pattern = NULL;
+	mb_regex->search_pattern = NULL;
 }
 
 /* Allocated by its parser: a parse without an error makes ext/date free it. */
@@ -138,6 +140,24 @@ static void free_list_in_place(void *at)
 	zend_llist_destroy(at);
 }
 
+#if PHP_VERSION_ID >= 80400
+/* The table does not own the links: each removes itself when it is freed. */
+static void free_links(void *at)
+{
+	zend_hash_destroy(at);
+}
+#endif
+
+#if PHP_VERSION_ID >= 80300
+static void free_callback(void *at)
+{
+	zend_fcall_info_cache *callback = at;
+	if (ZEND_FCC_INITIALIZED(*callback)) {
+		zend_fcc_dtor(callback);
+	}
+}
+#endif
+
 static void free_context(void *at)
 {
 	php_stream_context *context = *(php_stream_context **) at;
@@ -166,18 +186,39 @@ static void row(void *at, size_t size, size_t key, void (*release)(void *), void
 	*next_row++ = (weft_row){at, size, key, release, changed, NULL};
 }
 
+static void (*set_xml_handler)(void *, void *);
+static void *collect_xml_errors;
+
 /* libxml2's own variable determines where errors go; the extension's determines where they are kept. */
 static void xml_errors_changed(void)
 {
-	static void (*set_handler)(void *, void *);
-	static void *collect;
-	if (!set_handler) {
-		set_handler = dlsym(RTLD_DEFAULT, "xmlSetStructuredErrorFunc");
-		collect = dlsym(RTLD_DEFAULT, "php_libxml_structured_error_handler");
+	if (set_xml_handler && collect_xml_errors) {
+		set_xml_handler(NULL, libxml->error_list ? collect_xml_errors : NULL);
 	}
-	if (set_handler && collect) {
-		set_handler(NULL, libxml->error_list ? collect : NULL);
+}
+
+static void use_internal_xml_errors(bool use)
+{
+	zval result, argument;
+	zend_function *function = zend_hash_str_find_ptr(EG(function_table), ZEND_STRL("libxml_use_internal_errors"));
+	ZVAL_BOOL(&argument, use);
+	ZVAL_UNDEF(&result);
+	if (function) {
+		zend_call_known_function(function, NULL, NULL, &result, 1, &argument, NULL);
 	}
+}
+
+/* The function of the extension that collects errors is not exported since PHP 8.4. libxml2 tells which one it is while errors are
+ * collected. */
+static void find_xml_handler(void)
+{
+	void **(*handler)(void) = (void **(*)(void)) dlsym(RTLD_DEFAULT, "__xmlStructuredError");
+	set_xml_handler = (void (*)(void *, void *)) dlsym(RTLD_DEFAULT, "xmlSetStructuredErrorFunc");
+	if (handler && !collect_xml_errors) {
+		use_internal_xml_errors(true);
+		collect_xml_errors = *handler();
+	}
+	use_internal_xml_errors(false);
 }
 
 /* The tags that are rewritten come after all the rest, as an ini value. */
@@ -196,7 +237,7 @@ static void rows_of_core(void)
 	row(&BG(user_filter_map), sizeof(void *), 0, weft_free_filter_map, NULL);
 	row(&PG(tick_functions), sizeof(zend_llist), 0, free_list_in_place, NULL);
 	row(&BG(user_tick_functions), sizeof(void *), 0, free_list, NULL);
-	row(&RANDOM_G(mt19937), sizeof(void *) * 2, 0, free_persistent, NULL);
+	weft_random_row(row);
 	row(&PCRE_G(error_code), sizeof(int), 0, NULL, NULL);
 	row(&FG(tmp_host_info), sizeof(php_file_globals) - offsetof(php_file_globals, tmp_host_info),
 		offsetof(php_file_globals, tmp_host_buf) - offsetof(php_file_globals, tmp_host_info), free_host, NULL);
@@ -208,12 +249,13 @@ static void rows_of_core(void)
 static void rows_of_text(void)
 {
 	if ((mbstring = weft_extension_globals("mbstring", sizeof(*mbstring)))) {
-		row(&mbstring->internal_encoding, sizeof(void *), 0, NULL, NULL);
-		row(&mbstring->current_http_output, sizeof(void *), 0, NULL, NULL);
-		row(&mbstring->current_detect_order, sizeof(void *) + sizeof(size_t), 0, free_allocated, NULL);
-		row(&mbstring->current_illegal_mode, 2 * sizeof(int), 0, NULL, NULL);
-		row(&mbstring->illegal_characters, sizeof(size_t), 0, NULL, NULL);
-		row(&mbstring->regex->searched, offsetof(mb_regex_globals, options) - offsetof(mb_regex_globals, searched), offsetof(zval, u1),
+		mb_regex = (mb_regex_globals *) mbstring->mb_regex_globals;
+		row(&mbstring->current_internal_encoding, sizeof(void *), 0, NULL, NULL);
+		row(&mbstring->current_http_output_encoding, sizeof(void *), 0, NULL, NULL);
+		row(&mbstring->current_detect_order_list, sizeof(void *) + sizeof(size_t), 0, free_allocated, NULL);
+		row(&mbstring->current_filter_illegal_mode, 2 * sizeof(int), 0, NULL, NULL);
+		row(&mbstring->illegalchars, sizeof(size_t), 0, NULL, NULL);
+		row(&mb_regex->searched, offsetof(mb_regex_globals, options) - offsetof(mb_regex_globals, searched), offsetof(zval, u1),
 			free_search, search_changed);
 	}
 	if ((intl = weft_extension_globals("intl", sizeof(*intl)))) {
@@ -225,8 +267,11 @@ static void rows_of_text(void)
 		row(&libxml->error_list, sizeof(void *), 0, free_list, xml_errors_changed);
 		row(&libxml->error_buffer, sizeof(smart_str), 0, free_text, NULL);
 		row(&libxml->stream_context, sizeof(zval), 0, free_zval, NULL);
-		row(&libxml->entity_loader, offsetof(libxml_globals, entity_loader_disabled) - offsetof(libxml_globals, entity_loader),
-			0, free_zval, NULL);
+#if PHP_VERSION_ID >= 80300
+		row(&libxml->entity_loader_callback, sizeof(zend_fcall_info_cache), 0, free_callback, NULL);
+#else
+		row(&libxml->entity_loader, sizeof(libxml->entity_loader), 0, free_zval, NULL);
+#endif
 	}
 	if ((date = weft_extension_globals("date", sizeof(*date)))) {
 		row(&date->last_errors, sizeof(void *), 0, free_date_errors, NULL);
@@ -236,26 +281,30 @@ static void rows_of_text(void)
 static void rows_of_clients(void)
 {
 	soap_globals *soap = weft_soap_globals();
-	odbc_globals *odbc = weft_extension_globals("odbc", sizeof(*odbc));
-	amqp_globals *amqp = weft_extension_globals("amqp", sizeof(*amqp));
+	amqp_globals *amqp = weft_amqp_globals();
 	pcntl_globals *pcntl = weft_extension_globals("pcntl", sizeof(*pcntl));
 	sockets_globals *sockets = weft_extension_globals("sockets", sizeof(*sockets));
-	int *posix = weft_extension_globals("posix", sizeof(*posix));
-	void **openssl = weft_extension_globals("openssl", sizeof(*openssl));
+	posix_globals *posix = weft_extension_globals("posix", sizeof(*posix));
+	openssl_globals *openssl = weft_extension_globals("openssl", sizeof(*openssl));
 	if ((mysqli = weft_extension_globals("mysqli", sizeof(*mysqli)))) {
-		row(&mysqli->error, sizeof(zend_long) + sizeof(char *), 0, free_mysqli_error, NULL);
+		row(&mysqli->error_no, sizeof(zend_long) + sizeof(char *), 0, free_mysqli_error, NULL);
 		row(&mysqli->report_mode, sizeof(zend_long), 0, NULL, NULL);
 	}
 	if (soap) { /* set during a call, which waits */
-		row(&soap->typemap, offsetof(soap_globals, cache) - offsetof(soap_globals, typemap),
+		row(&soap->typemap, offsetof(soap_globals, cache_dir) - offsetof(soap_globals, typemap),
 			offsetof(soap_globals, use_error_handler) - offsetof(soap_globals, typemap), NULL, NULL);
 		row(&soap->encoding, sizeof(void *), 0, NULL, NULL);
 		row(&soap->class_map, sizeof(void *), 0, NULL, NULL);
 		row(&soap->features, sizeof(int), 0, NULL, NULL);
 	}
-	if (odbc) {
+	if ((odbc = weft_extension_globals("odbc", sizeof(*odbc)))) {
 		row(&odbc->default_connection, sizeof(zend_long), 0, NULL, NULL);
-		row(&odbc->last_state, offsetof(odbc_globals, connections) - offsetof(odbc_globals, last_state), 0, NULL, NULL);
+		row(&odbc->last_state, offsetof(odbc_globals, last_error) + sizeof(odbc->last_error) - offsetof(odbc_globals, last_state),
+			0, NULL, NULL);
+#if PHP_VERSION_ID >= 80400
+		/* Links by connection string: asking twice for the same gives the same link, in one coroutine only. */
+		row(&odbc->connections, sizeof(HashTable), offsetof(HashTable, arData), free_links, NULL);
+#endif
 	}
 	if (amqp) { /* between a failure and its exception, a channel may be closed */
 		row(amqp, sizeof(*amqp), 0, free_allocated, NULL);
@@ -267,10 +316,10 @@ static void rows_of_clients(void)
 		row(&sockets->last_error, sizeof(int), 0, NULL, NULL);
 	}
 	if (posix) {
-		row(posix, sizeof(int), 0, NULL, NULL);
+		row(&posix->last_error, sizeof(int), 0, NULL, NULL);
 	}
 	if (openssl) {
-		row(openssl, sizeof(void *), 0, free_persistent, NULL);
+		row(openssl, sizeof(*openssl), 0, free_persistent, NULL);
 	}
 	if ((zlib = weft_extension_globals("zlib", sizeof(*zlib)))) {
 		zlib_module = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("zlib"));
@@ -291,20 +340,36 @@ size_t weft_extension_rows(weft_row *rows)
 
 /* A request may replace it, and its last owner then frees it: the booted value gets an owner that never releases
  * it. */
+static void keep_counted_for_ever(zend_refcounted *value)
+{
+	GC_SET_REFCOUNT(value, GC_REFCOUNT(value) + (1u << 29));
+}
+
 static void keep_for_ever(const zval *value)
 {
 	if (Z_REFCOUNTED_P(value)) {
-		Z_ADDREF_P((zval *) value);
-		GC_SET_REFCOUNT(Z_COUNTED_P(value), GC_REFCOUNT(Z_COUNTED_P(value)) + (1u << 29));
+		keep_counted_for_ever(Z_COUNTED_P(value));
 	}
 }
+
+#if PHP_VERSION_ID >= 80300
+static void keep_callback_for_ever(const zend_fcall_info_cache *callback)
+{
+	if (callback->object) {
+		keep_counted_for_ever((zend_refcounted *) callback->object);
+	}
+	if (callback->closure) {
+		keep_counted_for_ever((zend_refcounted *) callback->closure);
+	}
+}
+#endif
 
 void weft_extension_rows_booted(void)
 {
 	if (mysqli) {
 		free_mysqli_error(NULL);
-		mysqli->error = 0;
-		mysqli->error_message = NULL;
+		mysqli->error_no = 0;
+		mysqli->error_msg = NULL;
 	}
 	if (intl) {
 		free_intl_error(NULL);
@@ -316,12 +381,19 @@ void weft_extension_rows_booted(void)
 	}
 	if (libxml) {
 		boot_keeps_xml_errors = libxml->error_list != NULL;
-		free_list(&libxml->error_list);
-		libxml->error_list = NULL;
-		xml_errors_changed();
+		find_xml_handler();
 		keep_for_ever(&libxml->stream_context);
-		keep_for_ever(&libxml->entity_loader);
+#if PHP_VERSION_ID >= 80300
+		keep_callback_for_ever(&libxml->entity_loader_callback);
+#else
+		keep_for_ever(&libxml->entity_loader.callback);
+#endif
 	}
+#if PHP_VERSION_ID >= 80400
+	if (odbc) { /* links that were opened during the boot stay the application's */
+		zend_hash_init(&odbc->connections, 0, NULL, odbc->connections.pDestructor, true);
+	}
+#endif
 	keep_for_ever(&SG(callback_func));
 	if (!FG(default_context)) {
 		FG(default_context) = php_stream_context_alloc();
@@ -339,12 +411,6 @@ void weft_extension_rows_booted(void)
 void weft_extension_rows_begin(void)
 {
 	if (UNEXPECTED(boot_keeps_xml_errors)) {
-		zval result, on;
-		zend_function *keep = zend_hash_str_find_ptr(EG(function_table), ZEND_STRL("libxml_use_internal_errors"));
-		ZVAL_TRUE(&on);
-		ZVAL_UNDEF(&result);
-		if (keep) {
-			zend_call_known_function(keep, NULL, NULL, &result, 1, &on, NULL);
-		}
+		use_internal_xml_errors(true);
 	}
 }

@@ -17,6 +17,7 @@
 #include "handler.h"
 #include "host.h"
 #include "isolate.h"
+#include "php/version.h"
 #include "resident.h"
 #include "schedule.h"
 #include "script.h"
@@ -154,6 +155,7 @@ static void bare_main(zend_fiber_transfer *transfer)
 	EG(current_execute_data) = NULL;
 	EG(jit_trace_num) = 0;
 	EG(active_fiber) = NULL;
+	weft_stack_is_of(&bare_context);
 	weft_job_run(coroutine);
 	coroutine->ended = true;
 	coroutine->lost = true;
@@ -237,7 +239,7 @@ weft_coroutine *weft_coroutine_create(void)
 	}
 	if (bare_first) {
 		bare_first = false;
-		if (!zend_fiber_init_context(&bare_context, &bare_kind, bare_main, stack_bytes)) {
+		if (!weft_context_init(&bare_context, &bare_kind, bare_main, stack_bytes)) {
 			zend_clear_exception();
 			free(coroutine);
 			return NULL;

@@ -44,6 +44,7 @@ static void save(weft_owned *owned)
 {
 #define WEFT_SAVE(field, global) memcpy(&owned->field, &(global), sizeof(owned->field));
 	WEFT_OWNED(WEFT_SAVE)
+	WEFT_OWNED_SINCE_8_4(WEFT_SAVE)
 #undef WEFT_SAVE
 }
 
@@ -51,6 +52,7 @@ static void load(const weft_owned *owned)
 {
 #define WEFT_LOAD(field, global) memcpy(&(global), &owned->field, sizeof(owned->field));
 	WEFT_OWNED(WEFT_LOAD)
+	WEFT_OWNED_SINCE_8_4(WEFT_LOAD)
 #undef WEFT_LOAD
 }
 
@@ -95,6 +97,9 @@ static void set_base(void)
 	base.strtok_string = NULL;
 	base.strtok_last = NULL;
 	base.strtok_length = 0;
+#if PHP_VERSION_ID >= 80400
+	ZVAL_UNDEF(&base.response_headers);
+#endif
 	base.uploaded_files = NULL;
 	base.wrapper_errors = NULL;
 	base.post_bytes = 0;
@@ -412,6 +417,12 @@ void weft_isolate_free(weft_coroutine *coroutine)
 	free_string(&PG(last_error_message));
 	free_string(&PG(last_error_file));
 	free_string(&BG(strtok_string));
+#if PHP_VERSION_ID >= 80400
+	if (UNEXPECTED(Z_REFCOUNTED(BG(last_http_headers)))) {
+		zval_ptr_dtor(&BG(last_http_headers));
+	}
+	ZVAL_UNDEF(&BG(last_http_headers));
+#endif
 }
 
 /* Frees what the request owned. Output and headers have been taken by then. Its values may have destructors: a fatal

@@ -11,6 +11,7 @@
  * one is parked in the middle of a request, no other runs PHP code, unless other code has saved PHP's whole state
  * (this file must not know which). */
 #include "native.h"
+#include "php/version.h"
 #include "boot.h"
 #include "coroutine.h"
 #include "signals.h"
@@ -86,12 +87,13 @@ char *weft_native_yellow(const weft_coroutine *coroutine)
 	return stack ? stack + NATIVE_GUARD_BYTES : NULL;
 }
 
-/* The ends of the stack, for engines that check it (PHP 8.3 and later). */
-void weft_native_limits(const weft_coroutine *coroutine, char **base, char **limit)
+/* Tells an engine that checks its stack (PHP 8.3 and later) where this one ends. When a request of PHP has begun on it. */
+void weft_native_limits(const weft_coroutine *coroutine)
 {
 	const weft_native *own = weft_native_slot(coroutine);
-	*base = own->stack + own->bytes;
-	*limit = own->stack + NATIVE_GUARD_BYTES + YELLOW_BYTES;
+	/* Its last word, not what is behind it: that may be the stack of another instance (instance/check.c). */
+	char *last = own->stack + own->bytes - sizeof(void *);
+	weft_stack_is(own->stack + NATIVE_GUARD_BYTES + YELLOW_BYTES, last);
 }
 
 /* 0: parked. 1: the job has ended, the coroutine is idle. */

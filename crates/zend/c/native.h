@@ -24,7 +24,7 @@ void weft_native_leave(weft_coroutine *coroutine);
 bool weft_native_next(weft_coroutine *coroutine);
 void weft_native_destroy(weft_coroutine *coroutine);
 char *weft_native_yellow(const weft_coroutine *coroutine);
-void weft_native_limits(const weft_coroutine *coroutine, char **base, char **limit);
+void weft_native_limits(const weft_coroutine *coroutine);
 void weft_native_trim(const weft_coroutine *coroutine);
 bool weft_native_holds(const weft_coroutine *coroutine, const void *address);
 

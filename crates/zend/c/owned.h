@@ -64,9 +64,18 @@
 	OWN(strtok_length, BG(strtok_len))                                                                                \
 	OWN(json_error, JSON_G(error_code))
 
+#if PHP_VERSION_ID >= 80400
+#define WEFT_OWNED_SINCE_8_4(OWN)                                                                                     \
+	OWN(response_headers, BG(last_http_headers))                                                                      \
+	OWN(parsing_body, SG(request_parse_body_context))
+#else
+#define WEFT_OWNED_SINCE_8_4(OWN)
+#endif
+
 typedef struct {
 #define WEFT_OWNED_FIELD(field, global) __typeof__(global) field;
 	WEFT_OWNED(WEFT_OWNED_FIELD)
+	WEFT_OWNED_SINCE_8_4(WEFT_OWNED_FIELD)
 #undef WEFT_OWNED_FIELD
 } weft_owned;
 

@@ -11,6 +11,7 @@
  * Invariant: outside of such a call EG(persistent_list) is the shared list, so that closing and shutdown find their
  * entries. */
 #include "persistent.h"
+#include "php/version.h"
 #include "clients.h"
 #include "coroutine.h"
 #include "pgsql.h"
@@ -45,18 +46,20 @@ typedef struct {
 	const char *class_name;    /* NULL: a function */
 	const char *name;
 	const char *prefix;        /* of the keys that it makes */
+	bool returns_user;         /* the connection is opened for what it returns, not for the object it is called on */
 	zif_handler stock;
 } opener;
 
 static opener openers[] = {
-	{"pdo", "__construct", "PDO:DBH:DSN=", NULL},
-	{"memcached", "__construct", "memcached:id=", NULL},
-	{"amqpconnection", "pconnect", "amqp_conn_res_", NULL},
-	{"amqpconnection", "preconnect", "amqp_conn_res_", NULL},
-	{NULL, "pg_pconnect", "pgsql", NULL},
-	{NULL, "pfsockopen", "pfsockopen__", NULL},
-	{NULL, "stream_socket_client", "stream_socket_client__", NULL},
-	{NULL, "odbc_pconnect", "unixODBC_", NULL},
+	{"pdo", "__construct", "PDO:DBH:DSN=", false, NULL},
+	{"pdo", "connect", "PDO:DBH:DSN=", true, NULL}, /* since PHP 8.4 */
+	{"memcached", "__construct", "memcached:id=", false, NULL},
+	{"amqpconnection", "pconnect", "amqp_conn_res_", false, NULL},
+	{"amqpconnection", "preconnect", "amqp_conn_res_", false, NULL},
+	{NULL, "pg_pconnect", "pgsql", true, NULL},
+	{NULL, "pfsockopen", "pfsockopen__", true, NULL},
+	{NULL, "stream_socket_client", "stream_socket_client__", true, NULL},
+	{NULL, "odbc_pconnect", WEFT_ODBC_PERSISTENT, true, NULL},
 };
 
 /* A call in progress. */
@@ -337,7 +340,7 @@ static ZEND_NAMED_FUNCTION(open_own)
 	}
 	opening call;
 	zval user;
-	if (with->class_name) {
+	if (!with->returns_user) {
 		ZVAL_COPY(&user, ZEND_THIS);
 	}
 	lend(with, execute_data, &call);
@@ -356,8 +359,8 @@ static ZEND_NAMED_FUNCTION(open_own)
 	} else {
 		boot_opens = false;
 	}
-	give_back(&call, with->class_name ? &user : return_value);
-	if (with->class_name) {
+	give_back(&call, with->returns_user ? return_value : &user);
+	if (!with->returns_user) {
 		zval_ptr_dtor(&user);
 	}
 }

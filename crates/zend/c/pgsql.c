@@ -2,12 +2,13 @@
  * without one, and open transactions of persistent connections.
  *
  * pg_connect() with the same string returns the same connection again: here it is kept per run of a coroutine, by
- * renaming the extension's entry. Building this needs neither the extension's headers nor libpq's: the two structures
- * are defined below, after ext/pgsql/php_pgsql.h, and libpq's functions are looked up at first use, when the extension
- * must be loaded. */
+ * renaming the extension's entry. Building this needs neither the extension's headers nor libpq's: the connection's
+ * structure is defined below, after ext/pgsql/php_pgsql.h, and libpq's functions are looked up at first use, when the
+ * extension must be loaded. */
 #include "pgsql.h"
 #include "boot.h"
 #include "coroutine.h"
+#include "extension_globals.h"
 #include "wrap.h"
 
 #include <dlfcn.h>
@@ -21,18 +22,6 @@ typedef struct {
 	bool persistent;
 	zend_object object;
 } pgsql_connection;
-
-typedef struct {
-	zend_long links, persistent_links, links_max, persistent_links_max;
-	bool allow_persistent;
-	int ignore_notices;
-	zend_long auto_reset_persistent;
-	int log_notices;
-	zend_object *default_link;
-	HashTable field_oids;
-	HashTable table_oids;
-	HashTable connections;     /* those of pg_connect(), which finds them again by name */
-} pgsql_globals;
 
 /* The default connection of its functions, while the coroutine is parked. */
 WEFT_SLOT(pgsql, zend_object *)
@@ -173,10 +162,9 @@ void weft_pgsql_reset(const zval *persistent)
 
 void weft_pgsql_start(void)
 {
-	zend_module_entry *module = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("pgsql"));
-	if (!module || module->globals_size != sizeof(pgsql_globals)) {
-		return; /* an unknown layout */
+	globals = weft_extension_globals("pgsql", sizeof(*globals));
+	if (!globals) {
+		return;
 	}
-	globals = module->globals_ptr;
 	weft_wrap(NULL, "pg_connect", connect_own, NULL, &stock_connect);
 }

@@ -228,6 +228,7 @@ static uint64_t run_once(weft_coroutine *coroutine)
 	SG(request_info).path_translated = (char *) script;
 	zend_first_try {
 		if (php_request_startup() == SUCCESS) {
+			weft_native_limits(coroutine);
 			run_script(&resident);
 		}
 	} zend_end_try();

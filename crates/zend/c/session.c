@@ -10,6 +10,7 @@
 #include "boot.h"
 #include "coroutine.h"
 #include "superglobals.h"
+#include "php/version.h"
 #include "ext/session/php_session.h"
 
 #define IN_FLIGHT (1u << 29) /* more than there will ever be */
@@ -80,8 +81,9 @@ static void hold(zend_refcounted *value, uint32_t times)
  * flight, and each end holds it again. */
 static void hold_booted(uint32_t times)
 {
-	for (size_t i = 0; i < PS_NUM_APIS; i++) {
-		zval *name = &base.mod_user_names.names[i];
+	zval *names = (zval *) &base.mod_user_names;
+	for (size_t i = 0; i < sizeof(base.mod_user_names) / sizeof(*names); i++) {
+		zval *name = &names[i];
 		if (Z_TYPE_P(name) != IS_UNDEF && Z_REFCOUNTED_P(name)) {
 			hold(Z_COUNTED_P(name), times);
 		}
@@ -135,7 +137,7 @@ void weft_session_end_resident(void)
 /* The save handler's first function differs: session_set_save_handler() does not need a session. */
 static bool has_own_handler(void)
 {
-	const zval *now = &PS(mod_user_names).name.ps_open, *booted = &base.mod_user_names.name.ps_open;
+	const zval *now = &WEFT_SESSION_OPEN(ps_globals), *booted = &WEFT_SESSION_OPEN(base);
 	return Z_TYPE_P(now) != Z_TYPE_P(booted) || Z_PTR_P(now) != Z_PTR_P(booted);
 }
 

@@ -111,7 +111,7 @@ final class SharedPdoStatement extends StatementResult
         return true;
     }
 
-    public function setFetchMode(int $mode, mixed ...$args): bool
+    public function setFetchMode(int $mode, mixed ...$args): true
     {
         $this->settings ??= new StatementSettings();
         $this->settings->fetchMode = [$mode, $args];

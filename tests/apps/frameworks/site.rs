@@ -115,7 +115,7 @@ impl Site {
 
     /// Runs a console command with the stock php.
     fn console(&self, arguments: &[&str]) -> Output {
-        finish(Command::new("php8.2").args(arguments).current_dir(self.directory.path()))
+        finish(weft_tests::php::command().args(arguments).current_dir(self.directory.path()))
     }
 
     /// Processes one job of the queue with weft's command line.

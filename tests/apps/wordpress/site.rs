@@ -42,7 +42,7 @@ impl Site {
         site.write("image.php", "<?php $i = imagecreatetruecolor(1200, 900);
             for ($n = 0; $n < 90; $n++) { imagefilledrectangle($i, $n * 13, $n * 10, 1200, 900, $n * 2817 * 13); }
             imagepng($i, __DIR__ . '/image.png');");
-        let made = Command::new("php8.2").arg(site.path("image.php")).status();
+        let made = weft_tests::php::command().arg(site.path("image.php")).status();
         assert!(made.is_ok_and(|status| status.success()), "an image by GD");
         site.query("mysql", &format!("CREATE DATABASE {name}"));
         site

@@ -11,6 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use weft_tests::php;
+
 use crate::markdown::root;
 
 type Fields = BTreeMap<String, BTreeSet<String>>;
@@ -24,23 +26,14 @@ fn said_by(command: &mut Command) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-fn php_config(argument: &str) -> String {
-    let tool = std::env::var("PHP_CONFIG").unwrap_or_else(|_| "php-config".to_owned());
-    said_by(Command::new(tool).arg(argument)).trim().to_owned()
-}
-
-fn library() -> String {
-    let version = php_config("--version");
-    let short: Vec<&str> = version.split('.').take(2).collect();
-    format!("php{}", short.join("."))
-}
-
 fn compiled(directory: &Path) -> PathBuf {
     let program = directory.join("structures");
+    let libxml = said_by(Command::new("pkg-config").args(["--cflags", "libxml-2.0"]));
     let mut gcc = Command::new("gcc");
-    gcc.args(["-g", "-D_GNU_SOURCE", "-w"]).args(php_config("--includes").split_whitespace());
+    gcc.args(["-g", "-D_GNU_SOURCE", "-w"]).args(php::config("--includes").split_whitespace());
+    gcc.args(libxml.split_whitespace());
     gcc.arg("-I").arg(root().join("crates/zend/c")).arg(root().join("tests/docs/globals/structures.c"));
-    gcc.arg("-o").arg(&program).arg(format!("-l{}", library()));
+    gcc.arg("-o").arg(&program).arg(format!("-lphp{}", php::version()));
     said_by(&mut gcc);
     program
 }
@@ -53,8 +46,23 @@ fn rows(lines: &str) -> impl Iterator<Item = Vec<&str>> {
     lines.lines().filter(is_row).map(|line| line.split('|').map(str::trim).skip(1).collect())
 }
 
+/// A version's numbers, by which it is compared.
+fn number(version: &str) -> Vec<u32> {
+    version.split('.').filter_map(|part| part.parse().ok()).collect()
+}
+
+/// The names in a cell that are for this version of PHP: "one, two (>= 8.4), three (< 8.4)".
 fn names(cell: &str) -> impl Iterator<Item = String> {
-    cell.split(", ").map(|name| name.trim_matches('`').to_owned())
+    let this = number(&php::version());
+    cell.split(", ").filter_map(move |item| {
+        let (name, versions) = item.split_once(" (").unwrap_or((item, ""));
+        let is_for = match versions.trim_end_matches(')').split_once(' ') {
+            Some(("<", bound)) => this < number(bound),
+            Some((">=", bound)) => this >= number(bound),
+            _ => true,
+        };
+        is_for.then(|| name.trim_matches('`').to_owned())
+    })
 }
 
 /// Verdicts of the page by structure and field.
@@ -63,7 +71,8 @@ fn verdicts(page: &str) -> BTreeMap<String, BTreeMap<String, String>> {
     for section in page.split("\n### ").skip(1) {
         let (structure, text) = section.split_once('\n').expect("a section has lines");
         let text = text.split("\n## ").next().unwrap_or_default();
-        let fields: &mut BTreeMap<String, String> = found.entry(structure.to_owned()).or_default();
+        let Some(structure) = names(structure).next() else { continue };
+        let fields: &mut BTreeMap<String, String> = found.entry(structure.clone()).or_default();
         for row in rows(text) {
             assert!(VERDICTS.contains(&row[1]), "{structure}: \"{}\" is no verdict", row[1]);
             assert!(
@@ -116,8 +125,21 @@ const REACHED_BY: [(&str, &str); 7] = [
 fn what_is_copied_is_what_the_table_copies() {
     let page = std::fs::read_to_string(root().join("docs/internals/globals.md")).expect("the page");
     let table = std::fs::read_to_string(root().join("crates/zend/c/owned.h")).expect("the table");
+    // Rows that this version of PHP does not have yet are left out by the preprocessor.
+    let since = |line: &str| {
+        let (major, minor) =
+            line.trim().strip_prefix("#define WEFT_OWNED_SINCE_")?.split_once('(')?.0.split_once('_')?;
+        Some(format!("{major}.{minor}"))
+    };
+    let mut has_rows = true;
     let in_table: BTreeSet<String> = table
         .lines()
+        .filter(|line| {
+            if let Some(version) = since(line) {
+                has_rows = number(&php::version()) >= number(&version);
+            }
+            has_rows
+        })
         .filter_map(|line| line.trim().strip_prefix("OWN(")?.split_once(", ")?.1.rsplit_once(')'))
         .map(|(global, _)| {
             global.trim_end_matches(')').to_owned() + if global.contains('(') { ")" } else { "" }
@@ -146,18 +168,18 @@ fn every_module_with_globals_is_known() {
     let page = std::fs::read_to_string(root().join("docs/internals/globals.md")).expect("the page");
     let by_size = page.split("\n## Known by their size alone").nth(1).expect("the section");
     let by_size = by_size.split("\n## ").next().unwrap_or_default();
-    let mut known: BTreeMap<&str, &str> = rows(by_size).map(|row| (row[0], row[1])).collect();
+    let mut known: BTreeSet<(&str, &str)> = rows(by_size).map(|row| (row[0], row[1])).collect();
     let mut modules = Vec::new();
     for line in said.lines() {
         match line.split(' ').collect::<Vec<_>>()[..] {
-            ["structure", _, bytes, module] => drop(known.insert(module, bytes)),
+            ["structure", _, bytes, module] => drop(known.insert((module, bytes))),
             ["module", ref name @ .., bytes] if bytes != "0" => modules.push((name.join(" "), bytes)),
             _ => {}
         }
     }
     assert!(modules.len() > 10, "{said}");
     let unknown: Vec<_> =
-        modules.iter().filter(|(name, bytes)| known.get(name.as_str()) != Some(bytes)).collect();
+        modules.iter().filter(|(name, bytes)| !known.contains(&(name.as_str(), *bytes))).collect();
     assert!(
         unknown.is_empty(),
         "docs/internals/globals.md does not know them, or not of that size: {unknown:?}"
@@ -168,7 +190,7 @@ fn every_module_with_globals_is_known() {
 /// have none.
 #[test]
 fn every_structure_that_libphp_exports_is_known() {
-    let path = format!("{}/lib/lib{}.so", php_config("--prefix"), library());
+    let path = format!("{}/lib/libphp{}.so", php::config("--prefix"), php::version());
     let symbols = said_by(Command::new("readelf").args(["--dyn-syms", "--wide", &path]));
     let page = std::fs::read_to_string(root().join("docs/internals/globals.md")).expect("the page");
     let statics = page.split("\n## Statics").nth(1).expect("the section");

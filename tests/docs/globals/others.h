@@ -1,28 +1,22 @@
 /* Layouts of globals that weft does not use, so that the walk sees their fields; each is copied from the source that it names.
- * The names are ours. The layouts that weft uses are in crates/zend/c/layouts.h. */
-typedef struct { void *errors; } openssl_globals;                     /* ext/openssl/php_openssl.h */
+ * The names are ours. The layouts that weft uses are in crates/zend/c/php/layouts.h. */
 typedef struct { bool key_initialized; unsigned char key[16]; } reflection_globals; /* ext/reflection/php_reflection.h */
 typedef struct { void *default_encoding; } xml_globals;               /* ext/xml/xml.c */
+#if PHP_VERSION_ID >= 80400
+typedef struct { zend_long links[2]; bool new_context; } ldap_globals; /* ext/ldap/php_ldap.h */
+typedef struct { bool suppress_warnings; } dom_globals;               /* ext/dom/php_dom.h */
+#define STRUCTURES_SINCE_8_4(OF) OF("dom", dom_globals)
+#else
 typedef struct { zend_long links[2]; } ldap_globals;                  /* ext/ldap/php_ldap.h */
+#define STRUCTURES_SINCE_8_4(OF)
+#endif
 typedef struct { char *encodings[6]; HashTable *tag_table_cache; } exif_globals; /* ext/exif/exif.c */
 typedef struct { char *default_socket; } pdo_mysql_globals;           /* ext/pdo_mysql/php_pdo_mysql_int.h */
-typedef struct { int last_error; } posix_globals;                     /* ext/posix/php_posix.h */
 typedef struct { char *extension_dir; int defensive; } sqlite3_globals; /* ext/sqlite3/php_sqlite3.h */
 typedef struct { char *input_encoding, *internal_encoding, *output_encoding; } iconv_globals; /* ext/iconv/php_iconv.h */
 typedef struct { zend_resource *default_dir; } php_dir_globals;       /* ext/standard/dir.c */
 typedef struct { zval callback; char *cb; bool active, bail, warning, exception; } php_assert_globals; /* ext/standard/assert.c */
 typedef struct { void *activation_bdata; } php_browscap_globals;      /* ext/standard/browscap.c, a structure of its own */
-
-/* ext/pgsql/php_pgsql.h */
-typedef struct {
-	zend_long links[4];
-	bool allow_persistent;
-	int ignore_notices;
-	zend_long auto_reset_persistent;
-	int log_notices;
-	zend_object *default_link;
-	HashTable field_oids, table_oids, connections;
-} pgsql_globals;
 
 /* ext/ffi/php_ffi.h */
 typedef struct {
@@ -40,19 +34,30 @@ typedef struct {
 } ffi_globals;
 
 /* ext/phar/phar_internal.h */
+#if PHP_VERSION_ID >= 80400
+typedef bool phar_flag;
+#else
+typedef int phar_flag;
+#endif
 typedef struct {
 	HashTable persistent, archives;
 	void *cached_files;
 	HashTable aliases;
-	int server_variables, readonly;
+	int server_variables;
+#if PHP_VERSION_ID >= 80400
 	char *cache_list;
-	int manifest_cached, persist, has_compression[2];
+	bool readonly;
+#else
+	int readonly;
+	char *cache_list;
+#endif
+	phar_flag manifest_cached, persist, has_compression[2];
 	bool readonly_setting, require_hash_setting, intercepted;
-	int request_init, require_hash, request_done, request_ends;
+	phar_flag request_init, require_hash, request_done, request_ends;
 	zif_handler stock[22];
 	char *cwd;
 	uint32_t cwd_length;
-	int cwd_init;
+	phar_flag cwd_init;
 	char *private_key;
 	uint32_t private_key_length;
 	char *last_name;

@@ -1,7 +1,7 @@
 /* Every structure of globals, for its debug information; as a program, it prints which loaded modules have globals, and their sizes.
  *
  * STRUCTURES names the module to which a structure of globals belongs; "" if PHP has a separate name for them. */
-#include "layouts.h"      /* weft's own; it includes PHP's headers */
+#include "php/layouts.h"      /* weft's own; it includes PHP's headers */
 #include "zend_language_scanner.h"
 #include "zend_ini_scanner.h"
 #include "ext/standard/php_array.h"
@@ -24,14 +24,14 @@
 	OF("", zend_ini_scanner_globals) OF("", zend_array_globals) OF("", php_dir_globals) OF("", php_assert_globals)      \
 	OF("", php_browscap_globals) OF("json", zend_json_globals) OF("pcre", zend_pcre_globals) OF("date", zend_date_globals) \
 	OF("random", zend_random_globals) OF("session", php_ps_globals) OF("", zend_filter_globals)                         \
-	OF("libxml", libxml_globals) OF("openssl", openssl_globals) OF("zlib", zlib_globals) OF("pcntl", pcntl_globals)     \
-	OF("Reflection", reflection_globals) OF("mbstring", mbstring_globals) OF("", mb_regex_globals)                      \
-	OF("intl", intl_globals) OF("iconv", iconv_globals) OF("", soap_globals) OF("mysqli", mysqli_globals)               \
+	OF("libxml", zend_libxml_globals) OF("openssl", openssl_globals) OF("zlib", zlib_globals) OF("pcntl", pcntl_globals)     \
+	OF("Reflection", reflection_globals) OF("mbstring", zend_mbstring_globals) OF("", mb_regex_globals)                      \
+	OF("intl", intl_globals) OF("iconv", iconv_globals) OF("", soap_globals) OF("mysqli", zend_mysqli_globals)               \
 	OF("mysqlnd", zend_mysqlnd_globals) OF("pgsql", pgsql_globals) OF("odbc", odbc_globals)                             \
 	OF("sockets", sockets_globals) OF("posix", posix_globals) OF("ldap", ldap_globals) OF("xml", xml_globals)           \
 	OF("exif", exif_globals) OF("sqlite3", sqlite3_globals) OF("pdo_mysql", pdo_mysql_globals) OF("FFI", ffi_globals)   \
 	OF("Phar", phar_globals) OF("amqp", amqp_globals) OF("", zend_igbinary_globals) OF("", zend_msgpack_globals)        \
-	OF("", zend_apcu_globals)
+	OF("", zend_apcu_globals) OF("amqp", amqp2_globals) STRUCTURES_SINCE_8_4(OF)
 
 #define POINTER(module, structure) structure *walk_##structure;
 STRUCTURES(POINTER)

@@ -10,9 +10,9 @@ go($fiber);
 $r = new ReflectionFiber($f2 = new Fiber(fn () => Fiber::suspend()));
 $f2->start();
 var_dump($r->getExecutingLine());
---EXPECT--
+--EXPECTF--
 inside
-{closure}
+{closure%S}
 resume
 go
 int(7)

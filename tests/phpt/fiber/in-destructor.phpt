@@ -1,5 +1,7 @@
 --TEST--
-PHP 8.2 refuses to switch Fibers in a destructor; the refusal is an exception
+Before PHP 8.4 a destructor may not switch Fibers; the refusal is an exception
+--PHP--
+< 8.4
 --FILE--
 <?php
 class D {

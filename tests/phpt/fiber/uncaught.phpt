@@ -9,7 +9,7 @@ $fiber->start();
 --EXPECTF--
 %AFatal error: Uncaught DomainException: deep in %s:2
 Stack trace:
-#0 [internal function]: {closure}()
+#0 [internal function]: {closure%S}()
 #1 %s(3): Fiber->start()
 #2 {main}
   thrown in %s on line 2

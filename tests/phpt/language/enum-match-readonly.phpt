@@ -13,9 +13,9 @@ try { $p->x = 1; } catch (Error $e) { echo $e->getMessage(), "\n"; }
 try { echo match (true) { default => throw new LogicException('thrown') }; } catch (LogicException $e) { echo $e->getMessage(), "\n"; }
 try { echo match (5) { 1 => 2 }; } catch (\UnhandledMatchError $e) { echo $e->getMessage(), "\n"; }
 echo implode(',', array_map(strtoupper(...), ['a', 'b'])), $p->y, "\n";
---EXPECT--
+--EXPECTF--
 black none
 Cannot modify readonly property Point::$x
 thrown
-Unhandled match case 5
+Unhandled match case %s
 A,B5

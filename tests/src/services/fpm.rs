@@ -7,6 +7,7 @@ use std::path::Path;
 
 use super::{Service, Setup, free_port};
 use crate::client::Client;
+use crate::php;
 
 /// Whether header lines of this name (in lower case) describe the server itself or its connection, at nginx or
 /// weft.
@@ -72,7 +73,12 @@ impl Fpm {
         let (pool, conf) = (fpm.path("fpm.conf"), nginx.path("nginx.conf"));
         let root = if as_root { "-R" } else { "-F" };
         // Each master ends its own workers at SIGTERM.
-        let fpm = fpm.start("TERM", &[], "/usr/sbin/php-fpm8.2", &["-F", root, "-y", &pool]);
+        let fpm = fpm.start(
+            "TERM",
+            &[],
+            &format!("/usr/sbin/php-fpm{}", php::version()),
+            &["-F", root, "-y", &pool],
+        );
         // The socket's file exists before php-fpm listens on it; nginx would then answer 502.
         let fpm = fpm.wait_until(|| UnixStream::connect(&socket).is_ok());
         let nginx = nginx.start("TERM", &[], "/usr/sbin/nginx", &["-c", &conf]);

@@ -72,7 +72,7 @@ names! {
     note:
         pthread_mutex_trylock, pthread_mutex_unlock, sigaction, signal, close, close_range, closefrom,
         fclose, socket, socketpair, pipe, pipe2, dup, mkstemp, mkstemp64, dup2, dup3, fork, vfork,
-        popen, dlopen;
+        popen, posix_spawn, posix_spawnp, dlopen;
 }
 
 impl Symbol {

@@ -72,6 +72,7 @@ const FAMILIES: &[&str] = &[
     "pclose",
     "poll",
     "popen",
+    "posix_spawn",
     "ppoll",
     "pread",
     "pselect",

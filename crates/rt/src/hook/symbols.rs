@@ -11,13 +11,14 @@
 
 use libc::{
     FILE, addrinfo, c_char, c_int, c_long, c_uchar, c_uint, c_void, clockid_t, epoll_event, fd_set, hostent,
-    id_t, idtype_t, iovec, mode_t, msghdr, nfds_t, off_t, pid_t, pollfd, pthread_cond_t, pthread_mutex_t,
-    pthread_rwlock_t, pthread_spinlock_t, pthread_t, rusage, sem_t, sembuf, sigaction as sigaction_t,
-    sighandler_t, siginfo_t, sigset_t, size_t, sockaddr, socklen_t, ssize_t, timespec, timeval, useconds_t,
+    id_t, idtype_t, iovec, mode_t, msghdr, nfds_t, off_t, pid_t, pollfd, posix_spawn_file_actions_t,
+    posix_spawnattr_t, pthread_cond_t, pthread_mutex_t, pthread_rwlock_t, pthread_spinlock_t, pthread_t,
+    rusage, sem_t, sembuf, sigaction as sigaction_t, sighandler_t, siginfo_t, sigset_t, size_t, sockaddr,
+    socklen_t, ssize_t, timespec, timeval, useconds_t,
 };
 
 use super::call::Call;
-use super::child::{fork, spawn, wait};
+use super::child::{fork, posix_spawn, spawn, wait};
 use super::descriptor::{close, fifo, open};
 use super::disk;
 use super::library;
@@ -172,5 +173,11 @@ table! {
     // fork.
     vfork() -> pid_t = fork::fork;
     popen(command: *const c_char, mode: *const c_char) -> *mut FILE = spawn::popen;
+    posix_spawn(pid: *mut pid_t, path: *const c_char, actions: *const posix_spawn_file_actions_t,
+        attributes: *const posix_spawnattr_t, arguments: *const *mut c_char, environment: *const *mut c_char) -> c_int
+        = posix_spawn::posix_spawn;
+    posix_spawnp(pid: *mut pid_t, file: *const c_char, actions: *const posix_spawn_file_actions_t,
+        attributes: *const posix_spawnattr_t, arguments: *const *mut c_char, environment: *const *mut c_char) -> c_int
+        = posix_spawn::posix_spawnp;
     dlopen(name: *const c_char, flags: c_int) -> *mut c_void = library::dlopen;
 }

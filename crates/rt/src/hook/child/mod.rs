@@ -3,7 +3,8 @@
 //! - `owner`: the family of each descriptor; `apart`: whether families are kept apart; `beginning`: what all families share.
 //! - `fork`: making a child; `forked`: the child's first steps; `nothing`: the replacement for foreign descriptors;
 //!   `gate`: children that still hold copies of foreign descriptors.
-//! - `spawn`: popen and system; `tree`: ending a child with its descendants.
+//! - `spawn`: popen and system; `posix_spawn`: the programs that PHP (since 8.3) and libraries start; `tree`: ending a
+//!   child with its descendants.
 //! - `wait`: waitpid and its relatives; `children`: the family of each child, and the reaping of abandoned ones.
 
 pub mod apart;
@@ -14,6 +15,7 @@ pub mod forked;
 pub mod gate;
 pub mod nothing;
 pub mod owner;
+pub mod posix_spawn;
 pub mod spawn;
 pub mod tree;
 pub mod wait;

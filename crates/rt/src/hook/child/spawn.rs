@@ -10,11 +10,11 @@
 use std::ffi::CStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use libc::{FILE, c_char, c_int, c_uint, pid_t};
+use libc::{FILE, c_char, c_int, pid_t};
 
 use super::apart::kept_apart;
 use super::tree::abandon_child;
-use super::{children, owner, wait};
+use super::{children, owner, posix_spawn, wait};
 use crate::family::NOBODY;
 use crate::hook::call::Call;
 use crate::hook::descriptor::close;
@@ -31,25 +31,6 @@ fn streams() -> MutexGuard<'static, Vec<(usize, pid_t)>> {
 
 unsafe extern "C" {
     static environ: *const *mut c_char;
-}
-
-/// Makes the child close the descriptors that the coroutine's family does not have. This comes after the standard
-/// streams are in place.
-unsafe fn close_what_is_not_given(call: Call, actions: *mut libc::posix_spawn_file_actions_t) {
-    let family = call.runtime.family().unwrap_or(NOBODY);
-    let close_from = real!(c"posix_spawn_file_actions_addclosefrom_np":
-        fn(*mut libc::posix_spawn_file_actions_t, c_int) -> c_int);
-    owner::not_given(family, |first, last| {
-        if last == c_uint::MAX {
-            // SAFETY: initialised by the caller's contract.
-            unsafe { close_from(actions, first as c_int) };
-            return;
-        }
-        for fd in first..=last {
-            // A number that is not open does no harm. SAFETY: initialised by the caller's contract.
-            unsafe { libc::posix_spawn_file_actions_addclose(actions, fd as c_int) };
-        }
-    });
 }
 
 /// Starts `sh -c command`, with `pipe_end` as its descriptor `target` if there is one.
@@ -80,9 +61,9 @@ unsafe fn shell(
             libc::posix_spawn_file_actions_adddup2(&raw mut actions, end, target);
         }
         if let Some(call) = call.filter(|_| kept_apart()) {
-            close_what_is_not_given(call, &raw mut actions);
+            posix_spawn::close_what_is_not_given(call, &raw mut actions);
         }
-        let error = libc::posix_spawn(
+        let error = posix_spawn::real_posix_spawn()(
             &raw mut pid,
             c"/bin/sh".as_ptr(),
             &raw const actions,

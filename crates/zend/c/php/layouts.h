@@ -1,22 +1,20 @@
-/* The layouts of extensions' globals that no installed header defines, each after the source it names.
+/* The layouts of extensions' globals.
  *
- * The names are ours. A layout is used if a module reports globals of exactly its size; docs/internals/globals.md has
- * a verdict for each field. Must not know how they are used (extension_rows.c). */
+ * libxml, mbstring and mysqli install a header for theirs. The others are written out here, each after the source it names, and with
+ * names of ours; docs/internals/globals.md has a verdict for each field. A layout is used only where the loaded module
+ * confirms it (extension_globals.c). Must not know: what is done with them (extension_rows.c). */
 #ifndef WEFT_LAYOUTS_H
 #define WEFT_LAYOUTS_H
 
-#include "weft.h"
+#include "../weft.h"
 
-/* ext/libxml/php_libxml.h */
-typedef struct {
-	zval stream_context;
-	smart_str error_buffer;
-	zend_llist *error_list;
-	zval entity_loader;
-	zend_fcall_info entity_loader_call;
-	zend_fcall_info_cache entity_loader_cache;
-	bool entity_loader_disabled;
-} libxml_globals;
+/* Debian builds mbstring apart from PHP, whose configuration therefore does not mention mbregex; the size tells if it is there. */
+#ifndef HAVE_MBREGEX
+#define HAVE_MBREGEX 1
+#endif
+#include "ext/libxml/php_libxml.h"
+#include "ext/mbstring/mbstring.h"
+#include "ext/mysqli/php_mysqli_structs.h"
 
 /* ext/intl/php_intl.h, intl_error.h */
 typedef struct {
@@ -29,20 +27,6 @@ typedef struct {
 	zend_long error_level;
 	bool use_exceptions;
 } intl_globals;
-
-/* ext/mysqli/php_mysqli_structs.h */
-typedef struct {
-	zend_long links[5];
-	bool allow_persistent;
-	zend_ulong default_port;
-	char *defaults[4];
-	bool allow_local_infile;
-	char *local_infile_directory;
-	zend_long error;
-	char *error_message;
-	zend_long report_mode;
-	bool rollback_on_cached_plink;
-} mysqli_globals;
 
 /* ext/zlib/php_zlib.h */
 typedef struct {
@@ -61,10 +45,17 @@ typedef struct {
 	int unique_namespace;
 	int version;
 	void *sdl;
+#if PHP_VERSION_ID < 80400
 	bool use_error_handler;
+#endif
 	char *error_code;
 	zval error_object;
-	char cache, cache_mode, cache_enabled;
+#if PHP_VERSION_ID < 80400
+	char cache;
+#else
+	bool use_error_handler;
+#endif
+	char cache_mode, cache_enabled;
 	char *cache_dir;
 	zend_long cache_ttl, cache_limit;
 	HashTable *cached;
@@ -87,7 +78,15 @@ typedef struct {
 	unsigned signals;
 } pcntl_globals;
 
-/* ext/mbstring/php_mbregex.c */
+/* ext/openssl/php_openssl.h */
+typedef struct {
+	void *errors;
+#if PHP_VERSION_ID >= 80400
+	void *errors_mark;
+#endif
+} openssl_globals;
+
+/* ext/mbstring/php_mbregex.c: what mbstring's globals point to. */
 typedef struct {
 	void *default_encoding, *encoding, *encoding_for_mbstring;
 	HashTable compiled;
@@ -100,55 +99,60 @@ typedef struct {
 	void *syntax;
 } mb_regex_globals;
 
-/* ext/mbstring/mbstring.h */
-typedef struct {
-	char *internal_encoding_name;
-	void *internal_encoding_setting, *internal_encoding;
-	void *http_output, *current_http_output;
-	void *identify[5], *input_list;
-	size_t input_list_size;
-	void *detect_order;
-	size_t detect_order_size;
-	void *current_detect_order;
-	size_t current_detect_order_size;
-	void *default_detect_order;
-	size_t default_detect_order_size;
-	int illegal_mode, illegal_character;
-	int current_illegal_mode, current_illegal_character;
-	int language;
-	bool encoding_translation, strict_detection;
-	size_t illegal_characters;
-	void *output_converter, *output_types;
-	mb_regex_globals *regex;
-	zend_long regex_stack_limit;
-	zend_string *last_encoding_name;
-	void *last_encoding;
-	bool internal_encoding_set, http_output_set, http_input_set;
-	zend_long regex_retry_limit;
-} mbstring_globals;
-
 /* ext/odbc/php_odbc_includes.h */
 typedef struct {
+#if PHP_VERSION_ID < 80400
 	char *defaults[3];
+#endif
 	bool allow_persistent, check_persistent;
 	zend_long max_persistent, max_links, num_persistent, num_links;
 	int default_connection;
 	zend_long default_lrl, default_binmode, default_cursor_type;
 	char last_state[6];
 	char last_error[512]; /* SQL_MAX_MESSAGE_LENGTH */
+#if PHP_VERSION_ID < 80400
 	HashTable *connections, *persistent_connections;
+#else
+	HashTable connections;
+#endif
 } odbc_globals;
 
-/* amqp's php_amqp.h */
+/* amqp's php_amqp.h, up to 1.11 and since 2.0 */
 typedef struct {
 	char *error_message;
 	zend_long error_code;
 } amqp_globals;
+
+typedef struct {
+	amqp_globals error;
+	zend_long deserialization_depth, serialization_depth;
+} amqp2_globals;
 
 /* ext/sockets/php_sockets.h */
 typedef struct {
 	int last_error;
 	char *text;
 } sockets_globals;
+
+/* ext/posix/php_posix.h */
+typedef struct {
+	int last_error;
+} posix_globals;
+
+/* ext/pgsql/php_pgsql.h */
+typedef struct {
+	zend_long links, persistent_links, links_max, persistent_links_max;
+	bool allow_persistent;
+	int ignore_notices;
+	zend_long auto_reset_persistent;
+	int log_notices;
+	zend_object *default_link;
+#if PHP_VERSION_ID >= 80400
+	zend_string *patterns[11];
+#endif
+	HashTable field_oids;
+	HashTable table_oids;
+	HashTable connections;     /* those of pg_connect(), which it finds again by their name */
+} pgsql_globals;
 
 #endif

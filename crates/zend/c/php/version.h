@@ -1,0 +1,58 @@
+/* PHP's smaller differences by version, each under one name.
+ *
+ * Layouts of extensions' globals are in layouts.h, the generator of random numbers is in random.c. Everything else of weft's C
+ * is the same for all versions. */
+#ifndef WEFT_VERSION_H
+#define WEFT_VERSION_H
+
+#include "../weft.h"
+#include "zend_fibers.h"
+
+/* A new context; false: no memory or no mappings for its stack, with an exception. Since 8.3 PHP answers with a zend_result, whose
+ * SUCCESS is 0. */
+static inline bool weft_context_init(zend_fiber_context *context, void *kind, zend_fiber_coroutine main, size_t stack_bytes)
+{
+#if PHP_VERSION_ID >= 80300
+	return zend_fiber_init_context(context, kind, main, stack_bytes) == SUCCESS;
+#else
+	return zend_fiber_init_context(context, kind, main, stack_bytes);
+#endif
+}
+
+/* Tells PHP where the stack ends on which it goes on: since 8.3 it throws an Error before a script's recursion reaches the end. */
+static inline void weft_stack_is(char *lowest, char *end)
+{
+#if PHP_VERSION_ID >= 80300
+	EG(stack_base) = end;
+	EG(stack_limit) = lowest + EG(reserved_stack_size);
+#else
+	(void) lowest, (void) end;
+#endif
+}
+
+/* The same for the stack of a context. */
+static inline void weft_stack_is_of(const zend_fiber_context *context)
+{
+#if PHP_VERSION_ID >= 80300
+	EG(stack_base) = zend_fiber_stack_base(context->stack);
+	EG(stack_limit) = zend_fiber_stack_limit(context->stack);
+#else
+	(void) context;
+#endif
+}
+
+/* The first function of a session's save handler (ext/session/php_session.h). */
+#if PHP_VERSION_ID >= 80400
+#define WEFT_SESSION_OPEN(globals) ((globals).mod_user_names.ps_open)
+#else
+#define WEFT_SESSION_OPEN(globals) ((globals).mod_user_names.name.ps_open)
+#endif
+
+/* How ext/odbc's keys of persistent connections begin (odbc_do_connect in ext/odbc/php_odbc.c). */
+#if PHP_VERSION_ID >= 80400
+#define WEFT_ODBC_PERSISTENT "odbc_1_unixODBC_"
+#else
+#define WEFT_ODBC_PERSISTENT "unixODBC_"
+#endif
+
+#endif
