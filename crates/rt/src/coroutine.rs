@@ -69,7 +69,7 @@ pub trait Switch {
         let _ = context;
     }
 
-    /// Whether the running context may leave now (Zend forbids it inside GC destructors and ticks).
+    /// Whether the running context may leave now (Zend forbids it in destructors before PHP 8.4, and in ticks).
     fn may_leave(&self) -> bool;
 
     /// Tells the running context that one of its waits has just been interrupted or, `for_good`, cancelled. In the
