@@ -243,7 +243,7 @@ final class Request
     /** The host the client asked for, with the port if one was given; as a trusted proxy reports it. */
     public function host(): string {}
 
-    /** A header by name in any case; several lines of one name are joined with ", " (RFC 9110 section 5.3). */
+    /** A header by name in any case; several lines of one name are joined with ", " (RFC 9110 section 5.3), cookies with "; ". */
     public function header(string $name, ?string $default = null): ?string {}
 
     /**

@@ -81,6 +81,20 @@ fn the_body_as_a_stream_a_string_and_php_input() {
 }
 
 #[test]
+fn several_lines_of_a_header_are_one_for_every_reader() {
+    let app = "return fn ($r) => json_encode([$r->header('Cookie'), $_SERVER['HTTP_COOKIE'], $_COOKIE, $r->header('X-List'),
+        $_SERVER['HTTP_X_LIST'], $r->header('X-Empty'), $r->header('X-None')]);";
+    let weft = Server::new(app).start();
+    let mut client = weft.connect();
+    client.send(
+        "GET / HTTP/1.1\r\nHost: a\r\nCookie: a=1\r\nX-List: one\r\nCookie: b=2\r\nX-List: two\r\nX-Empty: \r\n\r\n",
+    );
+    let cookies = json!({"a": "1", "b": "2"});
+    let expected = json!(["a=1; b=2", "a=1; b=2", cookies, "one, two", "one, two", "", null]);
+    assert_eq!(client.read().json(), expected);
+}
+
+#[test]
 fn header_and_response_join_and_the_response_wins() {
     let weft = server().start();
     let response = weft.get("/both");

@@ -159,17 +159,9 @@ ZEND_METHOD(Weft_Http_Request, header)
 		if (name.length != ZSTR_LEN(wanted) || strncasecmp(name.bytes, ZSTR_VAL(wanted), name.length)) {
 			continue;
 		}
-		if (joined.s) {
-			smart_str_appends(&joined, ", ");
-		}
-		smart_str_appendl(&joined, value.bytes, value.length);
-		if (!joined.s) {
-			smart_str_alloc(&joined, 0, 0);
-			ZSTR_LEN(joined.s) = 0;
-		}
+		weft_join_line(&joined, value, weft_slice_is(name, "cookie"));
 	}
 	if (joined.s) {
-		smart_str_0(&joined);
 		RETURN_NEW_STR(joined.s);
 	}
 	if (fallback) {
