@@ -4,6 +4,7 @@ mod confined;
 mod delegation;
 mod failures;
 mod files;
+mod flush;
 mod fpm;
 mod hostile;
 mod instances;

@@ -193,6 +193,7 @@ fn a_script_that_sends_more_than_it_announced_is_cut_there_and_reported() {
         ("odd.php", odd),
         ("a.php", "<?php echo 'a';"),
     ])
+    .with("--define", "output_buffering=0")
     .start();
     let mut client = weft.connect();
     for (target, status, text) in [

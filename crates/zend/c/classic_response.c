@@ -163,20 +163,25 @@ size_t weft_classic_write(const char *bytes, size_t length)
 	return length;
 }
 
-/* sapi_module.flush: flush() in the script. */
+/* sapi_module.flush: flush() in the script. It sends what PHP has handed over; while PHP's own buffers hold all output,
+ * that is nothing, and header() still works, as under php-fpm (sapi_cgibin_flush in sapi/fpm/fpm/fpm_main.c). */
 void weft_classic_flush(void *context)
 {
 	(void) context;
 	weft_classic *classic = weft_current ? weft_classic_of(weft_current) : NULL;
-	if (!classic || classic->finished || PG(connection_status) == PHP_CONNECTION_ABORTED) {
+	if (!classic || !classic->sent || classic->finished || PG(connection_status) == PHP_CONNECTION_ABORTED) {
 		return;
 	}
-	if (!classic->sent) {
-		sapi_send_headers();
-	}
-	if (classic->sent && !classic->sendfile && !let_out(weft_current)) {
+	if (!classic->sendfile && !let_out(weft_current)) {
 		php_handle_aborted_connection();
 	}
+}
+
+/* Sends the head, and what PHP has handed over. */
+void weft_classic_send_head(void)
+{
+	sapi_send_headers();
+	weft_classic_flush(NULL);
 }
 
 /* 103 Early Hints with the fields that header() has set so far (RFC 8297). false: no longer possible. */

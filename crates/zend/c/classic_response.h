@@ -9,6 +9,7 @@ void weft_host_stream_at_pace(uint64_t request);
 int weft_classic_send_headers(sapi_headers_struct *headers);
 size_t weft_classic_write(const char *bytes, size_t length);
 void weft_classic_flush(void *context);
+void weft_classic_send_head(void);
 bool weft_classic_hint(weft_coroutine *coroutine);
 void weft_classic_finish(weft_coroutine *coroutine);
 void weft_classic_refuse(weft_coroutine *coroutine, uint32_t status);

@@ -24,7 +24,7 @@ static ZEND_FUNCTION(headers_send)
 		RETURN_LONG(weft_classic_hint(coroutine) ? SAPI_HEADER_SENT_SUCCESSFULLY : SAPI_HEADER_SEND_FAILED);
 	}
 	SG(sapi_headers).http_response_code = (int) status;
-	weft_classic_flush(NULL);
+	weft_classic_send_head();
 	RETURN_LONG(SAPI_HEADER_SENT_SUCCESSFULLY);
 }
 

@@ -65,7 +65,9 @@ final class Output
         while (ob_get_level() > 0) {
             ob_end_flush();
         }
-        flush();
+        // The client gets the head before the first piece, which may take long. flush() sends a head only with output.
+        $status = \http_response_code();
+        headers_send(is_int($status) ? $status : 200);
         if (!$body instanceof \Traversable) {
             $body(response_writer());
 
