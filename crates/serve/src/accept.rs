@@ -18,9 +18,9 @@ use crate::admission::Admission;
 use crate::connection::{Connection, Phase};
 use crate::descriptor::out_of_selects_way;
 use crate::keys::listener_key;
-use crate::link::Link;
 use crate::listeners::{Listener, Pause};
 use crate::server::Server;
+use crate::transport::Transport;
 
 /// How long to wait after running out of descriptors, memory or room.
 const PAUSE: Nanos = 100 * MILLISECOND;
@@ -82,7 +82,7 @@ impl Server {
         let listeners = self.listeners.borrow();
         let mut table = self.table.borrow_mut();
         let connections =
-            table.occupied().filter_map(|(_, slot)| Some(slot.connection.as_ref()?.link.fd.as_raw_fd()));
+            table.occupied().filter_map(|(_, slot)| Some(slot.connection.as_ref()?.transport.number()));
         listeners.open.iter().map(|listener| listener.fd.as_raw_fd()).chain(connections).collect()
     }
 
@@ -145,7 +145,7 @@ impl Server {
         let number = fd.as_raw_fd();
         let mut table = self.table.borrow_mut();
         let index = table.insert(Connection {
-            link: Link::new(fd),
+            transport: Transport::new(fd),
             peer,
             phase: Phase::Idle,
             queued: false,

@@ -18,11 +18,11 @@ use crate::connection::{Connection, Phase};
 use crate::exchange::Stage;
 use crate::handler::Refusal;
 use crate::keys::RequestKey;
-use crate::link::Received;
 use crate::outgoing::Flush;
 use crate::server::{Server, TurnStage};
 use crate::step::{Next, Step};
 use crate::table::ConnectionSlot;
+use crate::transport::Received;
 
 /// Bytes of finished responses that are collected before they are sent, while more requests are available.
 const BATCH_BYTES: usize = 64 * 1024;
@@ -35,7 +35,7 @@ impl Server {
         let Some(connection) = &mut slot.connection else { return Step::Wait };
         loop {
             let next = match connection.phase {
-                _ if connection.link.broken => self.broken(connection),
+                _ if connection.transport.broken => self.broken(connection),
                 Phase::Idle => self.idle_phase(index, connection),
                 Phase::Head => self.head_phase(connection),
                 Phase::Active => self.active_phase(connection),
@@ -88,7 +88,7 @@ impl Server {
     }
 
     fn idle_phase(&self, index: u32, connection: &mut Connection) -> Next {
-        if !connection.link.readable || self.waits_unread(index, connection) {
+        if !connection.transport.readable || self.waits_unread(index, connection) {
             return Next::Wait;
         }
         let mut exchange = self.take_exchange();
@@ -118,14 +118,14 @@ impl Server {
                     }
                 }
             }
-            if !connection.link.readable {
+            if !connection.transport.readable {
                 return self.head_waits(connection);
             }
             exchange.compact();
             // Received through a buffer that all connections share, so that a request in flight keeps only as many
             // bytes as it has.
             let mut scratch = self.scratch.borrow_mut();
-            match connection.link.receive(&mut scratch[..HEAD_RECEIVE_BYTES]) {
+            match connection.transport.receive(&mut scratch[..HEAD_RECEIVE_BYTES]) {
                 // The parser refuses a head at its limit, so this loop ends there.
                 Received::Bytes(count) => exchange.input.extend_from_slice(&scratch[..count]),
                 Received::Nothing => (),
@@ -219,8 +219,8 @@ impl Server {
         let Some(exchange) = connection.exchange.as_deref() else { return Next::Close };
         match flushed {
             Flush::Broken => Next::Again,
-            _ if connection.link.broken => Next::Again,
-            _ if connection.link.readable && exchange.body.is_wanted() => Next::Later,
+            _ if connection.transport.broken => Next::Again,
+            _ if connection.transport.readable && exchange.body.is_wanted() => Next::Later,
             _ => Next::Wait,
         }
     }
@@ -232,9 +232,9 @@ impl Server {
         let Some(exchange) = connection.exchange.as_deref_mut() else { return false };
         let (mut taken, mut news) = (0, false);
         let mut scratch = self.scratch.borrow_mut();
-        while connection.link.readable && exchange.body.is_wanted() && taken < BYTES_PER_TURN {
+        while connection.transport.readable && exchange.body.is_wanted() && taken < BYTES_PER_TURN {
             let wanted = exchange.body.wanted().min(scratch.len() as u64) as usize;
-            match connection.link.receive(&mut scratch[..wanted]) {
+            match connection.transport.receive(&mut scratch[..wanted]) {
                 Received::Bytes(count) => {
                     let used = exchange.body.take(&scratch[..count], &self.limits, &self.spool);
                     exchange.carry.extend_from_slice(&scratch[used..count]);
@@ -264,7 +264,7 @@ impl Server {
             if small || exchange.out.is_empty() {
                 exchange.advance(self.runtime.turn_time());
                 connection.phase = Phase::Head;
-                if exchange.unparsed() > 0 || connection.link.readable {
+                if exchange.unparsed() > 0 || connection.transport.readable {
                     self.waits_unread(index, connection);
                 }
                 return Next::Again;
@@ -290,7 +290,7 @@ impl Server {
         if exchange.body.received() - exchange.discard_from > self.limits.discard_bytes_max {
             exchange.keep_alive = false;
         }
-        if !exchange.keep_alive || !exchange.body.is_pending() || connection.link.broken {
+        if !exchange.keep_alive || !exchange.body.is_pending() || connection.transport.broken {
             exchange.keep_alive &= exchange.body.is_complete();
             return Next::Again;
         }
@@ -303,7 +303,7 @@ impl Server {
         if exchange.out.is_empty() {
             return Flush::Done;
         }
-        let flushed = exchange.out.flush(connection.link.fd());
+        let flushed = exchange.out.flush(&mut connection.transport);
         self.flushed(connection, flushed);
         flushed
     }
@@ -318,12 +318,12 @@ impl Server {
                     exchange.blocked_since = self.runtime.turn_time();
                 }
             }
-            Flush::Broken => connection.link.broken = true,
+            Flush::Broken => connection.transport.broken = true,
         }
         self.note_waiting(connection);
         let low = self.buffer_bytes_max() / 2;
         let Some(exchange) = connection.exchange.as_deref_mut() else { return };
-        if exchange.out.pending() <= low || connection.link.broken {
+        if exchange.out.pending() <= low || connection.transport.broken {
             exchange.wake_all(self.runtime);
         }
     }

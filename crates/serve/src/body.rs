@@ -57,7 +57,7 @@ impl Server {
             0 if exchange.body.is_complete() => BodyRead::End,
             0 => match exchange.body.failed() {
                 Some(status) => BodyRead::Failed(status),
-                None if connection.link.broken => BodyRead::Gone,
+                None if connection.transport.broken => BodyRead::Gone,
                 None => BodyRead::Pending,
             },
             count => BodyRead::Data(count),

@@ -7,7 +7,7 @@ use weft_rt::Nanos;
 use crate::address::Peer;
 use crate::admission::Admission;
 use crate::exchange::Exchange;
-use crate::link::Link;
+use crate::transport::Transport;
 
 /// The phase of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,7 +27,7 @@ pub(crate) enum Phase {
 
 /// One connection. An idle one consists of nothing else.
 pub(crate) struct Connection {
-    pub link: Link,
+    pub transport: Transport,
     pub peer: Peer,
     pub phase: Phase,
     /// Whether it is in the list of connections to be processed in this turn.

@@ -33,7 +33,7 @@ impl Server {
     fn deadline_of(&self, connection: &Connection) -> Nanos {
         let limits = &self.limits;
         let after = |since: Nanos, span_ms: u64| since.saturating_add(span_ms.saturating_mul(MILLISECOND));
-        if connection.link.broken {
+        if connection.transport.broken {
             // It is closed at once, or its handler ends it.
             return Nanos::MAX;
         }
@@ -113,7 +113,7 @@ impl Server {
                 exchange.keep_alive = false;
             }
             // Silence: an idle connection, a lingering one, or a peer that does not read.
-            _ => connection.link.broken = true,
+            _ => connection.transport.broken = true,
         }
     }
 }

@@ -48,7 +48,7 @@ impl Server {
                 let mut table = self.table.borrow_mut();
                 table.connection(index, generation).is_some_and(|connection| {
                     self.worth(connection, now) == Some(worth)
-                        && (connection.phase == Phase::Linger || !connection.link.has_unread())
+                        && (connection.phase == Phase::Linger || !connection.transport.has_unread())
                 })
             };
             if unmoved {

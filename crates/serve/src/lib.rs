@@ -8,7 +8,7 @@
 //! - [`Server`] (`server.rs`): events in, handler called.
 //! - `connection.rs`, `advance.rs`, `step.rs`: a connection, and its life as a state machine on one screen.
 //! - `linger.rs`: the end of a connection, so that the last response arrives.
-//! - `listeners.rs`, `accept.rs`, `link.rs`, `outgoing.rs`: accepting, receiving, sending; `descriptor.rs`: with which numbers.
+//! - `listeners.rs`, `accept.rs`, `transport.rs`, `outgoing.rs`: accepting, receiving, sending; `descriptor.rs`: with which numbers.
 //! - `admission.rs`, `unread.rs`: requests that wait to be read.
 //! - `exchange.rs`, `store.rs`, `spool.rs`: the buffers of one request, its body, and the files for what is larger.
 //! - `hold.rs`: when a request begins if its body has not arrived.
@@ -46,7 +46,6 @@ mod handler;
 mod hold;
 mod keys;
 mod linger;
-mod link;
 mod listeners;
 mod opened;
 mod outgoing;
@@ -61,6 +60,7 @@ mod step;
 mod store;
 mod stream;
 mod table;
+mod transport;
 mod unread;
 mod wait;
 mod waiting;

@@ -13,10 +13,10 @@
 use weft_rt::{MILLISECOND, Nanos};
 
 use crate::connection::{Connection, Phase};
-use crate::link::Received;
 use crate::outgoing::Flush;
 use crate::server::Server;
 use crate::step::Next;
+use crate::transport::Received;
 
 /// Bytes dropped for one connection before others get their turn.
 const BYTES_PER_TURN: u64 = 1024 * 1024;
@@ -26,7 +26,8 @@ impl Server {
     pub(crate) fn end_connection(&self, connection: &mut Connection) -> Next {
         let Some(exchange) = connection.exchange.as_deref_mut() else { return Next::Close };
         let more = exchange.next < exchange.input.len() || !exchange.carry.is_empty();
-        let unread = more || exchange.refused || !exchange.body.is_complete() || connection.link.readable;
+        let unread =
+            more || exchange.refused || !exchange.body.is_complete() || connection.transport.readable;
         match self.flush(connection) {
             Flush::Blocked { .. } if unread => return self.drop_meanwhile(connection),
             Flush::Blocked { .. } => return Next::Wait,
@@ -34,7 +35,7 @@ impl Server {
             Flush::Done if !unread && connection.dropped == 0 => return Next::Close,
             Flush::Done => (),
         }
-        connection.link.end_sending();
+        connection.transport.end_sending();
         self.give_exchange(connection);
         connection.phase = Phase::Linger;
         connection.since = self.runtime.turn_time();
@@ -75,8 +76,8 @@ impl Server {
     /// `Bytes`.
     fn drop_arrived(&self, connection: &mut Connection) -> Received {
         let (from, mut scratch) = (connection.dropped, self.scratch.borrow_mut());
-        while connection.link.readable {
-            match connection.link.discard(&mut scratch[..]) {
+        while connection.transport.readable {
+            match connection.transport.discard(&mut scratch[..]) {
                 Received::Bytes(count) => connection.dropped += count as u64,
                 other => return other,
             }

@@ -1,21 +1,16 @@
 //! Bytes and parts of files that wait for the peer to read them.
 //!
-//! This is the only file that sends. Must not know what the bytes mean. Invariants: bytes spilled to a temporary file
+//! Must not know what the bytes mean, nor how they travel. Invariants: bytes spilled to a temporary file
 //! are sent first, then those in memory, then the segments, each in the order in which they came. A flush ends only
 //! when nothing is left or the kernel returns EAGAIN, so the next edge is certain to come.
 
 use std::collections::VecDeque;
-use std::io::IoSlice;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
-use rustix::fs::sendfile;
 use rustix::io::Errno;
-use rustix::net::{SendAncillaryBuffer, SendFlags, send, sendmsg};
 
 use crate::spool::{Spool, TemporaryFile, Use};
-
-/// The most bytes for one sendfile(2): the kernel's own limit, rounded to pages.
-const SENDFILE_BYTES_MAX: u64 = 0x7fff_f000;
+use crate::transport::Transport;
 
 /// Bytes already sent that may stay at the front of the queue.
 const GONE_BYTES_MAX: usize = 64 * 1024;
@@ -121,8 +116,8 @@ impl Outgoing {
         self.spilled = None;
     }
 
-    /// Sends as much as the kernel accepts.
-    pub(crate) fn flush(&mut self, fd: BorrowedFd<'_>) -> Flush {
+    /// Sends as much as the transport accepts.
+    pub(crate) fn flush(&mut self, transport: &mut Transport) -> Flush {
         let mut total = 0;
         loop {
             let step = if let Some(spilled) = &mut self.spilled {
@@ -131,15 +126,14 @@ impl Outgoing {
                     self.spilled = None;
                     continue;
                 }
-                let count = left.min(SENDFILE_BYTES_MAX) as usize;
-                match sendfile(fd, spilled.file.fd(), Some(&mut spilled.sent), count) {
+                match transport.send_file(spilled.file.fd(), &mut spilled.sent, left) {
                     // Another process has truncated it.
                     Ok(0) => Err(Errno::IO),
                     other => other,
                 }
             } else if self.pending() > 0 {
-                let flags = if self.segments.is_empty() { SendFlags::NOSIGNAL } else { MORE };
-                send(fd, &self.bytes[self.sent..], flags).inspect(|&count| self.advance(count))
+                let more = !self.segments.is_empty();
+                transport.send(&self.bytes[self.sent..], more).inspect(|&count| self.advance(count))
             } else {
                 match self.segments.pop_front() {
                     None => {
@@ -150,7 +144,7 @@ impl Outgoing {
                         (self.bytes, self.sent) = (bytes, 0);
                         continue;
                     }
-                    Some(Segment::File { offset, length }) => self.send_file(fd, offset, length),
+                    Some(Segment::File { offset, length }) => self.send_file(transport, offset, length),
                 }
             };
             match step {
@@ -164,12 +158,16 @@ impl Outgoing {
 
     /// Sends the queue and then `data`. Copies as much of the rest as `room` allows. Returns how much was accepted in
     /// total.
-    pub(crate) fn send_with(&mut self, fd: BorrowedFd<'_>, mut data: &[u8], room: usize) -> (Flush, usize) {
+    pub(crate) fn send_with(
+        &mut self,
+        transport: &mut Transport,
+        mut data: &[u8],
+        room: usize,
+    ) -> (Flush, usize) {
         let (mut total, whole) = (0, data.len());
         let mut flushed = Flush::Done;
         while self.is_in_memory() && !data.is_empty() {
-            let parts = [IoSlice::new(&self.bytes[self.sent..]), IoSlice::new(data)];
-            match sendmsg(fd, &parts, &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL) {
+            match transport.send_both(&self.bytes[self.sent..], data) {
                 Ok(count) => {
                     total += count as u64;
                     let queued = count.min(self.pending());
@@ -201,9 +199,14 @@ impl Outgoing {
         }
     }
 
-    fn send_file(&mut self, fd: BorrowedFd<'_>, mut offset: u64, length: u64) -> rustix::io::Result<usize> {
+    fn send_file(
+        &mut self,
+        transport: &mut Transport,
+        mut offset: u64,
+        length: u64,
+    ) -> rustix::io::Result<usize> {
         let Some(file) = &self.file else { return Err(Errno::BADF) };
-        let result = sendfile(fd, file, Some(&mut offset), length.min(SENDFILE_BYTES_MAX) as usize);
+        let result = transport.send_file(file, &mut offset, length);
         let left = length - *result.as_ref().unwrap_or(&0) as u64;
         match result {
             // The file has been truncated since its length was announced: the response cannot be completed.
@@ -214,6 +217,3 @@ impl Outgoing {
         result
     }
 }
-
-/// Other bytes follow at once: this avoids a small segment for these.
-const MORE: SendFlags = SendFlags::NOSIGNAL.union(SendFlags::MORE);

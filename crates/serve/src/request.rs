@@ -4,10 +4,9 @@
 //! stays in place until the response has ended; they are the bytes that the peer sent, unchanged.
 
 use std::net::SocketAddr;
-use std::os::fd::AsFd;
 use std::path::PathBuf;
 
-use rustix::net::{SocketAddrUnix, getsockname};
+use rustix::net::SocketAddrUnix;
 use weft_proto::{Framing, Head, Version};
 use weft_rt::Nanos;
 
@@ -101,7 +100,7 @@ impl<'a> RequestView<'a> {
     /// Those of getsockname(2).
     pub fn local(&self) -> std::io::Result<Endpoint> {
         use std::os::unix::ffi::OsStringExt;
-        let address = getsockname(self.connection.link.fd.as_fd())?;
+        let address = self.connection.transport.local()?;
         if let Ok(address) = SocketAddr::try_from(address.clone()) {
             return Ok(Endpoint::Tcp(address));
         }

@@ -193,7 +193,7 @@ impl Server {
         key: RequestKey,
     ) -> Result<&'t mut Connection, Error> {
         let connection = table.active(key).ok_or(Error::Gone)?;
-        if connection.link.broken {
+        if connection.transport.broken {
             self.end_response(connection);
             self.enqueue(key.index(), connection);
             return Err(Error::Gone);

@@ -131,7 +131,7 @@ impl Server {
             Source::Listener(index) => self.accept(index),
             Source::Connection { index, generation } => {
                 match self.table.borrow_mut().connection(index, generation) {
-                    Some(connection) => connection.link.note(event.readiness),
+                    Some(connection) => connection.transport.note(event.readiness),
                     // An earlier event of the same turn closed it.
                     None => return,
                 }
@@ -384,7 +384,9 @@ impl Server {
     /// ended). After a half-close the response is still delivered.
     pub fn aborted(&self, key: RequestKey) -> bool {
         let table = self.table.borrow();
-        table.active_ref(key).is_none_or(|connection| connection.link.broken || connection.link.half_closed)
+        table
+            .active_ref(key)
+            .is_none_or(|connection| connection.transport.broken || connection.transport.half_closed)
     }
 
     pub(crate) fn summary<'a>(&self, key: RequestKey, connection: &'a Connection) -> Option<Summary<'a>> {
@@ -396,7 +398,7 @@ impl Server {
             status: exchange.status,
             body_bytes: exchange.written,
             duration: weft_rt::clock::now().saturating_sub(exchange.since),
-            aborted: connection.link.broken,
+            aborted: connection.transport.broken,
         })
     }
 }

@@ -74,7 +74,7 @@ impl Server {
     pub fn write(&self, key: RequestKey, data: &[u8]) -> Result<Write, Error> {
         let mut table = self.table.borrow_mut();
         let connection = table.active(key).ok_or(Error::Gone)?;
-        if connection.link.broken {
+        if connection.transport.broken {
             return Err(Error::Gone);
         }
         let Some(exchange) = connection.exchange.as_deref_mut() else { return Err(Error::Gone) };
@@ -120,7 +120,7 @@ impl Server {
     /// taken some.
     pub(crate) fn take(&self, connection: &mut Connection, body: SentBody, data: &[u8]) -> usize {
         let mut taken = 0;
-        while taken < data.len() && !connection.link.broken {
+        while taken < data.len() && !connection.transport.broken {
             let spills = self.spool.spills.get();
             let room = self.room(connection);
             if room == 0 {
@@ -131,7 +131,7 @@ impl Server {
                 break;
             }
         }
-        if connection.link.broken { data.len() } else { taken }
+        if connection.transport.broken { data.len() } else { taken }
     }
 
     /// Bytes that may be queued now. If there is no room, it tries to make some.
@@ -167,7 +167,7 @@ impl Server {
                 exchange.out.bytes.extend_from_slice(ChunkPrefix::new(data.len()).as_bytes());
             }
             let room = if chunked { usize::MAX } else { self.buffer_bytes_max() };
-            (sent, taken) = exchange.out.send_with(connection.link.fd(), data, room);
+            (sent, taken) = exchange.out.send_with(&mut connection.transport, data, room);
             if chunked {
                 exchange.out.bytes.extend_from_slice(b"\r\n");
             }
@@ -269,7 +269,8 @@ impl Server {
 
     fn interim(&self, key: RequestKey, status: u16, headers: &Headers<'_>) -> Result<(), Error> {
         let mut table = self.table.borrow_mut();
-        let connection = table.active(key).filter(|connection| !connection.link.broken).ok_or(Error::Gone)?;
+        let connection =
+            table.active(key).filter(|connection| !connection.transport.broken).ok_or(Error::Gone)?;
         let Some(exchange) = connection.exchange.as_deref_mut() else { return Err(Error::Gone) };
         if exchange.stage != Stage::Waiting {
             return Err(Error::Started);

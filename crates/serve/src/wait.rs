@@ -3,8 +3,7 @@
 //! Must not know what the wait is for. Invariant: nothing is borrowed while a coroutine is parked. A woken coroutine
 //! checks again, because the reason may no longer hold.
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use weft_rt::{Nanos, Readiness, SECOND, Wake, clock};
+use weft_rt::{Nanos, Wake, clock};
 
 use crate::exchange::Exchange;
 use crate::keys::RequestKey;
@@ -34,7 +33,8 @@ impl Server {
         loop {
             let wait = {
                 let mut table = self.table.borrow_mut();
-                let Some(connection) = table.active(key).filter(|connection| !connection.link.broken) else {
+                let Some(connection) = table.active(key).filter(|connection| !connection.transport.broken)
+                else {
                     return Waited::Gone;
                 };
                 let Some(exchange) = connection.exchange.as_deref_mut() else { return Waited::Gone };
@@ -80,23 +80,16 @@ impl Server {
         let mut table = self.table.borrow_mut();
         let Some(connection) = table.active(key) else { return true };
         let Some(exchange) = connection.exchange.as_deref_mut() else { return true };
-        let mut interest = PollFlags::empty();
-        interest.set(PollFlags::IN, exchange.body.is_wanted());
-        interest.set(PollFlags::OUT, !exchange.out.is_empty());
+        let (reads, sends) = (exchange.body.is_wanted(), !exchange.out.is_empty());
         // At most as long as either side of the connection may stall, because the deadlines of the loop do not
         // run meanwhile.
         let stall = self.limits.body_timeout_ms.min(self.limits.write_timeout_ms).saturating_mul(1_000_000);
         let span = left.map_or(stall, |left| left.min(stall));
-        let timeout = Timespec { tv_sec: (span / SECOND) as i64, tv_nsec: (span % SECOND) as _ };
-        let (ready, returned) = {
-            let mut fds = [PollFd::new(&connection.link.fd, interest)];
-            let ready = poll(&mut fds, Some(&timeout));
-            (ready, fds[0].revents())
-        };
-        match ready {
-            Ok(0) if span == stall => connection.link.broken = true,
-            Ok(0) => return false,
-            _ => connection.link.note(Readiness(returned.bits() as i16)),
+        if !connection.transport.block(reads, sends, span) {
+            if span != stall {
+                return false;
+            }
+            connection.transport.broken = true;
         }
         if self.receive_body(connection)
             && let Some(exchange) = connection.exchange.as_deref_mut()

@@ -1,0 +1,167 @@
+//! The transport of a connection: bytes in, bytes out, and what is known of its readiness.
+//!
+//! It alone owns the descriptor: it receives, sends, knows whether there is more to read, and ends both directions. Must
+//! not know HTTP, nor what the bytes mean. Invariant: the registration is edge-triggered, so `readable` stays set until a
+//! read has proved that nothing is left: by a short read, or EAGAIN. Sending returns EAGAIN only when the next edge is
+//! certain to come.
+
+use std::io::IoSlice;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::sendfile;
+use rustix::io::Errno;
+use rustix::net::{
+    RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, SocketAddrAny, getsockname, recv, send, sendmsg,
+    shutdown,
+};
+use weft_rt::{Nanos, Readiness, SECOND};
+
+/// The most bytes for one sendfile(2): the kernel's own limit, rounded to pages.
+const SENDFILE_BYTES_MAX: u64 = 0x7fff_f000;
+
+/// The result of a read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Received {
+    /// This many bytes, at least one.
+    Bytes(usize),
+    /// Nothing now; an event will come.
+    Nothing,
+    /// The peer will send no more.
+    End,
+    /// The connection is broken.
+    Broken,
+}
+
+/// A socket.
+pub(crate) struct Transport {
+    socket: OwnedFd,
+    /// Whether a read may return something.
+    pub readable: bool,
+    /// Whether the peer has sent its FIN; a read will end with 0 bytes.
+    pub half_closed: bool,
+    /// Whether the connection is reset, or hung up in both directions: nothing can be sent.
+    pub broken: bool,
+}
+
+impl Transport {
+    pub(crate) fn new(socket: OwnedFd) -> Transport {
+        Transport { socket, readable: false, half_closed: false, broken: false }
+    }
+
+    /// The number of the descriptor, for the reactor.
+    pub(crate) fn number(&self) -> RawFd {
+        self.socket.as_raw_fd()
+    }
+
+    /// The address of this end, from the kernel.
+    pub(crate) fn local(&self) -> rustix::io::Result<SocketAddrAny> {
+        getsockname(self.socket.as_fd())
+    }
+
+    /// Records what the reactor reported.
+    pub(crate) fn note(&mut self, readiness: Readiness) {
+        self.readable |= readiness.readable();
+        // POLLRDHUP is in READ, next to POLLIN; here only that bit counts.
+        const HALF_CLOSED: Readiness = Readiness(0x2000);
+        self.half_closed |= readiness.any(HALF_CLOSED);
+        self.broken |= readiness.any(Readiness::BROKEN);
+    }
+
+    /// Blocks the thread until there is something to read or room to send, whichever is wanted, for at most `span`;
+    /// returns whether there is.
+    pub(crate) fn block(&mut self, reads: bool, sends: bool, span: Nanos) -> bool {
+        let mut interest = PollFlags::empty();
+        interest.set(PollFlags::IN, reads);
+        interest.set(PollFlags::OUT, sends);
+        let timeout = Timespec { tv_sec: (span / SECOND) as i64, tv_nsec: (span % SECOND) as _ };
+        let mut fds = [PollFd::new(&self.socket, interest)];
+        let ready = poll(&mut fds, Some(&timeout));
+        let returned = fds[0].revents();
+        if ready == Ok(0) {
+            return false;
+        }
+        self.note(Readiness(returned.bits() as i16));
+        true
+    }
+}
+
+/// Receiving.
+impl Transport {
+    /// Receives into `buffer`.
+    pub(crate) fn receive(&mut self, buffer: &mut [u8]) -> Received {
+        self.receive_with(buffer, RecvFlags::empty())
+    }
+
+    /// Drops the bytes that have arrived, at most as many as fit in `buffer`. For TCP the kernel does not even copy
+    /// them (tcp(7), MSG_TRUNC).
+    pub(crate) fn discard(&mut self, buffer: &mut [u8]) -> Received {
+        self.receive_with(buffer, RecvFlags::TRUNC)
+    }
+
+    fn receive_with(&mut self, buffer: &mut [u8], flags: RecvFlags) -> Received {
+        let room = buffer.len();
+        let received = loop {
+            match recv(&self.socket, &mut *buffer, flags) {
+                Err(Errno::INTR) => (),
+                other => break other,
+            }
+        };
+        match received.map(|(_, count)| count) {
+            Ok(0) => {
+                (self.readable, self.half_closed) = (false, true);
+                Received::End
+            }
+            Ok(count) => {
+                // After a FIN there is no further edge: its zero bytes must still be read.
+                self.readable = count == room || self.half_closed;
+                Received::Bytes(count)
+            }
+            Err(Errno::AGAIN) => {
+                self.readable = false;
+                Received::Nothing
+            }
+            Err(_) => {
+                (self.readable, self.broken) = (false, true);
+                Received::Broken
+            }
+        }
+    }
+
+    /// Whether bytes have arrived for which no event has come yet.
+    pub(crate) fn has_unread(&self) -> bool {
+        matches!(recv(&self.socket, &mut [0], RecvFlags::PEEK), Ok((_, count)) if count > 0)
+    }
+}
+
+/// Sending. Each returns how many bytes were taken, which may be fewer than there are; EAGAIN for none now.
+impl Transport {
+    /// Sends `bytes`; `more` if others follow at once, which avoids a small segment for these.
+    pub(crate) fn send(&mut self, bytes: &[u8], more: bool) -> rustix::io::Result<usize> {
+        const MORE: SendFlags = SendFlags::NOSIGNAL.union(SendFlags::MORE);
+        send(&self.socket, bytes, if more { MORE } else { SendFlags::NOSIGNAL })
+    }
+
+    /// Sends `first` and then `second`, in one call.
+    pub(crate) fn send_both(&mut self, first: &[u8], second: &[u8]) -> rustix::io::Result<usize> {
+        let parts = [IoSlice::new(first), IoSlice::new(second)];
+        sendmsg(&self.socket, &parts, &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL)
+    }
+
+    /// Sends up to `length` bytes of a file from `offset` on, and moves `offset`. 0 if the file ends there.
+    pub(crate) fn send_file(
+        &mut self,
+        file: &OwnedFd,
+        offset: &mut u64,
+        length: u64,
+    ) -> rustix::io::Result<usize> {
+        sendfile(&self.socket, file, Some(offset), length.min(SENDFILE_BYTES_MAX) as usize)
+    }
+
+    /// Tells the peer that nothing follows; it may still send.
+    pub(crate) fn end_sending(&mut self) {
+        if shutdown(&self.socket, Shutdown::Write).is_err() {
+            self.broken = true;
+        }
+    }
+}
