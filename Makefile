@@ -1,6 +1,16 @@
 # Each target is one command; tools/ holds what it does. CONTRIBUTING.md says how long each takes and what it needs.
 
-.PHONY: run check test apps soak memcheck bench fuzz install deb apt test-deb test-container
+.PHONY: run check test apps soak memcheck bench fuzz install deb apt test-deb test-container test-on
+
+# make test-on RELEASE [SUITE…]: the tests of this tree in another Debian, see tools/test-on. The words after it are no targets.
+ifeq ($(firstword $(MAKECMDGOALS)),test-on)
+WORDS := $(wordlist 2,$(words $(MAKECMDGOALS)),$(MAKECMDGOALS))
+.PHONY: $(WORDS)
+test-on:
+	@tools/test-on $(WORDS)
+$(WORDS): test-on
+	@:
+else
 
 # Installs what is missing, builds, and serves the pop-up service of examples/popup on 127.0.0.1:8080.
 run:
@@ -53,3 +63,4 @@ test-deb:
 # Makes the container image's root file system by deploy/Dockerfile's steps, and runs it; needs root and debootstrap.
 test-container:
 	@tools/test-container
+endif
