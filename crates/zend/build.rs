@@ -59,7 +59,23 @@ fn output(tool: &str, arguments: &[&str], packages: &str) -> String {
     }
 }
 
+/// The versions of PHP whose structures the C side knows.
+const KNOWN: [&str; 5] = ["8.2", "8.3", "8.4", "8.5", "8.6"];
+
+/// `8.2` of `8.2.36`, if weft knows that PHP.
+fn series() -> String {
+    let version = php_config("--version");
+    let series = version.split('.').take(2).collect::<Vec<_>>().join(".");
+    assert!(
+        KNOWN.contains(&series.as_str()),
+        "PHP {version} is unknown to weft, which knows {}: name another with PHP_CONFIG=/path/to/php-config",
+        KNOWN.join(", ")
+    );
+    series
+}
+
 fn main() {
+    let series = series();
     let mut build = cc::Build::new();
     let mut sources: Vec<_> = ["c", "c/instance", "c/php"]
         .iter()
@@ -104,11 +120,8 @@ fn main() {
     build.opt_level(2).force_frame_pointer(false);
     build.compile("weft_zend");
 
-    let version = php_config("--version");
-    let short: Vec<&str> = version.split('.').take(2).collect();
     println!("cargo:rustc-link-search=native={}", php_config("--prefix") + "/lib");
-    println!("cargo:rustc-link-lib=dylib=php{}", short.join("."));
-    println!("cargo:rustc-env=WEFT_PHP_VERSION={version}");
+    println!("cargo:rustc-link-lib=dylib=php{series}");
     println!("cargo:rerun-if-env-changed=PHP_CONFIG");
     // libphp and its extensions bind to the symbols of tests as they do to those of the executable.
     println!("cargo:rustc-link-arg-tests=-Wl,--export-dynamic");

@@ -12,3 +12,4 @@ mod links;
 mod markdown;
 mod names;
 mod reference;
+mod support;

@@ -2,7 +2,9 @@
 
 mod binary;
 mod commands;
+mod extensions;
 mod first_request;
+mod library;
 mod limits;
 mod links;
 mod load;

@@ -34,6 +34,11 @@ use clap::{CommandFactory, Parser};
 use cli::{Cli, Verb};
 
 fn main() -> ExitCode {
+    // Before anything else: with the library of another PHP nothing can be trusted.
+    if let Err(why) = weft_zend::loaded::check() {
+        eprintln!("weft: {why}");
+        return ExitCode::from(2);
+    }
     match Cli::parse().command {
         Verb::Serve(settings) => master::serve(settings),
         Verb::Php { arguments } => php::cli_main(arguments),
@@ -50,6 +55,6 @@ fn version() -> ExitCode {
     let system = rustix::system::uname();
     let parts = [system.sysname(), system.release(), system.machine()];
     let system = parts.map(|part| part.to_string_lossy()).join(" ");
-    print::print(&format!("weft {}\nPHP {}\n{system}\n", env!("CARGO_PKG_VERSION"), php::version()));
+    print::print(&format!("weft {}\n{}\n{system}\n", env!("CARGO_PKG_VERSION"), php::Support::line()));
     ExitCode::SUCCESS
 }

@@ -36,7 +36,7 @@ static const struct {
 /* As many as php/layouts.h has. */
 #define MODULES_MAX 16
 
-/* State of unknown layout cannot be isolated. This is reported after the boot, when logs are open. */
+/* State of unknown layout cannot be isolated. Whether that is accepted is decided elsewhere; it is logged after the boot. */
 static const char *unknown[MODULES_MAX];
 static size_t unknown_count;
 
@@ -95,6 +95,20 @@ amqp_globals *weft_amqp_globals(void)
 	const zend_module_entry *module = module_named("amqp");
 	bool fits = module && (module->globals_size == sizeof(amqp_globals) || module->globals_size == sizeof(amqp2_globals));
 	return module ? if_fits(module, module->globals_ptr, fits) : NULL;
+}
+
+/* Their names, a line each; the number of bytes. */
+size_t weft_unknown_extensions(char *buffer, size_t size)
+{
+	size_t used = 0;
+	for (size_t i = 0; i < unknown_count; i++) {
+		int n = snprintf(buffer + used, size - used, "%s\n", unknown[i]);
+		if (n < 0 || (size_t) n >= size - used) {
+			break;
+		}
+		used += (size_t) n;
+	}
+	return used;
 }
 
 void weft_say_unknown_extensions(void)

@@ -8,6 +8,7 @@
 void *weft_extension_globals(const char *name, size_t size);
 soap_globals *weft_soap_globals(void);
 amqp_globals *weft_amqp_globals(void);
+size_t weft_unknown_extensions(char *buffer, size_t size);
 /* Logs which modules have globals of unknown layout. Call it when logs are open. */
 void weft_say_unknown_extensions(void);
 

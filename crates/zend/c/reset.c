@@ -28,8 +28,8 @@ void weft_reset(void)
 	BG(serialize_lock) = 0;
 	memset(&BG(serialize), 0, sizeof(BG(serialize)));
 	memset(&BG(unserialize), 0, sizeof(BG(unserialize)));
-	BG(user_compare_fci) = empty_fcall_info;
-	BG(user_compare_fci_cache) = empty_fcall_info_cache;
+	memset(&BG(user_compare_fci), 0, sizeof(BG(user_compare_fci)));
+	memset(&BG(user_compare_fci_cache), 0, sizeof(BG(user_compare_fci_cache)));
 	CG(unclean_shutdown) = 0;
 	weft_wait_reset(weft_current);
 	weft_exchanging = false;

@@ -25,6 +25,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What later versions of PHP no longer have is weak: a library without it can be loaded, and weft can say that it is another
+ * version's (php/loaded.c). */
+#pragma weak smart_str_ferealloc
+
 typedef struct weft_coroutine weft_coroutine; /* coroutine.h */
 
 /* Bytes owned by Rust: valid until the next call into the host or the next park. Copy them at once. bytes is

@@ -303,6 +303,13 @@ impl Engine {
         list.lines().map(str::to_owned).collect()
     }
 
+    /// The loaded extensions that keep state of requests in a form that is not known. Coroutine mode only: elsewhere nobody looks.
+    pub fn unknown_layouts(&self) -> Vec<String> {
+        // SAFETY: the buffer has `size` bytes.
+        let list = read(|buffer, size| unsafe { sys::weft_unknown_extensions(buffer, size) });
+        list.lines().map(str::to_owned).collect()
+    }
+
     /// Why a loaded extension cannot be in PHP instances, as far as that is known without running it.
     pub fn unfit_for_instances(&self, extension: &str) -> Option<String> {
         let name = c_string(extension).ok()?;
@@ -348,6 +355,3 @@ fn shared_word() -> *mut u32 {
     assert_ne!(page, libc::MAP_FAILED, "no memory for one shared page");
     page.cast()
 }
-
-/// The version of PHP this binary was built against.
-pub const PHP_VERSION: &str = env!("WEFT_PHP_VERSION");

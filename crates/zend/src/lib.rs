@@ -8,6 +8,7 @@
 //!
 //! # Layout, in reading order
 //!
+//! - [`loaded`]: which libphp the loader has found; checked before anything else.
 //! - [`engine`]: starts PHP, boots an application, runs a script, stops.
 //! - [`fiber`]: the [`weft_rt::Switch`] within one PHP instance.
 //! - `native`: the one below PHP, for classic mode.
@@ -25,6 +26,7 @@ mod files;
 pub mod host;
 pub mod instance;
 mod lines;
+pub mod loaded;
 pub mod memory_bound;
 mod native;
 mod schedule;
@@ -35,4 +37,5 @@ pub use engine::{Engine, EngineError, Opcache, Options, Script};
 pub use fiber::{FiberSwitch, code_location};
 pub use host::{Host, RequestId, Slice};
 pub use instance::{InstanceOptions, InstanceSwitch};
+pub use loaded::LoadedPhp;
 pub use native::NativeSwitch;

@@ -20,6 +20,16 @@ pub struct EngineOptions {
     pub superglobals: *mut u32,
 }
 
+/// The result of [`weft_find_loaded_php`]: texts that end with a zero byte.
+#[repr(C)]
+pub struct LoadedPhp {
+    pub file: [c_char; 4096],
+    pub version: [c_char; 64],
+    pub build: [c_char; 64],
+    pub wanted_version: [c_char; 64],
+    pub wanted_build: [c_char; 64],
+}
+
 /// The result of [`weft_instances_report`].
 #[repr(C)]
 pub struct InstancesFigures {
@@ -35,12 +45,15 @@ pub struct InstancesFigures {
 unsafe extern "C" {
     pub static mut weft_development: bool;
 
+    pub fn weft_find_loaded_php(loaded: *mut LoadedPhp);
+
     pub fn weft_engine_start(options: *const EngineOptions) -> c_int;
     pub fn weft_engine_begin(script: *const c_char, argc: c_int, argv: *mut *mut c_char) -> c_int;
     pub fn weft_engine_end();
     pub fn weft_engine_exit_status() -> c_int;
     pub fn weft_engine_ini(name: *const c_char, buffer: *mut c_char, size: usize) -> usize;
     pub fn weft_engine_extensions(buffer: *mut c_char, size: usize) -> usize;
+    pub fn weft_unknown_extensions(buffer: *mut c_char, size: usize) -> usize;
     pub fn weft_engine_opcache(jit: *mut bool) -> bool;
     pub fn weft_engine_memory() -> usize;
 

@@ -125,6 +125,16 @@ pub const OTHERS: &[Key] = &[
             |v| v.ini()?, "PHP ini setting that overrides php.ini; may be repeated")
     },
     key!(
+        php.accept_shared_state,
+        "accept-shared-state",
+        Many,
+        "EXTENSION",
+        "names of PHP extensions",
+        "none",
+        |v| v.each(Value::text)?,
+        "Extension that coroutine mode takes although weft cannot give each request its own state of it; may be repeated"
+    ),
+    key!(
         dev.mode,
         "mode",
         One,

@@ -250,6 +250,8 @@ pub struct Trust {
 pub struct Php {
     /// `name`, `value`; a later entry of the same name wins.
     pub ini: Vec<(String, String)>,
+    /// Extensions that coroutine mode takes although it cannot isolate them.
+    pub accept_shared_state: Vec<String>,
 }
 
 /// `[dev]`: settings for development.

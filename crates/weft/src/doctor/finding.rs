@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::instances::Judged;
+use crate::php::Unisolated;
 
 /// The role of an object in PHP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,6 +62,10 @@ pub struct Findings {
     pub objects: Vec<Finding>,
     /// Whether each loaded extension may be in PHP instances, by name.
     pub instances: Vec<Judged>,
+    /// What coroutine mode cannot isolate.
+    pub unisolated: Unisolated,
+    /// Why coroutine mode does not start with these extensions and settings.
+    pub refused: Option<String>,
 }
 
 impl Findings {

@@ -37,14 +37,15 @@ pub struct Arguments {
     settings: Settings,
 }
 
-/// Runs `weft doctor`: it succeeds if no unreviewed function bypasses the hooks.
+/// Runs `weft doctor`: it succeeds if no unreviewed function bypasses the hooks, and no extension keeps coroutine mode from starting.
 pub fn doctor(arguments: Arguments) -> ExitCode {
     debug_assert!(arguments.extensions, "clap requires it");
     let json = arguments.json;
     match examine(arguments.settings) {
         Ok(findings) => {
             crate::print::print(&if json { report::json(&findings) } else { report::table(&findings) });
-            if findings.unknown().is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+            let in_order = findings.unknown().is_empty() && findings.refused.is_none();
+            if in_order { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(mistakes) => {
             mistakes.iter().for_each(|mistake| eprintln!("weft: {mistake}"));
@@ -57,13 +58,21 @@ fn examine(settings: Settings) -> Result<Findings, Vec<String>> {
     let config = settings.load()?;
     let one = |why: String| vec![why];
     weft_zend::host::install(&php::Terminal);
-    let info = php::engine_start(&config).map_err(one)?;
+    let info = php::engine_examine(&config).map_err(one)?;
     let loaded = objects::loaded(Path::new(&php::ini("extension_dir"))).map_err(one)?;
     let mut objects: Vec<Finding> = loaded.iter().map(|object| finding(object, &loaded)).collect();
     objects.sort_by(|a, b| (a.part, &a.name).cmp(&(b.part, &b.name)));
     let instances =
         php::with_engine(|engine| judge_all(engine, &info.extensions, &objects)).unwrap_or_default();
-    Ok(Findings { php: info.php_version, extensions: info.extensions.len(), objects, instances })
+    let refused = info.unisolated.refuse(&config).err();
+    Ok(Findings {
+        php: info.php_version,
+        extensions: info.extensions.len(),
+        objects,
+        instances,
+        unisolated: info.unisolated,
+        refused,
+    })
 }
 
 fn judge_all(engine: &Engine, extensions: &[String], objects: &[Finding]) -> Vec<Judged> {

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::finding::{Finding, Findings, Part};
 use super::instances::{Fitness, Judged};
+use crate::php::Support;
 
 /// The width of a terminal at which text is wrapped.
 const WIDTH: usize = 100;
@@ -20,7 +21,7 @@ UNKNOWN      waits by its name, and weft knows nothing about it: it bypasses the
 
 /// For people.
 pub fn table(findings: &Findings) -> String {
-    let mut text = format!("PHP {}, {} extensions\n\n{LEGEND}\n", findings.php, findings.extensions);
+    let mut text = format!("{}; {} extensions\n\n{LEGEND}\n", Support::line(), findings.extensions);
     for object in findings.objects.iter().filter(|object| !object.is_quiet()) {
         entry(&mut text, object);
     }
@@ -37,6 +38,7 @@ pub fn table(findings: &Findings) -> String {
     }
     reasons(&mut text, findings);
     instances(&mut text, findings);
+    coroutines(&mut text, findings);
     verdict(&mut text, findings);
     text
 }
@@ -124,8 +126,28 @@ fn instances(text: &mut String, findings: &Findings) {
     text.push('\n');
 }
 
+/// Which extensions coroutine mode cannot isolate.
+fn coroutines(text: &mut String, findings: &Findings) {
+    let lists = [
+        ("unknown form", &findings.unisolated.unknown_layouts),
+        ("not reviewed", &findings.unisolated.unreviewed),
+    ];
+    if lists.iter().all(|(_, list)| list.is_empty()) {
+        return;
+    }
+    text.push_str("in coroutine mode: extensions whose state weft cannot give to each request\n");
+    for (name, list) in lists.iter().filter(|(_, list)| !list.is_empty()) {
+        wrapped(text, name, &list.iter().map(String::as_str).collect::<Vec<_>>());
+    }
+    text.push('\n');
+}
+
 fn verdict(text: &mut String, findings: &Findings) {
     let unknown = findings.unknown();
+    if let Some(why) = &findings.refused {
+        text.push_str(why);
+        text.push('\n');
+    }
     if unknown.is_empty() {
         text.push_str("every function that waits is hooked or reviewed\n");
         return;
@@ -148,6 +170,9 @@ pub fn json(findings: &Findings) -> String {
         "extensions": findings.extensions,
         "objects": objects,
         "unknown": findings.unknown(),
+        "refused": findings.refused,
+        "unknown_layouts": findings.unisolated.unknown_layouts,
+        "unreviewed": findings.unisolated.unreviewed,
         "instances": findings.instances.iter().map(judged_json).collect::<Vec<_>>(),
     });
     format!("{value:#}\n")

@@ -203,6 +203,10 @@ impl Master {
     fn start_engine(&mut self) -> Result<(), String> {
         let started = php::engine_start(&self.config);
         let engine = started.map_err(|why| format!("PHP did not start: {why}"))?;
+        php::Support::warning()
+            .into_iter()
+            .chain(engine.unisolated.warning())
+            .for_each(|line| tracing::warn!("{line}"));
         let without_instances = engine.without_instances.clone();
         self.engine = Some(engine);
         without_instances.map_or(Ok(()), |reason| self.do_without_instances(&reason))

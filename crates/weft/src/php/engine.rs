@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use weft_zend::{Engine, InstanceSwitch, Options};
 
+use super::isolation::Unisolated;
 use crate::config::{Config, Environment, Mode};
 
 /// What the started engine reports about itself.
@@ -22,6 +23,8 @@ pub struct EngineInfo {
     pub extensions: Vec<String>,
     /// Why PHP instances are impossible here although they were requested.
     pub without_instances: Option<String>,
+    /// Extensions that coroutine mode cannot isolate.
+    pub unisolated: Unisolated,
 }
 
 /// Ini settings that a server needs and Debian's php.ini does not have. `[php]` settings and `-d` come later and
@@ -39,8 +42,18 @@ thread_local! {
 /// Starts the engine in the master, before the first fork.
 ///
 /// # Errors
-/// A message for the operator.
+/// A message for the operator. An extension that coroutine mode cannot isolate, and that is not accepted, is an error, too.
 pub fn engine_start(config: &Config) -> Result<EngineInfo, String> {
+    let info = engine_examine(config)?;
+    info.unisolated.refuse(config)?;
+    Ok(info)
+}
+
+/// Starts the engine to look at it, whatever extensions there are.
+///
+/// # Errors
+/// A message for the operator.
+pub fn engine_examine(config: &Config) -> Result<EngineInfo, String> {
     let development = config.dev.mode == Environment::Development;
     let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
     let classic = Mode::of(config).is_one_at_a_time();
@@ -69,11 +82,12 @@ pub fn engine_start(config: &Config) -> Result<EngineInfo, String> {
     let engine = Engine::start(&options).map_err(|error| error.to_string())?;
     let opcache = engine.opcache();
     let info = EngineInfo {
-        php_version: weft_zend::engine::PHP_VERSION.to_owned(),
+        php_version: version().to_owned(),
         opcache: on_off(opcache.enabled).to_owned(),
         jit: if opcache.jit { engine.ini("opcache.jit") } else { "off".to_owned() },
         extensions: engine.extensions(),
         without_instances: options.instances.then(InstanceSwitch::unfit).flatten(),
+        unisolated: Unisolated::of(&engine, config),
     };
     ENGINE.with(|cell| cell.set(engine).map_err(|_| "PHP has been started twice".to_owned()))?;
     Ok(info)
@@ -107,9 +121,9 @@ fn on_off(on: bool) -> &'static str {
     if on { "on" } else { "off" }
 }
 
-/// Version of the linked PHP.
+/// Version of the PHP that this process runs on.
 pub fn version() -> &'static str {
-    weft_zend::engine::PHP_VERSION
+    &weft_zend::loaded::php().version
 }
 
 pub(super) fn version_line(engine: &Engine) -> String {

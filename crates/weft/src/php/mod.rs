@@ -4,7 +4,7 @@
 //! It joins weft-zend with weft-serve and must not know processes: those belong to the master.
 //!
 //! # Layout, in reading order
-//! - `engine`: PHP is started. `boot`: an application's life in a worker; `instances` and `stacks`: what it runs on.
+//! - `engine`: PHP is started; `support`: what is known of its version; `isolation`: of its extensions. `boot`: an application's life in a worker; `instances` and `stacks`: what it runs on.
 //! - `serve`: requests become jobs. `server_host`: the answers to what PHP asks, with `facts` about a request, `delegation` of
 //!   a response, and `forked` in a child that a request has forked.
 //! - `script`: `weft php`.
@@ -15,12 +15,16 @@ mod engine;
 mod facts;
 mod forked;
 mod instances;
+mod isolation;
 mod script;
 mod serve;
 mod server_host;
 mod stacks;
+mod support;
 
 pub use boot::{boot, check_application, end, end_tasks, start_tasks, try_application};
-pub use engine::{EngineInfo, engine_start, ini, memory_is_broken, version, with_engine};
+pub use engine::{EngineInfo, engine_examine, engine_start, ini, memory_is_broken, version, with_engine};
+pub use isolation::Unisolated;
 pub use script::{Terminal, main as cli_main};
 pub use serve::{become_forked, describe, replacement_wanted, start as serve, turn_away};
+pub use support::Support;
