@@ -9,6 +9,7 @@ mod fpm;
 mod hostile;
 mod instances;
 mod isolated;
+mod jit;
 mod memory;
 mod requests;
 mod resident;

@@ -32,6 +32,12 @@ pub struct EngineInfo {
 const SERVER_INI: [(&str, &str); 3] =
     [("opcache.enable", "1"), ("opcache.jit_buffer_size", "64M"), ("log_errors", "1")];
 
+/// Before PHP 8.4 a trace of the JIT that follows returns of a recursive function checks only in the first of the frames
+/// whether `foreach` runs over a list or a map, and reads the arrays of the others as that kind: elements are skipped,
+/// or the process dies. (`zend_jit_trace` in `ext/opcache/jit/zend_jit_trace.c` emits that check before the loop; since 8.4
+/// only for the value that was returned.) Without such traces it cannot happen; other traces follow such code.
+const SOUND_TRACES: (&str, &str) = ("opcache.jit_max_recursive_returns", "0");
+
 /// In coroutine mode the limit applies to a process with thousands of requests, not to one request as under FPM.
 const COROUTINE_INI: (&str, &str) = ("memory_limit", "1G");
 
@@ -59,6 +65,9 @@ pub fn engine_examine(config: &Config) -> Result<EngineInfo, String> {
     let classic = Mode::of(config).is_one_at_a_time();
     let resident = Mode::of(config).resident_script(config).map(resident_script).transpose()?;
     let mut ini: Vec<(String, String)> = SERVER_INI.map(own).to_vec();
+    if !has_sound_traces(weft_zend::engine::PHP_VERSION) {
+        ini.push(own(SOUND_TRACES));
+    }
     if !classic {
         ini.push(own(COROUTINE_INI));
     }
@@ -91,6 +100,12 @@ pub fn engine_examine(config: &Config) -> Result<EngineInfo, String> {
     };
     ENGINE.with(|cell| cell.set(engine).map_err(|_| "PHP has been started twice".to_owned()))?;
     Ok(info)
+}
+
+/// Whether the tracing JIT of this version of PHP needs no [`SOUND_TRACES`].
+fn has_sound_traces(version: &str) -> bool {
+    let mut parts = version.split('.').map(|part| part.parse().unwrap_or(0));
+    (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) >= (8, 4)
 }
 
 /// Whether the ended process `pid`, or an earlier one, died while it wrote to the memory that opcache shares.
