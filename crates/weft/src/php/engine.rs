@@ -65,7 +65,7 @@ pub fn engine_examine(config: &Config) -> Result<EngineInfo, String> {
     let classic = Mode::of(config).is_one_at_a_time();
     let resident = Mode::of(config).resident_script(config).map(resident_script).transpose()?;
     let mut ini: Vec<(String, String)> = SERVER_INI.map(own).to_vec();
-    if !has_sound_traces(weft_zend::engine::PHP_VERSION) {
+    if !has_sound_traces(version()) {
         ini.push(own(SOUND_TRACES));
     }
     if !classic {
