@@ -80,9 +80,8 @@ impl Server {
     /// number that is free is soon reused.
     pub fn descriptors(&self) -> Vec<RawFd> {
         let listeners = self.listeners.borrow();
-        let mut table = self.table.borrow_mut();
-        let connections =
-            table.occupied().filter_map(|(_, slot)| Some(slot.connection.as_ref()?.transport.number()));
+        let table = self.table.borrow();
+        let connections = table.occupied().map(|(_, _, connection, _)| connection.transport.number());
         listeners.open.iter().map(|listener| listener.fd.as_raw_fd()).chain(connections).collect()
     }
 
@@ -155,7 +154,7 @@ impl Server {
             heard: 0,
             since: self.runtime.turn_time(),
             tick: u64::MAX,
-            exchange: None,
+            stream: None,
         });
         let Some(slot) = table.slot(index) else { return };
         let key = slot.reactor_key(index);
@@ -165,7 +164,7 @@ impl Server {
             drop(table);
             return self.pause(Pause::Until(self.runtime.turn_time() + PAUSE));
         }
-        self.arm(index, slot);
+        self.arm(index, &mut table);
         self.stats.accepted.set(self.stats.accepted.get() + 1);
         self.stats.connections.set(self.stats.connections.get() + 1);
     }

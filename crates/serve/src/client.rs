@@ -10,7 +10,7 @@ use weft_proto::Head;
 use weft_proto::forwarded;
 
 use crate::address::Peer;
-use crate::request::RequestView;
+use crate::stream::request::RequestView;
 
 /// The fields in which trusted proxies report their clients.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -6,7 +6,6 @@ use weft_rt::Nanos;
 
 use crate::address::Peer;
 use crate::admission::Admission;
-use crate::exchange::Exchange;
 use crate::transport::Transport;
 
 /// The phase of a connection.
@@ -44,5 +43,6 @@ pub(crate) struct Connection {
     pub since: Nanos,
     /// The tick of its entry in the wheel; `u64::MAX` if it has none.
     pub tick: u64,
-    pub exchange: Option<Box<Exchange>>,
+    /// Its stream, from the first byte of a request to the last of its answer.
+    pub stream: Option<u32>,
 }

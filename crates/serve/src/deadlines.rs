@@ -9,16 +9,18 @@ use weft_rt::{MILLISECOND, Nanos};
 use crate::admission::Admission;
 use crate::connection::{Connection, Phase};
 use crate::server::Server;
-use crate::table::ConnectionSlot;
+use crate::stream::Stream;
+use crate::table::Table;
 use crate::wheel::Wheel;
 
 const HEAD_LATE: Reject = Reject { status: 408, reason: "the request head did not arrive in time" };
 
 impl Server {
     /// Makes sure that the wheel checks a connection in time.
-    pub(crate) fn arm(&self, index: u32, slot: &mut ConnectionSlot) {
+    pub(crate) fn arm(&self, index: u32, table: &mut Table) {
+        let Some((slot, stream)) = table.slot_and_stream(index) else { return };
         let Some(connection) = &mut slot.connection else { return };
-        let deadline = self.deadline_of(connection);
+        let deadline = self.deadline_of(connection, stream.as_deref());
         if deadline == Nanos::MAX {
             return;
         }
@@ -30,7 +32,7 @@ impl Server {
     }
 
     /// The deadline of a connection if nothing happens; `Nanos::MAX` for never.
-    fn deadline_of(&self, connection: &Connection) -> Nanos {
+    fn deadline_of(&self, connection: &Connection, stream: Option<&Stream>) -> Nanos {
         let limits = &self.limits;
         let after = |since: Nanos, span_ms: u64| since.saturating_add(span_ms.saturating_mul(MILLISECOND));
         if connection.transport.broken {
@@ -38,12 +40,12 @@ impl Server {
             return Nanos::MAX;
         }
         let mut deadline = Nanos::MAX;
-        if let Some(exchange) = &connection.exchange {
-            if exchange.blocked_since > 0 {
-                deadline = after(exchange.blocked_since, limits.write_timeout_ms);
+        if let Some(stream) = stream {
+            if stream.blocked_since > 0 {
+                deadline = after(stream.blocked_since, limits.write_timeout_ms);
             }
-            if exchange.body.is_wanted() && !exchange.body.expects && connection.phase != Phase::Head {
-                deadline = deadline.min(self.body_deadline(exchange));
+            if stream.body.is_wanted() && !stream.body.expects && connection.phase != Phase::Head {
+                deadline = deadline.min(self.body_deadline(stream));
             }
         }
         match connection.phase {
@@ -54,9 +56,8 @@ impl Server {
                 self.draining.get().map_or(idle, |began| idle.min(drained(began)))
             }
             Phase::Head => {
-                let begun = connection.exchange.as_ref().filter(|exchange| exchange.unparsed() > 0);
-                deadline
-                    .min(begun.map_or(Nanos::MAX, |exchange| after(exchange.since, limits.head_timeout_ms)))
+                let begun = stream.filter(|stream| stream.unparsed() > 0);
+                deadline.min(begun.map_or(Nanos::MAX, |stream| after(stream.since, limits.head_timeout_ms)))
             }
             Phase::Active | Phase::Ended => deadline,
             Phase::Linger => self.linger_ends(connection),
@@ -77,40 +78,41 @@ impl Server {
     /// Checks whether the connection of a due entry is late; if not, makes a new entry.
     fn look_at(&self, index: u32, generation: u32, tick: u64, now: Nanos) -> bool {
         let mut table = self.table.borrow_mut();
-        let Some(slot) = table.slot(index).filter(|slot| slot.generation == generation) else { return false };
-        let Some(connection) = slot.connection.as_mut().filter(|connection| connection.tick == tick) else {
+        let Some((slot, mut stream)) = table.slot_and_stream(index) else { return false };
+        let Some(connection) = slot.connection.as_mut() else { return false };
+        if slot.generation != generation || connection.tick != tick {
             return false;
-        };
-        connection.tick = u64::MAX;
-        if let Some(exchange) = connection.exchange.as_deref_mut() {
-            self.renew_pace(exchange, now);
         }
-        if self.deadline_of(connection) > now {
-            self.arm(index, slot);
+        connection.tick = u64::MAX;
+        if let Some(stream) = stream.as_deref_mut() {
+            self.renew_pace(stream, now);
+        }
+        if self.deadline_of(connection, stream.as_deref()) > now {
+            self.arm(index, &mut table);
             return false;
         }
         self.stats.timed_out.set(self.stats.timed_out.get() + 1);
-        self.late(connection, now);
+        self.late(connection, stream, now);
         true
     }
 
     /// A connection has missed its deadline.
-    fn late(&self, connection: &mut Connection, now: Nanos) {
-        let blocked = connection.exchange.as_ref().is_some_and(|exchange| exchange.blocked_since > 0);
-        let write_late = blocked && {
-            let since = connection.exchange.as_ref().map_or(now, |exchange| exchange.blocked_since);
-            since.saturating_add(self.limits.write_timeout_ms.saturating_mul(MILLISECOND)) <= now
-        };
-        let unparsed = connection.exchange.as_ref().map_or(0, |exchange| exchange.unparsed());
-        match (connection.phase, connection.exchange.as_deref_mut()) {
-            (Phase::Head, _) if unparsed > 0 && !write_late => self.refuse(connection, HEAD_LATE),
-            (Phase::Active, Some(exchange)) if !write_late => {
-                exchange.body.fail(408);
-                exchange.wake_all(self.runtime);
+    fn late(&self, connection: &mut Connection, stream: Option<&mut Stream>, now: Nanos) {
+        let write_late = stream.as_deref().is_some_and(|stream| {
+            let span = self.limits.write_timeout_ms.saturating_mul(MILLISECOND);
+            stream.blocked_since > 0 && stream.blocked_since.saturating_add(span) <= now
+        });
+        match (connection.phase, stream) {
+            (Phase::Head, Some(stream)) if stream.unparsed() > 0 && !write_late => {
+                self.refuse(connection, stream, HEAD_LATE);
             }
-            (Phase::Ended, Some(exchange)) if !write_late => {
-                exchange.body.fail(408);
-                exchange.keep_alive = false;
+            (Phase::Active, Some(stream)) if !write_late => {
+                stream.body.fail(408);
+                stream.wake_all(self.runtime);
+            }
+            (Phase::Ended, Some(stream)) if !write_late => {
+                stream.body.fail(408);
+                stream.wire.keep_alive = false;
             }
             // Silence: an idle connection, a lingering one, or a peer that does not read.
             _ => connection.transport.broken = true,

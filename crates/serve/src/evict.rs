@@ -14,6 +14,7 @@ use crate::admission::Admission;
 use crate::connection::{Connection, Phase};
 use crate::eviction::{Candidate, Worth};
 use crate::server::Server;
+use crate::stream::Stream;
 use crate::table::{ConnectionSlot, Table};
 
 /// How long a connection must have been idle after its last answer before it may be closed.
@@ -45,9 +46,9 @@ impl Server {
     fn close_candidate(&self, now: Nanos) -> bool {
         while let Some((worth, index, generation)) = { self.eviction.batch.borrow_mut().pop_front() } {
             let unmoved = {
-                let mut table = self.table.borrow_mut();
-                table.connection(index, generation).is_some_and(|connection| {
-                    self.worth(connection, now) == Some(worth)
+                let table = self.table.borrow();
+                table.connection(index, generation).is_some_and(|(connection, stream)| {
+                    self.worth(connection, stream, now) == Some(worth)
                         && (connection.phase == Phase::Linger || !connection.transport.has_unread())
                 })
             };
@@ -66,7 +67,7 @@ impl Server {
             return false;
         }
         let wanted = BATCH_MIN.max(self.stats.connections.get() / BATCH_PART);
-        let mut found = self.candidates(&mut self.table.borrow_mut(), now);
+        let mut found = self.candidates(&self.table.borrow(), now);
         if found.len() > wanted {
             found.select_nth_unstable(wanted);
             found.truncate(wanted);
@@ -78,16 +79,16 @@ impl Server {
         !self.eviction.batch.borrow().is_empty()
     }
 
-    fn candidates(&self, table: &mut Table, now: Nanos) -> Vec<Candidate> {
-        let candidate = |(index, slot): (u32, &mut ConnectionSlot)| {
-            let worth = self.worth(slot.connection.as_ref()?, now)?;
-            Some((worth, index, slot.generation))
-        };
-        table.occupied().filter_map(candidate).collect()
+    fn candidates(&self, table: &Table, now: Nanos) -> Vec<Candidate> {
+        let worth =
+            |(index, slot, connection, stream): (u32, &ConnectionSlot, &Connection, Option<&Stream>)| {
+                Some((self.worth(connection, stream, now)?, index, slot.generation))
+            };
+        table.occupied().filter_map(worth).collect()
     }
 
     /// `None` if the connection must stay.
-    fn worth(&self, connection: &Connection, now: Nanos) -> Option<Worth> {
+    fn worth(&self, connection: &Connection, stream: Option<&Stream>, now: Nanos) -> Option<Worth> {
         if connection.admission == Admission::Waits || connection.queued {
             return None;
         }
@@ -96,8 +97,8 @@ impl Server {
             Phase::Idle => (0, connection.since, UNANSWERED_AGE_MIN),
             Phase::Linger => (1, connection.since, UNANSWERED_AGE_MIN),
             Phase::Head => {
-                let exchange = connection.exchange.as_deref().filter(|exchange| exchange.out.is_empty())?;
-                (2, exchange.since, UNANSWERED_AGE_MIN)
+                let stream = stream.filter(|stream| stream.out.is_empty())?;
+                (2, stream.since, UNANSWERED_AGE_MIN)
             }
             Phase::Active | Phase::Ended => return None,
         };

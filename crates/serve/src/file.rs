@@ -15,13 +15,13 @@ use weft_proto::{
 };
 
 use crate::connection::Connection;
-use crate::exchange::{Exchange, Stage};
 use crate::keys::RequestKey;
 use crate::opened::Opened;
-use crate::outgoing::Segment;
-use crate::respond::{Error, Headers};
 use crate::root::open_path;
 use crate::server::Server;
+use crate::stream::outgoing::Segment;
+use crate::stream::respond::{Error, Headers};
+use crate::stream::{Stage, Stream};
 
 /// Files up to this size are read and sent with their head in one call.
 const COPIED_BYTES_MAX: u64 = 32 * 1024;
@@ -65,7 +65,7 @@ impl Server {
     ) -> Result<u16, Error> {
         let Opened { file, length, etag, modified } = opened;
         let mut table = self.table.borrow_mut();
-        let connection = self.answerable(&mut table, key)?;
+        let (connection, stream) = self.answerable(&mut table, key)?;
         let mut fields: Vec<(&[u8], &[u8])> = headers
             .iter()
             .filter(|(name, _)| !name.eq_ignore_ascii_case(b"content-length"))
@@ -79,31 +79,28 @@ impl Server {
         if !has("last-modified") {
             fields.push((b"Last-Modified", &modified));
         }
-        let plan = match connection.exchange.as_deref() {
-            Some(exchange) if status == 200 => self.plan(exchange, &fields, length),
-            _ => Plan::Send(Parts::Whole),
-        };
+        let plan = if status == 200 { self.plan(stream, &fields, length) } else { Plan::Send(Parts::Whole) };
         let content_type = content_type(name, headers);
         let status = match plan {
             Plan::Bare(status, extra) => {
                 fields.extend(extra.as_ref().map(|range| (&b"Content-Range"[..], range.as_bytes())));
-                self.encode_head(connection, status, &fields, BodyLength::Known(0))?;
+                self.encode_head(connection, stream, status, &fields, BodyLength::Known(0))?;
                 status
             }
             Plan::Send(parts) => {
                 fields.push((b"Accept-Ranges", b"bytes"));
-                self.send_parts(connection, status, fields, (file, length), parts, &content_type)?
+                self.send_parts((connection, stream), status, fields, (file, length), parts, &content_type)?
             }
         };
-        self.end_response(connection);
-        self.enqueue(key.index(), connection);
+        self.end_response(connection, stream);
+        self.enqueue(stream.connection, connection);
         Ok(status)
     }
 
     /// The answer that the request's preconditions and ranges lead to.
-    pub(crate) fn plan(&self, exchange: &Exchange, fields: &Headers<'_>, length: u64) -> Plan {
-        let bytes = exchange.bytes();
-        let (head, method) = (&exchange.head, exchange.head.method(bytes));
+    pub(crate) fn plan(&self, stream: &Stream, fields: &Headers<'_>, length: u64) -> Plan {
+        let bytes = stream.bytes();
+        let (head, method) = (&stream.head, stream.head.method(bytes));
         let get = |wanted: &str| {
             fields
                 .iter()
@@ -137,7 +134,7 @@ impl Server {
 
     fn send_parts(
         &self,
-        connection: &mut Connection,
+        (connection, stream): (&mut Connection, &mut Stream),
         status: u16,
         fields: Vec<(&[u8], &[u8])>,
         (file, whole): (OwnedFd, u64),
@@ -168,15 +165,14 @@ impl Server {
             let content = read(&file, *offset, *length as usize)?;
             segments = vec![Segment::Bytes(content)];
         }
-        self.encode_head(connection, status, &fields, BodyLength::Known(length))?;
-        let Some(exchange) = connection.exchange.as_deref_mut() else { return Err(Error::Gone) };
-        if let Stage::Started(SentBody::Length(length)) = exchange.stage {
-            exchange.written = length;
+        self.encode_head(connection, stream, status, &fields, BodyLength::Known(length))?;
+        if let Stage::Started(SentBody::Length(length)) = stream.stage {
+            stream.written = length;
             if let [Segment::Bytes(content)] = &segments[..] {
-                exchange.out.bytes.extend_from_slice(content);
+                stream.out.bytes.extend_from_slice(content);
             } else {
-                exchange.out.segments.extend(segments.into_iter().filter(|segment| segment.length() > 0));
-                exchange.out.file = Some(file);
+                stream.out.segments.extend(segments.into_iter().filter(|segment| segment.length() > 0));
+                stream.out.file = Some(file);
             }
         }
         Ok(status)

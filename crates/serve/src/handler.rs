@@ -9,7 +9,7 @@ use weft_rt::Nanos;
 
 use crate::address::Peer;
 use crate::keys::RequestKey;
-use crate::request::Summary;
+use crate::stream::request::Summary;
 
 /// Answers requests. To the server, PHP is one of these.
 pub trait Handler {

@@ -22,6 +22,11 @@ impl RequestKey {
         RequestKey(u64::from(request) << 32 | u64::from(index))
     }
 
+    /// That of the next request in the same slot.
+    pub(crate) fn next(self) -> RequestKey {
+        RequestKey(self.0.wrapping_add(1 << 32))
+    }
+
     pub(crate) fn index(self) -> u32 {
         self.0 as u32
     }

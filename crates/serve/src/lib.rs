@@ -5,19 +5,24 @@
 //!
 //! # Layout, in reading order
 //!
-//! - [`Server`] (`server.rs`): events in, handler called.
-//! - `connection.rs`, `advance.rs`, `step.rs`: a connection, and its life as a state machine on one screen.
-//! - `linger.rs`: the end of a connection, so that the last response arrives.
-//! - `listeners.rs`, `accept.rs`, `transport.rs`, `outgoing.rs`: accepting, receiving, sending; `descriptor.rs`: with which numbers.
+//! - [`Server`] (`server.rs`): events in, handler called; `step.rs`: what follows when a connection was moved on.
+//! - `listeners.rs`, `accept.rs`, `descriptor.rs`: accepting, and with which numbers.
+//! - `connection.rs`, `table.rs`, `keys.rs`: a connection as data, and which one is which.
+//! - `transport.rs`: the transport of a connection, bytes in and bytes out.
+//! - `http1.rs`: the protocol of a connection. `http1/advance.rs`: its life as a state machine on one screen;
+//!   `http1/input.rs`, `http1/wire.rs`: its bytes; `http1/reply.rs`: heads of answers; `http1/linger.rs`: its end, so that
+//!   the last response arrives.
+//! - `stream.rs`, `stream/streams.rs`: one request and its answer, and the key that names it.
+//!   - `stream/store.rs`, `stream/body.rs`, `stream/hold.rs`: its body, and when it begins if that has not arrived.
+//!   - `stream/request.rs`, and `client.rs` beside it: what a handler can ask.
+//!   - `stream/respond.rs`, `stream/write.rs`: how it answers; `stream/outgoing.rs`, `stream/waiting.rs`: what waits to be
+//!     sent, and how much of that waits in memory.
+//!   - `stream/wait.rs`: how coroutines wait for a body or for room in a response.
+//! - `spool.rs`: the files for what is larger than memory allows.
 //! - `admission.rs`, `unread.rs`: requests that wait to be read.
-//! - `exchange.rs`, `store.rs`, `spool.rs`: the buffers of one request, its body, and the files for what is larger.
-//! - `hold.rs`: when a request begins if its body has not arrived.
-//! - `request.rs`, `client.rs`, `body.rs`: what a handler can ask.
-//! - `respond.rs`, `stream.rs`, `file.rs`, `waiting.rs`: how it answers, and how much of that waits in memory.
-//! - `opened.rs`, `root.rs`: an opened file; the files below a directory, and no others.
+//! - `file.rs`, `opened.rs`, `root.rs`: files as answers; an opened file; the files below a directory, and no others.
 //! - `site.rs`, `compress.rs`: files of a site, in a content coding that their client accepts.
-//! - `wait.rs`: how coroutines wait for a body or for room in a response.
-//! - `keys.rs`, `table.rs`, `deadlines.rs`, `wheel.rs`: which connection is which, and which one is late.
+//! - `deadlines.rs`, `wheel.rs`: which connection is late.
 //! - `eviction.rs`, `evict.rs`: which connection is closed for a new one when there is no room.
 //!
 //! # Invariants
@@ -31,8 +36,6 @@
 mod accept;
 mod address;
 mod admission;
-mod advance;
-mod body;
 mod client;
 mod compress;
 mod connection;
@@ -40,42 +43,34 @@ mod deadlines;
 mod descriptor;
 mod evict;
 mod eviction;
-mod exchange;
 mod file;
 mod handler;
-mod hold;
+mod http1;
 mod keys;
-mod linger;
 mod listeners;
 mod opened;
-mod outgoing;
-mod request;
-mod respond;
 mod root;
 mod server;
 mod server_limits;
 mod site;
 mod spool;
 mod step;
-mod store;
 mod stream;
 mod table;
 mod transport;
 mod unread;
-mod wait;
-mod waiting;
 mod wheel;
 
 pub use address::{Endpoint, Peer};
-pub use body::{BodyRead, BodyView};
 pub use client::{Client, ProxyFields, ProxyWord, client};
 pub use handler::{Handler, Refusal, Stats};
 pub use keys::RequestKey;
 pub use opened::Opened;
-pub use request::{RequestView, Summary};
-pub use respond::{Error, Headers};
 pub use root::{Look, Root};
 pub use server::Server;
 pub use server_limits::ServerLimits;
-pub use stream::Write;
-pub use wait::Waited;
+pub use stream::body::{BodyRead, BodyView};
+pub use stream::request::{RequestView, Summary};
+pub use stream::respond::{Error, Headers};
+pub use stream::wait::Waited;
+pub use stream::write::Write;

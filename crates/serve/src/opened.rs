@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 
 use rustix::fs::{FileType, fstat};
 
-use crate::respond::Error;
+use crate::stream::respond::Error;
 
 /// An opened file and the facts that its response states.
 #[derive(Debug)]

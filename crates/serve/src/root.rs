@@ -13,7 +13,7 @@ use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, open, openat, open
 use rustix::io::Errno;
 
 use crate::opened::Opened;
-use crate::respond::Error;
+use crate::stream::respond::Error;
 
 /// Attempts at a path with `..` in a link while directories are being renamed (openat2(2) on EAGAIN).
 const ATTEMPTS_MAX: u32 = 4;

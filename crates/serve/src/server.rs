@@ -11,17 +11,18 @@ use weft_rt::reactor::Event;
 use weft_rt::{MILLISECOND, Nanos, Runtime, clock};
 
 use crate::ServerLimits;
-use crate::admission::Line;
+use crate::admission::{Admission, Line};
 use crate::compress::Compressed;
 use crate::connection::Connection;
 use crate::eviction::Eviction;
-use crate::exchange::{Exchange, Pool};
 use crate::handler::{Handler, Refusal, Stats};
 use crate::keys::{RequestKey, SERVER_BIT, Source, source};
 use crate::listeners::Listeners;
-use crate::request::{RequestView, Summary};
 use crate::spool::Spool;
 use crate::step::Step;
+use crate::stream::Stream;
+use crate::stream::request::{RequestView, Summary};
+use crate::stream::streams::Streams;
 use crate::table::Table;
 use crate::wheel::Wheel;
 
@@ -57,7 +58,6 @@ pub struct Server {
     /// Counters for the status report.
     pub stats: Stats,
     pub(crate) handler: Box<dyn Handler>,
-    pool: RefCell<Pool>,
     pub(crate) wheel: RefCell<Wheel>,
     /// Connections to be processed before the loop waits again.
     queue: RefCell<Vec<u32>>,
@@ -101,7 +101,6 @@ impl Server {
             listeners: RefCell::default(),
             stats: Stats::default(),
             handler,
-            pool: RefCell::default(),
             wheel: RefCell::default(),
             queue: RefCell::default(),
             dispatching: Cell::new(None),
@@ -130,10 +129,8 @@ impl Server {
         match source(event.key) {
             Source::Listener(index) => self.accept(index),
             Source::Connection { index, generation } => {
-                match self.table.borrow_mut().connection(index, generation) {
-                    Some(connection) => connection.transport.note(event.readiness),
-                    // An earlier event of the same turn closed it.
-                    None => return,
+                if !self.table.borrow_mut().note(index, generation, event.readiness) {
+                    return; // an earlier event of the same turn closed it
                 }
                 self.stage.set(TurnStage::Receive);
                 self.process(index);
@@ -147,9 +144,7 @@ impl Server {
         self.stage.set(TurnStage::Send);
         let mut queue = std::mem::take(&mut *self.queue.borrow_mut());
         for index in queue.drain(..) {
-            if let Some(connection) =
-                self.table.borrow_mut().slot(index).and_then(|slot| slot.connection.as_mut())
-            {
+            if let Some(connection) = self.table.borrow_mut().at(index) {
                 connection.queued = false;
             }
             self.process(index);
@@ -184,9 +179,14 @@ impl Server {
             self.handler.request(key);
             let Some(last) = self.begun.take() else { continue };
             // If it waits, more of its body may be available.
-            let waits = self.table.borrow_mut().active(last).is_some_and(|connection| !connection.queued);
-            if waits {
-                self.process(last.index());
+            let waits = self
+                .table
+                .borrow_mut()
+                .active(last)
+                .filter(|(connection, _)| !connection.queued)
+                .map(|(_, stream)| stream.connection);
+            if let Some(index) = waits {
+                self.process(index);
             }
         }
     }
@@ -213,10 +213,9 @@ impl Server {
         for answered in 1..=REQUESTS_PER_TURN {
             let step = {
                 let mut table = self.table.borrow_mut();
-                let Some(slot) = table.slot(index) else { return };
-                let step = self.advance(index, slot);
+                let step = self.advance(index, &mut table);
                 if let Step::Wait = step {
-                    self.arm(index, slot);
+                    self.arm(index, &mut table);
                 }
                 step
             };
@@ -262,8 +261,9 @@ impl Server {
             return;
         }
         let mut table = self.table.borrow_mut();
-        let Some(connection) = table.slot(index).and_then(|slot| slot.connection.as_mut()) else { return };
-        self.enqueue(index, connection);
+        if let Some(connection) = table.at(index) {
+            self.enqueue(index, connection);
+        }
     }
 
     /// [`Server::touch`] for a connection that is already borrowed.
@@ -275,55 +275,63 @@ impl Server {
     }
 
     fn report(&self, index: u32) {
-        {
-            let table = self.table.borrow();
-            let Some((key, connection)) = table.peek(index) else { return };
-            if let Some(summary) = self.summary(key, connection) {
-                self.handler.finished(&summary);
-            }
+        if let Some((connection, stream)) = self.table.borrow().peek(index) {
+            self.handler.finished(&self.summary(connection, stream));
         }
         let mut table = self.table.borrow_mut();
-        let exchange = table.slot(index).and_then(|slot| slot.connection.as_mut()?.exchange.as_deref_mut());
-        if let Some(exchange) = exchange {
-            exchange.reported = true;
+        if let Some((_, Some(stream))) = table.slot_and_stream(index) {
+            stream.reported = true;
         }
     }
 
     pub(crate) fn close(&self, index: u32) {
-        let Some(mut connection) = self.table.borrow_mut().remove(index) else { return };
-        self.give_exchange(&mut connection);
-        // Closing removes it from epoll, unless a forked child still has it. An event from there finds another
-        // generation in the slot, or an empty slot.
-        drop(connection);
+        {
+            let mut table = self.table.borrow_mut();
+            let Some(mut connection) = table.remove(index) else { return };
+            self.give_stream(&mut connection, &mut table.streams);
+            // Closing removes it from epoll, unless a forked child still has it. An event from there finds another
+            // generation in the slot, or an empty slot.
+        }
         self.stats.connections.set(self.stats.connections.get() - 1);
         self.connection_left();
     }
 
-    /// Runs `work` on a connection whose request the handler has.
-    pub(crate) fn with_active(&self, key: RequestKey, work: impl FnOnce(&Server, &mut Connection)) {
-        if let Some(connection) = self.table.borrow_mut().active(key) {
-            work(self, connection);
+    /// Runs `work` on a stream whose request the handler has, and its connection.
+    pub(crate) fn with_active(
+        &self,
+        key: RequestKey,
+        work: impl FnOnce(&Server, &mut Connection, &mut Stream),
+    ) {
+        if let Some((connection, stream)) = self.table.borrow_mut().active(key) {
+            work(self, connection, stream);
         }
     }
 
-    pub(crate) fn take_exchange(&self) -> Box<Exchange> {
+    /// Bytes have arrived on an idle connection.
+    pub(crate) fn take_stream(&self, index: u32, connection: &mut Connection, streams: &mut Streams) {
         self.stats.busy.set(self.stats.busy.get() + 1);
-        self.pool.borrow_mut().take()
+        let number = streams.take(index);
+        if let Some(stream) = streams.get_mut(number) {
+            let waited = connection.admission != Admission::None;
+            stream.since = if waited { connection.since } else { self.runtime.turn_time() };
+        }
+        connection.stream = Some(number);
     }
 
-    pub(crate) fn give_exchange(&self, connection: &mut Connection) {
-        if let Some(mut exchange) = connection.exchange.take() {
-            self.forget_waiting(&mut exchange);
-            self.stats.busy.set(self.stats.busy.get() - 1);
-            self.pool.borrow_mut().give(exchange);
+    /// Takes back a connection's stream, whatever happened to its request.
+    pub(crate) fn give_stream(&self, connection: &mut Connection, streams: &mut Streams) {
+        if let Some(stream) = connection.stream.and_then(|number| streams.get_mut(number)) {
+            self.forget_waiting(stream);
+            stream.forget();
+            self.give_unused_stream(connection, streams);
         }
     }
 
     /// Between two requests, with nothing of the next one received.
-    pub(crate) fn give_unused_exchange(&self, connection: &mut Connection) {
-        if let Some(exchange) = connection.exchange.take() {
+    pub(crate) fn give_unused_stream(&self, connection: &mut Connection, streams: &mut Streams) {
+        if let Some(number) = connection.stream.take() {
             self.stats.busy.set(self.stats.busy.get() - 1);
-            self.pool.borrow_mut().give_unused(exchange);
+            streams.give(number);
         }
     }
 
@@ -347,8 +355,9 @@ impl Server {
         }
         self.draining.set(Some(self.runtime.turn_time()));
         let mut table = self.table.borrow_mut();
-        for (index, slot) in table.occupied() {
-            self.arm(index, slot);
+        let all: Vec<u32> = table.occupied().map(|(index, ..)| index).collect();
+        for index in all {
+            self.arm(index, &mut table);
         }
     }
 
@@ -377,7 +386,8 @@ impl Server {
     /// Lends a request to `look`, which MUST NOT call the server. `None` if its response has ended.
     pub fn with_request<T>(&self, key: RequestKey, look: impl FnOnce(&RequestView<'_>) -> T) -> Option<T> {
         let table = self.table.borrow();
-        RequestView::of(table.active_ref(key)?).map(|view| look(&view))
+        let (connection, stream) = table.active_ref(key)?;
+        Some(look(&RequestView::of(connection, stream)))
     }
 
     /// Whether the peer has disconnected or closed its side while the request is in flight (or the response has
@@ -386,19 +396,17 @@ impl Server {
         let table = self.table.borrow();
         table
             .active_ref(key)
-            .is_none_or(|connection| connection.transport.broken || connection.transport.half_closed)
+            .is_none_or(|(connection, _)| connection.transport.broken || connection.transport.half_closed)
     }
 
-    pub(crate) fn summary<'a>(&self, key: RequestKey, connection: &'a Connection) -> Option<Summary<'a>> {
-        let request = RequestView::of(connection)?;
-        let exchange = connection.exchange.as_deref()?;
-        Some(Summary {
-            key,
-            request,
-            status: exchange.status,
-            body_bytes: exchange.written,
-            duration: weft_rt::clock::now().saturating_sub(exchange.since),
+    fn summary<'a>(&self, connection: &'a Connection, stream: &'a Stream) -> Summary<'a> {
+        Summary {
+            key: stream.key,
+            request: RequestView::of(connection, stream),
+            status: stream.status,
+            body_bytes: stream.written,
+            duration: weft_rt::clock::now().saturating_sub(stream.since),
             aborted: connection.transport.broken,
-        })
+        }
     }
 }

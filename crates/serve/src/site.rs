@@ -9,13 +9,13 @@ use std::rc::Rc;
 use weft_proto::{BodyLength, Coding, SentBody, format_date};
 
 use crate::compress::compress;
-use crate::exchange::Stage;
 use crate::file::{Plan, content_type, read};
 use crate::keys::RequestKey;
 use crate::opened::Opened;
-use crate::respond::Error;
 use crate::root::{Look, Root};
 use crate::server::Server;
+use crate::stream::Stage;
+use crate::stream::respond::Error;
 
 const VARY: (&[u8], &[u8]) = (b"Vary", b"Accept-Encoding");
 
@@ -88,28 +88,25 @@ impl Server {
     /// Conditions apply. Ranges are not offered, because the compressed bytes may differ the next time.
     fn respond_coded(&self, key: RequestKey, fields: &[(&[u8], &[u8])], coded: &[u8]) -> Result<u16, Error> {
         let mut table = self.table.borrow_mut();
-        let connection = self.answerable(&mut table, key)?;
-        let plan =
-            connection.exchange.as_deref().map(|exchange| self.plan(exchange, fields, coded.len() as u64));
-        let status = match plan {
-            Some(Plan::Bare(status @ (304 | 412), _)) => {
-                self.encode_head(connection, status, fields, BodyLength::Known(0))?;
+        let (connection, stream) = self.answerable(&mut table, key)?;
+        let status = match self.plan(stream, fields, coded.len() as u64) {
+            Plan::Bare(status @ (304 | 412), _) => {
+                self.encode_head(connection, stream, status, fields, BodyLength::Known(0))?;
                 status
             }
             _ => {
-                self.encode_head(connection, 200, fields, BodyLength::Known(coded.len() as u64))?;
+                self.encode_head(connection, stream, 200, fields, BodyLength::Known(coded.len() as u64))?;
                 200
             }
         };
-        if let Some(exchange) = connection.exchange.as_deref_mut()
-            && let Stage::Started(SentBody::Length(length)) = exchange.stage
+        if let Stage::Started(SentBody::Length(length)) = stream.stage
             && length > 0
         {
-            exchange.written = length;
-            exchange.out.bytes.extend_from_slice(coded);
+            stream.written = length;
+            stream.out.bytes.extend_from_slice(coded);
         }
-        self.end_response(connection);
-        self.enqueue(key.index(), connection);
+        self.end_response(connection, stream);
+        self.enqueue(stream.connection, connection);
         Ok(status)
     }
 }

@@ -22,10 +22,20 @@ pub(crate) enum Step {
 /// What follows a phase.
 pub(crate) enum Next {
     Again,
+    /// The connection needs a stream.
+    Take,
+    /// A head is complete.
     Begin,
-    Whole,
-    Report,
-    Wait,
-    Later,
-    Close,
+    /// Everything is answered, and nothing of another request has arrived: the stream is given back.
+    Rest,
+    /// Nothing follows: the stream is given back, and what arrives is dropped.
+    Linger,
+    Step(Step),
+}
+
+impl Next {
+    pub(crate) const WAIT: Next = Next::Step(Step::Wait);
+    pub(crate) const LATER: Next = Next::Step(Step::Later);
+    pub(crate) const REPORT: Next = Next::Step(Step::Report);
+    pub(crate) const CLOSE: Next = Next::Step(Step::Close);
 }

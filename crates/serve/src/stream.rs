@@ -1,303 +1,172 @@
-//! Responses that are produced while they are sent.
+//! A stream: one request and its answer, with the buffers that both need.
 //!
-//! Must not know what produces them. Invariant: at most `write_buffer_bytes_max` bytes wait for the peer in memory,
-//! whatever the handler writes, and never more bytes than announced.
-//!
-//! The excess goes to a temporary file if the response may have one (`Exchange::spools`): a writer that occupies
-//! something scarce, such as a PHP instance, does not occupy it at the pace of a slow peer. Otherwise, and if there is
-//! no room for files, writers wait.
+//! It is what a [`RequestKey`] names. An idle connection has none: `streams.rs` lends it one when bytes
+//! arrive and takes it back when everything is answered. Must not know how its connection frames it, nor how bytes
+//! travel. Invariant: `input` neither moves nor changes from a request's dispatch to the end of its response, because the
+//! request's fields are slices of it; bytes that arrive meanwhile go elsewhere.
 
-use weft_proto::{BodyLength, ChunkPrefix, SentBody, write_chunk, write_interim, write_last_chunk};
-use weft_rt::{Nanos, Wake};
+pub(crate) mod body;
+pub(crate) mod hold;
+pub(crate) mod outgoing;
+pub(crate) mod request;
+pub(crate) mod respond;
+pub(crate) mod store;
+pub(crate) mod streams;
+pub(crate) mod wait;
+pub(crate) mod waiting;
+pub(crate) mod write;
 
-use crate::connection::Connection;
-use crate::exchange::Stage;
+use weft_proto::{Head, Sent, SentBody};
+use weft_rt::{Nanos, Readiness, Runtime, Wait};
+
+use crate::http1::wire::Wire;
 use crate::keys::RequestKey;
-use crate::outgoing::Flush;
-use crate::respond::{DIRECT_BYTES_MIN, Error, Headers};
-use crate::server::Server;
-use crate::wait::Waited;
+use outgoing::Outgoing;
+use store::Store;
 
-/// Written bytes are sent at once if there are this many; fewer are sent at the end of the turn.
-const FLUSH_BYTES: usize = 16 * 1024;
+/// Initial size of an input buffer; it grows to the size of a request. Each of thousands of requests in flight
+/// has one.
+const INPUT_BYTES: usize = 256;
+/// Input buffers that grew beyond this are not kept.
+const INPUT_KEPT_BYTES_MAX: usize = 4 * 1024;
+/// Buffers that grew beyond this are not kept.
+const KEPT_BYTES_MAX: usize = 64 * 1024;
 
-/// How much of a write was accepted.
+/// The progress of the response.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Write {
-    /// This many bytes from the start, perhaps not all; the next write may accept more.
-    Accepted(usize),
-    /// None: too many bytes wait for the peer. [`Server::wait_writable`] parks until that changes.
-    Full,
+pub(crate) enum Stage {
+    /// No byte of it has been queued.
+    Waiting,
+    /// Its head has been queued; this much is known of the body.
+    Started(SentBody),
 }
 
-impl Server {
-    /// Starts a response whose body follows through [`Server::write`]. Without a `length` (and without a
-    /// Content-Length among `headers`) it is chunked; for HTTP/1.0 it ends by closing the connection.
-    ///
-    /// # Errors
-    /// As [`Server::respond`].
-    pub fn start(
-        &self,
-        key: RequestKey,
-        status: u16,
-        headers: &Headers<'_>,
-        length: Option<u64>,
-    ) -> Result<(), Error> {
-        let mut table = self.table.borrow_mut();
-        let connection = self.answerable(&mut table, key)?;
-        let body = length.map_or(BodyLength::Unknown, BodyLength::Known);
-        self.encode_head(connection, status, headers, body)?;
-        if let Some(exchange) = connection.exchange.as_deref_mut() {
-            exchange.spools = self.spools_streams;
-        }
-        self.enqueue(key.index(), connection);
-        Ok(())
-    }
+/// A request, its response, and their buffers.
+pub(crate) struct Stream {
+    /// The slot of its connection.
+    pub connection: u32,
+    /// What names its present request, or its last one.
+    pub key: RequestKey,
+    /// Whether the request is complete enough to have a key, and its response has not ended.
+    pub open: bool,
+    /// The bytes received; the request begins at `start`.
+    pub input: Vec<u8>,
+    pub start: usize,
+    pub head: Head,
+    /// The length of the head; 0 while it is incomplete.
+    pub head_bytes: usize,
+    pub body: Store,
+    pub out: Outgoing,
+    pub stage: Stage,
+    pub status: u16,
+    /// Whether the handler gets the request only when more of its body has arrived.
+    pub held: bool,
+    /// Whether the part of the response that does not fit in memory may wait for the peer in a temporary file.
+    pub spools: bool,
+    /// Bytes of it that are counted as waiting in memory.
+    pub counted: usize,
+    /// Bytes of the response's body so far, as the handler provided them.
+    pub written: u64,
+    /// Whether the handler wrote more than it announced and has been told so.
+    pub overrun: bool,
+    /// Whether the handler has had its summary.
+    pub reported: bool,
+    /// Coroutines that are parked on the body or on room for the response.
+    pub waiters: Vec<Wait>,
+    /// When the first byte of the request was seen.
+    pub since: Nanos,
+    /// When the body last made progress.
+    pub body_since: Nanos,
+    /// When the measurement of its pace began, and how much of it had arrived then.
+    pub pace_since: Nanos,
+    pub pace_from: u64,
+    /// When the peer last took bytes, while some wait for it; 0 if none do.
+    pub blocked_since: Nanos,
+    /// What HTTP/1.1 keeps beside it.
+    pub wire: Wire,
+}
 
-    /// Makes the writer of a streamed response wait for the peer, whatever [`Handler::spools_streams`](crate::Handler)
-    /// returns.
-    pub fn keep_pace(&self, key: RequestKey) {
-        if let Some(connection) = self.table.borrow_mut().active(key)
-            && let Some(exchange) = connection.exchange.as_deref_mut()
-        {
-            exchange.spools = false;
-        }
-    }
-
-    /// Writes a piece of the body. It is sent at the end of the loop's turn at the latest. If the response has no body
-    /// (HEAD, 204, 205, 304) the bytes are dropped.
-    ///
-    /// # Errors
-    /// [`Error::NotStarted`]. [`Error::Length`]: more than announced; the part that fits was accepted, and the response
-    /// is complete to the peer. [`Error::Gone`]: the peer has disconnected, or has been given everything that was
-    /// announced; end the request with [`Server::finish`] or [`Server::abort`].
-    pub fn write(&self, key: RequestKey, data: &[u8]) -> Result<Write, Error> {
-        let mut table = self.table.borrow_mut();
-        let connection = table.active(key).ok_or(Error::Gone)?;
-        if connection.transport.broken {
-            return Err(Error::Gone);
-        }
-        let Some(exchange) = connection.exchange.as_deref_mut() else { return Err(Error::Gone) };
-        let Stage::Started(body) = exchange.stage else { return Err(Error::NotStarted) };
-        if body == SentBody::None || data.is_empty() {
-            return Ok(Write::Accepted(data.len()));
-        }
-        let announced = if let SentBody::Length(announced) = body { announced } else { u64::MAX };
-        let given = exchange.written + data.len() as u64;
-        let fits = data.len().min((announced - exchange.written) as usize);
-        let count = self.take(connection, body, &data[..fits]);
-        self.enqueue(key.index(), connection);
-        if fits < data.len() && count == fits {
-            let exchange = connection.exchange.as_deref_mut();
-            let told = exchange.is_some_and(|exchange| std::mem::replace(&mut exchange.overrun, true));
-            return Err(if told { Error::Gone } else { Error::Length { announced, given } });
-        }
-        Ok(if count == 0 { Write::Full } else { Write::Accepted(count) })
-    }
-
-    /// Writes all of `data`, and parks as often as necessary.
-    ///
-    /// # Errors
-    /// As [`Server::write`]; [`Error::Gone`] also if the coroutine was cancelled.
-    pub fn write_all(&self, key: RequestKey, mut data: &[u8]) -> Result<(), Error> {
-        while !data.is_empty() {
-            let spills = self.spool.spills.get();
-            match self.write(key, data)? {
-                Write::Full if self.wait_writable(key, None) != Waited::Ready => return Err(Error::Gone),
-                Write::Full => (),
-                Write::Accepted(count) => data = &data[count..],
-            }
-            // No other coroutine runs while a piece is written: now others may.
-            let spilled = self.spool.spills.get() != spills && !data.is_empty();
-            if spilled && self.runtime.can_park() && self.runtime.yield_now() == Wake::Cancelled {
-                return Err(Error::Gone);
-            }
-        }
-        Ok(())
-    }
-
-    /// Takes as many bytes of the body as there is room for. 0 means that there is none until the peer has
-    /// taken some.
-    pub(crate) fn take(&self, connection: &mut Connection, body: SentBody, data: &[u8]) -> usize {
-        let mut taken = 0;
-        while taken < data.len() && !connection.transport.broken {
-            let spills = self.spool.spills.get();
-            let room = self.room(connection);
-            if room == 0 {
-                break;
-            }
-            taken += self.put(connection, body, &data[taken..], room);
-            if self.spool.spills.get() != spills {
-                break;
-            }
-        }
-        if connection.transport.broken { data.len() } else { taken }
-    }
-
-    /// Bytes that may be queued now. If there is no room, it tries to make some.
-    fn room(&self, connection: &mut Connection) -> usize {
-        let max = self.buffer_bytes_max();
-        let pending = |connection: &Connection| {
-            connection.exchange.as_deref().map_or(0, |exchange| exchange.out.pending())
-        };
-        if pending(connection) < max {
-            return max - pending(connection);
-        }
-        self.flush(connection);
-        if let Some(exchange) = connection.exchange.as_deref_mut()
-            && exchange.spools
-            && exchange.out.pending() >= max
-        {
-            exchange.out.spill(&self.spool);
-        }
-        max.saturating_sub(pending(connection))
-    }
-
-    /// Queues bytes of the body in its framing, and sends once there are enough. Returns how many were accepted: at
-    /// most `room` are kept in memory.
-    fn put(&self, connection: &mut Connection, body: SentBody, data: &[u8], room: usize) -> usize {
-        let Some(exchange) = connection.exchange.as_deref_mut() else { return data.len() };
-        let chunked = body == SentBody::Chunked;
-        let direct = data.len() >= DIRECT_BYTES_MIN && exchange.blocked_since == 0;
-        // A chunk's length precedes it, so a chunk is accepted as a whole.
-        let data = if direct && !chunked { data } else { &data[..data.len().min(room)] };
-        let (mut taken, mut sent) = (data.len(), Flush::Done);
-        if direct {
-            if chunked {
-                exchange.out.bytes.extend_from_slice(ChunkPrefix::new(data.len()).as_bytes());
-            }
-            let room = if chunked { usize::MAX } else { self.buffer_bytes_max() };
-            (sent, taken) = exchange.out.send_with(&mut connection.transport, data, room);
-            if chunked {
-                exchange.out.bytes.extend_from_slice(b"\r\n");
-            }
-        } else if chunked {
-            write_chunk(&mut exchange.out.bytes, data);
-        } else {
-            exchange.out.bytes.extend_from_slice(data);
-        }
-        exchange.written += taken as u64;
-        let flush = exchange.out.pending() >= FLUSH_BYTES && exchange.blocked_since == 0;
-        if sent != Flush::Done {
-            self.flushed(connection, sent);
-        } else if flush {
-            self.flush(connection);
-        }
-        taken
-    }
-
-    /// Sends the queued bytes now instead of at the end of the turn.
-    pub fn flush_now(&self, key: RequestKey) {
-        if let Some(connection) = self.table.borrow_mut().active(key) {
-            self.flush(connection);
+impl Stream {
+    /// A stream for a connection, in the slot whose last request had this key.
+    pub(crate) fn new(key: RequestKey, connection: u32) -> Stream {
+        Stream {
+            connection,
+            key,
+            open: false,
+            input: Vec::with_capacity(INPUT_BYTES),
+            start: 0,
+            head: Head::new(),
+            head_bytes: 0,
+            body: Store::default(),
+            out: Outgoing::default(),
+            stage: Stage::Waiting,
+            status: 0,
+            held: false,
+            spools: false,
+            counted: 0,
+            written: 0,
+            overrun: false,
+            reported: false,
+            waiters: Vec::new(),
+            since: 0,
+            body_since: 0,
+            pace_since: 0,
+            pace_from: 0,
+            blocked_since: 0,
+            wire: Wire::default(),
         }
     }
 
-    /// Parks the running coroutine until half of `write_buffer_bytes_max` is free, or there is room in temporary files,
-    /// or the peer has disconnected.
-    pub fn wait_writable(&self, key: RequestKey, deadline: Option<Nanos>) -> Waited {
-        let waited = self.wait_until(key, deadline, |exchange| {
-            let room = exchange.out.pending() <= self.buffer_bytes_max() / 2
-                || exchange.spools && self.spool.takes(exchange.out.spilled(), exchange.out.pending());
-            if !room && exchange.spools {
-                self.spool.waiters.borrow_mut().insert(key);
-            }
-            room
-        });
-        self.spool.waiters.borrow_mut().remove(&key);
-        waited
+    /// The bytes to which [`Head`]'s offsets refer.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.input[self.start..]
     }
 
-    /// Wakes the writers that wait for room in temporary files if there is some, and warns the operator if there was
-    /// none.
-    pub(crate) fn note_spool(&self, now: Nanos) {
-        if self.spool.room_again() {
-            let waiters = std::mem::take(&mut *self.spool.waiters.borrow_mut());
-            for key in waiters {
-                self.with_active(key, |server, connection| {
-                    if let Some(exchange) = connection.exchange.as_deref_mut() {
-                        exchange.wake_all(server.runtime);
-                    }
-                });
-            }
-        }
-        if let Some(warning) = self.spool.warning(now) {
-            self.handler.warn(&warning);
+    /// Wakes all coroutines that are parked on this stream; each checks again for itself.
+    pub(crate) fn wake_all(&mut self, runtime: &Runtime) {
+        for wait in self.waiters.drain(..) {
+            runtime.wake(wait, Readiness::default());
         }
     }
 
-    /// Bytes in temporary files, of bodies and responses.
-    pub fn spooled_bytes(&self) -> u64 {
-        self.spool.used()
+    /// Records what the head promised.
+    pub(crate) fn begin_response(&mut self, status: u16, sent: Sent) {
+        self.status = status;
+        self.stage = Stage::Started(sent.body);
+        self.wire.keep_alive = sent.keep_alive;
     }
 
-    /// Ends a streamed response. `trailers` are sent if it is chunked.
-    ///
-    /// # Errors
-    /// [`Error::Length`]: less was written than announced; the connection is closed, so that the peer can tell.
-    /// [`Error::Header`]: a trailer that must not be sent; the response has not ended. [`Error::NotStarted`].
-    /// [`Error::Gone`].
-    pub fn finish(&self, key: RequestKey, trailers: &Headers<'_>) -> Result<(), Error> {
-        let mut table = self.table.borrow_mut();
-        let connection = self.answerable(&mut table, key)?;
-        let Some(exchange) = connection.exchange.as_deref_mut() else { return Err(Error::Gone) };
-        let Stage::Started(body) = exchange.stage else { return Err(Error::NotStarted) };
-        let mut result = Ok(());
-        match body {
-            SentBody::Chunked => {
-                write_last_chunk(&mut exchange.out.bytes, trailers.iter().copied()).map_err(Error::Header)?;
-            }
-            SentBody::Length(announced) if exchange.written < announced => {
-                exchange.keep_alive = false;
-                result = Err(Error::Length { announced, given: exchange.written });
-            }
-            _ => (),
-        }
-        self.end_response(connection);
-        self.enqueue(key.index(), connection);
-        result
+    /// Makes it ready for another request.
+    pub(crate) fn renew(&mut self, now: Nanos) {
+        self.head_bytes = 0;
+        self.stage = Stage::Waiting;
+        (self.status, self.written, self.reported) = (0, 0, false);
+        (self.spools, self.overrun) = (false, false);
+        self.since = now;
+        self.body.clear();
     }
 
-    /// Sends 103 Early Hints with `headers` (Link fields, RFC 8297) before the response; sends nothing to an
-    /// HTTP/1.0 client.
-    ///
-    /// # Errors
-    /// As [`Server::respond`].
-    pub fn early_hints(&self, key: RequestKey, headers: &Headers<'_>) -> Result<(), Error> {
-        self.interim(key, 103, headers)
+    /// Forgets its request, whatever happened to it, and all bytes.
+    pub(crate) fn forget(&mut self) {
+        self.open = false;
+        self.head.clear();
+        self.waiters.clear();
+        self.input.clear();
+        self.start = 0;
+        self.blocked_since = 0;
+        self.wire = Wire::default();
+        self.renew(0);
     }
 
-    fn interim(&self, key: RequestKey, status: u16, headers: &Headers<'_>) -> Result<(), Error> {
-        let mut table = self.table.borrow_mut();
-        let connection =
-            table.active(key).filter(|connection| !connection.transport.broken).ok_or(Error::Gone)?;
-        let Some(exchange) = connection.exchange.as_deref_mut() else { return Err(Error::Gone) };
-        if exchange.stage != Stage::Waiting {
-            return Err(Error::Started);
+    /// Gives back the memory that a usual request does not need.
+    pub(crate) fn shrink(&mut self) {
+        if self.input.capacity() > INPUT_KEPT_BYTES_MAX {
+            self.input = Vec::with_capacity(INPUT_BYTES);
         }
-        if exchange.out.pending() >= self.buffer_bytes_max() {
-            return Err(Error::Gone); // the peer reads none of the bytes already queued
+        self.out.clear();
+        if self.out.bytes.capacity() > KEPT_BYTES_MAX {
+            self.out.bytes = Vec::new();
         }
-        let version = exchange.head.version();
-        write_interim(&mut exchange.out.bytes, version, status, headers.iter().copied())
-            .map_err(Error::Header)?;
-        self.flush(connection);
-        Ok(())
-    }
-
-    /// Tells a peer to send its body if it waits for that (RFC 9110 10.1.1).
-    pub(crate) fn ask_for_body(&self, connection: &mut Connection) {
-        let Some(exchange) = connection.exchange.as_deref_mut() else { return };
-        if !exchange.body.expects {
-            return;
-        }
-        exchange.body.expects = false;
-        if exchange.stage != Stage::Waiting {
-            // The final response told the peer not to send its body.
-            return exchange.body.fail(400);
-        }
-        self.start_body_clock(exchange);
-        exchange.out.bytes.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
-        self.flush(connection);
+        self.wire.carry = Vec::new();
     }
 }

@@ -1,18 +1,20 @@
-//! Slots of connections, and the keys that identify a connection or a request in a slot.
+//! Slots of connections, and the way from a key to a connection and its stream.
 //!
-//! Invariant: a key identifies one request of one connection. Once that request has been answered, or its slot
-//! holds another connection, the key finds nothing; it never finds another request.
+//! Must not know a connection's protocol. Invariant: the reactor's key of a closed connection finds nothing; that of a
+//! request, what `streams.rs` promises.
 
-use crate::connection::{Connection, Phase};
+use weft_rt::Readiness;
+
+use crate::connection::Connection;
 use crate::keys::{GENERATION_MASK, RequestKey, SERVER_BIT};
+use crate::stream::Stream;
+use crate::stream::streams::Streams;
 
 /// A place for one connection at a time.
 #[derive(Default)]
 pub(crate) struct ConnectionSlot {
     /// The generation of the slot's current connection.
     pub generation: u32,
-    /// The number of the last request dispatched in this slot.
-    pub request: u32,
     pub connection: Option<Connection>,
 }
 
@@ -22,11 +24,12 @@ impl ConnectionSlot {
     }
 }
 
-/// All slots; the table grows to the largest number of connections at one time.
+/// All slots, which grow to the largest number of connections at one time; and the streams that connections have.
 #[derive(Default)]
 pub(crate) struct Table {
     slots: Vec<ConnectionSlot>,
     vacant: Vec<u32>,
+    pub streams: Streams,
 }
 
 impl Table {
@@ -52,35 +55,70 @@ impl Table {
         self.slots.get_mut(index as usize)
     }
 
-    /// The connection with this `generation` in its slot, if it is still there.
-    pub(crate) fn connection(&mut self, index: u32, generation: u32) -> Option<&mut Connection> {
-        let slot = self.slots.get_mut(index as usize)?;
-        if slot.generation == generation { slot.connection.as_mut() } else { None }
+    /// The connection in a slot.
+    pub(crate) fn at(&mut self, index: u32) -> Option<&mut Connection> {
+        self.slots.get_mut(index as usize)?.connection.as_mut()
     }
 
-    /// The connection that `key`'s request belongs to, while its response has not ended.
-    pub(crate) fn active(&mut self, key: RequestKey) -> Option<&mut Connection> {
-        let slot = self.slots.get_mut(key.index() as usize)?;
-        let connection = slot.connection.as_mut()?;
-        (slot.request == key.request() && connection.phase == Phase::Active).then_some(connection)
+    /// The connection in a slot, and all streams.
+    pub(crate) fn parts(&mut self, index: u32) -> Option<(&mut Connection, &mut Streams)> {
+        Some((self.slots.get_mut(index as usize)?.connection.as_mut()?, &mut self.streams))
+    }
+
+    /// A slot, and the stream of its connection.
+    pub(crate) fn slot_and_stream(
+        &mut self,
+        index: u32,
+    ) -> Option<(&mut ConnectionSlot, Option<&mut Stream>)> {
+        let slot = self.slots.get_mut(index as usize)?;
+        let stream = slot.connection.as_ref()?.stream.and_then(|stream| self.streams.get_mut(stream));
+        Some((slot, stream))
+    }
+
+    /// Records what the reactor reports of a connection with this `generation`; false if it is no longer there.
+    pub(crate) fn note(&mut self, index: u32, generation: u32, readiness: Readiness) -> bool {
+        let slot = self.slots.get_mut(index as usize).filter(|slot| slot.generation == generation);
+        let Some(connection) = slot.and_then(|slot| slot.connection.as_mut()) else { return false };
+        connection.transport.note(readiness);
+        true
+    }
+
+    /// The connection with this `generation` in its slot, if it is still there, and its stream, for reading.
+    pub(crate) fn connection(&self, index: u32, generation: u32) -> Option<(&Connection, Option<&Stream>)> {
+        let slot = self.slots.get(index as usize).filter(|slot| slot.generation == generation)?;
+        let connection = slot.connection.as_ref()?;
+        Some((connection, connection.stream.and_then(|stream| self.streams.get(stream))))
+    }
+
+    /// The stream of `key`'s request and its connection, while its response has not ended.
+    pub(crate) fn active(&mut self, key: RequestKey) -> Option<(&mut Connection, &mut Stream)> {
+        let stream = self.streams.open(key)?;
+        let connection = self.slots.get_mut(stream.connection as usize)?.connection.as_mut()?;
+        Some((connection, stream))
     }
 
     /// [`Table::active`] for reading.
-    pub(crate) fn active_ref(&self, key: RequestKey) -> Option<&Connection> {
-        let slot = self.slots.get(key.index() as usize)?;
-        let connection = slot.connection.as_ref()?;
-        (slot.request == key.request() && connection.phase == Phase::Active).then_some(connection)
+    pub(crate) fn active_ref(&self, key: RequestKey) -> Option<(&Connection, &Stream)> {
+        let stream = self.streams.open_ref(key)?;
+        let connection = self.slots.get(stream.connection as usize)?.connection.as_ref()?;
+        Some((connection, stream))
     }
 
-    /// The connection in a slot and the key of its last request, for reading.
-    pub(crate) fn peek(&self, index: u32) -> Option<(RequestKey, &Connection)> {
-        let slot = self.slots.get(index as usize)?;
-        Some((RequestKey::new(index, slot.request), slot.connection.as_ref()?))
+    /// The connection in a slot and its stream, for reading.
+    pub(crate) fn peek(&self, index: u32) -> Option<(&Connection, &Stream)> {
+        let connection = self.slots.get(index as usize)?.connection.as_ref()?;
+        Some((connection, self.streams.get(connection.stream?)?))
     }
 
-    /// The slots that have a connection.
-    pub(crate) fn occupied(&mut self) -> impl Iterator<Item = (u32, &mut ConnectionSlot)> {
-        (0u32..).zip(&mut self.slots).filter(|(_, slot)| slot.connection.is_some())
+    /// The connections, with their slots and their streams.
+    pub(crate) fn occupied(
+        &self,
+    ) -> impl Iterator<Item = (u32, &ConnectionSlot, &Connection, Option<&Stream>)> {
+        (0u32..).zip(&self.slots).filter_map(|(index, slot)| {
+            let connection = slot.connection.as_ref()?;
+            let stream = connection.stream.and_then(|stream| self.streams.get(stream));
+            Some((index, slot, connection, stream))
+        })
     }
 }
 

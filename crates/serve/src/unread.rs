@@ -75,9 +75,7 @@ impl Server {
     }
 
     fn take_out(&self, index: u32, admission: Admission) {
-        if let Some(connection) =
-            self.table.borrow_mut().slot(index).and_then(|slot| slot.connection.as_mut())
-        {
+        if let Some(connection) = self.table.borrow_mut().at(index) {
             connection.admission = admission;
         }
         self.process(index);

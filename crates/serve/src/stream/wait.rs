@@ -5,9 +5,9 @@
 
 use weft_rt::{Nanos, Wake, clock};
 
-use crate::exchange::Exchange;
 use crate::keys::RequestKey;
 use crate::server::Server;
+use crate::stream::Stream;
 
 /// How a coroutine's wait ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,22 +28,21 @@ impl Server {
         &self,
         key: RequestKey,
         deadline: Option<Nanos>,
-        ready: impl Fn(&Exchange) -> bool,
+        ready: impl Fn(&Stream) -> bool,
     ) -> Waited {
         loop {
             let wait = {
                 let mut table = self.table.borrow_mut();
-                let Some(connection) = table.active(key).filter(|connection| !connection.transport.broken)
-                else {
+                let Some((connection, stream)) = table.active(key) else { return Waited::Gone };
+                if connection.transport.broken {
                     return Waited::Gone;
-                };
-                let Some(exchange) = connection.exchange.as_deref_mut() else { return Waited::Gone };
-                if ready(exchange) {
+                }
+                if ready(stream) {
                     return Waited::Ready;
                 }
                 if self.runtime.can_park() {
                     let wait = self.runtime.begin_wait();
-                    exchange.waiters.push(wait);
+                    stream.waiters.push(wait);
                     Some(wait)
                 } else {
                     None
@@ -56,10 +55,8 @@ impl Server {
                 continue;
             };
             let wake = self.runtime.park(wait, deadline);
-            if let Some(connection) = self.table.borrow_mut().active(key)
-                && let Some(exchange) = connection.exchange.as_deref_mut()
-            {
-                exchange.waiters.retain(|waiter| *waiter != wait);
+            if let Some((_, stream)) = self.table.borrow_mut().active(key) {
+                stream.waiters.retain(|waiter| *waiter != wait);
             }
             match wake {
                 Wake::Ready(_) => (),
@@ -78,9 +75,8 @@ impl Server {
         }
         self.runtime.stats.blocked.set(self.runtime.stats.blocked.get() + 1);
         let mut table = self.table.borrow_mut();
-        let Some(connection) = table.active(key) else { return true };
-        let Some(exchange) = connection.exchange.as_deref_mut() else { return true };
-        let (reads, sends) = (exchange.body.is_wanted(), !exchange.out.is_empty());
+        let Some((connection, stream)) = table.active(key) else { return true };
+        let (reads, sends) = (stream.body.is_wanted(), !stream.out.is_empty());
         // At most as long as either side of the connection may stall, because the deadlines of the loop do not
         // run meanwhile.
         let stall = self.limits.body_timeout_ms.min(self.limits.write_timeout_ms).saturating_mul(1_000_000);
@@ -91,13 +87,11 @@ impl Server {
             }
             connection.transport.broken = true;
         }
-        if self.receive_body(connection)
-            && let Some(exchange) = connection.exchange.as_deref_mut()
-        {
+        if self.receive_body(connection, stream) {
             // Coroutines of the same request must not miss what arrived here.
-            exchange.wake_all(self.runtime);
+            stream.wake_all(self.runtime);
         }
-        self.flush(connection);
+        self.flush(connection, stream);
         true
     }
 }

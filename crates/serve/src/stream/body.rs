@@ -11,7 +11,8 @@ use weft_rt::Nanos;
 use crate::connection::Connection;
 use crate::keys::RequestKey;
 use crate::server::Server;
-use crate::wait::Waited;
+use crate::stream::Stream;
+use crate::stream::wait::Waited;
 
 /// The result of reading the body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,15 +48,14 @@ impl Server {
     /// Reads the body from `offset` on. On the first read, a peer that waits for `100 Continue` gets it.
     pub fn read_body(&self, key: RequestKey, offset: u64, buffer: &mut [u8]) -> BodyRead {
         let mut table = self.table.borrow_mut();
-        let Some(connection) = table.active(key) else { return BodyRead::Gone };
-        self.want_body(key, connection, offset.saturating_add(buffer.len() as u64));
-        let Some(exchange) = connection.exchange.as_deref_mut() else { return BodyRead::Gone };
+        let Some((connection, stream)) = table.active(key) else { return BodyRead::Gone };
+        self.want_body(connection, stream, offset.saturating_add(buffer.len() as u64));
         if buffer.is_empty() {
             return BodyRead::Data(0);
         }
-        match exchange.body.read(offset, buffer) {
-            0 if exchange.body.is_complete() => BodyRead::End,
-            0 => match exchange.body.failed() {
+        match stream.body.read(offset, buffer) {
+            0 if stream.body.is_complete() => BodyRead::End,
+            0 => match stream.body.failed() {
                 Some(status) => BodyRead::Failed(status),
                 None if connection.transport.broken => BodyRead::Gone,
                 None => BodyRead::Pending,
@@ -67,48 +67,46 @@ impl Server {
     /// Parks the running coroutine until a read at `offset` would return something other than
     /// [`BodyRead::Pending`].
     pub fn wait_body(&self, key: RequestKey, offset: u64, deadline: Option<Nanos>) -> Waited {
-        self.with_active(key, |server, connection| server.want_body(key, connection, offset));
-        self.wait_until(key, deadline, |exchange| exchange.body.is_readable(offset))
+        self.with_active(key, |server, connection, stream| server.want_body(connection, stream, offset));
+        self.wait_until(key, deadline, |stream| stream.body.is_readable(offset))
     }
 
     /// Parks the running coroutine until the whole body has arrived, or no more will: see [`Server::body_failed`].
     pub fn wait_whole_body(&self, key: RequestKey, deadline: Option<Nanos>) -> Waited {
-        self.with_active(key, |server, connection| server.want_body(key, connection, u64::MAX));
-        self.wait_until(key, deadline, |exchange| !exchange.body.is_pending())
+        self.with_active(key, |server, connection, stream| server.want_body(connection, stream, u64::MAX));
+        self.wait_until(key, deadline, |stream| !stream.body.is_pending())
     }
 
     /// A reader wants the bytes before `end`. They are received, with as many after them as fit in memory, so that the
     /// reader finds those at its next read.
-    fn want_body(&self, key: RequestKey, connection: &mut Connection, end: u64) {
+    fn want_body(&self, connection: &mut Connection, stream: &mut Stream, end: u64) {
         const AHEAD_BYTES_MIN: u64 = 64 * 1024;
-        self.ask_for_body(connection);
+        self.ask_for_body(connection, stream);
         let ahead = (self.limits.body_memory_bytes_max as u64).max(AHEAD_BYTES_MIN);
-        let Some(exchange) = connection.exchange.as_deref_mut() else { return };
-        if exchange.body.want(end.saturating_add(ahead)) {
-            self.start_body_clock(exchange);
+        if stream.body.want(end.saturating_add(ahead)) {
+            self.start_body_clock(stream);
             // For bytes that have already arrived, no event will come.
-            self.enqueue(key.index(), connection);
+            self.enqueue(stream.connection, connection);
         }
     }
 
     /// Whether the whole body has arrived. True for a request without a body.
     pub fn body_complete(&self, key: RequestKey) -> bool {
         let table = self.table.borrow();
-        let exchange = table.active_ref(key).and_then(|connection| connection.exchange.as_deref());
-        exchange.is_some_and(|exchange| exchange.body.is_complete())
+        table.active_ref(key).is_some_and(|(_, stream)| stream.body.is_complete())
     }
 
     /// The status to answer with if the body cannot be received.
     pub fn body_failed(&self, key: RequestKey) -> Option<u16> {
         let table = self.table.borrow();
-        table.active_ref(key)?.exchange.as_deref()?.body.failed()
+        table.active_ref(key)?.1.body.failed()
     }
 
     /// Lends the part of the body that has arrived to `look`, which MUST NOT call the server. `None` if the response
     /// has ended.
     pub fn with_body<T>(&self, key: RequestKey, look: impl FnOnce(BodyView<'_>) -> T) -> Option<T> {
         let table = self.table.borrow();
-        let body = &table.active_ref(key)?.exchange.as_deref()?.body;
+        let body = &table.active_ref(key)?.1.body;
         let view = match body.file() {
             Some(file) => BodyView::File { file: file.as_fd(), length: body.received() },
             None => BodyView::Memory(body.memory()),
@@ -119,8 +117,11 @@ impl Server {
     /// The trailer fields of a complete chunked body.
     pub fn trailers(&self, key: RequestKey) -> Vec<(Vec<u8>, Vec<u8>)> {
         let table = self.table.borrow();
-        let exchange = table.active_ref(key).and_then(|connection| connection.exchange.as_deref());
-        let fields = exchange.into_iter().flat_map(|exchange| exchange.body.trailers());
+        let fields = table
+            .active_ref(key)
+            .map(|(_, stream)| stream)
+            .into_iter()
+            .flat_map(|stream| stream.body.trailers());
         fields.map(|(name, value)| (name.to_vec(), value.to_vec())).collect()
     }
 }

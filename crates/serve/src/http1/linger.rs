@@ -13,9 +13,10 @@
 use weft_rt::{MILLISECOND, Nanos};
 
 use crate::connection::{Connection, Phase};
-use crate::outgoing::Flush;
 use crate::server::Server;
 use crate::step::Next;
+use crate::stream::Stream;
+use crate::stream::outgoing::Flush;
 use crate::transport::Received;
 
 /// Bytes dropped for one connection before others get their turn.
@@ -23,51 +24,49 @@ const BYTES_PER_TURN: u64 = 1024 * 1024;
 
 impl Server {
     /// The last response has ended: sends it, then closes the connection or lets it linger.
-    pub(crate) fn end_connection(&self, connection: &mut Connection) -> Next {
-        let Some(exchange) = connection.exchange.as_deref_mut() else { return Next::Close };
-        let more = exchange.next < exchange.input.len() || !exchange.carry.is_empty();
+    pub(crate) fn end_connection(&self, connection: &mut Connection, stream: &mut Stream) -> Next {
+        let more = stream.wire.next < stream.input.len() || !stream.wire.carry.is_empty();
         let unread =
-            more || exchange.refused || !exchange.body.is_complete() || connection.transport.readable;
-        match self.flush(connection) {
+            more || stream.wire.refused || !stream.body.is_complete() || connection.transport.readable;
+        match self.flush(connection, stream) {
             Flush::Blocked { .. } if unread => return self.drop_meanwhile(connection),
-            Flush::Blocked { .. } => return Next::Wait,
+            Flush::Blocked { .. } => return Next::WAIT,
             Flush::Broken => return Next::Again,
-            Flush::Done if !unread && connection.dropped == 0 => return Next::Close,
+            Flush::Done if !unread && connection.dropped == 0 => return Next::CLOSE,
             Flush::Done => (),
         }
         connection.transport.end_sending();
-        self.give_exchange(connection);
         connection.phase = Phase::Linger;
         connection.since = self.runtime.turn_time();
         connection.heard = connection.since;
-        Next::Again
+        Next::Linger
     }
 
     pub(crate) fn linger_phase(&self, connection: &mut Connection) -> Next {
         let before = connection.dropped;
         let next = match self.drop_arrived(connection) {
-            Received::Bytes(_) => Next::Later,
-            Received::Nothing => Next::Wait,
-            Received::End | Received::Broken => Next::Close,
+            Received::Bytes(_) => Next::LATER,
+            Received::Nothing => Next::WAIT,
+            Received::End | Received::Broken => Next::CLOSE,
         };
         if connection.dropped > before {
             connection.heard = self.runtime.turn_time();
         }
         // A peer that never stops sending does not make the connection wait, so no timer would notice it.
         let late = self.linger_ends(connection) <= self.runtime.turn_time();
-        if late || connection.dropped > self.limits.linger_bytes_max { Next::Close } else { next }
+        if late || connection.dropped > self.limits.linger_bytes_max { Next::CLOSE } else { next }
     }
 
     /// The response waits for a peer that may itself be waiting for its request to be read. A peer that sends and does
     /// not read runs into `write_timeout_ms`.
     fn drop_meanwhile(&self, connection: &mut Connection) -> Next {
         if connection.dropped > self.limits.linger_bytes_max {
-            return Next::Wait;
+            return Next::WAIT;
         }
         match self.drop_arrived(connection) {
-            Received::Bytes(_) => Next::Later,
+            Received::Bytes(_) => Next::LATER,
             // A peer that has closed its side can still read.
-            Received::Nothing | Received::End => Next::Wait,
+            Received::Nothing | Received::End => Next::WAIT,
             Received::Broken => Next::Again,
         }
     }

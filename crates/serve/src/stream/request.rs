@@ -12,22 +12,21 @@ use weft_rt::Nanos;
 
 use crate::address::{Endpoint, Peer};
 use crate::connection::Connection;
-use crate::exchange::Exchange;
 use crate::keys::RequestKey;
+use crate::stream::Stream;
 
 /// One request, lent to a closure.
 #[derive(Clone, Copy)]
 pub struct RequestView<'a> {
     connection: &'a Connection,
-    exchange: &'a Exchange,
+    stream: &'a Stream,
     head: &'a Head,
     bytes: &'a [u8],
 }
 
 impl<'a> RequestView<'a> {
-    pub(crate) fn of(connection: &'a Connection) -> Option<RequestView<'a>> {
-        let exchange = connection.exchange.as_deref()?;
-        Some(RequestView { connection, exchange, head: &exchange.head, bytes: exchange.bytes() })
+    pub(crate) fn of(connection: &'a Connection, stream: &'a Stream) -> RequestView<'a> {
+        RequestView { connection, stream, head: &stream.head, bytes: stream.bytes() }
     }
 
     /// The parsed head, for everything that has no method below: it takes [`RequestView::bytes`].
@@ -111,7 +110,7 @@ impl<'a> RequestView<'a> {
 
     /// When the first byte of the request arrived.
     pub fn started(&self) -> Nanos {
-        self.exchange.since
+        self.stream.since
     }
 
     /// Requests on this connection so far, this one included.

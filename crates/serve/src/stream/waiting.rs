@@ -4,8 +4,8 @@
 //! a further response gets [`CROWDED_BYTES_MAX`]; the excess goes to a temporary file, or its writer waits.
 
 use crate::connection::{Connection, Phase};
-use crate::exchange::Exchange;
 use crate::server::Server;
+use crate::stream::Stream;
 
 /// What one response may keep in memory while little is left.
 const CROWDED_BYTES_MAX: usize = 16 * 1024;
@@ -18,11 +18,8 @@ impl Server {
 
     /// Responses of which a part waits for the peer, in memory or in a file.
     pub fn untaken(&self) -> usize {
-        let mut table = self.table.borrow_mut();
-        let waits = |connection: &Connection| {
-            connection.exchange.as_deref().is_some_and(|exchange| exchange.blocked_since > 0)
-        };
-        table.occupied().filter(|(_, slot)| slot.connection.as_ref().is_some_and(waits)).count()
+        let waits = |stream: Option<&Stream>| stream.is_some_and(|stream| stream.blocked_since > 0);
+        self.table.borrow().occupied().filter(|(.., stream)| waits(*stream)).count()
     }
 
     fn crowded(&self) -> bool {
@@ -35,30 +32,29 @@ impl Server {
         if self.crowded() { max.min(CROWDED_BYTES_MAX) } else { max }
     }
 
-    fn count(&self, exchange: &mut Exchange, waits: usize) {
-        self.waiting.set(self.waiting.get() - exchange.counted + waits);
-        exchange.counted = waits;
+    fn count(&self, stream: &mut Stream, waits: usize) {
+        self.waiting.set(self.waiting.get() - stream.counted + waits);
+        stream.counted = waits;
     }
 
     /// Records that a response waits for its peer, or no longer does.
-    pub(crate) fn note_waiting(&self, connection: &mut Connection) {
+    pub(crate) fn note_waiting(&self, connection: &Connection, stream: &mut Stream) {
         let ended = connection.phase == Phase::Ended;
-        let Some(exchange) = connection.exchange.as_deref_mut() else { return };
-        let waits = if exchange.blocked_since > 0 { exchange.out.pending() } else { 0 };
-        if waits == 0 && exchange.counted == 0 {
+        let waits = if stream.blocked_since > 0 { stream.out.pending() } else { 0 };
+        if waits == 0 && stream.counted == 0 {
             return;
         }
-        self.count(exchange, waits);
-        let large = waits > CROWDED_BYTES_MAX && self.crowded() && (ended || exchange.spools);
-        if large && self.spool.takes(exchange.out.spilled(), waits) && exchange.out.spill(&self.spool) {
-            self.count(exchange, 0);
+        self.count(stream, waits);
+        let large = waits > CROWDED_BYTES_MAX && self.crowded() && (ended || stream.spools);
+        if large && self.spool.takes(stream.out.spilled(), waits) && stream.out.spill(&self.spool) {
+            self.count(stream, 0);
         }
     }
 
     /// The buffers of a connection are released: nothing of it waits any longer.
-    pub(crate) fn forget_waiting(&self, exchange: &mut Exchange) {
-        if exchange.counted > 0 {
-            self.count(exchange, 0);
+    pub(crate) fn forget_waiting(&self, stream: &mut Stream) {
+        if stream.counted > 0 {
+            self.count(stream, 0);
         }
     }
 }

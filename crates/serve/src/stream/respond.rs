@@ -5,12 +5,12 @@
 
 use std::fmt;
 
-use weft_proto::{BodyLength, InvalidHeader, ResponseHead, Sent, SentBody, Version, reason_phrase};
+use weft_proto::{BodyLength, InvalidHeader, SentBody, reason_phrase};
 
 use crate::connection::Connection;
-use crate::exchange::{Exchange, Stage};
 use crate::keys::RequestKey;
 use crate::server::Server;
+use crate::stream::{Stage, Stream};
 use crate::table::Table;
 
 /// Header fields as names and values.
@@ -99,24 +99,23 @@ impl Server {
         body: &[u8],
     ) -> Result<usize, Error> {
         let mut table = self.table.borrow_mut();
-        let connection = self.answerable(&mut table, key)?;
-        self.encode_head(connection, status, headers, BodyLength::Known(body.len() as u64))?;
-        let Some(exchange) = connection.exchange.as_deref_mut() else { return Err(Error::Gone) };
-        if let Stage::Started(SentBody::Length(length)) = exchange.stage {
+        let (connection, stream) = self.answerable(&mut table, key)?;
+        self.encode_head(connection, stream, status, headers, BodyLength::Known(body.len() as u64))?;
+        if let Stage::Started(SentBody::Length(length)) = stream.stage {
             if body.len() < DIRECT_BYTES_MIN {
-                exchange.written = length;
-                exchange.out.bytes.extend_from_slice(body);
+                stream.written = length;
+                stream.out.bytes.extend_from_slice(body);
             } else {
-                exchange.spools = true;
-                let taken = self.take(connection, SentBody::Length(length), body);
+                stream.spools = true;
+                let taken = self.take(connection, stream, SentBody::Length(length), body);
                 if taken < body.len() {
-                    self.enqueue(key.index(), connection);
+                    self.enqueue(stream.connection, connection);
                     return Ok(taken);
                 }
             }
         }
-        self.end_response(connection);
-        self.enqueue(key.index(), connection);
+        self.end_response(connection, stream);
+        self.enqueue(stream.connection, connection);
         Ok(body.len())
     }
 
@@ -152,125 +151,32 @@ impl Server {
     /// the peer can tell that the response is cut off. A response that has all its announced bytes is not cut off.
     pub fn abort(&self, key: RequestKey) {
         let mut table = self.table.borrow_mut();
-        let Some(connection) = table.active(key) else { return };
-        if let Some(exchange) = connection.exchange.as_deref_mut() {
-            exchange.keep_alive &= exchange.stage == Stage::Started(SentBody::Length(exchange.written));
-        }
-        self.end_response(connection);
-        self.enqueue(key.index(), connection);
+        let Some((connection, stream)) = table.active(key) else { return };
+        stream.wire.keep_alive &= stream.stage == Stage::Started(SentBody::Length(stream.written));
+        self.end_response(connection, stream);
+        self.enqueue(stream.connection, connection);
     }
 
-    /// Queues a response's head, or returns why it cannot.
-    pub(crate) fn encode_head(
-        &self,
-        connection: &mut Connection,
-        status: u16,
-        headers: &Headers<'_>,
-        body: BodyLength,
-    ) -> Result<(), Error> {
-        let may_continue = self.may_continue(connection);
-        let Some(exchange) = connection.exchange.as_deref_mut() else { return Err(Error::Gone) };
-        if exchange.stage != Stage::Waiting {
-            return Err(Error::Started);
-        }
-        let head = ResponseHead {
-            status,
-            version: exchange.head.version(),
-            head_request: exchange.head.method(exchange.bytes()) == b"HEAD",
-            keep_alive: may_continue && exchange.head.keep_alive(),
-            body,
-            own_lines: b"",
-        };
-        let sent = self.encode(exchange, head, headers).map_err(Error::Header)?;
-        exchange.begin_response(status, sent);
-        Ok(())
-    }
-
-    /// The connection on which to answer `key`. If it is broken, the request ends here.
+    /// The stream on which to answer `key`, and its connection. If that is broken, the request ends here.
     pub(crate) fn answerable<'t>(
         &self,
         table: &'t mut Table,
         key: RequestKey,
-    ) -> Result<&'t mut Connection, Error> {
-        let connection = table.active(key).ok_or(Error::Gone)?;
+    ) -> Result<(&'t mut Connection, &'t mut Stream), Error> {
+        let (connection, stream) = table.active(key).ok_or(Error::Gone)?;
         if connection.transport.broken {
-            self.end_response(connection);
-            self.enqueue(key.index(), connection);
+            self.end_response(connection, stream);
+            self.enqueue(stream.connection, connection);
             return Err(Error::Gone);
         }
-        Ok(connection)
-    }
-
-    /// Whether the server allows another request on this connection.
-    fn may_continue(&self, connection: &Connection) -> bool {
-        let Some(exchange) = connection.exchange.as_deref() else { return false };
-        let allowed = self.limits.requests_max == 0 || connection.requests < self.limits.requests_max;
-        // A peer that was not told to continue sends either its body or the next request, and the server cannot
-        // tell which (RFC 9110 10.1.1).
-        let body = &exchange.body;
-        let body_ends = body.is_complete()
-            || body.is_pending()
-                && !body.expects
-                && body.left().is_none_or(|left| left <= self.limits.discard_bytes_max);
-        allowed && body_ends && self.draining.get().is_none() && !self.makes_room()
-    }
-
-    /// Whether this connection ends with its response, to make room for one that waits while no connection is
-    /// idle.
-    fn makes_room(&self) -> bool {
-        self.crowded.get() && self.crowded.take()
-    }
-
-    /// Encodes a head with the server's own fields.
-    fn encode(
-        &self,
-        exchange: &mut Exchange,
-        head: ResponseHead,
-        headers: &Headers<'_>,
-    ) -> Result<Sent, InvalidHeader> {
-        let named = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(b"server"));
-        let head = ResponseHead { own_lines: if named { b"" } else { b"Server: weft\r\n" }, ..head };
-        head.encode(headers, &self.date(), &mut self.repeated.borrow_mut(), &mut exchange.out.bytes)
-    }
-
-    /// Queues the server's own answer to an invalid request, or to one that it does not serve. The answer
-    /// closes the connection.
-    pub(crate) fn encode_error(
-        &self,
-        exchange: &mut Exchange,
-        status: u16,
-        reason: &str,
-        retry_after: Option<&[u8]>,
-    ) {
-        let page = page(status, reason);
-        let mut headers: Vec<(&[u8], &[u8])> = vec![PAGE_TYPE];
-        headers.extend(retry_after.map(|seconds| (&b"Retry-After"[..], seconds)));
-        let body = BodyLength::Known(page.len() as u64);
-        // RFC 9110 9.3.2: the answer to HEAD has no content. The first bytes of a refused request tell whether
-        // it is HEAD.
-        let head_request = exchange.request_line().starts_with(b"HEAD ");
-        let head = ResponseHead {
-            status,
-            version: Version::Http11,
-            head_request,
-            keep_alive: false,
-            body,
-            own_lines: b"",
-        };
-        // This cannot fail: the fields are constants, and the status comes from a parser.
-        if let Ok(sent) = self.encode(exchange, head, &headers) {
-            exchange.begin_response(status, sent);
-            if !head_request {
-                exchange.out.bytes.extend_from_slice(page.as_bytes());
-                exchange.written = page.len() as u64;
-            }
-        }
+        Ok((connection, stream))
     }
 }
 
-const PAGE_TYPE: (&[u8], &[u8]) = (b"Content-Type", b"text/plain; charset=utf-8");
+pub(crate) const PAGE_TYPE: (&[u8], &[u8]) = (b"Content-Type", b"text/plain; charset=utf-8");
 
-fn page(status: u16, reason: &str) -> String {
+/// The server's own text for a status.
+pub(crate) fn page(status: u16, reason: &str) -> String {
     let phrase = reason_phrase(status).unwrap_or("Error");
     if reason.is_empty() { format!("{status} {phrase}\n") } else { format!("{status} {phrase}: {reason}\n") }
 }
