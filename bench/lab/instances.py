@@ -8,13 +8,14 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 
 from . import load, proc, sites
 from .measure import CPU, RATE, SHARE, WAITED, Column, Measured, Metrics, Scenario, Settings, timed, warm
-from .peers import INSTANCES, INSTANCES_USUAL, SERVER_CORE, Peer, Running
+from .peers import BENCH, INSTANCES, INSTANCES_USUAL, SERVER_CORE, Peer, Running
 from .visitors import Visitors
 
 CALL_MS = 500
@@ -22,9 +23,11 @@ VISITORS = 60
 TURNS = 20_000
 MET_LEAST = 0.98  # of all turns, below which the players did not alternate
 MB = 1e6
+OUT = BENCH / "out"
 IDLE_S = 4.0  # twice the idle time after which an instance returns memory
 SLOW_CLIENTS = 8  # as many as php-fpm has children
 OTHER_CLIENTS = 10
+WRITERS = (8, 15, 40)
 boards = itertools.count(0x77656674)
 
 
@@ -46,6 +49,28 @@ def slow(peer: Peer, settings: Settings) -> Measured:
             metrics = timed(server, settings, OTHER_CLIENTS)
             metrics["slow_answers"] = len(crowd.answered)
     yield f"c={OTHER_CLIENTS}", metrics
+
+
+def database(journal_mode: str) -> None:
+    """A new database with one table, beside the results."""
+    OUT.mkdir(exist_ok=True)
+    for left in OUT.glob(f"{journal_mode}.db*"):
+        left.unlink()
+    with closing(sqlite3.connect(OUT / f"{journal_mode}.db")) as made:
+        made.execute(f"PRAGMA journal_mode = {journal_mode}")
+        made.execute("CREATE TABLE rows (id INTEGER PRIMARY KEY, text TEXT)")
+
+
+def sqlite(peer: Peer, settings: Settings) -> Measured:
+    """Clients that each write a row, again and again: who is told that the database is locked fails the run."""
+    for journal_mode in ("wal", "delete"):
+        database(journal_mode)
+        with Running(peer, "sqlite") as server:
+            for clients in WRITERS:
+                with crowd(server, f"/sqlite.php?database={journal_mode}", clients) as visitors:
+                    seen = visitors.watch(2 * settings.seconds)
+                longest = max(took for _, took in visitors.answered)
+                yield f"{journal_mode} c={clients}", {"rate": seen.rate, "p50_ms": seen.p50_ms, "p99_ms": seen.p99_ms, "max_ms": longest * 1e3}
 
 
 def settled_memory(server: Running) -> proc.Memory:
@@ -186,4 +211,7 @@ SCENARIOS = (
     Scenario("slow", "Eight clients at an endpoint that takes 2 s", "Do those of the nine others notice?", Column("p99_ms", "p99 ms of the others"),
              (Column("p50_ms", "p50 ms", 1), RATE, Column("slow_answers", "slow answers", 0), Column("foreign_percent", "foreign %", 1)), slow,
              role="slow", goal="p99 of the others below 50 ms", limit=("value", 50.0)),
+    Scenario("sqlite", "One row in SQLite per request", "Does everybody who waits for the database get it, and in turn?", Column("p99_ms", "p99 ms"),
+             (Column("p50_ms", "p50 ms", 0), Column("max_ms", "longest ms", 0), RATE), sqlite, role="sqlite",
+             goal="nobody is told that it is locked (that fails the run); p99 no higher than php-fpm's", limit=("ratio", 1.0), reference="fpm-8"),
 )

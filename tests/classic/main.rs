@@ -19,6 +19,7 @@ mod responses;
 mod routing;
 mod settings;
 mod slow;
+mod sqlite;
 mod uploads;
 
 use weft_tests::{Response, Running};

@@ -111,17 +111,34 @@ impl Runtime {
         (present == wait.number).then_some(wait)
     }
 
+    /// [`Runtime::wake`] for a coroutine to whom something was left that others wait for: it runs before them.
+    pub(crate) fn wake_first(&self, wait: Wait) -> bool {
+        self.end_wait_in(wait, Wake::Ready(Readiness::default()), true)
+    }
+
     pub(crate) fn end_wait(&self, wait: Wait, wake: Wake) -> bool {
+        self.end_wait_in(wait, wake, false)
+    }
+
+    fn end_wait_in(&self, wait: Wait, wake: Wake, first: bool) -> bool {
         let mut coroutines = self.coroutines.borrow_mut();
         let Some(coroutine) = coroutines.get_mut(wait.coroutine.index as usize) else { return false };
         let current = coroutine.generation == wait.coroutine.generation && coroutine.wait == wait.number;
         if !current || !matches!(coroutine.state, State::Parked | State::Running) {
             return false;
         }
+        // Not for one that only lets others run.
+        let waited = coroutine.state == State::Parked;
         coroutine.state = State::Ready;
         coroutine.wake = wake;
         drop(coroutines);
-        self.ready.borrow_mut().push_back(crate::runtime::Ready::Wake(wait));
+        let first = waited && (first || crate::hook::comes_first(wait.coroutine));
+        let mut ready = self.ready.borrow_mut();
+        if first {
+            ready.push_first(crate::runtime::Ready::Wake(wait));
+        } else {
+            ready.push_back(crate::runtime::Ready::Wake(wait));
+        }
         true
     }
 

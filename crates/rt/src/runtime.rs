@@ -5,12 +5,15 @@
 //! coroutine leaves only to the loop; every queue has a limit in [`SchedulerLimits`].
 
 mod queue;
+mod ready;
 mod start;
 mod turn;
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
+pub(crate) use ready::Ready;
+use ready::ReadyQueue;
 pub use start::Spawn;
 pub use turn::Driver;
 
@@ -22,7 +25,7 @@ use crate::reactor::Reactor;
 use crate::scheduler_limits::SchedulerLimits;
 use crate::timers::Timers;
 use crate::watch::Heartbeat;
-use crate::{CoroutineId, Nanos, Wait, clock};
+use crate::{CoroutineId, Nanos, clock};
 
 /// Keys of the reactor at and above this one belong to the [`Driver`]; below it they are descriptor numbers.
 pub const DRIVER_KEY: u64 = 1 << 32;
@@ -52,13 +55,6 @@ pub struct Stats {
     pub tasks: Cell<usize>,
 }
 
-pub(crate) enum Ready {
-    Wake(Wait),
-    Start(Start),
-    /// It was first in the queue, and the free place is kept for it.
-    Queued(Start),
-}
-
 /// The scheduler of this process. Created once by [`Runtime::start`], never freed.
 pub struct Runtime {
     pub(crate) switch: Box<dyn Switch>,
@@ -67,7 +63,7 @@ pub struct Runtime {
     pub(crate) fds: RefCell<FdTable>,
     pub(crate) timers: RefCell<Timers>,
     pub(crate) coroutines: RefCell<Vec<Coroutine>>,
-    pub(crate) ready: RefCell<VecDeque<Ready>>,
+    pub(crate) ready: RefCell<ReadyQueue>,
     pub(crate) offload: Offload,
     /// Counters for the status report.
     pub stats: Stats,

@@ -188,6 +188,11 @@ impl Call {
         self.sleep_with(|_| (), Some(deadline))
     }
 
+    /// [`Call::sleep_until`], which may end earlier: `waiting` hands the wait to the code that ends it.
+    pub fn pause_until(self, deadline: Nanos, waiting: impl FnOnce(Wait)) -> Result<(), c_int> {
+        self.sleep_with(waiting, Some(deadline))
+    }
+
     fn sleep_with(self, waiting: impl FnOnce(Wait), deadline: Option<Nanos>) -> Result<(), c_int> {
         let saved = errno();
         let interruptible = interrupt::class(self.symbol, false);

@@ -8,8 +8,8 @@
 //! - `names`: the symbols. `errno`, `raw`, `real`: errno, plain system calls, libc's own functions. `time`: libc's times,
 //!   and sleeping.
 //! - `descriptor`: what is remembered of a number; opening and closing. `signal`: handlers, and the waits they interrupt.
-//! - `call`: a hooked call, and the waits from which all hooks are built. `backoff`: pauses between attempts. `blocked`:
-//!   how often a call blocked.
+//! - `call`: a hooked call, and the waits from which all hooks are built. `caller`: which library makes it. `backoff`: pauses
+//!   between attempts. `blocked`: how often a call blocked.
 //! - `socket`, `ready`, `disk`, `resolver`, `lock`, `child`, `library`: the hooks, by subject.
 //! - `symbols`: the table of all hooks, one row each; read it as [`SYMBOLS`]. `review`: what is known of other symbols.
 //!
@@ -27,6 +27,7 @@
 mod backoff;
 mod blocked;
 mod call;
+mod caller;
 mod child;
 mod descriptor;
 mod disk;
@@ -46,12 +47,20 @@ mod time;
 
 pub use blocked::{blocked_calls, offloaded_calls};
 pub use call::yield_at_calls;
-pub(crate) use child::{child_ended, end_forked_child, job_ended};
+pub(crate) use child::{child_ended, end_forked_child};
 pub use child::{keep_families_apart, on_forked_child_begin, on_forked_child_end, signals_are_own};
 pub use descriptor::{close_what_it_opened, end_if_cut_short};
 pub use lock::{RecordLock, may_be_half_written, on_brief_locks, on_record_lock};
+pub(crate) use lock::{comes_first, somebody_holds_up};
 pub use names::HookKind;
 pub use review::{NEVER_WAIT, NOT_HOOKED, Review, review};
 pub(crate) use signal::{before_idle, deliver, leaves, runs, start_signals};
 pub use signal::{defer_handlers, has_handlers, with_signals_blocked};
 pub use symbols::{Row, SYMBOLS};
+
+/// A coroutine's job has ended: what it leaves behind is seen to.
+#[inline]
+pub(crate) fn job_ended(runtime: &crate::Runtime) {
+    child::job_ended(runtime);
+    lock::job_ended(runtime);
+}

@@ -22,7 +22,7 @@ use super::child::{fork, posix_spawn, spawn, wait};
 use super::descriptor::{close, fifo, open};
 use super::disk;
 use super::library;
-use super::lock::{condition, file as file_lock, mutex, sysv};
+use super::lock::{condition, file as file_lock, mutex, polling, sysv};
 use super::names::{ALL, HookKind, Symbol};
 use super::ready::{poll, select};
 use super::resolver::{address, lookup, search};
@@ -93,8 +93,8 @@ table! {
     pselect(count: c_int, read: *mut fd_set, write: *mut fd_set, except: *mut fd_set, time: *const timespec, mask: *const sigset_t) -> c_int = select::pselect;
 
     sleep(seconds: c_uint) -> c_uint = sleep::sleep;
-    usleep(micros: useconds_t) -> c_int = sleep::usleep;
-    nanosleep(span: *const timespec, left: *mut timespec) -> c_int = sleep::nanosleep;
+    usleep(micros: useconds_t) -> c_int = polling::usleep;
+    nanosleep(span: *const timespec, left: *mut timespec) -> c_int = polling::nanosleep;
     clock_nanosleep(clock: clockid_t, flags: c_int, span: *const timespec, left: *mut timespec) -> c_int = sleep::clock_nanosleep;
     flock(fd: c_int, operation: c_int) -> c_int = file_lock::flock;
     fcntl(fd: c_int, command: c_int, argument: usize) -> c_int = file_lock::fcntl;

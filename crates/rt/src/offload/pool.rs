@@ -116,6 +116,11 @@ impl Offload {
         self.submit(work, wait);
     }
 
+    /// Whether there is work that the threads have finished.
+    pub(crate) fn has_finished(&self) -> bool {
+        self.unfinished.get() > 0 && !self.shared.lock().done.is_empty()
+    }
+
     /// Takes the work that the threads have finished.
     pub(crate) fn finished(&self, mut wake: impl FnMut(Wait)) {
         let mut counter = [0u8; 8];

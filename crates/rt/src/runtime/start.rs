@@ -26,7 +26,8 @@ impl Runtime {
         if self.is_full() {
             return self.enqueue(start);
         }
-        if self.current.get().is_some() || self.stepped_out.get() {
+        let waits = self.ready.borrow().has_first() || hook::somebody_holds_up();
+        if self.current.get().is_some() || self.stepped_out.get() || waits {
             self.ready.borrow_mut().push_back(Ready::Start(start));
             return Spawn::Started;
         }
@@ -78,7 +79,8 @@ impl Runtime {
     /// entered again with it; this saves two switches if many jobs start in one turn. The switch calls this on the
     /// coroutine. `None` if there is no job, or others come first; the coroutine then leaves.
     pub fn next_job(&self, next: impl FnOnce() -> Option<Job>) -> Option<Job> {
-        let id = self.current.get().filter(|_| self.queue.borrow().is_empty())?;
+        let none_waits = |_: &CoroutineId| self.queue.borrow().is_empty() && !self.ready.borrow().has_first();
+        let id = self.current.get().filter(none_waits)?;
         if self.coroutines.borrow()[id.index as usize].task {
             return None;
         }

@@ -7,7 +7,7 @@ use super::{CHILD_KEY, DRIVER_KEY, OFFLOAD_KEY, Ready, Runtime};
 use crate::coroutine::{Job, State};
 use crate::reactor::Event;
 use crate::timers::Due;
-use crate::{Nanos, Wait, Wake, clock, hook};
+use crate::{Nanos, Readiness, Wait, Wake, clock, hook};
 
 /// Coroutines that are entered in one turn of the loop before their output is sent.
 const READY_PER_TURN: usize = 64;
@@ -106,6 +106,12 @@ impl Runtime {
         let mut turns = self.ready.borrow().len().min(READY_PER_TURN);
         while turns > 0 {
             turns -= 1;
+            if hook::somebody_holds_up() && self.offload.has_finished() {
+                // What it waited for need not wait for the end of this turn.
+                self.offload.finished(|wait| {
+                    self.wake(wait, Readiness::default());
+                });
+            }
             let Some(next) = ({ self.ready.borrow_mut().pop_front() }) else { return };
             match next {
                 Ready::Wake(wait) if self.is_ready(wait) => self.enter(wait.coroutine.index, None),

@@ -14,7 +14,7 @@ use crate::hook::call::Call;
 use crate::hook::child::owner;
 use crate::hook::disk::busy;
 use crate::hook::errno::{errno, set_errno};
-use crate::hook::lock::contend;
+use crate::hook::lock::{contend, seen};
 use crate::hook::raw;
 use crate::hook::real::real;
 
@@ -24,6 +24,7 @@ pub fn closing(fd: RawFd) {
     if runtime.is_some() {
         // Its locks are released with it.
         contend::file_freed(fd);
+        seen::closing(fd);
     }
     busy::wait_until_free(fd);
     owner::closing(fd);

@@ -14,7 +14,7 @@ pub type RecordLock = fn(c_int, c_int, usize) -> Option<c_int>;
 
 static RECORD_LOCK: OnceLock<RecordLock> = OnceLock::new();
 
-/// Calls `answer` before each `F_SETLK` and `F_GETLK`, in every thread, also while a coroutine has stepped out (opcache
+/// Calls `answer` before each `F_SETLK` and `F_GETLK` of a descriptor that [`on_brief_locks`] names, in every thread, also while a coroutine has stepped out (opcache
 /// counts its readers while it compiles). To the kernel, locks of one process never conflict, although its coroutines
 /// may be separate users of the lock. The first call counts.
 pub fn on_record_lock(answer: RecordLock) {
@@ -54,5 +54,6 @@ pub(super) fn holder(fd: c_int) -> Option<&'static Holder> {
 
 /// The answer in place of the kernel.
 pub(super) fn answered(fd: c_int, command: c_int, argument: usize) -> Option<c_int> {
+    brief(fd)?;
     RECORD_LOCK.get()?(fd, command, argument)
 }

@@ -11,39 +11,13 @@ use std::collections::VecDeque;
 
 use libc::c_int;
 
+use super::resource::Resource;
+use super::whole;
 use crate::Wait;
 use crate::hook::backoff::Backoff;
 use crate::hook::call::{Call, Stop};
 use crate::hook::errno::{errno, fail, set_errno};
 use crate::{Nanos, Readiness, Runtime};
-
-/// What a coroutine waits for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Resource {
-    /// A lock on a file, by device and inode.
-    File(u64, u64),
-    /// A System V semaphore set.
-    Semaphores(c_int),
-    /// A message in a System V queue.
-    Message(c_int),
-    /// Room in a System V queue.
-    Room(c_int),
-    /// Something that is released where no hook sees it.
-    Unseen,
-}
-
-impl Resource {
-    /// The file behind a descriptor; `Unseen` if there is none.
-    pub fn of_file(fd: c_int) -> Resource {
-        let saved = errno();
-        // SAFETY: the all-zero stat is valid storage.
-        let mut stat: libc::stat = unsafe { std::mem::zeroed() };
-        // SAFETY: fstat only writes `stat`. It is not hooked.
-        let found = unsafe { libc::fstat(fd, &raw mut stat) } == 0;
-        set_errno(saved);
-        if found { Resource::File(stat.st_dev, stat.st_ino) } else { Resource::Unseen }
-    }
-}
 
 struct Waiter {
     resource: Resource,
@@ -70,6 +44,14 @@ pub fn anybody_waits() -> bool {
     COUNT.get() > 0
 }
 
+/// Whether a coroutine waits for the lock on the file behind `fd`.
+pub fn is_waited_for(fd: c_int) -> bool {
+    anybody_waits() && {
+        let file = Resource::of_file(fd);
+        WAITERS.with_borrow(|waiters| waiters.queue.iter().any(|waiter| waiter.resource == file))
+    }
+}
+
 /// The lock on the file behind `fd` may be free.
 pub fn file_freed(fd: c_int) {
     if anybody_waits() {
@@ -91,7 +73,11 @@ fn wake(resource: Resource, at_most: usize) {
         waiting.filter_map(|waiter| waiter.wait).take(at_most).collect()
     });
     for wait in waits {
-        runtime.wake(wait, Readiness::default());
+        if at_most == 1 {
+            runtime.wake_first(wait); // nobody else may take it before him
+        } else {
+            runtime.wake(wait, Readiness::default());
+        }
     }
 }
 
@@ -167,7 +153,11 @@ pub fn until_free(
     if call.must_block() {
         return block();
     }
-    let place = Place::take(resource());
+    let resource = resource();
+    if matches!(resource, Resource::File(..)) {
+        whole::waited_for(resource);
+    }
+    let place = Place::take(resource);
     let mut backoff = Backoff::new();
     loop {
         match place.pause(call, &mut backoff, deadline) {

@@ -9,9 +9,12 @@
 use libc::{c_int, off_t};
 
 use super::brief::{answered, brief, holder};
-use super::contend::{Resource, file_freed, until_free};
+use super::contend::{file_freed, is_waited_for, until_free};
+use super::resource::Resource;
+use super::{seen, whole};
 use crate::hook::call::Call;
 use crate::hook::child::owner;
+use crate::hook::errno::errno;
 use crate::hook::raw;
 use crate::hook::real::real;
 
@@ -34,6 +37,13 @@ pub unsafe fn flock(call: Option<Call>, fd: c_int, operation: c_int) -> c_int {
     if call.is_some() && has_none {
         owner::locked(fd, false);
     }
+    if call.is_some() && result == 0 {
+        if unlocks {
+            whole::freed(fd);
+        } else {
+            whole::locked(fd, || is_waited_for(fd));
+        }
+    }
     // Unlocked, or an exclusive lock has become a shared one.
     if operation & (libc::LOCK_UN | libc::LOCK_SH) != 0 && result == 0 {
         file_freed(fd);
@@ -52,13 +62,19 @@ fn set_lock(fd: c_int, command: c_int, argument: usize) -> c_int {
     {
         return answer;
     }
-    let result = raw::fcntl(fd, command, argument);
+    let result = raw::fcntl(fd, command, argument) as c_int;
+    if result != 0 && !matches!(errno(), libc::EAGAIN | libc::EACCES) {
+        return result;
+    }
     // SAFETY: the kernel has just read the lock there.
-    let unlocks = result == 0 && unsafe { (*(argument as *const libc::flock)).l_type } == libc::F_UNLCK as _;
-    if unlocks {
+    let lock = unsafe { &*(argument as *const libc::flock) };
+    if result == 0 && c_int::from(lock.l_type) == libc::F_UNLCK {
         file_freed(fd);
     }
-    result as c_int
+    if brief(fd).is_none() {
+        seen::answered(fd, lock, result);
+    }
+    result
 }
 
 /// `argument` is a number or a pointer, depending on `command`, and is passed on unchanged.
@@ -87,8 +103,19 @@ pub unsafe fn fcntl(call: Option<Call>, fd: c_int, command: c_int, argument: usi
     call.yield_by_chance();
     let attempt = || raw::fcntl(fd, attempt, argument);
     let busy = [libc::EAGAIN, libc::EACCES];
-    until_free(call, || Resource::of_file(fd), &busy, None, attempt, || raw::fcntl(fd, command, argument))
-        as c_int
+    let result = until_free(
+        call,
+        || Resource::of_file(fd),
+        &busy,
+        None,
+        attempt,
+        || raw::fcntl(fd, command, argument),
+    );
+    if result == 0 {
+        // SAFETY: the kernel has just read the lock there.
+        seen::answered(fd, unsafe { &*(argument as *const libc::flock) }, 0);
+    }
+    result as c_int
 }
 
 pub unsafe fn lockf(call: Option<Call>, fd: c_int, command: c_int, length: off_t) -> c_int {

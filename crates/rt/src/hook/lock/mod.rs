@@ -1,4 +1,5 @@
-//! Locks: of files (`file`; `brief` and `holder` for those of shared memory), of C libraries (`mutex`, `held`,
+//! Locks: of files (`file`; `record` and `whole` know who holds one, `polling` who polls for one; `brief` and `holder` are for those
+//! of shared memory), of C libraries (`mutex`, `held`,
 //! `condition`) and of System V (`sysv`).
 //!
 //! `contend` is how they wait.
@@ -10,6 +11,13 @@ pub mod file;
 pub mod held;
 pub mod holder;
 pub mod mutex;
+pub mod polling;
+pub mod record;
+pub mod resource;
+pub mod seen;
 pub mod sysv;
+pub mod whole;
 
 pub use brief::{RecordLock, may_be_half_written, on_brief_locks, on_record_lock};
+pub(crate) use record::somebody_holds_up;
+pub(crate) use seen::{comes_first, job_ended};

@@ -10,9 +10,10 @@ use libc::{c_int, c_void, pthread_mutex_t, pthread_rwlock_t, pthread_spinlock_t,
 
 use crate::hook::backoff::Backoff;
 use crate::hook::call::Call;
-use crate::hook::lock::contend::{Resource, until_free};
+use crate::hook::lock::contend::until_free;
 use crate::hook::lock::held;
 use crate::hook::lock::held::Again;
+use crate::hook::lock::resource::Resource;
 use crate::hook::real::real;
 
 /// Takes a lock with `attempt` (which returns an error number) and pauses; anything but `EBUSY` is final.

@@ -4,7 +4,8 @@
 use libc::{c_int, c_long, c_void, sembuf, size_t, timespec};
 
 use crate::hook::call::Call;
-use crate::hook::lock::contend::{Resource, freed, until_free};
+use crate::hook::lock::contend::{freed, until_free};
+use crate::hook::lock::resource::Resource;
 use crate::hook::raw;
 use crate::hook::time::timespec::span_of;
 

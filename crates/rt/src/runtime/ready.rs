@@ -1,0 +1,60 @@
+//! What may run now, in order.
+//!
+//! Whoever holds up others comes first: the holder of a lock that they wait for, and the one to whom a lock has just been
+//! left. It must not know why a wake comes first. Invariant: between [`IN_A_ROW`] of these, one of the others runs, so that two
+//! coroutines which pass a lock to and fro keep nobody waiting.
+
+use std::collections::VecDeque;
+
+use crate::Wait;
+use crate::coroutine::Start;
+
+/// Wakes that come first and run without one of the others in between.
+const IN_A_ROW: usize = 8;
+
+pub(crate) enum Ready {
+    Wake(Wait),
+    Start(Start),
+    /// It was first in the queue, and the free place is kept for it.
+    Queued(Start),
+}
+
+#[derive(Default)]
+pub(crate) struct ReadyQueue {
+    first: VecDeque<Ready>,
+    others: VecDeque<Ready>,
+    in_a_row: usize,
+}
+
+impl ReadyQueue {
+    pub fn push_back(&mut self, ready: Ready) {
+        self.others.push_back(ready);
+    }
+
+    /// Adds one that runs before all others.
+    pub fn push_first(&mut self, ready: Ready) {
+        self.first.push_back(ready);
+    }
+
+    /// Whether one comes first.
+    pub fn has_first(&self) -> bool {
+        !self.first.is_empty()
+    }
+
+    pub fn len(&self) -> usize {
+        self.first.len() + self.others.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.first.is_empty() && self.others.is_empty()
+    }
+
+    pub fn pop_front(&mut self) -> Option<Ready> {
+        if self.first.is_empty() || self.in_a_row >= IN_A_ROW && !self.others.is_empty() {
+            self.in_a_row = 0;
+            return self.others.pop_front();
+        }
+        self.in_a_row += 1;
+        self.first.pop_front()
+    }
+}
