@@ -54,19 +54,24 @@ static bool settings_fit(const char *module, const void *globals)
 	return true;
 }
 
+void weft_extension_is_unknown(const char *name)
+{
+	for (size_t i = 0; i < unknown_count; i++) {
+		if (strcmp(unknown[i], name) == 0) {
+			return;
+		}
+	}
+	if (unknown_count < MODULES_MAX) {
+		unknown[unknown_count++] = name;
+	}
+}
+
 static void *if_fits(const zend_module_entry *module, void *globals, bool size_fits)
 {
 	if (globals && size_fits && settings_fit(module->name, globals)) {
 		return globals;
 	}
-	for (size_t i = 0; i < unknown_count; i++) {
-		if (unknown[i] == module->name) {
-			return NULL;
-		}
-	}
-	if (unknown_count < MODULES_MAX) {
-		unknown[unknown_count++] = module->name;
-	}
+	weft_extension_is_unknown(module->name);
 	return NULL;
 }
 

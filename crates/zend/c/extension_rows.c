@@ -264,6 +264,9 @@ static void rows_of_text(void)
 		row(&intl->error, 2 * sizeof(int) + sizeof(char *), 0, free_intl_error, NULL);
 	}
 	if ((libxml = weft_extension_globals("libxml", sizeof(*libxml)))) {
+		if (!dlsym(RTLD_DEFAULT, "__xmlStructuredError") || !dlsym(RTLD_DEFAULT, "xmlSetStructuredErrorFunc")) {
+			weft_extension_is_unknown("libxml"); /* see find_xml_handler() */
+		}
 		row(&libxml->error_list, sizeof(void *), 0, free_list, xml_errors_changed);
 		row(&libxml->error_buffer, sizeof(smart_str), 0, free_text, NULL);
 		row(&libxml->stream_context, sizeof(zval), 0, free_zval, NULL);

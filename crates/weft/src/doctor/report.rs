@@ -167,6 +167,7 @@ pub fn json(findings: &Findings) -> String {
     let objects: Vec<Value> = findings.objects.iter().map(object_json).collect();
     let value = json!({
         "php": findings.php,
+        "library": weft_zend::loaded::php().file,
         "extensions": findings.extensions,
         "objects": objects,
         "unknown": findings.unknown(),
