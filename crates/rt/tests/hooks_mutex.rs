@@ -17,6 +17,7 @@ unsafe extern "C" {
         clock: libc::clockid_t,
         time: *const timespec,
     ) -> c_int;
+    fn sem_clockwait(semaphore: *mut libc::sem_t, clock: libc::clockid_t, time: *const timespec) -> c_int;
 }
 
 /// Shared by coroutines, which are one thread, or by two threads; only pthread's functions use it.
@@ -37,6 +38,17 @@ fn mutex(kind: c_int) -> Mutex {
         assert_eq!(libc::pthread_mutex_init(mutex.get(), &raw const attributes), 0);
     }
     mutex
+}
+
+/// A time of this clock, so many milliseconds from now.
+fn soon(clock: c_int, millis: i64) -> timespec {
+    let mut time = timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: it is live.
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
+    time.tv_nsec += millis * 1_000_000;
+    time.tv_sec += time.tv_nsec / 1_000_000_000;
+    time.tv_nsec %= 1_000_000_000;
+    time
 }
 
 fn pause() {
@@ -155,15 +167,6 @@ fn a_wait_for_a_condition_ends_by_its_own_clock() {
         libc::pthread_condattr_setclock(&raw mut attributes, libc::CLOCK_MONOTONIC);
         libc::pthread_cond_init(steady.get(), &raw const attributes);
     }
-    let soon = |clock: c_int, millis: i64| {
-        let mut time = timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: it is live.
-        unsafe { libc::clock_gettime(clock, &raw mut time) };
-        time.tv_nsec += millis * 1_000_000;
-        time.tv_sec += time.tv_nsec / 1_000_000_000;
-        time.tv_nsec %= 1_000_000_000;
-        time
-    };
     // SAFETY: as above.
     let runtime = run(tasks![move || unsafe {
         libc::pthread_mutex_lock(mutex.get());
@@ -223,4 +226,54 @@ fn a_condition_that_another_thread_signals_is_waited_for_cooperatively() {
     ]);
     assert_eq!(*entries.borrow(), ["meanwhile", "signalled"]);
     assert_eq!(runtime.stats.blocked.get(), 0);
+}
+
+#[test]
+fn a_semaphore_that_another_coroutine_posts_is_waited_for_until_a_deadline() {
+    let semaphore: Rc<UnsafeCell<libc::sem_t>> = Rc::new(UnsafeCell::new(
+        // SAFETY: it is initialised before it is used.
+        unsafe { std::mem::zeroed() },
+    ));
+    // SAFETY: it is live.
+    assert_eq!(unsafe { libc::sem_init(semaphore.get(), 0, 0) }, 0);
+    let (wall, up) = (libc::CLOCK_REALTIME, libc::CLOCK_MONOTONIC);
+    let waiter = {
+        let semaphore = Rc::clone(&semaphore);
+        // SAFETY: the semaphore outlives the coroutines; the times are live.
+        move || unsafe {
+            let timed = |time: timespec| libc::sem_timedwait(semaphore.get(), &raw const time);
+            let by = |clock, time: timespec| sem_clockwait(semaphore.get(), clock, &raw const time);
+            let error = || *libc::__errno_location();
+            assert_eq!(libc::sem_wait(semaphore.get()), 0);
+            assert_eq!(timed(soon(wall, 60_000)), 0);
+            assert_eq!(by(up, soon(up, 60_000)), 0);
+            assert_eq!(by(wall, soon(wall, 60_000)), 0);
+            // Nobody posts any more.
+            let ends = [soon(wall, 5), soon(up, 5)];
+            assert_eq!((timed(ends[0]), error()), (-1, libc::ETIMEDOUT));
+            assert_eq!((by(up, ends[1]), error()), (-1, libc::ETIMEDOUT));
+            for (clock, end) in [(wall, ends[0]), (up, ends[1])] {
+                let now = soon(clock, 0);
+                assert!((now.tv_sec, now.tv_nsec) >= (end.tv_sec, end.tv_nsec), "it has ended early");
+            }
+            let invalid = timespec { tv_sec: 1, tv_nsec: -1 };
+            assert_eq!((timed(invalid), error()), (-1, libc::EINVAL));
+            assert_eq!((by(libc::CLOCK_PROCESS_CPUTIME_ID, ends[0]), error()), (-1, libc::EINVAL));
+            // A free one is taken whatever the time says.
+            assert_eq!(libc::sem_post(semaphore.get()), 0);
+            assert_eq!(timed(timespec { tv_sec: 0, tv_nsec: 0 }), 0);
+        }
+    };
+    let poster = {
+        let semaphore = Rc::clone(&semaphore);
+        move || {
+            for _ in 0..4 {
+                pause();
+                // SAFETY: as above.
+                assert_eq!(unsafe { libc::sem_post(semaphore.get()) }, 0);
+            }
+        }
+    };
+    let runtime = run(tasks![waiter, poster]);
+    assert!(runtime.stats.parks.get() >= 4 && runtime.stats.blocked.get() == 0);
 }

@@ -55,15 +55,15 @@ macro_rules! names {
 
 names! {
     ready:
-        recv, recvfrom, recvmsg, read, readv, __recv_chk, __recvfrom_chk, __read_chk, send, sendto,
-        sendmsg, write, writev, sendfile, sendfile64, connect, accept, accept4, poll, ppoll, __poll_chk,
+        recv, recvfrom, recvmsg, recvmmsg, read, readv, __recv_chk, __recvfrom_chk, __read_chk, send, sendto,
+        sendmsg, sendmmsg, write, writev, sendfile, sendfile64, connect, accept, accept4, poll, ppoll, __poll_chk,
         __ppoll_chk, epoll_wait, epoll_pwait, select, pselect;
     sleep:
         sleep, usleep, nanosleep, clock_nanosleep, flock, fcntl, fcntl64, lockf, lockf64, wait, wait3,
         wait4, waitpid, waitid, pclose, system, sigtimedwait, sigwaitinfo, sigwait, semop, semtimedop,
         msgsnd, msgrcv, pthread_mutex_lock, pthread_spin_lock, pthread_cond_wait,
         pthread_cond_timedwait, pthread_cond_clockwait, pthread_rwlock_rdlock, pthread_rwlock_wrlock,
-        pthread_join, sem_wait;
+        pthread_join, sem_wait, sem_timedwait, sem_clockwait;
     offload:
         getaddrinfo, getnameinfo, gethostbyname, gethostbyname2, gethostbyname_r, gethostbyname2_r,
         gethostbyaddr, gethostbyaddr_r, res_search, res_query, res_nsearch, res_nquery, pread, pread64,

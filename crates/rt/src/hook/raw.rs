@@ -6,7 +6,7 @@
 
 use std::os::fd::RawFd;
 
-use libc::{c_int, c_void, iovec, msghdr, pollfd, size_t, sockaddr, socklen_t};
+use libc::{c_int, c_uint, c_void, iovec, mmsghdr, msghdr, pollfd, size_t, sockaddr, socklen_t, timespec};
 
 use super::errno::{errno, set_errno};
 use super::time::timespec::timespec_of;
@@ -65,6 +65,12 @@ pub fn poll_now(fds: &mut [pollfd]) -> isize {
 /// Whether one descriptor is ready for `events`, now. An error counts as ready: the call itself will report it.
 pub fn is_ready(fd: RawFd, events: i16) -> bool {
     poll_now(&mut [pollfd { fd, events, revents: 0 }]) != 0
+}
+
+/// Whether a descriptor has an error to report, now. The error stays where it is.
+pub fn has_error(fd: RawFd) -> bool {
+    let mut entry = [pollfd { fd, events: 0, revents: 0 }];
+    poll_now(&mut entry) > 0 && entry[0].revents & libc::POLLERR != 0
 }
 
 /// Blocks the thread until one descriptor is ready, the deadline has passed or a signal came.
@@ -132,6 +138,26 @@ pub unsafe fn recvmsg(fd: RawFd, message: *mut msghdr, flags: c_int) -> isize {
 pub unsafe fn sendmsg(fd: RawFd, message: *const msghdr, flags: c_int) -> isize {
     // SAFETY: by contract.
     unsafe { syscall!(SYS_sendmsg, fd, message, flags) }
+}
+
+/// # Safety
+/// As recvmmsg(2).
+pub unsafe fn recvmmsg(
+    fd: RawFd,
+    messages: *mut mmsghdr,
+    count: c_uint,
+    flags: c_int,
+    time: *mut timespec,
+) -> isize {
+    // SAFETY: by contract.
+    unsafe { syscall!(SYS_recvmmsg, fd, messages, count, flags, time) }
+}
+
+/// # Safety
+/// As sendmmsg(2).
+pub unsafe fn sendmmsg(fd: RawFd, messages: *mut mmsghdr, count: c_uint, flags: c_int) -> isize {
+    // SAFETY: by contract.
+    unsafe { syscall!(SYS_sendmmsg, fd, messages, count, flags) }
 }
 
 /// # Safety

@@ -11,7 +11,7 @@
 
 use libc::{
     FILE, addrinfo, c_char, c_int, c_long, c_uchar, c_uint, c_void, clockid_t, epoll_event, fd_set, hostent,
-    id_t, idtype_t, iovec, mode_t, msghdr, nfds_t, off_t, pid_t, pollfd, posix_spawn_file_actions_t,
+    id_t, idtype_t, iovec, mmsghdr, mode_t, msghdr, nfds_t, off_t, pid_t, pollfd, posix_spawn_file_actions_t,
     posix_spawnattr_t, pthread_cond_t, pthread_mutex_t, pthread_rwlock_t, pthread_spinlock_t, pthread_t,
     rusage, sem_t, sembuf, sigaction as sigaction_t, sighandler_t, siginfo_t, sigset_t, size_t, sockaddr,
     socklen_t, ssize_t, timespec, timeval, useconds_t,
@@ -22,12 +22,12 @@ use super::child::{fork, posix_spawn, spawn, wait};
 use super::descriptor::{close, fifo, open};
 use super::disk;
 use super::library;
-use super::lock::{condition, file as file_lock, mutex, polling, sysv};
+use super::lock::{condition, file as file_lock, mutex, polling, semaphore, sysv};
 use super::names::{ALL, HookKind, Symbol};
 use super::ready::{poll, select};
 use super::resolver::{address, lookup, search};
 use super::signal::{action, wait as waited_signal};
-use super::socket::{connect, receive, send};
+use super::socket::{connect, messages, receive, send};
 use super::time::sleep;
 
 /// One exported symbol.
@@ -68,6 +68,7 @@ table! {
     recv(fd: c_int, buffer: *mut c_void, length: size_t, flags: c_int) -> ssize_t = receive::recv;
     recvfrom(fd: c_int, buffer: *mut c_void, length: size_t, flags: c_int, address: *mut sockaddr, address_length: *mut socklen_t) -> ssize_t = receive::recvfrom;
     recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t = receive::recvmsg;
+    recvmmsg(fd: c_int, messages: *mut mmsghdr, count: c_uint, flags: c_int, time: *mut timespec) -> c_int = messages::recvmmsg;
     read(fd: c_int, buffer: *mut c_void, length: size_t) -> ssize_t = receive::read;
     readv(fd: c_int, vectors: *const iovec, count: c_int) -> ssize_t = receive::readv;
     __recv_chk(fd: c_int, buffer: *mut c_void, length: size_t, room: size_t, flags: c_int) -> ssize_t = receive::recv_chk;
@@ -76,6 +77,7 @@ table! {
     send(fd: c_int, buffer: *const c_void, length: size_t, flags: c_int) -> ssize_t = send::send;
     sendto(fd: c_int, buffer: *const c_void, length: size_t, flags: c_int, address: *const sockaddr, address_length: socklen_t) -> ssize_t = send::sendto;
     sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t = send::sendmsg;
+    sendmmsg(fd: c_int, messages: *mut mmsghdr, count: c_uint, flags: c_int) -> c_int = messages::sendmmsg;
     write(fd: c_int, buffer: *const c_void, length: size_t) -> ssize_t = send::write;
     writev(fd: c_int, vectors: *const iovec, count: c_int) -> ssize_t = send::writev;
     sendfile(to: c_int, from: c_int, offset: *mut off_t, count: size_t) -> ssize_t = send::sendfile;
@@ -125,7 +127,9 @@ table! {
     pthread_rwlock_rdlock(lock: *mut pthread_rwlock_t) -> c_int = mutex::read_lock;
     pthread_rwlock_wrlock(lock: *mut pthread_rwlock_t) -> c_int = mutex::write_lock;
     pthread_join(thread: pthread_t, value: *mut *mut c_void) -> c_int = mutex::join;
-    sem_wait(semaphore: *mut sem_t) -> c_int = mutex::semaphore_wait;
+    sem_wait(semaphore: *mut sem_t) -> c_int = semaphore::wait;
+    sem_timedwait(semaphore: *mut sem_t, time: *const timespec) -> c_int = semaphore::timed_wait;
+    sem_clockwait(semaphore: *mut sem_t, clock: clockid_t, time: *const timespec) -> c_int = semaphore::clock_wait;
 
     getaddrinfo(node: *const c_char, service: *const c_char, hints: *const addrinfo, list: *mut *mut addrinfo) -> c_int = address::getaddrinfo;
     getnameinfo(address: *const sockaddr, length: socklen_t, host: *mut c_char, host_length: socklen_t, service: *mut c_char, service_length: socklen_t, flags: c_int) -> c_int = address::getnameinfo;

@@ -1,6 +1,6 @@
 //! Locks: of files (`file`; `record` and `whole` know who holds one, `polling` who polls for one; `brief` and `holder` are for those
 //! of shared memory), of C libraries (`mutex`, `held`,
-//! `condition`) and of System V (`sysv`).
+//! `condition`, `semaphore`) and of System V (`sysv`).
 //!
 //! `contend` is how they wait.
 
@@ -15,6 +15,7 @@ pub mod polling;
 pub mod record;
 pub mod resource;
 pub mod seen;
+pub mod semaphore;
 pub mod sysv;
 pub mod whole;
 

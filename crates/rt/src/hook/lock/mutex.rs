@@ -6,14 +6,12 @@
 //! error-checking mutex by its thread; [`held`] knows the coroutine.
 #![allow(unsafe_code)]
 
-use libc::{c_int, c_void, pthread_mutex_t, pthread_rwlock_t, pthread_spinlock_t, pthread_t, sem_t};
+use libc::{c_int, c_void, pthread_mutex_t, pthread_rwlock_t, pthread_spinlock_t, pthread_t};
 
 use crate::hook::backoff::Backoff;
 use crate::hook::call::Call;
-use crate::hook::lock::contend::until_free;
 use crate::hook::lock::held;
 use crate::hook::lock::held::Again;
-use crate::hook::lock::resource::Resource;
 use crate::hook::real::real;
 
 /// Takes a lock with `attempt` (which returns an error number) and pauses; anything but `EBUSY` is final.
@@ -144,16 +142,4 @@ pub unsafe fn join(call: Option<Call>, thread: pthread_t, value: *mut *mut c_voi
     let attempt = real!(c"pthread_tryjoin_np": fn(pthread_t, *mut *mut c_void) -> c_int);
     // SAFETY: by the caller's contract.
     until_taken(call, || unsafe { attempt(thread, value) }, block)
-}
-
-/// A POSIX semaphore. The call can fail, so a cancelled coroutine gets `ECANCELED`.
-pub unsafe fn semaphore_wait(call: Option<Call>, semaphore: *mut sem_t) -> c_int {
-    let real = real!(c"sem_wait": fn(*mut sem_t) -> c_int);
-    // SAFETY: by the caller's contract.
-    let block = || unsafe { real(semaphore) as isize };
-    let Some(call) = call else { return block() as c_int };
-    let attempt = real!(c"sem_trywait": fn(*mut sem_t) -> c_int);
-    // SAFETY: by the caller's contract.
-    let attempt = || unsafe { attempt(semaphore) as isize };
-    until_free(call, || Resource::Unseen, &[libc::EAGAIN], None, attempt, block) as c_int
 }

@@ -31,16 +31,14 @@ pub fn class(symbol: Symbol, timed: bool) -> Interruptible {
         sleep | usleep | nanosleep | clock_nanosleep | poll | ppoll | __poll_chk | __ppoll_chk
         | epoll_wait | epoll_pwait | select | pselect | semop | semtimedop | msgsnd | msgrcv
         | sigtimedwait | sigwaitinfo => Interruptible::Always,
-        recv | recvfrom | recvmsg | read | readv | __recv_chk | __recvfrom_chk | __read_chk | send
-        | sendto | sendmsg | write | writev | sendfile | sendfile64 | connect | accept | accept4 => {
-            match timed {
-                true => Interruptible::Always,
-                false => Interruptible::UnlessRestarted,
-            }
-        }
-        flock | fcntl | fcntl64 | lockf | lockf64 | wait | wait3 | wait4 | waitpid | waitid | sem_wait => {
-            Interruptible::UnlessRestarted
-        }
+        recv | recvfrom | recvmsg | recvmmsg | read | readv | __recv_chk | __recvfrom_chk | __read_chk
+        | send | sendto | sendmsg | sendmmsg | write | writev | sendfile | sendfile64 | connect | accept
+        | accept4 => match timed {
+            true => Interruptible::Always,
+            false => Interruptible::UnlessRestarted,
+        },
+        flock | fcntl | fcntl64 | lockf | lockf64 | wait | wait3 | wait4 | waitpid | waitid | sem_wait
+        | sem_timedwait | sem_clockwait => Interruptible::UnlessRestarted,
         _ => Interruptible::Never,
     }
 }

@@ -12,7 +12,7 @@ use crate::hook::socket::vectors::Vectors;
 use crate::hook::{descriptor, disk, raw};
 
 /// Flags with which a receiving call does not wait in the kernel either: error queue and urgent data.
-const NEVER_WAITS: c_int = libc::MSG_DONTWAIT | libc::MSG_ERRQUEUE | libc::MSG_OOB;
+pub const NEVER_WAITS: c_int = libc::MSG_DONTWAIT | libc::MSG_ERRQUEUE | libc::MSG_OOB;
 
 pub unsafe fn recv(
     call: Option<Call>,
