@@ -6,6 +6,7 @@
 #include "failure.h"
 #include "coroutine.h"
 #include "host.h"
+#include "php/version.h"
 #include "schedule.h"
 #include "wait.h"
 #include "zend_atomic.h"
@@ -113,7 +114,8 @@ void weft_failure_start(bool contain)
 void weft_report_blocked(const char *function)
 {
 	char where[512];
-	const char *why = weft_coroutine_may_leave() ? "it has no cooperative form" : "PHP forbids to switch coroutines here";
+	const char *why = weft_coroutine_may_leave() ? "it has no cooperative form"
+		: weft_collecting() ? "the garbage collector waits for this destructor" : "PHP forbids to switch coroutines here";
 	snprintf(where, sizeof(where), "%s() blocks the whole worker, at %s:%u: %s. It is counted, and said once per function",
 		function, zend_get_executed_filename(), zend_get_executed_lineno(), why);
 	weft_host_log(WEFT_LOG_WARNING, weft_current ? weft_current->request : 0, weft_slice_text(where));

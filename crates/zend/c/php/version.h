@@ -41,6 +41,30 @@ static inline void weft_stack_is_of(const zend_fiber_context *context)
 #endif
 }
 
+/* Whether the garbage collector is at work: on its way are then only destructors. Before 8.4 PHP itself forbids to switch Fibers in
+ * them. */
+static inline bool weft_collecting(void)
+{
+#if PHP_VERSION_ID >= 80400
+	zend_gc_status status;
+	zend_gc_get_status(&status);
+	return status.active;
+#else
+	return false;
+#endif
+}
+
+/* From now on a function is called by its handler only. Since 8.4 code is compiled to call some functions of PHP in another way,
+ * without a frame (ZEND_FRAMELESS_ICALL), which a handler that replaces theirs would not see. */
+static inline void weft_call_by_handler(zend_internal_function *function)
+{
+#if PHP_VERSION_ID >= 80400
+	function->frameless_function_infos = NULL;
+#else
+	(void) function;
+#endif
+}
+
 /* The first function of a session's save handler (ext/session/php_session.h). */
 #if PHP_VERSION_ID >= 80400
 #define WEFT_SESSION_OPEN(globals) ((globals).mod_user_names.ps_open)
