@@ -4,7 +4,6 @@
 
 #include "weft.h"
 
-void weft_compile_prepare(void);
 void weft_compile_start(void);
 
 #endif

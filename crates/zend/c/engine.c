@@ -146,9 +146,7 @@ static PHP_MINIT_FUNCTION(weft)
 	if (resident) {
 		weft_resident_register();
 	}
-	if (!classic || resident) {
-		weft_wrap_all_prepare(resident != NULL, weft_cli);
-	}
+	weft_wrap_all_prepare(classic, resident != NULL, weft_cli);
 	return SUCCESS;
 }
 

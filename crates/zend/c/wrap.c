@@ -5,6 +5,7 @@
  * wrapped function has a pointer to its row, so one wrapper serves many functions. Invariant: a missing function
  * (disable_functions, an extension that is not loaded) is not an error. */
 #include "wrap.h"
+#include "php/version.h"
 #include "zend_extensions.h"
 
 static int slot = -1;
@@ -56,6 +57,7 @@ void weft_wrap_function(zend_internal_function *function, zif_handler with, void
 	note(function, with, row);
 	*stock = function->handler;
 	function->handler = with;
+	weft_call_by_handler(function);
 	if (row) {
 		function->reserved[slot] = row;
 	}
@@ -82,6 +84,7 @@ static void wrap_aliases(HashTable *functions)
 		for (size_t i = 0; i < count; i++) {
 			if (function->handler == wrappings[i].stock && (function->scope != NULL) == wrappings[i].is_method) {
 				function->handler = wrappings[i].with;
+				weft_call_by_handler(function);
 				function->reserved[slot] = wrappings[i].row ? wrappings[i].row : function->reserved[slot];
 			}
 		}

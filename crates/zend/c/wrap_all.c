@@ -3,13 +3,13 @@
  *
  * Must not know how a function is wrapped (wrap.c). */
 #include "wrap_all.h"
-#include "compile.h"
 #include "directories.h"
 #include "environment.h"
 #include "extensions.h"
 #include "filter.h"
 #include "guard.h"
 #include "mongodb.h"
+#include "one_step.h"
 #include "persistent.h"
 #include "pgsql.h"
 #include "process_state.h"
@@ -18,6 +18,7 @@
 #include "wrap.h"
 
 static zend_result (*next_start)(void);
+static bool is_classic;    /* a request has all of PHP: only what lies outside of PHP is wrapped */
 static bool one_at_a_time; /* resident mode: a request's changes are undone, but no other request runs beside it */
 static bool is_script;     /* `weft php` */
 
@@ -35,6 +36,11 @@ static void for_coroutines(void)
 
 static zend_result modules_started(void)
 {
+	if (is_classic) {
+		weft_one_step_prepare(true);
+		weft_wrap_aliases();
+		return next_start ? next_start() : SUCCESS;
+	}
 	if (!one_at_a_time) {
 		for_coroutines();
 	}
@@ -44,14 +50,15 @@ static zend_result modules_started(void)
 	weft_process_state_prepare();
 	weft_told_prepare();
 	weft_directories_prepare();
-	weft_compile_prepare();
+	weft_one_step_prepare(false);
 	weft_wrap_aliases();
 	return next_start ? next_start() : SUCCESS;
 }
 
 /* While modules start: opcache, which preloads at the same point, is started after them and calls us first. */
-void weft_wrap_all_prepare(bool resident, bool script)
+void weft_wrap_all_prepare(bool classic, bool resident, bool script)
 {
+	is_classic = classic && !resident;
 	one_at_a_time = resident;
 	is_script = script;
 	weft_wrap_start();

@@ -4,6 +4,6 @@
 
 #include "weft.h"
 
-void weft_wrap_all_prepare(bool resident, bool script);
+void weft_wrap_all_prepare(bool classic, bool resident, bool script);
 
 #endif

@@ -68,6 +68,7 @@ pub const PROVEN: &[(&str, &str)] = &[
     ("sysvsem", PAGE),
     ("sysvshm", PAGE),
     ("tokenizer", PAGE),
+    ("uuid", PAGE),
     ("xml", PAGE),
     ("xmlreader", PAGE),
     ("xmlwriter", PAGE),
@@ -86,6 +87,10 @@ const SHARED: &[(&str, &str)] = &[
     ("pcntl", "pcntl_signal() and pcntl_alarm() are the worker's"),
     ("readline", "the history is the worker's"),
     ("standard", "openlog() is the worker's"),
+    (
+        "uuid",
+        "the last time and the node that libuuid puts into a number are the worker's, so that none comes twice",
+    ),
 ];
 
 /// Whether an extension may be in instances.

@@ -283,6 +283,15 @@ $extensions = [
     'tokenizer' => function () use ($n) {
         yield [PhpToken::tokenize("<?php $n;")[1]->text, "$n"];
     },
+    'uuid' => function () use ($n, $in) {
+        for ($i = 0; $i < 3; $i++) {
+            $own = uuid_create(UUID_TYPE_TIME);
+            yield [uuid_type($own), UUID_TYPE_TIME];
+            yield [mkdir("$in/$own"), true]; // nobody else gets the same one
+        }
+        yield [uuid_generate_sha1(uuid_create(), "$n") === uuid_generate_sha1(uuid_create(), "$n"), false];
+        yield [uuid_unparse(uuid_parse($own)), $own];
+    },
     'xml' => function () use ($n) {
         $seen = [];
         $parser = xml_parser_create();
