@@ -40,7 +40,9 @@ impl Holder {
 /// The path of opcache's lock file, which a process has open.
 fn lock_file(pid: u32) -> PathBuf {
     let is_lock = |path: &PathBuf| {
-        std::fs::read_link(path).is_ok_and(|target| target.to_string_lossy().contains(".ZendSem."))
+        let target = std::fs::read_link(path).unwrap_or_default();
+        let target = target.to_string_lossy();
+        target.contains(".ZendSem.") || target.starts_with("/memfd:opcache_lock") // the latter since PHP 8.3
     };
     let descriptors = std::fs::read_dir(format!("/proc/{pid}/fd")).expect("the worker lives");
     let mut paths = descriptors.flatten().map(|entry| entry.path());

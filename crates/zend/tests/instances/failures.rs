@@ -48,7 +48,8 @@ fn an_uncaught_exception() {
 
 #[test]
 fn a_fatal_error() {
-    alone("failures::a_fatal_error", || others_are_untouched("fail_fatal.php", "Cannot declare class"));
+    // "Cannot declare class" before PHP 8.4, "Cannot redeclare class" since then.
+    alone("failures::a_fatal_error", || others_are_untouched("fail_fatal.php", "declare class Twice"));
 }
 
 #[test]
@@ -59,14 +60,15 @@ fn out_of_memory() {
 #[test]
 fn endless_recursion_through_c() {
     alone("failures::endless_recursion_through_c", || {
-        others_are_untouched("fail_stack.php", "Maximum call stack size reached");
+        // Before PHP 8.3 it is weft that says so; since then PHP does, and names the size.
+        others_are_untouched("fail_stack.php", "Maximum call stack size");
     });
 }
 
 #[test]
 fn endless_recursion_through_c_in_a_fiber() {
     alone("failures::endless_recursion_through_c_in_a_fiber", || {
-        others_are_untouched("fail_fiber.php", "Maximum call stack size reached");
+        others_are_untouched("fail_fiber.php", "Maximum call stack size");
     });
 }
 

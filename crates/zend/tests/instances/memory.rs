@@ -94,15 +94,21 @@ fn functions_of_extensions_have_run_time_caches_when_somebody_wants_them() {
         let used = || {
             let said = worker.get("used.php", "").body;
             let mut figures = said.split(' ').map(|figure| figure.parse::<usize>().expect("a number"));
-            (figures.next().expect("bytes"), figures.next().expect("functions"))
+            let mut next = |what| figures.next().expect(what);
+            (next("bytes"), next("functions"), next("a version"))
         };
         used(); // compiled now
-        let (without, functions) = used();
+        let (without, functions, version) = used();
         reserve(c"Zend OPcache");
         assert_eq!(used().0, without);
         reserve(c"another");
-        let (with, _) = used();
-        assert!(with >= without + 8 * functions, "{functions} functions: {without} bytes, then {with}");
+        let (with, ..) = used();
+        if version < 80_400 {
+            assert!(with >= without + 8 * functions, "{functions} functions: {without} bytes, then {with}");
+        } else {
+            // They have words of their own, reserved by another function, and caches that are made once.
+            assert_eq!(with, without);
+        }
         round(&worker, "calm.php", 20);
     });
 }
