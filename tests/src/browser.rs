@@ -119,6 +119,18 @@ impl Browser {
         self.call("POST", &format!("{element}/value"), &json!({"text": text}));
     }
 
+    /// From now on the commands are for the document of this frame; `None`: for the page's again.
+    ///
+    /// # Panics
+    /// If the frame does not appear.
+    pub fn in_frame(&self, selector: Option<&str>) {
+        let id = selector.map(|selector| {
+            let element = self.element(selector);
+            json!({ELEMENT: element.trim_start_matches("/element/")})
+        });
+        self.call("POST", "/frame", &json!({"id": id}));
+    }
+
     /// Runs a script in the page; returns its result.
     ///
     /// # Panics

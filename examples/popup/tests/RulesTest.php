@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Popup\Tests;
 
+use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\TestCase;
 use Popup\Clock;
 use Popup\Rules\Audience;
@@ -137,7 +138,8 @@ final class RulesTest extends TestCase
         self::assertSame(['ada', '42'], (new Audience(users: ['ada', '42']))->users());
     }
 
-    /** @dataProvider versions */
+    /** @dataProvider versions before PHPUnit 10 */
+    #[DataProvider('versions')]
     public function testVersionsAreComparedAsNumbers(?string $version, bool $expected): void
     {
         $audience = new Audience(versionMin: '5.2', versionMax: '5.10.3');

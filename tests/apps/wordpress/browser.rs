@@ -52,7 +52,10 @@ impl Session {
     fn write(&self) {
         let browser = &self.browser;
         self.open("/wp-admin/post-new.php");
-        browser.element(".editor-post-title__input");
+        // Later versions of the editor have the text in a frame.
+        const EDITOR: &str = "return document.querySelector('.editor-post-title__input') ? 'page'
+            : document.querySelector('iframe[name=editor-canvas]') ? 'frame' : null";
+        let place = until("the editor", || browser.run(EDITOR).as_str().map(str::to_owned));
         // The welcome dialog appears late, or not at all.
         browser.run("wp.data.dispatch('core/edit-post').toggleFeature('welcomeGuide')");
         until("the editor without its welcome", || {
@@ -61,10 +64,14 @@ impl Session {
                 .as_bool()?
                 .then_some(())
         });
+        if place == "frame" {
+            browser.in_frame(Some("iframe[name=editor-canvas]"));
+        }
         browser.click(".editor-post-title__input");
         browser.type_into(".editor-post-title__input", "Written in a browser");
         browser.click(".block-editor-default-block-appender__content");
         browser.type_into("p.wp-block-paragraph, p.block-editor-rich-text__editable", "Some text.");
+        browser.in_frame(None);
         self.shot("5-editor");
         browser.click(".editor-post-publish-panel__toggle");
         browser.click(".editor-post-publish-button");

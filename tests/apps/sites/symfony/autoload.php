@@ -18,6 +18,11 @@ require_once 'Symfony/Component/Validator/autoload.php';
 require_once 'Doctrine/DBAL/autoload.php';
 require_once 'Doctrine/Persistence/autoload.php';
 
+// Symfony 6 asks Composer, which Debian's packages do not need.
+if (!class_exists(Composer\InstalledVersions::class)) {
+    require __DIR__ . '/installed.php';
+}
+
 spl_autoload_register(static function (string $class): void {
     $path = __DIR__ . '/src/' . strtr(substr($class, strlen('App\\')), '\\', '/') . '.php';
     if (str_starts_with($class, 'App\\') && is_file($path)) {
