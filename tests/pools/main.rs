@@ -4,6 +4,7 @@
 //! Must not know what a script is about: its directory says which servers it needs. Invariant: each server is started
 //! once, when the first script needs it, and ends with this process.
 
+mod calls;
 mod environment;
 mod handlers;
 

@@ -7,12 +7,15 @@
 //! Invariants: closing a descriptor wakes its waiters with `POLLNVAL`; a reused descriptor number inherits neither
 //! waiters nor a registration.
 
+mod drained;
 mod table;
 
 use std::os::fd::RawFd;
 
 use rustix::io::Errno;
 
+use drained::Drained;
+pub(crate) use drained::Stream;
 pub use table::FdTable;
 use table::Waiter;
 
@@ -110,6 +113,7 @@ impl Runtime {
                 // This fails only if the kernel has already dropped the registration.
                 let _ = self.reactor.borrow().delete(fd);
             }
+            entry.drained = Drained::default();
             std::mem::take(&mut entry.waiters)
         };
         for waiter in woken {
@@ -117,8 +121,31 @@ impl Runtime {
         }
     }
 
-    /// An event of the reactor for a descriptor: wakes the waiters whose interest is met.
+    /// [`Runtime::close_fd`] for a descriptor that another thread has closed: the registration could not be removed.
+    pub(crate) fn closed_elsewhere(&self, fd: RawFd) {
+        if let Some(entry) = self.fds.borrow_mut().known(fd) {
+            entry.haunted |= entry.registered;
+        }
+        self.close_fd(fd);
+    }
+
+    /// Whether an event that has reported something to receive is the answer to who waits for it: nothing was received since,
+    /// and the event was not another file's.
+    pub(crate) fn still_has(&self, fd: RawFd) -> bool {
+        self.fds.borrow().get(fd).is_none_or(|entry| !entry.drained.is_drained() && !entry.haunted)
+    }
+
+    /// An event of the reactor for a descriptor: wakes the waiters whose interest is met. Where several wait to receive,
+    /// the first may take everything: the others are not told that there is something, and ask.
     pub(crate) fn fd_ready(&self, fd: RawFd, readiness: Readiness) {
+        let mut told = readiness;
+        if let Some(entry) = self.fds.borrow_mut().known(fd) {
+            entry.drained.event(readiness);
+            let receivers = entry.waiters.iter().filter(|waiter| waiter.interest.any(Readiness::READ));
+            if receivers.count() > 1 {
+                told.0 &= !libc::POLLIN;
+            }
+        }
         let mut index = 0;
         loop {
             let wait = {
@@ -131,7 +158,46 @@ impl Runtime {
                 }
                 entry.waiters.swap_remove(index).wait
             };
-            self.wake(wait, readiness);
+            self.wake(wait, told);
         }
+    }
+
+    /// Whether nothing can be received from a descriptor until the reactor reports it.
+    #[inline]
+    pub(crate) fn is_drained(&self, fd: RawFd) -> bool {
+        self.fds.borrow().get(fd).is_some_and(|entry| entry.drained.is_drained())
+    }
+
+    /// Records whether the last receive has left nothing.
+    #[inline]
+    pub(crate) fn received_all(&self, fd: RawFd, all: bool) {
+        if let Some(entry) = self.fds.borrow_mut().known(fd) {
+            entry.drained.received_all(all && entry.registered);
+        }
+    }
+
+    /// How a receive from a descriptor is to be understood.
+    #[inline]
+    pub(crate) fn stream(&self, fd: RawFd) -> Stream {
+        match self.fds.borrow().get(fd) {
+            Some(entry) if entry.registered => entry.drained.stream(),
+            _ => Stream::Other,
+        }
+    }
+
+    /// Counts a receive from an open descriptor. True once: when its type is worth asking for.
+    pub(crate) fn count_receive(&self, fd: RawFd) -> bool {
+        self.fds.borrow_mut().entry(fd).drained.count_receive()
+    }
+
+    /// Records what a descriptor is, and has the reactor watch it, unless nothing can be learned from it.
+    pub(crate) fn watch_stream(&self, fd: RawFd, stream: Stream) {
+        let mut table = self.fds.borrow_mut();
+        let entry = table.entry(fd);
+        if stream != Stream::Other && !entry.registered {
+            let added = self.reactor.borrow().add(fd, fd as u64);
+            entry.registered = matches!(added, Ok(()) | Err(Errno::EXIST));
+        }
+        entry.drained.set_stream(stream);
     }
 }

@@ -5,6 +5,7 @@
 
 use std::os::fd::RawFd;
 
+use super::drained::Drained;
 use crate::reactor::Readiness;
 use crate::wait::Wait;
 
@@ -21,6 +22,10 @@ pub(super) struct Entry {
     /// Whether the reactor watches it.
     pub registered: bool,
     pub waiters: Vec<Waiter>,
+    pub drained: Drained,
+    /// Whether the number may still get events of a file that it had before: another thread closed it, and the file is open
+    /// elsewhere.
+    pub haunted: bool,
 }
 
 /// Entries by descriptor number. The table grows to the highest descriptor waited for, which `RLIMIT_NOFILE`
@@ -48,6 +53,11 @@ impl FdTable {
     /// The entry of a descriptor, if there has been a wait for it.
     pub(super) fn known(&mut self, fd: RawFd) -> Option<&mut Entry> {
         self.entries.get_mut(fd as usize)
+    }
+
+    /// [`FdTable::known`], to look at it.
+    pub(super) fn get(&self, fd: RawFd) -> Option<&Entry> {
+        self.entries.get(fd as usize)
     }
 
     pub(super) fn remove(&mut self, fd: RawFd, wait: Wait) {

@@ -254,11 +254,29 @@ impl Call {
         block: impl FnOnce() -> isize,
     ) -> isize {
         let saved = errno();
+        if interest == Readiness::READ && self.can_only_wait(fd) && !is_nonblocking(fd) {
+            return self.wait_and_retry(saved, fd, interest, timeout, attempt);
+        }
         let result = attempt();
         if result >= 0 || errno() != libc::EAGAIN {
             return result;
         }
-        self.wait_and_retry(saved, fd, interest, timeout, attempt, block)
+        if is_nonblocking(fd) {
+            return fail(libc::EAGAIN);
+        }
+        if self.must_block() {
+            set_errno(saved);
+            return block();
+        }
+        self.wait_and_retry(saved, fd, interest, timeout, attempt)
+    }
+
+    /// Whether a wait to receive can begin without asking the kernel: nothing has come since the last receive, and the
+    /// coroutine may leave.
+    #[inline]
+    pub fn can_only_wait(self, fd: RawFd) -> bool {
+        descriptor::drop_stale(self.runtime, fd);
+        self.runtime.is_drained(fd) && self.runtime.can_park()
     }
 
     #[cold]
@@ -269,15 +287,7 @@ impl Call {
         interest: Readiness,
         timeout: &mut SocketTimeout,
         mut attempt: impl FnMut() -> isize,
-        block: impl FnOnce() -> isize,
     ) -> isize {
-        if is_nonblocking(fd) {
-            return fail(libc::EAGAIN);
-        }
-        if self.must_block() {
-            set_errno(saved);
-            return block();
-        }
         let deadline = timeout.deadline(fd);
         loop {
             if let Err(stop) = self.wait(fd, interest, deadline) {

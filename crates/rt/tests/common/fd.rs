@@ -24,6 +24,37 @@ pub fn pipe() -> [c_int; 2] {
     fds
 }
 
+/// A connected pair of TCP sockets.
+pub fn tcp_pair() -> [c_int; 2] {
+    use std::os::fd::IntoRawFd;
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    client.set_nodelay(true).unwrap();
+    let (server, _) = listener.accept().unwrap();
+    server.set_nodelay(true).unwrap();
+    [client.into_raw_fd(), server.into_raw_fd()]
+}
+
+/// Sends bytes with a copy of a descriptor (unix(7), `SCM_RIGHTS`).
+pub fn send_descriptor(fd: c_int, sent: c_int, bytes: &[u8]) {
+    let mut control = [0_u64; 4];
+    let mut vector = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+    // SAFETY: the message is of live values, with room for one header and one descriptor.
+    unsafe {
+        let mut message: libc::msghdr = std::mem::zeroed();
+        message.msg_iov = &raw mut vector;
+        message.msg_iovlen = 1;
+        message.msg_control = control.as_mut_ptr().cast();
+        message.msg_controllen = libc::CMSG_SPACE(size_of::<c_int>() as u32) as _;
+        let header = libc::CMSG_FIRSTHDR(&raw const message);
+        (*header).cmsg_level = libc::SOL_SOCKET;
+        (*header).cmsg_type = libc::SCM_RIGHTS;
+        (*header).cmsg_len = libc::CMSG_LEN(size_of::<c_int>() as u32) as _;
+        *libc::CMSG_DATA(header).cast::<c_int>() = sent;
+        assert_eq!(libc::sendmsg(fd, &raw const message, 0), bytes.len() as isize);
+    }
+}
+
 /// recv(2).
 pub fn recv(fd: c_int, buffer: &mut [u8], flags: c_int) -> isize {
     // SAFETY: the buffer is live.

@@ -13,6 +13,7 @@ use std::sync::{Mutex, PoisonError};
 
 use libc::c_int;
 
+use crate::fds::Stream;
 use crate::hook::raw;
 use crate::{Nanos, Runtime, SECOND};
 
@@ -151,7 +152,7 @@ pub fn drop_stale(runtime: &Runtime, fd: RawFd) {
     HIGHEST.fetch_max(fd as u32, Ordering::Relaxed);
     if state.load(Ordering::Relaxed) & STALE != 0 {
         state.fetch_and(!STALE, Ordering::Relaxed);
-        runtime.close_fd(fd);
+        runtime.closed_elsewhere(fd);
     }
 }
 
@@ -178,6 +179,25 @@ pub fn socket_timeout(fd: RawFd, option: c_int) -> Option<Nanos> {
     }
     let span = time.tv_sec as u64 * SECOND + time.tv_usec as u64 * 1_000;
     (span > 0).then_some(span)
+}
+
+/// What a receive that returns less than it had room for says of a socket: three system calls at most.
+pub fn stream(fd: RawFd) -> Stream {
+    let option = |option| {
+        let mut value: c_int = 0;
+        raw::getsockopt(fd, option, &mut value).then_some(value)
+    };
+    if option(libc::SO_TYPE) != Some(libc::SOCK_STREAM) {
+        return Stream::Other;
+    }
+    match option(libc::SO_DOMAIN) {
+        Some(libc::AF_UNIX) => Stream::Unix,
+        // Others are made of messages (SCTP), or of streams of their own (MPTCP).
+        Some(libc::AF_INET | libc::AF_INET6) if option(libc::SO_PROTOCOL) == Some(libc::IPPROTO_TCP) => {
+            Stream::Tcp
+        }
+        _ => Stream::Other,
+    }
 }
 
 /// Whether a socket is a byte stream, which may return less than was asked for.

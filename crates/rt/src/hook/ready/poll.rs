@@ -14,6 +14,9 @@ use crate::{Nanos, Readiness, Wake, clock};
 /// Events that the reactor reports with the same bits.
 const PLAIN_EVENTS: i16 = libc::POLLIN | libc::POLLOUT | libc::POLLPRI | libc::POLLRDHUP;
 
+/// What poll(2) reports whether it is asked for or not. PHP's streams ask for it.
+const ALWAYS: i16 = libc::POLLERR | libc::POLLHUP | libc::POLLNVAL;
+
 pub unsafe fn poll(call: Option<Call>, fds: *mut pollfd, count: nfds_t, timeout_ms: c_int) -> c_int {
     let span = span_of_ms(timeout_ms);
     // SAFETY: by the caller's contract.
@@ -88,6 +91,15 @@ pub unsafe fn poll_span(
     plain: impl FnOnce() -> isize,
 ) -> isize {
     let saved = errno();
+    // SAFETY: by the caller's contract.
+    let receives = unsafe { one_to_receive(call, fds, count) };
+    if let Some(fd) = receives.filter(|_| masked.is_none() && span != Some(0)) {
+        let result = poll_one(call, fd, call.runtime.deadline(span));
+        if result >= 0 {
+            set_errno(saved);
+        }
+        return result;
+    }
     let mask = masked.as_ref().map_or(std::ptr::null(), Masked::mask);
     // SAFETY: by the caller's contract; the mask is live.
     let now = unsafe { raw::ppoll(fds, count, Some(0), mask) };
@@ -104,7 +116,7 @@ pub unsafe fn poll_span(
     };
     let deadline = call.runtime.deadline(span);
     let result = match fds {
-        [fd] if masked.is_none() && fd.events & !PLAIN_EVENTS == 0 && watched(fd.fd) >= 0 => {
+        [fd] if masked.is_none() && fd.events & !(PLAIN_EVENTS | ALWAYS) == 0 && watched(fd.fd) >= 0 => {
             poll_one(call, fd, deadline)
         }
         fds => poll_many(call, fds, deadline, masked.as_ref()),
@@ -115,19 +127,30 @@ pub unsafe fn poll_span(
     result
 }
 
-/// One descriptor: the readiness that ended the wait is the answer.
+/// The only entry, if it asks for what can be received and is known to have nothing: there is no need to ask the kernel first.
+unsafe fn one_to_receive<'a>(call: Call, fds: *mut pollfd, count: usize) -> Option<&'a mut pollfd> {
+    const RECEIVES: i16 = libc::POLLIN | libc::POLLPRI | libc::POLLRDHUP | ALWAYS;
+    if count != 1 {
+        return None;
+    }
+    // SAFETY: one entry, by the caller's contract.
+    let fd = unsafe { fds.as_mut() }?;
+    (fd.events & !RECEIVES == 0 && call.can_only_wait(fd.fd)).then_some(fd)
+}
+
+/// One descriptor: the readiness that ended the wait is the answer, unless another coroutine has received what had come.
 fn poll_one(call: Call, fd: &mut pollfd, deadline: Option<Nanos>) -> isize {
     loop {
-        fd.revents = match call.wait(fd.fd, Readiness(fd.events), deadline) {
-            Ok(Readiness(0)) => {
-                raw::poll_now(std::slice::from_mut(fd));
-                fd.revents
-            }
+        let ready = match call.wait(fd.fd, Readiness(fd.events), deadline) {
             Ok(ready) => ready.0 & (fd.events | libc::POLLERR | libc::POLLHUP),
             Err(Stop::Expired) => return raw::poll_now(std::slice::from_mut(fd)),
             Err(Stop::Failed(libc::EBADF)) => libc::POLLNVAL,
             Err(Stop::Failed(errno)) => return fail(errno),
         };
+        fd.revents = ready;
+        if ready == 0 || ready == libc::POLLIN && !call.runtime.still_has(fd.fd) {
+            raw::poll_now(std::slice::from_mut(fd));
+        }
         if fd.revents != 0 {
             return 1;
         }

@@ -7,6 +7,7 @@ use crate::Readiness;
 use crate::hook::call::Call;
 use crate::hook::descriptor::DescriptorKind;
 use crate::hook::errno::{errno, fail, set_errno};
+use crate::hook::socket::drained;
 use crate::hook::socket::timeout::{SocketTimeout, is_nonblocking};
 use crate::hook::socket::vectors::Vectors;
 use crate::hook::{descriptor, disk, raw};
@@ -48,24 +49,32 @@ pub unsafe fn recvfrom(
     address: *mut sockaddr,
     address_length: *mut socklen_t,
 ) -> isize {
-    let Some(call) = call.filter(|_| flags & NEVER_WAITS == 0) else {
+    let Some(call) = call else {
         // SAFETY: by the caller's contract.
         return unsafe { raw::recvfrom(fd, buffer, length, flags, address, address_length) };
     };
+    // SAFETY: `done` is at most `length`; all else by the caller's contract.
+    let receive = |done: usize, flags| unsafe {
+        let (buffer, length) = (buffer.byte_add(done), length - done);
+        match address.is_null() {
+            true => drained::receive(call, fd, buffer, length, flags),
+            // The caller expects datagrams.
+            false => raw::recvfrom(fd, buffer, length, flags, address, address_length),
+        }
+    };
+    if flags & NEVER_WAITS != 0 {
+        return receive(0, flags);
+    }
     let saved = errno();
     let mut timeout = SocketTimeout::RECEIVE;
     let mut done = 0;
     loop {
-        // SAFETY: `done` is at most `length`; all else by the caller's contract.
-        let receive = |flags| unsafe {
-            raw::recvfrom(fd, buffer.byte_add(done), length - done, flags, address, address_length)
-        };
         let result = call.until_ready(
             fd,
             Readiness::READ,
             &mut timeout,
-            || receive(flags | libc::MSG_DONTWAIT),
-            || receive(flags),
+            || receive(done, flags | libc::MSG_DONTWAIT),
+            || receive(done, flags),
         );
         if result <= 0 {
             return partial(done, result, saved);

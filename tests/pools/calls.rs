@@ -1,0 +1,104 @@
+//! How many system calls a request of three queries makes, counted by strace between two requests that mark the log.
+//!
+//! Must not measure time: a traced server is many times slower, only its calls are true.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+
+use weft_tests::command::binary;
+use weft_tests::{Client, Server};
+
+use crate::environment::environment;
+
+const APP: &str = r##"
+use Weft\Http\Request;
+
+$options = [PDO::ATTR_EMULATE_PREPARES => false];
+$dsn = 'mysql:host=127.0.0.1;dbname=weft;port=' . getenv('MARIADB_PORT');
+$db = new Weft\Database\SharedPdo($dsn, 'root', '', $options, max: 8, waitTimeout: 60);
+$table = 'calls_' . getmypid();
+$db->exec("CREATE OR REPLACE TABLE $table (id INT PRIMARY KEY, name VARCHAR(50))");
+$db->exec("INSERT INTO $table SELECT seq, CONCAT('item ', seq) FROM seq_1_to_100");
+
+return static function (Request $request) use ($db, $table): string {
+    if ($request->path() !== '/') {
+        return file_exists($request->path()) ? 'a file' : 'noted';
+    }
+    $found = [];
+    foreach ([1, 2] as $id) {
+        $statement = $db->prepare("SELECT * FROM $table WHERE id = ?");
+        $statement->execute([$id]);
+        $found[] = $statement->fetch(PDO::FETCH_ASSOC)['name'];
+    }
+    $statement = $db->prepare("SELECT * FROM $table LIMIT 5");
+    $statement->execute();
+
+    return implode(', ', $found) . ' and ' . count($statement->fetchAll());
+};
+"##;
+
+/// Connections that send their requests at once.
+const CLIENTS: usize = 8;
+const ROUNDS: usize = 25;
+
+/// Four sends and four receives (the request, its answer and three queries), and nothing that asks whether a connection is
+/// ready. How many requests share one wait of the loop depends on when they come.
+pub fn of_three_queries() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (traced, log) = (directory.path().join("traced"), directory.path().join("log"));
+    let script =
+        format!("#!/bin/sh\nexec strace -f -qq -s 64 -o {} {} \"$@\"\n", log.display(), binary().display());
+    std::fs::write(&traced, script).expect("the test's own file");
+    std::fs::set_permissions(&traced, PermissionsExt::from_mode(0o755)).expect("the test's own file");
+    let server = environment("shared")
+        .iter()
+        .fold(Server::new(APP), |server, (name, value)| server.with_variable(name, value))
+        .run_by(&traced)
+        .start();
+    let mut clients: Vec<_> = (0..CLIENTS).map(|_| Client::connect(server.address)).collect();
+    let mut round = || {
+        clients.iter_mut().for_each(|client| client.get("/"));
+        for client in &mut clients {
+            assert_eq!(client.read().text(), "item 1, item 2 and 5");
+        }
+    };
+    // Each connection to the database is prepared and has been waited for.
+    (0..5).for_each(|_| round());
+    assert_eq!(server.get("/counted-from-here").text(), "noted");
+    (0..ROUNDS).for_each(|_| round());
+    assert_eq!(server.get("/counted-to-here").text(), "noted");
+    drop(server);
+    let log = std::fs::read_to_string(&log).expect("strace has written it");
+    let calls = between_marks(&log);
+    let per_request = |names: &[&str]| {
+        let sum: usize = names.iter().map(|name| calls.get(*name).copied().unwrap_or(0)).sum();
+        sum as f64 / (CLIENTS * ROUNDS) as f64
+    };
+    let asks = per_request(&["poll", "ppoll", "select", "pselect6"]);
+    assert!(asks <= 0.05, "{asks} calls per request ask whether a connection is ready: {calls:?}");
+    let (receives, sends) =
+        (per_request(&["recvfrom", "recvmsg", "read"]), per_request(&["sendto", "write"]));
+    assert!(receives <= 4.1 && sends <= 4.1, "{receives} receives and {sends} sends per request: {calls:?}");
+    let registers = per_request(&["epoll_ctl"]);
+    assert!(registers <= 0.1, "{registers} registrations per request: {calls:?}");
+}
+
+/// The calls of the worker between the two marks in strace's log, by name.
+fn between_marks(log: &str) -> BTreeMap<&str, usize> {
+    let mark =
+        |name: &str| log.lines().position(|line| line.contains(name)).expect("each mark is in the log");
+    let lines: Vec<_> = log.lines().collect();
+    let (from, to) = (mark("\"/counted-from-here\""), mark("\"/counted-to-here\""));
+    let worker = lines[from].split_whitespace().next().expect("a line begins with its process");
+    let mut calls = BTreeMap::new();
+    for line in &lines[from + 1..to] {
+        let Some((process, rest)) = line.split_once(' ') else { continue };
+        // The second half of a call that another process interrupted in the log begins with "<...".
+        if let Some((name, _)) = rest.trim_start().split_once('(').filter(|_| process == worker)
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        {
+            *calls.entry(name).or_default() += 1;
+        }
+    }
+    calls
+}
