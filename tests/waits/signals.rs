@@ -137,3 +137,47 @@ fn with_instances_a_handler_waits_until_the_one_that_installed_it_runs() {
     assert_eq!(clients[1].read().text(), "undisturbed");
     assert_eq!(clients[0].read().text(), format!("interrupted by {}", Signal::ALARM.as_raw()));
 }
+
+/// Programs start with default actions, although a worker ignores the signals that concern its master: a program keeps what is
+/// ignored, and could not be ended.
+#[test]
+fn a_program_ignores_no_signal_whatever_starts_it_in_any_mode() {
+    const PROGRAMS: &str = r#"
+        $ask = "grep '^SigIgn' /proc/self/status";
+        $opened = function (string|array $command): string {
+            $process = proc_open($command, [1 => ['pipe', 'w']], $pipes);
+            return fgets($pipes[1]);
+        };
+        $said = ['exec' => exec($ask), 'shell_exec' => shell_exec($ask), 'popen' => fgets(popen($ask, 'r')),
+            'proc_open' => $opened($ask), 'a list' => $opened(['grep', '^SigIgn', '/proc/self/status'])];
+        $file = tempnam(sys_get_temp_dir(), 'ignored');
+        if (($child = pcntl_fork()) === 0) {
+            pcntl_exec('/bin/sh', ['-c', "$ask >$file"]);
+        }
+        pcntl_waitpid($child, $status);
+        $said['pcntl_exec'] = file_get_contents($file);
+        unlink($file);
+        $sleeps = proc_open(['sleep', '600'], [], $pipes);
+        proc_terminate($sleeps);
+        // Real-time signals belong to the C library.
+        $ignored = fn (string $line) => hexdec(substr($line, -9)) & 0x7fffffff;
+        return json_encode(array_map($ignored, $said) + ['ended by' => proc_close($sleeps)]);
+    "#;
+    const NONE: &str =
+        r#"{"exec":0,"shell_exec":0,"popen":0,"proc_open":0,"a list":0,"pcntl_exec":0,"ended by":15}"#;
+    let handler = format!("return function () {{ {PROGRAMS} }};");
+    let page = format!("<?php echo (function () {{ {PROGRAMS} }})();");
+    let servers = [
+        Server::new(&handler),
+        Server::new(&handler).with("--run-as", "resident"),
+        Server::new(&handler).with("--run-as", "resident").with("--instances", "3"),
+        Server::of_docroot(&[("index.php", &page)]),
+        Server::of_docroot(&[("index.php", &page)]).with("--instances", "1"),
+    ];
+    for server in servers {
+        let running = server.start();
+        for _ in 0..2 {
+            assert_eq!(running.get("/").text(), NONE, "{}", running.log());
+        }
+    }
+}

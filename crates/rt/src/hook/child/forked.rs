@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use libc::c_int;
 
 use super::nothing::Nothing;
-use super::{apart, children, gate, owner};
+use super::{apart, children, gate, owner, signals};
 use crate::Runtime;
 use crate::family::Family;
 use crate::hook::disk::busy;
@@ -55,20 +55,11 @@ pub(crate) fn end_forked_child() {
     }
 }
 
-/// Whether the process handles SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 itself.
-static SIGNALS_ARE_OWN: AtomicBool = AtomicBool::new(false);
-
-/// Declares that this process handles SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 itself: a handler for one of them does not belong to
-/// the code that forks, and no child keeps it.
-pub fn signals_are_own() {
-    SIGNALS_ARE_OWN.store(true, Ordering::Relaxed);
-}
-
 /// In a child of a worker: removes the runtime and everything of the server's, unblocks every signal, and resets those
 /// that the worker ignores to their default.
 pub fn begins(runtime: &Runtime, family: Family) {
     FORKED_CHILD.store(true, Ordering::Relaxed);
-    let handles_signals = handlers::has_handlers() && !SIGNALS_ARE_OWN.load(Ordering::Relaxed);
+    let signals: Vec<c_int> = signals::of_fork().collect();
     Runtime::forget();
     handlers::forget();
     busy::forget();
@@ -83,11 +74,7 @@ pub fn begins(runtime: &Runtime, family: Family) {
     for fd in FORKED_CHILD_BEGIN.get().map(|begin| begin()).unwrap_or_default() {
         nothing.take(fd);
     }
-    let ignored = [libc::SIGPIPE, libc::SIGINT, libc::SIGXFSZ];
-    // PHP catches these signals only to act as their default does, later; in a child that has executed a program
-    // meanwhile, that is too late. PHP code that handles signals keeps its handlers.
-    let caught = [libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1, libc::SIGUSR2];
-    for signal in ignored.into_iter().chain(caught.into_iter().filter(|_| !handles_signals)) {
+    for signal in signals {
         // SAFETY: the default action is not a function.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
     }

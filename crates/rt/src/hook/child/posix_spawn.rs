@@ -14,6 +14,7 @@ use std::sync::OnceLock;
 use libc::{c_char, c_int, c_uint, pid_t, posix_spawn_file_actions_t, posix_spawnattr_t};
 
 use super::apart::kept_apart;
+use super::signals::of_program;
 use super::{children, owner};
 use crate::family::NOBODY;
 use crate::hook::call::Call;
@@ -150,7 +151,7 @@ unsafe fn with_clean_signals(
             libc::posix_spawnattr_setsigmask(&raw mut attributes, &raw const signals);
         }
         if c_int::from(flags) & libc::POSIX_SPAWN_SETSIGDEF == 0 {
-            for signal in [libc::SIGPIPE, libc::SIGINT, libc::SIGXFSZ] {
+            for signal in of_program() {
                 libc::sigaddset(&raw mut signals, signal);
             }
             libc::posix_spawnattr_setsigdefault(&raw mut attributes, &raw const signals);

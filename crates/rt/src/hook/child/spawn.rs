@@ -1,7 +1,6 @@
 //! popen, pclose and system, built on posix_spawn(3): libc's versions wait internally, where no hook can see it.
 //!
-//! The child starts with an empty signal mask and with default actions for SIGPIPE, SIGINT and SIGXFSZ, even if the
-//! worker ignores them. When a time-out or a cancellation cuts the wait short, the child and its descendants get SIGTERM.
+//! The child starts with an empty signal mask and with default actions for the signals that the worker ignores. When a time-out or a cancellation cuts the wait short, the child and its descendants get SIGTERM.
 //!
 //! Invariants: a stream made by [`popen`] is in [`STREAMS`] until its [`pclose`]; each holds an open descriptor, so
 //! `RLIMIT_NOFILE` bounds them. Every child is either awaited or left to the loop ([`children`]).
@@ -13,6 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use libc::{FILE, c_char, c_int, pid_t};
 
 use super::apart::kept_apart;
+use super::signals::of_program;
 use super::tree::abandon_child;
 use super::{children, owner, posix_spawn, wait};
 use crate::family::NOBODY;
@@ -53,9 +53,9 @@ unsafe fn shell(
         libc::posix_spawnattr_setflags(&raw mut attributes, flags as _);
         libc::sigemptyset(&raw mut signals);
         libc::posix_spawnattr_setsigmask(&raw mut attributes, &raw const signals);
-        libc::sigaddset(&raw mut signals, libc::SIGPIPE);
-        libc::sigaddset(&raw mut signals, libc::SIGINT);
-        libc::sigaddset(&raw mut signals, libc::SIGXFSZ);
+        for signal in of_program() {
+            libc::sigaddset(&raw mut signals, signal);
+        }
         libc::posix_spawnattr_setsigdefault(&raw mut attributes, &raw const signals);
         if let Some((end, target)) = pipe_end {
             libc::posix_spawn_file_actions_adddup2(&raw mut actions, end, target);
