@@ -4,6 +4,7 @@ mod binary;
 mod commands;
 mod extensions;
 mod first_request;
+mod held;
 mod library;
 mod limits;
 mod links;

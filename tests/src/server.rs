@@ -165,6 +165,11 @@ impl Server {
         if !self.command.get_args().any(|a| a.to_string_lossy().starts_with("--workers")) {
             self.command.args(["--workers", "1"]);
         }
+        // A suite that knows its workers by number or pid wants no others.
+        if !self.command.get_args().any(|a| a.to_string_lossy().starts_with("--extra-workers-max")) {
+            let max = std::env::var("EXTRA_WORKERS").unwrap_or_else(|_| "0".into());
+            self.command.args(["--extra-workers-max", &max]);
+        }
         self.command.process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = self.command.spawn().expect("weft can be run");
         let log = Arc::new(Mutex::new(String::new()));

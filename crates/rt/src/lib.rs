@@ -13,7 +13,7 @@
 //! - [`park`]: the only way to suspend. `overview`: the live coroutines.
 //! - [`timers`], [`fds`], [`reactor`]: waits for a time, waits for a descriptor, and the kernel mechanism.
 //! - [`offload`]: threads for calls that cannot be made ready-based.
-//! - [`watch`]: the thread that notices a coroutine that holds the loop.
+//! - [`watch`]: the thread that notices a coroutine that holds the loop. [`held`]: who acts meanwhile; [`ledger`]: what it may take.
 //! - [`hook`]: the libc symbols this executable provides in place of libc's.
 //!
 //! # Invariants
@@ -26,7 +26,9 @@ pub mod clock;
 pub mod coroutine;
 mod family;
 pub mod fds;
+pub mod held;
 pub mod hook;
+pub mod ledger;
 pub mod memory;
 pub mod offload;
 mod overview;

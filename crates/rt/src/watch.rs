@@ -3,7 +3,9 @@
 //! It reads two atomics and calls two function pointers, which MUST be safe from another thread (they set flags on which
 //! the loop's thread acts). The loop's fast path reads no clock: the thread compares the heartbeat between its ticks.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::Thread;
 use std::time::Duration;
 
 use crate::CoroutineId;
@@ -14,6 +16,9 @@ pub struct Heartbeat {
     /// Number of entries, shifted left by one; the low bit is set while the loop itself runs.
     beat: AtomicU64,
     coroutine: AtomicU64,
+    /// Whether the thread that waits in [`Heartbeat::sleep_until_entered`] must be woken.
+    is_asleep: AtomicBool,
+    sleeper: OnceLock<Thread>,
 }
 
 impl Heartbeat {
@@ -22,6 +27,43 @@ impl Heartbeat {
         self.coroutine.store(u64::from(id.generation) << 32 | u64::from(id.index), Ordering::Relaxed);
         let beat = self.beat.load(Ordering::Relaxed);
         self.beat.store((beat | 1) + 1, Ordering::Relaxed);
+        if self.is_asleep.load(Ordering::Relaxed) {
+            self.wake_sleeper();
+        }
+    }
+
+    #[cold]
+    fn wake_sleeper(&self) {
+        if self.is_asleep.swap(false, Ordering::Relaxed)
+            && let Some(thread) = self.sleeper.get()
+        {
+            thread.unpark();
+        }
+    }
+
+    /// A number that changes when a coroutine is entered or the loop becomes idle.
+    pub(crate) fn beat(&self) -> u64 {
+        self.beat.load(Ordering::Relaxed)
+    }
+
+    /// Whether a coroutine runs at this beat.
+    pub(crate) fn is_in_coroutine(beat: u64) -> bool {
+        beat & 1 == 0 && beat != 0
+    }
+
+    /// Sleeps until a coroutine is entered after `beat`. For one thread, always the same.
+    pub(crate) fn sleep_until_entered(&self, beat: u64) {
+        /// Longer than it takes until a store of one thread is seen by another.
+        const SEEN: Duration = Duration::from_millis(5);
+        self.sleeper.get_or_init(std::thread::current);
+        self.is_asleep.store(true, Ordering::SeqCst);
+        // The loop's thread stores its beat and then reads the flag, without a barrier between them. If it has not seen the flag,
+        // its beat is seen after this time.
+        std::thread::park_timeout(SEEN);
+        while self.is_asleep.load(Ordering::Relaxed) && self.beat() == beat {
+            std::thread::park();
+        }
+        self.is_asleep.store(false, Ordering::Relaxed);
     }
 
     #[inline]
@@ -83,7 +125,7 @@ impl Watch {
         loop {
             std::thread::sleep(tick);
             let (beat, coroutine) = heartbeat.read();
-            let in_coroutine = beat & 1 == 0 && beat != 0;
+            let in_coroutine = Heartbeat::is_in_coroutine(beat);
             if beat != last || !in_coroutine {
                 (last, held, reports) = (beat, Duration::ZERO, 0);
                 continue;

@@ -10,7 +10,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::{SocketAddrAny, SocketFlags, acceptfrom_with, sockopt};
+use rustix::net::{AddressFamily, SocketAddrAny, SocketFlags, acceptfrom_with, getpeername, sockopt};
 use weft_rt::{MILLISECOND, Nanos};
 
 use crate::address::{Endpoint, Peer};
@@ -19,7 +19,8 @@ use crate::connection::{Connection, Phase};
 use crate::descriptor::out_of_selects_way;
 use crate::keys::listener_key;
 use crate::listeners::{Listener, Pause};
-use crate::server::Server;
+use crate::parcel::{self, Parcel};
+use crate::server::{Server, TurnStage};
 use crate::transport::Transport;
 
 /// How long to wait after running out of descriptors, memory or room.
@@ -27,13 +28,31 @@ const PAUSE: Nanos = 100 * MILLISECOND;
 /// How many connections are closed when accept4(2) finds no descriptor: requests need descriptors, too.
 const DESCRIPTORS_FREED: usize = 8;
 
+/// A connection that has come.
+enum Arrival {
+    New(OwnedFd, Option<Peer>),
+    Parcel((OwnedFd, Parcel)),
+}
+
+fn peer_of(address: Option<SocketAddrAny>, endpoint: &Endpoint) -> Option<Peer> {
+    match endpoint {
+        Endpoint::Unix(_) => Some(Peer::Unix),
+        Endpoint::Tcp(_) => SocketAddr::try_from(address?).ok().map(Peer::Tcp),
+    }
+}
+
 impl Server {
     /// Serves a listening socket. Other workers share it; the server only accepts from it.
     ///
     /// # Errors
     /// Those of fcntl(2), setsockopt(2) and epoll_ctl(2).
     pub fn listen(&self, fd: OwnedFd, endpoint: Endpoint) -> io::Result<()> {
-        self.open_listener(fd, endpoint, None)
+        self.open_listener(fd, Some(endpoint), None)
+    }
+
+    /// Takes in the connections that other workers pass on.
+    pub(crate) fn listen_at_relay(&self, fd: OwnedFd) -> io::Result<()> {
+        self.open_listener(fd, None, None)
     }
 
     /// Serves a listening socket of another worker, identified by a number, until [`Server::stop_standing_in`].
@@ -41,7 +60,7 @@ impl Server {
     /// # Errors
     /// As for [`Server::listen`].
     pub fn stand_in(&self, fd: OwnedFd, endpoint: Endpoint, whom: u64) -> io::Result<()> {
-        self.open_listener(fd, endpoint, Some(whom))
+        self.open_listener(fd, Some(endpoint), Some(whom))
     }
 
     /// Returns another worker's listening sockets to it, with the connections that wait in them. `None` means those of
@@ -58,9 +77,15 @@ impl Server {
         }
     }
 
-    fn open_listener(&self, fd: OwnedFd, endpoint: Endpoint, stands_in_for: Option<u64>) -> io::Result<()> {
+    fn open_listener(
+        &self,
+        fd: OwnedFd,
+        endpoint: Option<Endpoint>,
+        stands_in_for: Option<u64>,
+    ) -> io::Result<()> {
+        // The relay is so already.
         rustix::io::ioctl_fionbio(&fd, true)?;
-        if let Endpoint::Tcp(_) = endpoint {
+        if let Some(Endpoint::Tcp(_)) = endpoint {
             // Linux: accepted sockets inherit it, which saves a call for each.
             sockopt::set_tcp_nodelay(&fd, true)?;
         }
@@ -82,7 +107,8 @@ impl Server {
         let listeners = self.listeners.borrow();
         let table = self.table.borrow();
         let connections = table.occupied().map(|(_, _, connection, _)| connection.transport.number());
-        listeners.open.iter().map(|listener| listener.fd.as_raw_fd()).chain(connections).collect()
+        let own = listeners.open.iter().map(|listener| listener.fd.as_raw_fd());
+        own.chain(connections).chain(self.hand_over_descriptors()).collect()
     }
 
     /// Accepts the connections that wait at a listener.
@@ -107,14 +133,25 @@ impl Server {
                 return false;
             }
         }
-        let (accepted, is_unix) = {
+        let accepted = {
             let listeners = self.listeners.borrow();
             let Some(listener) = listeners.find(index) else { return false };
             let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-            (acceptfrom_with(&listener.fd, flags), matches!(listener.endpoint, Endpoint::Unix(_)))
+            match &listener.endpoint {
+                None => parcel::receive(&listener.fd).map(Arrival::Parcel),
+                Some(endpoint) => acceptfrom_with(&listener.fd, flags)
+                    .map(|(fd, address)| Arrival::New(fd, peer_of(address, endpoint))),
+            }
         };
         match accepted {
-            Ok((fd, address)) => self.accepted(fd, address, is_unix),
+            // Without a peer, it has disconnected in the meantime.
+            Ok(Arrival::New(_, None)) => (),
+            Ok(Arrival::New(fd, Some(peer))) => {
+                if let Some(index) = self.accepted(fd, peer) {
+                    self.offer(index, &mut self.table.borrow_mut());
+                }
+            }
+            Ok(Arrival::Parcel((fd, parcel))) => self.unpack(fd, parcel),
             Err(Errno::AGAIN) => return false,
             Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS)) => {
                 // The kernel allocates a descriptor before it looks at the queue.
@@ -133,13 +170,34 @@ impl Server {
         true
     }
 
-    fn accepted(&self, low: OwnedFd, address: Option<SocketAddrAny>, is_unix: bool) {
-        let peer = match address.map(SocketAddr::try_from) {
-            _ if is_unix => Peer::Unix,
-            Some(Ok(address)) => Peer::Tcp(address),
-            // The peer has disconnected in the meantime.
-            _ => return,
-        };
+    /// Takes in a connection that was accepted elsewhere; `None` if its peer has disconnected meanwhile.
+    pub(crate) fn take_in(&self, fd: OwnedFd) -> Option<u32> {
+        let address = getpeername(&fd).ok()??;
+        let is_unix = address.address_family() == AddressFamily::UNIX;
+        let peer = if is_unix { Some(Peer::Unix) } else { SocketAddr::try_from(address).ok().map(Peer::Tcp) };
+        self.accepted(fd, peer?)
+    }
+
+    /// Takes in a connection of another worker, where that one left it.
+    fn unpack(&self, fd: OwnedFd, parcel: Parcel) {
+        let Some(index) = self.take_in(fd) else { return };
+        if let Some((connection, streams)) = self.table.borrow_mut().parts(index) {
+            connection.requests = parcel.requests;
+            if !parcel.bytes.is_empty() {
+                connection.phase = Phase::Head;
+                // Its bytes were read, so it waits like others that were read.
+                connection.admission = Admission::Admitted;
+                self.take_stream(index, connection, streams);
+                if let Some(stream) = connection.stream.and_then(|number| streams.get_mut(number)) {
+                    (stream.input, stream.since) = (parcel.bytes, parcel.since);
+                }
+            }
+        }
+        self.stage.set(TurnStage::Receive);
+        self.process(index);
+    }
+
+    fn accepted(&self, low: OwnedFd, peer: Peer) -> Option<u32> {
         let fd = out_of_selects_way(low);
         let number = fd.as_raw_fd();
         let mut table = self.table.borrow_mut();
@@ -154,19 +212,23 @@ impl Server {
             heard: 0,
             since: self.runtime.turn_time(),
             tick: u64::MAX,
+            is_offered: false,
+            is_gone: false,
             stream: None,
         });
-        let Some(slot) = table.slot(index) else { return };
+        let slot = table.slot(index)?;
         let key = slot.reactor_key(index);
         if self.runtime.with_reactor(|reactor| reactor.add(number, key)).is_err() {
             // The limit fs.epoll.max_user_watches is reached.
             table.remove(index);
             drop(table);
-            return self.pause(Pause::Until(self.runtime.turn_time() + PAUSE));
+            self.pause(Pause::Until(self.runtime.turn_time() + PAUSE));
+            return None;
         }
         self.arm(index, &mut table);
         self.stats.accepted.set(self.stats.accepted.get() + 1);
         self.stats.connections.set(self.stats.connections.get() + 1);
+        Some(index)
     }
 
     /// Whether a connection is in a listener's queue. Without this check, a connection might be closed although
@@ -239,6 +301,7 @@ impl Server {
     /// Accepts the connections that the kernel has already established (up to `connections_max`), then closes
     /// the listeners.
     pub fn stop_accepting(&self) {
+        self.keep_connections();
         let numbers: Vec<u32> = self.listeners.borrow().open.iter().map(|listener| listener.number).collect();
         for number in numbers {
             while self.accept_one(number) {}

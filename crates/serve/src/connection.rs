@@ -43,6 +43,10 @@ pub(crate) struct Connection {
     pub since: Nanos,
     /// The tick of its entry in the wheel; `u64::MAX` if it has none.
     pub tick: u64,
+    /// Whether it is offered to other workers, and must be claimed before anything is done with it.
+    pub is_offered: bool,
+    /// Whether another worker has it: only its place is left here.
+    pub is_gone: bool,
     /// Its stream, from the first byte of a request to the last of its answer.
     pub stream: Option<u32>,
 }

@@ -10,7 +10,7 @@ use crate::admission::Admission;
 use crate::connection::{Connection, Phase};
 use crate::server::Server;
 use crate::stream::Stream;
-use crate::table::Table;
+use crate::table::{ConnectionSlot, Table};
 use crate::wheel::Wheel;
 
 const HEAD_LATE: Reject = Reject { status: 408, reason: "the request head did not arrive in time" };
@@ -78,17 +78,25 @@ impl Server {
     /// Checks whether the connection of a due entry is late; if not, makes a new entry.
     fn look_at(&self, index: u32, generation: u32, tick: u64, now: Nanos) -> bool {
         let mut table = self.table.borrow_mut();
-        let Some((slot, mut stream)) = table.slot_and_stream(index) else { return false };
-        let Some(connection) = slot.connection.as_mut() else { return false };
-        if slot.generation != generation || connection.tick != tick {
+        let is_meant = |slot: &mut ConnectionSlot| {
+            slot.generation == generation && slot.connection.as_ref().is_some_and(|found| found.tick == tick)
+        };
+        if !table.slot(index).is_some_and(is_meant) {
             return false;
         }
+        self.claim(index, &mut table);
+        let Some((slot, mut stream)) = table.slot_and_stream(index) else { return false };
+        let Some(connection) = slot.connection.as_mut() else { return false };
         connection.tick = u64::MAX;
+        if connection.is_gone {
+            return true;
+        }
         if let Some(stream) = stream.as_deref_mut() {
             self.renew_pace(stream, now);
         }
         if self.deadline_of(connection, stream.as_deref()) > now {
             self.arm(index, &mut table);
+            self.offer(index, &mut table);
             return false;
         }
         self.stats.timed_out.set(self.stats.timed_out.get() + 1);

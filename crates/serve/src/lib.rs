@@ -22,6 +22,7 @@
 //! - `admission.rs`, `unread.rs`: requests that wait to be read.
 //! - `file.rs`, `opened.rs`, `root.rs`: files as answers; an opened file; the files below a directory, and no others.
 //! - `site.rs`, `compress.rs`: files of a site, in a content coding that their client accepts.
+//! - `ways_out.rs`, `hand_over.rs`, `parcel.rs`, `deputy.rs`: connections that go to another worker while this one's loop is held.
 //! - `deadlines.rs`, `wheel.rs`: which connection is late.
 //! - `eviction.rs`, `evict.rs`: which connection is closed for a new one when there is no room.
 //!
@@ -40,15 +41,18 @@ mod client;
 mod compress;
 mod connection;
 mod deadlines;
+mod deputy;
 mod descriptor;
 mod evict;
 mod eviction;
 mod file;
+mod hand_over;
 mod handler;
 mod http1;
 mod keys;
 mod listeners;
 mod opened;
+mod parcel;
 mod root;
 mod server;
 mod server_limits;
@@ -59,13 +63,16 @@ mod stream;
 mod table;
 mod transport;
 mod unread;
+mod ways_out;
 mod wheel;
 
 pub use address::{Endpoint, Peer};
 pub use client::{Client, ProxyFields, ProxyWord, client};
+pub use deputy::Deputy;
 pub use handler::{Handler, Refusal, Stats};
 pub use keys::RequestKey;
 pub use opened::Opened;
+pub use parcel::Relay;
 pub use root::{Look, Root};
 pub use server::Server;
 pub use server_limits::ServerLimits;

@@ -13,7 +13,8 @@ pub(crate) struct Listener {
     /// The number in its events. It does not change when another listener is closed.
     pub number: u32,
     pub fd: OwnedFd,
-    pub endpoint: Endpoint,
+    /// Where it listens; `None` for the relay, from which connections of other workers come.
+    pub endpoint: Option<Endpoint>,
     /// The worker for which this one serves the socket, if it belongs to another worker.
     pub stands_in_for: Option<u64>,
 }

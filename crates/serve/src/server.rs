@@ -24,6 +24,7 @@ use crate::stream::Stream;
 use crate::stream::request::{RequestView, Summary};
 use crate::stream::streams::Streams;
 use crate::table::Table;
+use crate::ways_out::WaysOut;
 use crate::wheel::Wheel;
 
 /// Size of the buffer through which bodies are received.
@@ -78,6 +79,7 @@ pub struct Server {
     date: RefCell<DateCache>,
     date_turn: Cell<Nanos>,
     pub(crate) repeated: RefCell<Repeated>,
+    pub(crate) ways_out: WaysOut,
     /// When [`Server::drain`] was called.
     pub(crate) draining: Cell<Option<Nanos>>,
 }
@@ -115,6 +117,7 @@ impl Server {
             date: RefCell::new(DateCache::new(clock::unix_seconds())),
             date_turn: Cell::new(0),
             repeated: RefCell::default(),
+            ways_out: WaysOut::default(),
             draining: Cell::new(None),
         }))
     }
@@ -175,6 +178,7 @@ impl Server {
     /// the turn.
     pub(crate) fn dispatch_arrived(&self) {
         self.stage.set(TurnStage::Answer);
+        self.offer_arrived();
         while let Some(key) = self.take_arrived() {
             self.handler.request(key);
             let Some(last) = self.begun.take() else { continue };
@@ -192,7 +196,13 @@ impl Server {
     }
 
     fn take_arrived(&self) -> Option<RequestKey> {
-        let key = self.arrived.borrow_mut().pop_front();
+        let key = loop {
+            let next = self.arrived.borrow_mut().pop_front();
+            match next {
+                Some(key) if !self.reclaim(key) => (),
+                other => break other,
+            }
+        };
         self.begun.set(key);
         key
     }
@@ -213,9 +223,11 @@ impl Server {
         for answered in 1..=REQUESTS_PER_TURN {
             let step = {
                 let mut table = self.table.borrow_mut();
+                self.claim(index, &mut table);
                 let step = self.advance(index, &mut table);
                 if let Step::Wait = step {
                     self.arm(index, &mut table);
+                    self.offer(index, &mut table);
                 }
                 step
             };
@@ -287,6 +299,7 @@ impl Server {
     pub(crate) fn close(&self, index: u32) {
         {
             let mut table = self.table.borrow_mut();
+            self.claim(index, &mut table);
             let Some(mut connection) = table.remove(index) else { return };
             self.give_stream(&mut connection, &mut table.streams);
             // Closing removes it from epoll, unless a forked child still has it. An event from there finds another

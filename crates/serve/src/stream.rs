@@ -61,6 +61,10 @@ pub(crate) struct Stream {
     pub status: u16,
     /// Whether the handler gets the request only when more of its body has arrived.
     pub held: bool,
+    /// Whether the request waits for its turn, and nothing depends on it yet.
+    pub waits: bool,
+    /// Whether all that was received of the request is in `input`.
+    pub is_in_input: bool,
     /// Whether the part of the response that does not fit in memory may wait for the peer in a temporary file.
     pub spools: bool,
     /// Bytes of it that are counted as waiting in memory.
@@ -102,6 +106,8 @@ impl Stream {
             stage: Stage::Waiting,
             status: 0,
             held: false,
+            waits: false,
+            is_in_input: false,
             spools: false,
             counted: 0,
             written: 0,
@@ -141,7 +147,7 @@ impl Stream {
         self.head_bytes = 0;
         self.stage = Stage::Waiting;
         (self.status, self.written, self.reported) = (0, 0, false);
-        (self.spools, self.overrun) = (false, false);
+        (self.spools, self.overrun, self.waits) = (false, false, false);
         self.since = now;
         self.body.clear();
     }

@@ -6,7 +6,7 @@
 //! certain to come.
 
 use std::io::IoSlice;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::sendfile;
@@ -52,6 +52,11 @@ impl Transport {
     /// The number of the descriptor, for the reactor.
     pub(crate) fn number(&self) -> RawFd {
         self.socket.as_raw_fd()
+    }
+
+    /// The socket, for another process that goes on with it as it is.
+    pub(crate) fn to_pass_on(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
     }
 
     /// The address of this end, from the kernel.

@@ -24,6 +24,11 @@ pub fn fitting(workers: usize) -> usize {
     fitting_into(group_memory_bytes(), workers)
 }
 
+/// As many of `workers` as the memory of the machine or its control group has room for, beside as much again.
+pub fn roomy(workers: usize) -> usize {
+    fitting_into(Some(memory_bytes() / 2), workers)
+}
+
 /// The memory of the machine, or of the control group if that is less.
 pub fn memory_bytes() -> u64 {
     machine_memory_bytes().min(group_memory_bytes().unwrap_or(u64::MAX))

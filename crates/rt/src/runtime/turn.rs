@@ -25,6 +25,11 @@ pub trait Driver {
     fn expired(&self, job: Job) {
         let _ = job;
     }
+    /// The turn of a job has come that waited for a coroutine. Returns `false` if it is no longer to be run here.
+    fn takes_up(&self, job: Job) -> bool {
+        let _ = job;
+        true
+    }
     /// Coroutines are parked, and nothing known to the runtime can ever wake one. Returns `true` if the driver has done
     /// something about it; otherwise the loop waits for whatever may come, such as a signal.
     fn stalled(&self) -> bool {
@@ -38,7 +43,7 @@ impl Runtime {
     /// The loop. Returns when the driver has finished.
     pub fn run(&self, driver: &dyn Driver) {
         loop {
-            self.run_ready();
+            self.run_ready(driver);
             if self.ready.borrow().is_empty() {
                 hook::before_idle(self);
             }
@@ -102,7 +107,7 @@ impl Runtime {
 
     /// Runs what is ready now, but at most [`READY_PER_TURN`] coroutines: their answers are sent before the next ones
     /// are made. What becomes ready meanwhile waits for the next turn, so that I/O is never starved.
-    fn run_ready(&self) {
+    fn run_ready(&self, driver: &dyn Driver) {
         let mut turns = self.ready.borrow().len().min(READY_PER_TURN);
         while turns > 0 {
             turns -= 1;
@@ -119,7 +124,11 @@ impl Runtime {
                 Ready::Start(start) => drop(self.start_job(start)),
                 Ready::Queued(start) => {
                     self.kept.set(self.kept.get() - usize::from(!start.task));
-                    self.start_job(start);
+                    if driver.takes_up(start.job) {
+                        self.start_job(start);
+                    } else {
+                        self.offer_place();
+                    }
                 }
             }
         }

@@ -88,6 +88,7 @@ impl Server {
         }
         stream.out.clear();
         match connection.phase {
+            _ if connection.is_gone => Next::CLOSE,
             // The handler ends the response: until then its request stays readable.
             Phase::Active if !stream.held => {
                 stream.wake_all(self.runtime);
@@ -189,6 +190,7 @@ impl Server {
         stream.wire.next = body_start;
         if stream.body.is_pending() {
             stream.wire.next += stream.body.take(&stream.input[body_start..], &self.limits, &self.spool);
+            stream.is_in_input = !stream.body.is_pending();
             self.start_body_clock(stream);
             // Bytes that have already arrived need no wait.
             self.receive_body(connection, stream);
@@ -199,6 +201,7 @@ impl Server {
             return !stream.held;
         }
         stream.held = false;
+        stream.is_in_input = true;
         true
     }
 

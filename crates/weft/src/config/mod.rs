@@ -30,8 +30,8 @@ pub use listen::ListenAddress;
 pub use mode::Mode;
 pub use network::Network;
 pub use settings::{
-    Config, Environment, Format, Level, LimitSettings, Log, LogTarget, Recycle, RunAs, Symlinks, Trust,
-    Workers,
+    Config, Environment, ExtraWorkers, Format, Level, LimitSettings, Log, LogTarget, Recycle, RunAs,
+    Symlinks, Trust, Workers,
 };
 pub use value::Value;
 

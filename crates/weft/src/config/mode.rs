@@ -8,7 +8,7 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-use super::{Config, RunAs, Workers};
+use super::{Config, ExtraWorkers, RunAs, Workers};
 use crate::machine;
 
 /// The mode in which an application runs.
@@ -69,6 +69,18 @@ impl Mode {
                 machine::fitting((machine::cores() * PER_CORE).max(MIN))
             }
             (_, workers) => workers.count(),
+        }
+    }
+
+    /// The number of workers that the master may add while all are held.
+    ///
+    /// A script that stays loaded, with one worker by choice, may keep in its variables what all requests share: then it stays one.
+    pub fn extra_workers(self, config: &Config) -> usize {
+        const PER_CORE: usize = 8;
+        match (config.server.extra_workers_max, config.server.workers) {
+            (ExtraWorkers::AtMost(count), _) => count,
+            (ExtraWorkers::Auto, Workers::Exactly(1)) if self != Mode::Classic => 0,
+            (ExtraWorkers::Auto, _) => machine::roomy(machine::cores() * PER_CORE),
         }
     }
 

@@ -60,6 +60,17 @@ pub struct Server {
     pub boot_timeout_ms: u64,
     /// Milliseconds that a worker may be silent before it is killed and replaced; 0 is off.
     pub stuck_timeout_ms: u64,
+    /// Workers that the master may add while all are held.
+    pub extra_workers_max: ExtraWorkers,
+}
+
+/// The number of workers beyond the configured ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExtraWorkers {
+    /// What [`super::Mode::extra_workers`] says.
+    Auto,
+    /// At most this many.
+    AtMost(usize),
 }
 
 /// The mode in which an application runs.
@@ -295,6 +306,7 @@ impl Default for Server {
             drain_timeout_ms: 30_000,
             boot_timeout_ms: 60_000,
             stuck_timeout_ms: 120_000,
+            extra_workers_max: ExtraWorkers::Auto,
         }
     }
 }

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 
 use weft_serve::ProxyFields;
 
-use super::{Environment, Format, Level, ListenAddress, LogTarget, Network, RunAs, Symlinks, Workers};
+use super::{
+    Environment, ExtraWorkers, Format, Level, ListenAddress, LogTarget, Network, RunAs, Symlinks, Workers,
+};
 
 /// A value from a flag, a variable or the file.
 #[derive(Debug, Clone, PartialEq)]
@@ -138,6 +140,16 @@ impl Value {
         let count =
             self.number(Unit::Count, 1..=WORKERS_MAX).map_err(|why| format!("{why} (or \"auto\")"))?;
         Ok(Workers::Exactly(count as usize))
+    }
+
+    /// `auto` or a number of further workers.
+    pub fn extra_workers(&self) -> Typed<ExtraWorkers> {
+        if matches!(self, Value::Text(t) if t == "auto") {
+            return Ok(ExtraWorkers::Auto);
+        }
+        let count =
+            self.number(Unit::Count, 0..=WORKERS_MAX).map_err(|why| format!("{why} (or \"auto\")"))?;
+        Ok(ExtraWorkers::AtMost(count as usize))
     }
 
     /// The mode in which an application runs.

@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 use rustix::io::Errno;
 use rustix::net::{
@@ -35,6 +35,10 @@ pub enum ToMaster {
         /// A part of the text; more may follow.
         text: String,
     },
+    /// One computation holds its loop, and what may leave it does.
+    Held,
+    /// Its loop runs again.
+    Free,
     /// It cannot serve; the text is for the operator. The worker then exits.
     Fatal {
         /// What is wrong and what to do.
@@ -110,6 +114,9 @@ pub struct ControlEnd {
 #[derive(Debug)]
 pub struct MasterEnd(OwnedFd);
 
+/// Tells the master whether the loop is held.
+pub type HoldReporter = Box<dyn FnMut(bool) + Send>;
+
 /// A connected pair, both ends non-blocking and closed on exec.
 ///
 /// # Errors
@@ -131,6 +138,21 @@ impl ControlEnd {
         let (received, socket) = receive(&self.fd, ToWorker::decode);
         self.socket.replace(socket);
         received
+    }
+
+    /// A function for another thread that reports whether the loop is held, and the descriptor that it has for that.
+    ///
+    /// # Errors
+    /// Those of fcntl(2).
+    pub fn hold_reporter(&self) -> io::Result<(RawFd, HoldReporter)> {
+        let own = self.fd.try_clone()?;
+        let number = own.as_raw_fd();
+        let report = move |is_held: bool| {
+            let message = if is_held { ToMaster::Held } else { ToMaster::Free };
+            // If the socket is full, the master does not read; without it nobody needs to know.
+            let _ = send_packet(&own, &message.encode(), None);
+        };
+        Ok((number, Box::new(report)))
     }
 
     /// The socket of the last received message.
@@ -229,6 +251,8 @@ const STATUS: u8 = 3;
 const FATAL: u8 = 4;
 /// A signal handler builds this packet itself.
 pub const STOOD: u8 = 5;
+const HELD: u8 = 6;
+const FREE: u8 = 7;
 const DRAIN: u8 = 16;
 const STOP: u8 = 17;
 const REOPEN_LOGS: u8 = 18;
@@ -239,6 +263,8 @@ impl ToMaster {
     fn encode(&self) -> Vec<u8> {
         match self {
             ToMaster::Ready => vec![READY],
+            ToMaster::Held => vec![HELD],
+            ToMaster::Free => vec![FREE],
             ToMaster::Recycle { reason } => with_text(RECYCLE, reason),
             ToMaster::Fatal { message } => with_text(FATAL, message),
             ToMaster::Stood { text } => with_text(STOOD, text),
@@ -253,6 +279,8 @@ impl ToMaster {
         let (kind, rest) = packet.split_first()?;
         match *kind {
             READY => Some(ToMaster::Ready),
+            HELD => Some(ToMaster::Held),
+            FREE => Some(ToMaster::Free),
             RECYCLE => Some(ToMaster::Recycle { reason: text(rest) }),
             FATAL => Some(ToMaster::Fatal { message: text(rest) }),
             STOOD => Some(ToMaster::Stood { text: text(rest) }),
@@ -325,6 +353,8 @@ mod tests {
             Status { requests: u64::MAX, live: 1, connections: 2, queued: 3, memory_bytes: 4, blocked: 5 };
         let up = [
             ToMaster::Ready,
+            ToMaster::Held,
+            ToMaster::Free,
             ToMaster::Recycle { reason: "10000 requests".into() },
             ToMaster::Status(status),
             ToMaster::Fatal { message: "app.php: é\nline 2".into() },

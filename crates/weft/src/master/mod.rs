@@ -13,6 +13,8 @@ mod check_process;
 pub mod client;
 mod console;
 pub mod control;
+mod extras;
+mod extras_state;
 mod fork;
 mod handover;
 pub mod identity;
@@ -41,8 +43,11 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use weft_serve::Relay;
+
 use self::console::Console;
 use self::control::ControlEnd;
+use self::extras_state::Extras;
 use self::identity::Identity;
 use self::launch::Launch;
 use self::listen::{BoundListener, Listener};
@@ -67,6 +72,8 @@ pub struct WorkerSetup {
     pub listeners: Vec<BoundListener>,
     /// Its connection to the master.
     pub control: ControlEnd,
+    /// Where workers pass connections on to each other.
+    pub relay: Relay,
     /// All settings.
     pub config: Arc<Config>,
 }
@@ -85,6 +92,8 @@ struct Master {
     retired: Vec<Listener>,
     pid_file: Option<PidFile>,
     slots: Vec<WorkerSlot>,
+    extras: Extras,
+    relay: Relay,
     workers: Vec<Worker>,
     generation: u32,
     reload: Reload,
@@ -193,6 +202,7 @@ impl Master {
             self.reload.deadline(),
             self.watch.as_ref().and_then(Watch::deadline),
             self.silence_deadline(),
+            self.extras_deadline(),
         ];
         let far = Instant::now() + Duration::from_secs(60);
         slots.chain(workers).chain(others.into_iter().flatten()).min().unwrap_or(far).min(far)
@@ -202,6 +212,7 @@ impl Master {
         self.kill_overdue(now);
         self.kill_overdue_check(now);
         self.end_silent_workers(now);
+        self.release_extras(now);
         if let (Some(at), Some(every)) = (self.next_alive, self.notify.watchdog)
             && at <= now
         {

@@ -180,7 +180,7 @@ impl Master {
     pub fn publish(&mut self) {
         let Some(pid_file) = self.pid_file.as_ref().filter(|_| self.announced) else { return };
         let Reload { begun, done, failure, .. } = &self.reload;
-        let ready = self.workers.iter().filter(|w| w.stage == Stage::Ready).count();
+        let ready = self.workers.iter().filter(|w| w.stage == Stage::Ready && !self.is_extra(w)).count();
         let state = State {
             begun: *begun,
             done: *done,

@@ -12,6 +12,7 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 
 use super::console::{Console, Daemon, daemonize};
 use super::control::{MasterEnd, ToMaster};
+use super::extras_state::Extras;
 use super::handover::{Handover, Heir};
 use super::identity::{self, Identity};
 use super::launch::Launch;
@@ -26,6 +27,7 @@ use crate::config::{Config, Mode, RunAs};
 use crate::flags::Settings;
 use crate::watch::Watch;
 use crate::{guarded_path, log, php, worker};
+use weft_serve::Relay;
 
 /// The extra time of an orphaned worker on top of its drain deadline before its alarm ends it.
 const ORPHAN_GRACE_S: u64 = 5;
@@ -160,7 +162,10 @@ impl Master {
     fn new(config: Config, launch: Launch, console: Console, mode: Mode) -> Result<Self, String> {
         let signals = Signals::take().map_err(|e| format!("cannot watch signals: {e}"))?;
         let notify = Notify::from_environment();
+        let relay = Relay::new().map_err(|e| format!("no sockets between workers: {e}"))?;
         Ok(Master {
+            extras: Extras::default(),
+            relay,
             mode,
             launch,
             engine: None,

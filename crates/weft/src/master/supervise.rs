@@ -49,15 +49,20 @@ impl Master {
                 }
             }
         }
-        None
+        self.start_wanted_extra()
     }
 
-    fn start_worker(&mut self, slot: usize) -> std::io::Result<Option<WorkerSetup>> {
+    /// Forks a worker; returns `Some` in the child.
+    ///
+    /// # Errors
+    /// The kernel's, for descriptors or processes.
+    pub fn start_worker(&mut self, slot: usize) -> std::io::Result<Option<WorkerSetup>> {
         let count = self.slots.len();
         let mut listeners = Vec::new();
         for listener in &self.listeners {
             listeners.extend(listener.for_slot(slot, count)?);
         }
+        let relay = self.relay.try_clone()?;
         let (master_end, worker_end) = pair()?;
         match fork()? {
             Forked::Parent(pid) => {
@@ -68,7 +73,8 @@ impl Master {
                 Ok(None)
             }
             Forked::Child => {
-                Ok(Some(WorkerSetup { slot, listeners, control: worker_end, config: self.config.clone() }))
+                let config = self.config.clone();
+                Ok(Some(WorkerSetup { slot, listeners, control: worker_end, relay, config }))
             }
         }
     }
@@ -92,6 +98,8 @@ impl Master {
                 self.workers[index].status = status;
                 self.heard(index);
             }
+            ToMaster::Held => self.became_held(index),
+            ToMaster::Free => self.workers[index].is_held = false,
             ToMaster::Stood { text } => self.workers[index].silence.note(text),
             ToMaster::Fatal { message } => self.workers[index].fatal = Some(message),
         }
@@ -205,6 +213,9 @@ impl Master {
         } else {
             tracing::error!("{} {how}{why}; {}", worker.name(), worker.load());
         }
+        if self.is_extra(worker) {
+            return;
+        }
         let replaced = self.workers.iter().any(|w| w.slot == worker.slot && w.is_staying());
         let Some(slot) = self.slots.get_mut(worker.slot).filter(|_| !replaced) else { return };
         if worker.born.elapsed() >= HEALTHY_LIFE {
@@ -248,6 +259,9 @@ impl Master {
             return;
         }
         tracing::error!("worker {} did not start: {why}", worker.slot);
+        if self.is_extra(worker) {
+            return self.extras.rest();
+        }
         self.want_later(worker.slot);
         self.announce_if_ready();
     }

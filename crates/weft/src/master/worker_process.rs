@@ -39,6 +39,8 @@ pub struct Worker {
     pub fatal: Option<String>,
     pub status: Status,
     pub silence: Silence,
+    /// Whether one computation holds its loop.
+    pub is_held: bool,
     /// Slots from whose sockets it was told to accept, besides its own.
     pub stands_in_for: Vec<usize>,
 }
@@ -77,6 +79,7 @@ impl Worker {
             fatal: None,
             status,
             silence: Silence::new(),
+            is_held: false,
             stands_in_for: Vec::new(),
         }
     }

@@ -26,5 +26,5 @@ pub use boot::{boot, check_application, end, end_tasks, start_tasks, try_applica
 pub use engine::{EngineInfo, engine_examine, engine_start, ini, memory_is_broken, version, with_engine};
 pub use isolation::Unisolated;
 pub use script::{Terminal, main as cli_main};
-pub use serve::{become_forked, describe, replacement_wanted, start as serve, turn_away};
+pub use serve::{become_forked, describe, replacement_wanted, start as serve, takes_up, turn_away};
 pub use support::Support;

@@ -118,11 +118,23 @@ pub fn replacement_wanted() -> Option<String> {
     host().and_then(ServerHost::take_replacement)
 }
 
+/// Whether a job that waited for a coroutine is still this worker's: a request may have been passed on to another.
+pub fn takes_up(job: Job) -> bool {
+    let is_request = !JobKind::Task.is_of(job) && job.argument != 0;
+    let is_ours = !is_request || SERVER.get().is_none_or(|server| server.reclaim(RequestKey(job.argument)));
+    if let (false, Some(host)) = (is_ours, HOST.get()) {
+        host.forget_script(job.argument);
+    }
+    is_ours
+}
+
 /// Answers for a job that got no coroutine, or none in time.
 pub fn turn_away(job: Job) {
     if JobKind::Task.is_of(job) {
         Engine::abandon_task(job.argument);
-    } else if let Some(server) = SERVER.get() {
+    } else if let Some(server) = SERVER.get()
+        && takes_up(job)
+    {
         if let Some(host) = HOST.get() {
             host.forget_script(job.argument);
         }
@@ -144,8 +156,15 @@ struct Requests {
 impl Requests {
     fn spawn(&self, kind: JobKind, key: RequestKey) {
         let job = kind.job(key.0);
-        if self.runtime.spawn(job) == Spawn::Refused {
-            turn_away(job);
+        match self.runtime.spawn(job) {
+            Spawn::Started => (),
+            // Until its turn comes another worker may take it.
+            Spawn::Queued => {
+                if let Some(server) = SERVER.get() {
+                    server.offer_waiting(key);
+                }
+            }
+            Spawn::Refused => turn_away(job),
         }
     }
 

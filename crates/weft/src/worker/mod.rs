@@ -20,14 +20,14 @@ use weft_rt::reactor::Event;
 use weft_rt::runtime::DRIVER_KEY;
 use weft_rt::watch::{Attempt, Watch};
 use weft_rt::{CoroutineId, Driver, Job, MILLISECOND, Nanos, Runtime, SECOND, clock};
-use weft_serve::Server;
+use weft_serve::{Relay, Server};
 use weft_zend::{Engine, FiberSwitch, InstanceSwitch, JobKind};
 
 use self::drain::Drain;
 use self::recycle::Recycle;
 use self::signals::Signals;
 pub use self::signals::busy_with;
-use crate::config::Config;
+use crate::config::{Config, Mode};
 use crate::master::WorkerSetup;
 use crate::master::control::{ControlEnd, EVERY_SLOT, Received, Status, ToMaster, ToWorker};
 use crate::php;
@@ -45,7 +45,7 @@ const LOOK_EVERY: Nanos = 100 * MILLISECOND;
 /// Boots the application and serves; the exit code is the process's.
 pub fn run(setup: WorkerSetup) -> ExitCode {
     let control = Rc::new(setup.control);
-    let booted = Worker::boot(Arc::clone(&setup.config), Rc::clone(&control), setup.listeners);
+    let booted = Worker::boot(Arc::clone(&setup.config), Rc::clone(&control), setup.listeners, setup.relay);
     let worker = match booted {
         Ok(worker) => worker,
         Err(message) => {
@@ -79,6 +79,7 @@ impl Worker {
         config: Arc<Config>,
         control: Rc<ControlEnd>,
         listeners: Vec<crate::master::listen::BoundListener>,
+        relay: Relay,
     ) -> Result<Worker, String> {
         let signals = Signals::block()?;
         let application = config.server.application.clone().ok_or("no application was given")?;
@@ -97,7 +98,8 @@ impl Worker {
         let failed = |error: rustix::io::Errno| format!("the event loop cannot be made: {error}");
         let runtime = Runtime::start(booted.switch, limits).map_err(failed)?;
         weft_rt::hook::keep_families_apart();
-        let own = [control.fd().as_raw_fd(), signals.fd()];
+        let (reporter, tell) = control.hold_reporter().map_err(|error| format!("no descriptor: {error}"))?;
+        let own = [control.fd().as_raw_fd(), signals.fd(), reporter];
         weft_rt::hook::on_forked_child_begin(move || {
             crate::log::become_forked();
             [php::become_forked(), own.to_vec()].concat()
@@ -111,6 +113,13 @@ impl Worker {
             server
                 .listen(listener.fd, listener.address.endpoint())
                 .map_err(|error| format!("cannot listen: {error}"))?;
+        }
+        let mode = Mode::of(&config);
+        if mode.workers(&config) + mode.extra_workers(&config) > 1 {
+            let deputy = server.hand_over(relay, tell);
+            deputy
+                .and_then(|deputy| weft_rt::held::watch(runtime.heartbeat, deputy))
+                .map_err(|error| format!("no deputy for the loop: {error}"))?;
         }
         RUNTIME.set(Some(runtime));
         lost::serving(control.fd().as_raw_fd(), &listening, requests);
@@ -282,6 +291,10 @@ impl Driver for Worker {
 
     fn expired(&self, job: Job) {
         php::turn_away(job);
+    }
+
+    fn takes_up(&self, job: Job) -> bool {
+        php::takes_up(job)
     }
 
     fn finished(&self) -> bool {

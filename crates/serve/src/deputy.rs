@@ -1,0 +1,123 @@
+//! The deputy: while one coroutine holds the loop, it passes connections on to workers that are free.
+//!
+//! It runs on a thread of its own. It must know neither the table of connections nor the handler; it has the ledger, descriptors of its
+//! own for the accept queues, and the relay. Invariant: a connection that the relay does not take stays offered, or stays
+//! in the gate for the loop; whatever has left through the relay, this worker does not touch again.
+
+use std::collections::VecDeque;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rustix::net::{SocketFlags, accept_with};
+use weft_rt::held::{self, Hold};
+use weft_rt::ledger::{Offered, Taker};
+
+use crate::parcel;
+
+/// How long the deputy waits for connections before it looks whether the hold still lasts.
+const TICK: Duration = Duration::from_millis(5);
+/// Connections accepted before those that were offered get their turn.
+const ACCEPTS_PER_TURN: usize = 64;
+
+/// What loop and deputy share besides the ledger: the way out.
+#[derive(Default)]
+pub(crate) struct Gate(Mutex<Way>);
+
+#[derive(Default)]
+struct Way {
+    /// `None` once the worker drains: nothing leaves it any more.
+    relay: Option<OwnedFd>,
+    accept_queues: Vec<OwnedFd>,
+    /// Accepted, and not yet passed on.
+    accepted: VecDeque<OwnedFd>,
+}
+
+impl Gate {
+    pub(crate) fn open(relay: OwnedFd, accept_queues: Vec<OwnedFd>) -> Arc<Gate> {
+        let way = Way { relay: Some(relay), accept_queues, accepted: VecDeque::new() };
+        Arc::new(Gate(Mutex::new(way)))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Way> {
+        // A deputy that has panicked left a way that is as good as any.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Nothing leaves the worker from here on. Returns what was accepted and has not left.
+    pub(crate) fn close(&self) -> VecDeque<OwnedFd> {
+        std::mem::take(&mut *self.lock()).accepted
+    }
+}
+
+/// Acts for a worker whose loop is held.
+pub struct Deputy {
+    pub(crate) taker: Taker,
+    pub(crate) gate: Arc<Gate>,
+    /// Is told when the loop becomes held, and when it is free again.
+    pub(crate) tell: Box<dyn FnMut(bool) + Send>,
+}
+
+impl held::Deputy for Deputy {
+    fn stand_in(&mut self, hold: &Hold<'_>) {
+        if !hold.lasts() {
+            return;
+        }
+        (self.tell)(true);
+        while hold.lasts() {
+            if !self.pass_on() {
+                std::thread::sleep(TICK);
+            }
+        }
+        (self.tell)(false);
+    }
+}
+
+impl Deputy {
+    /// Waits for what may leave, and passes it on. Returns false if nothing can leave now.
+    fn pass_on(&self) -> bool {
+        let mut way = self.gate.lock();
+        let Way { relay: Some(relay), accept_queues, accepted } = &mut *way else { return false };
+        if !leave(relay, accepted) {
+            return false;
+        }
+        let (whole, unread): (Vec<Offered>, Vec<Offered>) =
+            self.taker.offered().partition(|offered| offered.is_whole);
+        if !whole.into_iter().all(|offered| self.take(relay, offered)) {
+            return false;
+        }
+        let queues: Vec<_> = accept_queues.iter().map(AsFd::as_fd).collect();
+        let (ready_queues, arrived) = weft_rt::ledger::wait(&queues, &unread, TICK);
+        let mut goes_on = arrived.into_iter().all(|offered| self.take(relay, offered));
+        for queue in ready_queues {
+            let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+            // Any error concerns one connection, or passes; the loop will meet it again.
+            accepted
+                .extend((0..ACCEPTS_PER_TURN).map_while(|_| accept_with(&accept_queues[queue], flags).ok()));
+            goes_on &= leave(relay, accepted);
+        }
+        goes_on
+    }
+
+    /// Takes a connection and passes it on. Returns false if the relay is full.
+    fn take(&self, relay: &OwnedFd, offered: Offered) -> bool {
+        let mut is_full = false;
+        self.taker.take(offered, |connection, offer| {
+            let parcel = (&offer.bytes[..], offer.since, offer.word);
+            is_full = parcel::send(relay, connection, parcel).is_err();
+            !is_full
+        });
+        !is_full
+    }
+}
+
+/// Passes on what was accepted. Returns false if the relay is full.
+fn leave(relay: &OwnedFd, accepted: &mut VecDeque<OwnedFd>) -> bool {
+    while let Some(connection) = accepted.front() {
+        if parcel::send(relay, connection.as_fd(), (&[], 0, 0)).is_err() {
+            return false;
+        }
+        accepted.pop_front();
+    }
+    true
+}

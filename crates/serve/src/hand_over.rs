@@ -1,0 +1,171 @@
+//! Connections that may leave: offered while the loop leaves them alone, claimed before it does anything with them.
+//!
+//! A connection is offered when it is idle, when part of a head was read, and when its whole request was read and waits for
+//! its turn: nothing of PHP depends on it then. Its bytes go with the offer. Must not know who takes it. Invariant: an offered connection is
+//! neither read, written nor closed before it is claimed; one that is gone is only forgotten: nothing is answered, counted or
+//! logged for it here.
+
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+use std::sync::Arc;
+
+use weft_rt::ledger::{Claim, Offer, ledger};
+
+use crate::admission::Admission;
+use crate::connection::{Connection, Phase};
+use crate::deputy::{Deputy, Gate};
+use crate::keys::RequestKey;
+use crate::parcel::{PARCEL_BYTES_MAX, Relay};
+use crate::server::Server;
+use crate::stream::Stream;
+use crate::table::Table;
+
+impl Server {
+    /// Lets connections leave through `relay`, and accepts those that other workers put there. The deputy acts when
+    /// [`weft_rt::held::watch`] has it; it tells `tell` when the loop becomes held and when it is free again. To be called when the
+    /// server listens.
+    ///
+    /// # Errors
+    /// Those of fcntl(2) and epoll_ctl(2).
+    pub fn hand_over(&self, relay: Relay, tell: Box<dyn FnMut(bool) + Send>) -> io::Result<Deputy> {
+        let made = self.runtime.with_reactor(|reactor| ledger(self.limits.connections_max, reactor));
+        let (owner, taker) = made?;
+        let own = self.listeners.borrow().open.iter().map(|listener| listener.fd.try_clone()).collect();
+        let queues: Vec<_> = io::Result::from(own)?;
+        let fixed = queues.iter().chain([&relay.sending]).map(AsRawFd::as_raw_fd);
+        self.ways_out.descriptors.replace(fixed.chain(taker.descriptors()).collect());
+        let gate = Gate::open(relay.sending, queues);
+        self.ways_out.gate.replace(Some(Arc::clone(&gate)));
+        let _ = self.ways_out.owner.set(owner);
+        self.listen_at_relay(relay.receiving)?;
+        Ok(Deputy { taker, gate, tell })
+    }
+
+    /// Connections that this worker has passed on.
+    pub fn passed_on(&self) -> u64 {
+        self.ways_out.passed_on.get()
+    }
+
+    /// Nothing leaves any more; what the deputy has accepted and could not pass on is the loop's.
+    pub(crate) fn keep_connections(&self) {
+        let Some(gate) = self.ways_out.gate.take() else { return };
+        let accepted = gate.close();
+        self.ways_out.descriptors.borrow_mut().truncate(0);
+        for connection in accepted {
+            self.take_in(connection);
+        }
+    }
+
+    pub(crate) fn hand_over_descriptors(&self) -> Vec<RawFd> {
+        self.ways_out.descriptors.borrow().clone()
+    }
+
+    /// Offers a connection that the loop leaves alone, if it may leave as it is.
+    #[inline]
+    pub(crate) fn offer(&self, index: u32, table: &mut Table) {
+        let Some(owner) = self.ways_out.owner.get() else { return };
+        let Some((slot, mut stream)) = table.slot_and_stream(index) else { return };
+        let Some(connection) = &mut slot.connection else { return };
+        if connection.transport.broken || connection.is_offered {
+            return;
+        }
+        let Some((is_whole, offer)) = offer_of(connection, stream.as_deref_mut()) else { return };
+        match owner.offer(index, connection.transport.to_pass_on(), is_whole, offer) {
+            Ok(()) => connection.is_offered = true,
+            Err(offer) => put_back(stream, offer),
+        }
+    }
+
+    /// Makes a connection the loop's again before anything is done with it. If it is gone, nothing can be done with it.
+    #[inline]
+    pub(crate) fn claim(&self, index: u32, table: &mut Table) {
+        let Some(owner) = self.ways_out.owner.get() else { return };
+        let Some((slot, stream)) = table.slot_and_stream(index) else { return };
+        let Some(connection) = slot.connection.as_mut().filter(|connection| connection.is_offered) else {
+            return;
+        };
+        connection.is_offered = false;
+        match owner.claim(index) {
+            Claim::Own(offer) => put_back(stream, offer),
+            Claim::Gone => self.is_gone(connection),
+        }
+    }
+
+    #[cold]
+    fn is_gone(&self, connection: &mut Connection) {
+        connection.transport.broken = true;
+        connection.is_gone = true;
+        self.ways_out.passed_on.set(self.ways_out.passed_on.get() + 1);
+        if connection.phase == Phase::Active {
+            // The request is its new owner's.
+            self.stats.in_flight.set(self.stats.in_flight.get() - 1);
+            self.stats.requests.set(self.stats.requests.get() - 1);
+        }
+    }
+
+    /// Offers all but the first of the requests that are about to be handed over: that one may hold the loop.
+    pub(crate) fn offer_arrived(&self) {
+        let arrived = self.arrived.borrow();
+        if arrived.len() < 2 || self.ways_out.owner.get().is_none() {
+            return;
+        }
+        for key in arrived.iter().skip(1) {
+            self.offer_waiting(*key);
+        }
+    }
+
+    /// Offers a request that was handed over and waits for its turn. It MUST be reclaimed before it begins.
+    pub fn offer_waiting(&self, key: RequestKey) {
+        let mut table = self.table.borrow_mut();
+        if let Some(stream) = table.streams.open(key) {
+            stream.waits = true;
+            let index = stream.connection;
+            self.offer(index, &mut table);
+        }
+    }
+
+    /// The turn of a request has come that may have been offered. Returns false if it is not here any more.
+    pub fn reclaim(&self, key: RequestKey) -> bool {
+        let (index, is_gone) = {
+            let mut table = self.table.borrow_mut();
+            let Some(index) = table.streams.open(key).map(|stream| stream.connection) else { return false };
+            self.claim(index, &mut table);
+            let Some((connection, stream)) = table.active(key) else { return false };
+            stream.waits = false;
+            (index, connection.is_gone)
+        };
+        if is_gone {
+            self.close(index);
+        }
+        !is_gone
+    }
+}
+
+/// What a connection may leave with, and whether it may do so before more arrives. `None` if it must stay.
+fn offer_of(connection: &Connection, stream: Option<&mut Stream>) -> Option<(bool, Offer)> {
+    let word = connection.requests;
+    let Some(stream) = stream else {
+        let is_idle = connection.phase == Phase::Idle;
+        return is_idle.then_some((false, Offer { bytes: Vec::new(), since: 0, word }));
+    };
+    let is_whole = match connection.phase {
+        // In the line it may be a whole one.
+        Phase::Head if stream.unparsed() > 0 => connection.admission == Admission::Waits,
+        Phase::Active if stream.waits && stream.is_in_input => true,
+        _ => return None,
+    };
+    let is_small = stream.input.len() <= PARCEL_BYTES_MAX;
+    if stream.start > 0 || !stream.out.is_empty() || !stream.wire.carry.is_empty() || !is_small {
+        return None;
+    }
+    // It counts where it is answered.
+    let word = if connection.phase == Phase::Active { word - 1 } else { word };
+    Some((is_whole, Offer { bytes: std::mem::take(&mut stream.input), since: stream.since, word }))
+}
+
+fn put_back(stream: Option<&mut Stream>, offer: Offer) {
+    if let Some(stream) = stream {
+        debug_assert!(stream.input.is_empty());
+        stream.input = offer.bytes;
+    }
+}

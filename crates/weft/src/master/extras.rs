@@ -1,0 +1,90 @@
+//! Further workers: forked at once while every worker is held by one computation, and let go when they are idle.
+//!
+//! The kernel then shares the cores among the computations, and there is a worker for whoever comes next. Must not know how a worker finds
+//! out that it is held. Invariant: there are at most `extra_workers_max` of them, in slots behind the configured ones; they have no accept
+//! queue of their own, so none is lost with them; and one boots at a time, because the one that is coming may be
+//! enough.
+
+use std::time::{Duration, Instant};
+
+use super::worker_process::{Stage, Worker};
+use super::{Master, WorkerSetup};
+
+/// A further worker ends when two workers have been free for this long.
+const IDLE: Duration = Duration::from_secs(10);
+/// ... and the next one after this.
+const NEXT: Duration = Duration::from_secs(1);
+
+impl Master {
+    /// Whether a worker is one of them.
+    pub fn is_extra(&self, worker: &Worker) -> bool {
+        worker.slot >= self.slots.len()
+    }
+
+    /// A worker's loop is held.
+    pub fn became_held(&mut self, index: usize) {
+        self.workers[index].is_held = true;
+        let is_coming = self.workers.iter().any(|worker| matches!(worker.stage, Stage::Booting { .. }));
+        let extras = self.workers.iter().filter(|worker| self.is_extra(worker)).count();
+        let is_barred = self.stopping || self.reload.is_booting() || !self.announced || self.engine.is_none();
+        let rests = self.extras.rests_until.is_some_and(|until| until > Instant::now());
+        if self.spare_workers() > 0 || is_coming || is_barred || rests {
+            return;
+        }
+        self.extras.wanted = extras < self.mode.extra_workers(&self.config);
+    }
+
+    /// Workers that serve and are not held.
+    fn spare_workers(&self) -> usize {
+        self.workers.iter().filter(|worker| worker.stage == Stage::Ready && !worker.is_held).count()
+    }
+
+    /// Forks the one that is wanted; returns `Some` in the child.
+    pub fn start_wanted_extra(&mut self) -> Option<WorkerSetup> {
+        if !std::mem::take(&mut self.extras.wanted) || self.stopping {
+            return None;
+        }
+        let is_free = |slot: &usize| self.workers.iter().all(|worker| worker.slot != *slot);
+        let slot = (self.slots.len()..).find(is_free)?;
+        match self.start_worker(slot) {
+            Ok(setup) => setup,
+            Err(error) => {
+                tracing::warn!(
+                    "all workers are held by computations, and no further one can be started: {error}"
+                );
+                self.extras.rest();
+                None
+            }
+        }
+    }
+
+    /// When the next one may end.
+    pub fn extras_deadline(&self) -> Option<Instant> {
+        let is_there = self.workers.iter().any(|worker| self.is_extra(worker) && worker.is_staying());
+        // The count of free workers changes by messages, after each of which this is asked again.
+        is_there
+            .then(|| self.extras.spare_since.map_or_else(Instant::now, |since| since + IDLE))
+            .filter(|_| self.spare_workers() >= 2)
+    }
+
+    /// Ends one that is not needed any more.
+    pub fn release_extras(&mut self, now: Instant) {
+        if self.spare_workers() < 2 {
+            self.extras.spare_since = None;
+            return;
+        }
+        let since = *self.extras.spare_since.get_or_insert(now);
+        if now.saturating_duration_since(since) < IDLE {
+            return;
+        }
+        let slots = self.slots.len();
+        let timeout_ms = self.config.server.drain_timeout_ms;
+        let extras =
+            self.workers.iter_mut().filter(|worker| worker.slot >= slots && worker.stage == Stage::Ready);
+        if let Some(worker) = extras.max_by_key(|worker| worker.slot) {
+            tracing::debug!("{} is not needed any more", worker.name());
+            worker.drain(timeout_ms);
+            self.extras.spare_since = Some(now + NEXT - IDLE);
+        }
+    }
+}

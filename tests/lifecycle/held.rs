@@ -1,0 +1,201 @@
+//! A page that holds its worker's thread in C code keeps nobody else waiting, and no request is lost or answered twice.
+//!
+//! The page opens a FIFO by a system call that no hook sees, so it holds the thread until the test opens the other end.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use rustix::process::Signal;
+use weft_tests::{Client, Running, Server, until};
+
+/// What all pages share. `hold` holds the thread; `page` answers for a path.
+const PAGES: &str = r#"
+function hold(string $name): void
+{
+    $libc = FFI::cdef('long syscall(long number, ...);');
+    touch(__DIR__ . "/$name.in");
+    $open = php_uname('m') === 'aarch64' ? 56 : 257;
+    $libc->syscall($open, -100, __DIR__ . "/$name", 0);
+}
+function page(string $path, string $body): string
+{
+    if (preg_match('~^/hold/(\w+)~', $path, $match)) {
+        hold($match[1]);
+        return 'held';
+    }
+    if (preg_match('~^/count/(\d+)~', $path, $match)) {
+        file_put_contents(__DIR__ . '/counted', "$match[1]\n", FILE_APPEND | LOCK_EX);
+        // A few ms to some tens of them, in C code.
+        similar_text(str_repeat('ab', 100 * ($match[1] % 9)), str_repeat('ba', 300));
+        return $match[1];
+    }
+    return $path . ' ' . $body . ' ' . getmypid();
+}
+"#;
+
+/// The same pages in each mode, with one worker and at most this many further ones.
+fn servers(extra: usize) -> Vec<(&'static str, Server)> {
+    let classic = "<?php require __DIR__ . '/../pages.inc';
+        echo page($_SERVER['REQUEST_URI'], file_get_contents('php://input'));";
+    let resident = "<?php require __DIR__ . '/pages.inc';
+        while (frankenphp_handle_request(function () { echo page($_SERVER['REQUEST_URI'], file_get_contents('php://input')); })) {}";
+    let coroutine =
+        "require __DIR__ . '/pages.inc'; return fn ($r) => page($r->path(), (string) $r->body());";
+    let all = [
+        ("classic", Server::of_docroot(&[("index.php", classic)])),
+        ("resident", Server::of_script("worker.php", resident)),
+        ("coroutine", Server::new(coroutine)),
+    ];
+    let with = |server: Server| {
+        server
+            .with_file("pages.inc", &format!("<?php {PAGES}"))
+            .with("-d", "ffi.enable=1")
+            .with("--stuck-timeout-ms", "0")
+            .with("--extra-workers-max", &extra.to_string())
+    };
+    all.into_iter().map(|(mode, server)| (mode, with(server))).collect()
+}
+
+/// A request that holds a worker until [`Held::release`].
+struct Held {
+    client: Client,
+    fifo: std::path::PathBuf,
+}
+
+impl Held {
+    fn begin(weft: &Running, name: &str) -> Held {
+        let fifo = weft.path(name);
+        mknodat(CWD, &fifo, FileType::Fifo, Mode::from_raw_mode(0o666), 0).unwrap();
+        let mut client = weft.connect();
+        client.get(&format!("/hold/{name}"));
+        let entered = weft.path(&format!("{name}.in"));
+        until("the page to hold its worker", || entered.exists().then_some(()));
+        Held { client, fifo }
+    }
+
+    fn release(mut self) {
+        assert!(!self.client.is_readable(), "it did not hold");
+        open(&self.fifo);
+        assert_eq!(self.client.read().text(), "held");
+    }
+}
+
+fn open(fifo: &Path) {
+    drop(std::fs::OpenOptions::new().write(true).open(fifo).unwrap());
+}
+
+#[test]
+fn connections_in_every_state_are_answered_while_the_worker_is_held() {
+    for (mode, server) in servers(8) {
+        let weft = server.start();
+        let mut idle: Vec<Client> = (0..5).map(|_| weft.connect()).collect();
+        for client in &mut idle {
+            client.get("/before");
+            assert!(client.read().text().starts_with("/before"), "{mode}");
+        }
+        let mut partial = weft.connect();
+        partial.send("GET /part HT");
+        let mut fresh = weft.connect();
+        let held = Held::begin(&weft, "one");
+
+        for client in &mut idle {
+            client.get("/idle");
+        }
+        partial.send("TP/1.1\r\nHost: weft.test\r\n\r\n");
+        fresh.get("/fresh");
+        let mut posting = weft.connect();
+        posting.post("/post", "text/plain", "a body");
+        let mut pipelined = weft.connect();
+        pipelined.send("GET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\n\r\n");
+        let mut closing = weft.connect();
+        closing.send("GET /last HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+
+        for client in &mut idle {
+            assert!(client.read().text().starts_with("/idle "), "{mode}");
+        }
+        assert!(partial.read().text().starts_with("/part "), "{mode}");
+        assert!(fresh.read().text().starts_with("/fresh "), "{mode}");
+        assert!(posting.read().text().starts_with("/post a body"), "{mode}");
+        assert!(pipelined.read().text().starts_with("/1 "), "{mode}");
+        assert!(pipelined.read().text().starts_with("/2 "), "{mode}");
+        assert!(closing.read().text().starts_with("/last "), "{mode}");
+        // The held worker must not keep its end of it open.
+        closing.expect_closed();
+        held.release();
+        // The connections live on where they are now.
+        for client in idle.iter_mut().chain([&mut partial, &mut fresh, &mut posting]) {
+            client.get("/after");
+            assert!(client.read().text().starts_with("/after "), "{mode}");
+        }
+    }
+}
+
+#[test]
+fn there_are_no_more_workers_than_allowed_and_they_go_when_they_are_idle() {
+    let (_, server) = servers(2).remove(0);
+    let weft = server.start();
+    let held: Vec<Held> = ["a", "b", "c"].map(|name| Held::begin(&weft, name)).into();
+    assert_eq!(weft.workers().len(), 3);
+    let mut waiting = weft.connect();
+    waiting.get("/waits");
+    for one in held {
+        one.release();
+    }
+    assert!(waiting.read().text().starts_with("/waits "));
+    until("the further ones to go", || (weft.workers().len() == 1).then_some(()));
+    assert!(weft.get("/still").text().starts_with("/still "));
+}
+
+#[test]
+fn a_held_worker_that_is_told_to_stop_loses_nothing_that_waits_for_it() {
+    let (_, server) = servers(1).remove(0);
+    let mut weft = server.start();
+    let one = Held::begin(&weft, "one");
+    let two = Held::begin(&weft, "two");
+    // Nobody is free: these wait between the workers, or in the accept queue of the first.
+    let mut waiting: Vec<Client> = (0..20).map(|_| weft.connect()).collect();
+    for client in &mut waiting {
+        client.get("/waits");
+    }
+    weft.signal(Signal::TERM);
+    weft.wait_for_log("stopping: ");
+    one.release();
+    two.release();
+    for client in &mut waiting {
+        assert!(client.read().text().starts_with("/waits "));
+    }
+    assert!(weft.wait().success());
+}
+
+#[test]
+fn under_load_with_many_such_pages_each_request_is_answered_once() {
+    for (mode, server) in servers(4) {
+        let weft = server.with("--workers", "2").start();
+        const CLIENTS: usize = 12;
+        const EACH: usize = 40;
+        std::thread::scope(|scope| {
+            for client in 0..CLIENTS {
+                let weft = &weft;
+                scope.spawn(move || {
+                    let mut connection = weft.connect();
+                    for n in 0..EACH {
+                        let number = client * EACH + n;
+                        // Some connections end here and there, as clients do.
+                        if number.is_multiple_of(7) {
+                            connection = weft.connect();
+                        }
+                        connection.get(&format!("/count/{number}"));
+                        assert_eq!(connection.read().text(), number.to_string(), "{mode}");
+                    }
+                });
+            }
+        });
+        let mut counted: HashMap<usize, usize> = HashMap::new();
+        for line in weft.read("counted").lines().chain(weft.read("public/counted").lines()) {
+            *counted.entry(line.parse().unwrap()).or_default() += 1;
+        }
+        assert_eq!(counted.len(), CLIENTS * EACH, "{mode}");
+        assert!(counted.values().all(|times| *times == 1), "{mode}: {counted:?}");
+    }
+}
