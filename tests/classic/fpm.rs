@@ -41,8 +41,8 @@ fn variables(response: &Response) -> BTreeMap<String, Value> {
     let mut all: BTreeMap<String, Value> = serde_json::from_slice(&response.body).expect("JSON");
     let server = all.get_mut("server").and_then(Value::as_object_mut).expect("$_SERVER");
     FPM_ONLY.iter().for_each(|name| drop(server.remove(*name)));
-    let environment = std::env::vars().map(|(name, _)| name).chain(["USER", "HOME"].map(str::to_owned));
-    environment.for_each(|name| drop(server.remove(&name)));
+    let environment = std::env::vars().map(|(name, _)| name);
+    environment.filter(|name| name != "USER" && name != "HOME").for_each(|name| drop(server.remove(&name)));
     OTHER_VALUES.iter().filter(|name| **name != "argv").for_each(|name| {
         assert!(server.remove(*name).is_some(), "{name} is missing: {server:?}");
     });
@@ -56,6 +56,11 @@ fn variables(response: &Response) -> BTreeMap<String, Value> {
         all.insert("headers".to_owned(), none);
     }
     all
+}
+
+/// So many header lines with values of this length.
+fn lines(count: usize, length: usize) -> String {
+    (0..count).map(|n| format!("X-Line-{n}: {}\r\n", "a".repeat(length))).collect()
 }
 
 #[test]
@@ -83,12 +88,17 @@ fn scripts_see_the_same_variables() {
         ),
         "PUT /v.php HTTP/1.1\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n".to_owned(),
         "DELETE /x HTTP/1.1\r\n".to_owned(),
+        "POST /v.php/info HTTP/1.1\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n".to_owned(),
+        format!("GET /v.php HTTP/1.1\r\n{}", lines(150, 1)),
+        format!("GET /v.php HTTP/1.1\r\n{}", lines(4, 5_000)),
     ];
     for head in requests {
         let body = if head.contains("urlencoded") {
             form
         } else if head.contains("multipart") {
             multipart
+        } else if head.contains("chunked") {
+            "5\r\nhello\r\n3\r\nyou\r\n0\r\n\r\n"
         } else if head.contains("PUT") {
             "ok"
         } else {
@@ -141,6 +151,10 @@ fn clients_see_the_same_responses() {
             "<?php ini_set('display_errors', '1'); echo str_repeat('x', 5000); flush(); header('X-Late: 1');",
         ),
         ("empty.php", ""),
+        (
+            "functions.php",
+            "<?php echo json_encode([function_exists('pcntl_fork'), extension_loaded('pcntl'), defined('SIGTERM'), function_exists('chroot')]);",
+        ),
         ("a.json", "{}"),
         ("dir/x.json", "x"),
     ];
@@ -162,5 +176,25 @@ fn clients_see_the_same_responses() {
             assert_eq!(telling(&ours), telling(&theirs), "{method} {path}");
             assert_eq!(ours.text(), theirs.text(), "{method} {path}");
         }
+    }
+}
+
+#[test]
+fn the_same_requests_are_refused() {
+    let weft =
+        Server::of_docroot(&[("index.php", "<?php echo 'front';"), ("a.php", "<?php echo 'a';")]).start();
+    let fpm = Fpm::start(&weft.path("public").canonicalize().expect("it exists"), 1, &[]);
+    for (request, status) in [
+        ("GET /missing.php", 404),
+        ("GET /missing.php/behind", 404),
+        ("GET /deep/missing.php?a=b", 404),
+        ("GET /a.php/missing.php", 200),
+        ("GET /missing", 200),
+        ("TRACE /a.php", 405),
+        ("TRACE /", 405),
+    ] {
+        let request = format!("{request} HTTP/1.1\r\nHost: weft.test\r\n\r\n");
+        let (ours, theirs) = (ask(weft.address, &request), ask(fpm.address, &request));
+        assert_eq!((ours.status, theirs.status), (status, status), "{request}");
     }
 }

@@ -32,7 +32,7 @@ fn server_variables_are_those_of_fastcgi() {
     let expected = json!({
         "QUERY_STRING": "a=1&b[]=2", "REQUEST_METHOD": "GET", "CONTENT_TYPE": "", "CONTENT_LENGTH": "",
         "SCRIPT_NAME": "/show.php", "REQUEST_URI": "/show.php/path%20info?a=1&b[]=2",
-        "DOCUMENT_URI": "/show.php/path info", "DOCUMENT_ROOT": root, "SERVER_PROTOCOL": "HTTP/1.1",
+        "DOCUMENT_URI": "/show.php", "DOCUMENT_ROOT": root, "SERVER_PROTOCOL": "HTTP/1.1",
         "REQUEST_SCHEME": "http", "GATEWAY_INTERFACE": "CGI/1.1", "REMOTE_ADDR": "127.0.0.1",
         "REMOTE_PORT": client.local_address().port().to_string(), "SERVER_ADDR": "127.0.0.1",
         "SERVER_PORT": weft.address.port().to_string(), "SERVER_NAME": "Example.org", "REDIRECT_STATUS": "200",

@@ -1,6 +1,6 @@
 //! Which file or script answers a path.
 
-use weft_tests::{Running, Server};
+use weft_tests::{Running, Server, until};
 
 use super::ask;
 
@@ -30,7 +30,6 @@ fn a_path_is_a_script_a_directory_or_the_front_controllers() {
         ("/blog/", "blog/index.php /blog/index.php  /blog/index.php"),
         ("/blog/index.php/2024", "blog/index.php /blog/index.php /2024 /blog/index.php/2024"),
         ("/no/such/page", "public/index.php /index.php  /index.php"),
-        ("/missing.php", "public/index.php /index.php  /index.php"),
         ("//page.php", "public/page.php /page.php  /page.php"),
         ("/docs/", "<p>docs"),
         ("/a%20b+%C3%BC.txt", "odd name"),
@@ -191,4 +190,51 @@ fn check_and_the_banner_say_what_is_served() {
     let said = weft.weft(&["check", "public", "--run-as", "coroutine"]);
     assert!(said.stderr.contains("a document root, which runs in classic mode"), "{}", said.stderr);
     assert!(weft.is_alive());
+}
+
+#[test]
+fn what_an_htaccess_file_denies_is_refused_and_what_should_be_hidden_is_named() {
+    let files = [
+        ("index.php", "<?php echo 'front';"),
+        ("doku.php", "<?php echo 'wiki';"),
+        ("README", "read me"),
+        (
+            ".htaccess",
+            "<Files ~ \"^(README|VERSION)$\">\nRequire all denied\n</Files>\nRewriteRule ^secret - [F]\n",
+        ),
+        ("data/.htaccess", "Order allow,deny\nDeny from all\n"),
+        ("data/pages/start.txt", "private"),
+        ("data/run.php", "<?php echo 'ran';"),
+        ("data/media/.htaccess", "Require all granted\n"),
+        ("data/media/a.png", "png"),
+        ("conf/users.auth", "passwords"),
+        ("lib/style.css", "css"),
+    ];
+    let mut weft = Server::of_docroot(&files).start();
+    for (path, status) in [
+        ("/", 200),
+        ("/doku.php", 200),
+        ("/lib/style.css", 200),
+        ("/data/media/a.png", 200),
+        ("/README", 403),
+        ("/data/pages/start.txt", 403),
+        ("/data/run.php", 403),
+        ("/data//pages/./start.txt", 403),
+        ("/conf/users.auth", 200),
+    ] {
+        assert_eq!(weft.get(path).status, status, "{path}");
+    }
+    weft.wait_for_log("/public/conf is served: DokuWiki does not mean it to be public");
+    weft.wait_for_log("RewriteRule ^secret - [F]: weft does not apply this");
+    weft.write("public/conf/.htaccess", "Require all denied\n");
+    until("the new denial to count", || (weft.get("/conf/users.auth").status == 403).then_some(()));
+    let check = weft.weft(&["check", "public"]);
+    assert!(check.stdout.contains("RewriteRule ^secret - [F]: not applied"), "{}", check.stdout);
+    assert!(
+        !check.stdout.contains("/data is served") && !check.stdout.contains("/conf is served"),
+        "{}",
+        check.stdout
+    );
+    let open = Server::of_docroot(&files).with("--htaccess", "false").start();
+    assert_eq!(open.get("/README").text(), "read me");
 }

@@ -167,3 +167,15 @@ fn hundreds_of_requests_do_not_grow_the_workers_memory() {
     let after = resident();
     assert!(after < before + 2_000, "{before} KiB became {after} KiB");
 }
+
+#[test]
+fn the_name_of_the_sapi_and_the_functions_of_a_command_line_are_settings() {
+    let show = "<?php echo PHP_SAPI, ' ', php_sapi_name(), ' ', json_encode(function_exists('pcntl_fork'));";
+    let usual = Server::of_docroot(&[("show.php", show)]).start();
+    assert_eq!(usual.get("/show.php").text(), "weft weft false");
+    let other = Server::of_docroot(&[("show.php", show)])
+        .with("--sapi-name", "fpm-fcgi")
+        .with_flag("--process-functions")
+        .start();
+    assert_eq!(other.get("/show.php").text(), "fpm-fcgi fpm-fcgi true");
+}

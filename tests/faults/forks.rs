@@ -107,7 +107,7 @@ fn a_child_that_answers_writes_to_no_number_of_the_servers_in_classic_mode() {
         for ($n = 0; $n < 30; $n++) {{ echo str_repeat('x', 10_000); flush(); }}
         $says();"#
     );
-    let weft = Server::of_docroot(&[("index.php", &script)]).start();
+    let weft = Server::of_docroot(&[("index.php", &script)]).with_flag("--process-functions").start();
     says_nothing_to_anybody(&weft, "public/heard");
 }
 

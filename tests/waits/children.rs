@@ -101,7 +101,7 @@ fn a_child_of_one_request_keeps_no_connection_and_no_lock_of_another() {
 #[test]
 fn a_child_of_one_instance_keeps_no_connection_and_no_lock_of_another() {
     let script = format!("<?php echo (function (): string {{ {BODY} }})();");
-    let weft = Server::of_docroot(&[("index.php", &script)]).start();
+    let weft = Server::of_docroot(&[("index.php", &script)]).with_flag("--process-functions").start();
     // A stream of popen() that is left open is closed with its request, which waits for the command.
     keeps_nothing(&weft, &weft.path("public/locked"), &["exec", "shell_exec", "proc_open", "pcntl_fork"]);
 }
@@ -232,7 +232,7 @@ fn a_lock_that_is_taken_after_another_request_has_forked_ends_with_its_request()
 #[test]
 fn a_lock_that_is_taken_after_another_instance_has_forked_ends_with_its_request() {
     let script = format!("<?php echo (function (): string {{ {LOCKS_LATER} }})();");
-    let weft = Server::of_docroot(&[("index.php", &script)]).start();
+    let weft = Server::of_docroot(&[("index.php", &script)]).with_flag("--process-functions").start();
     assert!(is_free_then(&weft, "public/", "/?open"), "the child of another request holds the lock");
 }
 

@@ -125,8 +125,10 @@ fn with_instances_a_handler_waits_until_the_one_that_installed_it_runs() {
         touch('runs');
         while (!file_exists('sent')) { clearstatcache(); }
         echo isset($seen) ? 'disturbed' : 'undisturbed';"#;
-    let running =
-        Server::of_docroot(&[("owner.php", owner), ("other.php", other)]).with("--instances", "4").start();
+    let running = Server::of_docroot(&[("owner.php", owner), ("other.php", other)])
+        .with_flag("--process-functions")
+        .with("--instances", "4")
+        .start();
     let mut clients = [running.connect(), running.connect()];
     clients[0].get("/owner.php");
     until("the owner to wait", || running.path("public/waits").exists().then_some(()));

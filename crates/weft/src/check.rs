@@ -66,6 +66,7 @@ fn screen(config: &Config, said: &str) -> String {
     rows.push(("errors", banner::errors(config)));
     rows.push(("error log", target(&config.log.error_log, "stderr")));
     rows.push(("access log", target(&config.log.access_log, "stdout")));
+    rows.extend(php::warnings_of_application(config).into_iter().map(|warning| ("warning", warning)));
     rows.extend(banner::limits(config).into_iter().map(|limit| ("limit", limit)));
     rows.iter().fold(String::new(), |mut screen, (name, value)| {
         // Writing to a String cannot fail.

@@ -71,6 +71,8 @@ fn argument(key: &'static Key) -> Arg {
     let argument = Arg::new(key.flag).value_name(key.value_name).help_heading(match key.section {
         "server" => "Server",
         "limits" => "Limits",
+        "classic" => "Document root",
+        "resident" => "Worker script",
         "recycle" => "Recycling",
         "log" => "Logs",
         "trust" => "Proxies",

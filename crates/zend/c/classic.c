@@ -208,6 +208,12 @@ ZEND_FUNCTION(getallheaders)
 		zend_symtable_update(Z_ARRVAL_P(return_value), key, &line);
 		zend_string_release(key);
 	}
+	/* php-fpm makes it of CONTENT_LENGTH, which is the length of the whole body. */
+	if (weft_current && UNEXPECTED(weft_first_header(weft_current->request, "transfer-encoding").bytes)) {
+		zval line;
+		ZVAL_STR(&line, zend_long_to_str(SG(request_info).content_length));
+		zend_symtable_str_update(Z_ARRVAL_P(return_value), ZEND_STRL("Content-Length"), &line);
+	}
 }
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_finish, 0, 0, _IS_BOOL, 0)

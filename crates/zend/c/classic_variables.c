@@ -121,7 +121,6 @@ static void import(zval *array)
 	const char *path_info = classic->path_info ? classic->path_info : "";
 	weft_slice version = weft_host_field(request, WEFT_FIELD_VERSION);
 	snprintf(protocol, sizeof(protocol), "HTTP/%.*s", (int) version.length, version.bytes);
-	zend_string *self = self_of(classic);
 	add(array, "SCRIPT_FILENAME", weft_slice_text(SG(request_info).path_translated));
 	add(array, "PATH_INFO", weft_slice_text(path_info));
 	add(array, "QUERY_STRING", weft_slice_text(SG(request_info).query_string));
@@ -130,8 +129,7 @@ static void import(zval *array)
 	add(array, "CONTENT_LENGTH", weft_slice_text(""));
 	add(array, "SCRIPT_NAME", weft_slice_text(classic->script_name));
 	add(array, "REQUEST_URI", weft_host_field(request, WEFT_FIELD_TARGET));
-	add(array, "DOCUMENT_URI", weft_slice_of(self));
-	zend_string_release(self);
+	add(array, "DOCUMENT_URI", weft_slice_text(classic->script_name)); /* try_files has made it the script's */
 	add(array, "DOCUMENT_ROOT", weft_slice_text(classic->root));
 	add(array, "SERVER_PROTOCOL", weft_slice_text(protocol));
 	add(array, "GATEWAY_INTERFACE", weft_slice_text("CGI/1.1"));
@@ -140,6 +138,11 @@ static void import(zval *array)
 	add(array, "REMOTE_USER", weft_slice_text("")); /* the user whom a server has authenticated (RFC 3875 section 4.1.11): none */
 	add(array, "REDIRECT_STATUS", weft_slice_text("200"));
 	weft_header_variables(request, array, add);
+	if (UNEXPECTED(weft_first_header(request, "transfer-encoding").bytes)) { /* the whole body is here */
+		char length[24];
+		snprintf(length, sizeof(length), ZEND_LONG_FMT, (zend_long) SG(request_info).content_length);
+		add(array, "CONTENT_LENGTH", weft_slice_text(length));
+	}
 	if (UNEXPECTED(classic->delegation.count)) { /* the body belonged to the first script */
 		add(array, "CONTENT_TYPE", weft_slice_text(""));
 		add(array, "CONTENT_LENGTH", weft_slice_text(""));

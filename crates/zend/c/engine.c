@@ -28,6 +28,7 @@
 #include "wrap_all.h"
 #include "writer.h"
 #include "weft_arginfo.h"
+#include "withheld.h"
 #include "instance/instance.h"
 #include "zend_extensions.h"
 #include "zend_ini.h"
@@ -38,7 +39,7 @@
 #include <unistd.h>
 
 bool weft_cli;
-static bool classic;
+static bool classic, withholds;
 static const char *resident;
 static uint32_t *shared_superglobals;
 static char *ini_entries;
@@ -143,6 +144,9 @@ static PHP_MINIT_FUNCTION(weft)
 	if (classic) {
 		weft_classic_register();
 	}
+	if (withholds) {
+		weft_withhold();
+	}
 	if (resident) {
 		weft_resident_register();
 	}
@@ -175,12 +179,12 @@ static zend_module_entry weft_module = {
 	STANDARD_MODULE_PROPERTIES};
 
 /* opcache has checked the name: from here on PHP_SAPI and php_sapi_name() return our own. */
-static void take_name(void)
+static void take_name(const char *own)
 {
-	sapi_module.name = weft_sapi.name = "weft";
+	sapi_module.name = weft_sapi.name = strdup(own);
 	zval *constant = zend_get_constant_str(ZEND_STRL("PHP_SAPI"));
 	/* Interned by hand: after start-up, the table of interned strings belongs to the running request. */
-	zend_string *name = zend_string_init(ZEND_STRL("weft"), 1);
+	zend_string *name = zend_string_init(own, strlen(own), 1);
 	zend_string_hash_val(name);
 	GC_ADD_FLAGS(name, IS_STR_INTERNED | IS_STR_PERMANENT);
 	ZVAL_INTERNED_STR(constant, name);
@@ -218,6 +222,7 @@ int weft_engine_start(const weft_engine_options *options)
 	}
 	weft_cli = options->cli;
 	classic = options->classic;
+	withholds = options->withholds;
 	resident = options->resident ? strdup(options->resident) : NULL;
 	if (resident) {
 		weft_resident_prepare(resident, options->resident_requests_max);
@@ -257,7 +262,7 @@ int weft_engine_start(const weft_engine_options *options)
 		weft_session_prepare();
 	}
 	if (!weft_cli) {
-		take_name();
+		take_name(options->sapi_name);
 	}
 	weft_compile_start();
 	weft_library_start(options->library ? strdup(options->library) : NULL);

@@ -15,6 +15,8 @@ typedef struct {
 	bool classic;              /* there is no request that lasts as long as the worker: each job begins and ends one */
 	const char *library;       /* directory of weft's PHP library; NULL: there is none */
 	bool instances;            /* classic, with several instances of PHP in a worker */
+	const char *sapi_name;     /* PHP_SAPI, except for `weft php` */
+	bool withholds;            /* functions that php-fpm does not have are taken away */
 	uint32_t *superglobals;    /* shared by all workers: bit set of superglobals that compiled code mentions */
 } weft_engine_options;
 

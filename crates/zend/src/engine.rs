@@ -35,6 +35,10 @@ pub struct Options {
     pub library: Option<PathBuf>,
     /// Whether to show exceptions to clients, with their stacks.
     pub development: bool,
+    /// `PHP_SAPI` unless `cli`; empty is "weft".
+    pub sapi_name: String,
+    /// Whether functions that php-fpm does not have (`pcntl_*`, `chroot()`) are taken away.
+    pub withholds: bool,
 }
 
 /// The descriptor that opcache locks while it writes to its shared memory. The JIT does that at any line of PHP that
@@ -126,6 +130,7 @@ impl Engine {
         let ini_path = options.ini_path.as_deref().map(c_string).transpose()?;
         let library = options.library.as_ref().map(|path| c_string(&path.to_string_lossy())).transpose()?;
         let resident = options.resident.as_deref().map(c_string).transpose()?;
+        let sapi_name = c_string(if options.sapi_name.is_empty() { "weft" } else { &options.sapi_name })?;
         let raw = sys::EngineOptions {
             ini: ini.as_ptr(),
             ini_path: ini_path.as_ref().map_or(std::ptr::null(), |path| path.as_ptr()),
@@ -137,6 +142,8 @@ impl Engine {
             classic: options.classic,
             library: library.as_ref().map_or(std::ptr::null(), |path| path.as_ptr()),
             instances: options.instances,
+            sapi_name: sapi_name.as_ptr(),
+            withholds: options.withholds,
             superglobals: shared_word(),
         };
         // SAFETY: the strings live for the call, which copies what it keeps; the word is never freed.

@@ -17,6 +17,8 @@ pub struct EngineOptions {
     pub classic: bool,
     pub library: *const c_char,
     pub instances: bool,
+    pub sapi_name: *const c_char,
+    pub withholds: bool,
     pub superglobals: *mut u32,
 }
 

@@ -63,7 +63,8 @@ impl Fpm {
                  proxy_temp_path {run}p; uwsgi_temp_path {run}u; scgi_temp_path {run}s; client_max_body_size 16m;\n\
                  server {{ listen 127.0.0.1:{port}; server_name site.test; root {}; index index.php;\n\
                  location / {{ try_files $uri $uri/ /index.php$is_args$args; }}\n\
-                 location ~ \\.php(/|$) {{ fastcgi_split_path_info ^(.+\\.php)(/.+)$; set $path_info $fastcgi_path_info;\n\
+                 location ~ \\.php(/|$) {{ fastcgi_split_path_info ^(.+?\\.php)(/.*)$; try_files $fastcgi_script_name =404;\n\
+                 set $path_info $fastcgi_path_info;\n\
                  fastcgi_param PATH_INFO $path_info; fastcgi_index index.php; include /etc/nginx/fastcgi.conf;\n\
                  fastcgi_pass unix:{socket}; }} }} }}\n",
                 if as_root { "user root;\n" } else { "" },

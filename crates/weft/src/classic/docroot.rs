@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use weft_serve::{Error, Opened, Root};
 
+use super::denied::{self, Denied};
 use super::names;
 use super::sendfile::Sendfile;
 use crate::config::{Config, Mode, Symlinks};
@@ -18,6 +19,8 @@ use crate::config::{Config, Mode, Symlinks};
 pub struct Docroot {
     pub(super) root: Root,
     pub(super) rules: Vec<String>,
+    /// What `.htaccess` files deny, if they count.
+    pub(super) denied: Option<Denied>,
     sendfile: Sendfile,
     accel_redirect: bool,
     /// The worker script, which answers in place of all other scripts, and whatever no file answers.
@@ -51,11 +54,17 @@ impl Docroot {
         Ok(Docroot {
             root,
             rules: classic.rules.clone(),
+            denied: classic.htaccess.then(Denied::default),
             sendfile,
             accel_redirect: classic.accel_redirect,
             resident,
             script_alone,
         })
+    }
+
+    /// What an operator should know of the files in it, one line each.
+    pub fn warnings(&self) -> Vec<String> {
+        if self.script_alone { Vec::new() } else { denied::warnings(self.root.path(), self.denied.is_some()) }
     }
 
     /// Whether a worker script answers.

@@ -5,7 +5,9 @@
 //! result is always a regular file below the document root, never one whose name begins with a dot, and never the
 //! source of a script.
 
+mod denied;
 mod docroot;
+mod htaccess;
 mod names;
 mod path;
 mod route;

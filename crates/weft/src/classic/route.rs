@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use weft_proto::TargetForm;
 use weft_serve::{Look, RequestView};
 
+use super::denied::Denied;
 use super::docroot::Docroot;
 use super::names::{is_script, is_source};
 use super::path::Wanted;
@@ -49,7 +50,9 @@ impl Docroot {
         match Wanted::read(request.path()) {
             _ if self.script_alone => self.to_resident(),
             _ if request.head().form() == TargetForm::Asterisk => Route::Server,
-            Ok(wanted) => self.resolve(&wanted, request.method()),
+            // It would return to a script what others have set, such as cookies (RFC 9110 section 9.3.8); nginx refuses it.
+            _ if request.method() == b"TRACE" => Route::Refused(405),
+            Ok(wanted) => self.unless_denied(self.resolve(&wanted, request.method())),
             Err(status) => Route::Refused(status),
         }
     }
@@ -91,6 +94,17 @@ impl Docroot {
         }
     }
 
+    /// Refuses what an `.htaccess` file denies. Scripts themselves may send it, or delegate to it.
+    fn unless_denied(&self, route: Route) -> Route {
+        let name = match &route {
+            Route::File(name) => name,
+            Route::Script(script) if self.resident.is_none() => &script.name,
+            _ => return route,
+        };
+        let denies = |denied: &Denied| denied.denies(&self.root, name);
+        if self.denied.as_ref().is_some_and(denies) { Route::Refused(403) } else { route }
+    }
+
     /// The worker script, as if it lay in the document root.
     fn to_resident(&self) -> Route {
         let file = self.resident.clone().unwrap_or_default();
@@ -106,6 +120,8 @@ impl Docroot {
                 Some(if wanted.directory { route } else { Route::Redirect(wanted.as_directory_uri()) })
             }
             Some(_) => None,
+            // As with nginx, where a location of its own has all scripts: one that is missing is 404, not the front controller's.
+            None if self.resident.is_none() && wanted.names().any(is_script) => None,
             None => self.file(format!("/{}", rule.trim_start_matches('/')).into_bytes()),
         }
     }

@@ -52,6 +52,36 @@ pub const CLASSIC: &[Key] = &[
         |v| v.boolean()?,
         "Lets a script answer with another URL of the document root by X-Accel-Redirect; otherwise the header is like any other"
     ),
+    key!(
+        classic.htaccess,
+        "htaccess",
+        One,
+        "YES",
+        "true, false",
+        "true",
+        |v| v.boolean()?,
+        "Refuses what .htaccess files in a document root deny (Require all denied, Deny from all); nothing else in them counts"
+    ),
+    key!(
+        classic.sapi_name,
+        "sapi-name",
+        One,
+        "NAME",
+        "letters, digits and dashes",
+        "weft",
+        |v| v.name()?,
+        "What PHP_SAPI and php_sapi_name() say in a document root, for applications that ask for fpm-fcgi or cgi"
+    ),
+    key!(
+        classic.process_functions,
+        "process-functions",
+        Switch,
+        "",
+        "true, false",
+        "false",
+        |v| v.boolean()?,
+        "Leaves scripts of a document root the functions that php-fpm does not have: pcntl_* and chroot()"
+    ),
     number!(
         classic.instances_max,
         "instances",

@@ -99,6 +99,12 @@ pub struct Classic {
     pub sendfile: Vec<PathBuf>,
     /// Whether a script may answer with another URL through X-Accel-Redirect.
     pub accel_redirect: bool,
+    /// Whether what `.htaccess` files deny is refused.
+    pub htaccess: bool,
+    /// What `PHP_SAPI` says.
+    pub sapi_name: String,
+    /// Whether scripts have `pcntl_*` and `chroot()`, which php-fpm does not have.
+    pub process_functions: bool,
     /// PHP instances per worker: how many requests can have PHP to themselves at once; 0 leaves it to the mode.
     pub instances_max: u32,
     /// While a worker's resident memory is above this, no instance is added; 0 leaves it to the machine.
@@ -135,6 +141,9 @@ impl Default for Classic {
             symlinks: Symlinks::Follow,
             sendfile: Vec::new(),
             accel_redirect: false,
+            htaccess: true,
+            sapi_name: "weft".to_owned(),
+            process_functions: false,
             instances_max: 0,
             instances_memory_bytes_max: 0,
             instances_idle_ms: 2_000,
@@ -314,8 +323,8 @@ impl Default for Server {
 impl Default for LimitSettings {
     fn default() -> Self {
         LimitSettings {
-            head_bytes_max: 16 << 10,
-            header_count_max: 100,
+            head_bytes_max: 32 << 10,
+            header_count_max: 200,
             target_bytes_max: 8 << 10,
             body_bytes_max: 8 << 20,
             body_memory_bytes_max: 256 << 10,

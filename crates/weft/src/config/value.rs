@@ -105,6 +105,13 @@ impl Value {
         }
     }
 
+    /// A name of letters, digits and dashes.
+    pub fn name(&self) -> Typed<String> {
+        let text = self.text()?;
+        let fits = text.len() <= 32 && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+        if fits { Ok(text) } else { Err("expected up to 32 letters, digits and dashes".into()) }
+    }
+
     /// A path.
     pub fn path(&self) -> Typed<PathBuf> {
         self.text().map(PathBuf::from)

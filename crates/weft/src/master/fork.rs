@@ -5,7 +5,7 @@
 
 #![allow(unsafe_code)]
 
-use std::ffi::CString;
+use std::ffi::{CString, OsStr};
 use std::io;
 
 use rustix::process::Pid;
@@ -45,6 +45,12 @@ pub fn exec(program: &CString, arguments: &[CString], variables: &[CString]) -> 
     // SAFETY: both arrays are NULL-terminated and point to NUL-terminated strings that outlive the call.
     unsafe { libc::execve(program.as_ptr(), argv.as_ptr(), envp.as_ptr()) };
     io::Error::last_os_error()
+}
+
+/// Sets a variable of this process's environment.
+pub fn set_variable(name: &str, value: &OsStr) {
+    // SAFETY: called at the start of a forked child, when the process has one thread.
+    unsafe { std::env::set_var(name, value) };
 }
 
 /// Removes a variable from this process's environment.

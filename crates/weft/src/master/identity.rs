@@ -5,8 +5,9 @@
 
 #![allow(unsafe_code)]
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString, OsString, c_char};
 use std::io;
+use std::os::unix::ffi::OsStringExt;
 
 use crate::config::Config;
 use crate::guarded_path;
@@ -15,6 +16,7 @@ use crate::guarded_path;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
     name: CString,
+    home: CString,
     /// User id.
     pub uid: u32,
     /// Group id.
@@ -36,6 +38,7 @@ impl Identity {
             ));
         };
         let (uid, own_group) = (found.pw_uid, found.pw_gid);
+        let home = text_of(found.pw_dir);
         let gid = group.map_or(Ok(own_group), group_id)?;
         let me = rustix::process::geteuid();
         if !me.is_root() && me.as_raw() != uid {
@@ -43,7 +46,13 @@ impl Identity {
                 "user {user}: only root may run workers as another user; start as root or leave it out"
             ));
         }
-        Ok(Identity { name, uid, gid })
+        Ok(Identity { name, home, uid, gid })
+    }
+
+    /// What `USER` and `HOME` are for this user, as php-fpm sets them.
+    pub fn variables(&self) -> [(&'static str, OsString); 2] {
+        let own = |text: &CString| OsString::from_vec(text.as_bytes().to_vec());
+        [("USER", own(&self.name)), ("HOME", own(&self.home))]
     }
 
     /// Becomes this user permanently: supplementary groups, group, user.
@@ -63,6 +72,20 @@ impl Identity {
         };
         if refused { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
+}
+
+/// What `USER` and `HOME` are for the user of this process; `None` if the system does not know him.
+pub fn own_variables() -> Option<[(&'static str, OsString); 2]> {
+    // SAFETY: the process has one thread, so the static result is not overwritten while it is read.
+    let found = unsafe { libc::getpwuid(libc::geteuid()).as_ref() }?;
+    let own = |text| OsString::from_vec(text_of(text).into_bytes());
+    Some([("USER", own(found.pw_name)), ("HOME", own(found.pw_dir))])
+}
+
+/// A copy of a string of libc; empty for none.
+fn text_of(text: *const c_char) -> CString {
+    // SAFETY: NULL, or a string that ends, and lives until the next request of this one thread.
+    if text.is_null() { CString::default() } else { unsafe { CStr::from_ptr(text) }.to_owned() }
 }
 
 /// The user that the workers of this configuration run as, if it names one.

@@ -4,6 +4,7 @@
 //! and exit code 1; after a reload no problem ends the server, because old workers are serving: a failure is kept and
 //! reported.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -82,6 +83,7 @@ fn first_start(settings: Settings, launch: Launch) -> Result<Result<Master, Exit
     // From here on a daemon's output goes to its parent.
     match master.set_up().and_then(|()| master.start_engine()) {
         Ok(()) => {
+            php::warnings_of_application(&master.config).iter().for_each(|line| tracing::warn!("{line}"));
             master.want_everywhere();
             master.say_screen();
             Ok(Ok(master))
@@ -295,6 +297,12 @@ fn prepare(setup: &WorkerSetup, identity: Option<&Identity>) -> Result<(), Strin
     }
     if let Some(identity) = identity {
         identity.assume().map_err(|e| format!("cannot become the workers' user: {e}"))?;
+        identity.variables().iter().for_each(|(name, value)| fork::set_variable(name, value));
+    } else {
+        // Service managers may leave them out.
+        let missing = |(name, _): &&(&str, OsString)| std::env::var_os(name).is_none();
+        let own = identity::own_variables().unwrap_or_default();
+        own.iter().filter(missing).for_each(|(name, value)| fork::set_variable(name, value));
     }
     // After privileges are dropped, because that clears the parent-death signal (prctl(2)).
     let grace_s = setup.config.server.drain_timeout_ms.div_ceil(1000) + ORPHAN_GRACE_S;

@@ -88,6 +88,13 @@ pub fn check_application(config: &Config, application: &Path) -> Result<String, 
     Ok("a script that returns its handler".to_owned())
 }
 
+/// What an operator should know of the application's files, one line each: directories that should be hidden, and are not.
+pub fn warnings_of_application(config: &Config) -> Vec<String> {
+    let application = config.server.application.as_deref().filter(|_| Mode::of(config).is_one_at_a_time());
+    let docroot = application.and_then(|application| Docroot::open(application, config).ok());
+    docroot.map_or_else(Vec::new, |docroot| docroot.warnings())
+}
+
 /// Boots the application in this process, as a worker would, and ends it again. `drop_rights` is called where a worker
 /// drops the master's privileges: PHP has started, and no code of the application has run.
 ///

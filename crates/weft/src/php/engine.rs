@@ -84,6 +84,8 @@ pub fn engine_examine(config: &Config) -> Result<EngineInfo, String> {
         development,
         resident,
         resident_requests_max: config.resident.requests_max,
+        sapi_name: if classic { config.classic.sapi_name.clone() } else { String::new() },
+        withholds: Mode::of(config) == Mode::Classic && !config.classic.process_functions,
         classic,
         instances: Mode::of(config).instances(config) > 1,
         ..Options::default()

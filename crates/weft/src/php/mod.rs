@@ -22,7 +22,9 @@ mod server_host;
 mod stacks;
 mod support;
 
-pub use boot::{boot, check_application, end, end_tasks, start_tasks, try_application};
+pub use boot::{
+    boot, check_application, end, end_tasks, start_tasks, try_application, warnings_of_application,
+};
 pub use engine::{EngineInfo, engine_examine, engine_start, ini, memory_is_broken, version, with_engine};
 pub use isolation::Unisolated;
 pub use script::{Terminal, main as cli_main};
