@@ -37,6 +37,10 @@ fn the_installed_extensions_bypass_nothing_and_each_is_listed() {
     for name in ["stat", "opendir", "rename", "unlink", "mmap"] {
         assert!(php["blocking"][name].as_str().is_some_and(|why| why.contains("disk")), "{name}: {php:#}");
     }
+    let unreviewed = report["objects"].as_array().expect("a list").iter();
+    let unreviewed = unreviewed.filter(|object| object["thread_local"]["fitness"] == "not reviewed");
+    let unreviewed: Vec<_> = unreviewed.map(|object| &object["name"]).collect();
+    assert!(unreviewed.is_empty(), "state for each thread that nobody has looked at: {unreviewed:?}");
     // Extensions that have their own file, by the names of the files.
     let loaded = weft(directory.path(), &["php", "-r", "echo implode(' ', get_loaded_extensions());"]).stdout;
     if loaded.contains("posix") {
@@ -69,13 +73,16 @@ fn the_table_has_the_content_of_the_json_and_why_something_blocks() {
 #[test]
 fn a_library_that_waits_in_an_unknown_function_is_found() {
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let library =
-        library(directory.path(), "int epoll_pwait2(int); int waits(void) { return epoll_pwait2(0); }");
+    let library = library(
+        directory.path(),
+        "int epoll_pwait2(int); __thread int own; int waits(void) { return epoll_pwait2(own); }",
+    );
     let mut doctor = command::command(directory.path());
     doctor.args(["doctor", "--extensions"]).env("LD_PRELOAD", &library);
     let report = command::finish(&mut doctor);
     assert_eq!(report.code, Some(1), "{report:?}");
     assert!(report.stdout.contains("UNKNOWN      epoll_pwait2"), "{}", report.stdout);
+    assert!(report.stdout.contains("not reviewed libstrange.so"), "{}", report.stdout);
     assert!(
         report.stdout.contains("epoll_pwait2() of libstrange.so bypasses the hooks"),
         "{}",

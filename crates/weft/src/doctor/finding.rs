@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::instances::Judged;
+use super::thread_local::PerThread;
 use crate::php::Unisolated;
 
 /// The role of an object in PHP.
@@ -37,6 +38,8 @@ pub struct Finding {
     pub blocking: BTreeMap<String, &'static str>,
     /// Functions it calls whose names suggest that they wait, and that are not reviewed: they bypass the hooks.
     pub unknown: Vec<String>,
+    /// What is known of the state that it keeps for each thread, if it keeps any.
+    pub per_thread: Option<PerThread>,
     /// Whether it starts threads, whose waits block nothing.
     pub threads: bool,
 }

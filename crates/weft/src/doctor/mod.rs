@@ -9,6 +9,7 @@ mod finding;
 mod instances;
 mod objects;
 mod report;
+mod thread_local;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,7 +21,7 @@ use weft_zend::Engine;
 
 use crate::flags::Settings;
 use crate::php;
-use finding::{Finding, Findings};
+use finding::{Finding, Findings, Part};
 use instances::Judged;
 use objects::Object;
 
@@ -96,6 +97,9 @@ fn finding(object: &Object, loaded: &[Object]) -> Finding {
         offloaded: Vec::new(),
         blocking: BTreeMap::new(),
         unknown: Vec::new(),
+        per_thread: object
+            .thread_local
+            .then(|| thread_local::judge(&object.name, object.part == Part::Library)),
         threads: object.imports.iter().any(|name| name == "pthread_create" || name == "thrd_create"),
     };
     for name in &object.imports {

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use object::elf::FileHeader64;
-use object::read::elf::{Dyn, ElfFile, FileHeader};
+use object::read::elf::{Dyn, ElfFile, FileHeader, ProgramHeader};
 use object::{Endianness, Object as _, ObjectSymbol};
 
 use super::finding::Part;
@@ -37,6 +37,8 @@ pub struct Object {
     pub part: Part,
     /// The functions that it imports from libc.
     pub imports: BTreeSet<String>,
+    /// Whether it has variables of which each thread has its own.
+    pub thread_local: bool,
     /// The functions that it exports.
     exports: BTreeSet<String>,
     /// The names of the objects it needs (`DT_NEEDED`).
@@ -90,6 +92,10 @@ fn read(path: &Path, name: &str, part: Part) -> Result<Object, String> {
         name: name.to_owned(),
         path: path.to_owned(),
         part,
+        thread_local: file
+            .elf_program_headers()
+            .iter()
+            .any(|part| part.p_type(file.endian()) == object::elf::PT_TLS && part.p_memsz(file.endian()) > 0),
         imports: names(true),
         exports: names(false),
         needs,

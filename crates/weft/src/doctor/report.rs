@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::finding::{Finding, Findings, Part};
 use super::instances::{Fitness, Judged};
+use super::thread_local::PerThread;
 use crate::php::Support;
 
 /// The width of a terminal at which text is wrapped.
@@ -37,6 +38,7 @@ pub fn table(findings: &Findings) -> String {
         text.push('\n');
     }
     reasons(&mut text, findings);
+    thread_locals(&mut text, findings);
     instances(&mut text, findings);
     coroutines(&mut text, findings);
     verdict(&mut text, findings);
@@ -99,6 +101,24 @@ fn reasons(text: &mut String, findings: &Findings) {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "  {why}");
         wrapped(text, "", &names);
+    }
+    text.push('\n');
+}
+
+/// What a library keeps for each thread belongs to the whole worker, unless it belongs to each PHP instance.
+fn thread_locals(text: &mut String, findings: &Findings) {
+    let kept = |object: &Finding| object.per_thread.map(|kept| (object.name.clone(), kept));
+    let mut kept: Vec<(String, PerThread)> = findings.objects.iter().filter_map(kept).collect();
+    kept.retain(|(_, kept)| *kept != PerThread::OfInstance);
+    if kept.is_empty() {
+        return;
+    }
+    text.push_str("state for each thread, which all requests of a worker share\n");
+    for (name, kept) in kept {
+        match kept {
+            PerThread::Shared(why) => wrapped(text, "shared", &[&name, "-", why]),
+            _ => wrapped(text, "not reviewed", &[&name]),
+        }
     }
     text.push('\n');
 }
@@ -203,5 +223,10 @@ fn object_json(object: &Finding) -> Value {
         "blocking": object.blocking,
         "unknown": object.unknown,
         "threads": object.threads,
+        "thread_local": object.per_thread.map(|kept| match kept {
+            PerThread::OfInstance => json!({"fitness": "of each instance", "why": null}),
+            PerThread::Shared(why) => json!({"fitness": "shared", "why": why}),
+            PerThread::Unreviewed => json!({"fitness": "not reviewed", "why": null}),
+        }),
     })
 }
