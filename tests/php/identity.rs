@@ -209,7 +209,7 @@ fn a_kept_handle_of_a_body_cannot_read_another_body() {
              try {
                  $said[] = stream_get_contents($stream, null, 0);
              } catch (TypeError $error) {
-                 $said[] = $error->getMessage();
+                 $said[] = $error::class;
              }
          }
          $body = file_get_contents('php://input');
@@ -219,7 +219,7 @@ fn a_kept_handle_of_a_body_cannot_read_another_body() {
     )
     .start();
     let mut client = weft.connect();
-    let closed = "stream_get_contents(): supplied resource is not a valid stream resource";
+    let closed = "TypeError";
     for n in 0..VISITS {
         client.post("/", "text/plain", format!("of visitor {n}"));
         let expected = if n == 0 { json!([]) } else { json!([closed, "", closed]) };

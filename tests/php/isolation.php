@@ -50,6 +50,16 @@ file_put_contents('small.xml', '<small/>');
 putenv('BOOTED=yes');
 $zones = ['Europe/Berlin', 'Asia/Tokyo', 'UTC', 'America/New_York'];
 
+function fail_at_odd(): void
+{
+    trigger_error('fatal', E_USER_ERROR);
+}
+
+function fail_at_even(): void
+{
+    trigger_error('fatal', E_USER_ERROR);
+}
+
 /** Its conversion to text waits. */
 final class Slow
 {
@@ -80,6 +90,15 @@ $items = [
         fn () => date_default_timezone_get(),
     ],
     'error_get_last' => [fn (int $n) => @trigger_error("warning $n", E_USER_WARNING), fn () => error_get_last()['message'] ?? null],
+    'trace of a fatal error that a handler took' => [ // since PHP 8.5
+        function (int $n): void {
+            @trigger_error('warning', E_USER_WARNING);
+            set_error_handler(fn () => true);
+            $n % 2 ? fail_at_odd() : fail_at_even();
+            restore_error_handler();
+        },
+        fn () => array_column(error_get_last()['trace'] ?? [], 'function')[1] ?? null,
+    ],
     'mb_internal_encoding' => [
         fn (int $n) => mb_internal_encoding(['UTF-8', 'ISO-8859-1', 'SJIS'][$n % 3]),
         fn () => [mb_internal_encoding(), mb_strlen("\xc3\xa4")],

@@ -3,6 +3,7 @@
  * Invariant: after a step, the VM is in the state in which it was before. */
 #include "contain.h"
 #include "outcome.h"
+#include "php/version.h"
 #include "reset.h"
 
 bool weft_contained(weft_step run, weft_coroutine *coroutine)
@@ -29,7 +30,7 @@ static void report_late(weft_coroutine *coroutine)
 	(void) coroutine;
 	if (zend_is_unwind_exit(EG(exception)) || zend_is_graceful_exit(EG(exception))) {
 		OBJ_RELEASE(EG(exception));
-		EG(exception) = EG(prev_exception) = NULL;
+		weft_drop_exception();
 	} else {
 		zend_exception_error(EG(exception), E_WARNING);
 	}
@@ -40,12 +41,12 @@ void weft_settle_late(bool finished, weft_coroutine *coroutine)
 	if (finished) {
 		finished = weft_contained(report_late, coroutine);
 	} else {
-		EG(exception) = EG(prev_exception) = NULL;
+		weft_drop_exception();
 		weft_reset();
 		finished = weft_contained(weft_settle_late_bailout, coroutine);
 	}
 	if (!finished) {
-		EG(exception) = EG(prev_exception) = NULL;
+		weft_drop_exception();
 		weft_reset();
 	}
 }

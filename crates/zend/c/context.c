@@ -5,6 +5,7 @@
 #include "context.h"
 #include "boot.h"
 #include "coroutine.h"
+#include "php/version.h"
 #include "weft_arginfo.h"
 #include "zend_closures.h"
 
@@ -159,7 +160,7 @@ void weft_run_deferred(weft_coroutine *coroutine)
 		zval_ptr_dtor(&work);
 		if (EG(exception) && zend_is_unwind_exit(EG(exception))) {
 			OBJ_RELEASE(EG(exception));
-			EG(exception) = EG(prev_exception) = NULL;
+			weft_drop_exception();
 		} else if (EG(exception)) {
 			zend_exception_error(EG(exception), E_WARNING);
 		}

@@ -1,7 +1,8 @@
 /* Finds the globals of a module, if their layout is the one in php/layouts.h.
  *
  * A module reports the size of its globals, and each of its settings where in them it is kept (STD_PHP_INI_ENTRY): a field that was
- * added, removed or moved shows in one or the other. Must not know what is done with the globals. Invariant: globals of
+ * added, removed or moved shows in one or the other. Where fields have changed places within the same size, what a function of
+ * the module returns shows it (numbers_fit). Must not know what is done with the globals. Invariant: globals of
  * another layout are never touched, and their module is named. */
 #include "extension_globals.h"
 #include "host.h"
@@ -25,12 +26,24 @@ static const struct {
 	{"odbc", "odbc.max_links", offsetof(odbc_globals, max_links)},
 	{"odbc", "odbc.defaultlrl", offsetof(odbc_globals, default_lrl)},
 	{"odbc", "odbc.default_cursortype", offsetof(odbc_globals, default_cursor_type)},
+	{"pgsql", "pgsql.allow_persistent", offsetof(pgsql_globals, allow_persistent)},
 	{"pgsql", "pgsql.max_links", offsetof(pgsql_globals, links_max)},
 	{"pgsql", "pgsql.auto_reset_persistent", offsetof(pgsql_globals, auto_reset_persistent)},
 	{"pgsql", "pgsql.log_notice", offsetof(pgsql_globals, log_notices)},
 	{"soap", "soap.wsdl_cache_dir", offsetof(soap_globals, cache_dir)},
 	{"soap", "soap.wsdl_cache_ttl", offsetof(soap_globals, cache_ttl)},
 	{"soap", "soap.wsdl_cache_limit", offsetof(soap_globals, cache_limit)},
+};
+
+/* A function without arguments that returns a number, and where the layout of its module has that number: for what no setting shows. */
+static const struct {
+	const char *module, *name;
+	size_t offset;
+} numbers[] = {
+	{"intl", "intl_get_error_code", offsetof(intl_globals, error.code)},
+	{"pcntl", "pcntl_get_last_error", offsetof(pcntl_globals, last_error)},
+	{"posix", "posix_get_last_error", offsetof(posix_globals, last_error)},
+	{"sockets", "socket_last_error", offsetof(sockets_globals, last_error)},
 };
 
 /* As many as php/layouts.h has. */
@@ -66,9 +79,34 @@ void weft_extension_is_unknown(const char *name)
 	}
 }
 
+/* Writes each number and lets its function read it. No request is needed for that: the functions only read. */
+static bool numbers_fit(const char *module, void *globals)
+{
+	const int probe = 4711;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		const zend_function *function = zend_hash_str_find_ptr(CG(function_table), numbers[i].name, strlen(numbers[i].name));
+		if (strcmp(numbers[i].module, module) != 0 || !function) {
+			continue;
+		}
+		int *number = (int *) ((char *) globals + numbers[i].offset), before = *number;
+		zend_execute_data frame = {.func = (zend_function *) function, .prev_execute_data = EG(current_execute_data)};
+		zval said;
+		ZVAL_UNDEF(&said);
+		*number = probe;
+		EG(current_execute_data) = &frame;
+		function->internal_function.handler(&frame, &said);
+		EG(current_execute_data) = frame.prev_execute_data;
+		*number = before;
+		if (Z_TYPE(said) != IS_LONG || Z_LVAL(said) != probe) {
+			return false;
+		}
+	}
+	return true;
+}
+
 static void *if_fits(const zend_module_entry *module, void *globals, bool size_fits)
 {
-	if (globals && size_fits && settings_fit(module->name, globals)) {
+	if (globals && size_fits && settings_fit(module->name, globals) && numbers_fit(module->name, globals)) {
 		return globals;
 	}
 	weft_extension_is_unknown(module->name);

@@ -10,6 +10,7 @@
 #include "extension_owners.h"
 #include "php/layouts.h"
 #include "php/random.h"
+#include "php/version.h"
 #include "wrappers.h"
 #include "ext/date/php_date.h"
 #include "ext/pcre/php_pcre.h"
@@ -59,9 +60,15 @@ static void free_mysqli_error(void *at)
 static void free_intl_error(void *at)
 {
 	(void) at;
-	if (intl->message_is_ours && intl->message) {
-		efree(intl->message);
+#if PHP_VERSION_ID >= 80500
+	if (intl->error.message) {
+		zend_string_release(intl->error.message);
 	}
+#else
+	if (intl->error.message_is_ours && intl->error.message) {
+		efree(intl->error.message);
+	}
+#endif
 }
 
 /* The extension's own end of a request frees a compression in progress. */
@@ -158,6 +165,15 @@ static void free_callback(void *at)
 }
 #endif
 
+static void free_header_callback(void *at)
+{
+#if PHP_VERSION_ID >= 80600
+	free_callback(at);
+#else
+	free_zval(at);
+#endif
+}
+
 static void free_context(void *at)
 {
 	php_stream_context *context = *(php_stream_context **) at;
@@ -243,7 +259,7 @@ static void rows_of_core(void)
 		offsetof(php_file_globals, tmp_host_buf) - offsetof(php_file_globals, tmp_host_info), free_host, NULL);
 	/* highlight_file() and similar functions, whose output may wait. Compiling is one step (compile.c). */
 	row(&language_scanner_globals, sizeof(language_scanner_globals), offsetof(zend_php_scanner_globals, yy_start), NULL, NULL);
-	row(&SG(callback_func), sizeof(zval) + sizeof(zend_fcall_info_cache), offsetof(zval, u1), free_zval, NULL);
+	row(WEFT_HEADER_CALLBACK, WEFT_HEADER_CALLBACK_BYTES, WEFT_HEADER_CALLBACK_KEY, free_header_callback, NULL);
 }
 
 static void rows_of_text(void)
@@ -261,7 +277,7 @@ static void rows_of_text(void)
 	if ((intl = weft_extension_globals("intl", sizeof(*intl)))) {
 		row(&intl->collator, sizeof(void *), 0, NULL, NULL); /* set during a sort, which may call __toString() */
 		row(&intl->compare, sizeof(void *), 0, NULL, NULL);
-		row(&intl->error, 2 * sizeof(int) + sizeof(char *), 0, free_intl_error, NULL);
+		row(&intl->error, sizeof(intl->error), offsetof(intl_globals, error.code) - offsetof(intl_globals, error), free_intl_error, NULL);
 	}
 	if ((libxml = weft_extension_globals("libxml", sizeof(*libxml)))) {
 		if (!dlsym(RTLD_DEFAULT, "__xmlStructuredError") || !dlsym(RTLD_DEFAULT, "xmlSetStructuredErrorFunc")) {
@@ -301,7 +317,9 @@ static void rows_of_clients(void)
 		row(&soap->features, sizeof(int), 0, NULL, NULL);
 	}
 	if ((odbc = weft_extension_globals("odbc", sizeof(*odbc)))) {
+#if PHP_VERSION_ID < 80500
 		row(&odbc->default_connection, sizeof(zend_long), 0, NULL, NULL);
+#endif
 		row(&odbc->last_state, offsetof(odbc_globals, last_error) + sizeof(odbc->last_error) - offsetof(odbc_globals, last_state),
 			0, NULL, NULL);
 #if PHP_VERSION_ID >= 80400
@@ -322,7 +340,11 @@ static void rows_of_clients(void)
 		row(&posix->last_error, sizeof(int), 0, NULL, NULL);
 	}
 	if (openssl) {
-		row(openssl, sizeof(*openssl), 0, free_persistent, NULL);
+#if PHP_VERSION_ID >= 80400
+		row(openssl, 2 * sizeof(void *), 0, free_persistent, NULL);
+#else
+		row(openssl, sizeof(void *), 0, free_persistent, NULL);
+#endif
 	}
 	if ((zlib = weft_extension_globals("zlib", sizeof(*zlib)))) {
 		zlib_module = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("zlib"));
@@ -367,6 +389,15 @@ static void keep_callback_for_ever(const zend_fcall_info_cache *callback)
 }
 #endif
 
+static void keep_header_callback_for_ever(void)
+{
+#if PHP_VERSION_ID >= 80600
+	keep_callback_for_ever(WEFT_HEADER_CALLBACK);
+#else
+	keep_for_ever(WEFT_HEADER_CALLBACK);
+#endif
+}
+
 void weft_extension_rows_booted(void)
 {
 	if (mysqli) {
@@ -376,8 +407,7 @@ void weft_extension_rows_booted(void)
 	}
 	if (intl) {
 		free_intl_error(NULL);
-		intl->error = intl->message_is_ours = 0;
-		intl->message = NULL;
+		memset(&intl->error, 0, sizeof(intl->error));
 	}
 	if (date) {
 		date->last_errors = NULL;
@@ -397,7 +427,7 @@ void weft_extension_rows_booted(void)
 		zend_hash_init(&odbc->connections, 0, NULL, odbc->connections.pDestructor, true);
 	}
 #endif
-	keep_for_ever(&SG(callback_func));
+	keep_header_callback_for_ever();
 	if (!FG(default_context)) {
 		FG(default_context) = php_stream_context_alloc();
 	}

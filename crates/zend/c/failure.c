@@ -76,7 +76,7 @@ static void on_interrupt(zend_execute_data *frame)
 	if (preempt) {
 		preempt = 0;
 		/* Never while a class is being loaded: another coroutine that needs it would not find it. */
-		bool loading = EG(in_autoload) && zend_hash_num_elements(EG(in_autoload)) > 0;
+		bool loading = weft_loading() && zend_hash_num_elements(weft_loading()) > 0;
 		if (weft_current && !weft_wait_slot(weft_current)->prepared && !EG(exception) && !loading && weft_coroutine_may_leave()) {
 			weft_host_yield();
 		}

@@ -10,6 +10,7 @@
 #include "isolate.h"
 #include "leftover.h"
 #include "outcome.h"
+#include "php/version.h"
 #include "request.h"
 #include "reset.h"
 #include "response.h"
@@ -177,7 +178,7 @@ void weft_handler_run(weft_coroutine *coroutine)
 		finished = weft_contained(settle, coroutine);
 	}
 	for (weft_step last[] = {weft_settle_bailout, weft_respond_plain, NULL}, *next = last; UNEXPECTED(!finished && *next); next++) {
-		EG(exception) = EG(prev_exception) = NULL; /* leaked with the frames that held them */
+		weft_drop_exception(); /* leaked with the frames that held them */
 		weft_reset();
 		finished = weft_contained(*next, coroutine);
 	}

@@ -14,7 +14,7 @@
 #include "filter.h"
 #include "input.h"
 #include "mongodb.h"
-#include "owned.h"
+#include "php/owned_edges.h"
 #include "persistent.h"
 #include "pgsql.h"
 #include "process_state.h"
@@ -44,7 +44,7 @@ static void save(weft_owned *owned)
 {
 #define WEFT_SAVE(field, global) memcpy(&owned->field, &(global), sizeof(owned->field));
 	WEFT_OWNED(WEFT_SAVE)
-	WEFT_OWNED_SINCE_8_4(WEFT_SAVE)
+	WEFT_OWNED_BY_VERSION(WEFT_SAVE)
 #undef WEFT_SAVE
 }
 
@@ -52,7 +52,7 @@ static void load(const weft_owned *owned)
 {
 #define WEFT_LOAD(field, global) memcpy(&(global), &owned->field, sizeof(owned->field));
 	WEFT_OWNED(WEFT_LOAD)
-	WEFT_OWNED_SINCE_8_4(WEFT_LOAD)
+	WEFT_OWNED_BY_VERSION(WEFT_LOAD)
 #undef WEFT_LOAD
 }
 
@@ -90,18 +90,15 @@ static void set_base(void)
 {
 	save(&base);
 	weft_isolates = true;
-	base.in_autoload = base.classes_to_load = NULL; /* each coroutine creates one when it needs it */
+	weft_owned_by_version_begin(&base);
+	base.classes_to_load = NULL; /* each coroutine creates one when it needs it */
 	base.shutdown_functions = NULL;
 	base.exit_status = 0;
 	base.last_error_message = base.last_error_file = NULL;
 	base.strtok_string = NULL;
 	base.strtok_last = NULL;
 	base.strtok_length = 0;
-#if PHP_VERSION_ID >= 80400
-	ZVAL_UNDEF(&base.response_headers);
-#endif
 	base.uploaded_files = NULL;
-	base.wrapper_errors = NULL;
 	base.post_bytes = 0;
 	base.post_read = 0;
 	base.request_info.request_body = NULL;
@@ -320,15 +317,6 @@ static void free_string(zend_string **string)
 	}
 }
 
-static void free_set(HashTable **names)
-{
-	if (UNEXPECTED(*names != NULL)) {
-		zend_hash_destroy(*names);
-		FREE_HASHTABLE(*names);
-		*names = NULL;
-	}
-}
-
 /* A user's error or exception handler, and those it has replaced. They are removed first and then freed, because what
  * they hold may have destructors. */
 static void free_handler(zval *handler, zend_stack *replaced)
@@ -361,8 +349,11 @@ void weft_isolate_free(weft_coroutine *coroutine)
 	if (coroutine->fiber && UNEXPECTED(GC_FLAGS(coroutine->fiber) & IS_OBJ_WEAKLY_REFERENCED)) {
 		weft_contained_last(forget_fiber, coroutine);
 	}
-	free_set(&EG(in_autoload));
-	free_set(&CG(delayed_autoloads));
+	if (UNEXPECTED(CG(delayed_autoloads) != NULL)) {
+		zend_hash_destroy(CG(delayed_autoloads));
+		FREE_HASHTABLE(CG(delayed_autoloads));
+		CG(delayed_autoloads) = NULL;
+	}
 	weft_session_end();
 	weft_pgsql_end();
 	weft_mongodb_end(coroutine);
@@ -385,7 +376,6 @@ void weft_isolate_free(weft_coroutine *coroutine)
 	weft_extensions_end();
 	weft_environment_end(coroutine);
 	forget_stat();
-	free_set(&FG(wrapper_errors));
 	if (SG(rfc1867_uploaded_files)) {
 		destroy_uploaded_files_hash();
 	}
@@ -417,12 +407,7 @@ void weft_isolate_free(weft_coroutine *coroutine)
 	free_string(&PG(last_error_message));
 	free_string(&PG(last_error_file));
 	free_string(&BG(strtok_string));
-#if PHP_VERSION_ID >= 80400
-	if (UNEXPECTED(Z_REFCOUNTED(BG(last_http_headers)))) {
-		zval_ptr_dtor(&BG(last_http_headers));
-	}
-	ZVAL_UNDEF(&BG(last_http_headers));
-#endif
+	weft_owned_by_version_end();
 }
 
 /* Frees what the request owned. Output and headers have been taken by then. Its values may have destructors: a fatal

@@ -6,6 +6,7 @@
 #include "coroutine.h"
 #include "failure.h"
 #include "host.h"
+#include "php/version.h"
 #include "response.h"
 #include "session.h"
 #include "zend_interfaces.h"
@@ -67,7 +68,7 @@ void weft_finish_script(weft_coroutine *coroutine)
 					SG(sapi_headers).http_response_code = 500;
 				}
 			} else {
-				EG(exception) = EG(prev_exception) = NULL;
+				weft_drop_exception();
 			}
 			OBJ_RELEASE(exception);
 		}
@@ -211,7 +212,7 @@ static bool handled_by_user(zend_object **exception)
 		return false;
 	}
 	OBJ_RELEASE(EG(exception));
-	EG(exception) = EG(prev_exception) = NULL;
+	weft_drop_exception();
 	return true;
 }
 
@@ -229,7 +230,7 @@ static void settle_exception(weft_coroutine *coroutine)
 	zend_object *exception = EG(exception);
 	if (zend_is_unwind_exit(exception)) {
 		OBJ_RELEASE(exception);
-		EG(exception) = EG(prev_exception) = NULL;
+		weft_drop_exception();
 		respond_echoed(coroutine, weft_php_status());
 		return;
 	}

@@ -1,17 +1,17 @@
 /* The part of PHP's globals that a coroutine owns: the table, and the structure it defines.
  *
  * Each row is a field name and the global that it keeps. All of it is exchanged when the coroutine parks and when it
- * resumes (isolate.c); about 900 bytes. For every other global, docs/internals/globals.md has a verdict that states
+ * resumes (isolate.c); about 900 bytes. Rows that differ by version of PHP are in php/owned.h. For every other global, docs/internals/globals.md has a verdict that states
  * its owner. */
 #ifndef WEFT_OWNED_H
 #define WEFT_OWNED_H
 
 #include "weft.h"
+#include "php/owned.h"
 
 #define WEFT_OWNED(OWN)                                                                                               \
 	OWN(output, output_globals)                                                                                       \
 	OWN(exception, EG(exception))                                                                                     \
-	OWN(previous_exception, EG(prev_exception))                                                                       \
 	OWN(opline_before_exception, EG(opline_before_exception))                                                         \
 	OWN(error_handling, EG(error_handling))                                                                           \
 	OWN(exception_class, EG(exception_class))                                                                         \
@@ -19,9 +19,6 @@
 	OWN(linking_class, CG(current_linking_class))                                                                    \
 	OWN(classes_to_load, CG(delayed_autoloads))                                                                      \
 	OWN(recording_errors, EG(record_errors))                                                                         \
-	OWN(recorded_count, EG(num_errors))                                                                              \
-	OWN(recorded_errors, EG(errors))                                                                                 \
-	OWN(in_autoload, EG(in_autoload))                                                                                 \
 	OWN(file_override, EG(filename_override))                                                                         \
 	OWN(line_override, EG(lineno_override))                                                                           \
 	OWN(fake_scope, EG(fake_scope))                                                                                   \
@@ -42,7 +39,6 @@
 	OWN(logging_error, PG(in_error_log))                                                                              \
 	OWN(including_by_user, PG(in_user_include))                                                                       \
 	OWN(opening_by_user, FG(user_stream_current_filename))                                                            \
-	OWN(wrapper_errors, FG(wrapper_errors))                                                                           \
 	OWN(closing_pipe, FG(pclose_wait))                                                                                \
 	OWN(closed_pipe, FG(pclose_ret))                                                                                  \
 	OWN(ini_changes, EG(modified_ini_directives))                                                                     \
@@ -61,21 +57,12 @@
 	OWN(compare_function_cache, BG(user_compare_fci_cache))                                                           \
 	OWN(strtok_string, BG(strtok_string))                                                                             \
 	OWN(strtok_last, BG(strtok_last))                                                                                 \
-	OWN(strtok_length, BG(strtok_len))                                                                                \
-	OWN(json_error, JSON_G(error_code))
-
-#if PHP_VERSION_ID >= 80400
-#define WEFT_OWNED_SINCE_8_4(OWN)                                                                                     \
-	OWN(response_headers, BG(last_http_headers))                                                                      \
-	OWN(parsing_body, SG(request_parse_body_context))
-#else
-#define WEFT_OWNED_SINCE_8_4(OWN)
-#endif
+	OWN(strtok_length, BG(strtok_len))
 
 typedef struct {
 #define WEFT_OWNED_FIELD(field, global) __typeof__(global) field;
 	WEFT_OWNED(WEFT_OWNED_FIELD)
-	WEFT_OWNED_SINCE_8_4(WEFT_OWNED_FIELD)
+	WEFT_OWNED_BY_VERSION(WEFT_OWNED_FIELD)
 #undef WEFT_OWNED_FIELD
 } weft_owned;
 

@@ -64,7 +64,7 @@ static ZEND_NAMED_FUNCTION(connect_own)
 	} else {
 		stock_connect(INTERNAL_FUNCTION_PARAM_PASSTHRU);
 		if (Z_TYPE_P(return_value) == IS_OBJECT) {
-			pgsql_connection *made = (pgsql_connection *) ((char *) Z_OBJ_P(return_value) - XtOffsetOf(pgsql_connection, object));
+			pgsql_connection *made = (pgsql_connection *) ((char *) Z_OBJ_P(return_value) - offsetof(pgsql_connection, object));
 			zend_hash_del(&globals->connections, made->name);
 			zend_string_release(made->name);
 			made->name = zend_string_init(ZSTR_VAL(own), ZSTR_LEN(own), 1);
@@ -114,7 +114,7 @@ void weft_pgsql_end(void)
 void *weft_pgsql_default(void)
 {
 	return globals && globals->default_link
-		? ((pgsql_connection *) ((char *) globals->default_link - XtOffsetOf(pgsql_connection, object)))->connection : NULL;
+		? ((pgsql_connection *) ((char *) globals->default_link - offsetof(pgsql_connection, object)))->connection : NULL;
 }
 
 static void ignore_notice(void *argument, const char *message)

@@ -17,7 +17,7 @@ static zend_object_handlers handlers;
 static zend_object *create(zend_class_entry *class)
 {
 	weft_request_object *object = zend_object_alloc(sizeof(weft_request_object), class);
-	memset(object, 0, XtOffsetOf(weft_request_object, std));
+	memset(object, 0, offsetof(weft_request_object, std));
 	zend_object_std_init(&object->std, class);
 	object_properties_init(&object->std, class);
 	object->std.handlers = &handlers;
@@ -284,7 +284,7 @@ void weft_request_register(void)
 	weft_request_class = register_class_Weft_Http_Request(NULL);
 	weft_request_class->create_object = create;
 	memcpy(&handlers, &std_object_handlers, sizeof(handlers));
-	handlers.offset = XtOffsetOf(weft_request_object, std);
+	handlers.offset = offsetof(weft_request_object, std);
 	handlers.free_obj = free_object;
 	handlers.clone_obj = NULL;
 }

@@ -19,7 +19,7 @@ typedef struct {
 
 static inline weft_request_object *weft_request_of(zend_object *object)
 {
-	return (weft_request_object *) ((char *) object - XtOffsetOf(weft_request_object, std));
+	return (weft_request_object *) ((char *) object - offsetof(weft_request_object, std));
 }
 
 #define THIS weft_request_of(Z_OBJ_P(ZEND_THIS))

@@ -7,14 +7,15 @@
 #include "guard.h"
 #include "outcome.h"
 #include "persistent.h"
+#include "php/version.h"
 #include "wait.h"
 
 void weft_reset(void)
 {
 	EG(error_handling) = EH_NORMAL;
 	EG(exception_class) = NULL;
-	if (EG(in_autoload)) {
-		zend_hash_clean(EG(in_autoload)); /* its own: nothing is being loaded any more */
+	if (weft_loading()) {
+		zend_hash_clean(weft_loading()); /* its own: nothing is being loaded any more */
 	}
 	if (CG(delayed_autoloads)) { /* nor linked */
 		zend_hash_destroy(CG(delayed_autoloads));

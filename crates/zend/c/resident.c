@@ -22,6 +22,7 @@
 #include "host.h"
 #include "native.h"
 #include "outcome.h"
+#include "php/version.h"
 #include "request.h"
 #include "zend_closures.h"
 #include "zend_stream.h"
@@ -48,7 +49,7 @@ static void settle(weft_resident *resident)
 		zend_object *exception = EG(exception);
 		if (zend_is_unwind_exit(exception)) {
 			OBJ_RELEASE(exception);
-			EG(exception) = EG(prev_exception) = NULL;
+			weft_drop_exception();
 			resident->spoilt |= weft_take_out_of_memory();
 			continue;
 		}

@@ -153,7 +153,7 @@ static void enter(const weft_resident *resident)
 	if (!weft_classic_of(resident->coroutine)) {
 		BG(user_shutdown_function_names) = resident->shutdown_functions;
 	} else {
-		zend_set_timeout(INI_INT("max_execution_time"), 1);
+		zend_set_timeout(zend_ini_long(ZEND_STRL("max_execution_time"), 0), 1);
 	}
 	if (PG(expose_php)) {
 		sapi_add_header(SAPI_PHP_VERSION_HEADER, sizeof(SAPI_PHP_VERSION_HEADER) - 1, 1);

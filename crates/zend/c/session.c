@@ -88,8 +88,9 @@ static void hold_booted(uint32_t times)
 			hold(Z_COUNTED_P(name), times);
 		}
 	}
-	if (base.mod_user_class_name && !ZSTR_IS_INTERNED(base.mod_user_class_name)) {
-		hold((zend_refcounted *) base.mod_user_class_name, times);
+	zend_string *class_name = WEFT_SESSION_CLASS(base);
+	if (class_name && !ZSTR_IS_INTERNED(class_name)) {
+		hold((zend_refcounted *) class_name, times);
 	}
 }
 

@@ -12,6 +12,7 @@
 #include "signals.h"
 #include "coroutine.h"
 #include "isolate.h"
+#include "php/version.h"
 #include "reset.h"
 #include "wrap.h"
 
@@ -104,7 +105,7 @@ void weft_signals_run(weft_coroutine *coroutine)
 		EG(vm_stack) = stack;
 		EG(vm_stack_top) = top;
 		EG(vm_stack_end) = end;
-		EG(exception) = EG(prev_exception) = NULL;
+		weft_drop_exception();
 		weft_reset();
 	} zend_end_try();
 	if (isolated) {

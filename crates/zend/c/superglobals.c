@@ -57,7 +57,7 @@ void weft_superglobals_start(uint32_t *shared)
 		global->auto_global_callback = mentioned;
 		global->armed = true;
 	}
-	const char *preload = INI_STR("opcache.preload"), *files = INI_STR("opcache.file_cache");
+	const char *preload = zend_ini_string(ZEND_STRL("opcache.preload"), 0), *files = zend_ini_string(ZEND_STRL("opcache.file_cache"), 0);
 	if ((preload && *preload) || (files && *files)) {
 		*used = (1u << WEFT_SUPERGLOBALS) - 1; /* compiled before we could check */
 	}

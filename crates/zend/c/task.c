@@ -19,7 +19,7 @@ static zend_object_handlers handlers;
 
 static weft_task *task_of(zend_object *object)
 {
-	return (weft_task *) ((char *) object - XtOffsetOf(weft_task, std));
+	return (weft_task *) ((char *) object - offsetof(weft_task, std));
 }
 
 zval *weft_task_value(weft_task *task, zval *value)
@@ -33,7 +33,7 @@ zval *weft_task_value(weft_task *task, zval *value)
 static zend_object *create(zend_class_entry *class)
 {
 	weft_task *task = zend_object_alloc(sizeof(weft_task), class);
-	memset(task, 0, XtOffsetOf(weft_task, std));
+	memset(task, 0, offsetof(weft_task, std));
 	zend_object_std_init(&task->std, class);
 	object_properties_init(&task->std, class);
 	task->std.handlers = &handlers;
@@ -341,7 +341,7 @@ void weft_task_register(void)
 	task_class = register_class_Weft_Task(NULL);
 	task_class->create_object = create;
 	memcpy(&handlers, &std_object_handlers, sizeof(handlers));
-	handlers.offset = XtOffsetOf(weft_task, std);
+	handlers.offset = offsetof(weft_task, std);
 	handlers.dtor_obj = destruct;
 	handlers.free_obj = free_object;
 	handlers.get_gc = get_gc;

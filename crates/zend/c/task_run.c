@@ -9,6 +9,7 @@
 #include "host.h"
 #include "isolate.h"
 #include "outcome.h"
+#include "php/version.h"
 #include "reset.h"
 #include "schedule.h"
 #include "script_main.h"
@@ -105,7 +106,7 @@ void weft_tasks_start(void)
 	}
 	while (first) {
 		weft_task *next = first->previous == &weft_tasks_alive ? NULL
-			: (weft_task *) ((char *) first->previous - XtOffsetOf(weft_task, next));
+			: (weft_task *) ((char *) first->previous - offsetof(weft_task, next));
 		first->state = TASK_WAITING;
 		weft_host_spawn(WEFT_JOB_TASK, (uint64_t) (uintptr_t) first);
 		first = next;
@@ -132,7 +133,7 @@ static void settle(weft_task *task)
 	zend_object *thrown = EG(exception);
 	if (zend_is_unwind_exit(thrown) || zend_is_graceful_exit(thrown)) {
 		OBJ_RELEASE(thrown);
-		EG(exception) = EG(prev_exception) = NULL;
+		weft_drop_exception();
 		fail(task, weft_cancelled_class, "The task has called exit()");
 		task->seen = true;
 		return;
@@ -184,7 +185,7 @@ static bool run_work(weft_coroutine *coroutine)
 	if (finished) {
 		OBJ_RELEASE(EG(exception));
 	}
-	EG(exception) = EG(prev_exception) = NULL;
+	weft_drop_exception();
 	settle_bailout(task);
 	weft_reset();
 	EG(exit_status) = 255;

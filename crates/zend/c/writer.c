@@ -14,7 +14,7 @@ typedef struct {
 
 static writer_object *writer_of(zend_object *object)
 {
-	return (writer_object *) ((char *) object - XtOffsetOf(writer_object, std));
+	return (writer_object *) ((char *) object - offsetof(writer_object, std));
 }
 
 static zend_object *create(zend_class_entry *class)
@@ -77,6 +77,6 @@ void weft_writer_register(void)
 	weft_writer_class = register_class_Weft_Http_Writer(NULL);
 	weft_writer_class->create_object = create;
 	memcpy(&handlers, &std_object_handlers, sizeof(handlers));
-	handlers.offset = XtOffsetOf(writer_object, std);
+	handlers.offset = offsetof(writer_object, std);
 	handlers.clone_obj = NULL;
 }

@@ -33,10 +33,18 @@ final class SharedConnection
     public function noteBuffering(): void
     {
         $this->buffered = match ($this->driver) {
-            'mysql' => (bool) $this->pdo->getAttribute(\PDO::MYSQL_ATTR_USE_BUFFERED_QUERY),
+            'mysql' => (bool) $this->pdo->getAttribute(self::bufferedQuery()),
             'pgsql' => true,
             default => false,
         };
+    }
+
+    /** The number has another name since PHP 8.4, and PHP 8.5 warns of the old one. */
+    private static function bufferedQuery(): int
+    {
+        return (int) \constant(
+            \PHP_VERSION_ID >= 80400 ? 'Pdo\Mysql::ATTR_USE_BUFFERED_QUERY' : 'PDO::MYSQL_ATTR_USE_BUFFERED_QUERY',
+        );
     }
 
     /** A statement of this text for the caller alone: from the cache, or prepared now. null in silent error modes. */

@@ -11,10 +11,15 @@
 #include "ext/session/php_session.h"
 #include "ext/filter/php_filter.h"
 #include "ext/mysqlnd/mysqlnd.h"
+#if __has_include("ext/apcu/apc_globals.h")
 #define APC_MMAP 1 /* as Debian builds it */
 #include "ext/apcu/apc_globals.h"
 #include "ext/igbinary/src/php7/php_igbinary.h"
 #include "ext/msgpack/php_msgpack.h"
+#define STRUCTURES_OF_PECL(OF) OF("", zend_apcu_globals) OF("", zend_igbinary_globals) OF("", zend_msgpack_globals)
+#else /* no package has them for this version of PHP */
+#define STRUCTURES_OF_PECL(OF)
+#endif
 #include "sapi/embed/php_embed.h"
 #include "others.h"
 
@@ -30,8 +35,8 @@
 	OF("mysqlnd", zend_mysqlnd_globals) OF("pgsql", pgsql_globals) OF("odbc", odbc_globals)                             \
 	OF("sockets", sockets_globals) OF("posix", posix_globals) OF("ldap", ldap_globals) OF("xml", xml_globals)           \
 	OF("exif", exif_globals) OF("sqlite3", sqlite3_globals) OF("pdo_mysql", pdo_mysql_globals) OF("FFI", ffi_globals)   \
-	OF("Phar", phar_globals) OF("amqp", amqp_globals) OF("", zend_igbinary_globals) OF("", zend_msgpack_globals)        \
-	OF("", zend_apcu_globals) OF("amqp", amqp2_globals) STRUCTURES_SINCE_8_4(OF)
+	OF("Phar", phar_globals) OF("amqp", amqp_globals) OF("amqp", amqp2_globals) STRUCTURES_OF_PECL(OF)                  \
+	STRUCTURES_SINCE_8_4(OF)
 
 #define POINTER(module, structure) structure *walk_##structure;
 STRUCTURES(POINTER)

@@ -1,5 +1,7 @@
 --TEST--
 SQLite through PDO: prepared statements, transactions, callbacks that wait, errors
+--INI--
+error_reporting=E_ALL & ~E_DEPRECATED
 --FILE--
 <?php
 $db = new PDO('sqlite:' . __DIR__ . '/t.db', options: [PDO::ATTR_DEFAULT_FETCH_MODE => PDO::FETCH_ASSOC]);

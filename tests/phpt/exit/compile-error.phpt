@@ -7,4 +7,4 @@ class A { public $x; public $x; }
 --EXITCODE--
 255
 --EXPECTF--
-%AFatal error: Cannot redeclare A::$x in %s on line 3
+%AFatal error: Cannot redeclare A::$x in %s on line 3%A

@@ -1,5 +1,7 @@
 --TEST--
 exec, shell_exec, system, passthru, popen, backticks
+--INI--
+error_reporting=E_ALL & ~E_DEPRECATED
 --FILE--
 <?php
 echo exec('echo one; echo two; exit 3', $lines, $code), ' ', implode('+', $lines), " $code\n";

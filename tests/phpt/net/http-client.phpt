@@ -1,5 +1,7 @@
 --TEST--
 curl, curl_multi and http streams against a server in a child process
+--INI--
+error_reporting=E_ALL & ~E_DEPRECATED
 --FILE--
 <?php
 $script = <<<'PHP'

@@ -21,9 +21,16 @@ typedef struct {
 	void *collator;
 	char *default_locale;
 	void *compare, *grapheme_iterator;
-	int error;
-	int message_is_ours;
-	char *message;
+	struct {
+#if PHP_VERSION_ID >= 80500
+		zend_string *message;
+		int code;
+#else
+		int code;
+		int message_is_ours;
+		char *message;
+#endif
+	} error;
 	zend_long error_level;
 	bool use_exceptions;
 } intl_globals;
@@ -38,9 +45,11 @@ typedef struct {
 	int coding;
 } zlib_globals;
 
-/* ext/soap/php_soap.h */
+/* ext/soap/php_soap.h; the tables of encodings are elsewhere since 8.5. */
 typedef struct {
+#if PHP_VERSION_ID < 80500
 	HashTable encodings[3];
+#endif
 	HashTable *typemap;
 	int unique_namespace;
 	int version;
@@ -70,19 +79,31 @@ typedef struct {
 /* ext/pcntl/php_pcntl.h */
 typedef struct {
 	HashTable handlers;
+#if PHP_VERSION_ID >= 80500
+	bool processing;
+	volatile bool pending;
+	bool asynchronous;
+	uint16_t signals;
+	int last_error;
+	void *queue[3];
+#else
 	int processing;
 	void *queue[3];
 	int last_error;
 	volatile char pending;
 	bool asynchronous;
 	unsigned signals;
+#endif
 } pcntl_globals;
 
-/* ext/openssl/php_openssl.h */
+/* ext/openssl/php_openssl.h, php_openssl_backend.h */
 typedef struct {
 	void *errors;
 #if PHP_VERSION_ID >= 80400
 	void *errors_mark;
+#endif
+#if PHP_VERSION_ID >= 80500
+	void *context[4];
 #endif
 } openssl_globals;
 
@@ -106,7 +127,9 @@ typedef struct {
 #endif
 	bool allow_persistent, check_persistent;
 	zend_long max_persistent, max_links, num_persistent, num_links;
+#if PHP_VERSION_ID < 80500
 	int default_connection;
+#endif
 	zend_long default_lrl, default_binmode, default_cursor_type;
 	char last_state[6];
 	char last_error[512]; /* SQL_MAX_MESSAGE_LENGTH */
@@ -142,6 +165,12 @@ typedef struct {
 /* ext/pgsql/php_pgsql.h */
 typedef struct {
 	zend_long links, persistent_links, links_max, persistent_links_max;
+#if PHP_VERSION_ID >= 80500
+	zend_long auto_reset_persistent;
+	zend_object *default_link;
+	zend_string *patterns[11];
+	bool allow_persistent, ignore_notices, log_notices;
+#else
 	bool allow_persistent;
 	int ignore_notices;
 	zend_long auto_reset_persistent;
@@ -149,6 +178,7 @@ typedef struct {
 	zend_object *default_link;
 #if PHP_VERSION_ID >= 80400
 	zend_string *patterns[11];
+#endif
 #endif
 	HashTable field_oids;
 	HashTable table_oids;

@@ -79,4 +79,41 @@ static inline void weft_call_by_handler(zend_internal_function *function)
 #define WEFT_ODBC_PERSISTENT "unixODBC_"
 #endif
 
+/* Zend's list of the classes that are being loaded; NULL: none is, yet. */
+static inline HashTable *weft_loading(void)
+{
+#if PHP_VERSION_ID >= 80600
+	return &EG(autoload_current_classnames);
+#else
+	return EG(in_autoload);
+#endif
+}
+
+/* Nothing is thrown any more; what was is freed by nobody. */
+static inline void weft_drop_exception(void)
+{
+	EG(exception) = NULL;
+#if PHP_VERSION_ID < 80600
+	EG(prev_exception) = NULL;
+#endif
+}
+
+/* The class of a session's save handler, which its end releases; since 8.6 PHP remembers none. */
+#if PHP_VERSION_ID >= 80600
+#define WEFT_SESSION_CLASS(globals) ((zend_string *) NULL)
+#else
+#define WEFT_SESSION_CLASS(globals) ((globals).mod_user_class_name)
+#endif
+
+/* header_register_callback()'s function: where it is, how many bytes belong to it, and which word of them tells that there is one. */
+#if PHP_VERSION_ID >= 80600
+#define WEFT_HEADER_CALLBACK (&SG(send_header_fcc))
+#define WEFT_HEADER_CALLBACK_BYTES sizeof(SG(send_header_fcc))
+#define WEFT_HEADER_CALLBACK_KEY offsetof(zend_fcall_info_cache, function_handler)
+#else
+#define WEFT_HEADER_CALLBACK (&SG(callback_func))
+#define WEFT_HEADER_CALLBACK_BYTES (sizeof(zval) + sizeof(zend_fcall_info_cache))
+#define WEFT_HEADER_CALLBACK_KEY offsetof(zval, u1)
+#endif
+
 #endif

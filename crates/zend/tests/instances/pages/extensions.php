@@ -114,6 +114,9 @@ $extensions = [
         yield [json_last_error(), $n % 2 ? JSON_ERROR_SYNTAX : JSON_ERROR_NONE];
         yield [json_decode(json_encode(['n' => $n]), true), ['n' => $n]];
     },
+    'lexbor' => function () use ($n) {
+        yield [Dom\HTMLDocument::createFromString("<p id=a>$n</p>", LIBXML_NOERROR)->querySelector('#a')->textContent, "$n"];
+    },
     'libxml' => function () use ($n) {
         libxml_use_internal_errors(true);
         simplexml_load_string("<a><b$n></a>");
@@ -282,6 +285,10 @@ $extensions = [
     },
     'tokenizer' => function () use ($n) {
         yield [PhpToken::tokenize("<?php $n;")[1]->text, "$n"];
+    },
+    'uri' => function () use ($n) {
+        yield [(new Uri\WhatWg\Url("https://a.test/../$n?q=$n"))->getPath(), "/$n"];
+        yield [(new Uri\Rfc3986\Uri("https://a.test/$n#b"))->resolve('c')->toString(), 'https://a.test/c'];
     },
     'uuid' => function () use ($n, $in) {
         for ($i = 0; $i < 3; $i++) {
