@@ -82,6 +82,8 @@ pub struct Runtime {
     /// The family that was begun last.
     pub(crate) families: Cell<Family>,
     now: Cell<Nanos>,
+    /// When the kernel was last asked for events.
+    asked: Cell<Nanos>,
 }
 
 thread_local! {
@@ -117,6 +119,7 @@ impl Runtime {
             stepped_out: Cell::new(false),
             families: Cell::new(0),
             now: Cell::new(clock::now()),
+            asked: Cell::new(0),
         }));
         crate::hook::start_signals(runtime.offload.fd());
         RUNTIME.set(Some(runtime));

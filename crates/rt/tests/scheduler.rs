@@ -153,6 +153,26 @@ fn a_parked_reader_wakes_when_its_pipe_has_data_and_a_closed_descriptor_says_so(
 }
 
 #[test]
+fn an_event_is_taken_although_a_coroutine_is_always_ready() {
+    use std::os::fd::AsRawFd;
+    let (runtime, _) = start(SchedulerLimits::default());
+    let (reader, writer) = rustix::pipe::pipe().unwrap();
+    let woken = Rc::new(Cell::new(false));
+    let seen = Rc::clone(&woken);
+    spawn(runtime, move || {
+        assert!(matches!(runtime.wait_fd(reader.as_raw_fd(), Readiness::READ, None), Wake::Ready(_)));
+        woken.set(true);
+    });
+    spawn(runtime, move || {
+        rustix::io::write(&writer, b"x").unwrap();
+        while !seen.get() {
+            runtime.yield_now();
+        }
+    });
+    runtime.run(&UntilDone(runtime));
+}
+
+#[test]
 fn a_wait_that_times_out_leaves_nothing_behind_for_the_descriptor() {
     use std::os::fd::AsRawFd;
     let (runtime, _) = start(SchedulerLimits::default());
