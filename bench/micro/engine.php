@@ -81,6 +81,32 @@ $costs = [
     }),
 ];
 if (function_exists('Weft\go')) {
+    $costs['go() and await()'] = ns(function (int $rounds): void {
+        for ($i = 0; $i < $rounds; $i++) {
+            Weft\go(nothing(...))->await();
+        }
+    }, ROUNDS_OF_WAITS);
+    $costs['a value sent to a channel and received'] = ns(function (int $rounds): void {
+        $channel = new Weft\Channel(16);
+        for ($i = 0; $i < $rounds; $i++) {
+            $channel->send($i);
+            $channel->receive();
+        }
+    });
+    $costs['a free mutex locked and unlocked'] = ns(function (int $rounds): void {
+        $mutex = new Weft\Mutex();
+        for ($i = 0; $i < $rounds; $i++) {
+            $mutex->lock();
+            $mutex->unlock();
+        }
+    });
+    $costs['a permit of a semaphore taken and given back'] = ns(function (int $rounds): void {
+        $semaphore = new Weft\Semaphore(2);
+        for ($i = 0; $i < $rounds; $i++) {
+            $semaphore->acquire();
+            $semaphore->release();
+        }
+    });
     // The same two calls and a wait. The time beyond the row above is the cost of parking and resuming, with the
     // descriptors' registrations kept from wait to wait.
     $costs['a byte sent and received, the receiver parks'] = ns(function (int $rounds): void {

@@ -28,6 +28,9 @@ final class Channel implements \IteratorAggregate, \Countable
 
     private WaitQueue $receivers;
 
+    /** How many values it holds: those of $values. */
+    private int $held = 0;
+
     private bool $closed = false;
 
     /** @param int $capacity how many values wait here for a receiver, at least 0 */
@@ -54,6 +57,12 @@ final class Channel implements \IteratorAggregate, \Countable
     {
         if ($this->closed) {
             throw new ChannelClosed('Nothing can be sent: the channel is closed');
+        }
+        if ($this->held < $this->capacity && $this->receivers->count === 0) { // offer(), without its calls
+            ++$this->held;
+            $this->values->enqueue($value);
+
+            return true;
         }
         if ($this->offer($value)) {
             return true;
@@ -85,6 +94,11 @@ final class Channel implements \IteratorAggregate, \Countable
      */
     public function receive(?float $timeout = null): mixed
     {
+        if ($this->held > 0 && $this->senders->count === 0) { // take(), without its calls
+            --$this->held;
+
+            return $this->values->dequeue();
+        }
         $value = null;
         if ($this->take($value)) {
             return $value;
@@ -165,7 +179,7 @@ final class Channel implements \IteratorAggregate, \Countable
     /** How many values it holds. */
     public function count(): int
     {
-        return count($this->values);
+        return $this->held;
     }
 
     /** Receives until it is closed and empty. */
@@ -187,9 +201,10 @@ final class Channel implements \IteratorAggregate, \Countable
         if ($this->receivers->serve($value) !== null) {
             return true;
         }
-        if (count($this->values) >= $this->capacity) {
+        if ($this->held >= $this->capacity) {
             return false;
         }
+        ++$this->held;
         $this->values->enqueue($value);
 
         return true;
@@ -198,14 +213,16 @@ final class Channel implements \IteratorAggregate, \Countable
     /** Takes what is here without waiting; a sender that waits moves up. */
     private function take(mixed &$value): bool
     {
-        if ($this->values->isEmpty()) {
+        if ($this->held === 0) {
             $sender = $this->senders->serve();
             $value = $sender?->value;
 
             return $sender !== null;
         }
+        --$this->held;
         $value = $this->values->dequeue();
-        if (count($this->values) < $this->capacity && ($sender = $this->senders->serve()) !== null) {
+        if ($this->held < $this->capacity && ($sender = $this->senders->serve()) !== null) {
+            ++$this->held;
             $this->values->enqueue($sender->value);
         }
 
@@ -216,6 +233,7 @@ final class Channel implements \IteratorAggregate, \Countable
     private function giveBack(mixed $value): void
     {
         if ($this->receivers->serve($value) === null) {
+            ++$this->held;
             $this->values->unshift($value);
         }
     }

@@ -71,6 +71,11 @@ final class Mutex
             $owner = $this->owner === null ? 'nobody does' : "coroutine {$this->owner} does";
             throw new \LogicException("Mutex::unlock(): coroutine $self does not hold it, $owner");
         }
+        if ($this->waiters->count === 0) {
+            $this->owner = null;
+
+            return;
+        }
         $this->handOver();
     }
 

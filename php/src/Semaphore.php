@@ -68,7 +68,7 @@ final class Semaphore
         if ($this->free === $this->permits) {
             throw new \LogicException('Semaphore::release() was called more often than acquire()');
         }
-        if ($this->waiters->serve() === null) {
+        if ($this->waiters->count === 0 || $this->waiters->serve() === null) {
             $this->free++;
         }
     }

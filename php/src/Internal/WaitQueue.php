@@ -16,7 +16,8 @@ final class WaitQueue implements \Countable
 
     private ?Place $last = null;
 
-    private int $count = 0;
+    /** How many wait in this queue. Only this class changes it. */
+    public int $count = 0;
 
     /** Loads what a wait needs before a wait is open: an autoloader may wait itself. */
     public function __construct()
