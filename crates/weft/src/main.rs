@@ -27,6 +27,8 @@ mod print;
 mod watch;
 mod worker;
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
@@ -39,6 +41,10 @@ fn main() -> ExitCode {
         eprintln!("weft: {why}");
         return ExitCode::from(2);
     }
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if is_for_php(&arguments) {
+        return php::cli_main(arguments);
+    }
     match Cli::parse().command {
         Verb::Serve(settings) => master::serve(settings),
         Verb::Php { arguments } => php::cli_main(arguments),
@@ -48,6 +54,16 @@ fn main() -> ExitCode {
         Verb::Stop(settings) => master::client::stop(settings),
         Verb::Generate { directory, settings } => generate::run(&directory, &settings.given, &Cli::command()),
         Verb::Version => version(),
+    }
+}
+
+/// Whether these are arguments of the php command: scripts start `PHP_BINARY`, which is this program, with php's options or
+/// with a script's path. weft's own begin with a command, and its own options are those of a program that was given none.
+fn is_for_php(arguments: &[OsString]) -> bool {
+    let Some(first) = arguments.first().map(|first| first.as_bytes()) else { return false };
+    match first.strip_prefix(b"-") {
+        Some(option) => !matches!(option, b"h" | b"-help" | b"V" | b"-version" | b""),
+        None => first.contains(&b'/') || first.ends_with(b".php"),
     }
 }
 
