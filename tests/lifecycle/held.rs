@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::Signal;
-use weft_tests::{Client, Running, Server, until};
+use weft_tests::{Client, Running, Server, process, until};
 
 /// What all pages share. `hold` holds the thread; `page` answers for a path.
 const PAGES: &str = r#"
@@ -128,6 +128,30 @@ fn connections_in_every_state_are_answered_while_the_worker_is_held() {
             client.get("/after");
             assert!(client.read().text().starts_with("/after "), "{mode}");
         }
+    }
+}
+
+#[test]
+fn requests_that_arrive_together_with_the_one_that_holds_are_answered() {
+    for (mode, server) in servers(8) {
+        let weft = server.start();
+        mknodat(CWD, weft.path("one"), FileType::Fifo, Mode::from_raw_mode(0o666), 0).unwrap();
+        let worker = weft.workers()[0];
+        let mut clients: Vec<Client> = (0..10).map(|_| weft.connect()).collect();
+        // All of it is there when the worker looks: it reads the requests of one turn before it begins the first.
+        process::signal(worker, Signal::STOP);
+        until("the worker to stop", || process::is_stopped(worker).then_some(()));
+        clients[0].get("/hold/one");
+        for client in &mut clients[1..] {
+            client.get("/together");
+        }
+        process::signal(worker, Signal::CONT);
+        for client in &mut clients[1..] {
+            assert!(client.read().text().starts_with("/together "), "{mode}");
+        }
+        assert!(!clients[0].is_readable(), "{mode}: it did not hold");
+        open(&weft.path("one"));
+        assert_eq!(clients[0].read().text(), "held", "{mode}");
     }
 }
 

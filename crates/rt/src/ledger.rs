@@ -38,8 +38,14 @@ const NUMBER: u64 = 4;
 /// What a connection was offered with.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Offer {
-    /// Bytes that were read from it and belong to nobody yet.
+    /// Bytes that were read from it.
     pub bytes: Vec<u8>,
+    /// How many of them, from the first, are done with.
+    pub done: usize,
+    /// Bytes that are still to be written to it.
+    pub answer: Vec<u8>,
+    /// Whether it ends when these are written.
+    pub ends: bool,
     /// Since when it waits.
     pub since: Nanos,
     /// A word for its next owner.
@@ -90,8 +96,8 @@ pub struct Taker {
 pub enum Claim {
     /// It is the loop's again, with its bytes.
     Own(Offer),
-    /// It was passed on; its descriptor is nothing now.
-    Gone,
+    /// It was passed on with this; its descriptor is nothing now.
+    Gone(Offer),
 }
 
 /// An entry that may be taken, as it was seen.
@@ -142,7 +148,7 @@ impl Owner {
 
     /// Takes an offer back. If it is just being passed on, this waits: that takes one system call.
     pub fn claim(&self, place: u32) -> Claim {
-        let Some(entry) = self.shared.entry(place) else { return Claim::Gone };
+        let Some(entry) = self.shared.entry(place) else { return Claim::Gone(Offer::default()) };
         let mut tries = 0u32;
         loop {
             let word = entry.word.load(Acquire);
@@ -164,9 +170,9 @@ impl Owner {
                 }
                 _ => {
                     // SAFETY: nobody but the loop leaves this state.
-                    unsafe { *entry.offer.get() = Offer::default() };
+                    let offer = unsafe { std::mem::take(&mut *entry.offer.get()) };
                     entry.word.store(word & !STATE, Release);
-                    return Claim::Gone;
+                    return Claim::Gone(offer);
                 }
             }
         }
@@ -249,7 +255,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     fn offer(bytes: &[u8]) -> Offer {
-        Offer { bytes: bytes.to_vec(), since: 7, word: 1 }
+        Offer { bytes: bytes.to_vec(), since: 7, word: 1, ..Offer::default() }
     }
 
     fn new() -> (Owner, Taker, Reactor) {
@@ -289,7 +295,7 @@ mod tests {
         let mut text = String::new();
         far.read_to_string(&mut text).unwrap();
         assert_eq!(text, "answer");
-        assert_eq!(owner.claim(300), Claim::Gone);
+        assert_eq!(owner.claim(300), Claim::Gone(offer(b"GET")));
         owner.offer(300, near.as_fd(), true, Offer::default()).unwrap();
     }
 
@@ -336,7 +342,7 @@ mod tests {
                         assert_eq!(back.bytes, b"bytes");
                         kept += 1;
                     }
-                    Claim::Gone => gone += 1,
+                    Claim::Gone(_) => gone += 1,
                 }
             }
             done.store(true, Relaxed);

@@ -184,12 +184,16 @@ impl Server {
         if let Some((connection, streams)) = self.table.borrow_mut().parts(index) {
             connection.requests = parcel.requests;
             if !parcel.bytes.is_empty() {
-                connection.phase = Phase::Head;
                 // Its bytes were read, so it waits like others that were read.
                 connection.admission = Admission::Admitted;
+            }
+            if !parcel.bytes.is_empty() || !parcel.answer.is_empty() {
+                connection.phase = if parcel.ends { Phase::Ended } else { Phase::Head };
                 self.take_stream(index, connection, streams);
                 if let Some(stream) = connection.stream.and_then(|number| streams.get_mut(number)) {
-                    (stream.input, stream.since) = (parcel.bytes, parcel.since);
+                    (stream.input, stream.out.bytes) = (parcel.bytes, parcel.answer);
+                    stream.since = if parcel.since > 0 { parcel.since } else { self.runtime.turn_time() };
+                    (stream.wire.keep_alive, stream.reported) = (!parcel.ends, parcel.ends);
                 }
             }
         }

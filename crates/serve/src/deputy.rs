@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rustix::net::{SocketFlags, accept_with};
 use weft_rt::held::{self, Hold};
-use weft_rt::ledger::{Offered, Taker};
+use weft_rt::ledger::{Offer, Offered, Taker};
 
 use crate::parcel;
 
@@ -103,8 +103,7 @@ impl Deputy {
     fn take(&self, relay: &OwnedFd, offered: Offered) -> bool {
         let mut is_full = false;
         self.taker.take(offered, |connection, offer| {
-            let parcel = (&offer.bytes[..], offer.since, offer.word);
-            is_full = parcel::send(relay, connection, parcel).is_err();
+            is_full = parcel::send(relay, connection, offer).is_err();
             !is_full
         });
         !is_full
@@ -114,7 +113,7 @@ impl Deputy {
 /// Passes on what was accepted. Returns false if the relay is full.
 fn leave(relay: &OwnedFd, accepted: &mut VecDeque<OwnedFd>) -> bool {
     while let Some(connection) = accepted.front() {
-        if parcel::send(relay, connection.as_fd(), (&[], 0, 0)).is_err() {
+        if parcel::send(relay, connection.as_fd(), &Offer::default()).is_err() {
             return false;
         }
         accepted.pop_front();

@@ -1,7 +1,7 @@
 //! Connections that may leave: offered while the loop leaves them alone, claimed before it does anything with them.
 //!
-//! A connection is offered when it is idle, when part of a head was read, and when its whole request was read and waits for
-//! its turn: nothing of PHP depends on it then. Its bytes go with the offer. Must not know who takes it. Invariant: an offered connection is
+//! A connection is offered when it is idle, when part of a head was read, when its whole request was read and waits for its turn, and
+//! when its answer is complete and waits to be sent: no handler depends on it then. Its bytes go with the offer. Must not know who takes it. Invariant: an offered connection is
 //! neither read, written nor closed before it is claimed; one that is gone is only forgotten: nothing is answered, counted or
 //! logged for it here.
 
@@ -9,7 +9,7 @@ use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 
-use weft_rt::ledger::{Claim, Offer, ledger};
+use weft_rt::ledger::{Claim, Offer, Owner, ledger};
 
 use crate::admission::Admission;
 use crate::connection::{Connection, Phase};
@@ -64,16 +64,9 @@ impl Server {
     #[inline]
     pub(crate) fn offer(&self, index: u32, table: &mut Table) {
         let Some(owner) = self.ways_out.owner.get() else { return };
-        let Some((slot, mut stream)) = table.slot_and_stream(index) else { return };
+        let Some((slot, stream)) = table.slot_and_stream(index) else { return };
         let Some(connection) = &mut slot.connection else { return };
-        if connection.transport.broken || connection.is_offered {
-            return;
-        }
-        let Some((is_whole, offer)) = offer_of(connection, stream.as_deref_mut()) else { return };
-        match owner.offer(index, connection.transport.to_pass_on(), is_whole, offer) {
-            Ok(()) => connection.is_offered = true,
-            Err(offer) => put_back(stream, offer),
-        }
+        offer_to(owner, index, connection, stream);
     }
 
     /// Makes a connection the loop's again before anything is done with it. If it is gone, nothing can be done with it.
@@ -87,8 +80,18 @@ impl Server {
         connection.is_offered = false;
         match owner.claim(index) {
             Claim::Own(offer) => put_back(stream, offer),
-            Claim::Gone => self.is_gone(connection),
+            Claim::Gone(offer) => {
+                put_back(stream, offer);
+                self.is_gone(connection);
+            }
         }
+    }
+
+    /// A response has ended. It is sent at the end of the turn, but another coroutine may hold the loop before.
+    #[inline]
+    pub(crate) fn offer_answered(&self, connection: &mut Connection, stream: &mut Stream) {
+        let Some(owner) = self.ways_out.owner.get() else { return };
+        offer_to(owner, stream.connection, connection, Some(stream));
     }
 
     #[cold]
@@ -141,31 +144,55 @@ impl Server {
     }
 }
 
+fn offer_to(owner: &Owner, index: u32, connection: &mut Connection, mut stream: Option<&mut Stream>) {
+    if connection.transport.broken || connection.is_offered {
+        return;
+    }
+    let Some((is_whole, offer)) = offer_of(connection, stream.as_deref_mut()) else { return };
+    match owner.offer(index, connection.transport.to_pass_on(), is_whole, offer) {
+        Ok(()) => connection.is_offered = true,
+        Err(offer) => put_back(stream, offer),
+    }
+}
+
 /// What a connection may leave with, and whether it may do so before more arrives. `None` if it must stay.
 fn offer_of(connection: &Connection, stream: Option<&mut Stream>) -> Option<(bool, Offer)> {
     let word = connection.requests;
     let Some(stream) = stream else {
         let is_idle = connection.phase == Phase::Idle;
-        return is_idle.then_some((false, Offer { bytes: Vec::new(), since: 0, word }));
+        return is_idle.then_some((false, Offer { word, ..Offer::default() }));
     };
-    let is_whole = match connection.phase {
-        // In the line it may be a whole one.
-        Phase::Head if stream.unparsed() > 0 => connection.admission == Admission::Waits,
-        Phase::Active if stream.waits && stream.is_in_input => true,
-        _ => return None,
-    };
-    let is_small = stream.input.len() <= PARCEL_BYTES_MAX;
-    if stream.start > 0 || !stream.out.is_empty() || !stream.wire.carry.is_empty() || !is_small {
+    let fits = stream.input.len() + stream.out.pending() <= PARCEL_BYTES_MAX;
+    if !fits || !stream.wire.carry.is_empty() || stream.wire.refused {
         return None;
     }
-    // It counts where it is answered.
-    let word = if connection.phase == Phase::Active { word - 1 } else { word };
-    Some((is_whole, Offer { bytes: std::mem::take(&mut stream.input), since: stream.since, word }))
+    let offer = Offer { since: stream.since, word, ..Offer::default() };
+    match connection.phase {
+        Phase::Head | Phase::Active if stream.start > 0 || !stream.out.is_empty() => None,
+        Phase::Head if stream.unparsed() > 0 => {
+            // In the line it may be a whole one.
+            let is_whole = connection.admission == Admission::Waits;
+            Some((is_whole, Offer { bytes: std::mem::take(&mut stream.input), ..offer }))
+        }
+        Phase::Active if stream.waits && stream.is_in_input => {
+            // It counts where it is answered.
+            Some((true, Offer { bytes: std::mem::take(&mut stream.input), word: word - 1, ..offer }))
+        }
+        Phase::Ended if stream.body.is_complete() && !stream.out.is_empty() => {
+            let answer = stream.out.take_unsent()?;
+            let (bytes, done) = (std::mem::take(&mut stream.input), stream.wire.next);
+            Some((true, Offer { bytes, done, answer, ends: !stream.wire.keep_alive, since: 0, word }))
+        }
+        _ => None,
+    }
 }
 
 fn put_back(stream: Option<&mut Stream>, offer: Offer) {
     if let Some(stream) = stream {
-        debug_assert!(stream.input.is_empty());
+        debug_assert!(stream.input.is_empty() && stream.out.is_empty());
         stream.input = offer.bytes;
+        if !offer.answer.is_empty() {
+            stream.out.bytes = offer.answer;
+        }
     }
 }

@@ -13,6 +13,7 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair, sockopt,
 };
 use weft_rt::Nanos;
+use weft_rt::ledger::Offer;
 
 /// A connection from which more was read stays where it is.
 pub(crate) const PARCEL_BYTES_MAX: usize = 64 * 1024;
@@ -52,9 +53,16 @@ impl Relay {
     }
 }
 
+/// The bit beside the length of an answer that says that the connection ends with it.
+const ENDS: u32 = 1 << 31;
+
 /// What is known of a connection besides its descriptor.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Parcel {
+    /// What is still to be sent for earlier requests.
+    pub answer: Vec<u8>,
+    /// Whether the connection ends with that.
+    pub ends: bool,
     /// What was read of its next request.
     pub bytes: Vec<u8>,
     /// Since when that request waits; 0 if it has not begun to arrive. All processes have the same clock.
@@ -67,20 +75,19 @@ pub(crate) struct Parcel {
 ///
 /// # Errors
 /// `AGAIN` if the relay is full; the connection is then still the caller's.
-pub(crate) fn send(
-    relay: &OwnedFd,
-    connection: BorrowedFd<'_>,
-    (bytes, since, requests): (&[u8], Nanos, u32),
-) -> Result<(), Errno> {
+pub(crate) fn send(relay: &OwnedFd, connection: BorrowedFd<'_>, offer: &Offer) -> Result<(), Errno> {
     let mut label = [0; LABEL_BYTES];
-    label[..8].copy_from_slice(&since.to_le_bytes());
-    label[8..12].copy_from_slice(&requests.to_le_bytes());
+    let answer = offer.answer.len() as u32 | if offer.ends { ENDS } else { 0 };
+    label[..8].copy_from_slice(&offer.since.to_le_bytes());
+    label[8..12].copy_from_slice(&offer.word.to_le_bytes());
+    label[12..].copy_from_slice(&answer.to_le_bytes());
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let connections = [connection];
     loop {
         let mut control = SendAncillaryBuffer::new(&mut space);
         control.push(SendAncillaryMessage::ScmRights(&connections));
-        let parts = [IoSlice::new(&label), IoSlice::new(bytes)];
+        let parts =
+            [IoSlice::new(&label), IoSlice::new(&offer.answer), IoSlice::new(&offer.bytes[offer.done..])];
         match sendmsg(relay, &parts, &mut control, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
             Err(Errno::INTR) => (),
             other => return other.map(drop),
@@ -112,11 +119,13 @@ pub(crate) fn receive(relay: &OwnedFd) -> Result<(OwnedFd, Parcel), Errno> {
             (Err(error), _) => return Err(error),
             (Ok(length), Some(connection)) if length >= LABEL_BYTES => {
                 bytes.truncate(length - LABEL_BYTES);
-                bytes.shrink_to_fit();
                 let (since, rest) = label.split_at(8);
                 let since = since.try_into().map_or(0, Nanos::from_le_bytes);
-                let requests = rest[..4].try_into().map_or(0, u32::from_le_bytes);
-                return Ok((connection, Parcel { bytes, since, requests }));
+                let number = |part: &[u8]| part.try_into().map_or(0, u32::from_le_bytes);
+                let (requests, answer) = (number(&rest[..4]), number(&rest[4..]));
+                let rest = bytes.split_off(bytes.len().min((answer & !ENDS) as usize));
+                let ends = answer & ENDS != 0;
+                return Ok((connection, Parcel { answer: bytes, ends, bytes: rest, since, requests }));
             }
             // All senders are gone.
             (Ok(0), None) => return Err(Errno::AGAIN),
@@ -139,10 +148,25 @@ mod tests {
         assert_eq!(receive(&relay.receiving).unwrap_err(), Errno::AGAIN);
         for bytes in [vec![], b"GET / HTTP/1.1\r\n".to_vec(), vec![b'x'; PARCEL_BYTES_MAX]] {
             let (near, mut far) = UnixStream::pair().unwrap();
-            send(&relay.sending, near.as_fd(), (&bytes, 5, 6)).unwrap();
+            let mut offer = Offer { bytes: bytes.clone(), since: 5, word: 6, ..Offer::default() };
+            send(&relay.sending, near.as_fd(), &offer).unwrap();
+            let (connection, parcel) = receive(&relay.receiving).unwrap();
+            let mut expected = Parcel { bytes, since: 5, requests: 6, ..Parcel::default() };
+            assert_eq!(parcel, expected);
+            drop(connection);
+            if offer.bytes.len() == 16 {
+                (offer.done, offer.answer, offer.ends) = (4, b"HTTP/1.1 200".to_vec(), true);
+                expected = Parcel {
+                    answer: offer.answer.clone(),
+                    ends: true,
+                    bytes: b"/ HTTP/1.1\r\n".to_vec(),
+                    ..expected
+                };
+            }
+            send(&relay.sending, near.as_fd(), &offer).unwrap();
             drop(near);
             let (connection, parcel) = receive(&relay.receiving).unwrap();
-            assert_eq!(parcel, Parcel { bytes, since: 5, requests: 6 });
+            assert_eq!(parcel, expected);
             UnixStream::from(connection).write_all(b"answer").unwrap();
             let mut text = String::new();
             far.read_to_string(&mut text).unwrap();
@@ -156,12 +180,14 @@ mod tests {
         let relay = Relay::new().unwrap();
         let (near, _far) = UnixStream::pair().unwrap();
         let sent = (0..100_000u32)
-            .take_while(|number| send(&relay.sending, near.as_fd(), (b"GET", 0, *number)).is_ok())
+            .take_while(|number| {
+                send(&relay.sending, near.as_fd(), &Offer { word: *number, ..Offer::default() }).is_ok()
+            })
             .count();
         assert!(sent > 50, "{sent}");
         for number in 0..sent {
             assert_eq!(receive(&relay.receiving).unwrap().1.requests as usize, number);
         }
-        send(&relay.sending, near.as_fd(), (b"GET", 0, 0)).unwrap();
+        send(&relay.sending, near.as_fd(), &Offer::default()).unwrap();
     }
 }

@@ -419,7 +419,7 @@ impl Server {
             status: stream.status,
             body_bytes: stream.written,
             duration: weft_rt::clock::now().saturating_sub(stream.since),
-            aborted: connection.transport.broken,
+            aborted: connection.transport.broken && !connection.is_gone,
         }
     }
 }

@@ -88,7 +88,7 @@ impl Server {
         }
         stream.out.clear();
         match connection.phase {
-            _ if connection.is_gone => Next::CLOSE,
+            Phase::Active if connection.is_gone => Next::CLOSE,
             // The handler ends the response: until then its request stays readable.
             Phase::Active if !stream.held => {
                 stream.wake_all(self.runtime);
@@ -352,6 +352,7 @@ impl Server {
             stream.wire.keep_alive = false;
         }
         stream.wake_all(self.runtime);
+        self.offer_answered(connection, stream);
     }
 }
 

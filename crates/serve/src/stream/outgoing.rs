@@ -107,6 +107,11 @@ impl Outgoing {
         done
     }
 
+    /// Takes the bytes out, if that is all there is and none of them has been sent.
+    pub(crate) fn take_unsent(&mut self) -> Option<Vec<u8>> {
+        (self.sent == 0 && self.is_in_memory()).then(|| std::mem::take(&mut self.bytes))
+    }
+
     /// Drops everything, because no peer will read it.
     pub(crate) fn clear(&mut self) {
         self.bytes.clear();
