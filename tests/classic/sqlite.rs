@@ -6,9 +6,9 @@ use std::thread;
 
 use weft_tests::{Running, Server};
 
-/// Some milliseconds of work and one row. SQLite itself waits for five seconds at most.
+/// Some milliseconds of work and one row. SQLite itself waits for ten seconds at most.
 const PAGE: &str = "<?php
-    $db = new PDO('sqlite:' . dirname(__DIR__) . '/rows.db', null, null, [PDO::ATTR_TIMEOUT => 5, PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION]);
+    $db = new PDO('sqlite:' . dirname(__DIR__) . '/rows.db', null, null, [PDO::ATTR_TIMEOUT => 10, PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION]);
     for ($i = 0, $text = ''; $i < 30_000; $i++) { $text = md5($text . $i); }
     try {
         $db->prepare('INSERT INTO rows (text) VALUES (?)')->execute([$text]);
