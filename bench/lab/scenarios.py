@@ -107,6 +107,12 @@ def syscalls(peer: Peer, settings: Settings) -> Measured:
         yield "keep-alive", trace.per_request(server, settings.traced_requests)
 
 
+def queries(peer: Peer, settings: Settings) -> Measured:
+    with backends.mariadb(settings.backend_core), Running(peer, "db3") as server:
+        load.wrk(server.port, server.path, 100, 1)
+        yield "20 at once", trace.per_request(server, settings.traced_requests, 20)
+
+
 def database(role: str, connections: tuple[int, ...]) -> Callable[[Peer, Settings], Measured]:
     """Up and down again: how a server and the database share a core changes during the run, whatever the number of connections."""
     def measure(peer: Peer, settings: Settings) -> Measured:
@@ -159,6 +165,9 @@ SCENARIOS = (
     Scenario("syscalls", "System calls per keep-alive request", "One recv and one send?", Column("all", "all calls/request"),
              (Column("recv", "recv"), Column("send", "send"), Column("wait", "epoll/poll wait"), Column("other", "other")),
              syscalls, goal="one recv, one send", rounds=1),
+    Scenario("querycalls", "System calls of three PDO queries", "Is anything asked that is known?", Column("all", "all calls/request"),
+             (Column("recv", "recv"), Column("send", "send"), Column("wait", "epoll/poll wait"), Column("other", "other")),
+             queries, role="db3", goal="at most 9.2: four recv, four send, and a part of a wait", limit=("value", 9.2), rounds=1),
     Scenario("micro", "Micro costs", "What do the parts cost on this machine?", Column("ns", "ns", 1), (), micro.measure,
              role=None, goal="the floor under the figures above"),
     Scenario("soak", "Ten million requests", "Does memory stay where it was?", Column("growth_mib", "Rss growth MiB"),

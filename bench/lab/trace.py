@@ -32,8 +32,9 @@ def counts(report: str) -> dict[str, int]:
     return found
 
 
-def per_request(server: Running, requests: int) -> dict[str, float]:
-    """Calls per request by family, and each call by its name under `call:`. Connections are opened before counting."""
+def per_request(server: Running, requests: int, at_once: int = 1) -> dict[str, float]:
+    """Calls per request by family, and each call by its name under `call:`. Connections are opened before counting; `at_once`
+    requests are sent before the first of their answers is read."""
     report, pids = server.run / "strace.txt", server.pids()
     clients = [load.connect(server.port, number) for number in range(CONNECTIONS)]
     try:
@@ -43,8 +44,12 @@ def per_request(server: Running, requests: int) -> dict[str, float]:
         tracer = subprocess.Popen(["strace", "-f", "-c", "-U", "calls,name", "-o", str(report), *attach],
                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         proc.wait_for("strace to attach to every thread", lambda: traced(pids) == threads(pids))
-        for number in range(requests):
-            load.ask(clients[number % CONNECTIONS], server.path, number)
+        for first in range(0, requests, at_once):
+            turn = [(clients[number % CONNECTIONS], number) for number in range(first, min(first + at_once, requests))]
+            for client, number in turn:
+                client.sendall(load.request_bytes(server.path, number))
+            for client, _ in turn:
+                load.read_answer(client)
         tracer.send_signal(signal.SIGINT)
         tracer.wait(30)
     finally:
