@@ -9,6 +9,7 @@
 #include "coroutine.h"
 #include "delegation.h"
 #include "host.h"
+#include "php/version.h"
 
 /* The maximum of output that waits for the end of the script. */
 #define OUTPUT_BYTES_MAX (64 * 1024)
@@ -163,13 +164,17 @@ size_t weft_classic_write(const char *bytes, size_t length)
 	return length;
 }
 
-/* sapi_module.flush: flush() in the script. It sends what PHP has handed over; while PHP's own buffers hold all output,
- * that is nothing, and header() still works, as under php-fpm (sapi_cgibin_flush in sapi/fpm/fpm/fpm_main.c). */
+/* sapi_module.flush: flush() in the script. It sends what PHP has handed over. Before PHP 8.4 that is nothing while PHP's own
+ * buffers hold all output, and header() still works; since then it is the head. Both are as under php-fpm. */
 void weft_classic_flush(void *context)
 {
 	(void) context;
 	weft_classic *classic = weft_current ? weft_classic_of(weft_current) : NULL;
-	if (!classic || !classic->sent || classic->finished || PG(connection_status) == PHP_CONNECTION_ABORTED) {
+	if (!classic || classic->finished || PG(connection_status) == PHP_CONNECTION_ABORTED) {
+		return;
+	}
+	weft_flush_head();
+	if (!classic->sent) {
 		return;
 	}
 	if (!classic->sendfile && !let_out(weft_current)) {

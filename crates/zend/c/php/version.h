@@ -65,6 +65,15 @@ static inline void weft_call_by_handler(zend_internal_function *function)
 #endif
 }
 
+/* flush() in a script: since 8.4 it sends the head, although PHP has handed over no body (sapi_cgibin_flush in
+ * sapi/fpm/fpm/fpm_main.c). */
+static inline void weft_flush_head(void)
+{
+#if PHP_VERSION_ID >= 80400
+	sapi_send_headers();
+#endif
+}
+
 /* The first function of a session's save handler (ext/session/php_session.h). */
 #if PHP_VERSION_ID >= 80400
 #define WEFT_SESSION_OPEN(globals) ((globals).mod_user_names.ps_open)
