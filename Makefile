@@ -1,6 +1,6 @@
 # Each target is one command; tools/ holds what it does. CONTRIBUTING.md says how long each takes and what it needs.
 
-.PHONY: run check test apps soak memcheck bench fuzz install deb apt test-deb test-container test-on
+.PHONY: run check test cross apps soak memcheck bench fuzz install deb apt test-deb test-container test-on
 
 # make test-on RELEASE [SUITE…]: the tests of this tree in another Debian, see tools/test-on. The words after it are no targets.
 ifeq ($(firstword $(MAKECMDGOALS)),test-on)
@@ -35,6 +35,10 @@ soak:
 # Instances and `weft php` under valgrind.
 memcheck:
 	@tools/memcheck
+
+# Builds weft for arm64, and runs what qemu can of it; ends with 77 where the packages for it cannot be had.
+cross:
+	@tools/cross
 
 # Measures weft beside other servers; see BENCHMARKING.md.
 bench:

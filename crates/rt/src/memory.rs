@@ -6,17 +6,13 @@
 use std::fs::File;
 use std::io::Read;
 
-/// Bytes of a page on the machines with 4 KiB pages for which PHP packages are built: amd64, and arm64 as Debian
-/// builds it.
-const PAGE_BYTES: u64 = 4096;
-
 /// Resident memory of this process in bytes, from /proc/self/statm (proc(5)); 0 if it cannot be read.
 pub fn resident_bytes() -> u64 {
     let mut buffer = [0u8; 128];
     let length = File::open("/proc/self/statm").and_then(|mut file| file.read(&mut buffer)).unwrap_or(0);
     let text = std::str::from_utf8(&buffer[..length]).unwrap_or("");
     let pages: u64 = text.split(' ').nth(1).and_then(|field| field.parse().ok()).unwrap_or(0);
-    pages * PAGE_BYTES
+    pages * rustix::param::page_size() as u64
 }
 
 #[cfg(test)]

@@ -182,7 +182,7 @@ void weft_switch_start(bool bare, size_t bytes)
  * requests. */
 static bool stack_available(size_t bytes)
 {
-	const size_t guard = 4096;
+	const size_t guard = weft_page_bytes();
 	void *stack = mmap(NULL, bytes + guard, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	if (stack == MAP_FAILED) {
 		return false;

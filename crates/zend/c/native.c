@@ -140,7 +140,7 @@ void weft_native_trim(const weft_coroutine *coroutine)
 		return;
 	}
 	char *low = weft_native_yellow(coroutine) + YELLOW_BYTES;
-	char *high = (char *) ((uintptr_t) handle & ~(uintptr_t) 4095) - 4096;
+	char *high = (char *) ((uintptr_t) handle & ~(weft_page_bytes() - 1)) - weft_page_bytes();
 	if (high > low) {
 		madvise(low, (size_t) (high - low), MADV_DONTNEED);
 	}

@@ -29,7 +29,7 @@
 #include <ucontext.h>
 
 #define OPEN_BYTES (256 * 1024)
-#define FIBER_GUARD_BYTES 4096 /* ZEND_FIBER_GUARD_PAGES in Zend/zend_fibers.c */
+#define FIBER_GUARD_BYTES weft_page_bytes() /* ZEND_FIBER_GUARD_PAGES in Zend/zend_fibers.c */
 
 /* Zend/zend_fibers.c keeps this struct private; its first two fields have been these since 8.1. */
 typedef struct {
@@ -70,7 +70,7 @@ void weft_stack_arm(zend_fiber_context *context)
 
 void weft_stack_restore(zend_fiber_context *context)
 {
-	const uintptr_t page = 4096, spare = 4 * page;
+	const uintptr_t page = weft_page_bytes(), spare = 16 * 1024;
 	weft_stack_arm(context);
 	if (context->stack) {
 		uintptr_t low = (uintptr_t) ((fiber_stack *) context->stack)->pointer;

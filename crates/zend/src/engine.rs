@@ -352,7 +352,7 @@ fn shared_word() -> *mut u32 {
     let page = unsafe {
         libc::mmap(
             std::ptr::null_mut(),
-            4096,
+            size_of::<u32>(),
             libc::PROT_READ | libc::PROT_WRITE,
             libc::MAP_SHARED | libc::MAP_ANONYMOUS,
             -1,

@@ -79,7 +79,8 @@ fn series(version: &str) -> &str {
 }
 
 fn text(bytes: &[c_char]) -> String {
+    // C's char has a sign on amd64 and none on arm64.
     let bytes: Vec<u8> =
-        bytes.iter().take_while(|byte| **byte != 0).map(|byte| byte.cast_unsigned()).collect();
+        bytes.iter().take_while(|byte| **byte != 0).flat_map(|byte| byte.to_ne_bytes()).collect();
     String::from_utf8_lossy(&bytes).into_owned()
 }

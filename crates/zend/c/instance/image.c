@@ -32,7 +32,9 @@ static bool too_many_ranges;
 static char **pages;     /* address of each listed page */
 static char *pristine;   /* their copies, in the same order */
 static uint32_t page_count;
+#ifdef __x86_64__
 static bool avx2;
+#endif
 
 static void *reserve(size_t bytes)
 {
@@ -138,7 +140,9 @@ const char *weft_image_start(void)
 	if (too_many_ranges) {
 		return "more libraries are loaded than instances can hold apart";
 	}
+#ifdef __x86_64__
 	avx2 = __builtin_cpu_supports("avx2");
+#endif
 	list_kernel_targets();
 	uint32_t listed = page_count;
 	for (size_t i = 0; i < range_count; i++) {

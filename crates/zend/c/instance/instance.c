@@ -14,6 +14,7 @@
 #include "../resident.h"
 #include "../schedule.h"
 #include "../stack.h"
+#include "../stack_zones.h"
 #include "zend_gc.h"
 #include "zend_ini.h"
 #include "zend_virtual_cwd.h"
@@ -60,12 +61,13 @@ static const char *without(const char *reason)
 	return reason;
 }
 
+static const char other_pages[] = "the kernel's pages are not of 4 KiB";
 static const char no_space[] = "no address space for their heaps (see ulimit -v and vm.overcommit_memory)";
 
 /* Called in the master, after the engine has started for instances: NULL, or why no worker can have them. */
 const char *weft_instances_unfit(void)
 {
-	const char *unfit = weft_unfit_extension();
+	const char *unfit = weft_page_bytes() == WEFT_PAGE_BYTES ? weft_unfit_extension() : other_pages;
 	if (!unfit && !weft_heap_is_possible(REGION_BYTES_LEAST)) {
 		unfit = no_space;
 	}

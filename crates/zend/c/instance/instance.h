@@ -25,6 +25,7 @@
 
 #include <sys/time.h>
 
+/* An instance is put aside in pages of this size: where the kernel has others, there are no instances. */
 #define WEFT_PAGE_BYTES ((size_t) 4096)
 
 /* ---- libraries.c ---- */

@@ -15,11 +15,11 @@ typedef struct {
 	weft_loaded_php *loaded;
 } search;
 
-/* The constants of an object, one segment after the other. */
+/* The constants of an object, one segment after the other. On arm64 they lie in one with the code. */
 static const char *constants_end(const struct dl_phdr_info *object, size_t segment, const char **start)
 {
 	const ElfW(Phdr) *header = &object->dlpi_phdr[segment];
-	if (header->p_type != PT_LOAD || !(header->p_flags & PF_R) || (header->p_flags & (PF_W | PF_X))) {
+	if (header->p_type != PT_LOAD || !(header->p_flags & PF_R) || (header->p_flags & PF_W)) {
 		return NULL;
 	}
 	*start = (const char *) object->dlpi_addr + header->p_vaddr;
