@@ -8,6 +8,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use weft_tests::services::Authority;
 use weft_tests::{Running, Server, command, until};
 
 use crate::markdown::{Block, Document, documents, root};
@@ -230,6 +231,11 @@ fn every_configuration_of_the_readme_and_the_docs_is_in_order() {
                 |name, text: &str| std::fs::write(directory.path().join(name), text).expect("our own file");
             write("app.php", "<?php\nreturn fn () => '';\n");
             write("weft.toml", &block.text);
+            if block.text.contains("fullchain.pem") {
+                Authority::new(directory.path()).certify("fullchain", "DNS:example.org", 9);
+                std::fs::rename(directory.path().join("fullchain.key"), directory.path().join("privkey.pem"))
+                    .expect("the authority has written it");
+            }
             let output = run(directory.path(), "weft check app.php");
             assert_eq!(output.code, Some(0), "{}:{}: {}", document.path.display(), block.line, output.stderr);
         }

@@ -12,6 +12,8 @@ mod refusals;
 mod requests;
 mod responses;
 mod splits;
+mod tls;
+mod tls_files;
 
 use weft_tests::Server;
 

@@ -201,10 +201,12 @@ fn write_file(path: &Path, text: &str) {
 }
 
 impl Running {
-    /// The TCP addresses at which it reports to listen.
+    /// The TCP addresses at which it reports to listen, with or without TLS.
     pub fn addresses(&self) -> Vec<SocketAddr> {
         let log = self.log();
-        let urls = log.lines().filter_map(|line| line.strip_prefix("weft: listening on http://"));
+        let urls = log.lines().filter_map(|line| line.strip_prefix("weft: listening on "));
+        let urls =
+            urls.filter_map(|url| url.strip_prefix("http://").or_else(|| url.strip_prefix("https://")));
         urls.filter_map(|rest| rest.trim_end_matches('/').parse().ok()).collect()
     }
 

@@ -7,10 +7,12 @@
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::sync::Arc;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrAny, SocketFlags, acceptfrom_with, getpeername, sockopt};
+use rustls::ServerConfig;
 use weft_rt::{MILLISECOND, Nanos};
 
 use crate::address::{Endpoint, Peer};
@@ -18,7 +20,7 @@ use crate::admission::Admission;
 use crate::connection::{Connection, Phase};
 use crate::descriptor::out_of_selects_way;
 use crate::keys::listener_key;
-use crate::listeners::{Listener, Pause};
+use crate::listeners::{Listener, Pause, Service};
 use crate::parcel::{self, Parcel};
 use crate::server::{Server, TurnStage};
 use crate::transport::Transport;
@@ -42,25 +44,36 @@ fn peer_of(address: Option<SocketAddrAny>, endpoint: &Endpoint) -> Option<Peer> 
 }
 
 impl Server {
-    /// Serves a listening socket. Other workers share it; the server only accepts from it.
+    /// Serves a listening socket: HTTP/1.1. Other workers share it; the server only accepts from it.
     ///
     /// # Errors
     /// Those of fcntl(2), setsockopt(2) and epoll_ctl(2).
     pub fn listen(&self, fd: OwnedFd, endpoint: Endpoint) -> io::Result<()> {
-        self.open_listener(fd, Some(endpoint), None)
+        self.listen_for(fd, endpoint, Service::default())
     }
 
-    /// Takes in the connections that other workers pass on.
+    /// Takes in the connections that other workers pass on. None of them has TLS.
     pub(crate) fn listen_at_relay(&self, fd: OwnedFd) -> io::Result<()> {
-        self.open_listener(fd, None, None)
+        self.open_listener(fd, None, Service::default(), None)
     }
 
-    /// Serves a listening socket of another worker, identified by a number, until [`Server::stop_standing_in`].
+    /// The same for any service.
     ///
     /// # Errors
     /// As for [`Server::listen`].
+    pub fn listen_for(&self, fd: OwnedFd, endpoint: Endpoint, service: Service) -> io::Result<()> {
+        self.open_listener(fd, Some(endpoint), service, None)
+    }
+
+    /// Serves a listening socket of another worker, identified by a number, until [`Server::stop_standing_in`], as this
+    /// worker serves its own at that address.
+    ///
+    /// # Errors
+    /// As for [`Server::listen`], and if it serves nothing there.
     pub fn stand_in(&self, fd: OwnedFd, endpoint: Endpoint, whom: u64) -> io::Result<()> {
-        self.open_listener(fd, Some(endpoint), Some(whom))
+        let service = self.listeners.borrow().service_at(&endpoint);
+        let service = service.ok_or_else(|| io::Error::other(format!("nothing is served at {endpoint}")))?;
+        self.open_listener(fd, Some(endpoint), service, Some(whom))
     }
 
     /// Returns another worker's listening sockets to it, with the connections that wait in them. `None` means those of
@@ -81,6 +94,7 @@ impl Server {
         &self,
         fd: OwnedFd,
         endpoint: Option<Endpoint>,
+        service: Service,
         stands_in_for: Option<u64>,
     ) -> io::Result<()> {
         // The relay is so already.
@@ -96,7 +110,7 @@ impl Server {
             self.runtime.with_reactor(|reactor| reactor.add_shared(fd.as_raw_fd(), key))?;
         }
         listeners.numbers += 1;
-        listeners.open.push(Listener { number, fd, endpoint, stands_in_for });
+        listeners.open.push(Listener { number, fd, endpoint, service, stands_in_for });
         Ok(())
     }
 
@@ -133,21 +147,22 @@ impl Server {
                 return false;
             }
         }
-        let accepted = {
+        let (accepted, tls) = {
             let listeners = self.listeners.borrow();
             let Some(listener) = listeners.find(index) else { return false };
             let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-            match &listener.endpoint {
+            let accepted = match &listener.endpoint {
                 None => parcel::receive(&listener.fd).map(Arrival::Parcel),
                 Some(endpoint) => acceptfrom_with(&listener.fd, flags)
                     .map(|(fd, address)| Arrival::New(fd, peer_of(address, endpoint))),
-            }
+            };
+            (accepted, listener.service.tls.clone())
         };
         match accepted {
             // Without a peer, it has disconnected in the meantime.
             Ok(Arrival::New(_, None)) => (),
             Ok(Arrival::New(fd, Some(peer))) => {
-                if let Some(index) = self.accepted(fd, peer) {
+                if let Some(index) = self.accepted(fd, peer, tls) {
                     self.offer(index, &mut self.table.borrow_mut());
                 }
             }
@@ -175,7 +190,7 @@ impl Server {
         let address = getpeername(&fd).ok()??;
         let is_unix = address.address_family() == AddressFamily::UNIX;
         let peer = if is_unix { Some(Peer::Unix) } else { SocketAddr::try_from(address).ok().map(Peer::Tcp) };
-        self.accepted(fd, peer?)
+        self.accepted(fd, peer?, None)
     }
 
     /// Takes in a connection of another worker, where that one left it.
@@ -201,14 +216,18 @@ impl Server {
         self.process(index);
     }
 
-    fn accepted(&self, low: OwnedFd, peer: Peer) -> Option<u32> {
+    fn accepted(&self, low: OwnedFd, peer: Peer, tls: Option<Arc<ServerConfig>>) -> Option<u32> {
         let fd = out_of_selects_way(low);
         let number = fd.as_raw_fd();
+        let mut transport = Transport::new(fd);
+        if tls.as_ref().is_some_and(|config| !transport.secure(config)) {
+            return None; // no memory, or a configuration that rustls refuses
+        }
         let mut table = self.table.borrow_mut();
         let index = table.insert(Connection {
-            transport: Transport::new(fd),
+            transport,
             peer,
-            phase: Phase::Idle,
+            phase: if tls.is_some() { Phase::Opening } else { Phase::Idle },
             queued: false,
             admission: Admission::None,
             requests: 0,

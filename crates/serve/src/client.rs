@@ -38,7 +38,7 @@ pub struct Client<'a> {
     pub address: Option<IpAddr>,
     /// Its port, if known.
     pub port: Option<u16>,
-    /// Whether it used TLS to the proxy.
+    /// Whether it used TLS, to the proxy or to this server.
     pub https: bool,
     /// The host that it requested, with the port.
     pub host: Option<Cow<'a, [u8]>>,
@@ -46,11 +46,11 @@ pub struct Client<'a> {
 
 /// Follows the proxies' reports from the nearest on, as long as `trusted` accepts the address that makes the report.
 /// The peer of a Unix socket is always trusted: the file system has let it open the socket. `bytes` are those of
-/// `head`.
+/// `head`; `secure` tells whether the peer itself uses TLS.
 pub fn client<'a>(
     head: &'a Head,
     bytes: &'a [u8],
-    peer: Peer,
+    (peer, secure): (Peer, bool),
     word: ProxyWord,
     trusted: impl Fn(IpAddr) -> bool,
 ) -> Client<'a> {
@@ -76,7 +76,7 @@ pub fn client<'a>(
     Client {
         address: Some(found.address).filter(|address| *address != NO_ADDRESS),
         port: if is_peer { peer_port } else { found.port },
-        https: found.https.unwrap_or(false),
+        https: found.https.unwrap_or(secure),
         host: found.host.filter(|_| word.host).or_else(|| head.authority(bytes).map(Cow::Borrowed)),
     }
 }
@@ -84,6 +84,6 @@ pub fn client<'a>(
 impl<'a> RequestView<'a> {
     /// Calls [`client`] for this request.
     pub fn client(&self, word: ProxyWord, trusted: impl Fn(IpAddr) -> bool) -> Client<'a> {
-        client(self.head(), self.bytes(), self.peer(), word, trusted)
+        client(self.head(), self.bytes(), (self.peer(), self.session().is_some()), word, trusted)
     }
 }

@@ -11,6 +11,8 @@ use crate::transport::Transport;
 /// The phase of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Phase {
+    /// TLS's handshake.
+    Opening,
     /// Between requests: no buffers.
     Idle,
     /// Bytes of a head are being collected.
@@ -39,7 +41,7 @@ pub(crate) struct Connection {
     pub dropped: u64,
     /// When the peer last sent something, while the connection lingers.
     pub heard: Nanos,
-    /// When the current phase began, for `Idle` and `Linger`; when it joined the line, if it waits there.
+    /// When the current phase began, for `Opening`, `Idle` and `Linger`; when it joined the line, if it waits there.
     pub since: Nanos,
     /// The tick of its entry in the wheel; `u64::MAX` if it has none.
     pub tick: u64,

@@ -95,6 +95,7 @@ impl Server {
         let (kind, since, age_min) = match connection.phase {
             Phase::Idle if connection.requests > 0 => (0, connection.since, ANSWERED_AGE_MIN),
             Phase::Idle => (0, connection.since, UNANSWERED_AGE_MIN),
+            Phase::Opening => (2, connection.since, UNANSWERED_AGE_MIN),
             Phase::Linger => (1, connection.since, UNANSWERED_AGE_MIN),
             Phase::Head => {
                 let stream = stream.filter(|stream| stream.out.is_empty())?;

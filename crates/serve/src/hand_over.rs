@@ -30,7 +30,11 @@ impl Server {
     pub fn hand_over(&self, relay: Relay, tell: Box<dyn FnMut(bool) + Send>) -> io::Result<Deputy> {
         let made = self.runtime.with_reactor(|reactor| ledger(self.limits.connections_max, reactor));
         let (owner, taker) = made?;
-        let own = self.listeners.borrow().open.iter().map(|listener| listener.fd.try_clone()).collect();
+        // What TLS knows of a connection cannot be passed on, so those of its listeners stay in their queues.
+        let listeners = self.listeners.borrow();
+        let plain = listeners.open.iter().filter(|listener| listener.service.tls.is_none());
+        let own = plain.map(|listener| listener.fd.try_clone()).collect();
+        drop(listeners);
         let queues: Vec<_> = io::Result::from(own)?;
         let fixed = queues.iter().chain([&relay.sending]).map(AsRawFd::as_raw_fd);
         self.ways_out.descriptors.replace(fixed.chain(taker.descriptors()).collect());
@@ -157,6 +161,9 @@ fn offer_to(owner: &Owner, index: u32, connection: &mut Connection, mut stream: 
 
 /// What a connection may leave with, and whether it may do so before more arrives. `None` if it must stay.
 fn offer_of(connection: &Connection, stream: Option<&mut Stream>) -> Option<(bool, Offer)> {
+    if connection.transport.session().is_some() {
+        return None; // what TLS knows of it lies in this process
+    }
     let word = connection.requests;
     let Some(stream) = stream else {
         let is_idle = connection.phase == Phase::Idle;

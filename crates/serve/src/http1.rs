@@ -5,5 +5,6 @@
 pub(crate) mod advance;
 pub(crate) mod input;
 pub(crate) mod linger;
+pub(crate) mod own_lines;
 pub(crate) mod reply;
 pub(crate) mod wire;

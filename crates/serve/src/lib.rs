@@ -71,6 +71,7 @@ pub use client::{Client, ProxyFields, ProxyWord, client};
 pub use deputy::Deputy;
 pub use handler::{Handler, Refusal, Stats};
 pub use keys::RequestKey;
+pub use listeners::Service;
 pub use opened::Opened;
 pub use parcel::Relay;
 pub use root::{Look, Root};

@@ -3,10 +3,19 @@
 //! Must not know how a connection is accepted. Invariant: a listener's number stays its own while others are closed.
 
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
+use rustls::ServerConfig;
 use weft_rt::Nanos;
 
 use crate::address::Endpoint;
+
+/// What a listener's connections speak.
+#[derive(Clone, Default)]
+pub struct Service {
+    /// TLS, with this configuration; HTTP/1.1 follows.
+    pub tls: Option<Arc<ServerConfig>>,
+}
 
 /// One listener.
 pub(crate) struct Listener {
@@ -15,6 +24,7 @@ pub(crate) struct Listener {
     pub fd: OwnedFd,
     /// Where it listens; `None` for the relay, from which connections of other workers come.
     pub endpoint: Option<Endpoint>,
+    pub service: Service,
     /// The worker for which this one serves the socket, if it belongs to another worker.
     pub stands_in_for: Option<u64>,
 }
@@ -42,6 +52,12 @@ pub(crate) struct Listeners {
 impl Listeners {
     pub(crate) fn find(&self, number: u32) -> Option<&Listener> {
         self.open.iter().find(|listener| listener.number == number)
+    }
+
+    /// The service at an address that this worker serves, too.
+    pub(crate) fn service_at(&self, endpoint: &Endpoint) -> Option<Service> {
+        let own = self.open.iter().find(|listener| listener.endpoint.as_ref() == Some(endpoint));
+        own.map(|listener| listener.service.clone())
     }
 
     pub(crate) fn resume_at(&self) -> Option<Nanos> {

@@ -16,6 +16,7 @@ use crate::compress::Compressed;
 use crate::connection::Connection;
 use crate::eviction::Eviction;
 use crate::handler::{Handler, Refusal, Stats};
+use crate::http1::own_lines::OwnLines;
 use crate::keys::{RequestKey, SERVER_BIT, Source, source};
 use crate::listeners::Listeners;
 use crate::spool::Spool;
@@ -49,6 +50,7 @@ pub(crate) enum TurnStage {
 pub struct Server {
     pub(crate) runtime: &'static Runtime,
     pub(crate) limits: ServerLimits,
+    pub(crate) own_lines: OwnLines,
     pub(crate) wants_summaries: bool,
     pub(crate) spools_streams: bool,
     pub(crate) spool: Spool,
@@ -95,6 +97,7 @@ impl Server {
             runtime,
             spool: Spool::new(&limits),
             waiting: Cell::new(0),
+            own_lines: OwnLines::new(limits.hsts_s),
             limits,
             wants_summaries: handler.wants_summaries(),
             spools_streams: handler.spools_streams(),
@@ -302,6 +305,7 @@ impl Server {
             self.claim(index, &mut table);
             let Some(mut connection) = table.remove(index) else { return };
             self.give_stream(&mut connection, &mut table.streams);
+            connection.transport.say_goodbye();
             // Closing removes it from epoll, unless a forked child still has it. An event from there finds another
             // generation in the slot, or an empty slot.
         }

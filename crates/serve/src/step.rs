@@ -26,16 +26,14 @@ pub(crate) enum Next {
     Take,
     /// A head is complete.
     Begin,
+    /// The body of a request that was held back has arrived.
+    Whole,
     /// Everything is answered, and nothing of another request has arrived: the stream is given back.
     Rest,
     /// Nothing follows: the stream is given back, and what arrives is dropped.
     Linger,
-    Step(Step),
-}
-
-impl Next {
-    pub(crate) const WAIT: Next = Next::Step(Step::Wait);
-    pub(crate) const LATER: Next = Next::Step(Step::Later);
-    pub(crate) const REPORT: Next = Next::Step(Step::Report);
-    pub(crate) const CLOSE: Next = Next::Step(Step::Close);
+    Report,
+    Wait,
+    Later,
+    Close,
 }

@@ -10,12 +10,13 @@ use crate::config::{Config, LogTarget, Mode};
 use crate::flags::Settings;
 use crate::master::identity::{self, Identity};
 use crate::master::{self, banner};
-use crate::php;
+use crate::{php, tls};
 
 /// Runs `weft check`.
 pub fn check(settings: Settings) -> ExitCode {
     master::answer();
     let checked = settings.load().and_then(|config| {
+        check_tls(&config)?;
         let said = check_application(&config).map_err(|why| vec![why])?;
         Ok(screen(&config, &said))
     });
@@ -29,6 +30,15 @@ pub fn check(settings: Settings) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// As the master would read it, but for a process without root's privileges.
+fn check_tls(config: &Config) -> Result<(), Vec<String>> {
+    if !config.wants_tls() {
+        return Ok(());
+    }
+    let (tickets, _) = tls::Tickets::new().map_err(|why| vec![why])?;
+    tls::configure(&config.tls, &tickets).map(drop)
 }
 
 fn check_application(config: &Config) -> Result<String, String> {

@@ -79,6 +79,11 @@ pub trait Host {
     fn header_at(&self, request: RequestId, index: u32) -> Option<(Slice, Slice)> {
         None
     }
+    /// A variable of the connection for `$_SERVER` beside those of headers: its name, behind which a NUL lies, and its
+    /// value. Asked for from 0 on until there is none.
+    fn variable_at(&self, request: RequestId, index: u32) -> Option<(Slice, Slice)> {
+        None
+    }
     /// The trailer line at `index`; none before the body is complete.
     fn trailer_at(&self, request: RequestId, index: u32) -> Option<(Slice, Slice)> {
         None

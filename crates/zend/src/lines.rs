@@ -82,7 +82,11 @@ thread_local! {
     static VARIABLE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The next header line with its name in `$_SERVER` (RFC 3875 section 4.1.18), which ends with a NUL after its length.
+/// The bit of a position that says that all header lines have been taken.
+const BEHIND_HEADERS: u32 = 1 << 31;
+
+/// The next header line with its name in `$_SERVER` (RFC 3875 section 4.1.18), which ends with a NUL after its length;
+/// after them, the connection's own variables.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn weft_host_next_variable(
     request: u64,
@@ -93,9 +97,19 @@ unsafe extern "C" fn weft_host_next_variable(
     // SAFETY: as above.
     let at = unsafe { &mut *at };
     VARIABLE.with_borrow_mut(|variable| {
+        if *at & BEHIND_HEADERS != 0 {
+            let own = with(None, |host| host.variable_at(request, *at & !BEHIND_HEADERS));
+            *at += 1;
+            // SAFETY: as above.
+            return unsafe { put(own, name, value) };
+        }
         let header = |index| with(None, |host| host.header_at(request, index));
         let line = next(at, header, |name| write_variable(name, variable));
-        let named = line.map(|(_, value)| (Slice::of(&variable[..variable.len() - 1]), value));
+        let mut named = line.map(|(_, value)| (Slice::of(&variable[..variable.len() - 1]), value));
+        if named.is_none() {
+            *at = BEHIND_HEADERS + 1;
+            named = with(None, |host| host.variable_at(request, 0));
+        }
         // SAFETY: as above.
         unsafe { put(named, name, value) }
     })

@@ -4,6 +4,7 @@
 //! Must not know what is tested with them. Invariant: a service ends with the value that started it. It also ends if
 //! the test process is killed: each runs below a shell that ends it when the pipe from the test closes.
 
+mod authority;
 mod delay;
 mod fpm;
 mod mariadb;
@@ -26,6 +27,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
+pub use authority::Authority;
 pub use delay::Delay;
 pub use fpm::{Fpm, is_own};
 pub use mariadb::MariaDb;

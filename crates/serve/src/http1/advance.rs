@@ -33,79 +33,106 @@ impl Server {
     pub(crate) fn advance(&self, index: u32, table: &mut Table) -> Step {
         let Some((connection, streams)) = table.parts(index) else { return Step::Wait };
         loop {
-            let next = match connection.stream.and_then(|number| streams.get_mut(number)) {
-                Some(stream) => self.advance_stream(connection, stream),
-                None => match connection.phase {
-                    _ if connection.transport.broken => broken_alone(connection),
-                    Phase::Idle => self.idle_phase(index, connection),
-                    Phase::Linger => self.linger_phase(connection),
-                    Phase::Head | Phase::Active | Phase::Ended => Next::CLOSE,
-                },
+            let Some(stream) = connection.stream.and_then(|number| streams.get_mut(number)) else {
+                match self.alone(index, connection) {
+                    Next::Take => self.take_stream(index, connection, streams),
+                    Next::Again => (),
+                    Next::Later => return Step::Later,
+                    Next::Close => return Step::Close,
+                    _ => return Step::Wait,
+                }
+                continue;
+            };
+            let next = loop {
+                let next = match connection.phase {
+                    _ if connection.transport.broken => self.broken(connection, stream),
+                    Phase::Head => self.head_phase(connection, stream),
+                    Phase::Active => self.active_phase(connection, stream),
+                    Phase::Ended => self.ended_phase(connection, stream),
+                    Phase::Opening | Phase::Idle | Phase::Linger => Next::Close,
+                };
+                match next {
+                    Next::Again => (),
+                    Next::Begin => {
+                        stream.key = stream.key.next();
+                        let admission = std::mem::take(&mut connection.admission);
+                        let is_late = admission == Admission::TurnedAway;
+                        if self.begin(connection, stream, is_late) {
+                            return if is_late {
+                                Step::TurnAway(stream.key)
+                            } else {
+                                Step::Request(stream.key)
+                            };
+                        }
+                    }
+                    other => break other,
+                }
             };
             match next {
-                Next::Take => self.take_stream(index, connection, streams),
-                Next::Linger => self.give_stream(connection, streams),
                 Next::Rest => {
                     self.give_unused_stream(connection, streams);
                     return Step::Wait;
                 }
-                Next::Again | Next::Begin => (),
-                Next::Step(step) => return step,
+                Next::Linger => self.give_stream(connection, streams),
+                Next::Whole => return Step::Request(stream.key),
+                Next::Report => return Step::Report,
+                Next::Later => return Step::Later,
+                Next::Close => return Step::Close,
+                Next::Wait | Next::Again | Next::Begin | Next::Take => return Step::Wait,
             }
         }
     }
 
-    /// The same for the phases with a stream, until it is done or the loop must act.
-    #[inline]
-    fn advance_stream(&self, connection: &mut Connection, stream: &mut Stream) -> Next {
-        loop {
-            let next = match connection.phase {
-                _ if connection.transport.broken => self.broken(connection, stream),
-                Phase::Head => self.head_phase(connection, stream),
-                Phase::Active => self.active_phase(connection, stream),
-                Phase::Ended => self.ended_phase(connection, stream),
-                Phase::Idle | Phase::Linger => Next::CLOSE,
-            };
-            match next {
-                Next::Again => (),
-                Next::Begin => {
-                    stream.key = stream.key.next();
-                    let admission = std::mem::take(&mut connection.admission);
-                    let is_late = admission == Admission::TurnedAway;
-                    if self.begin(connection, stream, is_late) {
-                        let key = stream.key;
-                        return Next::Step(if is_late { Step::TurnAway(key) } else { Step::Request(key) });
-                    }
-                }
-                other => return other,
-            }
+    /// The phases without a stream.
+    fn alone(&self, index: u32, connection: &mut Connection) -> Next {
+        match connection.phase {
+            // In the line it is closed when its turn comes.
+            _ if connection.transport.broken && connection.admission == Admission::Waits => Next::Wait,
+            _ if connection.transport.broken => Next::Close,
+            Phase::Opening => self.opening_phase(connection),
+            Phase::Idle => self.idle_phase(index, connection),
+            Phase::Linger => self.linger_phase(connection),
+            Phase::Head | Phase::Active | Phase::Ended => Next::Close,
         }
     }
 
     fn broken(&self, connection: &Connection, stream: &mut Stream) -> Next {
         if connection.admission == Admission::Waits {
-            return Next::WAIT; // the connection is closed when its turn comes
+            return Next::Wait; // the connection is closed when its turn comes
         }
         stream.out.clear();
         match connection.phase {
-            Phase::Active if connection.is_gone => Next::CLOSE,
+            Phase::Active if connection.is_gone => Next::Close,
             // The handler ends the response: until then its request stays readable.
             Phase::Active if !stream.held => {
                 stream.wake_all(self.runtime);
-                Next::WAIT
+                Next::Wait
             }
             Phase::Active => {
                 self.stats.in_flight.set(self.stats.in_flight.get() - 1);
-                Next::CLOSE
+                Next::Close
             }
-            Phase::Ended if self.wants_summaries && !stream.reported => Next::REPORT,
-            _ => Next::CLOSE,
+            Phase::Ended if self.wants_summaries && !stream.reported => Next::Report,
+            _ => Next::Close,
+        }
+    }
+
+    /// The handshake: until it is complete, a connection has nothing to say.
+    fn opening_phase(&self, connection: &mut Connection) -> Next {
+        match connection.transport.establish() {
+            Received::Bytes(_) => {
+                connection.phase = Phase::Idle;
+                connection.since = self.runtime.turn_time();
+                Next::Again
+            }
+            Received::Nothing => Next::Wait,
+            Received::End | Received::Broken => Next::Close,
         }
     }
 
     fn idle_phase(&self, index: u32, connection: &mut Connection) -> Next {
         if !connection.transport.readable || self.waits_unread(index, connection) {
-            return Next::WAIT;
+            return Next::Wait;
         }
         connection.phase = Phase::Head;
         Next::Take
@@ -150,7 +177,7 @@ impl Server {
     fn head_waits(&self, connection: &mut Connection, stream: &mut Stream) -> Next {
         let empty = stream.unparsed() == 0;
         if self.stage.get() != TurnStage::Send && !stream.out.is_empty() {
-            return Next::LATER;
+            return Next::Later;
         }
         match self.flush(connection, stream) {
             Flush::Done if empty => {
@@ -161,7 +188,7 @@ impl Server {
                 }
                 Next::Rest
             }
-            Flush::Done | Flush::Blocked { .. } => Next::WAIT,
+            Flush::Done | Flush::Blocked { .. } => Next::Wait,
             Flush::Broken => Next::Again,
         }
     }
@@ -169,7 +196,7 @@ impl Server {
     /// The peer has closed its side between requests or within a head: only queued answers remain to be sent.
     fn input_ended(&self, connection: &mut Connection, stream: &mut Stream) -> Next {
         if stream.out.is_empty() {
-            return Next::CLOSE;
+            return Next::Close;
         }
         (stream.wire.keep_alive, stream.reported) = (false, true);
         stream.input.truncate(stream.start);
@@ -224,8 +251,8 @@ impl Server {
         match flushed {
             Flush::Broken => Next::Again,
             _ if connection.transport.broken => Next::Again,
-            _ if connection.transport.readable && stream.body.is_wanted() => Next::LATER,
-            _ => Next::WAIT,
+            _ if connection.transport.readable && stream.body.is_wanted() => Next::Later,
+            _ => Next::Wait,
         }
     }
 
@@ -255,7 +282,7 @@ impl Server {
 
     fn ended_phase(&self, connection: &mut Connection, stream: &mut Stream) -> Next {
         if self.wants_summaries && !stream.reported {
-            return Next::REPORT;
+            return Next::Report;
         }
         if stream.wire.keep_alive && stream.body.is_pending() {
             return self.discard_body(connection, stream);
@@ -273,7 +300,7 @@ impl Server {
             }
             return match self.flush(connection, stream) {
                 Flush::Done | Flush::Broken => Next::Again,
-                Flush::Blocked { .. } => Next::WAIT,
+                Flush::Blocked { .. } => Next::Wait,
             };
         }
         self.end_connection(connection, stream)
@@ -298,7 +325,7 @@ impl Server {
 
     /// Sends what is queued, and wakes writers if there is room again.
     pub(crate) fn flush(&self, connection: &mut Connection, stream: &mut Stream) -> Flush {
-        if stream.out.is_empty() {
+        if stream.out.is_empty() && !connection.transport.has_unsent() {
             return Flush::Done;
         }
         let flushed = stream.out.flush(&mut connection.transport);
@@ -327,7 +354,7 @@ impl Server {
     /// Answers bytes that are not a valid request, or an incomplete request that is too late.
     pub(crate) fn refuse(&self, connection: &mut Connection, stream: &mut Stream, reject: Reject) {
         self.stats.refused.set(self.stats.refused.get() + 1);
-        self.encode_error(stream, reject.status, reject.reason, None);
+        self.encode_error(connection, stream, reject.status, reject.reason, None);
         let line = stream.request_line();
         self.refusal.set(Some(Refusal {
             peer: connection.peer,
@@ -354,10 +381,4 @@ impl Server {
         stream.wake_all(self.runtime);
         self.offer_answered(connection, stream);
     }
-}
-
-/// A connection without a stream is broken.
-fn broken_alone(connection: &Connection) -> Next {
-    // In the line it is closed when its turn comes.
-    if connection.admission == Admission::Waits { Next::WAIT } else { Next::CLOSE }
 }

@@ -30,9 +30,9 @@ impl Server {
             more || stream.wire.refused || !stream.body.is_complete() || connection.transport.readable;
         match self.flush(connection, stream) {
             Flush::Blocked { .. } if unread => return self.drop_meanwhile(connection),
-            Flush::Blocked { .. } => return Next::WAIT,
+            Flush::Blocked { .. } => return Next::Wait,
             Flush::Broken => return Next::Again,
-            Flush::Done if !unread && connection.dropped == 0 => return Next::CLOSE,
+            Flush::Done if !unread && connection.dropped == 0 => return Next::Close,
             Flush::Done => (),
         }
         connection.transport.end_sending();
@@ -45,28 +45,28 @@ impl Server {
     pub(crate) fn linger_phase(&self, connection: &mut Connection) -> Next {
         let before = connection.dropped;
         let next = match self.drop_arrived(connection) {
-            Received::Bytes(_) => Next::LATER,
-            Received::Nothing => Next::WAIT,
-            Received::End | Received::Broken => Next::CLOSE,
+            Received::Bytes(_) => Next::Later,
+            Received::Nothing => Next::Wait,
+            Received::End | Received::Broken => Next::Close,
         };
         if connection.dropped > before {
             connection.heard = self.runtime.turn_time();
         }
         // A peer that never stops sending does not make the connection wait, so no timer would notice it.
         let late = self.linger_ends(connection) <= self.runtime.turn_time();
-        if late || connection.dropped > self.limits.linger_bytes_max { Next::CLOSE } else { next }
+        if late || connection.dropped > self.limits.linger_bytes_max { Next::Close } else { next }
     }
 
     /// The response waits for a peer that may itself be waiting for its request to be read. A peer that sends and does
     /// not read runs into `write_timeout_ms`.
     fn drop_meanwhile(&self, connection: &mut Connection) -> Next {
         if connection.dropped > self.limits.linger_bytes_max {
-            return Next::WAIT;
+            return Next::Wait;
         }
         match self.drop_arrived(connection) {
-            Received::Bytes(_) => Next::LATER,
+            Received::Bytes(_) => Next::Later,
             // A peer that has closed its side can still read.
-            Received::Nothing | Received::End => Next::WAIT,
+            Received::Nothing | Received::End => Next::Wait,
             Received::Broken => Next::Again,
         }
     }

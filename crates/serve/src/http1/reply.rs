@@ -31,7 +31,7 @@ impl Server {
             body,
             own_lines: b"",
         };
-        let sent = self.encode(stream, head, headers).map_err(Error::Header)?;
+        let sent = self.encode(connection, stream, head, headers).map_err(Error::Header)?;
         stream.begin_response(status, sent);
         Ok(())
     }
@@ -58,12 +58,17 @@ impl Server {
     /// Encodes a head with the server's own fields.
     fn encode(
         &self,
+        connection: &Connection,
         stream: &mut Stream,
         head: ResponseHead,
         headers: &Headers<'_>,
     ) -> Result<Sent, InvalidHeader> {
-        let named = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(b"server"));
-        let head = ResponseHead { own_lines: if named { b"" } else { b"Server: weft\r\n" }, ..head };
+        let has = |field: &[u8]| headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(field));
+        let secure = self.limits.hsts_s > 0
+            && connection.transport.session().is_some()
+            && !has(b"strict-transport-security");
+        let own_lines = self.own_lines.get(has(b"server"), secure);
+        let head = ResponseHead { own_lines, ..head };
         head.encode(headers, &self.date(), &mut self.repeated.borrow_mut(), &mut stream.out.bytes)
     }
 
@@ -71,6 +76,7 @@ impl Server {
     /// closes the connection.
     pub(crate) fn encode_error(
         &self,
+        connection: &Connection,
         stream: &mut Stream,
         status: u16,
         reason: &str,
@@ -92,7 +98,7 @@ impl Server {
             own_lines: b"",
         };
         // This cannot fail: the fields are constants, and the status comes from a parser.
-        if let Ok(sent) = self.encode(stream, head, &headers) {
+        if let Ok(sent) = self.encode(connection, stream, head, &headers) {
             stream.begin_response(status, sent);
             if !head_request {
                 stream.out.bytes.extend_from_slice(page.as_bytes());

@@ -13,7 +13,7 @@ use weft_rt::{MILLISECOND, Nanos, SECOND};
 
 use crate::connection::Connection;
 use crate::server::Server;
-use crate::step::{Next, Step};
+use crate::step::Next;
 use crate::stream::Stream;
 
 impl Server {
@@ -49,11 +49,7 @@ impl Server {
             return None;
         }
         stream.held = false;
-        Some(if self.refuse_body(connection, stream) {
-            Next::Again
-        } else {
-            Next::Step(Step::Request(stream.key))
-        })
+        Some(if self.refuse_body(connection, stream) { Next::Again } else { Next::Whole })
     }
 
     /// Refuses a request whose body failed before the handler got it; returns whether it did.

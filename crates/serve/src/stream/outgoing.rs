@@ -143,7 +143,11 @@ impl Outgoing {
                 match self.segments.pop_front() {
                     None => {
                         self.file = None;
-                        return Flush::Done;
+                        return match transport.settle() {
+                            Ok(()) => Flush::Done,
+                            Err(Errno::AGAIN) => Flush::Blocked { sent: total },
+                            Err(_) => Flush::Broken,
+                        };
                     }
                     Some(Segment::Bytes(bytes)) => {
                         (self.bytes, self.sent) = (bytes, 0);

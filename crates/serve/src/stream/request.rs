@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use rustix::net::SocketAddrUnix;
+use rustls::ServerConnection;
 use weft_proto::{Framing, Head, Version};
 use weft_rt::Nanos;
 
@@ -91,6 +92,11 @@ impl<'a> RequestView<'a> {
     /// The address of the peer, which may be a proxy: see [`RequestView::client`].
     pub fn peer(&self) -> Peer {
         self.connection.peer
+    }
+
+    /// The TLS session of the connection, if it has one.
+    pub fn session(&self) -> Option<&'a ServerConnection> {
+        self.connection.transport.session()
     }
 
     /// The address of this end of the connection, from the kernel.

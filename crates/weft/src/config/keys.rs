@@ -8,13 +8,14 @@ pub use super::key::{Arity, Key};
 use super::limit_keys::LIMITS;
 use super::other_keys::OTHERS;
 use super::server_keys::SERVER;
+use super::tls_keys::TLS;
 
 /// Every setting, in the order of the documentation.
 pub static KEYS: &[Key] = &joined();
 
 /// The tables that make it up.
-const TABLES: [&[Key]; 4] = [SERVER, LIMITS, CLASSIC, OTHERS];
-const COUNT: usize = SERVER.len() + LIMITS.len() + CLASSIC.len() + OTHERS.len();
+const TABLES: [&[Key]; 5] = [SERVER, TLS, LIMITS, CLASSIC, OTHERS];
+const COUNT: usize = SERVER.len() + TLS.len() + LIMITS.len() + CLASSIC.len() + OTHERS.len();
 
 const fn joined() -> [Key; COUNT] {
     let mut rows = [SERVER[0]; COUNT];

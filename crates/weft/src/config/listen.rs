@@ -12,6 +12,8 @@ use std::str::FromStr;
 pub enum ListenAddress {
     /// TCP over IPv4 or IPv6; port 0 lets the kernel choose.
     Tcp(SocketAddr),
+    /// The same with TLS.
+    Https(SocketAddr),
     /// A unix socket and the permission bits of its file.
     Unix {
         /// Path of the socket.
@@ -29,21 +31,31 @@ impl ListenAddress {
     pub fn is_same_place(&self, other: &ListenAddress) -> bool {
         match (self, other) {
             (ListenAddress::Unix { path: a, .. }, ListenAddress::Unix { path: b, .. }) => a == b,
-            _ => self == other,
+            _ => self.tcp().is_some() && self.tcp() == other.tcp(),
         }
     }
 
-    /// The requested TCP port, if it is a TCP address.
-    pub fn port(&self) -> Option<u16> {
+    /// The TCP address, with or without TLS.
+    pub fn tcp(&self) -> Option<SocketAddr> {
         match self {
-            ListenAddress::Tcp(address) => Some(address.port()).filter(|port| *port != 0),
+            ListenAddress::Tcp(address) | ListenAddress::Https(address) => Some(*address),
             ListenAddress::Unix { .. } => None,
         }
     }
 
+    /// Whether its connections begin with TLS.
+    pub fn is_https(&self) -> bool {
+        matches!(self, ListenAddress::Https(_))
+    }
+
+    /// The requested TCP port, if it is a TCP address.
+    pub fn port(&self) -> Option<u16> {
+        self.tcp().map(|address| address.port()).filter(|port| *port != 0)
+    }
+
     /// Whether each bind of this address gives another port.
     pub fn is_ephemeral(&self) -> bool {
-        matches!(self, ListenAddress::Tcp(address) if address.port() == 0)
+        self.tcp().is_some_and(|address| address.port() == 0)
     }
 }
 
@@ -51,6 +63,7 @@ impl fmt::Display for ListenAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ListenAddress::Tcp(address) => address.fmt(f),
+            ListenAddress::Https(address) => write!(f, "https://{address}"),
             ListenAddress::Unix { path, mode } if *mode == UNIX_MODE => write!(f, "unix:{}", path.display()),
             ListenAddress::Unix { path, mode } => write!(f, "unix:{},mode={mode:04o}", path.display()),
         }
@@ -60,8 +73,21 @@ impl fmt::Display for ListenAddress {
 impl FromStr for ListenAddress {
     type Err = String;
 
-    /// Accepts `HOST:PORT`, `[V6]:PORT`, `:PORT`, `PORT`, `*:PORT`, `localhost:PORT`, `unix:/path` and `unix:/path,mode=0660`.
+    /// Accepts `HOST:PORT`, `[V6]:PORT`, `:PORT`, `PORT`, `*:PORT`, `localhost:PORT`, `unix:/path` and `unix:/path,mode=0660`;
+    /// the TCP ones also with `http://` or `https://` before them.
     fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(rest) = text.strip_prefix("https://") {
+            return rest.trim_end_matches('/').parse().and_then(|address| match address {
+                ListenAddress::Tcp(address) => Ok(ListenAddress::Https(address)),
+                _ => Err(format!("\"{text}\": write https://HOST:PORT")),
+            });
+        }
+        if let Some(rest) = text.strip_prefix("http://") {
+            return rest.trim_end_matches('/').parse().and_then(|address| match address {
+                ListenAddress::Tcp(_) => Ok(address),
+                _ => Err(format!("\"{text}\": write http://HOST:PORT")),
+            });
+        }
         if let Some(rest) = text.strip_prefix("unix:") {
             return unix(rest);
         }

@@ -20,6 +20,7 @@ mod settings;
 mod suggest;
 #[cfg(test)]
 mod tests;
+mod tls_keys;
 mod value;
 
 use std::ffi::OsString;
@@ -30,8 +31,8 @@ pub use listen::ListenAddress;
 pub use mode::Mode;
 pub use network::Network;
 pub use settings::{
-    Config, Environment, ExtraWorkers, Format, Level, LimitSettings, Log, LogTarget, Recycle, RunAs,
-    Symlinks, Trust, Workers,
+    ClientCertificates, Config, Environment, ExtraWorkers, Format, Level, LimitSettings, Log, LogTarget,
+    Recycle, RunAs, Symlinks, Tls, Trust, Workers,
 };
 pub use value::Value;
 
@@ -89,6 +90,7 @@ fn check_together(config: &Config, errors: &mut Vec<String>) {
             errors.push(format!("listen names {address} twice: remove one"));
         }
     }
+    check_tls(config, errors);
     if config.server.daemon && !matches!(config.log.error_log, LogTarget::File(_)) {
         errors.push(
             "daemon is on, but error_log is not a file: a daemon has no terminal; give --error-log PATH"
@@ -100,5 +102,27 @@ fn check_together(config: &Config, errors: &mut Vec<String>) {
             "group is set without user: give --user as well (otherwise the workers keep root privileges)"
                 .into(),
         );
+    }
+}
+
+/// What `[tls]` and the addresses need of each other.
+fn check_tls(config: &Config, errors: &mut Vec<String>) {
+    let (tls, wants) = (&config.tls, config.wants_tls());
+    if tls.certificates.len() != tls.keys.len() {
+        errors.push(format!(
+            "tls.certificates names {} files and tls.keys {}: name the key of each certificate, in the same order",
+            tls.certificates.len(),
+            tls.keys.len()
+        ));
+    } else if wants && tls.certificates.is_empty() {
+        errors.push(
+            "an https:// address needs a certificate: give --tls-certificates and --tls-keys, which name PEM files"
+                .into(),
+        );
+    } else if !wants && !tls.certificates.is_empty() {
+        errors.push("tls.certificates is set, but no address uses it: listen on https://HOST:PORT".into());
+    }
+    if tls.redirect && !wants {
+        errors.push("tls.redirect is on, but no address has TLS: listen on https://HOST:PORT as well".into());
     }
 }

@@ -13,6 +13,8 @@ use crate::machine;
 pub struct Config {
     /// Sockets, processes, privileges.
     pub server: Server,
+    /// Certificates, and what follows from having them.
+    pub tls: Tls,
     /// What a peer, a request or a coroutine may use at most.
     pub limits: LimitSettings,
     /// The meaning of a document root's URLs.
@@ -31,6 +33,13 @@ pub struct Config {
     pub dev: Dev,
     /// The file that was read, if any.
     pub file: Option<PathBuf>,
+}
+
+impl Config {
+    /// Whether an address wants TLS.
+    pub fn wants_tls(&self) -> bool {
+        self.server.listen.iter().any(ListenAddress::is_https)
+    }
 }
 
 /// `[server]`: sockets, processes, privileges.
@@ -71,6 +80,35 @@ pub enum ExtraWorkers {
     Auto,
     /// At most this many.
     AtMost(usize),
+}
+
+/// `[tls]`: certificates, and what follows from having them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Tls {
+    /// Files with a certificate and its chain each.
+    pub certificates: Vec<PathBuf>,
+    /// Their keys, in the same order.
+    pub keys: Vec<PathBuf>,
+    /// The authorities whose clients are known.
+    pub client_ca: Option<PathBuf>,
+    /// Whether clients are asked for certificates.
+    pub client_certificates: ClientCertificates,
+    /// Whether requests without TLS are sent to the first address with it.
+    pub redirect: bool,
+    /// How long browsers are told to use TLS only, in seconds; 0 tells them nothing.
+    pub hsts_s: u64,
+}
+
+/// Whether clients are asked for certificates.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ClientCertificates {
+    /// They are not asked.
+    Off,
+    /// They are asked, and may have none.
+    Optional,
+    /// Who has none is refused.
+    #[default]
+    Required,
 }
 
 /// The mode in which an application runs.

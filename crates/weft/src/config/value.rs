@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use weft_serve::ProxyFields;
 
 use super::{
-    Environment, ExtraWorkers, Format, Level, ListenAddress, LogTarget, Network, RunAs, Symlinks, Workers,
+    ClientCertificates, Environment, ExtraWorkers, Format, Level, ListenAddress, LogTarget, Network, RunAs,
+    Symlinks, Workers,
 };
 
 /// A value from a flag, a variable or the file.
@@ -224,6 +225,15 @@ impl Value {
     /// `production` or `development`.
     pub fn environment(&self) -> Typed<Environment> {
         self.word(&[("production", Environment::Production), ("development", Environment::Development)])
+    }
+
+    /// Whether clients are asked for certificates.
+    pub fn client_certificates(&self) -> Typed<ClientCertificates> {
+        self.word(&[
+            ("required", ClientCertificates::Required),
+            ("optional", ClientCertificates::Optional),
+            ("off", ClientCertificates::Off),
+        ])
     }
 
     /// `x-forwarded` or `forwarded`.

@@ -23,6 +23,8 @@ pub struct Access<'a> {
     pub target: &'a [u8],
     /// For example `HTTP/1.1`.
     pub protocol: &'a str,
+    /// `http` or `https`; empty if it is not known.
+    pub scheme: &'a str,
     /// Of the response.
     pub status: u16,
     /// Body bytes sent.
@@ -86,6 +88,7 @@ impl Access<'_> {
             ("method", self.method),
             ("target", self.target),
             ("protocol", self.protocol.as_bytes()),
+            ("scheme", self.scheme.as_bytes()),
             ("referer", self.referer),
             ("user_agent", self.user_agent),
         ] {
@@ -155,6 +158,7 @@ mod tests {
         method: b"GET",
         target: b"/a\"b\\c\n\xff?d e",
         protocol: "HTTP/1.1",
+        scheme: "http",
         status: 200,
         bytes: 5,
         duration: Duration::from_micros(1234),
@@ -200,7 +204,7 @@ mod tests {
         assert_eq!(
             rest,
             ":\"0-17\",\"peer\":\"::1\",\"method\":\"GET\",\"target\":\"/a\\\"b\\\\c\\u000a\\u00ff?d e\",\
-             \"protocol\":\"HTTP/1.1\",\"referer\":\"\",\"user_agent\":\"curl \\\"7\\\"\",\"status\":200,\"bytes\":5,\
+             \"protocol\":\"HTTP/1.1\",\"scheme\":\"http\",\"referer\":\"\",\"user_agent\":\"curl \\\"7\\\"\",\"status\":200,\"bytes\":5,\
              \"duration_us\":1234,\"worker\":3}\n"
         );
     }

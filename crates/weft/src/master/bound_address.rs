@@ -5,11 +5,15 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use crate::config::ListenAddress;
+
 /// The address at which a socket really listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BoundAddress {
     /// TCP, with the port that the kernel chose if 0 was requested.
     Tcp(SocketAddr),
+    /// The same with TLS.
+    Https(SocketAddr),
     /// A unix socket.
     Unix(PathBuf),
 }
@@ -18,8 +22,25 @@ impl BoundAddress {
     /// The address in the server's own type.
     pub fn endpoint(&self) -> weft_serve::Endpoint {
         match self {
-            BoundAddress::Tcp(address) => weft_serve::Endpoint::Tcp(*address),
+            BoundAddress::Tcp(address) | BoundAddress::Https(address) => weft_serve::Endpoint::Tcp(*address),
             BoundAddress::Unix(path) => weft_serve::Endpoint::Unix(path.clone()),
+        }
+    }
+
+    /// The TCP address, with or without TLS.
+    pub fn tcp(&self) -> Option<SocketAddr> {
+        match self {
+            BoundAddress::Tcp(address) | BoundAddress::Https(address) => Some(*address),
+            BoundAddress::Unix(_) => None,
+        }
+    }
+
+    /// The same place as `configured` wants it: with TLS or without.
+    pub fn served_as(&self, configured: &ListenAddress) -> BoundAddress {
+        match self.tcp() {
+            Some(address) if configured.is_https() => BoundAddress::Https(address),
+            Some(address) => BoundAddress::Tcp(address),
+            None => self.clone(),
         }
     }
 }
@@ -28,6 +49,7 @@ impl std::fmt::Display for BoundAddress {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             BoundAddress::Tcp(address) => write!(f, "http://{address}"),
+            BoundAddress::Https(address) => write!(f, "https://{address}"),
             BoundAddress::Unix(path) => write!(f, "unix:{}", path.display()),
         }
     }

@@ -17,7 +17,9 @@ use super::listen::Listener;
 use crate::config::HANDOVER;
 
 /// The first word of the text; it changes with the format.
-const VERSION: &str = "weft-handover-2";
+const VERSION: &str = "weft-handover-3";
+/// An earlier format, which is this one without some kinds of lines.
+const EARLIER: &str = "weft-handover-2";
 /// Used in place of a text: which version of it can you take over?
 pub const QUESTION: &str = "?";
 /// The beginning of a program's answer; the versions follow.
@@ -28,7 +30,7 @@ const ANSWER: &str = "weft takes over from: ";
 pub fn answer() {
     if std::env::var_os(HANDOVER).is_some_and(|text| text == QUESTION) {
         super::fork::remove_variable(HANDOVER);
-        println!("{ANSWER}{VERSION}");
+        println!("{ANSWER}{EARLIER} {VERSION}");
     }
 }
 
@@ -54,6 +56,8 @@ pub struct Handover {
     pub user: u32,
     /// The pid file and its lock.
     pub pid_file: Option<(PathBuf, OwnedFd)>,
+    /// The secrets of TLS's tickets.
+    pub tickets: Option<OwnedFd>,
     /// Bound sockets.
     pub listeners: Vec<Listener>,
     /// Running workers.
@@ -100,13 +104,16 @@ impl<'a> Writer<'a> {
         self.fds.push(fd);
     }
 
+    /// Adds the secrets of TLS's tickets.
+    pub fn tickets(&mut self, fd: BorrowedFd<'a>) {
+        self.line(format_args!("tickets {}", fd.as_raw_fd()));
+        self.fds.push(fd);
+    }
+
     /// Adds a listener with all its sockets.
     pub fn listener(&mut self, listener: &'a Listener) {
         let fds: Vec<String> = listener.sockets.iter().map(|fd| fd.as_raw_fd().to_string()).collect();
-        let bound = match &listener.address {
-            BoundAddress::Tcp(address) => address.to_string(),
-            BoundAddress::Unix(_) => "unix".into(),
-        };
+        let bound = listener.address.tcp().map_or("unix".into(), |address| address.to_string());
         self.line(format_args!("listener {bound} {} {}", fds.join(","), listener.configured));
         self.fds.extend(listener.sockets.iter().map(AsFd::as_fd));
     }
@@ -158,7 +165,7 @@ impl Handover {
 
     fn parse(text: &str) -> Option<Self> {
         let mut lines = text.lines();
-        if lines.next()? != VERSION {
+        if ![VERSION, EARLIER].contains(&lines.next()?) {
             return None;
         }
         let mut handover = Handover::default();
@@ -177,6 +184,7 @@ impl Handover {
                     let [fd, path] = words(rest)?;
                     handover.pid_file = Some((path.into(), own(fd)?));
                 }
+                "tickets" => handover.tickets = Some(own(rest)?),
                 "listener" => handover.listeners.push(listener(rest)?),
                 "worker" => handover.workers.push(worker(rest)?),
                 _ => return None,
@@ -191,7 +199,7 @@ fn listener(text: &str) -> Option<Listener> {
     let configured: crate::config::ListenAddress = configured.parse().ok()?;
     let address = match &configured {
         crate::config::ListenAddress::Unix { path, .. } => BoundAddress::Unix(path.clone()),
-        crate::config::ListenAddress::Tcp(_) => BoundAddress::Tcp(bound.parse().ok()?),
+        tcp => BoundAddress::Tcp(bound.parse().ok()?).served_as(tcp),
     };
     let sockets = fds.split(',').map(own).collect::<Option<Vec<_>>>()?;
     let proven = sockets.len();

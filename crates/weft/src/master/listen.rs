@@ -30,6 +30,13 @@ pub struct BoundListener {
     pub address: BoundAddress,
 }
 
+impl BoundListener {
+    /// Whether its connections begin with TLS.
+    pub fn is_https(&self) -> bool {
+        matches!(self.address, BoundAddress::Https(_))
+    }
+}
+
 /// The sockets of one configured address.
 #[derive(Debug)]
 pub struct Listener {
@@ -56,10 +63,13 @@ impl Listener {
         shares_port: bool,
     ) -> Result<Self, String> {
         let bound = match configured {
-            ListenAddress::Tcp(address) => patiently(|| bind_tcp(*address, backlog, shares_port)),
+            ListenAddress::Tcp(address) | ListenAddress::Https(address) => {
+                patiently(|| bind_tcp(*address, backlog, shares_port))
+            }
             ListenAddress::Unix { path, mode } => patiently(|| unix::bind(path, *mode, backlog_of(backlog))),
         };
         let (socket, address) = bound.map_err(|errno| explain(configured, errno))?;
+        let address = address.served_as(configured);
         let mut listener =
             Listener { configured: configured.clone(), address, sockets: vec![socket], proven: 0 };
         listener.spread(workers, backlog)?;
@@ -75,6 +85,7 @@ impl Listener {
             unix::set_mode(path, *mode).map_err(|errno| explain(configured, errno))?;
         }
         self.configured = configured.clone();
+        self.address = self.address.served_as(configured);
         Ok(())
     }
 
@@ -84,7 +95,7 @@ impl Listener {
     /// # Errors
     /// As for [`Listener::bind`].
     pub fn spread(&mut self, workers: usize, backlog: u32) -> Result<(), String> {
-        let BoundAddress::Tcp(address) = self.address else { return Ok(()) };
+        let Some(address) = self.address.tcp() else { return Ok(()) };
         let enough = |count: usize| count >= 2 && count.is_multiple_of(workers);
         if self.proven > 0 && !enough(self.sockets.len()) {
             // Otherwise connections to a new socket would wait until its worker is ready, and be lost if it never
@@ -105,7 +116,7 @@ impl Listener {
 
     /// Every socket has a ready worker: all get connections.
     pub fn settle(&mut self) {
-        if self.proven > 0 && matches!(self.address, BoundAddress::Tcp(_)) {
+        if self.proven > 0 && self.address.tcp().is_some() {
             // If the group was not steered, nothing needs to be done.
             let _ = steer::to_all(&self.sockets[0]);
         }
@@ -173,16 +184,16 @@ fn bind_tcp(address: SocketAddr, backlog: u32, shares_port: bool) -> Result<(Own
 
 fn explain(address: &ListenAddress, errno: Errno) -> String {
     let (what, todo) = match (address, errno) {
-        (ListenAddress::Tcp(tcp), Errno::ADDRINUSE) => (
+        (ListenAddress::Tcp(tcp) | ListenAddress::Https(tcp), Errno::ADDRINUSE) => (
             "the port is taken",
             format!("stop its owner (ss -ltnp 'sport = :{}' shows it) or choose another port", tcp.port()),
         ),
-        (ListenAddress::Tcp(_), Errno::ACCESS | Errno::PERM) => (
+        (ListenAddress::Tcp(_) | ListenAddress::Https(_), Errno::ACCESS | Errno::PERM) => (
             "ports below 1024 need privileges",
             "start as root with --user, give the binary CAP_NET_BIND_SERVICE, or choose a port from 1024 up"
                 .into(),
         ),
-        (ListenAddress::Tcp(_), Errno::ADDRNOTAVAIL) => (
+        (ListenAddress::Tcp(_) | ListenAddress::Https(_), Errno::ADDRNOTAVAIL) => (
             "this machine has no such address",
             "ip -brief address lists those it has; :PORT listens on all".into(),
         ),
@@ -227,7 +238,7 @@ mod tests {
     fn tcp_address(listener: &Listener) -> SocketAddr {
         match listener.address {
             BoundAddress::Tcp(address) => address,
-            BoundAddress::Unix(_) => panic!("not TCP"),
+            _ => panic!("not plain TCP"),
         }
     }
 

@@ -58,6 +58,7 @@ use self::signal::Signals;
 use self::worker_process::{Worker, WorkerSlot};
 use crate::config::{Config, Mode};
 use crate::php::EngineInfo;
+use crate::tls::{Kept, Stamps, Tickets};
 use crate::watch::Watch;
 
 pub use self::handover::answer;
@@ -76,6 +77,8 @@ pub struct WorkerSetup {
     pub relay: Relay,
     /// All settings.
     pub config: Arc<Config>,
+    /// What TLS connections share, if an address wants TLS.
+    pub tls: Option<Arc<rustls::ServerConfig>>,
 }
 
 /// The running master.
@@ -91,6 +94,8 @@ struct Master {
     /// Listeners that are no longer configured; closed when the last worker that accepts from them is gone.
     retired: Vec<Listener>,
     pid_file: Option<PidFile>,
+    /// If an address wants TLS.
+    tls: Option<MasterTls>,
     slots: Vec<WorkerSlot>,
     extras: Extras,
     relay: Relay,
@@ -106,6 +111,14 @@ struct Master {
     next_alive: Option<Instant>,
     watch: Option<Watch>,
     console: Console,
+}
+
+/// What the master has of TLS.
+struct MasterTls {
+    config: Arc<rustls::ServerConfig>,
+    tickets: Tickets,
+    kept: Kept,
+    stamps: Stamps,
 }
 
 /// Why the loop ended.
@@ -169,6 +182,10 @@ impl Master {
             tracing::info!("{changed}: reloading");
             self.reload.request();
         }
+        if let Some(file) = self.tls.as_mut().and_then(|tls| tls.stamps.changed(Instant::now())) {
+            tracing::info!("{} has changed: reloading", file.display());
+            self.reload.request();
+        }
     }
 
     /// The exit code, if the master has finished.
@@ -201,6 +218,7 @@ impl Master {
             self.next_alive,
             self.reload.deadline(),
             self.watch.as_ref().and_then(Watch::deadline),
+            self.tls.as_ref().map(|tls| tls.stamps.deadline()),
             self.silence_deadline(),
             self.extras_deadline(),
         ];

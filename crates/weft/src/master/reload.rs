@@ -8,6 +8,7 @@
 //!                     └------failed, or a new worker died---------> idle   (old workers stay)
 //! ```
 
+use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitStatus, kill_process};
@@ -107,6 +108,10 @@ impl Master {
             Writer::new(self.generation, self.slots.len(), self.reload.begun, self.reload.pending);
         if let Some(pid_file) = &self.pid_file {
             writer.pid_file(pid_file.path(), pid_file.fd());
+        }
+        if let Some(tls) = &self.tls {
+            tls.tickets.keep(&tls.kept);
+            writer.tickets(tls.kept.as_fd());
         }
         self.listeners.iter().chain(&self.retired).for_each(|listener| writer.listener(listener));
         let now = Instant::now();

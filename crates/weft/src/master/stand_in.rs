@@ -7,7 +7,6 @@
 use std::os::fd::AsFd;
 
 use super::Master;
-use super::bound_address::BoundAddress;
 use super::control::{EVERY_SLOT, ToWorker};
 use super::worker_process::{Stage, Worker};
 
@@ -49,7 +48,7 @@ impl Master {
                 if worker.stands_in_for.contains(&slot) {
                     continue;
                 }
-                let tcp = listeners.iter().filter(|l| matches!(l.address, BoundAddress::Tcp(_)));
+                let tcp = listeners.iter().filter(|l| l.address.tcp().is_some());
                 for (_, socket) in
                     tcp.flat_map(|l| l.sockets.iter().enumerate()).filter(|(i, _)| i % count == slot)
                 {

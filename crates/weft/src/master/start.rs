@@ -5,6 +5,7 @@
 //! reported.
 
 use std::ffi::OsString;
+use std::os::fd::OwnedFd;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,9 +24,10 @@ use super::pidfile::PidFile;
 use super::reload_state::Reload;
 use super::signal::{Signals, prepare_worker};
 use super::worker_process::{Stage, Worker, WorkerSlot};
-use super::{Master, Outcome, WorkerSetup, fork};
-use crate::config::{Config, Mode, RunAs};
+use super::{Master, MasterTls, Outcome, WorkerSetup, fork};
+use crate::config::{Config, Mode, RunAs, Tls};
 use crate::flags::Settings;
+use crate::tls::{self, Stamps, Tickets};
 use crate::watch::Watch;
 use crate::{guarded_path, log, php, worker};
 use weft_serve::Relay;
@@ -81,7 +83,7 @@ fn first_start(settings: Settings, launch: Launch) -> Result<Result<Master, Exit
     let mut master = Master::new(config, launch, console, mode)?;
     master.identity = identity;
     // From here on a daemon's output goes to its parent.
-    match master.set_up().and_then(|()| master.start_engine()) {
+    match master.set_up(None).and_then(|()| master.start_engine()) {
         Ok(()) => {
             php::warnings_of_application(&master.config).iter().for_each(|line| tracing::warn!("{line}"));
             master.want_everywhere();
@@ -119,7 +121,7 @@ fn next_image(settings: Settings, launch: Launch, handover: Handover) -> Result<
         None => {
             let prepared = look_up(&master.config)
                 .map(|identity| master.identity = identity)
-                .and_then(|()| master.set_up());
+                .and_then(|()| master.set_up(handover.tickets));
             // Started even if something else failed, because dead workers must be replaced.
             let engine = master.start_engine();
             prepared.and(engine)
@@ -176,6 +178,7 @@ impl Master {
             listeners: Vec::new(),
             retired: Vec::new(),
             pid_file: None,
+            tls: None,
             slots: (0..mode.workers(&config)).map(|_| WorkerSlot::default()).collect(),
             workers: Vec::new(),
             generation: 1,
@@ -191,9 +194,10 @@ impl Master {
         })
     }
 
-    /// Sets up pid file, sockets, logs and watch.
-    fn set_up(&mut self) -> Result<(), String> {
+    /// Sets up TLS, pid file, sockets, logs and watch. `tickets` are those of an earlier image.
+    fn set_up(&mut self, tickets: Option<OwnedFd>) -> Result<(), String> {
         let config = Arc::clone(&self.config);
+        self.tls = if config.wants_tls() { Some(MasterTls::set_up(&config.tls, tickets)?) } else { None };
         if let (None, Some(path)) = (&self.pid_file, &config.server.pid_file) {
             self.pid_file = Some(PidFile::acquire(path)?);
         }
@@ -270,6 +274,18 @@ impl Master {
     fn want_everywhere(&mut self) {
         let now = Instant::now();
         self.slots.iter_mut().for_each(|slot| slot.wanted = Some(now));
+    }
+}
+
+impl MasterTls {
+    fn set_up(settings: &Tls, tickets: Option<OwnedFd>) -> Result<MasterTls, String> {
+        let (tickets, kept) = match tickets.and_then(Tickets::adopt) {
+            Some(adopted) => adopted,
+            None => Tickets::new()?,
+        };
+        let stamps = Stamps::of(settings);
+        let config = tls::configure(settings, &tickets).map_err(|mistakes| mistakes.join("\nweft: "))?;
+        Ok(MasterTls { config, tickets, kept, stamps })
     }
 }
 

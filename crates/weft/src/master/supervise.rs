@@ -73,8 +73,8 @@ impl Master {
                 Ok(None)
             }
             Forked::Child => {
-                let config = self.config.clone();
-                Ok(Some(WorkerSetup { slot, listeners, control: worker_end, relay, config }))
+                let (config, tls) = (self.config.clone(), self.tls.as_ref().map(|tls| tls.config.clone()));
+                Ok(Some(WorkerSetup { slot, listeners, control: worker_end, relay, config, tls }))
             }
         }
     }

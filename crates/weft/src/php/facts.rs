@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::net::{IpAddr, SocketAddr};
 
 use weft_proto::{Head, TargetForm, Version, split_authority};
-use weft_serve::{Client, Peer, ProxyWord};
+use weft_serve::{Client, Peer, ProxyWord, RequestView};
 use weft_zend::{Field, Slice};
 
 use crate::config::Trust;
@@ -20,12 +20,20 @@ pub struct Facts<'a> {
     pub bytes: &'a [u8],
     /// The other end.
     pub peer: Peer,
+    /// Whether the other end speaks TLS to this server.
+    pub secure: bool,
 }
 
 /// Storage for derived values, until the host is called again.
 pub type Scratch = Vec<u8>;
 
 impl<'a> Facts<'a> {
+    /// Those of a request that has not been answered.
+    pub fn of(request: &RequestView<'a>) -> Facts<'a> {
+        let secure = request.session().is_some();
+        Facts { head: request.head(), bytes: request.bytes(), peer: request.peer(), secure }
+    }
+
     /// A field that lies in the head as it was sent; `None` for those that [`Facts::made`] derives.
     pub fn received(&self, field: Field) -> Option<&'a [u8]> {
         match field {
@@ -108,10 +116,15 @@ impl<'a> Facts<'a> {
         }
     }
 
+    /// Whether the client uses TLS, according to trusted proxies.
+    pub fn is_https(&self, trust: &Trust) -> bool {
+        self.client(trust).https
+    }
+
     /// The client, according to trusted proxies.
     fn client(&self, trust: &Trust) -> Client<'a> {
         let trusts = |address: IpAddr| trust.proxies.iter().any(|network| network.contains(address));
         let word = ProxyWord { fields: trust.fields, host: trust.host };
-        weft_serve::client(self.head, self.bytes, self.peer, word, trusts)
+        weft_serve::client(self.head, self.bytes, (self.peer, self.secure), word, trusts)
     }
 }

@@ -44,6 +44,10 @@ impl Host for ForkedHost {
         self.parents.header_at(request, index)
     }
 
+    fn variable_at(&self, request: RequestId, index: u32) -> Option<(Slice, Slice)> {
+        self.parents.variable_at(request, index)
+    }
+
     fn trailer_at(&self, request: RequestId, index: u32) -> Option<(Slice, Slice)> {
         self.parents.trailer_at(request, index)
     }

@@ -48,6 +48,7 @@ pub fn start(
     runtime: &'static Runtime,
     config: &Config,
     application: &Path,
+    https_port: Option<u16>,
 ) -> Result<&'static Server, String> {
     let mode = Mode::of(config);
     let docroot = mode.is_one_at_a_time().then(|| Docroot::open(application, config)).transpose()?;
@@ -59,8 +60,10 @@ pub fn start(
         coroutines_max: config.limits.coroutines_max,
         scratch: RefCell::default(),
         refusals: log::Sparse::default(),
+        redirects_to: https_port.filter(|_| config.tls.redirect),
     };
     let limits = weft_serve::ServerLimits {
+        hsts_s: config.tls.hsts_s,
         compress_bytes_min: config.classic.compress_bytes_min,
         // A script of a document root finds the whole body when it begins.
         body_begin_bytes: begin,
@@ -151,6 +154,8 @@ struct Requests {
     coroutines_max: usize,
     scratch: RefCell<Scratch>,
     refusals: log::Sparse,
+    /// The port to which requests without TLS are sent.
+    redirects_to: Option<u16>,
 }
 
 impl Requests {
@@ -220,8 +225,40 @@ fn redirect(server: &Server, key: RequestKey, path: String) -> Result<(), Error>
     server.respond(key, status, &[(b"Location", &location), PLAIN], b"Moved\n")
 }
 
+/// Sends a request that came without TLS to the address with it; returns whether it did. Clients of a Unix socket, and those
+/// whose proxy speaks TLS for them, are where they should be.
+fn redirect_to_https(key: RequestKey, port: u16) -> bool {
+    let (Some(server), Some(host)) = (SERVER.get(), HOST.get()) else { return false };
+    let target = server.with_request(key, |request| {
+        let facts = Facts::of(request);
+        if request.peer() == Peer::Unix || host.is_https(&facts) {
+            return None;
+        }
+        let authority = weft_proto::split_authority(request.authority().unwrap_or_default());
+        let name = authority.map_or(&b""[..], |authority| authority.host).to_vec();
+        let is_get = matches!(request.method(), b"GET" | b"HEAD");
+        Some((name, request.head().origin(request.bytes()).into_owned(), is_get))
+    });
+    let Some((name, origin, is_get)) = target.flatten() else { return false };
+    // Gone means that no client waits for the answer.
+    let _ = if name.is_empty() || !origin.starts_with(b"/") {
+        server.respond_error(key, 400, None)
+    } else {
+        let port = if port == 443 { String::new() } else { format!(":{port}") };
+        let location = [b"https://", &name[..], port.as_bytes(), &origin].concat();
+        let status = if is_get { 301 } else { 308 };
+        server.respond(key, status, &[(b"Location", &location), PLAIN], b"This site is served over https.\n")
+    };
+    true
+}
+
 impl Handler for Requests {
     fn request(&self, key: RequestKey) {
+        if let Some(port) = self.redirects_to
+            && redirect_to_https(key, port)
+        {
+            return;
+        }
         match &self.docroot {
             None => self.spawn(JobKind::Request, key),
             Some(docroot) => self.serve_docroot(docroot, key),
@@ -255,7 +292,7 @@ impl Handler for Requests {
     fn finished(&self, summary: &Summary<'_>) {
         let Some(host) = HOST.get() else { return };
         let request = &summary.request;
-        let facts = Facts { head: request.head(), bytes: request.bytes(), peer: request.peer() };
+        let facts = Facts::of(request);
         let mut scratch = self.scratch.borrow_mut();
         host.client(&facts, &mut scratch);
         log::access(&Access {
@@ -267,6 +304,7 @@ impl Handler for Requests {
                 weft_proto::Version::Http10 => "HTTP/1.0",
                 weft_proto::Version::Http11 => "HTTP/1.1",
             },
+            scheme: if host.is_https(&facts) { "https" } else { "http" },
             status: summary.status,
             bytes: summary.body_bytes,
             duration: Duration::from_nanos(summary.duration),
@@ -297,6 +335,7 @@ impl Handler for Requests {
             method,
             target,
             protocol,
+            scheme: "",
             status: refusal.reject.status,
             bytes: refusal.body_bytes,
             duration: Duration::from_nanos(refusal.duration),

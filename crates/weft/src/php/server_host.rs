@@ -21,6 +21,7 @@ use weft_zend::{Field, Host, JobKind, LogLevel, RequestId, Slice};
 use super::facts::{Facts, Scratch};
 use crate::classic::{Docroot, Script};
 use crate::config::Trust;
+use crate::tls::{self, Variables};
 
 /// The head of an ended request, for a Request object that was kept.
 struct Detached {
@@ -28,6 +29,8 @@ struct Detached {
     bytes: Vec<u8>,
     peer: Peer,
     time: f64,
+    /// What TLS contributes to `$_SERVER`; empty without it.
+    variables: Variables,
 }
 
 /// The host's own state besides the server.
@@ -37,6 +40,8 @@ pub struct ServerHost {
     /// Random for each worker, so that request ids of two workers differ.
     id_prefix: String,
     scratch: RefCell<Scratch>,
+    /// The variables of TLS of the request that was asked for them last.
+    variables: RefCell<Variables>,
     detached: RefCell<HashMap<RequestId, Detached>>,
     replacement: Cell<Option<String>>,
     /// Classic mode: the scripts of requests that have not ended.
@@ -56,6 +61,7 @@ impl ServerHost {
             trust,
             id_prefix,
             scratch: RefCell::default(),
+            variables: RefCell::default(),
             detached: RefCell::default(),
             replacement: Cell::new(None),
             scripts: RefCell::default(),
@@ -105,6 +111,11 @@ impl ServerHost {
         self.look(request, text).unwrap_or_else(|| "a request that has been answered".to_owned())
     }
 
+    /// Whether a request's client uses TLS, according to trusted proxies.
+    pub fn is_https(&self, facts: &Facts<'_>) -> bool {
+        facts.is_https(&self.trust)
+    }
+
     /// The client's address for the access log.
     pub fn client(&self, facts: &Facts<'_>, scratch: &mut Scratch) {
         facts.made(Field::Client, &self.trust, None, scratch);
@@ -113,7 +124,7 @@ impl ServerHost {
     fn look<T>(&self, request: RequestId, with: impl FnOnce(&Facts<'_>) -> T) -> Option<T> {
         let mut with = Some(with);
         let live = self.server.with_request(RequestKey(request), |view| {
-            let facts = Facts { head: view.head(), bytes: view.bytes(), peer: view.peer() };
+            let facts = Facts::of(view);
             with.take().map(|with| with(&facts))
         });
         if let Some(result) = live {
@@ -122,7 +133,8 @@ impl ServerHost {
         let detached = self.detached.borrow();
         let kept = detached.get(&request)?;
         let with = with.take()?;
-        Some(with(&Facts { head: &kept.head, bytes: &kept.bytes, peer: kept.peer }))
+        let secure = !kept.variables.is_empty();
+        Some(with(&Facts { head: &kept.head, bytes: &kept.bytes, peer: kept.peer, secure }))
     }
 
     fn local(&self, request: RequestId) -> Option<std::net::SocketAddr> {
@@ -176,6 +188,19 @@ impl Host for ServerHost {
         let line =
             |facts: &Facts<'_>| facts.header_at(index as usize, &self.trust, &mut self.scratch.borrow_mut());
         self.look(request, line)?
+    }
+
+    fn variable_at(&self, request: RequestId, index: u32) -> Option<(Slice, Slice)> {
+        let mut variables = self.variables.borrow_mut();
+        if index == 0 {
+            let live = |view: &weft_serve::RequestView<'_>| view.session().map(tls::variables);
+            let live = self.server.with_request(RequestKey(request), live).map(Option::unwrap_or_default);
+            let kept = || self.detached.borrow().get(&request).map(|kept| kept.variables.clone());
+            *variables = live.or_else(kept).unwrap_or_default();
+        }
+        let (name, value) = variables.get(index as usize)?;
+        // The name's NUL lies behind it.
+        Some((Slice::of(&name[..name.len() - 1]), Slice::of(value)))
     }
 
     fn trailer_at(&self, request: RequestId, index: u32) -> Option<(Slice, Slice)> {
@@ -247,6 +272,7 @@ impl Host for ServerHost {
             bytes: view.bytes().to_vec(),
             peer: view.peer(),
             time,
+            variables: view.session().map(tls::variables).unwrap_or_default(),
         });
         if let Some(kept) = keep {
             self.detached.borrow_mut().insert(request, kept);

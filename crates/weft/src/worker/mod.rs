@@ -10,7 +10,7 @@ mod recycle;
 mod signals;
 
 use std::cell::{Cell, RefCell};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use weft_rt::reactor::Event;
 use weft_rt::runtime::DRIVER_KEY;
 use weft_rt::watch::{Attempt, Watch};
 use weft_rt::{CoroutineId, Driver, Job, MILLISECOND, Nanos, Runtime, SECOND, clock};
-use weft_serve::{Relay, Server};
+use weft_serve::{Relay, Server, Service};
 use weft_zend::{Engine, FiberSwitch, InstanceSwitch, JobKind};
 
 use self::drain::Drain;
@@ -30,6 +30,7 @@ pub use self::signals::busy_with;
 use crate::config::{Config, Mode};
 use crate::master::WorkerSetup;
 use crate::master::control::{ControlEnd, EVERY_SLOT, Received, Status, ToMaster, ToWorker};
+use crate::master::listen::BoundListener;
 use crate::php;
 
 /// Keys of the worker's own descriptors; the server's are above.
@@ -45,7 +46,8 @@ const LOOK_EVERY: Nanos = 100 * MILLISECOND;
 /// Boots the application and serves; the exit code is the process's.
 pub fn run(setup: WorkerSetup) -> ExitCode {
     let control = Rc::new(setup.control);
-    let booted = Worker::boot(Arc::clone(&setup.config), Rc::clone(&control), setup.listeners, setup.relay);
+    let sockets = (setup.listeners, setup.tls);
+    let booted = Worker::boot(Arc::clone(&setup.config), Rc::clone(&control), sockets, setup.relay);
     let worker = match booted {
         Ok(worker) => worker,
         Err(message) => {
@@ -78,7 +80,7 @@ impl Worker {
     fn boot(
         config: Arc<Config>,
         control: Rc<ControlEnd>,
-        listeners: Vec<crate::master::listen::BoundListener>,
+        (listeners, tls): (Vec<BoundListener>, Option<Arc<rustls::ServerConfig>>),
         relay: Relay,
     ) -> Result<Worker, String> {
         let signals = Signals::block()?;
@@ -106,14 +108,11 @@ impl Worker {
         });
         weft_rt::hook::yield_at_calls(config.dev.yield_at_calls);
         weft_rt::hook::on_forked_child_end(|| signals::exit_now(i32::from(Engine::exit_status())));
-        let server = php::serve(runtime, &config, &application)?;
+        let https_port = listeners.iter().find(|listener| listener.is_https());
+        let https_port = https_port.and_then(|listener| listener.address.tcp()).map(|address| address.port());
+        let server = php::serve(runtime, &config, &application, https_port)?;
         php::start_tasks();
-        let listening: Vec<_> = listeners.iter().map(|listener| listener.fd.as_raw_fd()).collect();
-        for listener in listeners {
-            server
-                .listen(listener.fd, listener.address.endpoint())
-                .map_err(|error| format!("cannot listen: {error}"))?;
-        }
+        let listening = listen(server, listeners, tls)?;
         let mode = Mode::of(&config);
         if mode.workers(&config) + mode.extra_workers(&config) > 1 {
             let deputy = server.hand_over(relay, tell);
@@ -300,6 +299,26 @@ impl Driver for Worker {
     fn finished(&self) -> bool {
         self.drain.borrow().finished()
     }
+}
+
+/// Serves the sockets, each as its address says; returns their descriptors.
+fn listen(
+    server: &Server,
+    listeners: Vec<BoundListener>,
+    tls: Option<Arc<rustls::ServerConfig>>,
+) -> Result<Vec<RawFd>, String> {
+    let mut listening = Vec::new();
+    for listener in listeners {
+        let tls = tls.clone().filter(|_| listener.is_https());
+        if listener.is_https() && tls.is_none() {
+            return Err(format!("{} has no certificate", listener.address)); // never plain HTTP there
+        }
+        listening.push(listener.fd.as_raw_fd());
+        server
+            .listen_for(listener.fd, listener.address.endpoint(), Service { tls })
+            .map_err(|error| format!("cannot listen: {error}"))?;
+    }
+    Ok(listening)
 }
 
 /// As many coroutines and tasks as were configured, but together no more than the kernel has mappings for: a stack
