@@ -148,7 +148,7 @@ SYNC = {"db3": "/", "db10": "/"}
 SYNC_FPM = {"db3": "/db3.php", "db10": "/db10.php"}
 FPM_WAITS = {**SYNC_FPM, "redis": "/redis.php"}
 CLASSIC = {"classic": "/hello.php", "symfony": "/", "slow": "/endpoint.php", "hostile": "/hostile.php"}
-WHOLE = {"sqlite": "/sqlite.php?database=wal", "wait1": "/wait1.php", "wordpress": "/", "switch": "/turns.php", "instances": "/wait1.php"}
+WHOLE = {"sqlite": "/sqlite.php?database=wal", "wait1": "/wait1.php", "wordpress": "/", "switch": "/turns.php", "instances": "/wait1.php", "fair": "/hello.php"}
 PEERS = (
     Peer("weft", "weft (coroutine mode)", weft, weft_binary, {**ROUTES, **WAITS}),
     Peer("weft-channel", "weft, connections in a channel", weft_channel, weft_binary, {"db3": "/"}, variant=True),
@@ -159,9 +159,10 @@ PEERS = (
     Peer("weft-one", "weft, one process, one request at a time", weft_one, weft_binary, {"classic": "/hello.php"}, variant=True),
     Peer("weft-resident", "weft, resident instances", weft_resident, weft_binary, {"symfony": "/"}, variant=True),
     Peer("fpm-8", "nginx + php-fpm, 8 processes", fpm_with(8), found("php-fpm8.2"),
-         {**FPM_WAITS, **CLASSIC, "sqlite": "/sqlite.php?database=wal", "wait1": "/wait1.php", "wordpress": "/"}, variant=True),
-    Peer("fpm-16", "nginx + php-fpm, 16 processes", fpm_with(16), found("php-fpm8.2"), {"wordpress": "/"}, variant=True),
-    Peer("fpm-64", "nginx + php-fpm, 64 processes", fpm_with(64), found("php-fpm8.2"), {"wordpress": "/"}, variant=True),
+         {**FPM_WAITS, **CLASSIC, "sqlite": "/sqlite.php?database=wal", "wait1": "/wait1.php", "wordpress": "/", "fair": "/hello.php"},
+         variant=True),
+    Peer("fpm-16", "nginx + php-fpm, 16 processes", fpm_with(16), found("php-fpm8.2"), {"wordpress": "/", "fair": "/hello.php"}, variant=True),
+    Peer("fpm-64", "nginx + php-fpm, 64 processes", fpm_with(64), found("php-fpm8.2"), {"wordpress": "/", "fair": "/hello.php"}, variant=True),
     Peer("fpm-50", "nginx + php-fpm, 50 processes", fpm_with(50), found("php-fpm8.2"), SYNC_FPM, variant=True),
     Peer("bare", "bare epoll (C)", bare, lambda: BENCH / "peers" / "bare" / "target" / "bare", {"hello": "/"}),
     Peer("hyper", "hyper (tokio current_thread)", hyper,

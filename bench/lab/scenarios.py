@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from . import backends, hostile, instances, load, micro, proc, trace
+from . import backends, fair, hostile, instances, load, micro, proc, trace
 from .measure import CPU, RATE, SHARE, WAITED, Column, Measured, Metrics, Scenario, Settings, timed, warm
 from .peers import FPM_CHILDREN, Peer, Running
 
@@ -175,5 +175,6 @@ SCENARIOS = (
               Column("requests", "requests", 0)),
              soak, goal="within 1 MB of the first 100,000", limit=("value", 1.0), rounds=1),
     *instances.SCENARIOS,
+    *fair.SCENARIOS,
     *hostile.SCENARIOS,
 )
