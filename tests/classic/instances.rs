@@ -189,7 +189,7 @@ while (hrtime(true) < $end || !file_exists(__DIR__ . '/answered')) { $wrong += j
 echo $wrong;
 "#;
     let weft = server(&[("loops.php", loops), ("index.php", "<?php echo 'light';")], "10")
-        .with("--preempt-ms", "2")
+        .with("--slice-ms", "2")
         .with("--define", "opcache.file_update_protection=0")
         .start();
     thread::scope(|scope| {

@@ -18,6 +18,7 @@ mod resident_state;
 mod responses;
 mod routing;
 mod settings;
+mod slices;
 mod slow;
 mod sqlite;
 mod uploads;

@@ -99,6 +99,16 @@ pub trait Switch {
         let _ = symbol;
     }
 
+    /// From now on [`Runtime::tick`](crate::Runtime::tick) is called at this interval, on the loop's thread, whatever
+    /// that does; `None`: no more. May be called by a tick. Only with [`SchedulerLimits::slice`](crate::SchedulerLimits::slice).
+    fn ticks(&self, every: Option<crate::Nanos>) {
+        let _ = every;
+    }
+
+    /// The running context was cancelled while others ran, and computes: it should stop as soon as it can. Called each
+    /// time it continues.
+    fn stop(&self) {}
+
     /// Frees an idle context.
     fn destroy(&self, context: Context);
 }
@@ -131,13 +141,15 @@ pub(crate) struct Coroutine {
     pub family: Family,
     /// Loop turn time when the job was started.
     pub since: Nanos,
+    /// Ticks for which it has computed, in the slices at whose end it gave way.
+    pub computed: u32,
 }
 
 impl Coroutine {
     /// Turns to another job, as a new coroutine: ids of the last run no longer match. `index` is its own place.
     pub(crate) fn begin(&mut self, index: u32, start: Start, family: Family, now: Nanos) -> CoroutineId {
         self.generation = self.generation.wrapping_add(1);
-        (self.cancelled, self.interrupted) = (false, false);
+        (self.cancelled, self.interrupted, self.computed) = (false, false, 0);
         (self.job, self.task, self.family, self.since) = (start.job, start.task, family, now);
         CoroutineId { index, generation: self.generation }
     }

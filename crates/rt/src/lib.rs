@@ -22,6 +22,7 @@
 //! - No borrow is held across a switch: `RefCell` guards end before `Switch::enter` and `Switch::leave` are called.
 #![deny(unsafe_code)]
 
+mod behind;
 pub mod clock;
 pub mod coroutine;
 mod family;

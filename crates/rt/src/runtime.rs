@@ -6,6 +6,7 @@
 
 mod queue;
 mod ready;
+mod slice;
 mod start;
 mod turn;
 
@@ -17,6 +18,7 @@ use ready::ReadyQueue;
 pub use start::Spawn;
 pub use turn::Driver;
 
+use crate::behind::Slices;
 use crate::coroutine::{Coroutine, Start, Switch};
 use crate::family::Family;
 use crate::fds::FdTable;
@@ -65,6 +67,7 @@ pub struct Runtime {
     pub(crate) coroutines: RefCell<Vec<Coroutine>>,
     pub(crate) ready: RefCell<ReadyQueue>,
     pub(crate) offload: Offload,
+    pub(crate) slices: Slices,
     /// Counters for the status report.
     pub stats: Stats,
     /// What the watch thread reads.
@@ -108,6 +111,7 @@ impl Runtime {
             coroutines: RefCell::default(),
             ready: RefCell::default(),
             offload,
+            slices: Slices::default(),
             stats: Stats::default(),
             heartbeat: Box::leak(Box::default()),
             idle: RefCell::default(),

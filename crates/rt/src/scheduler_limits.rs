@@ -21,6 +21,9 @@ pub struct SchedulerLimits {
     pub idle_max: usize,
     /// Offload threads. Default 8, started when needed.
     pub offload_threads_max: usize,
+    /// How long a coroutine computes before it gives way to others that could run. Default 0: until it waits. MUST be 0
+    /// for a switch that cannot interrupt ([`Switch::ticks`](crate::Switch::ticks)).
+    pub slice: Nanos,
 }
 
 impl Default for SchedulerLimits {
@@ -32,6 +35,7 @@ impl Default for SchedulerLimits {
             queue_wait_max: 5 * SECOND,
             idle_max: 1_024,
             offload_threads_max: 8,
+            slice: 0,
         }
     }
 }

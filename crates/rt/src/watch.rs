@@ -72,6 +72,12 @@ impl Heartbeat {
         self.beat.store(beat | 1, Ordering::Relaxed);
     }
 
+    /// The beat, and whether the loop itself runs. On the loop's own thread.
+    pub(crate) fn here(&self) -> (u64, bool) {
+        let beat = self.beat.load(Ordering::Relaxed);
+        (beat, beat & 1 == 1)
+    }
+
     fn read(&self) -> (u64, CoroutineId) {
         let id = self.coroutine.load(Ordering::Relaxed);
         let id = CoroutineId { index: id as u32, generation: (id >> 32) as u32 };

@@ -135,6 +135,7 @@ static sapi_module_struct weft_sapi = {
 static PHP_MINIT_FUNCTION(weft)
 {
 	(void) type, (void) module_number;
+	weft_interrupts_start();
 	weft_request_register();
 	weft_writer_register();
 	weft_guard_register();

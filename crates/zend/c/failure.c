@@ -15,6 +15,7 @@
 #include <stdio.h>
 
 static bool contained;
+static void (*slice_ended)(void); /* NULL: there are no time slices */
 static void (*stock_error_cb)(int, zend_string *, const uint32_t, zend_string *);
 static void (*next_interrupt)(zend_execute_data *);
 static volatile sig_atomic_t overflowed, preempt, report;
@@ -73,7 +74,15 @@ static void on_interrupt(zend_execute_data *frame)
 			zend_get_executed_filename(), zend_get_executed_lineno());
 		weft_host_log(WEFT_LOG_WARNING, weft_current ? weft_current->request : 0, weft_slice_text(where));
 	}
-	if (preempt) {
+	if (weft_current && UNEXPECTED(weft_wait_slot(weft_current)->stop)) {
+		weft_stop();
+	}
+	if (preempt && slice_ended && weft_current) {
+		preempt = 0;
+		if (!EG(exception)) {
+			slice_ended();
+		}
+	} else if (preempt) {
 		preempt = 0;
 		/* Never while a class is being loaded: another coroutine that needs it would not find it. */
 		bool loading = weft_loading() && zend_hash_num_elements(weft_loading()) > 0;
@@ -105,6 +114,16 @@ void weft_failure_start(bool contain)
 	started = true;
 	contained = contain;
 	weft_errors_start();
+}
+
+void weft_interrupt_ask(void (*ended)(void))
+{
+	slice_ended = ended;
+}
+
+/* Code of the JIT calls the function that is known when the JIT starts, after the modules. */
+void weft_interrupts_start(void)
+{
 	next_interrupt = zend_interrupt_function;
 	zend_interrupt_function = on_interrupt;
 }

@@ -5,6 +5,9 @@
 #include "weft.h"
 
 void weft_errors_start(void);
+void weft_interrupts_start(void);
+/* What is called at a check of the VM that was asked for (weft_interrupt_preempt), in a coroutine that has PHP to itself. */
+void weft_interrupt_ask(void (*ended)(void));
 void weft_failure_start(bool contain);
 void weft_remember_error(int type, zend_string *file, uint32_t line, zend_string *message);
 void weft_interrupt_overflow(void);

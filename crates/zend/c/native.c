@@ -16,6 +16,7 @@
 #include "coroutine.h"
 #include "signals.h"
 #include "stack_zones.h"
+#include "wait.h"
 
 #include <sys/mman.h>
 
@@ -105,6 +106,8 @@ weft_enter_result weft_native_enter(weft_coroutine *coroutine, bool has_job, uin
 		coroutine->job = job;
 		coroutine->argument = coroutine->request = argument;
 		coroutine->cancelled = false;
+		weft_wait_slot(coroutine)->stop = false;
+		weft_wait_slot(coroutine)->stops = 0;
 	}
 	if (weft_boot_slot(coroutine)->own) {
 		weft_boot_place(weft_boot_slot(coroutine)->kept);

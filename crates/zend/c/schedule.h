@@ -9,6 +9,8 @@ struct pollfd;
 uint64_t weft_host_wait_begin(void);
 uint32_t weft_host_wait(uint64_t wait, uint64_t deadline);
 uint32_t weft_host_wait_on(uint64_t wait, struct pollfd *fds, size_t count, uint64_t deadline);
+bool weft_host_tick(void); /* should the running coroutine give way? for a handler of signals */
+void weft_host_give_way(void);
 bool weft_host_wake(uint64_t wait);
 void weft_host_yield(void);
 bool weft_host_spawn(uint32_t kind, uint64_t argument);

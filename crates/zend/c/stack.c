@@ -40,11 +40,17 @@ typedef struct {
 /* NULL where there are no instances. */
 static weft_write_fault write_fault;
 static weft_overrun overrun;
+static weft_code_fault code_fault; /* NULL where there are no time slices */
 
 void weft_stack_ask(weft_write_fault about_writes, weft_overrun about_ends)
 {
 	write_fault = about_writes;
 	overrun = about_ends;
+}
+
+void weft_stack_ask_about_code(weft_code_fault about_code)
+{
+	code_fault = about_code;
 }
 
 /* The bounds of the closed part. The yellow zone is its low end. */
@@ -141,6 +147,9 @@ static const void *instruction(const ucontext_t *context)
 
 static void on_segv(int signal_number, siginfo_t *info, void *context)
 {
+	if (info->si_code == SEGV_ACCERR && code_fault && code_fault(info->si_addr, context)) {
+		return; /* PHP code, where a slice has ended: it gives way, or is executed again */
+	}
 	if (info->si_code == SEGV_ACCERR && write_fault && write_fault(info->si_addr)) {
 		return; /* the first write to a page of the image: made again */
 	}

@@ -18,4 +18,8 @@ typedef bool (*weft_write_fault)(void *address);
 typedef void (*weft_overrun)(const void *instruction);
 void weft_stack_ask(weft_write_fault write_fault, weft_overrun overrun);
 
+/* An address could not be executed: true if it may be tried again. The context is the handler's. */
+typedef bool (*weft_code_fault)(const void *address, void *context);
+void weft_stack_ask_about_code(weft_code_fault about_code);
+
 #endif

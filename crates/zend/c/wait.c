@@ -113,6 +113,24 @@ void weft_cancel(bool for_good)
 	}
 }
 
+/* At a check of the VM in a coroutine that was cancelled while it computed. Catching the exception over and over is no
+ * way to go on: after a second of slices it ends like exit(). */
+void weft_stop(void)
+{
+	const uint32_t stops_max = 128;
+	weft_wait *wait = weft_wait_slot(weft_current);
+	wait->stop = false;
+	if (++wait->stops <= stops_max) {
+		weft_cancel(true);
+	} else if (!EG(exception)) {
+		weft_current->cancelled = true;
+		if (!SG(headers_sent)) {
+			SG(sapi_headers).http_response_code = 500; /* so that the client gets the server's own status */
+		}
+		zend_throw_exception_internal(zend_create_unwind_exit());
+	}
+}
+
 /* The C code whose wait was cut short has not returned to PHP. A library that pauses and tries again (SQLite does for
  * a locked database) ignores one failed pause. */
 bool weft_cancel_pending(void)

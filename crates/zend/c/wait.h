@@ -13,6 +13,8 @@ typedef struct {
 	bool external;                 /* that wait ends from outside PHP */
 	bool interrupted;              /* cancel() was called; the next wait throws */
 	bool deadlocked;               /* {main}: its wait must throw a DeadlockError */
+	bool stop;                     /* it was cancelled while it computed: the VM's next check throws */
+	uint32_t stops;                /* how often that has happened */
 } weft_wait;
 
 WEFT_SLOT(wait, weft_wait)
@@ -23,6 +25,7 @@ uint64_t weft_wait_deadline(double seconds, bool is_null);
 weft_wait_end weft_wait_opened(uint64_t wait, struct pollfd *fds, size_t count, uint64_t deadline);
 void weft_interrupt(weft_coroutine *coroutine, zend_string *reason);
 void weft_cancel(bool for_good);
+void weft_stop(void);
 bool weft_cancel_pending(void);
 extern zend_class_entry *weft_cancelled_class;
 extern zend_class_entry *weft_timeout_class;

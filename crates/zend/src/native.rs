@@ -30,6 +30,16 @@ macro_rules! native_answers {
             unsafe { crate::sys::weft_in_conversation() }
         }
 
+        fn ticks(&self, every: Option<weft_rt::Nanos>) {
+            // SAFETY: sets a timer of this thread; a signal handler may do so.
+            unsafe { crate::sys::weft_timeslice_ticks(every.unwrap_or(0)) };
+        }
+
+        fn stop(&self) {
+            // SAFETY: the scheduler calls it on the context that runs; it sets flags.
+            unsafe { crate::sys::weft_timeslice_stop() };
+        }
+
         fn blocks(&self, symbol: &'static str) {
             crate::native::report_blocked(symbol);
         }
@@ -52,6 +62,7 @@ pub(crate) fn start(stack_bytes: usize) {
         sys::weft_native_start(stack_bytes);
         sys::weft_failure_start(false);
         sys::weft_stack_start();
+        sys::weft_timeslice_start();
     }
 }
 

@@ -74,6 +74,19 @@ extern "C" fn weft_host_yield() {
     });
 }
 
+/// A tick of time slices: whether the running coroutine should give way. For a handler of signals on the loop's
+/// thread.
+#[unsafe(no_mangle)]
+extern "C" fn weft_host_tick() -> bool {
+    with(false, Runtime::tick)
+}
+
+/// The slice of the running coroutine has ended: lets others run. In PHP code.
+#[unsafe(no_mangle)]
+extern "C" fn weft_host_give_way() {
+    with((), Runtime::give_way);
+}
+
 /// Gives a task to another coroutine. `false`: there are too many, or there is no runtime.
 #[unsafe(no_mangle)]
 extern "C" fn weft_host_spawn(kind: u32, argument: u64) -> bool {

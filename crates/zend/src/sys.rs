@@ -84,6 +84,10 @@ unsafe extern "C" {
     pub fn weft_failure_start(contain: bool);
     pub fn weft_stack_start();
 
+    pub fn weft_timeslice_start();
+    pub fn weft_timeslice_ticks(every: u64);
+    pub fn weft_timeslice_stop();
+
     pub fn weft_report_blocked(function: *const c_char);
     pub fn weft_cancel(for_good: bool);
     pub fn weft_cancel_pending() -> bool;

@@ -5,6 +5,7 @@
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::Timespec;
 use rustix::io::Result;
 
@@ -68,6 +69,12 @@ impl Epoll {
         self.events.clear();
         epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut self.events), timeout.as_ref())?;
         Ok(())
+    }
+
+    /// Whether a wait would return at once. A signal handler may ask.
+    pub fn has_events(&self) -> bool {
+        let mut own = [PollFd::new(&self.epoll, PollFlags::IN)];
+        matches!(poll(&mut own, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })), Ok(1..))
     }
 
     /// The events of the last wait.

@@ -116,11 +116,12 @@ impl Runtime {
             job: Job { kind: 0, argument: 0 },
             family: 0,
             since: 0,
+            computed: 0,
         });
         coroutines.len() as u32 - 1
     }
 
-    pub(super) fn enter(&self, index: u32, start: Option<Start>) {
+    pub(crate) fn enter(&self, index: u32, start: Option<Start>) {
         let (context, id) = {
             let mut coroutines = self.coroutines.borrow_mut();
             let coroutine = &mut coroutines[index as usize];
@@ -132,6 +133,7 @@ impl Runtime {
         };
         self.current.set(Some(id));
         self.heartbeat.enter(id);
+        self.slice_begins();
         let left = self.switch.enter(context, start.map(|start| start.job));
         hook::end_forked_child();
         self.current.set(None);

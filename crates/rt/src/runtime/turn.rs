@@ -48,7 +48,7 @@ impl Runtime {
     pub fn run(&self, driver: &dyn Driver) {
         loop {
             self.run_ready(driver);
-            if self.ready.borrow().is_empty() {
+            if self.nothing_is_ready() {
                 hook::before_idle(self);
             }
             driver.turn(self.now.get());
@@ -75,7 +75,7 @@ impl Runtime {
 
     /// Waits for events until the next deadline at most, and dispatches them.
     fn poll(&self, driver: &dyn Driver) {
-        let timeout = if self.ready.borrow().is_empty() {
+        let timeout = if self.nothing_is_ready() {
             let timer = self.timers.borrow().next();
             let next = [timer, self.queue_deadline(), driver.deadline()].into_iter().flatten().min();
             if next.is_none()
@@ -117,9 +117,10 @@ impl Runtime {
 
     /// Runs what is ready now, but at most [`READY_PER_TURN`] coroutines: their answers are sent before the next ones
     /// are made. What becomes ready meanwhile waits for the next turn, so that I/O is never starved.
+    /// Then one of those that gave way has its turn.
     fn run_ready(&self, driver: &dyn Driver) {
         let mut turns = self.ready.borrow().len().min(READY_PER_TURN);
-        while turns > 0 {
+        while turns > 0 && !self.slice_is_due() {
             turns -= 1;
             if hook::somebody_holds_up() && self.offload.has_finished() {
                 // What it waited for need not wait for the end of this turn.
@@ -127,7 +128,7 @@ impl Runtime {
                     self.wake(wait, Readiness::default());
                 });
             }
-            let Some(next) = ({ self.ready.borrow_mut().pop_front() }) else { return };
+            let Some(next) = ({ self.ready.borrow_mut().pop_front() }) else { break };
             match next {
                 Ready::Wake(wait) if self.is_ready(wait) => self.enter(wait.coroutine.index, None),
                 Ready::Wake(_) => (), // cancelled between its wake and its turn
@@ -142,9 +143,14 @@ impl Runtime {
                 }
             }
         }
+        self.run_behind();
     }
 
-    fn is_ready(&self, wait: Wait) -> bool {
+    fn nothing_is_ready(&self) -> bool {
+        self.slices.is_empty() && self.ready.borrow().is_empty()
+    }
+
+    pub(crate) fn is_ready(&self, wait: Wait) -> bool {
         let coroutines = self.coroutines.borrow();
         let coroutine = &coroutines[wait.coroutine.index as usize];
         coroutine.state == State::Ready

@@ -104,6 +104,13 @@ pub const CLASSIC: &[Key] = &[
         "Time after which an idle instance gives its memory back"
     ),
     number!(
+        classic.slice_ms,
+        "slice-ms",
+        Milliseconds,
+        0..=1_000,
+        "How long PHP code of a request computes before others run, in classic and resident mode; 0: until it waits"
+    ),
+    number!(
         classic.compress_bytes_min,
         "compress-bytes-min",
         Bytes,

@@ -159,7 +159,7 @@ pub const OTHERS: &[Key] = &[
         "preempt-ms",
         Milliseconds,
         0..=60_000,
-        "Time slice after which a computing coroutine lets others run; 0 is off"
+        "Time slice after which a computing coroutine lets others run, in coroutine mode; 0 is off"
     ),
     number!(
         dev.watchdog_ms,

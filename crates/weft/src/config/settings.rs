@@ -149,6 +149,8 @@ pub struct Classic {
     pub instances_memory_bytes_max: u64,
     /// An instance that has been idle for this long returns its memory.
     pub instances_idle_ms: u64,
+    /// How long PHP code of a request computes before others run; 0 is off.
+    pub slice_ms: u64,
     /// Text files of at least this size are compressed for clients that accept it; 0 compresses none.
     pub compress_bytes_min: u64,
 }
@@ -185,6 +187,7 @@ impl Default for Classic {
             instances_max: 0,
             instances_memory_bytes_max: 0,
             instances_idle_ms: 2_000,
+            slice_ms: 8,
             compress_bytes_min: 1 << 10,
         }
     }

@@ -71,11 +71,7 @@ pub fn engine_examine(config: &Config) -> Result<EngineInfo, String> {
     if !classic {
         ini.push(own(COROUTINE_INI));
     }
-    // Loops compiled by the tracing JIT may run without the VM's check for interrupts, so no time slice would end
-    // there. The JIT of functions makes the check, but afterwards PHP 8.2 continues with an old value where it keeps a
-    // variable in a register: a loop takes a step twice (`php` alone does that with pcntl_async_signals). So time
-    // slices require code that is not compiled.
-    ini.push(own(("opcache.jit", if config.dev.preempt_ms > 0 { "off" } else { "tracing" })));
+    ini.push(own(("opcache.jit", "tracing")));
     ini.push(own(("display_errors", if development { "1" } else { "0" })));
     let options = Options {
         ini: ini.into_iter().chain(config.php.ini.clone()).collect(),
@@ -129,6 +125,14 @@ pub fn with_engine<T>(ask: impl FnOnce(&Engine) -> T) -> Option<T> {
 /// An ini setting of the running engine; empty without one.
 pub fn ini(name: &str) -> String {
     ENGINE.with(|cell| cell.get().map_or_else(String::new, |engine| engine.ini(name)))
+}
+
+/// Whether code may be asked to check for interrupts. What the JIT of functions makes continues after a check with old
+/// values of what it keeps in registers: a loop takes a step twice (`php` alone does that with `pcntl_async_signals`).
+pub fn checks_are_sound() -> bool {
+    let kind = ini("opcache.jit").to_ascii_lowercase();
+    // As a number, the tens are what triggers the compilation: 5 are hot traces (ZEND_JIT_ON_HOT_TRACE).
+    kind.parse().map_or(kind != "function", |flags: u32| flags < 2 || flags / 10 % 10 == 5)
 }
 
 const NO_LIBRARY: &str = "weft's PHP library was not found beside the executable: install both (make install), or keep \

@@ -25,7 +25,9 @@ mod support;
 pub use boot::{
     boot, check_application, end, end_tasks, start_tasks, try_application, warnings_of_application,
 };
-pub use engine::{EngineInfo, engine_examine, engine_start, ini, memory_is_broken, version, with_engine};
+pub use engine::{
+    EngineInfo, checks_are_sound, engine_examine, engine_start, ini, memory_is_broken, version, with_engine,
+};
 pub use isolation::Unisolated;
 pub use script::{Terminal, main as cli_main};
 pub use serve::{become_forked, describe, replacement_wanted, start as serve, takes_up, turn_away};

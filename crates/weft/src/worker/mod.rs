@@ -95,6 +95,7 @@ impl Worker {
             tasks_max,
             queue_max: config.limits.queue_max,
             queue_wait_max: config.limits.queue_timeout_ms.saturating_mul(MILLISECOND),
+            slice: slice(&config),
             ..defaults
         };
         let failed = |error: rustix::io::Errno| format!("the event loop cannot be made: {error}");
@@ -342,6 +343,16 @@ fn within_mappings(coroutines: usize, tasks: usize) -> (usize, usize) {
     (fitting, possible - fitting)
 }
 
+/// How long PHP code computes before others run, where a request has PHP to itself.
+fn slice(config: &Config) -> Nanos {
+    match Mode::of(config) {
+        Mode::Coroutine => 0,
+        // Switches everywhere, also in the middle of code that computes.
+        _ if config.dev.yield_at_calls && !config.dev.verify_instances => 1,
+        _ => config.classic.slice_ms.saturating_mul(MILLISECOND),
+    }
+}
+
 thread_local! {
     /// For the handler that asks for the worker's current requests.
     static RUNTIME: Cell<Option<&'static Runtime>> = const { Cell::new(None) };
@@ -366,10 +377,15 @@ fn held(_: CoroutineId, held: Duration, attempt: Attempt) {
 }
 
 fn watch(config: &Config) -> Watch {
+    let wanted = if Mode::of(config) == Mode::Coroutine { config.dev.preempt_ms } else { 0 };
+    let preempt_ms = if php::checks_are_sound() { wanted } else { 0 };
+    if preempt_ms < wanted {
+        tracing::warn!("preempt_ms is without effect: it needs opcache.jit=tracing, or off");
+    }
     Watch {
         held_max: Duration::from_millis(config.dev.watchdog_ms),
         held,
-        slice: Duration::from_millis(config.dev.preempt_ms),
+        slice: Duration::from_millis(preempt_ms),
         preempt: FiberSwitch::preempt,
     }
 }

@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use weft_rt::reactor::Event;
 use weft_rt::{Driver, Nanos, Runtime, SECOND, SchedulerLimits, Spawn};
@@ -147,6 +148,16 @@ pub struct Worker {
     started: Cell<u64>,
 }
 
+/// A time slice of the workers that start from now on, in nanoseconds.
+static SLICE: AtomicU64 = AtomicU64::new(8_000_000);
+
+/// From now on, others run wherever they can: at every other call that weft intercepts, chosen at random, and every 50 us
+/// between any two instructions of PHP code.
+pub fn switch_everywhere() {
+    weft_rt::hook::yield_at_calls(true);
+    SLICE.store(1, Ordering::Relaxed);
+}
+
 impl Worker {
     pub fn start(instances: u32, ini: &[(&str, &str)]) -> Worker {
         Worker::start_with(InstanceOptions { instances_max: instances, ..OPTIONS }, ini)
@@ -182,6 +193,7 @@ impl Worker {
             idle_max: idle,
             queue_max: 100_000,
             queue_wait_max: 600 * SECOND,
+            slice: SLICE.load(Ordering::Relaxed),
             ..SchedulerLimits::default()
         };
         let runtime = Runtime::start(Box::new(switch), limits).expect("a runtime");

@@ -2,7 +2,7 @@
 
 use weft_zend::InstanceOptions;
 
-use crate::common::{OPTIONS, Response, Worker, alone};
+use crate::common::{OPTIONS, Response, Worker, alone, switch_everywhere};
 
 const INSTANCES: u32 = 25;
 
@@ -94,9 +94,9 @@ fn whole_pages_are_as_they_were_left() {
     });
 }
 
-/// Every other call that weft intercepts, chosen at random, lets the others run first.
+/// The others run wherever they can.
 fn interleave_at_every_call(ini: &[(&str, &str)]) {
-    weft_rt::hook::yield_at_calls(true);
+    switch_everywhere();
     interleave(50, ini);
 }
 

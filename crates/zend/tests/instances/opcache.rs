@@ -1,6 +1,6 @@
 //! All instances share opcache's memory; its readers are counted per instance.
 
-use crate::common::{Worker, alone, pages};
+use crate::common::{Worker, alone, pages, switch_everywhere};
 
 /// Requests in flight while another one resets the cache again and again: it restarts when there is no reader, and no
 /// request notices.
@@ -12,7 +12,7 @@ fn resets_happen_under_load() {
 #[test]
 fn resets_happen_under_load_with_the_jit_and_when_others_run_at_every_call() {
     alone("opcache::resets_happen_under_load_with_the_jit_and_when_others_run_at_every_call", || {
-        weft_rt::hook::yield_at_calls(true);
+        switch_everywhere();
         resets(&[("opcache.jit", "tracing"), ("opcache.jit_buffer_size", "64M")]);
     });
 }
@@ -63,7 +63,7 @@ fn preloaded_classes_are_in_every_instance_with_statics_of_its_own() {
 #[test]
 fn preloaded_classes_are_each_instances_own_when_others_run_at_every_call() {
     alone("opcache::preloaded_classes_are_each_instances_own_when_others_run_at_every_call", || {
-        weft_rt::hook::yield_at_calls(true);
+        switch_everywhere();
         preloaded();
     });
 }
