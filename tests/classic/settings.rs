@@ -179,3 +179,18 @@ fn the_name_of_the_sapi_and_the_functions_of_a_command_line_are_settings() {
         .start();
     assert_eq!(other.get("/show.php").text(), "fpm-fcgi fpm-fcgi true");
 }
+
+/// More than the table of functions has room for, so that it is compiled into a table that grows.
+#[test]
+fn a_file_of_many_functions_is_whole_although_functions_are_withheld() {
+    let functions: String = (0..10_000).map(|n| format!("function f{n}() {{}}\n")).collect();
+    let many = format!("<?php\n{functions}");
+    let index = "<?php require 'many.php'; echo count(get_defined_functions()['user']);";
+    let weft = Server::of_docroot(&[("index.php", index), ("many.php", &many)])
+        .with("--define", "opcache.file_update_protection=0")
+        .start();
+    for _ in 0..3 {
+        let answer = weft.get("/");
+        assert_eq!((answer.status, answer.text()), (200, "10000".to_owned()), "{}", weft.log());
+    }
+}

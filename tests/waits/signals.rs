@@ -173,8 +173,8 @@ fn a_program_ignores_no_signal_whatever_starts_it_in_any_mode() {
         Server::new(&handler),
         Server::new(&handler).with("--run-as", "resident"),
         Server::new(&handler).with("--run-as", "resident").with("--instances", "3"),
-        Server::of_docroot(&[("index.php", &page)]),
-        Server::of_docroot(&[("index.php", &page)]).with("--instances", "1"),
+        Server::of_docroot(&[("index.php", &page)]).with_flag("--process-functions"),
+        Server::of_docroot(&[("index.php", &page)]).with_flag("--process-functions").with("--instances", "1"),
     ];
     for server in servers {
         let running = server.start();

@@ -51,4 +51,7 @@ void weft_withhold(void)
 	for (size_t i = 0; i < sizeof(modules) / sizeof(*modules); i++) {
 		take_module(modules[i]);
 	}
+	/* No hole may stay, as after zend_set_disable_functions(): a full table would close the holes while a file is compiled, and
+	 * opcache, which counts used places (opcache_compile_file), would leave some of the file's functions behind. */
+	zend_hash_rehash(CG(function_table));
 }
