@@ -11,6 +11,8 @@ const JITS: [&str; 3] = ["off", "function", "tracing"];
 /// A server with one worker, whose scripts are compiled from their first run on.
 fn server(pages: &[(&str, &str)], jit: &str) -> Server {
     Server::of_docroot(pages)
+        .with("--instances", "8")
+        .with("--slice-ms", "8")
         .with("--define", "opcache.file_update_protection=0")
         .with("--define", &format!("opcache.jit={jit}"))
 }
@@ -61,7 +63,11 @@ fn in_resident_mode_too() {
     }));";
     let weft = Server::of_docroot(&[("worker.php", worker)]);
     let script = weft.directory().join("public/worker.php");
-    let weft = weft.with("--worker", script.to_str().expect("UTF-8")).with("--instances", "2").start();
+    let weft = weft
+        .with("--worker", script.to_str().expect("UTF-8"))
+        .with("--instances", "2")
+        .with("--slice-ms", "8")
+        .start();
     overtakes(&weft, "/heavy");
 }
 

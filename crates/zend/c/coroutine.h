@@ -22,6 +22,7 @@ struct weft_coroutine {
 	bool cancelled;                /* its waits fail from now on */
 	bool lost;
 	bool isolated;                 /* its changes to the process are undone at its end; false for a script's {main} */
+	volatile bool overflowed;      /* its C stack is used up, and PHP has not thrown the Error yet (failure.c) */
 	volatile bool stack_opened;    /* a larger part of its stack is open than at the start of a job (stack.c) */
 	weft_slots slots;
 };

@@ -18,7 +18,7 @@ static bool contained;
 static void (*slice_ended)(void); /* NULL: there are no time slices */
 static void (*stock_error_cb)(int, zend_string *, const uint32_t, zend_string *);
 static void (*next_interrupt)(zend_execute_data *);
-static volatile sig_atomic_t overflowed, preempt, report;
+static volatile sig_atomic_t preempt, report;
 
 static bool is_fatal(int type)
 {
@@ -62,8 +62,8 @@ static void on_error(int type, zend_string *file, const uint32_t line, zend_stri
 
 static void on_interrupt(zend_execute_data *frame)
 {
-	if (overflowed) {
-		overflowed = 0;
+	if (weft_current && weft_current->overflowed) {
+		weft_current->overflowed = false;
 		zend_throw_error(NULL, "Maximum call stack size reached: the C stack of this coroutine is used up. Infinite recursion?");
 		return;
 	}
@@ -143,7 +143,9 @@ void weft_report_blocked(const char *function)
 /* The running C stack is used up: raises an Error at the VM's next check. Called by the handler of SIGSEGV. */
 void weft_interrupt_overflow(void)
 {
-	overflowed = 1;
+	if (weft_current) {
+		weft_current->overflowed = true;
+	}
 	zend_atomic_bool_store(&EG(vm_interrupt), true);
 }
 

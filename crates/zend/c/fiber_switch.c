@@ -120,7 +120,7 @@ static void take_jobs(weft_coroutine *coroutine)
 			forget_again(coroutine);
 		}
 		if (UNEXPECTED(coroutine->stack_opened)) {
-			coroutine->stack_opened = false;
+			coroutine->stack_opened = coroutine->overflowed = false;
 			weft_stack_restore(EG(current_fiber_context));
 		}
 		coroutine->ended = true;
@@ -332,6 +332,9 @@ void weft_coroutine_leave(weft_coroutine *coroutine)
 	weft_exchanging = true;
 	weft_isolate_in(coroutine);
 	weft_exchanging = false;
+	if (UNEXPECTED(coroutine->overflowed)) { /* others have had the check that it asked for */
+		zend_atomic_bool_store(&EG(vm_interrupt), true);
+	}
 }
 
 /* Code compiled meanwhile may have mentioned a superglobal for the first time: filling it may wait for the body of a

@@ -116,7 +116,7 @@ weft_enter_result weft_native_enter(weft_coroutine *coroutine, bool has_job, uin
 	own->handle = jump_fcontext(own->handle, coroutine).handle;
 	weft_current = NULL;
 	if (coroutine->ended && UNEXPECTED(coroutine->stack_opened)) {
-		coroutine->stack_opened = false;
+		coroutine->stack_opened = coroutine->overflowed = false;
 		mprotect(weft_native_yellow(coroutine), YELLOW_BYTES, PROT_NONE);
 	}
 	return coroutine->ended ? WEFT_ENTER_ENDED : WEFT_ENTER_PARKED;

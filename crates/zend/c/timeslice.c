@@ -114,10 +114,10 @@ static bool compiles_traces(void)
 
 /* ---- giving way ---- */
 
-/* A wait that PHP code has prepared would be lost. */
+/* A wait that PHP code has prepared would be lost, and who has used up its stack must hear of it before it goes on. */
 static bool may_give_way(void)
 {
-	return !weft_wait_slot(weft_current)->prepared && !weft_host_may_be_half_written();
+	return !weft_current->overflowed && !weft_wait_slot(weft_current)->prepared && !weft_host_may_be_half_written();
 }
 
 /* At a check of the VM. */
