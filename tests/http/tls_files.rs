@@ -122,7 +122,8 @@ fn clients_may_or_must_show_a_certificate() {
         (&said["SSL_CLIENT_S_DN"], &said["SSL_CLIENT_I_DN"]),
         (&"CN=client".into(), &"CN=Authority".into())
     );
-    assert_eq!(said["SSL_CLIENT_V_REMAIN"], "8");
+    let left = &said["SSL_CLIENT_V_REMAIN"];
+    assert!(left == "8" || left == "9", "whole days of nine, less the moment that has passed: {left}");
     let own = read(weft.directory(), "client.crt");
     assert_eq!(said["SSL_CLIENT_CERT"], own.as_str());
     for flags in [&[][..], &unknown] {

@@ -46,8 +46,9 @@ impl Authority {
         self.openssl(&format!("req {kind} -keyout {file}.key -out {file}.csr -subj /CN={file}"));
         let extensions = format!("subjectAltName={names}\nextendedKeyUsage=serverAuth,clientAuth\n");
         std::fs::write(path("ext"), extensions).expect("the test's own file");
+        let lifetime = lifetime(days);
         self.openssl(&format!(
-            "x509 -req -in {file}.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days {days} -extfile {file}.ext -out {file}.crt"
+            "x509 -req -in {file}.csr -CA ca.pem -CAkey ca.key -CAcreateserial {lifetime} -extfile {file}.ext -out {file}.crt"
         ));
         let read = |path: PathBuf| std::fs::read_to_string(path).expect("openssl has written it");
         let chain = read(path("crt")) + &read(self.directory.join("ca.pem"));
@@ -58,6 +59,16 @@ impl Authority {
         let mut openssl = Command::new("openssl");
         let output = command::finish(openssl.current_dir(&self.directory).args(arguments.split(' ')));
         assert_eq!(output.code, Some(0), "openssl {arguments}: {}", output.stderr);
+    }
+}
+
+/// What makes `openssl x509` write these dates. Since 3.4 it refuses a negative number of days, and takes dates.
+fn lifetime(days: i32) -> String {
+    let help = command::finish(Command::new("openssl").args(["x509", "-help"]));
+    if days < 0 && help.stderr.contains("-not_after") {
+        "-not_before 20200101000000Z -not_after 20200102000000Z".to_owned()
+    } else {
+        format!("-days {days}")
     }
 }
 
