@@ -161,11 +161,12 @@ impl Owner {
                 }
                 TAKING => {
                     tries += 1;
-                    match tries {
-                        0..100 => std::hint::spin_loop(),
-                        // That thread has to run for it.
-                        100..200 => std::thread::yield_now(),
-                        _ => std::thread::sleep(Duration::from_micros(50)),
+                    if tries < 100 {
+                        std::hint::spin_loop();
+                    } else {
+                        // That thread has to run for it. Not a sleep: that is a hook, which would park a coroutine, and the
+                        // caller holds the table of connections.
+                        std::thread::yield_now();
                     }
                 }
                 _ => {

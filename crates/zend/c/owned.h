@@ -1,8 +1,8 @@
 /* The part of PHP's globals that a coroutine owns: the table, and the structure it defines.
  *
  * Each row is a field name and the global that it keeps. All of it is exchanged when the coroutine parks and when it
- * resumes (isolate.c); about 900 bytes. Rows that differ by version of PHP are in php/owned.h. For every other global, docs/internals/globals.md has a verdict that states
- * its owner. */
+ * resumes (isolate.c); about 900 bytes. Rows that differ by version of PHP are in php/owned.h. For every other global,
+ * docs/internals/globals.md has a verdict that states its owner. */
 #ifndef WEFT_OWNED_H
 #define WEFT_OWNED_H
 
