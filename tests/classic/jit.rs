@@ -42,3 +42,28 @@ echo $other->seen;
         .start();
     assert_eq!(ask(&weft, "GET", "/", "").text(), "1120");
 }
+
+/// A trace that ends behind a call by which a class of weft's library was loaded ends as one of its own exits says, also
+/// when the file of that class has been compiled into a trace of its own.
+#[test]
+fn a_loop_goes_on_after_a_class_of_the_library_was_loaded() {
+    let page = r#"<?php
+$names = array_fill(0, 400, 'Weft\\Http\\Response');
+$values = array_fill(0, 400, 1);
+[$names[300], $values[300]] = ['Weft\\Queue\\FileQueue', 1.5];
+$known = 0;
+$sum = 0;
+for ($i = 0; $i < 400; $i++) {
+    $known += (int) class_exists($names[$i]);
+    $sum += $values[$i];
+}
+echo "$known $sum";
+"#;
+    let weft = Server::of_docroot(&[("index.php", page)])
+        .with("--define", "opcache.file_update_protection=0")
+        .with("--define", "opcache.jit_hot_func=1") // a file's code is run once by a request
+        .start();
+    for _ in 0..20 {
+        assert_eq!(ask(&weft, "GET", "/", "").text(), "400 400.5");
+    }
+}

@@ -36,17 +36,21 @@ static bool path_of(const char *name, size_t length, char *path, size_t size)
 	return true;
 }
 
-/* Includes a file as require does, inside whatever runs now. */
+/* Includes a file as require does, inside whatever runs now. That may be a compiled trace, which finds its exits by
+ * EG(jit_trace_num): zend_call_function (Zend/zend_execute_API.c) brings it back after PHP code has run, zend_execute
+ * does not. */
 static void require(const char *path)
 {
 	zend_file_handle file;
 	zval result;
+	uint32_t trace = EG(jit_trace_num);
 	ZVAL_UNDEF(&result);
 	zend_stream_init_filename(&file, path);
 	zend_op_array *script = zend_compile_file(&file, ZEND_REQUIRE);
 	zend_destroy_file_handle(&file);
 	if (script) {
 		zend_execute(script, &result);
+		EG(jit_trace_num) = trace;
 		zend_destroy_static_vars(script);
 		destroy_op_array(script);
 		efree_size(script, sizeof(zend_op_array));
