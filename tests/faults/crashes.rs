@@ -1,7 +1,7 @@
 //! A worker that crashes loses the requests and connections it held, and nothing else.
 
 use rustix::process::Signal;
-use weft_tests::{Client, Server, process, until};
+use weft_tests::{Client, Running, Server, process, until};
 
 use crate::{Parked, server};
 
@@ -75,6 +75,31 @@ fn a_worker_that_crashes_is_named_and_replaced() {
     weft.wait_for_log("SIGSEGV");
     let after = until("another worker", || Some(weft.get("/pid").text()).filter(|pid| *pid != before));
     assert!(process::is_alive(after.parse().expect("a pid")));
+}
+
+/// Compiled code that is wrong would crash one worker after another until there is new memory.
+#[test]
+fn workers_that_crash_one_after_another_get_new_shared_memory_but_not_again_and_again() {
+    const RELOADING: &str = "has crashed 3 times soon after its start: reloading";
+    let mut weft = crashing().start();
+    let crash = |weft: &mut Running, times: usize| {
+        let mut client = weft.connect();
+        client.get("/crash");
+        assert!(client.try_read().is_err());
+        weft.wait_for_log_times("SIGSEGV", times);
+    };
+    for times in 1..=3 {
+        assert!(!weft.log().contains(RELOADING));
+        crash(&mut weft, times);
+    }
+    weft.wait_for_log(RELOADING);
+    weft.wait_for_log("reload: generation 2 is ready");
+    assert_eq!(weft.get("/").text(), "ok");
+    for times in 4..=6 {
+        crash(&mut weft, times);
+    }
+    assert_eq!(weft.get("/").text(), "ok");
+    assert_eq!(weft.log().matches(RELOADING).count(), 1);
 }
 
 #[test]

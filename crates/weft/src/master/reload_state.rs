@@ -20,6 +20,8 @@ pub struct Reload {
     pub failure: Option<String>,
     /// The number of worker slots before the current reload.
     pub slots_before: usize,
+    /// When this image took over from another; `None` if it is the first.
+    pub continued_at: Option<Instant>,
     /// How far it has come.
     pub phase: Phase,
 }
@@ -39,7 +41,16 @@ pub enum Phase {
 impl Reload {
     /// The state right after the new image took over.
     pub fn continued(begun: u64, pending: bool, slots_before: usize) -> Self {
-        Reload { begun, done: begun - 1, pending, failure: None, slots_before, phase: Phase::Booting }
+        let continued_at = Some(Instant::now());
+        Reload {
+            begun,
+            done: begun - 1,
+            pending,
+            failure: None,
+            slots_before,
+            continued_at,
+            phase: Phase::Booting,
+        }
     }
 
     /// Requests a reload; if one is in progress, another follows.

@@ -22,6 +22,10 @@ const BACKOFF_MAX: Duration = Duration::from_secs(30);
 const MESSAGES_PER_TURN: usize = 64;
 /// How long no worker is started while a reload is meant to bring new shared memory.
 const RENEWAL_MAX: Duration = Duration::from_secs(5);
+/// So many short lives in a slot, the last ended by a fault, are taken for the work of something that all its workers share.
+const CRASHES_IN_A_ROW: u32 = 3;
+/// How long an image that came by a reload keeps its shared memory at least, whatever its workers crash of.
+const RENEWAL_PAUSE: Duration = Duration::from_secs(300);
 
 impl Master {
     /// When a slot's planned worker may start. Replacements of workers that still serve start one at a time:
@@ -225,8 +229,12 @@ impl Master {
         let delay = backoff(slot.failures);
         slot.failures += 1;
         slot.wanted = Some(Instant::now() + delay);
+        let crashes = slot.failures;
         if !delay.is_zero() {
             tracing::warn!("worker {} is started again in {} s", worker.slot, delay.as_secs());
+        }
+        if is_fault(status) && crashes >= CRASHES_IN_A_ROW {
+            self.renew_after_crashes(worker.slot);
         }
         if self.engine.is_none() {
             tracing::error!("it cannot be replaced: PHP did not start at the last reload; fix it and reload");
@@ -243,6 +251,20 @@ impl Master {
         let at_last = Instant::now() + RENEWAL_MAX;
         self.slots.iter_mut().for_each(|slot| slot.wanted = Some(at_last));
         self.drain_where(|worker, _| worker.is_staying());
+        self.reload.request();
+    }
+
+    /// Reloads, because what crashes each worker of a slot soon after its start may be in the memory that they share: code
+    /// that opcache's JIT compiled wrongly, for example, stays there until there is new memory. An application that crashes
+    /// by itself goes on doing so; therefore at most once in [`RENEWAL_PAUSE`].
+    fn renew_after_crashes(&mut self, slot: usize) {
+        let is_recent = self.reload.continued_at.is_some_and(|at| at.elapsed() < RENEWAL_PAUSE);
+        if is_recent || self.reload.is_wanted() || self.engine.is_none() {
+            return;
+        }
+        tracing::error!(
+            "worker {slot} has crashed {CRASHES_IN_A_ROW} times soon after its start: reloading, in case what opcache compiled into shared memory is the cause"
+        );
         self.reload.request();
     }
 
@@ -314,6 +336,12 @@ fn backoff(failures: u32) -> Duration {
         0 => Duration::ZERO,
         n => BACKOFF_MIN.saturating_mul(1 << (n - 1).min(10)).min(BACKOFF_MAX),
     }
+}
+
+/// Whether the process ended by a fault of its own code, and not because somebody killed it.
+fn is_fault(status: WaitStatus) -> bool {
+    const FAULTS: [i32; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGABRT];
+    status.terminating_signal().is_some_and(|signal| FAULTS.contains(&signal))
 }
 
 fn describe(status: WaitStatus) -> String {
