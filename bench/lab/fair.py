@@ -18,6 +18,8 @@ KINDS = ("loop", "preg_match", "gzencode", "imagescale", "password_hash")
 COMPUTING = (1, 2, 4, 8, 16)
 SMALL_PER_S = 20
 SMALL = "/hello.php"
+WAITED = "/waited.php"
+WAITING = 200
 
 
 def ask_small(port: int, seconds: float) -> list[float]:
@@ -65,8 +67,46 @@ def fair(peer: Peer, settings: Settings) -> Measured:
                 yield f"{kind} c={clients}", beside(server, kind, clients, 2 * settings.seconds)
 
 
+def lateness(port: int, seconds: float) -> list[float]:
+    """Requests that wait for a slow upstream, again and again; how long after its answer each one's own was here, in seconds."""
+    late: list[float] = []
+    failed: list[Exception] = []
+    end = time.monotonic() + seconds
+
+    def one(number: int) -> None:
+        try:
+            with load.connect(port, number) as client:
+                while time.monotonic() < end:
+                    due = float(load.ask(client, WAITED, number))
+                    late.append(time.time() - due)
+        except (OSError, ValueError, proc.BenchError) as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=one, args=(number,), daemon=True) for number in range(WAITING)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failed:
+        raise proc.BenchError(f"{len(failed)} requests that waited were not answered: {failed[0]}")
+    return late
+
+
+def beside_waits(peer: Peer, settings: Settings) -> Measured:
+    """200 requests that wait for a second, alone and beside 4 that compute for about two seconds each; one worker."""
+    with Running(peer, "beside") as server:
+        for clients in (0, 4):
+            with Visitors(server.port, "/compute.php?kind=loop&rounds=15", clients) as crowd:
+                proc.wait_for("each computing client to be answered once", crowd.settled, 120)
+                cuts = statistics.quantiles(sorted(lateness(server.port, 2 * settings.seconds)), n=100)
+            yield f"c={clients}", {"p50_ms": cuts[49] * 1e3, "p99_ms": cuts[98] * 1e3}
+
+
 SCENARIOS = (
     Scenario("fair", "A small page beside pages that compute", "Does anybody wait for another one's computation?", Column("p99_ms", "p99 ms of the small page"),
              (Column("p50_ms", "p50 ms", 1), Column("computed_rate", "computed pages/s", 2)), fair, role="fair",
              goal="p50 and p99 at most 1.5 x php-fpm's with 8 children up to 8 computing clients", limit=("ratio", 1.5), reference="fpm-8", rounds=1),
+    Scenario("beside", "200 requests that wait, beside 4 that compute", "How late is an answer that only had to wait?",
+             Column("p99_ms", "p99 ms after the upstream's answer"), (Column("p50_ms", "p50 ms", 1),), beside_waits, role="beside",
+             goal="p99 at most 100 ms", limit=("value", 100), rounds=1),
 )

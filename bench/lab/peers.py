@@ -34,7 +34,7 @@ FPM_CHILDREN = 32
 # for an application that waits only for sixteen connections: further requests wait as requests, not as coroutines with stacks.
 WEFT_FLAGS = {"hello": ["--idle-timeout-ms", "600000"], "park": ["--coroutines-max", "12000"], "db3": ["--coroutines-max", "20"]}
 # As many instances as requests that wait at once, if that is more than usual.
-INSTANCES = {"wait1": 100, "wordpress": 60}
+INSTANCES = {"wait1": 100, "wordpress": 60, "beside": 210}
 INSTANCES_USUAL = 50
 
 Commands = list[list[str]]
@@ -148,7 +148,7 @@ SYNC = {"db3": "/", "db10": "/"}
 SYNC_FPM = {"db3": "/db3.php", "db10": "/db10.php"}
 FPM_WAITS = {**SYNC_FPM, "redis": "/redis.php"}
 CLASSIC = {"classic": "/hello.php", "symfony": "/", "slow": "/endpoint.php", "hostile": "/hostile.php"}
-WHOLE = {"sqlite": "/sqlite.php?database=wal", "wait1": "/wait1.php", "wordpress": "/", "switch": "/turns.php", "instances": "/wait1.php", "fair": "/hello.php"}
+WHOLE = {"sqlite": "/sqlite.php?database=wal", "wait1": "/wait1.php", "wordpress": "/", "switch": "/turns.php", "instances": "/wait1.php", "fair": "/hello.php", "beside": "/waited.php"}
 PEERS = (
     Peer("weft", "weft (coroutine mode)", weft, weft_binary, {**ROUTES, **WAITS}),
     Peer("weft-channel", "weft, connections in a channel", weft_channel, weft_binary, {"db3": "/"}, variant=True),

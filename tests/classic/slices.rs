@@ -6,7 +6,7 @@ use weft_tests::{Running, Server, until};
 
 use crate::ask;
 
-const JITS: [&str; 3] = ["off", "function", "tracing"];
+const JITS: [&str; 4] = ["disable", "off", "function", "tracing"];
 
 /// A server with one worker, whose scripts are compiled from their first run on.
 fn server(pages: &[(&str, &str)], jit: &str) -> Server {
@@ -18,7 +18,7 @@ fn server(pages: &[(&str, &str)], jit: &str) -> Server {
 }
 
 /// Asks for a page that computes until `stop` exists; `light.php` must be answered meanwhile.
-fn overtakes(weft: &Running, target: &str) {
+pub fn overtakes(weft: &Running, target: &str) {
     let _ = std::fs::remove_file(weft.path("public/stop"));
     let _ = std::fs::remove_file(weft.path("public/computing"));
     thread::scope(|scope| {

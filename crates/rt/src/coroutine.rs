@@ -99,10 +99,11 @@ pub trait Switch {
         let _ = symbol;
     }
 
-    /// From now on [`Runtime::tick`](crate::Runtime::tick) is called at this interval, on the loop's thread, whatever
-    /// that does; `None`: no more. May be called by a tick. Only with [`SchedulerLimits::slice`](crate::SchedulerLimits::slice).
-    fn ticks(&self, every: Option<crate::Nanos>) {
-        let _ = every;
+    /// What asks the running context, from another thread, to call [`Runtime::give_way`](crate::Runtime::give_way) if
+    /// [`Runtime::slice_has_ended`](crate::Runtime::slice_has_ended) says so, at its next instruction at which it may leave. `None`:
+    /// this switch cannot interrupt.
+    fn interrupter(&self) -> Option<fn()> {
+        None
     }
 
     /// The running context was cancelled while others ran, and computes: it should stop as soon as it can. Called each

@@ -6,11 +6,12 @@
 
 use std::time::{Duration, Instant};
 
-use crate::watch::Heartbeat;
+use crate::watch::{Heartbeat, Sleeper};
 
-/// A loop is held when one coroutine has run this long. It is longer than a slice of time, so code that is preempted does
-/// not count.
-pub const HELD_AFTER: Duration = Duration::from_millis(10);
+/// A loop is held when one coroutine has run this long.
+const HELD_AFTER: Duration = Duration::from_millis(10);
+/// And when it has run this much longer than a slice of time: code that is preempted does not count.
+const AFTER_SLICE: Duration = Duration::from_millis(2);
 /// How often the thread looks.
 const TICK: Duration = Duration::from_millis(5);
 /// The thread sleeps when nothing has been entered for this long.
@@ -42,17 +43,21 @@ impl Hold<'_> {
     }
 }
 
-/// Starts the thread.
+/// Starts the thread. `slice`: after how long code that can be preempted gives way; zero if it does not.
 ///
 /// # Errors
 /// Those of pthread_create(3).
-pub fn watch(heartbeat: &'static Heartbeat, deputy: impl Deputy + 'static) -> std::io::Result<()> {
+pub fn watch(
+    heartbeat: &'static Heartbeat,
+    slice: Duration,
+    deputy: impl Deputy + 'static,
+) -> std::io::Result<()> {
     let thread = std::thread::Builder::new().name("weft-deputy".to_owned()).stack_size(256 * 1024);
-    let run = move || run(heartbeat, deputy);
+    let run = move || run(heartbeat, HELD_AFTER.max(slice + AFTER_SLICE), deputy);
     crate::hook::with_signals_blocked(|| thread.spawn(run)).map(drop)
 }
 
-fn run(heartbeat: &'static Heartbeat, mut deputy: impl Deputy) {
+fn run(heartbeat: &'static Heartbeat, held_after: Duration, mut deputy: impl Deputy) {
     let mut last = heartbeat.beat();
     let mut since = Instant::now();
     loop {
@@ -61,12 +66,12 @@ fn run(heartbeat: &'static Heartbeat, mut deputy: impl Deputy) {
         if beat != last {
             (last, since) = (beat, Instant::now());
         } else if Heartbeat::is_in_coroutine(beat) {
-            if since.elapsed() >= HELD_AFTER {
+            if since.elapsed() >= held_after {
                 deputy.stand_in(&Hold { heartbeat, beat, since });
                 (last, since) = (heartbeat.beat(), Instant::now());
             }
         } else if since.elapsed() >= AWAKE {
-            heartbeat.sleep_until_entered(beat);
+            heartbeat.sleep_until_entered(Sleeper::Deputy, beat);
             (last, since) = (heartbeat.beat(), Instant::now());
         }
     }

@@ -37,6 +37,7 @@ pub mod park;
 pub mod reactor;
 pub mod runtime;
 mod scheduler_limits;
+mod ticker;
 pub mod timers;
 pub mod wait;
 pub mod watch;

@@ -25,6 +25,7 @@ use crate::fds::FdTable;
 use crate::offload::Offload;
 use crate::reactor::Reactor;
 use crate::scheduler_limits::SchedulerLimits;
+use crate::ticker::Board;
 use crate::timers::Timers;
 use crate::watch::Heartbeat;
 use crate::{CoroutineId, Nanos, clock};
@@ -102,6 +103,7 @@ impl Runtime {
         let reactor = Reactor::new()?;
         let offload = Offload::new(limits.offload_threads_max)?;
         reactor.add(offload.fd(), OFFLOAD_KEY)?;
+        let board: &'static Board = Box::leak(Box::default());
         let runtime: &'static Runtime = Box::leak(Box::new(Runtime {
             switch,
             limits,
@@ -109,9 +111,9 @@ impl Runtime {
             fds: RefCell::default(),
             timers: RefCell::default(),
             coroutines: RefCell::default(),
-            ready: RefCell::default(),
+            ready: RefCell::new(ReadyQueue::new(board)),
             offload,
-            slices: Slices::default(),
+            slices: Slices::new(board),
             stats: Stats::default(),
             heartbeat: Box::leak(Box::default()),
             idle: RefCell::default(),

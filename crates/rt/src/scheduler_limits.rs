@@ -21,8 +21,8 @@ pub struct SchedulerLimits {
     pub idle_max: usize,
     /// Offload threads. Default 8, started when needed.
     pub offload_threads_max: usize,
-    /// How long a coroutine computes before it gives way to others that could run. Default 0: until it waits. MUST be 0
-    /// for a switch that cannot interrupt ([`Switch::ticks`](crate::Switch::ticks)).
+    /// How long a coroutine computes before it gives way to others that could run. Default 0: until it waits.
+    /// Only with a switch that can interrupt ([`Switch::interrupter`](crate::Switch::interrupter)).
     pub slice: Nanos,
 }
 

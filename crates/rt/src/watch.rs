@@ -1,4 +1,4 @@
-//! The watch thread: notices a coroutine that holds the loop too long, and ticks time slices.
+//! The watch thread: notices a coroutine that holds the loop too long, and ticks the time slices of coroutine mode.
 //!
 //! It reads two atomics and calls two function pointers, which MUST be safe from another thread (they set flags on which
 //! the loop's thread acts). The loop's fast path reads no clock: the thread compares the heartbeat between its ticks.
@@ -16,9 +16,16 @@ pub struct Heartbeat {
     /// Number of entries, shifted left by one; the low bit is set while the loop itself runs.
     beat: AtomicU64,
     coroutine: AtomicU64,
-    /// Whether the thread that waits in [`Heartbeat::sleep_until_entered`] must be woken.
+    /// Whether a thread waits in [`Heartbeat::sleep_until_entered`] and must be woken.
     is_asleep: AtomicBool,
-    sleeper: OnceLock<Thread>,
+    sleepers: [OnceLock<Thread>; 2],
+}
+
+/// Who sleeps while the loop is idle: one thread each.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Sleeper {
+    Deputy,
+    Ticker,
 }
 
 impl Heartbeat {
@@ -28,16 +35,14 @@ impl Heartbeat {
         let beat = self.beat.load(Ordering::Relaxed);
         self.beat.store((beat | 1) + 1, Ordering::Relaxed);
         if self.is_asleep.load(Ordering::Relaxed) {
-            self.wake_sleeper();
+            self.wake_sleepers();
         }
     }
 
     #[cold]
-    fn wake_sleeper(&self) {
-        if self.is_asleep.swap(false, Ordering::Relaxed)
-            && let Some(thread) = self.sleeper.get()
-        {
-            thread.unpark();
+    fn wake_sleepers(&self) {
+        if self.is_asleep.swap(false, Ordering::Relaxed) {
+            self.sleepers.iter().filter_map(OnceLock::get).for_each(Thread::unpark);
         }
     }
 
@@ -51,31 +56,24 @@ impl Heartbeat {
         beat & 1 == 0 && beat != 0
     }
 
-    /// Sleeps until a coroutine is entered after `beat`. For one thread, always the same.
-    pub(crate) fn sleep_until_entered(&self, beat: u64) {
+    /// Sleeps until the beat is no longer `beat`, at which the loop was idle.
+    pub(crate) fn sleep_until_entered(&self, sleeper: Sleeper, beat: u64) {
         /// Longer than it takes until a store of one thread is seen by another.
         const SEEN: Duration = Duration::from_millis(5);
-        self.sleeper.get_or_init(std::thread::current);
+        self.sleepers[sleeper as usize].get_or_init(std::thread::current);
         self.is_asleep.store(true, Ordering::SeqCst);
         // The loop's thread stores its beat and then reads the flag, without a barrier between them. If it has not seen the flag,
         // its beat is seen after this time.
         std::thread::park_timeout(SEEN);
-        while self.is_asleep.load(Ordering::Relaxed) && self.beat() == beat {
+        while self.beat() == beat {
             std::thread::park();
         }
-        self.is_asleep.store(false, Ordering::Relaxed);
     }
 
     #[inline]
     pub(crate) fn idle(&self) {
         let beat = self.beat.load(Ordering::Relaxed);
         self.beat.store(beat | 1, Ordering::Relaxed);
-    }
-
-    /// The beat, and whether the loop itself runs. On the loop's own thread.
-    pub(crate) fn here(&self) -> (u64, bool) {
-        let beat = self.beat.load(Ordering::Relaxed);
-        (beat, beat & 1 == 1)
     }
 
     fn read(&self) -> (u64, CoroutineId) {

@@ -9,7 +9,7 @@ struct pollfd;
 uint64_t weft_host_wait_begin(void);
 uint32_t weft_host_wait(uint64_t wait, uint64_t deadline);
 uint32_t weft_host_wait_on(uint64_t wait, struct pollfd *fds, size_t count, uint64_t deadline);
-bool weft_host_tick(void); /* should the running coroutine give way? for a handler of signals */
+bool weft_host_slice_has_ended(void); /* for a handler of signals, too */
 void weft_host_give_way(void);
 bool weft_host_wake(uint64_t wait);
 void weft_host_yield(void);

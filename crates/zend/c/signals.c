@@ -42,14 +42,18 @@ static ZEND_NAMED_FUNCTION(signal_in_worker)
 	stock_signal(INTERNAL_FUNCTION_PARAM_PASSTHRU);
 }
 
-/* Whatever mask it sets, the signals that are read from a descriptor stay blocked. */
+/* Whatever mask it sets, the signals that are read from a descriptor stay blocked, and SIGSEGV does not become so: its
+ * handler opens stacks and code (stack.c, timeslice.c), in a child of fork, too. */
 static ZEND_NAMED_FUNCTION(mask_in_worker)
 {
+	sigset_t set;
 	stock_mask(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	sigemptyset(&set);
+	sigaddset(&set, SIGSEGV);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
 	if (worker != getpid()) {
 		return;
 	}
-	sigset_t set;
 	sigemptyset(&set);
 	for (size_t i = 0; i < OWN; i++) {
 		if (own[i] != SIGUSR2) {

@@ -1,12 +1,14 @@
 /* The end of a time slice, where a coroutine has PHP to itself (native.c, instance/): PHP code that computes lets others
  * run, between any two of its machine instructions.
  *
- *     timer ── signal, on its own stack ──► Runtime::tick: should the running coroutine give way?
- *       in the VM's own code, or in code of the JIT:  the code continues at weft_timeslice_entry, which keeps all registers on
- *                                                     the coroutine's stack, gives way, and returns to where it was
- *       in C code:                                    the pages of the VM's code and of the JIT's are not executable until the
- *                                                     C code returns to one of them: that faults, and it continues as above.
- *                                                     Without the JIT, the VM's check for interrupts gives way
+ *     ticker (another thread) ── weft_timeslice_end ──► the pages of the VM's code and of the JIT's are not executable
+ *     the PHP thread, in PHP code, or as soon as it comes back to it from C code
+ *           ── fault, on the signal stack ──► code_fault makes them executable; should the running coroutine give way?
+ *                  yes: it continues at weft_timeslice_entry, which keeps all registers on the coroutine's stack, gives
+ *                       way, and returns to the instruction that faulted
+ *
+ * No signal comes from outside: one would end system calls with EINTR, also such as are not restarted. The fault is one of
+ * an instruction of PHP code, which makes no system calls. These may read the closed pages; nothing but the JIT writes them.
  *
  * The check alone would not do for compiled code: some loops of traces have none, and the JIT of functions makes it at the
  * head of a loop without having written back what it keeps in registers, and continues in the VM with what memory holds:
@@ -16,7 +18,8 @@
  * code there may be locks and state of libraries that instances share. PHP code that C code calls (a comparison of
  * usort(), a destructor, an output buffer) may wait, so it may be interrupted, too.
  *
- * Invariant: nothing gives way while this process writes to the memory that opcache shares. */
+ * Invariants: nothing gives way while this process writes to the memory that opcache shares; a page is closed only while
+ * `closed` or `closing` is set; whatever the PHP thread does with such a page, the fault opens it first. */
 #include "timeslice.h"
 #include "coroutine.h"
 #include "engine.h"
@@ -31,16 +34,14 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
-#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <sys/mman.h>
 #include <ucontext.h>
-#include <unistd.h>
 
-#define TICK SIGSTKFLT /* the kernel sends it to nobody */
 #define MAPPINGS_MAX 8
+#define VM_BYTES_MIN (16 * 1024) /* a VM whose instructions are functions of their own has a shorter one */
 #define RED_ZONE_BYTES 128 /* below the stack pointer, a function may keep data (System V ABI) */
 
 typedef struct {
@@ -48,21 +49,32 @@ typedef struct {
 	int rights; /* with which it is mapped */
 } range;
 
-static range vm, compiled[MAPPINGS_MAX];
+static range vm, vm_pages, compiled[MAPPINGS_MAX];
 static size_t mappings;
-static bool asks_check; /* the VM's check for interrupts is sound, and is asked */
-static weft_coroutine *closed_for; /* PHP code is not executable until this one has given way; NULL: it is */
-static bool started, timer_exists;
-static timer_t timer;
+static bool closes_code; /* the end of a slice is a fault of PHP code */
+static bool asks_check; /* it is the VM's check for interrupts, where that is sound */
+static atomic_bool closed; /* PHP code is not executable. Set by the ticker, cleared by the PHP thread */
+static atomic_bool closing; /* the ticker is at it */
 
-static bool is_php(const void *instruction)
+static bool is_within(const range *range, const void *address)
 {
-	const char *at = instruction;
-	bool found = at >= vm.low && at < vm.high;
+	return (const char *) address >= range->low && (const char *) address < range->high;
+}
+
+static bool is_compiled(const void *address)
+{
+	bool found = false;
 	for (size_t i = 0; i < mappings; i++) {
-		found |= at >= compiled[i].low && at < compiled[i].high;
+		found |= is_within(&compiled[i], address);
 	}
 	return found;
+}
+
+/* The pages that the range is on. Other code of libphp may be on them, too. */
+static range pages_of(const range *of)
+{
+	uintptr_t mask = WEFT_PAGE_BYTES - 1;
+	return (range) {(const char *) ((uintptr_t) of->low & ~mask), (const char *) (((uintptr_t) of->high + mask) & ~mask), of->rights};
 }
 
 /* ---- where PHP code is ---- */
@@ -73,8 +85,8 @@ static void find_vm(void)
 	Dl_info info;
 	const ElfW(Sym) *symbol = NULL;
 	if (dladdr1((const void *) execute_ex, &info, (void **) &symbol, RTLD_DL_SYMENT) && symbol) {
-		vm.low = info.dli_saddr;
-		vm.high = vm.low + symbol->st_size;
+		vm = (range) {info.dli_saddr, (const char *) info.dli_saddr + symbol->st_size, PROT_READ | PROT_EXEC};
+		vm_pages = pages_of(&vm);
 	}
 }
 
@@ -123,7 +135,7 @@ static bool may_give_way(void)
 /* At a check of the VM. */
 static void check(void)
 {
-	if (may_give_way()) {
+	if (weft_host_slice_has_ended() && may_give_way()) {
 		weft_host_give_way();
 	}
 }
@@ -179,133 +191,131 @@ __attribute__((visibility("hidden"), used)) void weft_timeslice_ended(void)
 	errno = saved;
 }
 
-static const void *instruction_of(const ucontext_t *context)
+/* Whether the access was to fetch an instruction, which may begin on the page before. */
+static bool was_fetch(const ucontext_t *context, const void *address)
 {
-	return (const void *) context->uc_mcontext.gregs[REG_RIP];
+	const greg_t fetch = 1 << 4; /* in the error code of a page fault */
+	return (context->uc_mcontext.gregs[REG_ERR] & fetch) || address == (const void *) context->uc_mcontext.gregs[REG_RIP];
 }
 
-static bool divert(ucontext_t *context)
+static void divert(ucontext_t *context)
 {
 	greg_t *registers = context->uc_mcontext.gregs;
 	uintptr_t *stack = (uintptr_t *) (registers[REG_RSP] - RED_ZONE_BYTES);
 	*--stack = (uintptr_t) registers[REG_RIP]; /* may be the first access to that part of the stack (stack.c) */
 	registers[REG_RSP] = (greg_t) stack;
 	registers[REG_RIP] = (greg_t) (uintptr_t) weft_timeslice_entry;
-	return true;
 }
 #else
 static const bool diverts = false;
 /* A jump to any address needs a register, and the interrupted code may be using it: the check must do. */
-static const void *instruction_of(const ucontext_t *context)
+static bool was_fetch(const ucontext_t *context, const void *address)
 {
 	(void) context;
-	return NULL;
+	(void) address;
+	return true;
 }
 
-static bool divert(ucontext_t *context)
+static void divert(ucontext_t *context)
 {
 	(void) context;
-	return false;
 }
 #endif
 
-/* ---- a slice ends in C code ---- */
+/* ---- PHP code that is not executable ---- */
 
-/* The pages that are in the range as a whole. */
-static void protect(const range *range, int rights)
+static bool protect(const range *range, int rights)
 {
-	uintptr_t page = WEFT_PAGE_BYTES, low = ((uintptr_t) range->low + page - 1) & ~(page - 1), high = (uintptr_t) range->high & ~(page - 1);
-	if (high > low) {
-		mprotect((void *) low, high - low, rights);
-	}
+	return mprotect((void *) range->low, (size_t) (range->high - range->low), rights) == 0;
 }
 
+/* Whether the kernel makes pages executable again that were not (systemd's MemoryDenyWriteExecute forbids it). */
+static bool can_open_code(void)
+{
+	void *page = mmap(NULL, WEFT_PAGE_BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED) {
+		return false;
+	}
+	bool can = mprotect(page, WEFT_PAGE_BYTES, PROT_READ) == 0 && mprotect(page, WEFT_PAGE_BYTES, PROT_READ | PROT_EXEC) == 0;
+	munmap(page, WEFT_PAGE_BYTES);
+	return can;
+}
+
+/* On the ticker. It does not wait for the PHP thread, nor that for it: if one opens pages while the other closes them, some
+ * remain closed, and `closed` set, until the next fault. */
 static void close_code(void)
 {
-	closed_for = weft_current;
-	protect(&vm, PROT_READ);
+	atomic_store(&closing, true);
+	protect(&vm_pages, PROT_READ);
 	for (size_t i = 0; i < mappings; i++) {
 		protect(&compiled[i], PROT_READ);
 	}
+	atomic_store(&closed, true);
+	atomic_store(&closing, false);
 }
 
-static void open_code(int more_rights)
+/* While the JIT writes, its pages are as it has made them: writable and, if it is not debugged, not executable. */
+static bool open_code(bool for_writing)
 {
-	closed_for = NULL;
-	protect(&vm, vm.rights);
+	atomic_store(&closed, false);
+	bool opened = protect(&vm_pages, vm_pages.rights);
 	for (size_t i = 0; i < mappings; i++) {
-		protect(&compiled[i], compiled[i].rights | more_rights);
+		bool always_writable = compiled[i].rights & PROT_WRITE;
+		opened &= protect(&compiled[i], for_writing && !always_writable ? PROT_READ | PROT_WRITE : compiled[i].rights);
 	}
+	return opened;
 }
 
-/* For the handler of SIGSEGV: this address could not be executed. */
+/* Whether the JIT has run into closed pages. `closing` must be read first: when it is cleared, `closed` is set already. */
+static bool jit_writes(void)
+{
+	return atomic_load(&closing) || atomic_load(&closed) || weft_host_may_be_half_written();
+}
+
+/* For the handler of SIGSEGV: this access was not allowed. That an instruction cannot be fetched has no other reason. */
 static bool code_fault(const void *address, void *context)
 {
-	if (EXPECTED(!closed_for) || !is_php(address)) {
+	bool of_compiled = is_compiled(address);
+	if (!of_compiled && !is_within(&vm_pages, address)) {
 		return false;
 	}
-	bool same = closed_for == weft_current;
-	if (UNEXPECTED(address != instruction_of(context))) { /* opcache writes code, and will protect it itself */
-		open_code(PROT_WRITE);
-		return true;
+	bool fetch = was_fetch(context, address);
+	if (!(fetch || (of_compiled && jit_writes())) || !open_code(!fetch)) {
+		return false;
 	}
-	open_code(0);
-	if (same && may_give_way()) {
+	bool in_php = of_compiled || is_within(&vm, address);
+	if (fetch && in_php && weft_current && !weft_current->ended && weft_host_slice_has_ended() && may_give_way()) {
 		divert(context);
 	}
 	return true;
 }
 
-static void on_tick(int signal_number, siginfo_t *info, void *context)
+/* ---- from outside ---- */
+
+bool weft_timeslice_can(void)
 {
-	(void) signal_number;
-	(void) info;
-	int saved = errno;
-	if (weft_host_tick() && weft_current && !weft_current->ended) {
-		bool diverted = is_php(instruction_of(context)) && may_give_way() && divert(context);
-		if (!diverted && asks_check) {
-			weft_interrupt_preempt();
-		} else if (!diverted && diverts && may_give_way()) {
-			close_code();
-		}
-	}
-	errno = saved;
+	return closes_code || asks_check;
 }
 
-/* ---- the timer ---- */
-
-void weft_timeslice_ticks(uint64_t every)
+void weft_timeslice_end(void)
 {
-	if (!started) {
-		return;
+	if (closes_code) {
+		close_code();
+	} else {
+		weft_interrupt_preempt();
 	}
-	if (!timer_exists) {
-		struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = TICK};
-		event._sigev_un._tid = gettid();
-		if (timer_create(CLOCK_MONOTONIC, &event, &timer) != 0) {
-			started = false;
-			return;
-		}
-		timer_exists = true;
-	}
-	struct timespec span = {.tv_sec = (time_t) (every / 1000000000), .tv_nsec = (long) (every % 1000000000)};
-	struct itimerspec times = {.it_interval = span, .it_value = span};
-	timer_settime(timer, 0, &times, NULL);
 }
 
 void weft_timeslice_start(void)
 {
-	/* Not by way of the hooks, for which a signal belongs to PHP code. */
-	int (*install)(int, const struct sigaction *, struct sigaction *) =
-		(int (*)(int, const struct sigaction *, struct sigaction *)) weft_real("sigaction");
-	struct sigaction action = {.sa_sigaction = on_tick, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
 	find_vm();
 	find_compiled();
+	closes_code = diverts && vm.high - vm.low >= VM_BYTES_MIN && can_open_code();
+	asks_check = !closes_code && (!mappings || compiles_traces());
 	weft_interrupt_ask(check);
-	weft_stack_ask_about_code(code_fault);
-	vm.rights = PROT_READ | PROT_EXEC;
-	asks_check = !mappings || (!diverts && compiles_traces());
-	started = install(TICK, &action, NULL) == 0;
+	if (closes_code) {
+		weft_stack_ask_about_code(code_fault);
+	}
 }
 
 /* ---- a request that was cancelled while it computes ---- */

@@ -6,8 +6,10 @@
 
 /* In a worker, when the engine has started. */
 void weft_timeslice_start(void);
-/* Ticks at this interval, in nanoseconds; 0: no more. */
-void weft_timeslice_ticks(uint64_t every);
+/* Whether PHP code can be interrupted. */
+bool weft_timeslice_can(void);
+/* The running coroutine is asked whether its slice has ended, as soon as it is in PHP code. On any thread. */
+void weft_timeslice_end(void);
 /* The running coroutine, which has been cancelled, stops at the VM's next check. */
 void weft_timeslice_stop(void);
 

@@ -30,9 +30,9 @@ macro_rules! native_answers {
             unsafe { crate::sys::weft_in_conversation() }
         }
 
-        fn ticks(&self, every: Option<weft_rt::Nanos>) {
-            // SAFETY: sets a timer of this thread; a signal handler may do so.
-            unsafe { crate::sys::weft_timeslice_ticks(every.unwrap_or(0)) };
+        fn interrupter(&self) -> Option<fn()> {
+            // SAFETY: reads what was found out at the start.
+            unsafe { crate::sys::weft_timeslice_can() }.then_some(crate::native::end_slice)
         }
 
         fn stop(&self) {
@@ -52,6 +52,12 @@ pub(crate) fn report_blocked(symbol: &str) {
     let Ok(symbol) = std::ffi::CString::new(symbol) else { return };
     // SAFETY: called on the context that runs; the text is live.
     unsafe { sys::weft_report_blocked(symbol.as_ptr()) };
+}
+
+/// Asks the coroutine that runs whether its slice has ended. On any thread.
+pub(crate) fn end_slice() {
+    // SAFETY: sets a flag, or the rights of pages at whose next execution the engine's thread asks.
+    unsafe { sys::weft_timeslice_end() };
 }
 
 /// Enables native stacks of `stack_bytes`; from here on an overflow of one is an Error in PHP. Call it in the worker,

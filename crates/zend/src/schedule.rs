@@ -74,11 +74,10 @@ extern "C" fn weft_host_yield() {
     });
 }
 
-/// A tick of time slices: whether the running coroutine should give way. For a handler of signals on the loop's
-/// thread.
+/// Whether the slice of the running coroutine has ended. For a handler of signals on the loop's thread.
 #[unsafe(no_mangle)]
-extern "C" fn weft_host_tick() -> bool {
-    with(false, Runtime::tick)
+extern "C" fn weft_host_slice_has_ended() -> bool {
+    with(false, Runtime::slice_has_ended)
 }
 
 /// The slice of the running coroutine has ended: lets others run. In PHP code.

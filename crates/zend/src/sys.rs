@@ -1,5 +1,5 @@
 //! The C functions of `c/`, declared once. All of them MUST be called on the one thread that started the engine, except
-//! `weft_interrupt_preempt` and `weft_interrupt_report*`, which any thread may call.
+//! `weft_interrupt_preempt`, `weft_interrupt_report*` and `weft_timeslice_end`, which any thread may call.
 
 #![allow(unsafe_code)]
 
@@ -85,7 +85,8 @@ unsafe extern "C" {
     pub fn weft_stack_start();
 
     pub fn weft_timeslice_start();
-    pub fn weft_timeslice_ticks(every: u64);
+    pub fn weft_timeslice_can() -> bool;
+    pub fn weft_timeslice_end();
     pub fn weft_timeslice_stop();
 
     pub fn weft_report_blocked(function: *const c_char);

@@ -3,6 +3,7 @@
 #![allow(unsafe_code)]
 
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::sync::Arc;
 
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -17,7 +18,7 @@ const EVENTS_PER_TURN: usize = 128;
 
 /// An epoll instance and its buffer of events.
 pub struct Epoll {
-    epoll: OwnedFd,
+    epoll: Arc<OwnedFd>,
     events: Vec<epoll::Event>,
 }
 
@@ -27,7 +28,8 @@ impl Epoll {
     /// # Errors
     /// `EMFILE`, `ENFILE`, `ENOMEM` (epoll_create1(2)).
     pub fn new() -> Result<Epoll> {
-        Ok(Epoll { epoll: epoll::create(CreateFlags::CLOEXEC)?, events: Vec::with_capacity(EVENTS_PER_TURN) })
+        let epoll = Arc::new(epoll::create(CreateFlags::CLOEXEC)?);
+        Ok(Epoll { epoll, events: Vec::with_capacity(EVENTS_PER_TURN) })
     }
 
     /// The instance's own descriptor.
@@ -42,7 +44,7 @@ impl Epoll {
     /// (`fs.epoll.max_user_watches`).
     pub fn add(&self, fd: RawFd, key: u64) -> Result<()> {
         let flags = EventFlags::IN | EventFlags::OUT | EventFlags::PRI | EventFlags::RDHUP | EventFlags::ET;
-        epoll::add(&self.epoll, borrow(fd), EventData::new_u64(key), flags)
+        epoll::add(&*self.epoll, borrow(fd), EventData::new_u64(key), flags)
     }
 
     /// Registers a listening socket: level-triggered, one of the processes that share it is woken.
@@ -50,7 +52,7 @@ impl Epoll {
     /// # Errors
     /// As [`Epoll::add`].
     pub fn add_shared(&self, fd: RawFd, key: u64) -> Result<()> {
-        epoll::add(&self.epoll, borrow(fd), EventData::new_u64(key), EventFlags::IN | EventFlags::EXCLUSIVE)
+        epoll::add(&*self.epoll, borrow(fd), EventData::new_u64(key), EventFlags::IN | EventFlags::EXCLUSIVE)
     }
 
     /// Removes a descriptor. MUST come before close: a forked child may keep the open file description alive, and its
@@ -59,7 +61,7 @@ impl Epoll {
     /// # Errors
     /// `ENOENT` if it was not registered, `EBADF`.
     pub fn delete(&self, fd: RawFd) -> Result<()> {
-        epoll::delete(&self.epoll, borrow(fd))
+        epoll::delete(&*self.epoll, borrow(fd))
     }
 
     /// Waits for events until `timeout` nanoseconds have passed, or forever.
@@ -67,14 +69,13 @@ impl Epoll {
         let timeout =
             timeout.map(|ns| Timespec { tv_sec: (ns / SECOND) as i64, tv_nsec: (ns % SECOND) as _ });
         self.events.clear();
-        epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut self.events), timeout.as_ref())?;
+        epoll::wait(&*self.epoll, rustix::buffer::spare_capacity(&mut self.events), timeout.as_ref())?;
         Ok(())
     }
 
-    /// Whether a wait would return at once. A signal handler may ask.
-    pub fn has_events(&self) -> bool {
-        let mut own = [PollFd::new(&self.epoll, PollFlags::IN)];
-        matches!(poll(&mut own, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })), Ok(1..))
+    /// The instance's own descriptor, for [`has_events`].
+    pub(crate) fn descriptor(&self) -> Arc<OwnedFd> {
+        Arc::clone(&self.epoll)
     }
 
     /// The events of the last wait.
@@ -86,6 +87,12 @@ impl Epoll {
         let bits = flags.bits() as i16;
         Some(Event { key: event.data.u64(), readiness: Readiness(bits) })
     }
+}
+
+/// Whether a wait of this instance would return at once. Any thread may ask.
+pub(crate) fn has_events(epoll: &OwnedFd) -> bool {
+    let mut own = [PollFd::new(epoll, PollFlags::IN)];
+    matches!(poll(&mut own, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })), Ok(1..))
 }
 
 fn borrow<'fd>(fd: RawFd) -> BorrowedFd<'fd> {

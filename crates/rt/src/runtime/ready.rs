@@ -5,9 +5,11 @@
 //! coroutines which pass a lock to and fro keep nobody waiting.
 
 use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
 
 use crate::Wait;
 use crate::coroutine::Start;
+use crate::ticker::Board;
 
 /// Wakes that come first and run without one of the others in between.
 const IN_A_ROW: usize = 8;
@@ -19,21 +21,32 @@ pub(crate) enum Ready {
     Queued(Start),
 }
 
-#[derive(Default)]
 pub(crate) struct ReadyQueue {
+    /// Where the ticker reads how many there are.
+    board: &'static Board,
     first: VecDeque<Ready>,
     others: VecDeque<Ready>,
     in_a_row: usize,
 }
 
 impl ReadyQueue {
+    pub fn new(board: &'static Board) -> ReadyQueue {
+        ReadyQueue { board, first: VecDeque::new(), others: VecDeque::new(), in_a_row: 0 }
+    }
+
     pub fn push_back(&mut self, ready: Ready) {
         self.others.push_back(ready);
+        self.tell();
     }
 
     /// Adds one that runs before all others.
     pub fn push_first(&mut self, ready: Ready) {
         self.first.push_back(ready);
+        self.tell();
+    }
+
+    fn tell(&self) {
+        self.board.ready.store(self.len(), Ordering::Relaxed);
     }
 
     /// Whether one comes first.
@@ -50,11 +63,14 @@ impl ReadyQueue {
     }
 
     pub fn pop_front(&mut self) -> Option<Ready> {
-        if self.first.is_empty() || self.in_a_row >= IN_A_ROW && !self.others.is_empty() {
+        let next = if self.first.is_empty() || self.in_a_row >= IN_A_ROW && !self.others.is_empty() {
             self.in_a_row = 0;
-            return self.others.pop_front();
-        }
-        self.in_a_row += 1;
-        self.first.pop_front()
+            self.others.pop_front()
+        } else {
+            self.in_a_row += 1;
+            self.first.pop_front()
+        };
+        self.tell();
+        next
     }
 }

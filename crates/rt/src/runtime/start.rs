@@ -133,7 +133,6 @@ impl Runtime {
         };
         self.current.set(Some(id));
         self.heartbeat.enter(id);
-        self.slice_begins();
         let left = self.switch.enter(context, start.map(|start| start.job));
         hook::end_forked_child();
         self.current.set(None);

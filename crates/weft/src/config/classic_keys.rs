@@ -108,7 +108,7 @@ pub const CLASSIC: &[Key] = &[
         "slice-ms",
         Milliseconds,
         0..=1_000,
-        "How long PHP code of a request computes before others run, in classic and resident mode, such as 8; 0: until it waits"
+        "How long PHP code of a request computes before others run, in classic and resident mode; 0: until it waits"
     ),
     number!(
         classic.compress_bytes_min,

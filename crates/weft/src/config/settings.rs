@@ -187,7 +187,7 @@ impl Default for Classic {
             instances_max: 0,
             instances_memory_bytes_max: 0,
             instances_idle_ms: 2_000,
-            slice_ms: 0,
+            slice_ms: 8,
             compress_bytes_min: 1 << 10,
         }
     }

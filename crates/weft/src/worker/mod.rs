@@ -108,6 +108,7 @@ impl Worker {
             [php::become_forked(), own.to_vec()].concat()
         });
         weft_rt::hook::yield_at_calls(config.dev.yield_at_calls);
+        runtime.start_slices().map_err(|error| format!("no thread for time slices: {error}"))?;
         weft_rt::hook::on_forked_child_end(|| signals::exit_now(i32::from(Engine::exit_status())));
         let https_port = listeners.iter().find(|listener| listener.is_https());
         let https_port = https_port.and_then(|listener| listener.address.tcp()).map(|address| address.port());
@@ -118,7 +119,9 @@ impl Worker {
         if mode.workers(&config) + mode.extra_workers(&config) > 1 {
             let deputy = server.hand_over(relay, tell);
             deputy
-                .and_then(|deputy| weft_rt::held::watch(runtime.heartbeat, deputy))
+                .and_then(|deputy| {
+                    weft_rt::held::watch(runtime.heartbeat, Duration::from_nanos(slice(&config)), deputy)
+                })
                 .map_err(|error| format!("no deputy for the loop: {error}"))?;
         }
         RUNTIME.set(Some(runtime));
