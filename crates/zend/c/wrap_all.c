@@ -13,6 +13,7 @@
 #include "persistent.h"
 #include "pgsql.h"
 #include "process_state.h"
+#include "quick_statement.h"
 #include "signals.h"
 #include "told.h"
 #include "wrap.h"
@@ -28,6 +29,7 @@ static void for_coroutines(void)
 	weft_persistent_start();
 	weft_mongodb_start();
 	weft_guard_start();
+	weft_quick_statement_start();
 	if (!is_script) {
 		weft_signals_prepare();
 	}

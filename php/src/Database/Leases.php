@@ -26,10 +26,10 @@ final class Leases
     private const STREAK_MAX = 8;
 
     /** @var array<int, Session> by coroutine */
-    private array $sessions = [];
+    private $sessions = [];
 
     /** @var Waiters<SharedConnection> */
-    private readonly Waiters $waiters;
+    private $waiters;
 
     private readonly Loose $loose;
 
@@ -38,29 +38,43 @@ final class Leases
     /** @var array<int, mixed> set by setAttribute(), for every connection */
     private array $attributes = [];
 
-    private int $attributesVersion = 0;
+    /** @var int */
+    private $attributesVersion = 0;
 
-    private readonly bool $inCoroutines;
+    /** @var bool */
+    private $inCoroutines;
+
+    /** @var int the number of the last result */
+    public $tickets = 0;
+
+    /** @var Slots<SharedConnection> */
+    private $slots;
 
     /** @param Slots<SharedConnection> $slots */
-    public function __construct(private readonly Slots $slots)
+    public function __construct(Slots $slots)
     {
+        $this->slots = $slots;
         $this->waiters = $slots->waiters;
         $this->loose = new Loose($slots);
         $this->leave = $this->leave(...);
         $this->inCoroutines = Coroutines::exist();
     }
 
-    /** The session of the running coroutine. */
-    public function session(): Session
+    /** The session of the running coroutine. @return Session */
+    public function session()
     {
         $coroutine = $this->inCoroutines ? Coroutine::id() : 0;
 
         return $this->sessions[$coroutine] ?? $this->enter($coroutine);
     }
 
-    /** The connection of this session, which settle() or failed() takes back. */
-    public function lease(Session $session): SharedConnection
+    /**
+     * The connection of this session, which settle() or failed() takes back.
+     *
+     * @param Session $session
+     * @return SharedConnection
+     */
+    public function lease($session)
     {
         if ($session->lost) {
             throw new \PDOException('The connection was lost inside this transaction, so the server has rolled it back:'
@@ -76,8 +90,8 @@ final class Leases
         return $connection;
     }
 
-    /** After each call: returns the connection unless something still needs it. */
-    public function settle(Session $session): void
+    /** After each call: returns the connection unless something still needs it. @param Session $session */
+    public function settle($session)
     {
         $slot = $session->slot;
         if ($slot === null) {
@@ -141,8 +155,13 @@ final class Leases
         }
     }
 
-    /** A result has been read, or is no longer wanted. */
-    public function endCursor(Session $session, Prepared $prepared): void
+    /**
+     * A result has been read, or is no longer wanted.
+     *
+     * @param Session $session
+     * @param Prepared $prepared
+     */
+    public function endCursor($session, $prepared)
     {
         unset($session->cursors[$prepared->ticket]);
         $prepared->ticket = 0;
@@ -174,7 +193,8 @@ final class Leases
         ++$this->attributesVersion;
     }
 
-    private function enter(int $coroutine): Session
+    /** A session for a coroutine that has none. @return Session */
+    public function enter(int $coroutine)
     {
         if ($coroutine !== 0) {
             defer($this->leave);

@@ -12,16 +12,17 @@ namespace Weft\Database;
  */
 final class Prepared
 {
-    /** The SharedPdoStatement's execution that reads from it; 0 for none. */
-    public int $ticket = 0;
+    /** @var int the SharedPdoStatement's execution that reads from it; 0 for none */
+    public $ticket = 0;
 
-    /** How many parameters are bound to it. PDO cannot unbind, so a user who binds fewer needs a new one. */
-    public int $bound = 0;
+    /** @var int how many parameters are bound to it. PDO cannot unbind, so a user who binds fewer needs a new one. */
+    public $bound = 0;
 
-    public bool $fetchModeSet = false;
+    /** @var bool */
+    public $fetchModeSet = false;
 
-    /** Must not be used again. */
-    public bool $disposable = false;
+    /** @var bool it must not be used again */
+    public $disposable = false;
 
     public function __construct(
         public readonly \PDOStatement $statement,

@@ -8,42 +8,45 @@ use Weft\Pool\Slot;
 
 /**
  * What one coroutine has of a SharedPdo: the connection it leases, why it still does, and the answers to what it may ask PDO
- * about its last statement.
+ * about its last statement. Its properties have their types in comments, as elsewhere on the way of a statement: PHP checks a
+ * declared type at each write.
  *
  * @internal
  */
 final class Session
 {
     /** @var Slot<SharedConnection>|null */
-    public ?Slot $slot = null;
+    public $slot = null;
 
-    /** It keeps the connection though nothing needs it: it may ask again before it waits. Others may take it. */
-    public bool $loose = false;
+    /** @var bool it keeps the connection though nothing needs it: it may ask again before it waits. Others may take it. */
+    public $loose = false;
 
-    /** Statements in a row for which it has kept the connection while others waited. */
-    public int $streak = 0;
+    /** @var int statements in a row for which it has kept the connection while others waited. */
+    public $streak = 0;
 
     /** @var array<int, Prepared> by ticket: results that are not read to their end */
-    public array $cursors = [];
+    public $cursors = [];
 
-    /** Nested hold() and with(). */
-    public int $holds = 0;
+    /** @var int nested hold() and with() */
+    public $holds = 0;
 
-    /** A transaction was open after the last statement. */
-    public bool $transaction = false;
+    /** @var bool a transaction was open after the last statement */
+    public $transaction = false;
 
-    /** The transaction's connection has gone; only rollBack() helps. */
-    public bool $lost = false;
+    /** @var bool the transaction's connection has gone; only rollBack() helps */
+    public $lost = false;
 
-    /** It has changed the session's state: the connection stays its own until it ends, and ends with it. */
-    public bool $changed = false;
+    /** @var bool it has changed the session's state: the connection stays its own until it ends, and ends with it. */
+    public $changed = false;
 
-    public string|false $lastInsertId = '0';
+    /** @var string|false */
+    public $lastInsertId = '0';
 
     /** @var array<array-key, mixed>|null PDO's errorInfo; null: the last call went well */
-    public ?array $error = null;
+    public $error = null;
 
-    public bool $used = false;
+    /** @var bool */
+    public $used = false;
 
     /** Notes what PDO is asked for after a statement without rows. */
     public function wrote(SharedConnection $connection): void

@@ -13,18 +13,19 @@ namespace Weft\Database;
  */
 final class SharedConnection
 {
-    /** Which version of SharedPdo's attributes it has. */
-    public int $attributesVersion = 0;
+    /** @var int which version of SharedPdo's attributes it has */
+    public $attributesVersion = 0;
 
     public readonly string $driver;
 
-    /** Whether the client has all rows when a statement has run, and knows how many. */
-    public bool $buffered;
+    /** @var bool whether the client has all rows when a statement has run, and knows how many */
+    public $buffered;
 
     /** @var array<string, Prepared> */
-    private array $statements = [];
+    private $statements = [];
 
-    public function __construct(public readonly \PDO $pdo, private readonly int $statementsMax)
+    /** @param int $statementsMax */
+    public function __construct(public readonly \PDO $pdo, private $statementsMax)
     {
         $this->driver = (string) $pdo->getAttribute(\PDO::ATTR_DRIVER_NAME);
         $this->noteBuffering();
@@ -47,8 +48,13 @@ final class SharedConnection
         );
     }
 
-    /** A statement of this text for the caller alone: from the cache, or prepared now. null in silent error modes. */
-    public function take(string $sql): ?Prepared
+    /**
+     * A statement of this text for the caller alone: from the cache, or prepared now. null in silent error modes.
+     *
+     * @param string $sql
+     * @return Prepared|null
+     */
+    public function take($sql)
     {
         $prepared = $this->statements[$sql] ?? null;
         if ($prepared !== null) {
@@ -60,16 +66,20 @@ final class SharedConnection
         return $this->prepare($sql, []);
     }
 
-    /** @param array<int, mixed> $options PDO's */
-    public function prepare(string $sql, array $options): ?Prepared
+    /**
+     * @param string $sql
+     * @param array<int, mixed> $options PDO's
+     * @return Prepared|null
+     */
+    public function prepare($sql, $options)
     {
         $statement = $this->pdo->prepare($sql, $options);
 
         return $statement === false ? null : $this->wrap($statement, $sql);
     }
 
-    /** Runs a text that is not worth keeping. */
-    public function query(string $sql): ?Prepared
+    /** Runs a text that is not worth keeping. @param string $sql @return Prepared|null */
+    public function query($sql)
     {
         $statement = $this->pdo->query($sql);
         if ($statement === false) {
@@ -81,8 +91,8 @@ final class SharedConnection
         return $prepared;
     }
 
-    /** Takes a statement back whose result has been read. */
-    public function keep(Prepared $prepared): void
+    /** Takes a statement back whose result has been read. @param Prepared $prepared */
+    public function keep($prepared)
     {
         if ($prepared->disposable || $this->statementsMax === 0) {
             return;

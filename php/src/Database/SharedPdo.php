@@ -22,7 +22,8 @@ final class SharedPdo extends \PDO
     /** @var Pool<SharedConnection> */
     public readonly Pool $pool;
 
-    private readonly Leases $leases;
+    /** @var Leases */
+    private $leases;
 
     /**
      * @param array<int, mixed>|null $options PDO's

@@ -12,65 +12,100 @@ namespace Weft\Database;
  */
 final class SharedPdoStatement extends StatementResult
 {
-    public string $queryString = '';
-
     /** @var array<int|string, array{mixed, int}> */
-    private array $bound = [];
+    private $bound = [];
 
-    /** null: only values were set. */
-    private ?StatementSettings $settings = null;
+    /** @var StatementSettings|null null: only values were set */
+    private $settings = null;
 
-    /** @var array<array-key, mixed> PDO's errorInfo */
-    private array $error = ['', null, null];
+    /** @var array<array-key, mixed>|true|null PDO's errorInfo; true: none; null: not executed */
+    private $error = null;
 
     /**
      * @internal SharedPdo makes these.
+     * @param Leases $leases
      * @param array<int, mixed> $options of prepare()
      * @param bool $once of query(): not prepared, not kept
      */
     public function __construct(
-        Leases $leases,
+        $leases,
         string $sql,
-        private readonly array $options,
-        private readonly bool $once,
+        private $options,
+        private $once,
     ) {
         $this->leases = $leases;
-        $query = &$this->queryString; // PDO allows no other way to set it
-        $query = $sql;
+        $this->tell($sql);
     }
 
-    public function execute(?array $params = null): bool
+    protected function executeAny(?array $params = null, int $attempt = 1): bool
     {
         if ($this->prepared !== null) {
             $this->end();
         }
         $leases = $this->leases;
         $this->session = $session = $leases->session();
-        $prepared = null;
-        for ($attempt = 1;; ++$attempt) {
+        $this->error = null;
+        for (;; ++$attempt) {
             $connection = $leases->lease($session);
             try {
                 $prepared = $this->run($connection, $params);
                 break;
             } catch (\Throwable $failure) {
-                $again = $leases->failed($session, $failure, $this->queryString);
-                if (!$again || $attempt > 1) {
-                    $this->error = $session->error ?? ['HY000', null, $failure->getMessage()];
-                    throw $failure;
-                }
+                $this->tryAgain($failure, $attempt);
             }
         }
+
+        return $this->executed($connection, $prepared);
+    }
+
+    /** The first attempt, which was native, has thrown. */
+    protected function executeFailed(\Throwable $failure, ?array $params): bool
+    {
+        $this->tryAgain($failure, 1);
+
+        return $this->executeAny($params, 2);
+    }
+
+    /** It has returned false: PDO's silent error modes. */
+    protected function noteRefusal(Prepared $prepared): void
+    {
+        $this->error = $prepared->statement->errorInfo();
+    }
+
+    /** What was bound by name or number becomes the real statement's. */
+    protected function bindTo(Prepared $prepared): void
+    {
+        foreach ($this->bound as $name => [$value, $type]) {
+            $prepared->statement->bindValue($name, $value, $type);
+        }
+    }
+
+    /** After it was executed on this connection; null: refused. */
+    protected function executed(SharedConnection $connection, ?Prepared $prepared): bool
+    {
+        $session = $this->session;
         if ($prepared === null) {
-            $this->error = $session->error = $this->error[0] === '' ? $connection->pdo->errorInfo() : $this->error;
-            $leases->refused($session, $this->error);
-            $leases->settle($session);
+            $session->error = $this->error ??= $connection->pdo->errorInfo();
+            $this->leases->refused($session, $session->error);
+            $this->leases->settle($session);
 
             return false;
         }
-        $this->error = ['00000', null, null];
+        $this->error = true;
         $this->begin($session, $connection, $prepared);
 
         return true;
+    }
+
+    /** Returns if it may be executed again on another connection. */
+    private function tryAgain(\Throwable $failure, int $attempt): void
+    {
+        $session = $this->session;
+        $again = $this->leases->failed($session, $failure, $this->queryString);
+        if (!$again || $attempt > 1) {
+            $this->error = $session->error ?? ['HY000', null, $failure->getMessage()];
+            throw $failure;
+        }
     }
 
     public function bindValue(int|string $param, mixed $value, int $type = \PDO::PARAM_STR): bool
@@ -142,13 +177,13 @@ final class SharedPdoStatement extends StatementResult
 
     public function errorCode(): ?string
     {
-        return $this->error[0] === '' ? null : (string) $this->error[0];
+        return \is_array($this->error) ? (string) $this->error[0] : ($this->error ? '00000' : null);
     }
 
     public function errorInfo(): array
     {
         // @mago-expect analysis:invalid-return-statement -- without an error PDO gives nulls
-        return $this->error;
+        return \is_array($this->error) ? $this->error : [$this->error ? '00000' : '', null, null];
     }
 
     public function debugDumpParams(): ?bool
@@ -158,8 +193,14 @@ final class SharedPdoStatement extends StatementResult
         return null;
     }
 
-    /** Executes on this connection. null: refused, in PDO's silent error modes. */
-    private function run(SharedConnection $connection, ?array $params): ?Prepared
+    /**
+     * Executes on this connection. null: refused, in PDO's silent error modes.
+     *
+     * @param SharedConnection $connection
+     * @param array<array-key, mixed>|null $params
+     * @return Prepared|null
+     */
+    private function run($connection, $params)
     {
         $settings = $this->settings;
         if ($this->once) {
@@ -184,9 +225,7 @@ final class SharedPdoStatement extends StatementResult
             $prepared->disposable = true;
         }
         if ($params === null) {
-            foreach ($this->bound as $name => [$value, $type]) {
-                $prepared->statement->bindValue($name, $value, $type);
-            }
+            $this->bindTo($prepared);
         }
         if ($settings !== null || $prepared->fetchModeSet) {
             ($settings ?? new StatementSettings())->apply($connection, $prepared);
@@ -194,7 +233,7 @@ final class SharedPdoStatement extends StatementResult
         if ($prepared->statement->execute($params)) {
             return $prepared;
         }
-        $this->error = $prepared->statement->errorInfo();
+        $this->noteRefusal($prepared);
 
         return null;
     }

@@ -13,25 +13,28 @@ namespace Weft\Database;
  *
  * @internal
  */
-abstract class StatementResult extends \PDOStatement
+abstract class StatementResult extends QuickStatement
 {
-    private static int $tickets = 0;
+    /** @var Leases */
+    protected $leases;
 
-    protected Leases $leases;
+    /** @var Prepared|null the real statement that the result is read from; only while its ticket is ours */
+    protected $prepared = null;
 
-    /** The real statement that the result is read from; only while its ticket is ours. */
-    protected ?Prepared $prepared = null;
+    /** @var int */
+    private $ticket = 0;
 
-    private int $ticket = 0;
+    /** @var Session */
+    protected $session;
 
-    protected Session $session;
+    /** @var int rows not fetched yet; negative: unknown */
+    private $left = 0;
 
-    /** Rows not fetched yet; negative: unknown. */
-    private int $left = 0;
+    /** @var int */
+    private $rows = 0;
 
-    private int $rows = 0;
-
-    private int $columns = 0;
+    /** @var int */
+    private $columns = 0;
 
     public function __destruct()
     {
@@ -40,7 +43,7 @@ abstract class StatementResult extends \PDOStatement
         }
     }
 
-    public function fetch(
+    protected function fetchAny(
         int $mode = \PDO::FETCH_DEFAULT,
         int $cursorOrientation = \PDO::FETCH_ORI_NEXT,
         int $cursorOffset = 0,
@@ -52,8 +55,7 @@ abstract class StatementResult extends \PDOStatement
         try {
             $row = $prepared->statement->fetch($mode, $cursorOrientation, $cursorOffset);
         } catch (\Throwable $failure) {
-            $this->leases->failed($this->session, $failure, '');
-            throw $failure;
+            $this->readingFailed($failure);
         }
         if ($mode === \PDO::FETCH_LAZY || $cursorOrientation !== \PDO::FETCH_ORI_NEXT) {
             $this->left = -1; // such a row, or the next call, needs the result still
@@ -64,7 +66,7 @@ abstract class StatementResult extends \PDOStatement
         return $row;
     }
 
-    public function fetchColumn(int $column = 0): mixed
+    protected function fetchColumnAny(int $column = 0): mixed
     {
         $prepared = $this->prepared;
         if ($prepared === null || $prepared->ticket !== $this->ticket) {
@@ -73,8 +75,7 @@ abstract class StatementResult extends \PDOStatement
         try {
             $value = $prepared->statement->fetchColumn($column);
         } catch (\Throwable $failure) {
-            $this->leases->failed($this->session, $failure, '');
-            throw $failure;
+            $this->readingFailed($failure);
         }
         // Where the count is unknown, false may be a value too: then the result ends with the object.
         if (--$this->left === 0) {
@@ -93,8 +94,7 @@ abstract class StatementResult extends \PDOStatement
         try {
             $row = $prepared->statement->fetchObject($class, $constructorArgs);
         } catch (\Throwable $failure) {
-            $this->leases->failed($this->session, $failure, '');
-            throw $failure;
+            $this->readingFailed($failure);
         }
         if (--$this->left === 0 || ($row === false && $this->left < 0 && $prepared->single)) {
             $this->end();
@@ -103,7 +103,7 @@ abstract class StatementResult extends \PDOStatement
         return $row ?? false;
     }
 
-    public function fetchAll(int $mode = \PDO::FETCH_DEFAULT, mixed ...$args): array
+    protected function fetchAllAny(int $mode = \PDO::FETCH_DEFAULT, mixed ...$args): array
     {
         $prepared = $this->prepared;
         if ($prepared === null || $prepared->ticket !== $this->ticket) {
@@ -112,8 +112,7 @@ abstract class StatementResult extends \PDOStatement
         try {
             $rows = $prepared->statement->fetchAll($mode, ...$args);
         } catch (\Throwable $failure) {
-            $this->leases->failed($this->session, $failure, '');
-            throw $failure;
+            $this->readingFailed($failure);
         }
         if ($prepared->single) {
             $this->end();
@@ -138,8 +137,7 @@ abstract class StatementResult extends \PDOStatement
         try {
             $more = $statement->nextRowset();
         } catch (\Throwable $failure) {
-            $this->leases->failed($this->session, $failure, '');
-            throw $failure;
+            $this->readingFailed($failure);
         }
         if ($more) {
             [$this->columns, $this->rows, $this->left] = [$statement->columnCount(), $statement->rowCount(), -1];
@@ -189,8 +187,21 @@ abstract class StatementResult extends \PDOStatement
         return $this->prepared !== null && $this->prepared->ticket === $this->ticket;
     }
 
-    /** After a statement has run: notes what there is to read, and keeps the connection while there is something. */
-    protected function begin(Session $session, SharedConnection $connection, Prepared $prepared): void
+    /** @internal */
+    protected function readingFailed(\Throwable $failure): never
+    {
+        $this->leases->failed($this->session, $failure, '');
+        throw $failure;
+    }
+
+    /**
+     * After a statement has run: notes what there is to read, and keeps the connection while there is something.
+     *
+     * @param Session $session
+     * @param SharedConnection $connection
+     * @param Prepared $prepared
+     */
+    protected function begin($session, $connection, $prepared)
     {
         $statement = $prepared->statement;
         $this->columns = $statement->columnCount();
@@ -209,7 +220,7 @@ abstract class StatementResult extends \PDOStatement
         $session->error = null;
         $session->used = true;
         $this->left = $prepared->single && $connection->buffered ? $this->rows : -1;
-        $prepared->ticket = $this->ticket = ++self::$tickets;
+        $prepared->ticket = $this->ticket = ++$this->leases->tickets;
         $session->cursors[$this->ticket] = $prepared;
         $this->prepared = $prepared;
         if ($this->left === 0) {
@@ -217,7 +228,7 @@ abstract class StatementResult extends \PDOStatement
         }
     }
 
-    protected function end(): void
+    protected function end()
     {
         $prepared = $this->prepared;
         $this->prepared = null;

@@ -18,8 +18,8 @@ use Weft\Internal\Coroutines;
  */
 final class Places
 {
-    /** Places taken: resources that are open or being opened. */
-    public int $open = 0;
+    /** @var int places taken: resources that are open or being opened */
+    public $open = 0;
 
     /** Resources being opened. */
     public int $connecting = 0;

@@ -12,13 +12,14 @@ namespace Weft\Pool;
  */
 final class Slot
 {
-    public int $usedAt;
+    /** @var int */
+    public $usedAt;
 
-    /** Set while only its holder may touch it. */
-    public bool $held = true;
+    /** @var bool set while only its holder may touch it */
+    public $held = true;
 
-    /** The coroutine that acquired it; 0: outside coroutines. */
-    public int $holder = 0;
+    /** @var int the coroutine that acquired it; 0: outside coroutines */
+    public $holder = 0;
 
     /** @param R $resource */
     public function __construct(public readonly object $resource, public readonly int $openedAt)

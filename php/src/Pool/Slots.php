@@ -22,16 +22,19 @@ final class Slots
     private const CHECK_AFTER_NS = 1_000_000_000;
 
     /** @var list<Slot<R>> the one used last comes last */
-    private array $idle = [];
+    private $idle = [];
 
-    private bool $closed = false;
+    /** @var bool */
+    private $closed = false;
 
-    /** A resource last used before this time is checked before it is handed out. */
-    private int $distrustedNs = 0;
+    /** @var int a resource last used before this time is checked before it is handed out */
+    private $distrustedNs = 0;
 
-    private readonly int $idleNs;
+    /** @var int */
+    private $idleNs;
 
-    private readonly int $ageNs;
+    /** @var int */
+    private $ageNs;
 
     /**
      * @param Connector<R> $connector
@@ -59,7 +62,7 @@ final class Slots
      * @return Slot<R>
      * @throws PoolTimeout|PoolException
      */
-    public function take(?float $timeout = null): Slot
+    public function take(?float $timeout = null)
     {
         if ($this->closed) {
             throw $this->refusal();
@@ -85,7 +88,7 @@ final class Slots
      *
      * @param Slot<R> $slot
      */
-    public function give(Slot $slot): void
+    public function give($slot)
     {
         if (!$slot->held) {
             return;

@@ -15,8 +15,8 @@ use Weft\Coroutine;
  */
 final class Waiters
 {
-    /** How many wait now. */
-    public int $count = 0;
+    /** @var int how many wait now */
+    public $count = 0;
 
     public int $waits = 0;
 

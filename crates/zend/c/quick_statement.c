@@ -1,0 +1,479 @@
+/* Weft\Database\QuickStatement: the usual course of a statement of a SharedPdo. A connection is idle, it has the statement
+ * prepared, the result comes whole, and is read to its end.
+ *
+ * Must not do anything that those classes do not. What is not usual (a transaction, a waiting coroutine, a new connection,
+ * a failure) is left to them, before anything has changed or by a call in the middle: Leases, Slots and StatementResult say
+ * why each step is as it is, and php/src/Database/QuickStatement.php is this file for other PHPs. A call reaches the real
+ * statement in the frame it came in, so that PHP sees the call that it would see with a PDO of one's own.
+ *
+ * Invariant: between two calls, every property is as the PHP classes would have left it. */
+#include "quick_statement.h"
+#include "coroutine.h"
+#include "php/version.h"
+#include "quick_properties.h"
+#include "ext/pdo/php_pdo_driver.h"
+
+#include <time.h>
+
+static zend_long now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return now.tv_sec * 1000000000L + now.tv_nsec;
+}
+
+/* ---- calls ---- */
+
+/* PDO's own methods, as they are called from outside. */
+static zend_function *real_execute, *real_fetch, *real_fetch_column, *real_fetch_all, *real_close_cursor;
+
+/* Calls a method of the real statement in the frame of the running call, with the first of its arguments. */
+static void in_place(zend_execute_data *execute_data, zend_function *function, zend_object *object, uint32_t arguments, zval *return_value)
+{
+	zend_function *own = EX(func);
+	zend_object *this = Z_OBJ(EX(This));
+	uint32_t count = ZEND_CALL_NUM_ARGS(execute_data);
+	GC_ADDREF(object);
+	EX(func) = function;
+	Z_OBJ(EX(This)) = object;
+	ZEND_CALL_NUM_ARGS(execute_data) = arguments;
+	function->internal_function.handler(execute_data, return_value);
+	ZEND_CALL_NUM_ARGS(execute_data) = count;
+	Z_OBJ(EX(This)) = this;
+	EX(func) = own;
+	OBJ_RELEASE(object);
+}
+
+static void call(zend_object *object, const char *method, zval *return_value, uint32_t count, zval *arguments)
+{
+	zend_function *function = zend_hash_str_find_ptr(&object->ce->function_table, method, strlen(method));
+	if (!function) {
+		zend_throw_error(NULL, "%s::%s() is missing: weft's PHP library is not the one this binary was made with", ZSTR_VAL(object->ce->name), method);
+		return;
+	}
+	zval unused;
+	zend_call_known_function(function, object, object->ce, return_value ? return_value : &unused, count, arguments, NULL);
+	if (!return_value) {
+		zval_ptr_dtor(&unused);
+	}
+}
+
+/* Has the PHP classes do the whole call. */
+static void pass_on(INTERNAL_FUNCTION_PARAMETERS, const char *method)
+{
+	zend_object *this = Z_OBJ(EX(This));
+	zend_function *function = zend_hash_str_find_ptr(&this->ce->function_table, method, strlen(method));
+	HashTable *named = ZEND_CALL_INFO(execute_data) & ZEND_CALL_HAS_EXTRA_NAMED_PARAMS ? EX(extra_named_params) : NULL;
+	zend_call_known_function(function, this, this->ce, return_value, ZEND_NUM_ARGS(), ZEND_CALL_ARG(execute_data, 1), named);
+}
+
+/* Takes what was thrown, to be given to PHP code. False: nothing was, or what no PHP code may catch. */
+static bool take_exception(zval *failure)
+{
+	zend_object *thrown = EG(exception);
+	if (!thrown || zend_is_unwind_exit(thrown) || zend_is_graceful_exit(thrown)) {
+		return false;
+	}
+	GC_ADDREF(thrown);
+	ZVAL_OBJ(failure, thrown);
+	zend_clear_exception();
+	return true;
+}
+
+/* ---- a connection for a statement ---- */
+
+/* What a statement runs on. */
+typedef struct {
+	zend_object *session, *leases, *slots, *slot, *connection, *prepared, *real;
+	bool taken; /* the slot was idle */
+} ground;
+
+static bool session_of(ground *at)
+{
+	zend_long id = weft_current ? (zend_long) weft_current->serial : 0;
+	zval *sessions = AT(at->leases, leases_layout, L_SESSIONS), *found = NULL, entered, argument;
+	if (EXPECTED(Z_TYPE_P(sessions) == IS_ARRAY)) {
+		found = zend_hash_index_find(Z_ARRVAL_P(sessions), id);
+	}
+	if (found) {
+		at->session = object_in(found, &sessions_layout);
+		return at->session && !IS_TRUE_AT(at->session, sessions_layout, N_LOST);
+	}
+	ZVAL_LONG(&argument, id);
+	ZVAL_UNDEF(&entered);
+	call(at->leases, "enter", &entered, 1, &argument);
+	at->session = object_in(&entered, &sessions_layout);
+	zval_ptr_dtor(&entered); /* it is in the list */
+	return at->session && !EG(exception);
+}
+
+/* The slot that the session has, or the one that was used last. */
+static bool slot_for(ground *at)
+{
+	at->slot = object_in(AT(at->session, sessions_layout, N_SLOT), &slot_layout);
+	at->taken = !at->slot;
+	if (at->slot) {
+		return true;
+	}
+	const zval *idle = AT(at->slots, slots_layout, I_IDLE);
+	ZVAL_DEREF(idle);
+	if (IS_TRUE_AT(at->slots, slots_layout, I_CLOSED) || !is_array_with(idle)) {
+		return false;
+	}
+	zval *last = zend_hash_index_find(Z_ARRVAL_P(idle), zend_hash_num_elements(Z_ARRVAL_P(idle)) - 1);
+	at->slot = last ? object_in(last, &slot_layout) : NULL;
+	if (!at->slot) {
+		return false;
+	}
+	zend_long used = Z_LVAL_P(AT(at->slot, slot_layout, T_USED));
+	return now_ns() - used < 1000000000L && used > Z_LVAL_P(AT(at->slots, slots_layout, I_DISTRUSTED));
+}
+
+/* Finds all of it without changing anything. False: this is not the usual case. */
+static bool find_ground(zend_object *this, uint32_t count, ground *at)
+{
+	at->leases = object_in(AT(this, statements, S_LEASES), &leases_layout);
+	at->slots = at->leases ? object_in(AT(at->leases, leases_layout, L_SLOTS), &slots_layout) : NULL;
+	if (!at->slots || !session_of(at) || !slot_for(at)) {
+		return false;
+	}
+	at->connection = object_in(AT(at->slot, slot_layout, T_RESOURCE), &connections_layout);
+	if (!at->connection || Z_LVAL_P(AT(at->connection, connections_layout, C_VERSION)) != Z_LVAL_P(AT(at->leases, leases_layout, L_VERSION))) {
+		return false;
+	}
+	zval *text = OBJ_PROP_NUM(this, 0), *kept = AT(at->connection, connections_layout, C_STATEMENTS);
+	ZVAL_DEREF(text);
+	zval *found = Z_TYPE_P(text) == IS_STRING ? zend_symtable_find(Z_ARRVAL_P(kept), Z_STR_P(text)) : NULL;
+	at->prepared = found ? object_in(found, &prepared_layout) : NULL;
+	if (!at->prepared || Z_LVAL_P(AT(at->prepared, prepared_layout, P_BOUND)) > count || IS_TRUE_AT(at->prepared, prepared_layout, P_MODE_SET)) {
+		return false;
+	}
+	at->real = Z_OBJ_P(AT(at->prepared, prepared_layout, P_STATEMENT));
+	return true;
+}
+
+/* Takes the connection and the statement: from here on nobody else has them. */
+static void take(ground *at, uint32_t count)
+{
+	ZVAL_FALSE(AT(at->session, sessions_layout, N_LOOSE));
+	if (at->taken) {
+		HashTable *idle = array_at(AT(at->slots, slots_layout, I_IDLE));
+		uint32_t last = zend_hash_num_elements(idle) - 1;
+		set_object(AT(at->session, sessions_layout, N_SLOT), at->slot);
+		zend_hash_index_del(idle, last);
+		idle->nNextFreeElement = last;
+		ZVAL_TRUE(AT(at->slot, slot_layout, T_HELD));
+	}
+	GC_ADDREF(at->prepared);
+	zend_symtable_del(array_at(AT(at->connection, connections_layout, C_STATEMENTS)), Z_STR_P(AT(at->prepared, prepared_layout, P_SQL)));
+	ZVAL_LONG(AT(at->prepared, prepared_layout, P_BOUND), count);
+}
+
+/* ---- the end of a result ---- */
+
+/* Gives the connection back as Leases::settle() and Slots::give() do. */
+static void settle(zend_object *leases, zend_object *session, zend_object *slot, zend_object *connection)
+{
+	zend_object *slots = object_in(AT(leases, leases_layout, L_SLOTS), &slots_layout);
+	const zend_object *waiters = object_in(AT(leases, leases_layout, L_WAITERS), &waiters_layout);
+	pdo_dbh_t *dbh = php_pdo_dbh_fetch_inner(Z_OBJ_P(AT(connection, connections_layout, C_PDO)));
+	bool in_transaction = dbh->methods && (dbh->methods->in_transaction ? dbh->methods->in_transaction(dbh) : dbh->in_txn);
+	zval argument;
+	if (UNEXPECTED(!slots || !waiters || in_transaction || Z_LVAL_P(AT(waiters, waiters_layout, W_COUNT)) > 0)) {
+		ZVAL_OBJ(&argument, session);
+		call(leases, "settle", NULL, 1, &argument);
+		return;
+	}
+	ZVAL_FALSE(AT(session, sessions_layout, N_TRANSACTION));
+	if (is_array_with(AT(session, sessions_layout, N_CURSORS)) || Z_LVAL_P(AT(session, sessions_layout, N_HOLDS)) != 0
+			|| IS_TRUE_AT(session, sessions_layout, N_CHANGED)) {
+		return;
+	}
+	zend_long now = now_ns();
+	HashTable *idle = array_at(AT(slots, slots_layout, I_IDLE));
+	const zval *first = zend_hash_index_find(idle, 0);
+	const zend_object *oldest = first ? object_in(first, &slot_layout) : slot;
+	ZVAL_LONG(AT(session, sessions_layout, N_STREAK), 0);
+	GC_ADDREF(slot);
+	set_null(AT(session, sessions_layout, N_SLOT));
+	ZVAL_OBJ(&argument, slot);
+	bool usual = IS_TRUE_AT(slot, slot_layout, T_HELD) && !IS_TRUE_AT(slots, slots_layout, I_CLOSED)
+		&& now - Z_LVAL_P(AT(slot, slot_layout, T_OPENED)) <= Z_LVAL_P(AT(slots, slots_layout, I_AGE_NS))
+		&& oldest && now - Z_LVAL_P(AT(oldest, slot_layout, T_USED)) <= Z_LVAL_P(AT(slots, slots_layout, I_IDLE_NS));
+	if (UNEXPECTED(!usual)) {
+		call(slots, "give", NULL, 1, &argument);
+		zval_ptr_dtor(&argument);
+		return;
+	}
+	ZVAL_LONG(AT(slot, slot_layout, T_USED), now);
+	ZVAL_FALSE(AT(slot, slot_layout, T_HELD));
+	zend_hash_next_index_insert_new(idle, &argument);
+}
+
+/* StatementResult::end() for a result that is there: its statement goes back to its connection, and the connection to the pool. */
+static void end(zend_execute_data *execute_data, zend_object *this)
+{
+	zend_object *prepared = Z_OBJ_P(AT(this, statements, S_PREPARED));
+	zend_object *leases = object_in(AT(this, statements, S_LEASES), &leases_layout);
+	zend_object *session = object_in(AT(this, statements, S_SESSION), &sessions_layout);
+	zend_object *slot = session ? object_in(AT(session, sessions_layout, N_SLOT), &slot_layout) : NULL;
+	zend_object *connection = slot ? object_in(AT(slot, slot_layout, T_RESOURCE), &connections_layout) : NULL;
+	if (UNEXPECTED(!connection || IS_TRUE_AT(prepared, prepared_layout, P_DISPOSABLE))) {
+		call(this, "end", NULL, 0, NULL);
+		return;
+	}
+	zval closed, kept;
+	GC_ADDREF(session);
+	GC_ADDREF(connection);
+	ZVAL_NULL(AT(this, statements, S_PREPARED)); /* its reference is ours now */
+	zend_hash_index_del(array_at(AT(session, sessions_layout, N_CURSORS)), Z_LVAL_P(AT(this, statements, S_TICKET)));
+	ZVAL_LONG(AT(prepared, prepared_layout, P_TICKET), 0);
+	ZVAL_UNDEF(&closed);
+	in_place(execute_data, real_close_cursor, Z_OBJ_P(AT(prepared, prepared_layout, P_STATEMENT)), 0, &closed);
+	zval_ptr_dtor(&closed);
+	ZVAL_OBJ(&kept, prepared);
+	HashTable *statements_kept = Z_ARRVAL_P(AT(connection, connections_layout, C_STATEMENTS));
+	if (EXPECTED(!EG(exception)) && zend_hash_num_elements(statements_kept) < Z_LVAL_P(AT(connection, connections_layout, C_MAX))) {
+		zend_symtable_update(array_at(AT(connection, connections_layout, C_STATEMENTS)), Z_STR_P(AT(prepared, prepared_layout, P_SQL)), &kept);
+	} else {
+		if (!EG(exception)) {
+			call(connection, "keep", NULL, 1, &kept);
+		}
+		OBJ_RELEASE(prepared);
+	}
+	if (EXPECTED(!EG(exception))) {
+		settle(leases, session, slot, connection);
+	}
+	OBJ_RELEASE(connection);
+	OBJ_RELEASE(session);
+}
+
+/* ---- the methods ---- */
+
+/* The statement has run and has a result that the client has whole: StatementResult::begin(). */
+static void begin(zend_execute_data *execute_data, zend_object *this, const ground *at, const pdo_stmt_t *real)
+{
+	zval ticket, value;
+	zval *tickets = AT(at->leases, leases_layout, L_TICKETS);
+	Z_LVAL_P(tickets)++;
+	ZVAL_LONG(&ticket, Z_LVAL_P(tickets));
+	ZVAL_COPY_VALUE(AT(this, statements, S_TICKET), &ticket);
+	ZVAL_COPY_VALUE(AT(at->prepared, prepared_layout, P_TICKET), &ticket);
+	ZVAL_LONG(AT(this, statements, S_COLUMNS), real->column_count);
+	ZVAL_LONG(AT(this, statements, S_ROWS), real->row_count);
+	ZVAL_LONG(AT(this, statements, S_LEFT), real->row_count);
+	ZVAL_TRUE(&value);
+	set(AT(this, statements, S_ERROR), &value);
+	set_null(AT(at->session, sessions_layout, N_ERROR));
+	ZVAL_TRUE(AT(at->session, sessions_layout, N_USED));
+	ZVAL_OBJ(&value, at->prepared);
+	GC_ADDREF(at->prepared);
+	zend_hash_index_update(array_at(AT(at->session, sessions_layout, N_CURSORS)), Z_LVAL(ticket), &value);
+	set_object(AT(this, statements, S_PREPARED), at->prepared);
+	if (real->row_count == 0) {
+		end(execute_data, this);
+	}
+}
+
+static void run(INTERNAL_FUNCTION_PARAMETERS, zend_object *this, ground *at, zval *parameters)
+{
+	zval prepared, connection, failure;
+	ZVAL_OBJ(&prepared, at->prepared);
+	ZVAL_OBJ(&connection, at->connection);
+	GC_ADDREF(at->connection);
+	if (!parameters && is_array_with(AT(this, statements, S_BOUND))) {
+		call(this, "bindto", NULL, 1, &prepared);
+	}
+	if (EXPECTED(!EG(exception))) {
+		in_place(execute_data, real_execute, at->real, ZEND_CALL_NUM_ARGS(execute_data), return_value);
+	}
+	const pdo_stmt_t *real = php_pdo_stmt_fetch_object(at->real);
+	if (UNEXPECTED(EG(exception) != NULL)) {
+		zval of_failed[2];
+		bool taken = take_exception(&failure);
+		zval_ptr_dtor(&prepared); /* while the connection is ours: its end may write to it */
+		ZVAL_UNDEF(&prepared);
+		if (taken) {
+			ZVAL_COPY_VALUE(&of_failed[0], &failure);
+			ZVAL_NULL(&of_failed[1]);
+			if (parameters) {
+				ZVAL_COPY_VALUE(&of_failed[1], parameters);
+			}
+			call(this, "executefailed", return_value, 2, of_failed);
+			zval_ptr_dtor(&failure);
+		}
+	} else if (UNEXPECTED(Z_TYPE_P(return_value) != IS_TRUE)) {
+		zval of_executed[2] = {connection};
+		call(this, "noterefusal", NULL, 1, &prepared);
+		zval_ptr_dtor(&prepared);
+		ZVAL_UNDEF(&prepared);
+		ZVAL_NULL(&of_executed[1]);
+		call(this, "executed", return_value, 2, of_executed);
+	} else if (UNEXPECTED(real->column_count == 0 || !IS_TRUE_AT(at->prepared, prepared_layout, P_SINGLE)
+			|| IS_TRUE_AT(at->prepared, prepared_layout, P_CHANGES) || !IS_TRUE_AT(at->connection, connections_layout, C_BUFFERED))) {
+		zval of_executed[2] = {connection, prepared};
+		call(this, "executed", return_value, 2, of_executed);
+	} else {
+		begin(execute_data, this, at, real);
+	}
+	zval_ptr_dtor(&connection);
+	zval_ptr_dtor(&prepared);
+}
+
+static ZEND_NAMED_FUNCTION(quick_execute)
+{
+	zval *parameters = NULL;
+	ZEND_PARSE_PARAMETERS_START(0, 1)
+		Z_PARAM_OPTIONAL
+		Z_PARAM_ARRAY_EX(parameters, 1, 0)
+	ZEND_PARSE_PARAMETERS_END();
+	zend_object *this = object_in(&EX(This), &statements);
+	ground at;
+	const zval *counted = parameters ? parameters : this ? AT(this, statements, S_BOUND) : NULL;
+	uint32_t count = counted && Z_TYPE_P(counted) == IS_ARRAY ? zend_hash_num_elements(Z_ARRVAL_P(counted)) : 0;
+	bool usual = this && Z_TYPE_P(AT(this, statements, S_PREPARED)) == IS_NULL && Z_TYPE_P(AT(this, statements, S_SETTINGS)) == IS_NULL
+		&& !IS_TRUE_AT(this, statements, S_ONCE) && !is_array_with(AT(this, statements, S_OPTIONS)) && find_ground(this, count, &at);
+	if (UNEXPECTED(!usual)) {
+		if (!EG(exception)) {
+			pass_on(INTERNAL_FUNCTION_PARAM_PASSTHRU, "executeany");
+		}
+		return;
+	}
+	take(&at, count);
+	set_object(AT(this, statements, S_SESSION), at.session);
+	run(INTERNAL_FUNCTION_PARAM_PASSTHRU, this, &at, parameters);
+}
+
+/* The statement whose rows can be read, if what is left to read is known. */
+static zend_object *readable(zend_execute_data *execute_data, zend_object **prepared)
+{
+	zend_object *this = object_in(&EX(This), &statements);
+	*prepared = this ? object_in(AT(this, statements, S_PREPARED), &prepared_layout) : NULL;
+	bool open = *prepared && Z_LVAL_P(AT(*prepared, prepared_layout, P_TICKET)) == Z_LVAL_P(AT(this, statements, S_TICKET));
+	return open && Z_LVAL_P(AT(this, statements, S_LEFT)) > 0 ? this : NULL;
+}
+
+/* Reads by a method of the real statement; `all`: to the end, otherwise one row. */
+static void read_rows(INTERNAL_FUNCTION_PARAMETERS, zend_function *method, bool all, const char *otherwise)
+{
+	zend_object *prepared, *this = readable(execute_data, &prepared);
+	uint32_t count = ZEND_NUM_ARGS();
+	const zval *mode = count ? ZEND_CALL_ARG(execute_data, 1) : NULL;
+	bool usual = this && !(ZEND_CALL_INFO(execute_data) & ZEND_CALL_HAS_EXTRA_NAMED_PARAMS) && (all || count < 2)
+		&& (!mode || (Z_TYPE_P(mode) == IS_LONG && Z_LVAL_P(mode) != PDO_FETCH_LAZY) || method == real_fetch_column);
+	if (UNEXPECTED(!usual)) {
+		pass_on(INTERNAL_FUNCTION_PARAM_PASSTHRU, otherwise);
+		return;
+	}
+	zval failure;
+	GC_ADDREF(prepared);
+	in_place(execute_data, method, Z_OBJ_P(AT(prepared, prepared_layout, P_STATEMENT)), count, return_value);
+	OBJ_RELEASE(prepared);
+	if (UNEXPECTED(EG(exception) != NULL)) {
+		if (take_exception(&failure)) {
+			call(this, "readingfailed", NULL, 1, &failure);
+			zval_ptr_dtor(&failure);
+		}
+		return;
+	}
+	/* A constructor of a row's class may have ended the result. */
+	if (EXPECTED(readable(execute_data, &prepared)) && (all || --Z_LVAL_P(AT(this, statements, S_LEFT)) == 0)) {
+		end(execute_data, this);
+	}
+}
+
+static ZEND_NAMED_FUNCTION(quick_fetch)
+{
+	read_rows(INTERNAL_FUNCTION_PARAM_PASSTHRU, real_fetch, false, "fetchany");
+}
+
+static ZEND_NAMED_FUNCTION(quick_fetch_column)
+{
+	read_rows(INTERNAL_FUNCTION_PARAM_PASSTHRU, real_fetch_column, false, "fetchcolumnany");
+}
+
+static ZEND_NAMED_FUNCTION(quick_fetch_all)
+{
+	read_rows(INTERNAL_FUNCTION_PARAM_PASSTHRU, real_fetch_all, true, "fetchallany");
+}
+
+/* The text of the statement, which PDO lets nobody else write. */
+ZEND_METHOD(Weft_Database_QuickStatement, tell);
+
+ZEND_METHOD(Weft_Database_QuickStatement, tell)
+{
+	zend_string *text;
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_STR(text)
+	ZEND_PARSE_PARAMETERS_END();
+	zval value;
+	ZVAL_STR_COPY(&value, text);
+	set(OBJ_PROP_NUM(Z_OBJ(EX(This)), 0), &value);
+}
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_tell, 0, 1, IS_VOID, 0)
+	ZEND_ARG_TYPE_INFO(0, text, IS_STRING, 0)
+ZEND_END_ARG_INFO()
+
+static const zend_function_entry methods[] = {
+	ZEND_ME(Weft_Database_QuickStatement, tell, arginfo_tell, ZEND_ACC_PROTECTED)
+	ZEND_FE_END
+};
+
+/* ---- the class ---- */
+
+/* Its copy of an inherited method does what `with` does, with the arguments that PDO has declared. */
+static zend_function *replace(zend_class_entry *class_entry, const char *name, zif_handler with)
+{
+	zend_function *own = zend_hash_str_find_ptr(&class_entry->function_table, name, strlen(name));
+	if (with) {
+		own->internal_function.handler = with;
+		weft_call_by_handler(&own->internal_function);
+	}
+	return zend_hash_str_find_ptr(&class_entry->parent->function_table, name, strlen(name));
+}
+
+static zend_object *(*create_of_pdo)(zend_class_entry *class_entry);
+static zend_object_handlers handlers;
+
+/* Calls the destructor only if there is a result to be given up. */
+static void destruct(zend_object *object)
+{
+	zend_object *known = object->ce == statements.class_entry ? object : NULL;
+	if (!known || Z_TYPE_P(AT(known, statements, S_PREPARED)) != IS_NULL) {
+		zend_objects_destroy_object(object);
+	}
+}
+
+static zend_object *create(zend_class_entry *class_entry)
+{
+	zend_object *object = create_of_pdo(class_entry);
+	if (!handlers.dtor_obj) {
+		handlers = *object->handlers;
+		handlers.dtor_obj = destruct;
+	}
+	object->handlers = &handlers;
+	return object;
+}
+
+/* Once, when PDO has started and its methods have been wrapped. */
+void weft_quick_statement_start(void)
+{
+	zend_class_entry entry, *pdo_statement = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("pdostatement"));
+	const zend_property_info *text = pdo_statement ? zend_hash_str_find_ptr(&pdo_statement->properties_info, ZEND_STRL("queryString")) : NULL;
+	if (!text || OBJ_PROP_TO_NUM(text->offset) != 0) {
+		return; /* no PDO, or another than we know: the PHP class is loaded */
+	}
+	INIT_NS_CLASS_ENTRY(entry, "Weft\\Database", "QuickStatement", methods);
+	EG(current_module) = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("weft")); /* modules have started: none is current any more */
+	zend_class_entry *own = zend_register_internal_class_ex(&entry, pdo_statement);
+	EG(current_module) = NULL;
+	own->ce_flags |= ZEND_ACC_EXPLICIT_ABSTRACT_CLASS;
+	create_of_pdo = own->create_object;
+	own->create_object = create;
+	real_execute = replace(own, "execute", quick_execute);
+	real_fetch = replace(own, "fetch", quick_fetch);
+	real_fetch_column = replace(own, "fetchcolumn", quick_fetch_column);
+	real_fetch_all = replace(own, "fetchall", quick_fetch_all);
+	real_close_cursor = replace(own, "closecursor", NULL);
+}
