@@ -24,6 +24,8 @@ fn a_light_page_is_answered_while_one_worker_is_in_a_long_call_of_c_code() {
         let pages = [("heavy.php", heavy.as_str()), ("light.php", "<?php echo 'light';")];
         let weft = Server::of_docroot(&pages)
             .with("--extra-workers-max", "2")
+            // A light page that has begun stays with its worker: none may begin in between.
+            .with("--slice-ms", "0")
             .with("--define", "pcre.jit=0")
             .with("--define", "pcre.backtrack_limit=1000000000")
             .with("--define", "memory_limit=2G")

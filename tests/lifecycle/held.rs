@@ -52,6 +52,8 @@ fn servers(extra: usize) -> Vec<(&'static str, Server)> {
             .with_file("pages.inc", &format!("<?php {PAGES}"))
             .with("-d", "ffi.enable=1")
             .with("--stuck-timeout-ms", "0")
+            // A request that has begun stays: none may begin because the page that holds gave way before it did.
+            .with("--slice-ms", "0")
             .with("--extra-workers-max", &extra.to_string())
     };
     all.into_iter().map(|(mode, server)| (mode, with(server))).collect()

@@ -6,7 +6,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::Thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::CoroutineId;
 
@@ -64,9 +64,13 @@ impl Heartbeat {
         self.is_asleep.store(true, Ordering::SeqCst);
         // The loop's thread stores its beat and then reads the flag, without a barrier between them. If it has not seen the flag,
         // its beat is seen after this time.
-        std::thread::park_timeout(SEEN);
+        let seen = Instant::now() + SEEN;
         while self.beat() == beat {
-            std::thread::park();
+            // Waking one wakes all, so a thread may find that it was woken for an earlier sleep.
+            match seen.checked_duration_since(Instant::now()) {
+                Some(rest) => std::thread::park_timeout(rest),
+                None => std::thread::park(),
+            }
         }
     }
 
