@@ -84,9 +84,9 @@ static void open_source(zend_file_handle *file)
 	FILE *opened;
 	if (!source || !strcmp(source, "-")) {
 		zend_stream_init_fp(file, stdin, "Standard input code");
-	} else if (stat(source, &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode)
-			&& (opened = fopen(source, "rb"))) {
-		/* A pipe, such as the shell's <(…): include refuses anything that is not a regular file. */
+	} else if (stat(source, &found) == 0 && !S_ISDIR(found.st_mode) && (opened = fopen(source, "rb"))) {
+		/* As in cli_seek_file_begin: no stream, which would be a resource with a number, and no open_basedir for the
+		 * script itself. It may be a pipe, such as the shell's <(…), which include refuses. */
 		zend_stream_init_fp(file, opened, source);
 	} else {
 		zend_stream_init_filename(file, source);
@@ -180,6 +180,8 @@ void weft_script_run(weft_coroutine *coroutine)
 	volatile bool in_order = false;
 	weft_main = coroutine;
 	weft_errors_start();
+	/* Messages of PHP's start wait in stdio's buffer; the script's output does not pass through it. */
+	fflush(stdout);
 	zend_try {
 		in_order = run();
 	} zend_catch {

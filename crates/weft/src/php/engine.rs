@@ -156,10 +156,13 @@ pub(super) fn executable() -> String {
     std::env::current_exe().map(|path| path.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// One `name=value` of `-d`; a name alone means 1, as with the php command.
+/// One `name=value` of `-d`; a name alone means 1. As with the php command (`php_ini_builder_define`), a value that begins with
+/// another character than a letter, a digit or a quote is text, not an expression of php.ini.
 pub(super) fn ini_setting(text: &str) -> (String, String) {
     let (name, value) = text.split_once('=').unwrap_or((text, "1"));
-    (name.to_owned(), value.to_owned())
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'"' | b'\'');
+    let plain = value.bytes().next().is_none_or(is_plain);
+    (name.to_owned(), if plain { value.to_owned() } else { format!("\"{value}\"") })
 }
 
 /// The directory of weft's PHP library: beside the installed executable, or in the source tree in which it was
