@@ -44,12 +44,6 @@ fn told(response: &Response) -> String {
                     masked(attributes.to_ascii_lowercase(), &[("expires=", "gmt"), ("max-age=", ";")])
                 )
             }
-            // A file: weft states the charset of text files and uses RFC 9239's media type for scripts; nginx does
-            // neither.
-            "content-type" if response.header("etag").is_some() => {
-                let kind = value.trim_end_matches("; charset=utf-8");
-                format!("{name}: {}", kind.replace("application/javascript", "text/javascript"))
-            }
             _ => format!("{name}: {value}"),
         })
         .collect();

@@ -225,7 +225,7 @@ fn what_an_htaccess_file_denies_is_refused_and_what_should_be_hidden_is_named() 
         assert_eq!(weft.get(path).status, status, "{path}");
     }
     weft.wait_for_log("/public/conf is served: DokuWiki does not mean it to be public");
-    weft.wait_for_log("RewriteRule ^secret - [F]: weft does not apply this");
+    weft.wait_for_log("RewriteRule ^secret - [F]: not applied");
     weft.write("public/conf/.htaccess", "Require all denied\n");
     until("the new denial to count", || (weft.get("/conf/users.auth").status == 403).then_some(()));
     let check = weft.weft(&["check", "public"]);

@@ -16,6 +16,7 @@ use weft_proto::{
 
 use crate::connection::Connection;
 use crate::keys::RequestKey;
+use crate::media_type::media_type;
 use crate::opened::Opened;
 use crate::root::open_path;
 use crate::server::Server;
@@ -231,11 +232,11 @@ pub(crate) fn read(file: &OwnedFd, offset: u64, length: usize) -> Result<Vec<u8>
 }
 
 /// The caller's Content-Type, or one by extension. Text counts as UTF-8.
-pub(crate) fn content_type(path: &Path, headers: &Headers<'_>) -> Vec<u8> {
+fn content_type(path: &Path, headers: &Headers<'_>) -> Vec<u8> {
     if let Some((_, given)) = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(b"content-type")) {
         return given.to_vec();
     }
-    let guessed = mime_guess::from_path(path).first_raw().unwrap_or("application/octet-stream");
-    let charset = if guessed.starts_with("text/") { "; charset=utf-8" } else { "" };
-    format!("{guessed}{charset}").into_bytes()
+    let kind = media_type(path);
+    let charset = if kind.starts_with("text/") { "; charset=utf-8" } else { "" };
+    format!("{kind}{charset}").into_bytes()
 }

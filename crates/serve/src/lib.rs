@@ -51,6 +51,7 @@ mod handler;
 mod http1;
 mod keys;
 mod listeners;
+mod media_type;
 mod opened;
 mod parcel;
 mod root;

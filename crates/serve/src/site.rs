@@ -1,7 +1,8 @@
 //! Files of a site: unchanged, from a compressed file beside them, or compressed now.
 //!
-//! Must not know which files may be served: the caller decides. Invariant: if a file's answer depends on
-//! Accept-Encoding, each of its answers says so in Vary.
+//! Must not know which files may be served: the caller decides. Invariant: each answer for a file says in Vary that it depends on
+//! Accept-Encoding if, and only if, another client may get another one. Text is sent without a charset, as nginx does: files say
+//! themselves in which one they are written.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -9,8 +10,9 @@ use std::rc::Rc;
 use weft_proto::{BodyLength, Coding, SentBody, format_date};
 
 use crate::compress::compress;
-use crate::file::{Plan, content_type, read};
+use crate::file::{Plan, read};
 use crate::keys::RequestKey;
+use crate::media_type::media_type;
 use crate::opened::Opened;
 use crate::root::{Look, Root};
 use crate::server::Server;
@@ -28,9 +30,9 @@ impl Server {
     /// As [`Server::respond_file`].
     pub fn respond_site_file(&self, key: RequestKey, root: &Root, name: &[u8]) -> Result<u16, Error> {
         let path = root.below(name);
-        let kind = content_type(&path, &[]);
+        let kind = media_type(&path).as_bytes();
         let opened = root.file(name)?;
-        if !is_text(&kind) {
+        if !is_text(kind) {
             return self.respond_opened(key, 200, &[], opened, &path);
         }
         let accepted = self
@@ -38,13 +40,24 @@ impl Server {
             .unwrap_or_default();
         if let Some((coding, neighbour)) = neighbour(root, name, &opened, &accepted) {
             let headers: [(&[u8], &[u8]); 3] =
-                [(b"Content-Type", &kind), (b"Content-Encoding", coding.name().as_bytes()), VARY];
+                [(b"Content-Type", kind), (b"Content-Encoding", coding.name().as_bytes()), VARY];
             return self.respond_opened(key, 200, &headers, neighbour, &path);
         }
+        let compressible = self.is_compressible(opened.length);
         match accepted.first() {
-            Some(coding) => self.respond_compressed(key, &path, opened, *coding, &kind),
-            None => self.respond_opened(key, 200, &[(b"Content-Type", &kind), VARY], opened, &path),
+            Some(coding) if compressible => self.respond_compressed(key, &path, opened, *coding, kind),
+            _ => {
+                let varies = compressible || neighbour(root, name, &opened, &Coding::ALL).is_some();
+                let headers: [(&[u8], &[u8]); 2] = [(b"Content-Type", kind), VARY];
+                self.respond_opened(key, 200, &headers[..1 + usize::from(varies)], opened, &path)
+            }
         }
+    }
+
+    /// Whether text of this length is compressed here.
+    fn is_compressible(&self, length: u64) -> bool {
+        let (min, max) = (self.limits.compress_bytes_min, self.limits.compress_bytes_max);
+        min > 0 && (min..=max).contains(&length)
     }
 
     fn respond_compressed(
@@ -55,10 +68,7 @@ impl Server {
         coding: Coding,
         kind: &[u8],
     ) -> Result<u16, Error> {
-        let (min, max) = (self.limits.compress_bytes_min, self.limits.compress_bytes_max);
-        let sized = min > 0 && (min..=max).contains(&opened.length);
-        let found =
-            if sized { self.compressed.borrow_mut().find(path, coding, &opened.etag) } else { Some(None) };
+        let found = self.compressed.borrow_mut().find(path, coding, &opened.etag);
         let coded = match found {
             Some(coded) => coded,
             None => {
@@ -122,7 +132,7 @@ fn is_text(kind: &[u8]) -> bool {
         b"application/vnd.ms-fontobject",
         b"font/ttf",
         b"font/otf",
-        b"image/bmp",
+        b"image/x-ms-bmp",
     ];
     let kind = kind.split(|byte| *byte == b';').next().unwrap_or_default();
     kind.starts_with(b"text/")

@@ -57,10 +57,7 @@ fn read(path: &Path, length: u64) -> Option<Htaccess> {
         }
     };
     for line in &rules.unread {
-        tracing::warn!(
-            "{}, {line}: weft does not apply this as it stands; weft check says what it denies",
-            path.display()
-        );
+        tracing::warn!("{}, {line}", path.display());
     }
     Some(rules)
 }
@@ -152,8 +149,7 @@ fn search(root: &Path, honoured: bool, lines: &mut Vec<String>, hidden: &mut Vec
         let (rules, config) = (directory.join(".htaccess"), directory.join("web.config"));
         if let Ok(text) = std::fs::read(&rules) {
             let read = Htaccess::read(&String::from_utf8_lossy(&text));
-            let not_applied = |line| format!("{}, {line}: not applied; hide what it hides", rules.display());
-            lines.extend(read.unread.iter().map(not_applied));
+            lines.extend(read.unread.iter().map(|line| format!("{}, {line}", rules.display())));
             if read.is_about_access() && !honoured {
                 lines.push(format!("{} denies access, but classic.htaccess is off", rules.display()));
             }

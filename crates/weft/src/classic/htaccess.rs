@@ -1,8 +1,8 @@
 //! What an `.htaccess` file denies: `Require all denied` and `Deny from all`, for its directory or for names of files.
 //!
 //! It must not access the file system. Invariant: what cannot be decided here is never taken for permission. A line that
-//! restricts access in another way denies it to everybody, and is named in `unread`; so is a line that hides single paths by
-//! rewriting, which is not applied.
+//! restricts access in another way denies it to everybody, and is named in `unread` with what it amounts to; so is a line that
+//! hides single paths by rewriting, which is not applied, and a pattern of names that cannot be read here.
 
 use regex_lite::Regex;
 
@@ -18,6 +18,8 @@ enum Names {
 #[derive(Debug)]
 struct Section {
     names: Names,
+    /// Its first line, with the line's number, as long as nobody was told that its pattern is not understood.
+    strange: Option<String>,
     denies: bool,
 }
 
@@ -27,7 +29,7 @@ pub struct Htaccess {
     /// Whether the directory and what is below it is denied, or granted again; `None`: as above it.
     directory: Option<bool>,
     sections: Vec<Section>,
-    /// Lines, with their numbers, that hide something in a way that is not applied as it stands.
+    /// Lines, with their numbers, that are not applied as they stand, and what becomes of them.
     pub unread: Vec<String>,
 }
 
@@ -60,7 +62,7 @@ impl Htaccess {
             if line.starts_with("</") {
                 open.pop();
             } else if let Some(section) = line.strip_prefix('<') {
-                let opened = read.open(section.trim_end_matches('>').trim());
+                let opened = read.open(number, section.trim_end_matches('>').trim());
                 open.push(opened);
             } else {
                 read.line(number, line, &open);
@@ -69,12 +71,14 @@ impl Htaccess {
         read
     }
 
-    fn open(&mut self, section: &str) -> Open {
+    fn open(&mut self, number: usize, section: &str) -> Open {
         let (kind, argument) = section.split_once(char::is_whitespace).unwrap_or((section, ""));
         match kind.to_ascii_lowercase().as_str() {
             "ifmodule" | "ifversion" | "ifdefine" | "requireany" | "requireall" => Open::Transparent,
             kind @ ("files" | "filesmatch") => {
-                self.sections.push(Section { names: names(kind, argument.trim()), denies: false });
+                let names = names(kind, argument.trim());
+                let strange = matches!(names, Names::Any).then(|| format!("line {number}: <{section}>"));
+                self.sections.push(Section { names, strange, denies: false });
                 Open::Files(self.sections.len() - 1)
             }
             _ => Open::Other,
@@ -83,19 +87,27 @@ impl Htaccess {
 
     fn line(&mut self, number: usize, line: &str, open: &[Open]) {
         let Some(said) = said(line) else { return };
-        let other = open.iter().any(|open| matches!(open, Open::Other));
-        if other || matches!(said, Said::Restricts | Said::Hides) {
-            self.unread.push(format!("line {number}: {line}"));
-        }
-        if other || matches!(said, Said::Hides) {
+        if matches!(said, Said::Hides) || open.iter().any(|open| matches!(open, Open::Other)) {
+            self.unread.push(format!("line {number}: {line}: not applied; hide what it hides"));
             return;
+        }
+        if matches!(said, Said::Restricts) {
+            self.unread
+                .push(format!("line {number}: {line}: weft knows no users here, so nobody has access"));
         }
         let files =
             open.iter().rev().find_map(|open| if let Open::Files(at) = open { Some(*at) } else { None });
         let denies = !matches!(said, Said::Grants);
         match files {
             // One denial outweighs every permission of the same section, whichever comes first.
-            Some(at) => self.sections[at].denies |= denies,
+            Some(at) => {
+                let section = &mut self.sections[at];
+                section.denies |= denies;
+                if let Some(line) = section.strange.take_if(|_| denies) {
+                    self.unread
+                        .push(format!("{line}: a pattern that weft cannot read, so every file is denied"));
+                }
+            }
             None => self.directory = Some(denies || self.directory == Some(true)),
         }
     }
@@ -218,6 +230,13 @@ mod tests {
         assert!(denies(images, "a.php") && !denies(images, "a.png"));
         let strange = "<FilesMatch \"^(?!index\\.php$)\">\nRequire all denied\n</FilesMatch>";
         assert!(denies(strange, "a.txt"), "not understood, so not permitted");
+        let unread = Htaccess::read(strange).unread;
+        assert!(
+            matches!(&unread[..], [line] if line.starts_with("line 1: <FilesMatch \"^(?!index") && line.contains("cannot read")),
+            "{unread:?}"
+        );
+        let harmless = "<FilesMatch \"^(?!index\\.php$)\">\nExpiresActive On\n</FilesMatch>";
+        assert!(Htaccess::read(harmless).unread.is_empty(), "it denies nothing");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use weft_zend::RequestId;
 use weft_zend::abi::{ACCEL_REDIRECT, SENDFILE};
 use weft_zend::host::HeaderLine;
 
+use super::file_status::status_of;
 use super::server_host::ServerHost;
 use crate::classic::{Route, Wanted};
 
@@ -78,17 +79,23 @@ impl ServerHost {
     ) -> Result<(), u16> {
         let key = RequestKey(request);
         let name = Path::new(OsStr::from_bytes(name));
-        match opened.and_then(|opened| self.server.respond_opened(key, status, headers, opened, name)) {
-            Err(Error::NotFound) => Err(404),
-            Err(Error::Forbidden) => Err(403),
-            Err(Error::File(error)) => {
-                tracing::error!("{}: {error}", name.display());
-                Err(500)
-            }
-            result => {
-                self.logged(request, result.map(drop));
+        let sent = opened.and_then(|opened| self.server.respond_opened(key, status, headers, opened, name));
+        self.sent_or_status(request, sent, name)
+    }
+
+    /// Whether a file was sent; an error is the status of the answer that is still to come.
+    pub(super) fn sent_or_status(
+        &self,
+        request: RequestId,
+        sent: Result<u16, Error>,
+        name: &Path,
+    ) -> Result<(), u16> {
+        sent.map(drop).or_else(|error| match status_of(error, name) {
+            Ok(status) => Err(status),
+            Err(error) => {
+                self.logged(request, Err(error));
                 Ok(())
             }
-        }
+        })
     }
 }

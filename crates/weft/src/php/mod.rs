@@ -13,6 +13,7 @@ mod boot;
 mod delegation;
 mod engine;
 mod facts;
+mod file_status;
 mod forked;
 mod instances;
 mod isolation;

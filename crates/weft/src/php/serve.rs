@@ -11,6 +11,7 @@ use weft_serve::{Error, Handler, Peer, Refusal, RequestKey, Root, Server, Summar
 use weft_zend::{Engine, JobKind};
 
 use super::facts::{Facts, Scratch};
+use super::file_status::status_of;
 use super::forked::ForkedHost;
 use super::server_host::ServerHost;
 use crate::classic::{Docroot, Route};
@@ -203,13 +204,7 @@ const PLAIN: (&[u8], &[u8]) = (b"Content-Type", b"text/plain; charset=utf-8");
 fn send_file(server: &Server, key: RequestKey, root: &Root, name: &[u8]) -> Result<(), Error> {
     match server.respond_site_file(key, root, name) {
         Ok(_) => Ok(()),
-        Err(Error::NotFound) => server.respond_error(key, 404, None),
-        Err(Error::Forbidden) => server.respond_error(key, 403, None),
-        Err(Error::File(error)) => {
-            tracing::error!("{}: {error}", root.below(name).display());
-            server.respond_error(key, 500, None)
-        }
-        Err(error) => Err(error),
+        Err(error) => server.respond_error(key, status_of(error, &root.below(name))?, None),
     }
 }
 

@@ -19,6 +19,7 @@ use weft_zend::host::HeaderLine;
 use weft_zend::{Field, Host, JobKind, LogLevel, RequestId, Slice};
 
 use super::facts::{Facts, Scratch};
+use super::file_status::status_of;
 use crate::classic::{Docroot, Script};
 use crate::config::Trust;
 use crate::tls::{self, Variables};
@@ -305,19 +306,9 @@ impl Host for ServerHost {
         headers: &[HeaderLine],
         path: &[u8],
     ) -> Result<(), u16> {
-        match self.server.respond_file(
-            RequestKey(request),
-            status,
-            headers,
-            Path::new(OsStr::from_bytes(path)),
-        ) {
-            Err(Error::NotFound) => Err(404),
-            Err(Error::Forbidden) => Err(403),
-            result => {
-                self.logged(request, result.map(drop));
-                Ok(())
-            }
-        }
+        let name = Path::new(OsStr::from_bytes(path));
+        let sent = self.server.respond_file(RequestKey(request), status, headers, name);
+        self.sent_or_status(request, sent, name)
     }
 
     fn delegations(&self) -> u32 {
@@ -340,14 +331,7 @@ impl Host for ServerHost {
 
     fn open_source(&self, path: &[u8]) -> Option<Result<(OwnedFd, PathBuf), u16>> {
         let opened = self.docroot?.source(path)?;
-        Some(opened.map_err(|error| match error {
-            Error::NotFound => 404,
-            Error::Forbidden => 403,
-            error => {
-                tracing::error!("{}: {error}", String::from_utf8_lossy(path));
-                500
-            }
-        }))
+        Some(opened.map_err(|error| status_of(error, Path::new(OsStr::from_bytes(path))).unwrap_or(500)))
     }
 
     fn stream_start(&self, request: RequestId, status: u16, headers: &[HeaderLine]) -> bool {
