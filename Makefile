@@ -1,6 +1,6 @@
 # Each target is one command; tools/ holds what it does. CONTRIBUTING.md says how long each takes and what it needs.
 
-.PHONY: run check test cross apps soak memcheck bench fuzz install deb apt test-deb test-container test-on
+.PHONY: run check test phpt cross apps soak memcheck bench fuzz install deb apt test-deb test-container test-on
 
 # make test-on RELEASE [SUITE…]: the tests of this tree in another Debian, see tools/test-on. The words after it are no targets.
 ifeq ($(firstword $(MAKECMDGOALS)),test-on)
@@ -23,6 +23,10 @@ check:
 # Installs what is missing, builds, runs every check and test; the last line counts them.
 test:
 	@tools/test
+
+# php-src's own tests by stock PHP and by weft: make phpt DIRECTORIES="Zend/tests ext/spl".
+phpt:
+	@tools/phpt $(DIRECTORIES)
 
 # WordPress, Symfony and Laravel with more visitors than in make test, and with memory compared at each switch.
 apps:

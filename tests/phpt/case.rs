@@ -5,8 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use weft_tests::command::{self, Output};
-
-use crate::expectation;
+use weft_tests::expectation;
 
 /// Settings for both commands, so that a developer's php.ini has no influence: errors are shown as text on stdout.
 const SETTINGS: [&str; 7] = [

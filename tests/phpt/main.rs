@@ -10,7 +10,6 @@
 //! the script, as `weft php` always does.
 
 mod case;
-mod expectation;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

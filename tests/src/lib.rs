@@ -6,6 +6,7 @@
 pub mod browser;
 pub mod client;
 pub mod command;
+pub mod expectation;
 pub mod php;
 pub mod process;
 pub mod response;
