@@ -1,9 +1,10 @@
-//! How many system calls a request of three queries makes, counted by strace between two requests that mark the log.
+//! How many system calls a request of three queries makes, and one of a Redis command, counted by strace between two requests that mark the log.
 //!
 //! Must not measure time: a traced server is many times slower, only its calls are true.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 use weft_tests::command::binary;
 use weft_tests::{Client, Server};
@@ -44,30 +45,30 @@ const ROUNDS: usize = 25;
 /// Four sends and four receives (the request, its answer and three queries), and nothing that asks whether a connection is
 /// ready. How many requests share one wait of the loop depends on when they come.
 pub fn of_three_queries() {
+    check(APP, "shared", "item 1, item 2 and 5", (4.1, 4.1));
+}
+
+const REDIS: &str = r##"
+use Weft\Http\Request;
+
+$pool = new Weft\Redis\RedisPool('127.0.0.1', (int) getenv('REDIS_PORT'), max: 8);
+$key = 'calls_' . getmypid();
+
+return static fn (Request $request): string => $request->path() !== '/' ? (file_exists($request->path()) ? 'a file' : 'noted')
+    : $pool->with(static fn (Redis $redis) => $redis->get($key) === false ? 'nothing' : 'something');
+"##;
+
+/// A command is one send and three receives: before it sends and before it receives, phpredis peeks whether the connection is
+/// still there.
+pub fn of_a_redis_command() {
+    check(REDIS, "clients", "nothing", (4.1, 2.1));
+}
+
+/// Each request makes at most so many receives and sends, asks nothing, and registers nothing.
+fn check(app: &str, servers: &str, answer: &str, (receives_max, sends_max): (f64, f64)) {
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let (traced, log) = (directory.path().join("traced"), directory.path().join("log"));
-    let script =
-        format!("#!/bin/sh\nexec strace -f -qq -s 64 -o {} {} \"$@\"\n", log.display(), binary().display());
-    std::fs::write(&traced, script).expect("the test's own file");
-    std::fs::set_permissions(&traced, PermissionsExt::from_mode(0o755)).expect("the test's own file");
-    let server = environment("shared")
-        .iter()
-        .fold(Server::new(APP), |server, (name, value)| server.with_variable(name, value))
-        .run_by(&traced)
-        .start();
-    let mut clients: Vec<_> = (0..CLIENTS).map(|_| Client::connect(server.address)).collect();
-    let mut round = || {
-        clients.iter_mut().for_each(|client| client.get("/"));
-        for client in &mut clients {
-            assert_eq!(client.read().text(), "item 1, item 2 and 5");
-        }
-    };
-    // Each connection to the database is prepared and has been waited for.
-    (0..5).for_each(|_| round());
-    assert_eq!(server.get("/counted-from-here").text(), "noted");
-    (0..ROUNDS).for_each(|_| round());
-    assert_eq!(server.get("/counted-to-here").text(), "noted");
-    drop(server);
+    let log = directory.path().join("log");
+    run(app, servers, answer, directory.path(), &log);
     let log = std::fs::read_to_string(&log).expect("strace has written it");
     let calls = between_marks(&log);
     let per_request = |names: &[&str]| {
@@ -78,9 +79,38 @@ pub fn of_three_queries() {
     assert!(asks <= 0.05, "{asks} calls per request ask whether a connection is ready: {calls:?}");
     let (receives, sends) =
         (per_request(&["recvfrom", "recvmsg", "read"]), per_request(&["sendto", "write"]));
-    assert!(receives <= 4.1 && sends <= 4.1, "{receives} receives and {sends} sends per request: {calls:?}");
+    assert!(
+        receives <= receives_max && sends <= sends_max,
+        "{receives} receives and {sends} sends per request: {calls:?}"
+    );
     let registers = per_request(&["epoll_ctl"]);
     assert!(registers <= 0.1, "{registers} registrations per request: {calls:?}");
+}
+
+/// Sends the requests to a server that strace watches.
+fn run(app: &str, servers: &str, answer: &str, directory: &Path, log: &Path) {
+    let traced = directory.join("traced");
+    let script =
+        format!("#!/bin/sh\nexec strace -f -qq -s 64 -o {} {} \"$@\"\n", log.display(), binary().display());
+    std::fs::write(&traced, script).expect("the test's own file");
+    std::fs::set_permissions(&traced, PermissionsExt::from_mode(0o755)).expect("the test's own file");
+    let server = environment(servers)
+        .iter()
+        .fold(Server::new(app), |server, (name, value)| server.with_variable(name, value))
+        .run_by(&traced)
+        .start();
+    let mut clients: Vec<_> = (0..CLIENTS).map(|_| Client::connect(server.address)).collect();
+    let mut round = || {
+        clients.iter_mut().for_each(|client| client.get("/"));
+        for client in &mut clients {
+            assert_eq!(client.read().text(), answer);
+        }
+    };
+    // Each connection to the server is open and has been waited for.
+    (0..5).for_each(|_| round());
+    assert_eq!(server.get("/counted-from-here").text(), "noted");
+    (0..ROUNDS).for_each(|_| round());
+    assert_eq!(server.get("/counted-to-here").text(), "noted");
 }
 
 /// The calls of the worker between the two marks in strace's log, by name.
