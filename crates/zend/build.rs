@@ -2,6 +2,7 @@
 //! `c/weft_abi.h` from the table in `src/abi.rs`.
 
 use std::fmt::Write;
+use std::path::Path;
 use std::process::Command;
 
 #[allow(dead_code, reason = "the build script reads the names only")]
@@ -74,8 +75,38 @@ fn series() -> String {
     series
 }
 
+/// The extensions whose headers the C side includes. PHP has them unless it was configured without.
+const EXTENSIONS: [&str; 8] = ["date", "json", "libxml", "pcre", "pdo", "random", "session", "standard"];
+
+/// A PHP that weft cannot be compiled with says so here, not in the middle of a header.
+fn has_what_is_needed() {
+    let include = Path::new(&php_config("--include-dir")).join("ext");
+    let missing: Vec<_> = EXTENSIONS.into_iter().filter(|name| !include.join(name).is_dir()).collect();
+    assert!(
+        missing.is_empty(),
+        "{} has no headers of PHP's extensions {}: configure PHP without --disable-all and the like",
+        include.display(),
+        missing.join(", ")
+    );
+}
+
+/// The directory of libphp, and its name for the linker: Debian's has the version in its name, PHP's own has not.
+fn library(series: &str) -> (String, String) {
+    let directory = php_config("--prefix") + "/lib";
+    let names = [format!("php{series}"), "php".to_owned()];
+    let found = names.into_iter().find(|name| Path::new(&directory).join(format!("lib{name}.so")).exists());
+    let Some(name) = found else {
+        panic!(
+            "there is no libphp in {directory}: on Debian apt-get install libphp{series}-embed; PHP from source is \
+             configured with --enable-embed=shared"
+        );
+    };
+    (directory, name)
+}
+
 fn main() {
     let series = series();
+    has_what_is_needed();
     let mut build = cc::Build::new();
     let mut sources: Vec<_> = ["c", "c/instance", "c/php"]
         .iter()
@@ -120,8 +151,14 @@ fn main() {
     build.opt_level(2).force_frame_pointer(false);
     build.compile("weft_zend");
 
-    println!("cargo:rustc-link-search=native={}", php_config("--prefix") + "/lib");
-    println!("cargo:rustc-link-lib=dylib=php{series}");
+    let (directory, name) = library(&series);
+    println!("cargo:rustc-link-search=native={directory}");
+    println!("cargo:rustc-link-lib=dylib={name}");
+    if directory != "/usr/lib" {
+        // The loader may not look there. crates/weft/build.rs does the same for the executable, which names the directory in turn.
+        println!("cargo:rustc-link-arg-tests=-Wl,-rpath,{directory}");
+        println!("cargo:libphp={directory}");
+    }
     println!("cargo:rerun-if-env-changed=PHP_CONFIG");
     // libphp and its extensions bind to the symbols of tests as they do to those of the executable.
     println!("cargo:rustc-link-arg-tests=-Wl,--export-dynamic");

@@ -89,10 +89,10 @@ fn thread_local_variables_of_an_extension_are_the_instances_own() {
     let directory = server.directory().join("lib/php");
     std::fs::create_dir_all(&directory).expect("a directory");
     std::fs::write(directory.join("keeper.c"), COUNTER).expect("a file");
-    let includes = Command::new("php-config").arg("--includes").output().expect("php-config");
+    let includes = weft_tests::php::config("--includes");
     let built = Command::new("gcc")
         .args(["-shared", "-fPIC", "-w", "-DCOMPILE_DL_KEEPER", "-o", "keeper.so", "keeper.c"])
-        .args(String::from_utf8_lossy(&includes.stdout).split_whitespace())
+        .args(includes.split_whitespace())
         .current_dir(&directory)
         .status();
     assert!(built.is_ok_and(|status| status.success()), "the extension was not compiled");

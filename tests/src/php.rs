@@ -3,6 +3,7 @@
 //!
 //! Must not know: what is tested with it.
 
+use std::path::PathBuf;
 use std::process::Command;
 
 /// What `php-config` answers to an option, for example `--extension-dir`.
@@ -22,5 +23,12 @@ pub fn version() -> String {
 
 /// The command line interpreter of that version.
 pub fn command() -> Command {
-    Command::new(format!("php{}", version()))
+    Command::new(config("--php-binary"))
+}
+
+/// The file of its library: Debian's has the version in its name, PHP's own has not.
+pub fn library() -> PathBuf {
+    let directory = PathBuf::from(config("--prefix")).join("lib");
+    let named = directory.join(format!("libphp{}.so", version()));
+    if named.exists() { named } else { directory.join("libphp.so") }
 }

@@ -110,7 +110,7 @@ fn extension(directory: &Path) -> std::path::PathBuf {
     "#;
     std::fs::write(directory.join("extension.c"), source).expect("the test's own directory");
     let file = directory.join("strange.so");
-    let build = "cc -shared -fPIC $(php-config --includes) -o strange.so extension.c";
+    let build = "cc -shared -fPIC $(${PHP_CONFIG:-php-config} --includes) -o strange.so extension.c";
     let output = command::finish(Command::new("sh").current_dir(directory).args(["-c", build]));
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     file

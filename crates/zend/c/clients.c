@@ -6,8 +6,11 @@
  * installed header defines are stated beside the code, with their source. */
 #include "clients.h"
 #include "pgsql.h"
-#include "ext/mysqli/php_mysqli_structs.h"
 #include "ext/pdo/php_pdo_driver.h"
+#if __has_include("ext/mysqli/php_mysqli_structs.h")
+#include "ext/mysqli/php_mysqli_structs.h"
+#define HAS_MYSQLI 1
+#endif
 
 static void *itself(zend_object *object)
 {
@@ -44,6 +47,7 @@ static void *of_pdo_statement(zend_object *object)
 	return php_pdo_stmt_fetch_object(object)->dbh;
 }
 
+#ifdef HAS_MYSQLI
 static void *of_mysqli(zend_object *object)
 {
 	const MYSQLI_RESOURCE *resource = php_mysqli_fetch_object(object)->ptr;
@@ -65,6 +69,15 @@ static void *of_mysqli_result(zend_object *object)
 	const MYSQL_RES *result = resource ? resource->ptr : NULL;
 	return result && !result->stored_data ? result->conn : NULL;
 }
+#else /* PHP was built without; coroutines run without it only (php/layouts.h) */
+static void *of_mysqli(zend_object *object)
+{
+	(void) object;
+	return NULL;
+}
+#define of_mysqli_statement of_mysqli
+#define of_mysqli_result of_mysqli
+#endif
 
 static bool is(const zend_object *object, const char *class_name)
 {

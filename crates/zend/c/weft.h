@@ -9,6 +9,9 @@
 #define WEFT_H
 
 #include "php.h"
+#ifdef ZTS
+#error "weft needs a PHP without thread safety: configure it without --enable-zts, or name another with PHP_CONFIG"
+#endif
 #include "php_main.h"
 #include "php_output.h"
 #include "php_variables.h"

@@ -33,7 +33,9 @@ fn compiled(directory: &Path) -> PathBuf {
     gcc.args(["-g", "-D_GNU_SOURCE", "-w"]).args(php::config("--includes").split_whitespace());
     gcc.args(libxml.split_whitespace());
     gcc.arg("-I").arg(root().join("crates/zend/c")).arg(root().join("tests/docs/globals/structures.c"));
-    gcc.arg("-o").arg(&program).arg(format!("-lphp{}", php::version()));
+    let library = php::library();
+    gcc.arg("-o").arg(&program).arg(&library);
+    gcc.arg(format!("-Wl,-rpath,{}", library.parent().expect("it has a directory").display()));
     said_by(&mut gcc);
     program
 }
@@ -215,8 +217,7 @@ fn every_module_with_globals_is_known() {
 /// have none.
 #[test]
 fn every_structure_that_libphp_exports_is_known() {
-    let path = format!("{}/lib/libphp{}.so", php::config("--prefix"), php::version());
-    let symbols = said_by(Command::new("readelf").args(["--dyn-syms", "--wide", &path]));
+    let symbols = said_by(Command::new("readelf").args(["--dyn-syms", "--wide"]).arg(php::library()));
     let page = std::fs::read_to_string(root().join("docs/internals/globals.md")).expect("the page");
     let statics = page.split("\n## Statics").nth(1).expect("the section");
     let exported: Vec<&str> = symbols

@@ -41,7 +41,7 @@ const fn php(series: &'static str, tried: Trial, until: Option<&'static str>) ->
 
 const KNOWN: [Support; 5] = [
     php("8.2", Trial::InTheGate, Some("31 December 2026")),
-    php("8.3", Trial::None, Some("31 December 2027")),
+    php("8.3", Trial::ByHand, Some("31 December 2027")),
     php("8.4", Trial::InTheGate, Some("31 December 2028")),
     php("8.5", Trial::ByHand, Some("31 December 2029")),
     php("8.6", Trial::None, None),

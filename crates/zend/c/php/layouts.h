@@ -13,8 +13,29 @@
 #define HAVE_MBREGEX 1
 #endif
 #include "ext/libxml/php_libxml.h"
+
+/* PHP from source installs an extension's header only if it builds the extension. One that was built later has another size than
+ * these, and so is unknown. */
+#if __has_include("ext/mbstring/mbstring.h")
 #include "ext/mbstring/mbstring.h"
+#else
+typedef struct {
+	void *current_internal_encoding, *current_http_output_encoding, *current_detect_order_list;
+	size_t current_detect_order_list_size, illegalchars;
+	int current_filter_illegal_mode, current_filter_illegal_substchar;
+	zend_long strict_detection, regex_stack_limit, regex_retry_limit;
+	void *mb_regex_globals;
+} zend_mbstring_globals;
+#endif
+#if __has_include("ext/mysqli/php_mysqli_structs.h")
 #include "ext/mysqli/php_mysqli_structs.h"
+#else
+typedef struct {
+	zend_long error_no;
+	char *error_msg;
+	zend_long report_mode, max_links, allow_local_infile, rollback_on_cached_plink;
+} zend_mysqli_globals;
+#endif
 
 /* ext/intl/php_intl.h, intl_error.h */
 typedef struct {
@@ -99,7 +120,7 @@ typedef struct {
 /* ext/openssl/php_openssl.h, php_openssl_backend.h */
 typedef struct {
 	void *errors;
-#if PHP_VERSION_ID >= 80400
+#if PHP_VERSION_ID >= 80300
 	void *errors_mark;
 #endif
 #if PHP_VERSION_ID >= 80500

@@ -75,7 +75,7 @@ static inline void weft_flush_head(void)
 }
 
 /* The first function of a session's save handler (ext/session/php_session.h). */
-#if PHP_VERSION_ID >= 80400
+#if PHP_VERSION_ID >= 80300
 #define WEFT_SESSION_OPEN(globals) ((globals).mod_user_names.ps_open)
 #else
 #define WEFT_SESSION_OPEN(globals) ((globals).mod_user_names.name.ps_open)
