@@ -14,6 +14,13 @@ pub enum Body {
     Length(u64),
     /// Chunks are to come.
     Chunked(ChunkDecoder),
+    /// Whatever comes until [`Body::end`].
+    UntilEnd {
+        /// Bytes that may still come.
+        room: u64,
+        /// Whether it has ended.
+        ended: bool,
+    },
 }
 
 impl Body {
@@ -23,6 +30,7 @@ impl Body {
             Framing::None => Body::Length(0),
             Framing::Length(length) => Body::Length(length),
             Framing::Chunked => Body::Chunked(ChunkDecoder::new(limits)),
+            Framing::UntilEnd => Body::UntilEnd { room: limits.body_bytes_max, ended: false },
         }
     }
 
@@ -30,7 +38,7 @@ impl Body {
     /// [`ChunkDecoder::decode`]. With empty input it reports whether the body is complete.
     ///
     /// # Errors
-    /// The first rule that the input breaks, in chunked framing only.
+    /// The first rule that the input breaks; a body of a given length breaks none.
     pub fn decode(&mut self, input: &[u8]) -> Result<Decoded, Reject> {
         match self {
             Body::Length(left) => {
@@ -39,7 +47,19 @@ impl Body {
                 Ok(Decoded { consumed: run, data: 0..run, done: *left == 0 })
             }
             Body::Chunked(decoder) => decoder.decode(input),
+            Body::UntilEnd { room, ended } => {
+                *room = room.checked_sub(input.len() as u64).ok_or(Reject::BODY_TOO_LARGE)?;
+                Ok(Decoded { consumed: input.len(), data: 0..input.len(), done: *ended })
+            }
         }
+    }
+
+    /// What carries the body has ended. Returns whether the body is complete.
+    pub fn end(&mut self) -> bool {
+        if let Body::UntilEnd { ended, .. } = self {
+            *ended = true;
+        }
+        self.is_done()
     }
 
     /// Whether the body is complete.
@@ -47,13 +67,14 @@ impl Body {
         match self {
             Body::Length(left) => *left == 0,
             Body::Chunked(decoder) => decoder.is_done(),
+            Body::UntilEnd { ended, .. } => *ended,
         }
     }
 
     /// The trailer fields, once a chunked body is done: see [`ChunkDecoder::trailers`].
     pub fn trailers(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         let decoder = match self {
-            Body::Length(_) => None,
+            Body::Length(_) | Body::UntilEnd { .. } => None,
             Body::Chunked(decoder) => Some(decoder),
         };
         decoder.into_iter().flat_map(ChunkDecoder::trailers)
@@ -72,6 +93,16 @@ mod tests {
         assert_eq!(body.decode(b"deGET"), Ok(Decoded { consumed: 2, data: 0..2, done: true }));
         assert!(body.is_done() && body.trailers().next().is_none());
         assert!(Body::new(Framing::None, &RequestLimits::default()).is_done());
+    }
+
+    #[test]
+    fn a_body_without_a_length_ends_when_its_stream_does() {
+        let limits = RequestLimits { body_bytes_max: 5, ..RequestLimits::default() };
+        let mut body = Body::new(Framing::UntilEnd, &limits);
+        assert_eq!(body.decode(b"abcde"), Ok(Decoded { consumed: 5, data: 0..5, done: false }));
+        assert_eq!(body.clone().decode(b"f"), Err(Reject::BODY_TOO_LARGE));
+        assert!(!body.is_done() && body.end() && body.is_done());
+        assert!(!Body::new(Framing::Length(1), &limits).end());
     }
 
     #[test]

@@ -167,6 +167,13 @@ impl Head {
         self.version
     }
 
+    /// The parsed head stands for one that another protocol has carried: this is its version, and how the body is
+    /// delimited if it has no Content-Length.
+    pub fn arrived_by(&mut self, version: Version, body: Framing) {
+        self.version = version;
+        self.meaning.delimit(body);
+    }
+
     /// Which of RFC 9112 3.2's forms the target has.
     pub fn form(&self) -> TargetForm {
         self.target.form
@@ -251,9 +258,9 @@ impl Head {
         self.meaning.keep_alive(self.version)
     }
 
-    /// Whether the peer waits for a 100 before it sends the body (RFC 9110 10.1.1): HTTP/1.1 with a body only.
+    /// Whether the peer waits for a 100 before it sends the body (RFC 9110 10.1.1): with a body only, and not in HTTP/1.0.
     pub fn expect_continue(&self) -> bool {
-        self.version == Version::Http11
+        self.version != Version::Http10
             && self.meaning.expects_continue()
             && !matches!(self.framing(), Framing::None | Framing::Length(0))
     }

@@ -29,7 +29,7 @@ pub enum SentBody {
     Length(u64),
     /// In chunks: [`write_chunk`](crate::write_chunk), then [`write_last_chunk`](crate::write_last_chunk).
     Chunked,
-    /// Unencoded, then close.
+    /// Unencoded, then close; in HTTP/2 until the stream ends.
     UntilClose,
 }
 
@@ -121,7 +121,7 @@ impl ResponseHead {
         let body = self.push_framing(declared.length, out);
         let keep_alive = self.keep_alive && !declared.close && body != SentBody::UntilClose;
         match (keep_alive, self.version) {
-            (true, Version::Http11) => {}
+            (_, Version::Http2) | (true, Version::Http11) => {}
             (true, Version::Http10) => out.extend_from_slice(b"Connection: keep-alive\r\n"),
             (false, _) => out.extend_from_slice(b"Connection: close\r\n"),
         }

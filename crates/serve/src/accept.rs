@@ -120,7 +120,7 @@ impl Server {
     pub fn descriptors(&self) -> Vec<RawFd> {
         let listeners = self.listeners.borrow();
         let table = self.table.borrow();
-        let connections = table.occupied().map(|(_, _, connection, _)| connection.transport.number());
+        let connections = table.occupied().filter_map(|(_, _, connection, _)| connection.transport.number());
         let own = listeners.open.iter().map(|listener| listener.fd.as_raw_fd());
         own.chain(connections).chain(self.hand_over_descriptors()).collect()
     }
@@ -224,21 +224,8 @@ impl Server {
             return None; // no memory, or a configuration that rustls refuses
         }
         let mut table = self.table.borrow_mut();
-        let index = table.insert(Connection {
-            transport,
-            peer,
-            phase: if tls.is_some() { Phase::Opening } else { Phase::Idle },
-            queued: false,
-            admission: Admission::None,
-            requests: 0,
-            dropped: 0,
-            heard: 0,
-            since: self.runtime.turn_time(),
-            tick: u64::MAX,
-            is_offered: false,
-            is_gone: false,
-            stream: None,
-        });
+        let phase = if tls.is_some() { Phase::Opening } else { Phase::Idle };
+        let index = table.insert(Connection::new(transport, peer, phase, self.runtime.turn_time()));
         let slot = table.slot(index)?;
         let key = slot.reactor_key(index);
         if self.runtime.with_reactor(|reactor| reactor.add(number, key)).is_err() {

@@ -13,6 +13,8 @@ use crate::transport::Transport;
 pub(crate) enum Phase {
     /// TLS's handshake.
     Opening,
+    /// It carries streams, each with a place of its own.
+    Carrier,
     /// Between requests: no buffers.
     Idle,
     /// Bytes of a head are being collected.
@@ -39,7 +41,7 @@ pub(crate) struct Connection {
     pub requests: u32,
     /// Bytes dropped since its last response has ended.
     pub dropped: u64,
-    /// When the peer last sent something, while the connection lingers.
+    /// When the peer last sent something, while the connection lingers; when it is late, while it carries streams.
     pub heard: Nanos,
     /// When the current phase began, for `Opening`, `Idle` and `Linger`; when it joined the line, if it waits there.
     pub since: Nanos,
@@ -51,4 +53,25 @@ pub(crate) struct Connection {
     pub is_gone: bool,
     /// Its stream, from the first byte of a request to the last of its answer.
     pub stream: Option<u32>,
+}
+
+impl Connection {
+    /// One of which nothing is known yet.
+    pub(crate) fn new(transport: Transport, peer: Peer, phase: Phase, since: Nanos) -> Connection {
+        Connection {
+            transport,
+            peer,
+            phase,
+            queued: false,
+            admission: Admission::None,
+            requests: 0,
+            dropped: 0,
+            heard: 0,
+            since,
+            tick: u64::MAX,
+            is_offered: false,
+            is_gone: false,
+            stream: None,
+        }
+    }
 }

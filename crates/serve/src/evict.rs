@@ -48,7 +48,7 @@ impl Server {
             let unmoved = {
                 let table = self.table.borrow();
                 table.connection(index, generation).is_some_and(|(connection, stream)| {
-                    self.worth(connection, stream, now) == Some(worth)
+                    self.worth(index, connection, stream, now) == Some(worth)
                         && (connection.phase == Phase::Linger || !connection.transport.has_unread())
                 })
             };
@@ -82,17 +82,25 @@ impl Server {
     fn candidates(&self, table: &Table, now: Nanos) -> Vec<Candidate> {
         let worth =
             |(index, slot, connection, stream): (u32, &ConnectionSlot, &Connection, Option<&Stream>)| {
-                Some((self.worth(connection, stream, now)?, index, slot.generation))
+                Some((self.worth(index, connection, stream, now)?, index, slot.generation))
             };
         table.occupied().filter_map(worth).collect()
     }
 
     /// `None` if the connection must stay.
-    fn worth(&self, connection: &Connection, stream: Option<&Stream>, now: Nanos) -> Option<Worth> {
+    fn worth(
+        &self,
+        index: u32,
+        connection: &Connection,
+        stream: Option<&Stream>,
+        now: Nanos,
+    ) -> Option<Worth> {
         if connection.admission == Admission::Waits || connection.queued {
             return None;
         }
         let (kind, since, age_min) = match connection.phase {
+            _ if connection.transport.carried().is_some() => return None,
+            Phase::Carrier => (0, self.quiet_since(index)?, ANSWERED_AGE_MIN),
             Phase::Idle if connection.requests > 0 => (0, connection.since, ANSWERED_AGE_MIN),
             Phase::Idle => (0, connection.since, UNANSWERED_AGE_MIN),
             Phase::Opening => (2, connection.since, UNANSWERED_AGE_MIN),

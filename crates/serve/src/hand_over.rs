@@ -153,7 +153,8 @@ fn offer_to(owner: &Owner, index: u32, connection: &mut Connection, mut stream: 
         return;
     }
     let Some((is_whole, offer)) = offer_of(connection, stream.as_deref_mut()) else { return };
-    match owner.offer(index, connection.transport.to_pass_on(), is_whole, offer) {
+    let Some(socket) = connection.transport.to_pass_on() else { return };
+    match owner.offer(index, socket, is_whole, offer) {
         Ok(()) => connection.is_offered = true,
         Err(offer) => put_back(stream, offer),
     }
@@ -161,8 +162,8 @@ fn offer_to(owner: &Owner, index: u32, connection: &mut Connection, mut stream: 
 
 /// What a connection may leave with, and whether it may do so before more arrives. `None` if it must stay.
 fn offer_of(connection: &Connection, stream: Option<&mut Stream>) -> Option<(bool, Offer)> {
-    if connection.transport.session().is_some() {
-        return None; // what TLS knows of it lies in this process
+    if !connection.transport.is_plain() {
+        return None; // what TLS or HTTP/2 knows of it lies in this process
     }
     let word = connection.requests;
     let Some(stream) = stream else {

@@ -94,6 +94,8 @@ pub struct Stats {
     pub timed_out: Cell<u64>,
     /// Connections closed to make room for new ones.
     pub evicted: Cell<u64>,
+    /// HTTP/2 connections that were ended because their peers flooded them with frames.
+    pub http2_floods: Cell<u64>,
     /// Gauge: connections.
     pub connections: Cell<usize>,
     /// Gauge: connections that hold buffers.

@@ -12,6 +12,9 @@
 //! - `http1.rs`: the protocol of a connection. `http1/advance.rs`: its life as a state machine on one screen;
 //!   `http1/input.rs`, `http1/wire.rs`: its bytes; `http1/reply.rs`: heads of answers; `http1/linger.rs`: its end, so that
 //!   the last response arrives.
+//! - `http2.rs`: the protocol of a connection with many streams, which the crate h2 speaks. `http2/carrier.rs`,
+//!   `http2/pipe.rs`, `http2/bell.rs`: how it is polled; `http2/carry.rs`: what the server does with it; `http2/head.rs`,
+//!   `http2/reply.rs`: heads; `http2/meter.rs`: floods; `transport/carried.rs`: a stream as a transport.
 //! - `stream.rs`, `stream/streams.rs`: one request and its answer, and the key that names it.
 //!   - `stream/store.rs`, `stream/body.rs`, `stream/hold.rs`: its body, and when it begins if that has not arrived.
 //!   - `stream/request.rs`, and `client.rs` beside it: what a handler can ask.
@@ -49,6 +52,7 @@ mod file;
 mod hand_over;
 mod handler;
 mod http1;
+mod http2;
 mod keys;
 mod listeners;
 mod media_type;

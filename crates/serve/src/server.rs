@@ -4,7 +4,7 @@
 //! method that a coroutine may call borrows only for its own duration, and never while it parks.
 
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use weft_proto::{DateCache, Repeated};
 use weft_rt::reactor::Event;
@@ -13,10 +13,11 @@ use weft_rt::{MILLISECOND, Nanos, Runtime, clock};
 use crate::ServerLimits;
 use crate::admission::{Admission, Line};
 use crate::compress::Compressed;
-use crate::connection::Connection;
+use crate::connection::{Connection, Phase};
 use crate::eviction::Eviction;
 use crate::handler::{Handler, Refusal, Stats};
 use crate::http1::own_lines::OwnLines;
+use crate::http2::carrier::Carrier;
 use crate::keys::{RequestKey, SERVER_BIT, Source, source};
 use crate::listeners::Listeners;
 use crate::spool::Spool;
@@ -77,6 +78,8 @@ pub struct Server {
     begun: Cell<Option<RequestKey>>,
     /// A refusal that the handler has not been told about yet.
     pub(crate) refusal: Cell<Option<Refusal>>,
+    /// The connections that carry streams, by their slots.
+    pub(crate) carriers: RefCell<BTreeMap<u32, Carrier>>,
     pub(crate) compressed: RefCell<Compressed>,
     date: RefCell<DateCache>,
     date_turn: Cell<Nanos>,
@@ -116,6 +119,7 @@ impl Server {
             arrived: RefCell::default(),
             begun: Cell::new(None),
             refusal: Cell::new(None),
+            carriers: RefCell::default(),
             compressed: RefCell::default(),
             date: RefCell::new(DateCache::new(clock::unix_seconds())),
             date_turn: Cell::new(0),
@@ -148,6 +152,18 @@ impl Server {
     pub fn turn(&self, now: Nanos) {
         self.admit(now);
         self.stage.set(TurnStage::Send);
+        self.send_queued();
+        if self.is_called() {
+            self.answer_bells();
+        }
+        self.expire(now);
+        self.resume_accepting(now);
+        self.note_room();
+        self.note_spool(now);
+    }
+
+    /// Moves those connections on that were queued.
+    fn send_queued(&self) {
         let mut queue = std::mem::take(&mut *self.queue.borrow_mut());
         for index in queue.drain(..) {
             if let Some(connection) = self.table.borrow_mut().at(index) {
@@ -161,16 +177,11 @@ impl Server {
         if later.is_empty() {
             *later = queue;
         }
-        drop(later);
-        self.expire(now);
-        self.resume_accepting(now);
-        self.note_room();
-        self.note_spool(now);
     }
 
     /// When [`Server::turn`] must be called even if nothing happens.
     pub fn deadline(&self) -> Option<Nanos> {
-        if !self.queue.borrow().is_empty() || !self.arrived.borrow().is_empty() {
+        if !self.queue.borrow().is_empty() || !self.arrived.borrow().is_empty() || self.is_called() {
             return Some(0);
         }
         let resume = self.listeners.borrow().resume_at();
@@ -252,6 +263,7 @@ impl Server {
                 Step::Wait => return,
                 Step::Later => break,
                 Step::Close => return self.close(index),
+                Step::Carry(first) => return self.carry(index, &first, true),
             }
         }
         self.touch(index);
@@ -290,9 +302,11 @@ impl Server {
     }
 
     fn report(&self, index: u32) {
-        if let Some((connection, stream)) = self.table.borrow().peek(index) {
-            self.handler.finished(&self.summary(connection, stream));
+        let table = self.table.borrow();
+        if let Some((connection, stream)) = table.peek(index) {
+            self.handler.finished(&self.summary(connection, stream, table.carrier_of(connection)));
         }
+        drop(table);
         let mut table = self.table.borrow_mut();
         if let Some((_, Some(stream))) = table.slot_and_stream(index) {
             stream.reported = true;
@@ -305,6 +319,12 @@ impl Server {
             self.claim(index, &mut table);
             let Some(mut connection) = table.remove(index) else { return };
             self.give_stream(&mut connection, &mut table.streams);
+            if connection.phase == Phase::Carrier || !connection.transport.is_plain() {
+                self.end_carrying(index, &mut connection, &mut table);
+                if connection.transport.carried().is_some() {
+                    return; // it was not one of the connections that are counted
+                }
+            }
             connection.transport.say_goodbye();
             // Closing removes it from epoll, unless a forked child still has it. An event from there finds another
             // generation in the slot, or an empty slot.
@@ -326,7 +346,9 @@ impl Server {
 
     /// Bytes have arrived on an idle connection.
     pub(crate) fn take_stream(&self, index: u32, connection: &mut Connection, streams: &mut Streams) {
-        self.stats.busy.set(self.stats.busy.get() + 1);
+        // A stream's connection counts for it.
+        let own = usize::from(connection.transport.carried().is_none());
+        self.stats.busy.set(self.stats.busy.get() + own);
         let number = streams.take(index);
         if let Some(stream) = streams.get_mut(number) {
             let waited = connection.admission != Admission::None;
@@ -347,7 +369,8 @@ impl Server {
     /// Between two requests, with nothing of the next one received.
     pub(crate) fn give_unused_stream(&self, connection: &mut Connection, streams: &mut Streams) {
         if let Some(number) = connection.stream.take() {
-            self.stats.busy.set(self.stats.busy.get() - 1);
+            let own = usize::from(connection.transport.carried().is_none());
+            self.stats.busy.set(self.stats.busy.get() - own);
             streams.give(number);
         }
     }
@@ -376,6 +399,7 @@ impl Server {
         for index in all {
             self.arm(index, &mut table);
         }
+        self.drain_carriers(&mut table);
     }
 
     /// Whether [`Server::drain`] was called.
@@ -404,7 +428,7 @@ impl Server {
     pub fn with_request<T>(&self, key: RequestKey, look: impl FnOnce(&RequestView<'_>) -> T) -> Option<T> {
         let table = self.table.borrow();
         let (connection, stream) = table.active_ref(key)?;
-        Some(look(&RequestView::of(connection, stream)))
+        Some(look(&RequestView::of(connection, stream, table.carrier_of(connection))))
     }
 
     /// Whether the peer has disconnected or closed its side while the request is in flight (or the response has
@@ -416,10 +440,15 @@ impl Server {
             .is_none_or(|(connection, _)| connection.transport.broken || connection.transport.half_closed)
     }
 
-    fn summary<'a>(&self, connection: &'a Connection, stream: &'a Stream) -> Summary<'a> {
+    fn summary<'a>(
+        &self,
+        connection: &'a Connection,
+        stream: &'a Stream,
+        carrier: &'a Connection,
+    ) -> Summary<'a> {
         Summary {
             key: stream.key,
-            request: RequestView::of(connection, stream),
+            request: RequestView::of(connection, stream, carrier),
             status: stream.status,
             body_bytes: stream.written,
             duration: weft_rt::clock::now().saturating_sub(stream.since),

@@ -73,6 +73,8 @@ pub struct ServerLimits {
     pub compressed_bytes_max: usize,
     /// While draining, an idle connection is kept this long for a request that is on its way: 2,000 ms.
     pub drain_idle_ms: u64,
+    /// Streams of one HTTP/2 connection at a time: 100. With 0 HTTP/2 is not spoken.
+    pub http2_streams_max: u32,
     /// How long browsers should use TLS only (RFC 6797), in seconds: 0, which says nothing. Responses over TLS say it.
     pub hsts_s: u64,
 }
@@ -107,6 +109,7 @@ impl Default for ServerLimits {
             compress_bytes_max: 1024 * 1024,
             compressed_bytes_max: 16 * 1024 * 1024,
             drain_idle_ms: 2_000,
+            http2_streams_max: 100,
             hsts_s: 0,
         }
     }

@@ -17,6 +17,8 @@ pub(crate) enum Step {
     /// Nothing in this turn, so that other connections get theirs.
     Later,
     Close,
+    /// It carries streams: move it on, with these bytes first.
+    Carry(Vec<u8>),
 }
 
 /// What follows a phase.
@@ -36,4 +38,6 @@ pub(crate) enum Next {
     Wait,
     Later,
     Close,
+    /// The connection carries streams.
+    Carry,
 }

@@ -104,6 +104,14 @@ impl Table {
         Some((connection, stream))
     }
 
+    /// The connection with the socket: this one, or the one that carries it.
+    pub(crate) fn carrier_of<'a>(&'a self, connection: &'a Connection) -> &'a Connection {
+        let Some(carried) = connection.transport.carried() else { return connection };
+        let slot = self.slots.get(carried.link.carrier as usize);
+        let slot = slot.filter(|slot| slot.generation == carried.link.generation);
+        slot.and_then(|slot| slot.connection.as_ref()).unwrap_or(connection)
+    }
+
     /// The connection in a slot and its stream, for reading.
     pub(crate) fn peek(&self, index: u32) -> Option<(&Connection, &Stream)> {
         let connection = self.slots.get(index as usize)?.connection.as_ref()?;

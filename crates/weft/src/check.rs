@@ -38,7 +38,7 @@ fn check_tls(config: &Config) -> Result<(), Vec<String>> {
         return Ok(());
     }
     let (tickets, _) = tls::Tickets::new().map_err(|why| vec![why])?;
-    tls::configure(&config.tls, &tickets).map(drop)
+    tls::configure(&config.tls, config.server.http2, &tickets).map(drop)
 }
 
 fn check_application(config: &Config) -> Result<String, String> {

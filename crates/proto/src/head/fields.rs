@@ -22,6 +22,7 @@ pub(super) struct Meaning {
     connection_upgrade: bool,
     expect_continue: bool,
     expect_other: bool,
+    without_length: Framing,
 }
 
 /// The last Host that was found valid. A client sends the same one again and again, and comparing its bytes costs less
@@ -127,8 +128,13 @@ impl Meaning {
         match self.content_length {
             _ if self.codings.present => Framing::Chunked,
             Some(length) => Framing::Length(length),
-            None => Framing::None,
+            None => self.without_length,
         }
+    }
+
+    /// Says how a body without a length is delimited.
+    pub(super) fn delimit(&mut self, body: Framing) {
+        self.without_length = body;
     }
 
     pub(super) fn keep_alive(&self, version: Version) -> bool {

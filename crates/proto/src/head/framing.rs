@@ -10,6 +10,8 @@ pub enum Version {
     /// HTTP/1.1
     #[default]
     Http11,
+    /// HTTP/2: never parsed from text, see [`Head::arrived_by`](crate::Head::arrived_by).
+    Http2,
 }
 
 /// How a request's body is delimited (RFC 9112 6.3).
@@ -22,4 +24,6 @@ pub enum Framing {
     Length(u64),
     /// Chunked: give the bytes to a [`ChunkDecoder`](crate::ChunkDecoder).
     Chunked,
+    /// Until the stream that carries the request ends, which its protocol says.
+    UntilEnd,
 }

@@ -16,6 +16,7 @@ use weft_proto::{Parse, Reject};
 use crate::admission::Admission;
 use crate::connection::{Connection, Phase};
 use crate::handler::Refusal;
+use crate::http2::{PREFACE, PREFACE_BYTES_MIN};
 use crate::server::{Server, TurnStage};
 use crate::step::{Next, Step};
 use crate::stream::outgoing::Flush;
@@ -39,6 +40,7 @@ impl Server {
                     Next::Again => (),
                     Next::Later => return Step::Later,
                     Next::Close => return Step::Close,
+                    Next::Carry => return Step::Carry(Vec::new()),
                     _ => return Step::Wait,
                 }
                 continue;
@@ -49,7 +51,7 @@ impl Server {
                     Phase::Head => self.head_phase(connection, stream),
                     Phase::Active => self.active_phase(connection, stream),
                     Phase::Ended => self.ended_phase(connection, stream),
-                    Phase::Opening | Phase::Idle | Phase::Linger => Next::Close,
+                    Phase::Opening | Phase::Carrier | Phase::Idle | Phase::Linger => Next::Close,
                 };
                 match next {
                     Next::Again => (),
@@ -74,6 +76,12 @@ impl Server {
                     return Step::Wait;
                 }
                 Next::Linger => self.give_stream(connection, streams),
+                Next::Carry => {
+                    let first = stream.input.split_off(stream.start);
+                    self.give_stream(connection, streams);
+                    self.begin_carrying(connection);
+                    return Step::Carry(first);
+                }
                 Next::Whole => return Step::Request(stream.key),
                 Next::Report => return Step::Report,
                 Next::Later => return Step::Later,
@@ -90,6 +98,7 @@ impl Server {
             _ if connection.transport.broken && connection.admission == Admission::Waits => Next::Wait,
             _ if connection.transport.broken => Next::Close,
             Phase::Opening => self.opening_phase(connection),
+            Phase::Carrier => Next::Carry,
             Phase::Idle => self.idle_phase(index, connection),
             Phase::Linger => self.linger_phase(connection),
             Phase::Head | Phase::Active | Phase::Ended => Next::Close,
@@ -122,6 +131,11 @@ impl Server {
         match connection.transport.establish() {
             Received::Bytes(_) => {
                 connection.phase = Phase::Idle;
+                // The client has chosen it among what the server offered (RFC 7301).
+                let protocol = connection.transport.session().and_then(|session| session.alpn_protocol());
+                if protocol == Some(b"h2") {
+                    self.begin_carrying(connection);
+                }
                 connection.since = self.runtime.turn_time();
                 Next::Again
             }
@@ -150,6 +164,7 @@ impl Server {
                         return Next::Begin;
                     }
                     Ok(Parse::Partial) => (),
+                    Err(_) if self.speaks_http2(connection, stream) => return Next::Carry,
                     Err(reject) => {
                         self.refuse(connection, stream, reject);
                         return Next::Again;
@@ -171,6 +186,18 @@ impl Server {
                 Received::Broken => return Next::Again,
             }
         }
+    }
+
+    /// Whether what was received is no head because the peer speaks HTTP/2 without having asked (RFC 9113 3.3).
+    #[cold]
+    fn speaks_http2(&self, connection: &Connection, stream: &Stream) -> bool {
+        let bytes = stream.bytes();
+        let count = bytes.len().min(PREFACE.len());
+        self.limits.http2_streams_max > 0
+            && connection.requests == 0
+            && connection.transport.is_plain()
+            && count >= PREFACE_BYTES_MIN
+            && bytes[..count] == PREFACE[..count]
     }
 
     /// The head is incomplete: queued bytes are sent, and the buffers are returned if they are empty.
@@ -211,6 +238,9 @@ impl Server {
         connection.requests = connection.requests.saturating_add(1);
         self.stats.requests.set(self.stats.requests.get() + 1);
         self.stats.in_flight.set(self.stats.in_flight.get() + 1);
+        if let Some(carried) = connection.transport.carried() {
+            carried.describe(&mut stream.head);
+        }
         let body_start = stream.start + stream.head_bytes;
         let expects = stream.head.expect_continue();
         stream.body.begin(stream.head.framing(), expects, &self.limits);
@@ -272,7 +302,7 @@ impl Server {
                     taken += count;
                 }
                 Received::Nothing => break,
-                Received::End => stream.body.fail(400),
+                Received::End => stream.body.end(),
                 Received::Broken => return true,
             }
             news = true;
@@ -283,6 +313,9 @@ impl Server {
     fn ended_phase(&self, connection: &mut Connection, stream: &mut Stream) -> Next {
         if self.wants_summaries && !stream.reported {
             return Next::Report;
+        }
+        if connection.transport.carried().is_some() {
+            return self.ended_stream(connection, stream);
         }
         if stream.wire.keep_alive && stream.body.is_pending() {
             return self.discard_body(connection, stream);

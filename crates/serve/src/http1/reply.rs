@@ -13,7 +13,7 @@ impl Server {
     /// Queues a response's head, or returns why it cannot.
     pub(crate) fn encode_head(
         &self,
-        connection: &Connection,
+        connection: &mut Connection,
         stream: &mut Stream,
         status: u16,
         headers: &Headers<'_>,
@@ -58,17 +58,19 @@ impl Server {
     /// Encodes a head with the server's own fields.
     fn encode(
         &self,
-        connection: &Connection,
+        connection: &mut Connection,
         stream: &mut Stream,
         head: ResponseHead,
         headers: &Headers<'_>,
     ) -> Result<Sent, InvalidHeader> {
         let has = |field: &[u8]| headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(field));
-        let secure = self.limits.hsts_s > 0
-            && connection.transport.session().is_some()
-            && !has(b"strict-transport-security");
+        let secure =
+            self.limits.hsts_s > 0 && connection.transport.is_secure() && !has(b"strict-transport-security");
         let own_lines = self.own_lines.get(has(b"server"), secure);
         let head = ResponseHead { own_lines, ..head };
+        if connection.transport.carried().is_some() {
+            return self.encode_carried(connection, head, headers);
+        }
         head.encode(headers, &self.date(), &mut self.repeated.borrow_mut(), &mut stream.out.bytes)
     }
 
@@ -76,7 +78,7 @@ impl Server {
     /// closes the connection.
     pub(crate) fn encode_error(
         &self,
-        connection: &Connection,
+        connection: &mut Connection,
         stream: &mut Stream,
         status: u16,
         reason: &str,

@@ -114,14 +114,17 @@ impl Server {
         Some(look(view))
     }
 
-    /// The trailer fields of a complete chunked body.
+    /// The trailer fields of a complete body.
     pub fn trailers(&self, key: RequestKey) -> Vec<(Vec<u8>, Vec<u8>)> {
         let table = self.table.borrow();
-        let fields = table
-            .active_ref(key)
-            .map(|(_, stream)| stream)
-            .into_iter()
-            .flat_map(|stream| stream.body.trailers());
+        let active = table.active_ref(key);
+        if let Some(carried) = active.and_then(|(connection, _)| connection.transport.carried()) {
+            let fields = carried.trailers.iter();
+            return fields
+                .map(|(name, value)| (name.as_str().as_bytes().to_vec(), value.as_bytes().to_vec()))
+                .collect();
+        }
+        let fields = active.map(|(_, stream)| stream).into_iter().flat_map(|stream| stream.body.trailers());
         fields.map(|(name, value)| (name.to_vec(), value.to_vec())).collect()
     }
 }

@@ -20,14 +20,20 @@ use crate::stream::Stream;
 #[derive(Clone, Copy)]
 pub struct RequestView<'a> {
     connection: &'a Connection,
+    /// The connection with the socket.
+    carrier: &'a Connection,
     stream: &'a Stream,
     head: &'a Head,
     bytes: &'a [u8],
 }
 
 impl<'a> RequestView<'a> {
-    pub(crate) fn of(connection: &'a Connection, stream: &'a Stream) -> RequestView<'a> {
-        RequestView { connection, stream, head: &stream.head, bytes: stream.bytes() }
+    pub(crate) fn of(
+        connection: &'a Connection,
+        stream: &'a Stream,
+        carrier: &'a Connection,
+    ) -> RequestView<'a> {
+        RequestView { connection, carrier, stream, head: &stream.head, bytes: stream.bytes() }
     }
 
     /// The parsed head, for everything that has no method below: it takes [`RequestView::bytes`].
@@ -85,7 +91,7 @@ impl<'a> RequestView<'a> {
         match self.head.framing() {
             Framing::None => Some(0),
             Framing::Length(length) => Some(length),
-            Framing::Chunked => None,
+            Framing::Chunked | Framing::UntilEnd => None,
         }
     }
 
@@ -96,7 +102,7 @@ impl<'a> RequestView<'a> {
 
     /// The TLS session of the connection, if it has one.
     pub fn session(&self) -> Option<&'a ServerConnection> {
-        self.connection.transport.session()
+        self.carrier.transport.session()
     }
 
     /// The address of this end of the connection, from the kernel.
@@ -105,7 +111,7 @@ impl<'a> RequestView<'a> {
     /// Those of getsockname(2).
     pub fn local(&self) -> std::io::Result<Endpoint> {
         use std::os::unix::ffi::OsStringExt;
-        let address = self.connection.transport.local()?;
+        let address = self.carrier.transport.local()?;
         if let Ok(address) = SocketAddr::try_from(address.clone()) {
             return Ok(Endpoint::Tcp(address));
         }

@@ -111,6 +111,13 @@ impl Store {
         }
     }
 
+    /// What carries the body has ended: it is complete, or cut off.
+    pub(crate) fn end(&mut self) {
+        if !self.decoder.end() {
+            self.fail(400);
+        }
+    }
+
     /// Records that no more bytes will come.
     pub(crate) fn fail(&mut self, status: u16) {
         self.failed.get_or_insert(status);
@@ -153,7 +160,7 @@ impl Store {
     pub(crate) fn left(&self) -> Option<u64> {
         match &self.decoder {
             Body::Length(left) => Some(*left),
-            Body::Chunked(_) => None,
+            Body::Chunked(_) | Body::UntilEnd { .. } => None,
         }
     }
 

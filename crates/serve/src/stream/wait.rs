@@ -77,11 +77,23 @@ impl Server {
         let mut table = self.table.borrow_mut();
         let Some((connection, stream)) = table.active(key) else { return true };
         let (reads, sends) = (stream.body.is_wanted(), !stream.out.is_empty());
+        let carrier = Server::carrier_of(connection);
         // At most as long as either side of the connection may stall, because the deadlines of the loop do not
         // run meanwhile.
         let stall = self.limits.body_timeout_ms.min(self.limits.write_timeout_ms).saturating_mul(1_000_000);
         let span = left.map_or(stall, |left| left.min(stall));
-        if !connection.transport.block(reads, sends, span) {
+        let ready = match carrier {
+            None => connection.transport.block(reads, sends, span),
+            Some(carrier) => {
+                drop(table);
+                let ready = self.block_carrier(carrier, span);
+                table = self.table.borrow_mut();
+                ready
+            }
+        };
+        let Some((connection, stream)) = table.active(key) else { return true };
+        connection.transport.look();
+        if !ready {
             if span != stall {
                 return false;
             }

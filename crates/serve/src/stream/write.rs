@@ -188,8 +188,15 @@ impl Server {
 
     /// Sends the queued bytes now instead of at the end of the turn.
     pub fn flush_now(&self, key: RequestKey) {
-        if let Some((connection, stream)) = self.table.borrow_mut().active(key) {
-            self.flush(connection, stream);
+        let carrier = match self.table.borrow_mut().active(key) {
+            Some((connection, stream)) => {
+                self.flush(connection, stream);
+                Server::carrier_of(connection)
+            }
+            None => None,
+        };
+        if let Some(carrier) = carrier {
+            self.carry_now(carrier);
         }
     }
 
@@ -242,6 +249,7 @@ impl Server {
             SentBody::Chunked => {
                 write_last_chunk(&mut stream.out.bytes, trailers.iter().copied()).map_err(Error::Header)?;
             }
+            SentBody::UntilClose => self.end_carried(connection, trailers).map_err(Error::Header)?,
             SentBody::Length(announced) if stream.written < announced => {
                 stream.wire.keep_alive = false;
                 result = Err(Error::Length { announced, given: stream.written });
@@ -272,6 +280,10 @@ impl Server {
         if stream.out.pending() >= self.buffer_bytes_max() {
             return Err(Error::Gone); // the peer reads none of the bytes already queued
         }
+        if self.inform_carried(connection, status, headers).map_err(Error::Header)? {
+            self.enqueue(stream.connection, connection);
+            return Ok(());
+        }
         let version = stream.head.version();
         write_interim(&mut stream.out.bytes, version, status, headers.iter().copied())
             .map_err(Error::Header)?;
@@ -290,6 +302,9 @@ impl Server {
             return stream.body.fail(400);
         }
         self.start_body_clock(stream);
+        if matches!(self.inform_carried(connection, 100, &[]), Ok(true)) {
+            return;
+        }
         stream.out.bytes.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
         self.flush(connection, stream);
     }

@@ -38,6 +38,16 @@ pub const SERVER: &[Key] = &[
         |v| v.each(Value::listen)?, "Address to listen on; may be repeated; port 0 lets the kernel choose"),
     key!(server.workers, "workers" 'w', One, "N", "auto, 1 to 1024", "auto",
         |v| v.workers()?, "Worker processes; auto is one per core that this process may use or, with one PHP instance each, four per core and at least eight; a control group with a memory limit has at most one per 64 MiB of it"),
+    key!(
+        server.http2,
+        "http2",
+        One,
+        "YES",
+        "true, false",
+        "true",
+        |v| v.boolean()?,
+        "Whether clients may speak HTTP/2: over TLS those that ask for it, else those that begin with it"
+    ),
     number!(
         server.backlog,
         "backlog",

@@ -53,6 +53,8 @@ pub struct Server {
     pub listen: Vec<ListenAddress>,
     /// Worker processes.
     pub workers: Workers,
+    /// Whether clients may speak HTTP/2.
+    pub http2: bool,
     /// Length of each accept queue.
     pub backlog: u32,
     /// User the workers run as.
@@ -348,6 +350,7 @@ impl Default for Server {
             run_as: RunAs::Auto,
             listen: vec![ListenAddress::Tcp(([127, 0, 0, 1], 8080).into())],
             workers: Workers::Auto,
+            http2: true,
             backlog: 4096,
             user: None,
             group: None,

@@ -197,7 +197,9 @@ impl Master {
     /// Sets up TLS, pid file, sockets, logs and watch. `tickets` are those of an earlier image.
     fn set_up(&mut self, tickets: Option<OwnedFd>) -> Result<(), String> {
         let config = Arc::clone(&self.config);
-        self.tls = if config.wants_tls() { Some(MasterTls::set_up(&config.tls, tickets)?) } else { None };
+        let wants_tls = config.wants_tls();
+        let set_up = || MasterTls::set_up(&config.tls, config.server.http2, tickets);
+        self.tls = wants_tls.then(set_up).transpose()?;
         if let (None, Some(path)) = (&self.pid_file, &config.server.pid_file) {
             self.pid_file = Some(PidFile::acquire(path)?);
         }
@@ -278,13 +280,14 @@ impl Master {
 }
 
 impl MasterTls {
-    fn set_up(settings: &Tls, tickets: Option<OwnedFd>) -> Result<MasterTls, String> {
+    fn set_up(settings: &Tls, http2: bool, tickets: Option<OwnedFd>) -> Result<MasterTls, String> {
         let (tickets, kept) = match tickets.and_then(Tickets::adopt) {
             Some(adopted) => adopted,
             None => Tickets::new()?,
         };
         let stamps = Stamps::of(settings);
-        let config = tls::configure(settings, &tickets).map_err(|mistakes| mistakes.join("\nweft: "))?;
+        let config =
+            tls::configure(settings, http2, &tickets).map_err(|mistakes| mistakes.join("\nweft: "))?;
         Ok(MasterTls { config, tickets, kept, stamps })
     }
 }

@@ -43,6 +43,7 @@ impl<'a> Facts<'a> {
             Field::Version => Some(match self.head.version() {
                 Version::Http10 => b"1.0",
                 Version::Http11 => b"1.1",
+                Version::Http2 => b"2.0",
             }),
             _ => None,
         }

@@ -63,12 +63,14 @@ pub fn start(
         refusals: log::Sparse::default(),
         redirects_to: https_port.filter(|_| config.tls.redirect),
     };
+    let defaults = limits(&config.limits);
     let limits = weft_serve::ServerLimits {
+        http2_streams_max: if config.server.http2 { defaults.http2_streams_max } else { 0 },
         hsts_s: config.tls.hsts_s,
         compress_bytes_min: config.classic.compress_bytes_min,
         // A script of a document root finds the whole body when it begins.
         body_begin_bytes: begin,
-        ..limits(&config.limits)
+        ..defaults
     };
     let server = Server::new(runtime, limits, Box::new(handler));
     let host: &'static ServerHost =
@@ -298,6 +300,7 @@ impl Handler for Requests {
             protocol: match request.version() {
                 weft_proto::Version::Http10 => "HTTP/1.0",
                 weft_proto::Version::Http11 => "HTTP/1.1",
+                weft_proto::Version::Http2 => "HTTP/2.0",
             },
             scheme: if host.is_https(&facts) { "https" } else { "http" },
             status: summary.status,

@@ -26,7 +26,7 @@ use crate::config::{ClientCertificates, Tls};
 ///
 /// # Errors
 /// One line for each file that cannot be used, with what to do.
-pub fn configure(settings: &Tls, tickets: &Tickets) -> Result<Arc<ServerConfig>, Vec<String>> {
+pub fn configure(settings: &Tls, http2: bool, tickets: &Tickets) -> Result<Arc<ServerConfig>, Vec<String>> {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let mut mistakes = Vec::new();
     let mut pairs = Vec::new();
@@ -51,7 +51,10 @@ pub fn configure(settings: &Tls, tickets: &Tickets) -> Result<Arc<ServerConfig>,
         None => builder.with_no_client_auth(),
     };
     let mut config = builder.with_cert_resolver(Arc::new(resolver::ByName::new(pairs)));
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    if http2 {
+        config.alpn_protocols.push(b"h2".to_vec());
+    }
+    config.alpn_protocols.push(b"http/1.1".to_vec());
     // A client may resume at any worker, so what it resumes travels with it.
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.ticketer = Arc::new(tickets.clone_for(&authority_bytes(settings)));

@@ -1,0 +1,99 @@
+//! Heads between HTTP/2 and the text of HTTP/1.1, which the parser checks and the handler reads.
+//!
+//! Must not know streams. Invariant: a field cannot end its line, because the types of the crate http hold no line end; and
+//! the fields of HTTP/1.1's connections (RFC 9113 8.2.2) pass in neither direction: h2 refuses them in requests.
+
+use http::header::{COOKIE, HOST, HeaderMap, HeaderName, HeaderValue};
+use http::request::Parts;
+
+/// The head of a request as HTTP/1.1 writes it. `None` if it contradicts itself (RFC 9113 8.3.1).
+pub(crate) fn text(parts: &Parts) -> Option<Vec<u8>> {
+    let mut head = Vec::with_capacity(512);
+    let authority = parts.uri.authority().map(http::uri::Authority::as_str);
+    let target = parts.uri.path_and_query().map_or("", http::uri::PathAndQuery::as_str);
+    let target = if target.is_empty() { authority? } else { target };
+    for part in [parts.method.as_str(), " ", target, " HTTP/1.1\r\n"] {
+        head.extend_from_slice(part.as_bytes());
+    }
+    if let Some(authority) = authority {
+        let differs = |host: &HeaderValue| !host.as_bytes().eq_ignore_ascii_case(authority.as_bytes());
+        if parts.headers.get_all(HOST).iter().any(differs) {
+            return None;
+        }
+        push(&mut head, b"host", authority.as_bytes());
+    }
+    for (name, value) in &parts.headers {
+        if name != COOKIE && (name != HOST || authority.is_none()) {
+            push(&mut head, name.as_str().as_bytes(), value.as_bytes());
+        }
+    }
+    // RFC 9113 8.2.3: crumbs are joined before they leave HTTP/2.
+    let crumbs: Vec<&[u8]> = parts.headers.get_all(COOKIE).iter().map(HeaderValue::as_bytes).collect();
+    if !crumbs.is_empty() {
+        push(&mut head, b"cookie", &crumbs.join(&b"; "[..]));
+    }
+    head.extend_from_slice(b"\r\n");
+    Some(head)
+}
+
+fn push(head: &mut Vec<u8>, name: &[u8], value: &[u8]) {
+    for part in [name, b": ", value, b"\r\n"] {
+        head.extend_from_slice(part);
+    }
+}
+
+/// The fields of a head that was encoded and checked as text; its first line, and any without a colon, is not one of them.
+pub(crate) fn lines(text: &[u8]) -> HeaderMap {
+    let mut fields = HeaderMap::with_capacity(8);
+    for line in text.split(|byte| *byte == b'\n') {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let Some(colon) = line.windows(2).position(|two| two == b": ") else { continue };
+        let parsed = (HeaderName::from_bytes(&line[..colon]), HeaderValue::from_bytes(&line[colon + 2..]));
+        if let (Ok(name), Ok(value)) = parsed
+            && !matches!(
+                name.as_str(),
+                "connection" | "keep-alive" | "proxy-connection" | "transfer-encoding" | "upgrade" | "te"
+            )
+        {
+            fields.append(name, value);
+        }
+    }
+    fields
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(build: impl FnOnce(http::request::Builder) -> http::request::Builder) -> Parts {
+        build(http::Request::builder()).body(()).unwrap().into_parts().0
+    }
+
+    #[test]
+    fn a_request_becomes_text() {
+        let request = parts(|request| {
+            request
+                .method("POST")
+                .uri("https://a.example:8443/x?y=1")
+                .header("cookie", "a=1")
+                .header("host", "A.example:8443")
+                .header("accept", "*/*")
+                .header("cookie", "b=2")
+        });
+        let want = "POST /x?y=1 HTTP/1.1\r\nhost: a.example:8443\r\naccept: */*\r\ncookie: a=1; b=2\r\n\r\n";
+        assert_eq!(String::from_utf8(text(&request).unwrap()).unwrap(), want);
+        assert!(text(&parts(|request| request.uri("https://a/").header("host", "b"))).is_none());
+        let bare = parts(|request| request.uri("/").header("host", "b"));
+        assert_eq!(text(&bare).unwrap(), b"GET / HTTP/1.1\r\nhost: b\r\n\r\n");
+    }
+
+    #[test]
+    fn fields_of_connections_do_not_pass() {
+        let fields = lines(
+            b"HTTP/1.1 200 OK\r\nServer: weft\r\nUpgrade: x\r\nSet-Cookie: a\r\nSet-Cookie: b: c\r\n\r\n",
+        );
+        assert_eq!(fields.get("server").unwrap(), "weft");
+        assert_eq!(fields.get_all("set-cookie").iter().count(), 2);
+        assert_eq!(fields.len(), 3);
+    }
+}
