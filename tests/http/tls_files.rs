@@ -155,8 +155,8 @@ fn plain_http_is_redirected_and_browsers_are_told() {
         .start();
     let [tls, plain] = weft.addresses()[..] else { panic!("two addresses: {}", weft.log()) };
     let head = curl(&weft, "/", &["-i"]).stdout;
-    assert!(head.contains("Strict-Transport-Security: max-age=600\r\n"), "{head}");
-    weft.wait_for_log("\"protocol\":\"HTTP/1.1\",\"scheme\":\"https\"");
+    assert!(head.contains("strict-transport-security: max-age=600\r\n"), "{head}");
+    weft.wait_for_log("\"protocol\":\"HTTP/2.0\",\"scheme\":\"https\"");
     let say = |bytes: &str| {
         let mut client = weft_tests::Client::connect(plain);
         client.send(bytes);
