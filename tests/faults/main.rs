@@ -3,8 +3,10 @@
 mod contained;
 mod crashes;
 mod deep;
+mod endless;
 mod forks;
 mod late;
+mod rescue;
 
 use std::process::{Child, Command, Stdio};
 

@@ -71,6 +71,20 @@ struct Shared {
 }
 
 impl Shared {
+    /// The entries that may be taken.
+    fn offered(&self) -> impl Iterator<Item = Offered> + '_ {
+        (0..self.top.load(Acquire)).filter_map(|place| {
+            let entry = self.entry(place)?;
+            let word = entry.word.load(Acquire);
+            (word & STATE == OFFERED).then(|| Offered {
+                place,
+                word,
+                fd: entry.fd.load(Relaxed),
+                is_whole: entry.whole.load(Relaxed) != 0,
+            })
+        })
+    }
+
     fn entry(&self, place: u32) -> Option<&Entry> {
         self.chunks.get(place as usize / CHUNK)?.get()?.get(place as usize % CHUNK)
     }
@@ -89,6 +103,12 @@ pub struct Taker {
     /// What takes the place of a descriptor that was passed on.
     nothing: OwnedFd,
     epoll: RawFd,
+}
+
+/// The side of who settles everything at the end of the process: it allocates nothing and makes no system call, so a
+/// handler of signals may use it.
+pub struct Heir {
+    shared: Arc<Shared>,
 }
 
 /// What the loop finds when it claims a connection.
@@ -180,19 +200,35 @@ impl Owner {
     }
 }
 
-impl Taker {
+impl Heir {
     /// The entries that may be taken.
     pub fn offered(&self) -> impl Iterator<Item = Offered> + '_ {
-        (0..self.shared.top.load(Acquire)).filter_map(|place| {
-            let entry = self.shared.entry(place)?;
-            let word = entry.word.load(Acquire);
-            (word & STATE == OFFERED).then(|| Offered {
-                place,
-                word,
-                fd: entry.fd.load(Relaxed),
-                is_whole: entry.whole.load(Relaxed) != 0,
-            })
-        })
+        self.shared.offered()
+    }
+
+    /// Takes an entry for good and lends it to `settle`. Returns false if it is not what was seen any more. The process MUST
+    /// end soon: the descriptor stays open, and a claim by the loop would wait forever.
+    pub fn take(&self, offered: Offered, settle: impl FnOnce(BorrowedFd<'_>, &Offer)) -> bool {
+        let Some(entry) = self.shared.entry(offered.place) else { return false };
+        let taking = offered.word & !STATE | TAKING;
+        if entry.word.compare_exchange(offered.word, taking, AcqRel, Relaxed).is_err() {
+            return false;
+        }
+        // SAFETY: as in `Taker::take`; nobody leaves this state any more.
+        unsafe { settle(BorrowedFd::borrow_raw(entry.fd.load(Relaxed)), &*entry.offer.get()) };
+        true
+    }
+}
+
+impl Taker {
+    /// An heir of the same ledger.
+    pub fn heir(&self) -> Heir {
+        Heir { shared: Arc::clone(&self.shared) }
+    }
+
+    /// The entries that may be taken.
+    pub fn offered(&self) -> impl Iterator<Item = Offered> + '_ {
+        self.shared.offered()
     }
 
     /// Takes an entry and has `pass` pass it on: whether it did. If so, the connection has left this process. If not, it
@@ -312,6 +348,20 @@ mod tests {
         let seen = taker.offered().next().unwrap();
         assert!(!taker.take(seen, |_, _| false));
         assert_eq!(owner.claim(0), Claim::Own(offer(b"2")));
+    }
+
+    #[test]
+    fn what_an_heir_takes_nobody_else_takes() {
+        let (owner, taker, _reactor) = new();
+        let (near, _far) = UnixStream::pair().unwrap();
+        owner.offer(2, near.as_fd(), true, offer(b"GET")).unwrap();
+        let (seen, heir) = (taker.offered().next().unwrap(), taker.heir());
+        let mut bytes = Vec::new();
+        assert!(heir.take(heir.offered().next().unwrap(), |_, offer| bytes.clone_from(&offer.bytes)));
+        assert_eq!(bytes, b"GET");
+        assert!(!taker.take(seen, |_, _| panic!("it is taken")));
+        assert!(!heir.take(seen, |_, _| panic!("it is taken")));
+        assert_eq!(taker.offered().count() + heir.offered().count(), 0);
     }
 
     #[test]

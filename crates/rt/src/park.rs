@@ -232,6 +232,18 @@ impl Runtime {
         true
     }
 
+    /// Whether the running coroutine's job has run for longer than [`run_max`](crate::SchedulerLimits::run_max). If so, all
+    /// its waits end from now on; the caller stops it.
+    pub fn is_late(&self) -> bool {
+        let limit = self.limits.run_max;
+        let Some(id) = self.current().filter(|_| limit > 0) else { return false };
+        let mut coroutines = self.coroutines.borrow_mut();
+        let coroutine = &mut coroutines[id.index as usize];
+        let is_late = !coroutine.task && clock::now().saturating_sub(coroutine.since) >= limit;
+        coroutine.cancelled |= is_late;
+        is_late
+    }
+
     /// The deadline `span` from now; `None` (forever) stays `None`.
     pub fn deadline(&self, span: Option<Nanos>) -> Option<Nanos> {
         span.map(|ns| clock::now().saturating_add(ns))

@@ -149,6 +149,14 @@ impl Runtime {
         self.current.get()
     }
 
+    /// The running coroutine and its job. For a handler of signals on the loop's thread: `None` also if it has interrupted a
+    /// change of the table.
+    pub fn running(&self) -> Option<(CoroutineId, crate::Job)> {
+        let id = self.current.get()?;
+        let coroutines = self.coroutines.try_borrow().ok()?;
+        Some((id, coroutines.get(id.index as usize)?.job))
+    }
+
     /// From here to [`Runtime::step_in`] no coroutine seems to run: for work that must not be interleaved.
     pub fn step_out(&self) -> Option<CoroutineId> {
         let current = self.current.take();

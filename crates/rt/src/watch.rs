@@ -1,6 +1,7 @@
-//! The watch thread: notices a coroutine that holds the loop too long, and ticks the time slices of coroutine mode.
+//! The watch thread: notices a coroutine that holds the loop too long or past its job's time limit, and ticks the time
+//! slices of coroutine mode.
 //!
-//! It reads two atomics and calls two function pointers, which MUST be safe from another thread (they set flags on which
+//! It reads a few atomics and calls function pointers, which MUST be safe from another thread (they set flags on which
 //! the loop's thread acts). The loop's fast path reads no clock: the thread compares the heartbeat between its ticks.
 
 use std::sync::OnceLock;
@@ -8,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-use crate::CoroutineId;
+use crate::{CoroutineId, Nanos, clock};
 
 /// What the loop publishes: which coroutine it entered, and how many it has entered.
 #[derive(Default, Debug)]
@@ -16,6 +17,8 @@ pub struct Heartbeat {
     /// Number of entries, shifted left by one; the low bit is set while the loop itself runs.
     beat: AtomicU64,
     coroutine: AtomicU64,
+    /// When the job of that coroutine began; [`NEVER_LATE`] if it may take any time.
+    since: AtomicU64,
     /// Whether a thread waits in [`Heartbeat::sleep_until_entered`] and must be woken.
     is_asleep: AtomicBool,
     sleepers: [OnceLock<Thread>; 2],
@@ -30,7 +33,8 @@ pub(crate) enum Sleeper {
 
 impl Heartbeat {
     #[inline]
-    pub(crate) fn enter(&self, id: CoroutineId) {
+    pub(crate) fn enter(&self, id: CoroutineId, since: Nanos) {
+        self.since.store(since, Ordering::Relaxed);
         self.coroutine.store(u64::from(id.generation) << 32 | u64::from(id.index), Ordering::Relaxed);
         let beat = self.beat.load(Ordering::Relaxed);
         self.beat.store((beat | 1) + 1, Ordering::Relaxed);
@@ -87,6 +91,12 @@ impl Heartbeat {
     }
 }
 
+/// The longest tick while jobs have a time limit.
+const LATE_TICK: Duration = Duration::from_millis(250);
+
+/// The beginning of a job that has no time limit.
+pub(crate) const NEVER_LATE: Nanos = Nanos::MAX;
+
 /// How often a coroutine that blocks the loop has been reported.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Attempt {
@@ -96,7 +106,10 @@ pub enum Attempt {
     Second,
 }
 
-/// What to do, and when. Both functions run on the watch thread.
+/// How long a coroutine may hold the loop after it was told to end.
+pub const GIVEN_UP_AFTER: Duration = Duration::from_secs(3);
+
+/// What to do, and when. The functions run on the watch thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Watch {
     /// A coroutine that has blocked the loop this long is reported, once. Zero: never.
@@ -108,10 +121,16 @@ pub struct Watch {
     pub slice: Duration,
     /// Asks the running coroutine to yield.
     pub preempt: fn(),
+    /// A coroutine that holds the loop and whose job began this long ago is told to end. Zero: never.
+    pub late_after: Duration,
+    /// Tells it. Called at each tick from then on.
+    pub late: fn(),
+    /// It has held the loop for [`GIVEN_UP_AFTER`] since it was told first: it is in code that cannot be told. Called once.
+    pub give_up: fn(CoroutineId),
 }
 
 impl Watch {
-    /// Starts the thread if either limit is set.
+    /// Starts the thread if a limit is set.
     ///
     /// # Errors
     /// Those of pthread_create(3).
@@ -124,23 +143,41 @@ impl Watch {
 
     fn tick(&self) -> Option<Duration> {
         let quarter = self.held_max / 4;
-        let smallest = [quarter, self.slice].into_iter().filter(|span| !span.is_zero()).min()?;
+        let smallest = [quarter, self.slice, (self.late_after / 4).min(LATE_TICK)]
+            .into_iter()
+            .filter(|span| !span.is_zero())
+            .min()?;
         Some(smallest.max(Duration::from_millis(1)))
     }
 
+    fn is_late(&self, heartbeat: &Heartbeat) -> bool {
+        let since = heartbeat.since.load(Ordering::Relaxed);
+        !self.late_after.is_zero()
+            && u128::from(clock::now().saturating_sub(since)) >= self.late_after.as_nanos()
+    }
+
     fn run(self, heartbeat: &Heartbeat, tick: Duration) {
-        let (mut last, mut held, mut reports) = (0, Duration::ZERO, 0);
+        let (mut last, mut held, mut reports, mut told) = (0, Duration::ZERO, 0, None);
+        let mut given_up = false;
         loop {
             std::thread::sleep(tick);
             let (beat, coroutine) = heartbeat.read();
             let in_coroutine = Heartbeat::is_in_coroutine(beat);
             if beat != last || !in_coroutine {
-                (last, held, reports) = (beat, Duration::ZERO, 0);
+                (last, held, reports, told) = (beat, Duration::ZERO, 0, None);
                 continue;
             }
             held += tick;
             if !self.slice.is_zero() && held >= self.slice {
                 (self.preempt)();
+            }
+            if self.is_late(heartbeat) {
+                (self.late)();
+                let since: Duration = *told.get_or_insert(held);
+                if held - since >= GIVEN_UP_AFTER && !given_up {
+                    given_up = true;
+                    (self.give_up)(coroutine);
+                }
             }
             if self.held_max.is_zero() || held < self.held_max * (reports + 1) || reports == 2 {
                 continue;

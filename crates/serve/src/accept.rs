@@ -209,6 +209,7 @@ impl Server {
                     (stream.input, stream.out.bytes) = (parcel.bytes, parcel.answer);
                     stream.since = if parcel.since > 0 { parcel.since } else { self.runtime.turn_time() };
                     (stream.wire.keep_alive, stream.reported) = (!parcel.ends, parcel.ends);
+                    stream.is_retried = parcel.is_retried;
                 }
             }
         }

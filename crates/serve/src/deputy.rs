@@ -5,8 +5,8 @@
 //! in the gate for the loop; whatever has left through the relay, this worker does not touch again.
 
 use std::collections::VecDeque;
-use std::os::fd::{AsFd, OwnedFd};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 use rustix::net::{SocketFlags, accept_with};
@@ -42,6 +42,19 @@ impl Gate {
     fn lock(&self) -> MutexGuard<'_, Way> {
         // A deputy that has panicked left a way that is as good as any.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// For a worker that fails: the deputy does nothing any more, and what it has accepted is lent to `pass`. Returns false if
+    /// the deputy is in the midst of something. Takes no memory.
+    pub(crate) fn silence(&self, mut pass: impl FnMut(BorrowedFd<'_>)) -> bool {
+        let way = match self.0.try_lock() {
+            Ok(way) => way,
+            Err(TryLockError::Poisoned(way)) => way.into_inner(),
+            Err(TryLockError::WouldBlock) => return false,
+        };
+        way.accepted.iter().for_each(|connection| pass(connection.as_fd()));
+        std::mem::forget(way); // the deputy waits for it until the process has ended
+        true
     }
 
     /// Nothing leaves the worker from here on. Returns what was accepted and has not left.

@@ -36,13 +36,26 @@ impl Server {
         let own = plain.map(|listener| listener.fd.try_clone()).collect();
         drop(listeners);
         let queues: Vec<_> = io::Result::from(own)?;
-        let fixed = queues.iter().chain([&relay.sending]).map(AsRawFd::as_raw_fd);
+        let second = relay.sending.try_clone()?;
+        let fixed = queues.iter().chain([&relay.sending, &second]).map(AsRawFd::as_raw_fd);
         self.ways_out.descriptors.replace(fixed.chain(taker.descriptors()).collect());
+        self.ways_out.relay.replace(Some(second));
+        let _ = self.ways_out.heir.set(taker.heir());
         let gate = Gate::open(relay.sending, queues);
         self.ways_out.gate.replace(Some(Arc::clone(&gate)));
         let _ = self.ways_out.owner.set(owner);
         self.listen_at_relay(relay.receiving)?;
         Ok(Deputy { taker, gate, tell })
+    }
+
+    /// The same for a server that lets connections leave only when it fails, and that has no deputy.
+    ///
+    /// # Errors
+    /// Those of epoll_ctl(2).
+    pub fn leave_at_failure(&self, relay: Relay) -> io::Result<()> {
+        self.ways_out.descriptors.replace(vec![relay.sending.as_raw_fd()]);
+        self.ways_out.relay.replace(Some(relay.sending));
+        self.listen_at_relay(relay.receiving)
     }
 
     /// Connections that this worker has passed on.
@@ -52,10 +65,10 @@ impl Server {
 
     /// Nothing leaves any more; what the deputy has accepted and could not pass on is the loop's.
     pub(crate) fn keep_connections(&self) {
-        let Some(gate) = self.ways_out.gate.take() else { return };
-        let accepted = gate.close();
         self.ways_out.descriptors.borrow_mut().truncate(0);
-        for connection in accepted {
+        self.ways_out.relay.take();
+        let Some(gate) = self.ways_out.gate.take() else { return };
+        for connection in gate.close() {
             self.take_in(connection);
         }
     }
@@ -174,7 +187,7 @@ fn offer_of(connection: &Connection, stream: Option<&mut Stream>) -> Option<(boo
     if !fits || !stream.wire.carry.is_empty() || stream.wire.refused {
         return None;
     }
-    let offer = Offer { since: stream.since, word, ..Offer::default() };
+    let offer = Offer { since: stream.since, word: word | stream.retried_bit(), ..Offer::default() };
     match connection.phase {
         Phase::Head | Phase::Active if stream.start > 0 || !stream.out.is_empty() => None,
         Phase::Head if stream.unparsed() > 0 => {
@@ -184,7 +197,7 @@ fn offer_of(connection: &Connection, stream: Option<&mut Stream>) -> Option<(boo
         }
         Phase::Active if stream.waits && stream.is_in_input => {
             // It counts where it is answered.
-            Some((true, Offer { bytes: std::mem::take(&mut stream.input), word: word - 1, ..offer }))
+            Some((true, Offer { bytes: std::mem::take(&mut stream.input), word: offer.word - 1, ..offer }))
         }
         Phase::Ended if stream.body.is_complete() && !stream.out.is_empty() => {
             let answer = stream.out.take_unsent()?;

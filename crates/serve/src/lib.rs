@@ -25,7 +25,8 @@
 //! - `admission.rs`, `unread.rs`: requests that wait to be read.
 //! - `file.rs`, `opened.rs`, `root.rs`: files as answers; an opened file; the files below a directory, and no others.
 //! - `site.rs`, `compress.rs`: files of a site, in a content coding that their client accepts.
-//! - `ways_out.rs`, `hand_over.rs`, `parcel.rs`, `deputy.rs`: connections that go to another worker while this one's loop is held.
+//! - `ways_out.rs`, `hand_over.rs`, `parcel.rs`, `deputy.rs`: connections that go to another worker while this one's loop is held;
+//!   `rescue.rs`: those that do when it fails.
 //! - `deadlines.rs`, `wheel.rs`: which connection is late.
 //! - `eviction.rs`, `evict.rs`: which connection is closed for a new one when there is no room.
 //!
@@ -58,6 +59,7 @@ mod listeners;
 mod media_type;
 mod opened;
 mod parcel;
+mod rescue;
 mod root;
 mod server;
 mod server_limits;
@@ -79,6 +81,7 @@ pub use keys::RequestKey;
 pub use listeners::Service;
 pub use opened::Opened;
 pub use parcel::Relay;
+pub use rescue::Rescued;
 pub use root::{Look, Root};
 pub use server::Server;
 pub use server_limits::ServerLimits;

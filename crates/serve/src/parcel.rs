@@ -56,6 +56,9 @@ impl Relay {
 /// The bit beside the length of an answer that says that the connection ends with it.
 const ENDS: u32 = 1 << 31;
 
+/// The bit beside the count of requests that says that the request which follows had begun in a worker that has failed.
+pub(crate) const RETRIED: u32 = 1 << 31;
+
 /// What is known of a connection besides its descriptor.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Parcel {
@@ -69,6 +72,8 @@ pub(crate) struct Parcel {
     pub since: Nanos,
     /// Requests that were answered on it.
     pub requests: u32,
+    /// Whether its next request had begun in a worker that has failed.
+    pub is_retried: bool,
 }
 
 /// Passes a connection on.
@@ -76,6 +81,19 @@ pub(crate) struct Parcel {
 /// # Errors
 /// `AGAIN` if the relay is full; the connection is then still the caller's.
 pub(crate) fn send(relay: &OwnedFd, connection: BorrowedFd<'_>, offer: &Offer) -> Result<(), Errno> {
+    send_bytes(relay, connection, offer, &offer.bytes[offer.done..])
+}
+
+/// The same with bytes that lie elsewhere.
+///
+/// # Errors
+/// As for [`send`].
+pub(crate) fn send_bytes(
+    relay: &OwnedFd,
+    connection: BorrowedFd<'_>,
+    offer: &Offer,
+    bytes: &[u8],
+) -> Result<(), Errno> {
     let mut label = [0; LABEL_BYTES];
     let answer = offer.answer.len() as u32 | if offer.ends { ENDS } else { 0 };
     label[..8].copy_from_slice(&offer.since.to_le_bytes());
@@ -86,8 +104,7 @@ pub(crate) fn send(relay: &OwnedFd, connection: BorrowedFd<'_>, offer: &Offer) -
     loop {
         let mut control = SendAncillaryBuffer::new(&mut space);
         control.push(SendAncillaryMessage::ScmRights(&connections));
-        let parts =
-            [IoSlice::new(&label), IoSlice::new(&offer.answer), IoSlice::new(&offer.bytes[offer.done..])];
+        let parts = [IoSlice::new(&label), IoSlice::new(&offer.answer), IoSlice::new(bytes)];
         match sendmsg(relay, &parts, &mut control, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
             Err(Errno::INTR) => (),
             other => return other.map(drop),
@@ -125,7 +142,9 @@ pub(crate) fn receive(relay: &OwnedFd) -> Result<(OwnedFd, Parcel), Errno> {
                 let (requests, answer) = (number(&rest[..4]), number(&rest[4..]));
                 let rest = bytes.split_off(bytes.len().min((answer & !ENDS) as usize));
                 let ends = answer & ENDS != 0;
-                return Ok((connection, Parcel { answer: bytes, ends, bytes: rest, since, requests }));
+                let (is_retried, requests) = (requests & RETRIED != 0, requests & !RETRIED);
+                let parcel = Parcel { answer: bytes, ends, bytes: rest, since, requests, is_retried };
+                return Ok((connection, parcel));
             }
             // All senders are gone.
             (Ok(0), None) => return Err(Errno::AGAIN),

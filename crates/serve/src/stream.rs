@@ -21,6 +21,7 @@ use weft_rt::{Nanos, Readiness, Runtime, Wait};
 
 use crate::http1::wire::Wire;
 use crate::keys::RequestKey;
+use crate::parcel::RETRIED;
 use outgoing::Outgoing;
 use store::Store;
 
@@ -63,6 +64,8 @@ pub(crate) struct Stream {
     pub held: bool,
     /// Whether the request waits for its turn, and nothing depends on it yet.
     pub waits: bool,
+    /// Whether it had begun in another worker, which has failed.
+    pub is_retried: bool,
     /// Whether all that was received of the request is in `input`.
     pub is_in_input: bool,
     /// Whether the part of the response that does not fit in memory may wait for the peer in a temporary file.
@@ -107,6 +110,7 @@ impl Stream {
             status: 0,
             held: false,
             waits: false,
+            is_retried: false,
             is_in_input: false,
             spools: false,
             counted: 0,
@@ -121,6 +125,11 @@ impl Stream {
             blocked_since: 0,
             wire: Wire::default(),
         }
+    }
+
+    /// What is said of it to its next owner.
+    pub(crate) fn retried_bit(&self) -> u32 {
+        if self.is_retried { RETRIED } else { 0 }
     }
 
     /// The bytes to which [`Head`]'s offsets refer.
@@ -147,7 +156,7 @@ impl Stream {
         self.head_bytes = 0;
         self.stage = Stage::Waiting;
         (self.status, self.written, self.reported) = (0, 0, false);
-        (self.spools, self.overrun, self.waits) = (false, false, false);
+        (self.spools, self.overrun, self.waits, self.is_retried) = (false, false, false, false);
         self.since = now;
         self.body.clear();
     }

@@ -27,3 +27,37 @@ size_t weft_code_location(char *text, size_t size)
 		ZSTR_VAL(frame->func->op_array.filename), frame->opline->lineno);
 	return length < 0 ? 0 : (size_t) length < size ? (size_t) length : size - 1;
 }
+
+static const zend_execute_data *caller_of(const zend_execute_data *frame, int *steps_left)
+{
+	while (frame && (*steps_left)-- > 0) {
+		frame = frame->prev_execute_data;
+		if (frame && frame->func && ZEND_USER_CODE(frame->func->type) && frame->opline && frame->func->op_array.filename) {
+			return frame;
+		}
+	}
+	return NULL;
+}
+
+size_t weft_code_trace(char *text, size_t size)
+{
+	const int shown_max = 8;
+	int steps_left = 1000; /* damaged frames may form a ring */
+	size_t length = weft_code_location(text, size);
+	const zend_execute_data *frame = EG(current_execute_data);
+	if (!length) {
+		return 0;
+	}
+	while (frame && (!frame->func || !ZEND_USER_CODE(frame->func->type)) && steps_left-- > 0) {
+		frame = frame->prev_execute_data;
+	}
+	for (int shown = 0; shown < shown_max && (frame = caller_of(frame, &steps_left)); shown++) {
+		int more = snprintf(text + length, size - length, "%s %s:%u", shown ? "," : ", called at",
+			ZSTR_VAL(frame->func->op_array.filename), frame->opline->lineno);
+		if (more < 0 || (size_t) more >= size - length) {
+			break;
+		}
+		length += (size_t) more;
+	}
+	return length;
+}

@@ -7,5 +7,7 @@
 /* Writes "function() at file:line" of the running code, without a final NUL. Returns the number of bytes, or 0 if no
  * PHP code runs. For a signal handler on the thread that runs PHP: it reads frames and takes no memory and no lock. */
 size_t weft_code_location(char *text, size_t size);
+/* The same, and from where that was called: ", called at file:line, file:line". */
+size_t weft_code_trace(char *text, size_t size);
 
 #endif

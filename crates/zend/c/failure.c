@@ -18,7 +18,7 @@ static bool contained;
 static void (*slice_ended)(void); /* NULL: there are no time slices */
 static void (*stock_error_cb)(int, zend_string *, const uint32_t, zend_string *);
 static void (*next_interrupt)(zend_execute_data *);
-static volatile sig_atomic_t preempt, report;
+static volatile sig_atomic_t preempt, report, late;
 
 static bool is_fatal(int type)
 {
@@ -73,6 +73,12 @@ static void on_interrupt(zend_execute_data *frame)
 		snprintf(where, sizeof(where), "a coroutine holds the loop: at %s:%u; all other requests of this worker wait for it",
 			zend_get_executed_filename(), zend_get_executed_lineno());
 		weft_host_log(WEFT_LOG_WARNING, weft_current ? weft_current->request : 0, weft_slice_text(where));
+	}
+	if (late) {
+		late = 0;
+		if (weft_current && weft_host_is_late()) {
+			weft_wait_slot(weft_current)->stop = true;
+		}
 	}
 	if (weft_current && UNEXPECTED(weft_wait_slot(weft_current)->stop)) {
 		weft_stop();
@@ -149,10 +155,16 @@ void weft_interrupt_overflow(void)
 	zend_atomic_bool_store(&EG(vm_interrupt), true);
 }
 
-/* Other threads call the next three: they only read or set flags, which the VM checks between two instructions. */
+/* Other threads call the next four: they only read or set flags, which the VM checks between two instructions. */
 void weft_interrupt_preempt(void)
 {
 	preempt = 1;
+	zend_atomic_bool_store(&EG(vm_interrupt), true);
+}
+
+void weft_interrupt_late(void)
+{
+	late = 1;
 	zend_atomic_bool_store(&EG(vm_interrupt), true);
 }
 

@@ -12,6 +12,8 @@ void weft_failure_start(bool contain);
 void weft_remember_error(int type, zend_string *file, uint32_t line, zend_string *message);
 void weft_interrupt_overflow(void);
 void weft_interrupt_preempt(void);
+/* If the running coroutine has run for too long, it stops. */
+void weft_interrupt_late(void);
 void weft_interrupt_report(void);
 bool weft_interrupt_report_pending(void);
 void weft_report_blocked(const char *function);

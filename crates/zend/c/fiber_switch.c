@@ -54,7 +54,8 @@ static void take_job(weft_coroutine *coroutine, uint32_t job, uint64_t argument)
 {
 	coroutine->job = job;
 	coroutine->argument = argument;
-	coroutine->cancelled = weft_wait_slot(coroutine)->interrupted = false;
+	coroutine->cancelled = weft_wait_slot(coroutine)->interrupted = weft_wait_slot(coroutine)->stop = false;
+	weft_wait_slot(coroutine)->stopped = 0;
 	coroutine->request = job == WEFT_JOB_REQUEST ? argument : 0;
 	coroutine->serial = job == WEFT_JOB_TASK ? weft_task_id(argument) : weft_serial_next();
 	coroutine->id = weft_host_self();

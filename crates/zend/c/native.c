@@ -107,7 +107,7 @@ weft_enter_result weft_native_enter(weft_coroutine *coroutine, bool has_job, uin
 		coroutine->argument = coroutine->request = argument;
 		coroutine->cancelled = false;
 		weft_wait_slot(coroutine)->stop = false;
-		weft_wait_slot(coroutine)->stops = 0;
+		weft_wait_slot(coroutine)->stopped = 0;
 	}
 	if (weft_boot_slot(coroutine)->own) {
 		weft_boot_place(weft_boot_slot(coroutine)->kept);

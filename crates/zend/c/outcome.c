@@ -3,6 +3,7 @@
  * As under FPM, shutdown functions run, and their output is the answer; otherwise the client gets a page of ours.
  * Invariant: whatever happens, the request is answered once. */
 #include "outcome.h"
+#include "wait.h"
 #include "coroutine.h"
 #include "failure.h"
 #include "host.h"
@@ -156,17 +157,23 @@ static bool respond_body_failure(weft_coroutine *coroutine, zend_object *excepti
 	return true;
 }
 
+/* The server has caused the end and has logged it. */
+static void respond_cancelled(weft_coroutine *coroutine)
+{
+	drop_output(coroutine);
+	weft_finish_script(coroutine);
+	zend_clear_exception();
+	uint32_t status = weft_host_cancel_status();
+	weft_respond_text(coroutine, status, status == 504 ? "Gateway Timeout\n" : "Service Unavailable\n");
+}
+
 static void respond_exception(weft_coroutine *coroutine, zend_object *exception)
 {
 	if (respond_body_failure(coroutine, exception)) {
 		return;
 	}
-	if (coroutine->cancelled && !weft_response_slot(coroutine)->streaming) { /* the server caused this and has logged it */
-		drop_output(coroutine);
-		weft_finish_script(coroutine);
-		zend_clear_exception();
-		uint32_t status = weft_host_cancel_status();
-		weft_respond_text(coroutine, status, status == 504 ? "Gateway Timeout\n" : "Service Unavailable\n");
+	if (coroutine->cancelled && !weft_response_slot(coroutine)->streaming) {
+		respond_cancelled(coroutine);
 		return;
 	}
 	zend_string *text = describe(exception);
@@ -231,7 +238,11 @@ static void settle_exception(weft_coroutine *coroutine)
 	if (zend_is_unwind_exit(exception)) {
 		OBJ_RELEASE(exception);
 		weft_drop_exception();
-		respond_echoed(coroutine, weft_php_status());
+		if (coroutine->cancelled && weft_wait_slot(coroutine)->stopped && !weft_response_slot(coroutine)->streaming) {
+			respond_cancelled(coroutine); /* it was made to exit (weft_stop) */
+		} else {
+			respond_echoed(coroutine, weft_php_status());
+		}
 		return;
 	}
 	GC_ADDREF(exception);

@@ -19,6 +19,7 @@
  * coroutine. */
 #include "stack.h"
 #include "coroutine.h"
+#include "crash.h"
 #include "failure.h"
 #include "native.h"
 #include "stack_zones.h"
@@ -159,6 +160,7 @@ static void on_segv(int signal_number, siginfo_t *info, void *context)
 	if (info->si_code > 0 && overrun && is_guard(info->si_addr)) {
 		overrun(instruction(context)); /* returns if it cannot be contained */
 	}
+	weft_crash(signal_number);
 	signal(signal_number, SIG_DFL); /* the access is made again, and kills the process */
 	if (info->si_code <= 0) { /* there was no access: a process sent the signal */
 		raise(signal_number);

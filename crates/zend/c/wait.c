@@ -7,6 +7,7 @@
  * Invariant: an interruption is thrown by one wait, or withdrawn: after timeout() has returned, nothing of it remains. */
 #include "wait.h"
 #include "coroutine.h"
+#include "host.h"
 #include "schedule.h"
 #include "weft_arginfo.h"
 #include "ext/spl/spl_exceptions.h"
@@ -114,13 +115,22 @@ void weft_cancel(bool for_good)
 }
 
 /* At a check of the VM in a coroutine that was cancelled while it computed. Catching the exception over and over is no
- * way to go on: after a second of slices it ends like exit(). */
+ * way to go on: after a second it ends like exit(). */
 void weft_stop(void)
 {
-	const uint32_t stops_max = 128;
+	const uint32_t caught_max = 1000; /* ms */
+	uint32_t now = (uint32_t) (weft_host_now() / 1000000) | 1;
 	weft_wait *wait = weft_wait_slot(weft_current);
 	wait->stop = false;
-	if (++wait->stops <= stops_max) {
+	if (!wait->stopped) {
+		char where[512];
+		snprintf(where, sizeof(where), "the request is cancelled while it computes, at %s:%u%s",
+			zend_get_executed_filename(), zend_get_executed_lineno(),
+			weft_host_cancel_status() == 504 ? ": it has run longer than request_timeout_ms" : "");
+		weft_host_log(WEFT_LOG_WARNING, weft_current->request, weft_slice_text(where));
+		wait->stopped = now;
+	}
+	if (now - wait->stopped <= caught_max) {
 		weft_cancel(true);
 	} else if (!EG(exception)) {
 		weft_current->cancelled = true;

@@ -14,7 +14,7 @@ typedef struct {
 	bool interrupted;              /* cancel() was called; the next wait throws */
 	bool deadlocked;               /* {main}: its wait must throw a DeadlockError */
 	bool stop;                     /* it was cancelled while it computed: the VM's next check throws */
-	uint32_t stops;                /* how often that has happened */
+	uint32_t stopped;              /* when that happened first, in milliseconds; 0: it has not */
 } weft_wait;
 
 WEFT_SLOT(wait, weft_wait)

@@ -49,6 +49,13 @@ impl FiberSwitch {
         unsafe { sys::weft_interrupt_preempt() };
     }
 
+    /// Asks the running coroutine to stop at its next VM interrupt check, if it has run for too long
+    /// ([`Runtime::is_late`]). Any thread may call this.
+    pub fn stop_if_late() {
+        // SAFETY: as in `preempt`.
+        unsafe { sys::weft_interrupt_late() };
+    }
+
     /// Asks the running coroutine to log where it is. Any thread may call this.
     pub fn report() {
         // SAFETY: as in `preempt`.
@@ -68,6 +75,19 @@ impl FiberSwitch {
 pub fn code_location(text: &mut [u8]) -> usize {
     // SAFETY: the buffer is as long as it says; what is read are the frames of this thread, which stands still meanwhile.
     unsafe { sys::weft_code_location(text.as_mut_ptr().cast(), text.len()) }
+}
+
+/// The same with the places from which it was called, in a process whose memory may be damaged.
+pub fn crash_location(text: &mut [u8]) -> usize {
+    // SAFETY: the buffer is as long as it says; frames that cannot be read end the search.
+    unsafe { sys::weft_crash_location(text.as_mut_ptr().cast(), text.len()) }
+}
+
+/// From here on `report` is called once before the process dies of a crash, by a handler of signals on this thread, which is
+/// the loop's.
+pub fn report_crashes(report: extern "C" fn(i32)) {
+    // SAFETY: installs handlers; the function is one.
+    unsafe { sys::weft_crash_start(report) };
 }
 
 fn pointer(context: Context) -> *mut c_void {

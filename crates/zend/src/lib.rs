@@ -34,7 +34,7 @@ mod sys;
 
 pub use abi::{Field, JobKind, LogLevel};
 pub use engine::{Engine, EngineError, Opcache, Options, Script};
-pub use fiber::{FiberSwitch, code_location};
+pub use fiber::{FiberSwitch, code_location, crash_location, report_crashes};
 pub use host::{Host, RequestId, Slice};
 pub use instance::{InstanceOptions, InstanceSwitch};
 pub use loaded::LoadedPhp;

@@ -86,6 +86,12 @@ extern "C" fn weft_host_give_way() {
     with((), Runtime::give_way);
 }
 
+/// Whether the running coroutine has run for too long. If so, all its waits end from now on.
+#[unsafe(no_mangle)]
+extern "C" fn weft_host_is_late() -> bool {
+    with(false, Runtime::is_late)
+}
+
 /// Gives a task to another coroutine. `false`: there are too many, or there is no runtime.
 #[unsafe(no_mangle)]
 extern "C" fn weft_host_spawn(kind: u32, argument: u64) -> bool {

@@ -1,5 +1,5 @@
 //! The C functions of `c/`, declared once. All of them MUST be called on the one thread that started the engine, except
-//! `weft_interrupt_preempt`, `weft_interrupt_report*` and `weft_timeslice_end`, which any thread may call.
+//! `weft_interrupt_preempt`, `weft_interrupt_late`, `weft_interrupt_report*` and `weft_timeslice_end`, which any thread may call.
 
 #![allow(unsafe_code)]
 
@@ -114,7 +114,10 @@ unsafe extern "C" {
     pub fn weft_process_record_lock(fd: c_int, command: c_int, lock: *mut c_void, result: *mut c_int)
     -> bool;
     pub fn weft_code_location(text: *mut c_char, size: usize) -> usize;
+    pub fn weft_crash_location(text: *mut c_char, size: usize) -> usize;
+    pub fn weft_crash_start(report: extern "C" fn(c_int));
     pub fn weft_interrupt_preempt();
+    pub fn weft_interrupt_late();
     pub fn weft_interrupt_report();
     pub fn weft_interrupt_report_pending() -> bool;
 }

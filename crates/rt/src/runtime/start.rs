@@ -6,6 +6,7 @@
 use super::{Ready, Runtime};
 use crate::coroutine::{Context, Coroutine, Job, Left, Start, State};
 use crate::family::{BITS, FIRST, Family};
+use crate::watch::NEVER_LATE;
 use crate::{CoroutineId, Wake, hook};
 
 /// The outcome for a spawned job.
@@ -87,12 +88,12 @@ impl Runtime {
         let job = next()?;
         let start = Start { job, task: false, family: None };
         let family = self.family_of(start);
-        let id =
-            self.coroutines.borrow_mut()[id.index as usize].begin(id.index, start, family, self.now.get());
+        let now = self.now.get();
+        let id = self.coroutines.borrow_mut()[id.index as usize].begin(id.index, start, family, now);
         hook::job_ended(self);
         self.stats.jobs.set(self.stats.jobs.get() + 1);
         self.current.set(Some(id));
-        self.heartbeat.enter(id);
+        self.heartbeat.enter(id, now);
         Some(job)
     }
 
@@ -122,17 +123,18 @@ impl Runtime {
     }
 
     pub(crate) fn enter(&self, index: u32, start: Option<Start>) {
-        let (context, id) = {
+        let (context, id, since) = {
             let mut coroutines = self.coroutines.borrow_mut();
             let coroutine = &mut coroutines[index as usize];
             if let Some(start) = start {
                 coroutine.begin(index, start, self.family_of(start), self.now.get());
             }
             coroutine.state = State::Running;
-            (coroutine.context, CoroutineId { index, generation: coroutine.generation })
+            let since = if coroutine.task { NEVER_LATE } else { coroutine.since };
+            (coroutine.context, CoroutineId { index, generation: coroutine.generation }, since)
         };
         self.current.set(Some(id));
-        self.heartbeat.enter(id);
+        self.heartbeat.enter(id, since);
         let left = self.switch.enter(context, start.map(|start| start.job));
         hook::end_forked_child();
         self.current.set(None);

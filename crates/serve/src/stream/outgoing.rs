@@ -107,6 +107,11 @@ impl Outgoing {
         done
     }
 
+    /// The bytes that wait, if that is all there is.
+    pub(crate) fn all_in_memory(&self) -> Option<&[u8]> {
+        self.is_in_memory().then(|| &self.bytes[self.sent..])
+    }
+
     /// Takes the bytes out, if that is all there is and none of them has been sent.
     pub(crate) fn take_unsent(&mut self) -> Option<Vec<u8>> {
         (self.sent == 0 && self.is_in_memory()).then(|| std::mem::take(&mut self.bytes))

@@ -35,6 +35,11 @@ pub enum ToMaster {
         /// A part of the text; more may follow.
         text: String,
     },
+    /// It is about to die of a signal.
+    Crashed {
+        /// Of which one, in which request, and what became of the others.
+        text: String,
+    },
     /// One computation holds its loop, and what may leave it does.
     Held,
     /// Its loop runs again.
@@ -253,6 +258,8 @@ const FATAL: u8 = 4;
 pub const STOOD: u8 = 5;
 const HELD: u8 = 6;
 const FREE: u8 = 7;
+/// A signal handler builds this packet itself.
+pub const CRASHED: u8 = 8;
 const DRAIN: u8 = 16;
 const STOP: u8 = 17;
 const REOPEN_LOGS: u8 = 18;
@@ -268,6 +275,7 @@ impl ToMaster {
             ToMaster::Recycle { reason } => with_text(RECYCLE, reason),
             ToMaster::Fatal { message } => with_text(FATAL, message),
             ToMaster::Stood { text } => with_text(STOOD, text),
+            ToMaster::Crashed { text } => with_text(CRASHED, text),
             ToMaster::Status(s) => {
                 let all = [s.requests, s.live, s.connections, s.queued, s.memory_bytes, s.blocked];
                 with_numbers(STATUS, &all)
@@ -283,6 +291,7 @@ impl ToMaster {
             FREE => Some(ToMaster::Free),
             RECYCLE => Some(ToMaster::Recycle { reason: text(rest) }),
             FATAL => Some(ToMaster::Fatal { message: text(rest) }),
+            CRASHED => Some(ToMaster::Crashed { text: text(rest) }),
             STOOD => Some(ToMaster::Stood { text: text(rest) }),
             STATUS => {
                 let [requests, live, connections, queued, memory_bytes, blocked] = numbers(rest)?;
@@ -360,6 +369,7 @@ mod tests {
             ToMaster::Fatal { message: "app.php: é\nline 2".into() },
             ToMaster::Fatal { message: String::new() },
             ToMaster::Stood { text: "sleep() at app.php:3".into() },
+            ToMaster::Crashed { text: "crashes by SIGSEGV".into() },
         ];
         up.iter().for_each(|message| worker.send(message).unwrap());
         for message in up {

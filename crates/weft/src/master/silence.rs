@@ -18,6 +18,8 @@ pub struct Silence {
     pub is_silent: bool,
     /// It was asked where it is stuck, and will be killed at this time.
     pub killed_at: Option<Instant>,
+    /// What its thread did when it was asked.
+    pub doing: String,
     /// What it has said since it was asked.
     pub words: Vec<String>,
 }
@@ -25,7 +27,13 @@ pub struct Silence {
 impl Silence {
     /// The state of a worker that has just reported.
     pub fn new() -> Self {
-        Silence { heard: Instant::now(), is_silent: false, killed_at: None, words: Vec::new() }
+        Silence {
+            heard: Instant::now(),
+            is_silent: false,
+            killed_at: None,
+            doing: String::new(),
+            words: Vec::new(),
+        }
     }
 
     /// Keeps its last report, if it was asked for one.

@@ -58,6 +58,8 @@ impl Master {
                 Some(at) if at <= now => worker.end_stuck(quiet),
                 None if limit.is_some_and(|limit| quiet >= limit) => {
                     worker.silence.killed_at = Some(now + LAST_WORDS);
+                    // Before it is asked: it does something else then.
+                    worker.silence.doing = crate::worker::busy_with(&worker.pid.to_string());
                     // It may have died already; then its SIGCHLD is on the way.
                     let _ = kill_process(worker.pid, Signal::USR2);
                 }
@@ -73,7 +75,7 @@ impl Master {
 impl Worker {
     fn end_stuck(&mut self, quiet: Duration) {
         let mut words = std::mem::take(&mut self.silence.words);
-        words.push(crate::worker::busy_with(&self.pid.to_string()));
+        words.push(std::mem::take(&mut self.silence.doing));
         tracing::error!(
             "{} has not reported for {} s (stuck_timeout_ms) and is killed: {}",
             self.name(),

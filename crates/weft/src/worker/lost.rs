@@ -2,7 +2,9 @@
 //! sends it when the worker has been silent for long.
 //!
 //! If the loop has not done so after a second, an orphan releases the listening sockets, so that another master can
-//! have the port; and it ends after its grace period. A worker that is asked reports where it is stuck.
+//! have the port; and it ends after its grace period. A worker that is asked reports where it is stuck, and
+//! its connections leave it. The worker sends the signal to itself when code that nothing can stop has run for too long:
+//! then it ends at once.
 //!
 //! Must not know why the loop does not run. Invariant: the handler runs between any two instructions of the main
 //! thread. It uses only atomics and system calls, except for its last step, the names of the requests: that may fail in
@@ -17,12 +19,17 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64};
 
 use rustix::net::{SendFlags, Shutdown, send, shutdown};
 
+use super::crash;
 use crate::master::control::{PACKET_BYTES_MAX, STOOD};
 
 /// How long an orphan's loop has to accept the queued connections and to close the sockets itself.
 const RELEASE_AFTER_S: u64 = 1;
 /// The maximum of listening sockets that the handler releases.
 const LISTENING_MAX: usize = 64;
+/// How long the master has to kill a worker that it has asked.
+const KILLED_AFTER_S: u32 = 5;
+/// The status with which a worker ends that was given up.
+const GIVEN_UP: i32 = 1;
 /// Room for the name of a function and the path of a file.
 const PLACE_BYTES_MAX: usize = 1024;
 
@@ -39,6 +46,7 @@ static HAS_TIMER: AtomicBool = AtomicBool::new(false);
 static STEPS: AtomicU32 = AtomicU32::new(0);
 static LISTENING: [AtomicI32; LISTENING_MAX] = [const { AtomicI32::new(-1) }; LISTENING_MAX];
 static IS_LISTENING: AtomicBool = AtomicBool::new(false);
+static IS_GIVEN_UP: AtomicBool = AtomicBool::new(false);
 static CONTROL: AtomicI32 = AtomicI32::new(-1);
 /// A `fn() -> String` that names the current requests.
 static REQUESTS: AtomicPtr<()> = AtomicPtr::new(null_mut());
@@ -92,10 +100,40 @@ extern "C" fn lost(_: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
                 orphaned();
             } else if (*info).si_code == libc::SI_USER && (*info).si_pid() == master {
                 say_where();
+                be_killed();
+            } else if (*info).si_pid() == libc::getpid() && IS_GIVEN_UP.load(Relaxed) {
+                crash::give_away(true);
+                super::signals::exit_now(GIVEN_UP);
             }
         }
         *libc::__errno_location() = errno;
     }
+}
+
+/// Ends this worker, whatever its loop's thread does, after its connections have left it. Any thread may call this.
+pub fn give_up() {
+    IS_GIVEN_UP.store(true, Relaxed);
+    let own = OWN.load(Relaxed);
+    // SAFETY: the call has no preconditions. The loop's thread is the first one of the process.
+    unsafe { libc::syscall(libc::SYS_tgkill, own, own, LOST) };
+}
+
+/// Nothing may happen here any more: the connections have left. The master kills the process.
+fn be_killed() -> ! {
+    let mut text = crash::Text::<PLACE_BYTES_MAX>::new();
+    text.push(&[STOOD]);
+    text.push(b"all that waited for it has left");
+    // A text that is full is complete enough.
+    let _ = crash::outcome(&mut text, &crash::give_away(true));
+    // SAFETY: as in `say_where`.
+    let control = unsafe { BorrowedFd::borrow_raw(CONTROL.load(Relaxed)) };
+    let _ = send(control, text.bytes(), SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
+    let second = rustix::thread::Timespec { tv_sec: 1, tv_nsec: 0 };
+    for _ in 0..KILLED_AFTER_S {
+        // Any end of the pause is an end.
+        let _ = rustix::thread::nanosleep(&second);
+    }
+    super::signals::exit_now(GIVEN_UP)
 }
 
 /// The next step of the end; the timer sends the signal again for the one after it.

@@ -4,6 +4,7 @@
 //! must not know how it was forked. Invariant: everything that has a descriptor or a thread is created here, after the
 //! fork.
 
+mod crash;
 mod drain;
 pub mod lost;
 mod recycle;
@@ -96,6 +97,7 @@ impl Worker {
             queue_max: config.limits.queue_max,
             queue_wait_max: config.limits.queue_timeout_ms.saturating_mul(MILLISECOND),
             slice: slice(&config),
+            run_max: config.limits.request_timeout_ms.saturating_mul(MILLISECOND),
             ..defaults
         };
         let failed = |error: rustix::io::Errno| format!("the event loop cannot be made: {error}");
@@ -123,7 +125,10 @@ impl Worker {
                     weft_rt::held::watch(runtime.heartbeat, Duration::from_nanos(slice(&config)), deputy)
                 })
                 .map_err(|error| format!("no deputy for the loop: {error}"))?;
+        } else {
+            server.leave_at_failure(relay).map_err(|error| format!("no way out of this worker: {error}"))?;
         }
+        crash::prepare(runtime, server, control.fd().as_raw_fd());
         RUNTIME.set(Some(runtime));
         lost::serving(control.fd().as_raw_fd(), &listening, requests);
         let add = |fd, key| runtime.with_reactor(|reactor| reactor.add(fd, key)).map_err(failed);
@@ -366,6 +371,16 @@ fn requests() -> String {
     RUNTIME.get().map_or_else(String::new, |runtime| drain::in_hand(&runtime.live()))
 }
 
+/// A request has run too long, and PHP code or C code goes on although it was told to stop.
+fn give_up(_: CoroutineId) {
+    tracing::error!(
+        "a request has run longer than request_timeout_ms and cannot be stopped: {}; this worker ends, and others answer what \
+         waits here where they can",
+        signals::busy_with("self")
+    );
+    lost::give_up();
+}
+
 /// A coroutine blocks the loop: PHP is asked to report where it is; if it does not, it is inside a C function.
 fn held(_: CoroutineId, held: Duration, attempt: Attempt) {
     match attempt {
@@ -390,5 +405,8 @@ fn watch(config: &Config) -> Watch {
         held,
         slice: Duration::from_millis(preempt_ms),
         preempt: FiberSwitch::preempt,
+        late_after: Duration::from_millis(config.limits.request_timeout_ms),
+        late: FiberSwitch::stop_if_late,
+        give_up,
     }
 }
