@@ -155,7 +155,8 @@ fn main() {
     println!("cargo:rustc-link-search=native={directory}");
     println!("cargo:rustc-link-lib=dylib={name}");
     if directory != "/usr/lib" {
-        // The loader may not look there. crates/weft/build.rs does the same for the executable, which names the directory in turn.
+        // The loader may not look there. crates/weft/build.rs does the same for the executable, which names the
+        // directory in turn.
         println!("cargo:rustc-link-arg-tests=-Wl,-rpath,{directory}");
         println!("cargo:libphp={directory}");
     }

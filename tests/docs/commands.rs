@@ -1,4 +1,5 @@
-//! The commands in the documents: `sh` blocks, and code spans that begin with `weft` or `make`. Each exists, with its flags.
+//! The commands in the documents: `sh` blocks, and code spans that begin with `weft` or `make`. Each exists, with its
+//! flags.
 
 use std::collections::BTreeMap;
 

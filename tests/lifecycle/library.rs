@@ -5,8 +5,8 @@ use std::process::Command;
 
 use weft_tests::{Output, command, weft};
 
-/// A library with libphp's name and symbols, which contains these texts. What weft declares as weak is left out: later versions do not
-/// have it.
+/// A library with libphp's name and symbols, which contains these texts. What weft declares as weak is left out: later
+/// versions do not have it.
 fn library(directory: &Path, texts: &[&str]) {
     let imports = "nm -D --undefined-only \"$0\" | awk '$1 != \"w\" { sub(/@.*/, \"\", $2); print $2 }' | sort -u >imports\n\
         library=$(ldd \"$0\" | awk '/libphp/ { print $3 }')\n\

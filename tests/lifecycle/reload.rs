@@ -156,7 +156,8 @@ fn a_script_that_has_become_a_pipe_does_not_stop_the_master() {
     assert!(weft.get("/").text().starts_with("code one "));
     std::fs::remove_file(weft.path("app.php")).unwrap();
     weft.write_application(&changed("two"));
-    // A busy machine may need more than the second that the boot has: then the reload fails once more, and is asked for again.
+    // A busy machine may need more than the second that the boot has: then the reload fails once more, and is asked for
+    // again.
     let failures = |weft: &Running| weft.log().matches("reload failed").count();
     until("a reload that succeeds", || {
         let before = failures(&weft);

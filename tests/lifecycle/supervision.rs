@@ -10,7 +10,8 @@ use crate::server;
 #[test]
 fn the_watchdog_names_file_and_line_of_a_stuck_coroutine() {
     let app = "function busy() {\n  while (!is_file('enough')) {\n    clearstatcache();\n  }\n}\nreturn function () { busy(); return 'done'; };";
-    // After twice that time the log says that PHP does not come to tell; a busy machine may keep a worker waiting for 100 ms.
+    // After twice that time the log says that PHP does not come to tell; a busy machine may keep a worker waiting for
+    // 100 ms.
     let mut weft = Server::new(app).with("--watchdog-ms", "1000").start();
     let mut client = weft.connect();
     client.get("/");

@@ -2,8 +2,8 @@
 //!
 //! Must not know how tests are run. Invariant: every entry belongs to a group with a reason.
 //!
-//! A group begins with `[command] reason` or `[requests] reason`; the tests follow, one in a line. The tests of a group whose
-//! reason begins with "by chance: " may differ or not: their output is random, or two of them use the same file.
+//! A group begins with `[command] reason` or `[requests] reason`; the tests follow, one in a line. The tests of a group
+//! whose reason begins with "by chance: " may differ or not: their output is random, or two of them use the same file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

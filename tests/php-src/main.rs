@@ -1,4 +1,5 @@
-//! php-src's own tests, by stock PHP and by weft: `php-src WORK-DIRECTORY [DIRECTORY…]`; tools/phpt prepares the work directory.
+//! php-src's own tests, by stock PHP and by weft: `php-src WORK-DIRECTORY [DIRECTORY…]`; tools/phpt prepares the work
+//! directory.
 //!
 //! Must not know what a test is about. Invariant: a test on which the two differ is in the list of this PHP version
 //! (`8.2.txt`) with the reason, or the run fails; an entry that no longer differs is named.

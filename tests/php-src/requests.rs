@@ -1,8 +1,8 @@
 //! Tests as requests: one after the other to php-fpm, hundreds at once to weft in classic mode.
 //!
-//! Must not know the list of differences. Invariants: only tests that stock PHP passes take part, and none that needs a command
-//! line or settings of its own; an answer is the same if its status is and if its body is, or matches what the test expects on
-//! both sides.
+//! Must not know the list of differences. Invariants: only tests that stock PHP passes take part, and none that needs a
+//! command line or settings of its own; an answer is the same if its status is and if its body is, or matches what the
+//! test expects on both sides.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};

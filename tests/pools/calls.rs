@@ -1,4 +1,5 @@
-//! How many system calls a request of three queries makes, and one of a Redis command, counted by strace between two requests that mark the log.
+//! How many system calls a request of three queries makes, and one of a Redis command, counted by strace between two
+//! requests that mark the log.
 //!
 //! Must not measure time: a traced server is many times slower, only its calls are true.
 
@@ -58,8 +59,8 @@ return static fn (Request $request): string => $request->path() !== '/' ? (file_
     : $pool->with(static fn (Redis $redis) => $redis->get($key) === false ? 'nothing' : 'something');
 "##;
 
-/// A command is one send and three receives: before it sends and before it receives, phpredis peeks whether the connection is
-/// still there.
+/// A command is one send and three receives: before it sends and before it receives, phpredis peeks whether the
+/// connection is still there.
 pub fn of_a_redis_command() {
     check(REDIS, "clients", "nothing", (4.1, 2.1));
 }

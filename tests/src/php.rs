@@ -1,5 +1,5 @@
-//! The PHP that weft is built for, as `php-config` tells it. `PHP_CONFIG` names another one than the first in PATH, as it does
-//! for the build.
+//! The PHP that weft is built for, as `php-config` tells it. `PHP_CONFIG` names another one than the first in PATH, as
+//! it does for the build.
 //!
 //! Must not know: what is tested with it.
 

@@ -36,8 +36,8 @@ fn a_wait_in_a_destructor_that_the_garbage_collector_runs_blocks_is_counted_and_
     assert!(line.contains("WARN") && because.iter().any(said), "{line}");
 }
 
-/// The collector has decided what it frees before it calls destructors. What runs while one waits must not get hold of that:
-/// a weak reference leads there.
+/// The collector has decided what it frees before it calls destructors. What runs while one waits must not get hold of
+/// that: a weak reference leads there.
 #[test]
 fn what_the_collector_is_about_to_free_reaches_no_other_request() {
     let running = Server::new(

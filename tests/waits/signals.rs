@@ -140,8 +140,8 @@ fn with_instances_a_handler_waits_until_the_one_that_installed_it_runs() {
     assert_eq!(clients[0].read().text(), format!("interrupted by {}", Signal::ALARM.as_raw()));
 }
 
-/// Programs start with default actions, although a worker ignores the signals that concern its master: a program keeps what is
-/// ignored, and could not be ended.
+/// Programs start with default actions, although a worker ignores the signals that concern its master: a program keeps
+/// what is ignored, and could not be ended.
 #[test]
 fn a_program_ignores_no_signal_whatever_starts_it_in_any_mode() {
     const PROGRAMS: &str = r#"

@@ -1,7 +1,7 @@
 //! Those that gave way at the end of a time slice, in the order in which they run again.
 //!
-//! Must not know when a slice ends: that is `runtime/slice.rs`. Invariant: each gets its turn, in the order of arrival within
-//! its queue.
+//! Must not know when a slice ends: that is `runtime/slice.rs`. Invariant: each gets its turn, in the order of arrival
+//! within its queue.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

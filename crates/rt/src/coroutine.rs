@@ -100,8 +100,8 @@ pub trait Switch {
     }
 
     /// What asks the running context, from another thread, to call [`Runtime::give_way`](crate::Runtime::give_way) if
-    /// [`Runtime::slice_has_ended`](crate::Runtime::slice_has_ended) says so, at its next instruction at which it may leave. `None`:
-    /// this switch cannot interrupt.
+    /// [`Runtime::slice_has_ended`](crate::Runtime::slice_has_ended) says so, at its next instruction at which it may
+    /// leave. `None`: this switch cannot interrupt.
     fn interrupter(&self) -> Option<fn()> {
         None
     }

@@ -129,8 +129,8 @@ impl Runtime {
         self.close_fd(fd);
     }
 
-    /// Whether an event that has reported something to receive is the answer to who waits for it: nothing was received since,
-    /// and the event was not another file's.
+    /// Whether an event that has reported something to receive is the answer to who waits for it: nothing was received
+    /// since, and the event was not another file's.
     pub(crate) fn still_has(&self, fd: RawFd) -> bool {
         self.fds.borrow().get(fd).is_none_or(|entry| !entry.drained.is_drained() && !entry.haunted)
     }

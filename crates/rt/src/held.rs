@@ -1,8 +1,9 @@
 //! A loop that one coroutine holds: who notices, and who acts in its place meanwhile.
 //!
 //! A thread compares the loop's heartbeat between its ticks. When the loop has been idle for long it sleeps, and the
-//! next coroutine that is entered wakes it. Must not know what the deputy does. Invariant: a [`Deputy`] acts only while the heartbeat
-//! stands still, or has just moved: what it shares with the loop's thread it must share in a way that does not depend on that.
+//! next coroutine that is entered wakes it. Must not know what the deputy does. Invariant: a [`Deputy`] acts only while
+//! the heartbeat stands still, or has just moved: what it shares with the loop's thread it must share in a way that
+//! does not depend on that.
 
 use std::time::{Duration, Instant};
 

@@ -206,8 +206,8 @@ impl Heir {
         self.shared.offered()
     }
 
-    /// Takes an entry for good and lends it to `settle`. Returns false if it is not what was seen any more. The process MUST
-    /// end soon: the descriptor stays open, and a claim by the loop would wait forever.
+    /// Takes an entry for good and lends it to `settle`. Returns false if it is not what was seen any more. The process
+    /// MUST end soon: the descriptor stays open, and a claim by the loop would wait forever.
     pub fn take(&self, offered: Offered, settle: impl FnOnce(BorrowedFd<'_>, &Offer)) -> bool {
         let Some(entry) = self.shared.entry(offered.place) else { return false };
         let taking = offered.word & !STATE | TAKING;
@@ -241,12 +241,13 @@ impl Taker {
         }
         // The word is the one that was seen, so this is the descriptor of this offer.
         let fd = entry.fd.load(Relaxed);
-        // SAFETY: `Owner::offer` demands that it stays open until it is claimed, and a claim waits for this thread; the exchange
-        // made the entry this thread's.
+        // SAFETY: `Owner::offer` demands that it stays open until it is claimed, and a claim waits for this thread; the
+        // exchange made the entry this thread's.
         let passed = unsafe { pass(BorrowedFd::borrow_raw(fd), &*entry.offer.get()) };
         if passed {
-            // SAFETY: both numbers are open: the entry's as above, the other is this taker's own. The kernel closes `fd` and
-            // gives its number to /dev/null in one step. epoll is told before, because the socket stays open elsewhere.
+            // SAFETY: both numbers are open: the entry's as above, the other is this taker's own. The kernel closes
+            // `fd` and gives its number to /dev/null in one step. epoll is told before, because the socket stays open
+            // elsewhere.
             unsafe {
                 libc::epoll_ctl(self.epoll, libc::EPOLL_CTL_DEL, fd, std::ptr::null_mut());
                 libc::dup3(self.nothing.as_raw_fd(), fd, libc::O_CLOEXEC);
@@ -263,11 +264,12 @@ impl Taker {
     }
 }
 
-/// Waits until one of `others` or one of `offered` has something to read, at most for `timeout`. Returns the places of those in
-/// `others`, and the offers.
+/// Waits until one of `others` or one of `offered` has something to read, at most for `timeout`. Returns the places of
+/// those in `others`, and the offers.
 pub fn wait(others: &[BorrowedFd<'_>], offered: &[Offered], timeout: Duration) -> (Vec<usize>, Vec<Offered>) {
-    // SAFETY: the numbers are only handed to poll(2), which answers POLLNVAL for one that is not open, and are not kept. If one has
-    // become another file's, its readiness is taken for the offer's; then the offer is an old one, and taking it fails.
+    // SAFETY: the numbers are only handed to poll(2), which answers POLLNVAL for one that is not open, and are not
+    // kept. If one has become another file's, its readiness is taken for the offer's; then the offer is an old one, and
+    // taking it fails.
     let unread = offered.iter().map(|offered| unsafe { BorrowedFd::borrow_raw(offered.fd) });
     let mut fds: Vec<_> = others
         .iter()

@@ -149,8 +149,8 @@ impl Runtime {
         self.current.get()
     }
 
-    /// The running coroutine and its job. For a handler of signals on the loop's thread: `None` also if it has interrupted a
-    /// change of the table.
+    /// The running coroutine and its job. For a handler of signals on the loop's thread: `None` also if it has
+    /// interrupted a change of the table.
     pub fn running(&self) -> Option<(CoroutineId, crate::Job)> {
         let id = self.current.get()?;
         let coroutines = self.coroutines.try_borrow().ok()?;

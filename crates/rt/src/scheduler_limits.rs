@@ -24,7 +24,8 @@ pub struct SchedulerLimits {
     /// How long a coroutine computes before it gives way to others that could run. Default 0: until it waits.
     /// Only with a switch that can interrupt ([`Switch::interrupter`](crate::Switch::interrupter)).
     pub slice: Nanos,
-    /// How long a job that is not a task may run before [`Runtime::is_late`](crate::Runtime::is_late). Default 0: for any time.
+    /// How long a job that is not a task may run before [`Runtime::is_late`](crate::Runtime::is_late). Default 0: for
+    /// any time.
     pub run_max: Nanos,
 }
 

@@ -66,8 +66,8 @@ impl Heartbeat {
         const SEEN: Duration = Duration::from_millis(5);
         self.sleepers[sleeper as usize].get_or_init(std::thread::current);
         self.is_asleep.store(true, Ordering::SeqCst);
-        // The loop's thread stores its beat and then reads the flag, without a barrier between them. If it has not seen the flag,
-        // its beat is seen after this time.
+        // The loop's thread stores its beat and then reads the flag, without a barrier between them. If it has not seen
+        // the flag, its beat is seen after this time.
         let seen = Instant::now() + SEEN;
         while self.beat() == beat {
             // Waking one wakes all, so a thread may find that it was woken for an earlier sleep.

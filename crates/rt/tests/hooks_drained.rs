@@ -1,5 +1,5 @@
-//! Sockets that are known to be drained: a wait for them parks without asking the kernel, and nothing that arrives is missed.
-//! A wait that parks although there is data did not ask.
+//! Sockets that are known to be drained: a wait for them parks without asking the kernel, and nothing that arrives is
+//! missed. A wait that parks although there is data did not ask.
 #![allow(unsafe_code)]
 
 mod common;

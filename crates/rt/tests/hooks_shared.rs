@@ -1,4 +1,5 @@
-//! Drained sockets that others have too: another number, another thread, another process; and numbers that another file gets.
+//! Drained sockets that others have too: another number, another thread, another process; and numbers that another file
+//! gets.
 #![allow(unsafe_code)]
 
 mod common;

@@ -1,8 +1,9 @@
 //! The deputy: while one coroutine holds the loop, it passes connections on to workers that are free.
 //!
-//! It runs on a thread of its own. It must know neither the table of connections nor the handler; it has the ledger, descriptors of its
-//! own for the accept queues, and the relay. Invariant: a connection that the relay does not take stays offered, or stays
-//! in the gate for the loop; whatever has left through the relay, this worker does not touch again.
+//! It runs on a thread of its own. It must know neither the table of connections nor the handler; it has the ledger,
+//! descriptors of its own for the accept queues, and the relay. Invariant: a connection that the relay does not take
+//! stays offered, or stays in the gate for the loop; whatever has left through the relay, this worker does not touch
+//! again.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -44,8 +45,8 @@ impl Gate {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// For a worker that fails: the deputy does nothing any more, and what it has accepted is lent to `pass`. Returns false if
-    /// the deputy is in the midst of something. Takes no memory.
+    /// For a worker that fails: the deputy does nothing any more, and what it has accepted is lent to `pass`. Returns
+    /// false if the deputy is in the midst of something. Takes no memory.
     pub(crate) fn silence(&self, mut pass: impl FnMut(BorrowedFd<'_>)) -> bool {
         let way = match self.0.try_lock() {
             Ok(way) => way,

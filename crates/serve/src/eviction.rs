@@ -1,7 +1,7 @@
 //! The connections that are closed next when there is no room.
 //!
-//! Must not know how they are chosen: that is `evict.rs`. Invariant: a candidate is named by slot and generation, so it never
-//! stands for a later connection.
+//! Must not know how they are chosen: that is `evict.rs`. Invariant: a candidate is named by slot and generation, so it
+//! never stands for a later connection.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

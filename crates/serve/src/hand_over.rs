@@ -1,9 +1,9 @@
 //! Connections that may leave: offered while the loop leaves them alone, claimed before it does anything with them.
 //!
-//! A connection is offered when it is idle, when part of a head was read, when its whole request was read and waits for its turn, and
-//! when its answer is complete and waits to be sent: no handler depends on it then. Its bytes go with the offer. Must not know who takes it. Invariant: an offered connection is
-//! neither read, written nor closed before it is claimed; one that is gone is only forgotten: nothing is answered, counted or
-//! logged for it here.
+//! A connection is offered when it is idle, when part of a head was read, when its whole request was read and waits for
+//! its turn, and when its answer is complete and waits to be sent: no handler depends on it then. Its bytes go with the
+//! offer. Must not know who takes it. Invariant: an offered connection is neither read, written nor closed before it is
+//! claimed; one that is gone is only forgotten: nothing is answered, counted or logged for it here.
 
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
@@ -22,8 +22,8 @@ use crate::table::Table;
 
 impl Server {
     /// Lets connections leave through `relay`, and accepts those that other workers put there. The deputy acts when
-    /// [`weft_rt::held::watch`] has it; it tells `tell` when the loop becomes held and when it is free again. To be called when the
-    /// server listens.
+    /// [`weft_rt::held::watch`] has it; it tells `tell` when the loop becomes held and when it is free again. To be
+    /// called when the server listens.
     ///
     /// # Errors
     /// Those of fcntl(2) and epoll_ctl(2).

@@ -8,10 +8,10 @@
 //! connection, and SETTINGS and PING are answered one at a time, so a peer that does not read the answers is not read.
 //! What it does not limit is the rate of frames that cost the peer nothing: `meter.rs` does.
 //!
-//! Each stream has a place in the table as a connection has, with a [`Carried`](crate::transport::Carried) as its transport.
-//! So the handler, deadlines, bodies and answers know nothing of frames. Must not know what answers a request. Invariant:
-//! a connection has at most `http2_streams_max` streams, and what waits in it is bounded by the windows, by
-//! [`SEND_BYTES_MAX`] per stream, and by what `pipe.rs` takes.
+//! Each stream has a place in the table as a connection has, with a [`Carried`](crate::transport::Carried) as its
+//! transport. So the handler, deadlines, bodies and answers know nothing of frames. Must not know what answers a
+//! request. Invariant: a connection has at most `http2_streams_max` streams, and what waits in it is bounded by the
+//! windows, by [`SEND_BYTES_MAX`] per stream, and by what `pipe.rs` takes.
 
 pub(crate) mod bell;
 pub(crate) mod carrier;

@@ -1,7 +1,7 @@
 //! The media type of a file, by the extension of its name.
 //!
-//! It must not know a file's content. Invariant: an extension that nginx's `mime.types` has gets the type that it has there, so
-//! that a site which moves here is answered as before; all others get what `mime_guess` says.
+//! It must not know a file's content. Invariant: an extension that nginx's `mime.types` has gets the type that it has
+//! there, so that a site which moves here is answered as before; all others get what `mime_guess` says.
 
 use std::path::Path;
 

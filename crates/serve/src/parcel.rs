@@ -1,7 +1,8 @@
 //! A connection on its way from one worker to another: its descriptor, and the bytes that were already read from it.
 //!
-//! Must not know why it moves, nor what its bytes mean. Invariant: one connection is one packet (SOCK_SEQPACKET keeps the borders,
-//! unix(7)), so it arrives as a whole, at one worker. Nobody waits here: a relay that is full takes nothing.
+//! Must not know why it moves, nor what its bytes mean. Invariant: one connection is one packet (SOCK_SEQPACKET keeps
+//! the borders, unix(7)), so it arrives as a whole, at one worker. Nobody waits here: a relay that is full takes
+//! nothing.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;

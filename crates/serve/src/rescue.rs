@@ -1,9 +1,9 @@
 //! What a worker that fails does with its connections: it gives away what another worker can answer, and answers the rest.
 //!
-//! It runs in a handler of signals on the loop's thread, at any instruction of PHP's or of a library's code; the process ends
-//! after it. Must not know what has failed. Invariants: nothing is allocated or freed, nobody is waited for longer
-//! than [`PATIENCE`]; each request is given away or answered, never both; one that has begun is given away only if its
-//! method is safe, nothing of its answer was sent and this has not happened to it before.
+//! It runs in a handler of signals on the loop's thread, at any instruction of PHP's or of a library's code; the
+//! process ends after it. Must not know what has failed. Invariants: nothing is allocated or freed, nobody is waited
+//! for longer than [`PATIENCE`]; each request is given away or answered, never both; one that has begun is given away
+//! only if its method is safe, nothing of its answer was sent and this has not happened to it before.
 
 use std::os::fd::{BorrowedFd, OwnedFd};
 
@@ -66,8 +66,9 @@ impl Exit<'_> {
 }
 
 impl Server {
-    /// Gives away what another worker can answer, and answers the rest: `culprit` with 504 if `is_late`, all others with 502.
-    /// For a handler of signals on the loop's thread. The process MUST end after it without touching this server again.
+    /// Gives away what another worker can answer, and answers the rest: `culprit` with 504 if `is_late`, all others
+    /// with 502. For a handler of signals on the loop's thread. The process MUST end after it without touching this
+    /// server again.
     pub fn rescue(&self, culprit: Option<RequestKey>, is_late: bool) -> Rescued {
         let mut rescued = Rescued::default();
         let relay = self.ways_out.relay.try_borrow();
@@ -108,8 +109,8 @@ impl Server {
         }
     }
 
-    /// Lends a request that the handler has to `work`, for a handler of signals: `None` also if it has interrupted a change of the
-    /// table.
+    /// Lends a request that the handler has to `work`, for a handler of signals: `None` also if it has interrupted a
+    /// change of the table.
     pub fn peek_request<T>(&self, key: RequestKey, work: impl FnOnce(RequestView<'_>) -> T) -> Option<T> {
         let table = self.table.try_borrow().ok()?;
         let (connection, stream) = table.active_ref(key)?;

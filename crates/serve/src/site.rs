@@ -1,8 +1,8 @@
 //! Files of a site: unchanged, from a compressed file beside them, or compressed now.
 //!
-//! Must not know which files may be served: the caller decides. Invariant: each answer for a file says in Vary that it depends on
-//! Accept-Encoding if, and only if, another client may get another one. Text is sent without a charset, as nginx does: files say
-//! themselves in which one they are written.
+//! Must not know which files may be served: the caller decides. Invariant: each answer for a file says in Vary that it
+//! depends on Accept-Encoding if, and only if, another client may get another one. Text is sent without a charset, as
+//! nginx does: files say themselves in which one they are written.
 
 use std::path::Path;
 use std::rc::Rc;

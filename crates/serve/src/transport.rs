@@ -2,9 +2,9 @@
 //!
 //! It alone owns the descriptor: it receives, sends, knows whether there is more to read, and ends both directions. The
 //! bytes travel as they are, by TLS (`tls.rs`), or in a stream of another connection (`carried.rs`), which has no
-//! descriptor. Must not know what the bytes mean. Invariant: the registration is edge-triggered, so `readable` stays set
-//! until a read has proved that nothing is left: by a short read, or EAGAIN. Sending returns EAGAIN only when the next edge is
-//! certain to come.
+//! descriptor. Must not know what the bytes mean. Invariant: the registration is edge-triggered, so `readable` stays
+//! set until a read has proved that nothing is left: by a short read, or EAGAIN. Sending returns EAGAIN only when the
+//! next edge is certain to come.
 
 mod carried;
 mod layered;

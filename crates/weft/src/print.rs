@@ -1,7 +1,7 @@
 //! What commands print on stdout.
 //!
-//! Must not know: what it says. Invariant: a reader that goes away, as `head` does in `weft doctor --extensions | head`, ends
-//! the output and nothing else; std's macros would panic.
+//! Must not know: what it says. Invariant: a reader that goes away, as `head` does in `weft doctor --extensions |
+//! head`, ends the output and nothing else; std's macros would panic.
 
 use std::io::Write;
 

@@ -281,7 +281,8 @@ impl Engine {
 
     /// Ends the request in a child that the script has forked, and returns the script's exit status.
     pub fn end_child() -> u8 {
-        // SAFETY: called when the script has ended, on the one thread of the child; the engine runs, or there were no script.
+        // SAFETY: called when the script has ended, on the one thread of the child; the engine runs, or there were no
+        // script.
         unsafe {
             sys::weft_engine_end();
             sys::weft_script_status() as u8
@@ -310,7 +311,8 @@ impl Engine {
         list.lines().map(str::to_owned).collect()
     }
 
-    /// The loaded extensions that keep state of requests in a form that is not known. Coroutine mode only: elsewhere nobody looks.
+    /// The loaded extensions that keep state of requests in a form that is not known. Coroutine mode only: elsewhere
+    /// nobody looks.
     pub fn unknown_layouts(&self) -> Vec<String> {
         // SAFETY: the buffer has `size` bytes.
         let list = read(|buffer, size| unsafe { sys::weft_unknown_extensions(buffer, size) });

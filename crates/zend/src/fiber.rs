@@ -83,8 +83,8 @@ pub fn crash_location(text: &mut [u8]) -> usize {
     unsafe { sys::weft_crash_location(text.as_mut_ptr().cast(), text.len()) }
 }
 
-/// From here on `report` is called once before the process dies of a crash, by a handler of signals on this thread, which is
-/// the loop's.
+/// From here on `report` is called once before the process dies of a crash, by a handler of signals on this thread,
+/// which is the loop's.
 pub fn report_crashes(report: extern "C" fn(i32)) {
     // SAFETY: installs handlers; the function is one.
     unsafe { sys::weft_crash_start(report) };

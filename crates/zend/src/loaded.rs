@@ -1,7 +1,7 @@
 //! Which libphp the loader has found, and whether weft can use it.
 //!
-//! A library of another PHP has structures of another form: using it would corrupt memory. Must not know what PHP is used for.
-//! Invariant: [`check`] calls nothing of PHP, so it may come before everything else, and MUST.
+//! A library of another PHP has structures of another form: using it would corrupt memory. Must not know what PHP is
+//! used for. Invariant: [`check`] calls nothing of PHP, so it may come before everything else, and MUST.
 #![allow(unsafe_code)]
 
 use std::ffi::c_char;
@@ -36,8 +36,8 @@ pub fn php() -> &'static LoadedPhp {
     LOADED.get().expect("the library was checked when the process started")
 }
 
-/// Compares the library with the one that weft was compiled for: the series, the build id of extensions (which names the API, thread
-/// safety and debugging).
+/// Compares the library with the one that weft was compiled for: the series, the build id of extensions (which names
+/// the API, thread safety and debugging).
 ///
 /// # Errors
 /// One line for the operator: which library was found, which was wanted, and what to do.

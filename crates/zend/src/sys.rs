@@ -1,5 +1,6 @@
 //! The C functions of `c/`, declared once. All of them MUST be called on the one thread that started the engine, except
-//! `weft_interrupt_preempt`, `weft_interrupt_late`, `weft_interrupt_report*` and `weft_timeslice_end`, which any thread may call.
+//! `weft_interrupt_preempt`, `weft_interrupt_late`, `weft_interrupt_report*` and `weft_timeslice_end`, which any thread
+//! may call.
 
 #![allow(unsafe_code)]
 

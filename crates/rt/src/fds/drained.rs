@@ -15,8 +15,8 @@ use crate::reactor::Readiness;
 /// after an answer or two do not pay for it.
 const RECEIVES: u8 = 4;
 
-/// After one of these there may be something behind a receive that returned less than it had room for: the end, an error, or
-/// what follows urgent data. It may have arrived with the bytes, without an event of its own.
+/// After one of these there may be something behind a receive that returned less than it had room for: the end, an
+/// error, or what follows urgent data. It may have arrived with the bytes, without an event of its own.
 const MARKS: Readiness = Readiness(libc::POLLRDHUP | libc::POLLHUP | libc::POLLERR | libc::POLLPRI);
 
 /// What a receive that returns less than it had room for says of a descriptor.

@@ -157,8 +157,8 @@ impl Call {
         }
     }
 
-    /// The wait for these was cut short. A connection in the middle of a conversation is unusable from now on. Ending it is the
-    /// one thing that every client library and every pool notices before the next use.
+    /// The wait for these was cut short. A connection in the middle of a conversation is unusable from now on. Ending
+    /// it is the one thing that every client library and every pool notices before the next use.
     #[cold]
     fn cut_short(self, fds: impl IntoIterator<Item = RawFd>) {
         let saved = errno();
@@ -214,8 +214,8 @@ impl Call {
         self.pause_for(Some(backoff), deadline, |_| ())
     }
 
-    /// [`Call::pause`], which may end earlier: `waiting` hands the wait to the code that ends it. Without a back-off only that
-    /// code, or the deadline, ends it.
+    /// [`Call::pause`], which may end earlier: `waiting` hands the wait to the code that ends it. Without a back-off
+    /// only that code, or the deadline, ends it.
     pub fn pause_for(
         self,
         backoff: Option<&mut Backoff>,

@@ -1,7 +1,7 @@
 //! Which library calls a hook.
 //!
-//! For the rare hook whose answer depends on it: some microseconds. It must not know what the answer is used for. Invariant:
-//! it only reads the stack, by the tables that every object on it has for unwinding.
+//! For the rare hook whose answer depends on it: some microseconds. It must not know what the answer is used for.
+//! Invariant: it only reads the stack, by the tables that every object on it has for unwinding.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_void};

@@ -81,8 +81,8 @@ impl Symbol {
         ALL[self as usize].0
     }
 
-    /// Whether its hook decides itself when other coroutines may run first: none may before a record lock (fcntl(2)) that is held
-    /// for microseconds.
+    /// Whether its hook decides itself when other coroutines may run first: none may before a record lock (fcntl(2))
+    /// that is held for microseconds.
     #[inline(always)]
     pub const fn chooses_when_to_yield(self) -> bool {
         matches!(self, Symbol::fcntl | Symbol::fcntl64)

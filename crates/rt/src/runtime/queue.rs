@@ -51,7 +51,8 @@ impl Runtime {
         Some(start.job)
     }
 
-    /// A coroutine has ended, or memory may be free again. The end of a task frees a stack, but only a task may take its place.
+    /// A coroutine has ended, or memory may be free again. The end of a task frees a stack, but only a task may take
+    /// its place.
     pub fn offer_place(&self) {
         let mut queue = self.queue.borrow_mut();
         let Some((start, _)) = queue.front().copied() else { return };

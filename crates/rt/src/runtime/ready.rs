@@ -1,8 +1,8 @@
 //! What may run now, in order.
 //!
-//! Whoever holds up others comes first: the holder of a lock that they wait for, and the one to whom a lock has just been
-//! left. It must not know why a wake comes first. Invariant: between [`IN_A_ROW`] of these, one of the others runs, so that two
-//! coroutines which pass a lock to and fro keep nobody waiting.
+//! Whoever holds up others comes first: the holder of a lock that they wait for, and the one to whom a lock has just
+//! been left. It must not know why a wake comes first. Invariant: between [`IN_A_ROW`] of these, one of the others
+//! runs, so that two coroutines which pass a lock to and fro keep nobody waiting.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;

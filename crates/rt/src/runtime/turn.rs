@@ -1,7 +1,7 @@
 //! The loop: it runs ready coroutines, waits for events and dispatches them.
 //!
-//! It must not know what the [`Driver`] serves. Invariants: only the loop enters a coroutine; a coroutine that becomes ready
-//! during a turn runs in the next one, so that I/O is never starved.
+//! It must not know what the [`Driver`] serves. Invariants: only the loop enters a coroutine; a coroutine that becomes
+//! ready during a turn runs in the next one, so that I/O is never starved.
 
 use super::{CHILD_KEY, DRIVER_KEY, OFFLOAD_KEY, Ready, Runtime};
 use crate::coroutine::{Job, State};

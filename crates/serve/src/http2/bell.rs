@@ -1,6 +1,7 @@
 //! What h2 wakes: a bell writes down which slot it stands for.
 //!
-//! Must not know what is in a slot. Invariant: a slot is named with its generation, so a bell that is rung late finds nothing.
+//! Must not know what is in a slot. Invariant: a slot is named with its generation, so a bell that is rung late finds
+//! nothing.
 
 use std::cell::RefCell;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! An HTTP/2 connection as h2 has it, polled by hand.
 //!
-//! Must not know the table, nor what becomes of a request. Invariant: it is polled after everything that could let it go on:
-//! bytes that arrived, room for bytes, or the ring of its bell.
+//! Must not know the table, nor what becomes of a request. Invariant: it is polled after everything that could let it
+//! go on: bytes that arrived, room for bytes, or the ring of its bell.
 
 use std::cell::RefCell;
 use std::future::Future;

@@ -1,8 +1,8 @@
 //! TLS over a socket: what has arrived becomes plain bytes, what is sent becomes records.
 //!
-//! Must not know certificates, nor who speaks above: rustls has the protocol, and its configuration comes with the listener.
-//! Invariants: at most [`AHEAD_BYTES_MAX`] of what was taken for sending lies encrypted here, and nothing more is taken
-//! before the socket has all of it. `more` stays set until the socket has shown that nothing is left.
+//! Must not know certificates, nor who speaks above: rustls has the protocol, and its configuration comes with the
+//! listener. Invariants: at most [`AHEAD_BYTES_MAX`] of what was taken for sending lies encrypted here, and nothing
+//! more is taken before the socket has all of it. `more` stays set until the socket has shown that nothing is left.
 
 use std::io::{self, IoSlice, Read, Write};
 use std::os::fd::OwnedFd;

@@ -1,7 +1,7 @@
 //! A document root and its rules, as they are from one reload to the next.
 //!
-//! Must not know requests. Invariant: only files below the document root are opened here, or below a directory that the operator
-//! has named.
+//! Must not know requests. Invariant: only files below the document root are opened here, or below a directory that the
+//! operator has named.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;

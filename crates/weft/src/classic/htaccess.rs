@@ -1,8 +1,8 @@
 //! What an `.htaccess` file denies: `Require all denied` and `Deny from all`, for its directory or for names of files.
 //!
-//! It must not access the file system. Invariant: what cannot be decided here is never taken for permission. A line that
-//! restricts access in another way denies it to everybody, and is named in `unread` with what it amounts to; so is a line that
-//! hides single paths by rewriting, which is not applied, and a pattern of names that cannot be read here.
+//! It must not access the file system. Invariant: what cannot be decided here is never taken for permission. A line
+//! that restricts access in another way denies it to everybody, and is named in `unread` with what it amounts to; so is
+//! a line that hides single paths by rewriting, which is not applied, and a pattern of names that cannot be read here.
 
 use regex_lite::Regex;
 

@@ -120,7 +120,8 @@ impl Docroot {
                 Some(if wanted.directory { route } else { Route::Redirect(wanted.as_directory_uri()) })
             }
             Some(_) => None,
-            // As with nginx, where a location of its own has all scripts: one that is missing is 404, not the front controller's.
+            // As with nginx, where a location of its own has all scripts: one that is missing is 404, not the front
+            // controller's.
             None if self.resident.is_none() && wanted.names().any(is_script) => None,
             None => self.file(format!("/{}", rule.trim_start_matches('/')).into_bytes()),
         }

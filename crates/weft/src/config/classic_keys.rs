@@ -1,7 +1,7 @@
 //! The rows of `[classic]` and `[resident]` in the table of every setting: see [`super::keys`].
 //!
-//! Must not know: where a value came from. Invariant: what a document root's URLs stand for, and what runs them, has its rows
-//! here.
+//! Must not know: where a value came from. Invariant: what a document root's URLs stand for, and what runs them, has
+//! its rows here.
 
 use super::key::{Arity, DAY_MS, GIB, Key, MIB, key, number};
 use super::value::Unit;

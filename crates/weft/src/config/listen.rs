@@ -73,8 +73,8 @@ impl fmt::Display for ListenAddress {
 impl FromStr for ListenAddress {
     type Err = String;
 
-    /// Accepts `HOST:PORT`, `[V6]:PORT`, `:PORT`, `PORT`, `*:PORT`, `localhost:PORT`, `unix:/path` and `unix:/path,mode=0660`;
-    /// the TCP ones also with `http://` or `https://` before them.
+    /// Accepts `HOST:PORT`, `[V6]:PORT`, `:PORT`, `PORT`, `*:PORT`, `localhost:PORT`, `unix:/path` and
+    /// `unix:/path,mode=0660`; the TCP ones also with `http://` or `https://` before them.
     fn from_str(text: &str) -> Result<Self, String> {
         if let Some(rest) = text.strip_prefix("https://") {
             return rest.trim_end_matches('/').parse().and_then(|address| match address {

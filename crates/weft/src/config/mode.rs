@@ -1,7 +1,7 @@
 //! How an application runs: the mode that the settings amount to, and the numbers that follow from it.
 //!
-//! Must not know how a mode is carried out. Invariant: the same settings and the same file give the same mode, in the master,
-//! its workers and `weft check`.
+//! Must not know how a mode is carried out. Invariant: the same settings and the same file give the same mode, in the
+//! master, its workers and `weft check`.
 
 use std::io::Read;
 use std::path::Path;
@@ -74,7 +74,8 @@ impl Mode {
 
     /// The number of workers that the master may add while all are held.
     ///
-    /// A script that stays loaded, with one worker by choice, may keep in its variables what all requests share: then it stays one.
+    /// A script that stays loaded, with one worker by choice, may keep in its variables what all requests share: then
+    /// it stays one.
     pub fn extra_workers(self, config: &Config) -> usize {
         const PER_CORE: usize = 8;
         match (config.server.extra_workers_max, config.server.workers) {

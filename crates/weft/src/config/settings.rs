@@ -1,7 +1,7 @@
 //! The settings as types, one struct for each section of `weft.toml`, with their defaults.
 //!
-//! Must not know where a value comes from, or how it is written. Invariant: the default of a setting stands here only; help and
-//! the reference read it from here.
+//! Must not know where a value comes from, or how it is written. Invariant: the default of a setting stands here only;
+//! help and the reference read it from here.
 
 use std::path::PathBuf;
 

@@ -28,7 +28,8 @@ use objects::Object;
 /// Flags of `weft doctor`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// For each extension that is loaded and each library below it: the functions that wait which it calls, and how they wait
+    /// For each extension that is loaded and each library below it: the functions that wait which it calls, and how
+    /// they wait
     #[arg(long, required = true)]
     extensions: bool,
     /// As JSON, for programs
@@ -38,7 +39,8 @@ pub struct Arguments {
     settings: Settings,
 }
 
-/// Runs `weft doctor`: it succeeds if no unreviewed function bypasses the hooks, and no extension keeps coroutine mode from starting.
+/// Runs `weft doctor`: it succeeds if no unreviewed function bypasses the hooks, and no extension keeps coroutine mode
+/// from starting.
 pub fn doctor(arguments: Arguments) -> ExitCode {
     debug_assert!(arguments.extensions, "clap requires it");
     let json = arguments.json;

@@ -1,5 +1,5 @@
-//! Libraries that keep state for each thread: all coroutines of a worker run in one thread and share it, and so do PHP instances
-//! unless the library belongs to them.
+//! Libraries that keep state for each thread: all coroutines of a worker run in one thread and share it, and so do PHP
+//! instances unless the library belongs to them.
 //!
 //! Must not know how such a library is found. Invariant: a row says why a wait in the middle of what the state belongs to
 //! does no harm; a library without a row has not been reviewed.
@@ -33,8 +33,8 @@ const SHARED: &[(&str, &str)] = &[
 /// Libraries that belong to each PHP instance although they are no extensions, as `libraries.c` of weft-zend lists them.
 const OF_INSTANCES: &[&str] = &["libxml2.so", "libxslt.so", "libexslt.so"];
 
-/// The verdict on an object that keeps such state; `is_library`: it is neither libphp nor an extension, which belong to each
-/// instance.
+/// The verdict on an object that keeps such state; `is_library`: it is neither libphp nor an extension, which belong to
+/// each instance.
 pub fn judge(name: &str, is_library: bool) -> PerThread {
     if !is_library || OF_INSTANCES.iter().any(|own| name.starts_with(own)) {
         return PerThread::OfInstance;

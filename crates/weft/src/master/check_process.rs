@@ -1,7 +1,7 @@
 //! The process of `weft check` that a reload begins with: what is heard of it, and until when.
 //!
-//! Must not know: what follows from its end. Invariant: it never waits for the master to read, and what is kept of its words
-//! is bounded.
+//! Must not know: what follows from its end. Invariant: it never waits for the master to read, and what is kept of its
+//! words is bounded.
 
 use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd};

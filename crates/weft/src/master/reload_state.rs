@@ -1,6 +1,7 @@
 //! How far a reload has come, and how many there were.
 //!
-//! Must not know: what brings it on. Invariant: there is one reload at a time; another one that is asked for meanwhile waits.
+//! Must not know: what brings it on. Invariant: there is one reload at a time; another one that is asked for meanwhile
+//! waits.
 
 use std::os::fd::BorrowedFd;
 use std::time::Instant;

@@ -22,7 +22,8 @@ const BACKOFF_MAX: Duration = Duration::from_secs(30);
 const MESSAGES_PER_TURN: usize = 64;
 /// How long no worker is started while a reload is meant to bring new shared memory.
 const RENEWAL_MAX: Duration = Duration::from_secs(5);
-/// So many short lives in a slot, the last ended by a fault, are taken for the work of something that all its workers share.
+/// So many short lives in a slot, the last ended by a fault, are taken for the work of something that all its workers
+/// share.
 const CRASHES_IN_A_ROW: u32 = 3;
 /// How long an image that came by a reload keeps its shared memory at least, whatever its workers crash of.
 const RENEWAL_PAUSE: Duration = Duration::from_secs(300);

@@ -1,6 +1,7 @@
 //! PHP, started once per process: with which settings, and what it says of itself.
 //!
-//! Must not know what PHP will run. Invariant: there is one engine per process, started in the master before the first fork.
+//! Must not know what PHP will run. Invariant: there is one engine per process, started in the master before the first
+//! fork.
 
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
@@ -156,8 +157,8 @@ pub(super) fn executable() -> String {
     std::env::current_exe().map(|path| path.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// One `name=value` of `-d`; a name alone means 1. As with the php command (`php_ini_builder_define`), a value that begins with
-/// another character than a letter, a digit or a quote is text, not an expression of php.ini.
+/// One `name=value` of `-d`; a name alone means 1. As with the php command (`php_ini_builder_define`), a value that
+/// begins with another character than a letter, a digit or a quote is text, not an expression of php.ini.
 pub(super) fn ini_setting(text: &str) -> (String, String) {
     let (name, value) = text.split_once('=').unwrap_or((text, "1"));
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'"' | b'\'');

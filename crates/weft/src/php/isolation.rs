@@ -1,14 +1,15 @@
 //! Which loaded extensions coroutine mode cannot isolate, and what follows from that.
 //!
-//! In coroutine mode requests share one PHP, and weft exchanges what each has changed. Where it knows that an extension keeps state
-//! of a request, but not where, requests would see each other's: coroutine mode does not start, unless the operator accepts it.
-//! Must not know layouts (the C side does). Invariant: no extension is left out without a word.
+//! In coroutine mode requests share one PHP, and weft exchanges what each has changed. Where it knows that an extension
+//! keeps state of a request, but not where, requests would see each other's: coroutine mode does not start, unless the
+//! operator accepts it. Must not know layouts (the C side does). Invariant: no extension is left out without a word.
 
 use weft_zend::Engine;
 
 use crate::config::{Config, Mode};
 
-/// The extensions whose globals were reviewed: the rows of docs/internals/isolation.md (`tests/docs/isolation.rs` compares them).
+/// The extensions whose globals were reviewed: the rows of docs/internals/isolation.md (`tests/docs/isolation.rs`
+/// compares them).
 const REVIEWED: [&str; 67] = [
     "Core",
     "standard",
@@ -89,8 +90,8 @@ pub struct Unisolated {
 }
 
 impl Unisolated {
-    /// Looks at the extensions of the started engine. The mode decides whether it matters: instances exchange all globals, so in
-    /// classic mode there is nothing.
+    /// Looks at the extensions of the started engine. The mode decides whether it matters: instances exchange all
+    /// globals, so in classic mode there is nothing.
     pub fn of(engine: &Engine, config: &Config) -> Unisolated {
         if Mode::of(config).is_one_at_a_time() {
             return Unisolated::default();

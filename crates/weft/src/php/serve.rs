@@ -222,8 +222,8 @@ fn redirect(server: &Server, key: RequestKey, path: String) -> Result<(), Error>
     server.respond(key, status, &[(b"Location", &location), PLAIN], b"Moved\n")
 }
 
-/// Sends a request that came without TLS to the address with it; returns whether it did. Clients of a Unix socket, and those
-/// whose proxy speaks TLS for them, are where they should be.
+/// Sends a request that came without TLS to the address with it; returns whether it did. Clients of a Unix socket, and
+/// those whose proxy speaks TLS for them, are where they should be.
 fn redirect_to_https(key: RequestKey, port: u16) -> bool {
     let (Some(server), Some(host)) = (SERVER.get(), HOST.get()) else { return false };
     let target = server.with_request(key, |request| {

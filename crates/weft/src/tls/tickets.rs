@@ -1,8 +1,9 @@
 //! Tickets, with which a client resumes a session at any worker, also after a reload.
 //!
-//! All workers have the same secret from the master, and make the next one of it by the clock, each for itself. It cannot be
-//! turned back: who learns a secret can open the tickets of its period and later ones, but none from before. Must not know
-//! processes or sessions. Invariant: a ticket is accepted in the period in which it was made and in the next one.
+//! All workers have the same secret from the master, and make the next one of it by the clock, each for itself. It
+//! cannot be turned back: who learns a secret can open the tickets of its period and later ones, but none from before.
+//! Must not know processes or sessions. Invariant: a ticket is accepted in the period in which it was made and in the
+//! next one.
 
 use std::fmt;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

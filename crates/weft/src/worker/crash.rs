@@ -1,8 +1,8 @@
 //! The last steps of a worker that fails: its connections leave or are answered, and the master hears what has happened.
 //!
-//! A worker fails by a crash (SIGSEGV and the like), by code that nothing can stop, or when the master gives it up. Must not know how
-//! connections leave. Invariant: everything here runs in a handler of signals on the loop's thread, once, and the process ends
-//! after it: so it allocates nothing and takes no lock.
+//! A worker fails by a crash (SIGSEGV and the like), by code that nothing can stop, or when the master gives it up.
+//! Must not know how connections leave. Invariant: everything here runs in a handler of signals on the loop's thread,
+//! once, and the process ends after it: so it allocates nothing and takes no lock.
 #![allow(unsafe_code)]
 
 use std::cell::Cell;

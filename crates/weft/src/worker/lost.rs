@@ -54,8 +54,8 @@ static REQUESTS: AtomicPtr<()> = AtomicPtr::new(null_mut());
 /// Installs the handler, in a worker that was just forked. `grace_s` is how long it may outlive its master.
 pub fn prepare(grace_s: u32) {
     GRACE_S.store(u64::from(grace_s), Relaxed);
-    // SAFETY: the calls have no preconditions; the structures are plain data, for which zeros are a valid value, and outlive
-    // the calls; the handler has the signature that SA_SIGINFO asks for.
+    // SAFETY: the calls have no preconditions; the structures are plain data, for which zeros are a valid value, and
+    // outlive the calls; the handler has the signature that SA_SIGINFO asks for.
     unsafe {
         MASTER.store(libc::getppid(), Relaxed);
         OWN.store(libc::getpid(), Relaxed);

@@ -3,8 +3,9 @@
 use super::{apart, children, owner, tree};
 use crate::family::EVERYBODY;
 
-/// From here on a child gets only what its own family opened. Descriptors that are open now belong to every family: those that
-/// the server inherited, and those that the application opened while it booted. The same holds for running children.
+/// From here on a child gets only what its own family opened. Descriptors that are open now belong to every family:
+/// those that the server inherited, and those that the application opened while it booted. The same holds for running
+/// children.
 pub fn keep_families_apart() {
     apart::keep();
     children::of_the_beginning(tree::children_of(rustix::process::getpid().as_raw_pid()));

@@ -188,8 +188,9 @@ pub fn any(runtime: &Runtime) -> Vec<pid_t> {
     })
 }
 
-/// Whether the running coroutine may wait for a family's children: not for those of other live families, which wait for their
-/// children themselves. The children of an ended family are everyone's, as in a process that serves one request after another.
+/// Whether the running coroutine may wait for a family's children: not for those of other live families, which wait for
+/// their children themselves. The children of an ended family are everyone's, as in a process that serves one request
+/// after another.
 fn not_others(runtime: &Runtime) -> impl Fn(Family) -> bool {
     let (own, live) = (runtime.family(), runtime.live_families());
     move |family| own == Some(family) || live.binary_search(&family).is_err()

@@ -27,8 +27,9 @@ static FORKED_CHILD: AtomicBool = AtomicBool::new(false);
 /// How such a child ends.
 static FORKED_CHILD_END: OnceLock<fn() -> !> = OnceLock::new();
 
-/// Sets how a child that was forked inside a coroutine ends when its code returns to the loop: with PHP's own shutdown and exit
-/// status, for example. Without it, the child ends with status 0 and runs no exit handler. The first call counts.
+/// Sets how a child that was forked inside a coroutine ends when its code returns to the loop: with PHP's own shutdown
+/// and exit status, for example. Without it, the child ends with status 0 and runs no exit handler. The first call
+/// counts.
 pub fn on_forked_child_end(end: fn() -> !) {
     let _ = FORKED_CHILD_END.set(end);
 }
@@ -36,9 +37,9 @@ pub fn on_forked_child_end(end: fn() -> !) {
 /// How such a child begins.
 static FORKED_CHILD_BEGIN: OnceLock<Box<dyn Fn() -> Vec<c_int> + Send + Sync>> = OnceLock::new();
 
-/// Sets how a child that is forked inside a coroutine begins: the function makes the server harmless in the child and returns the
-/// server's own descriptors. The child loses them, so that a connection closed by the parent is closed. It is called in the child,
-/// and must not wait for another thread or process. The first call counts.
+/// Sets how a child that is forked inside a coroutine begins: the function makes the server harmless in the child and
+/// returns the server's own descriptors. The child loses them, so that a connection closed by the parent is closed. It
+/// is called in the child, and must not wait for another thread or process. The first call counts.
 pub fn on_forked_child_begin(begin: impl Fn() -> Vec<c_int> + Send + Sync + 'static) {
     let _ = FORKED_CHILD_BEGIN.set(Box::new(begin));
 }

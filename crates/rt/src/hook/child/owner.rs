@@ -33,8 +33,8 @@ static HIGHEST: AtomicU32 = AtomicU32::new(0);
 /// The bit above a family's: the descriptor holds a lock (flock(2)), which a copy of it would retain.
 const LOCKED: u32 = !BITS;
 
-/// Which others have a copy of a descriptor, by its number: a child of another family ([`STRANGER`]), or a child or program of its
-/// own family ([`HEIR`]). The table is zero pages until touched.
+/// Which others have a copy of a descriptor, by its number: a child of another family ([`STRANGER`]), or a child or
+/// program of its own family ([`HEIR`]). The table is zero pages until touched.
 static COPIES: [AtomicU8; NUMBERS] = [const { AtomicU8::new(0) }; NUMBERS];
 
 /// A process that has not asked for the file and does not know it: a lock must not outlive its owner there.
@@ -95,7 +95,8 @@ fn unlock_among_strangers(fd: RawFd) {
     }
 }
 
-/// Records that a child of `family` was started with copies of its family's descriptors; `forked`: with copies of all others too.
+/// Records that a child of `family` was started with copies of its family's descriptors; `forked`: with copies of all
+/// others too.
 pub fn inherited(family: Family, forked: bool) {
     if !kept_apart() {
         return;

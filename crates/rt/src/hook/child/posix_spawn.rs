@@ -1,8 +1,8 @@
 //! posix_spawn(3): the child gets the descriptors of its family and a clean signal state, as after fork and execve.
 //!
-//! PHP starts the programs of proc_open with it since 8.3, and libraries do as well. The child shares no code with us before
-//! it executes the program, so what it is to close is put in front of the caller's file actions: behind them it would
-//! close what they have just opened. The caller's actions are copied as they are, by the two numbers and the
+//! PHP starts the programs of proc_open with it since 8.3, and libraries do as well. The child shares no code with us
+//! before it executes the program, so what it is to close is put in front of the caller's file actions: behind them it
+//! would close what they have just opened. The caller's actions are copied as they are, by the two numbers and the
 //! pointer that glibc's `<spawn.h>` shows; the size of one action is found by looking at two of them.
 //!
 //! It must not know who waits for the child. Invariant: where the actions cannot be copied, no child is started that has
@@ -83,7 +83,8 @@ fn action_bytes() -> Option<usize> {
             let shown = (&raw const actions).cast::<Actions>();
             let found = ((*shown).used == 2 && (*shown).allocated >= 2).then(|| {
                 let words: *const c_int = (*shown).first.cast();
-                // Two actions of at least one word: the second number stands within the first 128 bytes or the layout is another.
+                // Two actions of at least one word: the second number stands within the first 128 bytes or the layout
+                // is another.
                 let at = |fd: c_int, from: usize| (from..32).find(|&word| words.add(word).read() == fd);
                 let first = at(PROBES[0], 0)?;
                 Some((at(PROBES[1], first + 1)? - first) * size_of::<c_int>())
@@ -101,8 +102,9 @@ unsafe fn with_own_descriptors(
     spawn: impl FnOnce(*const posix_spawn_file_actions_t) -> c_int,
 ) -> c_int {
     let Some(bytes) = action_bytes() else { return libc::ENOSYS };
-    // SAFETY: the all-zero object is storage for the init function. The caller's actions are initialised by the contract, and
-    // are used.len() times `bytes` long; ours are destroyed as an array only: what the copies point to is the caller's.
+    // SAFETY: the all-zero object is storage for the init function. The caller's actions are initialised by the
+    // contract, and are used.len() times `bytes` long; ours are destroyed as an array only: what the copies point to is
+    // the caller's.
     unsafe {
         let mut closes: posix_spawn_file_actions_t = std::mem::zeroed();
         libc::posix_spawn_file_actions_init(&raw mut closes);
@@ -135,8 +137,8 @@ unsafe fn with_clean_signals(
     callers: *const posix_spawnattr_t,
     spawn: impl FnOnce(*const posix_spawnattr_t) -> c_int,
 ) -> c_int {
-    // SAFETY: posix_spawnattr_t is plain data in glibc and musl, so a copy is as good as the original; a new one is initialised
-    // first. The sets are live.
+    // SAFETY: posix_spawnattr_t is plain data in glibc and musl, so a copy is as good as the original; a new one is
+    // initialised first. The sets are live.
     unsafe {
         let mut attributes: posix_spawnattr_t = std::mem::zeroed();
         libc::posix_spawnattr_init(&raw mut attributes);

@@ -19,8 +19,8 @@ const OWN: [c_int; 5] = [libc::SIGTERM, libc::SIGQUIT, libc::SIGHUP, libc::SIGUS
 /// Ignored in every mode, and by every child of a shell that runs in the background.
 const IGNORED: [c_int; 3] = [libc::SIGPIPE, libc::SIGINT, libc::SIGXFSZ];
 
-/// Declares that this process handles SIGTERM, SIGQUIT, SIGHUP, SIGUSR1 and SIGUSR2 itself: neither that they are ignored nor a
-/// handler for one of them belongs to the code that starts a child, and no child keeps it.
+/// Declares that this process handles SIGTERM, SIGQUIT, SIGHUP, SIGUSR1 and SIGUSR2 itself: neither that they are
+/// ignored nor a handler for one of them belongs to the code that starts a child, and no child keeps it.
 pub fn signals_are_own() {
     SIGNALS_ARE_OWN.store(true, Ordering::Relaxed);
 }

@@ -1,6 +1,7 @@
 //! popen, pclose and system, built on posix_spawn(3): libc's versions wait internally, where no hook can see it.
 //!
-//! The child starts with an empty signal mask and with default actions for the signals that the worker ignores. When a time-out or a cancellation cuts the wait short, the child and its descendants get SIGTERM.
+//! The child starts with an empty signal mask and with default actions for the signals that the worker ignores. When a
+//! time-out or a cancellation cuts the wait short, the child and its descendants get SIGTERM.
 //!
 //! Invariants: a stream made by [`popen`] is in [`STREAMS`] until its [`pclose`]; each holds an open descriptor, so
 //! `RLIMIT_NOFILE` bounds them. Every child is either awaited or left to the loop ([`children`]).

@@ -21,8 +21,8 @@ use crate::{Nanos, Runtime, SECOND};
 /// until touched.
 pub const NUMBERS: usize = 1 << 20;
 
-/// Bits 0-1: kind. Bit 2: closed by a thread without a runtime. Bits 3-4: pace of a file. Bit 5: a wait for it was cut short. From
-/// bit 6: generation.
+/// Bits 0-1: kind. Bit 2: closed by a thread without a runtime. Bits 3-4: pace of a file. Bit 5: a wait for it was cut
+/// short. From bit 6: generation.
 static STATES: [AtomicU32; NUMBERS] = [const { AtomicU32::new(0) }; NUMBERS];
 static HIGHEST: AtomicU32 = AtomicU32::new(0);
 
@@ -131,8 +131,8 @@ pub fn generation(fd: RawFd) -> u32 {
     state(fd).map_or(0, |state| state.load(Ordering::Relaxed) / GENERATION)
 }
 
-/// The number is about to be closed: from here on it is another generation, of unknown kind. `by_loop`: the closing thread has a
-/// runtime, which forgets the registration at once.
+/// The number is about to be closed: from here on it is another generation, of unknown kind. `by_loop`: the closing
+/// thread has a runtime, which forgets the registration at once.
 pub(super) fn next_generation(fd: RawFd, by_loop: bool) {
     if let Some(state) = state(fd) {
         let stale = if by_loop { 0 } else { STALE };
@@ -156,7 +156,8 @@ pub fn drop_stale(runtime: &Runtime, fd: RawFd) {
     }
 }
 
-/// Remembers that a wait for a connection was cut short: what its peer says next may be meant for the coroutine that waited.
+/// Remembers that a wait for a connection was cut short: what its peer says next may be meant for the coroutine that
+/// waited.
 pub fn set_cut_short(fd: RawFd) {
     if let Some(state) = state(fd) {
         HIGHEST.fetch_max(fd as u32, Ordering::Relaxed);

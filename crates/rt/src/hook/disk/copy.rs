@@ -1,6 +1,7 @@
 //! Copying between files: copy_file_range. Small copies are made directly; a thread makes larger ones piece by piece.
 //!
-//! Invariants: the thread works on copies of the offsets only; no descriptor can be closed while the thread uses it (`busy`).
+//! Invariants: the thread works on copies of the offsets only; no descriptor can be closed while the thread uses it
+//! (`busy`).
 #![allow(unsafe_code)]
 
 use libc::{c_int, off_t, size_t};

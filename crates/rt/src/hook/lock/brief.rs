@@ -14,9 +14,9 @@ pub type RecordLock = fn(c_int, c_int, usize) -> Option<c_int>;
 
 static RECORD_LOCK: OnceLock<RecordLock> = OnceLock::new();
 
-/// Calls `answer` before each `F_SETLK` and `F_GETLK` of a descriptor that [`on_brief_locks`] names, in every thread, also while a coroutine has stepped out (opcache
-/// counts its readers while it compiles). To the kernel, locks of one process never conflict, although its coroutines
-/// may be separate users of the lock. The first call counts.
+/// Calls `answer` before each `F_SETLK` and `F_GETLK` of a descriptor that [`on_brief_locks`] names, in every thread,
+/// also while a coroutine has stepped out (opcache counts its readers while it compiles). To the kernel, locks of one
+/// process never conflict, although its coroutines may be separate users of the lock. The first call counts.
 pub fn on_record_lock(answer: RecordLock) {
     let _ = RECORD_LOCK.set(answer);
 }
@@ -29,15 +29,15 @@ pub(super) struct Brief {
 
 static BRIEF: OnceLock<Brief> = OnceLock::new();
 
-/// Names descriptors whose record locks are held for microseconds, by code beside which no other may run: a coroutine waits for such
-/// a lock as it would without the hooks. From then on it is known, here and in all children, who holds one for writing. The first
-/// call counts.
+/// Names descriptors whose record locks are held for microseconds, by code beside which no other may run: a coroutine
+/// waits for such a lock as it would without the hooks. From then on it is known, here and in all children, who holds
+/// one for writing. The first call counts.
 pub fn on_brief_locks(descriptors: Vec<c_int>) {
     let _ = BRIEF.set(Brief { descriptors, holder: Holder::shared() });
 }
 
-/// Whether the memory that brief locks guard may be half written: process `pid` holds one for writing, or ended while it held one, or
-/// another process did so before. Async-signal-safe.
+/// Whether the memory that brief locks guard may be half written: process `pid` holds one for writing, or ended while
+/// it held one, or another process did so before. Async-signal-safe.
 pub fn may_be_half_written(pid: u32) -> bool {
     BRIEF.get().and_then(|brief| brief.holder).is_some_and(|holder| holder.may_be_half_written(pid))
 }

@@ -28,7 +28,8 @@ pub enum Again {
     Fails,
 }
 
-/// The words of a mutex, in 64-bit glibc: lock, count, owner, users, kind (sysdeps/nptl/bits/struct_mutex.h, and that of x86).
+/// The words of a mutex, in 64-bit glibc: lock, count, owner, users, kind (sysdeps/nptl/bits/struct_mutex.h, and that
+/// of x86).
 unsafe fn word(mutex: *mut pthread_mutex_t, index: usize) -> u32 {
     // SAFETY: a live mutex by the caller's contract, at least so long and so aligned.
     unsafe { AtomicU32::from_ptr(mutex.cast::<u32>().add(index)) }.load(Ordering::Relaxed)

@@ -1,6 +1,6 @@
-//! Locks: of files (`file`; `record` and `whole` know who holds one, `polling` who polls for one; `brief` and `holder` are for those
-//! of shared memory), of C libraries (`mutex`, `held`,
-//! `condition`, `semaphore`) and of System V (`sysv`).
+//! Locks: of files (`file`; `record` and `whole` know who holds one, `polling` who polls for one; `brief` and `holder`
+//! are for those of shared memory), of C libraries (`mutex`, `held`, `condition`, `semaphore`) and of System V
+//! (`sysv`).
 //!
 //! `contend` is how they wait.
 

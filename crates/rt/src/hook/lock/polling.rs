@@ -1,10 +1,10 @@
 //! Sleeps between two attempts at a record lock: SQLite's busy handler, which counts its sleeps against the timeout.
 //!
 //! SQLite sleeps when a lock is taken, up to 100 ms at a time, and then tries again. While a coroutine of this process
-//! holds the lock, such a sleep ends when the lock is freed: those that poll get it in the order in which they came, instead
-//! of whoever happens to wake first. While another process holds it, the first of them looks every millisecond whether it is
-//! free. A sleep never takes longer than it was meant to, and never ends early for a lock that is taken again, because
-//! each ended sleep counts against the timeout.
+//! holds the lock, such a sleep ends when the lock is freed: those that poll get it in the order in which they came,
+//! instead of whoever happens to wake first. While another process holds it, the first of them looks every millisecond
+//! whether it is free. A sleep never takes longer than it was meant to, and never ends early for a lock that is taken
+//! again, because each ended sleep counts against the timeout.
 //!
 //! It must not know what is locked. Only sleeps that SQLite's own library makes are ended early (`caller`). It does not say
 //! which lock it waits for, so a coroutine is woken for any; after it was woken in vain, not soon for that one again.
@@ -91,8 +91,8 @@ pub fn refused(id: CoroutineId, fd: c_int, lock: &libc::flock) {
     REFUSED.set(Some(Refused { id, fd, lock: *lock }));
 }
 
-/// The coroutine has got a lock. If that is the one it waited for, its place in the line is free. SQLite takes others on its
-/// way to each attempt.
+/// The coroutine has got a lock. If that is the one it waited for, its place in the line is free. SQLite takes others
+/// on its way to each attempt.
 pub fn succeeded(id: CoroutineId, range: Range) {
     if !somebody_polls() {
         return;

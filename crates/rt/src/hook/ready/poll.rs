@@ -127,7 +127,8 @@ pub unsafe fn poll_span(
     result
 }
 
-/// The only entry, if it asks for what can be received and is known to have nothing: there is no need to ask the kernel first.
+/// The only entry, if it asks for what can be received and is known to have nothing: there is no need to ask the kernel
+/// first.
 unsafe fn one_to_receive<'a>(call: Call, fds: *mut pollfd, count: usize) -> Option<&'a mut pollfd> {
     const RECEIVES: i16 = libc::POLLIN | libc::POLLPRI | libc::POLLRDHUP | ALWAYS;
     if count != 1 {

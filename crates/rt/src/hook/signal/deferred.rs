@@ -24,7 +24,8 @@ static WAITING: AtomicU64 = AtomicU64::new(0);
 /// The kernel's information on each of them.
 struct Told([UnsafeCell<siginfo_t>; SIGNALS]);
 
-// SAFETY: written by the trampoline before the signal's bit is set in WAITING, read by the same thread with that signal blocked.
+// SAFETY: written by the trampoline before the signal's bit is set in WAITING, read by the same thread with that signal
+// blocked.
 unsafe impl Sync for Told {}
 
 // SAFETY: the all-zero siginfo_t is valid.

@@ -36,8 +36,8 @@ pub unsafe fn mask_of(mask: *const sigset_t) -> u64 {
     mask | RESERVED.load(Ordering::Relaxed)
 }
 
-/// Faults of the running instruction. The kernel ends a process that has one while it is blocked, and PHP instances have them: the
-/// first write to a page that they share.
+/// Faults of the running instruction. The kernel ends a process that has one while it is blocked, and PHP instances
+/// have them: the first write to a page that they share.
 const FAULTS: [libc::c_int; 6] =
     [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP, libc::SIGSYS];
 

@@ -1,9 +1,9 @@
 //! Several messages in one call: recvmmsg and sendmmsg. libcurl and libcrypto call them for QUIC and DTLS.
 //!
-//! Datagrams are received and sent as many at a time as the kernel takes without waiting; between two such parts the coroutine
-//! parks. Messages of a byte stream go one by one, because only then `MSG_WAITALL` and partial sends are those of the call
-//! for one message. Invariant: the result is the number of messages that are done; after the first one no error is
-//! reported, and an error of the socket is left for its next call (recvmmsg(2)).
+//! Datagrams are received and sent as many at a time as the kernel takes without waiting; between two such parts the
+//! coroutine parks. Messages of a byte stream go one by one, because only then `MSG_WAITALL` and partial sends are
+//! those of the call for one message. Invariant: the result is the number of messages that are done; after the first
+//! one no error is reported, and an error of the socket is left for its next call (recvmmsg(2)).
 #![allow(unsafe_code)]
 
 use libc::{c_int, c_uint, mmsghdr, timespec};
@@ -21,8 +21,8 @@ use crate::{Nanos, Readiness, clock};
 /// The most messages that one sendmmsg(2) sends; the kernel ignores those beyond (`UIO_MAXIOV`).
 const SENT_MAX: c_uint = 1024;
 
-/// The time-out of recvmmsg(2). The kernel looks at it after each message that it has received, and at no other time: a call that
-/// waits for a message is not ended by it. Whoever wants that sets `SO_RCVTIMEO`.
+/// The time-out of recvmmsg(2). The kernel looks at it after each message that it has received, and at no other time: a
+/// call that waits for a message is not ended by it. Whoever wants that sets `SO_RCVTIMEO`.
 struct TimeOut {
     time: *mut timespec,
     /// `None` for a time-out of 0, which ends the call after its first message.
@@ -104,8 +104,8 @@ unsafe fn receive_one(call: Call, fd: c_int, message: *mut mmsghdr, flags: c_int
     1
 }
 
-/// As many datagrams as there are, at least one. If the call already has some (`later`), it ends with 0 when the socket has an
-/// error: that is not taken, but left for the next call.
+/// As many datagrams as there are, at least one. If the call already has some (`later`), it ends with 0 when the socket
+/// has an error: that is not taken, but left for the next call.
 unsafe fn receive_some(
     call: Call,
     fd: c_int,
