@@ -91,13 +91,18 @@ final class SharedConnection
         return $prepared;
     }
 
-    /** Takes a statement back whose result has been read. @param Prepared $prepared */
+    /**
+     * Takes a statement back whose result has been read.
+     *
+     * @param Prepared $prepared
+     */
     public function keep($prepared)
     {
         if ($prepared->disposable || $this->statementsMax === 0) {
             return;
         }
-        $this->statements[$prepared->sql] = $prepared;
+        $sql = $prepared->sql;
+        $this->statements[$sql] = $prepared;
         if (\count($this->statements) > $this->statementsMax) {
             unset($this->statements[(string) \array_key_first($this->statements)]);
         }

@@ -182,7 +182,6 @@ final class SharedPdo extends \PDO
     {
         $session = $this->leases->session();
 
-        // @mago-expect analysis:invalid-return-statement -- without an error PDO gives nulls
         return $session->error ?? [$session->used ? '00000' : '', null, null];
     }
 

@@ -45,13 +45,14 @@ final class SharedPdoStatement extends StatementResult
         $leases = $this->leases;
         $this->session = $session = $leases->session();
         $this->error = null;
-        for (;; ++$attempt) {
+        $connection = $prepared = null;
+        while ($connection === null) {
             $connection = $leases->lease($session);
             try {
                 $prepared = $this->run($connection, $params);
-                break;
             } catch (\Throwable $failure) {
-                $this->tryAgain($failure, $attempt);
+                $this->tryAgain($failure, $attempt++);
+                $connection = null;
             }
         }
 
@@ -85,8 +86,9 @@ final class SharedPdoStatement extends StatementResult
     {
         $session = $this->session;
         if ($prepared === null) {
-            $session->error = $this->error ??= $connection->pdo->errorInfo();
-            $this->leases->refused($session, $session->error);
+            $error = \is_array($this->error) ? $this->error : $connection->pdo->errorInfo();
+            $session->error = $this->error = $error;
+            $this->leases->refused($session, $error);
             $this->leases->settle($session);
 
             return false;
