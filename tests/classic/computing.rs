@@ -69,6 +69,7 @@ echo 'computed';
 fn no_system_call_ends_early_because_a_slice_ends() {
     // All of its time is in system calls, so that is where its slices end.
     let weft = Server::of_docroot(&[("waits.php", WAITS), ("light.php", "<?php echo 'light';")])
+        .with("--instances", "8")
         .with("--define", "ffi.enable=1")
         .start();
     overtakes(&weft, "/waits.php");
@@ -93,7 +94,8 @@ echo 'whole';
 fn waits_of_php_are_whole_beside_pages_that_compute() {
     let heavy = "<?php touch(__DIR__ . '/computing');
         do { for ($i = 0; $i < 300000; $i++) { } clearstatcache(); } while (!is_file(__DIR__ . '/stop')); echo 'computed';";
-    let weft = Server::of_docroot(&[("heavy.php", heavy), ("waits.php", LIBRARIES)]).start();
+    let pages = [("heavy.php", heavy), ("waits.php", LIBRARIES)];
+    let weft = Server::of_docroot(&pages).with("--instances", "8").start();
     thread::scope(|scope| {
         let weft = &weft;
         let heavy: Vec<_> =
