@@ -6,7 +6,7 @@
 use std::path::Path;
 
 /// Where nginx 1.22 to 1.26 (conf/mime.types) and `mime_guess` differ.
-const AS_NGINX: [(&str, &str); 17] = [
+const AS_NGINX: [(&str, &str); 19] = [
     ("bmp", "image/x-ms-bmp"),
     ("dll", "application/octet-stream"),
     ("docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
@@ -24,6 +24,8 @@ const AS_NGINX: [(&str, &str); 17] = [
     ("ts", "video/mp2t"),
     ("woff", "font/woff"),
     ("xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
+    ("xsl", "application/xslt+xml"),
+    ("xslt", "application/xslt+xml"),
 ];
 
 /// The type of a file of this name.
