@@ -4,8 +4,8 @@ use std::process::Command;
 
 use weft_tests::{Running, Server, command};
 
-const SCRIPT: &str = "<?php
-switch ($_SERVER['PATH_INFO'] ?? '') {
+const ANSWER: &str = "
+switch ($path) {
     case '/large': echo str_repeat('weft', 2_000_000); break;
     case '/length': echo strlen(file_get_contents('php://input')); break;
     case '/flushed': for ($i = 0; $i < 3; $i++) { echo \"part $i\\n\"; flush(); } break;
@@ -33,12 +33,28 @@ fn answers(weft: &Running, script: &str) {
 #[test]
 fn classic_mode_answers_with_scripts_and_files() {
     for instances in ["1", "4"] {
-        let files = [("index.php", SCRIPT), ("note.txt", "a file")];
+        let script = format!("<?php $path = $_SERVER['PATH_INFO'] ?? ''; {ANSWER}");
+        let files = [("index.php", script.as_str()), ("note.txt", "a file")];
         let weft = Server::of_docroot(&files).with("--instances", instances).start();
         answers(&weft, "/index.php");
         assert_eq!(curl(&weft, "/note.txt", &[]), "a file");
         weft.write("public/large.bin", &"0123456789".repeat(500_000));
         assert_eq!(curl(&weft, "/large.bin", &[]), "0123456789".repeat(500_000));
         assert_eq!(curl(&weft, "/large.bin", &["-r", "5-9"]), "56789");
+    }
+}
+
+#[test]
+fn a_script_that_stays_loaded_answers_each_stream() {
+    let script = format!(
+        "<?php while (frankenphp_handle_request(function () {{ $path = $_SERVER['REQUEST_URI']; {ANSWER} }})) {{}}"
+    );
+    for instances in ["1", "4"] {
+        let weft = Server::of_docroot(&[])
+            .with_file("worker.php", &script)
+            .with("--worker", "worker.php")
+            .with("--instances", instances)
+            .start();
+        answers(&weft, "");
     }
 }
