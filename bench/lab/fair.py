@@ -8,6 +8,7 @@ from __future__ import annotations
 import statistics
 import threading
 import time
+from collections.abc import Callable
 
 from . import load, proc
 from .measure import Column, Measured, Metrics, Scenario, Settings
@@ -20,6 +21,15 @@ SMALL_PER_S = 20
 SMALL = "/hello.php"
 WAITED = "/waited.php"
 WAITING = 200
+
+
+def at_once(count: int, work: Callable[[int], None]) -> None:
+    """Does the work with each number below `count`, all in threads of their own, and waits for them."""
+    threads = [threading.Thread(target=work, args=(number,), daemon=True) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def ask_small(port: int, seconds: float) -> list[float]:
@@ -38,11 +48,7 @@ def ask_small(port: int, seconds: float) -> list[float]:
         except (OSError, proc.BenchError) as error:
             failed.append(error)
 
-    threads = [threading.Thread(target=one, args=(number,), daemon=True) for number in range(int(seconds * SMALL_PER_S))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(int(seconds * SMALL_PER_S), one)
     if failed:
         raise proc.BenchError(f"the small page was not answered {len(failed)} times: {failed[0]}")
     return took
@@ -82,11 +88,7 @@ def lateness(port: int, seconds: float) -> list[float]:
         except (OSError, ValueError, proc.BenchError) as error:
             failed.append(error)
 
-    threads = [threading.Thread(target=one, args=(number,), daemon=True) for number in range(WAITING)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(WAITING, one)
     if failed:
         raise proc.BenchError(f"{len(failed)} requests that waited were not answered: {failed[0]}")
     return late

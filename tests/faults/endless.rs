@@ -1,6 +1,6 @@
 //! A script that computes without end is ended by `request_timeout_ms`, and code that cannot be ended costs its worker.
 
-use weft_tests::{Client, Running, Server};
+use weft_tests::{Client, Running, Server, in_each_mode};
 
 const PAGES: &str = r#"
 function page(string $path): string
@@ -50,25 +50,15 @@ function page(string $path): string
 "#;
 
 /// The same pages in each mode.
-fn servers(timeout_ms: u32, jit: &str) -> Vec<(&'static str, Server)> {
-    let classic = "<?php require __DIR__ . '/../pages.inc'; echo page($_SERVER['REQUEST_URI']);";
-    let resident = "<?php require __DIR__ . '/pages.inc';
-        while (frankenphp_handle_request(function () { echo page($_SERVER['REQUEST_URI']); })) {}";
-    let coroutine = "require __DIR__ . '/pages.inc'; return fn ($r) => page($r->path());";
-    let all = [
-        ("classic", Server::of_docroot(&[("index.php", classic)])),
-        ("resident", Server::of_script("worker.php", resident)),
-        ("coroutine", Server::new(coroutine)),
-    ];
-    let with = |server: Server| {
-        server
-            .with_file("pages.inc", &format!("<?php {PAGES}"))
+fn servers(timeout_ms: u32, jit: &str) -> [(&'static str, Server); 3] {
+    in_each_mode(PAGES).map(|(mode, server)| {
+        let server = server
             .with("--request-timeout-ms", &timeout_ms.to_string())
             .with("--define", "opcache.file_update_protection=0")
             .with("--define", "opcache.jit_buffer_size=16M")
-            .with("--define", &format!("opcache.jit={jit}"))
-    };
-    all.into_iter().map(|(mode, server)| (mode, with(server))).collect()
+            .with("--define", &format!("opcache.jit={jit}"));
+        (mode, server)
+    })
 }
 
 fn begin(weft: &Running, target: &str) -> Client {

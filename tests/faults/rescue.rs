@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use rustix::process::Signal;
-use weft_tests::{Client, Running, Server, process, until};
+use weft_tests::{Client, Running, Server, in_each_mode, process, until};
 
 const PAGES: &str = r#"
 function page(string $path, string $method): string
@@ -32,20 +32,11 @@ function crash(string $how): void
 "#;
 
 /// The same pages in each mode.
-fn servers() -> Vec<(&'static str, Server)> {
-    let classic = "<?php require __DIR__ . '/../pages.inc'; echo page($_SERVER['REQUEST_URI'], $_SERVER['REQUEST_METHOD']);";
-    let resident = "<?php require __DIR__ . '/pages.inc'; while (frankenphp_handle_request(
-        function () { echo page($_SERVER['REQUEST_URI'], $_SERVER['REQUEST_METHOD']); })) {}";
-    let coroutine = "require __DIR__ . '/pages.inc'; return fn ($r) => page($r->path(), $r->method());";
-    let all = [
-        ("classic", Server::of_docroot(&[("index.php", classic)]).with("--instances", "16")),
-        ("resident", Server::of_script("worker.php", resident).with("--instances", "16")),
-        ("coroutine", Server::new(coroutine)),
-    ];
-    let with = |server: Server| {
-        server.with_file("pages.inc", &format!("<?php {PAGES}")).with("--define", "ffi.enable=1")
-    };
-    all.into_iter().map(|(mode, server)| (mode, with(server))).collect()
+fn servers() -> [(&'static str, Server); 3] {
+    in_each_mode(PAGES).map(|(mode, server)| {
+        let server = server.with("--define", "ffi.enable=1");
+        (mode, if mode == "coroutine" { server } else { server.with("--instances", "16") })
+    })
 }
 
 /// How often each request has begun.

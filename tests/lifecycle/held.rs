@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::Signal;
-use weft_tests::{Client, Running, Server, process, until};
+use weft_tests::{Client, Running, Server, in_each_mode, process, until};
 
 /// What all pages share. `hold` holds the thread; `page` answers for a path.
 const PAGES: &str = r#"
@@ -18,7 +18,7 @@ function hold(string $name): void
     $open = php_uname('m') === 'aarch64' ? 56 : 257;
     $libc->syscall($open, -100, __DIR__ . "/$name", 0);
 }
-function page(string $path, string $body): string
+function page(string $path, string $method, string $body): string
 {
     if (preg_match('~^/hold/(\w+)~', $path, $match)) {
         hold($match[1]);
@@ -35,28 +35,16 @@ function page(string $path, string $body): string
 "#;
 
 /// The same pages in each mode, with one worker and at most this many further ones.
-fn servers(extra: usize) -> Vec<(&'static str, Server)> {
-    let classic = "<?php require __DIR__ . '/../pages.inc';
-        echo page($_SERVER['REQUEST_URI'], file_get_contents('php://input'));";
-    let resident = "<?php require __DIR__ . '/pages.inc';
-        while (frankenphp_handle_request(function () { echo page($_SERVER['REQUEST_URI'], file_get_contents('php://input')); })) {}";
-    let coroutine =
-        "require __DIR__ . '/pages.inc'; return fn ($r) => page($r->path(), (string) $r->body());";
-    let all = [
-        ("classic", Server::of_docroot(&[("index.php", classic)])),
-        ("resident", Server::of_script("worker.php", resident)),
-        ("coroutine", Server::new(coroutine)),
-    ];
-    let with = |server: Server| {
-        server
-            .with_file("pages.inc", &format!("<?php {PAGES}"))
+fn servers(extra: usize) -> [(&'static str, Server); 3] {
+    in_each_mode(PAGES).map(|(mode, server)| {
+        let server = server
             .with("-d", "ffi.enable=1")
             .with("--stuck-timeout-ms", "0")
             // A request that has begun stays: none may begin because the page that holds gave way before it did.
             .with("--slice-ms", "0")
-            .with("--extra-workers-max", &extra.to_string())
-    };
-    all.into_iter().map(|(mode, server)| (mode, with(server))).collect()
+            .with("--extra-workers-max", &extra.to_string());
+        (mode, server)
+    })
 }
 
 /// A request that holds a worker until [`Held::release`].
@@ -159,7 +147,7 @@ fn requests_that_arrive_together_with_the_one_that_holds_are_answered() {
 
 #[test]
 fn there_are_no_more_workers_than_allowed_and_they_go_when_they_are_idle() {
-    let (_, server) = servers(2).remove(0);
+    let [(_, server), ..] = servers(2);
     let weft = server.start();
     let held: Vec<Held> = ["a", "b", "c"].map(|name| Held::begin(&weft, name)).into();
     assert_eq!(weft.workers().len(), 3);
@@ -175,7 +163,7 @@ fn there_are_no_more_workers_than_allowed_and_they_go_when_they_are_idle() {
 
 #[test]
 fn a_held_worker_that_is_told_to_stop_loses_nothing_that_waits_for_it() {
-    let (_, server) = servers(1).remove(0);
+    let [(_, server), ..] = servers(1);
     let mut weft = server.start();
     let one = Held::begin(&weft, "one");
     let two = Held::begin(&weft, "two");

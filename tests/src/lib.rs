@@ -7,6 +7,7 @@ pub mod browser;
 pub mod client;
 pub mod command;
 pub mod expectation;
+pub mod modes;
 pub mod php;
 pub mod process;
 pub mod response;
@@ -16,6 +17,7 @@ pub mod wait;
 
 pub use client::Client;
 pub use command::{Output, weft};
+pub use modes::in_each_mode;
 pub use response::Response;
 pub use server::{Running, Server};
 pub use wait::{PATIENCE, until};
