@@ -1,10 +1,12 @@
 //! A reload that finds a different program under weft's name.
 
+use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
-use weft_tests::{command, until};
+use weft_tests::command::{self, write_program};
+use weft_tests::until;
 
 use crate::{changed, server};
 
@@ -18,18 +20,8 @@ fn install(directory: &Path) -> PathBuf {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../php");
         std::os::unix::fs::symlink(source, library).unwrap();
     }
-    let aside = directory.join("bin/weft.aside");
-    std::fs::copy(command::binary(), &aside).unwrap();
-    std::fs::rename(aside, &path).unwrap();
+    write_program(&path, File::open(command::binary()).unwrap());
     path
-}
-
-/// Replaces the program as an installation does.
-fn replace(path: &Path, text: &str) {
-    let aside = path.with_extension("aside");
-    std::fs::write(&aside, text).unwrap();
-    std::fs::set_permissions(&aside, PermissionsExt::from_mode(0o755)).unwrap();
-    std::fs::rename(aside, path).unwrap();
 }
 
 #[test]
@@ -44,7 +36,7 @@ fn a_program_that_does_not_say_it_can_take_over_does_not() {
         ("#!/bin/sh\necho broken >&2; exit 1\n", "broken"),
         ("no program", "cannot run"),
     ] {
-        replace(&binary, program);
+        write_program(&binary, program.as_bytes());
         let outcome = weft.weft(&["reload", "--pid-file=weft.pid"]);
         assert_eq!(outcome.code, Some(1), "{program}: {outcome:?}");
         assert!(
@@ -84,7 +76,7 @@ fn a_program_that_cannot_be_executed_any_more_after_its_check_changes_nothing() 
     // The same for a binary that has been replaced meanwhile.
     install(weft.directory());
     checking(&weft, 3);
-    replace(&binary, "#!/bin/sh\nexit 0\n");
+    write_program(&binary, &b"#!/bin/sh\nexit 0\n"[..]);
     std::fs::remove_file(weft.path("hold")).unwrap();
     weft.wait_for_log("was replaced while it was checked");
     assert_eq!(weft.get("/").text(), "served");

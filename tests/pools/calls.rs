@@ -4,10 +4,9 @@
 //! Must not measure time: a traced server is many times slower, only its calls are true.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use weft_tests::command::binary;
+use weft_tests::command::{binary, write_program};
 use weft_tests::{Client, Server};
 
 use crate::environment::environment;
@@ -93,8 +92,7 @@ fn run(app: &str, servers: &str, answer: &str, directory: &Path, log: &Path) {
     let traced = directory.join("traced");
     let script =
         format!("#!/bin/sh\nexec strace -f -qq -s 64 -o {} {} \"$@\"\n", log.display(), binary().display());
-    std::fs::write(&traced, script).expect("the test's own file");
-    std::fs::set_permissions(&traced, PermissionsExt::from_mode(0o755)).expect("the test's own file");
+    write_program(&traced, script.as_bytes());
     let server = environment(servers)
         .iter()
         .fold(Server::new(app), |server, (name, value)| server.with_variable(name, value))

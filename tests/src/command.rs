@@ -1,5 +1,6 @@
 //! Runs the weft binary to its end.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -41,6 +42,25 @@ pub fn command(directory: &Path) -> Command {
     }
     command.env_remove("NOTIFY_SOCKET").env("PWD", directory).current_dir(directory).stdin(Stdio::null());
     command
+}
+
+/// Writes a program that can be executed at once; one that is there is replaced as an installation does.
+///
+/// Another process writes it. A descriptor that this one had open for writing would be inherited by whatever a
+/// neighbouring test forks meanwhile, and executing the program would fail with ETXTBSY (execve(2)).
+///
+/// # Panics
+/// If it cannot be written.
+pub fn write_program(path: &Path, mut content: impl Read) {
+    const WRITE: &str = r#"cat > "$0.aside" && chmod 755 "$0.aside" && mv -f "$0.aside" "$0""#;
+    let mut shell = Command::new("sh")
+        .args(["-c", WRITE])
+        .arg(path)
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("there is a shell");
+    std::io::copy(&mut content, &mut shell.stdin.take().expect("piped")).expect("the shell reads it");
+    assert!(shell.wait().is_ok_and(|status| status.success()), "{} cannot be written", path.display());
 }
 
 /// Runs `weft` with these arguments in `directory`.
