@@ -173,3 +173,21 @@ fn a_window_that_never_opens_ends_its_stream() {
     }
     assert_eq!(next.stream, 1);
 }
+
+#[test]
+fn a_stream_that_waits_for_its_share_delays_no_other_and_can_be_given_up() {
+    let weft = server().with("--shares", "path /wait-for-file 1").start();
+    let mut peer = Peer::begin(weft.address);
+    peer.send(&[get(1, "/wait-for-file?file=one"), get(3, "/wait-for-file?file=two")].concat());
+    peer.send(&[get(5, "/wait-for-file?file=three"), get(7, "/hello")].concat());
+    assert_eq!(peer.answer(7), (STATUS_200, b"Hello World".to_vec()));
+    // Who is given up does not have its turn.
+    peer.send(&[frame(RST_STREAM, 0, 3, &8_u32.to_be_bytes()), get(9, "/hello")].concat());
+    assert_eq!(peer.answer(9), (STATUS_200, b"Hello World".to_vec()));
+    weft.write("three", "open");
+    peer.send(&get(11, "/hello"));
+    assert_eq!(peer.answer(11), (STATUS_200, b"Hello World".to_vec()), "the third waits for the first");
+    weft.write("one", "open");
+    assert_eq!(peer.answer(1), (STATUS_200, b"found one".to_vec()));
+    assert_eq!(peer.answer(5), (STATUS_200, b"found three".to_vec()));
+}

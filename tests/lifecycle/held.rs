@@ -24,6 +24,14 @@ function page(string $path, string $method, string $body): string
         hold($match[1]);
         return 'held';
     }
+    if (preg_match('~^/slow/(\w+)~', $path, $match)) {
+        touch(__DIR__ . "/$match[1].in");
+        while (!is_file(__DIR__ . '/open')) {
+            usleep(3000);
+            clearstatcache();
+        }
+        return $match[1];
+    }
     if (preg_match('~^/count/(\d+)~', $path, $match)) {
         file_put_contents(__DIR__ . '/counted', "$match[1]\n", FILE_APPEND | LOCK_EX);
         // A few ms to some tens of them, in C code.
@@ -142,6 +150,29 @@ fn requests_that_arrive_together_with_the_one_that_holds_are_answered() {
         assert!(!clients[0].is_readable(), "{mode}: it did not hold");
         open(&weft.path("one"));
         assert_eq!(clients[0].read().text(), "held", "{mode}");
+    }
+}
+
+#[test]
+fn who_waits_for_a_share_in_a_held_worker_has_it_in_another() {
+    for (mode, server) in servers(8) {
+        let instances = if mode == "coroutine" { server } else { server.with("--instances", "8") };
+        let weft = instances.with("--shares", "path /slow 1").start();
+        let mut slow = ["first", "second"].map(|name| {
+            let mut client = weft.connect();
+            client.get(&format!("/slow/{name}"));
+            // Its worker has read it when it answers who came later.
+            assert!(weft.get("/").text().starts_with('/'), "{mode}");
+            client
+        });
+        let held = Held::begin(&weft, "one");
+        let begun = |name: &str| weft.path(&format!("{name}.in")).exists();
+        until("another worker to begin it", || begun("second").then_some(()));
+        assert!(begun("first"), "{mode}");
+        weft.write("open", "");
+        assert_eq!(slow[1].read().text(), "second", "{mode}");
+        held.release();
+        assert_eq!(slow[0].read().text(), "first", "{mode}");
     }
 }
 

@@ -15,6 +15,7 @@ mod recycling;
 mod reload;
 mod rights;
 mod shared_memory;
+mod shares;
 mod start;
 mod stop;
 mod supervision;

@@ -19,7 +19,7 @@ pub use start::Spawn;
 pub use turn::Driver;
 
 use crate::behind::Slices;
-use crate::coroutine::{Coroutine, Start, Switch};
+use crate::coroutine::{Coroutine, Job, Start, Switch};
 use crate::family::Family;
 use crate::fds::FdTable;
 use crate::offload::Offload;
@@ -85,6 +85,7 @@ pub struct Runtime {
     stepped_out: Cell<bool>,
     /// The family that was begun last.
     pub(crate) families: Cell<Family>,
+    on_ended: Cell<Option<fn(Job)>>,
     now: Cell<Nanos>,
     /// When the kernel was last asked for events.
     asked: Cell<Nanos>,
@@ -124,6 +125,7 @@ impl Runtime {
             current: Cell::new(None),
             stepped_out: Cell::new(false),
             families: Cell::new(0),
+            on_ended: Cell::new(None),
             now: Cell::new(clock::now()),
             asked: Cell::new(0),
         }));
@@ -174,6 +176,11 @@ impl Runtime {
     #[inline]
     pub fn can_park(&self) -> bool {
         self.current.get().is_some() && self.switch.may_leave()
+    }
+
+    /// Has `tell` called with each job that a coroutine has run, whatever its end. It MUST NOT spawn.
+    pub fn on_ended(&self, tell: fn(Job)) {
+        self.on_ended.set(Some(tell));
     }
 
     /// The time at which this turn began: accurate enough for headers and idle deadlines, at no cost.

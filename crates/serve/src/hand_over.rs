@@ -144,6 +144,11 @@ impl Server {
         }
     }
 
+    /// Whether a request has not ended, in this worker or another that has taken it.
+    pub fn is_open(&self, key: RequestKey) -> bool {
+        self.table.borrow().streams.open_ref(key).is_some()
+    }
+
     /// The turn of a request has come that may have been offered. Returns false if it is not here any more.
     pub fn reclaim(&self, key: RequestKey) -> bool {
         let (index, is_gone) = {

@@ -77,6 +77,7 @@ fn screen(config: &Config, said: &str) -> String {
     rows.push(("error log", target(&config.log.error_log, "stderr")));
     rows.push(("access log", target(&config.log.access_log, "stdout")));
     rows.extend(php::warnings_of_application(config).into_iter().map(|warning| ("warning", warning)));
+    rows.extend(config.limits.shares.iter().map(|share| ("share", share.to_string())));
     rows.extend(banner::limits(config).into_iter().map(|limit| ("limit", limit)));
     rows.iter().fold(String::new(), |mut screen, (name, value)| {
         // Writing to a String cannot fail.

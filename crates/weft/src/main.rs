@@ -24,6 +24,7 @@ mod machine;
 mod master;
 mod php;
 mod print;
+mod shares;
 mod tls;
 mod watch;
 mod worker;

@@ -145,12 +145,15 @@ impl Runtime {
     }
 
     fn ended(&self, index: u32, context: Context, left: Left) {
-        let task = {
+        let (task, job) = {
             let mut coroutines = self.coroutines.borrow_mut();
             coroutines[index as usize].state = State::Idle;
-            coroutines[index as usize].task
+            (coroutines[index as usize].task, coroutines[index as usize].job)
         };
         hook::job_ended(self);
+        if let Some(tell) = self.on_ended.get() {
+            tell(job);
+        }
         self.stats.live.set(self.stats.live.get() - 1);
         self.live_tasks.set(self.live_tasks.get() - usize::from(task));
         self.stats.tasks.set(self.stats.tasks.get() - usize::from(task));

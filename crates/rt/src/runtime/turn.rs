@@ -3,8 +3,8 @@
 //! It must not know what the [`Driver`] serves. Invariants: only the loop enters a coroutine; a coroutine that becomes
 //! ready during a turn runs in the next one, so that I/O is never starved.
 
-use super::{CHILD_KEY, DRIVER_KEY, OFFLOAD_KEY, Ready, Runtime};
-use crate::coroutine::{Job, State};
+use super::{CHILD_KEY, DRIVER_KEY, OFFLOAD_KEY, Ready, Runtime, Spawn};
+use crate::coroutine::{Job, Start, State};
 use crate::reactor::Event;
 use crate::timers::Due;
 use crate::{Nanos, Readiness, Wait, Wake, clock, hook};
@@ -132,11 +132,11 @@ impl Runtime {
             match next {
                 Ready::Wake(wait) if self.is_ready(wait) => self.enter(wait.coroutine.index, None),
                 Ready::Wake(_) => (), // cancelled between its wake and its turn
-                Ready::Start(start) => drop(self.start_job(start)),
+                Ready::Start(start) => self.start_or_tell(start, driver),
                 Ready::Queued(start) => {
                     self.kept.set(self.kept.get() - usize::from(!start.task));
                     if driver.takes_up(start.job) {
-                        self.start_job(start);
+                        self.start_or_tell(start, driver);
                     } else {
                         self.offer_place();
                     }
@@ -144,6 +144,13 @@ impl Runtime {
             }
         }
         self.run_behind();
+    }
+
+    /// Starts a job whose owner was told that it would run: if it cannot, the owner hears of it.
+    fn start_or_tell(&self, start: Start, driver: &dyn Driver) {
+        if self.start_job(start) == Spawn::Refused {
+            driver.expired(start.job);
+        }
     }
 
     fn nothing_is_ready(&self) -> bool {

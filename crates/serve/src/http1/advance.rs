@@ -105,13 +105,18 @@ impl Server {
         }
     }
 
-    fn broken(&self, connection: &Connection, stream: &mut Stream) -> Next {
+    fn broken(&self, connection: &mut Connection, stream: &mut Stream) -> Next {
         if connection.admission == Admission::Waits {
             return Next::Wait; // the connection is closed when its turn comes
         }
         stream.out.clear();
         match connection.phase {
             Phase::Active if connection.is_gone => Next::Close,
+            // Nobody has begun it, and nobody will.
+            Phase::Active if stream.waits => {
+                self.end_response(connection, stream);
+                Next::Again
+            }
             // The handler ends the response: until then its request stays readable.
             Phase::Active if !stream.held => {
                 stream.wake_all(self.runtime);

@@ -4,7 +4,7 @@
 //! operator can change has its row here.
 
 use super::Config;
-use super::key::{Arity, DAY_MS, GIB, KIB, Key, MIB, number};
+use super::key::{Arity, DAY_MS, GIB, KIB, Key, MIB, key, number};
 use super::value::Unit;
 
 /// The rows of `[limits]`.
@@ -133,14 +133,24 @@ pub const LIMITS: &[Key] = &[
         "queue-max",
         Count,
         0..=1_000_000,
-        "Requests waiting for a coroutine per worker; beyond it 503 with Retry-After"
+        "Requests waiting for a coroutine per worker, and as many for their shares; beyond it 503 with Retry-After"
     ),
     number!(
         limits.queue_timeout_ms,
         "queue-timeout-ms",
         Milliseconds,
         1..=DAY_MS,
-        "How long a request may wait for a coroutine; beyond it 503 with Retry-After"
+        "How long a request may wait for a coroutine, and for its shares; beyond it 503 with Retry-After"
+    ),
+    key!(
+        limits.shares,
+        "shares",
+        Many,
+        "SHARE",
+        "path /PATH N, header NAME N, address N",
+        "none",
+        |v| v.shares()?,
+        "Requests of one path, one value of a header or one client running at once per worker; beyond it they wait in a queue of their own; may be repeated"
     ),
     number!(
         limits.stack_bytes,

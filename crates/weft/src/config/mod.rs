@@ -17,6 +17,7 @@ mod network;
 mod other_keys;
 mod server_keys;
 mod settings;
+mod share;
 mod suggest;
 #[cfg(test)]
 mod tests;
@@ -34,6 +35,7 @@ pub use settings::{
     ClientCertificates, Config, Environment, ExtraWorkers, Format, Level, LimitSettings, Log, LogTarget,
     Recycle, RunAs, Symlinks, Tls, Trust, Workers,
 };
+pub use share::{Share, ShareBy, is_below, plain_path};
 pub use value::Value;
 
 /// Reads the file and the variables, applies the flags and checks the result.

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use super::{ListenAddress, Network};
+use super::{ListenAddress, Network, Share};
 use crate::machine;
 
 /// Everything that can be configured, in the sections of `weft.toml`.
@@ -237,6 +237,7 @@ pub struct LimitSettings {
     pub tasks_max: usize,
     pub queue_max: usize,
     pub queue_timeout_ms: u64,
+    pub shares: Vec<Share>,
     pub stack_bytes: usize,
 }
 
@@ -386,6 +387,7 @@ impl Default for LimitSettings {
             tasks_max: 10_000,
             queue_max: 1_000,
             queue_timeout_ms: 5_000,
+            shares: Vec::new(),
             stack_bytes: 8 << 20,
         }
     }

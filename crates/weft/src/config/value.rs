@@ -9,7 +9,7 @@ use weft_serve::ProxyFields;
 
 use super::{
     ClientCertificates, Environment, ExtraWorkers, Format, Level, ListenAddress, LogTarget, Network, RunAs,
-    Symlinks, Workers,
+    Share, Symlinks, Workers,
 };
 
 /// A value from a flag, a variable or the file.
@@ -195,6 +195,11 @@ impl Value {
     /// A network in CIDR form.
     pub fn network(&self) -> Typed<Network> {
         self.text()?.parse()
+    }
+
+    /// Bounds on requests that run at once.
+    pub fn shares(&self) -> Typed<Vec<Share>> {
+        super::share::shares(&self.each(Value::text)?)
     }
 
     /// `off`, `-` or a path.

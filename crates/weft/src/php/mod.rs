@@ -5,8 +5,8 @@
 //!
 //! # Layout, in reading order
 //! - `engine`: PHP is started; `support`: what is known of its version; `isolation`: of its extensions. `boot`: an application's life in a worker; `instances` and `stacks`: what it runs on.
-//! - `serve`: requests become jobs. `server_host`: the answers to what PHP asks, with `facts` about a request, `delegation` of
-//!   a response, and `forked` in a child that a request has forked.
+//! - `serve`: requests become jobs. `gate`: where they wait for their share. `server_host`: the answers to what PHP asks,
+//!   with `facts` about a request, `delegation` of a response, and `forked` in a child that a request has forked.
 //! - `script`: `weft php`.
 
 mod boot;
@@ -15,6 +15,7 @@ mod engine;
 mod facts;
 mod file_status;
 mod forked;
+mod gate;
 mod instances;
 mod isolation;
 mod script;
@@ -29,7 +30,11 @@ pub use boot::{
 pub use engine::{
     EngineInfo, checks_are_sound, engine_examine, engine_start, ini, memory_is_broken, version, with_engine,
 };
+pub use gate::gate;
 pub use isolation::Unisolated;
 pub use script::{Terminal, main as cli_main};
-pub use serve::{become_forked, describe, replacement_wanted, start as serve, takes_up, turn_away};
+pub use serve::{
+    admit_waiting, become_forked, describe, replacement_wanted, start as serve, takes_up, turn_all_away,
+    turn_away,
+};
 pub use support::Support;

@@ -6,18 +6,22 @@ use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::time::Duration;
 
-use weft_rt::{Job, Runtime, Spawn};
+use weft_rt::{Job, Nanos, Runtime, Spawn};
 use weft_serve::{Error, Handler, Peer, Refusal, RequestKey, Root, Server, Summary};
 use weft_zend::{Engine, JobKind};
 
 use super::facts::{Facts, Scratch};
 use super::file_status::status_of;
 use super::forked::ForkedHost;
+use super::gate::{Gate, gate};
 use super::server_host::ServerHost;
 use crate::classic::{Docroot, Route};
 use crate::config::{Config, LimitSettings, Mode};
 use crate::log::{self, Access};
+use crate::shares::Arrival;
 
+/// Requests that begin in one turn because others have ended; answers are sent in between.
+const PER_TURN: usize = 64;
 /// The Retry-After of refused requests, in seconds.
 const RETRY_AFTER: u32 = 1;
 
@@ -73,18 +77,29 @@ pub fn start(
         ..defaults
     };
     let server = Server::new(runtime, limits, Box::new(handler));
+    let has_shares = !config.limits.shares.is_empty();
     let host: &'static ServerHost =
-        Box::leak(Box::new(ServerHost::new(server, config.trust.clone(), docroot)));
+        Box::leak(Box::new(ServerHost::new(server, config.trust.clone(), docroot, has_shares)));
     SERVER.set(Some(server));
     HOST.set(Some(host));
     FORKED.set(Some(Box::leak(Box::new(ForkedHost::new(server, host)))));
     weft_zend::host::install(host);
+    Gate::install(runtime, server, host, kind_of(mode), &config.limits);
     if mode == Mode::Resident {
         // One instance boots before the first request; others do when they are needed. It is not refused, because
         // nothing runs yet.
         let _ = runtime.spawn(JobKind::Resident.job(0));
     }
     Ok(server)
+}
+
+/// What a request becomes.
+fn kind_of(mode: Mode) -> JobKind {
+    match mode {
+        Mode::Classic => JobKind::Classic,
+        Mode::Resident => JobKind::Resident,
+        Mode::Coroutine => JobKind::Request,
+    }
 }
 
 fn limits(limits: &LimitSettings) -> weft_serve::ServerLimits {
@@ -128,10 +143,52 @@ pub fn replacement_wanted() -> Option<String> {
 pub fn takes_up(job: Job) -> bool {
     let is_request = !JobKind::Task.is_of(job) && job.argument != 0;
     let is_ours = !is_request || SERVER.get().is_none_or(|server| server.reclaim(RequestKey(job.argument)));
-    if let (false, Some(host)) = (is_ours, HOST.get()) {
-        host.forget_script(job.argument);
+    if !is_ours {
+        forget(job);
     }
     is_ours
+}
+
+/// A request will not begin here.
+fn forget(job: Job) {
+    if let Some(host) = HOST.get() {
+        host.forget_script(job.argument);
+    }
+    if let Some(gate) = gate() {
+        gate.ended(RequestKey(job.argument));
+    }
+}
+
+/// Begins the requests whose share has become free, and answers those that have waited too long for it.
+pub fn admit_waiting(runtime: &Runtime, now: Nanos) {
+    let Some(gate) = gate() else { return };
+    for _ in 0..gate.due().min(PER_TURN) {
+        if let Some(job) = gate.take_due().filter(|job| takes_up(*job)) {
+            begin(runtime, job);
+        }
+    }
+    while let Some(job) = gate.expired(now) {
+        turn_away(job);
+    }
+}
+
+/// Answers all that wait for their share: the worker ends.
+pub fn turn_all_away() {
+    let waiting = gate().map(Gate::all_waiting).unwrap_or_default();
+    waiting.into_iter().for_each(turn_away);
+}
+
+fn begin(runtime: &Runtime, job: Job) {
+    match runtime.spawn(job) {
+        Spawn::Started => (),
+        // Until its turn comes another worker may take it.
+        Spawn::Queued => {
+            if let Some(server) = SERVER.get() {
+                server.offer_waiting(RequestKey(job.argument));
+            }
+        }
+        Spawn::Refused => turn_away(job),
+    }
 }
 
 /// Answers for a job that got no coroutine, or none in time.
@@ -141,9 +198,7 @@ pub fn turn_away(job: Job) {
     } else if let Some(server) = SERVER.get()
         && takes_up(job)
     {
-        if let Some(host) = HOST.get() {
-            host.forget_script(job.argument);
-        }
+        forget(job);
         // Gone means that no client waits for the answer.
         let _ = server.respond_error(RequestKey(job.argument), 503, Some(RETRY_AFTER));
     }
@@ -164,15 +219,16 @@ struct Requests {
 impl Requests {
     fn spawn(&self, kind: JobKind, key: RequestKey) {
         let job = kind.job(key.0);
-        match self.runtime.spawn(job) {
-            Spawn::Started => (),
-            // Until its turn comes another worker may take it.
-            Spawn::Queued => {
-                if let Some(server) = SERVER.get() {
-                    server.offer_waiting(key);
-                }
-            }
-            Spawn::Refused => turn_away(job),
+        let arrival = gate().map_or(Arrival::Runs, |gate| gate.pass(key, self.runtime.turn_time()));
+        match arrival {
+            Arrival::Runs => return begin(self.runtime, job),
+            Arrival::Refused => return turn_away(job),
+            Arrival::Displaces(other) => turn_away(kind.job(other.0)),
+            Arrival::Waits => (),
+        }
+        // Until its turn comes another worker may take it.
+        if let Some(server) = SERVER.get() {
+            server.offer_waiting(key);
         }
     }
 

@@ -48,11 +48,17 @@ pub struct ServerHost {
     /// Classic mode: the scripts of requests that have not ended.
     scripts: RefCell<HashMap<RequestId, Script>>,
     pub(super) docroot: Option<&'static Docroot>,
+    has_shares: bool,
 }
 
 impl ServerHost {
-    /// Makes the host of this worker.
-    pub fn new(server: &'static Server, trust: Trust, docroot: Option<&'static Docroot>) -> ServerHost {
+    /// Makes the host of this worker; `has_shares` if each request has to be asked for its share.
+    pub fn new(
+        server: &'static Server,
+        trust: Trust,
+        docroot: Option<&'static Docroot>,
+        has_shares: bool,
+    ) -> ServerHost {
         let mut random = [0u8; 4];
         // Without randomness the pid still distinguishes workers.
         let _ = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::NONBLOCK);
@@ -67,6 +73,7 @@ impl ServerHost {
             replacement: Cell::new(None),
             scripts: RefCell::default(),
             docroot,
+            has_shares,
         }
     }
 
@@ -78,6 +85,11 @@ impl ServerHost {
     /// Drops the script of a request that is refused.
     pub fn forget_script(&self, request: RequestId) {
         self.scripts.borrow_mut().remove(&request);
+    }
+
+    /// Whether the path of the script that is to run for a request is as `is_meant` says.
+    pub fn runs_script(&self, request: RequestId, is_meant: impl FnOnce(&[u8]) -> bool) -> bool {
+        self.scripts.borrow().get(&request).is_some_and(|script| is_meant(&script.name))
     }
 
     fn script(&self, request: RequestId, field: Field) -> Slice {
@@ -227,6 +239,9 @@ impl Host for ServerHost {
     }
 
     fn next_request(&self) -> Option<RequestId> {
+        if self.has_shares {
+            return None; // it may have to wait for its share
+        }
         let arrived = || {
             let key = self.server.next_arrived()?;
             Some(JobKind::Request.job(key.0))

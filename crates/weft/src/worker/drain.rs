@@ -78,6 +78,7 @@ impl Drain {
                 for (id, _, _) in runtime.live() {
                     runtime.cancel(id);
                 }
+                crate::php::turn_all_away();
                 *self = Drain::Cancelling { deadline: now + CANCEL_GRACE };
             }
             // The tasks that requests or the boot have started: no request can need them any more.

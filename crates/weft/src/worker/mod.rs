@@ -196,11 +196,12 @@ impl Worker {
     }
 
     fn status(&self) -> Status {
+        let shares = php::gate().map_or(0, |gate| gate.waiting());
         Status {
             requests: self.server.stats.requests.get(),
             live: self.runtime.stats.live.get() as u64,
             connections: self.server.connections() as u64,
-            queued: (self.runtime.queued() + self.server.unread()) as u64,
+            queued: (self.runtime.queued() + self.server.unread() + shares) as u64,
             memory_bytes: weft_rt::memory::resident_bytes(),
             blocked: self.runtime.stats.blocked.get(),
         }
@@ -273,6 +274,7 @@ impl Driver for Worker {
     }
 
     fn turn(&self, now: Nanos) {
+        php::admit_waiting(self.runtime, now);
         self.server.turn(now);
         InstanceSwitch::turn();
         if let Some(reason) = php::replacement_wanted() {
@@ -292,8 +294,9 @@ impl Driver for Worker {
 
     fn deadline(&self) -> Option<Nanos> {
         let look = self.look_again.get().then(|| self.next_look.get());
-        let own =
-            [Some(self.next_status.get()), look, self.drain.borrow().deadline(), self.server.deadline()];
+        let shares = php::gate().and_then(|gate| gate.deadline());
+        let (drain, server) = (self.drain.borrow().deadline(), self.server.deadline());
+        let own = [Some(self.next_status.get()), look, drain, server, shares];
         own.into_iter().flatten().min()
     }
 

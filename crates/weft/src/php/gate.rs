@@ -1,0 +1,153 @@
+//! Where a request waits for its share: before it gets a coroutine, an instance or a place in the scheduler's queue.
+//!
+//! Must not know how a request is run. Invariants: what has passed the gate gives its places back, once, when its job has
+//! ended or will not run here; what waits may leave with its connection, like a job in the scheduler's queue, and is
+//! answered when it has waited too long.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use weft_rt::{Job, MILLISECOND, Nanos, Runtime};
+use weft_serve::{RequestKey, RequestView, Server};
+use weft_zend::JobKind;
+
+use super::facts::{Facts, Scratch};
+use super::server_host::ServerHost;
+use crate::config::{LimitSettings, ShareBy, is_below, plain_path};
+use crate::shares::{Arrival, Key, Shares};
+
+/// The shares of this worker.
+pub struct Gate {
+    server: &'static Server,
+    host: &'static ServerHost,
+    kind: JobKind,
+    rules: Vec<ShareBy>,
+    shares: RefCell<Shares<RequestKey>>,
+    scratch: RefCell<Scratch>,
+    /// When those that have gone were last looked for.
+    swept: Cell<Nanos>,
+}
+
+thread_local! {
+    static GATE: Cell<Option<&'static Gate>> = const { Cell::new(None) };
+}
+
+/// The gate of this worker, if its configuration has shares.
+pub fn gate() -> Option<&'static Gate> {
+    GATE.get()
+}
+
+impl Gate {
+    /// Makes the gate of this worker; `kind` is what its requests become. Without shares there is none.
+    pub fn install(
+        runtime: &Runtime,
+        server: &'static Server,
+        host: &'static ServerHost,
+        kind: JobKind,
+        limits: &LimitSettings,
+    ) {
+        if limits.shares.is_empty() {
+            return;
+        }
+        let running_max = limits.shares.iter().map(|share| share.running_max).collect();
+        let wait_max = limits.queue_timeout_ms.saturating_mul(MILLISECOND);
+        let made = Gate {
+            server,
+            host,
+            kind,
+            rules: limits.shares.iter().map(|share| share.by.clone()).collect(),
+            shares: RefCell::new(Shares::new(running_max, limits.queue_max, wait_max)),
+            scratch: RefCell::default(),
+            swept: Cell::new(0),
+        };
+        GATE.set(Some(Box::leak(Box::new(made))));
+        runtime.on_ended(|job| {
+            if let (Some(gate), false) = (gate(), JobKind::Task.is_of(job)) {
+                gate.ended(RequestKey(job.argument));
+            }
+        });
+    }
+
+    /// A request is to begin.
+    pub fn pass(&self, key: RequestKey, now: Nanos) -> Arrival<RequestKey> {
+        let arrive = || {
+            let keys = self.server.with_request(key, |request| self.keys(key, request));
+            self.shares.borrow_mut().arrive(key, keys.unwrap_or_default(), now)
+        };
+        let arrival = arrive();
+        if arrival == Arrival::Refused && self.sweep(now) { arrive() } else { arrival }
+    }
+
+    /// A request has ended, or will not begin here.
+    pub fn ended(&self, key: RequestKey) {
+        self.shares.borrow_mut().ended(key);
+    }
+
+    /// Requests that wait for their share.
+    pub fn waiting(&self) -> usize {
+        self.shares.borrow().waiting().len()
+    }
+
+    /// When there is something to do for those that wait.
+    pub fn deadline(&self) -> Option<Nanos> {
+        self.shares.borrow().deadline()
+    }
+
+    /// How many times [`Gate::take_due`] has a request.
+    pub fn due(&self) -> usize {
+        self.shares.borrow().due()
+    }
+
+    /// A request that has waited and has its places now.
+    pub fn take_due(&self) -> Option<Job> {
+        self.shares.borrow_mut().take_due().map(|key| self.kind.job(key.0))
+    }
+
+    /// A request that has waited too long, and that the gate has forgotten.
+    pub fn expired(&self, now: Nanos) -> Option<Job> {
+        self.shares.borrow_mut().expired(now).map(|key| self.kind.job(key.0))
+    }
+
+    /// All that wait; they MUST be answered.
+    pub fn all_waiting(&self) -> Vec<Job> {
+        self.shares.borrow().waiting().map(|key| self.kind.job(key.0)).collect()
+    }
+
+    /// Forgets those whose clients have gone, at most once in a turn of the loop; returns whether there were any.
+    fn sweep(&self, now: Nanos) -> bool {
+        if self.swept.replace(now) == now {
+            return false;
+        }
+        let mut gone: Vec<RequestKey> = self.shares.borrow().waiting().collect();
+        gone.retain(|key| !self.server.is_open(*key));
+        for key in &gone {
+            self.host.forget_script(key.0);
+            self.ended(*key);
+        }
+        !gone.is_empty()
+    }
+
+    fn keys(&self, key: RequestKey, request: &RequestView<'_>) -> Vec<Key> {
+        let mut path = None;
+        let of_rule = |rule: &ShareBy| -> Option<Rc<[u8]>> {
+            match rule {
+                ShareBy::Path(above) => {
+                    let path = path.get_or_insert_with(|| plain_path(request.path()));
+                    let is_script = || {
+                        self.kind == JobKind::Classic
+                            && self.host.runs_script(key.0, |name| is_below(name, above))
+                    };
+                    (is_below(path, above) || is_script()).then(|| Rc::from(&b""[..]))
+                }
+                ShareBy::Header(name) => request.header(name).map(Rc::from),
+                ShareBy::Address => {
+                    let mut scratch = self.scratch.borrow_mut();
+                    self.host.client(&Facts::of(request), &mut scratch);
+                    (!scratch.is_empty()).then(|| Rc::from(&scratch[..]))
+                }
+            }
+        };
+        let keys = self.rules.iter().map(of_rule).enumerate();
+        keys.filter_map(|(rule, value)| Some((rule, value?))).collect()
+    }
+}
