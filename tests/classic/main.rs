@@ -18,6 +18,7 @@ mod resident_edges;
 mod resident_state;
 mod responses;
 mod routing;
+mod rules;
 mod settings;
 mod slices;
 mod slow;

@@ -14,7 +14,7 @@ use weft_tests::{Running, Server, command, until};
 use crate::markdown::{Block, Document, documents, root};
 
 /// The address at which weft listens in the documents; in the tests the kernel chooses the port.
-const ADDRESS: &str = "127.0.0.1:8080";
+pub const ADDRESS: &str = "127.0.0.1:8080";
 
 /// Documents whose examples are run.
 fn guides() -> Vec<Document> {
@@ -27,12 +27,13 @@ fn guides() -> Vec<Document> {
 }
 
 /// One command of a session and its expected output.
-struct Step {
-    command: String,
+pub struct Step {
+    pub command: String,
     output: String,
 }
 
-fn steps(block: &Block) -> Vec<Step> {
+/// The commands of a session.
+pub fn steps(block: &Block) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for line in block.text.lines() {
         if let Some(command) = line.strip_prefix("$ ") {
@@ -80,7 +81,8 @@ pub fn run(directory: &Path, line: &str) -> command::Output {
     command::finish(&mut shell)
 }
 
-fn expect(place: &str, step: &Step, output: &command::Output) {
+/// Checks what a command has said.
+pub fn expect(place: &str, step: &Step, output: &command::Output) {
     let said = output.stdout.replace('\r', "");
     let expected = &step.output;
     assert!(
@@ -180,6 +182,12 @@ impl Subject {
     }
 }
 
+/// A configuration of the documents with the files of a directory in place of those of the system.
+pub fn placed(text: &str, directory: &Path) -> String {
+    let here = format!("{}/", directory.display());
+    text.replace("/usr/share/", &here).replace("/etc/weft/", &here)
+}
+
 fn run_examples(document: &Document) {
     let blocks = document.blocks();
     let mut blocks = blocks.iter().peekable();
@@ -230,13 +238,22 @@ fn every_configuration_of_the_readme_and_the_docs_is_in_order() {
             let write =
                 |name, text: &str| std::fs::write(directory.path().join(name), text).expect("our own file");
             write("app.php", "<?php\nreturn fn () => '';\n");
-            write("weft.toml", &block.text);
+            write("weft.toml", &placed(&block.text, directory.path()));
             if block.text.contains("fullchain.pem") {
                 Authority::new(directory.path()).certify("fullchain", "DNS:example.org", 9);
                 std::fs::rename(directory.path().join("fullchain.key"), directory.path().join("privkey.pem"))
                     .expect("the authority has written it");
             }
-            let output = run(directory.path(), "weft check app.php");
+            // Rules are for document roots.
+            let has_rules = block.text.contains("[[rule]]");
+            for name in ["public", "phpmyadmin"].iter().filter(|_| has_rules) {
+                std::fs::create_dir(directory.path().join(name)).expect("a new directory");
+            }
+            for name in ["administrators", "staff"].iter().filter(|_| has_rules) {
+                write(name, "ada:{SHA}jYGu/kM/PVNX1CqxzvbqC0fOqls=\n");
+            }
+            let application = if has_rules { "public" } else { "app.php" };
+            let output = run(directory.path(), &format!("weft check {application}"));
             assert_eq!(output.code, Some(0), "{}:{}: {}", document.path.display(), block.line, output.stderr);
         }
     }

@@ -11,5 +11,6 @@ mod isolation;
 mod links;
 mod markdown;
 mod names;
+mod nginx;
 mod reference;
 mod support;

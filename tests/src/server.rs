@@ -52,6 +52,13 @@ impl Server {
         Server::of_script("app.php", &format!("<?php\n{source}\n"))
     }
 
+    /// A server whose application is in its configuration file.
+    pub fn configured() -> Server {
+        let mut server = Server::of_nothing();
+        server.command.arg("serve");
+        server
+    }
+
     /// A server with a script of this name; `source` is the whole file.
     pub fn of_script(name: &str, source: &str) -> Server {
         let mut server = Server::of_nothing();

@@ -30,6 +30,12 @@ pub trait Handler {
         self.request(key);
     }
 
+    /// How many bytes the body of a request for this path, as it was sent, may have; more than
+    /// [`ServerLimits`](crate::ServerLimits) allows is never taken. Beyond it 413. This MUST NOT call the server.
+    fn body_bytes_max(&self, _path: &[u8]) -> u64 {
+        u64::MAX
+    }
+
     /// Whether the server should call [`Handler::finished`]. Asked once.
     fn wants_summaries(&self) -> bool {
         false

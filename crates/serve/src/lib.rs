@@ -85,6 +85,7 @@ pub use rescue::Rescued;
 pub use root::{Look, Root};
 pub use server::Server;
 pub use server_limits::ServerLimits;
+pub use stream::Fields;
 pub use stream::body::{BodyRead, BodyView};
 pub use stream::request::{RequestView, Summary};
 pub use stream::respond::{Error, Headers};

@@ -33,6 +33,9 @@ const INPUT_KEPT_BYTES_MAX: usize = 4 * 1024;
 /// Buffers that grew beyond this are not kept.
 const KEPT_BYTES_MAX: usize = 64 * 1024;
 
+/// Names and values of header fields that requests share.
+pub type Fields = std::rc::Rc<[(Vec<u8>, Vec<u8>)]>;
+
 /// The progress of the response.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Stage {
@@ -72,6 +75,8 @@ pub(crate) struct Stream {
     pub spools: bool,
     /// Bytes of it that are counted as waiting in memory.
     pub counted: usize,
+    /// Field lines that its head gets unless the handler names such fields itself.
+    pub fields: Option<Fields>,
     /// Bytes of the response's body so far, as the handler provided them.
     pub written: u64,
     /// Whether the handler wrote more than it announced and has been told so.
@@ -114,6 +119,7 @@ impl Stream {
             is_in_input: false,
             spools: false,
             counted: 0,
+            fields: None,
             written: 0,
             overrun: false,
             reported: false,
@@ -158,6 +164,7 @@ impl Stream {
         (self.status, self.written, self.reported) = (0, 0, false);
         (self.spools, self.overrun, self.waits, self.is_retried) = (false, false, false, false);
         self.since = now;
+        self.fields = None;
         self.body.clear();
     }
 

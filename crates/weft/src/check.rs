@@ -6,19 +6,24 @@
 use std::fmt::Write;
 use std::process::ExitCode;
 
+use crate::classic::Docroot;
 use crate::config::{Config, LogTarget, Mode};
 use crate::flags::Settings;
 use crate::master::identity::{self, Identity};
 use crate::master::{self, banner};
 use crate::{php, tls};
 
-/// Runs `weft check`.
-pub fn check(settings: Settings) -> ExitCode {
+/// Runs `weft check`; with URLs, it says what they would do.
+pub fn check(settings: Settings, urls: &[String]) -> ExitCode {
     master::answer();
     let checked = settings.load().and_then(|config| {
         check_tls(&config)?;
         let said = check_application(&config).map_err(|why| vec![why])?;
-        Ok(screen(&config, &said))
+        if urls.is_empty() {
+            return Ok(screen(&config, &said));
+        }
+        let screens: Result<Vec<String>, String> = urls.iter().map(|url| explain(&config, url)).collect();
+        screens.map(|screens| screens.join("\n")).map_err(|why| vec![why])
     });
     match checked {
         Ok(screen) => {
@@ -68,6 +73,9 @@ fn screen(config: &Config, said: &str) -> String {
         rows.push(("application", format!("{}: {said}", application.display())));
         rows.push(("mode", format!("{}: {}", mode.name(), banner::explain(mode))));
     }
+    if !config.rules.is_empty() {
+        rows.push(("rules", config.rules.len().to_string()));
+    }
     rows.extend(config.server.listen.iter().map(|address| ("listen", address.to_string())));
     rows.push(("workers", banner::workers(config, Mode::of(config))));
     if let Some(user) = &config.server.user {
@@ -79,11 +87,37 @@ fn screen(config: &Config, said: &str) -> String {
     rows.extend(php::warnings_of_application(config).into_iter().map(|warning| ("warning", warning)));
     rows.extend(config.limits.shares.iter().map(|share| ("share", share.to_string())));
     rows.extend(banner::limits(config).into_iter().map(|limit| ("limit", limit)));
+    table(&rows, 12) + "in order\n"
+}
+
+fn table(rows: &[(&str, String)], width: usize) -> String {
     rows.iter().fold(String::new(), |mut screen, (name, value)| {
         // Writing to a String cannot fail.
-        let _ = writeln!(screen, "{name:<12}{value}");
+        let _ = writeln!(screen, "{}", format!("{name:<width$}{value}").trim_end());
         screen
-    }) + "in order\n"
+    })
+}
+
+/// What a request for a URL would do.
+fn explain(config: &Config, url: &str) -> Result<String, String> {
+    let without_fragment = url.split('#').next().unwrap_or_default();
+    let target = match without_fragment.split_once("://") {
+        Some((_, rest)) => rest.find(['/', '?']).map_or("/", |at| &rest[at..]),
+        None => without_fragment,
+    };
+    if !target.starts_with('/') {
+        return Err(format!("--url {url}: write https://HOST/PATH, or a path that begins with a slash"));
+    }
+    let mut rows = vec![("url", url.to_owned())];
+    let application = config.server.application.as_deref().unwrap_or(std::path::Path::new("."));
+    if config.tls.redirect && url.starts_with("http://") {
+        rows.push(("answer", "301 to the same URL by https".to_owned()));
+    } else if Mode::of(config).is_one_at_a_time() {
+        rows.extend(Docroot::open(application, config)?.explain(target));
+    } else {
+        rows.push(("script", format!("{}: its handler answers every URL", application.display())));
+    }
+    Ok(table(&rows, 14))
 }
 
 fn target(target: &LogTarget, stream: &str) -> String {

@@ -45,7 +45,14 @@ pub enum Verb {
         arguments: Vec<OsString>,
     },
     /// Check configuration and application, say what would be served and how, and exit
-    Check(Settings),
+    Check {
+        /// What to check
+        #[command(flatten)]
+        settings: Settings,
+        /// Say what a request for URL would do: which rules apply, and which file or script answers; may be repeated
+        #[arg(long, value_name = "URL")]
+        url: Vec<String>,
+    },
     /// Report how the waits of the loaded extensions behave: cooperative, offloaded, blocking
     Doctor(crate::doctor::Arguments),
     /// Make the running master load new code, configuration and binary without losing a request

@@ -50,7 +50,7 @@ fn main() -> ExitCode {
     match Cli::parse().command {
         Verb::Serve(settings) => master::serve(settings),
         Verb::Php { arguments } => php::cli_main(arguments),
-        Verb::Check(settings) => check::check(settings),
+        Verb::Check { settings, url } => check::check(settings, &url),
         Verb::Doctor(arguments) => doctor::doctor(arguments),
         Verb::Reload(settings) => master::client::reload(settings),
         Verb::Stop(settings) => master::client::stop(settings),

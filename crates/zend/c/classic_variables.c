@@ -135,7 +135,8 @@ static void import(zval *array)
 	add(array, "GATEWAY_INTERFACE", weft_slice_text("CGI/1.1"));
 	add(array, "SERVER_SOFTWARE", weft_slice_text("weft/" WEFT_VERSION));
 	weft_connection_variables(request, array, add);
-	add(array, "REMOTE_USER", weft_slice_text("")); /* the user whom a server has authenticated (RFC 3875 section 4.1.11): none */
+	weft_slice user = weft_host_field(request, WEFT_FIELD_USER);
+	add(array, "REMOTE_USER", user.bytes ? user : weft_slice_text("")); /* RFC 3875 section 4.1.11 */
 	add(array, "REDIRECT_STATUS", weft_slice_text("200"));
 	weft_header_variables(request, array, add);
 	if (UNEXPECTED(weft_first_header(request, "transfer-encoding").bytes)) { /* the whole body is here */

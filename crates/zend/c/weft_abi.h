@@ -60,6 +60,7 @@ typedef enum {
 	WEFT_FIELD_SCRIPT_NAME = 16,
 	WEFT_FIELD_PATH_INFO = 17,
 	WEFT_FIELD_ROOT = 18,
+	WEFT_FIELD_USER = 19,
 } weft_field;
 typedef enum {
 	WEFT_LOG_ERROR = 0,

@@ -163,6 +163,8 @@ enums! {
         PathInfo,
         /// Classic mode: the document root.
         Root,
+        /// Classic mode: the user whom the server has authenticated.
+        User,
     }
 
     /// The severity of a PHP message.

@@ -7,7 +7,7 @@ use weft_proto::{BodyLength, InvalidHeader, ResponseHead, Sent, Version};
 use crate::connection::Connection;
 use crate::server::Server;
 use crate::stream::respond::{Error, Headers, PAGE_TYPE, page};
-use crate::stream::{Stage, Stream};
+use crate::stream::{Fields, Stage, Stream};
 
 impl Server {
     /// Queues a response's head, or returns why it cannot.
@@ -63,6 +63,11 @@ impl Server {
         head: ResponseHead,
         headers: &Headers<'_>,
     ) -> Result<Sent, InvalidHeader> {
+        let (fields, joined) = (stream.fields.clone(), &mut Vec::new());
+        let headers = match &fields {
+            None => headers,
+            Some(fields) => join(headers, fields, joined),
+        };
         let has = |field: &[u8]| headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(field));
         let secure =
             self.limits.hsts_s > 0 && connection.transport.is_secure() && !has(b"strict-transport-security");
@@ -108,4 +113,20 @@ impl Server {
             }
         }
     }
+}
+
+/// The handler's fields, then those that it does not name.
+#[cold]
+fn join<'h>(
+    headers: &Headers<'h>,
+    fields: &'h Fields,
+    joined: &'h mut Vec<(&'h [u8], &'h [u8])>,
+) -> &'h Headers<'h> {
+    joined.extend_from_slice(headers);
+    for (name, value) in fields.iter() {
+        if !headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name)) {
+            joined.push((name, value));
+        }
+    }
+    joined
 }

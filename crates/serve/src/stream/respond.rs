@@ -10,7 +10,7 @@ use weft_proto::{BodyLength, InvalidHeader, SentBody, reason_phrase};
 use crate::connection::Connection;
 use crate::keys::RequestKey;
 use crate::server::Server;
-use crate::stream::{Stage, Stream};
+use crate::stream::{Fields, Stage, Stream};
 use crate::table::Table;
 
 /// Header fields as names and values.
@@ -145,6 +145,13 @@ impl Server {
             headers.push((b"Retry-After", seconds.as_bytes()));
         }
         self.respond(key, status, &headers, page(status, "").as_bytes())
+    }
+
+    /// Adds fields to the head of the response to come: each whose name the handler does not give itself.
+    pub fn add_fields(&self, key: RequestKey, fields: Fields) {
+        if let Some((_, stream)) = self.table.borrow_mut().active(key) {
+            stream.fields = Some(fields);
+        }
     }
 
     /// Ends a request without (the rest of) a response. The connection is closed after the bytes queued so far, so that

@@ -5,7 +5,7 @@
 
 use std::os::fd::OwnedFd;
 
-use weft_proto::{Body, Framing};
+use weft_proto::{Body, Framing, RequestLimits};
 
 use crate::ServerLimits;
 use crate::spool::{Spool, TemporaryFile, Use};
@@ -49,6 +49,17 @@ impl Store {
         self.clear();
         self.expects = expects;
         self.wanted = limits.body_memory_bytes_max as u64;
+    }
+
+    /// Allows the body, of which nothing has been taken, this many bytes at most.
+    pub(crate) fn restrict(&mut self, framing: Framing, limits: &ServerLimits, bytes_max: u64) {
+        if bytes_max >= limits.http.body_bytes_max {
+            return;
+        }
+        if matches!(framing, Framing::Length(length) if length > bytes_max) {
+            self.fail(413);
+        }
+        self.decoder = Body::new(framing, &RequestLimits { body_bytes_max: bytes_max, ..limits.http });
     }
 
     /// Drops the bytes.

@@ -114,8 +114,9 @@ const APPLICATIONS: [(&str, &str, &[&str]); 8] = [
 const PRIVATE: [&str; 10] =
     ["backup", "backups", "config", "log", "logs", "node_modules", "private", "sql", "tmp", "vendor"];
 
-/// What an operator should know of a document root: one line each.
-pub fn warnings(root: &Path, honoured: bool) -> Vec<String> {
+/// What an operator should know of a document root: one line each. `denies` tells whether the configuration denies a
+/// directory.
+pub fn warnings(root: &Path, honoured: bool, denies: impl Fn(&Path) -> bool) -> Vec<String> {
     let mut lines = Vec::new();
     let mut hidden = Vec::new();
     search(root, honoured, &mut lines, &mut hidden);
@@ -126,8 +127,11 @@ pub fn warnings(root: &Path, honoured: bool) -> Vec<String> {
     };
     for name in names {
         let path = root.join(name);
-        if path.is_dir() && !(honoured && hidden.contains(&path)) {
-            lines.push(format!("{} is served: {whose}; move it out of the document root", path.display()));
+        if path.is_dir() && !(honoured && hidden.contains(&path)) && !denies(&path) {
+            lines.push(format!(
+                "{} is served: {whose}; deny it by a [[rule]], or move it out of the document root",
+                path.display()
+            ));
         }
     }
     lines

@@ -11,16 +11,31 @@ use weft_serve::{Error, Opened, Root};
 
 use super::denied::{self, Denied};
 use super::names;
+use super::rules::Rules;
 use super::sendfile::Sendfile;
-use crate::config::{Config, Mode, Symlinks};
+use crate::config::{Action, Condition, Config, Mode, Symlinks};
+
+/// A directory and the paths that lead into it.
+#[derive(Debug)]
+pub struct Tree {
+    /// Its place among the directories.
+    pub(super) number: usize,
+    /// `/phpmyadmin`; empty for the document root itself.
+    pub(super) prefix: Vec<u8>,
+    pub(super) root: Root,
+    /// What `.htaccess` files deny, if they count.
+    pub(super) denied: Option<Denied>,
+}
 
 /// A document root and the rules for it.
 #[derive(Debug)]
 pub struct Docroot {
-    pub(super) root: Root,
-    pub(super) rules: Vec<String>,
-    /// What `.htaccess` files deny, if they count.
-    pub(super) denied: Option<Denied>,
+    /// The document root, then the directories of aliases.
+    pub(super) trees: Vec<Tree>,
+    /// The rules of `try`.
+    pub(super) tries: Vec<String>,
+    /// Those of `[[rule]]`, if there are any.
+    pub(super) rules: Option<Rules>,
     sendfile: Sendfile,
     accel_redirect: bool,
     /// The worker script, which answers in place of all other scripts, and whatever no file answers.
@@ -50,11 +65,30 @@ impl Docroot {
             return Err(format!("{}: classic mode serves a directory", application.display()));
         }
         let sendfile = Sendfile::open(&classic.sendfile, &root)?;
-        let root = Root::new(root, classic.symlinks == Symlinks::Inside, names::is_unsent);
-        Ok(Docroot {
-            root,
-            rules: classic.rules.clone(),
+        let tree = |number, prefix: &[u8], path| Tree {
+            number,
+            prefix: prefix.to_owned(),
+            root: Root::new(path, classic.symlinks == Symlinks::Inside, names::is_unsent),
             denied: classic.htaccess.then(Denied::default),
+        };
+        let mut trees = vec![tree(0, b"", root)];
+        for rule in &config.rules {
+            let (Action::Alias(path), Condition::Path { paths, .. }) = (&rule.action, &rule.condition) else {
+                continue;
+            };
+            let failed = |why: String| format!("{}: alias: {}: {why}", rule.place, path.display());
+            let real = path.canonicalize().map_err(|error| failed(error.to_string()))?;
+            if !real.is_dir() {
+                return Err(failed("is not a directory".into()));
+            }
+            for prefix in paths {
+                trees.push(tree(trees.len(), prefix, real.clone()));
+            }
+        }
+        Ok(Docroot {
+            trees,
+            tries: classic.rules.clone(),
+            rules: (!config.rules.is_empty()).then(|| Rules::new(config)),
             sendfile,
             accel_redirect: classic.accel_redirect,
             resident,
@@ -64,7 +98,20 @@ impl Docroot {
 
     /// What an operator should know of the files in it, one line each.
     pub fn warnings(&self) -> Vec<String> {
-        if self.script_alone { Vec::new() } else { denied::warnings(self.root.path(), self.denied.is_some()) }
+        if self.script_alone {
+            return Vec::new();
+        }
+        let mut lines = Vec::new();
+        for tree in &self.trees {
+            // The path of something in the directory that a line is about.
+            let denies = |directory: &Path| {
+                let name = directory.strip_prefix(tree.root.path()).unwrap_or(directory);
+                let path = [&tree.prefix, &b"/"[..], name.as_os_str().as_bytes(), b"/x"].concat();
+                self.rules.as_ref().is_some_and(|rules| rules.denies(&path))
+            };
+            lines.extend(denied::warnings(tree.root.path(), tree.denied.is_some(), denies));
+        }
+        lines
     }
 
     /// Whether a worker script answers.
@@ -74,7 +121,17 @@ impl Docroot {
 
     /// The directory.
     pub fn root(&self) -> &Root {
-        &self.root
+        &self.trees[0].root
+    }
+
+    /// The directory in which a route found its file.
+    pub fn root_of(&self, tree: usize) -> &Root {
+        self.trees.get(tree).map_or(self.root(), |tree| &tree.root)
+    }
+
+    /// The rules of `[[rule]]`, if there are any.
+    pub fn rules(&self) -> Option<&Rules> {
+        self.rules.as_ref()
     }
 
     /// Whether a script may send files of some directories.
@@ -87,7 +144,7 @@ impl Docroot {
     /// # Errors
     /// As [`Sendfile::file`].
     pub fn sendfile(&self, path: &Path) -> Result<Opened, Error> {
-        self.sendfile.file(&self.root.path().join(path))
+        self.sendfile.file(&self.root().path().join(path))
     }
 
     /// Whether a script may answer with another URL.
@@ -98,9 +155,11 @@ impl Docroot {
     /// If only files below the document root may be opened: opens a script, or a directory's settings, and returns the
     /// file and its real path. `None` if links may lead anywhere, or the path is not in the document root.
     pub fn source(&self, path: &[u8]) -> Option<Result<(OwnedFd, PathBuf), Error>> {
-        let root = self.root.path().as_os_str().as_bytes();
-        let name = path.strip_prefix(root.strip_suffix(b"/").unwrap_or(root))?;
-        let below = self.root.is_confined() && matches!(name.first(), None | Some(b'/'));
-        below.then(|| self.root.source(name))
+        self.trees.iter().find_map(|tree| {
+            let root = tree.root.path().as_os_str().as_bytes();
+            let name = path.strip_prefix(root.strip_suffix(b"/").unwrap_or(root))?;
+            let below = tree.root.is_confined() && matches!(name.first(), None | Some(b'/'));
+            below.then(|| tree.root.source(name))
+        })
     }
 }

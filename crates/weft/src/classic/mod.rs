@@ -7,10 +7,14 @@
 
 mod denied;
 mod docroot;
+mod explain;
 mod htaccess;
 mod names;
+mod passage;
+mod password;
 mod path;
 mod route;
+mod rules;
 mod sendfile;
 
 pub use self::docroot::Docroot;

@@ -4,7 +4,7 @@
 //! no `..`, so that no spelling of it leads out of the document root.
 
 /// A decoded path.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
     /// `/a/b`: without empty segments and without a final slash. Empty for the document root itself.
     pub path: Vec<u8>,
@@ -23,7 +23,14 @@ impl Wanted {
     /// # Errors
     /// The status with which to refuse it: 400 for a path that no well-meaning client sends.
     pub fn read(path: &[u8]) -> Result<Wanted, u16> {
-        let decoded = decode(path)?;
+        Wanted::normal(&decode(path)?)
+    }
+
+    /// The same of a path that is decoded already.
+    ///
+    /// # Errors
+    /// As [`Wanted::read`].
+    pub fn normal(decoded: &[u8]) -> Result<Wanted, u16> {
         if decoded.first() != Some(&b'/') {
             return Err(400);
         }
@@ -51,6 +58,17 @@ impl Wanted {
             _ => &self.path,
         };
         rest.contains(&b'\\') || rest.windows(2).any(|pair| pair == b"/.")
+    }
+
+    /// The path as rules see it: with its final slash, and a slash for the document root.
+    pub fn as_asked(&self) -> Vec<u8> {
+        [&self.path[..], if self.directory { b"/" } else { b"" }].concat()
+    }
+
+    /// The part of it below `prefix`, if it is there.
+    pub fn below(&self, prefix: &[u8]) -> Option<Wanted> {
+        let path = crate::config::behind(prefix, false, &self.path)?.to_vec();
+        Some(Wanted { path, directory: self.directory })
     }
 
     /// The names on the way to it, from the shortest to the path itself: `/a`, `/a/b`.

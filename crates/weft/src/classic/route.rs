@@ -4,41 +4,67 @@
 //! system lookup per rule, and one for each directory on the way that is named like a script, but no more for being
 //! long.
 
+use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use weft_proto::TargetForm;
-use weft_serve::{Look, RequestView};
+use weft_serve::{Fields, Look, RequestView};
 
 use super::denied::Denied;
-use super::docroot::Docroot;
+use super::docroot::{Docroot, Tree};
 use super::names::{is_script, is_source};
 use super::path::Wanted;
+use super::rules::{Asked, Credentials};
 
 /// What answers a request.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Route {
-    /// The file of this name below the document root is sent.
-    File(Vec<u8>),
+    /// The file of this name is sent.
+    File {
+        /// Below which of the directories it lies: see [`Docroot::root_of`].
+        tree: usize,
+        /// Its name there.
+        name: Vec<u8>,
+    },
     /// A script runs.
     Script(Script),
     /// It is a directory, and was not asked for as one: the client is sent to this path.
     Redirect(String),
+    /// A rule sends the client elsewhere, with this status.
+    Moved(u16, Vec<u8>),
+    /// A rule asks for a password, for this realm.
+    Challenge(String),
     /// `OPTIONS *`: it concerns the server, not anything in the document root.
     Server,
     /// The request is refused with this status: 400, 403, 404, 405, 503.
     Refused(u16),
 }
 
-/// A script, and the values in `$_SERVER` that describe the way to it.
+/// What becomes of a request.
 #[derive(Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// What answers it.
+    pub route: Route,
+    /// What rules add to the response.
+    pub fields: Option<Fields>,
+}
+
+/// A script, and the values in `$_SERVER` that describe the way to it.
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct Script {
+    /// Below which of the directories it lies.
+    pub tree: usize,
     /// SCRIPT_FILENAME.
     pub file: PathBuf,
     /// SCRIPT_NAME: its path below the document root.
     pub name: Vec<u8>,
     /// PATH_INFO: the part of the URL after its name.
     pub path_info: Vec<u8>,
+    /// QUERY_STRING, if a rule has rewritten it.
+    pub query: Option<Vec<u8>>,
+    /// REMOTE_USER, if a rule has asked for a password.
+    pub user: Option<Vec<u8>>,
 }
 
 /// A rule is the path of the request, a file in the directory that the path names, or one fixed file.
@@ -46,15 +72,26 @@ const PATH: &str = "$path";
 
 impl Docroot {
     /// What answers a request.
-    pub fn route(&self, request: &RequestView<'_>) -> Route {
-        match Wanted::read(request.path()) {
+    pub fn route(&self, request: &RequestView<'_>) -> Answer {
+        let route = match Wanted::read(request.path()) {
             _ if self.script_alone => self.to_resident(),
             _ if request.head().form() == TargetForm::Asterisk => Route::Server,
             // It would return to a script what others have set, such as cookies (RFC 9110 section 9.3.8); nginx refuses it.
             _ if request.method() == b"TRACE" => Route::Refused(405),
-            Ok(wanted) => self.unless_denied(self.resolve(&wanted, request.method())),
             Err(status) => Route::Refused(status),
-        }
+            Ok(wanted) => match &self.rules {
+                None => self.unless_denied(self.resolve(&wanted, request.method())),
+                Some(rules) => {
+                    let asked = Asked {
+                        method: request.method(),
+                        query: request.query(),
+                        credentials: Credentials::Sent(request.header("authorization")),
+                    };
+                    return self.ruled(rules, wanted, &asked);
+                }
+            },
+        };
+        Answer { route, fields: None }
     }
 
     /// A description of what would be served, for people.
@@ -70,23 +107,24 @@ impl Docroot {
         let first = self.resolve(&Wanted::root(), b"GET");
         let page = match first {
             Route::Script(script) => format!("/ is {}", script.file.display()),
-            Route::File(name) => format!("/ is {}", self.root.below(&name).display()),
+            Route::File { tree, name } => format!("/ is {}", self.root_of(tree).below(&name).display()),
             _ => "there is nothing at / yet".to_owned(),
         };
         format!("a document root; {page}")
     }
 
-    /// The answer to `wanted`.
+    /// The answer to `wanted`, whatever rules and `.htaccess` files say.
     pub fn resolve(&self, wanted: &Wanted, method: &[u8]) -> Route {
         if wanted.is_hidden() {
             return Route::Refused(404);
         }
+        let (tree, inner) = self.tree_of(wanted);
         // The first rule that needs it looks it up; the result serves all rules.
         let mut found = None;
-        let mut look = || *found.get_or_insert_with(|| self.root.look(&wanted.path));
-        let route = self.rules.iter().find_map(|rule| self.apply(rule, wanted, &mut look));
+        let mut look = || *found.get_or_insert_with(|| tree.root.look(&inner.path));
+        let route = self.tries.iter().find_map(|rule| self.apply(rule, tree, &inner, &mut look));
         match route {
-            Some(Route::File(_)) if !matches!(method, b"GET" | b"HEAD") => Route::Refused(405),
+            Some(Route::File { .. }) if !matches!(method, b"GET" | b"HEAD") => Route::Refused(405),
             Some(Route::Script(_)) | None if self.resident.is_some() => self.to_resident(),
             Some(route) => route,
             None if look() == Look::Directory => Route::Refused(403),
@@ -94,75 +132,124 @@ impl Docroot {
         }
     }
 
+    /// The directory to which a path leads, and the path in it.
+    fn tree_of<'w>(&self, wanted: &'w Wanted) -> (&Tree, Cow<'w, Wanted>) {
+        let aliased =
+            self.trees[1..].iter().find_map(|tree| Some((tree, Cow::Owned(wanted.below(&tree.prefix)?))));
+        aliased.unwrap_or((&self.trees[0], Cow::Borrowed(wanted)))
+    }
+
+    /// Whether a path leads to no file, no script and no directory.
+    pub(super) fn is_missing(&self, wanted: &Wanted) -> bool {
+        let (tree, inner) = self.tree_of(wanted);
+        match tree.root.look(&inner.path) {
+            Look::Missing => true,
+            Look::Beyond => script_on_the_way(&inner, |name| tree.root.look(name)) == Err(Look::Missing),
+            _ => false,
+        }
+    }
+
+    /// The path of what answers, if that is a file or a script of the document root.
+    pub(super) fn public_name(&self, route: &Route) -> Option<Vec<u8>> {
+        match route {
+            Route::File { tree, name } => Some([&self.trees.get(*tree)?.prefix[..], name].concat()),
+            Route::Script(script) if self.resident.is_none() => Some(script.name.clone()),
+            _ => None,
+        }
+    }
+
     /// Refuses what an `.htaccess` file denies. Scripts themselves may send it, or delegate to it.
-    fn unless_denied(&self, route: Route) -> Route {
-        let name = match &route {
-            Route::File(name) => name,
-            Route::Script(script) if self.resident.is_none() => &script.name,
+    pub(super) fn unless_denied(&self, route: Route) -> Route {
+        let (tree, name) = match &route {
+            Route::File { tree, name } => (*tree, &name[..]),
+            Route::Script(script) if self.resident.is_none() => (script.tree, &script.name[..]),
             _ => return route,
         };
-        let denies = |denied: &Denied| denied.denies(&self.root, name);
-        if self.denied.as_ref().is_some_and(denies) { Route::Refused(403) } else { route }
+        let Some(tree) = self.trees.get(tree) else { return route };
+        let name = if matches!(route, Route::Script(_)) { &name[tree.prefix.len()..] } else { name };
+        let denies = |denied: &Denied| denied.denies(&tree.root, name);
+        if tree.denied.as_ref().is_some_and(denies) { Route::Refused(403) } else { route }
     }
 
     /// The worker script, as if it lay in the document root.
     fn to_resident(&self) -> Route {
         let file = self.resident.clone().unwrap_or_default();
         let name = file.file_name().map(|name| [b"/", name.as_bytes()].concat()).unwrap_or_default();
-        Route::Script(Script { file, name, path_info: Vec::new() })
+        Route::Script(Script { file, name, ..Script::default() })
     }
 
-    fn apply(&self, rule: &str, wanted: &Wanted, look: &mut impl FnMut() -> Look) -> Option<Route> {
+    fn apply(
+        &self,
+        rule: &str,
+        tree: &Tree,
+        wanted: &Wanted,
+        look: &mut impl FnMut() -> Look,
+    ) -> Option<Route> {
         match rule.strip_prefix(PATH) {
-            Some("") => self.path_itself(wanted, look()),
+            Some("") => self.path_itself(tree, wanted, look()),
             Some(index) if look() == Look::Directory => {
-                let route = self.file([&wanted.path, index.as_bytes()].concat())?;
-                Some(if wanted.directory { route } else { Route::Redirect(wanted.as_directory_uri()) })
+                let route = self.file(tree, [&wanted.path, index.as_bytes()].concat())?;
+                Some(if wanted.directory {
+                    route
+                } else {
+                    Route::Redirect(tree.public(wanted).as_directory_uri())
+                })
             }
             Some(_) => None,
+            // A fixed file is one of the document root, and an alias leads elsewhere.
+            None if !tree.prefix.is_empty() => None,
             // As with nginx, where a location of its own has all scripts: one that is missing is 404, not the front
             // controller's.
             None if self.resident.is_none() && wanted.names().any(is_script) => None,
-            None => self.file(format!("/{}", rule.trim_start_matches('/')).into_bytes()),
+            None => self.file(tree, format!("/{}", rule.trim_start_matches('/')).into_bytes()),
         }
     }
 
     /// The path names a file, or a script followed by more.
-    fn path_itself(&self, wanted: &Wanted, found: Look) -> Option<Route> {
+    fn path_itself(&self, tree: &Tree, wanted: &Wanted, found: Look) -> Option<Route> {
         let script = match found {
-            Look::File if !wanted.directory => return Some(self.as_what_it_is(wanted.path.clone())),
+            Look::File if !wanted.directory => return Some(self.as_what_it_is(tree, wanted.path.clone())),
             Look::File => is_script(&wanted.path).then_some(&wanted.path[..]),
-            Look::Beyond => match script_on_the_way(wanted, |name| self.root.look(name)) {
+            Look::Beyond => match script_on_the_way(wanted, |name| tree.root.look(name)) {
                 Ok(name) => Some(name),
                 Err(other) => return refused(other).map(Route::Refused),
             },
             other => return refused(other).map(Route::Refused),
         };
-        script.map(|name| self.script(name.to_vec(), wanted.behind(name)))
+        script.map(|name| self.script(tree, name.to_vec(), wanted.behind(name)))
     }
 
     /// The answer for the regular file of this name.
-    fn file(&self, name: Vec<u8>) -> Option<Route> {
-        match self.root.look(&name) {
-            Look::File => Some(self.as_what_it_is(name)),
+    fn file(&self, tree: &Tree, name: Vec<u8>) -> Option<Route> {
+        match tree.root.look(&name) {
+            Look::File => Some(self.as_what_it_is(tree, name)),
             other => refused(other).map(Route::Refused),
         }
     }
 
     /// The name of a symbolic link decides what it is, but a link cannot reveal the source of its target: see
     /// [`Docroot::open`].
-    fn as_what_it_is(&self, name: Vec<u8>) -> Route {
+    fn as_what_it_is(&self, tree: &Tree, name: Vec<u8>) -> Route {
         if is_script(&name) {
-            self.script(name, Vec::new())
+            self.script(tree, name, Vec::new())
         } else if is_source(&name) {
             Route::Refused(404)
         } else {
-            Route::File(name)
+            Route::File { tree: tree.number, name }
         }
     }
 
-    fn script(&self, name: Vec<u8>, path_info: Vec<u8>) -> Route {
-        Route::Script(Script { file: self.root.below(&name), name, path_info })
+    fn script(&self, tree: &Tree, name: Vec<u8>, path_info: Vec<u8>) -> Route {
+        let file = tree.root.below(&name);
+        let name = if tree.prefix.is_empty() { name } else { [&tree.prefix[..], &name].concat() };
+        Route::Script(Script { tree: tree.number, file, name, path_info, ..Script::default() })
+    }
+}
+
+impl Tree {
+    /// The path that leads to `inner`.
+    fn public(&self, inner: &Wanted) -> Wanted {
+        Wanted { path: [&self.prefix[..], &inner.path].concat(), directory: inner.directory }
     }
 }
 

@@ -7,8 +7,14 @@ use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 
 use super::keys::{KEYS, Key};
+use super::rule::Rule;
+use super::rule_keys::Entry;
 use super::{Config, Value, suggest};
 
+/// The name of the tables that are rules.
+const RULE: &str = "rule";
+/// Rules are tried one by one: more of them are not written by hand.
+const RULES_MAX: usize = 1_000;
 /// Read from the current directory if no file is named.
 const DEFAULT_NAME: &str = "weft.toml";
 /// A larger file is not a configuration.
@@ -35,6 +41,13 @@ pub fn apply(path: &Path, config: &mut Config, errors: &mut Vec<String>) {
     };
     for (section, value) in table.get_ref() {
         let (name, at) = (section.get_ref().as_ref(), place(section.span().start));
+        if name == RULE {
+            match rules(&at, value.get_ref(), &place) {
+                Ok(rules) => config.rules = rules,
+                Err(mistakes) => errors.extend(mistakes),
+            }
+            continue;
+        }
         if !KEYS.iter().any(|key| key.section == name) {
             errors.push(unknown_section(&at, name, value.get_ref()));
             continue;
@@ -51,6 +64,32 @@ pub fn apply(path: &Path, config: &mut Config, errors: &mut Vec<String>) {
             errors.extend(applied.err().map(|why| format!("{at}: {why}")));
         }
     }
+}
+
+/// The rules, in their order.
+fn rules(at: &str, value: &DeValue<'_>, place: &dyn Fn(usize) -> String) -> Result<Vec<Rule>, Vec<String>> {
+    let not_tables = || vec![format!("{at}: rule is a list of tables: write [[rule]] above each rule")];
+    let DeValue::Array(tables) = value else { return Err(not_tables()) };
+    if tables.len() > RULES_MAX {
+        return Err(vec![format!("{at}: there are {} rules, at most {RULES_MAX} are read", tables.len())]);
+    }
+    let (mut rules, mut mistakes) = (Vec::new(), Vec::new());
+    for table in tables {
+        let DeValue::Table(keys) = table.get_ref() else { return Err(not_tables()) };
+        let entries: Vec<Entry> = keys
+            .iter()
+            .map(|(key, value)| Entry {
+                place: place(key.span().start),
+                name: key.get_ref().to_string(),
+                value: convert(value.get_ref()),
+            })
+            .collect();
+        match Rule::read(place(table.span().start), &entries) {
+            Ok(rule) => rules.push(rule),
+            Err(mistake) => mistakes.push(mistake),
+        }
+    }
+    if mistakes.is_empty() { Ok(rules) } else { Err(mistakes) }
 }
 
 fn read(path: &Path) -> Result<String, String> {

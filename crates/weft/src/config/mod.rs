@@ -15,6 +15,9 @@ mod listen;
 mod mode;
 mod network;
 mod other_keys;
+mod pattern;
+mod rule;
+mod rule_keys;
 mod server_keys;
 mod settings;
 mod share;
@@ -22,6 +25,7 @@ mod suggest;
 #[cfg(test)]
 mod tests;
 mod tls_keys;
+mod users;
 mod value;
 
 use std::ffi::OsString;
@@ -31,11 +35,14 @@ pub use environment::HANDOVER;
 pub use listen::ListenAddress;
 pub use mode::Mode;
 pub use network::Network;
+pub use pattern::{Condition, behind};
+pub use rule::{Action, Rule};
 pub use settings::{
     ClientCertificates, Config, Environment, ExtraWorkers, Format, Level, LimitSettings, Log, LogTarget,
     Recycle, RunAs, Symlinks, Tls, Trust, Workers,
 };
 pub use share::{Share, ShareBy, is_below, plain_path};
+pub use users::{Hash, Users};
 pub use value::Value;
 
 /// Reads the file and the variables, applies the flags and checks the result.
@@ -93,6 +100,14 @@ fn check_together(config: &Config, errors: &mut Vec<String>) {
         }
     }
     check_tls(config, errors);
+    if let (Some(rule), Some(application)) = (config.rules.first(), &config.server.application)
+        && application.is_file()
+    {
+        errors.push(format!(
+            "{}: rules are for document roots, and the application is a script: leave them out, or name a directory",
+            rule.place
+        ));
+    }
     if config.server.daemon && !matches!(config.log.error_log, LogTarget::File(_)) {
         errors.push(
             "daemon is on, but error_log is not a file: a daemon has no terminal; give --error-log PATH"

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use super::{ListenAddress, Network, Share};
+use super::{Action, ListenAddress, Network, Rule, Share};
 use crate::machine;
 
 /// Everything that can be configured, in the sections of `weft.toml`.
@@ -19,6 +19,8 @@ pub struct Config {
     pub limits: LimitSettings,
     /// The meaning of a document root's URLs.
     pub classic: Classic,
+    /// What becomes of some paths of a document root, in this order.
+    pub rules: Vec<Rule>,
     /// A script that stays loaded beside a document root.
     pub resident: Resident,
     /// When a worker is replaced by a fresh one.
@@ -36,6 +38,15 @@ pub struct Config {
 }
 
 impl Config {
+    /// The longest body that any path may get, in bytes.
+    pub fn body_bytes_max(&self) -> u64 {
+        let of_rules = self.rules.iter().filter_map(|rule| match rule.action {
+            Action::BodyBytesMax(bytes) => Some(bytes),
+            _ => None,
+        });
+        of_rules.fold(self.limits.body_bytes_max, u64::max)
+    }
+
     /// Whether an address wants TLS.
     pub fn wants_tls(&self) -> bool {
         self.server.listen.iter().any(ListenAddress::is_https)

@@ -100,6 +100,12 @@ fn configuration() -> Roff {
         }
         describe(&mut page, key);
     }
+    page.control("SH", ["[[rule]]"]);
+    page.text([roman(
+        "A table for some paths of a document root: path or match says for which, missing = true that they lead to nothing; \
+         one of deny, allow, redirect (with status), rewrite, alias, header, auth (with realm) and body_bytes_max says what \
+         becomes of them. The first that fits counts. weft check --url URL shows what a URL would do.",
+    )]);
     page.control("SH", ["SEE ALSO"]);
     page.text([bold("weft"), roman("(1), "), bold("weft-serve"), roman("(1)")]);
     page

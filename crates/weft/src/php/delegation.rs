@@ -54,8 +54,8 @@ impl ServerHost {
                 self.keep_script(request, script);
                 Ok(true)
             }
-            Route::File(name) => {
-                self.send(request, 200, headers, docroot.root().file(&name), &name).map(|()| false)
+            Route::File { tree, name } => {
+                self.send(request, 200, headers, docroot.root_of(tree).file(&name), &name).map(|()| false)
             }
             Route::Redirect(path) => {
                 let location: HeaderLine = (b"Location", path.as_bytes());
@@ -64,8 +64,8 @@ impl ServerHost {
                 Ok(false)
             }
             Route::Refused(status) => Err(status),
-            // It has no path.
-            Route::Server => Err(404),
+            // It has no path, and rules are for what clients ask for.
+            Route::Server | Route::Moved(..) | Route::Challenge(_) => Err(404),
         }
     }
 

@@ -67,7 +67,9 @@ pub fn start(
         refusals: log::Sparse::default(),
         redirects_to: https_port.filter(|_| config.tls.redirect),
     };
-    let defaults = limits(&config.limits);
+    let mut defaults = limits(&config.limits);
+    // What a rule allows must pass the parser; the handler says what holds for a path.
+    defaults.http.body_bytes_max = config.body_bytes_max();
     let limits = weft_serve::ServerLimits {
         http2_streams_max: if config.server.http2 { defaults.http2_streams_max } else { 0 },
         hsts_s: config.tls.hsts_s,
@@ -235,16 +237,23 @@ impl Requests {
     /// Sends a file, or runs a script.
     fn serve_docroot(&self, docroot: &Docroot, key: RequestKey) {
         let (Some(server), Some(host)) = (SERVER.get(), HOST.get()) else { return };
-        let Some(route) = server.with_request(key, |request| docroot.route(request)) else { return };
+        let Some(answer) = server.with_request(key, |request| docroot.route(request)) else { return };
+        if let Some(fields) = answer.fields {
+            server.add_fields(key, fields);
+        }
         // Gone means that no client waits for the answer.
-        let _ = match route {
+        let _ = match answer.route {
             Route::Script(script) => {
                 host.keep_script(key.0, script);
                 self.spawn(if docroot.is_resident() { JobKind::Resident } else { JobKind::Classic }, key);
                 Ok(())
             }
-            Route::File(name) => send_file(server, key, docroot.root(), &name),
+            Route::File { tree, name } => send_file(server, key, docroot.root_of(tree), &name),
             Route::Redirect(path) => redirect(server, key, path),
+            Route::Moved(status, location) => {
+                server.respond(key, status, &[(b"Location", &location), PLAIN], b"Moved\n")
+            }
+            Route::Challenge(realm) => challenge(server, key, &realm),
             // RFC 9110 9.3.7: a ping; only a script can know whether it supports other methods.
             Route::Server => {
                 server.respond(key, 204, &[(b"Allow", b"GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")], b"")
@@ -252,6 +261,7 @@ impl Requests {
             Route::Refused(405) => {
                 server.respond(key, 405, &[(b"Allow", b"GET, HEAD"), PLAIN], b"405 Method Not Allowed\n")
             }
+            Route::Refused(503) => server.respond_error(key, 503, Some(RETRY_AFTER)),
             Route::Refused(status) => server.respond_error(key, status, None),
         };
     }
@@ -264,6 +274,13 @@ fn send_file(server: &Server, key: RequestKey, root: &Root, name: &[u8]) -> Resu
         Ok(_) => Ok(()),
         Err(error) => server.respond_error(key, status_of(error, &root.below(name))?, None),
     }
+}
+
+/// Asks for a name and a password (RFC 7617).
+fn challenge(server: &Server, key: RequestKey, realm: &str) -> Result<(), Error> {
+    let challenge = format!("Basic realm=\"{realm}\", charset=\"UTF-8\"");
+    let fields: [(&[u8], &[u8]); 2] = [(b"WWW-Authenticate", challenge.as_bytes()), PLAIN];
+    server.respond(key, 401, &fields, b"401 Unauthorized\n")
 }
 
 /// Redirects to a directory's path with its final slash; the query is kept.
@@ -336,6 +353,11 @@ impl Handler for Requests {
     /// An instance serves one request at a time and should not wait for a slow client.
     fn spools_streams(&self) -> bool {
         self.docroot.is_some()
+    }
+
+    fn body_bytes_max(&self, path: &[u8]) -> u64 {
+        let rules = self.docroot.and_then(Docroot::rules);
+        rules.map_or(u64::MAX, |rules| rules.body_bytes_max(path))
     }
 
     fn wants_summaries(&self) -> bool {

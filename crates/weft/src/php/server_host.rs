@@ -99,10 +99,21 @@ impl ServerHost {
             Field::Script => Slice::of(script.file.as_os_str().as_bytes()),
             Field::ScriptName => Slice::of(&script.name),
             Field::PathInfo => Slice::of(&script.path_info),
+            Field::User => script.user.as_deref().map_or(Slice::NONE, Slice::of),
+            Field::Query => script.query.as_deref().map_or(Slice::NONE, Slice::of),
             _ => self
                 .docroot
                 .map_or(Slice::NONE, |docroot| Slice::of(docroot.root().path().as_os_str().as_bytes())),
         }
+    }
+
+    fn rules_are_on(&self) -> bool {
+        self.docroot.is_some_and(|docroot| docroot.rules().is_some())
+    }
+
+    /// Whether a rule has changed the query of a request.
+    fn is_rewritten(&self, request: RequestId) -> bool {
+        self.scripts.borrow().get(&request).is_some_and(|script| script.query.is_some())
     }
 
     /// Why this worker should be replaced; returned once.
@@ -183,6 +194,10 @@ impl Host for ServerHost {
                 Slice::of(&scratch)
             }
             Field::Script | Field::ScriptName | Field::PathInfo | Field::Root => self.script(request, field),
+            // Only rules make them.
+            Field::User if self.rules_are_on() => self.script(request, field),
+            Field::User => Slice::NONE,
+            Field::Query if self.rules_are_on() && self.is_rewritten(request) => self.script(request, field),
             Field::Method | Field::Path | Field::Query | Field::Version => self
                 .look(request, |facts| facts.received(field).map(Slice::of))
                 .flatten()
