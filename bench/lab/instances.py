@@ -128,7 +128,7 @@ def take_turns(server: Running, path: str, players: int) -> Metrics:
     try:
         for number, client in enumerate(clients):
             client.sendall(load.request_bytes(target, number))
-        said = [re.search(r'\{"turn_us":[^}]*\}', load.read_answer(client)) for client in clients]
+        said = [re.search(r'\{"turn_us":[^}]*\}', load.read_answer(client)[1].decode(errors="replace")) for client in clients]
     finally:
         for client in clients:
             client.close()

@@ -61,10 +61,11 @@ def wrk(port: int, path: str, connections: int, seconds: float, close: bool = Fa
     return Load(**seen)
 
 
-def request_bytes(path: str, number: int) -> bytes:
+def request_bytes(path: str, number: int, cookies: str = "") -> bytes:
     """A small GET, different for each number."""
     mark = "&" if "?" in path else "?"
-    return f"GET {path}{mark}id={number} HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: bench/{number % 17}\r\n\r\n".encode()
+    kept = f"Cookie: {cookies}\r\n" if cookies else ""
+    return f"GET {path}{mark}visitor={number} HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: bench/{number % 17}\r\n{kept}\r\n".encode()
 
 
 def connect(port: int, number: int) -> socket.socket:
@@ -78,8 +79,8 @@ def connect(port: int, number: int) -> socket.socket:
     return client
 
 
-def read_answer(client: socket.socket) -> str:
-    """Reads one answer to its end, so that the next answer on this connection is not mistaken for it. Its body, as it was sent."""
+def read_answer(client: socket.socket) -> tuple[bytes, bytes]:
+    """Reads one answer to its end, so that the next answer on this connection is not mistaken for it. Its head and body, as sent."""
     seen = b""
     while True:
         piece = client.recv(65536)
@@ -95,13 +96,22 @@ def read_answer(client: socket.socket) -> str:
         length = re.search(rb"\r\ncontent-length: *([0-9]+)", fields)
         ended = (b"\r\n" + body).endswith(b"\r\n0\r\n\r\n") if b"transfer-encoding: chunked" in fields else length and len(body) >= int(length[1])
         if ended:
-            return body.decode(errors="replace")
+            return head, body
 
 
 def ask(client: socket.socket, path: str, number: int) -> str:
     """One request, one answer, the connection stays open."""
     client.sendall(request_bytes(path, number))
-    return read_answer(client)
+    return read_answer(client)[1].decode(errors="replace")
+
+
+def ask_again(client: socket.socket, path: str, number: int, cookies: dict[str, str]) -> None:
+    """The same by a client that keeps cookies, as a browser does."""
+    client.sendall(request_bytes(path, number, "; ".join(f"{name}={value}" for name, value in cookies.items())))
+    head, _ = read_answer(client)
+    for pair in re.findall(rb"\r\nset-cookie: *([^;\r]+)", head, re.IGNORECASE):
+        name, _, value = pair.decode(errors="replace").partition("=")
+        cookies[name] = value
 
 
 def drive(port: int, path: str, requests: int, connections: int = 100) -> None:

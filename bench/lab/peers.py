@@ -148,7 +148,10 @@ SYNC = {"db3": "/", "db10": "/"}
 SYNC_FPM = {"db3": "/db3.php", "db10": "/db10.php"}
 FPM_WAITS = {**SYNC_FPM, "redis": "/redis.php"}
 CLASSIC = {"classic": "/hello.php", "symfony": "/", "slow": "/endpoint.php", "hostile": "/hostile.php"}
-WHOLE = {"sqlite": "/sqlite.php?database=wal", "wait1": "/wait1.php", "wordpress": "/", "switch": "/turns.php", "instances": "/wait1.php", "fair": "/hello.php", "beside": "/waited.php"}
+# The applications of sites.py: the page of each that is measured.
+APPLICATIONS = {"MediaWiki": "/index.php?title=Bench", "DokuWiki": "/doku.php?id=start",
+                "phpMyAdmin": "/index.php?route=/database/structure&db=bench", "WordPress": "/"}
+WHOLE = {"applications": "/", "sqlite": "/sqlite.php?database=wal", "wait1": "/wait1.php", "wordpress": "/", "switch": "/turns.php", "instances": "/wait1.php", "fair": "/hello.php", "beside": "/waited.php"}
 PEERS = (
     Peer("weft", "weft (coroutine mode)", weft, weft_binary, {**ROUTES, **WAITS}),
     Peer("weft-channel", "weft, connections in a channel", weft_channel, weft_binary, {"db3": "/"}, variant=True),
@@ -159,8 +162,9 @@ PEERS = (
     Peer("weft-one", "weft, one process, one request at a time", weft_one, weft_binary, {"classic": "/hello.php"}, variant=True),
     Peer("weft-resident", "weft, resident instances", weft_resident, weft_binary, {"symfony": "/"}, variant=True),
     Peer("fpm-8", "nginx + php-fpm, 8 processes", fpm_with(8), found("php-fpm8.2"),
-         {**FPM_WAITS, **CLASSIC, "sqlite": "/sqlite.php?database=wal", "wait1": "/wait1.php", "wordpress": "/", "fair": "/hello.php"},
+         {**FPM_WAITS, **CLASSIC, "sqlite": "/sqlite.php?database=wal", "wait1": "/wait1.php", "wordpress": "/", "fair": "/hello.php", "applications": "/"},
          variant=True),
+    Peer("fpm-30", "nginx + php-fpm, 30 processes", fpm_with(30), found("php-fpm8.2"), {"applications": "/"}, variant=True),
     Peer("fpm-16", "nginx + php-fpm, 16 processes", fpm_with(16), found("php-fpm8.2"), {"wordpress": "/", "fair": "/hello.php"}, variant=True),
     Peer("fpm-64", "nginx + php-fpm, 64 processes", fpm_with(64), found("php-fpm8.2"), {"wordpress": "/", "fair": "/hello.php"}, variant=True),
     Peer("fpm-50", "nginx + php-fpm, 50 processes", fpm_with(50), found("php-fpm8.2"), SYNC_FPM, variant=True),
@@ -176,8 +180,9 @@ PEERS = (
 class Running:
     """A started peer: `with Running(peer, role) as server`. Leaving the block stops what it started, and only that."""
 
-    def __init__(self, peer: Peer, role: str) -> None:
-        self.peer, self.role, self.path = peer, role, peer.paths[role]
+    def __init__(self, peer: Peer, role: str, path: str = "") -> None:
+        """`path`: of the page, if it is not the one that the peer has for this role."""
+        self.peer, self.role, self.path = peer, role, path or peer.paths[role]
         self.processes: list[subprocess.Popen[bytes]] = []
 
     def __enter__(self) -> Running:

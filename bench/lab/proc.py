@@ -77,6 +77,18 @@ def cpu(pids: Iterable[int]) -> Cpu:
     return Cpu(user / TICKS_PER_S, kernel / TICKS_PER_S)
 
 
+def tree_cpu(roots: Iterable[int]) -> Cpu:
+    """CPU used so far by the processes and all their descendants, also by those that have ended and been waited for."""
+    user = kernel = 0
+    for pid in tree(roots):
+        try:
+            fields = stat_fields(pid)
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # it ended meanwhile: its parent has its time
+        user, kernel = user + int(fields[11]) + int(fields[13]), kernel + int(fields[12]) + int(fields[14])
+    return Cpu(user / TICKS_PER_S, kernel / TICKS_PER_S)
+
+
 def memory(pids: Iterable[int]) -> Memory:
     """Resident memory of the processes, summed, from smaps_rollup."""
     sums = {"Rss:": 0, "Pss:": 0, "Anonymous:": 0}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from . import backends, fair, hostile, instances, load, micro, proc, trace
+from . import applications, backends, fair, hostile, instances, load, micro, proc, trace
 from .measure import CPU, RATE, SHARE, WAITED, Column, Measured, Metrics, Scenario, Settings, timed, warm
 from .peers import FPM_CHILDREN, Peer, Running
 
@@ -177,4 +177,5 @@ SCENARIOS = (
     *instances.SCENARIOS,
     *fair.SCENARIOS,
     *hostile.SCENARIOS,
+    *applications.SCENARIOS,
 )

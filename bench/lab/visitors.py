@@ -53,11 +53,12 @@ class Visitors:
             thread.join()
 
     def _visit(self, number: int) -> None:
+        cookies: dict[str, str] = {}
         try:
             with load.connect(self.port, number) as client:
                 while not self.stopping.is_set():
                     begun = time.monotonic()
-                    load.ask(client, self.path, number)
+                    load.ask_again(client, self.path, number, cookies)
                     now = time.monotonic()
                     self.answered.append((now, now - begun))
                     self.served.add(number)
