@@ -7,6 +7,7 @@ mod endless;
 mod forks;
 mod late;
 mod rescue;
+mod slow;
 
 use std::process::{Child, Command, Stdio};
 

@@ -110,6 +110,12 @@ pub trait Switch {
     /// time it continues.
     fn stop(&self) {}
 
+    /// Where a context's code stands that is parked inside its job, for reports to the operator. Called from the loop.
+    fn place(&self, context: Context) -> String {
+        let _ = context;
+        String::new()
+    }
+
     /// Frees an idle context.
     fn destroy(&self, context: Context);
 }

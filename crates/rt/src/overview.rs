@@ -1,4 +1,5 @@
-//! The live coroutines and their families: for cancellation, status, reports, and for keeping families apart.
+//! The live coroutines, what they wait for, and their families: for cancellation, status, reports, and for keeping families
+//! apart.
 //!
 //! It must not know why they are listed. Invariant: a coroutine that has ended is never listed.
 
@@ -6,7 +7,36 @@ use crate::coroutine::{Job, State};
 use crate::family::Family;
 use crate::{CoroutineId, Nanos, Runtime};
 
+/// What a coroutine does that does not run at this moment.
+#[derive(Debug)]
+pub struct Standing {
+    /// Where its code stands, in the switch's words; may be empty.
+    pub place: String,
+    /// It waits for nothing but its turn.
+    pub could_run: bool,
+    /// The peers and files that it waits for: each one's address or name.
+    pub waits_for: Vec<String>,
+    /// Whether the time alone ends its wait.
+    pub has_deadline: bool,
+}
+
 impl Runtime {
+    /// What a coroutine does; `None` if it has ended, or runs.
+    pub fn standing(&self, id: CoroutineId) -> Option<Standing> {
+        let (context, could_run, has_deadline) = {
+            let coroutines = self.coroutines.borrow();
+            let coroutine =
+                coroutines.get(id.index as usize).filter(|found| found.generation == id.generation)?;
+            match coroutine.state {
+                State::Idle | State::Running => return None,
+                State::Ready => (coroutine.context, true, false),
+                State::Parked => (coroutine.context, false, coroutine.timer.is_some()),
+            }
+        };
+        let waits_for = self.fds.borrow().waited_for_by(id).map(crate::reactor::name_of).collect();
+        Some(Standing { place: self.switch.place(context), could_run, waits_for, has_deadline })
+    }
+
     /// When a coroutine's job was started; `None` if it has ended.
     pub fn since(&self, id: CoroutineId) -> Option<Nanos> {
         let coroutines = self.coroutines.borrow();

@@ -1,13 +1,15 @@
-/* The place in PHP code where a worker is stuck, in a C function or in a loop; read by a signal handler.
+/* The place in PHP code where a worker is stuck, in a C function or in a loop, read by a signal handler; or where a
+ * coroutine waits.
  *
  * Invariant: nothing is allocated, locked or changed. A frame that is being created at this moment may be read half
- * complete: the caller has given up on the process and ends it soon. */
+ * complete: the caller has given up on the process and ends it soon. The frames of a coroutine that is parked lie in
+ * memory of its own, which stays where it is while others run. */
 #include "code_location.h"
+#include "coroutine.h"
 #include "weft.h"
 
-size_t weft_code_location(char *text, size_t size)
+static size_t location_of(const zend_execute_data *frame, char *text, size_t size)
 {
-	zend_execute_data *frame = EG(current_execute_data);
 	const zend_function *called = NULL;
 	/* The C functions on top: the innermost is the one that runs; the PHP code below gives the line. */
 	for (; frame && (!frame->func || !ZEND_USER_CODE(frame->func->type)); frame = frame->prev_execute_data) {
@@ -28,6 +30,11 @@ size_t weft_code_location(char *text, size_t size)
 	return length < 0 ? 0 : (size_t) length < size ? (size_t) length : size - 1;
 }
 
+size_t weft_code_location(char *text, size_t size)
+{
+	return location_of(EG(current_execute_data), text, size);
+}
+
 static const zend_execute_data *caller_of(const zend_execute_data *frame, int *steps_left)
 {
 	while (frame && (*steps_left)-- > 0) {
@@ -39,12 +46,11 @@ static const zend_execute_data *caller_of(const zend_execute_data *frame, int *s
 	return NULL;
 }
 
-size_t weft_code_trace(char *text, size_t size)
+static size_t trace_of(const zend_execute_data *frame, char *text, size_t size)
 {
 	const int shown_max = 8;
 	int steps_left = 1000; /* damaged frames may form a ring */
-	size_t length = weft_code_location(text, size);
-	const zend_execute_data *frame = EG(current_execute_data);
+	size_t length = location_of(frame, text, size);
 	if (!length) {
 		return 0;
 	}
@@ -60,4 +66,14 @@ size_t weft_code_trace(char *text, size_t size)
 		length += (size_t) more;
 	}
 	return length;
+}
+
+size_t weft_code_trace(char *text, size_t size)
+{
+	return trace_of(EG(current_execute_data), text, size);
+}
+
+size_t weft_code_waiting(const weft_coroutine *coroutine, char *text, size_t size)
+{
+	return coroutine->frame ? trace_of(coroutine->frame, text, size) : 0;
 }

@@ -2,6 +2,8 @@
 #ifndef WEFT_CODE_LOCATION_H
 #define WEFT_CODE_LOCATION_H
 
+#include "slots.h"
+
 #include <stddef.h>
 
 /* Writes "function() at file:line" of the running code, without a final NUL. Returns the number of bytes, or 0 if no
@@ -9,5 +11,7 @@
 size_t weft_code_location(char *text, size_t size);
 /* The same, and from where that was called: ", called at file:line, file:line". */
 size_t weft_code_trace(char *text, size_t size);
+/* The same for a coroutine that is parked. For the loop. */
+size_t weft_code_waiting(const weft_coroutine *coroutine, char *text, size_t size);
 
 #endif

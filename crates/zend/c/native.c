@@ -124,7 +124,7 @@ weft_enter_result weft_native_enter(weft_coroutine *coroutine, bool has_job, uin
 
 void weft_native_leave(weft_coroutine *coroutine)
 {
-	(void) coroutine;
+	coroutine->frame = EG(current_execute_data);
 	loop_handle = jump_fcontext(loop_handle, NULL).handle;
 }
 

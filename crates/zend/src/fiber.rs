@@ -115,6 +115,11 @@ impl Switch for FiberSwitch {
         unsafe { sys::weft_coroutine_leave(pointer(context)) };
     }
 
+    fn place(&self, context: Context) -> String {
+        // SAFETY: the scheduler names a context that is parked; the buffer is as long as it says.
+        native::place(|text, size| unsafe { sys::weft_code_waiting(pointer(context), text, size) })
+    }
+
     fn resumed(&self, context: Context) {
         // SAFETY: the scheduler calls it on the context that runs.
         unsafe { sys::weft_coroutine_resumed(pointer(context)) };

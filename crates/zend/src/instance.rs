@@ -159,6 +159,11 @@ impl Switch for InstanceSwitch {
         unsafe { sys::weft_instance_leave(pointer(context)) };
     }
 
+    fn place(&self, context: Context) -> String {
+        // SAFETY: the scheduler names a context that is parked; the buffer is as long as it says.
+        native::place(|text, size| unsafe { sys::weft_instance_waiting(pointer(context), text, size) })
+    }
+
     native::native_answers!();
 
     fn destroy(&self, context: Context) {

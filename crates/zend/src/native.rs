@@ -81,6 +81,13 @@ pub(crate) fn pointer(context: Context) -> *mut c_void {
     context.0 as *mut c_void
 }
 
+/// The place that `look` writes into a buffer of this size, of which it returns the number of bytes.
+pub(crate) fn place(look: impl FnOnce(*mut std::ffi::c_char, usize) -> usize) -> String {
+    let mut text = [0u8; 2048];
+    let length = look(text.as_mut_ptr().cast(), text.len());
+    String::from_utf8_lossy(&text[..length.min(text.len())]).into_owned()
+}
+
 /// Kind and argument of a job, for C.
 pub(crate) fn parts(job: Option<Job>) -> (u32, u64) {
     job.map_or((0, 0), |job| (job.kind, job.argument))
@@ -123,6 +130,11 @@ impl Switch for NativeSwitch {
     fn leave(&self, context: Context) {
         // SAFETY: the scheduler calls it on the context that runs.
         unsafe { sys::weft_native_leave(pointer(context)) };
+    }
+
+    fn place(&self, context: Context) -> String {
+        // SAFETY: the scheduler names a context that is parked; the buffer is as long as it says.
+        place(|text, size| unsafe { sys::weft_code_waiting(pointer(context), text, size) })
     }
 
     native_answers!();

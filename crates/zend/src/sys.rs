@@ -115,6 +115,8 @@ unsafe extern "C" {
     pub fn weft_process_record_lock(fd: c_int, command: c_int, lock: *mut c_void, result: *mut c_int)
     -> bool;
     pub fn weft_code_location(text: *mut c_char, size: usize) -> usize;
+    pub fn weft_code_waiting(coroutine: *const c_void, text: *mut c_char, size: usize) -> usize;
+    pub fn weft_instance_waiting(instance: *const c_void, text: *mut c_char, size: usize) -> usize;
     pub fn weft_crash_location(text: *mut c_char, size: usize) -> usize;
     pub fn weft_crash_start(report: extern "C" fn(c_int));
     pub fn weft_interrupt_preempt();

@@ -7,7 +7,7 @@ use std::os::fd::RawFd;
 
 use super::drained::Drained;
 use crate::reactor::Readiness;
-use crate::wait::Wait;
+use crate::wait::{CoroutineId, Wait};
 
 /// A wait for a descriptor.
 pub(super) struct Waiter {
@@ -48,6 +48,12 @@ impl FdTable {
     /// Whether any coroutine waits for a descriptor.
     pub fn has_waiters(&self) -> bool {
         self.entries.iter().any(|entry| !entry.waiters.is_empty())
+    }
+
+    /// The descriptors that a coroutine waits for.
+    pub fn waited_for_by(&self, id: CoroutineId) -> impl Iterator<Item = RawFd> {
+        let is_its = move |entry: &Entry| entry.waiters.iter().any(|waiter| waiter.wait.coroutine == id);
+        self.entries.iter().enumerate().filter(move |(_, entry)| is_its(entry)).map(|(fd, _)| fd as RawFd)
     }
 
     /// The entry of a descriptor, if there has been a wait for it.

@@ -95,7 +95,23 @@ pub(crate) fn has_events(epoll: &OwnedFd) -> bool {
     matches!(poll(&mut own, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })), Ok(1..))
 }
 
+/// What a descriptor is, for reports: its peer's address, or what the kernel calls it.
+pub(crate) fn name_of(fd: RawFd) -> String {
+    let kernels = || std::fs::read_link(format!("/proc/self/fd/{fd}"));
+    let Ok(Some(peer)) = rustix::net::getpeername(borrow(fd)) else {
+        return kernels().map_or_else(|_| format!("descriptor {fd}"), |name| name.display().to_string());
+    };
+    match std::net::SocketAddr::try_from(peer.clone()) {
+        Ok(address) => address.to_string(),
+        Err(_) => rustix::net::SocketAddrUnix::try_from(peer)
+            .ok()
+            .and_then(|unix| unix.path().map(|path| path.to_string_lossy().into_owned()))
+            .unwrap_or_else(|| "a unix socket".to_owned()),
+    }
+}
+
 fn borrow<'fd>(fd: RawFd) -> BorrowedFd<'fd> {
-    // SAFETY: the number is only handed to epoll_ctl, which answers EBADF for one that is not open; it is not kept.
+    // SAFETY: the number is only handed to epoll_ctl and getpeername, which answer EBADF for one that is not open; it is not
+    // kept.
     unsafe { BorrowedFd::borrow_raw(fd) }
 }

@@ -108,6 +108,13 @@ pub const LIMITS: &[Key] = &[
         "How long a request may run before it is cancelled with 504; 0 is off"
     ),
     number!(
+        limits.request_slow_ms,
+        "request-slow-ms",
+        Milliseconds,
+        0..=DAY_MS,
+        "A request that has taken this long is logged once, with where its PHP code stands and what it waits for; 0 is off"
+    ),
+    number!(
         limits.connections_max,
         "connections-max",
         Count,

@@ -9,6 +9,7 @@ mod drain;
 pub mod lost;
 mod recycle;
 mod signals;
+mod slow;
 
 use std::cell::{Cell, RefCell};
 use std::os::fd::{AsRawFd, RawFd};
@@ -28,6 +29,7 @@ use self::drain::Drain;
 use self::recycle::Recycle;
 use self::signals::Signals;
 pub use self::signals::busy_with;
+use self::slow::Slow;
 use crate::config::{Config, Mode};
 use crate::master::WorkerSetup;
 use crate::master::control::{ControlEnd, EVERY_SLOT, Received, Status, ToMaster, ToWorker};
@@ -71,6 +73,7 @@ struct Worker {
     signals: Signals,
     drain: RefCell<Drain>,
     recycle: RefCell<Recycle>,
+    slow: Slow,
     next_status: Cell<Nanos>,
     next_look: Cell<Nanos>,
     look_again: Cell<bool>,
@@ -146,6 +149,7 @@ impl Worker {
             signals,
             drain: RefCell::default(),
             recycle,
+            slow: Slow::new(config.limits.request_slow_ms),
             next_status,
             next_look: Cell::default(),
             look_again: Cell::default(),
@@ -285,6 +289,7 @@ impl Driver for Worker {
             self.every_second();
             self.cancel_late(now);
         }
+        self.slow.turn(now, self.runtime);
         if now >= self.next_look.get() {
             self.next_look.set(now + LOOK_EVERY);
             self.look_again.set(InstanceSwitch::look());
@@ -295,8 +300,9 @@ impl Driver for Worker {
     fn deadline(&self) -> Option<Nanos> {
         let look = self.look_again.get().then(|| self.next_look.get());
         let shares = php::gate().and_then(|gate| gate.deadline());
+        let slow = self.slow.deadline(self.runtime);
         let (drain, server) = (self.drain.borrow().deadline(), self.server.deadline());
-        let own = [Some(self.next_status.get()), look, drain, server, shares];
+        let own = [Some(self.next_status.get()), look, drain, server, shares, slow];
         own.into_iter().flatten().min()
     }
 

@@ -8,6 +8,7 @@
  * files belongs to the process, never to an instance. */
 #include "instance.h"
 #include "../classic_response.h"
+#include "../code_location.h"
 #include "../coroutine.h"
 #include "../host.h"
 #include "../native.h"
@@ -287,6 +288,12 @@ weft_enter_result weft_instance_enter(weft_instance *instance, bool has_job, uin
 void weft_instance_leave(weft_instance *instance)
 {
 	weft_native_leave(instance->coroutine);
+}
+
+/* Where its PHP code stands; it may be put aside: what is read lies in its heap. */
+size_t weft_instance_waiting(const weft_instance *instance, char *text, size_t size)
+{
+	return weft_code_waiting(instance->coroutine, text, size);
 }
 
 /* If a script is loaded (resident.c), the heap and the contents of the tables belong to it. */
