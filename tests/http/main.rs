@@ -7,6 +7,7 @@ mod early;
 mod files;
 mod forged;
 mod listeners;
+mod proxied;
 mod proxies;
 mod refusals;
 mod requests;

@@ -7,12 +7,10 @@
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
-use std::sync::Arc;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrAny, SocketFlags, acceptfrom_with, getpeername, sockopt};
-use rustls::ServerConfig;
 use weft_rt::{MILLISECOND, Nanos};
 
 use crate::address::{Endpoint, Peer};
@@ -147,7 +145,7 @@ impl Server {
                 return false;
             }
         }
-        let (accepted, tls) = {
+        let (accepted, service) = {
             let listeners = self.listeners.borrow();
             let Some(listener) = listeners.find(index) else { return false };
             let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
@@ -156,13 +154,16 @@ impl Server {
                 Some(endpoint) => acceptfrom_with(&listener.fd, flags)
                     .map(|(fd, address)| Arrival::New(fd, peer_of(address, endpoint))),
             };
-            (accepted, listener.service.tls.clone())
+            (accepted, listener.service.clone())
         };
         match accepted {
             // Without a peer, it has disconnected in the meantime.
             Ok(Arrival::New(_, None)) => (),
             Ok(Arrival::New(fd, Some(peer))) => {
-                if let Some(index) = self.accepted(fd, peer, tls) {
+                if !self.may_open(peer, &service) {
+                    return true;
+                }
+                if let Some(index) = self.accepted(fd, peer, &service) {
                     self.offer(index, &mut self.table.borrow_mut());
                 }
             }
@@ -190,7 +191,7 @@ impl Server {
         let address = getpeername(&fd).ok()??;
         let is_unix = address.address_family() == AddressFamily::UNIX;
         let peer = if is_unix { Some(Peer::Unix) } else { SocketAddr::try_from(address).ok().map(Peer::Tcp) };
-        self.accepted(fd, peer?, None)
+        self.accepted(fd, peer?, &Service::default())
     }
 
     /// Takes in a connection of another worker, where that one left it.
@@ -217,15 +218,20 @@ impl Server {
         self.process(index);
     }
 
-    fn accepted(&self, low: OwnedFd, peer: Peer, tls: Option<Arc<ServerConfig>>) -> Option<u32> {
+    fn accepted(&self, low: OwnedFd, peer: Peer, service: &Service) -> Option<u32> {
         let fd = out_of_selects_way(low);
         let number = fd.as_raw_fd();
         let mut transport = Transport::new(fd);
-        if tls.as_ref().is_some_and(|config| !transport.secure(config)) {
+        if service.tls.as_ref().is_some_and(|config| !transport.secure(config)) {
             return None; // no memory, or a configuration that rustls refuses
         }
         let mut table = self.table.borrow_mut();
-        let phase = if tls.is_some() { Phase::Opening } else { Phase::Idle };
+        transport.is_announced = service.proxied.is_some();
+        let phase = match service {
+            Service { tls: None, proxied: None } => Phase::Idle,
+            Service { proxied: None, .. } => Phase::Opening,
+            Service { .. } => Phase::Announced,
+        };
         let index = table.insert(Connection::new(transport, peer, phase, self.runtime.turn_time()));
         let slot = table.slot(index)?;
         let key = slot.reactor_key(index);
@@ -240,6 +246,16 @@ impl Server {
         self.stats.accepted.set(self.stats.accepted.get() + 1);
         self.stats.connections.set(self.stats.connections.get() + 1);
         Some(index)
+    }
+
+    /// Whether a peer may connect to a service; where a header of the PROXY protocol is expected, only proxies may.
+    fn may_open(&self, peer: Peer, service: &Service) -> bool {
+        let (Some(trusts), Peer::Tcp(address)) = (&service.proxied, peer) else { return true };
+        let is_proxy = trusts(address.ip().to_canonical());
+        if !is_proxy {
+            self.handler.proxy_refused(peer, "it is not one of the trusted proxies");
+        }
+        is_proxy
     }
 
     /// Whether a connection is in a listener's queue. Without this check, a connection might be closed although

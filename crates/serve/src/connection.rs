@@ -11,6 +11,8 @@ use crate::transport::Transport;
 /// The phase of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Phase {
+    /// The header of the PROXY protocol is expected.
+    Announced,
     /// TLS's handshake.
     Opening,
     /// It carries streams, each with a place of its own.
@@ -43,7 +45,7 @@ pub(crate) struct Connection {
     pub dropped: u64,
     /// When the peer last sent something, while the connection lingers; when it is late, while it carries streams.
     pub heard: Nanos,
-    /// When the current phase began, for `Opening`, `Idle` and `Linger`; when it joined the line, if it waits there.
+    /// When the current phase began, for `Announced`, `Opening`, `Idle` and `Linger`; when it joined the line, if it waits there.
     pub since: Nanos,
     /// The tick of its entry in the wheel; `u64::MAX` if it has none.
     pub tick: u64,

@@ -50,7 +50,7 @@ impl Server {
         }
         match connection.phase {
             Phase::Idle | Phase::Head if connection.admission == Admission::Waits => deadline,
-            Phase::Opening => after(connection.since, limits.head_timeout_ms),
+            Phase::Announced | Phase::Opening => after(connection.since, limits.head_timeout_ms),
             Phase::Carrier => connection.heard,
             Phase::Idle => {
                 let idle = after(connection.since, limits.idle_timeout_ms);

@@ -103,7 +103,7 @@ impl Server {
             Phase::Carrier => (0, self.quiet_since(index)?, ANSWERED_AGE_MIN),
             Phase::Idle if connection.requests > 0 => (0, connection.since, ANSWERED_AGE_MIN),
             Phase::Idle => (0, connection.since, UNANSWERED_AGE_MIN),
-            Phase::Opening => (2, connection.since, UNANSWERED_AGE_MIN),
+            Phase::Announced | Phase::Opening => (2, connection.since, UNANSWERED_AGE_MIN),
             Phase::Linger => (1, connection.since, UNANSWERED_AGE_MIN),
             Phase::Head => {
                 let stream = stream.filter(|stream| stream.out.is_empty())?;

@@ -15,6 +15,7 @@ use crate::admission::Admission;
 use crate::connection::{Connection, Phase};
 use crate::deputy::{Deputy, Gate};
 use crate::keys::RequestKey;
+use crate::listeners::Service;
 use crate::parcel::{PARCEL_BYTES_MAX, Relay};
 use crate::server::Server;
 use crate::stream::Stream;
@@ -30,9 +31,10 @@ impl Server {
     pub fn hand_over(&self, relay: Relay, tell: Box<dyn FnMut(bool) + Send>) -> io::Result<Deputy> {
         let made = self.runtime.with_reactor(|reactor| ledger(self.limits.connections_max, reactor));
         let (owner, taker) = made?;
-        // What TLS knows of a connection cannot be passed on, so those of its listeners stay in their queues.
+        // What TLS or a proxy says of a connection cannot be passed on, so those of such listeners stay in their queues.
         let listeners = self.listeners.borrow();
-        let plain = listeners.open.iter().filter(|listener| listener.service.tls.is_none());
+        let is_plain = |service: &Service| service.tls.is_none() && service.proxied.is_none();
+        let plain = listeners.open.iter().filter(|listener| is_plain(&listener.service));
         let own = plain.map(|listener| listener.fd.try_clone()).collect();
         drop(listeners);
         let queues: Vec<_> = io::Result::from(own)?;
@@ -180,9 +182,8 @@ fn offer_to(owner: &Owner, index: u32, connection: &mut Connection, mut stream: 
 
 /// What a connection may leave with, and whether it may do so before more arrives. `None` if it must stay.
 fn offer_of(connection: &Connection, stream: Option<&mut Stream>) -> Option<(bool, Offer)> {
-    if !connection.transport.is_plain() {
-        return None; // what TLS or HTTP/2 knows of it lies in this process
-    }
+    // What TLS, HTTP/2 or a proxy's header says of it is known in this process only.
+    connection.transport.to_pass_on()?;
     let word = connection.requests;
     let Some(stream) = stream else {
         let is_idle = connection.phase == Phase::Idle;

@@ -60,6 +60,10 @@ pub trait Handler {
     /// came too late. Called with nothing borrowed.
     fn refused(&self, _refusal: &Refusal) {}
 
+    /// A connection was closed because its peer should have sent a header of the PROXY protocol. This MUST NOT call the
+    /// server.
+    fn proxy_refused(&self, _peer: Peer, _reason: &str) {}
+
     /// Reports something to the operator. By default it goes to standard error.
     fn warn(&self, message: &str) {
         eprintln!("weft: {message}");

@@ -41,6 +41,7 @@
 mod accept;
 mod address;
 mod admission;
+mod announced;
 mod client;
 mod compress;
 mod connection;
@@ -78,7 +79,7 @@ pub use client::{Client, ProxyFields, ProxyWord, client};
 pub use deputy::Deputy;
 pub use handler::{Handler, Refusal, Stats};
 pub use keys::RequestKey;
-pub use listeners::Service;
+pub use listeners::{Service, Trusts};
 pub use opened::Opened;
 pub use parcel::Relay;
 pub use rescue::Rescued;

@@ -2,6 +2,7 @@
 //!
 //! Must not know how a connection is accepted. Invariant: a listener's number stays its own while others are closed.
 
+use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
@@ -10,11 +11,16 @@ use weft_rt::Nanos;
 
 use crate::address::Endpoint;
 
+/// Tells whether an address is believed.
+pub type Trusts = Arc<dyn Fn(IpAddr) -> bool>;
+
 /// What a listener's connections speak.
 #[derive(Clone, Default)]
 pub struct Service {
     /// TLS, with this configuration; HTTP/1.1 follows.
     pub tls: Option<Arc<ServerConfig>>,
+    /// Whether a header of the PROXY protocol comes first, and which peers may send one. A peer by a Unix socket may.
+    pub proxied: Option<Trusts>,
 }
 
 /// One listener.

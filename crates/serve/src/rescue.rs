@@ -184,7 +184,7 @@ impl Server {
                         leaves(connection, |socket| say(socket, bytes));
                     }
                 }
-                Phase::Opening | Phase::Idle | Phase::Linger | Phase::Carrier => (),
+                Phase::Announced | Phase::Opening | Phase::Idle | Phase::Linger | Phase::Carrier => (),
             }
         }
     }

@@ -39,13 +39,22 @@ pub(crate) struct Transport {
     pub readable: bool,
     /// Whether the peer has sent its FIN; a read will end with 0 bytes.
     pub half_closed: bool,
+    /// Whether a header of the PROXY protocol names its peer, which no other process could find out.
+    pub is_announced: bool,
     /// Whether the connection is reset, or hung up in both directions: nothing can be sent.
     pub broken: bool,
 }
 
 impl Transport {
     pub(crate) fn new(socket: OwnedFd) -> Transport {
-        Transport { socket: Some(socket), over: None, readable: false, half_closed: false, broken: false }
+        Transport {
+            socket: Some(socket),
+            over: None,
+            readable: false,
+            half_closed: false,
+            is_announced: false,
+            broken: false,
+        }
     }
 
     /// The number of the descriptor, for the reactor.
@@ -55,7 +64,7 @@ impl Transport {
 
     /// The socket, for another process that goes on with it as it is. `None` if this process knows more of it.
     pub(crate) fn to_pass_on(&self) -> Option<BorrowedFd<'_>> {
-        self.socket.as_ref().filter(|_| self.is_plain()).map(AsFd::as_fd)
+        self.socket.as_ref().filter(|_| self.is_plain() && !self.is_announced).map(AsFd::as_fd)
     }
 
     /// The address of this end, from the kernel.
@@ -144,6 +153,23 @@ impl Transport {
                 Received::Broken
             }
         }
+    }
+
+    /// Copies what has arrived into `buffer`, and leaves it there to be received.
+    pub(crate) fn peek(&mut self, buffer: &mut [u8]) -> Received {
+        let Some(socket) = &self.socket else { return Received::End };
+        match recv(socket, &mut *buffer, RecvFlags::PEEK) {
+            Ok((_, 0)) => Received::End,
+            Ok((_, count)) => Received::Bytes(count),
+            Err(Errno::AGAIN | Errno::INTR) => Received::Nothing,
+            Err(_) => Received::Broken,
+        }
+    }
+
+    /// Takes the first bytes of what [`Transport::peek`] has shown, below TLS.
+    pub(crate) fn skip(&mut self, buffer: &mut [u8]) -> bool {
+        let Some(socket) = &self.socket else { return false };
+        matches!(recv(socket, &mut *buffer, RecvFlags::empty()), Ok((_, count)) if count == buffer.len())
     }
 
     /// Whether bytes have arrived for which no event has come yet.

@@ -51,7 +51,9 @@ impl Server {
                     Phase::Head => self.head_phase(connection, stream),
                     Phase::Active => self.active_phase(connection, stream),
                     Phase::Ended => self.ended_phase(connection, stream),
-                    Phase::Opening | Phase::Carrier | Phase::Idle | Phase::Linger => Next::Close,
+                    Phase::Announced | Phase::Opening | Phase::Carrier | Phase::Idle | Phase::Linger => {
+                        Next::Close
+                    }
                 };
                 match next {
                     Next::Again => (),
@@ -97,6 +99,7 @@ impl Server {
             // In the line it is closed when its turn comes.
             _ if connection.transport.broken && connection.admission == Admission::Waits => Next::Wait,
             _ if connection.transport.broken => Next::Close,
+            Phase::Announced => self.announced_phase(connection),
             Phase::Opening => self.opening_phase(connection),
             Phase::Carrier => Next::Carry,
             Phase::Idle => self.idle_phase(index, connection),

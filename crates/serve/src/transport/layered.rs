@@ -22,7 +22,14 @@ impl Transport {
     /// A stream of another connection.
     pub(crate) fn of_stream(carried: Carried) -> Transport {
         let over = Some(Box::new(Over::Carried(carried)));
-        Transport { socket: None, over, readable: true, half_closed: false, broken: false }
+        Transport {
+            socket: None,
+            over,
+            readable: true,
+            half_closed: false,
+            is_announced: false,
+            broken: false,
+        }
     }
 
     /// Whether it is a socket and nothing else.

@@ -100,6 +100,7 @@ fn check_together(config: &Config, errors: &mut Vec<String>) {
         }
     }
     check_tls(config, errors);
+    check_proxy_protocol(config, errors);
     if let (Some(rule), Some(application)) = (config.rules.first(), &config.server.application)
         && application.is_file()
     {
@@ -119,6 +120,22 @@ fn check_together(config: &Config, errors: &mut Vec<String>) {
             "group is set without user: give --user as well (otherwise the workers keep root privileges)"
                 .into(),
         );
+    }
+}
+
+/// What `proxy_protocol` needs of the addresses and of `[trust]`.
+fn check_proxy_protocol(config: &Config, errors: &mut Vec<String>) {
+    let server = &config.server;
+    for address in &server.proxy_protocol {
+        if !server.listen.contains(address) {
+            errors.push(format!(
+                "proxy_protocol names {address}, which listen does not: write it as in listen"
+            ));
+        } else if address.tcp().is_some() && config.trust.proxies.is_empty() {
+            errors.push(format!(
+                "proxy_protocol names {address}, but trust.proxies is empty: nobody could connect; name the proxies' networks"
+            ));
+        }
     }
 }
 

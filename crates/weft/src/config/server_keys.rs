@@ -36,6 +36,16 @@ pub const SERVER: &[Key] = &[
     },
     key!(server.listen, "listen" 'l', Many, "ADDRESS", "HOST:PORT, :PORT, [V6]:PORT, https://HOST:PORT, unix:/path, unix:/path,mode=0660", "127.0.0.1:8080",
         |v| v.each(Value::listen)?, "Address to listen on; may be repeated; port 0 lets the kernel choose"),
+    key!(
+        server.proxy_protocol,
+        "proxy-protocol",
+        Many,
+        "ADDRESS",
+        "addresses of server.listen",
+        "none",
+        |v| v.each(Value::listen)?,
+        "Address at which each connection begins with a header of the PROXY protocol, version 1 or 2, from one of trust.proxies; may be repeated"
+    ),
     key!(server.workers, "workers" 'w', One, "N", "auto, 1 to 1024", "auto",
         |v| v.workers()?, "Worker processes; auto is one per core that this process may use or, with one PHP instance each, four per core and at least eight; a control group with a memory limit has at most one per 64 MiB of it"),
     key!(

@@ -62,6 +62,8 @@ pub struct Server {
     pub run_as: RunAs,
     /// Addresses to listen on.
     pub listen: Vec<ListenAddress>,
+    /// Those of the addresses at which connections begin with a header of the PROXY protocol.
+    pub proxy_protocol: Vec<ListenAddress>,
     /// Worker processes.
     pub workers: Workers,
     /// Whether clients may speak HTTP/2.
@@ -362,6 +364,7 @@ impl Default for Server {
             application: None,
             run_as: RunAs::Auto,
             listen: vec![ListenAddress::Tcp(([127, 0, 0, 1], 8080).into())],
+            proxy_protocol: Vec::new(),
             workers: Workers::Auto,
             http2: true,
             backlog: 4096,

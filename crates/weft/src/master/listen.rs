@@ -28,6 +28,8 @@ pub struct BoundListener {
     pub fd: OwnedFd,
     /// The address at which it listens.
     pub address: BoundAddress,
+    /// The same, as configured.
+    pub configured: ListenAddress,
 }
 
 impl BoundListener {
@@ -136,8 +138,11 @@ impl Listener {
     pub fn for_slot(&self, slot: usize, workers: usize) -> io::Result<Vec<BoundListener>> {
         let shared = matches!(self.address, BoundAddress::Unix(_));
         let own = self.sockets.iter().enumerate().filter(|(i, _)| shared || i % workers == slot);
-        own.map(|(_, socket)| Ok(BoundListener { fd: socket.try_clone()?, address: self.address.clone() }))
-            .collect()
+        own.map(|(_, socket)| {
+            let (address, configured) = (self.address.clone(), self.configured.clone());
+            Ok(BoundListener { fd: socket.try_clone()?, address, configured })
+        })
+        .collect()
     }
 
     /// Removes the file of a unix socket, once no process will accept from it any more.

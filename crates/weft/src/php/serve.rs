@@ -65,6 +65,7 @@ pub fn start(
         coroutines_max: config.limits.coroutines_max,
         scratch: RefCell::default(),
         refusals: log::Sparse::default(),
+        proxies: log::Sparse::default(),
         redirects_to: https_port.filter(|_| config.tls.redirect),
     };
     let mut defaults = limits(&config.limits);
@@ -214,6 +215,7 @@ struct Requests {
     coroutines_max: usize,
     scratch: RefCell<Scratch>,
     refusals: log::Sparse,
+    proxies: log::Sparse,
     /// The port to which requests without TLS are sent.
     redirects_to: Option<u16>,
 }
@@ -417,6 +419,20 @@ impl Handler for Requests {
             duration: Duration::from_nanos(refusal.duration),
             referer: b"",
             user_agent: b"",
+        });
+    }
+
+    fn proxy_refused(&self, peer: Peer, reason: &str) {
+        let peer = match peer {
+            Peer::Tcp(address) => address.ip().to_canonical().to_string(),
+            Peer::Unix => "a Unix socket".to_owned(),
+        };
+        self.proxies.say(|others| {
+            tracing::warn!(
+                peer,
+                others,
+                "a connection to an address of server.proxy_protocol was closed: {reason}"
+            );
         });
     }
 

@@ -22,7 +22,7 @@ use weft_rt::reactor::Event;
 use weft_rt::runtime::DRIVER_KEY;
 use weft_rt::watch::{Attempt, Watch};
 use weft_rt::{CoroutineId, Driver, Job, MILLISECOND, Nanos, Runtime, SECOND, clock};
-use weft_serve::{Relay, Server, Service};
+use weft_serve::{Relay, Server, Service, Trusts};
 use weft_zend::{Engine, FiberSwitch, InstanceSwitch, JobKind};
 
 use self::drain::Drain;
@@ -119,7 +119,7 @@ impl Worker {
         let https_port = https_port.and_then(|listener| listener.address.tcp()).map(|address| address.port());
         let server = php::serve(runtime, &config, &application, https_port)?;
         php::start_tasks();
-        let listening = listen(server, listeners, tls)?;
+        let listening = listen(server, listeners, tls, &config)?;
         let mode = Mode::of(&config);
         if mode.workers(&config) + mode.extra_workers(&config) > 1 {
             let deputy = server.hand_over(relay, tell);
@@ -324,7 +324,12 @@ fn listen(
     server: &Server,
     listeners: Vec<BoundListener>,
     tls: Option<Arc<rustls::ServerConfig>>,
+    config: &Arc<Config>,
 ) -> Result<Vec<RawFd>, String> {
+    let trusts: Trusts = {
+        let config = Arc::clone(config);
+        Arc::new(move |address| config.trust.proxies.iter().any(|network| network.contains(address)))
+    };
     let mut listening = Vec::new();
     for listener in listeners {
         let tls = tls.clone().filter(|_| listener.is_https());
@@ -332,8 +337,10 @@ fn listen(
             return Err(format!("{} has no certificate", listener.address)); // never plain HTTP there
         }
         listening.push(listener.fd.as_raw_fd());
+        let proxied =
+            config.server.proxy_protocol.contains(&listener.configured).then(|| Arc::clone(&trusts));
         server
-            .listen_for(listener.fd, listener.address.endpoint(), Service { tls })
+            .listen_for(listener.fd, listener.address.endpoint(), Service { tls, proxied })
             .map_err(|error| format!("cannot listen: {error}"))?;
     }
     Ok(listening)
