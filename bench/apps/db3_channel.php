@@ -8,8 +8,6 @@ use Weft\Http\Request;
 
 require __DIR__ . '/queries.php';
 
-const CONNECTIONS = 16;
-
 return function (Request $r): string {
     static $pool = null;
     if ($pool === null) {

@@ -4,6 +4,7 @@
 // 10 ms.
 
 define('DSN', 'mysql:unix_socket=' . getenv('BENCH_DB_SOCKET') . ';dbname=bench');
+define('CONNECTIONS', (int) (getenv('BENCH_CONNECTIONS') ?: 16));
 const BY_ID = 'SELECT id, name, value FROM item WHERE id = ?';
 const SOME = 'SELECT id, name, value FROM item LIMIT 5';
 

@@ -29,10 +29,11 @@ PARKED_STOP_DEADLINE_S = 1.0  # ten-minute requests are not worth draining
 NGINX_FPM = BENCH / "peers" / "nginx_fpm"
 PAGES = BENCH / "sites" / "pages"
 FPM_CHILDREN = 32
+CONNECTIONS = int(os.environ.get("BENCH_CONNECTIONS", "16"))  # to the database, of each server that shares them
 
 # Only the settings that the scenarios need: connections that may idle for minutes, and room for everything parked. And the setting
-# for an application that waits only for sixteen connections: further requests wait as requests, not as coroutines with stacks.
-WEFT_FLAGS = {"hello": ["--idle-timeout-ms", "600000"], "park": ["--coroutines-max", "12000"], "db3": ["--coroutines-max", "20"]}
+# for an application that waits only for so many connections: further requests wait as requests, not as coroutines with stacks.
+WEFT_FLAGS = {"hello": ["--idle-timeout-ms", "600000"], "park": ["--coroutines-max", "12000"], "db3": ["--coroutines-max", str(CONNECTIONS * 5 // 4)]}
 # As many instances as requests that wait at once, if that is more than usual.
 INSTANCES = {"wait1": 100, "wordpress": 60, "beside": 210}
 INSTANCES_USUAL = 50
@@ -76,6 +77,22 @@ def weft_sync(workers: int) -> Callable[[str, int, Path], Commands]:
 def weft_channel(role: str, port: int, _run: Path) -> Commands:
     app = str(BENCH / "apps" / f"{role}_channel.php")
     return [[str(weft_binary()), "serve", app, "--listen", f"127.0.0.1:{port}", "--workers", "1"]]
+
+
+def swoole_extension() -> Path | None:
+    """Swoole, where the machine has it: $BENCH_SWOOLE names the extension, or it lies among PHP's own."""
+    named = os.environ.get("BENCH_SWOOLE")
+    if named is None and shutil.which("php-config"):
+        folder = subprocess.run(["php-config", "--extension-dir"], capture_output=True, text=True, check=True).stdout.strip()
+        named = f"{folder}/swoole.so"
+    return Path(named) if named else None
+
+
+def swoole(role: str, port: int, _run: Path) -> Commands:
+    """With opcache and the JIT as weft has them: PHP's command line has them off."""
+    settings = [f"extension={swoole_extension()}", "opcache.enable_cli=1", "opcache.jit_buffer_size=64M", "opcache.jit=tracing"]
+    flags = [part for setting in settings for part in ("-d", setting)]
+    return [["php", *flags, str(BENCH / "peers" / "swoole" / "server.php"), role, str(port)]]
 
 
 def docroot() -> Path:
@@ -131,6 +148,7 @@ class Peer:
     warmup_factor: int = 1  # of the usual warm-up: a JIT compiler needs more
     process_per_request: bool = False
     soaks: bool = True
+    made_by: str = "bench/setup"
     variant: bool = False  # takes part only where it has a role; elsewhere its absence is not reported
 
 
@@ -154,6 +172,9 @@ APPLICATIONS = {"MediaWiki": "/index.php?title=Bench", "DokuWiki": "/doku.php?id
 WHOLE = {"applications": "/", "sqlite": "/sqlite.php?database=wal", "wait1": "/wait1.php", "wordpress": "/", "switch": "/turns.php", "instances": "/wait1.php", "fair": "/hello.php", "beside": "/waited.php"}
 PEERS = (
     Peer("weft", "weft (coroutine mode)", weft, weft_binary, {**ROUTES, **WAITS}),
+    Peer("swoole", "Swoole (coroutines, a channel of connections)", swoole, swoole_extension,
+         {"hello": "/", "sleep": "/", "db3": "/", "db10": "/", "redis": "/", "scope": "/"},
+         made_by="installing it, or BENCH_SWOOLE=path/to/swoole.so,", variant=True),
     Peer("weft-channel", "weft, connections in a channel", weft_channel, weft_binary, {"db3": "/"}, variant=True),
     Peer("weft-sync-1", "weft, synchronous, 1 process", weft_sync(1), weft_binary, {"redis": "/"}, variant=True),
     Peer("weft-sync-8", "weft, synchronous, 8 processes", weft_sync(8), weft_binary, SYNC, variant=True),
