@@ -44,6 +44,8 @@ pub enum ToMaster {
     Held,
     /// Its loop runs again.
     Free,
+    /// It has heard `Drain`, and accepts no more connections.
+    AcceptsNoMore,
     /// It cannot serve; the text is for the operator. The worker then exits.
     Fatal {
         /// What is wrong and what to do.
@@ -260,6 +262,7 @@ const HELD: u8 = 6;
 const FREE: u8 = 7;
 /// A signal handler builds this packet itself.
 pub const CRASHED: u8 = 8;
+const ACCEPTS_NO_MORE: u8 = 9;
 const DRAIN: u8 = 16;
 const STOP: u8 = 17;
 const REOPEN_LOGS: u8 = 18;
@@ -272,6 +275,7 @@ impl ToMaster {
             ToMaster::Ready => vec![READY],
             ToMaster::Held => vec![HELD],
             ToMaster::Free => vec![FREE],
+            ToMaster::AcceptsNoMore => vec![ACCEPTS_NO_MORE],
             ToMaster::Recycle { reason } => with_text(RECYCLE, reason),
             ToMaster::Fatal { message } => with_text(FATAL, message),
             ToMaster::Stood { text } => with_text(STOOD, text),
@@ -289,6 +293,7 @@ impl ToMaster {
             READY => Some(ToMaster::Ready),
             HELD => Some(ToMaster::Held),
             FREE => Some(ToMaster::Free),
+            ACCEPTS_NO_MORE => Some(ToMaster::AcceptsNoMore),
             RECYCLE => Some(ToMaster::Recycle { reason: text(rest) }),
             FATAL => Some(ToMaster::Fatal { message: text(rest) }),
             CRASHED => Some(ToMaster::Crashed { text: text(rest) }),
@@ -364,6 +369,7 @@ mod tests {
             ToMaster::Ready,
             ToMaster::Held,
             ToMaster::Free,
+            ToMaster::AcceptsNoMore,
             ToMaster::Recycle { reason: "10000 requests".into() },
             ToMaster::Status(status),
             ToMaster::Fatal { message: "app.php: é\nline 2".into() },

@@ -229,6 +229,7 @@ impl Master {
     fn run_deadlines(&mut self, now: Instant) {
         self.kill_overdue(now);
         self.kill_overdue_check(now);
+        self.end_retiring(now);
         self.end_silent_workers(now);
         self.release_extras(now);
         if let (Some(at), Some(every)) = (self.next_alive, self.notify.watchdog)

@@ -4,8 +4,8 @@
 //! failure on the way leaves them serving; the sockets are open all the time, so no connection is refused.
 //!
 //! ```text
-//! idle --SIGHUP--> checking --ok, exec--> booting --all ready--> idle   (old workers drain)
-//!                     └------failed, or a new worker died---------> idle   (old workers stay)
+//! idle --SIGHUP--> checking --ok, exec--> booting --all ready--> retiring --none accepts--> idle   (old workers drain)
+//!                     └------failed, or a new worker died---------------------------------> idle   (old workers stay)
 //! ```
 
 use std::os::fd::AsFd;
@@ -20,6 +20,10 @@ use super::listen::Listener;
 use super::pidfile::State;
 use super::reload_state::{Phase, Reload};
 use super::worker_process::{Stage, Worker, WorkerSlot};
+
+/// How long old workers may take to hear that they are to accept nothing more. One that computes hears it later; nearly
+/// all of its connections are accepted by the new workers, which share its sockets.
+const RETIRING_MAX: Duration = Duration::from_secs(1);
 
 impl Master {
     /// Begins a requested reload, unless one is in progress.
@@ -144,8 +148,22 @@ impl Master {
             return;
         }
         self.drain_where(|worker, _| worker.generation < generation && worker.is_staying());
-        self.reload.end(None);
         self.listeners.iter_mut().for_each(Listener::settle);
+        self.reload.phase = Phase::Retiring { until: Instant::now() + RETIRING_MAX };
+    }
+
+    /// Reports the reload as done once a new connection meets the new code for certain.
+    pub fn end_retiring(&mut self, now: Instant) {
+        let Phase::Retiring { until } = self.reload.phase else { return };
+        if self.stopping {
+            self.reload.phase = Phase::Idle;
+            return;
+        }
+        let generation = self.generation;
+        if now < until && self.workers.iter().any(|worker| worker.generation < generation && worker.accepts) {
+            return;
+        }
+        self.reload.end(None);
         tracing::info!("reload: generation {generation} is ready, {} workers", self.slots.len());
         self.notify.ready(&self.status_text());
         self.publish();

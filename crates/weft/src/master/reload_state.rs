@@ -37,6 +37,11 @@ pub enum Phase {
     Checking(Check),
     /// This is the new image; its first workers load the application.
     Booting,
+    /// The new workers serve; the old ones have yet to say that they accept nothing more.
+    Retiring {
+        /// When that is no longer waited for.
+        until: Instant,
+    },
 }
 
 impl Reload {
@@ -78,10 +83,11 @@ impl Reload {
         check.into_iter().flat_map(Check::fds)
     }
 
-    /// The deadline of the check.
+    /// When it needs attention.
     pub fn deadline(&self) -> Option<Instant> {
         match &self.phase {
             Phase::Checking(check) => Some(check.until),
+            Phase::Retiring { until } => Some(*until),
             _ => None,
         }
     }

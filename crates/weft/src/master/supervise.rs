@@ -105,6 +105,7 @@ impl Master {
             }
             ToMaster::Held => self.became_held(index),
             ToMaster::Free => self.workers[index].is_held = false,
+            ToMaster::AcceptsNoMore => self.workers[index].accepts = false,
             ToMaster::Crashed { text } => tracing::error!("{} {text}", self.workers[index].name()),
             ToMaster::Stood { text } => self.workers[index].silence.note(text),
             ToMaster::Fatal { message } => self.workers[index].fatal = Some(message),

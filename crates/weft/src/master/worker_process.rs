@@ -41,6 +41,8 @@ pub struct Worker {
     pub silence: Silence,
     /// Whether one computation holds its loop.
     pub is_held: bool,
+    /// Whether it may still accept a connection.
+    pub accepts: bool,
     /// Slots from whose sockets it was told to accept, besides its own.
     pub stands_in_for: Vec<usize>,
 }
@@ -80,6 +82,7 @@ impl Worker {
             status,
             silence: Silence::new(),
             is_held: false,
+            accepts: matches!(stage, Stage::Ready | Stage::Booting { .. }),
             stands_in_for: Vec::new(),
         }
     }
@@ -136,6 +139,7 @@ impl Worker {
     pub fn drain(&mut self, timeout_ms: u64) {
         self.tell(&ToWorker::Drain { deadline_ms: timeout_ms });
         // A worker that is still loading has nothing to finish, and may not read its control end for long.
+        self.accepts &= self.stage == Stage::Ready;
         let timeout_ms = if self.stage == Stage::Ready { timeout_ms } else { 0 };
         self.stage = Worker::drained_by(timeout_ms);
     }

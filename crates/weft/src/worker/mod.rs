@@ -197,6 +197,8 @@ impl Worker {
         self.server.stop_accepting();
         self.server.drain();
         self.drain.borrow_mut().begin(clock::now() + deadline_ms * MILLISECOND);
+        // If the socket is full, the master does not read; it waits for this only for a while.
+        let _ = self.control.send(&ToMaster::AcceptsNoMore);
     }
 
     fn status(&self) -> Status {
