@@ -178,6 +178,7 @@ namespace Weft\Internal;
  *
  * @internal
  * @param int $parent the parent's process id; if that is gone already, the child is killed at once
+ * @throws \Error in a process that is no forked child
  */
 function end_with_parent(int $parent): void {}
 

@@ -36,7 +36,9 @@ impl Master {
             }
         }
         let listeners = &self.listeners;
-        for worker in self.workers.iter_mut().filter(|worker| takes_connections(worker)) {
+        // An extra worker takes connections from held workers only, and is gone when they are free.
+        let standing_in = |worker: &&mut Worker| takes_connections(worker) && worker.slot < count;
+        for worker in self.workers.iter_mut().filter(standing_in) {
             let back: Vec<usize> = worker
                 .stands_in_for
                 .extract_if(.., |slot| served.get(*slot).is_none_or(|served| *served))
