@@ -1,5 +1,6 @@
 //! A server from start to stop: what an operator does, and what must not be lost meanwhile.
 
+mod admin;
 mod binary;
 mod commands;
 mod extensions;

@@ -6,7 +6,7 @@
 //!
 //! # Layout, in reading order
 //!
-//! - [`clock`]: nanoseconds since boot. [`memory`]: the memory of this process.
+//! - [`clock`]: nanoseconds since boot. [`memory`]: the memory of this process. [`counter`]: numbers that others read.
 //! - [`wait`]: the vocabulary of waits. `family`: which coroutines share descriptors and children.
 //! - [`coroutine`]: what a coroutine is to the scheduler, and the [`Switch`] that gives it the processor.
 //! - [`runtime`]: the scheduler; below it the loop, the start of jobs and their queue; its limits in `scheduler_limits`.
@@ -25,6 +25,7 @@
 mod behind;
 pub mod clock;
 pub mod coroutine;
+pub mod counter;
 mod family;
 pub mod fds;
 pub mod held;

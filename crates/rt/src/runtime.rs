@@ -20,6 +20,7 @@ pub use turn::Driver;
 
 use crate::behind::Slices;
 use crate::coroutine::{Coroutine, Job, Start, Switch};
+use crate::counter::{Counter, Gauge};
 use crate::family::Family;
 use crate::fds::FdTable;
 use crate::offload::Offload;
@@ -41,21 +42,24 @@ pub(crate) const CHILD_KEY: u64 = 1 << 31;
 
 /// Counters since the start, except for those marked as gauges.
 #[derive(Default, Debug)]
+#[repr(C)]
 pub struct Stats {
     /// Loop turns.
-    pub turns: Cell<u64>,
+    pub turns: Counter,
     /// Jobs started.
-    pub jobs: Cell<u64>,
+    pub jobs: Counter,
     /// Times a coroutine parked.
-    pub parks: Cell<u64>,
+    pub parks: Counter,
     /// Jobs refused because the queue was full.
-    pub refused: Cell<u64>,
+    pub refused: Counter,
     /// Waits that blocked the whole worker because Zend forbade the switch.
-    pub blocked: Cell<u64>,
+    pub blocked: Counter,
+    /// Gauge: jobs that wait for a coroutine.
+    pub queued: Gauge,
     /// Gauge: coroutines alive, tasks included.
-    pub live: Cell<usize>,
+    pub live: Gauge,
     /// Gauge: tasks alive, or about to start.
-    pub tasks: Cell<usize>,
+    pub tasks: Gauge,
 }
 
 /// The scheduler of this process. Created once by [`Runtime::start`], never freed.
@@ -69,8 +73,8 @@ pub struct Runtime {
     pub(crate) ready: RefCell<ReadyQueue>,
     pub(crate) offload: Offload,
     pub(crate) slices: Slices,
-    /// Counters for the status report.
-    pub stats: Stats,
+    /// What it counts.
+    pub stats: &'static Stats,
     /// What the watch thread reads.
     pub heartbeat: &'static Heartbeat,
     idle: RefCell<Vec<u32>>,
@@ -101,6 +105,18 @@ impl Runtime {
     /// # Errors
     /// Those of epoll_create1(2) and eventfd(2).
     pub fn start(switch: Box<dyn Switch>, limits: SchedulerLimits) -> rustix::io::Result<&'static Runtime> {
+        Runtime::start_counting(switch, limits, Box::leak(Box::default()))
+    }
+
+    /// The same with counters that the caller has placed.
+    ///
+    /// # Errors
+    /// As for [`Runtime::start`].
+    pub fn start_counting(
+        switch: Box<dyn Switch>,
+        limits: SchedulerLimits,
+        stats: &'static Stats,
+    ) -> rustix::io::Result<&'static Runtime> {
         let reactor = Reactor::new()?;
         let offload = Offload::new(limits.offload_threads_max)?;
         reactor.add(offload.fd(), OFFLOAD_KEY)?;
@@ -115,7 +131,7 @@ impl Runtime {
             ready: RefCell::new(ReadyQueue::new(board)),
             offload,
             slices: Slices::new(board),
-            stats: Stats::default(),
+            stats,
             heartbeat: Box::leak(Box::default()),
             idle: RefCell::default(),
             vacant: RefCell::default(),

@@ -228,11 +228,13 @@ impl Server {
         let mut table = self.table.borrow_mut();
         transport.is_announced = service.proxied.is_some();
         let phase = match service {
-            Service { tls: None, proxied: None } => Phase::Idle,
+            Service { tls: None, proxied: None, .. } => Phase::Idle,
             Service { proxied: None, .. } => Phase::Opening,
             Service { .. } => Phase::Announced,
         };
-        let index = table.insert(Connection::new(transport, peer, phase, self.runtime.turn_time()));
+        let mut connection = Connection::new(transport, peer, phase, self.runtime.turn_time());
+        connection.is_admin = service.is_admin;
+        let index = table.insert(connection);
         let slot = table.slot(index)?;
         let key = slot.reactor_key(index);
         if self.runtime.with_reactor(|reactor| reactor.add(number, key)).is_err() {

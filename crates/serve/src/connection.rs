@@ -51,6 +51,8 @@ pub(crate) struct Connection {
     pub tick: u64,
     /// Whether it is offered to other workers, and must be claimed before anything is done with it.
     pub is_offered: bool,
+    /// Whether it came from a listener for the operator.
+    pub is_admin: bool,
     /// Whether another worker has it: only its place is left here.
     pub is_gone: bool,
     /// Its stream, from the first byte of a request to the last of its answer.
@@ -72,6 +74,7 @@ impl Connection {
             since,
             tick: u64::MAX,
             is_offered: false,
+            is_admin: false,
             is_gone: false,
             stream: None,
         }

@@ -31,9 +31,11 @@ impl Server {
     pub fn hand_over(&self, relay: Relay, tell: Box<dyn FnMut(bool) + Send>) -> io::Result<Deputy> {
         let made = self.runtime.with_reactor(|reactor| ledger(self.limits.connections_max, reactor));
         let (owner, taker) = made?;
-        // What TLS or a proxy says of a connection cannot be passed on, so those of such listeners stay in their queues.
+        // What TLS or a proxy says of a connection cannot be passed on, nor that it is the operator's, so those of such
+        // listeners stay in their queues.
         let listeners = self.listeners.borrow();
-        let is_plain = |service: &Service| service.tls.is_none() && service.proxied.is_none();
+        let is_plain =
+            |service: &Service| service.tls.is_none() && service.proxied.is_none() && !service.is_admin;
         let plain = listeners.open.iter().filter(|listener| is_plain(&listener.service));
         let own = plain.map(|listener| listener.fd.try_clone()).collect();
         drop(listeners);
@@ -182,8 +184,8 @@ fn offer_to(owner: &Owner, index: u32, connection: &mut Connection, mut stream: 
 
 /// What a connection may leave with, and whether it may do so before more arrives. `None` if it must stay.
 fn offer_of(connection: &Connection, stream: Option<&mut Stream>) -> Option<(bool, Offer)> {
-    // What TLS, HTTP/2 or a proxy's header says of it is known in this process only.
-    connection.transport.to_pass_on()?;
+    // What TLS, HTTP/2 or a proxy's header says of it is known in this process only, and whether it is the operator's.
+    connection.transport.to_pass_on().filter(|_| !connection.is_admin)?;
     let word = connection.requests;
     let Some(stream) = stream else {
         let is_idle = connection.phase == Phase::Idle;

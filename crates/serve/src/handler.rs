@@ -1,8 +1,6 @@
-//! What the server requires of the code that answers requests, and what it counts.
+//! What the server requires of the code that answers requests.
 //!
 //! Must not know how a request is answered, nor what a connection is.
-
-use std::cell::Cell;
 
 use weft_proto::Reject;
 use weft_rt::Nanos;
@@ -88,28 +86,4 @@ pub struct Refusal {
 impl Refusal {
     /// The part of a refused request line that is kept.
     pub const LINE_BYTES_MAX: usize = 1024;
-}
-
-/// Counters since the start, except for those marked as gauges.
-#[derive(Default, Debug)]
-pub struct Stats {
-    /// Connections accepted.
-    pub accepted: Cell<u64>,
-    /// Requests dispatched.
-    pub requests: Cell<u64>,
-    /// Heads answered with an error by the server itself.
-    pub refused: Cell<u64>,
-    /// Connections that missed one of the deadlines of [`ServerLimits`](crate::ServerLimits), idle ones
-    /// included.
-    pub timed_out: Cell<u64>,
-    /// Connections closed to make room for new ones.
-    pub evicted: Cell<u64>,
-    /// HTTP/2 connections that were ended because their peers flooded them with frames.
-    pub http2_floods: Cell<u64>,
-    /// Gauge: connections.
-    pub connections: Cell<usize>,
-    /// Gauge: connections that hold buffers.
-    pub busy: Cell<usize>,
-    /// Gauge: requests whose response has not ended.
-    pub in_flight: Cell<usize>,
 }

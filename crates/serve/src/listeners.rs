@@ -21,6 +21,9 @@ pub struct Service {
     pub tls: Option<Arc<ServerConfig>>,
     /// Whether a header of the PROXY protocol comes first, and which peers may send one. A peer by a Unix socket may.
     pub proxied: Option<Trusts>,
+    /// Whether its requests are the operator's: [`RequestView::is_admin`](crate::RequestView::is_admin) says so to the
+    /// handler, they never wait for room, and their connections stay in this worker.
+    pub is_admin: bool,
 }
 
 /// One listener.

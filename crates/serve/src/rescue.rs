@@ -214,7 +214,7 @@ fn is_here(connection: &Connection) -> bool {
 
 /// Whether `work` succeeds with the socket, which others can use only where it has no other protocol's state.
 fn leaves(connection: &Connection, work: impl FnOnce(BorrowedFd<'_>) -> bool) -> bool {
-    connection.transport.to_pass_on().is_some_and(work)
+    !connection.is_admin && connection.transport.to_pass_on().is_some_and(work)
 }
 
 /// No hook sees it.

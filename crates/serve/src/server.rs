@@ -15,12 +15,13 @@ use crate::admission::{Admission, Line};
 use crate::compress::Compressed;
 use crate::connection::{Connection, Phase};
 use crate::eviction::Eviction;
-use crate::handler::{Handler, Refusal, Stats};
+use crate::handler::{Handler, Refusal};
 use crate::http1::own_lines::OwnLines;
 use crate::http2::carrier::Carrier;
 use crate::keys::{RequestKey, SERVER_BIT, Source, source};
 use crate::listeners::Listeners;
 use crate::spool::Spool;
+use crate::stats::Stats;
 use crate::step::Step;
 use crate::stream::Stream;
 use crate::stream::request::{RequestView, Summary};
@@ -59,8 +60,10 @@ pub struct Server {
     pub(crate) table: RefCell<Table>,
     pub(crate) scratch: RefCell<Box<[u8]>>,
     pub(crate) listeners: RefCell<Listeners>,
-    /// Counters for the status report.
-    pub stats: Stats,
+    /// When the answers of a turn are sent: the turn, and the time.
+    pub(crate) answered: Cell<(Nanos, Nanos)>,
+    /// What it counts.
+    pub stats: &'static Stats,
     pub(crate) handler: Box<dyn Handler>,
     pub(crate) wheel: RefCell<Wheel>,
     /// Connections to be processed before the loop waits again.
@@ -96,6 +99,16 @@ impl Server {
         limits: ServerLimits,
         handler: Box<dyn Handler>,
     ) -> &'static Server {
+        Server::counting(runtime, limits, handler, Box::leak(Box::default()))
+    }
+
+    /// The same with counters that the caller has placed.
+    pub fn counting(
+        runtime: &'static Runtime,
+        limits: ServerLimits,
+        handler: Box<dyn Handler>,
+        stats: &'static Stats,
+    ) -> &'static Server {
         Box::leak(Box::new(Server {
             runtime,
             spool: Spool::new(&limits),
@@ -107,7 +120,8 @@ impl Server {
             table: RefCell::default(),
             scratch: RefCell::new(vec![0; SCRATCH_BYTES].into_boxed_slice()),
             listeners: RefCell::default(),
-            stats: Stats::default(),
+            answered: Cell::default(),
+            stats,
             handler,
             wheel: RefCell::default(),
             queue: RefCell::default(),

@@ -83,6 +83,8 @@ pub(crate) struct Stream {
     pub overrun: bool,
     /// Whether the handler has had its summary.
     pub reported: bool,
+    /// Whether its answer is in the counters.
+    pub is_counted: bool,
     /// Coroutines that are parked on the body or on room for the response.
     pub waiters: Vec<Wait>,
     /// When the first byte of the request was seen.
@@ -123,6 +125,7 @@ impl Stream {
             written: 0,
             overrun: false,
             reported: false,
+            is_counted: false,
             waiters: Vec::new(),
             since: 0,
             body_since: 0,
@@ -161,7 +164,7 @@ impl Stream {
     pub(crate) fn renew(&mut self, now: Nanos) {
         self.head_bytes = 0;
         self.stage = Stage::Waiting;
-        (self.status, self.written, self.reported) = (0, 0, false);
+        (self.status, self.written, self.reported, self.is_counted) = (0, 0, false, false);
         (self.spools, self.overrun, self.waits, self.is_retried) = (false, false, false, false);
         self.since = now;
         self.fields = None;

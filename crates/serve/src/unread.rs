@@ -35,6 +35,9 @@ impl Server {
 
     #[cold]
     fn join(&self, index: u32, connection: &mut Connection) -> bool {
+        if connection.is_admin {
+            return false;
+        }
         let mut waiting = self.line.waiting.borrow_mut();
         if waiting.len() >= self.limits.queue_max {
             connection.admission = Admission::TurnedAway;
@@ -71,7 +74,9 @@ impl Server {
 
     /// The end of a turn: requests of the next one may be read as far as there is room.
     pub(crate) fn note_room(&self) {
-        self.line.room.set(if self.unread() > 0 { 0 } else { self.handler.room() });
+        let unread = self.unread();
+        self.stats.unread.set(unread);
+        self.line.room.set(if unread > 0 { 0 } else { self.handler.room() });
     }
 
     fn take_out(&self, index: u32, admission: Admission) {

@@ -11,6 +11,8 @@
 
 #![deny(unsafe_code)]
 
+mod admin;
+mod board;
 mod check;
 mod classic;
 mod cli;

@@ -57,6 +57,7 @@ impl Runtime {
             }
             self.poll(driver);
             self.stats.turns.set(self.stats.turns.get() + 1);
+            self.stats.queued.set(self.queued());
             self.expire_timers();
             while let Some(job) = self.expired_job() {
                 driver.expired(job);

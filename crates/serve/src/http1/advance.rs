@@ -244,7 +244,7 @@ impl Server {
         connection.phase = Phase::Active;
         stream.open = true;
         connection.requests = connection.requests.saturating_add(1);
-        self.stats.requests.set(self.stats.requests.get() + 1);
+        self.stats.requests.add(u64::from(!connection.is_admin));
         self.stats.in_flight.set(self.stats.in_flight.get() + 1);
         if let Some(carried) = connection.transport.carried() {
             carried.describe(&mut stream.head);
@@ -320,7 +320,25 @@ impl Server {
         news
     }
 
+    /// An answer is complete, and about to be sent with the others of this turn.
+    fn count_answer(&self, stream: &mut Stream) {
+        stream.is_counted = true;
+        let Some(class) = self.stats.answers.get(usize::from(stream.status / 100).wrapping_sub(1)) else {
+            return;
+        };
+        class.add(1);
+        let (turn, mut at) = self.answered.get();
+        if turn != self.runtime.turn_time() {
+            at = weft_rt::clock::now();
+            self.answered.set((self.runtime.turn_time(), at));
+        }
+        self.stats.durations.add(at.saturating_sub(stream.since));
+    }
+
     fn ended_phase(&self, connection: &mut Connection, stream: &mut Stream) -> Next {
+        if !stream.is_counted && !connection.is_admin {
+            self.count_answer(stream);
+        }
         if self.wants_summaries && !stream.reported {
             return Next::Report;
         }

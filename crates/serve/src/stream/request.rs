@@ -46,6 +46,11 @@ impl<'a> RequestView<'a> {
         self.bytes
     }
 
+    /// Whether it came to a listener for the operator.
+    pub fn is_admin(&self) -> bool {
+        self.carrier.is_admin
+    }
+
     /// The method, as sent.
     pub fn method(&self) -> &'a [u8] {
         self.head.method(self.bytes)

@@ -3,6 +3,7 @@
 //! Must not know where a value came from. Invariant: flag, variable, file key, help and reference documentation of a
 //! setting are all generated from its row, so they cannot disagree.
 
+use super::admin_keys::ADMIN;
 use super::classic_keys::CLASSIC;
 pub use super::key::{Arity, Key};
 use super::limit_keys::LIMITS;
@@ -14,8 +15,8 @@ use super::tls_keys::TLS;
 pub static KEYS: &[Key] = &joined();
 
 /// The tables that make it up.
-const TABLES: [&[Key]; 5] = [SERVER, TLS, LIMITS, CLASSIC, OTHERS];
-const COUNT: usize = SERVER.len() + TLS.len() + LIMITS.len() + CLASSIC.len() + OTHERS.len();
+const TABLES: [&[Key]; 6] = [SERVER, TLS, ADMIN, LIMITS, CLASSIC, OTHERS];
+const COUNT: usize = SERVER.len() + TLS.len() + ADMIN.len() + LIMITS.len() + CLASSIC.len() + OTHERS.len();
 
 const fn joined() -> [Key; COUNT] {
     let mut rows = [SERVER[0]; COUNT];

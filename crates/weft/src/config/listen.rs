@@ -14,22 +14,31 @@ pub enum ListenAddress {
     Tcp(SocketAddr),
     /// The same with TLS.
     Https(SocketAddr),
+    /// TCP, for the operator: what weft says of itself.
+    Admin(SocketAddr),
     /// A unix socket and the permission bits of its file.
     Unix {
         /// Path of the socket.
         path: PathBuf,
         /// Permission bits; a client needs write permission to connect (unix(7)).
         mode: u32,
+        /// Whether it is for the operator.
+        is_admin: bool,
     },
 }
 
-/// Every user of the machine may connect, as to a TCP port on loopback; `,mode=0660` restricts that.
-const UNIX_MODE: u32 = 0o666;
+/// Every user of the machine may connect, as to a TCP port on loopback; `,mode=0660` restricts that. What is for the
+/// operator is for the user who has started the server.
+const fn unix_mode(is_admin: bool) -> u32 {
+    if is_admin { 0o600 } else { 0o666 }
+}
 
 impl ListenAddress {
-    /// Whether a socket bound for `other` can serve this address too; permission bits can be changed later.
+    /// Whether a socket bound for `other` can serve this address too; permission bits can be changed later. The workers
+    /// share one for the operator, and have one each of the others.
     pub fn is_same_place(&self, other: &ListenAddress) -> bool {
         match (self, other) {
+            _ if self.is_admin() != other.is_admin() => false,
             (ListenAddress::Unix { path: a, .. }, ListenAddress::Unix { path: b, .. }) => a == b,
             _ => self.tcp().is_some() && self.tcp() == other.tcp(),
         }
@@ -38,7 +47,9 @@ impl ListenAddress {
     /// The TCP address, with or without TLS.
     pub fn tcp(&self) -> Option<SocketAddr> {
         match self {
-            ListenAddress::Tcp(address) | ListenAddress::Https(address) => Some(*address),
+            ListenAddress::Tcp(address) | ListenAddress::Https(address) | ListenAddress::Admin(address) => {
+                Some(*address)
+            }
             ListenAddress::Unix { .. } => None,
         }
     }
@@ -46,6 +57,16 @@ impl ListenAddress {
     /// Whether its connections begin with TLS.
     pub fn is_https(&self) -> bool {
         matches!(self, ListenAddress::Https(_))
+    }
+
+    /// Whether it is for the operator.
+    pub fn is_admin(&self) -> bool {
+        matches!(self, ListenAddress::Admin(_) | ListenAddress::Unix { is_admin: true, .. })
+    }
+
+    /// Whether programs of other machines can reach it.
+    pub fn is_remote(&self) -> bool {
+        self.tcp().is_some_and(|address| !address.ip().to_canonical().is_loopback())
     }
 
     /// The requested TCP port, if it is a TCP address.
@@ -64,8 +85,12 @@ impl fmt::Display for ListenAddress {
         match self {
             ListenAddress::Tcp(address) => address.fmt(f),
             ListenAddress::Https(address) => write!(f, "https://{address}"),
-            ListenAddress::Unix { path, mode } if *mode == UNIX_MODE => write!(f, "unix:{}", path.display()),
-            ListenAddress::Unix { path, mode } => write!(f, "unix:{},mode={mode:04o}", path.display()),
+            ListenAddress::Admin(address) => write!(f, "admin://{address}"),
+            ListenAddress::Unix { path, mode, is_admin } => {
+                let kind = if *is_admin { "admin+unix" } else { "unix" };
+                write!(f, "{kind}:{}", path.display())?;
+                if *mode == unix_mode(*is_admin) { Ok(()) } else { write!(f, ",mode={mode:04o}") }
+            }
         }
     }
 }
@@ -74,7 +99,8 @@ impl FromStr for ListenAddress {
     type Err = String;
 
     /// Accepts `HOST:PORT`, `[V6]:PORT`, `:PORT`, `PORT`, `*:PORT`, `localhost:PORT`, `unix:/path` and
-    /// `unix:/path,mode=0660`; the TCP ones also with `http://` or `https://` before them.
+    /// `unix:/path,mode=0660`; the TCP ones also with `http://`, `https://` or `admin://` before them, the others with
+    /// `admin+`.
     fn from_str(text: &str) -> Result<Self, String> {
         if let Some(rest) = text.strip_prefix("https://") {
             return rest.trim_end_matches('/').parse().and_then(|address| match address {
@@ -88,8 +114,17 @@ impl FromStr for ListenAddress {
                 _ => Err(format!("\"{text}\": write http://HOST:PORT")),
             });
         }
+        if let Some(rest) = text.strip_prefix("admin://") {
+            return rest.trim_end_matches('/').parse().and_then(|address| match address {
+                ListenAddress::Tcp(address) => Ok(ListenAddress::Admin(address)),
+                _ => Err(format!("\"{text}\": write admin://HOST:PORT or admin+unix:/path")),
+            });
+        }
+        if let Some(rest) = text.strip_prefix("admin+unix:") {
+            return unix(rest, true);
+        }
         if let Some(rest) = text.strip_prefix("unix:") {
-            return unix(rest);
+            return unix(rest, false);
         }
         if let Ok(address) = text.parse::<SocketAddr>() {
             return Ok(ListenAddress::Tcp(address));
@@ -120,9 +155,9 @@ impl FromStr for ListenAddress {
 /// Longest path that fits `sockaddr_un` with its NUL (unix(7)).
 const UNIX_PATH_BYTES_MAX: usize = 107;
 
-fn unix(rest: &str) -> Result<ListenAddress, String> {
+fn unix(rest: &str, is_admin: bool) -> Result<ListenAddress, String> {
     let (path, mode) = match rest.rsplit_once(",mode=") {
-        None => (rest, UNIX_MODE),
+        None => (rest, unix_mode(is_admin)),
         Some((path, digits)) => match u32::from_str_radix(digits, 8) {
             Ok(mode) if mode <= 0o777 => (path, mode),
             _ => {
@@ -141,5 +176,5 @@ fn unix(rest: &str) -> Result<ListenAddress, String> {
             path.len()
         ));
     }
-    Ok(ListenAddress::Unix { path: path.into(), mode })
+    Ok(ListenAddress::Unix { path: path.into(), mode, is_admin })
 }

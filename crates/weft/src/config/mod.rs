@@ -5,6 +5,7 @@
 //! one row of [`keys::KEYS`], from which the flags, the variables, the file's keys and the reference documentation are
 //! generated.
 
+mod admin_keys;
 mod classic_keys;
 mod environment;
 mod file;
@@ -92,6 +93,20 @@ fn check_together(config: &Config, errors: &mut Vec<String>) {
     }
     if config.server.listen.is_empty() {
         errors.push("listen is empty: give at least one address, e.g. --listen 127.0.0.1:8080".into());
+    }
+    if !config.server.listen.is_empty() && config.server.listen.iter().all(ListenAddress::is_admin) {
+        errors.push(
+            "listen names only addresses for the operator: name one for clients as well, e.g. 127.0.0.1:8080"
+                .into(),
+        );
+    }
+    if let Some(address) = config.server.listen.iter().find(|a| a.is_admin() && a.is_remote())
+        && config.admin.token.is_none()
+    {
+        errors.push(format!(
+            "{address} can be reached from other machines: set admin.token (WEFT_ADMIN_TOKEN), or listen on admin://127.0.0.1:PORT \
+             or admin+unix:/path"
+        ));
     }
     for (i, address) in config.server.listen.iter().enumerate() {
         let before = &config.server.listen[..i];

@@ -27,6 +27,8 @@ pub struct Config {
     pub recycle: Recycle,
     /// Destination and form of the logs.
     pub log: Log,
+    /// Who may see what weft says of itself.
+    pub admin: Admin,
     /// Which peers are trusted to report the client's address.
     pub trust: Trust,
     /// PHP's own settings.
@@ -124,6 +126,19 @@ pub enum ClientCertificates {
     /// Who has none is refused.
     #[default]
     Required,
+}
+
+/// `[admin]`: who may see what weft says of itself.
+#[derive(Clone, Default, PartialEq)]
+pub struct Admin {
+    /// What a client has to say, if anything.
+    pub token: Option<String>,
+}
+
+impl std::fmt::Debug for Admin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Admin").field("token", &self.token.as_ref().map(|_| "…")).finish()
+    }
 }
 
 /// The mode in which an application runs.

@@ -118,6 +118,18 @@ impl Value {
         self.text().map(PathBuf::from)
     }
 
+    /// What a client proves itself with.
+    pub fn token(&self) -> Typed<String> {
+        let token = self.text()?;
+        let is_fit = (16..=256).contains(&token.len()) && token.bytes().all(|byte| byte.is_ascii_graphic());
+        if is_fit {
+            Ok(token)
+        } else {
+            Err("a token has 16 to 256 printable ASCII characters, no spaces: openssl rand -hex 24 makes one"
+                .into())
+        }
+    }
+
     /// One of a few words; a near miss gets a suggestion.
     pub fn word<T: Copy>(&self, words: &[(&str, T)]) -> Typed<T> {
         let names: Vec<&str> = words.iter().map(|w| w.0).collect();

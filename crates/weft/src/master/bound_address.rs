@@ -14,6 +14,8 @@ pub enum BoundAddress {
     Tcp(SocketAddr),
     /// The same with TLS.
     Https(SocketAddr),
+    /// TCP, for the operator.
+    Admin(SocketAddr),
     /// A unix socket.
     Unix(PathBuf),
 }
@@ -22,7 +24,9 @@ impl BoundAddress {
     /// The address in the server's own type.
     pub fn endpoint(&self) -> weft_serve::Endpoint {
         match self {
-            BoundAddress::Tcp(address) | BoundAddress::Https(address) => weft_serve::Endpoint::Tcp(*address),
+            BoundAddress::Tcp(address) | BoundAddress::Https(address) | BoundAddress::Admin(address) => {
+                weft_serve::Endpoint::Tcp(*address)
+            }
             BoundAddress::Unix(path) => weft_serve::Endpoint::Unix(path.clone()),
         }
     }
@@ -30,15 +34,18 @@ impl BoundAddress {
     /// The TCP address, with or without TLS.
     pub fn tcp(&self) -> Option<SocketAddr> {
         match self {
-            BoundAddress::Tcp(address) | BoundAddress::Https(address) => Some(*address),
+            BoundAddress::Tcp(address) | BoundAddress::Https(address) | BoundAddress::Admin(address) => {
+                Some(*address)
+            }
             BoundAddress::Unix(_) => None,
         }
     }
 
-    /// The same place as `configured` wants it: with TLS or without.
+    /// The same place as `configured` wants it: with TLS or without, or for the operator.
     pub fn served_as(&self, configured: &ListenAddress) -> BoundAddress {
         match self.tcp() {
             Some(address) if configured.is_https() => BoundAddress::Https(address),
+            Some(address) if configured.is_admin() => BoundAddress::Admin(address),
             Some(address) => BoundAddress::Tcp(address),
             None => self.clone(),
         }
@@ -50,6 +57,7 @@ impl std::fmt::Display for BoundAddress {
         match self {
             BoundAddress::Tcp(address) => write!(f, "http://{address}"),
             BoundAddress::Https(address) => write!(f, "https://{address}"),
+            BoundAddress::Admin(address) => write!(f, "admin://{address}"),
             BoundAddress::Unix(path) => write!(f, "unix:{}", path.display()),
         }
     }

@@ -1,4 +1,4 @@
-//! Binding: one SO_REUSEPORT socket per worker for TCP, one shared socket for a unix path.
+//! Binding: one SO_REUSEPORT socket per worker for TCP, one shared socket for a unix path and for the operator.
 //!
 //! Must not know processes, PHP or HTTP. Invariant: the master keeps every socket open as long as a connection may wait
 //! in its accept queue, and every socket has exactly one slot that accepts from it, so no queued connection is lost and
@@ -65,10 +65,12 @@ impl Listener {
         shares_port: bool,
     ) -> Result<Self, String> {
         let bound = match configured {
-            ListenAddress::Tcp(address) | ListenAddress::Https(address) => {
+            ListenAddress::Tcp(address) | ListenAddress::Https(address) | ListenAddress::Admin(address) => {
                 patiently(|| bind_tcp(*address, backlog, shares_port))
             }
-            ListenAddress::Unix { path, mode } => patiently(|| unix::bind(path, *mode, backlog_of(backlog))),
+            ListenAddress::Unix { path, mode, .. } => {
+                patiently(|| unix::bind(path, *mode, backlog_of(backlog)))
+            }
         };
         let (socket, address) = bound.map_err(|errno| explain(configured, errno))?;
         let address = address.served_as(configured);
@@ -83,7 +85,7 @@ impl Listener {
     /// # Errors
     /// One line, if a unix socket's permission bits cannot be changed.
     pub fn rename(&mut self, configured: &ListenAddress) -> Result<(), String> {
-        if let ListenAddress::Unix { path, mode } = configured {
+        if let ListenAddress::Unix { path, mode, .. } = configured {
             unix::set_mode(path, *mode).map_err(|errno| explain(configured, errno))?;
         }
         self.configured = configured.clone();
@@ -97,7 +99,7 @@ impl Listener {
     /// # Errors
     /// As for [`Listener::bind`].
     pub fn spread(&mut self, workers: usize, backlog: u32) -> Result<(), String> {
-        let Some(address) = self.address.tcp() else { return Ok(()) };
+        let Some(address) = self.address.tcp().filter(|_| !self.is_shared()) else { return Ok(()) };
         let enough = |count: usize| count >= 2 && count.is_multiple_of(workers);
         if self.proven > 0 && !enough(self.sockets.len()) {
             // Otherwise connections to a new socket would wait until its worker is ready, and be lost if it never
@@ -118,7 +120,7 @@ impl Listener {
 
     /// Every socket has a ready worker: all get connections.
     pub fn settle(&mut self) {
-        if self.proven > 0 && self.address.tcp().is_some() {
+        if self.proven > 0 && !self.is_shared() {
             // If the group was not steered, nothing needs to be done.
             let _ = steer::to_all(&self.sockets[0]);
         }
@@ -136,13 +138,18 @@ impl Listener {
     /// # Errors
     /// The kernel's error, if no descriptor is left.
     pub fn for_slot(&self, slot: usize, workers: usize) -> io::Result<Vec<BoundListener>> {
-        let shared = matches!(self.address, BoundAddress::Unix(_));
+        let shared = self.is_shared();
         let own = self.sockets.iter().enumerate().filter(|(i, _)| shared || i % workers == slot);
         own.map(|(_, socket)| {
             let (address, configured) = (self.address.clone(), self.configured.clone());
             Ok(BoundListener { fd: socket.try_clone()?, address, configured })
         })
         .collect()
+    }
+
+    /// Whether all workers accept from one socket: any of them answers the operator, even if others are held.
+    pub fn is_shared(&self) -> bool {
+        matches!(self.address, BoundAddress::Unix(_) | BoundAddress::Admin(_))
     }
 
     /// Removes the file of a unix socket, once no process will accept from it any more.
@@ -189,16 +196,19 @@ fn bind_tcp(address: SocketAddr, backlog: u32, shares_port: bool) -> Result<(Own
 
 fn explain(address: &ListenAddress, errno: Errno) -> String {
     let (what, todo) = match (address, errno) {
-        (ListenAddress::Tcp(tcp) | ListenAddress::Https(tcp), Errno::ADDRINUSE) => (
+        (
+            ListenAddress::Tcp(tcp) | ListenAddress::Https(tcp) | ListenAddress::Admin(tcp),
+            Errno::ADDRINUSE,
+        ) => (
             "the port is taken",
             format!("stop its owner (ss -ltnp 'sport = :{}' shows it) or choose another port", tcp.port()),
         ),
-        (ListenAddress::Tcp(_) | ListenAddress::Https(_), Errno::ACCESS | Errno::PERM) => (
+        (_, Errno::ACCESS | Errno::PERM) if address.tcp().is_some() => (
             "ports below 1024 need privileges",
             "start as root with --user, give the binary CAP_NET_BIND_SERVICE, or choose a port from 1024 up"
                 .into(),
         ),
-        (ListenAddress::Tcp(_) | ListenAddress::Https(_), Errno::ADDRNOTAVAIL) => (
+        (_, Errno::ADDRNOTAVAIL) if address.tcp().is_some() => (
             "this machine has no such address",
             "ip -brief address lists those it has; :PORT listens on all".into(),
         ),

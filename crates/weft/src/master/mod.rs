@@ -25,6 +25,7 @@ mod orphans;
 mod pidfile;
 mod reload;
 mod reload_state;
+mod show;
 mod signal;
 mod silence;
 mod silent_workers;
@@ -56,6 +57,7 @@ use self::pidfile::PidFile;
 use self::reload_state::Reload;
 use self::signal::Signals;
 use self::worker_process::{Worker, WorkerSlot};
+use crate::board::{Board, Page};
 use crate::config::{Config, Mode};
 use crate::php::EngineInfo;
 use crate::tls::{Kept, Stamps, Tickets};
@@ -75,6 +77,10 @@ pub struct WorkerSetup {
     pub control: ControlEnd,
     /// Where workers pass connections on to each other.
     pub relay: Relay,
+    /// What all processes of the server say of themselves, and this one's page.
+    pub board: &'static Board,
+    /// Its page; `None` if there is none left.
+    pub page: Option<&'static Page>,
     /// All settings.
     pub config: Arc<Config>,
     /// What TLS connections share, if an address wants TLS.
@@ -99,6 +105,7 @@ struct Master {
     slots: Vec<WorkerSlot>,
     extras: Extras,
     relay: Relay,
+    board: &'static Board,
     workers: Vec<Worker>,
     generation: u32,
     reload: Reload,
@@ -147,6 +154,7 @@ impl Master {
             self.take_check_output();
             self.take_changes();
             self.run_deadlines(Instant::now());
+            self.show();
         }
     }
 

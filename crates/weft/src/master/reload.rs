@@ -172,6 +172,7 @@ impl Master {
     /// Leaves the old workers in charge and reports why.
     pub fn fail_reload(&mut self, why: &str) {
         tracing::error!("reload failed, the running code goes on: {why}");
+        self.board.master.failed_reloads.add(1);
         if self.reload.is_booting() {
             let generation = self.generation;
             self.drain_where(|worker, _| worker.generation == generation && worker.is_staying());

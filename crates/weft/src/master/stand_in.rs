@@ -50,7 +50,7 @@ impl Master {
                 if worker.stands_in_for.contains(&slot) {
                     continue;
                 }
-                let tcp = listeners.iter().filter(|l| l.address.tcp().is_some());
+                let tcp = listeners.iter().filter(|l| !l.is_shared());
                 for (_, socket) in
                     tcp.flat_map(|l| l.sockets.iter().enumerate()).filter(|(i, _)| i % count == slot)
                 {

@@ -25,7 +25,8 @@ use super::reload_state::Reload;
 use super::signal::{Signals, prepare_worker};
 use super::worker_process::{Stage, Worker, WorkerSlot};
 use super::{Master, MasterTls, Outcome, WorkerSetup, fork};
-use crate::config::{Config, Mode, RunAs, Tls};
+use crate::board::Board;
+use crate::config::{Config, ListenAddress, Mode, RunAs, Tls};
 use crate::flags::Settings;
 use crate::tls::{self, Stamps, Tickets};
 use crate::watch::Watch;
@@ -167,9 +168,11 @@ impl Master {
         let signals = Signals::take().map_err(|e| format!("cannot watch signals: {e}"))?;
         let notify = Notify::from_environment();
         let relay = Relay::new().map_err(|e| format!("no sockets between workers: {e}"))?;
-        Ok(Master {
+        let board = Board::new().map_err(|e| format!("no memory that workers share: {e}"))?;
+        let master = Master {
             extras: Extras::default(),
             relay,
+            board,
             mode,
             launch,
             engine: None,
@@ -191,7 +194,9 @@ impl Master {
             watch: None,
             console,
             config: Arc::new(config),
-        })
+        };
+        master.introduce();
+        Ok(master)
     }
 
     /// Sets up TLS, pid file, sockets, logs and watch. `tickets` are those of an earlier image.
@@ -252,6 +257,12 @@ impl Master {
     fn bind(&mut self, config: &Config) -> Result<(), String> {
         let (workers, backlog) = (self.slots.len(), config.server.backlog);
         for address in &config.server.listen {
+            if self.retired.iter().any(|l| is_other_kind(&l.configured, address)) {
+                return Err(format!(
+                    "{address}: the port was for {} until now; restart instead of reloading, or choose another port",
+                    if address.is_admin() { "clients" } else { "the operator" }
+                ));
+            }
             let Some(known) = self.retired.iter().position(|l| l.configured.is_same_place(address)) else {
                 let shares_port =
                     address.port().is_some() && self.ports().any(|port| Some(port) == address.port());
@@ -277,6 +288,11 @@ impl Master {
         let now = Instant::now();
         self.slots.iter_mut().for_each(|slot| slot.wanted = Some(now));
     }
+}
+
+/// Whether one of two addresses at the same place is for the operator, and one for clients: both would get connections.
+fn is_other_kind(one: &ListenAddress, other: &ListenAddress) -> bool {
+    one.is_admin() != other.is_admin() && one.port().is_some() && one.tcp() == other.tcp()
 }
 
 impl MasterTls {

@@ -12,7 +12,7 @@ use super::fork::{Forked, fork};
 use super::listen::Listener;
 use super::silence::Silence;
 use super::worker_process::{Stage, Worker, WorkerSlot};
-use super::{Master, WorkerSetup};
+use super::{Master, WorkerSetup, show};
 
 /// The death of a worker that lived longer does not count as a repeated failure.
 const HEALTHY_LIFE: Duration = Duration::from_secs(10);
@@ -69,17 +69,30 @@ impl Master {
         }
         let relay = self.relay.try_clone()?;
         let (master_end, worker_end) = pair()?;
+        let page = self.board.free();
         match fork()? {
             Forked::Parent(pid) => {
                 let until = Instant::now() + Duration::from_millis(self.config.server.boot_timeout_ms);
-                let worker = Worker::new(pid, slot, self.generation, Stage::Booting { until }, master_end);
+                let mut worker =
+                    Worker::new(pid, slot, self.generation, Stage::Booting { until }, master_end);
+                worker.page = page.inspect(|page| show::assign(page, pid));
                 tracing::debug!("{} started", worker.name());
                 self.workers.push(worker);
                 Ok(None)
             }
             Forked::Child => {
                 let (config, tls) = (self.config.clone(), self.tls.as_ref().map(|tls| tls.config.clone()));
-                Ok(Some(WorkerSetup { slot, listeners, control: worker_end, relay, config, tls }))
+                let board = self.board;
+                Ok(Some(WorkerSetup {
+                    slot,
+                    listeners,
+                    control: worker_end,
+                    relay,
+                    board,
+                    page,
+                    config,
+                    tls,
+                }))
             }
         }
     }
@@ -172,6 +185,9 @@ impl Master {
                     self.act_on(index, message);
                 }
                 let worker = self.workers.remove(index);
+                if let Some(page) = worker.page {
+                    self.board.clear(page);
+                }
                 self.worker_died(worker, status);
             } else {
                 self.check_ended(pid, status);
@@ -218,6 +234,7 @@ impl Master {
             // It was told to by a signal sent to it.
             tracing::info!("{} has ended by itself and is replaced", worker.name());
         } else {
+            self.board.master.deaths.add(1);
             tracing::error!("{} {how}{why}; {}", worker.name(), worker.load());
         }
         if self.is_extra(worker) {

@@ -10,6 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::control::{MasterEnd, Received, Status, ToMaster, ToWorker};
 use super::silence::Silence;
+use crate::board::Page;
 
 /// The extra time of a worker on top of its drain deadline before it is killed.
 const DRAIN_GRACE: Duration = Duration::from_secs(2);
@@ -43,6 +44,8 @@ pub struct Worker {
     pub is_held: bool,
     /// Whether it may still accept a connection.
     pub accepts: bool,
+    /// Where it counts; `None` if an earlier image started it.
+    pub page: Option<&'static Page>,
     /// Slots from whose sockets it was told to accept, besides its own.
     pub stands_in_for: Vec<usize>,
 }
@@ -83,6 +86,7 @@ impl Worker {
             silence: Silence::new(),
             is_held: false,
             accepts: matches!(stage, Stage::Ready | Stage::Booting { .. }),
+            page: None,
             stands_in_for: Vec::new(),
         }
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use weft_rt::{Job, Nanos, Runtime, Spawn};
-use weft_serve::{Error, Handler, Peer, Refusal, RequestKey, Root, Server, Summary};
+use weft_serve::{Error, Handler, Peer, Refusal, RequestKey, Root, Server, Stats, Summary};
 use weft_zend::{Engine, JobKind};
 
 use super::facts::{Facts, Scratch};
@@ -15,6 +15,7 @@ use super::file_status::status_of;
 use super::forked::ForkedHost;
 use super::gate::{Gate, gate};
 use super::server_host::ServerHost;
+use crate::admin::Admin;
 use crate::classic::{Docroot, Route};
 use crate::config::{Config, LimitSettings, Mode};
 use crate::log::{self, Access};
@@ -54,6 +55,7 @@ pub fn start(
     config: &Config,
     application: &Path,
     https_port: Option<u16>,
+    (admin, stats): (Option<Admin>, &'static Stats),
 ) -> Result<&'static Server, String> {
     let mode = Mode::of(config);
     let docroot = mode.is_one_at_a_time().then(|| Docroot::open(application, config)).transpose()?;
@@ -66,6 +68,7 @@ pub fn start(
         scratch: RefCell::default(),
         refusals: log::Sparse::default(),
         proxies: log::Sparse::default(),
+        admin,
         redirects_to: https_port.filter(|_| config.tls.redirect),
     };
     let mut defaults = limits(&config.limits);
@@ -79,7 +82,7 @@ pub fn start(
         body_begin_bytes: begin,
         ..defaults
     };
-    let server = Server::new(runtime, limits, Box::new(handler));
+    let server = Server::counting(runtime, limits, Box::new(handler), stats);
     let has_shares = !config.limits.shares.is_empty();
     let host: &'static ServerHost =
         Box::leak(Box::new(ServerHost::new(server, config.trust.clone(), docroot, has_shares)));
@@ -216,6 +219,8 @@ struct Requests {
     scratch: RefCell<Scratch>,
     refusals: log::Sparse,
     proxies: log::Sparse,
+    /// The answers for the operator, if there is an address for them.
+    admin: Option<Admin>,
     /// The port to which requests without TLS are sent.
     redirects_to: Option<u16>,
 }
@@ -326,6 +331,11 @@ fn redirect_to_https(key: RequestKey, port: u16) -> bool {
 
 impl Handler for Requests {
     fn request(&self, key: RequestKey) {
+        if let (Some(admin), Some(server)) = (&self.admin, SERVER.get())
+            && admin.answer(server, key)
+        {
+            return;
+        }
         if let Some(port) = self.redirects_to
             && redirect_to_https(key, port)
         {
@@ -369,6 +379,9 @@ impl Handler for Requests {
     fn finished(&self, summary: &Summary<'_>) {
         let Some(host) = HOST.get() else { return };
         let request = &summary.request;
+        if request.is_admin() {
+            return;
+        }
         let facts = Facts::of(request);
         let mut scratch = self.scratch.borrow_mut();
         host.client(&facts, &mut scratch);

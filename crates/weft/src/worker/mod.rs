@@ -30,6 +30,8 @@ use self::recycle::Recycle;
 use self::signals::Signals;
 pub use self::signals::busy_with;
 use self::slow::Slow;
+use crate::admin::Admin;
+use crate::board::{Board, Page};
 use crate::config::{Config, Mode};
 use crate::master::WorkerSetup;
 use crate::master::control::{ControlEnd, EVERY_SLOT, Received, Status, ToMaster, ToWorker};
@@ -50,7 +52,13 @@ const LOOK_EVERY: Nanos = 100 * MILLISECOND;
 pub fn run(setup: WorkerSetup) -> ExitCode {
     let control = Rc::new(setup.control);
     let sockets = (setup.listeners, setup.tls);
-    let booted = Worker::boot(Arc::clone(&setup.config), Rc::clone(&control), sockets, setup.relay);
+    let booted = Worker::boot(
+        Arc::clone(&setup.config),
+        Rc::clone(&control),
+        sockets,
+        setup.relay,
+        (setup.board, setup.page),
+    );
     let worker = match booted {
         Ok(worker) => worker,
         Err(message) => {
@@ -86,6 +94,7 @@ impl Worker {
         control: Rc<ControlEnd>,
         (listeners, tls): (Vec<BoundListener>, Option<Arc<rustls::ServerConfig>>),
         relay: Relay,
+        (board, page): (&'static Board, Option<&'static Page>),
     ) -> Result<Worker, String> {
         let signals = Signals::block()?;
         let application = config.server.application.clone().ok_or("no application was given")?;
@@ -104,7 +113,10 @@ impl Worker {
             ..defaults
         };
         let failed = |error: rustix::io::Errno| format!("the event loop cannot be made: {error}");
-        let runtime = Runtime::start(booted.switch, limits).map_err(failed)?;
+        let page: &'static Page = page.unwrap_or_else(|| Box::leak(Box::default()));
+        page.room.set(limits.coroutines_max);
+        let runtime =
+            Runtime::start_counting(booted.switch, limits, &page.counted.runtime).map_err(failed)?;
         weft_rt::hook::keep_families_apart();
         let (reporter, tell) = control.hold_reporter().map_err(|error| format!("no descriptor: {error}"))?;
         let own = [control.fd().as_raw_fd(), signals.fd(), reporter];
@@ -117,7 +129,8 @@ impl Worker {
         weft_rt::hook::on_forked_child_end(|| signals::exit_now(i32::from(Engine::exit_status())));
         let https_port = listeners.iter().find(|listener| listener.is_https());
         let https_port = https_port.and_then(|listener| listener.address.tcp()).map(|address| address.port());
-        let server = php::serve(runtime, &config, &application, https_port)?;
+        let admin = Admin::new(&config, board);
+        let server = php::serve(runtime, &config, &application, https_port, (admin, &page.counted.server))?;
         php::start_tasks();
         let listening = listen(server, listeners, tls, &config)?;
         let mode = Mode::of(&config);
@@ -339,10 +352,11 @@ fn listen(
             return Err(format!("{} has no certificate", listener.address)); // never plain HTTP there
         }
         listening.push(listener.fd.as_raw_fd());
+        let is_admin = listener.configured.is_admin();
         let proxied =
             config.server.proxy_protocol.contains(&listener.configured).then(|| Arc::clone(&trusts));
         server
-            .listen_for(listener.fd, listener.address.endpoint(), Service { tls, proxied })
+            .listen_for(listener.fd, listener.address.endpoint(), Service { tls, proxied, is_admin })
             .map_err(|error| format!("cannot listen: {error}"))?;
     }
     Ok(listening)

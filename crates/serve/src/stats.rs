@@ -1,0 +1,100 @@
+//! What a server counts.
+//!
+//! Must not know who reads it. Invariant: only the loop's thread writes; the memory may be shared with other processes.
+
+use weft_rt::counter::{Counter, Gauge};
+use weft_rt::{MILLISECOND, Nanos};
+
+/// Counters since the start, except for those marked as gauges.
+#[derive(Default, Debug)]
+#[repr(C)]
+pub struct Stats {
+    /// Connections accepted.
+    pub accepted: Counter,
+    /// Requests dispatched.
+    pub requests: Counter,
+    /// Heads answered with an error by the server itself.
+    pub refused: Counter,
+    /// Connections that missed one of the deadlines of [`ServerLimits`](crate::ServerLimits), idle ones
+    /// included.
+    pub timed_out: Counter,
+    /// Connections closed to make room for new ones.
+    pub evicted: Counter,
+    /// HTTP/2 connections that were ended because their peers flooded them with frames.
+    pub http2_floods: Counter,
+    /// Answers by the hundreds of their status, 1xx to 5xx.
+    pub answers: [Counter; 5],
+    /// How long requests took.
+    pub durations: Durations,
+    /// Gauge: connections.
+    pub connections: Gauge,
+    /// Gauge: connections that hold buffers.
+    pub busy: Gauge,
+    /// Gauge: requests whose response has not ended.
+    pub in_flight: Gauge,
+    /// Gauge: requests that wait unread.
+    pub unread: Gauge,
+}
+
+/// A histogram of times, from the first byte of a request to the moment at which its answer is sent.
+#[derive(Default, Debug)]
+#[repr(C)]
+pub struct Durations {
+    /// Their sum in nanoseconds.
+    pub sum: Counter,
+    /// How many there were up to the bound of the same index, and above the one before; the last has no bound.
+    pub counts: [Counter; Durations::BOUNDS.len() + 1],
+}
+
+impl Durations {
+    /// The upper bounds of the classes, inclusive.
+    pub const BOUNDS: [Nanos; 16] = [
+        MILLISECOND / 4,
+        MILLISECOND / 2,
+        MILLISECOND,
+        2 * MILLISECOND,
+        5 * MILLISECOND,
+        10 * MILLISECOND,
+        25 * MILLISECOND,
+        50 * MILLISECOND,
+        100 * MILLISECOND,
+        250 * MILLISECOND,
+        500 * MILLISECOND,
+        1_000 * MILLISECOND,
+        2_500 * MILLISECOND,
+        5_000 * MILLISECOND,
+        10_000 * MILLISECOND,
+        30_000 * MILLISECOND,
+    ];
+
+    /// Counts one.
+    #[inline]
+    pub(crate) fn add(&self, duration: Nanos) {
+        let class = Self::BOUNDS.iter().position(|bound| duration <= *bound).unwrap_or(Self::BOUNDS.len());
+        self.counts[class].add(1);
+        self.sum.add(duration);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_in_the_class_of_its_bound() {
+        let durations = Durations::default();
+        for (duration, class) in [
+            (0, 0),
+            (250_000, 0),
+            (250_001, 1),
+            (MILLISECOND, 2),
+            (30_000 * MILLISECOND, 15),
+            (u64::MAX / 2, 16),
+        ] {
+            let before = durations.counts[class].get();
+            durations.add(duration);
+            assert_eq!(durations.counts[class].get(), before + 1, "{duration}");
+        }
+        assert!(Durations::BOUNDS.is_sorted());
+    }
+}

@@ -1,0 +1,194 @@
+//! The numbers of one answer, read once.
+//!
+//! Must not know how they are written down. Invariant: a sum over workers includes those that have ended, as far as the
+//! board knows them.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rustix::param::{clock_ticks_per_second, page_size};
+use weft_serve::Durations;
+
+use crate::board::{Board, Counted, Page, Stage};
+
+/// Everything that is reported.
+pub struct Snapshot {
+    pub mode: &'static str,
+    pub master: u64,
+    pub since: u64,
+    pub now: u64,
+    pub generation: u64,
+    pub wanted: usize,
+    pub is_ready: bool,
+    pub failed_reloads: u64,
+    pub deaths: u64,
+    pub queue_max: usize,
+    pub sums: Sums,
+    pub workers: Vec<Worker>,
+}
+
+/// What all workers have counted together.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Sums {
+    pub accepted: u64,
+    pub requests: u64,
+    pub refused: u64,
+    pub turned_away: u64,
+    pub timed_out: u64,
+    pub evicted: u64,
+    pub http2_floods: u64,
+    pub answers: [u64; 5],
+    pub durations: [u64; Durations::BOUNDS.len() + 1],
+    pub duration_sum: u64,
+    pub turns: u64,
+    pub waits: u64,
+    pub blocked: u64,
+}
+
+/// One worker.
+pub struct Worker {
+    pub pid: u64,
+    pub slot: u64,
+    pub generation: u64,
+    pub since: u64,
+    pub stage: &'static str,
+    pub is_held: bool,
+    pub room: usize,
+    pub requests: u64,
+    pub in_flight: usize,
+    pub queued: usize,
+    pub connections: usize,
+    pub coroutines: usize,
+    pub tasks: usize,
+    pub process: Process,
+}
+
+/// What the kernel knows of a process.
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
+pub struct Process {
+    /// Seconds of CPU time in its own code.
+    pub user_s: f64,
+    /// Seconds of CPU time in the kernel.
+    pub system_s: f64,
+    /// Seconds for which it could have run, and others did.
+    pub run_queue_s: f64,
+    /// Resident memory.
+    pub memory_bytes: u64,
+}
+
+impl Snapshot {
+    /// Reads the board, and what the kernel knows of the workers.
+    pub fn take(board: &Board, mode: &'static str, queue_max: usize) -> Snapshot {
+        let master = &board.master;
+        let mut workers: Vec<_> = board.workers().map(Worker::of).collect();
+        workers.sort_by_key(|worker| (worker.slot, worker.pid));
+        Snapshot {
+            mode,
+            master: master.pid.get(),
+            since: master.since.get(),
+            now: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+            generation: master.generation.get(),
+            wanted: master.wanted.get(),
+            is_ready: master.ready.get() == 1,
+            failed_reloads: master.failed_reloads.get(),
+            deaths: master.deaths.get(),
+            queue_max,
+            sums: board.sum(|all| {
+                let mut sums = Sums::default();
+                all.for_each(|counted| sums.add(counted));
+                sums
+            }),
+            workers,
+        }
+    }
+
+    /// The sum of a number of each worker.
+    pub fn total(&self, of: impl Fn(&Worker) -> usize) -> usize {
+        self.workers.iter().map(of).sum()
+    }
+}
+
+impl Sums {
+    fn add(&mut self, counted: &Counted) {
+        let (runtime, server) = (&counted.runtime, &counted.server);
+        self.accepted += server.accepted.get();
+        self.requests += server.requests.get();
+        self.refused += server.refused.get();
+        self.turned_away += runtime.refused.get();
+        self.timed_out += server.timed_out.get();
+        self.evicted += server.evicted.get();
+        self.http2_floods += server.http2_floods.get();
+        self.turns += runtime.turns.get();
+        self.waits += runtime.parks.get();
+        self.blocked += runtime.blocked.get();
+        self.duration_sum += server.durations.sum.get();
+        let add = |sums: &mut [u64], counters: &[weft_rt::counter::Counter]| {
+            sums.iter_mut().zip(counters).for_each(|(sum, counter)| *sum += counter.get());
+        };
+        add(&mut self.answers, &server.answers);
+        add(&mut self.durations, &server.durations.counts);
+    }
+}
+
+impl Worker {
+    fn of(page: &Page) -> Worker {
+        let (runtime, server) = (&page.counted.runtime, &page.counted.server);
+        Worker {
+            pid: page.pid.get(),
+            slot: page.slot.get(),
+            generation: page.generation.get(),
+            since: page.since.get(),
+            stage: Stage::name(page.stage.get()),
+            is_held: page.held.get() == 1,
+            room: page.room.get(),
+            requests: server.requests.get(),
+            in_flight: server.in_flight.get(),
+            queued: runtime.queued.get() + server.unread.get(),
+            connections: server.connections.get(),
+            coroutines: runtime.live.get(),
+            tasks: runtime.tasks.get(),
+            process: Process::of(page.pid.get()),
+        }
+    }
+}
+
+impl Process {
+    /// Zeros if it has ended, or /proc hides it.
+    fn of(pid: u64) -> Process {
+        let read = |name: &str| std::fs::read_to_string(format!("/proc/{pid}/{name}")).unwrap_or_default();
+        Process::parse(&read("stat"), &read("schedstat"), &read("statm"))
+    }
+
+    /// By the texts of `stat`, `schedstat` and `statm` (proc(5)).
+    fn parse(stat: &str, schedstat: &str, statm: &str) -> Process {
+        // The name in parentheses may contain anything; utime and stime are the 14th and 15th field.
+        let fields = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
+        let mut times = fields.split(' ').skip(11).map_while(|field| field.parse::<f64>().ok());
+        let mut seconds = || times.next().unwrap_or(0.0) / clock_ticks_per_second() as f64;
+        let second =
+            |text: &str| text.split_ascii_whitespace().nth(1).and_then(|word| word.parse::<u64>().ok());
+        Process {
+            user_s: seconds(),
+            system_s: seconds(),
+            run_queue_s: second(schedstat).unwrap_or(0) as f64 / 1e9,
+            memory_bytes: second(statm).unwrap_or(0) * page_size() as u64,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_texts_are_read() {
+        let ticks = clock_ticks_per_second() as f64;
+        let stat = "7 (weft: a) b) S 1 7 7 0 -1 4194560 1 2 3 4 250 50 0 0 20 0 9 0";
+        let process = Process::parse(stat, "1 2500000000 3\n", "100 10 5 1 0 9 0\n");
+        let memory_bytes = 10 * page_size() as u64;
+        assert_eq!(
+            process,
+            Process { user_s: 250.0 / ticks, system_s: 50.0 / ticks, run_queue_s: 2.5, memory_bytes }
+        );
+        assert_eq!(Process::parse("", "", ""), Process::default());
+    }
+}

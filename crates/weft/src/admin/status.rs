@@ -1,0 +1,74 @@
+//! The numbers as JSON, for scripts.
+//!
+//! Must not know where they come from. Invariant: keys are only ever added.
+
+use serde_json::{Map, Value, json};
+use weft_serve::Durations;
+
+use super::snapshot::{Snapshot, Worker};
+
+/// One object, and a line end.
+pub fn render(seen: &Snapshot) -> String {
+    let sums = &seen.sums;
+    let answers: Map<String, Value> =
+        sums.answers.iter().enumerate().map(|(i, count)| (format!("{}xx", i + 1), (*count).into())).collect();
+    let bounds = Durations::BOUNDS.iter().map(|bound| json!(*bound as f64 / 1e6)).chain([Value::Null]);
+    let durations: Vec<Value> =
+        bounds.zip(sums.durations).map(|(to, count)| json!({ "to_ms": to, "count": count })).collect();
+    let status = json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "mode": seen.mode,
+        "master": seen.master,
+        "ready": seen.is_ready,
+        "since": seen.since,
+        "uptime_s": seen.now.saturating_sub(seen.since),
+        "generation": seen.generation,
+        "failed_reloads": seen.failed_reloads,
+        "worker_deaths": seen.deaths,
+        "workers_wanted": seen.wanted,
+        "connections": {
+            "open": seen.total(|worker| worker.connections),
+            "accepted": sums.accepted,
+            "evicted": sums.evicted,
+            "timed_out": sums.timed_out,
+            "http2_floods": sums.http2_floods,
+        },
+        "requests": {
+            "begun": sums.requests,
+            "in_flight": seen.total(|worker| worker.in_flight),
+            "queued": seen.total(|worker| worker.queued),
+            "max": seen.total(|worker| worker.room),
+            "refused": sums.refused,
+            "turned_away": sums.turned_away,
+            "answers": answers,
+            "duration_sum_ms": sums.duration_sum as f64 / 1e6,
+            "durations": durations,
+        },
+        "waits": sums.waits,
+        "blocking_calls": sums.blocked,
+        "loop_turns": sums.turns,
+        "workers": seen.workers.iter().map(worker).collect::<Vec<_>>(),
+    });
+    format!("{status:#}\n")
+}
+
+fn worker(worker: &Worker) -> Value {
+    json!({
+        "worker": worker.slot,
+        "pid": worker.pid,
+        "generation": worker.generation,
+        "stage": worker.stage,
+        "held": worker.is_held,
+        "since": worker.since,
+        "requests": worker.requests,
+        "in_flight": worker.in_flight,
+        "queued": worker.queued,
+        "connections": worker.connections,
+        "coroutines": worker.coroutines,
+        "tasks": worker.tasks,
+        "cpu_user_s": worker.process.user_s,
+        "cpu_system_s": worker.process.system_s,
+        "run_queue_s": worker.process.run_queue_s,
+        "memory_bytes": worker.process.memory_bytes,
+    })
+}
