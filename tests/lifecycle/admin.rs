@@ -119,6 +119,18 @@ fn it_is_answered_while_the_application_has_no_room() {
 }
 
 #[test]
+fn requests_that_wait_for_their_share_are_queued() {
+    for (mode, server) in in_each_mode(PAGES) {
+        let weft = with_admin(server).with("--instances", "8").with("--shares", "path /wait 1").start();
+        let mut clients: Vec<_> = (0..3).map(|_| weft.connect()).collect();
+        clients.iter_mut().for_each(|client| client.get("/wait"));
+        until("two requests to wait", || (metrics(&weft)["weft_requests_queued"] == 2.0).then_some(()));
+        weft.write("gate", "open");
+        clients.iter_mut().for_each(|client| assert_eq!(client.read().text(), "the application", "{mode}"));
+    }
+}
+
+#[test]
 fn who_has_no_token_learns_whether_it_lives() {
     const TOKEN: &str = "0123456789abcdef";
     let weft = with_admin(Server::new(APPLICATION)).with_variable("WEFT_ADMIN_TOKEN", TOKEN).start();

@@ -65,6 +65,8 @@ pub struct Page {
     pub held: Gauge,
     /// Requests that it can run at once.
     pub room: Gauge,
+    /// Requests that wait for their share.
+    pub waiting: Gauge,
     /// What it counts.
     pub counted: Counted,
 }
@@ -145,7 +147,7 @@ impl Board {
         for number in [&page.slot, &page.generation, &page.since, &page.pid] {
             number.set(0);
         }
-        for number in [&page.stage, &page.held, &page.room] {
+        for number in [&page.stage, &page.held, &page.room, &page.waiting] {
             number.set(0);
         }
         self.version.fetch_add(1, Ordering::AcqRel);

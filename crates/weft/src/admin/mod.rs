@@ -52,7 +52,7 @@ impl Admin {
 
     /// Answers a request, if it came to such an address.
     pub fn answer(&self, server: &Server, key: RequestKey) -> bool {
-        let answer = server.with_request(key, |request| request.is_admin().then(|| self.answer_to(&request)));
+        let answer = server.with_request(key, |request| request.is_admin().then(|| self.answer_to(request)));
         let Some(Some(answer)) = answer else { return false };
         let mut headers: Vec<(&[u8], &[u8])> =
             vec![(b"Content-Type", answer.media_type.as_bytes()), (b"Cache-Control", b"no-store")];

@@ -142,7 +142,7 @@ impl Worker {
             room: page.room.get(),
             requests: server.requests.get(),
             in_flight: server.in_flight.get(),
-            queued: runtime.queued.get() + server.unread.get(),
+            queued: runtime.queued.get() + server.unread.get() + page.waiting.get(),
             connections: server.connections.get(),
             coroutines: runtime.live.get(),
             tasks: runtime.tasks.get(),

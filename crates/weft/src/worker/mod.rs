@@ -86,6 +86,7 @@ struct Worker {
     next_look: Cell<Nanos>,
     look_again: Cell<bool>,
     config: Arc<Config>,
+    page: &'static Page,
 }
 
 impl Worker {
@@ -167,6 +168,7 @@ impl Worker {
             next_look: Cell::default(),
             look_again: Cell::default(),
             config,
+            page,
         })
     }
 
@@ -294,6 +296,9 @@ impl Driver for Worker {
 
     fn turn(&self, now: Nanos) {
         php::admit_waiting(self.runtime, now);
+        if let Some(gate) = php::gate() {
+            self.page.waiting.set(gate.waiting());
+        }
         self.server.turn(now);
         InstanceSwitch::turn();
         if let Some(reason) = php::replacement_wanted() {
