@@ -28,9 +28,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What later versions of PHP no longer have is weak: a library without it can be loaded, and weft can say that it is another
- * version's (php/loaded.c). */
-#pragma weak smart_str_ferealloc
+/* What other versions of PHP do not have is weak: their library can be loaded, and weft can say that it is another version's
+ * (php/loaded.c). Where a name is strong, the loader ends the command with a line of its own. */
+#pragma weak smart_str_ferealloc         /* until 8.4 */
+#pragma weak empty_fcall_info_cache      /* until 8.4; a variable */
+#pragma weak zend_fiber_stack_base       /* since 8.3 */
+#pragma weak zend_fiber_stack_limit      /* since 8.3 */
+#pragma weak zend_call_known_function    /* until 8.5, and the next three; php_stream's are macros of these names */
+#pragma weak _php_stream_cast
+#pragma weak _php_stream_free
+#pragma weak jump_fcontext
+#pragma weak make_fcontext
+#pragma weak zend_call_known_function_ex /* since 8.6, and the next three */
+#pragma weak php_stream_cast
+#pragma weak php_stream_free
+#pragma weak php_stream_error_state_cleanup
 
 typedef struct weft_coroutine weft_coroutine; /* coroutine.h */
 
