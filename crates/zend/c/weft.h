@@ -34,8 +34,10 @@
 #pragma weak empty_fcall_info_cache      /* until 8.4; a variable */
 #pragma weak zend_fiber_stack_base       /* since 8.3 */
 #pragma weak zend_fiber_stack_limit      /* since 8.3 */
-#pragma weak zend_call_known_function    /* until 8.5, and the next three; php_stream's are macros of these names */
-#pragma weak _php_stream_cast
+#if PHP_VERSION_ID < 80600
+#pragma weak zend_call_known_function    /* until 8.5; then it is inline */
+#endif
+#pragma weak _php_stream_cast            /* until 8.5, and the next three */
 #pragma weak _php_stream_free
 #pragma weak jump_fcontext
 #pragma weak make_fcontext
