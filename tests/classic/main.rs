@@ -23,6 +23,7 @@ mod settings;
 mod slices;
 mod slow;
 mod sqlite;
+mod steps;
 mod uploads;
 
 use weft_tests::{Response, Running};

@@ -20,11 +20,13 @@ pub(crate) struct Slices {
     pub board: &'static Board,
     behind: RefCell<[VecDeque<Wait>; LEVELS]>,
     turns: Cell<u32>,
+    /// Whether each question whether a slice has ended is answered with yes.
+    pub ends_each: Cell<bool>,
 }
 
 impl Slices {
     pub(crate) fn new(board: &'static Board) -> Slices {
-        Slices { board, behind: RefCell::default(), turns: Cell::new(0) }
+        Slices { board, behind: RefCell::default(), turns: Cell::new(0), ends_each: Cell::new(false) }
     }
 
     /// How many there are in the queues.

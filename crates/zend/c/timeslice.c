@@ -34,6 +34,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -130,6 +131,12 @@ static bool compiles_traces(void)
 static bool may_give_way(void)
 {
 	return !weft_current->overflowed && !weft_wait_slot(weft_current)->prepared && !weft_host_may_be_half_written();
+}
+
+/* Whether the coroutine that runs, if one does, gives way now. */
+static bool is_to_give_way(void)
+{
+	return weft_current && !weft_current->ended && weft_host_slice_has_ended() && may_give_way();
 }
 
 /* At a check of the VM. */
@@ -266,6 +273,85 @@ static bool open_code(bool for_writing)
 	return opened;
 }
 
+/* ---- slices of a few instructions, for tests ----
+ *
+ * A fault at the first instruction of PHP code sets the processor's trap flag, so each further one ends with SIGTRAP. As soon
+ * as the next one is on no page of PHP code, the flag is cleared and the pages are closed: C code runs at its own speed. */
+
+static uint32_t steps_max; /* 0: off */
+static uint32_t steps_left;
+static uint64_t steps_seed = 1; /* Knuth's MMIX */
+
+static bool is_php(const void *instruction)
+{
+	return is_compiled(instruction) || is_within(&vm, instruction);
+}
+
+static void close_vm(void)
+{
+	protect(&vm_pages, PROT_READ);
+	atomic_store(&closed, true);
+}
+
+/* Whether the random number of instructions has passed. */
+static bool step_ends_slice(void)
+{
+	if (steps_left > 1) {
+		steps_left--;
+		return false;
+	}
+	steps_seed = steps_seed * 6364136223846793005u + 1442695040888963407u;
+	steps_left = 1 + (uint32_t) (steps_seed >> 33) % steps_max;
+	return true;
+}
+
+#ifdef __x86_64__
+#define TRAP_FLAG 0x100
+
+static void trap(ucontext_t *context, bool on)
+{
+	greg_t *flags = &context->uc_mcontext.gregs[REG_EFL];
+	*flags = on ? *flags | TRAP_FLAG : *flags & ~(greg_t) TRAP_FLAG;
+}
+
+/* An instruction of PHP code has been executed. */
+static void on_trap(int signal_number, siginfo_t *info, void *context)
+{
+	(void) signal_number;
+	(void) info;
+	const void *next = (const void *) ((ucontext_t *) context)->uc_mcontext.gregs[REG_RIP];
+	bool leaves = !is_compiled(next) && !is_within(&vm_pages, next);
+	bool diverted = is_php(next) && step_ends_slice() && is_to_give_way();
+	if (leaves || diverted) {
+		trap(context, false);
+		close_code();
+	}
+	if (diverted) {
+		divert(context);
+	}
+}
+
+void weft_timeslice_step(uint32_t most)
+{
+	struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+	if (most && closes_code && sigaction(SIGTRAP, &action, NULL) == 0) {
+		steps_max = most;
+		close_code();
+	}
+}
+#else
+static void trap(ucontext_t *context, bool on)
+{
+	(void) context;
+	(void) on;
+}
+
+void weft_timeslice_step(uint32_t most)
+{
+	(void) most;
+}
+#endif
+
 /* Whether the JIT has run into closed pages. `closing` must be read first: when it is cleared, `closed` is set already. */
 static bool jit_writes(void)
 {
@@ -283,8 +369,11 @@ static bool code_fault(const void *address, void *context)
 	if (!(fetch || (of_compiled && jit_writes())) || !open_code(!fetch)) {
 		return false;
 	}
-	bool in_php = of_compiled || is_within(&vm, address);
-	if (fetch && in_php && weft_current && !weft_current->ended && weft_host_slice_has_ended() && may_give_way()) {
+	if (steps_max && fetch) {
+		trap(context, true); /* who comes back executes an instruction before it gives way again */
+	} else if (steps_max) {
+		close_vm(); /* the JIT does not come back to compiled code, but to the VM */
+	} else if (fetch && is_php(address) && is_to_give_way()) {
 		divert(context);
 	}
 	return true;

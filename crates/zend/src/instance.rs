@@ -77,6 +77,13 @@ impl InstanceSwitch {
         }
     }
 
+    /// For tests: from here on, others run after at most `most` machine instructions of PHP code, on x86-64, if the runtime
+    /// has [`weft_rt::Runtime::end_each_slice`]. A SIGTRAP after each instruction finds them: a thousand times slower.
+    pub fn step(most: u32) {
+        // SAFETY: the engine runs, on this thread, and no coroutine exists yet.
+        unsafe { sys::weft_timeslice_step(most) };
+    }
+
     /// Why an engine that has been started for instances can have none; it continues without them. For the master,
     /// before the first fork.
     pub fn unfit() -> Option<String> {

@@ -88,6 +88,7 @@ unsafe extern "C" {
     pub fn weft_timeslice_start();
     pub fn weft_timeslice_can() -> bool;
     pub fn weft_timeslice_end();
+    pub fn weft_timeslice_step(most: u32);
     pub fn weft_timeslice_stop();
 
     pub fn weft_report_blocked(function: *const c_char);

@@ -70,7 +70,7 @@ names! {
         pwrite, pwrite64, copy_file_range, open, open64, __open_2, __open64_2, openat, openat64, fsync,
         fdatasync;
     note:
-        pthread_mutex_trylock, pthread_mutex_unlock, sigaction, signal, close, close_range, closefrom,
+        pthread_mutex_trylock, pthread_mutex_unlock, sigaction, signal, sigprocmask, close, close_range, closefrom,
         fclose, socket, socketpair, pipe, pipe2, dup, mkstemp, mkstemp64, dup2, dup3, fork, vfork,
         popen, posix_spawn, posix_spawnp, dlopen;
 }

@@ -159,6 +159,7 @@ table! {
 
     sigaction(signal: c_int, new: *const sigaction_t, old: *mut sigaction_t) -> c_int = action::sigaction;
     signal(number: c_int, handler: sighandler_t) -> sighandler_t = action::signal;
+    sigprocmask(how: c_int, new: *const sigset_t, old: *mut sigset_t) -> c_int = action::sigprocmask;
     close(fd: c_int) -> c_int = close::close;
     close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int = close::close_range;
     closefrom(first: c_int) = close::closefrom;

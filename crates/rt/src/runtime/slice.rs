@@ -71,7 +71,13 @@ impl Runtime {
     /// Whether the running coroutine should give way. For a handler of signals on the loop's thread.
     pub fn slice_has_ended(&self) -> bool {
         // None seems to run during work that must not be interleaved.
-        self.current().is_some() && self.slices.board.asked_at(self.heartbeat.beat()).is_some()
+        let has_ended = || self.slices.board.asked_at(self.heartbeat.beat()).is_some();
+        self.current().is_some() && (self.slices.ends_each.get() || has_ended())
+    }
+
+    /// For tests: from here on a slice has ended whenever that is asked.
+    pub fn end_each_slice(&self) {
+        self.slices.ends_each.set(true);
     }
 
     /// The running coroutine lets others run, and continues when it is its turn again. The caller must hold no borrow,

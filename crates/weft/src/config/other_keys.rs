@@ -188,4 +188,11 @@ pub const OTHERS: &[Key] = &[
         |v| v.boolean()?,
         "Let others run at every other hooked call, to show what depends on when coroutines switch; slow"
     ),
+    number!(
+        dev.yield_at_instructions,
+        "yield-at-instructions",
+        Count,
+        0..=1_000_000,
+        "Only for tests, on x86-64, in document roots and resident mode: let others run after at most so many machine instructions of PHP code; a thousand times slower; 0 is off"
+    ),
 ];

@@ -362,6 +362,8 @@ pub struct Dev {
     pub verify_instances: bool,
     /// Whether hooked calls let the other coroutines run first, every other time.
     pub yield_at_calls: bool,
+    /// The most machine instructions of PHP code in a time slice; 0 is off.
+    pub yield_at_instructions: u32,
 }
 
 /// Who sees the details of an error.
@@ -446,6 +448,7 @@ impl Default for Dev {
             watchdog_ms: 1_000,
             verify_instances: false,
             yield_at_calls: false,
+            yield_at_instructions: 0,
         }
     }
 }

@@ -126,6 +126,10 @@ impl Worker {
             [php::become_forked(), own.to_vec()].concat()
         });
         weft_rt::hook::yield_at_calls(config.dev.yield_at_calls);
+        if steps(&config) {
+            InstanceSwitch::step(config.dev.yield_at_instructions);
+            runtime.end_each_slice();
+        }
         runtime.start_slices().map_err(|error| format!("no thread for time slices: {error}"))?;
         weft_rt::hook::on_forked_child_end(|| signals::exit_now(i32::from(Engine::exit_status())));
         let https_port = listeners.iter().find(|listener| listener.is_https());
@@ -388,12 +392,17 @@ fn within_mappings(coroutines: usize, tasks: usize) -> (usize, usize) {
     (fitting, possible - fitting)
 }
 
+/// Whether slices have only a few instructions, for tests.
+fn steps(config: &Config) -> bool {
+    config.dev.yield_at_instructions > 0 && Mode::of(config) != Mode::Coroutine
+}
+
 /// How long PHP code computes before others run, where a request has PHP to itself.
 fn slice(config: &Config) -> Nanos {
     match Mode::of(config) {
         Mode::Coroutine => 0,
         // Switches everywhere, also in the middle of code that computes.
-        _ if config.dev.yield_at_calls && !config.dev.verify_instances => 1,
+        _ if config.dev.yield_at_calls && !config.dev.verify_instances || steps(config) => 1,
         _ => config.classic.slice_ms.saturating_mul(MILLISECOND),
     }
 }

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use weft_rt::reactor::Event;
 use weft_rt::{Driver, Nanos, Runtime, SECOND, SchedulerLimits, Spawn};
@@ -158,6 +158,15 @@ pub fn switch_everywhere() {
     SLICE.store(1, Ordering::Relaxed);
 }
 
+/// The most instructions of PHP code in a slice; 0: as many as there is time for.
+static STEPS: AtomicU32 = AtomicU32::new(0);
+
+/// From now on, others run after at most so many machine instructions of PHP code, a random number each time.
+pub fn switch_after_instructions(most: u32) {
+    switch_everywhere();
+    STEPS.store(most, Ordering::Relaxed);
+}
+
 impl Worker {
     pub fn start(instances: u32, ini: &[(&str, &str)]) -> Worker {
         Worker::start_with(InstanceOptions { instances_max: instances, ..OPTIONS }, ini)
@@ -188,6 +197,8 @@ impl Worker {
         engine.opcache();
         let switch = InstanceSwitch::start(pool);
         let switch = switch.expect("this PHP and its extensions can have instances");
+        let steps = STEPS.load(Ordering::Relaxed);
+        InstanceSwitch::step(steps);
         let limits = SchedulerLimits {
             coroutines_max: pool.instances_max as usize,
             idle_max: idle,
@@ -197,6 +208,10 @@ impl Worker {
             ..SchedulerLimits::default()
         };
         let runtime = Runtime::start(Box::new(switch), limits).expect("a runtime");
+        if steps > 0 {
+            runtime.end_each_slice();
+        }
+        runtime.start_slices().expect("a thread");
         weft_rt::hook::on_forked_child_end(|| std::process::exit(i32::from(Engine::exit_status())));
         Worker { web, runtime, next: Cell::new(1), started: Cell::new(0) }
     }

@@ -2,7 +2,7 @@
 
 use weft_zend::InstanceOptions;
 
-use crate::common::{OPTIONS, Response, Worker, alone, switch_everywhere};
+use crate::common::{OPTIONS, Response, Worker, alone, switch_after_instructions, switch_everywhere};
 
 const INSTANCES: u32 = 25;
 
@@ -137,4 +137,57 @@ fn nor_while_whole_pages_are_compared() {
         let options = InstanceOptions { verify: true, instances_max: INSTANCES, ..OPTIONS };
         interleave_on(options, 25, &[("opcache.jit", "tracing"), ("opcache.jit_buffer_size", "64M")]);
     });
+}
+
+/// Others run after each few machine instructions of PHP code, wherever they are.
+#[cfg(target_arch = "x86_64")]
+mod at_instructions {
+    use super::{Worker, alone, interleave, switch_after_instructions};
+
+    fn interleave_at_instructions(ini: &[(&str, &str)]) {
+        switch_after_instructions(64);
+        interleave(5, ini);
+    }
+
+    #[test]
+    fn nothing_is_shared_with_the_tracing_jit() {
+        alone("isolation::at_instructions::nothing_is_shared_with_the_tracing_jit", || {
+            interleave_at_instructions(&[("opcache.jit", "tracing"), ("opcache.jit_buffer_size", "64M")]);
+        });
+    }
+
+    #[test]
+    fn nothing_is_shared_with_the_function_jit() {
+        alone("isolation::at_instructions::nothing_is_shared_with_the_function_jit", || {
+            interleave_at_instructions(&[("opcache.jit", "function"), ("opcache.jit_buffer_size", "64M")]);
+        });
+    }
+
+    /// Others run after every single instruction: all that there are.
+    fn one_by_one(jit: &str) {
+        switch_after_instructions(1);
+        let worker = Worker::start(3, &[("opcache.jit", jit), ("opcache.jit_buffer_size", "64M")]);
+        let asked: Vec<_> = (0..3).map(|n| worker.ask("steps.php", &format!("n={n}"))).collect();
+        worker.serve();
+        for (n, id) in asked.into_iter().enumerate() {
+            assert_eq!(worker.response(id).body, format!("{n}: right end {n}"), "{jit}");
+        }
+        let figures = weft_zend::InstanceSwitch::figures();
+        assert!(figures.switches > 3_000, "they were not interleaved: {figures:?}");
+    }
+
+    #[test]
+    fn a_script_is_right_between_any_two() {
+        alone("isolation::at_instructions::a_script_is_right_between_any_two", || one_by_one("off"));
+    }
+
+    #[test]
+    fn so_it_is_with_the_tracing_jit() {
+        alone("isolation::at_instructions::so_it_is_with_the_tracing_jit", || one_by_one("tracing"));
+    }
+
+    #[test]
+    fn so_it_is_with_the_function_jit() {
+        alone("isolation::at_instructions::so_it_is_with_the_function_jit", || one_by_one("function"));
+    }
 }

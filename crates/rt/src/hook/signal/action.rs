@@ -1,4 +1,4 @@
-//! Installing handlers: sigaction, signal.
+//! Installing handlers: sigaction, signal; blocking signals: sigprocmask.
 //!
 //! The kernel gets the trampoline in place of the handler, and the installing coroutine is recorded. Invariant: signals
 //! that report a fault of the running instruction, and PHP's execution timer, are installed unchanged.
@@ -6,10 +6,11 @@
 
 use std::sync::atomic::Ordering;
 
-use libc::{c_int, sigaction as Sigaction, sighandler_t};
+use libc::{c_int, sigaction as Sigaction, sighandler_t, sigset_t};
 
 use super::deferred;
 use super::handlers::{HANDLERS, OWNED, SIGNALS, bit, pack};
+use super::mask::keep_faults;
 use super::trampoline::trampoline;
 use crate::CoroutineId;
 use crate::hook::call::Call;
@@ -49,6 +50,7 @@ pub unsafe fn sigaction(
         handler.flags.store(new.sa_flags, Ordering::Relaxed);
         new.sa_sigaction = trampoline as *const () as sighandler_t;
         new.sa_flags |= libc::SA_SIGINFO;
+        keep_faults(&mut new.sa_mask);
     }
     // SAFETY: `installed` is live; all else by the caller's contract.
     let result = unsafe { real(signal, installed.as_ref().map_or(new, std::ptr::from_ref), old) };
@@ -79,6 +81,18 @@ fn own(signal: c_int, id: Option<CoroutineId>) {
         }
         None => OWNED.fetch_and(!bit(signal), Ordering::Relaxed),
     };
+}
+
+/// Faults that are resolved stay unblocked: the kernel would end the process.
+pub unsafe fn sigprocmask(_: Option<Call>, how: c_int, new: *const sigset_t, old: *mut sigset_t) -> c_int {
+    let real = real!(c"sigprocmask": fn(c_int, *const sigset_t, *mut sigset_t) -> c_int);
+    // SAFETY: null or live by the caller's contract.
+    let mut set = unsafe { new.as_ref() }.copied();
+    if let Some(set) = set.as_mut().filter(|_| how != libc::SIG_UNBLOCK) {
+        keep_faults(set);
+    }
+    // SAFETY: `set` is live; all else by the caller's contract.
+    unsafe { real(how, set.as_ref().map_or(std::ptr::null(), std::ptr::from_ref), old) }
 }
 
 /// signal(2) as glibc has it: the handler stays installed, and system calls are restarted.

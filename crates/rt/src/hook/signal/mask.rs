@@ -41,6 +41,18 @@ pub unsafe fn mask_of(mask: *const sigset_t) -> u64 {
 const FAULTS: [libc::c_int; 6] =
     [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP, libc::SIGSYS];
 
+/// Those that are resolved: the first write to a page, and PHP code that gives way. pcntl blocks all signals while it
+/// calls PHP's handlers, and these must give way, too.
+const RESOLVED: [libc::c_int; 2] = [libc::SIGSEGV, libc::SIGTRAP];
+
+/// Takes the faults that are resolved out of a set to be blocked.
+pub(super) fn keep_faults(set: &mut sigset_t) {
+    for fault in RESOLVED {
+        // SAFETY: the set is live, and the number is a signal's.
+        unsafe { libc::sigdelset(set, fault) };
+    }
+}
+
 /// Runs `work` with every signal but faults blocked on this thread, so that a thread started by it never takes one.
 pub fn with_signals_blocked<T>(work: impl FnOnce() -> T) -> T {
     // SAFETY: the all-zero sigset_t is valid storage; sigfillset and pthread_sigmask write it before it is read.
