@@ -6,7 +6,7 @@
 //! claimed; one that is gone is only forgotten: nothing is answered, counted or logged for it here.
 
 use std::io;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
 use weft_rt::ledger::{Claim, Offer, Owner, ledger};
@@ -16,7 +16,7 @@ use crate::connection::{Connection, Phase};
 use crate::deputy::{Deputy, Gate};
 use crate::keys::RequestKey;
 use crate::listeners::Service;
-use crate::parcel::{PARCEL_BYTES_MAX, Relay};
+use crate::parcel::{self, PARCEL_BYTES_MAX, Relay};
 use crate::server::Server;
 use crate::stream::Stream;
 use crate::table::Table;
@@ -65,6 +65,45 @@ impl Server {
     /// Connections that this worker has passed on.
     pub fn passed_on(&self) -> u64 {
         self.ways_out.passed_on.get()
+    }
+
+    /// The way to other workers, which [`Server::stop_accepting`] closes for this one; `None` if there is none.
+    pub fn way_out(&self) -> Option<OwnedFd> {
+        self.ways_out.relay.borrow().as_ref()?.try_clone().ok()
+    }
+
+    /// Passes on the connections that are idle, so that their next requests need not race with their ends. Others MUST go
+    /// on reading the relay; [`Server::stop_accepting`] has been called, or this worker would take them back. What cannot
+    /// leave stays.
+    pub fn leave_idle(&self, way_out: &OwnedFd) {
+        let idle: Vec<u32> = {
+            let table = self.table.borrow();
+            let is_idle = |connection: &Connection| connection.phase == Phase::Idle && !connection.is_admin;
+            table
+                .occupied()
+                .filter(|(_, _, connection, _)| is_idle(connection))
+                .map(|(index, ..)| index)
+                .collect()
+        };
+        for index in idle {
+            let passed = {
+                let mut table = self.table.borrow_mut();
+                self.claim(index, &mut table);
+                let Some(connection) = table.at(index) else { continue };
+                let offer = Offer { word: connection.requests, ..Offer::default() };
+                let socket = connection.transport.to_pass_on().filter(|_| !connection.is_gone);
+                let passed = socket.is_some_and(|socket| parcel::send(way_out, socket, &offer).is_ok());
+                if let (true, Some(number)) = (passed, connection.transport.number()) {
+                    // The new owner has the same open file, so closing it here leaves it in this worker's epoll.
+                    let _ = self.runtime.with_reactor(|reactor| reactor.delete(number));
+                    self.is_gone(connection);
+                }
+                passed || connection.is_gone
+            };
+            if passed {
+                self.close(index);
+            }
+        }
     }
 
     /// Nothing leaves any more; what the deputy has accepted and could not pass on is the loop's.

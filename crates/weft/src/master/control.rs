@@ -78,6 +78,11 @@ pub enum ToWorker {
         /// Milliseconds from now.
         deadline_ms: u64,
     },
+    /// The same for a worker beside which others of its image go on: connections that are idle are theirs from now on.
+    Leave {
+        /// Milliseconds from now.
+        deadline_ms: u64,
+    },
     /// Exit now.
     Stop,
     /// Reopen the log files.
@@ -268,6 +273,7 @@ const STOP: u8 = 17;
 const REOPEN_LOGS: u8 = 18;
 const STAND_IN: u8 = 19;
 const STOP_STANDING_IN: u8 = 20;
+const LEAVE: u8 = 21;
 
 impl ToMaster {
     fn encode(&self) -> Vec<u8> {
@@ -311,6 +317,7 @@ impl ToWorker {
     fn encode(&self) -> Vec<u8> {
         match self {
             ToWorker::Drain { deadline_ms } => with_numbers(DRAIN, &[*deadline_ms]),
+            ToWorker::Leave { deadline_ms } => with_numbers(LEAVE, &[*deadline_ms]),
             ToWorker::Stop => vec![STOP],
             ToWorker::ReopenLogs => vec![REOPEN_LOGS],
             ToWorker::StandIn { slot } => with_numbers(STAND_IN, &[*slot]),
@@ -322,6 +329,7 @@ impl ToWorker {
         let (kind, rest) = packet.split_first()?;
         match *kind {
             DRAIN => numbers(rest).map(|[deadline_ms]| ToWorker::Drain { deadline_ms }),
+            LEAVE => numbers(rest).map(|[deadline_ms]| ToWorker::Leave { deadline_ms }),
             STOP => Some(ToWorker::Stop),
             REOPEN_LOGS => Some(ToWorker::ReopenLogs),
             STAND_IN => numbers(rest).map(|[slot]| ToWorker::StandIn { slot }),
@@ -382,7 +390,13 @@ mod tests {
             assert_eq!(master.receive(), Received::Message(message));
         }
         assert_eq!(master.receive(), Received::Nothing);
-        for message in [ToWorker::Drain { deadline_ms: 30_000 }, ToWorker::Stop, ToWorker::ReopenLogs] {
+        let down = [
+            ToWorker::Drain { deadline_ms: 30_000 },
+            ToWorker::Leave { deadline_ms: 1 },
+            ToWorker::Stop,
+            ToWorker::ReopenLogs,
+        ];
+        for message in down {
             master.send(&message).unwrap();
             assert_eq!(worker.receive(), Received::Message(message));
         }

@@ -83,7 +83,7 @@ impl Master {
             self.workers.iter_mut().filter(|worker| worker.slot >= slots && worker.stage == Stage::Ready);
         if let Some(worker) = extras.max_by_key(|worker| worker.slot) {
             tracing::debug!("{} is not needed any more", worker.name());
-            worker.drain(timeout_ms);
+            worker.leave(timeout_ms);
             self.extras.spare_since = Some(now + NEXT - IDLE);
         }
     }

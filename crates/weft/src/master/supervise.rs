@@ -145,7 +145,18 @@ impl Master {
                 self.complete_reload_if_ready();
             }
         } else {
-            self.drain_where(|w, i| w.slot == slot && i != index && w.is_staying());
+            let timeout_ms = self.config.server.drain_timeout_ms;
+            for (other, worker) in self.workers.iter_mut().enumerate() {
+                if worker.slot != slot || other == index || !worker.is_staying() {
+                    continue;
+                }
+                // Workers of one image share the way from one to another.
+                if worker.generation == generation {
+                    worker.leave(timeout_ms)
+                } else {
+                    worker.drain(timeout_ms)
+                }
+            }
         }
         self.share_sockets();
         self.announce_if_ready();

@@ -141,7 +141,16 @@ impl Worker {
 
     /// Has it finish what runs and end.
     pub fn drain(&mut self, timeout_ms: u64) {
-        self.tell(&ToWorker::Drain { deadline_ms: timeout_ms });
+        self.end(&ToWorker::Drain { deadline_ms: timeout_ms }, timeout_ms);
+    }
+
+    /// The same while others of its image go on.
+    pub fn leave(&mut self, timeout_ms: u64) {
+        self.end(&ToWorker::Leave { deadline_ms: timeout_ms }, timeout_ms);
+    }
+
+    fn end(&mut self, message: &ToWorker, timeout_ms: u64) {
+        self.tell(message);
         // A worker that is still loading has nothing to finish, and may not read its control end for long.
         self.accepts &= self.stage == Stage::Ready;
         let timeout_ms = if self.stage == Stage::Ready { timeout_ms } else { 0 };

@@ -183,6 +183,13 @@ impl Worker {
             match self.control.receive() {
                 Received::Nothing => return,
                 Received::Message(ToWorker::Drain { deadline_ms }) => self.begin_drain(deadline_ms),
+                Received::Message(ToWorker::Leave { deadline_ms }) => {
+                    let way_out = self.server.way_out();
+                    self.begin_drain(deadline_ms);
+                    if let Some(way_out) = way_out {
+                        self.server.leave_idle(&way_out);
+                    }
+                }
                 Received::Message(ToWorker::Stop) => return self.drain.borrow_mut().stop(),
                 Received::Message(ToWorker::ReopenLogs) => crate::log::reopen(),
                 Received::Message(ToWorker::StandIn { slot }) => self.stand_in(slot),
