@@ -8,7 +8,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from .peers import BENCH, ROOT, weft_binary
+from .peers import BENCH, ROOT, swoole_extension, weft_binary
 
 
 def first_line(*command: str) -> str:
@@ -34,6 +34,11 @@ def proc_value(path: str, key: str) -> str:
     return "unknown"
 
 
+def has_swoole() -> bool:
+    extension = swoole_extension()
+    return extension is not None and extension.exists()
+
+
 def describe() -> dict[str, str]:
     """Name and value of each fact, in the order the report shows them."""
     netty = next((BENCH / "peers" / "netty" / "target" / "lib").glob("netty-codec-http-*.jar"), Path("missing")).stem
@@ -52,6 +57,7 @@ def describe() -> dict[str, str]:
         "java": first_line("java", "-version"),
         "nginx": first_line("nginx", "-v"),
         "php-fpm": first_line("php-fpm8.2", "--version"),
+        "Swoole": first_line("php", "-d", f"extension={swoole_extension()}", "-r", "echo SWOOLE_VERSION;") if has_swoole() else "missing",
         "wrk": first_line("wrk", "-v"),
         "strace": first_line("strace", "-V"),
     }
