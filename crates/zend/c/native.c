@@ -92,9 +92,7 @@ char *weft_native_yellow(const weft_coroutine *coroutine)
 void weft_native_limits(const weft_coroutine *coroutine)
 {
 	const weft_native *own = weft_native_slot(coroutine);
-	/* Its last word, not what is behind it: that may be the stack of another instance (instance/check.c). */
-	char *last = own->stack + own->bytes - sizeof(void *);
-	weft_stack_is(own->stack + NATIVE_GUARD_BYTES + YELLOW_BYTES, last);
+	weft_stack_is(own->stack + NATIVE_GUARD_BYTES + YELLOW_BYTES, own->stack + own->bytes);
 }
 
 /* 0: parked. 1: the job has ended, the coroutine is idle. */
@@ -149,8 +147,10 @@ void weft_native_trim(const weft_coroutine *coroutine)
 	}
 }
 
+/* Its guard does not count: that is where a stack ends whose mapping lies below this one, a Fiber's of another instance for example,
+ * and PHP has a pointer to that end (EG(stack_base)). */
 bool weft_native_holds(const weft_coroutine *coroutine, const void *address)
 {
 	const weft_native *own = weft_native_slot(coroutine);
-	return (const char *) address >= own->stack && (const char *) address < own->stack + own->bytes;
+	return (const char *) address >= own->stack + NATIVE_GUARD_BYTES && (const char *) address < own->stack + own->bytes;
 }

@@ -32,7 +32,13 @@ return [
 
             return (string) $n;
         }
-        $text = (string) ($_SESSION['text'] ?? 'not yet written');
+        // It may have been the first of the two.
+        while (!isset($_SESSION['text'])) {
+            session_write_close();
+            usleep(1000);
+            open_session(md5(getmypid() . '-' . ($n >> 1)));
+        }
+        $text = (string) $_SESSION['text'];
         session_destroy();
 
         return $text;
