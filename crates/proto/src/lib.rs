@@ -1,4 +1,5 @@
-//! HTTP/1.1, bytes in and messages out: RFC 9110 (semantics) and RFC 9112 (wire format), strictly.
+//! HTTP/1.1, bytes in and messages out: RFC 9110 (semantics) and RFC 9112 (wire format), strictly; and WebSocket (RFC
+//! 6455), in `websocket.rs`.
 //!
 //! This crate does no I/O, reads no clock, uses none of weft's other crates, and allocates nothing for a typical
 //! request. The caller owns the buffers, the sockets and the time. This crate says what the bytes mean or, as a
@@ -38,6 +39,7 @@ mod request_limits;
 mod response;
 mod span;
 mod status;
+pub mod websocket;
 
 pub use authority::{Authority, split_authority};
 pub use body::Body;

@@ -1,0 +1,4 @@
+//! WebSocket through the crate's public API: every rule, under every split of the input.
+
+mod frames;
+mod handshake;
