@@ -1,5 +1,6 @@
 //! Classic mode as a client sees it: document roots, scripts that have PHP to themselves, static files.
 
+mod commands;
 mod computing;
 mod confined;
 mod delegation;

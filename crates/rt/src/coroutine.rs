@@ -90,6 +90,12 @@ pub trait Switch {
         false
     }
 
+    /// Whether the running context closes the stream of a command in order to learn how the command has ended, not only
+    /// because nobody has the stream any more.
+    fn asks_for_status(&self) -> bool {
+        true
+    }
+
     /// A signal's handler has run and may have left work that no coroutine has done: the loop has nothing left to run.
     /// Called from the loop; it may spawn.
     fn signalled(&self) {}

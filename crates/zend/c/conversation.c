@@ -6,6 +6,8 @@
 #include "clients.h"
 #include "persistent.h"
 
+#include <ext/standard/file.h>
+
 /* Functions of these modules wait for connections on which PHP code itself communicates: it knows what it has
  * read. */
 static const char *const plain_modules[] = {"standard", "sockets", "curl", "SPL", "pcntl", "weft"};
@@ -29,4 +31,9 @@ bool weft_in_conversation(void)
 		weft_persistent_spoil(link ? weft_odbc_connection_of(link) : NULL);
 	}
 	return true;
+}
+
+bool weft_asks_for_status(void)
+{
+	return FG(pclose_wait);
 }

@@ -6,5 +6,7 @@
 
 /* Whether the connection that is waited for now becomes unusable if the wait is cut short. */
 bool weft_in_conversation(void);
+/* Whether the stream of a command is closed by pclose(), whose caller wants the status. */
+bool weft_asks_for_status(void);
 
 #endif

@@ -145,6 +145,11 @@ impl Switch for FiberSwitch {
         unsafe { sys::weft_in_conversation() }
     }
 
+    fn asks_for_status(&self) -> bool {
+        // SAFETY: reads a global of PHP.
+        unsafe { sys::weft_asks_for_status() }
+    }
+
     fn blocks(&self, symbol: &'static str) {
         native::report_blocked(symbol);
     }

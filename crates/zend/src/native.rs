@@ -30,6 +30,11 @@ macro_rules! native_answers {
             unsafe { crate::sys::weft_in_conversation() }
         }
 
+        fn asks_for_status(&self) -> bool {
+            // SAFETY: reads a global of PHP.
+            unsafe { crate::sys::weft_asks_for_status() }
+        }
+
         fn interrupter(&self) -> Option<fn()> {
             // SAFETY: reads what was found out at the start.
             unsafe { crate::sys::weft_timeslice_can() }.then_some(crate::native::end_slice)

@@ -95,6 +95,7 @@ unsafe extern "C" {
     pub fn weft_cancel(for_good: bool);
     pub fn weft_cancel_pending() -> bool;
     pub fn weft_in_conversation() -> bool;
+    pub fn weft_asks_for_status() -> bool;
     pub fn weft_tasks_start();
     pub fn weft_tasks_cancel(reason: *const c_char);
     pub fn weft_task_abandon(argument: u64);

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use libc::c_int;
 
 use super::backoff::Backoff;
+use super::descriptor::DescriptorKind;
 use super::errno::{errno, fail, set_errno};
 use super::names::{HookKind, Symbol};
 use super::signal::interrupt;
@@ -158,16 +159,18 @@ impl Call {
     }
 
     /// The wait for these was cut short. A connection in the middle of a conversation is unusable from now on. Ending
-    /// it is the one thing that every client library and every pool notices before the next use.
+    /// it is the one thing that every client library and every pool notices before the next use. A pipe stays as it is:
+    /// who closes it may ask whether its last wait was cut short.
     #[cold]
     fn cut_short(self, fds: impl IntoIterator<Item = RawFd>) {
         let saved = errno();
         let ends = self.runtime.switch.in_conversation();
-        for fd in fds.into_iter().filter(|&fd| descriptor::is_byte_stream(fd)) {
-            if ends {
-                raw::end_connection(fd);
-            } else {
-                descriptor::set_cut_short(fd);
+        for fd in fds {
+            match descriptor::kind(fd) {
+                Some(DescriptorKind::Stream) => descriptor::set_cut_short(fd),
+                _ if !descriptor::is_byte_stream(fd) => (),
+                _ if ends => raw::end_connection(fd),
+                _ => descriptor::set_cut_short(fd),
             }
         }
         set_errno(saved);

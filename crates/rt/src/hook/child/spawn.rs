@@ -1,7 +1,8 @@
 //! popen, pclose and system, built on posix_spawn(3): libc's versions wait internally, where no hook can see it.
 //!
 //! The child starts with an empty signal mask and with default actions for the signals that the worker ignores. When a
-//! time-out or a cancellation cuts the wait short, the child and its descendants get SIGTERM.
+//! time-out or a cancellation cuts the wait short, the child and its descendants get SIGTERM. They get it later, too, when
+//! a stream is freed whose last wait was cut short: an exception may keep it until long after the interruption.
 //!
 //! Invariants: a stream made by [`popen`] is in [`STREAMS`] until its [`pclose`]; each holds an open descriptor, so
 //! `RLIMIT_NOFILE` bounds them. Every child is either awaited or left to the loop ([`children`]).
@@ -18,7 +19,7 @@ use super::tree::abandon_child;
 use super::{children, owner, posix_spawn, wait};
 use crate::family::NOBODY;
 use crate::hook::call::Call;
-use crate::hook::descriptor::close;
+use crate::hook::descriptor::{self, close};
 use crate::hook::errno::{errno, fail, set_errno};
 use crate::hook::raw;
 use crate::hook::real::real;
@@ -140,8 +141,27 @@ pub unsafe fn pclose(call: Option<Call>, file: *mut FILE) -> c_int {
         return unsafe { real(file) };
     };
     // SAFETY: the stream is open by the caller's contract.
+    let cut_short = descriptor::was_cut_short(unsafe { libc::fileno(file) });
+    // SAFETY: the stream is open by the caller's contract.
     unsafe { close::fclose(None, file) };
-    status_of(call, pid)
+    match call.filter(|call| cut_short && !call.runtime.switch.asks_for_status()) {
+        Some(call) => status_or_end(call, pid),
+        None => status_of(call, pid),
+    }
+}
+
+/// The status of a child that has ended; others are told to end, and nobody waits for them.
+fn status_or_end(call: Call, pid: pid_t) -> c_int {
+    let mut status = 0;
+    // SAFETY: `status` is live.
+    match unsafe { wait::waitpid(Some(call), pid, &raw mut status, libc::WNOHANG) } {
+        0 => {
+            abandon_child(call, pid);
+            fail(libc::ECANCELED) as c_int
+        }
+        -1 => -1,
+        _ => status,
+    }
 }
 
 /// Waits for a child and returns its status, or -1 with errno.

@@ -156,8 +156,8 @@ pub fn drop_stale(runtime: &Runtime, fd: RawFd) {
     }
 }
 
-/// Remembers that a wait for a connection was cut short: what its peer says next may be meant for the coroutine that
-/// waited.
+/// Remembers that a wait for a connection or a pipe was cut short: what its peer says next may be meant for the coroutine
+/// that waited.
 pub fn set_cut_short(fd: RawFd) {
     if let Some(state) = state(fd) {
         HIGHEST.fetch_max(fd as u32, Ordering::Relaxed);
@@ -167,8 +167,23 @@ pub fn set_cut_short(fd: RawFd) {
 
 /// Ends a connection if a wait for it was cut short since it was opened: before another coroutine uses it.
 pub fn end_if_cut_short(fd: RawFd) {
-    if state(fd).is_some_and(|state| state.load(Ordering::Relaxed) & CUT_SHORT != 0) {
+    if was_cut_short(fd) {
         raw::end_connection(fd);
+    }
+}
+
+/// Whether a wait for a pipe was cut short, and nothing has been read or written since.
+pub fn was_cut_short(fd: RawFd) -> bool {
+    state(fd).is_some_and(|state| state.load(Ordering::Relaxed) & CUT_SHORT != 0)
+}
+
+/// A pipe has been read or written: whatever was cut short before, its owner has gone on.
+#[inline]
+pub fn goes_on(fd: RawFd) {
+    if was_cut_short(fd)
+        && let Some(state) = state(fd)
+    {
+        state.fetch_and(!CUT_SHORT, Ordering::Relaxed);
     }
 }
 

@@ -183,11 +183,22 @@ pub unsafe fn read(call: Option<Call>, fd: c_int, buffer: *mut c_void, length: s
             // SAFETY: by the caller's contract; for sockets read(2) is recv(2) without flags.
             unsafe { recv(Some(call), fd, buffer, length, 0) }
         }
-        Some(DescriptorKind::Stream) => read_when_ready(call, fd, plain),
+        Some(DescriptorKind::Stream) => read_pipe(call, fd, plain),
         // SAFETY: by the caller's contract.
         Some(DescriptorKind::File) => unsafe { disk::read(call, fd, buffer, length) },
         None => plain(),
     }
+}
+
+fn read_pipe(call: Call, fd: c_int, plain: impl Fn() -> isize) -> isize {
+    let result = read_when_ready(call, fd, plain);
+    if result >= 0 {
+        descriptor::goes_on(fd);
+    } else if errno() == libc::ECANCELED && !call.runtime.switch.in_conversation() {
+        // PHP's stream takes an unknown error for the end of the file, and whoever reads on later would get nothing.
+        set_errno(libc::EAGAIN);
+    }
+    result
 }
 
 pub unsafe fn read_chk(

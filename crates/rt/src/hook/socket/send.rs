@@ -144,6 +144,7 @@ unsafe fn write_stream(call: Call, fd: c_int, buffer: *const c_void, length: siz
         if result <= 0 {
             return partial(done, result, saved);
         }
+        descriptor::goes_on(fd);
         done += result as usize;
     }
     done as isize
