@@ -10,9 +10,13 @@ const JITS: [&str; 4] = ["disable", "off", "function", "tracing"];
 
 /// A server with one worker, whose scripts are compiled from their first run on.
 fn server(pages: &[(&str, &str)], jit: &str) -> Server {
+    with_slices_of("8", pages, jit)
+}
+
+fn with_slices_of(slice_ms: &str, pages: &[(&str, &str)], jit: &str) -> Server {
     Server::of_docroot(pages)
         .with("--instances", "8")
-        .with("--slice-ms", "8")
+        .with("--slice-ms", slice_ms)
         .with("--define", "opcache.file_update_protection=0")
         .with("--define", &format!("opcache.jit={jit}"))
 }
@@ -51,6 +55,35 @@ fn a_light_page_overtakes_one_that_computes() {
         overtakes(&weft, "/heavy.php?kind=loop");
         overtakes(&weft, "/heavy.php?kind=calls");
     }
+}
+
+#[test]
+fn a_light_page_is_answered_long_before_the_slice_of_one_that_computes_has_ended() {
+    for jit in JITS {
+        let pages = [("heavy.php", HEAVY), ("light.php", "<?php echo 'light';")];
+        let weft = with_slices_of("60000", &pages, jit).start();
+        overtakes(&weft, "/heavy.php?kind=loop");
+        overtakes(&weft, "/heavy.php?kind=calls");
+    }
+}
+
+#[test]
+fn light_pages_without_end_leave_time_to_one_that_computes() {
+    let heavy = "<?php for ($i = 0, $sum = 0; $i < 20000000; $i++) { $sum += $i & 7; } echo $sum;";
+    let weft = server(&[("heavy.php", heavy), ("light.php", "<?php echo 'light';")], "function").start();
+    let ended = std::sync::atomic::AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while !ended.load(std::sync::atomic::Ordering::Relaxed) {
+                    assert_eq!(ask(&weft, "GET", "/light.php", "").text(), "light");
+                }
+            });
+        }
+        let heavy = ask(&weft, "GET", "/heavy.php", "");
+        ended.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert_eq!(heavy.text(), "70000000");
+    });
 }
 
 #[test]

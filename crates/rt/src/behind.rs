@@ -1,7 +1,7 @@
 //! Those that gave way at the end of a time slice, in the order in which they run again.
 //!
 //! Must not know when a slice ends: that is `runtime/slice.rs`. Invariant: each gets its turn, in the order of arrival
-//! within its queue.
+//! within its queue; who was interrupted before its slice had ended goes on with it first.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -22,11 +22,24 @@ pub(crate) struct Slices {
     turns: Cell<u32>,
     /// Whether each question whether a slice has ended is answered with yes.
     pub ends_each: Cell<bool>,
+    /// Whether the coroutine that runs is one of those that gave way.
+    pub is_behind: Cell<bool>,
 }
 
 impl Slices {
     pub(crate) fn new(board: &'static Board) -> Slices {
-        Slices { board, behind: RefCell::default(), turns: Cell::new(0), ends_each: Cell::new(false) }
+        Slices {
+            board,
+            behind: RefCell::default(),
+            turns: Cell::new(0),
+            ends_each: Cell::new(false),
+            is_behind: Cell::new(false),
+        }
+    }
+
+    /// Changes with each tick while coroutines run.
+    pub(crate) fn ticks(&self) -> u32 {
+        self.board.of_others.load(Ordering::Relaxed)
     }
 
     /// How many there are in the queues.
@@ -38,8 +51,15 @@ impl Slices {
         self.waiting() == 0
     }
 
-    pub(crate) fn push(&self, level: usize, wait: Wait) {
-        self.behind.borrow_mut()[level].push_back(wait);
+    /// `goes_on`: before the others of its queue. At most the one that was popped last may, so that no other waits longer
+    /// than for the rest of its slice.
+    pub(crate) fn push(&self, level: usize, wait: Wait, goes_on: bool) {
+        let queue = &mut self.behind.borrow_mut()[level];
+        if goes_on {
+            queue.push_front(wait);
+        } else {
+            queue.push_back(wait);
+        }
         self.board.behind.store(self.waiting() + 1, Ordering::Relaxed);
     }
 

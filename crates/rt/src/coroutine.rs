@@ -156,6 +156,8 @@ pub(crate) struct Coroutine {
     pub since: Nanos,
     /// Ticks for which it has computed, in the slices at whose end it gave way.
     pub computed: u32,
+    /// Ticks that were left of its slice when it gave way.
+    pub rest: u32,
 }
 
 impl Coroutine {

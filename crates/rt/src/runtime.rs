@@ -93,6 +93,8 @@ pub struct Runtime {
     now: Cell<Nanos>,
     /// When the kernel was last asked for events.
     asked: Cell<Nanos>,
+    /// How many of the events that it told then have been dispatched.
+    dispatched: Cell<usize>,
 }
 
 thread_local! {
@@ -144,6 +146,7 @@ impl Runtime {
             on_ended: Cell::new(None),
             now: Cell::new(clock::now()),
             asked: Cell::new(0),
+            dispatched: Cell::new(0),
         }));
         crate::hook::start_signals(runtime.offload.fd());
         RUNTIME.set(Some(runtime));

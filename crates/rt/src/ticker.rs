@@ -1,21 +1,29 @@
 //! The ticker: a thread that says when a time slice has ended.
 //!
 //! It compares the loop's heartbeat between its ticks, and calls one function pointer, which MUST be safe from another
-//! thread. It sends no signal: a signal would end system calls of the coroutine with EINTR. When the loop has been idle for
-//! some ticks it sleeps, and the next coroutine that is entered wakes it.
+//! thread. It sends no signal: a signal would end system calls of the coroutine with EINTR. While one runs that has computed
+//! for a while, it waits in poll(2) for the loop's events as well, so that who has come need not wait for a tick. When the
+//! loop has been idle for some ticks it sleeps, and the next coroutine that is entered wakes it.
 //!
 //! It must not know who runs next, or how code is interrupted. Invariants: it reads atomics and asks the kernel, nothing
-//! else; a slice costs the loop's fast path no clock and no system call; what it asks is void once the heartbeat has moved.
+//! else; a slice costs the loop's fast path no clock and no system call; what it asks is void once the heartbeat has moved;
+//! events interrupt at most [`EARLY_MAX`] times, and once more for each tick.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::watch::{Heartbeat, Sleeper};
 
 /// Ticks without any coroutine after which the thread sleeps.
 const QUIET_TICKS: u32 = 16;
+/// Interruptions between two ticks that may be saved up: a connection comes, then its request, then what that waits for.
+const EARLY_MAX: u32 = 4;
+/// After an event the thread looks away for this part of a tick: until the loop has taken it.
+const LOOK_AWAY: u32 = 16;
+/// Ticks for which a coroutine may compute although others are ready, unless it is said otherwise: most need no more.
+pub(crate) const ALONE: u32 = 1;
 
 /// What the loop's thread and the ticker tell each other. Each field has one writer, but for `of_others`.
 #[derive(Default, Debug)]
@@ -24,9 +32,13 @@ pub(crate) struct Board {
     pub ready: AtomicUsize,
     /// How many gave way and wait for their turn. By the loop.
     pub behind: AtomicUsize,
-    /// Ticks for which the running coroutine may compute while these wait. By the loop.
+    /// The beat at which the loop sent what had been answered. By the loop.
+    pub sent_at: AtomicU64,
+    /// Ticks for which the running coroutine may compute while only such wait that gave way. By the loop.
     pub own: AtomicU32,
-    /// Ticks with a coroutine since one of those that gave way has run.
+    /// Ticks for which it may although others are ready. By the loop.
+    pub alone: AtomicU32,
+    /// Ticks since one of those that gave way has run: with a coroutine, or while some of those wait.
     pub of_others: AtomicU32,
     /// The beat at which the running coroutine should give way, and the ticks that it has run then.
     asked: AtomicU64,
@@ -37,6 +49,20 @@ impl Board {
     /// The ticks that the coroutine has run which was asked at this beat; `None`: none was.
     pub(crate) fn asked_at(&self, beat: u64) -> Option<u32> {
         (self.asked.load(Ordering::Acquire) == beat).then(|| self.ticks.load(Ordering::Relaxed))
+    }
+
+    fn ask(&self, beat: u64, ticks: u32) {
+        self.ticks.store(ticks, Ordering::Relaxed);
+        self.asked.store(beat, Ordering::Release);
+    }
+
+    fn has_behind(&self) -> bool {
+        self.behind.load(Ordering::Relaxed) > 0
+    }
+
+    /// Whether coroutines have run before the one of this beat since answers were last sent: theirs may wait.
+    fn has_unsent(&self, beat: u64) -> bool {
+        (beat >> 1).saturating_sub(self.sent_at.load(Ordering::Relaxed) >> 1) > 1
     }
 }
 
@@ -53,6 +79,19 @@ pub(crate) struct Ticker {
     pub interrupt: fn(),
 }
 
+/// What the thread has seen.
+#[derive(Default)]
+struct Seen {
+    /// The beat of the last tick.
+    beat: u64,
+    /// Whole ticks for which that coroutine has run.
+    ticks: u32,
+    /// Ticks without any.
+    quiet: u32,
+    /// Interruptions between ticks that are left.
+    early: u32,
+}
+
 impl Ticker {
     /// Starts the thread.
     ///
@@ -64,41 +103,133 @@ impl Ticker {
     }
 
     fn run(self) {
-        let (mut last, mut ticks, mut quiet) = (0, 0u32, 0);
+        let mut seen = Seen { early: EARLY_MAX, ..Seen::default() };
+        let mut tick = Instant::now() + self.span;
         loop {
-            std::thread::sleep(self.span);
-            let beat = self.heartbeat.beat();
-            let moved = beat != last;
-            last = beat;
-            if !Heartbeat::is_in_coroutine(beat) {
-                quiet = if moved { 0 } else { quiet + 1 };
-                if quiet > QUIET_TICKS {
-                    self.heartbeat.sleep_until_entered(Sleeper::Ticker, beat);
-                    quiet = 0;
+            let rest = tick.saturating_duration_since(Instant::now());
+            if !rest.is_zero() && self.looks_for_events(&seen) {
+                if crate::reactor::wait_for_events(&self.events, rest) {
+                    self.has_come(&mut seen);
+                    std::thread::sleep((self.span / LOOK_AWAY).min(rest));
                 }
                 continue;
             }
-            quiet = 0;
-            ticks = if moved { 0 } else { ticks.saturating_add(1) };
+            std::thread::sleep(rest);
+            tick = Instant::now() + self.span;
+            self.tick(&mut seen);
+        }
+    }
+
+    /// Whether the coroutine that runs, or the next one, may be interrupted by events before the next tick.
+    fn looks_for_events(&self, seen: &Seen) -> bool {
+        let board = self.board;
+        let beat = self.heartbeat.beat();
+        let computes = || beat == seen.beat && seen.ticks > 0 && Heartbeat::is_in_coroutine(beat);
+        self.slice != 0
+            && seen.early > 0
+            && (computes() || board.has_behind() || board.alone.load(Ordering::Relaxed) == 0)
+            && board.asked_at(beat).is_none()
+    }
+
+    /// Between two ticks, events have come.
+    fn has_come(&self, seen: &mut Seen) {
+        let beat = self.heartbeat.beat();
+        let ticks = if beat == seen.beat { seen.ticks } else { 0 };
+        if Heartbeat::is_in_coroutine(beat) && ticks >= self.board.alone.load(Ordering::Relaxed) {
+            seen.early -= 1;
+            self.board.ask(beat, ticks);
+            (self.interrupt)();
+        }
+    }
+
+    fn tick(&self, seen: &mut Seen) {
+        let beat = self.heartbeat.beat();
+        let moved = beat != seen.beat;
+        seen.beat = beat;
+        seen.ticks = if moved { 0 } else { seen.ticks.saturating_add(1) };
+        seen.early = EARLY_MAX.min(seen.early + 1);
+        let runs = Heartbeat::is_in_coroutine(beat);
+        if runs || self.board.has_behind() {
             self.board.of_others.fetch_add(1, Ordering::Relaxed);
-            if self.should_end(ticks) {
-                self.board.ticks.store(ticks, Ordering::Relaxed);
-                self.board.asked.store(beat, Ordering::Release);
-                (self.interrupt)();
+            seen.quiet = 0;
+        } else {
+            seen.quiet = if moved { 0 } else { seen.quiet + 1 };
+            if seen.quiet > QUIET_TICKS {
+                self.heartbeat.sleep_until_entered(Sleeper::Ticker, beat);
+                seen.quiet = 0;
             }
+        }
+        if runs && self.should_end(beat, seen.ticks) {
+            self.board.ask(beat, seen.ticks);
+            (self.interrupt)();
         }
     }
 
     /// Whether the slice ends of who has run for so many whole ticks: it is used up, or somebody else could run.
-    fn should_end(&self, ticks: u32) -> bool {
+    fn should_end(&self, beat: u64, ticks: u32) -> bool {
         if self.slice == 0 || ticks >= self.slice {
             return true;
         }
         let board = self.board;
-        let has_used_its_own =
-            || ticks >= board.own.load(Ordering::Relaxed) && board.behind.load(Ordering::Relaxed) > 0;
-        let others_are_ready =
-            || board.ready.load(Ordering::Relaxed) > 0 || crate::reactor::has_events(&self.events);
-        ticks >= 1 && (has_used_its_own() || others_are_ready())
+        let has_used_its_own = || ticks >= board.own.load(Ordering::Relaxed) && board.has_behind();
+        let others_are_ready = || {
+            ticks >= board.alone.load(Ordering::Relaxed)
+                && (board.ready.load(Ordering::Relaxed) > 0
+                    || board.has_unsent(beat)
+                    || crate::reactor::has_events(&self.events))
+        };
+        ticks >= 1 && has_used_its_own() || others_are_ready()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CoroutineId;
+    use std::io::Write;
+    use std::sync::mpsc::{Receiver, Sender, channel};
+
+    static INTERRUPTED: std::sync::Mutex<Option<Sender<()>>> = std::sync::Mutex::new(None);
+
+    fn interrupt() {
+        INTERRUPTED.lock().unwrap().as_ref().unwrap().send(()).unwrap();
+    }
+
+    /// A ticker that never ticks, the loop's side of it, and a descriptor that has an event when it is written to.
+    fn start() -> (&'static Heartbeat, &'static Board, std::io::PipeWriter, Receiver<()>) {
+        let heartbeat: &'static Heartbeat = Box::leak(Box::default());
+        let board: &'static Board = Box::leak(Box::default());
+        let (reader, writer) = std::io::pipe().unwrap();
+        let (tell, told) = channel();
+        *INTERRUPTED.lock().unwrap() = Some(tell);
+        let (events, span) = (Arc::new(OwnedFd::from(reader)), Duration::from_secs(3600));
+        board.own.store(5, Ordering::Relaxed);
+        heartbeat.enter(CoroutineId { index: 0, generation: 1 }, 0);
+        Ticker { heartbeat, board, events, span, slice: 10, interrupt }.start().unwrap();
+        (heartbeat, board, writer, told)
+    }
+
+    #[test]
+    fn an_event_interrupts_who_has_computed_before_without_a_tick_and_only_once() {
+        let (heartbeat, board, mut event, told) = start();
+        event.write_all(b"x").unwrap();
+        told.recv().unwrap();
+        assert_eq!(board.asked_at(heartbeat.beat()), Some(0));
+        assert!(told.try_recv().is_err());
+    }
+
+    #[test]
+    fn answers_wait_as_soon_as_another_coroutine_has_run_since_they_were_sent() {
+        let (heartbeat, board): (&Heartbeat, Board) = (&Heartbeat::default(), Board::default());
+        let id = CoroutineId { index: 0, generation: 1 };
+        heartbeat.idle();
+        board.sent_at.store(heartbeat.beat(), Ordering::Relaxed);
+        heartbeat.enter(id, 0);
+        assert!(!board.has_unsent(heartbeat.beat()));
+        heartbeat.enter(id, 0);
+        assert!(board.has_unsent(heartbeat.beat()));
+        board.sent_at.store(heartbeat.beat(), Ordering::Relaxed);
+        heartbeat.enter(id, 0);
+        assert!(!board.has_unsent(heartbeat.beat()));
     }
 }

@@ -4,6 +4,7 @@
 
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -91,8 +92,14 @@ impl Epoll {
 
 /// Whether a wait of this instance would return at once. Any thread may ask.
 pub(crate) fn has_events(epoll: &OwnedFd) -> bool {
+    wait_for_events(epoll, Duration::ZERO)
+}
+
+/// The same, after having waited for one for so long at most.
+pub(crate) fn wait_for_events(epoll: &OwnedFd, most: Duration) -> bool {
     let mut own = [PollFd::new(epoll, PollFlags::IN)];
-    matches!(poll(&mut own, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })), Ok(1..))
+    let most = Timespec { tv_sec: most.as_secs() as i64, tv_nsec: most.subsec_nanos() as _ };
+    matches!(poll(&mut own, Some(&most)), Ok(1..))
 }
 
 /// What a descriptor is, for reports: its peer's address, or what the kernel calls it.

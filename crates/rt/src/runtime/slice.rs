@@ -13,7 +13,7 @@ use std::time::Duration;
 use super::Runtime;
 use crate::behind::LEVELS;
 use crate::coroutine::State;
-use crate::ticker::Ticker;
+use crate::ticker::{ALONE, Ticker};
 use crate::{MILLISECOND, Nanos, Readiness, Wake};
 
 /// The longest interval between two ticks.
@@ -22,8 +22,8 @@ const TICK_MAX: Nanos = MILLISECOND;
 const TICK_MIN: Nanos = 50_000;
 /// A level holds those that have computed at most this many slices more than the level before it.
 const SLICES_PER_LEVEL: u32 = 8;
-/// While this many slices went to others, one goes to those that gave way.
-const SLICES_OF_OTHERS: u32 = 3;
+/// While this many parts of slices went to others, one goes to those that gave way.
+const PARTS_OF_OTHERS: u32 = 3;
 
 impl Runtime {
     /// Time slices begin, where they are wanted and the switch can interrupt.
@@ -34,6 +34,7 @@ impl Runtime {
         let slice = self.limits.slice;
         let Some(interrupt) = self.switch.interrupter().filter(|_| slice != 0) else { return Ok(()) };
         self.slices.board.own.store(self.own_ticks(0), Ordering::Relaxed);
+        self.slices.board.alone.store(ALONE, Ordering::Relaxed);
         let ticker = Ticker {
             heartbeat: self.heartbeat,
             board: self.slices.board,
@@ -64,8 +65,12 @@ impl Runtime {
     /// For how many ticks such a coroutine may run while others wait that gave way. Who has just begun may be one of many
     /// short ones: the next is soon.
     fn own_ticks(&self, computed: u32) -> u32 {
-        let slice = self.slice_ticks();
-        if self.level(computed) == 0 { (slice / 4).max(1) } else { slice }
+        if self.level(computed) == 0 { self.part_of_slice() } else { self.slice_ticks() }
+    }
+
+    /// A quarter of a slice, in ticks.
+    fn part_of_slice(&self) -> u32 {
+        (self.slice_ticks() / 4).max(1)
     }
 
     /// Whether the running coroutine should give way. For a handler of signals on the loop's thread.
@@ -86,15 +91,18 @@ impl Runtime {
         if self.current().is_none() {
             return;
         }
-        let ticks = self.slices.board.asked_at(self.heartbeat.beat()).unwrap_or(0);
+        let board = self.slices.board;
+        let ticks = board.asked_at(self.heartbeat.beat()).unwrap_or(0).max(1);
         let wait = self.begin_wait();
         let context = {
             let mut coroutines = self.coroutines.borrow_mut();
             let coroutine = &mut coroutines[wait.coroutine.index as usize];
             coroutine.state = State::Ready;
             coroutine.wake = Wake::Ready(Readiness::default());
-            coroutine.computed = coroutine.computed.saturating_add(ticks.max(1));
-            self.slices.push(self.level(coroutine.computed), wait);
+            coroutine.computed = coroutine.computed.saturating_add(ticks);
+            coroutine.rest = board.own.load(Ordering::Relaxed).saturating_sub(ticks);
+            let goes_on = self.slices.is_behind.get() && coroutine.rest > 0 && !self.slices.ends_each.get();
+            self.slices.push(self.level(coroutine.computed), wait, goes_on);
             coroutine.context
         };
         crate::hook::leaves();
@@ -115,18 +123,25 @@ impl Runtime {
     pub(crate) fn slice_is_due(&self) -> bool {
         !self.slices.is_empty()
             && self.slices.board.of_others.load(Ordering::Relaxed)
-                >= self.slice_ticks().saturating_mul(SLICES_OF_OTHERS)
+                >= self.part_of_slice().saturating_mul(PARTS_OF_OTHERS)
     }
 
-    /// Runs one of those that gave way.
-    pub(crate) fn run_behind(&self) {
+    /// Runs one of those that gave way. `is_due`: others are ready, and do not interrupt it for a part of a slice.
+    pub(crate) fn run_behind(&self, is_due: bool) {
         let Some(wait) = self.slices.pop() else { return };
         if self.is_ready(wait) {
             let board = self.slices.board;
-            let computed = self.coroutines.borrow()[wait.coroutine.index as usize].computed;
-            board.own.store(self.own_ticks(computed), Ordering::Relaxed);
+            let own = {
+                let coroutine = &self.coroutines.borrow()[wait.coroutine.index as usize];
+                if coroutine.rest > 0 { coroutine.rest } else { self.own_ticks(coroutine.computed) }
+            };
+            board.own.store(own, Ordering::Relaxed);
+            board.alone.store(if is_due { self.part_of_slice() } else { 0 }, Ordering::Relaxed);
+            self.slices.is_behind.set(true);
             self.enter(wait.coroutine.index, None);
+            self.slices.is_behind.set(false);
             board.own.store(self.own_ticks(0), Ordering::Relaxed);
+            board.alone.store(ALONE, Ordering::Relaxed);
             board.of_others.store(0, Ordering::Relaxed);
         }
     }

@@ -118,6 +118,7 @@ impl Runtime {
             family: 0,
             since: 0,
             computed: 0,
+            rest: 0,
         });
         coroutines.len() as u32 - 1
     }

@@ -1,7 +1,10 @@
 //! The loop: it runs ready coroutines, waits for events and dispatches them.
 //!
 //! It must not know what the [`Driver`] serves. Invariants: only the loop enters a coroutine; a coroutine that becomes
-//! ready during a turn runs in the next one, so that I/O is never starved.
+//! ready during a turn runs in the next one, so that I/O is never starved; what has been answered is sent before one
+//! that gave way computes on.
+
+use std::sync::atomic::Ordering;
 
 use super::{CHILD_KEY, DRIVER_KEY, OFFLOAD_KEY, Ready, Runtime, Spawn};
 use crate::coroutine::{Job, Start, State};
@@ -55,12 +58,19 @@ impl Runtime {
             if driver.finished() {
                 return;
             }
-            self.poll(driver);
+            self.slices.board.sent_at.store(self.heartbeat.beat(), Ordering::Relaxed);
+            if self.slice_is_due() {
+                self.run_behind(true);
+            }
+            let is_quiet = self.poll(driver);
             self.stats.turns.set(self.stats.turns.get() + 1);
             self.stats.queued.set(self.queued());
             self.expire_timers();
             while let Some(job) = self.expired_job() {
                 driver.expired(job);
+            }
+            if is_quiet && !self.slices.is_empty() && self.ready.borrow().is_empty() {
+                self.run_behind(false);
             }
         }
     }
@@ -74,37 +84,17 @@ impl Runtime {
         }
     }
 
-    /// Waits for events until the next deadline at most, and dispatches them.
-    fn poll(&self, driver: &dyn Driver) {
-        let timeout = if self.nothing_is_ready() {
-            let timer = self.timers.borrow().next();
-            let next = [timer, self.queue_deadline(), driver.deadline()].into_iter().flatten().min();
-            if next.is_none()
-                && !self.fds.borrow().has_waiters()
-                && self.offload.is_idle()
-                && driver.stalled()
-            {
-                return;
-            }
-            next.map(|at| at.saturating_sub(clock::now()))
-        } else {
-            self.now.set(clock::now());
-            if self.now.get() < self.asked.get() + EVENTS_EVERY {
-                hook::deliver(self);
-                return;
-            }
-            Some(0)
-        };
-        self.heartbeat.idle();
-        let waited = self.reactor.borrow_mut().wait(timeout);
-        self.now.set(clock::now());
-        self.asked.set(self.now.get());
-        hook::deliver(self);
-        if waited.is_err() {
-            return; // EINTR: the turn continues with what is due
+    /// Dispatches events; if none are left, waits for some until the next deadline at most. Returns whether there were
+    /// none: those that gave way may run.
+    fn poll(&self, driver: &dyn Driver) -> bool {
+        if self.reactor.borrow().event(self.dispatched.get()).is_none() && !self.ask(driver) {
+            return false;
         }
-        for index in 0.. {
-            let Some(event) = ({ self.reactor.borrow().event(index) }) else { return };
+        let began = self.slices.ticks();
+        loop {
+            let index = self.dispatched.get();
+            let Some(event) = ({ self.reactor.borrow().event(index) }) else { return index == 0 };
+            self.dispatched.set(index + 1);
             match event.key {
                 key if key >= DRIVER_KEY => driver.event(event),
                 OFFLOAD_KEY => self.offload.finished(|wait| {
@@ -113,15 +103,50 @@ impl Runtime {
                 key if key >= CHILD_KEY => hook::child_ended((key - CHILD_KEY) as i32),
                 fd => self.fd_ready(fd as i32, event.readiness),
             }
+            if self.slices.ticks() != began {
+                return false; // what has been answered is sent before more begins
+            }
         }
     }
 
-    /// Runs what is ready now, but at most [`READY_PER_TURN`] coroutines: their answers are sent before the next ones
-    /// are made. What becomes ready meanwhile waits for the next turn, so that I/O is never starved.
-    /// Then one of those that gave way has its turn.
+    /// Asks the kernel for events. Returns false if that must wait, for the driver or for those that are ready.
+    fn ask(&self, driver: &dyn Driver) -> bool {
+        let timeout = if self.nothing_is_ready() {
+            let timer = self.timers.borrow().next();
+            let next = [timer, self.queue_deadline(), driver.deadline()].into_iter().flatten().min();
+            if next.is_none()
+                && !self.fds.borrow().has_waiters()
+                && self.offload.is_idle()
+                && driver.stalled()
+            {
+                return false;
+            }
+            next.map(|at| at.saturating_sub(clock::now()))
+        } else {
+            self.now.set(clock::now());
+            if self.now.get() < self.asked.get() + EVENTS_EVERY && !self.ready.borrow().is_empty() {
+                hook::deliver(self);
+                return false;
+            }
+            Some(0)
+        };
+        self.heartbeat.idle();
+        self.dispatched.set(0);
+        // On EINTR there are no events: the turn continues with what is due.
+        let _ = self.reactor.borrow_mut().wait(timeout);
+        self.now.set(clock::now());
+        self.asked.set(self.now.get());
+        hook::deliver(self);
+        true
+    }
+
+    /// Runs what is ready now, but at most [`READY_PER_TURN`] coroutines, and none that begins when the ticker has ticked:
+    /// their answers are sent before the next ones are made. What becomes ready meanwhile waits for the next turn, so that
+    /// I/O is never starved.
     fn run_ready(&self, driver: &dyn Driver) {
         let mut turns = self.ready.borrow().len().min(READY_PER_TURN);
-        while turns > 0 && !self.slice_is_due() {
+        let began = self.slices.ticks();
+        while turns > 0 && self.slices.ticks() == began {
             turns -= 1;
             if hook::somebody_holds_up() && self.offload.has_finished() {
                 // What it waited for need not wait for the end of this turn.
@@ -144,7 +169,6 @@ impl Runtime {
                 }
             }
         }
-        self.run_behind();
     }
 
     /// Starts a job whose owner was told that it would run: if it cannot, the owner hears of it.

@@ -107,7 +107,7 @@ pub const CLASSIC: &[Key] = &[
         classic.slice_ms,
         "slice-ms",
         Milliseconds,
-        0..=1_000,
+        0..=60_000,
         "How long PHP code of a request computes before others run, in classic and resident mode; 0: until it waits"
     ),
     number!(
