@@ -185,7 +185,8 @@ impl Subject {
 /// A configuration of the documents with the files of a directory in place of those of the system.
 pub fn placed(text: &str, directory: &Path) -> String {
     let here = format!("{}/", directory.display());
-    text.replace("/usr/share/", &here).replace("/etc/weft/", &here)
+    let text = text.replace("/usr/share/", &here).replace("/etc/weft/", &here);
+    text.replace("/srv/", &here).replace("/var/log/weft/", &here)
 }
 
 fn run_examples(document: &Document) {
@@ -252,7 +253,19 @@ fn every_configuration_of_the_readme_and_the_docs_is_in_order() {
             for name in ["administrators", "staff"].iter().filter(|_| has_rules) {
                 write(name, "ada:{SHA}jYGu/kM/PVNX1CqxzvbqC0fOqls=\n");
             }
-            let application = if has_rules { "public" } else { "app.php" };
+            let roots = block.text.lines().filter_map(|line| line.strip_prefix("root = \"/srv/"));
+            for root in roots.clone() {
+                let root = directory.path().join(root.trim_end_matches('"'));
+                std::fs::create_dir_all(root).expect("a new directory");
+            }
+            if block.text.contains("blog.pem") {
+                Authority::new(directory.path()).certify("blog", "DNS:blog.example", 9);
+            }
+            let application = match () {
+                () if roots.count() > 0 => "", // its sites
+                () if has_rules => "public",
+                () => "app.php",
+            };
             let output = run(directory.path(), &format!("weft check {application}"));
             assert_eq!(output.code, Some(0), "{}:{}: {}", document.path.display(), block.line, output.stderr);
         }

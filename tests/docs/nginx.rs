@@ -46,6 +46,7 @@ fn files(application: &str) -> &'static [(&'static str, &'static str)] {
             ("public/lib/plugin.css", "p {}\n"),
             ("public/data/pages/secret.txt", "secret\n"),
         ],
+        "Server blocks" => &[("shop/public/index.php", SAY), ("blog/blog.php", SAY)],
         other => panic!("docs/guide/nginx.md: {other} has no files in this test"),
     }
 }
@@ -64,7 +65,7 @@ fn the_configuration_of_each_application_does_what_nginxs_does() {
         .filter(|pair| pair[0].language == "toml" && pair[1].language == "console")
         .map(|pair| [&pair[0], &pair[1]])
         .collect();
-    assert_eq!(sessions.len(), 6, "each application has a configuration and a session");
+    assert_eq!(sessions.len(), 7, "each application has a configuration and a session");
     for [configuration, session] in sessions {
         let place = format!("{}:{}", document.path.display(), session.line);
         let application = headings.iter().rfind(|(line, _)| *line < configuration.line).expect("a heading");

@@ -235,11 +235,12 @@ impl Runtime {
     /// Whether the running coroutine's job has run for longer than [`run_max`](crate::SchedulerLimits::run_max). If so, all
     /// its waits end from now on; the caller stops it.
     pub fn is_late(&self) -> bool {
-        let limit = self.limits.run_max;
-        let Some(id) = self.current().filter(|_| limit > 0) else { return false };
+        let (limit, of) = (self.limits.run_max, self.run_max_of.get());
+        let Some(id) = self.current().filter(|_| limit > 0 || of.is_some()) else { return false };
         let mut coroutines = self.coroutines.borrow_mut();
         let coroutine = &mut coroutines[id.index as usize];
-        let is_late = !coroutine.task && clock::now().saturating_sub(coroutine.since) >= limit;
+        let limit = of.map_or(limit, |of| of(coroutine.job));
+        let is_late = limit > 0 && !coroutine.task && clock::now().saturating_sub(coroutine.since) >= limit;
         coroutine.cancelled |= is_late;
         is_late
     }

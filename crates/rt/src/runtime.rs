@@ -90,12 +90,16 @@ pub struct Runtime {
     /// The family that was begun last.
     pub(crate) families: Cell<Family>,
     on_ended: Cell<Option<fn(Job)>>,
+    pub(crate) run_max_of: Cell<Option<RunMax>>,
     now: Cell<Nanos>,
     /// When the kernel was last asked for events.
     asked: Cell<Nanos>,
     /// How many of the events that it told then have been dispatched.
     dispatched: Cell<usize>,
 }
+
+/// How long a job may run; 0: for any time.
+pub type RunMax = fn(Job) -> Nanos;
 
 thread_local! {
     static RUNTIME: Cell<Option<&'static Runtime>> = const { Cell::new(None) };
@@ -144,6 +148,7 @@ impl Runtime {
             stepped_out: Cell::new(false),
             families: Cell::new(0),
             on_ended: Cell::new(None),
+            run_max_of: Cell::new(None),
             now: Cell::new(clock::now()),
             asked: Cell::new(0),
             dispatched: Cell::new(0),
@@ -200,6 +205,12 @@ impl Runtime {
     /// Has `tell` called with each job that a coroutine has run, whatever its end. It MUST NOT spawn.
     pub fn on_ended(&self, tell: fn(Job)) {
         self.on_ended.set(Some(tell));
+    }
+
+    /// Lets jobs differ in how long they may run: `of` is asked in place of
+    /// [`run_max`](crate::SchedulerLimits::run_max). It MUST NOT call the runtime.
+    pub fn limit_runs(&self, of: RunMax) {
+        self.run_max_of.set(Some(of));
     }
 
     /// The time at which this turn began: accurate enough for headers and idle deadlines, at no cost.

@@ -2,7 +2,7 @@
 //!
 //! Must not know how a request is answered, nor what a connection is.
 
-use weft_proto::Reject;
+use weft_proto::{Head, Reject};
 use weft_rt::Nanos;
 
 use crate::address::Peer;
@@ -28,9 +28,9 @@ pub trait Handler {
         self.request(key);
     }
 
-    /// How many bytes the body of a request for this path, as it was sent, may have; more than
+    /// How many bytes the body of a request with this head, which was parsed from these bytes, may have; more than
     /// [`ServerLimits`](crate::ServerLimits) allows is never taken. Beyond it 413. This MUST NOT call the server.
-    fn body_bytes_max(&self, _path: &[u8]) -> u64 {
+    fn body_bytes_max(&self, _head: &Head, _bytes: &[u8], _peer: Peer) -> u64 {
         u64::MAX
     }
 

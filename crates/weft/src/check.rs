@@ -6,8 +6,8 @@
 use std::fmt::Write;
 use std::process::ExitCode;
 
-use crate::classic::Docroot;
-use crate::config::{Config, LogTarget, Mode};
+use crate::classic::Sites;
+use crate::config::{Config, LogTarget, Mode, Site};
 use crate::flags::Settings;
 use crate::master::identity::{self, Identity};
 use crate::master::{self, banner};
@@ -43,14 +43,15 @@ fn check_tls(config: &Config) -> Result<(), Vec<String>> {
         return Ok(());
     }
     let (tickets, _) = tls::Tickets::new().map_err(|why| vec![why])?;
-    tls::configure(&config.tls, config.server.http2, &tickets).map(drop)
+    tls::configure(config, &tickets).map(drop)
 }
 
 fn check_application(config: &Config) -> Result<String, String> {
-    let application = config.server.application.as_deref();
-    let application = application.ok_or("no application to check: name one, as in weft check app.php")?;
+    if config.server.application.is_none() && config.sites.is_empty() {
+        return Err("no application to check: name one, as in weft check app.php".into());
+    }
     let identity = workers_identity(config)?;
-    php::try_application(config, application, || {
+    php::try_application(config, || {
         identity.map_or(Ok(()), |identity| {
             identity.assume().map_err(|e| format!("cannot become the workers' user: {e}"))
         })
@@ -73,6 +74,10 @@ fn screen(config: &Config, said: &str) -> String {
         rows.push(("application", format!("{}: {said}", application.display())));
         rows.push(("mode", format!("{}: {}", mode.name(), banner::explain(mode))));
     }
+    if !config.sites.is_empty() {
+        rows.push(("mode", format!("{}: {}", Mode::Classic.name(), banner::explain(Mode::Classic))));
+        rows.extend(config.sites.iter().map(|site| ("site", line_of(site))));
+    }
     if !config.rules.is_empty() {
         rows.push(("rules", config.rules.len().to_string()));
     }
@@ -90,6 +95,14 @@ fn screen(config: &Config, said: &str) -> String {
     table(&rows, 12) + "in order\n"
 }
 
+/// A site's names and its document root.
+fn line_of(site: &Site) -> String {
+    let default = site.is_default.then_some(if site.names.is_empty() { "default" } else { "(default)" });
+    let names: Vec<&str> = site.names.iter().map(String::as_str).chain(default).collect();
+    let root = site.config.server.application.as_deref().unwrap_or(std::path::Path::new("."));
+    format!("{}: {}", names.join(" "), root.display())
+}
+
 fn table(rows: &[(&str, String)], width: usize) -> String {
     rows.iter().fold(String::new(), |mut screen, (name, value)| {
         // Writing to a String cannot fail.
@@ -101,23 +114,51 @@ fn table(rows: &[(&str, String)], width: usize) -> String {
 /// What a request for a URL would do.
 fn explain(config: &Config, url: &str) -> Result<String, String> {
     let without_fragment = url.split('#').next().unwrap_or_default();
-    let target = match without_fragment.split_once("://") {
-        Some((_, rest)) => rest.find(['/', '?']).map_or("/", |at| &rest[at..]),
-        None => without_fragment,
+    let (host, target) = match without_fragment.split_once("://") {
+        Some((_, rest)) => match rest.find(['/', '?']) {
+            Some(at) => (host_of(&rest[..at]), &rest[at..]),
+            None => (host_of(rest), "/"),
+        },
+        None => ("", without_fragment),
     };
+    let target = if target.starts_with('?') { format!("/{target}") } else { target.to_owned() };
     if !target.starts_with('/') {
         return Err(format!("--url {url}: write https://HOST/PATH, or a path that begins with a slash"));
     }
     let mut rows = vec![("url", url.to_owned())];
-    let application = config.server.application.as_deref().unwrap_or(std::path::Path::new("."));
     if config.tls.redirect && url.starts_with("http://") {
         rows.push(("answer", "301 to the same URL by https".to_owned()));
     } else if Mode::of(config).is_one_at_a_time() {
-        rows.extend(Docroot::open(application, config)?.explain(target));
+        let sites = Sites::open(config).map_err(|mistakes| mistakes.join("\nweft: "))?;
+        let served = sites.find(host.as_bytes()).and_then(|number| sites.get(number));
+        match served {
+            None => {
+                rows.push(("answer", format!("421: no site has the name {host}, and none is the default")))
+            }
+            Some(served) => {
+                rows.extend(served.site.as_ref().map(|site| ("site", site_of(site, &sites, host))));
+                rows.extend(served.docroot.explain(&target));
+            }
+        }
     } else {
+        let application = config.server.application.as_deref().unwrap_or(std::path::Path::new("."));
         rows.push(("script", format!("{}: its handler answers every URL", application.display())));
     }
     Ok(table(&rows, 14))
+}
+
+/// The host of a URL's authority, without a user and a port.
+fn host_of(authority: &str) -> &str {
+    let place = authority.rsplit_once('@').map_or(authority, |(_, place)| place);
+    match weft_proto::split_authority(place.as_bytes()) {
+        Some(split) => &place[..split.host.len()],
+        None => place,
+    }
+}
+
+fn site_of(site: &Site, sites: &Sites, host: &str) -> String {
+    let why = if sites.is_named(host.as_bytes()) { "" } else { ", the default" };
+    format!("{} ({}{why})", site.title(), site.place)
 }
 
 fn target(target: &LogTarget, stream: &str) -> String {

@@ -48,18 +48,26 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Watches `paths` and everything below; the empty path stands for the application's directory.
+    /// Watches `paths` and everything below; the empty path stands for the directories of the applications.
     ///
     /// # Errors
     /// One line: which path, what to do.
-    pub fn start(paths: &[PathBuf], application: &Path) -> Result<Self, String> {
+    pub fn start<'a>(
+        paths: &[PathBuf],
+        applications: impl Iterator<Item = &'a PathBuf> + Clone,
+    ) -> Result<Self, String> {
         let inotify = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)
             .map_err(|e| format!("--watch: {e}; sysctl fs.inotify.max_user_instances may be too low"))?;
         let mut watch =
             Watch { inotify, directories: HashMap::new(), first: None, latest: Instant::now(), count: 0 };
         for path in paths {
-            let path = if path.as_os_str().is_empty() { directory_of(application) } else { path.clone() };
-            watch.add_tree(&path)?;
+            if path.as_os_str().is_empty() {
+                applications
+                    .clone()
+                    .try_for_each(|application| watch.add_tree(&directory_of(application)))?;
+            } else {
+                watch.add_tree(path)?;
+            }
         }
         Ok(watch)
     }
@@ -206,7 +214,7 @@ mod tests {
         let directory = Directory::new();
         std::fs::create_dir_all(directory.path().join("src/deep")).unwrap();
         let application = directory.path().join("app.php");
-        let mut watch = Watch::start(&[PathBuf::new()], &application).unwrap();
+        let mut watch = Watch::start(&[PathBuf::new()], [&application].into_iter()).unwrap();
         let file = directory.path().join("src/deep/a.php");
         std::fs::write(&file, "<?php").unwrap();
         assert_eq!(told(&mut watch), Some(format!("{} changed", file.display())));
@@ -222,7 +230,7 @@ mod tests {
         let directory = Directory::new();
         std::fs::create_dir_all(directory.path().join("var/cache/dev")).unwrap();
         std::fs::create_dir_all(directory.path().join(".git/objects")).unwrap();
-        let mut watch = Watch::start(&[directory.path().into()], Path::new("app.php")).unwrap();
+        let mut watch = Watch::start(&[directory.path().into()], std::iter::empty()).unwrap();
         for name in
             ["var/cache/dev/a.php", ".git/objects/x", "a.php~", ".a.php.swp", "dev.log", "dev.log.1", "4913"]
         {
@@ -236,7 +244,7 @@ mod tests {
     #[test]
     fn several_changes_are_one() {
         let directory = Directory::new();
-        let mut watch = Watch::start(&[directory.path().into()], Path::new("app.php")).unwrap();
+        let mut watch = Watch::start(&[directory.path().into()], std::iter::empty()).unwrap();
         for name in ["a.php", "b.php", "c.php"] {
             std::fs::write(directory.path().join(name), "").unwrap();
         }
@@ -247,7 +255,7 @@ mod tests {
 
     #[test]
     fn a_missing_path_is_named() {
-        let refusal = Watch::start(&["/nonexistent".into()], Path::new("app.php")).unwrap_err();
+        let refusal = Watch::start(&["/nonexistent".into()], std::iter::empty()).unwrap_err();
         assert_eq!(
             refusal,
             "--watch: /nonexistent: No such file or directory (os error 2); name an existing directory"

@@ -16,20 +16,23 @@
 #include "native.h"
 #include "persistent.h"
 #include "request.h"
+#include "site.h"
 #include "source.h"
 #include "user_ini.h"
 #include "ext/standard/head.h"
 #include "zend_signal.h"
+#include "fopen_wrappers.h"
 #include "zend_stream.h"
 
 #include <errno.h>
 #include <unistd.h>
 
-/* Applies the settings of the script's directory before the script's own. */
+/* Applies the settings of the site and of the script's directory before the script's own. */
 static int activate(void)
 {
 	weft_classic *classic = weft_current ? weft_classic_of(weft_current) : NULL;
 	if (classic) {
+		weft_site_settings(weft_current);
 		weft_user_ini_apply(SG(request_info).path_translated, classic->root);
 	}
 	return SUCCESS;
@@ -70,6 +73,8 @@ static void tell_unreadable(const zend_file_handle *file)
 		SG(sapi_headers).http_response_code = (int) unreadable;
 	} else if (!opened && !SG(headers_sent) && access(SG(request_info).path_translated, R_OK) != 0) {
 		SG(sapi_headers).http_response_code = errno == EACCES ? 403 : 404;
+	} else if (!opened && !SG(headers_sent) && php_check_open_basedir_ex(SG(request_info).path_translated, 0)) {
+		SG(sapi_headers).http_response_code = 403;
 	}
 }
 
@@ -141,12 +146,14 @@ void weft_classic_run(weft_coroutine *coroutine)
 {
 	weft_classic classic = {0};
 	*weft_classic_slot(coroutine) = &classic;
+	weft_site_enter(coroutine);
 	do {
 		if (weft_classic_tell(coroutine)) {
 			run(coroutine);
 			weft_classic_finish(coroutine);
 		}
 	} while (next_script(coroutine, &classic));
+	weft_site_leave(coroutine);
 	SG(server_context) = NULL;
 	memset(&SG(request_info), 0, sizeof(SG(request_info)));
 	weft_classic_free(&classic);

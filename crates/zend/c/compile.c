@@ -4,7 +4,9 @@
  * file that is not in memory could park. This does not count as blocking, because a file is compiled once. The same
  * applies to eval(), because a deprecation in it may call an error handler. */
 #include "compile.h"
+#include "basedir.h"
 #include "one_step.h"
+#include "site.h"
 
 static zend_op_array *(*next_compile_file)(zend_file_handle *file, int type);
 
@@ -22,6 +24,9 @@ static void compile_given_file(void *call)
 
 static zend_op_array *compile_whole(zend_file_handle *file, int type)
 {
+	if (UNEXPECTED(PG(open_basedir) && *PG(open_basedir)) && weft_site_runs() && !weft_basedir_allows(file, type)) {
+		return NULL;
+	}
 	file_call call = {file, type, NULL};
 	weft_one_step(compile_given_file, &call);
 	return call.compiled;

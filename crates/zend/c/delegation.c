@@ -59,7 +59,7 @@ bool weft_delegation_takes(weft_classic *classic, weft_header header)
 	}
 	uint32_t which = accel ? WEFT_ACCEL_REDIRECT : WEFT_SENDFILE;
 	bool delegates = !accel || weft_slice_is(header.name, "X-Accel-Redirect");
-	bool on = weft_host_delegations() & which;
+	bool on = weft_host_delegations(weft_current->request) & which;
 	if (on && delegates) {
 		classic->sendfile = (char *) header.name.bytes;
 	} else if (delegates) {

@@ -5,7 +5,7 @@
 #include "classic_state.h"
 
 /* Which of WEFT_SENDFILE and WEFT_ACCEL_REDIRECT are enabled. */
-uint32_t weft_host_delegations(void);
+uint32_t weft_host_delegations(uint64_t request);
 /* Answers with a file of a directory that the operator has named. Returns 0, or the status that says why not: 404,
  * 403, 500. */
 uint32_t weft_host_send_file(uint64_t request, uint32_t status, const weft_header *headers, size_t count, weft_slice path);

@@ -319,6 +319,12 @@ size_t weft_engine_ini(const char *name, char *buffer, size_t size)
 	return value ? (size_t) snprintf(buffer, size, "%s", value) : 0;
 }
 
+/* Whether there is an ini setting with that name. */
+bool weft_engine_has_ini(const char *name)
+{
+	return zend_hash_str_exists(EG(ini_directives), name, strlen(name));
+}
+
 size_t weft_engine_extensions(char *buffer, size_t size)
 {
 	zend_module_entry *module;
@@ -364,7 +370,10 @@ bool weft_engine_opcache(bool *jit)
 	SG(headers_sent) = 1;
 	SG(request_info).no_headers = 1;
 	if (zend_hash_str_exists(EG(function_table), ZEND_STRL("opcache_get_status"))) {
+		/* It may be only for scripts below a path: this is one. */
+		SG(request_info).path_translated = zend_ini_string("opcache.restrict_api", sizeof("opcache.restrict_api") - 1, 0);
 		on = opcache_status(jit);
+		SG(request_info).path_translated = NULL;
 	}
 	php_request_shutdown(NULL);
 	return on;

@@ -26,6 +26,7 @@
 	SLOT(library, 8)                                                                                                  \
 	SLOT(native, 24)                                                                                                  \
 	SLOT(classic, 8)                                                                                                  \
+	SLOT(site, 16)                                                                                                    \
 	SLOT(resident, 8)                                                                                                 \
 	SLOT(boot, 16)                                                                                                    \
 	SLOT(session, 8)                                                                                                  \

@@ -21,7 +21,8 @@ static zend_result open_source(zend_file_handle *handle)
 		return next_open(handle);
 	}
 	char real[MAXPATHLEN];
-	int file = weft_host_open_source((weft_slice){ZSTR_VAL(handle->filename), ZSTR_LEN(handle->filename)}, real, sizeof(real));
+	int file = weft_host_open_source(weft_current->request,
+		(weft_slice){ZSTR_VAL(handle->filename), ZSTR_LEN(handle->filename)}, real, sizeof(real));
 	if (file == WEFT_OPEN_IT_YOURSELF) {
 		return next_open(handle);
 	}
@@ -55,7 +56,7 @@ void weft_source_read_ini(const char *directory, const char *name, HashTable *se
 	if (length < 0 || (size_t) length >= sizeof(path)) {
 		return;
 	}
-	int file = weft_host_open_source((weft_slice){path, (size_t) length}, real, sizeof(real));
+	int file = weft_host_open_source(weft_current->request, (weft_slice){path, (size_t) length}, real, sizeof(real));
 	if (file == WEFT_OPEN_IT_YOURSELF) {
 		php_parse_user_ini_file(directory, name, settings);
 	} else if (file >= 0) {

@@ -10,6 +10,6 @@ void weft_source_read_ini(const char *directory, const char *name, HashTable *se
 /* The host opens a file of the document root, and returns its real path. The result is a descriptor, minus the status
  * that says why not, or WEFT_OPEN_IT_YOURSELF if it does not matter: the name is outside of the document root, or
  * links may lead anywhere. */
-int weft_host_open_source(weft_slice path, char *real, size_t room);
+int weft_host_open_source(uint64_t request, weft_slice path, char *real, size_t room);
 
 #endif

@@ -3,6 +3,7 @@
 #define WEFT_ABI_H
 #define WEFT_HEADERS_MAX (256)
 #define WEFT_CLIENT_GONE (499)
+#define WEFT_NO_SITE (4294967295)
 #define WEFT_NEVER (18446744073709551615u)
 #define WEFT_SENDFILE (1)
 #define WEFT_ACCEL_REDIRECT (2)
@@ -62,6 +63,11 @@ typedef enum {
 	WEFT_FIELD_ROOT = 18,
 	WEFT_FIELD_USER = 19,
 } weft_field;
+typedef enum {
+	WEFT_SETTING_INI = 0,
+	WEFT_SETTING_ADMIN_INI = 1,
+	WEFT_SETTING_VARIABLE = 2,
+} weft_setting_kind;
 typedef enum {
 	WEFT_LOG_ERROR = 0,
 	WEFT_LOG_WARNING = 1,

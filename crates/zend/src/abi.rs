@@ -167,6 +167,16 @@ enums! {
         User,
     }
 
+    /// What a setting of a site is.
+    enum SettingKind as "weft_setting_kind", "WEFT_SETTING_" {
+        /// A PHP setting that scripts may change.
+        Ini,
+        /// A PHP setting that nothing changes.
+        AdminIni,
+        /// An environment variable.
+        Variable,
+    }
+
     /// The severity of a PHP message.
     enum LogLevel as "weft_log_level", "WEFT_LOG_" {
         /// Something failed.
@@ -184,6 +194,8 @@ constants! {
     /// The status for a body whose client has disconnected: no client will read it (it is nginx's number for
     /// this).
     const CLIENT_GONE: u16 = 499;
+    /// In place of a site's number: there are no sites.
+    const NO_SITE: u32 = u32::MAX;
     /// No deadline.
     const NEVER: u64 = u64::MAX;
     /// A bit for delegation: to a file, with X-Sendfile.

@@ -304,6 +304,12 @@ impl Engine {
         })
     }
 
+    /// Whether there is an ini setting of this name.
+    pub fn has_ini(&self, name: &str) -> bool {
+        // SAFETY: the name lives for the call.
+        c_string(name).is_ok_and(|name| unsafe { sys::weft_engine_has_ini(name.as_ptr()) })
+    }
+
     /// The loaded extensions.
     pub fn extensions(&self) -> Vec<String> {
         // SAFETY: the buffer has `size` bytes.

@@ -31,8 +31,8 @@ unsafe extern "C" fn weft_host_respond_file(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn weft_host_delegations() -> u32 {
-    with(0, |host| host.delegations())
+extern "C" fn weft_host_delegations(request: u64) -> u32 {
+    with(0, |host| host.delegations(request))
 }
 
 #[unsafe(no_mangle)]
@@ -78,10 +78,10 @@ unsafe extern "C" fn weft_host_redirect(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn weft_host_open_source(path: Slice, real: *mut u8, room: usize) -> i32 {
+unsafe extern "C" fn weft_host_open_source(request: u64, path: Slice, real: *mut u8, room: usize) -> i32 {
     // SAFETY: valid during the call.
     let path = unsafe { path.get() };
-    let (file, lies) = match with(None, |host| host.open_source(path)) {
+    let (file, lies) = match with(None, |host| host.open_source(request, path)) {
         None => return OPEN_IT_YOURSELF,
         Some(Err(status)) => return -i32::from(status),
         Some(Ok(opened)) => opened,

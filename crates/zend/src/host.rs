@@ -9,7 +9,7 @@ use std::ffi::c_char;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
-use crate::abi::{CLIENT_GONE, Field, HEADERS_MAX, LogLevel};
+use crate::abi::{CLIENT_GONE, Field, HEADERS_MAX, LogLevel, NO_SITE, SettingKind};
 
 /// Identifies a request to the host; never 0.
 pub type RequestId = u64;
@@ -84,6 +84,14 @@ pub trait Host {
     fn variable_at(&self, request: RequestId, index: u32) -> Option<(Slice, Slice)> {
         None
     }
+    /// The number of the request's site; [`NO_SITE`] where there are none.
+    fn site(&self, request: RequestId) -> u32 {
+        NO_SITE
+    }
+    /// A setting of the request's site. Asked for from 0 on until there is none.
+    fn setting_at(&self, request: RequestId, index: u32) -> Option<(SettingKind, Slice, Slice)> {
+        None
+    }
     /// The trailer line at `index`; none before the body is complete.
     fn trailer_at(&self, request: RequestId, index: u32) -> Option<(Slice, Slice)> {
         None
@@ -136,7 +144,7 @@ pub trait Host {
     }
     /// Which headers delegate a response: [`SENDFILE`](crate::abi::SENDFILE) and
     /// [`ACCEL_REDIRECT`](crate::abi::ACCEL_REDIRECT), as bits.
-    fn delegations(&self) -> u32 {
+    fn delegations(&self, request: RequestId) -> u32 {
         0
     }
     /// Answers with a file of a directory that the operator has configured. `Err` is the status that says why not: 404,
@@ -157,7 +165,7 @@ pub trait Host {
     }
     /// Opens a file of the document root that PHP is to run or to read settings from, and returns its real path. `None`
     /// if PHP may open it itself, because links may lead anywhere. `Err` is the status that says why not: 403, 404.
-    fn open_source(&self, path: &[u8]) -> Option<Result<(OwnedFd, PathBuf), u16>> {
+    fn open_source(&self, request: RequestId, path: &[u8]) -> Option<Result<(OwnedFd, PathBuf), u16>> {
         None
     }
     /// Begins a response of unknown length.

@@ -14,7 +14,7 @@
 //! - `native`: the one below PHP, for classic mode.
 //! - [`instance`]: the one between PHP instances, on top of it.
 //! - [`host`]: PHP's questions to the server, as a trait and as the table of C symbols behind it.
-//! - `lines`: which header lines reach PHP.
+//! - `lines`: which header lines reach PHP. `settings`: what a request's site sets.
 //! - `schedule`: the scheduler's functions for C.
 //! - [`abi`]: the numbers that Rust and C share. `sys`: the C functions.
 #![deny(unsafe_code)]
@@ -30,9 +30,10 @@ pub mod loaded;
 pub mod memory_bound;
 mod native;
 mod schedule;
+mod settings;
 mod sys;
 
-pub use abi::{Field, JobKind, LogLevel};
+pub use abi::{Field, JobKind, LogLevel, SettingKind};
 pub use engine::{Engine, EngineError, Opcache, Options, Script};
 pub use fiber::{FiberSwitch, code_location, crash_location, report_crashes};
 pub use host::{Host, RequestId, Slice};

@@ -54,6 +54,7 @@ unsafe extern "C" {
     pub fn weft_engine_begin(script: *const c_char, argc: c_int, argv: *mut *mut c_char) -> c_int;
     pub fn weft_engine_end();
     pub fn weft_engine_exit_status() -> c_int;
+    pub fn weft_engine_has_ini(name: *const c_char) -> bool;
     pub fn weft_engine_ini(name: *const c_char, buffer: *mut c_char, size: usize) -> usize;
     pub fn weft_engine_extensions(buffer: *mut c_char, size: usize) -> usize;
     pub fn weft_unknown_extensions(buffer: *mut c_char, size: usize) -> usize;

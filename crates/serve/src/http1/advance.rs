@@ -254,7 +254,7 @@ impl Server {
         stream.body.begin(stream.head.framing(), expects, &self.limits);
         stream.wire.next = body_start;
         if stream.body.is_pending() {
-            let bytes_max = self.handler.body_bytes_max(stream.head.path(stream.bytes()));
+            let bytes_max = self.handler.body_bytes_max(&stream.head, stream.bytes(), connection.peer);
             stream.body.restrict(stream.head.framing(), &self.limits, bytes_max);
             stream.wire.next += stream.body.take(&stream.input[body_start..], &self.limits, &self.spool);
             stream.is_in_input = !stream.body.is_pending();

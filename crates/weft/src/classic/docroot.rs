@@ -38,6 +38,7 @@ pub struct Docroot {
     pub(super) rules: Option<Rules>,
     sendfile: Sendfile,
     accel_redirect: bool,
+    body_bytes_max: u64,
     /// The worker script, which answers in place of all other scripts, and whatever no file answers.
     pub(super) resident: Option<PathBuf>,
     /// Whether there is only a worker script: it answers everything.
@@ -91,6 +92,7 @@ impl Docroot {
             rules: (!config.rules.is_empty()).then(|| Rules::new(config)),
             sendfile,
             accel_redirect: classic.accel_redirect,
+            body_bytes_max: config.limits.body_bytes_max,
             resident,
             script_alone,
         })
@@ -132,6 +134,11 @@ impl Docroot {
     /// The rules of `[[rule]]`, if there are any.
     pub fn rules(&self) -> Option<&Rules> {
         self.rules.as_ref()
+    }
+
+    /// How many bytes the body of a request may have. `path` is as it was sent.
+    pub fn body_bytes_max(&self, path: &[u8]) -> u64 {
+        self.rules.as_ref().map_or(self.body_bytes_max, |rules| rules.body_bytes_max(path))
     }
 
     /// Whether a script may send files of some directories.

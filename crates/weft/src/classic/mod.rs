@@ -16,7 +16,9 @@ mod path;
 mod route;
 mod rules;
 mod sendfile;
+mod sites;
 
 pub use self::docroot::Docroot;
 pub use self::path::Wanted;
 pub use self::route::{Route, Script};
+pub use self::sites::Sites;

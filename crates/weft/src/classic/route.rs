@@ -53,6 +53,8 @@ pub struct Answer {
 /// A script, and the values in `$_SERVER` that describe the way to it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Script {
+    /// The number of its site.
+    pub site: usize,
     /// Below which of the directories it lies.
     pub tree: usize,
     /// SCRIPT_FILENAME.

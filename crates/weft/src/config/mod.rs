@@ -22,6 +22,8 @@ mod rule_keys;
 mod server_keys;
 mod settings;
 mod share;
+mod site_keys;
+mod site_names;
 mod suggest;
 #[cfg(test)]
 mod tests;
@@ -40,9 +42,10 @@ pub use pattern::{Condition, behind};
 pub use rule::{Action, Rule};
 pub use settings::{
     ClientCertificates, Config, Environment, ExtraWorkers, Format, Level, LimitSettings, Log, LogTarget,
-    Recycle, RunAs, Symlinks, Tls, Trust, Workers,
+    Recycle, RunAs, Site, Symlinks, Tls, Trust, Workers,
 };
 pub use share::{Share, ShareBy, is_below, plain_path};
+pub use site_names::SiteNames;
 pub use users::{Hash, Users};
 pub use value::Value;
 
@@ -62,8 +65,9 @@ pub fn load(
     let mut errors = Vec::new();
     let (variables, config_variable) = environment::collect(variables, &mut errors);
     config.file = file::find(file.or(config_variable));
+    let mut sites = Vec::new();
     if let Some(path) = config.file.clone() {
-        file::apply(&path, &mut config, &mut errors);
+        sites = file::apply(&path, &mut config, &mut errors);
     }
     for (key, value) in variables {
         if let Err(why) = (key.set)(&mut config, value) {
@@ -77,7 +81,10 @@ pub fn load(
             errors.push(format!("{name}: {why}"));
         }
     }
+    // Last, because a site is the rest of the configuration and what it says over it.
+    config.sites = site_keys::read(sites, &config, &mut errors);
     check_together(&config, &mut errors);
+    site_keys::check_together(&config, &mut errors);
     if errors.is_empty() { Ok(config) } else { Err(errors) }
 }
 
@@ -163,7 +170,7 @@ fn check_tls(config: &Config, errors: &mut Vec<String>) {
             tls.certificates.len(),
             tls.keys.len()
         ));
-    } else if wants && tls.certificates.is_empty() {
+    } else if wants && tls.certificates.is_empty() && config.sites.is_empty() {
         errors.push(
             "an https:// address needs a certificate: give --tls-certificates and --tls-keys, which name PEM files"
                 .into(),

@@ -26,6 +26,7 @@ impl Mode {
     /// The mode in which the configured application runs.
     pub fn of(config: &Config) -> Self {
         match config.server.run_as {
+            RunAs::Auto if !config.sites.is_empty() => Mode::Classic,
             RunAs::Auto if config.resident.script.is_some() => Mode::Resident,
             RunAs::Classic => Mode::Classic,
             RunAs::Resident => Mode::Resident,

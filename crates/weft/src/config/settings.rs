@@ -21,6 +21,8 @@ pub struct Config {
     pub classic: Classic,
     /// What becomes of some paths of a document root, in this order.
     pub rules: Vec<Rule>,
+    /// Document roots with host names of their own, in place of one application.
+    pub sites: Vec<Site>,
     /// A script that stays loaded beside a document root.
     pub resident: Resident,
     /// When a worker is replaced by a fresh one.
@@ -46,12 +48,43 @@ impl Config {
             Action::BodyBytesMax(bytes) => Some(bytes),
             _ => None,
         });
-        of_rules.fold(self.limits.body_bytes_max, u64::max)
+        let of_sites = self.sites.iter().map(|site| site.config.body_bytes_max());
+        of_rules.chain(of_sites).fold(self.limits.body_bytes_max, u64::max)
     }
 
     /// Whether an address wants TLS.
     pub fn wants_tls(&self) -> bool {
         self.server.listen.iter().any(ListenAddress::is_https)
+    }
+}
+
+/// A `[[site]]`: a whole configuration, as if it were alone: the file's own settings, and over them what the site says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Site {
+    /// Its file and line.
+    pub place: String,
+    /// Its host names in small letters; one that begins with `*.` is for all below a domain.
+    pub names: Vec<String>,
+    /// Whether it gets the requests for hosts that no site has.
+    pub is_default: bool,
+    /// Files with a certificate and its chain each.
+    pub certificates: Vec<PathBuf>,
+    /// Their keys, in the same order.
+    pub keys: Vec<PathBuf>,
+    /// PHP settings of its requests, which scripts may change.
+    pub ini: Vec<(String, String)>,
+    /// PHP settings of its requests, which nothing changes.
+    pub admin_ini: Vec<(String, String)>,
+    /// Environment variables of its requests.
+    pub environment: Vec<(String, String)>,
+    /// Everything else, as if the site were alone. Its shares are only those that the site itself says.
+    pub config: Config,
+}
+
+impl Site {
+    /// What logs and reports call it.
+    pub fn title(&self) -> &str {
+        self.names.first().map_or("default", String::as_str)
     }
 }
 

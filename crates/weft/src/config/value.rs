@@ -274,7 +274,9 @@ impl Value {
     /// PHP ini settings: a table, or texts of the form `name=value`.
     pub fn ini(&self) -> Typed<Vec<(String, String)>> {
         if let Value::Table(rows) = self {
-            return rows.iter().map(|(name, value)| Ok((name.clone(), value.ini_value()?))).collect();
+            let mut settings = Vec::new();
+            add_settings("", rows, &mut settings)?;
+            return Ok(settings);
         }
         self.each(|entry| {
             let text = entry.text()?;
@@ -310,6 +312,17 @@ impl Value {
             Value::Other(kind) => (*kind).to_string(),
         }
     }
+}
+
+/// Adds the rows of a table; to TOML, a name with a dot is a table in a table.
+fn add_settings(above: &str, rows: &[(String, Value)], to: &mut Vec<(String, String)>) -> Typed<()> {
+    for (name, value) in rows {
+        match value {
+            Value::Table(rows) => add_settings(&format!("{above}{name}."), rows, to)?,
+            value => to.push((format!("{above}{name}"), value.ini_value()?)),
+        }
+    }
+    Ok(())
 }
 
 /// More worker processes than this on one machine is a typing mistake.

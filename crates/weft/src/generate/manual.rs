@@ -106,6 +106,12 @@ fn configuration() -> Roff {
          one of deny, allow, redirect (with status), rewrite, alias, header, auth (with realm) and body_bytes_max says what \
          becomes of them. The first that fits counts. weft check --url URL shows what a URL would do.",
     )]);
+    page.control("SH", ["[[site]]"]);
+    page.text([roman(
+        "A document root with host names of its own, in place of the application: names, default, root, certificates, keys, \
+         [site.ini], [site.admin_ini], [site.environment], [[site.rule]], and try, symlinks, sendfile, accel_redirect, \
+         htaccess, body_bytes_max, request_timeout_ms, shares and access_log, which mean what they mean for all sites.",
+    )]);
     page.control("SH", ["SEE ALSO"]);
     page.text([bold("weft"), roman("(1), "), bold("weft-serve"), roman("(1)")]);
     page

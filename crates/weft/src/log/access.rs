@@ -31,6 +31,8 @@ pub struct Access<'a> {
     pub bytes: u64,
     /// From the last byte of the head to the last byte of the response.
     pub duration: Duration,
+    /// The number of its site, where there are sites.
+    pub site: Option<usize>,
     /// The Referer header, as sent.
     pub referer: &'a [u8],
     /// The User-Agent header, as sent.
@@ -51,16 +53,16 @@ pub fn request_line(line: &[u8]) -> (&[u8], &[u8], &'static str) {
 }
 
 impl Access<'_> {
-    /// Appends the line to `out`, newline included.
-    pub fn write(&self, form: Format, worker: usize, out: &mut Vec<u8>) {
+    /// Appends the line to `out`, newline included; `title` is what its site is called, where there are sites.
+    pub fn write(&self, form: Format, (worker, title): (usize, Option<&str>), out: &mut Vec<u8>) {
         match form {
-            Format::Text => self.write_text(worker, out),
-            Format::Json => self.write_json(worker, out),
+            Format::Text => self.write_text(worker, title, out),
+            Format::Json => self.write_json(worker, title, out),
         }
     }
 
-    /// The combined log format, then duration, worker and request id.
-    fn write_text(&self, worker: usize, out: &mut Vec<u8>) {
+    /// The combined log format, then duration, worker, request id and site.
+    fn write_text(&self, worker: usize, title: Option<&str>, out: &mut Vec<u8>) {
         escape(Format::Text, self.peer.as_bytes(), out);
         out.extend_from_slice(b" - - [");
         STAMP.with_borrow_mut(|stamp| out.extend_from_slice(stamp.now().as_bytes()));
@@ -77,10 +79,14 @@ impl Access<'_> {
         escape(Format::Text, or_dash(self.referer), out);
         out.extend_from_slice(b"\" \"");
         escape(Format::Text, or_dash(self.user_agent), out);
-        put(out, format_args!("\" {}us w{worker} {}\n", self.duration.as_micros(), self.request_id));
+        put(out, format_args!("\" {}us w{worker} {}", self.duration.as_micros(), self.request_id));
+        if let Some(title) = title {
+            put(out, format_args!(" {title}"));
+        }
+        out.push(b'\n');
     }
 
-    fn write_json(&self, worker: usize, out: &mut Vec<u8>) {
+    fn write_json(&self, worker: usize, title: Option<&str>, out: &mut Vec<u8>) {
         put(out, format_args!(r#"{{"time":"{}""#, clock::rfc3339(clock::now())));
         for (name, value) in [
             ("request_id", self.request_id.as_bytes()),
@@ -100,10 +106,13 @@ impl Access<'_> {
         put(
             out,
             format_args!(
-                r#","status":{status},"bytes":{bytes},"duration_us":{duration_us},"worker":{worker}}}"#
+                r#","status":{status},"bytes":{bytes},"duration_us":{duration_us},"worker":{worker}"#
             ),
         );
-        out.push(b'\n');
+        if let Some(title) = title {
+            put(out, format_args!(r#","site":"{title}""#));
+        }
+        out.extend_from_slice(b"}\n");
     }
 }
 
@@ -162,6 +171,7 @@ mod tests {
         status: 200,
         bytes: 5,
         duration: Duration::from_micros(1234),
+        site: None,
         referer: b"",
         user_agent: b"curl \"7\"",
     };
@@ -169,7 +179,7 @@ mod tests {
     #[test]
     fn text_is_combined_like_and_escaped() {
         let mut out = Vec::new();
-        EVIL.write(Format::Text, 3, &mut out);
+        EVIL.write(Format::Text, (3, None), &mut out);
         let line = String::from_utf8(out).unwrap();
         let (head, rest) = line.split_once("] ").unwrap();
         assert!(head.starts_with("::1 - - ["), "{head}");
@@ -198,14 +208,14 @@ mod tests {
     #[test]
     fn json_is_one_object_per_line() {
         let mut out = Vec::new();
-        EVIL.write(Format::Json, 3, &mut out);
+        EVIL.write(Format::Json, (3, Some("a.example")), &mut out);
         let line = String::from_utf8(out).unwrap();
         let (_, rest) = line.split_once("\"request_id\"").unwrap();
         assert_eq!(
             rest,
             ":\"0-17\",\"peer\":\"::1\",\"method\":\"GET\",\"target\":\"/a\\\"b\\\\c\\u000a\\u00ff?d e\",\
              \"protocol\":\"HTTP/1.1\",\"scheme\":\"http\",\"referer\":\"\",\"user_agent\":\"curl \\\"7\\\"\",\"status\":200,\"bytes\":5,\
-             \"duration_us\":1234,\"worker\":3}\n"
+             \"duration_us\":1234,\"worker\":3,\"site\":\"a.example\"}\n"
         );
     }
 }

@@ -8,6 +8,7 @@
 #![allow(unsafe_code)]
 
 mod access;
+mod access_log;
 mod clock;
 mod line;
 mod output;
@@ -23,6 +24,7 @@ use tracing::level_filters::LevelFilter;
 use tracing::span;
 
 pub use access::{Access, request_line};
+use access_log::AccessLog;
 use output::{Output, Target};
 use queue::Queue;
 pub use sparse::Sparse;
@@ -30,8 +32,6 @@ pub use sparse::Sparse;
 use crate::config::{Config, Format, Level, Log, LogTarget};
 use crate::master::identity::Identity;
 
-/// How long access lines collect before they are written together.
-const ACCESS_LINGER: Duration = Duration::from_millis(50);
 /// How long a process that ends waits for its logs.
 const FINISH_PATIENCE: Duration = Duration::from_secs(2);
 
@@ -78,12 +78,6 @@ static PROCESS: RwLock<Option<Process>> = RwLock::new(None);
 static FORKED: AtomicBool = AtomicBool::new(false);
 static ACCESS: OnceLock<AccessLog> = OnceLock::new();
 
-struct AccessLog {
-    queue: Arc<Queue>,
-    form: Format,
-    worker: usize,
-}
-
 /// Starts the master's error log: direct, no thread. Creates the files to which workers will write, and gives the new
 /// ones to the workers' user.
 ///
@@ -113,19 +107,11 @@ pub fn start_worker(config: &Config, slot: usize) -> Result<(), String> {
     let output = Output::open(&log.error_log, config.server.daemon)?;
     // SAFETY: the writer thread owns it, and ends when the process does.
     let target = unsafe { output.forever() };
-    let queue =
-        Queue::start("weft-log", output, log.queue_bytes_max, Duration::ZERO, dropped).map_err(no_thread)?;
+    let queue = Queue::start("weft-log", vec![output], log.queue_bytes_max, Duration::ZERO, dropped)
+        .map_err(no_thread)?;
     install(log, Process { sink: Sink::Queue(queue, target, AtomicU64::new(0)), name, form });
-    if log.access_log != LogTarget::Off {
-        let output = Output::open_access(&log.access_log)?;
-        // Reported in the error log, because programs parse the access log's lines.
-        let dropped = Box::new(move |n| {
-            tracing::warn!("{}", dropped_text(n, "access_log"));
-            String::new()
-        });
-        let queue = Queue::start("weft-access", output, log.queue_bytes_max, ACCESS_LINGER, dropped);
-        let access =
-            AccessLog { queue: queue.map_err(no_thread)?, form: log.access_log_format, worker: slot };
+    let dropped = |lines| tracing::warn!("{}", dropped_text(lines, "access_log"));
+    if let Some(access) = AccessLog::start(config, slot, dropped)? {
         // A process becomes a worker once.
         let _ = ACCESS.set(access);
     }
@@ -148,7 +134,7 @@ fn dropped_text(lines: u64, log: &str) -> String {
 /// Logs one answered request; never waits. Does nothing while the access log is off.
 pub fn access(access: &Access<'_>) {
     if let Some(log) = ACCESS.get().filter(|_| !is_forked()) {
-        log.queue.push(|out| access.write(log.form, log.worker, out));
+        log.write(access);
     }
 }
 
@@ -183,12 +169,10 @@ pub fn reopen_master(config: &Config, identity: Option<&Identity>) {
     }
 }
 
-/// Creates the access log's file, to which only workers write, so that it can be given to their user.
+/// Creates the access log's files, to which only workers write, so that they can be given to their user.
 fn prepare_access(config: &Config, identity: Option<&Identity>) -> Result<(), String> {
-    match &config.log.access_log {
-        LogTarget::File(_) => give_away(&Output::open_access(&config.log.access_log)?, identity),
-        LogTarget::Off | LogTarget::Stream => Ok(()),
-    }
+    let files = access_log::targets(config).into_iter().filter(|target| matches!(target, LogTarget::File(_)));
+    files.map(Output::open_access).try_for_each(|output| give_away(&output?, identity))
 }
 
 /// Waits briefly until everything logged is written. Called before a process ends.
@@ -258,7 +242,7 @@ impl tracing::Subscriber for Lines {
         match &process.sink {
             Sink::Direct(output, lost) => process.write_direct(output.target(), lost, &text),
             Sink::Queue(_, target, lost) if is_forked() => process.write_direct(*target, lost, &text),
-            Sink::Queue(queue, ..) => queue.push(|out| out.extend_from_slice(text.as_bytes())),
+            Sink::Queue(queue, ..) => queue.push(0, |out| out.extend_from_slice(text.as_bytes())),
         }
     }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::output::Output;
 
-/// A bounded queue of finished lines with its writer thread.
+/// A bounded queue of finished lines for one output or several, with its writer thread.
 #[derive(Debug)]
 pub struct Queue {
     state: Mutex<State>,
@@ -18,7 +18,10 @@ pub struct Queue {
 
 #[derive(Debug, Default)]
 struct State {
-    lines: Vec<u8>,
+    /// Of each output.
+    lines: Vec<Vec<u8>>,
+    /// Of all outputs together.
+    bytes: usize,
     dropped: u64,
     reopen: bool,
     closing: bool,
@@ -36,35 +39,40 @@ impl Queue {
     /// The kernel's error, if no thread can be started.
     pub fn start(
         name: &str,
-        output: Output,
+        outputs: Vec<Output>,
         bytes_max: usize,
         linger: Duration,
         dropped_line: DroppedLine,
     ) -> std::io::Result<Arc<Self>> {
-        let queue = Arc::new(Queue { state: Mutex::default(), changed: Condvar::new(), bytes_max });
+        let state = State { lines: vec![Vec::new(); outputs.len()], ..State::default() };
+        let queue = Arc::new(Queue { state: Mutex::new(state), changed: Condvar::new(), bytes_max });
         let own = Arc::clone(&queue);
         let thread = std::thread::Builder::new().name(name.to_string());
         // Otherwise the kernel may give it one of the worker's signals, whose handler it must not run.
         weft_rt::hook::with_signals_blocked(|| {
-            thread.spawn(move || own.write_all(output, linger, &dropped_line))
+            thread.spawn(move || own.write_all(outputs, linger, &dropped_line))
         })?;
         Ok(queue)
     }
 
-    /// Appends one line, formatted by `format`. The line is dropped if the queue is full.
-    pub fn push(&self, format: impl FnOnce(&mut Vec<u8>)) {
+    /// Appends one line, formatted by `format`, for the output with this number. The line is dropped if the queue is full.
+    pub fn push(&self, output: usize, format: impl FnOnce(&mut Vec<u8>)) {
         let mut state = self.lock();
-        let before = state.lines.len();
+        let state = &mut *state;
+        let Some(lines) = state.lines.get_mut(output) else { return };
+        let (before, own) = (state.bytes, lines.len());
         if before < self.bytes_max {
-            format(&mut state.lines);
+            format(lines);
         }
-        if before >= self.bytes_max || state.lines.len() > self.bytes_max {
-            state.lines.truncate(before);
+        let after = before + lines.len() - own;
+        if before >= self.bytes_max || after > self.bytes_max {
+            lines.truncate(own);
             state.dropped += 1;
             return;
         }
+        state.bytes = after;
         // The thread sleeps only while the queue is empty, or lingers until it is half full.
-        if before == 0 || (before < self.bytes_max / 2 && state.lines.len() >= self.bytes_max / 2) {
+        if before == 0 || (before < self.bytes_max / 2 && after >= self.bytes_max / 2) {
             self.changed.notify_all();
         }
     }
@@ -96,22 +104,29 @@ impl Queue {
     }
 
     /// The writer thread.
-    fn write_all(&self, mut output: Output, linger: Duration, dropped_line: &DroppedLine) {
-        let mut batch = Vec::new();
+    fn write_all(&self, mut outputs: Vec<Output>, linger: Duration, dropped_line: &DroppedLine) {
+        let mut batch = vec![Vec::new(); outputs.len()];
         let mut lost = 0;
         loop {
             let (dropped, reopen, closing) = self.next_batch(&mut batch, linger);
             if reopen {
-                output.reopen();
+                outputs.iter_mut().for_each(Output::reopen);
             }
             lost += dropped;
-            if lost > 0 && output.target().write(dropped_line(lost).as_bytes()).is_ok() {
+            let first = outputs.first();
+            let tell = |output: &Output| output.target().write(dropped_line(lost).as_bytes()).is_ok();
+            if lost > 0 && first.is_some_and(tell) {
                 lost = 0;
             }
-            if output.target().write(&batch).is_err() {
-                lost += batch.iter().filter(|byte| **byte == b'\n').count() as u64;
+            for (output, lines) in outputs.iter().zip(&mut batch).filter(|(_, lines)| !lines.is_empty()) {
+                if output.target().write(lines).is_err() {
+                    lost += lines.iter().filter(|byte| **byte == b'\n').count() as u64;
+                }
+                lines.clear();
+                if lines.capacity() > self.bytes_max / outputs.len() {
+                    *lines = Vec::new(); // each of many could keep as much as all may have
+                }
             }
-            batch.clear();
             if closing {
                 break;
             }
@@ -121,15 +136,16 @@ impl Queue {
     }
 
     /// Waits for work; swaps the lines into the empty `batch`, so that the lock is held only briefly.
-    fn next_batch(&self, batch: &mut Vec<u8>, linger: Duration) -> (u64, bool, bool) {
+    fn next_batch(&self, batch: &mut Vec<Vec<u8>>, linger: Duration) -> (u64, bool, bool) {
         let mut state = self.lock();
-        while state.lines.is_empty() && !state.reopen && !state.closing {
+        while state.bytes == 0 && !state.reopen && !state.closing {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        if !linger.is_zero() && !state.closing && !state.reopen && state.lines.len() < self.bytes_max / 2 {
+        if !linger.is_zero() && !state.closing && !state.reopen && state.bytes < self.bytes_max / 2 {
             state = self.changed.wait_timeout(state, linger).unwrap_or_else(PoisonError::into_inner).0;
         }
         std::mem::swap(&mut state.lines, batch);
+        state.bytes = 0;
         (std::mem::take(&mut state.dropped), std::mem::take(&mut state.reopen), state.closing)
     }
 }
@@ -144,7 +160,7 @@ mod tests {
         let path = directory.path().join("log");
         let output = Output::open(&LogTarget::File(path.clone()), false).unwrap();
         let dropped = Box::new(|n| format!("{n} lines dropped\n"));
-        (Queue::start("test", output, bytes_max, Duration::ZERO, dropped).unwrap(), path)
+        (Queue::start("test", vec![output], bytes_max, Duration::ZERO, dropped).unwrap(), path)
     }
 
     #[test]
@@ -153,7 +169,7 @@ mod tests {
         let (queue, path) = queue(&directory, 1 << 20);
         let expected: String = (0..1000).map(|i| format!("line {i}\n")).collect();
         for i in 0..1000 {
-            queue.push(|line| line.extend_from_slice(format!("line {i}\n").as_bytes()));
+            queue.push(0, |line| line.extend_from_slice(format!("line {i}\n").as_bytes()));
         }
         queue.finish(Duration::from_secs(60));
         assert_eq!(std::fs::read_to_string(path).unwrap(), expected);
@@ -163,8 +179,8 @@ mod tests {
     fn a_line_without_room_is_counted_and_told() {
         let directory = Directory::new();
         let (queue, path) = queue(&directory, 64);
-        queue.push(|line| line.extend_from_slice(&[b'x'; 100]));
-        queue.push(|line| line.extend_from_slice(b"fits\n"));
+        queue.push(0, |line| line.extend_from_slice(&[b'x'; 100]));
+        queue.push(0, |line| line.extend_from_slice(b"fits\n"));
         queue.finish(Duration::from_secs(60));
         assert_eq!(std::fs::read_to_string(path).unwrap(), "1 lines dropped\nfits\n");
     }
@@ -179,7 +195,7 @@ mod tests {
         while !path.exists() {
             std::thread::yield_now();
         }
-        queue.push(|line| line.extend_from_slice(b"new\n"));
+        queue.push(0, |line| line.extend_from_slice(b"new\n"));
         queue.finish(Duration::from_secs(60));
         assert_eq!(std::fs::read_to_string(path).unwrap(), "new\n");
         assert_eq!(std::fs::read_to_string(rotated).unwrap(), "");

@@ -55,6 +55,9 @@ impl Master {
         if let Some(application) = &config.server.application {
             rows.push(("application", format!("{} ({} mode)", application.display(), self.mode.name())));
         }
+        if !config.sites.is_empty() {
+            rows.push(("sites", format!("{} ({} mode)", config.sites.len(), self.mode.name())));
+        }
         rows.push(("workers", workers(config, self.mode)));
         if let Some(engine) = &self.engine {
             let extensions = engine.extensions.len();

@@ -60,7 +60,7 @@ use self::worker_process::{Worker, WorkerSlot};
 use crate::board::{Board, Page};
 use crate::config::{Config, Mode};
 use crate::php::EngineInfo;
-use crate::tls::{Kept, Stamps, Tickets};
+use crate::tls::{Kept, Ready, Stamps, Tickets};
 use crate::watch::Watch;
 
 pub use self::handover::answer;
@@ -84,7 +84,7 @@ pub struct WorkerSetup {
     /// All settings.
     pub config: Arc<Config>,
     /// What TLS connections share, if an address wants TLS.
-    pub tls: Option<Arc<rustls::ServerConfig>>,
+    pub tls: Option<Ready>,
 }
 
 /// The running master.
@@ -122,7 +122,7 @@ struct Master {
 
 /// What the master has of TLS.
 struct MasterTls {
-    config: Arc<rustls::ServerConfig>,
+    ready: Ready,
     tickets: Tickets,
     kept: Kept,
     stamps: Stamps,

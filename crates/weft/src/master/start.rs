@@ -26,7 +26,7 @@ use super::signal::{Signals, prepare_worker};
 use super::worker_process::{Stage, Worker, WorkerSlot};
 use super::{Master, MasterTls, Outcome, WorkerSetup, fork};
 use crate::board::Board;
-use crate::config::{Config, ListenAddress, Mode, RunAs, Tls};
+use crate::config::{Config, ListenAddress, Mode, RunAs};
 use crate::flags::Settings;
 use crate::tls::{self, Stamps, Tickets};
 use crate::watch::Watch;
@@ -70,8 +70,7 @@ pub fn serve(settings: Settings) -> ExitCode {
 /// The first start; an `Err` inside is the exit code of a daemon's parent.
 fn first_start(settings: Settings, launch: Launch) -> Result<Result<Master, ExitCode>, String> {
     let config = settings.load().map_err(|mistakes| mistakes.join("\nweft: "))?;
-    let application = config.server.application.clone().ok_or(NO_APPLICATION)?;
-    php::check_application(&config, &application)?;
+    php::check_application(&config)?;
     let identity = look_up(&config)?;
     let console = match config.server.daemon.then(daemonize) {
         None => Console::Stderr,
@@ -98,8 +97,6 @@ fn first_start(settings: Settings, launch: Launch) -> Result<Result<Master, Exit
         }
     }
 }
-
-const NO_APPLICATION: &str = "no application: name the PHP script that returns it, as in weft serve app.php";
 
 /// The new image of a running master.
 fn next_image(settings: Settings, launch: Launch, handover: Handover) -> Result<Master, String> {
@@ -203,7 +200,7 @@ impl Master {
     fn set_up(&mut self, tickets: Option<OwnedFd>) -> Result<(), String> {
         let config = Arc::clone(&self.config);
         let wants_tls = config.wants_tls();
-        let set_up = || MasterTls::set_up(&config.tls, config.server.http2, tickets);
+        let set_up = || MasterTls::set_up(&config, tickets);
         self.tls = wants_tls.then(set_up).transpose()?;
         if let (None, Some(path)) = (&self.pid_file, &config.server.pid_file) {
             self.pid_file = Some(PidFile::acquire(path)?);
@@ -212,8 +209,9 @@ impl Master {
         log::start_master(&config, self.identity.as_ref())?;
         self.say_what_stays();
         if !config.dev.watch.is_empty() {
-            let application = config.server.application.as_deref().ok_or(NO_APPLICATION)?;
-            self.watch = Some(Watch::start(&config.dev.watch, application)?);
+            let of_sites = config.sites.iter().map(|site| &site.config.server.application);
+            let applications = of_sites.chain([&config.server.application]).flatten();
+            self.watch = Some(Watch::start(&config.dev.watch, applications)?);
         }
         Ok(())
     }
@@ -225,6 +223,7 @@ impl Master {
             .into_iter()
             .chain(engine.unisolated.warning())
             .for_each(|line| tracing::warn!("{line}"));
+        php::check_settings(&self.config)?;
         let without_instances = engine.without_instances.clone();
         self.engine = Some(engine);
         without_instances.map_or(Ok(()), |reason| self.do_without_instances(&reason))
@@ -296,15 +295,14 @@ fn is_other_kind(one: &ListenAddress, other: &ListenAddress) -> bool {
 }
 
 impl MasterTls {
-    fn set_up(settings: &Tls, http2: bool, tickets: Option<OwnedFd>) -> Result<MasterTls, String> {
+    fn set_up(config: &Config, tickets: Option<OwnedFd>) -> Result<MasterTls, String> {
         let (tickets, kept) = match tickets.and_then(Tickets::adopt) {
             Some(adopted) => adopted,
             None => Tickets::new()?,
         };
-        let stamps = Stamps::of(settings);
-        let config =
-            tls::configure(settings, http2, &tickets).map_err(|mistakes| mistakes.join("\nweft: "))?;
-        Ok(MasterTls { config, tickets, kept, stamps })
+        let stamps = Stamps::of(config);
+        let ready = tls::configure(config, &tickets).map_err(|mistakes| mistakes.join("\nweft: "))?;
+        Ok(MasterTls { ready, tickets, kept, stamps })
     }
 }
 

@@ -81,7 +81,7 @@ impl Master {
                 Ok(None)
             }
             Forked::Child => {
-                let (config, tls) = (self.config.clone(), self.tls.as_ref().map(|tls| tls.config.clone()));
+                let (config, tls) = (self.config.clone(), self.tls.as_ref().map(|tls| tls.ready.clone()));
                 let board = self.board;
                 Ok(Some(WorkerSetup {
                     slot,

@@ -7,13 +7,13 @@ use std::path::Path;
 
 use weft_zend::{Engine, FiberSwitch};
 
-use super::engine::{engine_start, with_engine};
+use super::engine::{engine_start, ini, with_engine};
 use super::instances::{self, Booted};
 use super::script::Terminal;
 use super::serve::host;
 use super::{server_host, stacks};
-use crate::classic::Docroot;
-use crate::config::{Config, Mode, RunAs};
+use crate::classic::Sites;
+use crate::config::{Config, Mode, RunAs, Site};
 
 thread_local! {
     static BOOTED: Cell<bool> = const { Cell::new(false) };
@@ -24,13 +24,20 @@ thread_local! {
 ///
 /// # Errors
 /// A message for the operator; PHP's own message is in the error log.
-pub fn boot(config: &Config, application: &Path) -> Result<Booted, String> {
+pub fn boot(config: &Config) -> Result<Booted, String> {
     if Mode::of(config).is_one_at_a_time() {
         weft_zend::host::install(&server_host::Boot);
         return Ok(instances::boot(config));
     }
-    boot_application(application)?;
+    boot_application(application_of(config)?)?;
     Ok(Booted { switch: Box::new(FiberSwitch::pooled(stacks::bytes(&config.limits))), instances: None })
+}
+
+/// What there is to serve where there are no sites.
+fn application_of(config: &Config) -> Result<&Path, String> {
+    let application = config.server.application.as_deref();
+    application
+        .ok_or_else(|| "no application: name the PHP script that returns it, as in weft serve app.php".into())
 }
 
 fn boot_application(application: &Path) -> Result<(), String> {
@@ -68,15 +75,21 @@ pub fn end() {
     }
 }
 
-/// Tells from the file how `application` would be served.
+/// Tells from the files how the application or the sites would be served.
 ///
 /// # Errors
-/// Why it would not.
-pub fn check_application(config: &Config, application: &Path) -> Result<String, String> {
+/// Why they would not.
+pub fn check_application(config: &Config) -> Result<String, String> {
+    if !config.sites.is_empty() {
+        let sites = Sites::open(config).map_err(|mistakes| mistakes.join("\nweft: "))?;
+        return Ok(format!("{} sites", sites.iter().count()));
+    }
+    let application = application_of(config)?;
     let found =
         std::fs::metadata(application).map_err(|error| format!("{}: {error}", application.display()))?;
     if Mode::of(config).is_one_at_a_time() {
-        return Docroot::open(application, config).map(|docroot| docroot.describe());
+        let sites = Sites::open(config).map_err(|mistakes| mistakes.join("\nweft: "))?;
+        return Ok(sites.get(0).map_or_else(String::new, |served| served.docroot.describe()));
     }
     if found.is_dir() {
         return Err(format!(
@@ -90,9 +103,62 @@ pub fn check_application(config: &Config, application: &Path) -> Result<String, 
 
 /// What an operator should know of the application's files, one line each: directories that should be hidden, and are not.
 pub fn warnings_of_application(config: &Config) -> Vec<String> {
-    let application = config.server.application.as_deref().filter(|_| Mode::of(config).is_one_at_a_time());
-    let docroot = application.and_then(|application| Docroot::open(application, config).ok());
-    docroot.map_or_else(Vec::new, |docroot| docroot.warnings())
+    let sites = Mode::of(config).is_one_at_a_time().then(|| Sites::open(config).ok()).flatten();
+    let warnings = sites.iter().flat_map(Sites::iter).flat_map(|served| {
+        let place = served.site.as_ref().map_or_else(String::new, |site| format!("{}: ", site.place));
+        served.docroot.warnings().into_iter().map(move |line| format!("{place}{line}"))
+    });
+    warnings.chain(shared_by_sites(config)).collect()
+}
+
+/// What the sites share although their requests are kept apart, one line each. PHP has been started.
+fn shared_by_sites(config: &Config) -> Vec<String> {
+    let mut lines = Vec::new();
+    if config.sites.len() < 2 {
+        return lines;
+    }
+    let of_php = ini("session.save_path");
+    let mut places: Vec<&str> =
+        config.sites.iter().map(|site| value(site, "session.save_path", &of_php)).collect();
+    places.sort_unstable();
+    if places.windows(2).any(|pair| pair[0] == pair[1]) {
+        lines.push(
+            "sites keep their sessions at the same place, so that the id of one's session is good for the others: give each a \
+             session.save_path in its [site.ini]"
+                .into(),
+        );
+    }
+    if with_engine(|engine| engine.has_ini("apc.enabled")) == Some(true)
+        && !matches!(&*ini("apc.enabled"), "" | "0")
+    {
+        lines.push(
+            "the extension apcu has one memory for all sites: each reads and changes what others have stored; turn it off \
+             (apc.enabled = 0 in [php.ini]) unless the sites trust each other and their keys differ"
+                .into(),
+        );
+    }
+    lines
+}
+
+/// The value of a PHP setting for a site.
+fn value<'a>(site: &'a Site, name: &str, of_php: &'a str) -> &'a str {
+    let rows = site.ini.iter().chain(&site.admin_ini);
+    rows.rev().find(|(own, _)| own == name).map_or(of_php, |(_, value)| value)
+}
+
+/// Checks that PHP has the settings that sites change. PHP has been started.
+///
+/// # Errors
+/// One line for each that it does not have.
+pub fn check_settings(config: &Config) -> Result<(), String> {
+    let rows = config
+        .sites
+        .iter()
+        .flat_map(|site| site.ini.iter().chain(&site.admin_ini).map(move |(name, _)| (&site.place, name)));
+    let unknown = rows.filter(|(_, name)| with_engine(|engine| engine.has_ini(name)) == Some(false));
+    let lines: Vec<String> =
+        unknown.map(|(place, name)| format!("{place}: ini: PHP has no setting {name}")).collect();
+    if lines.is_empty() { Ok(()) } else { Err(lines.join("\nweft: ")) }
 }
 
 /// Boots the application in this process, as a worker would, and ends it again. `drop_rights` is called where a worker
@@ -102,16 +168,16 @@ pub fn warnings_of_application(config: &Config) -> Vec<String> {
 /// Why a worker could not; PHP's own message is on standard error.
 pub fn try_application(
     config: &Config,
-    application: &Path,
     drop_rights: impl FnOnce() -> Result<(), String>,
 ) -> Result<String, String> {
-    check_application(config, application)?;
+    check_application(config)?;
     weft_zend::host::install(&Terminal);
     let resident = Mode::of(config) == Mode::Resident;
     let info = if resident { engine_start(&alone(config))? } else { engine_start(config)? };
+    check_settings(config)?;
     drop_rights()?;
     // Once more, with the privileges of the workers that will serve it.
-    let said = check_application(config, application)?;
+    let said = check_application(config)?;
     let version = info.php_version;
     if resident {
         return try_resident(config).map(|()| format!("{said}; it loads on PHP {version}"));
@@ -119,7 +185,7 @@ pub fn try_application(
     if Mode::of(config).is_one_at_a_time() {
         return Ok(format!("{said}; PHP {version}"));
     }
-    boot_application(application)?;
+    boot_application(application_of(config)?)?;
     end();
     Ok(format!("{said}; it boots on PHP {version}"))
 }

@@ -15,12 +15,12 @@ use weft_zend::host::HeaderLine;
 
 use super::file_status::status_of;
 use super::server_host::ServerHost;
-use crate::classic::{Route, Wanted};
+use crate::classic::{Route, Script, Wanted};
 
 impl ServerHost {
     /// Which of the two are enabled.
-    pub(super) fn delegations_on(&self) -> u32 {
-        let Some(docroot) = self.docroot else { return 0 };
+    pub(super) fn delegations_on(&self, request: RequestId) -> u32 {
+        let Some(docroot) = self.docroot_of(request) else { return 0 };
         let on = |is_on: bool, bit| if is_on { bit } else { 0 };
         on(docroot.has_sendfile(), SENDFILE) | on(docroot.accel_redirect(), ACCEL_REDIRECT)
     }
@@ -33,7 +33,7 @@ impl ServerHost {
         headers: &[HeaderLine],
         path: &[u8],
     ) -> Result<(), u16> {
-        let opened = self.docroot.ok_or(404u16)?.sendfile(Path::new(OsStr::from_bytes(path)));
+        let opened = self.docroot_of(request).ok_or(404u16)?.sendfile(Path::new(OsStr::from_bytes(path)));
         self.send(request, status, headers, opened, path)
     }
 
@@ -44,14 +44,17 @@ impl ServerHost {
         headers: &[HeaderLine],
         uri: &[u8],
     ) -> Result<bool, u16> {
-        let docroot = self.docroot.ok_or(404u16)?;
+        let docroot = self.docroot_of(request).ok_or(404u16)?;
         let path = uri.split(|byte| *byte == b'?').next().unwrap_or_default();
         // As for a client, but 404: the 400 for ill-meant paths would blame the client, which cannot help it.
         let wanted = Wanted::read(path).map_err(|_| 404u16)?;
         match docroot.resolve(&wanted, b"GET") {
             Route::Script(_) if docroot.is_resident() => Err(404),
             Route::Script(script) => {
-                self.keep_script(request, script);
+                self.keep_script(
+                    request,
+                    Script { site: self.site_of(request).unwrap_or_default(), ..script },
+                );
                 Ok(true)
             }
             Route::File { tree, name } => {

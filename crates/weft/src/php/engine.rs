@@ -42,6 +42,10 @@ const SOUND_TRACES: (&str, &str) = ("opcache.jit_max_recursive_returns", "0");
 /// In coroutine mode the limit applies to a process with thousands of requests, not to one request as under FPM.
 const COROUTINE_INI: (&str, &str) = ("memory_limit", "1G");
 
+/// With several sites no script is in this path: opcache_get_status() would list the files of all sites, and
+/// opcache_reset() drop them.
+const SITES_INI: (&str, &str) = ("opcache.restrict_api", "no-site");
+
 thread_local! {
     static ENGINE: OnceCell<Engine> = const { OnceCell::new() };
 }
@@ -71,6 +75,9 @@ pub fn engine_examine(config: &Config) -> Result<EngineInfo, String> {
     }
     if !classic {
         ini.push(own(COROUTINE_INI));
+    }
+    if config.sites.len() > 1 {
+        ini.push(own(SITES_INI));
     }
     ini.push(own(("opcache.jit", "tracing")));
     ini.push(own(("display_errors", if development { "1" } else { "0" })));

@@ -5,6 +5,7 @@
 //! answered when it has waited too long.
 
 use std::cell::{Cell, RefCell};
+use std::ops::Range;
 use std::rc::Rc;
 
 use weft_rt::{Job, MILLISECOND, Nanos, Runtime};
@@ -13,7 +14,7 @@ use weft_zend::JobKind;
 
 use super::facts::{Facts, Scratch};
 use super::server_host::ServerHost;
-use crate::config::{LimitSettings, ShareBy, is_below, plain_path};
+use crate::config::{Config, Share, ShareBy, is_below, plain_path};
 use crate::shares::{Arrival, Key, Shares};
 
 /// The shares of this worker.
@@ -21,7 +22,11 @@ pub struct Gate {
     server: &'static Server,
     host: &'static ServerHost,
     kind: JobKind,
+    /// Those for all requests, then those of each site.
     rules: Vec<ShareBy>,
+    common: usize,
+    /// Which of the rules are a site's, by its number.
+    sites: Vec<Range<usize>>,
     shares: RefCell<Shares<RequestKey>>,
     scratch: RefCell<Scratch>,
     /// When those that have gone were last looked for.
@@ -38,24 +43,38 @@ pub fn gate() -> Option<&'static Gate> {
 }
 
 impl Gate {
+    /// Whether there are shares.
+    pub fn is_wanted(config: &Config) -> bool {
+        all(config).next().is_some()
+    }
+
     /// Makes the gate of this worker; `kind` is what its requests become. Without shares there is none.
     pub fn install(
         runtime: &Runtime,
         server: &'static Server,
         host: &'static ServerHost,
         kind: JobKind,
-        limits: &LimitSettings,
+        config: &Config,
     ) {
-        if limits.shares.is_empty() {
+        if !Gate::is_wanted(config) {
             return;
         }
-        let running_max = limits.shares.iter().map(|share| share.running_max).collect();
+        let limits = &config.limits;
+        let running_max = all(config).map(|share| share.running_max).collect();
+        let mut end = limits.shares.len();
+        let of_site = |length: usize| {
+            end += length;
+            end - length..end
+        };
+        let sites = config.sites.iter().map(|site| site.config.limits.shares.len()).map(of_site).collect();
         let wait_max = limits.queue_timeout_ms.saturating_mul(MILLISECOND);
         let made = Gate {
             server,
             host,
             kind,
-            rules: limits.shares.iter().map(|share| share.by.clone()).collect(),
+            rules: all(config).map(|share| share.by.clone()).collect(),
+            common: limits.shares.len(),
+            sites,
             shares: RefCell::new(Shares::new(running_max, limits.queue_max, wait_max)),
             scratch: RefCell::default(),
             swept: Cell::new(0),
@@ -129,7 +148,7 @@ impl Gate {
 
     fn keys(&self, key: RequestKey, request: &RequestView<'_>) -> Vec<Key> {
         let mut path = None;
-        let of_rule = |rule: &ShareBy| -> Option<Rc<[u8]>> {
+        let mut of_rule = |rule: &ShareBy| -> Option<Rc<[u8]>> {
             match rule {
                 ShareBy::Path(above) => {
                     let path = path.get_or_insert_with(|| plain_path(request.path()));
@@ -147,7 +166,14 @@ impl Gate {
                 }
             }
         };
-        let keys = self.rules.iter().map(of_rule).enumerate();
+        let site = self.host.site_of(key.0).and_then(|site| self.sites.get(site));
+        let rules = (0..self.common).chain(site.cloned().unwrap_or_default());
+        let keys = rules.map(|rule| (rule, self.rules.get(rule).and_then(&mut of_rule)));
         keys.filter_map(|(rule, value)| Some((rule, value?))).collect()
     }
+}
+
+/// The shares of all requests, then those of each site.
+fn all(config: &Config) -> impl Iterator<Item = &Share> {
+    config.limits.shares.iter().chain(config.sites.iter().flat_map(|site| &site.config.limits.shares))
 }

@@ -5,10 +5,11 @@
 //!
 //! # Layout, in reading order
 //! - `engine`: PHP is started; `support`: what is known of its version; `isolation`: of its extensions. `boot`: an application's life in a worker; `instances` and `stacks`: what it runs on.
-//! - `serve`: requests become jobs. `gate`: where they wait for their share. `server_host`: the answers to what PHP asks,
+//! - `serve`: requests become jobs. `answers`: what needs no PHP. `gate`: where they wait for their share. `server_host`: the answers to what PHP asks,
 //!   with `facts` about a request, `delegation` of a response, and `forked` in a child that a request has forked.
 //! - `script`: `weft php`.
 
+mod answers;
 mod boot;
 mod delegation;
 mod engine;
@@ -25,7 +26,8 @@ mod stacks;
 mod support;
 
 pub use boot::{
-    boot, check_application, end, end_tasks, start_tasks, try_application, warnings_of_application,
+    boot, check_application, check_settings, end, end_tasks, start_tasks, try_application,
+    warnings_of_application,
 };
 pub use engine::{
     EngineInfo, checks_are_sound, engine_examine, engine_start, ini, memory_is_broken, version, with_engine,
@@ -34,7 +36,7 @@ pub use gate::gate;
 pub use isolation::Unisolated;
 pub use script::{Terminal, main as cli_main};
 pub use serve::{
-    admit_waiting, become_forked, describe, replacement_wanted, start as serve, takes_up, turn_all_away,
-    turn_away,
+    admit_waiting, become_forked, describe, replacement_wanted, run_max, start as serve, takes_up,
+    turn_all_away, turn_away,
 };
 pub use support::Support;

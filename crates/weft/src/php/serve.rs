@@ -3,23 +3,25 @@
 //! Invariant: each request that is handed over is answered: by its job, or here if it cannot be started.
 
 use std::cell::{Cell, RefCell};
-use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
-use weft_rt::{Job, Nanos, Runtime, Spawn};
-use weft_serve::{Error, Handler, Peer, Refusal, RequestKey, Root, Server, Stats, Summary};
-use weft_zend::{Engine, JobKind};
+use weft_proto::{Head, Version};
+use weft_rt::{Job, MILLISECOND, Nanos, Runtime, Spawn};
+use weft_serve::{Handler, Peer, Refusal, RequestKey, RequestView, Server, Stats, Summary};
+use weft_zend::{Engine, Field, JobKind};
 
+use super::answers;
 use super::facts::{Facts, Scratch};
-use super::file_status::status_of;
 use super::forked::ForkedHost;
 use super::gate::{Gate, gate};
 use super::server_host::ServerHost;
 use crate::admin::Admin;
-use crate::classic::{Docroot, Route};
-use crate::config::{Config, LimitSettings, Mode};
+use crate::classic::{Docroot, Route, Script, Sites};
+use crate::config::{Config, LimitSettings, Mode, Trust};
 use crate::log::{self, Access};
 use crate::shares::Arrival;
+use crate::tls::ByName;
 
 /// Requests that begin in one turn because others have ended; answers are sent in between.
 const PER_TURN: usize = 64;
@@ -53,17 +55,19 @@ pub fn become_forked() -> Vec<std::os::fd::RawFd> {
 pub fn start(
     runtime: &'static Runtime,
     config: &Config,
-    application: &Path,
-    https_port: Option<u16>,
+    (https_port, certificates): (Option<u16>, Option<Arc<ByName>>),
     (admin, stats): (Option<Admin>, &'static Stats),
 ) -> Result<&'static Server, String> {
     let mode = Mode::of(config);
-    let docroot = mode.is_one_at_a_time().then(|| Docroot::open(application, config)).transpose()?;
-    let docroot: Option<&'static Docroot> = docroot.map(|docroot| &*Box::leak(Box::new(docroot)));
-    let begin = if docroot.is_some() { u64::MAX } else { config.limits.body_begin_bytes };
+    let sites = mode.is_one_at_a_time().then(|| Sites::open(config)).transpose();
+    let sites = sites.map_err(|mistakes| mistakes.join("; "))?;
+    let sites: Option<&'static Sites> = sites.map(|sites| &*Box::leak(Box::new(sites)));
+    let begin = if sites.is_some() { u64::MAX } else { config.limits.body_begin_bytes };
     let handler = Requests {
         runtime,
-        docroot,
+        sites,
+        certificates,
+        trust: config.trust.clone(),
         coroutines_max: config.limits.coroutines_max,
         scratch: RefCell::default(),
         refusals: log::Sparse::default(),
@@ -83,14 +87,14 @@ pub fn start(
         ..defaults
     };
     let server = Server::counting(runtime, limits, Box::new(handler), stats);
-    let has_shares = !config.limits.shares.is_empty();
+    let has_shares = Gate::is_wanted(config);
     let host: &'static ServerHost =
-        Box::leak(Box::new(ServerHost::new(server, config.trust.clone(), docroot, has_shares)));
+        Box::leak(Box::new(ServerHost::new(server, config.trust.clone(), sites, has_shares)));
     SERVER.set(Some(server));
     HOST.set(Some(host));
     FORKED.set(Some(Box::leak(Box::new(ForkedHost::new(server, host)))));
     weft_zend::host::install(host);
-    Gate::install(runtime, server, host, kind_of(mode), &config.limits);
+    Gate::install(runtime, server, host, kind_of(mode), config);
     if mode == Mode::Resident {
         // One instance boots before the first request; others do when they are needed. It is not refused, because
         // nothing runs yet.
@@ -138,6 +142,12 @@ pub fn describe(job: Job) -> String {
         return Engine::describe_task(job.argument);
     }
     host().map_or_else(String::new, |host| host.describe(job.argument))
+}
+
+/// How long a job may run where there are sites; 0: for any time.
+pub fn run_max(job: Job) -> Nanos {
+    let site = host().filter(|_| !JobKind::Task.is_of(job)).and_then(|host| host.settings_of(job.argument));
+    site.map_or(0, |site| site.config.limits.request_timeout_ms.saturating_mul(MILLISECOND))
 }
 
 /// Why PHP wants this worker to be replaced; returned once.
@@ -213,8 +223,11 @@ pub fn turn_away(job: Job) {
 /// Turns requests into jobs.
 struct Requests {
     runtime: &'static Runtime,
-    /// In classic mode.
-    docroot: Option<&'static Docroot>,
+    /// In classic and resident mode.
+    sites: Option<&'static Sites>,
+    /// The certificates of TLS connections.
+    certificates: Option<Arc<ByName>>,
+    trust: Trust,
     coroutines_max: usize,
     scratch: RefCell<Scratch>,
     refusals: log::Sparse,
@@ -241,8 +254,56 @@ impl Requests {
         }
     }
 
+    /// Lets the site of a request's host answer it.
+    fn serve_site(&self, sites: &'static Sites, key: RequestKey) {
+        let Some(server) = SERVER.get() else { return };
+        let number = if sites.are_several() {
+            let found = |request: &RequestView<'_>| self.site_of(sites, request);
+            server.with_request(key, found).flatten()
+        } else {
+            Some(0)
+        };
+        match number.and_then(|number| Some((number, sites.get(number)?))) {
+            Some((number, served)) => self.serve_docroot(&served.docroot, number, key),
+            // Gone means that no client waits for the answer.
+            None => drop(server.respond_error(key, 421, None)),
+        }
+    }
+
+    /// The number of the site of a request's host, where there are sites.
+    fn number_of_site(&self, facts: &Facts<'_>) -> Option<usize> {
+        let sites = self.sites.filter(|sites| sites.are_several())?;
+        let mut scratch = Scratch::new();
+        facts.made(Field::HostName, &self.trust, None, &mut scratch);
+        sites.find(&scratch)
+    }
+
+    /// The site of a request; `None` if there is none for its host, or if its connection was made for another
+    /// certificate than the site's.
+    fn site_of(&self, sites: &Sites, request: &RequestView<'_>) -> Option<usize> {
+        let mut scratch = self.scratch.borrow_mut();
+        Facts::of(request).made(Field::HostName, &self.trust, None, &mut scratch);
+        if request.version() == Version::Http2 && !self.is_certified(request, &scratch) {
+            return None;
+        }
+        sites.find(&scratch)
+    }
+
+    /// Whether a connection may be used for a host. That of a trusted proxy may be used for all.
+    fn is_certified(&self, request: &RequestView<'_>, host: &[u8]) -> bool {
+        let (Some(session), Some(certificates)) = (request.session(), &self.certificates) else {
+            return true;
+        };
+        let is_trusted = match request.peer() {
+            Peer::Tcp(peer) => self.trust.proxies.iter().any(|network| network.contains(peer.ip())),
+            Peer::Unix => true,
+        };
+        let name = session.server_name().unwrap_or_default();
+        is_trusted || certificates.is_same(name, &String::from_utf8_lossy(host))
+    }
+
     /// Sends a file, or runs a script.
-    fn serve_docroot(&self, docroot: &Docroot, key: RequestKey) {
+    fn serve_docroot(&self, docroot: &Docroot, site: usize, key: RequestKey) {
         let (Some(server), Some(host)) = (SERVER.get(), HOST.get()) else { return };
         let Some(answer) = server.with_request(key, |request| docroot.route(request)) else { return };
         if let Some(fields) = answer.fields {
@@ -251,82 +312,30 @@ impl Requests {
         // Gone means that no client waits for the answer.
         let _ = match answer.route {
             Route::Script(script) => {
-                host.keep_script(key.0, script);
+                host.keep_script(key.0, Script { site, ..script });
                 self.spawn(if docroot.is_resident() { JobKind::Resident } else { JobKind::Classic }, key);
                 Ok(())
             }
-            Route::File { tree, name } => send_file(server, key, docroot.root_of(tree), &name),
-            Route::Redirect(path) => redirect(server, key, path),
+            Route::File { tree, name } => answers::send_file(server, key, docroot.root_of(tree), &name),
+            Route::Redirect(path) => answers::redirect(server, key, path),
             Route::Moved(status, location) => {
-                server.respond(key, status, &[(b"Location", &location), PLAIN], b"Moved\n")
+                server.respond(key, status, &[(b"Location", &location), answers::PLAIN], b"Moved\n")
             }
-            Route::Challenge(realm) => challenge(server, key, &realm),
+            Route::Challenge(realm) => answers::challenge(server, key, &realm),
             // RFC 9110 9.3.7: a ping; only a script can know whether it supports other methods.
             Route::Server => {
                 server.respond(key, 204, &[(b"Allow", b"GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")], b"")
             }
-            Route::Refused(405) => {
-                server.respond(key, 405, &[(b"Allow", b"GET, HEAD"), PLAIN], b"405 Method Not Allowed\n")
-            }
+            Route::Refused(405) => server.respond(
+                key,
+                405,
+                &[(b"Allow", b"GET, HEAD"), answers::PLAIN],
+                b"405 Method Not Allowed\n",
+            ),
             Route::Refused(503) => server.respond_error(key, 503, Some(RETRY_AFTER)),
             Route::Refused(status) => server.respond_error(key, status, None),
         };
     }
-}
-
-const PLAIN: (&[u8], &[u8]) = (b"Content-Type", b"text/plain; charset=utf-8");
-
-fn send_file(server: &Server, key: RequestKey, root: &Root, name: &[u8]) -> Result<(), Error> {
-    match server.respond_site_file(key, root, name) {
-        Ok(_) => Ok(()),
-        Err(error) => server.respond_error(key, status_of(error, &root.below(name))?, None),
-    }
-}
-
-/// Asks for a name and a password (RFC 7617).
-fn challenge(server: &Server, key: RequestKey, realm: &str) -> Result<(), Error> {
-    let challenge = format!("Basic realm=\"{realm}\", charset=\"UTF-8\"");
-    let fields: [(&[u8], &[u8]); 2] = [(b"WWW-Authenticate", challenge.as_bytes()), PLAIN];
-    server.respond(key, 401, &fields, b"401 Unauthorized\n")
-}
-
-/// Redirects to a directory's path with its final slash; the query is kept.
-fn redirect(server: &Server, key: RequestKey, path: String) -> Result<(), Error> {
-    let query = server.with_request(key, |request| request.query().map(<[u8]>::to_vec)).flatten();
-    let location = match query {
-        Some(query) => [path.as_bytes(), b"?", &query].concat(),
-        None => path.into_bytes(),
-    };
-    let get = server.with_request(key, |request| matches!(request.method(), b"GET" | b"HEAD"));
-    let status = if get == Some(true) { 301 } else { 308 };
-    server.respond(key, status, &[(b"Location", &location), PLAIN], b"Moved\n")
-}
-
-/// Sends a request that came without TLS to the address with it; returns whether it did. Clients of a Unix socket, and
-/// those whose proxy speaks TLS for them, are where they should be.
-fn redirect_to_https(key: RequestKey, port: u16) -> bool {
-    let (Some(server), Some(host)) = (SERVER.get(), HOST.get()) else { return false };
-    let target = server.with_request(key, |request| {
-        let facts = Facts::of(request);
-        if request.peer() == Peer::Unix || host.is_https(&facts) {
-            return None;
-        }
-        let authority = weft_proto::split_authority(request.authority().unwrap_or_default());
-        let name = authority.map_or(&b""[..], |authority| authority.host).to_vec();
-        let is_get = matches!(request.method(), b"GET" | b"HEAD");
-        Some((name, request.head().origin(request.bytes()).into_owned(), is_get))
-    });
-    let Some((name, origin, is_get)) = target.flatten() else { return false };
-    // Gone means that no client waits for the answer.
-    let _ = if name.is_empty() || !origin.starts_with(b"/") {
-        server.respond_error(key, 400, None)
-    } else {
-        let port = if port == 443 { String::new() } else { format!(":{port}") };
-        let location = [b"https://", &name[..], port.as_bytes(), &origin].concat();
-        let status = if is_get { 301 } else { 308 };
-        server.respond(key, status, &[(b"Location", &location), PLAIN], b"This site is served over https.\n")
-    };
-    true
 }
 
 impl Handler for Requests {
@@ -337,20 +346,21 @@ impl Handler for Requests {
             return;
         }
         if let Some(port) = self.redirects_to
-            && redirect_to_https(key, port)
+            && let (Some(server), Some(host)) = (SERVER.get(), HOST.get())
+            && answers::redirect_to_https(server, host, key, port)
         {
             return;
         }
-        match &self.docroot {
+        match self.sites {
             None => self.spawn(JobKind::Request, key),
-            Some(docroot) => self.serve_docroot(docroot, key),
+            Some(sites) => self.serve_site(sites, key),
         }
     }
 
     /// A document root's files are sent while all instances are busy, so requests are read to see whether they are
     /// for files.
     fn room(&self) -> usize {
-        if self.docroot.is_some() { usize::MAX } else { self.runtime.room() }
+        if self.sites.is_some() { usize::MAX } else { self.runtime.room() }
     }
 
     fn turn_away(&self, key: RequestKey) {
@@ -364,12 +374,20 @@ impl Handler for Requests {
 
     /// An instance serves one request at a time and should not wait for a slow client.
     fn spools_streams(&self) -> bool {
-        self.docroot.is_some()
+        self.sites.is_some()
     }
 
-    fn body_bytes_max(&self, path: &[u8]) -> u64 {
-        let rules = self.docroot.and_then(Docroot::rules);
-        rules.map_or(u64::MAX, |rules| rules.body_bytes_max(path))
+    fn body_bytes_max(&self, head: &Head, bytes: &[u8], peer: Peer) -> u64 {
+        let Some(sites) = self.sites else { return u64::MAX };
+        let number = if sites.are_several() {
+            let mut scratch = self.scratch.borrow_mut();
+            Facts { head, bytes, peer, secure: false }.made(Field::HostName, &self.trust, None, &mut scratch);
+            sites.find(&scratch)
+        } else {
+            Some(0)
+        };
+        let served = number.and_then(|number| sites.get(number));
+        served.map_or(u64::MAX, |served| served.docroot.body_bytes_max(head.path(bytes)))
     }
 
     fn wants_summaries(&self) -> bool {
@@ -399,6 +417,7 @@ impl Handler for Requests {
             status: summary.status,
             bytes: summary.body_bytes,
             duration: Duration::from_nanos(summary.duration),
+            site: self.number_of_site(&facts),
             referer: request.header("referer").unwrap_or_default(),
             user_agent: request.header("user-agent").unwrap_or_default(),
         });
@@ -430,6 +449,7 @@ impl Handler for Requests {
             status: refusal.reject.status,
             bytes: refusal.body_bytes,
             duration: Duration::from_nanos(refusal.duration),
+            site: None,
             referer: b"",
             user_agent: b"",
         });

@@ -14,14 +14,14 @@ use std::os::unix::ffi::OsStrExt;
 use weft_proto::Head;
 use weft_rt::{Runtime, SECOND, clock};
 use weft_serve::{BodyRead, BodyView, Endpoint, Error, Peer, RequestKey, Server, Waited};
-use weft_zend::abi::CLIENT_GONE;
+use weft_zend::abi::{CLIENT_GONE, NO_SITE};
 use weft_zend::host::HeaderLine;
-use weft_zend::{Field, Host, JobKind, LogLevel, RequestId, Slice};
+use weft_zend::{Field, Host, JobKind, LogLevel, RequestId, SettingKind, Slice};
 
 use super::facts::{Facts, Scratch};
 use super::file_status::status_of;
-use crate::classic::{Docroot, Script};
-use crate::config::Trust;
+use crate::classic::{Docroot, Script, Sites};
+use crate::config::{Site, Trust};
 use crate::tls::{self, Variables};
 
 /// The head of an ended request, for a Request object that was kept.
@@ -47,7 +47,7 @@ pub struct ServerHost {
     replacement: Cell<Option<String>>,
     /// Classic mode: the scripts of requests that have not ended.
     scripts: RefCell<HashMap<RequestId, Script>>,
-    pub(super) docroot: Option<&'static Docroot>,
+    sites: Option<&'static Sites>,
     has_shares: bool,
 }
 
@@ -56,7 +56,7 @@ impl ServerHost {
     pub fn new(
         server: &'static Server,
         trust: Trust,
-        docroot: Option<&'static Docroot>,
+        sites: Option<&'static Sites>,
         has_shares: bool,
     ) -> ServerHost {
         let mut random = [0u8; 4];
@@ -72,7 +72,7 @@ impl ServerHost {
             detached: RefCell::default(),
             replacement: Cell::new(None),
             scripts: RefCell::default(),
-            docroot,
+            sites,
             has_shares,
         }
     }
@@ -101,14 +101,43 @@ impl ServerHost {
             Field::PathInfo => Slice::of(&script.path_info),
             Field::User => script.user.as_deref().map_or(Slice::NONE, Slice::of),
             Field::Query => script.query.as_deref().map_or(Slice::NONE, Slice::of),
-            _ => self
-                .docroot
-                .map_or(Slice::NONE, |docroot| Slice::of(docroot.root().path().as_os_str().as_bytes())),
+            _ => match self.sites.and_then(|sites| sites.get(script.site)) {
+                Some(served) => Slice::of(served.docroot.root().path().as_os_str().as_bytes()),
+                None => Slice::NONE,
+            },
         }
     }
 
     fn rules_are_on(&self) -> bool {
-        self.docroot.is_some_and(|docroot| docroot.rules().is_some())
+        self.sites.is_some_and(Sites::has_rules)
+    }
+
+    /// The number of the site whose script answers a request.
+    pub fn site_of(&self, request: RequestId) -> Option<usize> {
+        self.scripts.borrow().get(&request).map(|script| script.site)
+    }
+
+    /// What the `[[site]]` says whose script answers a request.
+    pub fn settings_of(&self, request: RequestId) -> Option<&'static Site> {
+        let sites = self.sites.filter(|sites| sites.are_several())?;
+        sites.get(self.site_of(request)?)?.site.as_ref()
+    }
+
+    /// The first name of the default site, if the client has asked it for a host that is not one of its names.
+    fn own_name(&self, request: RequestId, field: Field) -> Option<Slice> {
+        let sites = self.sites.filter(|sites| field == Field::HostName && sites.are_several())?;
+        if sites.is_named(&self.scratch.borrow()) {
+            return None;
+        }
+        let names = &self.settings_of(request)?.names;
+        names.iter().find(|name| !name.starts_with("*.")).map(|name| Slice::of(name.as_bytes()))
+    }
+
+    /// The document root whose script answers a request.
+    pub(super) fn docroot_of(&self, request: RequestId) -> Option<&'static Docroot> {
+        let sites = self.sites?;
+        let number = if sites.are_several() { self.site_of(request)? } else { 0 };
+        sites.get(number).map(|served| &served.docroot)
     }
 
     /// Whether a rule has changed the query of a request.
@@ -207,7 +236,8 @@ impl Host for ServerHost {
                     matches!(field, Field::Server | Field::ServerPort).then(|| self.local(request)).flatten();
                 let make =
                     |facts: &Facts<'_>| facts.made(field, &self.trust, local, &mut self.scratch.borrow_mut());
-                self.look(request, make).unwrap_or(Slice::NONE)
+                let value = self.look(request, make).unwrap_or(Slice::NONE);
+                self.own_name(request, field).unwrap_or(value)
             }
         }
     }
@@ -229,6 +259,20 @@ impl Host for ServerHost {
         let (name, value) = variables.get(index as usize)?;
         // The name's NUL lies behind it.
         Some((Slice::of(&name[..name.len() - 1]), Slice::of(value)))
+    }
+
+    fn site(&self, request: RequestId) -> u32 {
+        let number = self.sites.filter(|sites| sites.are_several()).and_then(|_| self.site_of(request));
+        number.map_or(NO_SITE, |number| number as u32)
+    }
+
+    fn setting_at(&self, request: RequestId, index: u32) -> Option<(SettingKind, Slice, Slice)> {
+        let site = self.settings_of(request)?;
+        let rows = site.ini.iter().map(|row| (SettingKind::Ini, row));
+        let rows = rows.chain(site.admin_ini.iter().map(|row| (SettingKind::AdminIni, row)));
+        let rows = rows.chain(site.environment.iter().map(|row| (SettingKind::Variable, row)));
+        let (kind, (name, value)) = { rows }.nth(index as usize)?;
+        Some((kind, Slice::of(name.as_bytes()), Slice::of(value.as_bytes())))
     }
 
     fn trailer_at(&self, request: RequestId, index: u32) -> Option<(Slice, Slice)> {
@@ -341,8 +385,8 @@ impl Host for ServerHost {
         self.sent_or_status(request, sent, name)
     }
 
-    fn delegations(&self) -> u32 {
-        self.delegations_on()
+    fn delegations(&self, request: RequestId) -> u32 {
+        self.delegations_on(request)
     }
 
     fn send_file(
@@ -359,8 +403,8 @@ impl Host for ServerHost {
         self.delegate_to_uri(request, headers, uri)
     }
 
-    fn open_source(&self, path: &[u8]) -> Option<Result<(OwnedFd, PathBuf), u16>> {
-        let opened = self.docroot?.source(path)?;
+    fn open_source(&self, request: RequestId, path: &[u8]) -> Option<Result<(OwnedFd, PathBuf), u16>> {
+        let opened = self.docroot_of(request)?.source(path)?;
         Some(opened.map_err(|error| status_of(error, Path::new(OsStr::from_bytes(path))).unwrap_or(500)))
     }
 

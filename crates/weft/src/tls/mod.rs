@@ -10,6 +10,7 @@ mod stamps;
 mod tickets;
 mod variables;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
@@ -17,26 +18,37 @@ use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::{RootCertStore, ServerConfig};
 
+pub use self::resolver::ByName;
 pub use self::stamps::Stamps;
 pub use self::tickets::{Kept, Tickets};
 pub use self::variables::{Variables, variables};
-use crate::config::{ClientCertificates, Tls};
+use crate::config::{ClientCertificates, Config, SiteNames, Tls};
+
+/// TLS, ready for connections.
+#[derive(Debug, Clone)]
+pub struct Ready {
+    /// What every connection shares.
+    pub config: Arc<ServerConfig>,
+    /// Which certificate a client gets.
+    pub certificates: Arc<ByName>,
+}
 
 /// Makes the configuration that every TLS connection shares.
 ///
 /// # Errors
 /// One line for each file that cannot be used, with what to do.
-pub fn configure(settings: &Tls, http2: bool, tickets: &Tickets) -> Result<Arc<ServerConfig>, Vec<String>> {
+pub fn configure(settings: &Config, tickets: &Tickets) -> Result<Ready, Vec<String>> {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let mut mistakes = Vec::new();
-    let mut pairs = Vec::new();
-    for (chain, key) in settings.certificates.iter().zip(&settings.keys) {
-        match certificate::read(chain, key, &provider) {
-            Ok(pair) => pairs.push(pair),
-            Err(why) => mistakes.push(why),
-        }
-    }
-    let verifier = verifier(settings, &provider).unwrap_or_else(|why| {
+    let mut read = |chains: &[PathBuf], keys: &[PathBuf]| -> Vec<certificate::Pair> {
+        let pairs = chains.iter().zip(keys).map(|(chain, key)| certificate::read(chain, key, &provider));
+        pairs.filter_map(|pair| pair.map_err(|why| mistakes.push(why)).ok()).collect()
+    };
+    let common = read(&settings.tls.certificates, &settings.tls.keys);
+    let sites = settings.sites.iter().map(|site| read(&site.certificates, &site.keys)).collect();
+    let certificates = Arc::new(ByName::new(common, sites, SiteNames::of(&settings.sites)));
+    let tls = &settings.tls;
+    let verifier = verifier(tls, &provider).unwrap_or_else(|why| {
         mistakes.push(why);
         None
     });
@@ -50,16 +62,16 @@ pub fn configure(settings: &Tls, http2: bool, tickets: &Tickets) -> Result<Arc<S
         Some(verifier) => builder.with_client_cert_verifier(verifier),
         None => builder.with_no_client_auth(),
     };
-    let mut config = builder.with_cert_resolver(Arc::new(resolver::ByName::new(pairs)));
-    if http2 {
+    let mut config = builder.with_cert_resolver(certificates.clone());
+    if settings.server.http2 {
         config.alpn_protocols.push(b"h2".to_vec());
     }
     config.alpn_protocols.push(b"http/1.1".to_vec());
     // A client may resume at any worker, so what it resumes travels with it.
     config.session_storage = Arc::new(NoServerSessionStorage {});
-    config.ticketer = Arc::new(tickets.clone_for(&authority_bytes(settings)));
+    config.ticketer = Arc::new(tickets.clone_for(&authority_bytes(tls)));
     config.send_tls13_tickets = 2;
-    Ok(Arc::new(config))
+    Ok(Ready { config: Arc::new(config), certificates })
 }
 
 type Verifier = Arc<dyn ClientCertVerifier>;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::certificate::ocsp_path;
-use crate::config::Tls;
+use crate::config::Config;
 
 /// Time between two looks.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
@@ -26,16 +26,10 @@ pub struct Stamps {
 
 impl Stamps {
     /// Remembers the files as they are now.
-    pub fn of(settings: &Tls) -> Stamps {
-        let ocsp = settings.certificates.iter().map(|path| ocsp_path(path));
-        let files: Vec<PathBuf> = settings
-            .certificates
-            .iter()
-            .chain(&settings.keys)
-            .chain(&settings.client_ca)
-            .cloned()
-            .chain(ocsp)
-            .collect();
+    pub fn of(config: &Config) -> Stamps {
+        let pairs = config.certificates();
+        let files = pairs.flat_map(|(chain, key)| [chain.clone(), key.clone(), ocsp_path(chain)]);
+        let files: Vec<PathBuf> = files.chain(config.tls.client_ca.clone()).collect();
         let known: Vec<Stamp> = files.iter().map(stamp).collect();
         Stamps { seen: known.clone(), known, files, next: Instant::now() + LOOK_EVERY }
     }

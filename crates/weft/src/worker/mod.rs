@@ -37,6 +37,7 @@ use crate::master::WorkerSetup;
 use crate::master::control::{ControlEnd, EVERY_SLOT, Received, Status, ToMaster, ToWorker};
 use crate::master::listen::BoundListener;
 use crate::php;
+use crate::tls::Ready;
 
 /// Keys of the worker's own descriptors; the server's are above.
 const CONTROL_KEY: u64 = DRIVER_KEY;
@@ -93,13 +94,12 @@ impl Worker {
     fn boot(
         config: Arc<Config>,
         control: Rc<ControlEnd>,
-        (listeners, tls): (Vec<BoundListener>, Option<Arc<rustls::ServerConfig>>),
+        (listeners, tls): (Vec<BoundListener>, Option<Ready>),
         relay: Relay,
         (board, page): (&'static Board, Option<&'static Page>),
     ) -> Result<Worker, String> {
         let signals = Signals::block()?;
-        let application = config.server.application.clone().ok_or("no application was given")?;
-        let booted = php::boot(&config, &application)?;
+        let booted = php::boot(&config)?;
         let (coroutines_max, tasks_max) =
             within_mappings(config.limits.coroutines_max, config.limits.tasks_max);
         let defaults = weft_rt::SchedulerLimits::default();
@@ -130,12 +130,16 @@ impl Worker {
             InstanceSwitch::step(config.dev.yield_at_instructions);
             runtime.end_each_slice();
         }
+        if !config.sites.is_empty() {
+            runtime.limit_runs(php::run_max);
+        }
         runtime.start_slices().map_err(|error| format!("no thread for time slices: {error}"))?;
         weft_rt::hook::on_forked_child_end(|| signals::exit_now(i32::from(Engine::exit_status())));
         let https_port = listeners.iter().find(|listener| listener.is_https());
         let https_port = https_port.and_then(|listener| listener.address.tcp()).map(|address| address.port());
         let admin = Admin::new(&config, board);
-        let server = php::serve(runtime, &config, &application, https_port, (admin, &page.counted.server))?;
+        let certificates = tls.as_ref().map(|tls| Arc::clone(&tls.certificates));
+        let server = php::serve(runtime, &config, (https_port, certificates), (admin, &page.counted.server))?;
         php::start_tasks();
         let listening = listen(server, listeners, tls, &config)?;
         let mode = Mode::of(&config);
@@ -241,12 +245,13 @@ impl Worker {
 
     /// Cancels the requests that have run longer than `request_timeout_ms`.
     fn cancel_late(&self, now: Nanos) {
-        let limit = self.config.limits.request_timeout_ms.saturating_mul(MILLISECOND);
-        if limit == 0 {
+        let common = self.config.limits.request_timeout_ms.saturating_mul(MILLISECOND);
+        if common == 0 && self.config.sites.is_empty() {
             return;
         }
         for (id, job, since) in self.runtime.live() {
-            let late = !JobKind::Task.is_of(job) && now.saturating_sub(since) >= limit;
+            let limit = if self.config.sites.is_empty() { common } else { php::run_max(job) };
+            let late = limit > 0 && !JobKind::Task.is_of(job) && now.saturating_sub(since) >= limit;
             if late && self.runtime.cancel(id) {
                 let what = php::describe(job);
                 tracing::warn!("{what} is cancelled: it has run longer than request_timeout_ms");
@@ -354,7 +359,7 @@ impl Driver for Worker {
 fn listen(
     server: &Server,
     listeners: Vec<BoundListener>,
-    tls: Option<Arc<rustls::ServerConfig>>,
+    tls: Option<Ready>,
     config: &Arc<Config>,
 ) -> Result<Vec<RawFd>, String> {
     let trusts: Trusts = {
@@ -363,7 +368,7 @@ fn listen(
     };
     let mut listening = Vec::new();
     for listener in listeners {
-        let tls = tls.clone().filter(|_| listener.is_https());
+        let tls = tls.as_ref().map(|tls| Arc::clone(&tls.config)).filter(|_| listener.is_https());
         if listener.is_https() && tls.is_none() {
             return Err(format!("{} has no certificate", listener.address)); // never plain HTTP there
         }

@@ -95,6 +95,7 @@ void weft_messages_place(const weft_messages *messages);
 /* NULL: the loop runs. */
 void weft_messages_activate(weft_messages *messages);
 void weft_messages_free(weft_messages *messages);
+void weft_messages_forget(void);
 
 /* ---- heap.c ---- */
 /* Whether a region of this many bytes can be reserved. */

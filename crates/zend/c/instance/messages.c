@@ -145,6 +145,21 @@ void weft_messages_activate(weft_messages *messages)
 	active = messages;
 }
 
+/* The PHP that runs has set nothing. Where there is one, it is the only instance. */
+void weft_messages_forget(void)
+{
+	static weft_messages only;
+	if (UNEXPECTED(!active)) {
+		weft_messages_start();
+		active = &only;
+	}
+	if (active->domain || active->bindings) {
+		weft_messages_free(active);
+		memset(active, 0, sizeof(*active));
+		weft_messages_place(active);
+	}
+}
+
 void weft_messages_free(weft_messages *messages)
 {
 	while (messages->bindings) {
