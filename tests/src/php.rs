@@ -21,9 +21,11 @@ pub fn version() -> String {
     config("--version").split('.').take(2).collect::<Vec<_>>().join(".")
 }
 
-/// The command line interpreter of that version.
+/// The command line interpreter of that version. `php-config` says `NONE` if it was built without one.
 pub fn command() -> Command {
-    Command::new(config("--php-binary"))
+    let said = PathBuf::from(config("--php-binary"));
+    let named = PathBuf::from(config("--prefix")).join(format!("bin/php{}", version()));
+    Command::new(if said.exists() { said } else { named })
 }
 
 /// The file of its library: Debian's has the version in its name, PHP's own has not.

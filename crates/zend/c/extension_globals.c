@@ -8,10 +8,12 @@
 #include "host.h"
 
 /* A setting, and where the layout of its module has it. */
-static const struct {
+typedef struct {
 	const char *module, *name;
 	size_t offset;
-} settings[] = {
+} setting;
+
+static const setting settings[] = {
 	{"intl", "intl.default_locale", offsetof(intl_globals, default_locale)},
 	{"intl", "intl.error_level", offsetof(intl_globals, error_level)},
 	{"intl", "intl.use_exceptions", offsetof(intl_globals, use_exceptions)},
@@ -29,10 +31,20 @@ static const struct {
 	{"pgsql", "pgsql.allow_persistent", offsetof(pgsql_globals, allow_persistent)},
 	{"pgsql", "pgsql.max_links", offsetof(pgsql_globals, links_max)},
 	{"pgsql", "pgsql.auto_reset_persistent", offsetof(pgsql_globals, auto_reset_persistent)},
+	{"pgsql", "pgsql.ignore_notice", offsetof(pgsql_globals, ignore_notices)},
 	{"pgsql", "pgsql.log_notice", offsetof(pgsql_globals, log_notices)},
 	{"soap", "soap.wsdl_cache_dir", offsetof(soap_globals, cache_dir)},
 	{"soap", "soap.wsdl_cache_ttl", offsetof(soap_globals, cache_ttl)},
 	{"soap", "soap.wsdl_cache_limit", offsetof(soap_globals, cache_limit)},
+};
+
+/* Where the first releases of this PHP had it instead. */
+static const setting first_settings[] = {
+#if PHP_VERSION_ID < 80400
+	{"pgsql", "pgsql.ignore_notice", offsetof(first_pgsql_globals, ignore_notices)},
+	{"pgsql", "pgsql.log_notice", offsetof(first_pgsql_globals, log_notices)},
+#endif
+	{NULL, NULL, 0},
 };
 
 /* A function without arguments that returns a number, and where the layout of its module has that number: for what no setting shows. */
@@ -53,6 +65,15 @@ static const struct {
 static const char *unknown[MODULES_MAX];
 static size_t unknown_count;
 
+static bool was_there_first(const char *name, size_t offset)
+{
+	const setting *known = first_settings;
+	while (known->name && strcmp(known->name, name) != 0) {
+		known++;
+	}
+	return known->name && known->offset == offset;
+}
+
 static bool settings_fit(const char *module, const void *globals)
 {
 	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
@@ -60,7 +81,11 @@ static bool settings_fit(const char *module, const void *globals)
 			continue;
 		}
 		const zend_ini_entry *entry = zend_hash_str_find_ptr(EG(ini_directives), settings[i].name, strlen(settings[i].name));
-		if (entry && (entry->mh_arg2 != globals || (size_t) entry->mh_arg1 != settings[i].offset)) {
+		if (!entry) {
+			continue;
+		}
+		size_t offset = (size_t) entry->mh_arg1;
+		if (entry->mh_arg2 != globals || (offset != settings[i].offset && !was_there_first(settings[i].name, offset))) {
 			return false;
 		}
 	}

@@ -206,4 +206,22 @@ typedef struct {
 	HashTable connections;     /* those of pg_connect(), which it finds again by their name */
 } pgsql_globals;
 
+#if PHP_VERSION_ID < 80400
+/* Before 8.2.15 and 8.3.2 some settings were elsewhere, and all that is used in the same places. */
+typedef struct {
+	zend_long links, persistent_links, links_max, persistent_links_max;
+	zend_long allow_persistent, auto_reset_persistent;
+	int ignore_notices, log_notices;
+	zend_object *default_link;
+	HashTable field_oids;
+	HashTable table_oids;
+	HashTable connections;
+} first_pgsql_globals;
+
+_Static_assert(sizeof(first_pgsql_globals) == sizeof(pgsql_globals)
+		&& offsetof(first_pgsql_globals, default_link) == offsetof(pgsql_globals, default_link)
+		&& offsetof(first_pgsql_globals, connections) == offsetof(pgsql_globals, connections),
+	"one structure stands for both");
+#endif
+
 #endif
