@@ -1,5 +1,6 @@
 //! HTTP/1.1 (RFC 9110, RFC 9112) through the real binary, byte by byte.
 
+mod beside;
 mod bodies;
 mod clients;
 mod connections;

@@ -6,7 +6,7 @@
 use std::fmt::Write;
 use std::process::ExitCode;
 
-use crate::classic::Sites;
+use crate::classic::{Docroot, Sites};
 use crate::config::{Config, LogTarget, Mode, Site};
 use crate::flags::Settings;
 use crate::master::identity::{self, Identity};
@@ -78,6 +78,9 @@ fn screen(config: &Config, said: &str) -> String {
         rows.push(("mode", format!("{}: {}", Mode::Classic.name(), banner::explain(Mode::Classic))));
         rows.extend(config.sites.iter().map(|site| ("site", line_of(site))));
     }
+    if let Some(files) = &config.server.files {
+        rows.push(("files", files.display().to_string()));
+    }
     if !config.rules.is_empty() {
         rows.push(("rules", config.rules.len().to_string()));
     }
@@ -143,6 +146,14 @@ fn explain(config: &Config, url: &str) -> Result<String, String> {
     } else {
         let application = config.server.application.as_deref().unwrap_or(std::path::Path::new("."));
         rows.push(("script", format!("{}: its handler answers every URL", application.display())));
+    }
+    let files = config.server.files.as_deref().map(|path| Docroot::of_files(path, config)).transpose()?;
+    let path = target.split('?').next().unwrap_or_default();
+    if let Some((files, (tree, name))) =
+        files.and_then(|files| files.file_at(path.as_bytes()).map(|file| (files, file)))
+    {
+        rows.truncate(1);
+        rows.push(("file", files.root_of(tree).below(&name).display().to_string()));
     }
     Ok(table(&rows, 14))
 }

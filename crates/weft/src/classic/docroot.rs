@@ -13,7 +13,7 @@ use super::denied::{self, Denied};
 use super::names;
 use super::rules::Rules;
 use super::sendfile::Sendfile;
-use crate::config::{Action, Condition, Config, Mode, Symlinks};
+use crate::config::{Action, Condition, Config, Mode, RunAs, Symlinks};
 
 /// A directory and the paths that lead into it.
 #[derive(Debug)]
@@ -96,6 +96,19 @@ impl Docroot {
             resident,
             script_alone,
         })
+    }
+
+    /// The directory of files beside an application that is a script.
+    ///
+    /// # Errors
+    /// As [`Docroot::open`].
+    pub fn of_files(directory: &Path, config: &Config) -> Result<Docroot, String> {
+        let mut beside = config.clone();
+        beside.server.run_as = RunAs::Classic;
+        beside.resident.script = None;
+        beside.classic.rules = vec!["$path".into()];
+        beside.rules.clear();
+        Docroot::open(directory, &beside).map_err(|why| format!("files: {why}"))
     }
 
     /// What an operator should know of the files in it, one line each.

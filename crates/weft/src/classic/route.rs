@@ -96,6 +96,15 @@ impl Docroot {
         Answer { route, fields: None }
     }
 
+    /// The file of this path, if it may be sent; whatever else the path leads to counts as nothing.
+    pub fn file_at(&self, path: &[u8]) -> Option<(usize, Vec<u8>)> {
+        let wanted = Wanted::read(path).ok()?;
+        match self.unless_denied(self.resolve(&wanted, b"GET")) {
+            Route::File { tree, name } => Some((tree, name)),
+            _ => None,
+        }
+    }
+
     /// A description of what would be served, for people.
     pub fn describe(&self) -> String {
         if let Some(script) = &self.resident {

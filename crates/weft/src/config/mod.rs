@@ -131,6 +131,13 @@ fn check_together(config: &Config, errors: &mut Vec<String>) {
             rule.place
         ));
     }
+    if config.server.files.is_some()
+        && (!config.sites.is_empty() || config.server.application.as_ref().is_some_and(|path| path.is_dir()))
+    {
+        errors.push(
+            "files is for an application that is a script: a document root's own files are sent; leave it out".into(),
+        );
+    }
     if config.server.daemon && !matches!(config.log.error_log, LogTarget::File(_)) {
         errors.push(
             "daemon is on, but error_log is not a file: a daemon has no terminal; give --error-log PATH"

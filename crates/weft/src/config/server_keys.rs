@@ -34,6 +34,16 @@ pub const SERVER: &[Key] = &[
             "How the application runs: auto is classic for a document root, resident for a worker script or with --instances, coroutine for any other script"
         )
     },
+    key!(
+        server.files,
+        "files",
+        One,
+        "DIRECTORY",
+        "a directory",
+        "none",
+        |v| Some(v.path()?),
+        "A directory whose files are sent, as those of a document root, before the application, a script, is asked"
+    ),
     key!(server.listen, "listen" 'l', Many, "ADDRESS", "HOST:PORT, :PORT, [V6]:PORT, https://HOST:PORT, admin://HOST:PORT, unix:/path, unix:/path,mode=0660, admin+unix:/path", "127.0.0.1:8080",
         |v| v.each(Value::listen)?, "Address to listen on; may be repeated; port 0 lets the kernel choose"),
     key!(

@@ -95,6 +95,8 @@ pub struct Server {
     pub application: Option<PathBuf>,
     /// The mode in which it runs.
     pub run_as: RunAs,
+    /// A directory whose files are sent before a script is asked.
+    pub files: Option<PathBuf>,
     /// Addresses to listen on.
     pub listen: Vec<ListenAddress>,
     /// Those of the addresses at which connections begin with a header of the PROXY protocol.
@@ -413,6 +415,7 @@ impl Default for Server {
         Server {
             application: None,
             run_as: RunAs::Auto,
+            files: None,
             listen: vec![ListenAddress::Tcp(([127, 0, 0, 1], 8080).into())],
             proxy_protocol: Vec::new(),
             workers: Workers::Auto,

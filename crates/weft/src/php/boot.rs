@@ -12,7 +12,7 @@ use super::instances::{self, Booted};
 use super::script::Terminal;
 use super::serve::host;
 use super::{server_host, stacks};
-use crate::classic::Sites;
+use crate::classic::{Docroot, Sites};
 use crate::config::{Config, Mode, RunAs, Site};
 
 thread_local! {
@@ -85,6 +85,9 @@ pub fn check_application(config: &Config) -> Result<String, String> {
         return Ok(format!("{} sites", sites.iter().count()));
     }
     let application = application_of(config)?;
+    if let Some(files) = &config.server.files {
+        Docroot::of_files(files, config)?;
+    }
     let found =
         std::fs::metadata(application).map_err(|error| format!("{}: {error}", application.display()))?;
     if Mode::of(config).is_one_at_a_time() {

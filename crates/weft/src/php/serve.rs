@@ -62,10 +62,14 @@ pub fn start(
     let sites = mode.is_one_at_a_time().then(|| Sites::open(config)).transpose();
     let sites = sites.map_err(|mistakes| mistakes.join("; "))?;
     let sites: Option<&'static Sites> = sites.map(|sites| &*Box::leak(Box::new(sites)));
+    let files = config.server.files.as_deref().map(|path| Docroot::of_files(path, config)).transpose()?;
     let begin = if sites.is_some() { u64::MAX } else { config.limits.body_begin_bytes };
+    let redirects_to = https_port.filter(|_| config.tls.redirect);
+    let has_front = files.is_some() || redirects_to.is_some() || admin.is_some();
     let handler = Requests {
         runtime,
         sites,
+        files,
         certificates,
         trust: config.trust.clone(),
         coroutines_max: config.limits.coroutines_max,
@@ -73,7 +77,7 @@ pub fn start(
         refusals: log::Sparse::default(),
         proxies: log::Sparse::default(),
         admin,
-        redirects_to: https_port.filter(|_| config.tls.redirect),
+        redirects_to,
     };
     let mut defaults = limits(&config.limits);
     // What a rule allows must pass the parser; the handler says what holds for a path.
@@ -87,9 +91,9 @@ pub fn start(
         ..defaults
     };
     let server = Server::counting(runtime, limits, Box::new(handler), stats);
-    let has_shares = Gate::is_wanted(config);
+    let asks_first = has_front || Gate::is_wanted(config);
     let host: &'static ServerHost =
-        Box::leak(Box::new(ServerHost::new(server, config.trust.clone(), sites, has_shares)));
+        Box::leak(Box::new(ServerHost::new(server, config.trust.clone(), sites, asks_first)));
     SERVER.set(Some(server));
     HOST.set(Some(host));
     FORKED.set(Some(Box::leak(Box::new(ForkedHost::new(server, host)))));
@@ -225,6 +229,8 @@ struct Requests {
     runtime: &'static Runtime,
     /// In classic and resident mode.
     sites: Option<&'static Sites>,
+    /// A directory whose files are sent before a script is asked.
+    files: Option<Docroot>,
     /// The certificates of TLS connections.
     certificates: Option<Arc<ByName>>,
     trust: Trust,
@@ -338,6 +344,18 @@ impl Requests {
     }
 }
 
+/// Sends the file that a request asks for; returns whether there is one.
+fn send_if_there(files: &Docroot, key: RequestKey) -> bool {
+    let Some(server) = SERVER.get() else { return false };
+    let found = server.with_request(key, |request| {
+        matches!(request.method(), b"GET" | b"HEAD").then(|| files.file_at(request.path())).flatten()
+    });
+    let Some((tree, name)) = found.flatten() else { return false };
+    // Gone means that no client waits for the answer.
+    let _ = answers::send_file(server, key, files.root_of(tree), &name);
+    true
+}
+
 impl Handler for Requests {
     fn request(&self, key: RequestKey) {
         if let (Some(admin), Some(server)) = (&self.admin, SERVER.get())
@@ -351,6 +369,11 @@ impl Handler for Requests {
         {
             return;
         }
+        if let Some(files) = &self.files
+            && send_if_there(files, key)
+        {
+            return;
+        }
         match self.sites {
             None => self.spawn(JobKind::Request, key),
             Some(sites) => self.serve_site(sites, key),
@@ -360,7 +383,7 @@ impl Handler for Requests {
     /// A document root's files are sent while all instances are busy, so requests are read to see whether they are
     /// for files.
     fn room(&self) -> usize {
-        if self.sites.is_some() { usize::MAX } else { self.runtime.room() }
+        if self.sites.is_some() || self.files.is_some() { usize::MAX } else { self.runtime.room() }
     }
 
     fn turn_away(&self, key: RequestKey) {

@@ -48,16 +48,16 @@ pub struct ServerHost {
     /// Classic mode: the scripts of requests that have not ended.
     scripts: RefCell<HashMap<RequestId, Script>>,
     sites: Option<&'static Sites>,
-    has_shares: bool,
+    asks_first: bool,
 }
 
 impl ServerHost {
-    /// Makes the host of this worker; `has_shares` if each request has to be asked for its share.
+    /// Makes the host of this worker; `asks_first` if something has a say about each request before PHP gets it.
     pub fn new(
         server: &'static Server,
         trust: Trust,
         sites: Option<&'static Sites>,
-        has_shares: bool,
+        asks_first: bool,
     ) -> ServerHost {
         let mut random = [0u8; 4];
         // Without randomness the pid still distinguishes workers.
@@ -73,7 +73,7 @@ impl ServerHost {
             replacement: Cell::new(None),
             scripts: RefCell::default(),
             sites,
-            has_shares,
+            asks_first,
         }
     }
 
@@ -298,8 +298,8 @@ impl Host for ServerHost {
     }
 
     fn next_request(&self) -> Option<RequestId> {
-        if self.has_shares {
-            return None; // it may have to wait for its share
+        if self.asks_first {
+            return None; // it may not be PHP's, or have to wait for its share
         }
         let arrived = || {
             let key = self.server.next_arrived()?;
