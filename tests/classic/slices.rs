@@ -51,9 +51,12 @@ echo 'computed';
 #[test]
 fn a_light_page_overtakes_one_that_computes() {
     for jit in JITS {
-        let weft = server(&[("heavy.php", HEAVY), ("light.php", "<?php echo 'light';")], jit).start();
-        overtakes(&weft, "/heavy.php?kind=loop");
-        overtakes(&weft, "/heavy.php?kind=calls");
+        for slice_ms in ["8", "0.1"] {
+            let pages = [("heavy.php", HEAVY), ("light.php", "<?php echo 'light';")];
+            let weft = with_slices_of(slice_ms, &pages, jit).start();
+            overtakes(&weft, "/heavy.php?kind=loop");
+            overtakes(&weft, "/heavy.php?kind=calls");
+        }
     }
 }
 

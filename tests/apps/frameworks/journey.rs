@@ -163,6 +163,7 @@ fn journeys(framework: Framework, serve: fn(&Site) -> Server) {
     journey(framework, serve, &[]);
     if crate::all() {
         journey(framework, serve, &["--verify-instances", "--yield-at-calls"]);
+        journey(framework, serve, &["--slice-ms=0.1"]);
     }
 }
 

@@ -95,6 +95,7 @@ fn crowds(framework: Framework, serve: fn(&Site) -> Server) {
         crowd(framework, serve, 50, &[]);
         crowd(framework, serve, 20, &["--verify-instances"]);
         crowd(framework, serve, 20, &["--yield-at-calls"]);
+        crowd(framework, serve, 20, &["--slice-ms=0.1"]);
     } else {
         crowd(framework, serve, 20, &[]);
     }

@@ -270,5 +270,6 @@ fn a_site_lives_as_it_does_under_php_fpm() {
     journey(&[]);
     if crate::all() {
         journey(&["--verify-instances", "--yield-at-calls"]);
+        journey(&["--slice-ms=0.1"]);
     }
 }

@@ -93,6 +93,7 @@ fn visitors_wait_together_and_see_nothing_of_each_other() {
         crowd(50, &[]);
         crowd(20, &["--verify-instances"]);
         crowd(20, &["--yield-at-calls"]);
+        crowd(20, &["--slice-ms=0.1"]);
     } else {
         crowd(20, &[]);
     }

@@ -103,11 +103,14 @@ pub const CLASSIC: &[Key] = &[
         1..=DAY_MS,
         "Time after which an idle instance gives its memory back"
     ),
-    number!(
+    key!(
         classic.slice_ms,
         "slice-ms",
-        Milliseconds,
-        0..=60_000,
+        One,
+        "MS",
+        "0, 0.05 to 60000",
+        "8",
+        |v| v.slice()?,
         "How long PHP code of a request computes before others run, in classic and resident mode; 0: until it waits"
     ),
     number!(

@@ -196,7 +196,7 @@ fn convert(value: &DeValue<'_>) -> Value {
         DeValue::Table(entries) => Value::Table(
             entries.iter().map(|(k, v)| (k.get_ref().to_string(), convert(v.get_ref()))).collect(),
         ),
-        DeValue::Float(_) => Value::Other("a fraction"),
+        DeValue::Float(number) => Value::Fraction(number.as_str().replace('_', "")),
         DeValue::Datetime(_) => Value::Other("a date"),
     }
 }

@@ -78,7 +78,9 @@ impl Mode {
     /// A script that stays loaded, with one worker by choice, may keep in its variables what all requests share: then
     /// it stays one.
     pub fn extra_workers(self, config: &Config) -> usize {
-        const PER_CORE: usize = 8;
+        // Each is a process that shares what the boot image has, so the bound is for memory. While all are held, small
+        // requests wait for the end of a computation.
+        const PER_CORE: usize = 32;
         match (config.server.extra_workers_max, config.server.workers) {
             (ExtraWorkers::AtMost(count), _) => count,
             (ExtraWorkers::Auto, Workers::Exactly(1)) if self != Mode::Classic => 0,

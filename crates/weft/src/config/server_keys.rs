@@ -137,7 +137,7 @@ pub const SERVER: &[Key] = &[
         "auto, 0 to 1024",
         "auto",
         |v| v.extra_workers()?,
-        "Further workers while each one is held by a computation that cannot be interrupted; auto is eight per core, but no more than half of memory has room for at 64 MiB each, and none for a script that stays loaded in one worker by choice; 0 is off"
+        "Further workers while each one is held by a computation that cannot be interrupted; auto is 32 per core, but no more than half of memory has room for at 64 MiB each, and none for a script that stays loaded in one worker by choice; 0 is off"
     ),
     number!(
         server.stuck_timeout_ms,

@@ -4,6 +4,7 @@
 //! help and the reference read it from here.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::{Action, ListenAddress, Network, Rule, Share};
 use crate::machine;
@@ -215,7 +216,7 @@ pub struct Classic {
     /// An instance that has been idle for this long returns its memory.
     pub instances_idle_ms: u64,
     /// How long PHP code of a request computes before others run; 0 is off.
-    pub slice_ms: u64,
+    pub slice_ms: Duration,
     /// Text files of at least this size are compressed for clients that accept it; 0 compresses none.
     pub compress_bytes_min: u64,
 }
@@ -252,7 +253,7 @@ impl Default for Classic {
             instances_max: 0,
             instances_memory_bytes_max: 0,
             instances_idle_ms: 2_000,
-            slice_ms: 8,
+            slice_ms: Duration::from_millis(8),
             compress_bytes_min: 1 << 10,
         }
     }

@@ -115,7 +115,19 @@ fn refusals_of_the_file_name_line_key_and_nearest_name() {
         ),
         (
             "[limits]\nhead_timeout_ms = 1.5",
-            "weft.toml:2: limits.head_timeout_ms: expected a whole number of milliseconds, got a fraction",
+            "weft.toml:2: limits.head_timeout_ms: expected a whole number of milliseconds, got 1.5",
+        ),
+        (
+            "[classic]\nslice_ms = 0.01",
+            "weft.toml:2: classic.slice_ms: 0.01 is out of range: allowed are 0, and 0.05 to 60000",
+        ),
+        (
+            "[classic]\nslice_ms = 0.1234",
+            "weft.toml:2: classic.slice_ms: expected milliseconds, with up to three decimals, got 0.1234",
+        ),
+        (
+            "[classic]\nslice_ms = \"-1\"",
+            "weft.toml:2: classic.slice_ms: expected milliseconds, with up to three decimals, got \"-1\"",
         ),
         (
             "[log]\nlevel = \"warning\"",
@@ -316,4 +328,14 @@ fn rules_of_a_document_root_stay_below_it() {
     for rule in ["../index.php", "$path/../a.php", "$pathindex.php", ".."] {
         assert!(refusal_of_file(&file(rule)).contains("below the document root"), "{rule}");
     }
+}
+
+#[test]
+fn a_time_slice_may_be_a_fraction_of_a_millisecond_in_each_notation() {
+    for (given, micros) in [("0", 0), ("0.05", 50), ("0.1", 100), ("8", 8_000), ("1.25", 1_250)] {
+        let slice = Some(std::time::Duration::from_micros(micros));
+        assert_eq!(Value::Text(given.to_owned()).slice().ok(), slice, "{given} as text");
+        assert_eq!(Value::Fraction(given.to_owned()).slice().ok(), slice, "{given} in the file");
+    }
+    assert_eq!(Value::Integer(8).slice(), Ok(std::time::Duration::from_millis(8)));
 }

@@ -4,6 +4,7 @@
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use weft_serve::ProxyFields;
 
@@ -19,6 +20,8 @@ pub enum Value {
     Text(String),
     /// A TOML integer.
     Integer(i64),
+    /// A TOML float, as it is written.
+    Fraction(String),
     /// A TOML boolean, or a flag without a value.
     Boolean(bool),
     /// A TOML array, a repeated flag, or a variable split at spaces.
@@ -84,6 +87,25 @@ impl Value {
             unit.show(*range.start()),
             unit.show(*range.end())
         ))
+    }
+
+    /// A time slice: milliseconds with up to three decimals. Zero is off.
+    pub fn slice(&self) -> Typed<Duration> {
+        /// Below it, a worker would do little but switch.
+        const MIN: Duration = Duration::from_micros(50);
+        const MAX: Duration = Duration::from_secs(60);
+        let slice = match self {
+            Value::Integer(n) => u64::try_from(*n).ok().map(Duration::from_millis),
+            Value::Text(text) | Value::Fraction(text) => parse_milliseconds(text.trim()),
+            _ => None,
+        };
+        let slice = slice.ok_or_else(|| {
+            format!("expected milliseconds, with up to three decimals, got {}", self.shown())
+        })?;
+        if slice.is_zero() || (MIN..=MAX).contains(&slice) {
+            return Ok(slice);
+        }
+        Err(format!("{} is out of range: allowed are 0, and 0.05 to 60000", self.shown()))
     }
 
     /// `true` or `false`, also as text.
@@ -306,6 +328,7 @@ impl Value {
             }
             Value::Text(t) => format!("\"{t}\""),
             Value::Integer(n) => n.to_string(),
+            Value::Fraction(text) => text.clone(),
             Value::Boolean(b) => b.to_string(),
             Value::List(_) => "a list".into(),
             Value::Table(_) => "a table".into(),
@@ -337,6 +360,18 @@ fn rule_is_sound(rule: &str) -> bool {
         None => rule,
     };
     path.split('/').all(|segment| segment != "..")
+}
+
+/// Digits, and up to three more behind a point.
+fn parse_milliseconds(text: &str) -> Option<Duration> {
+    const DECIMALS: usize = 3;
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
+    let is_number = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_number(whole) || !is_number(decimals) || decimals.len() > DECIMALS {
+        return None;
+    }
+    let micros: u64 = format!("{decimals:0<DECIMALS$}").parse().ok()?;
+    Some(Duration::from_micros(whole.parse::<u64>().ok()?.checked_mul(1_000)?.checked_add(micros)?))
 }
 
 fn parse_number(text: &str, unit: Unit) -> Option<u64> {

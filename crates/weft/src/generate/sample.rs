@@ -88,6 +88,7 @@ fn written(key: &Key, value: &Value) -> String {
         }
         Value::Boolean(value) => value.to_string(),
         Value::Integer(value) => value.to_string(),
+        Value::Fraction(value) => value.clone(),
         Value::Text(text) if key.arity == Arity::Switch => text.clone(),
         Value::Text(text) if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) => text.clone(),
         // Settings are paths, names and addresses; Rust escapes their characters as TOML does.

@@ -416,7 +416,7 @@ fn slice(config: &Config) -> Nanos {
         Mode::Coroutine => 0,
         // Switches everywhere, also in the middle of code that computes.
         _ if config.dev.yield_at_calls && !config.dev.verify_instances || steps(config) => 1,
-        _ => config.classic.slice_ms.saturating_mul(MILLISECOND),
+        _ => u64::try_from(config.classic.slice_ms.as_nanos()).unwrap_or(Nanos::MAX),
     }
 }
 
