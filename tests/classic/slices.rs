@@ -223,7 +223,7 @@ fn a_request_that_computes_ends_at_its_time_limit() {
         for (;;) { try { for ($i = 0; ; $i++) { $i &= 0xffff; } } catch (Throwable) { } }";
     let pages = [("endless.php", endless), ("stubborn.php", stubborn), ("light.php", "<?php echo 'light';")];
     for jit in JITS {
-        let weft = server(&pages, jit).with("--request-timeout-ms", "300").start();
+        let weft = server(&pages, jit).with("--request-timeout-ms", "1000").start();
         assert_eq!(ask(&weft, "GET", "/endless.php", "").status, 504, "{jit}");
         assert!(weft.path("public/finally").exists());
         assert_eq!(ask(&weft, "GET", "/stubborn.php", "").status, 504, "{jit}");
