@@ -16,8 +16,8 @@ typedef struct {
 	uint32_t offsets[PROPERTIES_MAX];
 } layout;
 
-enum { S_LEASES, S_PREPARED, S_TICKET, S_SESSION, S_LEFT, S_ROWS, S_COLUMNS, S_BOUND, S_SETTINGS, S_ERROR, S_OPTIONS, S_ONCE };
-static layout statements = {.names = {"leases", "prepared", "ticket", "session", "left", "rows", "columns", "bound", "settings",
+enum { S_LEASES, S_PREPARED, S_TICKET, S_SESSION, S_LEFT, S_ROWS, S_COLUMNS, S_BOUND, S_GIVEN, S_SETTINGS, S_ERROR, S_OPTIONS, S_ONCE };
+static layout statements = {.names = {"leases", "prepared", "ticket", "session", "left", "rows", "columns", "bound", "given", "settings",
 	"error", "options", "once"}};
 enum { L_SESSIONS, L_SLOTS, L_WAITERS, L_VERSION, L_TICKETS };
 static layout leases_layout = {.names = {"sessions", "slots", "waiters", "attributesVersion", "tickets"}};

@@ -320,6 +320,18 @@ static void run(INTERNAL_FUNCTION_PARAMETERS, zend_object *this, ground *at, zva
 	zval_ptr_dtor(&prepared);
 }
 
+/* These parameters replace what was bound, until the next are given. */
+static void note_given(zend_object *this, zval *parameters)
+{
+	zval given, none;
+	ZVAL_COPY(&given, parameters);
+	set(AT(this, statements, S_GIVEN), &given);
+	if (is_array_with(AT(this, statements, S_BOUND))) {
+		ZVAL_EMPTY_ARRAY(&none);
+		set(AT(this, statements, S_BOUND), &none);
+	}
+}
+
 static ZEND_NAMED_FUNCTION(quick_execute)
 {
 	zval *parameters = NULL;
@@ -330,8 +342,9 @@ static ZEND_NAMED_FUNCTION(quick_execute)
 	zend_object *this = object_in(&EX(This), &statements);
 	ground at;
 	const zval *counted = parameters ? parameters : this ? AT(this, statements, S_BOUND) : NULL;
+	bool again = this && !parameters && Z_TYPE_P(AT(this, statements, S_GIVEN)) != IS_NULL; /* with the last parameters */
 	uint32_t count = counted && Z_TYPE_P(counted) == IS_ARRAY ? zend_hash_num_elements(Z_ARRVAL_P(counted)) : 0;
-	bool usual = this && Z_TYPE_P(AT(this, statements, S_PREPARED)) == IS_NULL && Z_TYPE_P(AT(this, statements, S_SETTINGS)) == IS_NULL
+	bool usual = this && !again && Z_TYPE_P(AT(this, statements, S_PREPARED)) == IS_NULL && Z_TYPE_P(AT(this, statements, S_SETTINGS)) == IS_NULL
 		&& !IS_TRUE_AT(this, statements, S_ONCE) && !is_array_with(AT(this, statements, S_OPTIONS)) && find_ground(this, count, &at);
 	if (UNEXPECTED(!usual)) {
 		if (!EG(exception)) {
@@ -340,6 +353,9 @@ static ZEND_NAMED_FUNCTION(quick_execute)
 		return;
 	}
 	take(&at, count);
+	if (parameters) {
+		note_given(this, parameters);
+	}
 	set_object(AT(this, statements, S_SESSION), at.session);
 	run(INTERNAL_FUNCTION_PARAM_PASSTHRU, this, &at, parameters);
 }

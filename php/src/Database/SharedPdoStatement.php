@@ -15,6 +15,9 @@ final class SharedPdoStatement extends StatementResult
     /** @var array<int|string, array{mixed, int}> */
     private $bound = [];
 
+    /** @var array<array-key, mixed>|null the last parameters of execute(), which have replaced what was bound */
+    private $given = null;
+
     /** @var StatementSettings|null null: only values were set */
     private $settings = null;
 
@@ -41,6 +44,12 @@ final class SharedPdoStatement extends StatementResult
     {
         if ($this->prepared !== null) {
             $this->end();
+        }
+        if ($params === null) {
+            $params = $this->given;
+        } else {
+            $this->given = $params;
+            $this->bound = [];
         }
         $leases = $this->leases;
         $this->session = $session = $leases->session();
@@ -81,6 +90,15 @@ final class SharedPdoStatement extends StatementResult
         }
     }
 
+    /** The parameters of the last execute() are bound from now on, so that one of them can be replaced. */
+    private function bindGiven(): void
+    {
+        foreach ($this->given ?? [] as $name => $value) {
+            $this->bound[\is_string($name) ? \ltrim($name, ':') : $name + 1] = [$value, \PDO::PARAM_STR];
+        }
+        $this->given = null;
+    }
+
     /** After it was executed on this connection; null: refused. */
     protected function executed(SharedConnection $connection, ?Prepared $prepared): bool
     {
@@ -112,6 +130,7 @@ final class SharedPdoStatement extends StatementResult
 
     public function bindValue(int|string $param, mixed $value, int $type = \PDO::PARAM_STR): bool
     {
+        $this->bindGiven();
         $this->bound[\is_string($param) ? \ltrim($param, ':') : $param] = [$value, $type];
 
         return true;
@@ -127,6 +146,7 @@ final class SharedPdoStatement extends StatementResult
         if ($type & \PDO::PARAM_INPUT_OUTPUT) {
             throw new \PDOException('Output parameters need the real connection: use SharedPdo::hold()');
         }
+        $this->bindGiven();
         $this->bound[\is_string($param) ? \ltrim($param, ':') : $param] = [&$var, $type];
 
         return true;
@@ -190,7 +210,7 @@ final class SharedPdoStatement extends StatementResult
 
     public function debugDumpParams(): ?bool
     {
-        \printf("SQL: [%d] %s\nParams:  %d\n", \strlen($this->queryString), $this->queryString, \count($this->bound));
+        \printf("SQL: [%d] %s\nParams:  %d\n", \strlen($this->queryString), $this->queryString, \count($this->given ?? $this->bound));
 
         return null;
     }

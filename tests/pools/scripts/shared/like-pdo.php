@@ -32,6 +32,19 @@ function answers(PDO $pdo): array
     array_push($all, $named->execute([':id' => 3]), $named->fetchAll(), $named->fetchAll(PDO::FETCH_NUM));
     $named->execute(['id' => 9]);
     array_push($all, $named->fetch(), $named->fetchAll(), $named->closeCursor());
+    // The parameters of execute() replace what was bound, and stay.
+    array_push($all, $named->execute(['id' => 4]), $named->fetchAll(), $named->execute(), $named->fetchAll());
+    $named->bindValue(':id', 3);
+    array_push($all, $named->execute(), $named->fetchAll());
+    $two = $pdo->prepare("SELECT CONCAT(?, '+', ?) AS sum");
+    $two->bindValue(1, 'a');
+    $two->bindValue(2, 'b');
+    foreach ([null, ['c', 'd'], null, null, ['e', 'f']] as $params) {
+        array_push($all, $two->execute($params), $two->fetchAll());
+    }
+    $two->bindValue(2, 'g');
+    array_push($all, $two->execute(), $two->fetchAll(), $two->execute(), $two->fetchAll());
+    array_push($all, thrown(fn () => $two->execute([])), thrown(fn () => $two->execute()));
     $statement = $pdo->query('SELECT id, name FROM like_pdo ORDER BY id', PDO::FETCH_CLASS, Row::class);
     array_push($all, array_map(fn (Row $row) => [$row->id, $row->name], $statement->fetchAll()));
     array_push($all, $pdo->query('SELECT name, id FROM like_pdo')->fetchAll(PDO::FETCH_KEY_PAIR));
@@ -70,5 +83,5 @@ foreach ([true, false] as $emulate) {
 }
 
 __halt_compiler();
-56 answers; open 1, idle 1, created 1
-56 answers; open 1, idle 1, created 1
+78 answers; open 1, idle 1, created 1
+78 answers; open 1, idle 1, created 1
