@@ -1,0 +1,116 @@
+//! A server that runs under callgrind, and the instructions of a stretch of requests by the file that holds them.
+//!
+//! Must not know what is asked for. Invariant: only what runs between two commands to callgrind is counted, in the one worker.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use weft_tests::command::{self, binary, write_program};
+use weft_tests::{Client, Running, Server, until};
+
+/// Requests before the count begins: they fill caches, pools and statements.
+const WARM_UP: usize = 200;
+/// Requests that are counted.
+const COUNTED: usize = 500;
+
+/// Instructions per request, by the name of the file whose code they are: `weft`, `libphp8.2.so`, `mysqlnd.so`.
+#[derive(Debug)]
+pub struct Counts(BTreeMap<String, u64>);
+
+impl Counts {
+    /// Those of the server's own code.
+    pub fn of_weft(&self) -> u64 {
+        self.0.get("weft").copied().unwrap_or(0)
+    }
+
+    /// PHP's and its extensions' as well. Not the C library's: it chooses its code by the processor, and a byte that one instruction
+    /// sets with others (`rep stosb`) counts as an instruction.
+    pub fn of_all(&self) -> u64 {
+        self.0.iter().filter(|(name, _)| !name.starts_with("libc.so")).map(|(_, count)| count).sum()
+    }
+
+    /// What one request costs, asked for again and again on one connection.
+    ///
+    /// # Panics
+    /// If valgrind is missing, or an answer is not `answer`.
+    pub fn per_request(server: Server, target: &str, answer: &str) -> Counts {
+        let directory = server.directory().to_path_buf();
+        let weft = start(server, &directory);
+        let [worker] = weft.workers()[..] else { panic!("one worker: {:?}", weft.workers()) };
+        let mut client = weft.connect();
+        ask(&mut client, target, answer, WARM_UP);
+        tell(&["-i", "on"], worker);
+        ask(&mut client, target, answer, COUNTED);
+        tell(&["-i", "off"], worker);
+        tell(&["--dump=counted"], worker);
+        let dump = directory.join(format!("counts.{worker}.1"));
+        let text = until("callgrind to write its counts", || {
+            std::fs::read_to_string(&dump)
+                .ok()
+                .filter(|text| text.lines().any(|line| line.starts_with("totals:")))
+        });
+        let counts = by_file(&text).into_iter().map(|(name, count)| (name, count / COUNTED as u64));
+        Counts(counts.filter(|(_, count)| *count > 0).collect())
+    }
+}
+
+fn start(server: Server, directory: &Path) -> Running {
+    let counted = directory.join("counted");
+    let script = format!(
+        "#!/bin/sh\nexec valgrind --tool=callgrind --instr-atstart=no --trace-children=yes \
+         --callgrind-out-file={}/counts.%p --log-file={}/valgrind.%p {} \"$@\"\n",
+        directory.display(),
+        directory.display(),
+        binary().display()
+    );
+    write_program(&counted, script.as_bytes());
+    // Compiled code differs with the moment at which it was compiled.
+    server.with("--define", "opcache.jit=0").with("--define", "pcre.jit=0").run_by(&counted).start()
+}
+
+fn ask(client: &mut Client, target: &str, answer: &str, times: usize) {
+    for _ in 0..times {
+        client.get(target);
+        assert_eq!(client.read().text(), answer);
+    }
+}
+
+/// Gives a command to the callgrind under which a process runs.
+fn tell(arguments: &[&str], process: u32) {
+    let output = command::finish(Command::new("callgrind_control").args(arguments).arg(process.to_string()));
+    assert_eq!(output.code, Some(0), "callgrind_control {arguments:?}: {output:?}");
+}
+
+/// The exclusive counts of a file in callgrind's format (Valgrind's manual, "Callgrind Format Specification"), by the base name
+/// of the object.
+fn by_file(text: &str) -> BTreeMap<String, u64> {
+    let mut names: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut counts = BTreeMap::new();
+    let (mut object, mut inclusive) = ("", false);
+    for line in text.lines() {
+        if let Some(named) = line.strip_prefix("ob=") {
+            object = name(&mut names, named);
+        } else if let Some(named) = line.strip_prefix("cob=") {
+            name(&mut names, named);
+        } else if line.starts_with("calls=") {
+            inclusive = true; // the next line has the cost of what was called
+        } else if line.starts_with(|c: char| c.is_ascii_digit() || "+-*".contains(c)) {
+            let count: u64 = line.split_whitespace().nth(1).and_then(|count| count.parse().ok()).unwrap_or(0);
+            if !std::mem::take(&mut inclusive) {
+                let file = object.rsplit('/').next().unwrap_or(object);
+                *counts.entry(file.to_owned()).or_default() += count;
+            }
+        }
+    }
+    counts
+}
+
+/// `(7) /usr/lib/name` names an object and gives it a number, `(7)` means it again.
+fn name<'a>(names: &mut BTreeMap<&'a str, &'a str>, named: &'a str) -> &'a str {
+    let (number, path) = named.split_once(' ').unwrap_or((named, ""));
+    if !path.is_empty() {
+        names.insert(number, path);
+    }
+    names.get(number).copied().unwrap_or("")
+}

@@ -1,0 +1,103 @@
+//! How many instructions a request costs in user land. No other program disturbs this count, so that it can stand where a time
+//! cannot: in a test that fails.
+//!
+//! Must not be run with another binary than the release build. Invariant: a bound is what was counted when it was written and what
+//! the tolerance adds; a change that costs more says so by raising it.
+
+mod counting;
+
+use weft_tests::services::MariaDb;
+use weft_tests::{Server, php};
+
+use counting::Counts;
+
+/// By so much a count may be above the known one, in percent: builds of PHP differ a little.
+const TOLERANCE_PERCENT: u64 = 3;
+
+/// What a request is known to cost: in weft's own code, and in all code but the C library's.
+struct Known {
+    weft: u64,
+    all: u64,
+}
+
+/// Fails if a request costs more than with PHP 8.2, or with 8.4 for that and later ones.
+fn check(name: &str, counts: &Counts, with_82: Known, with_84: Known) {
+    println!("{name}: {} instructions of weft's, {} of all: {counts:?}", counts.of_weft(), counts.of_all());
+    let known = if php::version().as_str() < "8.4" { with_82 } else { with_84 };
+    let within = |count: u64, known: u64| count <= known * (100 + TOLERANCE_PERCENT) / 100;
+    assert!(
+        within(counts.of_weft(), known.weft) && within(counts.of_all(), known.all),
+        "{name}: a request ran {} instructions in weft's own code, {} are known, and {} in all, {} are known: {counts:?}",
+        counts.of_weft(),
+        known.weft,
+        counts.of_all(),
+        known.all,
+    );
+}
+
+#[test]
+fn of_hello() {
+    let server = Server::new("return static fn (Weft\\Http\\Request $request): string => 'Hello World';");
+    let counts = Counts::per_request(server, "/", "Hello World");
+    check("hello", &counts, Known { weft: 5_320, all: 5_930 }, Known { weft: 5_350, all: 5_990 });
+}
+
+#[test]
+fn of_a_page_in_a_document_root() {
+    let server = Server::of_docroot(&[("index.php", "<?php echo 'Hello World';")]).with("--instances", "1");
+    let counts = Counts::per_request(server, "/", "Hello World");
+    check("a page", &counts, Known { weft: 12_680, all: 33_700 }, Known { weft: 12_640, all: 35_010 });
+}
+
+const QUERIES: &str = r#"
+$dsn = 'mysql:host=127.0.0.1;dbname=weft;port=' . getenv('MARIADB_PORT');
+$options = [PDO::ATTR_EMULATE_PREPARES => false];
+$setup = new PDO($dsn, 'root', '');
+$setup->exec('CREATE OR REPLACE TABLE item (id INT PRIMARY KEY, name VARCHAR(50))');
+$setup->exec("INSERT INTO item SELECT seq, CONCAT('item ', seq) FROM seq_1_to_100");
+
+function three_queries(PDO $db): string
+{
+    $found = [];
+    foreach ([1, 2] as $id) {
+        $statement = $db->prepare('SELECT * FROM item WHERE id = ?');
+        $statement->execute([$id]);
+        $found[] = $statement->fetch(PDO::FETCH_ASSOC)['name'];
+    }
+    $statement = $db->prepare('SELECT * FROM item LIMIT 5');
+    $statement->execute();
+
+    return implode(', ', $found) . ' and ' . count($statement->fetchAll());
+}
+"#;
+
+fn three_queries(handler: &str) -> Counts {
+    let database = MariaDb::start();
+    let server =
+        Server::new(&format!("{QUERIES}{handler}")).with_variable("MARIADB_PORT", &database.port.to_string());
+    Counts::per_request(server, "/", "item 1, item 2 and 5")
+}
+
+#[test]
+fn of_three_queries_by_a_shared_pdo() {
+    let counts = three_queries(
+        "$db = new Weft\\Database\\SharedPdo($dsn, 'root', '', $options, max: 4);
+        return static fn (Weft\\Http\\Request $request): string => three_queries($db);",
+    );
+    let (with_82, with_84) = (Known { weft: 19_280, all: 73_690 }, Known { weft: 19_510, all: 76_280 });
+    check("three queries, SharedPdo", &counts, with_82, with_84);
+}
+
+#[test]
+fn of_three_queries_by_a_pdo_from_a_channel() {
+    let counts = three_queries(
+        "$pool = new Weft\\Channel(1);
+        $pool->send(new PDO($dsn, 'root', '', $options));
+        return static function (Weft\\Http\\Request $request) use ($pool): string {
+            $db = $pool->receive();
+            try { return three_queries($db); } finally { $pool->send($db); }
+        };",
+    );
+    let (with_82, with_84) = (Known { weft: 25_680, all: 100_940 }, Known { weft: 26_060, all: 105_250 });
+    check("three queries, a channel", &counts, with_82, with_84);
+}
