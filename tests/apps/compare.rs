@@ -2,7 +2,7 @@
 //! from chance or the clock.
 //!
 //! Where two texts differ, both must have one of these in the same place: a nonce (10, 32, 40 or 64 hexadecimal
-//! digits), a time (part of it beside a colon, or seconds since 1970), or what one of the application's masks covers.
+//! digits), a time (part of it beside a colon, seconds or milliseconds since 1970, or the digits of a date and a time), or what one of the application's masks covers.
 
 use weft_tests::Response;
 use weft_tests::services::is_own;
@@ -16,7 +16,7 @@ pub fn same(what: &str, ours: &Response, theirs: &Response, masks: &[Mask]) {
     if ours.status != theirs.status {
         panic!("{what}: {} here, {} with php-fpm; here:\n{}", ours.status, theirs.status, ours.text());
     }
-    let (ours_told, theirs_told) = (told(ours), told(theirs));
+    let (ours_told, theirs_told) = (masked(told(ours), masks), masked(told(theirs), masks));
     if let Some(why) = difference(&ours_told, &theirs_told) {
         panic!("{what}: headers: {why}\nhere:\n{ours_told}\nwith php-fpm:\n{theirs_told}");
     }
@@ -103,9 +103,13 @@ fn difference(ours: &str, theirs: &str) -> Option<String> {
 fn is_chance(one: &str, other: &str) -> bool {
     let hexadecimal = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
     one.len() == other.len()
-        && [10, 32, 40, 64].contains(&one.len())
-        && hexadecimal(one)
-        && hexadecimal(other)
+        && ([10, 32, 40, 64].contains(&one.len()) && hexadecimal(one) && hexadecimal(other)
+            || is_moment(one) && is_moment(other) && one[..6] == other[..6])
+}
+
+/// Milliseconds since 1970, or the digits of a date and a time.
+fn is_moment(text: &str) -> bool {
+    [13, 14].contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Two digits beside a colon, which may be escaped.
@@ -127,9 +131,17 @@ fn only_differences_by_chance_or_clock_are_ignored() {
         ("at 18:59:59", "at 19:00:00"),
         ("18%3A59", "18%3A58"),
         ("18:00:59Z", "18:01:00Z"),
+        ("at 1795404870000", "at 1795404898000"),
+        ("20261123235959", "20261123240000"),
     ];
     alike.iter().for_each(|(one, other)| assert_eq!(difference(one, other), None));
-    let unlike = [("12 posts", "13 posts"), ("a", "a b"), ("nonce=0123456789", "nonce=012345678"), ("x", "")];
+    let unlike = [
+        ("12 posts", "13 posts"),
+        ("a", "a b"),
+        ("nonce=0123456789", "nonce=012345678"),
+        ("1795404870000", "1895404898000"),
+        ("x", ""),
+    ];
     unlike.iter().for_each(|(one, other)| assert!(difference(one, other).is_some(), "{one} {other}"));
     assert_eq!(masked("a [1] b [2] c".into(), &[("[", "]")]), "a [] b [] c");
 }

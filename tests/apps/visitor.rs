@@ -128,7 +128,7 @@ pub fn escaped(text: &str) -> String {
 pub fn between(response: &Response, before: &str, after: &str) -> String {
     let text = response.text();
     let found = text.split_once(before).and_then(|(_, rest)| rest.split_once(after));
-    let found =
-        found.unwrap_or_else(|| panic!("no {before:?} … {after:?} in {}: {text}", response.status_line));
+    let head = (&response.status_line, &response.headers);
+    let found = found.unwrap_or_else(|| panic!("no {before:?} … {after:?} in {head:?}: {text}"));
     found.0.to_owned()
 }

@@ -1,0 +1,71 @@
+//! Compares two copies of an application, one under weft, one under nginx with php-fpm, of which it is told how a copy is made, how
+//! a visitor logs in, and what differs by chance.
+//!
+//! Must not know any application. Invariant: neither copy is ever served by the other server.
+
+use weft_tests::services::Fpm;
+use weft_tests::{Response, Server};
+
+use super::place::Place;
+use super::walk::{Route, Side, step, walk};
+use crate::compare::Mask;
+use crate::visitor::Visitor;
+
+pub const PASSWORD: &str = "a long pass phrase";
+
+/// The walk ends after so many pages.
+const PAGES_MAX: usize = 120;
+
+/// PHP settings for both servers, in addition to Debian's php.ini. nginx takes what php-fpm logs for a part of the response's head,
+/// which then is too long.
+const SETTINGS: [(&str, &str); 4] = [
+    ("sendmail_path", "/bin/true"),
+    ("date.timezone", "UTC"),
+    ("session.gc_probability", "0"),
+    ("error_log", "/dev/null"),
+];
+
+pub struct Application {
+    /// Makes a copy in an empty place.
+    pub prepare: fn(&Place),
+    pub log_in: fn(&mut Visitor) -> Response,
+    pub starts: &'static [&'static str],
+    pub avoids: &'static [&'static str],
+    pub masks: &'static [Mask],
+    /// So many pages there are at least.
+    pub pages_min: usize,
+}
+
+pub fn compare(application: &Application) {
+    let places = [Place::new(), Place::new()];
+    std::thread::scope(|scope| {
+        for place in &places {
+            scope.spawn(|| (application.prepare)(place));
+        }
+    });
+    let mut server =
+        Server::of(&places[0].docroot()).with("--instances", "8").with("--queue-timeout-ms", "100000");
+    for (name, value) in SETTINGS {
+        server = server.with("--define", &format!("{name}={value}"));
+    }
+    server = server.with_flag("--verify-instances").with_flag("--yield-at-calls");
+    let weft = server.start();
+    let fpm = Fpm::start(&places[1].docroot(), 4, &SETTINGS);
+    let [ours, theirs] = &places;
+    let mut sides = [
+        Side { place: ours, visitor: Visitor::of(weft.address) },
+        Side { place: theirs, visitor: Visitor::of(fpm.address) },
+    ];
+    step(&mut sides, "logging in", application.masks, application.log_in);
+    let route = Route {
+        starts: application.starts,
+        avoids: application.avoids,
+        masks: application.masks,
+        pages_max: PAGES_MAX,
+    };
+    let pages = walk(&mut sides, &route);
+    assert!(pages >= application.pages_min, "{pages} pages");
+    println!("{pages} pages");
+    let log = weft.log();
+    assert!(!log.contains("instances:") && !log.contains("panicked"), "{log}");
+}

@@ -1,0 +1,47 @@
+//! Applications of Debian's packages, unmodified but for their configuration, walked page by page under weft and under nginx with
+//! php-fpm, while every hooked call yields and every page of PHP's memory is compared.
+//!
+//! Apart from `make test`, whose systems do not have these packages: make apps.
+
+mod applications;
+#[path = "../apps/compare.rs"]
+mod compare;
+mod databases;
+mod others;
+mod place;
+#[expect(dead_code, reason = "the suite apps uses the rest")]
+#[path = "../apps/visitor.rs"]
+mod visitor;
+mod walk;
+mod wikis;
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Trial};
+
+const ALL: [(&str, fn()); 11] = [
+    ("links", walk::links_lead_where_a_browser_would_go),
+    ("adminer", databases::adminer),
+    ("cacti", others::cacti),
+    ("dokuwiki", wikis::dokuwiki),
+    ("icinga_web_2", others::icinga_web_2),
+    ("mediawiki", wikis::mediawiki),
+    ("phpmyadmin", databases::phpmyadmin),
+    ("phpsysinfo", others::phpsysinfo),
+    ("roundcube", others::roundcube),
+    ("shaarli", others::shaarli),
+    ("tt_rss", others::tt_rss),
+];
+
+fn main() -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    // Each has two databases, php-fpm and weft.
+    arguments.test_threads.get_or_insert(2);
+    let trials = ALL.map(|(name, compare)| {
+        Trial::test(name, move || {
+            compare();
+            Ok(())
+        })
+    });
+    libtest_mimic::run(&arguments, trials.into()).exit_code()
+}

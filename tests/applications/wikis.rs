@@ -1,0 +1,143 @@
+//! Wikis.
+
+use super::applications::{Application, PASSWORD, compare};
+use crate::visitor::between;
+
+pub fn dokuwiki() {
+    compare(&Application {
+        prepare: |place| {
+            place.copy("/usr/share/dokuwiki", "public");
+            place.copy("/etc/dokuwiki", "conf");
+            place.copy("/var/lib/dokuwiki/data", "data");
+            // In the place of Debian's, which looks for the configuration in /etc.
+            std::fs::remove_file(place.path("public/inc/preload.php")).expect("the package has one");
+            place.write(
+                "public/inc/preload.php",
+                "<?php define('DOKU_CONF', dirname(__DIR__, 2) . '/conf/'); define('DOKU_COOKIE', 'DW');",
+            );
+            place.write(
+                "conf/local.php",
+                "<?php $conf['title'] = 'A wiki'; $conf['savedir'] = dirname(__DIR__) . '/data'; $conf['useacl'] = 1;
+                $conf['superuser'] = '@admin'; $conf['updatecheck'] = 0; $conf['userewrite'] = 2; $conf['passcrypt'] = 'sha1';",
+            );
+            place.write("conf/acl.auth.php", "*\t@ALL\t8\n");
+            place.write(
+                "conf/users.auth.php",
+                "boss:614036b48e13a8b0e774304b438654b2d57a6c41:The Boss:boss@site.test:admin,user\n",
+            );
+            place.write("data/pages/start.txt", "====== Start ======\n\nTo [[other|another]] page.\n\n  * one\n  * two\n\n^ a ^ b ^\n| 1 | 2 |\n");
+            place.write("data/pages/other.txt", "====== Other ======\n\n<code php>echo 1;</code>\n");
+        },
+        log_in: |visitor| {
+            let token = between(&visitor.get("/doku.php/start?do=login"), "name=\"sectok\" value=\"", "\"");
+            visitor.post(
+                "/doku.php/start?do=login",
+                &[("sectok", &token), ("id", "start"), ("do", "login"), ("u", "boss"), ("p", PASSWORD)],
+            )
+        },
+        starts: &[
+            "/",
+            "/doku.php/start",
+            "/doku.php/other?do=edit",
+            "/doku.php/start?do=admin",
+            "/data/pages/start.txt",
+        ],
+        avoids: &["do=logout", "taskrunner", "indexer"],
+        masks: &[("tseed=", "\""), ("tok=", "&"), ("name=\"date\" value=\"", "\""), ("&amp;rev=", "\"")],
+        pages_min: 25,
+    });
+}
+
+pub fn mediawiki() {
+    compare(&Application {
+        prepare: |place| {
+            place.copy("/usr/share/mediawiki", "public");
+            let server = format!("--dbserver=127.0.0.1:{}", place.database.port);
+            let confpath = format!("--confpath={}", place.docroot().display());
+            let pass = format!("--pass={PASSWORD}");
+            place.run(
+                &[
+                    "public/maintenance/install.php",
+                    &confpath,
+                    &server,
+                    "--dbname=weft",
+                    "--dbuser=root",
+                    "--dbpass=",
+                    "--installdbuser=root",
+                    "--installdbpass=",
+                    "--scriptpath=",
+                    "--server=http://site.test",
+                    &pass,
+                    "A wiki",
+                    "Boss",
+                ],
+                "",
+            );
+            // It asks PHP_SAPI otherwise, whether addresses may have PATH_INFO, and its job runner asks the site itself.
+            place.edit(
+                "public/LocalSettings.php",
+                "$wgScriptPath = \"\";",
+                "$wgScriptPath = \"\"; $wgUsePathInfo = true; $wgJobRunRate = 0;",
+            );
+            place.run(&["public/maintenance/edit.php", "Page"], "== A page ==\nThis is ''new'', [[Main Page]], [[Nothing yet]], {{CURRENTMONTHNAME}}.\n\n{| class=\"wikitable\"\n|-\n| a || b\n|}\n");
+            // Two changes may have been made in the same second: their order would be by chance.
+            place.sql("UPDATE revision SET rev_timestamp = 20260101000000 + rev_id; UPDATE recentchanges SET rc_timestamp = 20260101000000 + rc_id");
+        },
+        log_in: |visitor| {
+            let token = between(
+                &visitor.get("/index.php?title=Special:UserLogin"),
+                "name=\"wpLoginToken\" type=\"hidden\" value=\"",
+                "\"",
+            );
+            visitor.post(
+                "/index.php?title=Special:UserLogin",
+                &[
+                    ("wpName", "Boss"),
+                    ("wpPassword", PASSWORD),
+                    ("wploginattempt", "Log in"),
+                    ("wpEditToken", "+\\"),
+                    ("title", "Special:UserLogin"),
+                    ("authAction", "login"),
+                    ("force", ""),
+                    ("wpLoginToken", &token),
+                ],
+            )
+        },
+        starts: &[
+            "/",
+            "/index.php?title=Page",
+            "/index.php?title=Page&action=edit",
+            "/index.php/Special:SpecialPages",
+            "/api.php?action=query&meta=siteinfo&format=json",
+            "/index.php?title=Page&action=history",
+        ],
+        // Its versions of modules differ with the directory.
+        // The versions of modules differ with the directory.
+        avoids: &[
+            "modules=startup",
+            "Changes",
+            "ActiveUsers",
+            "Log",
+            "NewPages",
+            "NewFiles",
+            "feed=",
+            "UserLogout",
+            "Special:Random",
+            "Special:Version",
+            "printable",
+            "Special:Export",
+        ],
+        masks: &[
+            ("x-request-id: ", "\n"),
+            ("&version=", ")"),
+            ("\"phpsapi\":\"", "\""),
+            ("wgPageParseReport\":", "});"),
+            ("wgRequestId\":\"", "\""),
+            ("wgBackendResponseTime\":", "}"),
+            ("<!--", "-->"),
+            ("name=\"wpEdittime", ">"),
+            ("name=\"wpStarttime", ">"),
+        ],
+        pages_min: 25,
+    });
+}
