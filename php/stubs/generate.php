@@ -99,7 +99,7 @@ function arginfo(string $c, ReflectionFunctionAbstract $function): string
         ),
     };
 
-    return $out . implode(array_map(parameter(...), $function->getParameters())) . "ZEND_END_ARG_INFO()\n\n";
+    return $out . implode(array_map(parameter(...), $function->getParameters())) . "ZEND_END_ARG_INFO()\n";
 }
 
 function registration(ReflectionClass $class, string $prefix): string

@@ -206,6 +206,40 @@ function response_writer(): \Weft\Http\Writer {}
  */
 function response_file(string $path): void {}
 
+/**
+ * How the running request asks for a WebSocket: 0 it does not; 1 from a page of the same host, or as no browser; 2 from a page of
+ * another host; 3 not validly, and it has been answered.
+ *
+ * @internal
+ */
+function websocket_asked(): int {}
+
+/**
+ * Answers the running request with 101.
+ *
+ * @internal
+ * @param array<string, string> $headers
+ * @param array<string, string> $attributes
+ * @return ?string the name of the connection; null when the server has answered with an error, or the client has gone
+ * @throws \ValueError when something of it cannot be sent or remembered; the request is still unanswered
+ */
+function websocket_accept(int $service, int $overflow, ?string $protocol, array $headers, array $attributes): ?string {}
+
+/** @internal Weft\WebSocket\Connection::send() */
+function websocket_send(string $name, string $message, bool $binary): bool {}
+
+/** @internal Weft\WebSocket\Connection::close() */
+function websocket_close(string $name, int $code, string $reason): bool {}
+
+/** @internal bytes that wait for the client; null when the connection is closed */
+function websocket_waiting(string $name): ?int {}
+
+/** @internal Weft\WebSocket\Connection::get() */
+function websocket_attribute(string $name, string $attribute): ?string {}
+
+/** @internal Weft\WebSocket\Connection::set() */
+function websocket_remember(string $name, string $attribute, ?string $value): bool {}
+
 namespace Weft\Http;
 
 /**

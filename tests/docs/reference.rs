@@ -18,7 +18,15 @@ const POOL_CLASSES: [&str; 5] =
     ["Pool", "Database/SharedPdo", "Database/PdoPool", "Database/MysqliPool", "Redis/RedisPool"];
 
 /// Further classes of docs/reference/php.md, outside of php/src/Http.
-const OTHER_CLASSES: [&str; 3] = ["Psr/Handler", "Psr/Factories", "Octane/Worker"];
+const OTHER_CLASSES: [&str; 7] = [
+    "Psr/Handler",
+    "Psr/Factories",
+    "Octane/Worker",
+    "Application",
+    "WebSocket/Service",
+    "WebSocket/Connection",
+    "WebSocket/Accept",
+];
 
 /// The classes of docs/reference/queues.md.
 const QUEUE_CLASSES: [&str; 6] = [
@@ -39,13 +47,15 @@ fn declared(path: &str) -> Methods {
     let mut lines = text.lines().map(str::trim);
     while let Some(line) = lines.next() {
         internal |= line.contains("@internal");
-        if let Some(rest) = line.strip_prefix("final class ") {
+        let named = line.strip_prefix("final class ").or_else(|| line.strip_prefix("abstract class "));
+        if let Some(rest) = named {
             class = rest.split([' ', '{']).next().unwrap_or_default().to_string();
         }
         if line.starts_with("function ") && !std::mem::take(&mut internal) {
             methods.entry("Functions".into()).or_default().insert(normal(line));
         }
-        let Some(rest) = line.strip_prefix("public ") else {
+        let Some(rest) = line.strip_prefix("public ").or_else(|| line.strip_prefix("abstract public "))
+        else {
             // The next private declaration also ends the range of an @internal.
             internal &= !line.starts_with("private ");
             continue;

@@ -2,6 +2,8 @@
 //!
 //! Must not know the server. Invariant: an idle connection is no more than this; buffers are there from its first byte on.
 
+use std::num::NonZeroU32;
+
 use weft_rt::Nanos;
 
 use crate::address::Peer;
@@ -28,6 +30,8 @@ pub(crate) enum Phase {
     Ended,
     /// Everything is sent, and the peer has been told so; what it still sends is dropped until it closes.
     Linger,
+    /// It is a WebSocket.
+    Tunnel,
 }
 
 /// One connection. An idle one consists of nothing else.
@@ -43,7 +47,8 @@ pub(crate) struct Connection {
     pub requests: u32,
     /// Bytes dropped since its last response has ended.
     pub dropped: u64,
-    /// When the peer last sent something, while the connection lingers; when it is late, while it carries streams.
+    /// When the peer last sent something, while the connection lingers; when it is late, while it
+    /// carries streams or is a tunnel.
     pub heard: Nanos,
     /// When the current phase began, for `Announced`, `Opening`, `Idle` and `Linger`; when it joined the line, if it waits there.
     pub since: Nanos,
@@ -57,6 +62,8 @@ pub(crate) struct Connection {
     pub is_gone: bool,
     /// Its stream, from the first byte of a request to the last of its answer.
     pub stream: Option<u32>,
+    /// Its tunnel, from the answer 101 on.
+    pub tunnel: Option<NonZeroU32>,
 }
 
 impl Connection {
@@ -77,6 +84,7 @@ impl Connection {
             is_admin: false,
             is_gone: false,
             stream: None,
+            tunnel: None,
         }
     }
 }

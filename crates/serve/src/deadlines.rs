@@ -51,7 +51,7 @@ impl Server {
         match connection.phase {
             Phase::Idle | Phase::Head if connection.admission == Admission::Waits => deadline,
             Phase::Announced | Phase::Opening => after(connection.since, limits.head_timeout_ms),
-            Phase::Carrier => connection.heard,
+            Phase::Carrier | Phase::Tunnel => connection.heard,
             Phase::Idle => {
                 let idle = after(connection.since, limits.idle_timeout_ms);
                 let drained = |began: Nanos| after(began.max(connection.since), limits.drain_idle_ms);
@@ -101,7 +101,10 @@ impl Server {
             self.offer(index, &mut table);
             return false;
         }
-        self.stats.timed_out.set(self.stats.timed_out.get() + 1);
+        // A tunnel has deadlines that nobody has missed, such as that of the next ping.
+        if connection.phase != Phase::Tunnel {
+            self.stats.timed_out.set(self.stats.timed_out.get() + 1);
+        }
         self.late(connection, stream, now);
         true
     }
@@ -124,6 +127,7 @@ impl Server {
                 stream.body.fail(408);
                 stream.wire.keep_alive = false;
             }
+            (Phase::Tunnel, _) => self.tunnel_late(connection, now),
             // Silence: an idle connection, a lingering one, or a peer that does not read.
             _ => connection.transport.broken = true,
         }

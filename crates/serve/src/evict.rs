@@ -109,7 +109,7 @@ impl Server {
                 let stream = stream.filter(|stream| stream.out.is_empty())?;
                 (2, stream.since, UNANSWERED_AGE_MIN)
             }
-            Phase::Active | Phase::Ended => return None,
+            Phase::Active | Phase::Ended | Phase::Tunnel => return None,
         };
         (now.saturating_sub(since) >= age_min).then_some((kind, since))
     }

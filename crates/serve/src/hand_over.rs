@@ -224,7 +224,8 @@ fn offer_to(owner: &Owner, index: u32, connection: &mut Connection, mut stream: 
 /// What a connection may leave with, and whether it may do so before more arrives. `None` if it must stay.
 fn offer_of(connection: &Connection, stream: Option<&mut Stream>) -> Option<(bool, Offer)> {
     // What TLS, HTTP/2 or a proxy's header says of it is known in this process only, and whether it is the operator's.
-    connection.transport.to_pass_on().filter(|_| !connection.is_admin)?;
+    let may_leave = !connection.is_admin && connection.tunnel.is_none();
+    connection.transport.to_pass_on().filter(|_| may_leave)?;
     let word = connection.requests;
     let Some(stream) = stream else {
         let is_idle = connection.phase == Phase::Idle;

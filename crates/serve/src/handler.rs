@@ -7,6 +7,7 @@ use weft_rt::Nanos;
 
 use crate::address::Peer;
 use crate::keys::RequestKey;
+use crate::keys::TunnelKey;
 use crate::stream::request::Summary;
 
 /// Answers requests. To the server, PHP is one of these.
@@ -50,6 +51,17 @@ pub trait Handler {
     fn spools_streams(&self) -> bool {
         false
     }
+
+    /// How many events of tunnels can be handled now; the others wait, and their peers with them. This MUST NOT call the
+    /// server.
+    fn event_room(&self) -> usize {
+        self.room()
+    }
+
+    /// A tunnel has an event: [`Server::take_event`](crate::Server::take_event) returns it, here or on a coroutine, and
+    /// [`Server::event_done`](crate::Server::event_done) MUST follow. Called from the loop with nothing borrowed, while
+    /// there is [`Handler::event_room`].
+    fn tunnel(&self, _key: TunnelKey) {}
 
     /// A response has ended. The summary lends the request's bytes: this MUST NOT call the server.
     fn finished(&self, _summary: &Summary<'_>) {}

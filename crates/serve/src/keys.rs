@@ -42,6 +42,10 @@ impl fmt::Debug for RequestKey {
     }
 }
 
+/// Identifies one tunnel, for ever: after its end the key finds nothing. Never 0.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct TunnelKey(pub u64);
+
 /// What a reactor key of this crate identifies.
 pub(crate) enum Source {
     Listener(u32),

@@ -21,6 +21,9 @@
 //!   - `stream/respond.rs`, `stream/write.rs`: how it answers; `stream/outgoing.rs`, `stream/waiting.rs`: what waits to be
 //!     sent, and how much of that waits in memory.
 //!   - `stream/wait.rs`: how coroutines wait for a body or for room in a response.
+//! - `tunnel.rs`: a connection that has become a WebSocket. `tunnel/open.rs`: how; `tunnel/phase.rs`: its life;
+//!   `tunnel/outbox.rs`: what waits to be sent; `tunnel/calls.rs`: what a handler does with it; `tunnel/topics.rs`,
+//!   `tunnel/subscribe.rs`: who gets what is published; `tunnel/limits.rs`; `tunnel/attributes.rs`, `tunnel/tunnels.rs`: what is remembered, and the key that names it.
 //! - `spool.rs`: the files for what is larger than memory allows.
 //! - `admission.rs`, `unread.rs`: requests that wait to be read.
 //! - `file.rs`, `opened.rs`, `root.rs`: files as answers; an opened file; the files below a directory, and no others.
@@ -71,6 +74,7 @@ mod step;
 mod stream;
 mod table;
 mod transport;
+mod tunnel;
 mod unread;
 mod ways_out;
 mod wheel;
@@ -79,7 +83,7 @@ pub use address::{Endpoint, Peer};
 pub use client::{Client, ProxyFields, ProxyWord, client};
 pub use deputy::Deputy;
 pub use handler::{Handler, Refusal};
-pub use keys::RequestKey;
+pub use keys::{RequestKey, TunnelKey};
 pub use listeners::{Service, Trusts};
 pub use opened::Opened;
 pub use parcel::Relay;
@@ -94,3 +98,9 @@ pub use stream::request::{RequestView, Summary};
 pub use stream::respond::{Error, Headers};
 pub use stream::wait::Waited;
 pub use stream::write::Write;
+pub use tunnel::TunnelEvent;
+pub use tunnel::calls::is_topic;
+pub use tunnel::limits::TunnelLimits;
+pub use tunnel::open::{NotUpgraded, Upgrade};
+pub use tunnel::outbox::{Overflow, Sent};
+pub use tunnel::topics::Subscribed;

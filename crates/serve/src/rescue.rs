@@ -184,7 +184,12 @@ impl Server {
                         leaves(connection, |socket| say(socket, bytes));
                     }
                 }
-                Phase::Announced | Phase::Opening | Phase::Idle | Phase::Linger | Phase::Carrier => (),
+                Phase::Announced
+                | Phase::Opening
+                | Phase::Idle
+                | Phase::Linger
+                | Phase::Carrier
+                | Phase::Tunnel => (),
             }
         }
     }

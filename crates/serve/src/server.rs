@@ -27,6 +27,7 @@ use crate::stream::Stream;
 use crate::stream::request::{RequestView, Summary};
 use crate::stream::streams::Streams;
 use crate::table::Table;
+use crate::tunnel::tunnels::Tunnels;
 use crate::ways_out::WaysOut;
 use crate::wheel::Wheel;
 
@@ -84,6 +85,7 @@ pub struct Server {
     /// The connections that carry streams, by their slots.
     pub(crate) carriers: RefCell<BTreeMap<u32, Carrier>>,
     pub(crate) compressed: RefCell<Compressed>,
+    pub(crate) tunnels: RefCell<Tunnels>,
     date: RefCell<DateCache>,
     date_turn: Cell<Nanos>,
     pub(crate) repeated: RefCell<Repeated>,
@@ -135,6 +137,7 @@ impl Server {
             refusal: Cell::new(None),
             carriers: RefCell::default(),
             compressed: RefCell::default(),
+            tunnels: RefCell::default(),
             date: RefCell::new(DateCache::new(clock::unix_seconds())),
             date_turn: Cell::new(0),
             repeated: RefCell::default(),
@@ -165,6 +168,7 @@ impl Server {
     /// The end of a turn: [`weft_rt::Driver::turn`] of this part of the worker.
     pub fn turn(&self, now: Nanos) {
         self.admit(now);
+        self.give_events();
         self.stage.set(TurnStage::Send);
         self.send_queued();
         if self.is_called() {
@@ -195,7 +199,8 @@ impl Server {
 
     /// When [`Server::turn`] must be called even if nothing happens.
     pub fn deadline(&self) -> Option<Nanos> {
-        if !self.queue.borrow().is_empty() || !self.arrived.borrow().is_empty() || self.is_called() {
+        let is_behind = !self.queue.borrow().is_empty() || !self.arrived.borrow().is_empty();
+        if is_behind || self.is_called() || self.has_due_events() {
             return Some(0);
         }
         let resume = self.listeners.borrow().resume_at();
@@ -332,6 +337,9 @@ impl Server {
             let mut table = self.table.borrow_mut();
             self.claim(index, &mut table);
             let Some(mut connection) = table.remove(index) else { return };
+            if connection.tunnel.is_some() {
+                self.tunnel_ended(&mut connection);
+            }
             self.give_stream(&mut connection, &mut table.streams);
             if connection.phase == Phase::Carrier || !connection.transport.is_plain() {
                 self.end_carrying(index, &mut connection, &mut table);
@@ -414,6 +422,7 @@ impl Server {
             self.arm(index, &mut table);
         }
         self.drain_carriers(&mut table);
+        self.drain_tunnels(&mut table);
     }
 
     /// Whether [`Server::drain`] was called.

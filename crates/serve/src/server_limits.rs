@@ -5,6 +5,8 @@
 
 use std::path::PathBuf;
 
+use crate::tunnel::limits::TunnelLimits;
+
 /// Limits of a [`Server`](crate::Server). `Default` gives the numbers stated at each field.
 #[derive(Clone, Debug)]
 pub struct ServerLimits {
@@ -75,6 +77,8 @@ pub struct ServerLimits {
     pub drain_idle_ms: u64,
     /// Streams of one HTTP/2 connection at a time: 100. With 0 HTTP/2 is not spoken.
     pub http2_streams_max: u32,
+    /// Limits of WebSockets.
+    pub tunnels: TunnelLimits,
     /// How long browsers should use TLS only (RFC 6797), in seconds: 0, which says nothing. Responses over TLS say it.
     pub hsts_s: u64,
 }
@@ -110,6 +114,7 @@ impl Default for ServerLimits {
             compressed_bytes_max: 16 * 1024 * 1024,
             drain_idle_ms: 2_000,
             http2_streams_max: 100,
+            tunnels: TunnelLimits::default(),
             hsts_s: 0,
         }
     }

@@ -22,6 +22,10 @@ pub struct Stats {
     pub evicted: Counter,
     /// HTTP/2 connections that were ended because their peers flooded them with frames.
     pub http2_floods: Counter,
+    /// Messages that WebSocket clients have sent.
+    pub messages_received: Counter,
+    /// Messages for WebSocket clients that were lost because the clients did not keep up.
+    pub messages_dropped: Counter,
     /// Answers by the hundreds of their status, 1xx to 5xx.
     pub answers: [Counter; 5],
     /// How long requests took.
@@ -34,6 +38,8 @@ pub struct Stats {
     pub in_flight: Gauge,
     /// Gauge: requests that wait unread.
     pub unread: Gauge,
+    /// Gauge: connections that are WebSockets.
+    pub tunnels: Gauge,
 }
 
 /// A histogram of times, from the first byte of a request to the moment at which its answer is sent.

@@ -40,4 +40,6 @@ pub(crate) enum Next {
     Close,
     /// The connection carries streams.
     Carry,
+    /// The answer 101 has been sent: the stream is given back, and the connection is a tunnel.
+    Tunnel,
 }

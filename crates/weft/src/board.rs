@@ -180,7 +180,12 @@ impl Counted {
         [&runtime.turns, &runtime.jobs, &runtime.parks, &runtime.refused, &runtime.blocked]
             .into_iter()
             .chain([&server.accepted, &server.requests, &server.refused, &server.timed_out, &server.evicted])
-            .chain([&server.http2_floods, &server.durations.sum])
+            .chain([
+                &server.http2_floods,
+                &server.messages_received,
+                &server.messages_dropped,
+                &server.durations.sum,
+            ])
             .chain(&server.answers)
             .chain(&server.durations.counts)
     }
@@ -200,6 +205,7 @@ impl Counted {
             &server.busy,
             &server.in_flight,
             &server.unread,
+            &server.tunnels,
         ] {
             gauge.set(0);
         }

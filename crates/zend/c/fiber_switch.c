@@ -27,6 +27,7 @@
 #include "superglobals.h"
 #include "task.h"
 #include "wait.h"
+#include "websocket.h"
 #include "zend_closures.h"
 #include "zend_interfaces.h"
 
@@ -86,6 +87,9 @@ void weft_job_run(weft_coroutine *coroutine)
 			break;
 		case WEFT_JOB_TASK:
 			weft_task_run(coroutine);
+			break;
+		case WEFT_JOB_EVENT:
+			weft_event_run(coroutine);
 			break;
 		case WEFT_JOB_SIGNALS:
 			weft_signals_run(coroutine);
@@ -306,6 +310,8 @@ weft_enter_result weft_coroutine_enter(weft_coroutine *coroutine, bool has_job, 
 		if (coroutine->fiber && !start_fiber(coroutine)) {
 			if (job == WEFT_JOB_REQUEST) {
 				weft_host_respond(argument, 503, NULL, 0, weft_slice_text("No memory for another coroutine.\n"));
+			} else if (job == WEFT_JOB_EVENT) {
+				weft_host_event_abandon(argument);
 			} else {
 				weft_task_abandon(argument);
 			}

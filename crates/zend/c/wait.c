@@ -109,6 +109,8 @@ void weft_cancel(bool for_good)
 		zend_throw_exception_internal(zend_create_unwind_exit());
 	} else if (coroutine->job == WEFT_JOB_TASK) {
 		throw_cancelled("The task was cancelled: its worker had to end", NULL);
+	} else if (coroutine->job == WEFT_JOB_EVENT) {
+		throw_cancelled("The event was cancelled: it has run longer than request_timeout_ms, or its worker had to end", NULL);
 	} else {
 		throw_cancelled("The request was cancelled: it has run longer than request_timeout_ms, or its worker had to end", NULL);
 	}

@@ -17,6 +17,7 @@ typedef enum {
 	WEFT_JOB_RESIDENT = 4,
 	WEFT_JOB_SIGNALS = 5,
 	WEFT_JOB_END = 6,
+	WEFT_JOB_EVENT = 7,
 } weft_job;
 typedef enum {
 	WEFT_ENTER_PARKED = 0,
@@ -68,6 +69,40 @@ typedef enum {
 	WEFT_SETTING_ADMIN_INI = 1,
 	WEFT_SETTING_VARIABLE = 2,
 } weft_setting_kind;
+typedef enum {
+	WEFT_EVENT_OPENED = 0,
+	WEFT_EVENT_TEXT = 1,
+	WEFT_EVENT_BINARY = 2,
+	WEFT_EVENT_CLOSED = 3,
+} weft_event_kind;
+typedef enum {
+	WEFT_ASKED_NO = 0,
+	WEFT_ASKED_OWN_ORIGIN = 1,
+	WEFT_ASKED_OTHER_ORIGIN = 2,
+	WEFT_ASKED_ANSWERED = 3,
+} weft_asked;
+typedef enum {
+	WEFT_ACCEPTED_OPEN = 0,
+	WEFT_ACCEPTED_ANSWERED = 1,
+	WEFT_ACCEPTED_PROTOCOL = 2,
+	WEFT_ACCEPTED_ATTRIBUTES = 3,
+	WEFT_ACCEPTED_HEADER = 4,
+} weft_accepted;
+typedef enum {
+	WEFT_OVERFLOW_CLOSE = 0,
+	WEFT_OVERFLOW_DROP_OLDEST = 1,
+	WEFT_OVERFLOW_DROP_NEWEST = 2,
+} weft_overflow;
+typedef enum {
+	WEFT_MESSAGE_LOST = 0,
+	WEFT_MESSAGE_QUEUED = 1,
+	WEFT_MESSAGE_NO_TEXT = 2,
+} weft_message_sent;
+typedef enum {
+	WEFT_REMEMBERED_YES = 0,
+	WEFT_REMEMBERED_FULL = 1,
+	WEFT_REMEMBERED_GONE = 2,
+} weft_remembered;
 typedef enum {
 	WEFT_LOG_ERROR = 0,
 	WEFT_LOG_WARNING = 1,

@@ -4,20 +4,17 @@ ZEND_BEGIN_ARG_WITH_RETURN_OBJ_TYPE_MASK_EX(arginfo_Weft_go, 0, 1, Weft\\Task, 0
 	ZEND_ARG_TYPE_MASK(0, work, MAY_BE_CALLABLE, NULL)
 	ZEND_ARG_VARIADIC_TYPE_INFO(0, arguments, IS_MIXED, 0)
 ZEND_END_ARG_INFO()
-
 ZEND_FUNCTION(Weft_go);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_defer, 0, 1, MAY_BE_VOID)
 	ZEND_ARG_TYPE_MASK(0, work, MAY_BE_CALLABLE, NULL)
 ZEND_END_ARG_INFO()
-
 ZEND_FUNCTION(Weft_defer);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_timeout, 0, 2, MAY_BE_ANY)
 	ZEND_ARG_TYPE_MASK(0, seconds, MAY_BE_DOUBLE, NULL)
 	ZEND_ARG_TYPE_MASK(0, work, MAY_BE_CALLABLE, NULL)
 ZEND_END_ARG_INFO()
-
 ZEND_FUNCTION(Weft_timeout);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_parallel, 0, 1, MAY_BE_ARRAY)
@@ -25,37 +22,76 @@ ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_parallel, 0, 1, MAY_BE_ARRA
 	ZEND_ARG_TYPE_MASK(0, concurrency, MAY_BE_LONG|MAY_BE_NULL, "null")
 	ZEND_ARG_TYPE_MASK(0, timeout, MAY_BE_DOUBLE|MAY_BE_NULL, "null")
 ZEND_END_ARG_INFO()
-
 ZEND_FUNCTION(Weft_parallel);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_race, 0, 1, MAY_BE_ANY)
 	ZEND_ARG_OBJ_TYPE_MASK(0, works, Traversable, MAY_BE_ARRAY, NULL)
 	ZEND_ARG_TYPE_MASK(0, timeout, MAY_BE_DOUBLE|MAY_BE_NULL, "null")
 ZEND_END_ARG_INFO()
-
 ZEND_FUNCTION(Weft_race);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_end_with_parent, 0, 1, MAY_BE_VOID)
 	ZEND_ARG_TYPE_MASK(0, parent, MAY_BE_LONG, NULL)
 ZEND_END_ARG_INFO()
-
 ZEND_FUNCTION(Weft_Internal_end_with_parent);
 
 ZEND_BEGIN_ARG_WITH_RETURN_OBJ_TYPE_MASK_EX(arginfo_Weft_Internal_running_request, 0, 0, Weft\\Http\\Request, 0)
 ZEND_END_ARG_INFO()
-
 ZEND_FUNCTION(Weft_Internal_running_request);
 
 ZEND_BEGIN_ARG_WITH_RETURN_OBJ_TYPE_MASK_EX(arginfo_Weft_Internal_response_writer, 0, 0, Weft\\Http\\Writer, 0)
 ZEND_END_ARG_INFO()
-
 ZEND_FUNCTION(Weft_Internal_response_writer);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_response_file, 0, 1, MAY_BE_VOID)
 	ZEND_ARG_TYPE_MASK(0, path, MAY_BE_STRING, NULL)
 ZEND_END_ARG_INFO()
-
 ZEND_FUNCTION(Weft_Internal_response_file);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_websocket_asked, 0, 0, MAY_BE_LONG)
+ZEND_END_ARG_INFO()
+ZEND_FUNCTION(Weft_Internal_websocket_asked);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_websocket_accept, 0, 5, MAY_BE_STRING|MAY_BE_NULL)
+	ZEND_ARG_TYPE_MASK(0, service, MAY_BE_LONG, NULL)
+	ZEND_ARG_TYPE_MASK(0, overflow, MAY_BE_LONG, NULL)
+	ZEND_ARG_TYPE_MASK(0, protocol, MAY_BE_STRING|MAY_BE_NULL, NULL)
+	ZEND_ARG_TYPE_MASK(0, headers, MAY_BE_ARRAY, NULL)
+	ZEND_ARG_TYPE_MASK(0, attributes, MAY_BE_ARRAY, NULL)
+ZEND_END_ARG_INFO()
+ZEND_FUNCTION(Weft_Internal_websocket_accept);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_websocket_send, 0, 3, MAY_BE_BOOL)
+	ZEND_ARG_TYPE_MASK(0, name, MAY_BE_STRING, NULL)
+	ZEND_ARG_TYPE_MASK(0, message, MAY_BE_STRING, NULL)
+	ZEND_ARG_TYPE_MASK(0, binary, MAY_BE_BOOL, NULL)
+ZEND_END_ARG_INFO()
+ZEND_FUNCTION(Weft_Internal_websocket_send);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_websocket_close, 0, 3, MAY_BE_BOOL)
+	ZEND_ARG_TYPE_MASK(0, name, MAY_BE_STRING, NULL)
+	ZEND_ARG_TYPE_MASK(0, code, MAY_BE_LONG, NULL)
+	ZEND_ARG_TYPE_MASK(0, reason, MAY_BE_STRING, NULL)
+ZEND_END_ARG_INFO()
+ZEND_FUNCTION(Weft_Internal_websocket_close);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_websocket_waiting, 0, 1, MAY_BE_LONG|MAY_BE_NULL)
+	ZEND_ARG_TYPE_MASK(0, name, MAY_BE_STRING, NULL)
+ZEND_END_ARG_INFO()
+ZEND_FUNCTION(Weft_Internal_websocket_waiting);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_websocket_attribute, 0, 2, MAY_BE_STRING|MAY_BE_NULL)
+	ZEND_ARG_TYPE_MASK(0, name, MAY_BE_STRING, NULL)
+	ZEND_ARG_TYPE_MASK(0, attribute, MAY_BE_STRING, NULL)
+ZEND_END_ARG_INFO()
+ZEND_FUNCTION(Weft_Internal_websocket_attribute);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_websocket_remember, 0, 3, MAY_BE_BOOL)
+	ZEND_ARG_TYPE_MASK(0, name, MAY_BE_STRING, NULL)
+	ZEND_ARG_TYPE_MASK(0, attribute, MAY_BE_STRING, NULL)
+	ZEND_ARG_TYPE_MASK(0, value, MAY_BE_STRING|MAY_BE_NULL, NULL)
+ZEND_END_ARG_INFO()
+ZEND_FUNCTION(Weft_Internal_websocket_remember);
 
 static const zend_function_entry weft_functions[] = {
 	ZEND_NS_FALIAS("Weft", go, Weft_go, arginfo_Weft_go)
@@ -67,39 +103,40 @@ static const zend_function_entry weft_functions[] = {
 	ZEND_NS_FALIAS("Weft\\Internal", running_request, Weft_Internal_running_request, arginfo_Weft_Internal_running_request)
 	ZEND_NS_FALIAS("Weft\\Internal", response_writer, Weft_Internal_response_writer, arginfo_Weft_Internal_response_writer)
 	ZEND_NS_FALIAS("Weft\\Internal", response_file, Weft_Internal_response_file, arginfo_Weft_Internal_response_file)
+	ZEND_NS_FALIAS("Weft\\Internal", websocket_asked, Weft_Internal_websocket_asked, arginfo_Weft_Internal_websocket_asked)
+	ZEND_NS_FALIAS("Weft\\Internal", websocket_accept, Weft_Internal_websocket_accept, arginfo_Weft_Internal_websocket_accept)
+	ZEND_NS_FALIAS("Weft\\Internal", websocket_send, Weft_Internal_websocket_send, arginfo_Weft_Internal_websocket_send)
+	ZEND_NS_FALIAS("Weft\\Internal", websocket_close, Weft_Internal_websocket_close, arginfo_Weft_Internal_websocket_close)
+	ZEND_NS_FALIAS("Weft\\Internal", websocket_waiting, Weft_Internal_websocket_waiting, arginfo_Weft_Internal_websocket_waiting)
+	ZEND_NS_FALIAS("Weft\\Internal", websocket_attribute, Weft_Internal_websocket_attribute, arginfo_Weft_Internal_websocket_attribute)
+	ZEND_NS_FALIAS("Weft\\Internal", websocket_remember, Weft_Internal_websocket_remember, arginfo_Weft_Internal_websocket_remember)
 	ZEND_FE_END
 };
 
 ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Weft_Task___construct, 0, 0, 0)
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Task, __construct);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Task_id, 0, 0, MAY_BE_LONG)
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Task, id);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Task_await, 0, 0, MAY_BE_ANY)
 	ZEND_ARG_TYPE_MASK(0, timeout, MAY_BE_DOUBLE|MAY_BE_NULL, "null")
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Task, await);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Task_cancel, 0, 0, MAY_BE_BOOL)
 	ZEND_ARG_TYPE_MASK(0, reason, MAY_BE_STRING, "''")
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Task, cancel);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Task_ended, 0, 0, MAY_BE_BOOL)
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Task, ended);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Task_failed, 0, 0, MAY_BE_BOOL)
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Task, failed);
 
 static const zend_function_entry class_Weft_Task_methods[] = {
@@ -123,31 +160,26 @@ static inline zend_class_entry *register_class_Weft_Task(zend_class_entry *paren
 
 ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Weft_Coroutine___construct, 0, 0, 0)
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Coroutine, __construct);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Coroutine_id, 0, 0, MAY_BE_LONG)
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Coroutine, id);
 
 ZEND_BEGIN_ARG_WITH_RETURN_OBJ_TYPE_MASK_EX(arginfo_class_Weft_Coroutine_current, 0, 0, Weft\\Task, MAY_BE_NULL)
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Coroutine, current);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Coroutine_prepare, 0, 1, MAY_BE_LONG)
 	ZEND_ARG_TYPE_MASK(0, on, MAY_BE_OBJECT|MAY_BE_STRING, NULL)
 	ZEND_ARG_TYPE_MASK(0, external, MAY_BE_BOOL, "false")
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Coroutine, prepare);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Coroutine_park, 0, 1, MAY_BE_BOOL)
 	ZEND_ARG_TYPE_MASK(0, wait, MAY_BE_LONG, NULL)
 	ZEND_ARG_TYPE_MASK(0, timeout, MAY_BE_DOUBLE|MAY_BE_NULL, "null")
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Coroutine, park);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Coroutine_parkOn, 0, 3, MAY_BE_ARRAY)
@@ -156,30 +188,25 @@ ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Coroutine_parkOn, 0, 
 	ZEND_ARG_TYPE_MASK(0, write, MAY_BE_ARRAY, NULL)
 	ZEND_ARG_TYPE_MASK(0, timeout, MAY_BE_DOUBLE|MAY_BE_NULL, "null")
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Coroutine, parkOn);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Coroutine_wake, 0, 1, MAY_BE_BOOL)
 	ZEND_ARG_TYPE_MASK(0, wait, MAY_BE_LONG, NULL)
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Coroutine, wake);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Coroutine_interrupt, 0, 1, MAY_BE_BOOL)
 	ZEND_ARG_TYPE_MASK(0, id, MAY_BE_LONG, NULL)
 	ZEND_ARG_TYPE_MASK(0, reason, MAY_BE_STRING, "''")
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Coroutine, interrupt);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Coroutine_yield, 0, 0, MAY_BE_VOID)
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Coroutine, yield);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Coroutine_list, 0, 0, MAY_BE_ARRAY)
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Coroutine, list);
 
 static const zend_function_entry class_Weft_Coroutine_methods[] = {
@@ -207,33 +234,28 @@ static inline zend_class_entry *register_class_Weft_Coroutine(zend_class_entry *
 
 ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Weft_Context___construct, 0, 0, 0)
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Context, __construct);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Context_get, 0, 1, MAY_BE_ANY)
 	ZEND_ARG_TYPE_MASK(0, key, MAY_BE_STRING, NULL)
 	ZEND_ARG_TYPE_MASK(0, default, MAY_BE_ANY, "null")
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Context, get);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Context_set, 0, 2, MAY_BE_VOID)
 	ZEND_ARG_TYPE_MASK(0, key, MAY_BE_STRING, NULL)
 	ZEND_ARG_TYPE_MASK(0, value, MAY_BE_ANY, NULL)
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Context, set);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Context_has, 0, 1, MAY_BE_BOOL)
 	ZEND_ARG_TYPE_MASK(0, key, MAY_BE_STRING, NULL)
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Context, has);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Context_delete, 0, 1, MAY_BE_VOID)
 	ZEND_ARG_TYPE_MASK(0, key, MAY_BE_STRING, NULL)
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Context, delete);
 
 static const zend_function_entry class_Weft_Context_methods[] = {
@@ -295,132 +317,108 @@ static inline zend_class_entry *register_class_Weft_DeadlockError(zend_class_ent
 
 ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Weft_Http_Request___construct, 0, 0, 0)
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Http_Request, __construct);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Http_Request_method, 0, 0, MAY_BE_STRING)
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Http_Request, method);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Http_Request_target, 0, 0, MAY_BE_STRING)
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Http_Request, target);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Http_Request_path, 0, 0, MAY_BE_STRING)
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Http_Request, path);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Http_Request_queryString, 0, 0, MAY_BE_STRING)
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Http_Request, queryString);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Http_Request_query, 0, 0, MAY_BE_ANY)
 	ZEND_ARG_TYPE_MASK(0, name, MAY_BE_STRING|MAY_BE_NULL, "null")
 	ZEND_ARG_TYPE_MASK(0, default, MAY_BE_ANY, "null")
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Http_Request, query);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Http_Request_version, 0, 0, MAY_BE_STRING)
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Http_Request, version);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Http_Request_scheme, 0, 0, MAY_BE_STRING)
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Http_Request, scheme);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Http_Request_host, 0, 0, MAY_BE_STRING)
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Http_Request, host);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Http_Request_header, 0, 1, MAY_BE_STRING|MAY_BE_NULL)
 	ZEND_ARG_TYPE_MASK(0, name, MAY_BE_STRING, NULL)
 	ZEND_ARG_TYPE_MASK(0, default, MAY_BE_STRING|MAY_BE_NULL, "null")
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Http_Request, header);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Http_Request_headers, 0, 0, MAY_BE_ARRAY)
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Http_Request, headers);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Http_Request_trailers, 0, 0, MAY_BE_ARRAY)
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Http_Request, trailers);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Http_Request_cookie, 0, 0, MAY_BE_ANY)
 	ZEND_ARG_TYPE_MASK(0, name, MAY_BE_STRING|MAY_BE_NULL, "null")
 	ZEND_ARG_TYPE_MASK(0, default, MAY_BE_ANY, "null")
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Http_Request, cookie);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Http_Request_body, 0, 0, MAY_BE_STRING)
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Http_Request, body);
 
 ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Weft_Http_Request_stream, 0, 0, 0)
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Http_Request, stream);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Http_Request_json, 0, 0, MAY_BE_ANY)
 	ZEND_ARG_TYPE_MASK(0, depth, MAY_BE_LONG, "512")
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Http_Request, json);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Http_Request_form, 0, 0, MAY_BE_ANY)
 	ZEND_ARG_TYPE_MASK(0, name, MAY_BE_STRING|MAY_BE_NULL, "null")
 	ZEND_ARG_TYPE_MASK(0, default, MAY_BE_ANY, "null")
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Http_Request, form);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Http_Request_files, 0, 0, MAY_BE_ARRAY)
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Http_Request, files);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Http_Request_client, 0, 0, MAY_BE_STRING)
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Http_Request, client);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Http_Request_peer, 0, 0, MAY_BE_STRING)
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Http_Request, peer);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Http_Request_id, 0, 0, MAY_BE_STRING)
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Http_Request, id);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Http_Request_time, 0, 0, MAY_BE_DOUBLE)
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Http_Request, time);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Http_Request_aborted, 0, 0, MAY_BE_BOOL)
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Http_Request, aborted);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Http_Request_sendEarlyHints, 0, 1, MAY_BE_VOID)
 	ZEND_ARG_TYPE_MASK(0, headers, MAY_BE_ARRAY, NULL)
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Http_Request, sendEarlyHints);
 
 static const zend_function_entry class_Weft_Http_Request_methods[] = {
@@ -462,13 +460,11 @@ static inline zend_class_entry *register_class_Weft_Http_Request(zend_class_entr
 
 ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Weft_Http_Writer___construct, 0, 0, 0)
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Http_Writer, __construct);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Http_Writer_write, 0, 1, MAY_BE_BOOL)
 	ZEND_ARG_TYPE_MASK(0, chunk, MAY_BE_STRING, NULL)
 ZEND_END_ARG_INFO()
-
 ZEND_METHOD(Weft_Http_Writer, write);
 
 static const zend_function_entry class_Weft_Http_Writer_methods[] = {

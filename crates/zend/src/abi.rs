@@ -75,6 +75,8 @@ enums! {
         Signals,
         /// C's own: the pooled coroutine returns. Rust never gives this job.
         End,
+        /// Give the next event of the tunnel whose key is the argument to its service.
+        Event,
     }
 
     /// The return value of an enter: how the context left.
@@ -175,6 +177,74 @@ enums! {
         AdminIni,
         /// An environment variable.
         Variable,
+    }
+
+    /// What has happened on a tunnel.
+    enum EventKind as "weft_event_kind", "WEFT_EVENT_" {
+        /// It is open.
+        Opened,
+        /// A text has arrived.
+        Text,
+        /// Bytes have arrived.
+        Binary,
+        /// It has ended, with a code and a reason.
+        Closed,
+    }
+
+    /// How the running request asks for a WebSocket.
+    enum Asked as "weft_asked", "WEFT_ASKED_" {
+        /// It does not.
+        No,
+        /// From a page of the same host, or as no browser.
+        OwnOrigin,
+        /// From a page of another host.
+        OtherOrigin,
+        /// Not validly, and the server has answered it.
+        Answered,
+    }
+
+    /// What became of a handshake.
+    enum Accepted as "weft_accepted", "WEFT_ACCEPTED_" {
+        /// It is a WebSocket.
+        Open,
+        /// The server has answered with an error, or the client has gone.
+        Answered,
+        /// The subprotocol is none that the client offers.
+        Protocol,
+        /// The attributes are too many or too large.
+        Attributes,
+        /// A header field must not be sent.
+        Header,
+    }
+
+    /// What becomes of messages for which there is no room.
+    enum OverflowPolicy as "weft_overflow", "WEFT_OVERFLOW_" {
+        /// The connection is closed.
+        Close,
+        /// The oldest are dropped.
+        DropOldest,
+        /// They are dropped.
+        DropNewest,
+    }
+
+    /// What became of a message.
+    enum MessageSent as "weft_message_sent", "WEFT_MESSAGE_" {
+        /// It is lost.
+        Lost,
+        /// It will be sent.
+        Queued,
+        /// It should be a text and is not UTF-8.
+        NoText,
+    }
+
+    /// What became of an attribute.
+    enum Remembered as "weft_remembered", "WEFT_REMEMBERED_" {
+        /// It is set, or removed.
+        Yes,
+        /// There is no room for it.
+        Full,
+        /// The connection has ended.
+        Gone,
     }
 
     /// The severity of a PHP message.

@@ -9,7 +9,10 @@ use std::ffi::c_char;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
-use crate::abi::{CLIENT_GONE, Field, HEADERS_MAX, LogLevel, NO_SITE, SettingKind};
+use crate::abi::{
+    Accepted, Asked, CLIENT_GONE, Field, HEADERS_MAX, LogLevel, MessageSent, NO_SITE, OverflowPolicy,
+    Remembered, SettingKind,
+};
 
 /// Identifies a request to the host; never 0.
 pub type RequestId = u64;
@@ -33,6 +36,11 @@ impl Slice {
         Slice { bytes: bytes.as_ptr().cast(), length: bytes.len() }
     }
 
+    /// Whether there are bytes, be it none.
+    pub(crate) fn is_some(self) -> bool {
+        !self.bytes.is_null()
+    }
+
     /// # Safety
     /// The bytes must be valid for `'a`, or the pointer null.
     pub(crate) unsafe fn get<'a>(self) -> &'a [u8] {
@@ -53,6 +61,37 @@ pub(crate) struct Header {
 
 /// A header line that PHP lends for the duration of one call.
 pub type HeaderLine<'a> = (&'a [u8], &'a [u8]);
+
+/// What a service has said of a connection that it accepts.
+#[derive(Clone, Copy, Debug)]
+pub struct Accept<'a> {
+    /// The number of the service.
+    pub service: u32,
+    /// What becomes of messages for which there is no room.
+    pub overflow: OverflowPolicy,
+    /// The subprotocol.
+    pub protocol: Option<&'a [u8]>,
+    /// Further header lines of the answer.
+    pub headers: &'a [HeaderLine<'a>],
+    /// What is remembered of the connection.
+    pub attributes: &'a [HeaderLine<'a>],
+}
+
+/// An event of a tunnel, for C.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Event {
+    /// The number of the service.
+    pub service: u32,
+    /// An [`EventKind`](crate::abi::EventKind).
+    pub kind: u32,
+    /// With `Closed`: the code.
+    pub code: u32,
+    /// The name of the connection.
+    pub name: Slice,
+    /// The message, or the reason of the end.
+    pub data: Slice,
+}
 
 /// The server, as PHP sees it. No method may keep a borrow while it parks; none may call Zend.
 ///
@@ -180,6 +219,42 @@ pub trait Host {
     }
     /// Ends the response; if it `failed`, in a way that the client notices.
     fn stream_end(&self, request: RequestId, trailers: &[HeaderLine], failed: bool) {}
+    /// How a request asks for a WebSocket; invalid handshakes are answered.
+    fn asks_for_websocket(&self, request: RequestId) -> Asked {
+        Asked::No
+    }
+    /// Answers with 101. With [`Accepted::Open`], the name of the connection is lent.
+    fn accept_websocket(&self, request: RequestId, accept: &Accept<'_>) -> (Accepted, Slice) {
+        (Accepted::Answered, Slice::NONE)
+    }
+    /// The next event of the tunnel for which a job runs. What it holds is lent.
+    fn take_event(&self, tunnel: u64) -> Option<Event> {
+        None
+    }
+    /// That event has been handled; if the service has `failed`, its connection is closed.
+    fn event_done(&self, tunnel: u64, failed: bool) {}
+    /// The job of an event could not be started.
+    fn abandon_events(&self, tunnel: u64) {}
+    /// Sends a message to a connection by its name.
+    fn websocket_send(&self, name: &[u8], is_binary: bool, message: &[u8]) -> MessageSent {
+        MessageSent::Lost
+    }
+    /// Closes a connection. Returns `false` if it is closed.
+    fn websocket_close(&self, name: &[u8], code: u16, reason: &[u8]) -> bool {
+        false
+    }
+    /// Bytes that wait for its client; `None` if it is closed.
+    fn websocket_waiting(&self, name: &[u8]) -> Option<usize> {
+        None
+    }
+    /// An attribute of a connection.
+    fn websocket_attribute(&self, name: &[u8], attribute: &[u8]) -> Slice {
+        Slice::NONE
+    }
+    /// Sets an attribute, or removes it.
+    fn websocket_remember(&self, name: &[u8], attribute: &[u8], value: Option<&[u8]>) -> Remembered {
+        Remembered::Gone
+    }
     /// Sends a 103 response. Returns `false` if that is no longer possible, or a header is invalid.
     fn early_hints(&self, request: RequestId, headers: &[HeaderLine]) -> bool {
         false

@@ -14,6 +14,7 @@
 //! - `native`: the one below PHP, for classic mode.
 //! - [`instance`]: the one between PHP instances, on top of it.
 //! - [`host`]: PHP's questions to the server, as a trait and as the table of C symbols behind it.
+//! - `websocket`: the rows about WebSockets.
 //! - `lines`: which header lines reach PHP. `settings`: what a request's site sets.
 //! - `schedule`: the scheduler's functions for C.
 //! - [`abi`]: the numbers that Rust and C share. `sys`: the C functions.
@@ -32,6 +33,7 @@ mod native;
 mod schedule;
 mod settings;
 mod sys;
+mod websocket;
 
 pub use abi::{Field, JobKind, LogLevel, SettingKind};
 pub use engine::{Engine, EngineError, Opcache, Options, Script};

@@ -21,6 +21,9 @@ final class Application
      */
     public static function handler(mixed $returned): mixed
     {
+        if ($returned instanceof \Weft\Application) {
+            return Services::handler($returned);
+        }
         if ($returned instanceof RequestHandlerInterface) {
             return new Handler($returned->handle(...));
         }

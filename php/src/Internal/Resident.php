@@ -14,6 +14,9 @@ final class Resident
     /** Takes requests until the script has to end. */
     public static function serve(mixed $returned): void
     {
+        if ($returned instanceof \Weft\Application) {
+            throw new \TypeError('WebSocket services need coroutine mode: in resident mode a script returns its handler alone');
+        }
         $handler = Application::handler($returned);
         if (!is_callable($handler)) {
             throw new \TypeError(

@@ -51,9 +51,12 @@ impl Server {
                     Phase::Head => self.head_phase(connection, stream),
                     Phase::Active => self.active_phase(connection, stream),
                     Phase::Ended => self.ended_phase(connection, stream),
-                    Phase::Announced | Phase::Opening | Phase::Carrier | Phase::Idle | Phase::Linger => {
-                        Next::Close
-                    }
+                    Phase::Announced
+                    | Phase::Opening
+                    | Phase::Carrier
+                    | Phase::Idle
+                    | Phase::Linger
+                    | Phase::Tunnel => Next::Close,
                 };
                 match next {
                     Next::Again => (),
@@ -78,6 +81,11 @@ impl Server {
                     return Step::Wait;
                 }
                 Next::Linger => self.give_stream(connection, streams),
+                Next::Tunnel => {
+                    let first = self.begin_tunnel(connection, stream);
+                    self.give_stream(connection, streams);
+                    self.first_frames(connection, &first);
+                }
                 Next::Carry => {
                     let first = stream.input.split_off(stream.start);
                     self.give_stream(connection, streams);
@@ -104,6 +112,7 @@ impl Server {
             Phase::Carrier => Next::Carry,
             Phase::Idle => self.idle_phase(index, connection),
             Phase::Linger => self.linger_phase(connection),
+            Phase::Tunnel => self.tunnel_phase(connection),
             Phase::Head | Phase::Active | Phase::Ended => Next::Close,
         }
     }
@@ -344,6 +353,13 @@ impl Server {
         }
         if connection.transport.carried().is_some() {
             return self.ended_stream(connection, stream);
+        }
+        if connection.tunnel.is_some() {
+            return match self.flush(connection, stream) {
+                Flush::Done => Next::Tunnel,
+                Flush::Broken => Next::Again,
+                Flush::Blocked { .. } => Next::Wait,
+            };
         }
         if stream.wire.keep_alive && stream.body.is_pending() {
             return self.discard_body(connection, stream);

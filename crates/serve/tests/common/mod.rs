@@ -17,7 +17,7 @@ use corosensei::{Coroutine, CoroutineResult, Yielder};
 use weft_rt::reactor::Event;
 use weft_rt::runtime::DRIVER_KEY;
 use weft_rt::{Context, Driver, Job, Left, Nanos, Runtime, Switch};
-use weft_serve::{Endpoint, Handler, Refusal, RequestKey, Server, ServerLimits, Summary};
+use weft_serve::{Endpoint, Handler, Refusal, RequestKey, Server, ServerLimits, Summary, TunnelKey};
 
 pub type Serve = dyn Fn(&'static Server, RequestKey) + Send + Sync;
 type Command = Box<dyn FnOnce(&'static Server) + Send>;
@@ -35,6 +35,8 @@ pub enum Answer {
 thread_local! {
     /// Requests that are answered when the test says so.
     pub static KEPT: RefCell<VecDeque<RequestKey>> = const { RefCell::new(VecDeque::new()) };
+    /// What becomes of the events of tunnels.
+    pub static EVENTS: Cell<fn(&'static Server, TunnelKey)> = const { Cell::new(|server, key| server.event_done(key)) };
     static YIELDER: Cell<*const Yielder<u64, Option<()>>> = const { Cell::new(std::ptr::null()) };
 }
 
@@ -118,6 +120,10 @@ impl Handler for Closure {
             Answer::WhenTold(room) => KEPT.with_borrow(VecDeque::len) >= room.div_ceil(2),
             _ => false,
         }
+    }
+
+    fn tunnel(&self, key: TunnelKey) {
+        EVENTS.get()(self.server.get().unwrap(), key);
     }
 
     fn turn_away(&self, key: RequestKey) {

@@ -138,6 +138,21 @@ impl Page {
         );
         self.gauge("weft_requests_max", "Requests that can run at once.", seen.total(|w| w.room));
         self.gauge("weft_connections", "Connections.", seen.total(|w| w.connections));
+        self.gauge(
+            "weft_websockets",
+            "Connections among them that are WebSockets.",
+            seen.total(|w| w.websockets),
+        );
+        self.counter(
+            "weft_websocket_received_messages",
+            "Messages that WebSocket clients have sent.",
+            sums.messages_received,
+        );
+        self.counter(
+            "weft_websocket_dropped_messages",
+            "Messages that were lost because WebSocket clients did not keep up.",
+            sums.messages_dropped,
+        );
         self.gauge("weft_coroutines", "Coroutines, those of tasks included.", seen.total(|w| w.coroutines));
         self.gauge("weft_tasks", "Tasks.", seen.total(|w| w.tasks));
         self.counter("weft_loop_turns", "Turns of the workers' loops.", sums.turns);

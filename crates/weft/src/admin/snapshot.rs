@@ -36,6 +36,8 @@ pub struct Sums {
     pub timed_out: u64,
     pub evicted: u64,
     pub http2_floods: u64,
+    pub messages_received: u64,
+    pub messages_dropped: u64,
     pub answers: [u64; 5],
     pub durations: [u64; Durations::BOUNDS.len() + 1],
     pub duration_sum: u64,
@@ -57,6 +59,7 @@ pub struct Worker {
     pub in_flight: usize,
     pub queued: usize,
     pub connections: usize,
+    pub websockets: usize,
     pub coroutines: usize,
     pub tasks: usize,
     pub process: Process,
@@ -117,6 +120,8 @@ impl Sums {
         self.timed_out += server.timed_out.get();
         self.evicted += server.evicted.get();
         self.http2_floods += server.http2_floods.get();
+        self.messages_received += server.messages_received.get();
+        self.messages_dropped += server.messages_dropped.get();
         self.turns += runtime.turns.get();
         self.waits += runtime.parks.get();
         self.blocked += runtime.blocked.get();
@@ -144,6 +149,7 @@ impl Worker {
             in_flight: server.in_flight.get(),
             queued: runtime.queued.get() + server.unread.get() + page.waiting.get(),
             connections: server.connections.get(),
+            websockets: server.tunnels.get(),
             coroutines: runtime.live.get(),
             tasks: runtime.tasks.get(),
             process: Process::of(page.pid.get()),

@@ -32,6 +32,11 @@ pub fn render(seen: &Snapshot) -> String {
             "evicted": sums.evicted,
             "timed_out": sums.timed_out,
             "http2_floods": sums.http2_floods,
+            "websockets": seen.total(|worker| worker.websockets),
+        },
+        "websocket_messages": {
+            "received": sums.messages_received,
+            "dropped": sums.messages_dropped,
         },
         "requests": {
             "begun": sums.requests,

@@ -160,6 +160,34 @@ pub const LIMITS: &[Key] = &[
         "Requests of one path, one value of a header or one client running at once per worker; beyond it they wait in a queue of their own; may be repeated"
     ),
     number!(
+        limits.websocket_message_bytes_max,
+        "websocket-message-bytes-max",
+        Bytes,
+        1..=GIB,
+        "A message of a WebSocket client; beyond it the connection is closed with 1009"
+    ),
+    number!(
+        limits.websocket_queue_bytes_max,
+        "websocket-queue-bytes-max",
+        Bytes,
+        KIB..=GIB,
+        "Messages that wait for one WebSocket client; beyond it what the service's overflow() says, by default the connection is closed with 1013"
+    ),
+    number!(
+        limits.websocket_ping_ms,
+        "websocket-ping-ms",
+        Milliseconds,
+        0..=DAY_MS,
+        "How long a WebSocket client may be silent before it gets a ping; 0 is never"
+    ),
+    number!(
+        limits.websocket_ping_timeout_ms,
+        "websocket-ping-timeout-ms",
+        Milliseconds,
+        1..=DAY_MS,
+        "How long it may then stay silent; beyond it the connection is closed"
+    ),
+    number!(
         limits.stack_bytes,
         "stack-bytes",
         Bytes,

@@ -303,6 +303,10 @@ pub struct LimitSettings {
     pub queue_max: usize,
     pub queue_timeout_ms: u64,
     pub shares: Vec<Share>,
+    pub websocket_message_bytes_max: usize,
+    pub websocket_queue_bytes_max: usize,
+    pub websocket_ping_ms: u64,
+    pub websocket_ping_timeout_ms: u64,
     pub stack_bytes: usize,
 }
 
@@ -458,6 +462,10 @@ impl Default for LimitSettings {
             queue_max: 1_000,
             queue_timeout_ms: 5_000,
             shares: Vec::new(),
+            websocket_message_bytes_max: 1 << 20,
+            websocket_queue_bytes_max: 256 << 10,
+            websocket_ping_ms: 30_000,
+            websocket_ping_timeout_ms: 10_000,
             stack_bytes: 8 << 20,
         }
     }

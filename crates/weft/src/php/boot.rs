@@ -11,7 +11,7 @@ use super::engine::{engine_start, ini, with_engine};
 use super::instances::{self, Booted};
 use super::script::Terminal;
 use super::serve::host;
-use super::{server_host, stacks};
+use super::{boot_host, stacks};
 use crate::classic::{Docroot, Sites};
 use crate::config::{Config, Mode, RunAs, Site};
 
@@ -26,7 +26,7 @@ thread_local! {
 /// A message for the operator; PHP's own message is in the error log.
 pub fn boot(config: &Config) -> Result<Booted, String> {
     if Mode::of(config).is_one_at_a_time() {
-        weft_zend::host::install(&server_host::Boot);
+        weft_zend::host::install(&boot_host::Boot);
         return Ok(instances::boot(config));
     }
     boot_application(application_of(config)?)?;
@@ -42,7 +42,7 @@ fn application_of(config: &Config) -> Result<&Path, String> {
 
 fn boot_application(application: &Path) -> Result<(), String> {
     if host().is_none() && !weft_zend::host::installed() {
-        weft_zend::host::install(&server_host::Boot);
+        weft_zend::host::install(&boot_host::Boot);
     }
     let path = application.canonicalize().map_err(|error| format!("{}: {error}", application.display()))?;
     with_engine(|engine| {

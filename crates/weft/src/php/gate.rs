@@ -13,6 +13,7 @@ use weft_serve::{RequestKey, RequestView, Server};
 use weft_zend::JobKind;
 
 use super::facts::{Facts, Scratch};
+use super::job::request_of;
 use super::server_host::ServerHost;
 use crate::config::{Config, Share, ShareBy, is_below, plain_path};
 use crate::shares::{Arrival, Key, Shares};
@@ -81,8 +82,8 @@ impl Gate {
         };
         GATE.set(Some(Box::leak(Box::new(made))));
         runtime.on_ended(|job| {
-            if let (Some(gate), false) = (gate(), JobKind::Task.is_of(job)) {
-                gate.ended(RequestKey(job.argument));
+            if let (Some(gate), Some(key)) = (gate(), request_of(job)) {
+                gate.ended(key);
             }
         });
     }

@@ -4,14 +4,16 @@
 //! It joins weft-zend with weft-serve and must not know processes: those belong to the master.
 //!
 //! # Layout, in reading order
-//! - `engine`: PHP is started; `support`: what is known of its version; `isolation`: of its extensions. `boot`: an application's life in a worker; `instances` and `stacks`: what it runs on.
-//! - `serve`: requests become jobs. `answers`: what needs no PHP. `gate`: where they wait for their share. `server_host`: the answers to what PHP asks,
-//!   with `facts` about a request, `delegation` of a response, and `forked` in a child that a request has forked.
+//! - `engine`: PHP is started; `support`: what is known of its version; `isolation`: of its extensions. `boot`: an application's life in a worker, with `boot_host`; `instances` and `stacks`: what it runs on.
+//! - `serve`: requests become jobs, within `server_limits`; `job`: which are for requests. `answers`: what needs no PHP. `gate`: where they wait for their share. `server_host`: the answers to what PHP asks,
+//!   with `facts` about a request, `websocket` about connections (`lent`: what PHP borrows; `detached`: what it keeps), `delegation` of a response, and `forked` in a child that a request has forked.
 //! - `script`: `weft php`.
 
 mod answers;
 mod boot;
+mod boot_host;
 mod delegation;
+mod detached;
 mod engine;
 mod facts;
 mod file_status;
@@ -19,11 +21,15 @@ mod forked;
 mod gate;
 mod instances;
 mod isolation;
+mod job;
+mod lent;
 mod script;
 mod serve;
 mod server_host;
+mod server_limits;
 mod stacks;
 mod support;
+mod websocket;
 
 pub use boot::{
     boot, check_application, check_settings, end, end_tasks, start_tasks, try_application,
@@ -34,6 +40,7 @@ pub use engine::{
 };
 pub use gate::gate;
 pub use isolation::Unisolated;
+pub use job::request_of;
 pub use script::{Terminal, main as cli_main};
 pub use serve::{
     admit_waiting, become_forked, describe, replacement_wanted, run_max, start as serve, takes_up,

@@ -8,17 +8,21 @@ use std::time::Duration;
 
 use weft_proto::{Head, Version};
 use weft_rt::{Job, MILLISECOND, Nanos, Runtime, Spawn};
-use weft_serve::{Handler, Peer, Refusal, RequestKey, RequestView, Server, Stats, Summary};
+use weft_serve::{
+    Handler, Peer, Refusal, RequestKey, RequestView, Server, Stats, Summary, TunnelKey, TunnelLimits,
+};
 use weft_zend::{Engine, Field, JobKind};
 
 use super::answers;
 use super::facts::{Facts, Scratch};
 use super::forked::ForkedHost;
 use super::gate::{Gate, gate};
+use super::job::request_of;
 use super::server_host::ServerHost;
+use super::server_limits::limits;
 use crate::admin::Admin;
 use crate::classic::{Docroot, Route, Script, Sites};
-use crate::config::{Config, LimitSettings, Mode, Trust};
+use crate::config::{Config, Mode, Trust};
 use crate::log::{self, Access};
 use crate::shares::Arrival;
 use crate::tls::ByName;
@@ -85,6 +89,11 @@ pub fn start(
     let limits = weft_serve::ServerLimits {
         http2_streams_max: if config.server.http2 { defaults.http2_streams_max } else { 0 },
         hsts_s: config.tls.hsts_s,
+        tunnels: TunnelLimits {
+            // The other half is for their answers, and for those that come late.
+            leave_ms: config.server.drain_timeout_ms / 2,
+            ..defaults.tunnels
+        },
         compress_bytes_min: config.classic.compress_bytes_min,
         // A script of a document root finds the whole body when it begins.
         body_begin_bytes: begin,
@@ -116,41 +125,18 @@ fn kind_of(mode: Mode) -> JobKind {
     }
 }
 
-fn limits(limits: &LimitSettings) -> weft_serve::ServerLimits {
-    weft_serve::ServerLimits {
-        http: weft_proto::RequestLimits {
-            head_bytes_max: limits.head_bytes_max,
-            header_count_max: limits.header_count_max,
-            target_bytes_max: limits.target_bytes_max,
-            body_bytes_max: limits.body_bytes_max,
-            ..weft_proto::RequestLimits::default()
-        },
-        connections_max: limits.connections_max,
-        head_timeout_ms: limits.head_timeout_ms,
-        queue_max: limits.queue_max,
-        queue_timeout_ms: limits.queue_timeout_ms,
-        idle_timeout_ms: limits.idle_timeout_ms,
-        body_timeout_ms: limits.body_timeout_ms,
-        body_rate_bytes_min: limits.body_rate_bytes_min,
-        write_timeout_ms: limits.write_timeout_ms,
-        body_memory_bytes_max: limits.body_memory_bytes_max,
-        spool_bytes_max: limits.spool_bytes_max,
-        write_buffer_bytes_max: limits.response_buffer_bytes_max,
-        ..weft_serve::ServerLimits::default()
-    }
-}
-
 /// What a coroutine does, for reports to the operator: "GET /path", or "task 7, started at app.php:12".
 pub fn describe(job: Job) -> String {
     if JobKind::Task.is_of(job) {
         return Engine::describe_task(job.argument);
     }
-    host().map_or_else(String::new, |host| host.describe(job.argument))
+    let Some(host) = host() else { return String::new() };
+    if JobKind::Event.is_of(job) { host.describe_event(job.argument) } else { host.describe(job.argument) }
 }
 
 /// How long a job may run where there are sites; 0: for any time.
 pub fn run_max(job: Job) -> Nanos {
-    let site = host().filter(|_| !JobKind::Task.is_of(job)).and_then(|host| host.settings_of(job.argument));
+    let site = request_of(job).and_then(|key| host()?.settings_of(key.0));
     site.map_or(0, |site| site.config.limits.request_timeout_ms.saturating_mul(MILLISECOND))
 }
 
@@ -161,8 +147,8 @@ pub fn replacement_wanted() -> Option<String> {
 
 /// Whether a job that waited for a coroutine is still this worker's: a request may have been passed on to another.
 pub fn takes_up(job: Job) -> bool {
-    let is_request = !JobKind::Task.is_of(job) && job.argument != 0;
-    let is_ours = !is_request || SERVER.get().is_none_or(|server| server.reclaim(RequestKey(job.argument)));
+    let Some(key) = request_of(job) else { return true };
+    let is_ours = SERVER.get().is_none_or(|server| server.reclaim(key));
     if !is_ours {
         forget(job);
     }
@@ -215,6 +201,10 @@ fn begin(runtime: &Runtime, job: Job) {
 pub fn turn_away(job: Job) {
     if JobKind::Task.is_of(job) {
         Engine::abandon_task(job.argument);
+    } else if JobKind::Event.is_of(job) {
+        if let Some(server) = SERVER.get() {
+            server.abandon_tunnel(TunnelKey(job.argument));
+        }
     } else if let Some(server) = SERVER.get()
         && takes_up(job)
     {
@@ -384,6 +374,17 @@ impl Handler for Requests {
     /// for files.
     fn room(&self) -> usize {
         if self.sites.is_some() || self.files.is_some() { usize::MAX } else { self.runtime.room() }
+    }
+
+    fn event_room(&self) -> usize {
+        self.runtime.room()
+    }
+
+    fn tunnel(&self, key: TunnelKey) {
+        let job = JobKind::Event.job(key.0);
+        if self.runtime.spawn(job) == Spawn::Refused {
+            turn_away(job);
+        }
     }
 
     fn turn_away(&self, key: RequestKey) {

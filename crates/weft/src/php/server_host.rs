@@ -11,35 +11,27 @@ use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 
-use weft_proto::Head;
-use weft_rt::{Runtime, SECOND, clock};
-use weft_serve::{BodyRead, BodyView, Endpoint, Error, Peer, RequestKey, Server, Waited};
-use weft_zend::abi::{CLIENT_GONE, NO_SITE};
-use weft_zend::host::HeaderLine;
+use weft_rt::Runtime;
+use weft_serve::{BodyRead, BodyView, Endpoint, Error, RequestKey, Server, TunnelKey, Waited};
+use weft_zend::abi::{Accepted, Asked, CLIENT_GONE, MessageSent, NO_SITE, Remembered};
+use weft_zend::host::{Accept, Event, HeaderLine};
 use weft_zend::{Field, Host, JobKind, LogLevel, RequestId, SettingKind, Slice};
 
+use super::boot_host::Boot;
+use super::detached::{Detached, wall_time};
 use super::facts::{Facts, Scratch};
 use super::file_status::status_of;
+use super::lent::Lent;
 use crate::classic::{Docroot, Script, Sites};
 use crate::config::{Site, Trust};
 use crate::tls::{self, Variables};
-
-/// The head of an ended request, for a Request object that was kept.
-struct Detached {
-    head: Head,
-    bytes: Vec<u8>,
-    peer: Peer,
-    time: f64,
-    /// What TLS contributes to `$_SERVER`; empty without it.
-    variables: Variables,
-}
 
 /// The host's own state besides the server.
 pub struct ServerHost {
     pub(super) server: &'static Server,
     trust: Trust,
     /// Random for each worker, so that request ids of two workers differ.
-    id_prefix: String,
+    pub(super) id_prefix: String,
     scratch: RefCell<Scratch>,
     /// The variables of TLS of the request that was asked for them last.
     variables: RefCell<Variables>,
@@ -49,6 +41,7 @@ pub struct ServerHost {
     scripts: RefCell<HashMap<RequestId, Script>>,
     sites: Option<&'static Sites>,
     asks_first: bool,
+    pub(super) lent: Lent,
 }
 
 impl ServerHost {
@@ -74,6 +67,7 @@ impl ServerHost {
             scripts: RefCell::default(),
             sites,
             asks_first,
+            lent: Lent::default(),
         }
     }
 
@@ -431,6 +425,46 @@ impl Host for ServerHost {
         }
     }
 
+    fn asks_for_websocket(&self, request: RequestId) -> Asked {
+        self.asked(request)
+    }
+
+    fn accept_websocket(&self, request: RequestId, accept: &Accept<'_>) -> (Accepted, Slice) {
+        self.accept(request, accept)
+    }
+
+    fn take_event(&self, tunnel: u64) -> Option<Event> {
+        self.next_event(tunnel)
+    }
+
+    fn event_done(&self, tunnel: u64, failed: bool) {
+        self.end_event(tunnel, failed);
+    }
+
+    fn abandon_events(&self, tunnel: u64) {
+        self.server.abandon_tunnel(TunnelKey(tunnel));
+    }
+
+    fn websocket_send(&self, name: &[u8], is_binary: bool, message: &[u8]) -> MessageSent {
+        self.send_to(name, is_binary, message)
+    }
+
+    fn websocket_close(&self, name: &[u8], code: u16, reason: &[u8]) -> bool {
+        self.close_one(name, code, reason)
+    }
+
+    fn websocket_waiting(&self, name: &[u8]) -> Option<usize> {
+        self.waiting_for(name)
+    }
+
+    fn websocket_attribute(&self, name: &[u8], attribute: &[u8]) -> Slice {
+        self.attribute_of(name, attribute)
+    }
+
+    fn websocket_remember(&self, name: &[u8], attribute: &[u8], value: Option<&[u8]>) -> Remembered {
+        self.remember(name, attribute, value)
+    }
+
     fn early_hints(&self, request: RequestId, headers: &[HeaderLine]) -> bool {
         self.server.early_hints(RequestKey(request), headers).is_ok()
     }
@@ -458,32 +492,4 @@ impl Host for ServerHost {
     fn replace(&self, reason: &[u8]) {
         self.replacement.set(Some(String::from_utf8_lossy(reason).into_owned()));
     }
-}
-
-/// The host while an application boots: there are no requests, and PHP's output goes to the error log, so that it is
-/// not lost.
-pub struct Boot;
-
-impl Host for Boot {
-    fn log(&self, level: LogLevel, _: RequestId, message: &[u8]) {
-        let message = String::from_utf8_lossy(message);
-        match level {
-            LogLevel::Error => tracing::error!("{message}"),
-            LogLevel::Warning => tracing::warn!("{message}"),
-            LogLevel::Notice => tracing::info!("{message}"),
-        }
-    }
-
-    fn output(&self, bytes: &[u8]) {
-        let text = String::from_utf8_lossy(bytes);
-        for line in text.lines().filter(|line| !line.trim().is_empty()) {
-            tracing::info!("output outside of a request: {line}");
-        }
-    }
-}
-
-/// A monotonic time as seconds since 1970.
-fn wall_time(at: weft_rt::Nanos) -> f64 {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    now.as_secs_f64() - clock::now().saturating_sub(at) as f64 / SECOND as f64
 }

@@ -13,8 +13,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use rustix::net::{SendFlags, send};
 use weft_rt::{CoroutineId, Job, Runtime};
-use weft_serve::{RequestKey, Rescued, Server};
-use weft_zend::JobKind;
+use weft_serve::{Rescued, Server};
 
 use crate::master::control::{CRASHED, PACKET_BYTES_MAX};
 
@@ -50,11 +49,7 @@ pub fn give_away(is_late: bool) -> Rescued {
     let culprit = ward.runtime.running();
     // No hook takes a call from here on for a coroutine's.
     ward.runtime.step_out();
-    ward.server.rescue(culprit.and_then(|(_, job)| request_of(job)), is_late)
-}
-
-fn request_of(job: Job) -> Option<RequestKey> {
-    (!JobKind::Task.is_of(job) && job.argument != 0).then_some(RequestKey(job.argument))
+    ward.server.rescue(culprit.and_then(|(_, job)| crate::php::request_of(job)), is_late)
 }
 
 extern "C" fn crashed(signal: i32) {
@@ -94,7 +89,7 @@ fn name(
     };
     write!(text, "crashes by {signal}")?;
     let Some((id, job)) = running else { return write!(text, " outside of any request") };
-    let written = request_of(job).and_then(|key| {
+    let written = crate::php::request_of(job).and_then(|key| {
         server.peek_request(key, |request| {
             write!(text, " in coroutine {}: ", id.index)?;
             printable(text, request.method())?;

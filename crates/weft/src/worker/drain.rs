@@ -69,8 +69,8 @@ impl Drain {
 
     /// Continues as far as possible now.
     pub fn turn(&mut self, now: Nanos, runtime: &Runtime, server: &Server) {
-        let requests_done =
-            runtime.stats.live.get() <= runtime.stats.tasks.get() && server.connections() == 0;
+        let requests_done = runtime.stats.live.get() <= runtime.stats.tasks.get()
+            && server.connections() + server.tunnels() == 0;
         let done = requests_done && runtime.stats.tasks.get() == 0;
         match self {
             Drain::Draining { .. } | Drain::Cancelling { .. } if done => *self = Drain::Finished,

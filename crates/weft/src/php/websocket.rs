@@ -1,0 +1,138 @@
+//! The answers to what PHP asks about WebSockets, in terms of weft-serve's tunnels.
+//!
+//! To PHP a connection is a name, which no other connection of any worker has; in this worker it stands for a key. Must not
+//! know what a service does. Invariant: a name of another worker, or of a connection that has ended, is no error.
+
+use weft_proto::websocket::{CloseCode, Kind};
+use weft_serve::{NotUpgraded, Overflow, RequestKey, Sent, TunnelEvent, TunnelKey, Upgrade};
+use weft_zend::abi::{Accepted, Asked, EventKind, MessageSent, OverflowPolicy, Remembered};
+use weft_zend::host::{Accept, Event};
+use weft_zend::{RequestId, Slice};
+
+use super::server_host::ServerHost;
+
+impl ServerHost {
+    fn name_of(&self, key: TunnelKey) -> String {
+        format!("{}-w{:x}", self.id_prefix, key.0)
+    }
+
+    fn tunnel_of(&self, name: &[u8]) -> Option<TunnelKey> {
+        let number = name.strip_prefix(self.id_prefix.as_bytes())?.strip_prefix(b"-w")?;
+        let number = std::str::from_utf8(number).ok()?;
+        u64::from_str_radix(number, 16).ok().map(TunnelKey)
+    }
+
+    /// "an event of the connection …", for reports to the operator.
+    pub fn describe_event(&self, tunnel: u64) -> String {
+        format!("an event of the WebSocket connection {}", self.name_of(TunnelKey(tunnel)))
+    }
+
+    pub(super) fn asked(&self, request: RequestId) -> Asked {
+        let key = RequestKey(request);
+        let asked = self.server.with_request(key, |view| {
+            if !view.asks_for_websocket() {
+                return (Asked::No, None);
+            }
+            let asked = if view.is_of_own_origin() { Asked::OwnOrigin } else { Asked::OtherOrigin };
+            (asked, view.websocket_fault())
+        });
+        match asked {
+            None => Asked::No,
+            Some((asked, None)) => asked,
+            Some((_, Some(reject))) => {
+                // Gone means that no client waits for the answer.
+                let _ = self.server.refuse_upgrade(key, reject);
+                Asked::Answered
+            }
+        }
+    }
+
+    pub(super) fn accept(&self, request: RequestId, accept: &Accept<'_>) -> (Accepted, Slice) {
+        let key = RequestKey(request);
+        let overflow = match accept.overflow {
+            OverflowPolicy::Close => Overflow::Close,
+            OverflowPolicy::DropOldest => Overflow::DropOldest,
+            OverflowPolicy::DropNewest => Overflow::DropNewest,
+        };
+        let upgrade = Upgrade {
+            service: accept.service,
+            overflow,
+            protocol: accept.protocol,
+            headers: accept.headers,
+            attributes: accept.attributes,
+        };
+        let accepted = match self.server.upgrade(key, &upgrade) {
+            Ok(tunnel) => return (Accepted::Open, self.lent.name(self.name_of(tunnel))),
+            Err(NotUpgraded::Gone) => Accepted::Answered,
+            Err(NotUpgraded::Refused(reject)) => {
+                let _ = self.server.refuse_upgrade(key, reject);
+                Accepted::Answered
+            }
+            Err(NotUpgraded::Draining) => {
+                let _ = self.server.respond_error(key, 503, Some(1));
+                Accepted::Answered
+            }
+            Err(NotUpgraded::Protocol) => Accepted::Protocol,
+            Err(NotUpgraded::Attributes) => Accepted::Attributes,
+            Err(NotUpgraded::Header(_)) => Accepted::Header,
+        };
+        (accepted, Slice::NONE)
+    }
+
+    pub(super) fn next_event(&self, tunnel: u64) -> Option<Event> {
+        let (service, event) = self.server.take_event(TunnelKey(tunnel))?;
+        let (kind, code, data) = match event {
+            TunnelEvent::Opened => (EventKind::Opened, 0, Vec::new()),
+            TunnelEvent::Message(Kind::Text, bytes) => (EventKind::Text, 0, bytes),
+            TunnelEvent::Message(Kind::Binary, bytes) => (EventKind::Binary, 0, bytes),
+            TunnelEvent::Closed(code, reason) => (EventKind::Closed, code.0, reason.into_bytes()),
+        };
+        let name = self.lent.name(self.name_of(TunnelKey(tunnel)));
+        Some(Event { service, kind: kind as u32, code: u32::from(code), name, data: self.lent.data(data) })
+    }
+
+    pub(super) fn end_event(&self, tunnel: u64, failed: bool) {
+        let key = TunnelKey(tunnel);
+        self.lent.data(Vec::new()); // a large message is not kept
+        if failed {
+            self.server.tunnel_close(key, CloseCode::INTERNAL_ERROR, "");
+        }
+        self.server.event_done(key);
+    }
+
+    pub(super) fn send_to(&self, name: &[u8], is_binary: bool, message: &[u8]) -> MessageSent {
+        let kind = if is_binary { Kind::Binary } else { Kind::Text };
+        if !is_binary && std::str::from_utf8(message).is_err() {
+            return MessageSent::NoText;
+        }
+        match self.tunnel_of(name).map(|key| self.server.tunnel_send(key, kind, message)) {
+            Some(Sent::Queued) => MessageSent::Queued,
+            _ => MessageSent::Lost,
+        }
+    }
+
+    pub(super) fn close_one(&self, name: &[u8], code: u16, reason: &[u8]) -> bool {
+        let reason = String::from_utf8_lossy(reason);
+        self.tunnel_of(name).is_some_and(|key| self.server.tunnel_close(key, CloseCode(code), &reason))
+    }
+
+    pub(super) fn waiting_for(&self, name: &[u8]) -> Option<usize> {
+        let key = self.tunnel_of(name).filter(|key| self.server.tunnel_is_open(*key))?;
+        Some(self.server.tunnel_waiting(key))
+    }
+
+    pub(super) fn attribute_of(&self, name: &[u8], attribute: &[u8]) -> Slice {
+        let value = self.tunnel_of(name).and_then(|key| self.server.tunnel_attribute(key, attribute));
+        value.map_or(Slice::NONE, |value| self.lent.data(value))
+    }
+
+    pub(super) fn remember(&self, name: &[u8], attribute: &[u8], value: Option<&[u8]>) -> Remembered {
+        let set =
+            self.tunnel_of(name).and_then(|key| self.server.set_tunnel_attribute(key, attribute, value));
+        match set {
+            Some(true) => Remembered::Yes,
+            Some(false) => Remembered::Full,
+            None => Remembered::Gone,
+        }
+    }
+}

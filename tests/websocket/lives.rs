@@ -1,0 +1,130 @@
+//! Connections and the lives of workers: reload, stop, death; and the operator's limits.
+
+use std::io::{Read, Write};
+
+use rustix::process::{Pid, Signal, kill_process};
+use weft_tests::until;
+
+use crate::client::{Socket, calls_until, frame};
+use crate::server;
+
+#[test]
+fn a_reload_closes_connections_with_1001_and_new_ones_meet_the_new_worker() {
+    let mut weft = server().with("--drain-timeout-ms", "4000").start();
+    let mut sockets: Vec<Socket> =
+        (0..10).map(|number| Socket::open(&weft, &format!("/dialogue?user=u{number}"))).collect();
+    for (number, socket) in sockets.iter_mut().enumerate() {
+        assert_eq!(socket.text(), format!("hello u{number}"));
+    }
+    let before = weft.workers();
+    weft.signal(Signal::HUP);
+    for mut socket in sockets {
+        assert_eq!(socket.close(), (1001, "the server restarts".to_owned()));
+        socket.end();
+    }
+    until("the new worker", || (weft.workers() != before && weft.workers().len() == 1).then_some(()));
+    let mut socket = Socket::open(&weft, "/dialogue?user=new");
+    assert_eq!(socket.text(), "hello new");
+    weft.signal(Signal::TERM);
+    assert_eq!(socket.close().0, 1001);
+    socket.end();
+    assert!(weft.wait().success(), "{}", weft.log());
+}
+
+#[test]
+fn closed_is_called_for_each_connection_before_its_worker_ends() {
+    let mut weft = server().with("--drain-timeout-ms", "2000").start();
+    weft.write_application(
+        r"
+        final class Last extends Weft\WebSocket\Service {
+            public function message(Weft\WebSocket\Connection $c, string $m, bool $b): void {}
+            public function closed(Weft\WebSocket\Connection $c, int $code, string $reason): void {
+                file_put_contents(__DIR__ . '/closed', $code, FILE_APPEND);
+            }
+        }
+        return new Weft\Application(fn () => 'x', ['/last' => new Last()]);",
+    );
+    weft.signal(Signal::HUP);
+    weft.wait_for_log("reload");
+    until("the new application", || (weft.get("/").text() == "x").then_some(()));
+    // One that is silent, one that is well-behaved.
+    let silent = Socket::open(&weft, "/last");
+    let mut polite = Socket::open(&weft, "/last");
+    weft.signal(Signal::TERM);
+    assert_eq!(polite.close().0, 1001);
+    polite.end();
+    drop(silent);
+    weft.wait();
+    assert_eq!(weft.read("closed"), "10011001");
+}
+
+#[test]
+fn the_death_of_a_worker_ends_its_connections_and_no_other() {
+    let weft = server().with("--workers", "2").start();
+    let mut sockets: Vec<Socket> = (0..24).map(|_| Socket::open(&weft, "/dialogue?user=u")).collect();
+    for socket in &mut sockets {
+        assert_eq!(socket.text(), "hello u");
+    }
+    let victim = weft.workers()[0];
+    kill_process(Pid::from_raw(victim as i32).expect("a pid"), Signal::KILL).expect("it is alive");
+    let (mut ended, mut alive) = (0, 0);
+    for socket in &mut sockets {
+        // Those of the dead worker may be reset while they are written to.
+        let _ = socket.stream.write_all(&frame(0x81, b"x"));
+        match socket.stream.read(&mut [0]) {
+            Ok(1) => alive += 1,
+            _ => ended += 1,
+        }
+    }
+    assert!(ended > 0 && alive > 0, "{ended} ended, {alive} are alive");
+    until("another worker", || (weft.workers().len() == 2 && weft.workers()[0] != victim).then_some(()));
+    assert_eq!(Socket::open(&weft, "/dialogue?user=later").text(), "hello later");
+}
+
+#[test]
+fn an_event_that_runs_too_long_is_cancelled() {
+    let mut weft = server().with("--request-timeout-ms", "2000").start();
+    let mut socket = Socket::open(&weft, "/dialogue?user=ada");
+    assert_eq!(socket.text(), "hello ada");
+    socket.send("sleep");
+    assert_eq!(socket.close().0, 1011);
+    socket.end();
+    calls_until(&weft, "closed ada 1011 ");
+    weft.wait_for_log("is cancelled: it has run longer than request_timeout_ms");
+    weft.wait_for_log("an event of the WebSocket connection ");
+}
+
+#[test]
+fn a_fatal_error_costs_the_connection_and_then_the_worker() {
+    let mut weft = server().start();
+    let before = weft.workers();
+    let mut socket = Socket::open(&weft, "/dialogue?user=ada");
+    assert_eq!(socket.text(), "hello ada");
+    socket.send("fatal");
+    assert_eq!(socket.close().0, 1011);
+    socket.end();
+    weft.wait_for_log("Allowed memory size");
+    until("another worker", || (weft.workers() != before && weft.workers().len() == 1).then_some(()));
+}
+
+#[test]
+fn the_operators_limits_hold() {
+    let weft = server().with("--websocket-message-bytes-max", "1000").start();
+    let mut socket = Socket::open(&weft, "/dialogue?user=ada");
+    assert_eq!(socket.text(), "hello ada");
+    socket.stream.write_all(&frame(0x81, &[b'x'; 1000])).unwrap();
+    assert_eq!(socket.text().len(), 1000);
+    socket.stream.write_all(&frame(0x81, &[b'x'; 1001])).unwrap();
+    assert_eq!(socket.close().0, 1009);
+}
+
+#[test]
+fn a_silent_client_is_pinged_and_then_given_up() {
+    let server = server().with("--websocket-ping-ms", "200").with("--websocket-ping-timeout-ms", "300");
+    let weft = server.start();
+    let mut silent = Socket::open(&weft, "/dialogue?user=bob");
+    assert_eq!(silent.text(), "hello bob");
+    assert_eq!(silent.read(), (0x89, vec![]));
+    assert_eq!(silent.stream.read(&mut [0]).unwrap(), 0);
+    calls_until(&weft, "closed bob 1006 ");
+}

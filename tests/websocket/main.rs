@@ -1,0 +1,13 @@
+//! WebSocket services through the real binary: what PHP code sees, and what clients that know nothing of weft see.
+
+mod client;
+mod clients;
+mod lives;
+mod service;
+
+use weft_tests::Server;
+
+/// The application of these tests.
+fn server() -> Server {
+    Server::new(include_str!("app.php").trim_start_matches("<?php"))
+}
