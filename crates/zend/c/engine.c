@@ -371,7 +371,7 @@ bool weft_engine_opcache(bool *jit)
 	SG(request_info).no_headers = 1;
 	if (zend_hash_str_exists(EG(function_table), ZEND_STRL("opcache_get_status"))) {
 		/* It may be only for scripts below a path: this is one. */
-		SG(request_info).path_translated = zend_ini_string("opcache.restrict_api", sizeof("opcache.restrict_api") - 1, 0);
+		SG(request_info).path_translated = (char *) zend_ini_string("opcache.restrict_api", sizeof("opcache.restrict_api") - 1, 0);
 		on = opcache_status(jit);
 		SG(request_info).path_translated = NULL;
 	}
