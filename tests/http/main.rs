@@ -3,6 +3,7 @@
 mod beside;
 mod bodies;
 mod clients;
+mod compressed;
 mod connections;
 mod early;
 mod files;

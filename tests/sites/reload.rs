@@ -27,7 +27,7 @@ fn sites_come_and_go_with_a_reload() {
     weft.write("weft.toml", &(site("one") + &site("none")));
     let refused = reload(&weft);
     assert_ne!(refused.code, Some(0), "{}", refused.stdout);
-    assert!(weft.log().contains("root: none: No such file or directory"), "{}", weft.log());
+    weft.wait_for_log("root: none: No such file or directory");
     assert_eq!(get(&weft, "two.example", "/a.txt").text(), "two");
     weft.write("weft.toml", &site("two"));
     assert_eq!(reload(&weft).code, Some(0), "{}", weft.log());

@@ -16,6 +16,9 @@ const BROTLI_WINDOW_BITS: u32 = 20;
 const ZSTD_LEVEL: i32 = 3;
 const GZIP_LEVEL: u32 = 5;
 
+/// What says that another client may get another coding.
+pub(crate) const VARY: (&[u8], &[u8]) = (b"Vary", b"Accept-Encoding");
+
 /// Compresses `text`; `None` if that does not make it smaller.
 pub(crate) fn compress(coding: Coding, text: &[u8]) -> Option<Vec<u8>> {
     let room = Vec::with_capacity(text.len() / 3);

@@ -46,6 +46,7 @@ mod address;
 mod admission;
 mod announced;
 mod client;
+mod coder;
 mod compress;
 mod connection;
 mod deadlines;

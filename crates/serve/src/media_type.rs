@@ -37,3 +37,23 @@ pub fn media_type(path: &Path) -> &'static str {
         None => mime_guess::from_path(path).first_raw().unwrap_or("application/octet-stream"),
     }
 }
+
+/// Types that compress well: text, and formats written as text.
+pub(crate) fn is_text(kind: &[u8]) -> bool {
+    const OTHERS: [&[u8]; 9] = [
+        b"application/javascript",
+        b"application/json",
+        b"application/xml",
+        b"application/wasm",
+        b"application/manifest+json",
+        b"application/vnd.ms-fontobject",
+        b"font/ttf",
+        b"font/otf",
+        b"image/x-ms-bmp",
+    ];
+    let kind = kind.split(|byte| *byte == b';').next().unwrap_or_default();
+    kind.starts_with(b"text/")
+        || kind.ends_with(b"+xml")
+        || kind.ends_with(b"+json")
+        || OTHERS.contains(&kind)
+}

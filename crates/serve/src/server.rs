@@ -5,6 +5,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
 
 use weft_proto::{DateCache, Repeated};
 use weft_rt::reactor::Event;
@@ -86,6 +87,8 @@ pub struct Server {
     pub(crate) carriers: RefCell<BTreeMap<u32, Carrier>>,
     pub(crate) compressed: RefCell<Compressed>,
     pub(crate) tunnels: RefCell<Tunnels>,
+    /// Counts the responses that are being compressed.
+    pub(crate) coders: Rc<()>,
     date: RefCell<DateCache>,
     date_turn: Cell<Nanos>,
     pub(crate) repeated: RefCell<Repeated>,
@@ -138,6 +141,7 @@ impl Server {
             carriers: RefCell::default(),
             compressed: RefCell::default(),
             tunnels: RefCell::default(),
+            coders: Rc::default(),
             date: RefCell::new(DateCache::new(clock::unix_seconds())),
             date_turn: Cell::new(0),
             repeated: RefCell::default(),

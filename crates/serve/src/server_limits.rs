@@ -73,6 +73,9 @@ pub struct ServerLimits {
     pub compress_bytes_max: u64,
     /// Compressed files that are cached for further requests: 16 MiB.
     pub compressed_bytes_max: usize,
+    /// Whether text that handlers answer with is compressed for clients that accept it, from `compress_bytes_min` on or if
+    /// its length is not known: no.
+    pub compress_responses: bool,
     /// While draining, an idle connection is kept this long for a request that is on its way: 2,000 ms.
     pub drain_idle_ms: u64,
     /// Streams of one HTTP/2 connection at a time: 100. With 0 HTTP/2 is not spoken.
@@ -112,6 +115,7 @@ impl Default for ServerLimits {
             compress_bytes_min: 1024,
             compress_bytes_max: 1024 * 1024,
             compressed_bytes_max: 16 * 1024 * 1024,
+            compress_responses: false,
             drain_idle_ms: 2_000,
             http2_streams_max: 100,
             tunnels: TunnelLimits::default(),

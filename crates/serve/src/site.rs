@@ -9,17 +9,15 @@ use std::rc::Rc;
 
 use weft_proto::{BodyLength, Coding, SentBody, format_date};
 
-use crate::compress::compress;
+use crate::compress::{VARY, compress};
 use crate::file::{Plan, read};
 use crate::keys::RequestKey;
-use crate::media_type::media_type;
+use crate::media_type::{is_text, media_type};
 use crate::opened::Opened;
 use crate::root::{Look, Root};
 use crate::server::Server;
 use crate::stream::Stage;
 use crate::stream::respond::Error;
-
-const VARY: (&[u8], &[u8]) = (b"Vary", b"Accept-Encoding");
 
 impl Server {
     /// Answers with the file of this name below `root`, as [`Server::respond_file`] does. Text is sent in the coding
@@ -119,26 +117,6 @@ impl Server {
         self.enqueue(stream.connection, connection);
         Ok(status)
     }
-}
-
-/// Types that compress well: text, and formats written as text.
-fn is_text(kind: &[u8]) -> bool {
-    const OTHERS: [&[u8]; 9] = [
-        b"application/javascript",
-        b"application/json",
-        b"application/xml",
-        b"application/wasm",
-        b"application/manifest+json",
-        b"application/vnd.ms-fontobject",
-        b"font/ttf",
-        b"font/otf",
-        b"image/x-ms-bmp",
-    ];
-    let kind = kind.split(|byte| *byte == b';').next().unwrap_or_default();
-    kind.starts_with(b"text/")
-        || kind.ends_with(b"+xml")
-        || kind.ends_with(b"+json")
-        || OTHERS.contains(&kind)
 }
 
 /// The first accepted coding that lies beside the file, made from its current version. It follows the same rules as the

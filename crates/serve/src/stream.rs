@@ -6,6 +6,7 @@
 //! request's fields are slices of it; bytes that arrive meanwhile go elsewhere.
 
 pub(crate) mod body;
+pub(crate) mod coded;
 pub(crate) mod hold;
 pub(crate) mod outgoing;
 pub(crate) mod request;
@@ -19,6 +20,7 @@ pub(crate) mod write;
 use weft_proto::{Head, Sent, SentBody};
 use weft_rt::{Nanos, Readiness, Runtime, Wait};
 
+use crate::coder::Coder;
 use crate::http1::wire::Wire;
 use crate::keys::RequestKey;
 use crate::parcel::RETRIED;
@@ -75,6 +77,8 @@ pub(crate) struct Stream {
     pub spools: bool,
     /// Bytes of it that are counted as waiting in memory.
     pub counted: usize,
+    /// What its body passes through if it is compressed piece by piece.
+    pub coder: Option<Box<Coder>>,
     /// Field lines that its head gets unless the handler names such fields itself.
     pub fields: Option<Fields>,
     /// Bytes of the response's body so far, as the handler provided them.
@@ -121,6 +125,7 @@ impl Stream {
             is_in_input: false,
             spools: false,
             counted: 0,
+            coder: None,
             fields: None,
             written: 0,
             overrun: false,
@@ -168,6 +173,7 @@ impl Stream {
         (self.spools, self.overrun, self.waits, self.is_retried) = (false, false, false, false);
         self.since = now;
         self.fields = None;
+        self.coder = None;
         self.body.clear();
     }
 

@@ -10,6 +10,7 @@ use weft_proto::{BodyLength, InvalidHeader, SentBody, reason_phrase};
 use crate::connection::Connection;
 use crate::keys::RequestKey;
 use crate::server::Server;
+use crate::stream::coded::{CodedHead, Plan};
 use crate::stream::{Fields, Stage, Stream};
 use crate::table::Table;
 
@@ -100,6 +101,11 @@ impl Server {
     ) -> Result<usize, Error> {
         let mut table = self.table.borrow_mut();
         let (connection, stream) = self.answerable(&mut table, key)?;
+        if self.limits.compress_responses
+            && let Some(taken) = self.respond_coded_first(connection, stream, status, headers, body)?
+        {
+            return Ok(taken);
+        }
         self.encode_head(connection, stream, status, headers, BodyLength::Known(body.len() as u64))?;
         if let Stage::Started(SentBody::Length(length)) = stream.stage {
             if body.len() < DIRECT_BYTES_MIN {
@@ -117,6 +123,56 @@ impl Server {
         self.end_response(connection, stream);
         self.enqueue(stream.connection, connection);
         Ok(body.len())
+    }
+
+    /// The same for a response that is compressed, or may be for another client; `None` if nothing was sent.
+    fn respond_coded_first(
+        &self,
+        connection: &mut Connection,
+        stream: &mut Stream,
+        status: u16,
+        headers: &Headers<'_>,
+        body: &[u8],
+    ) -> Result<Option<usize>, Error> {
+        let coding = match self.coding_of(stream, status, headers, Some(body.len())) {
+            Plan::Plain => return Ok(None),
+            Plan::Varies => None,
+            Plan::With(coding) => Some(coding),
+        };
+        let coder =
+            coding.filter(|_| body.len() > self.buffer_bytes_max()).and_then(|coding| self.coder(coding));
+        let whole = coding.filter(|_| coder.is_none() && body.len() <= self.buffer_bytes_max());
+        let coded = whole.and_then(|coding| self.coded_whole(coding, body));
+        let is_coded = coder.is_some() || coded.is_some();
+        let length = match (&coder, &coded) {
+            (Some(_), _) => BodyLength::Unknown,
+            (None, Some(coded)) => BodyLength::Known(coded.len() as u64),
+            (None, None) => BodyLength::Known(body.len() as u64),
+        };
+        CodedHead::new(headers, coding.filter(|_| is_coded))
+            .with(|headers| self.encode_head(connection, stream, status, headers, length))?;
+        let Stage::Started(sent) = stream.stage else { return Err(Error::NotStarted) };
+        let mut taken = body.len();
+        match coded {
+            _ if sent == SentBody::None => (),
+            // The rest, which is all of it, follows as it does for other long bodies.
+            _ if coder.is_some() => {
+                (stream.coder, stream.spools, taken) = (coder, true, 0);
+            }
+            Some(coded) => {
+                stream.written = coded.len() as u64;
+                stream.out.bytes.extend_from_slice(&coded);
+            }
+            None => {
+                stream.spools = true;
+                taken = self.take(connection, stream, sent, body);
+            }
+        }
+        if taken == body.len() {
+            self.end_response(connection, stream);
+        }
+        self.enqueue(stream.connection, connection);
+        Ok(Some(taken))
     }
 
     /// Sends the rest of a body of which [`Server::respond_first`] has accepted a part. Parks as often as needed.

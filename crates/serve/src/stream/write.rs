@@ -13,6 +13,7 @@ use weft_rt::{Nanos, Wake};
 use crate::connection::Connection;
 use crate::keys::RequestKey;
 use crate::server::Server;
+use crate::stream::coded::{CodedHead, Plan};
 use crate::stream::outgoing::Flush;
 use crate::stream::respond::{DIRECT_BYTES_MIN, Error, Headers};
 use crate::stream::wait::Waited;
@@ -20,6 +21,9 @@ use crate::stream::{Stage, Stream};
 
 /// Written bytes are sent at once if there are this many; fewer are sent at the end of the turn.
 const FLUSH_BYTES: usize = 16 * 1024;
+
+/// How much a coder gets at once: others wait meanwhile.
+const CODED_BYTES: usize = 64 * 1024;
 
 /// How much of a write was accepted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,7 +50,23 @@ impl Server {
         let mut table = self.table.borrow_mut();
         let (connection, stream) = self.answerable(&mut table, key)?;
         let body = length.map_or(BodyLength::Unknown, BodyLength::Known);
-        self.encode_head(connection, stream, status, headers, body)?;
+        let plan = match self.limits.compress_responses {
+            true => self.coding_of(stream, status, headers, length.map(|length| length as usize)),
+            false => Plan::Plain,
+        };
+        match plan {
+            Plan::Plain => self.encode_head(connection, stream, status, headers, body)?,
+            Plan::Varies => CodedHead::new(headers, None)
+                .with(|headers| self.encode_head(connection, stream, status, headers, body))?,
+            Plan::With(coding) => {
+                let coder = self.coder(coding);
+                let (body, coding) =
+                    if coder.is_some() { (BodyLength::Unknown, Some(coding)) } else { (body, None) };
+                CodedHead::new(headers, coding)
+                    .with(|headers| self.encode_head(connection, stream, status, headers, body))?;
+                stream.coder = coder.filter(|_| stream.stage != Stage::Started(SentBody::None));
+            }
+        }
         stream.spools = self.spools_streams;
         self.enqueue(stream.connection, connection);
         Ok(())
@@ -77,6 +97,9 @@ impl Server {
         if body == SentBody::None || data.is_empty() {
             return Ok(Write::Accepted(data.len()));
         }
+        if stream.coder.is_some() {
+            return Ok(self.write_coded(connection, stream, body, data));
+        }
         let announced = if let SentBody::Length(announced) = body { announced } else { u64::MAX };
         let given = stream.written + data.len() as u64;
         let fits = data.len().min((announced - stream.written) as usize);
@@ -87,6 +110,40 @@ impl Server {
             return Err(if told { Error::Gone } else { Error::Length { announced, given } });
         }
         Ok(if count == 0 { Write::Full } else { Write::Accepted(count) })
+    }
+
+    /// The same for a response that is compressed: a piece of what was given, as much as a chunk may have.
+    fn write_coded(
+        &self,
+        connection: &mut Connection,
+        stream: &mut Stream,
+        body: SentBody,
+        data: &[u8],
+    ) -> Write {
+        if self.room(connection, stream) == 0 {
+            return Write::Full;
+        }
+        let piece = &data[..data.len().min(CODED_BYTES)];
+        let coded = stream.coder.as_mut().map(|coder| coder.write(piece));
+        self.put_coded(stream, body, coded);
+        stream.written += piece.len() as u64;
+        if stream.out.pending() >= FLUSH_BYTES && stream.blocked_since == 0 {
+            self.flush(connection, stream);
+        }
+        self.enqueue(stream.connection, connection);
+        Write::Accepted(piece.len())
+    }
+
+    /// Queues what a coder has made: hardly more than it was given.
+    fn put_coded(&self, stream: &mut Stream, body: SentBody, coded: Option<std::io::Result<Vec<u8>>>) {
+        match coded {
+            Some(Ok(coded)) if coded.is_empty() => (),
+            Some(Ok(coded)) if body == SentBody::Chunked => write_chunk(&mut stream.out.bytes, &coded),
+            Some(Ok(coded)) => stream.out.bytes.extend_from_slice(&coded),
+            // A vector takes everything; if it did not, the peer would have to know.
+            Some(Err(_)) => stream.wire.keep_alive = false,
+            None => (),
+        }
     }
 
     /// Writes all of `data`, and parks as often as necessary.
@@ -245,6 +302,8 @@ impl Server {
         let (connection, stream) = self.answerable(&mut table, key)?;
         let Stage::Started(body) = stream.stage else { return Err(Error::NotStarted) };
         let mut result = Ok(());
+        let coded = stream.coder.take().map(|coder| coder.finish());
+        self.put_coded(stream, body, coded);
         match body {
             SentBody::Chunked => {
                 write_last_chunk(&mut stream.out.bytes, trailers.iter().copied()).map_err(Error::Header)?;

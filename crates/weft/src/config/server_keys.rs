@@ -68,6 +68,16 @@ pub const SERVER: &[Key] = &[
         |v| v.boolean()?,
         "Whether clients may speak HTTP/2: over TLS those that ask for it, else those that begin with it"
     ),
+    key!(
+        server.compress_responses,
+        "compress-responses",
+        Switch,
+        "",
+        "true, false",
+        "false",
+        |v| v.boolean()?,
+        "Compresses text that applications and scripts answer with, for clients that accept it; streamed text piece by piece"
+    ),
     number!(
         server.backlog,
         "backlog",

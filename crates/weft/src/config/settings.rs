@@ -82,13 +82,6 @@ pub struct Site {
     pub config: Config,
 }
 
-impl Site {
-    /// What logs and reports call it.
-    pub fn title(&self) -> &str {
-        self.names.first().map_or("default", String::as_str)
-    }
-}
-
 /// `[server]`: sockets, processes, privileges.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Server {
@@ -104,6 +97,8 @@ pub struct Server {
     pub proxy_protocol: Vec<ListenAddress>,
     /// Worker processes.
     pub workers: Workers,
+    /// Whether text that PHP answers with is compressed.
+    pub compress_responses: bool,
     /// Whether clients may speak HTTP/2.
     pub http2: bool,
     /// Length of each accept queue.
@@ -424,6 +419,7 @@ impl Default for Server {
             listen: vec![ListenAddress::Tcp(([127, 0, 0, 1], 8080).into())],
             proxy_protocol: Vec::new(),
             workers: Workers::Auto,
+            compress_responses: false,
             http2: true,
             backlog: 4096,
             user: None,

@@ -53,6 +53,11 @@ pub fn read(written: Vec<Written>, config: &Config, errors: &mut Vec<String>) ->
 }
 
 impl Site {
+    /// What logs and reports call it.
+    pub fn title(&self) -> &str {
+        self.names.first().map_or("default", String::as_str)
+    }
+
     fn read(written: Written, config: &Config) -> Result<Site, String> {
         let Written { place, entries, rules } = written;
         let mut own = Config { sites: Vec::new(), ..config.clone() };

@@ -95,6 +95,7 @@ pub fn start(
             ..defaults.tunnels
         },
         compress_bytes_min: config.classic.compress_bytes_min,
+        compress_responses: config.server.compress_responses,
         // A script of a document root finds the whole body when it begins.
         body_begin_bytes: begin,
         ..defaults
