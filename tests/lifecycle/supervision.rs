@@ -214,3 +214,30 @@ fn a_classic_worker_that_is_stuck_names_its_script() {
     weft.wait_for_log("index.php:1; GET /");
     assert_eq!(weft.get("/").status, 200);
 }
+
+#[test]
+fn channels_lose_nothing_although_coroutines_that_compute_are_preempted() {
+    // Nearly all of the sender's time is in the library's code, whose receivers it wakes one after the other.
+    let app = "use Weft\\{Channel, Scope};
+        return function () {
+            $sum = 0;
+            Scope::run(function (Scope $scope) use (&$sum): void {
+                $channels = array_map(fn () => new Channel(1), range(1, 2000));
+                foreach ($channels as $channel) {
+                    $scope->go(function () use ($channel, &$sum): void {
+                        for ($i = 0; $i < 30; $i++) { $sum += $channel->receive(); }
+                    });
+                }
+                for ($i = 0; $i < 30; $i++) { foreach ($channels as $channel) { $channel->send(1); } }
+            });
+            return (string) $sum;
+        };";
+    let weft = Server::new(app)
+        .with("--preempt-ms", "1")
+        .with("--watchdog-ms", "0")
+        .with("--define", "opcache.jit=disable")
+        .start();
+    for _ in 0..3 {
+        assert_eq!(weft.get("/").text(), "60000", "{}", weft.log());
+    }
+}

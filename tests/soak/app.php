@@ -1,5 +1,5 @@
 <?php
-/** Every kind of wait, fault and cancellation; each answers with the token of its request. */
+/** Every kind of wait, computation, fault and cancellation; each answers with the token of its request. */
 
 declare(strict_types=1);
 
@@ -99,6 +99,14 @@ return function (Request $request) use ($pool, $redis, $upstream): mixed {
                 return $token;
             }
             return 'not cancelled';
+        case '/compute':
+            for ($i = 0, $sum = 0; $i < 500_000; $i++) {
+                $sum = ($sum * 31 + $i) & 0xffffff;
+            }
+            return $sum === 5_550_224 ? $token : "computed $sum";
+        case '/compute-in-c':
+            $text = random_bytes(1 << 19);
+            return gzdecode(gzencode($text, 9)) === $text ? $token : 'compressed wrongly';
         case '/throw':
             usleep(2_000);
             throw new RuntimeException("deliberate: $token");

@@ -20,6 +20,8 @@ const ROUTES: &[(&str, u64, Expected)] = &[
     ("/channel", 10, Expected::Token),
     ("/timeout", 2, Expected::Token),
     ("/cancel", 10, Expected::Token),
+    ("/compute", 5, Expected::Token),
+    ("/compute-in-c", 2, Expected::Token),
     ("/throw", 5, Expected::Failure),
     ("/exit", 10, Expected::Token),
     ("/recurse", 1, Expected::Failure),

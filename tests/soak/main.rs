@@ -1,4 +1,4 @@
-//! The soak: mixed waits, faults and cancellations against real servers, for a given time: `soak SECONDS`.
+//! The soak: mixed waits, computations, faults and cancellations against real servers, for a given time: `soak SECONDS`.
 //!
 //! There are two phases. For nine tenths of the time, no request costs a worker: its memory, descriptors and coroutines
 //! must be the same at the end as after the first fifth. In the last tenth, requests also exhaust memory, and their
@@ -57,7 +57,7 @@ fn main() -> ExitCode {
         .with_variable("REDIS_PORT", &redis.port.to_string())
         .with_variable("UPSTREAM_PORT", &upstream.http.to_string())
         .with_variable("SOAK_DIRECTORY", &upstream.directory().display().to_string());
-    let server = server.with("--workers", "1").start();
+    let server = server.with("--workers", "1").with("--preempt-ms", "5").start();
     let address = server.addresses()[0];
     let judges_memory = seconds >= LONG_SECONDS;
     let (tally, stop) = (Tally::default(), AtomicBool::new(false));

@@ -16,6 +16,7 @@
 
 static bool contained;
 static void (*slice_ended)(void); /* NULL: there are no time slices */
+static bool (*runs_alone)(const zend_execute_data *frame);
 static void (*stock_error_cb)(int, zend_string *, const uint32_t, zend_string *);
 static void (*next_interrupt)(zend_execute_data *);
 static volatile sig_atomic_t preempt, report, late;
@@ -90,9 +91,10 @@ static void on_interrupt(zend_execute_data *frame)
 		}
 	} else if (preempt) {
 		preempt = 0;
-		/* Never while a class is being loaded: another coroutine that needs it would not find it. */
+		/* Never while a class is being loaded: another coroutine that needs it would not find it. Never in the middle of weft's
+		 * own classes: their waits and queues count on running alone up to the next wait. The watch thread asks again. */
 		bool loading = weft_loading() && zend_hash_num_elements(weft_loading()) > 0;
-		if (weft_current && !weft_wait_slot(weft_current)->prepared && !EG(exception) && !loading && weft_coroutine_may_leave()) {
+		if (weft_current && !weft_wait_slot(weft_current)->prepared && !EG(exception) && !loading && !(runs_alone && runs_alone(frame)) && weft_coroutine_may_leave()) {
 			weft_host_yield();
 		}
 	}
@@ -125,6 +127,11 @@ void weft_failure_start(bool contain)
 void weft_interrupt_ask(void (*ended)(void))
 {
 	slice_ended = ended;
+}
+
+void weft_interrupt_except(bool (*in)(const zend_execute_data *frame))
+{
+	runs_alone = in;
 }
 
 /* Code of the JIT calls the function that is known when the JIT starts, after the modules. */

@@ -8,6 +8,8 @@ void weft_errors_start(void);
 void weft_interrupts_start(void);
 /* What is called at a check of the VM that was asked for (weft_interrupt_preempt), in a coroutine that has PHP to itself. */
 void weft_interrupt_ask(void (*ended)(void));
+/* No coroutine is preempted in the frames for which this is true: code that counts on running alone up to its next wait. */
+void weft_interrupt_except(bool (*runs_alone)(const zend_execute_data *frame));
 void weft_failure_start(bool contain);
 void weft_remember_error(int type, zend_string *file, uint32_t line, zend_string *message);
 void weft_interrupt_overflow(void);

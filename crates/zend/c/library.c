@@ -6,6 +6,7 @@
  * Invariant: only our own names cost anything; the directory comes from the installation, never from a request. */
 #include "library.h"
 #include "coroutine.h"
+#include "failure.h"
 #include "native.h"
 #include "schedule.h"
 #include "weft_arginfo.h"
@@ -34,6 +35,17 @@ static bool path_of(const char *name, size_t length, char *path, size_t size)
 	}
 	memcpy(at, ".php", sizeof(".php"));
 	return true;
+}
+
+/* Whether the PHP code that runs, or has called the C code that runs, is of the library. */
+static bool library_runs(const zend_execute_data *frame)
+{
+	while (frame && !(frame->func && ZEND_USER_CODE(frame->func->type))) {
+		frame = frame->prev_execute_data;
+	}
+	size_t length = directory ? strlen(directory) : 0;
+	const zend_string *file = frame ? frame->func->op_array.filename : NULL;
+	return length && file && ZSTR_LEN(file) > length && memcmp(ZSTR_VAL(file), directory, length) == 0 && ZSTR_VAL(file)[length] == '/';
 }
 
 /* Includes a file as require does, inside whatever runs now. That may be a compiled trace, which finds its exits by
@@ -206,6 +218,7 @@ static zend_class_entry *autoload(zend_string *name, zend_string *lower_name)
 void weft_library_start(const char *path)
 {
 	directory = path;
+	weft_interrupt_except(library_runs);
 	if (directory && zend_autoload != autoload) {
 		next_autoload = zend_autoload;
 		zend_autoload = autoload;

@@ -179,5 +179,7 @@ pub(super) fn library() -> Option<PathBuf> {
     let executable = std::env::current_exe().ok()?;
     let directory = executable.parent()?;
     let places = [directory.join("../share/weft/php"), directory.join("../../php")];
-    places.into_iter().find(|place| place.join("autoload.php").is_file())
+    let place = places.into_iter().find(|place| place.join("autoload.php").is_file())?;
+    // As the names of its files are in PHP: code of the library is known by them.
+    place.canonicalize().ok()
 }
