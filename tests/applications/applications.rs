@@ -8,8 +8,8 @@ use weft_tests::{Response, Server};
 
 use super::place::Place;
 use super::walk::{Route, Side, step, walk};
-use crate::compare::Mask;
-use crate::visitor::Visitor;
+use weft_tests::compare::Mask;
+use weft_tests::visitor::Visitor;
 
 pub const PASSWORD: &str = "a long pass phrase";
 

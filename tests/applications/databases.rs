@@ -1,7 +1,7 @@
 //! Administration of databases.
 
 use super::applications::{Application, PASSWORD, compare};
-use crate::visitor::between;
+use weft_tests::visitor::between;
 
 pub fn adminer() {
     compare(&Application {

@@ -4,14 +4,9 @@
 //! Apart from `make test`, whose systems do not have these packages: make apps.
 
 mod applications;
-#[path = "../apps/compare.rs"]
-mod compare;
 mod databases;
 mod others;
 mod place;
-#[expect(dead_code, reason = "the suite apps uses the rest")]
-#[path = "../apps/visitor.rs"]
-mod visitor;
 mod walk;
 mod wikis;
 

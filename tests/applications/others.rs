@@ -2,7 +2,7 @@
 
 use super::applications::{Application, PASSWORD, compare};
 use super::place::Place;
-use crate::visitor::between;
+use weft_tests::visitor::between;
 
 pub fn shaarli() {
     compare(&Application {

@@ -9,8 +9,8 @@ use std::collections::{BTreeSet, VecDeque};
 use weft_tests::Response;
 
 use super::place::Place;
-use crate::compare::{Mask, same};
-use crate::visitor::{HOST, Visitor};
+use weft_tests::compare::{Mask, same};
+use weft_tests::visitor::{HOST, Visitor};
 
 /// What is walked, and what to leave out.
 pub struct Route<'a> {

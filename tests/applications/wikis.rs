@@ -1,7 +1,7 @@
 //! Wikis.
 
 use super::applications::{Application, PASSWORD, compare};
-use crate::visitor::between;
+use weft_tests::visitor::between;
 
 pub fn dokuwiki() {
     compare(&Application {

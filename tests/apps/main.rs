@@ -5,10 +5,8 @@
 //! `make test` runs the short form. With APPS=all (make apps) there are more visitors. The tests then also run with
 //! every hooked call yielding to other requests, with time slices of 0.1 ms, and with every page of PHP's memory compared.
 
-mod compare;
 mod crowd;
 mod frameworks;
-mod visitor;
 mod wordpress;
 
 /// Whether the long form is requested.

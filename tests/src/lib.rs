@@ -6,6 +6,7 @@
 pub mod browser;
 pub mod client;
 pub mod command;
+pub mod compare;
 pub mod expectation;
 pub mod modes;
 pub mod php;
@@ -13,6 +14,7 @@ pub mod process;
 pub mod response;
 pub mod server;
 pub mod services;
+pub mod visitor;
 pub mod wait;
 
 pub use client::Client;

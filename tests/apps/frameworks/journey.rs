@@ -4,8 +4,8 @@ use weft_tests::services::{Fpm, MariaDb, Upstream};
 use weft_tests::{Response, Server};
 
 use super::site::{Framework, SETTINGS, Site};
-use crate::compare::same;
-use crate::visitor::Visitor;
+use weft_tests::compare::same;
+use weft_tests::visitor::Visitor;
 
 /// The hidden fields of a form, which protect against forged requests.
 pub fn hidden(page: &Response) -> Vec<(String, String)> {
@@ -101,7 +101,7 @@ fn noted(twins: &mut Twins, sites: [&Site; 2], image: &[u8]) {
     });
     assert_eq!(pictured.status, 302, "{}", pictured.text());
     let page = twins.get("/notes/2");
-    let picture = crate::visitor::between(&page, "<img src=\"", "\"");
+    let picture = weft_tests::visitor::between(&page, "<img src=\"", "\"");
     assert_eq!(twins.get(&picture).body, image);
     let no_picture = twins.step("text as a picture", |visitor| {
         let hidden = hidden(&visitor.get("/notes/new"));

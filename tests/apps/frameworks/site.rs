@@ -8,7 +8,7 @@ use weft_tests::command::{Output, finish};
 use weft_tests::services::{MariaDb, Upstream};
 use weft_tests::{Server, weft};
 
-use crate::compare::Mask;
+use weft_tests::compare::Mask;
 
 /// PHP settings for both servers, in addition to Debian's php.ini.
 pub const SETTINGS: [(&str, &str); 2] = [("date.timezone", "UTC"), ("upload_max_filesize", "8M")];

@@ -8,9 +8,9 @@ use weft_tests::{Response, Server};
 
 use super::journey::{fill, log_in};
 use super::site::{Framework, SETTINGS, Site};
-use crate::compare::same;
 use crate::crowd::each;
-use crate::visitor::Visitor;
+use weft_tests::compare::same;
+use weft_tests::visitor::Visitor;
 
 const LATE_MS: u64 = 300;
 const PAGES: [&str; 5] = ["/notes/new", "/notes/1", "/api/notes", "/login", "/missing"];

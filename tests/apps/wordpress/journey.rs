@@ -6,8 +6,8 @@ use weft_tests::services::{Fpm, MariaDb, Upstream};
 use weft_tests::{Response, Running, until};
 
 use super::site::{SETTINGS, Site};
-use crate::compare::{Mask, same};
-use crate::visitor::{Visitor, between};
+use weft_tests::compare::{Mask, same};
+use weft_tests::visitor::{Visitor, between};
 
 pub const PASSWORD: &str = "a long pass phrase";
 

@@ -7,9 +7,9 @@ use weft_tests::{Response, Running};
 
 use super::journey::{MASKS, PASSWORD, install, log_in, rest_nonce};
 use super::site::{SETTINGS, Site};
-use crate::compare::same;
 use crate::crowd::each;
-use crate::visitor::Visitor;
+use weft_tests::compare::same;
+use weft_tests::visitor::Visitor;
 
 /// How long the slow server takes to answer.
 const LATE_MS: u64 = 500;

@@ -5,14 +5,15 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use weft_tests::{Client, Response};
+use crate::{Client, Response};
 
 /// The host name of every site here, on whatever port it is served: pages contain it.
 pub const HOST: &str = "site.test";
 
 const BOUNDARY: &str = "------------------------visitor";
 
-#[derive(Clone)]
+/// Somebody at one server of the site.
+#[derive(Debug, Clone)]
 pub struct Visitor {
     address: SocketAddr,
     cookies: BTreeMap<String, String>,
@@ -20,6 +21,7 @@ pub struct Visitor {
 }
 
 impl Visitor {
+    /// Somebody whom the site does not know.
     pub fn of(address: SocketAddr) -> Visitor {
         Visitor { address, cookies: BTreeMap::new(), headers: Vec::new() }
     }
@@ -40,11 +42,13 @@ impl Visitor {
         self
     }
 
+    /// Sends this header line with every request from now on, in place of another of that name.
     pub fn set_header(&mut self, name: &str, value: &str) {
         self.headers.retain(|line| !line.starts_with(&format!("{name}: ")));
         self.headers.push(format!("{name}: {value}"));
     }
 
+    /// Asks for a page.
     pub fn get(&mut self, target: &str) -> Response {
         self.send("GET", target, "", b"")
     }
@@ -80,10 +84,12 @@ impl Visitor {
         self.send("POST", target, &format!("multipart/form-data; boundary={BOUNDARY}"), &body)
     }
 
+    /// Sends JSON.
     pub fn json(&mut self, method: &str, target: &str, body: &serde_json::Value) -> Response {
         self.send(method, target, "application/json", body.to_string().as_bytes())
     }
 
+    /// Sends a request with this body, which GET and HEAD do not have, and takes the cookies of its response.
     pub fn send(&mut self, method: &str, target: &str, content_type: &str, body: &[u8]) -> Response {
         let mut head = format!("{method} {target} HTTP/1.1\r\nHost: {HOST}\r\nUser-Agent: visitor\r\n");
         if !self.cookies.is_empty() {

@@ -4,8 +4,8 @@
 //! Where two texts differ, both must have one of these in the same place: a nonce (10, 32, 40 or 64 hexadecimal
 //! digits), a time (part of it beside a colon, seconds or milliseconds since 1970, or the digits of a date and a time), or what one of the application's masks covers.
 
-use weft_tests::Response;
-use weft_tests::services::is_own;
+use crate::Response;
+use crate::services::is_own;
 
 /// The text between these two is not compared.
 pub type Mask = (&'static str, &'static str);
