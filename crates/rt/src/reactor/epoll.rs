@@ -102,6 +102,16 @@ pub(crate) fn wait_for_events(epoll: &OwnedFd, most: Duration) -> bool {
     matches!(poll(&mut own, Some(&most)), Ok(1..))
 }
 
+/// What a descriptor is ready for now, as an event would say it.
+pub(crate) fn ready_now(fd: RawFd) -> Readiness {
+    let all = PollFlags::IN | PollFlags::OUT | PollFlags::PRI | PollFlags::RDHUP;
+    let file = borrow(fd);
+    let mut own = [PollFd::new(&file, all)];
+    // It fails only without memory: then nothing is known, and who waits asks for himself.
+    let _ = poll(&mut own, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
+    Readiness(own[0].revents().bits() as i16)
+}
+
 /// What a descriptor is, for reports: its peer's address, or what the kernel calls it.
 pub(crate) fn name_of(fd: RawFd) -> String {
     let kernels = || std::fs::read_link(format!("/proc/self/fd/{fd}"));
@@ -118,7 +128,28 @@ pub(crate) fn name_of(fd: RawFd) -> String {
 }
 
 fn borrow<'fd>(fd: RawFd) -> BorrowedFd<'fd> {
-    // SAFETY: the number is only handed to epoll_ctl and getpeername, which answer EBADF for one that is not open; it is not
+    // SAFETY: the number is only handed to epoll_ctl, poll and getpeername, which say so if it is not open; it is not
     // kept.
     unsafe { BorrowedFd::borrow_raw(fd) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn a_descriptor_is_asked_again_after_its_event() {
+        let (mut near, mut far) = UnixStream::pair().unwrap();
+        let fd = near.as_raw_fd();
+        far.write_all(b"x").unwrap();
+        assert!(ready_now(fd).readable() && ready_now(fd).writable());
+        near.read_exact(&mut [0]).unwrap();
+        assert!(!ready_now(fd).readable() && ready_now(fd).writable());
+        drop(far);
+        assert!(ready_now(fd).any(Readiness::BROKEN));
+        // No test may open a file meanwhile that gets the number of one that is closed.
+        assert_eq!(ready_now(RawFd::MAX), Readiness::CLOSED);
+    }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 
 use super::{CHILD_KEY, DRIVER_KEY, OFFLOAD_KEY, Ready, Runtime, Spawn};
 use crate::coroutine::{Job, Start, State};
-use crate::reactor::Event;
+use crate::reactor::{self, Event};
 use crate::timers::Due;
 use crate::{Nanos, Readiness, Wait, Wake, clock, hook};
 
@@ -87,7 +87,8 @@ impl Runtime {
     /// Dispatches events; if none are left, waits for some until the next deadline at most. Returns whether there were
     /// none: those that gave way may run.
     fn poll(&self, driver: &dyn Driver) -> bool {
-        if self.reactor.borrow().event(self.dispatched.get()).is_none() && !self.ask(driver) {
+        let is_late = self.reactor.borrow().event(self.dispatched.get()).is_some();
+        if !is_late && !self.ask(driver) {
             return false;
         }
         let began = self.slices.ticks();
@@ -101,6 +102,8 @@ impl Runtime {
                     self.wake(wait, event.readiness);
                 }),
                 key if key >= CHILD_KEY => hook::child_ended((key - CHILD_KEY) as i32),
+                // Coroutines have run since the kernel said this: what had come may be received, the file may be another.
+                fd if is_late => self.fd_ready(fd as i32, reactor::ready_now(fd as i32)),
                 fd => self.fd_ready(fd as i32, event.readiness),
             }
             if self.slices.ticks() != began {
