@@ -12,11 +12,9 @@ const NOTES: &str = "file_put_contents('boots', implode(' ', [posix_geteuid(), p
 
 /// The workers' user, and the note that each boot must leave.
 pub fn user() -> (String, String) {
-    if rustix::process::geteuid().is_root() {
-        return ("www-data".into(), "33 33 33 33\n".into());
-    }
+    let other = rustix::process::geteuid().is_root().then_some("www-data");
     let id = |flag: &str| {
-        let output = std::process::Command::new("id").arg(flag).output().expect("id(1)");
+        let output = std::process::Command::new("id").arg(flag).args(other).output().expect("id(1)");
         String::from_utf8(output.stdout).expect("text").trim().to_string()
     };
     (id("-un"), format!("{0} {0} {1} {2}\n", id("-u"), id("-g"), id("-G")))

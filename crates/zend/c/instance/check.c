@@ -49,11 +49,18 @@ static bool is_stale(const kept *mine, void **word)
 	return false;
 }
 
+/* A block may end where the next chunk of the heap begins, and PHP has pointers to ends (EG(vm_stack_end)): the first byte of a
+ * chunk is nobody's. It is Zend's own, or a huge block's, to which a pointer is not found here. */
+static uint32_t owner_in_heap(const void *address)
+{
+	return (uintptr_t) address % ZEND_MM_CHUNK_SIZE ? weft_heap_owner(address) : 0;
+}
+
 static void search(char *page, uint32_t instance)
 {
 	void **word = (void **) page;
 	for (size_t i = 0; i < WEFT_PAGE_BYTES / sizeof(*word); i++) {
-		uint32_t owner = weft_heap_owner(word[i]);
+		uint32_t owner = owner_in_heap(word[i]);
 		owner = owner ? owner : weft_instance_of_stack(word[i]);
 		if (owner && owner != instance && !is_stale(&all[instance], &word[i])) {
 			report("a pointer to another instance", (char *) &word[i], instance, owner);
