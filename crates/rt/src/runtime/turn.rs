@@ -59,17 +59,18 @@ impl Runtime {
                 return;
             }
             self.slices.board.sent_at.store(self.heartbeat.beat(), Ordering::Relaxed);
-            if self.slice_is_due() {
+            let is_due = self.slice_is_due();
+            if is_due {
                 self.run_behind(true);
             }
-            let is_quiet = self.poll(driver);
+            let is_quiet = self.poll(driver, !is_due);
             self.stats.turns.set(self.stats.turns.get() + 1);
             self.stats.queued.set(self.queued());
             self.expire_timers();
             while let Some(job) = self.expired_job() {
                 driver.expired(job);
             }
-            if is_quiet && !self.slices.is_empty() && self.ready.borrow().is_empty() {
+            if is_quiet && !is_due && !self.slices.is_empty() && self.ready.borrow().is_empty() {
                 self.run_behind(false);
             }
         }
@@ -84,11 +85,11 @@ impl Runtime {
         }
     }
 
-    /// Dispatches events; if none are left, waits for some until the next deadline at most. Returns whether there were
-    /// none: those that gave way may run.
-    fn poll(&self, driver: &dyn Driver) -> bool {
+    /// Dispatches events; if none are left, waits for some until the next deadline at most, unless the driver has a turn
+    /// first: what has run may have answered. Returns whether there were none: those that gave way may run.
+    fn poll(&self, driver: &dyn Driver, may_wait: bool) -> bool {
         let is_late = self.reactor.borrow().event(self.dispatched.get()).is_some();
-        if !is_late && !self.ask(driver) {
+        if !is_late && !self.ask(driver, may_wait) {
             return false;
         }
         let began = self.slices.ticks();
@@ -113,8 +114,8 @@ impl Runtime {
     }
 
     /// Asks the kernel for events. Returns false if that must wait, for the driver or for those that are ready.
-    fn ask(&self, driver: &dyn Driver) -> bool {
-        let timeout = if self.nothing_is_ready() {
+    fn ask(&self, driver: &dyn Driver, may_wait: bool) -> bool {
+        let timeout = if may_wait && self.nothing_is_ready() {
             let timer = self.timers.borrow().next();
             let next = [timer, self.queue_deadline(), driver.deadline()].into_iter().flatten().min();
             if next.is_none()
