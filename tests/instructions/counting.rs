@@ -44,7 +44,8 @@ impl Counts {
         ask(&mut client, target, answer, COUNTED);
         tell(&["-i", "off"], worker);
         tell(&["--dump=counted"], worker);
-        let dump = directory.join(format!("counts.{worker}.1"));
+        // That of the first thread, which serves. What the ticker does depends on how long it takes.
+        let dump = directory.join(format!("counts.{worker}.1-01"));
         let text = until("callgrind to write its counts", || {
             std::fs::read_to_string(&dump)
                 .ok()
@@ -58,7 +59,7 @@ impl Counts {
 fn start(server: Server, directory: &Path) -> Running {
     let counted = directory.join("counted");
     let script = format!(
-        "#!/bin/sh\nexec valgrind --tool=callgrind --instr-atstart=no --trace-children=yes \
+        "#!/bin/sh\nexec valgrind --tool=callgrind --instr-atstart=no --trace-children=yes --separate-threads=yes \
          --callgrind-out-file={}/counts.%p --log-file={}/valgrind.%p {} \"$@\"\n",
         directory.display(),
         directory.display(),
