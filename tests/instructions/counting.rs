@@ -66,8 +66,12 @@ fn start(server: Server, directory: &Path) -> Running {
         binary().display()
     );
     write_program(&counted, script.as_bytes());
-    // Compiled code differs with the moment at which it was compiled.
-    server.with("--define", "opcache.jit=0").with("--define", "pcre.jit=0").run_by(&counted).start()
+    // Compiled code differs with the moment at which it was compiled, and opcache does not keep a script that is new.
+    ["opcache.jit=0", "pcre.jit=0", "opcache.file_update_protection=0"]
+        .iter()
+        .fold(server, |server, setting| server.with("--define", setting))
+        .run_by(&counted)
+        .start()
 }
 
 fn ask(client: &mut Client, target: &str, answer: &str, times: usize) {
