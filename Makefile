@@ -32,9 +32,9 @@ phpt:
 apps:
 	@tools/apps
 
-# Ten minutes of mixed waits, faults and cancellations: make soak SECONDS=600.
+# Ten minutes of mixed waits, computations, faults and cancellations: make soak SECONDS=600 MODE=coroutine (or classic).
 soak:
-	@tools/soak $(or $(SECONDS),600)
+	@tools/soak $(or $(SECONDS),600) $(or $(MODE),coroutine)
 
 # Instances and `weft php` under valgrind.
 memcheck:

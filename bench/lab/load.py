@@ -13,6 +13,7 @@ import socket
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlencode
 
 from .proc import BenchError
 
@@ -105,13 +106,29 @@ def ask(client: socket.socket, path: str, number: int) -> str:
     return read_answer(client)[1].decode(errors="replace")
 
 
-def ask_again(client: socket.socket, path: str, number: int, cookies: dict[str, str]) -> None:
-    """The same by a client that keeps cookies, as a browser does."""
+def ask_again(client: socket.socket, path: str, number: int, cookies: dict[str, str]) -> bool:
+    """The same by a client that keeps cookies, as a browser does. Whether the connection stays open for another request."""
     client.sendall(request_bytes(path, number, "; ".join(f"{name}={value}" for name, value in cookies.items())))
     head, _ = read_answer(client)
-    for pair in re.findall(rb"\r\nset-cookie: *([^;\r]+)", head, re.IGNORECASE):
-        name, _, value = pair.decode(errors="replace").partition("=")
-        cookies[name] = value
+    cookies.update(set_cookies(head))
+    return b"\r\nconnection: close" not in head.lower()
+
+
+def set_cookies(head: bytes) -> dict[str, str]:
+    pairs = re.findall(rb"\r\nset-cookie: *([^;\r]+)", head, re.IGNORECASE)
+    return {name: value for name, _, value in (pair.decode(errors="replace").partition("=") for pair in pairs)}
+
+
+def log_in(port: int, path: str, form: dict[str, str]) -> dict[str, str]:
+    """Sends a form as a browser does that has been at the page before. The cookies that a successful login sets."""
+    body = urlencode(form).encode()
+    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+    with connect(port, 0) as client:
+        client.sendall(f"{head}Cookie: wordpress_test_cookie=WP%20Cookie%20check\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+        answered = b"".join(iter(lambda: client.recv(65536), b""))
+    if not answered.startswith(b"HTTP/1.1 302"):
+        raise BenchError(f"the login was refused: {answered[:200]!r}")
+    return set_cookies(answered.partition(b"\r\n\r\n")[0])
 
 
 def drive(port: int, path: str, requests: int, connections: int = 100) -> None:

@@ -8,7 +8,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from .peers import BENCH, ROOT, swoole_extension, weft_binary
+from .peers import BENCH, PHP_FPM, ROOT, swoole_extension, weft_binary
 
 
 def first_line(*command: str) -> str:
@@ -56,7 +56,7 @@ def describe() -> dict[str, str]:
         "Netty": netty.removeprefix("netty-codec-http-"),
         "java": first_line("java", "-version"),
         "nginx": first_line("nginx", "-v"),
-        "php-fpm": first_line("php-fpm8.2", "--version"),
+        "php-fpm": first_line(PHP_FPM, "--version"),
         "Swoole": first_line("php", "-d", f"extension={swoole_extension()}", "-r", "echo SWOOLE_VERSION;") if has_swoole() else "missing",
         "wrk": first_line("wrk", "-v"),
         "strace": first_line("strace", "-V"),

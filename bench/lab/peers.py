@@ -41,6 +41,18 @@ INSTANCES_USUAL = 50
 Commands = list[list[str]]
 
 
+def php_series() -> str:
+    """The PHP that weft is built for here, as Debian names it: 8.2."""
+    config = os.environ.get("PHP_CONFIG", "php-config")
+    if not shutil.which(config):
+        raise BenchError(f"{config} is missing: bench/setup installs it")
+    return ".".join(subprocess.run([config, "--version"], capture_output=True, text=True, check=True).stdout.split(".")[:2])
+
+
+PHP = f"php{php_series()}"
+PHP_FPM = f"php-fpm{php_series()}"
+
+
 def weft_binary() -> Path:
     """The binary under test: $BENCH_WEFT, or the release build of this checkout."""
     return Path(os.environ.get("BENCH_WEFT", ROOT / "target" / "release" / "weft"))
@@ -131,7 +143,7 @@ def nginx_fpm(_role: str, port: int, run: Path, children: int = FPM_CHILDREN) ->
         for key, value in values.items():
             text = text.replace(key, value)
         (run / name).write_text(text)
-    fpm = ["php-fpm8.2", "--nodaemonize", "--fpm-config", str(run / "fpm.conf")]
+    fpm = [PHP_FPM, "--nodaemonize", "--fpm-config", str(run / "fpm.conf")]
     as_root = ["--allow-to-run-as-root"] if os.geteuid() == 0 else []
     return [fpm + as_root, ["nginx", "-c", str(run / "nginx.conf"), "-e", str(run / "nginx.log")]]
 
@@ -182,19 +194,19 @@ PEERS = (
     Peer("weft-instances", "weft, one process of instances", weft_docroot, weft_binary, {**CLASSIC, **WHOLE}, variant=True),
     Peer("weft-one", "weft, one process, one request at a time", weft_one, weft_binary, {"classic": "/hello.php"}, variant=True),
     Peer("weft-resident", "weft, resident instances", weft_resident, weft_binary, {"symfony": "/"}, variant=True),
-    Peer("fpm-8", "nginx + php-fpm, 8 processes", fpm_with(8), found("php-fpm8.2"),
+    Peer("fpm-8", "nginx + php-fpm, 8 processes", fpm_with(8), found(PHP_FPM),
          {**FPM_WAITS, **CLASSIC, "sqlite": "/sqlite.php?database=wal", "wait1": "/wait1.php", "wordpress": "/", "fair": "/hello.php", "applications": "/"},
          variant=True),
-    Peer("fpm-30", "nginx + php-fpm, 30 processes", fpm_with(30), found("php-fpm8.2"), {"applications": "/"}, variant=True),
-    Peer("fpm-16", "nginx + php-fpm, 16 processes", fpm_with(16), found("php-fpm8.2"), {"wordpress": "/", "fair": "/hello.php"}, variant=True),
-    Peer("fpm-64", "nginx + php-fpm, 64 processes", fpm_with(64), found("php-fpm8.2"), {"wordpress": "/", "fair": "/hello.php"}, variant=True),
-    Peer("fpm-50", "nginx + php-fpm, 50 processes", fpm_with(50), found("php-fpm8.2"), SYNC_FPM, variant=True),
+    Peer("fpm-30", "nginx + php-fpm, 30 processes", fpm_with(30), found(PHP_FPM), {"applications": "/"}, variant=True),
+    Peer("fpm-16", "nginx + php-fpm, 16 processes", fpm_with(16), found(PHP_FPM), {"wordpress": "/", "fair": "/hello.php"}, variant=True),
+    Peer("fpm-64", "nginx + php-fpm, 64 processes", fpm_with(64), found(PHP_FPM), {"wordpress": "/", "fair": "/hello.php"}, variant=True),
+    Peer("fpm-50", "nginx + php-fpm, 50 processes", fpm_with(50), found(PHP_FPM), SYNC_FPM, variant=True),
     Peer("bare", "bare epoll (C)", bare, lambda: BENCH / "peers" / "bare" / "target" / "bare", {"hello": "/"}),
     Peer("hyper", "hyper (tokio current_thread)", hyper,
          lambda: BENCH / "peers" / "hyper" / "target" / "release" / "bench-hyper", ROUTES),
     Peer("netty", "Netty 4.1 (native epoll)", netty, lambda: BENCH / "peers" / "netty" / "target" / "classes", ROUTES,
          warmup_factor=4),
-    Peer("nginx-fpm", "nginx + php-fpm", nginx_fpm, found("php-fpm8.2"), PHP_FILES, process_per_request=True, soaks=False),
+    Peer("nginx-fpm", "nginx + php-fpm", nginx_fpm, found(PHP_FPM), PHP_FILES, process_per_request=True, soaks=False),
 )
 
 

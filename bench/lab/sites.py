@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from . import backends
-from .peers import BENCH
+from .peers import BENCH, PHP
 from .proc import BenchError
 
 SITES = BENCH / "sites"
@@ -32,7 +32,7 @@ def need(path: Path) -> None:
 
 def run_php(what: str, *arguments: str, text: str = "") -> None:
     """A script of an application that installs it."""
-    command = ["php8.2", "-d", "sendmail_path=/bin/true", *arguments]
+    command = [PHP, "-d", "sendmail_path=/bin/true", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False, input=text)
     if done.returncode != 0:
         raise BenchError(f"{what} could not be installed: {(done.stdout + done.stderr).strip()[-400:]}")

@@ -7,12 +7,16 @@ server answers. Any answer but 200 fails the run.
 
 from __future__ import annotations
 
+import itertools
+import socket
 import statistics
 import threading
 import time
 from dataclasses import dataclass, field
 
 from . import load, proc
+
+Page = tuple[str, dict[str, str]]  # a path, and the cookies that a visitor has for it at first
 
 
 @dataclass(frozen=True)
@@ -31,11 +35,13 @@ class Seen:
 
 @dataclass
 class Visitors:
-    """`with Visitors(port, path, count) as crowd`: they all send requests when the block begins, and have stopped when it ends."""
+    """`with Visitors(port, path, count) as crowd`: they all send requests when the block begins, and have stopped when it ends.
+    With `pages` each visitor goes from one page to the next and begins with another one than his neighbour."""
 
     port: int
     path: str
     count: int
+    pages: tuple[Page, ...] = ()
     answered: list[tuple[float, float]] = field(default_factory=list)  # (when, how long it took), in seconds
     served: set[int] = field(default_factory=set)
     failed: list[Exception] = field(default_factory=list)
@@ -53,17 +59,24 @@ class Visitors:
             thread.join()
 
     def _visit(self, number: int) -> None:
-        cookies: dict[str, str] = {}
+        pages = [(path, dict(cookies)) for path, cookies in self.pages or ((self.path, {}),)]
+        turns = itertools.count(number)
         try:
-            with load.connect(self.port, number) as client:
-                while not self.stopping.is_set():
-                    begun = time.monotonic()
-                    load.ask_again(client, self.path, number, cookies)
-                    now = time.monotonic()
-                    self.answered.append((now, now - begun))
-                    self.served.add(number)
+            while not self.stopping.is_set():
+                with load.connect(self.port, number) as client:
+                    while self._turn(client, number, *pages[next(turns) % len(pages)]) and not self.stopping.is_set():
+                        pass
         except (OSError, proc.BenchError) as error:
             self.failed.append(error)
+
+    def _turn(self, client: socket.socket, number: int, path: str, cookies: dict[str, str]) -> bool:
+        """One request; whether its connection stays open."""
+        begun = time.monotonic()
+        stays = load.ask_again(client, path, number, cookies)
+        now = time.monotonic()
+        self.answered.append((now, now - begun))
+        self.served.add(number)
+        return stays
 
     def _check(self) -> None:
         if self.failed:

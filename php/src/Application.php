@@ -5,7 +5,8 @@ declare(strict_types=1);
 namespace Weft;
 
 use Psr\Http\Server\RequestHandlerInterface;
-use Weft\WebSocket\Service;
+use Weft\Tcp\Endpoint as StreamEndpoint;
+use Weft\WebSocket\Endpoint;
 
 /**
  * What an application's script returns that has WebSocket services beside its HTTP handler. Coroutine mode only.
@@ -19,7 +20,8 @@ final class Application
 {
     /**
      * @param callable|RequestHandlerInterface $handler what the script would return without services
-     * @param array<string, Service> $services by path: "/chat"
+     * @param array<string, Endpoint|StreamEndpoint> $services by path, "/chat" for example: those of WebSockets, and of addresses such as
+     *     tcp://127.0.0.1:9000/chat
      * @throws \ValueError for a path that does not begin with a slash
      */
     public function __construct(

@@ -218,12 +218,13 @@ function websocket_asked(): int {}
  * Answers the running request with 101.
  *
  * @internal
+ * @param int $manner what becomes of messages without room; 4 more: wants drained(); 8 more: a coroutine takes the events
  * @param array<string, string> $headers
  * @param array<string, string> $attributes
  * @return ?string the name of the connection; null when the server has answered with an error, or the client has gone
  * @throws \ValueError when something of it cannot be sent or remembered; the request is still unanswered
  */
-function websocket_accept(int $service, int $overflow, ?string $protocol, array $headers, array $attributes): ?string {}
+function websocket_accept(int $service, int $manner, ?string $protocol, array $headers, array $attributes): ?string {}
 
 /** @internal Weft\WebSocket\Connection::send() */
 function websocket_send(string $name, string $message, bool $binary): bool {}
@@ -234,11 +235,94 @@ function websocket_close(string $name, int $code, string $reason): bool {}
 /** @internal bytes that wait for the client; null when the connection is closed */
 function websocket_waiting(string $name): ?int {}
 
+/**
+ * The next event of a connection, for the coroutine that it belongs to.
+ *
+ * @internal
+ * @return array{int, string, int}|false|null its kind, its data and its code; false: nothing yet; null: nothing any more
+ */
+function websocket_next(string $name): mixed {}
+
+/** @internal has a wait ended by the next event, or when nothing waits for the client; false: another coroutine waits for the same */
+function websocket_await(string $name, int $wait, bool $drained): bool {}
+
+/** @internal the coroutine that a connection belongs to has ended: it is closed */
+function websocket_disown(string $name, int $code): void {}
+
+/**
+ * The application has a service of TCP connections.
+ *
+ * @internal
+ * @param int $manner as for websocket_accept()
+ * @param string $delimiter '' for none
+ * @param int $prefixBytes 0 for none
+ */
+function stream_declare(
+    string $path,
+    int $service,
+    int $manner,
+    string $delimiter,
+    int $prefixBytes,
+    bool $littleEndian,
+    bool $inclusive,
+): void {}
+
+/** @internal gives back the beginning of a message, which is given again when there are that many bytes of it */
+function stream_give_back(string $name, string $bytes, int $wanted): void {}
+
+/** @internal the address of a connection's client; null when it has ended */
+function connection_client(string $name): ?string {}
+
+/** @internal the number of a connection's service; null when it has ended */
+function connection_service(string $name): ?int {}
+
 /** @internal Weft\WebSocket\Connection::get() */
 function websocket_attribute(string $name, string $attribute): ?string {}
 
 /** @internal Weft\WebSocket\Connection::set() */
 function websocket_remember(string $name, string $attribute, ?string $value): bool {}
+
+/**
+ * Weft\Topic::publish() of this server.
+ *
+ * @internal
+ * @return string|bool|null the message's id; false when there was no room in time; null when this process is no server's
+ * @throws \ValueError for a topic or a message that cannot be published
+ */
+function topic_publish(string $topic, string $message, bool $binary, ?string $except): string|bool|null {}
+
+/**
+ * Weft\WebSocket\Connection::subscribe() and resume().
+ *
+ * @internal
+ * @return ?bool false when the connection has ended; null when it is too late for what followed $after
+ * @throws \ValueError for a name that no topic can have, or the 65th topic
+ */
+function topic_subscribe(string $connection, string $topic, bool $labelled, ?string $after): ?bool {}
+
+/**
+ * Weft\WebSocket\Connection::attend().
+ *
+ * @internal
+ * @throws \ValueError for a name that cannot be used
+ */
+function topic_attend(string $connection, string $topic, string $name): bool {}
+
+/** @internal Weft\WebSocket\Connection::unsubscribe() */
+function topic_unsubscribe(string $connection, string $topic): bool {}
+
+/**
+ * Asks all workers about a topic, or the one that has a connection about that; the numbers are those of
+ * crates/weft/src/bus/questions.rs.
+ *
+ * @internal
+ * @return list<string>|bool|null the rows of all answers; null when not all workers have answered in time; false when this process
+ *     is no server's
+ */
+function topic_ask(int $what, string $subject): array|bool|null {}
+
+/** @internal Weft\WebSocket\Connection::topics(): each with the end of a line behind it */
+function topic_list(string $connection): string {}
 
 namespace Weft\Http;
 

@@ -36,21 +36,41 @@ pub struct Application {
     pub pages_min: usize,
 }
 
+/// What both servers are told about an application's paths, each in its own words.
+pub struct Paths<'a> {
+    /// weft's configuration file.
+    pub weft: &'a str,
+    /// Blocks of nginx's configuration; without any, a front controller gets what has no file.
+    pub nginx: Option<&'a str>,
+    /// What both refuse with this status, each with a page of its own.
+    pub refused: &'a [(&'a str, u16)],
+}
+
 pub fn compare(application: &Application) {
+    compare_with(application, &Paths { weft: "", nginx: None, refused: &[] });
+}
+
+pub fn compare_with(application: &Application, paths: &Paths<'_>) {
     let places = [Place::new(), Place::new()];
     std::thread::scope(|scope| {
         for place in &places {
             scope.spawn(|| (application.prepare)(place));
         }
     });
-    let mut server =
-        Server::of(&places[0].docroot()).with("--instances", "8").with("--queue-timeout-ms", "100000");
+    let mut server = Server::of(&places[0].docroot())
+        .with_file("weft.toml", paths.weft)
+        .with("--instances", "8")
+        .with("--queue-timeout-ms", "100000");
     for (name, value) in SETTINGS {
         server = server.with("--define", &format!("{name}={value}"));
     }
     server = server.with_flag("--verify-instances").with_flag("--yield-at-calls");
     let weft = server.start();
-    let fpm = Fpm::start(&places[1].docroot(), 4, &SETTINGS);
+    let docroot = places[1].docroot();
+    let fpm = match paths.nginx {
+        Some(locations) => Fpm::start_with(&docroot, 4, &SETTINGS, locations),
+        None => Fpm::start(&docroot, 4, &SETTINGS),
+    };
     let [ours, theirs] = &places;
     let mut sides = [
         Side { place: ours, visitor: Visitor::of(weft.address) },
@@ -64,6 +84,10 @@ pub fn compare(application: &Application) {
         pages_max: PAGES_MAX,
     };
     let pages = walk(&mut sides, &route);
+    for (target, status) in paths.refused {
+        let statuses = sides.each_mut().map(|side| side.visitor.get(target).status);
+        assert_eq!(statuses, [*status; 2], "{target}");
+    }
     assert!(pages >= application.pages_min, "{pages} pages");
     println!("{pages} pages");
     let log = weft.log();

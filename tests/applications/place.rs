@@ -67,6 +67,19 @@ impl Place {
         assert!(said.status.success(), "{sql}: {}", String::from_utf8_lossy(&said.stderr));
     }
 
+    /// Runs the SQL of a compressed file.
+    pub fn load(&self, file: &str) {
+        assert!(std::fs::exists(file).is_ok_and(|exists| exists), "{file}: tools/packages apps unpacks it");
+        let mut unpacked =
+            Command::new("zcat").arg(file).stdout(Stdio::piped()).spawn().expect("zcat can be run");
+        let sql = unpacked.stdout.take().expect("piped");
+        let mut client = Command::new("mariadb");
+        client.args(["--no-defaults", "--user=root", "--default-character-set=utf8mb4", "--socket"]);
+        let said = client.arg(self.database.socket()).arg("weft").stdin(sql).output().expect("mariadb");
+        assert!(said.status.success(), "{file}: {}", String::from_utf8_lossy(&said.stderr));
+        assert!(unpacked.wait().is_ok_and(|status| status.success()), "{file} cannot be unpacked");
+    }
+
     /// Runs a script of the application by PHP's command.
     pub fn run(&self, arguments: &[&str], input: &str) {
         let mut child = php::command()

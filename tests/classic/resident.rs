@@ -193,6 +193,24 @@ fn a_script_that_is_not_a_worker_is_reported() {
     );
 }
 
+#[test]
+fn a_script_that_cannot_be_parsed_is_named_with_its_line() {
+    let good = "<?php return fn () => 'good';";
+    let broken = "<?php\nfor (;;";
+    for (prepended, script) in [(good, broken), (broken, good)] {
+        let directory = tempfile::tempdir().expect("a directory");
+        for (name, text) in [("prepended.php", prepended), ("worker.php", script)] {
+            std::fs::write(directory.path().join(name), text).expect("written");
+        }
+        let prepend = format!("auto_prepend_file={}", directory.path().join("prepended.php").display());
+        let mut check = weft_tests::command::command(directory.path());
+        check.args(["check", "worker.php", "--run-as", "resident", "--define", &prepend]);
+        let said = weft_tests::command::finish(&mut check).stderr;
+        let name = if script == broken { "worker.php" } else { "prepended.php" };
+        assert!(said.contains(&format!("{name} on line 2")) && said.contains("Parse error"), "{said}");
+    }
+}
+
 /// A worker that reports which load of the script answers. It waits as long as the query says, and checks the state
 /// that should be its own.
 const WAITS: &str = r#"<?php

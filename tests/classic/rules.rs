@@ -163,6 +163,35 @@ fn a_rewrite_changes_path_and_query_but_not_what_was_asked() {
 }
 
 #[test]
+fn a_script_that_is_missing_is_404_unless_a_rule_is_for_scripts_alone() {
+    let weft = site(
+        &[("index.php", SAY), ("dir.php/x.php", SAY)],
+        "[[rule]]\nmatch = '^/old/(.*)\\.php$'\nmissing = true\nredirect = \"/new/$1\"\n\
+         [[rule]]\npath = \"/gone.php\"\nmissing = true\nrewrite = \"/index.php?gone\"\n\
+         [[rule]]\npath = \"/closed\"\nmissing = true\ndeny = 410\n\
+         [[rule]]\nmatch = '^/go/(.*)$'\nmissing = true\nredirect = \"/$1\"\n\
+         [[rule]]\nmatch = '^/(.*)$'\nmissing = true\nrewrite = \"/index.php?q=$1\"\n",
+    );
+    for (path, status) in [
+        ("/nice", 200),
+        ("/nice.phpx", 200),
+        ("/nice.PHP", 200),
+        ("/index.php/more.php", 200),
+        ("/dir.php/x.php", 200),
+        ("/nice.php", 404),
+        ("/nice.php/more", 404),
+        ("/nice.php/", 404),
+        ("/go/nice", 302),
+        ("/go/nice.php", 404),
+        ("/old/nice.php", 302),
+        ("/gone.php", 200),
+        ("/closed/nice.php", 410),
+    ] {
+        assert_eq!(weft.get(path).status, status, "{path}");
+    }
+}
+
+#[test]
 fn php_gets_the_rewritten_query_in_its_superglobals() {
     let weft = site(
         &[("page.php", "<?php echo json_encode($_GET), filter_input(INPUT_GET, 'id');")],

@@ -21,24 +21,68 @@ const IN_INSTANCES: [(&str, u16); 5] =
 /// Longer than a question takes on a busy machine, shorter than the wait of `slow`.
 const REQUEST_TIMEOUT_MS: &str = "1500";
 
+/// How those of a crowd end who do not ask; a fatal error would replace the worker.
+const WAYS_OF_A_CROWD: [&str; 5] = ["/timeout", "/task", "/exit", "/throw", "/slow"];
+/// How many of them there are at once, and how often.
+const CROWD: usize = 40;
+const ROUNDS: usize = 4;
+
+/// How often who did not get his answer in time on a busy machine asks again.
+const PATIENT: usize = 20;
+
+/// In one worker of coroutine mode, all ways at once, among them clients who go away: everybody gets his own answer, and the worker
+/// stays.
+pub fn in_a_crowd(path: &Path, servers: &Servers) {
+    let weft = server(path, servers, "20000").start();
+    ask(&weft, "nobody was before");
+    let workers = weft.workers();
+    for round in 0..ROUNDS {
+        let mut clients: Vec<_> = (0..CROWD).map(|_| weft.connect()).collect();
+        for (n, client) in clients.iter_mut().enumerate() {
+            let text = format!("round {round} of {n}");
+            match (n + round) % 2 {
+                0 => client.get(&target(&text)),
+                _ => client.get(WAYS_OF_A_CROWD[(n + round) / 2 % WAYS_OF_A_CROWD.len()]),
+            }
+        }
+        for (n, mut client) in clients.into_iter().enumerate() {
+            let way = WAYS_OF_A_CROWD[(n + round) / 2 % WAYS_OF_A_CROWD.len()];
+            match ((n + round) % 2, way) {
+                (0, _) => expect(&weft, &format!("round {round} of {n}"), &client.read()),
+                (_, "/slow") => drop(client),
+                (_, way) => {
+                    let status = if way == "/throw" { 500 } else { 200 };
+                    let response = client.read();
+                    assert_eq!(response.status, status, "{way}: {} {}", response.text(), weft.log());
+                }
+            }
+        }
+    }
+    all_at_once(&weft, "after the crowd");
+    assert_eq!(weft.workers(), workers, "{}", weft.log());
+}
+
 /// In one worker of coroutine mode.
 pub fn in_coroutines(path: &Path, servers: &Servers) {
-    let weft = server(path, servers).start();
+    let weft = server(path, servers, REQUEST_TIMEOUT_MS).start();
     everybody_gets_his_own_answer(&weft, &IN_COROUTINES);
 }
 
 /// In one instance, which uses the connection for every request that it gets.
 pub fn in_instances(path: &Path, servers: &Servers) {
-    let weft = server(path, servers).with("--run-as", "resident").with("--instances", "1").start();
+    let weft = server(path, servers, REQUEST_TIMEOUT_MS)
+        .with("--run-as", "resident")
+        .with("--instances", "1")
+        .start();
     everybody_gets_his_own_answer(&weft, &IN_INSTANCES);
 }
 
-fn server(path: &Path, servers: &Servers) -> Server {
+fn server(path: &Path, servers: &Servers, timeout_ms: &str) -> Server {
     let kind = path.parent().and_then(Path::file_name).expect("it is in a directory").to_string_lossy();
     let environment: Environment = servers.environment(&kind);
     let app = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients/support/cut.php");
     let mut server = Server::new(&format!("return require '{}';", app.display()))
-        .with("--request-timeout-ms", REQUEST_TIMEOUT_MS)
+        .with("--request-timeout-ms", timeout_ms)
         .with_variable("CLIENT_SCRIPT", &path.display().to_string());
     for (name, value) in environment {
         server = server.with_variable(&name, &value);
@@ -74,7 +118,19 @@ fn expect(weft: &Running, text: &str, response: &Response) {
 }
 
 fn ask(weft: &Running, text: &str) {
-    expect(weft, text, &weft.get(&target(text)));
+    answered(weft, text, weft.get(&target(text)));
+}
+
+/// Expects an answer; who had to wait for longer than the time of `slow` asks again.
+fn answered(weft: &Running, text: &str, first: Response) {
+    let mut response = first;
+    for _ in 0..PATIENT {
+        if response.status != 504 {
+            break;
+        }
+        response = weft.get(&target(text));
+    }
+    expect(weft, text, &response);
 }
 
 fn all_at_once(weft: &Running, text: &str) {
@@ -83,7 +139,7 @@ fn all_at_once(weft: &Running, text: &str) {
         client.get(&target(&format!("{text} at once {n}")));
     }
     for (n, client) in clients.iter_mut().enumerate() {
-        expect(weft, &format!("{text} at once {n}"), &client.read());
+        answered(weft, &format!("{text} at once {n}"), client.read());
     }
 }
 

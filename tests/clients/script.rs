@@ -115,13 +115,15 @@ impl Script {
         let _alone = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
         let mut factors = Vec::new();
         for _ in 0..ATTEMPTS {
-            let weft = self.serve(&environment);
+            let server = self.server(&environment);
+            let weft = server.with("--listen", "127.0.0.1:0").with("--listen", "admin://127.0.0.1:0").start();
             let terms = weft.get("/terms").json();
             let number = |name: &str| terms[name].as_f64().expect("a number of seconds");
             let (least, most) = (number("seconds"), number("seconds_at_most"));
             let machine = Machine::look();
             let took = self.wait_at_once(&weft);
             let worked = machine.worked();
+            self.is_named_in_the_numbers(&weft);
             let (factor, idle) = (took / (most + LATER_SECONDS), (took - worked) / (most + LATER_SECONDS));
             println!(
                 "{}: {REQUESTS} waits of {most} s, half of them {LATER_SECONDS} s later, took {took:.2} s, {factor:.2} times the least, with {worked:.2} s of work",
@@ -152,6 +154,44 @@ impl Script {
             assert_eq!((response.status, response.text()), (200, n.to_string()), "{}", self.name);
         }
         start.elapsed().as_secs_f64()
+    }
+
+    /// What most of the time was waited for is what this directory's scripts are about.
+    fn is_named_in_the_numbers(&self, weft: &Running) {
+        let expected: &[&str] = match self.server.as_str() {
+            "mariadb" => &["mysql"],
+            "postgres" => &["postgresql"],
+            // Its connection is made by session_start(), and the port says nothing.
+            "redis" if self.name == "redis/session" => &["server"],
+            "redis" => &["redis"],
+            "memcached" => &["memcached"],
+            "openldap" => &["ldap"],
+            "rabbitmq" => &["queue"],
+            "soap" => &["http"],
+            "locks" => &["lock"],
+            "time" => &["sleep"],
+            "files" => &["disk", "pipe"],
+            "processes" => &["child", "pipe"],
+            "network" if self.name.contains("curl") => &["http"],
+            "network" if self.name.contains("http") => &["http"],
+            _ => return,
+        };
+        let log = weft.log();
+        let admin = log.lines().find_map(|line| line.strip_prefix("weft: listening on admin://"));
+        let mut client = Client::connect(admin.expect("it says where").parse().expect("an address"));
+        client.get("/status");
+        let status = client.read().json();
+        let waits = status["waits_by_kind"].as_object().expect("an object");
+        let sum = |waits: &serde_json::Value| waits["sum_ms"].as_f64().expect("a number");
+        // Some scripts sleep while they hold what others wait for.
+        let sleeps = |kind: &str| kind == "sleep" && self.server != "time";
+        let others = waits.iter().filter(|(kind, _)| !sleeps(kind));
+        let (most, _) = others.max_by(|a, b| sum(a.1).total_cmp(&sum(b.1))).expect("there are kinds");
+        assert!(
+            expected.contains(&most.as_str()),
+            "{}: most of the time it waited for {most}: {waits:?}",
+            self.name
+        );
     }
 
     fn serve(&self, environment: &Environment) -> Running {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use weft_tests::services::{
-    Certificate, Delay, MariaDb, Memcached, MongoDb, OpenLdap, Postgres, RabbitMq, Redis, Upstream,
+    Certificate, Delay, MariaDb, Memcached, MongoDb, OpenLdap, Postgres, RabbitMq, Redis, Snmpd, Upstream,
 };
 use weft_tests::{Running, Server};
 
@@ -45,6 +45,7 @@ pub struct Servers {
     mongodb: Once<MongoDb>,
     rabbitmq: Once<RabbitMq>,
     openldap: Once<(OpenLdap, Delay)>,
+    snmpd: Once<Snmpd>,
     soap: Once<Running>,
     upstream: Once<Upstream>,
 }
@@ -59,6 +60,7 @@ impl Servers {
             "memcached" => self.memcached(),
             "rabbitmq" => self.rabbitmq(),
             "openldap" => self.openldap(),
+            "snmpd" => vec![("SNMP_PORT", self.snmpd.get(Snmpd::start).port.to_string())],
             "soap" => self.soap(),
             "odbc" => [self.mariadb(), self.postgres()].concat(),
             "network" => self.upstream(),
@@ -78,6 +80,7 @@ impl Servers {
         self.mongodb.stop();
         self.rabbitmq.stop();
         self.openldap.stop();
+        self.snmpd.stop();
         self.soap.stop();
         self.upstream.stop();
     }

@@ -2,7 +2,7 @@
 //!
 //! A `php` block that returns a handler is served; one that returns nothing is a script for `weft php`. The `console`
 //! blocks after it are its session: `$ ` begins a command, the lines that follow are its output, and `…` stands for
-//! anything. A session without such a block begins with `$ weft serve examples/…`, the application that it requests.
+//! anything. A `python` block between them is a client, `client.py`. A session without such a block begins with `$ weft serve examples/…`, the application that it requests.
 //! A `toml` block must pass `weft check`.
 
 use std::path::Path;
@@ -15,6 +15,9 @@ use crate::markdown::{Block, Document, documents, root};
 
 /// The address at which weft listens in the documents; in the tests the kernel chooses the port.
 pub const ADDRESS: &str = "127.0.0.1:8080";
+
+/// The same for a TCP service.
+const STREAM: &str = "127.0.0.1:9000";
 
 /// Documents whose examples are run.
 fn guides() -> Vec<Document> {
@@ -77,7 +80,8 @@ pub fn run(directory: &Path, line: &str) -> command::Output {
     shell
         .args(["50", "sh", "-c", line])
         .current_dir(directory)
-        .env("PATH", format!("{}:{path}", beside.display()));
+        // Debian's packages come before what a developer has beside them.
+        .env("PATH", format!("{}:/usr/bin:{path}", beside.display()));
     command::finish(&mut shell)
 }
 
@@ -108,6 +112,18 @@ impl Subject {
         } else {
             Subject::Script(tempfile::tempdir().expect("a temporary directory"), php.to_string())
         }
+    }
+
+    /// A client of the application, `client.py` beside it.
+    fn give_client(&mut self, python: &str) {
+        *self = match std::mem::replace(self, Subject::None) {
+            Subject::Waiting(server) => Subject::Waiting(server.with_file("client.py", python)),
+            Subject::Running(running) => {
+                running.write("client.py", python);
+                Subject::Running(running)
+            }
+            other => other,
+        };
     }
 
     /// The application that a line `NAME=value weft serve examples/…` serves; it keeps its data in the server's directory.
@@ -147,6 +163,8 @@ impl Subject {
             let Subject::Waiting(server) = std::mem::replace(self, Subject::None) else {
                 panic!("{place}: nothing to serve, or served already");
             };
+            let flags = flags.replace(ADDRESS, "127.0.0.1:0").replace(STREAM, "127.0.0.1:0");
+            let server = if flags.contains("--listen") { server.listening_as_configured() } else { server };
             let flags = flags.split_whitespace().filter(|word| *word != "&");
             *self = Subject::Waiting(flags.fold(server, Server::with_flag));
             return;
@@ -164,7 +182,10 @@ impl Subject {
     fn answer(&mut self, place: &str, step: &Step) -> command::Output {
         let running = self.running().unwrap_or_else(|| panic!("{place}: a session without an application"));
         let address = running.address.to_string();
-        let mut output = run(running.directory(), &step.command.replace(ADDRESS, &address));
+        let log = running.log();
+        let stream = log.split_once("weft: listening on tcp://").and_then(|(_, rest)| rest.split('/').next());
+        let command = step.command.replace(ADDRESS, &address).replace(STREAM, stream.unwrap_or(STREAM));
+        let mut output = run(running.directory(), &command);
         output.stdout = output.stdout.replace(&address, ADDRESS);
         output
     }
@@ -202,8 +223,14 @@ fn run_examples(document: &Document) {
         }
         let mut subject = Subject::of(&block.text);
         let mut alone = true;
-        while let Some(session) = blocks.next_if(|next| next.language == "console") {
+        while let Some(session) =
+            blocks.next_if(|next| matches!(next.language.as_str(), "console" | "python"))
+        {
             alone = false;
+            if session.language == "python" {
+                subject.give_client(&session.text);
+                continue;
+            }
             let place = format!("{}:{}", document.path.display(), session.line);
             steps(session).iter().for_each(|step| subject.step(&place, step));
         }
@@ -257,6 +284,11 @@ fn every_configuration_of_the_readme_and_the_docs_is_in_order() {
             for root in roots.clone() {
                 let root = directory.path().join(root.trim_end_matches('"'));
                 std::fs::create_dir_all(root).expect("a new directory");
+            }
+            let scripts = block.text.lines().filter_map(|line| line.strip_prefix("worker = \"/srv/"));
+            for script in scripts {
+                let script = script.trim_end_matches('"');
+                write(script, "<?php while (frankenphp_handle_request(fn () => print 'Hello')) {}\n");
             }
             if block.text.contains("blog.pem") {
                 Authority::new(directory.path()).certify("blog", "DNS:blog.example", 9);

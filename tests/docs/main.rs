@@ -14,6 +14,3 @@ mod names;
 mod nginx;
 mod reference;
 mod support;
-
-/// Extensions that come with the applications of `make apps`, and that nobody has looked at.
-const OF_APPLICATIONS: [&str; 3] = ["bcmath", "gmp", "snmp"];

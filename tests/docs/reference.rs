@@ -18,14 +18,25 @@ const POOL_CLASSES: [&str; 5] =
     ["Pool", "Database/SharedPdo", "Database/PdoPool", "Database/MysqliPool", "Redis/RedisPool"];
 
 /// Further classes of docs/reference/php.md, outside of php/src/Http.
-const OTHER_CLASSES: [&str; 7] = [
+const OTHER_CLASSES: [&str; 18] = [
     "Psr/Handler",
     "Psr/Factories",
     "Octane/Worker",
     "Application",
+    "Topic",
+    "WebSocket/Endpoint",
     "WebSocket/Service",
+    "WebSocket/Conversation",
+    "WebSocket/Socket",
+    "WebSocket/Message",
     "WebSocket/Connection",
     "WebSocket/Accept",
+    "Tcp/Endpoint",
+    "Tcp/Service",
+    "Tcp/Conversation",
+    "Tcp/Framing",
+    "Tcp/Connection",
+    "Tcp/Socket",
 ];
 
 /// The classes of docs/reference/queues.md.
@@ -44,12 +55,16 @@ type Methods = BTreeMap<String, BTreeSet<String>>;
 fn declared(path: &str) -> Methods {
     let text = std::fs::read_to_string(root().join(path)).expect("a file of the library");
     let (mut methods, mut class, mut internal) = (Methods::new(), String::new(), false);
+    let mut namespace = "";
     let mut lines = text.lines().map(str::trim);
     while let Some(line) = lines.next() {
         internal |= line.contains("@internal");
         let named = line.strip_prefix("final class ").or_else(|| line.strip_prefix("abstract class "));
         if let Some(rest) = named {
-            class = rest.split([' ', '{']).next().unwrap_or_default().to_string();
+            class = format!("{namespace}\\{}", rest.split([' ', '{']).next().unwrap_or_default());
+        }
+        if let Some(rest) = line.strip_prefix("namespace ") {
+            namespace = rest.trim_end_matches(';');
         }
         if line.starts_with("function ") && !std::mem::take(&mut internal) {
             methods.entry("Functions".into()).or_default().insert(normal(line));
@@ -97,7 +112,7 @@ fn add_documented(path: &str, methods: &mut Methods) {
     let mut class = String::new();
     for (line, text) in document.prose() {
         if let Some(heading) = text.strip_prefix("## ") {
-            class = heading.trim_matches('`').rsplit('\\').next().unwrap_or_default().to_string();
+            class = heading.trim_matches('`').to_string();
         }
         let Some(item) = text.strip_prefix("- `") else { continue };
         let (signature, rest) = item.split_once('`').expect("a code span is closed");

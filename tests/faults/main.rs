@@ -5,6 +5,7 @@ mod crashes;
 mod deep;
 mod endless;
 mod forks;
+mod goodbye;
 mod late;
 mod rescue;
 mod slow;

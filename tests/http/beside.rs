@@ -136,3 +136,112 @@ fn files_are_for_scripts_and_have_to_be_there() {
     assert!(check(&["app.php", "--files", "none"]).contains("files: none: No such file or directory"));
     assert!(check(&["app.php", "--files", "app.php"]).contains("files: app.php: "));
 }
+
+const RULES: &str = r#"
+[[rule]]
+path = "/dir/secret"
+deny = 404
+
+[[rule]]
+path = "/private"
+auth = "users"
+realm = "Staff"
+
+[[rule]]
+match = '^/old/(.*)$'
+redirect = "/new/$1"
+status = 301
+
+[[rule]]
+match = '^/v[0-9]+/(.*)$'
+rewrite = "/$1"
+
+[[rule]]
+path = "/extra"
+alias = "beside"
+
+[[rule]]
+path = "/"
+header = { X-Frame-Options = "DENY" }
+
+[[rule]]
+path = "/upload"
+body_bytes_max = 10
+"#;
+
+/// The same in both modes: `application` is how its answers begin.
+fn obeys_rules(server: Server, application: &str) {
+    let server = with_files(server)
+        .with_file("weft.toml", RULES)
+        .with_file("public/dir/secret/x.txt", "leaked")
+        .with_file("public/private/x.txt", "for the staff")
+        .with_file("beside/y.txt", "from beside")
+        // The password is "weft".
+        .with_file("users", "staff:{SHA}xzbi/zI2/3IvkNt118TNm32QV14=\n");
+    let weft = server.start();
+    for target in [
+        "/dir/secret/x.txt",
+        "/DIR/secret",
+        "/dir//secret/none",
+        "/%64ir/secret/x.txt",
+        "/v1/dir/secret/x.txt",
+    ] {
+        assert_eq!(ask(&weft, "GET", target, "").status, 404, "{target}");
+    }
+    assert_eq!(ask(&weft, "POST", "/dir/secret/x.txt", "Content-Length: 0\r\n").status, 404);
+    assert_eq!(ask(&weft, "GET", "/dir/../../x", "").status, 400, "no rule can be asked about it");
+    for (target, body) in
+        [("/private/x.txt", "for the staff".to_owned()), ("/private/none", application.to_owned())]
+    {
+        let asked = ask(&weft, "GET", target, "");
+        let challenge = asked.header("www-authenticate").unwrap_or_default();
+        assert!(
+            asked.status == 401 && challenge.starts_with("Basic realm=\"Staff\""),
+            "{target} {challenge}"
+        );
+        let let_in = ask(&weft, "GET", target, "Authorization: Basic c3RhZmY6d2VmdA==\r\n");
+        assert!(let_in.status == 200 && let_in.text().starts_with(&body), "{target}: {}", let_in.text());
+    }
+    let moved = ask(&weft, "GET", "/old/a?b=c", "");
+    assert_eq!((moved.status, moved.header("location")), (301, Some("/new/a?b=c")));
+    assert_eq!(ask(&weft, "GET", "/v12/dir/c.txt", "").text(), "0123456789");
+    assert!(
+        ask(&weft, "GET", "/v12/none", "").text().contains("/v12/none"),
+        "the application gets what was sent"
+    );
+    assert_eq!(ask(&weft, "GET", "/extra/y.txt", "").text(), "from beside");
+    for target in ["/dir/c.txt", "/none", "/old/a", "/dir/secret/x.txt"] {
+        let fields = ask(&weft, "GET", target, "");
+        let is_before = matches!(target, "/old/a" | "/dir/secret/x.txt");
+        let expected = (!is_before).then_some("DENY");
+        assert_eq!(fields.header("x-frame-options"), expected, "{target}: rules are asked in their order");
+    }
+    let body = |length: usize| {
+        let mut client = weft.connect();
+        client.send(format!(
+            "POST /upload HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n{}",
+            "x".repeat(length)
+        ));
+        client.read().status
+    };
+    assert_eq!((body(10), body(11)), (200, 413));
+    let said = |url: &str| weft.weft(&["check", "app.php", "--files", "public", "--url", url]).stdout;
+    assert!(said("/dir/secret/x.txt").ends_with("answer        404\n"), "{}", said("/dir/secret/x.txt"));
+    let of_page = said("/page");
+    assert!(
+        of_page.contains("script ") && of_page.contains("adds          X-Frame-Options: DENY"),
+        "{of_page}"
+    );
+}
+
+#[test]
+fn rules_are_asked_before_a_handler() {
+    obeys_rules(application(), "app ");
+}
+
+#[test]
+fn rules_are_asked_before_a_script_that_stays_loaded() {
+    let script =
+        "<?php while (frankenphp_handle_request(function () { echo 'worker ', $_SERVER['REQUEST_URI']; }));";
+    obeys_rules(Server::of_script("app.php", script), "worker ");
+}

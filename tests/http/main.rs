@@ -14,6 +14,8 @@ mod proxies;
 mod refusals;
 mod requests;
 mod responses;
+mod scanned;
+mod sent;
 mod splits;
 mod tls;
 mod tls_files;

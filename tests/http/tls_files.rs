@@ -173,3 +173,51 @@ fn plain_http_is_redirected_and_browsers_are_told() {
     );
     assert_eq!(behind.status, 200, "its proxy speaks TLS for it");
 }
+
+#[test]
+fn a_response_of_the_status_service_is_stapled() {
+    let (server, _) = server();
+    let serial = "openssl x509 -noout -serial -in a.crt | cut -d= -f2";
+    let respond = format!(
+        "printf 'V\\t991231235959Z\\t\\t%s\\tunknown\\t/CN=a\\n' $({serial}) > index &&
+        openssl ocsp -issuer ca.pem -cert a.crt -reqout request.der &&
+        openssl ocsp -index index -CA ca.pem -rsigner ca.pem -rkey ca.key -reqin request.der -respout a.pem.ocsp -ndays 2"
+    );
+    let mut shell = Command::new("sh");
+    let made = command::finish(shell.current_dir(server.directory()).args(["-c", &respond]));
+    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    let weft = secure(server).start();
+    for version in ["-tls1_2", "-tls1_3"] {
+        let mut client = Command::new("openssl");
+        client
+            .current_dir(weft.directory())
+            .args(["s_client", "-status", "-CAfile", "ca.pem", version, "-connect"]);
+        client.arg(weft.address.to_string()).stdin(std::process::Stdio::null());
+        let said = command::finish(&mut client).stdout;
+        assert!(said.contains("OCSP Response Status: successful"), "{version}: {said}");
+        assert!(said.contains("Cert Status: good"), "{version}: {said}");
+    }
+}
+
+#[test]
+fn http2_has_the_same_deadline_and_the_same_promise() {
+    let server =
+        Server::new("return function ($r) { if ($r->path() === '/late') sleep(60); return 'soon'; };");
+    Authority::new(server.directory()).certify("a", "DNS:a.example", 9);
+    let server = secure(server).with("--request-timeout-ms", "300").with("--tls-hsts-s", "600");
+    let weft = server.start();
+    for version in ["--http1.1", "--http2"] {
+        let said = |path| {
+            curl(&weft, path, &[version, "-o", "/dev/null", "-D", "-", "-w", "%{http_version} %{http_code}"])
+        };
+        let (soon, late) = (said("/"), said("/late"));
+        let number = if version == "--http2" { "2" } else { "1.1" };
+        assert!(soon.stdout.ends_with(&format!("{number} 200")), "{}", soon.stdout);
+        assert!(
+            soon.stdout.to_lowercase().contains("strict-transport-security: max-age=600"),
+            "{}",
+            soon.stdout
+        );
+        assert!(late.stdout.ends_with(&format!("{number} 504")), "{}", late.stdout);
+    }
+}

@@ -104,24 +104,43 @@ pub fn window_update(stream: u32, bytes: u32) -> Vec<u8> {
     frame(WINDOW_UPDATE, 0, stream, &bytes.to_be_bytes())
 }
 
+/// What carries the frames: TCP, or TLS on it.
+pub trait Socket: Read + Write {}
+
+impl<S: Read + Write> Socket for S {}
+
+/// A TCP connection that waits no longer than any test.
+pub fn tcp(address: SocketAddr) -> TcpStream {
+    let socket = TcpStream::connect(address).expect("a server listens");
+    socket.set_nodelay(true).expect("a socket");
+    socket.set_read_timeout(Some(PATIENCE)).expect("a socket");
+    socket.set_write_timeout(Some(PATIENCE)).expect("a socket");
+    socket
+}
+
 /// A connection.
 pub struct Peer {
-    socket: TcpStream,
+    socket: Box<dyn Socket>,
 }
 
 impl Peer {
     pub fn connect(address: SocketAddr) -> Peer {
-        let socket = TcpStream::connect(address).expect("a server listens");
-        socket.set_nodelay(true).expect("a socket");
-        socket.set_read_timeout(Some(PATIENCE)).expect("a socket");
-        socket.set_write_timeout(Some(PATIENCE)).expect("a socket");
-        Peer { socket }
+        Peer::over(tcp(address))
+    }
+
+    pub fn over(socket: impl Socket + 'static) -> Peer {
+        Peer { socket: Box::new(socket) }
     }
 
     /// One that has said that it speaks HTTP/2.
     pub fn begin(address: SocketAddr) -> Peer {
+        Peer::begin_with(address, &[])
+    }
+
+    /// The same, with these settings.
+    pub fn begin_with(address: SocketAddr, settings: &[(u16, u32)]) -> Peer {
         let mut peer = Peer::connect(address);
-        peer.send(&begin(&[]));
+        peer.send(&begin(settings));
         peer
     }
 
@@ -141,13 +160,18 @@ impl Peer {
 
     /// The next frame; `None` at the end.
     pub fn next(&mut self) -> Option<Frame> {
+        self.try_next().ok()
+    }
+
+    /// The next frame, or why there is none.
+    pub fn try_next(&mut self) -> io::Result<Frame> {
         let mut head = [0; 9];
-        self.socket.read_exact(&mut head).ok()?;
+        self.socket.read_exact(&mut head)?;
         let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
         let mut payload = vec![0; length];
-        self.socket.read_exact(&mut payload).ok()?;
+        self.socket.read_exact(&mut payload)?;
         let stream = u32::from_be_bytes(head[5..].try_into().expect("four bytes"));
-        Some(Frame { kind: head[3], flags: head[4], stream, payload })
+        Ok(Frame { kind: head[3], flags: head[4], stream, payload })
     }
 
     /// The next frame of a kind that is no bookkeeping: SETTINGS, PING and WINDOW_UPDATE.

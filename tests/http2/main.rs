@@ -2,10 +2,14 @@
 
 mod bodies;
 mod clients;
+mod downloads;
+mod fates;
 mod floods;
 mod frames;
 mod lives;
+mod load;
 mod modes;
+mod priorities;
 mod requests;
 
 use weft_tests::Server;

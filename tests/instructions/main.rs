@@ -84,7 +84,7 @@ fn of_three_queries_by_a_shared_pdo() {
         "$db = new Weft\\Database\\SharedPdo($dsn, 'root', '', $options, max: 4);
         return static fn (Weft\\Http\\Request $request): string => three_queries($db);",
     );
-    let (with_82, with_84) = (Known { weft: 19_280, all: 73_690 }, Known { weft: 19_510, all: 76_280 });
+    let (with_82, with_84) = (Known { weft: 19_600, all: 74_010 }, Known { weft: 19_830, all: 76_600 });
     check("three queries, SharedPdo", &counts, with_82, with_84);
 }
 
@@ -98,6 +98,6 @@ fn of_three_queries_by_a_pdo_from_a_channel() {
             try { return three_queries($db); } finally { $pool->send($db); }
         };",
     );
-    let (with_82, with_84) = (Known { weft: 25_680, all: 100_940 }, Known { weft: 26_060, all: 105_250 });
+    let (with_82, with_84) = (Known { weft: 26_690, all: 101_860 }, Known { weft: 27_080, all: 106_170 });
     check("three queries, a channel", &counts, with_82, with_84);
 }

@@ -242,3 +242,41 @@ fn openmetrics_is_sent_to_those_who_ask_for_it() {
     assert!(text.ends_with("\n# EOF\n"));
     assert!(text.contains("# TYPE weft_requests counter\nweft_requests_total "), "{text}");
 }
+
+#[test]
+fn the_numbers_say_what_is_waited_for() {
+    const WAITS: &str = "
+function page(string $path): string
+{
+    if ($path === '/sleep') {
+        usleep(1000);
+    } elseif ($path === '/wait') {
+        $gate = fopen(__DIR__ . '/gate', 'c') ?: fopen(__DIR__ . '/../gate', 'c');
+        flock($gate, LOCK_EX);
+    } elseif ($path === '/connect') {
+        // To itself; that nobody speaks HTTP to it does not matter.
+        $server = stream_socket_server('tcp://127.0.0.1:0');
+        @file_get_contents('http://' . stream_socket_get_name($server, false), false, stream_context_create(['http' => ['timeout' => 0.01]]));
+    }
+    return 'done';
+}";
+    for (mode, server) in in_each_mode(WAITS) {
+        let gate = std::fs::File::create(server.directory().join("gate")).unwrap();
+        gate.lock().unwrap();
+        let weft = with_admin(server).start();
+        assert_eq!(weft.get("/sleep").text(), "done", "{mode}");
+        assert_eq!(weft.get("/connect").text(), "done", "{mode}");
+        let of = |name: &str, kind: &str| metrics(&weft)[&format!("{name}{{kind=\"{kind}\"}}")];
+        for kind in ["sleep", "http"] {
+            assert!(of("weft_waits_total", kind) >= 1.0, "{mode} {kind}");
+            assert!(of("weft_wait_seconds_total", kind) >= 0.001, "{mode} {kind}");
+        }
+        let mut waiting = weft.connect();
+        waiting.get("/wait");
+        until("the request waits for the lock", || (of("weft_waiting", "lock") == 1.0).then_some(()));
+        gate.unlock().unwrap();
+        assert_eq!(waiting.read().text(), "done", "{mode}");
+        until("nobody waits for it", || (of("weft_waiting", "lock") == 0.0).then_some(()));
+        assert!(of("weft_waits_total", "lock") >= 1.0, "{mode}");
+    }
+}

@@ -264,6 +264,24 @@ $items = [
         fn (int $n) => @odbc_connect("DRIVER={no driver $n};", '', ''),
         fn () => [odbc_error(), odbc_errormsg()],
     ],
+    'bcscale' => [fn (int $n) => bcscale($n), fn () => [bcscale(), bcdiv('1', '3')]],
+    'gmp_random_seed' => [
+        function (int $n) {
+            gmp_random_seed($n);
+        },
+        fn () => null,
+    ],
+    'snmp_set_valueretrieval' => [
+        fn (int $n) => snmp_set_valueretrieval($n % 2 ? SNMP_VALUE_PLAIN : SNMP_VALUE_OBJECT),
+        fn () => snmp_get_valueretrieval(),
+    ],
+    'snmp_set_quick_print' => [
+        function (int $n) {
+            snmp_set_quick_print($n % 2 === 1);
+            snmp_set_enum_print($n % 2 === 0);
+        },
+        fn () => snmp_get_quick_print(),
+    ],
     'readdir' => [
         function (int $n) {
             opendir('directories/' . $n % 4);
@@ -376,6 +394,20 @@ $random = function (int $n): array {
 
     return [$first === $next(), $second === $next()];
 };
+/* Each seed has its numbers, whoever else draws between two of them. */
+$gmp = function (int $n): array {
+    $draw = fn () => gmp_strval(gmp_random_bits(64));
+    gmp_random_seed($n);
+    $whole = [$draw(), $draw(), $draw()];
+    gmp_random_seed($n);
+    $parts = [$draw()];
+    usleep(1500);
+    $parts[] = $draw();
+    usleep(500);
+    $parts[] = $draw();
+
+    return [$whole === $parts];
+};
 $gzip = function (int $n): bool {
     ob_start();
     ob_start('ob_gzhandler');
@@ -398,13 +430,13 @@ $filter = function (int $n): array {
     return [$before, $read()];
 };
 
-return function (Weft\Http\Request $request) use ($items, $calls, $random, $filter, $gzip, $service, $soap): string {
+return function (Weft\Http\Request $request) use ($items, $calls, $random, $gmp, $filter, $gzip, $service, $soap): string {
     $n = (int) $request->query('n');
     $name = $request->query('item');
     if ($name === 'names') {
         return json_encode(array_keys($items));
     }
-    if (in_array($name, ['random', 'filter', 'gzip', 'soap'], true)) {
+    if (in_array($name, ['random', 'gmp', 'filter', 'gzip', 'soap'], true)) {
         return json_encode($$name($n));
     }
     if ($name === 'service') {

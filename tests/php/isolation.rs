@@ -144,6 +144,16 @@ fn a_seed_makes_only_its_own_numbers_predictable() {
 }
 
 #[test]
+fn gmps_generator_belongs_to_the_request_that_seeded_it() {
+    let weft = server().start();
+    at_once(
+        &weft,
+        |n| format!("GET /?item=gmp&n={n} HTTP/1.1\r\nHost: a\r\n\r\n"),
+        |n, response| assert_eq!(response.json(), json!([true]), "request {n}"),
+    );
+}
+
+#[test]
 fn output_is_compressed_for_its_own_request() {
     let weft = server().start();
     at_once(

@@ -2,6 +2,7 @@
 //! request's.
 
 mod api;
+mod events;
 mod forms;
 mod guard;
 mod identity;

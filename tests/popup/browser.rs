@@ -1,4 +1,4 @@
-//! The home page and the admin page in a real browser.
+//! The home page and the admin page in a real browser, over `https://localhost`.
 
 use serde_json::json;
 use weft_tests::browser::Browser;
@@ -8,9 +8,11 @@ use crate::service::{TOKEN, service, start};
 
 #[test]
 fn a_pop_up_from_its_making_to_its_click() {
-    let weft = start(service());
-    let site = format!("http://{}", weft.address);
-    let browser = Browser::start();
+    let server = service().with("--listen", "127.0.0.1:0").with("--listen", "https://localhost:0");
+    let weft = start(server.with("--acme-storage", "storage"));
+    let [_, tls] = weft.addresses()[..] else { panic!("two addresses: {}", weft.log()) };
+    let site = format!("https://localhost:{}", tls.port());
+    let browser = Browser::trusting(&weft.path("storage/local/authority.pem"));
     browser.open(&format!("{site}/admin"));
     browser.fill("[name=token]", "wrong");
     browser.click("button");

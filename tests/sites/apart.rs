@@ -10,7 +10,7 @@ use weft_tests::{Running, Server};
 use crate::{get, server};
 
 /// Changes whatever a script can change, and tells which connection pfsockopen() gave it.
-const CHANGE: &str = r#"<?php
+pub const CHANGE: &str = r#"<?php
 foreach (['precision' => '3', 'memory_limit' => '99M', 'include_path' => '/tmp/one', 'default_charset' => 'KOI8-R',
     'error_prepend_string' => 'one', 'session.name' => 'ONE', 'date.timezone' => 'Asia/Tokyo', 'max_execution_time' => '77',
     'auto_detect_line_endings' => '1', 'user_agent' => 'one', 'mbstring.language' => 'Japanese'] as $name => $value) {
@@ -45,7 +45,7 @@ if (isset($_GET['port'])) {
 "#;
 
 /// Says everything that a script can see, but for what differs between any two requests.
-const LOOK: &str = r#"<?php
+pub const LOOK: &str = r#"<?php
 $line = isset($_GET['port']) ? stream_socket_get_name(pfsockopen('127.0.0.1', (int) $_GET['port']), false) : null;
 $volatile = ['REMOTE_PORT', 'REQUEST_TIME', 'REQUEST_TIME_FLOAT', 'QUERY_STRING', 'REQUEST_URI'];
 $ini = ini_get_all(null, false);
@@ -127,7 +127,7 @@ fn look(weft: &Running, query: &str) -> Value {
 }
 
 /// Asserts that two looks are equal, and names what differs.
-fn assert_same(before: &Value, after: &Value) {
+pub fn assert_same(before: &Value, after: &Value) {
     let differ = |key: &String| before["seen"][key] != after["seen"][key];
     let keys: Vec<&String> =
         before["seen"].as_object().expect("an object").keys().filter(|key| differ(key)).collect();

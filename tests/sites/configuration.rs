@@ -47,8 +47,7 @@ fn each_mistake_has_a_line() {
         ),
         (
             "[[site]]\nnames = [\"a.example\"]\nroot = \"app.php\"".into(),
-            "weft.toml:1: root: app.php is a file: a site is a document root; an application that stays loaded needs a weft of \
-             its own",
+            "weft.toml:1: root: app.php is a file: name it as application if it stays loaded",
         ),
         (
             format!("[server]\napplication = \"one\"\n{one}"),
@@ -56,11 +55,40 @@ fn each_mistake_has_a_line() {
         ),
         (
             format!("[server]\nmode = \"coroutine\"\n{one}"),
-            "weft.toml:3: sites are document roots in classic mode",
+            "weft.toml:3: a site is a document root, or has an application in resident mode: leave mode out; coroutine mode needs \
+             a weft of its own",
         ),
         (
             format!("[resident]\nscript = \"app.php\"\n{one}"),
-            "weft.toml:3: sites are document roots in classic mode",
+            "weft.toml:3: a worker script is named beside sites: name it in its [[site]], as worker",
+        ),
+        (one.clone() + "application = \"app.php\"", "weft.toml:1: a site has root or application, not both"),
+        (
+            "[[site]]\nnames = [\"a.example\"]\nworker = \"app.php\"".into(),
+            "weft.toml:1: worker needs root, whose files it lies beside",
+        ),
+        (one.clone() + "instances_max = 3", "weft.toml:1: instances_max is for an application that stays loaded"),
+        (one.clone() + "requests_max = 3", "weft.toml:1: requests_max is for an application that stays loaded"),
+        (
+            "[[site]]\nnames = [\"a.example\"]\napplication = \"app.php\"\ntry = [\"$path\"]".into(),
+            "weft.toml:1: try is for a document root: name root and worker in place of application",
+        ),
+        (
+            one.clone() + "worker = \"app.php\"\ninstances_max = 5000",
+            "weft.toml:5: instances_max: 5000 is out of range: allowed are 0 to 4096",
+        ),
+        (
+            one.clone() + "worker = \"app.php\"\ninstances_max = 4096\n" + &site("b.example"),
+            "weft.toml:1: the sites have 4146 PHP instances in each worker, and at most 4096 are possible",
+        ),
+        (one.clone() + "worker = \"none.php\"", "weft.toml:1: worker: none.php: No such file or directory"),
+        (
+            "[[site]]\nnames = [\"a.example\"]\napplication = \"two\"".into(),
+            "weft.toml:1: application: two is a directory, and what stays loaded is a script",
+        ),
+        (
+            one.clone() + "files = \"two\"",
+            "weft.toml:4: files is not for sites: name the directory as root",
         ),
         (
             one.clone() + "[site.ini]\nmemroy_limit = \"1M\"",
@@ -95,8 +123,12 @@ fn each_mistake_has_a_line() {
             "weft.toml:1: certificates is set, but no address uses it: listen on https://HOST:PORT",
         ),
         (
-            format!("[server]\nlisten = [\"https://127.0.0.1:0\"]\n{one}"),
+            "[server]\nlisten = [\"https://127.0.0.1:0\"]\n[[site]]\ndefault = true\nroot = \"one\"\n".into(),
             "weft.toml:3: an https:// address needs a certificate",
+        ),
+        (
+            "[server]\nlisten = [\"https://127.0.0.1:0\"]\n[[site]]\nnames = [\"*.a.example\"]\nroot = \"one\"\n".into(),
+            "weft.toml:3: a certificate for *.a.example cannot be had by itself",
         ),
         ("site = 1".into(), "weft.toml:1: site is a list of tables: write [[site]] above each site"),
         ("[site]\nnames = [\"a.example\"]".into(), "weft.toml:1: site is a list of tables"),

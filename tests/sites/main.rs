@@ -1,9 +1,12 @@
 //! Several sites in one weft: whose request it is, what a site sets for its own, and that none sees anything of another.
 
 mod apart;
+mod applications;
 mod choice;
 mod configuration;
+mod failing;
 mod limits;
+mod loaded;
 mod many;
 mod reload;
 mod tls;

@@ -211,3 +211,112 @@ fn a_sites_certificate_is_checked() {
     assert_eq!(said.code, Some(1));
     assert!(said.stderr.contains("two.pem has expired on"), "{}", said.stderr);
 }
+
+#[test]
+fn names_without_a_certificate_are_told() {
+    let (server, authority) = sites();
+    authority.certify("two", "DNS:other.example", 9);
+    let text = SITES
+        .replace("names = [\"one.example\"", "names = [\"bare.example\", \"192.0.2.1\", \"one.example\"");
+    let server = server.with_file("weft.toml", &text.replace("\"four.example\"", "\"*.four.example\""));
+    let said = command::weft(server.directory(), &["check", "--listen", "https://127.0.0.1:0"]);
+    let warnings: Vec<&str> =
+        said.stdout.lines().filter_map(|line| line.strip_prefix("warning     weft.toml:")).collect();
+    let refused = |place: &str, names: &str, given: &str| {
+        format!("{place}: no certificate is for {names}: clients get the one for {given}, and refuse it")
+    };
+    let common = "three.example, four.example, five.example";
+    let expected = [
+        refused("6", "bare.example", "one.example, *.one.example"),
+        refused("12", "two.example", "other.example"),
+        refused("18", "*.four.example", common),
+    ];
+    assert_eq!(
+        (said.code, &warnings[..3]),
+        (Some(0), &expected.each_ref().map(|line| &line[..])[..]),
+        "{}",
+        said.stdout
+    );
+    let mut weft = server.start();
+    weft.wait_for_log(&expected[1]);
+    // A name that is certified by itself needs none yet.
+    let automatic = ["check", "--listen", "https://127.0.0.1:0", "--config", "automatic.toml"];
+    weft.write("automatic.toml", "[[site]]\nnames = [\"a.example\"]\nroot = \"one\"\n");
+    let said = weft.weft(&automatic);
+    assert!(said.code == Some(0) && !said.stdout.contains("no certificate is for"), "{}", said.stdout);
+}
+
+const PROMISES: &str = r#"
+[tls]
+certificates = ["common.pem"]
+keys = ["common.key"]
+redirect = true
+hsts_s = 600
+
+[[site]]
+names = ["three.example"]
+root = "three"
+
+[[site]]
+names = ["four.example"]
+root = "one"
+redirect = false
+hsts_s = 0
+
+[[site]]
+names = ["five.example"]
+root = "five"
+hsts_s = 31536000
+[[site.rule]]
+path = "/own"
+header = { Strict-Transport-Security = "max-age=1", X-Own = "yes" }
+"#;
+
+#[test]
+fn a_site_says_itself_whether_it_wants_tls_only() {
+    let files =
+        [("five/a.txt", "text"), ("five/own/a.txt", "text"), ("one/a.txt", "text"), ("three/a.txt", "text")];
+    let server = files.into_iter().fold(sites().0, |server, (name, text)| server.with_file(name, text));
+    let server = server.with_file("weft.toml", PROMISES).with("--listen", "127.0.0.1:0");
+    let weft = server.start();
+    let [tls, plain] = weft.addresses()[..] else { panic!("two addresses: {}", weft.log()) };
+    for (host, status) in
+        [("three.example", 301), ("four.example", 200), ("five.example", 301), ("six.example", 301)]
+    {
+        let mut client = weft_tests::Client::connect(plain);
+        client.send(format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n"));
+        let answer = client.read();
+        assert_eq!((answer.status, answer.header("strict-transport-security")), (status, None), "{host}");
+        let said =
+            weft.weft(&["check", "--listen", "https://127.0.0.1:0", "--url", &format!("http://{host}/")]);
+        assert_eq!(said.stdout.contains("301 to the same URL by https"), status == 301, "{}", said.stdout);
+    }
+    let promise = |version: &str, url: &str| {
+        let said = curl(&weft, tls, &[version, "-D", "-", "-o", "/dev/null", url]).stdout.to_lowercase();
+        assert!(said.starts_with("http/") && said.contains(" 200"), "{url}: {said}");
+        let lines = said.lines().filter_map(|line| line.strip_prefix("strict-transport-security: "));
+        lines.map(str::to_owned).collect::<Vec<_>>().join("; ")
+    };
+    for version in ["--http1.1", "--http2"] {
+        for (url, expected) in [
+            ("https://three.example/", "max-age=600"),
+            ("https://three.example/a.txt", "max-age=600"),
+            ("https://four.example/", ""),
+            ("https://four.example/a.txt", ""),
+            ("https://five.example/", "max-age=31536000"),
+            ("https://five.example/a.txt", "max-age=31536000"),
+            ("https://five.example/own/a.txt", "max-age=1"),
+        ] {
+            assert_eq!(promise(version, url), expected, "{version} {url}");
+        }
+    }
+}
+
+#[test]
+fn a_redirect_needs_an_address_with_tls() {
+    let server = server("[[site]]\ndefault = true\nroot = \"one\"\nredirect = true\n", &files());
+    let said = command::weft(server.directory(), &["check"]);
+    let expected =
+        "weft: weft.toml:1: redirect is on, but no address has TLS: listen on https://HOST:PORT as well\n";
+    assert_eq!((said.code, &said.stderr[..]), (Some(1), expected));
+}

@@ -8,37 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use weft_tests::client::Client;
 use weft_tests::response::Response;
 
-/// Routes, how often each is requested, and the expected answer: the token, or a failure.
-const ROUTES: &[(&str, u64, Expected)] = &[
-    ("/sleep", 20, Expected::Token),
-    ("/mysql", 20, Expected::Token),
-    ("/redis", 20, Expected::Token),
-    ("/upstream", 20, Expected::Token),
-    ("/file", 5, Expected::Token),
-    ("/globals", 20, Expected::Token),
-    ("/scope", 10, Expected::Token),
-    ("/channel", 10, Expected::Token),
-    ("/timeout", 2, Expected::Token),
-    ("/cancel", 10, Expected::Token),
-    ("/compute", 5, Expected::Token),
-    ("/compute-in-c", 2, Expected::Token),
-    ("/throw", 5, Expected::Failure),
-    ("/exit", 10, Expected::Token),
-    ("/recurse", 1, Expected::Failure),
-    ("/stream", 10, Expected::Token),
-    ("/exec", 2, Expected::Token),
-    ("/sleep", 5, Expected::Left),
-];
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Expected {
-    /// 200 and the token.
-    Token,
-    /// 500.
-    Failure,
-    /// No answer: the client leaves first.
-    Left,
-}
+use crate::routes::{Expected, Route};
 
 /// What all clients have counted.
 #[derive(Default)]
@@ -65,16 +35,16 @@ impl Random {
 }
 
 /// Sends requests until told to stop.
-pub fn run(address: SocketAddr, seed: u64, tally: &Tally, stop: &AtomicBool) {
+pub fn run(address: SocketAddr, seed: u64, routes: &[Route], tally: &Tally, stop: &AtomicBool) {
     let mut random = Random(seed);
     let mut client = Client::connect(address);
-    let total: u64 = ROUTES.iter().map(|route| route.1).sum();
+    let total: u64 = routes.iter().map(|route| route.1).sum();
     for number in 0u64.. {
         if stop.load(Ordering::Relaxed) {
             return;
         }
         let mut at = random.below(total);
-        let route = ROUTES.iter().find(|route| {
+        let route = routes.iter().find(|route| {
             let here = at < route.1;
             at = at.wrapping_sub(route.1);
             here

@@ -1,10 +1,12 @@
-//! The soak: mixed waits, computations, faults and cancellations against real servers, for a given time: `soak SECONDS`.
+//! The soak: mixed waits, computations, faults and cancellations against real servers, for a given time:
+//! `soak SECONDS [coroutine|classic]`.
 //!
 //! There are two phases. For nine tenths of the time, no request costs a worker: its memory, descriptors and coroutines
 //! must be the same at the end as after the first fifth. In the last tenth, requests also exhaust memory, and their
 //! workers are replaced. In both phases every answer must be right. The exit code tells whether all of this held.
 
 mod load;
+mod routes;
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -14,13 +16,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use load::{Random, Tally};
+use routes::Route;
 use weft_tests::client::Client;
 use weft_tests::server::{Running, Server};
 use weft_tests::services::{MariaDb, Redis, Upstream};
 
 const CLIENTS: u64 = 48;
 
-/// How much a worker may have grown at the end: arenas that the allocator keeps, caches that fill late.
+/// How much PHP's memory may have grown at the end: caches that fill late.
 const GROWTH_BYTES_MAX: u64 = 4 << 20;
 const GROWTH_DESCRIPTORS_MAX: u64 = 40;
 
@@ -47,35 +50,54 @@ impl State {
     }
 }
 
+/// What is served, and how.
+struct Soak {
+    server: Server,
+    routes: &'static [Route],
+    /// How much resident memory may have grown at the end: arenas that the allocator keeps; the heaps of those that compute.
+    growth_bytes_max: u64,
+}
+
+/// One PHP whose coroutines are preempted.
+fn coroutine_mode() -> Soak {
+    let application = include_str!("app.php").trim_start_matches("<?php");
+    Soak {
+        server: Server::new(application).with("--preempt-ms", "5"),
+        routes: routes::COROUTINE,
+        growth_bytes_max: 4 << 20,
+    }
+}
+
+/// A PHP for each request, with a time slice so short that each computation is interrupted at many places. Every tenth
+/// client has to wait for an instance.
+fn classic_mode() -> Soak {
+    let server = Server::of_docroot(&[("index.php", include_str!("page.php"))]);
+    let server = server.with("--instances", "43").with("--slice-ms", "0.2").with("--extra-workers-max", "0");
+    Soak { server, routes: routes::CLASSIC, growth_bytes_max: 64 << 20 }
+}
+
 fn main() -> ExitCode {
-    let seconds: u64 = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(600);
-    let total = Duration::from_secs(seconds);
+    let mut arguments = std::env::args().skip(1);
+    let seconds: u64 = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(600);
+    let soak = match arguments.next().as_deref() {
+        None | Some("coroutine") => coroutine_mode(),
+        Some("classic") => classic_mode(),
+        Some(other) => {
+            eprintln!("there is no mode {other}: coroutine, classic");
+            return ExitCode::from(2);
+        }
+    };
     println!("starting MariaDB, Redis and an upstream");
     let (mariadb, redis, upstream) = (MariaDb::start(), Redis::start(), Upstream::start());
-    let server = Server::new(include_str!("app.php").trim_start_matches("<?php"))
+    let server = soak
+        .server
         .with_variable("MYSQL_PORT", &mariadb.port.to_string())
         .with_variable("REDIS_PORT", &redis.port.to_string())
         .with_variable("UPSTREAM_PORT", &upstream.http.to_string())
-        .with_variable("SOAK_DIRECTORY", &upstream.directory().display().to_string());
-    let server = server.with("--workers", "1").with("--preempt-ms", "5").start();
-    let address = server.addresses()[0];
-    let judges_memory = seconds >= LONG_SECONDS;
-    let (tally, stop) = (Tally::default(), AtomicBool::new(false));
-    let began = Instant::now();
-    let (after_warm_up, at_the_end) = thread::scope(|scope| {
-        for seed in 1..=CLIENTS {
-            let (tally, stop) = (&tally, &stop);
-            scope.spawn(move || load::run(address, seed, tally, stop));
-        }
-        let every = (total / 20).min(Duration::from_secs(5));
-        let warm = progress(began, total / 5, every, &server, &tally, u64::max);
-        let last = progress(began, total / 10 * 9, every, &server, &tally, u64::min);
-        fatal_phase(address, began, total, &server, &tally);
-        stop.store(true, Ordering::Relaxed);
-        (warm, last)
-    });
-    let held = verdict(&tally, after_warm_up, at_the_end, judges_memory);
-    if held {
+        .with_variable("SOAK_DIRECTORY", &upstream.directory().display().to_string())
+        .with("--workers", "1")
+        .start();
+    if run(&server, soak.routes, soak.growth_bytes_max, seconds) {
         return ExitCode::SUCCESS;
     }
     // Each exception that the application threw on purpose says so.
@@ -85,6 +107,28 @@ fn main() -> ExitCode {
     });
     errors.take(20).for_each(|line| eprintln!("{line}"));
     ExitCode::FAILURE
+}
+
+/// Both phases; whether all of it held.
+fn run(server: &Running, routes: &'static [Route], growth_bytes_max: u64, seconds: u64) -> bool {
+    let total = Duration::from_secs(seconds);
+    let address = server.addresses()[0];
+    let (tally, stop) = (Tally::default(), AtomicBool::new(false));
+    let began = Instant::now();
+    let (after_warm_up, at_the_end) = thread::scope(|scope| {
+        for seed in 1..=CLIENTS {
+            let (tally, stop) = (&tally, &stop);
+            scope.spawn(move || load::run(address, seed, routes, tally, stop));
+        }
+        let every = (total / 20).min(Duration::from_secs(5));
+        let warm = progress(began, total / 5, every, server, &tally, u64::max);
+        let last = progress(began, total / 10 * 9, every, server, &tally, u64::min);
+        fatal_phase(address, began, total, server, &tally);
+        stop.store(true, Ordering::Relaxed);
+        (warm, last)
+    });
+    let growth_bytes_max = if seconds >= LONG_SECONDS { growth_bytes_max } else { u64::MAX };
+    verdict(&tally, after_warm_up, at_the_end, growth_bytes_max)
 }
 
 /// How many samples make a state.
@@ -161,7 +205,7 @@ fn fatal_phase(address: SocketAddr, began: Instant, total: Duration, server: &Ru
     }
 }
 
-fn verdict(tally: &Tally, before: State, after: State, judges_memory: bool) -> bool {
+fn verdict(tally: &Tally, before: State, after: State, growth_bytes_max: u64) -> bool {
     let wrong = tally.wrong.load(Ordering::Relaxed);
     let grown = after.php_bytes.saturating_sub(before.php_bytes);
     let resident = after.resident_bytes.saturating_sub(before.resident_bytes);
@@ -174,6 +218,6 @@ fn verdict(tally: &Tally, before: State, after: State, judges_memory: bool) -> b
     );
     wrong == 0
         && grown <= GROWTH_BYTES_MAX
-        && (resident <= GROWTH_BYTES_MAX || !judges_memory)
+        && resident <= growth_bytes_max
         && descriptors <= GROWTH_DESCRIPTORS_MAX
 }

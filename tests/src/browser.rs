@@ -27,14 +27,43 @@ pub struct Browser {
     _profile: tempfile::TempDir,
 }
 
+/// Writes what Chromium reads of a user's authorities.
+fn trust(home: &Path, authority: &Path) {
+    let store = home.join(".pki/nssdb");
+    std::fs::create_dir_all(&store).expect("the test's own directory");
+    let store = format!("sql:{}", store.display());
+    let run = |arguments: &[&str]| {
+        let mut certutil = Command::new("certutil");
+        let output = certutil.args(["-d", &store]).args(arguments).output().expect("certutil");
+        assert!(output.status.success(), "certutil: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    run(&["-N", "--empty-password"]);
+    run(&["-A", "-t", "C,,", "-n", "authority", "-i", &authority.display().to_string()]);
+}
+
 impl Browser {
     /// Starts a browser with an empty profile.
     ///
     /// # Panics
     /// If chromedriver is missing, or cannot start a browser.
     pub fn start() -> Browser {
+        Browser::start_with(None)
+    }
+
+    /// The same, and it trusts an authority whose certificate is in this file.
+    ///
+    /// # Panics
+    /// As for [`Browser::start`], and if certutil is missing.
+    pub fn trusting(authority: &Path) -> Browser {
+        Browser::start_with(Some(authority))
+    }
+
+    fn start_with(authority: Option<&Path>) -> Browser {
         let port = free_port();
         let profile = tempfile::Builder::new().prefix("weft-test-").tempdir().expect("a temporary directory");
+        if let Some(authority) = authority {
+            trust(profile.path(), authority);
+        }
         let mut driver = Command::new("setpriv");
         driver.args(["--pdeathsig", "TERM", "chromedriver", &format!("--port={port}")]);
         driver.process_group(0).current_dir(profile.path());

@@ -1,7 +1,7 @@
 //! Compares two servers' responses to the same request: status, headers and body must match, except for parts that come
 //! from chance or the clock.
 //!
-//! Where two texts differ, both must have one of these in the same place: a nonce (10, 32, 40 or 64 hexadecimal
+//! Where two texts differ, both must have one of these in the same place: a nonce (10, 16, 32, 40 or 64 hexadecimal
 //! digits), a time (part of it beside a colon, seconds or milliseconds since 1970, or the digits of a date and a time), or what one of the application's masks covers.
 
 use crate::Response;
@@ -103,13 +103,14 @@ fn difference(ours: &str, theirs: &str) -> Option<String> {
 fn is_chance(one: &str, other: &str) -> bool {
     let hexadecimal = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
     one.len() == other.len()
-        && ([10, 32, 40, 64].contains(&one.len()) && hexadecimal(one) && hexadecimal(other)
-            || is_moment(one) && is_moment(other) && one[..6] == other[..6])
+        && ([10, 16, 32, 40, 64].contains(&one.len()) && hexadecimal(one) && hexadecimal(other)
+            || is_moment(one) && is_moment(other) && one[..5] == other[..5])
 }
 
-/// Milliseconds since 1970, or the digits of a date and a time.
+/// Milliseconds since 1970, the digits of a date and a time, or what PHP's uniqid() makes of the time.
 fn is_moment(text: &str) -> bool {
-    [13, 14].contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
+    let is_digit = |byte: u8| byte.is_ascii_digit() || text.len() == 13 && byte.is_ascii_hexdigit();
+    [13, 14].contains(&text.len()) && text.bytes().all(is_digit)
 }
 
 /// Two digits beside a colon, which may be escaped.
@@ -133,6 +134,7 @@ fn only_differences_by_chance_or_clock_are_ignored() {
         ("18:00:59Z", "18:01:00Z"),
         ("at 1795404870000", "at 1795404898000"),
         ("20261123235959", "20261123240000"),
+        ("id_6b03e70f08579", "id_6b03e71051f2f"),
     ];
     alike.iter().for_each(|(one, other)| assert_eq!(difference(one, other), None));
     let unlike = [

@@ -16,6 +16,7 @@ pub mod server;
 pub mod services;
 pub mod visitor;
 pub mod wait;
+pub mod websocket;
 
 pub use client::Client;
 pub use command::{Output, weft};

@@ -62,3 +62,16 @@ pub fn private_bytes(pid: u32) -> u64 {
 fn pid_of(pid: u32) -> Pid {
     Pid::from_raw(pid as i32).expect("a pid is positive")
 }
+
+/// The most memory that the process has had resident since it was last asked for, in bytes; now, and from now on.
+///
+/// # Panics
+/// If the process no longer exists, or is another user's.
+pub fn resident_bytes_peak(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("the process is alive");
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = peak.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok()).expect("proc(5)");
+    // Sets the peak to what it has now.
+    std::fs::write(format!("/proc/{pid}/clear_refs"), "5").expect("our own process");
+    kib * 1024
+}

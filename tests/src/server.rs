@@ -276,6 +276,16 @@ impl Running {
         client.read()
     }
 
+    /// What an application lists at `/calls`, once `last` is among it.
+    pub fn calls_until(&self, last: &str) -> Vec<String> {
+        until(last, || {
+            let calls = self.get("/calls").json();
+            let calls: Vec<String> =
+                calls.as_array()?.iter().filter_map(|call| call.as_str().map(str::to_owned)).collect();
+            calls.iter().any(|call| call == last).then_some(calls)
+        })
+    }
+
     /// The response to these bytes, sent on a new connection.
     pub fn say(&self, bytes: impl AsRef<[u8]>) -> Response {
         let mut client = self.connect();

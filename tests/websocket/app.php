@@ -5,8 +5,15 @@ use Weft\Http\Request;
 use Weft\Http\Response;
 use Weft\WebSocket\Accept;
 use Weft\WebSocket\Connection;
+use Weft\WebSocket\Conversation;
+use Weft\WebSocket\Message;
 use Weft\WebSocket\Overflow;
 use Weft\WebSocket\Service;
+use Weft\WebSocket\Socket;
+use Weft\TimeoutException;
+
+use function Weft\go;
+use function Weft\timeout;
 
 ini_set('memory_limit', '256M');
 
@@ -114,6 +121,105 @@ final class Slow extends Service
     }
 }
 
+/** A service that waits for room instead of losing messages. */
+final class Patient extends Service
+{
+    private int $sent = 0;
+
+    public function message(Connection $connection, string $message, bool $binary): void
+    {
+        $this->drained($connection);
+    }
+
+    public function drained(Connection $connection): void
+    {
+        while ($this->sent < 3_000 && $connection->waitingBytes() < 100_000) {
+            $connection->send(str_pad((string) $this->sent++, 10_000));
+        }
+        Dialogue::$calls[] = "waits at {$this->sent}";
+    }
+}
+
+/** A dialogue as a conversation. */
+final class Talk extends Conversation
+{
+    public static ?Socket $kept = null;
+
+    public function authorise(Request $request): Accept|Response|bool
+    {
+        return new Accept(attributes: ['user' => (string) $request->query('user', '')]);
+    }
+
+    public function converse(Socket $socket): void
+    {
+        self::$kept = $socket;
+        $user = $socket->connection->get('user');
+        try {
+            $socket->send("who are you, $user?");
+            $first = $socket->receive();
+            if ($first === null) {
+                return;
+            }
+            foreach ($socket as $message) {
+                $this->answer($socket, "$first: ", $message);
+            }
+        } finally {
+            Dialogue::$calls[] = "conversation $user " . json_encode([$socket->closeCode(), $socket->closeReason()]);
+        }
+    }
+
+    private function answer(Socket $socket, string $name, Message $message): void
+    {
+        [$word, $rest] = explode(' ', (string) $message, 2) + [1 => ''];
+        switch ($word) {
+            case 'throw':
+                throw new LogicException('thrown in a conversation');
+            case 'exit':
+                exit('x');
+            case 'leave':
+                $socket->close(4001, $rest);
+                return;
+            case 'wait':
+                try {
+                    $next = (string) $socket->receive((float) $rest);
+                    $socket->send("came: $next");
+                } catch (TimeoutException $e) {
+                    $socket->send($e->getMessage());
+                }
+                return;
+            case 'timeout':
+                try {
+                    timeout((float) $rest, fn () => $socket->receive());
+                } catch (TimeoutException $e) {
+                    $socket->send($e->getMessage());
+                }
+                return;
+            case 'second':
+                $other = go(fn () => $socket->receive());
+                try {
+                    $socket->receive(0.01);
+                } catch (TimeoutException|LogicException $e) {
+                    $socket->send($e::class);
+                }
+                $other->cancel();
+                return;
+            case 'flood':
+                $count = 0;
+                while ($count < 2_000) {
+                    $socket->send(str_repeat('x', 10_000));
+                    ++$count;
+                    if ($socket->connection->waitingBytes() > 100_000) {
+                        $socket->flush();
+                    }
+                }
+                $socket->send("sent $count");
+                return;
+            default:
+                $socket->send($name . $message, $message->binary);
+        }
+    }
+}
+
 return new Weft\Application(
     function (Request $request): Response {
         return match ($request->path()) {
@@ -123,9 +229,10 @@ return new Weft\Application(
                 fn (Connection $kept) => [$kept->isOpen(), $kept->get('user'), $kept->send('from http'), $kept->waitingBytes() >= 0],
                 Dialogue::$kept,
             )),
+            '/kept-socket' => Response::json([Talk::$kept?->send('late'), Talk::$kept?->receive(0.0)?->data, Talk::$kept?->flush()]),
             '/foreign' => Response::json((new Connection('0-0-w100000000'))->send('x')),
             default => Response::text("page {$request->path()}\n"),
         };
     },
-    ['/dialogue' => new Dialogue(), '/slow' => new Slow()],
+    ['/dialogue' => new Dialogue(), '/slow' => new Slow(), '/patient' => new Patient(), '/talk' => new Talk()],
 );

@@ -3,10 +3,10 @@
 use std::io::{Read, Write};
 
 use rustix::process::{Pid, Signal, kill_process};
-use weft_tests::until;
+use weft_tests::{Server, until};
 
-use crate::client::{Socket, calls_until, frame};
 use crate::server;
+use weft_tests::websocket::{Socket, frame};
 
 #[test]
 fn a_reload_closes_connections_with_1001_and_new_ones_meet_the_new_worker() {
@@ -37,7 +37,7 @@ fn closed_is_called_for_each_connection_before_its_worker_ends() {
     weft.write_application(
         r"
         final class Last extends Weft\WebSocket\Service {
-            public function message(Weft\WebSocket\Connection $c, string $m, bool $b): void {}
+            public function message(Weft\WebSocket\Connection $c, string $m, bool $b): void { sleep(60); }
             public function closed(Weft\WebSocket\Connection $c, int $code, string $reason): void {
                 file_put_contents(__DIR__ . '/closed', $code, FILE_APPEND);
             }
@@ -45,17 +45,19 @@ fn closed_is_called_for_each_connection_before_its_worker_ends() {
         return new Weft\Application(fn () => 'x', ['/last' => new Last()]);",
     );
     weft.signal(Signal::HUP);
-    weft.wait_for_log("reload");
+    weft.wait_for_log("reload: generation 2 is ready");
     until("the new application", || (weft.get("/").text() == "x").then_some(()));
-    // One that is silent, one that is well-behaved.
+    // One that is silent, one whose service has more to do than it has time for, one that is well-behaved.
     let silent = Socket::open(&weft, "/last");
+    let mut busy = Socket::open(&weft, "/last");
+    (0..5).for_each(|_| busy.send("sleep"));
     let mut polite = Socket::open(&weft, "/last");
     weft.signal(Signal::TERM);
     assert_eq!(polite.close().0, 1001);
     polite.end();
-    drop(silent);
     weft.wait();
-    assert_eq!(weft.read("closed"), "10011001");
+    drop((silent, busy));
+    assert_eq!(weft.read("closed"), "100110011001");
 }
 
 #[test]
@@ -82,6 +84,42 @@ fn the_death_of_a_worker_ends_its_connections_and_no_other() {
 }
 
 #[test]
+fn a_worker_that_crashes_closes_its_connections_with_1011() {
+    let app = r"
+        final class Mute extends Weft\WebSocket\Service {
+            public function message(Weft\WebSocket\Connection $c, string $m, bool $b): void {
+                match ($m) {
+                    'crash' => FFI::cast('int *', FFI::new('long'))[0],
+                    'much' => $c->send(str_repeat('x', 1 << 20)),
+                    default => $c->send($m),
+                };
+            }
+        }
+        return new Weft\Application(fn () => 'x', ['/mute' => new Mute()]);";
+    let mut weft = Server::new(app).with("-d", "ffi.enable=1").start();
+    let worker = weft.workers();
+    let mut silent: Vec<Socket> = (0..5).map(|_| Socket::open(&weft, "/mute")).collect();
+    // One that reads nothing, so that nothing more can be said to it.
+    let mut deaf = Socket::open(&weft, "/mute");
+    (0..6).for_each(|_| deaf.send("much"));
+    let mut crashing = Socket::open(&weft, "/mute");
+    crashing.send("still there");
+    assert_eq!(crashing.text(), "still there");
+    crashing.send("crash");
+    for socket in silent.iter_mut().chain([&mut crashing]) {
+        assert_eq!(socket.close(), (1011, "the worker has failed".to_owned()), "{}", weft.log());
+    }
+    weft.wait_for_log("was killed by signal 11 (SIGSEGV)");
+    until("another worker", || (weft.workers() != worker && weft.workers().len() == 1).then_some(()));
+    let mut rest = Vec::new();
+    // What was not read when its worker died may be lost.
+    let _ = deaf.stream.read_to_end(&mut rest);
+    let mut socket = Socket::open(&weft, "/mute");
+    socket.send("again");
+    assert_eq!(socket.text(), "again");
+}
+
+#[test]
 fn an_event_that_runs_too_long_is_cancelled() {
     let mut weft = server().with("--request-timeout-ms", "2000").start();
     let mut socket = Socket::open(&weft, "/dialogue?user=ada");
@@ -89,7 +127,7 @@ fn an_event_that_runs_too_long_is_cancelled() {
     socket.send("sleep");
     assert_eq!(socket.close().0, 1011);
     socket.end();
-    calls_until(&weft, "closed ada 1011 ");
+    weft.calls_until("closed ada 1011 ");
     weft.wait_for_log("is cancelled: it has run longer than request_timeout_ms");
     weft.wait_for_log("an event of the WebSocket connection ");
 }
@@ -126,5 +164,5 @@ fn a_silent_client_is_pinged_and_then_given_up() {
     assert_eq!(silent.text(), "hello bob");
     assert_eq!(silent.read(), (0x89, vec![]));
     assert_eq!(silent.stream.read(&mut [0]).unwrap(), 0);
-    calls_until(&weft, "closed bob 1006 ");
+    weft.calls_until("closed bob 1006 ");
 }

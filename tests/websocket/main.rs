@@ -1,9 +1,16 @@
 //! WebSocket services through the real binary: what PHP code sees, and what clients that know nothing of weft see.
 
-mod client;
+mod bus;
+mod carried;
 mod clients;
+mod compressed;
+mod conversation;
 mod lives;
+mod presence;
+mod publishers;
+mod questions;
 mod service;
+mod topics;
 
 use weft_tests::Server;
 

@@ -5,8 +5,8 @@ use std::io::{Read, Write};
 use serde_json::json;
 use weft_tests::Running;
 
-use crate::client::{Socket, calls_until, frame, handshake};
 use crate::server;
+use weft_tests::websocket::{Socket, frame, handshake};
 
 #[test]
 fn a_connection_from_its_handshake_to_its_end() {
@@ -33,7 +33,7 @@ fn a_connection_from_its_handshake_to_its_end() {
     socket.stream.write_all(&frame(0x88, b"\x03\xe9going")).unwrap();
     assert_eq!(socket.close(), (1001, String::new()));
     assert_eq!(socket.stream.read(&mut [0]).unwrap(), 0);
-    let calls = calls_until(&weft, "[false,false,false]");
+    let calls = weft.calls_until("[false,false,false]");
     let expected = [
         "opened ada",
         "ada text 9",
@@ -140,8 +140,8 @@ fn what_a_service_throws_closes_its_connection_only() {
         socket.end();
     }
     weft.wait_for_log("Uncaught LogicException: thrown for ada");
-    calls_until(&weft, "closed ada 1011 ");
-    calls_until(&weft, "closed ada 4000 enough");
+    weft.calls_until("closed ada 1011 ");
+    weft.calls_until("closed ada 4000 enough");
     // exit() ends the method, no more.
     other.send("exit");
     other.send("still there");
@@ -173,7 +173,7 @@ fn a_connection_is_a_value_that_outlives_it() {
     assert_eq!(weft.get("/kept").json(), json!({"ada": [true, "ada", true, true]}));
     assert_eq!(socket.text(), "from http");
     drop(socket);
-    calls_until(&weft, "closed ada 1006 ");
+    weft.calls_until("closed ada 1006 ");
     assert_eq!(weft.get("/kept").json(), json!({"ada": [false, null, false, true]}));
     assert_eq!(weft.get("/foreign").json(), json!(false));
     // The next connection in its place is another one.
@@ -188,7 +188,7 @@ fn a_client_that_does_not_read_costs_a_bounded_number_of_bytes() {
     let weft = server().start();
     let mut socket = Socket::open(&weft, "/slow");
     socket.send("go");
-    calls_until(&weft, "sent less than 100000: true true");
+    weft.calls_until("sent less than 100000: true true");
     // The others are served meanwhile, and what was accepted arrives.
     assert_eq!(weft.get("/x").text(), "page /x\n");
     assert_eq!(socket.read().1.len(), 10_000);

@@ -42,7 +42,9 @@ fn no_source_file_is_too_long() {
     for directory in ["crates", "tests", "php"] {
         for path in with_ending(directory, &[".rs", ".c", ".h", ".php"]) {
             let lines = read(&path).lines().count();
-            if lines > LINES_MAX {
+            // Nobody reads what php/stubs/generate.php makes.
+            let is_generated = path.ends_with("crates/zend/c/weft_arginfo.h");
+            if lines > LINES_MAX && !is_generated {
                 long.push(format!("{}: {lines} lines", path.strip_prefix(root()).unwrap_or(&path).display()));
             }
         }

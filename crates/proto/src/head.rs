@@ -265,9 +265,10 @@ impl Head {
             && !matches!(self.framing(), Framing::None | Framing::Length(0))
     }
 
-    /// The protocols of the Upgrade field, if Connection names it (RFC 9110 7.8) and the version is 1.1.
+    /// The protocols of the Upgrade field, if Connection names it (RFC 9110 7.8), and not in HTTP/1.0. In HTTP/2 only a head
+    /// has both that stands for an extended CONNECT (RFC 8441).
     pub fn upgrade<'a>(&self, buf: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
-        let asked = self.version == Version::Http11 && self.meaning.upgrades();
+        let asked = self.version != Version::Http10 && self.meaning.upgrades();
         let values = if asked { Some(self.get_all(buf, "upgrade")) } else { None };
         values.into_iter().flatten().flat_map(crate::bytes::list).filter(|protocol| !protocol.is_empty())
     }

@@ -1,5 +1,5 @@
-//! HTTP/1.1, bytes in and messages out: RFC 9110 (semantics) and RFC 9112 (wire format), strictly; and WebSocket (RFC
-//! 6455), in `websocket.rs`.
+//! HTTP/1.1, bytes in and messages out: RFC 9110 (semantics) and RFC 9112 (wire format), strictly; WebSocket (RFC 6455),
+//! in `websocket.rs`; and messages in any other stream of bytes, in `framing.rs`.
 //!
 //! This crate does no I/O, reads no clock, uses none of weft's other crates, and allocates nothing for a typical
 //! request. The caller owns the buffers, the sockets and the time. This crate says what the bytes mean or, as a
@@ -30,6 +30,7 @@ mod declared;
 mod encode;
 mod etag;
 pub mod forwarded;
+pub mod framing;
 mod head;
 mod proxied;
 mod range;

@@ -19,6 +19,8 @@ pub struct Job {
     pub kind: u32,
     /// The argument: a request key, for example.
     pub argument: u64,
+    /// Which contexts may run it: those of this pool. Pools are numbered from 0, without large gaps.
+    pub pool: u32,
 }
 
 /// A job on its way to a coroutine.
@@ -44,11 +46,12 @@ pub enum Left {
 /// Gives coroutines the processor. Two calls transfer control: `enter` from the loop into a context, `leave` from a
 /// context back into the loop.
 pub trait Switch {
-    /// Creates an idle context. It costs a stack: 10 us and two mappings for a Fiber.
+    /// Creates an idle context, which gets jobs of this pool only, all its life. It costs a stack: 10 us and two mappings
+    /// for a Fiber.
     ///
     /// # Errors
     /// The operating system's error, if memory or mappings (`vm.max_map_count`) run out.
-    fn create(&self) -> std::io::Result<Context>;
+    fn create(&self, pool: u32) -> std::io::Result<Context>;
 
     /// Whether a job may begin now, beside `live` others. If not, it waits in the queue. The scheduler asks again when
     /// one of those has ended, and from time to time ([`crate::Runtime::offer_place`]). MUST be true for 0.
@@ -137,6 +140,8 @@ pub(crate) enum State {
 
 pub(crate) struct Coroutine {
     pub context: Context,
+    /// The pool to which the context belongs.
+    pub pool: u32,
     pub generation: u32,
     pub state: State,
     /// Number of the current wait; a wake for an older one is stale and ignored.
@@ -154,7 +159,7 @@ pub(crate) struct Coroutine {
     pub family: Family,
     /// Loop turn time when the job was started.
     pub since: Nanos,
-    /// Ticks for which it has computed, in the slices at whose end it gave way.
+    /// Ticks for which it has computed, in all.
     pub computed: u32,
     /// Ticks that were left of its slice when it gave way.
     pub rest: u32,

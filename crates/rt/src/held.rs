@@ -1,20 +1,27 @@
 //! A loop that one coroutine holds: who notices, and who acts in its place meanwhile.
 //!
 //! A thread compares the loop's heartbeat between its ticks. When the loop has been idle for long it sleeps, and the
-//! next coroutine that is entered wakes it. Must not know what the deputy does. Invariant: a [`Deputy`] acts only while
+//! next coroutine that is entered wakes it. Where code is preempted, one that computes on although it was asked to give way
+//! to others is in C code, so the loop is known to be held sooner. Must not know what the deputy does. Invariant: a [`Deputy`] acts only while
 //! the heartbeat stands still, or has just moved: what it shares with the loop's thread it must share in a way that
 //! does not depend on that.
 
 use std::time::{Duration, Instant};
 
+use crate::Runtime;
+use crate::thread_clock::ThreadClock;
+use crate::ticker::Board;
 use crate::watch::{Heartbeat, Sleeper};
 
 /// A loop is held when one coroutine has run this long.
 const HELD_AFTER: Duration = Duration::from_millis(10);
 /// And when it has run this much longer than a slice of time: code that is preempted does not count.
 const AFTER_SLICE: Duration = Duration::from_millis(2);
+/// Or when it has computed this long since it was seen to keep others waiting that it was asked to give way to. Processor
+/// time: it is not held by a busy machine.
+const COMPUTES_ON: Duration = Duration::from_millis(2);
 /// How often the thread looks.
-const TICK: Duration = Duration::from_millis(5);
+const TICK: Duration = Duration::from_millis(3);
 /// The thread sleeps when nothing has been entered for this long.
 const AWAKE: Duration = Duration::from_secs(1);
 
@@ -44,36 +51,102 @@ impl Hold<'_> {
     }
 }
 
-/// Starts the thread. `slice`: after how long code that can be preempted gives way; zero if it does not.
+/// Starts the thread. For the loop's own thread, which the deputy acts for.
 ///
 /// # Errors
-/// Those of pthread_create(3).
-pub fn watch(
-    heartbeat: &'static Heartbeat,
-    slice: Duration,
-    deputy: impl Deputy + 'static,
-) -> std::io::Result<()> {
+/// Those of pthread_create(3) and pthread_getcpuclockid(3).
+pub fn watch(runtime: &Runtime, deputy: impl Deputy + 'static) -> std::io::Result<()> {
     let thread = std::thread::Builder::new().name("weft-deputy".to_owned()).stack_size(256 * 1024);
-    let run = move || run(heartbeat, HELD_AFTER.max(slice + AFTER_SLICE), deputy);
-    crate::hook::with_signals_blocked(|| thread.spawn(run)).map(drop)
+    let slice = Duration::from_nanos(runtime.limits.slice);
+    let watch = Watch {
+        heartbeat: runtime.heartbeat,
+        board: runtime.slices.board,
+        clock: ThreadClock::of_this_thread()?,
+        held_after: HELD_AFTER.max(slice + AFTER_SLICE),
+    };
+    crate::hook::with_signals_blocked(|| thread.spawn(move || watch.run(deputy))).map(drop)
 }
 
-fn run(heartbeat: &'static Heartbeat, held_after: Duration, mut deputy: impl Deputy) {
-    let mut last = heartbeat.beat();
-    let mut since = Instant::now();
-    loop {
-        std::thread::sleep(TICK);
-        let beat = heartbeat.beat();
-        if beat != last {
-            (last, since) = (beat, Instant::now());
-        } else if Heartbeat::is_in_coroutine(beat) {
-            if since.elapsed() >= held_after {
-                deputy.stand_in(&Hold { heartbeat, beat, since });
-                (last, since) = (heartbeat.beat(), Instant::now());
+/// The thread, before it is started.
+struct Watch {
+    heartbeat: &'static Heartbeat,
+    board: &'static Board,
+    /// Of the loop's thread.
+    clock: ThreadClock,
+    held_after: Duration,
+}
+
+/// Since when a coroutine has run, and the processor time that the loop's thread had used when others were first seen to wait
+/// for it.
+struct Seen {
+    beat: u64,
+    since: Instant,
+    awaited: Option<Duration>,
+}
+
+impl Watch {
+    fn run(self, mut deputy: impl Deputy) {
+        let mut seen = self.look();
+        loop {
+            std::thread::sleep(TICK);
+            let beat = self.heartbeat.beat();
+            if beat != seen.beat {
+                seen = self.look();
+            } else if Heartbeat::is_in_coroutine(beat) {
+                if seen.since.elapsed() >= self.held_after || self.computes_on(&mut seen) {
+                    deputy.stand_in(&Hold { heartbeat: self.heartbeat, beat, since: seen.since });
+                    seen = self.look();
+                }
+            } else if seen.since.elapsed() >= AWAKE {
+                self.heartbeat.sleep_until_entered(Sleeper::Deputy, beat);
+                seen = self.look();
             }
-        } else if since.elapsed() >= AWAKE {
-            heartbeat.sleep_until_entered(Sleeper::Deputy, beat);
-            (last, since) = (heartbeat.beat(), Instant::now());
         }
+    }
+
+    fn look(&self) -> Seen {
+        let beat = self.heartbeat.beat();
+        let awaited = self.board.is_awaited(beat).then(|| self.clock.used());
+        Seen { beat, since: Instant::now(), awaited }
+    }
+
+    /// Whether who was seen to keep others waiting has computed on since.
+    fn computes_on(&self, seen: &mut Seen) -> bool {
+        match seen.awaited {
+            Some(used) => self.clock.used() >= used + COMPUTES_ON,
+            None => {
+                seen.awaited = self.board.is_awaited(seen.beat).then(|| self.clock.used());
+                false
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CoroutineId;
+
+    fn compute(clock: &ThreadClock, span: Duration) {
+        let end = clock.used() + span;
+        while clock.used() < end {}
+    }
+
+    #[test]
+    fn who_computes_while_others_wait_holds_the_loop_and_who_waits_for_the_processor_does_not() {
+        let heartbeat: &'static Heartbeat = Box::leak(Box::default());
+        let board: &'static Board = Box::leak(Box::default());
+        heartbeat.enter(CoroutineId { index: 0, generation: 1 }, 0);
+        let clock = ThreadClock::of_this_thread().unwrap();
+        let watch = Watch { heartbeat, board, clock, held_after: Duration::MAX };
+        let mut seen = watch.look();
+        compute(&watch.clock, COMPUTES_ON);
+        assert!(!watch.computes_on(&mut seen), "nobody waits for it");
+        board.others_wait(heartbeat.beat());
+        assert!(!watch.computes_on(&mut seen), "others have only begun to wait");
+        std::thread::sleep(2 * COMPUTES_ON);
+        assert!(!watch.computes_on(&mut seen), "it has not had the processor");
+        compute(&watch.clock, COMPUTES_ON);
+        assert!(watch.computes_on(&mut seen));
     }
 }

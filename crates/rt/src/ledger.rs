@@ -123,7 +123,8 @@ pub enum Claim {
 /// An entry that may be taken, as it was seen.
 #[derive(Clone, Copy, Debug)]
 pub struct Offered {
-    place: u32,
+    /// Where it was offered.
+    pub place: u32,
     word: u64,
     /// Its descriptor, for poll(2): by the time of a use it may be another file's.
     pub fd: RawFd,
@@ -179,6 +180,8 @@ impl Owner {
                         return Claim::Own(unsafe { std::mem::take(&mut *entry.offer.get()) });
                     }
                 }
+                // The heir has given it back. SAFETY: in this state the entry is the loop's.
+                OWN => return Claim::Own(unsafe { std::mem::take(&mut *entry.offer.get()) }),
                 TAKING => {
                     tries += 1;
                     if tries < 100 {
@@ -206,16 +209,18 @@ impl Heir {
         self.shared.offered()
     }
 
-    /// Takes an entry for good and lends it to `settle`. Returns false if it is not what was seen any more. The process
-    /// MUST end soon: the descriptor stays open, and a claim by the loop would wait forever.
-    pub fn take(&self, offered: Offered, settle: impl FnOnce(BorrowedFd<'_>, &Offer)) -> bool {
+    /// Takes an entry and lends it to `settle`, which says whether it has left; if not, it is the loop's again. Returns
+    /// false if it is not what was seen any more. The process MUST end soon: the descriptor stays open in any case.
+    pub fn take(&self, offered: Offered, settle: impl FnOnce(BorrowedFd<'_>, &Offer) -> bool) -> bool {
         let Some(entry) = self.shared.entry(offered.place) else { return false };
         let taking = offered.word & !STATE | TAKING;
         if entry.word.compare_exchange(offered.word, taking, AcqRel, Relaxed).is_err() {
             return false;
         }
-        // SAFETY: as in `Taker::take`; nobody leaves this state any more.
-        unsafe { settle(BorrowedFd::borrow_raw(entry.fd.load(Relaxed)), &*entry.offer.get()) };
+        // SAFETY: as in `Taker::take`.
+        let has_left = unsafe { settle(BorrowedFd::borrow_raw(entry.fd.load(Relaxed)), &*entry.offer.get()) };
+        let after = if has_left { TAKEN } else { OWN };
+        entry.word.store(offered.word & !STATE | after, Release);
         true
     }
 }
@@ -355,15 +360,22 @@ mod tests {
     #[test]
     fn what_an_heir_takes_nobody_else_takes() {
         let (owner, taker, _reactor) = new();
-        let (near, _far) = UnixStream::pair().unwrap();
-        owner.offer(2, near.as_fd(), true, offer(b"GET")).unwrap();
-        let (seen, heir) = (taker.offered().next().unwrap(), taker.heir());
-        let mut bytes = Vec::new();
-        assert!(heir.take(heir.offered().next().unwrap(), |_, offer| bytes.clone_from(&offer.bytes)));
-        assert_eq!(bytes, b"GET");
-        assert!(!taker.take(seen, |_, _| panic!("it is taken")));
-        assert!(!heir.take(seen, |_, _| panic!("it is taken")));
-        assert_eq!(taker.offered().count() + heir.offered().count(), 0);
+        for has_left in [true, false] {
+            let (near, _far) = UnixStream::pair().unwrap();
+            owner.offer(2, near.as_fd(), true, offer(b"GET")).unwrap();
+            let (seen, heir) = (taker.offered().next().unwrap(), taker.heir());
+            let mut bytes = Vec::new();
+            assert!(heir.take(heir.offered().next().unwrap(), |_, offer| {
+                bytes.clone_from(&offer.bytes);
+                has_left
+            }));
+            assert_eq!(bytes, b"GET");
+            assert!(!taker.take(seen, |_, _| panic!("it is taken")));
+            assert!(!heir.take(seen, |_, _| panic!("it is taken")));
+            assert_eq!(taker.offered().count() + heir.offered().count(), 0);
+            let expected = if has_left { Claim::Gone(offer(b"GET")) } else { Claim::Own(offer(b"GET")) };
+            assert_eq!(owner.claim(2), expected);
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@
 //! - [`wait`]: the vocabulary of waits. `family`: which coroutines share descriptors and children.
 //! - [`coroutine`]: what a coroutine is to the scheduler, and the [`Switch`] that gives it the processor.
 //! - [`runtime`]: the scheduler; below it the loop, the start of jobs and their queue; its limits in `scheduler_limits`.
-//! - [`park`]: the only way to suspend. `overview`: the live coroutines.
+//! - [`park`]: the only way to suspend. [`waits`]: how often and how long. `overview`: the live coroutines.
 //! - [`timers`], [`fds`], [`reactor`]: waits for a time, waits for a descriptor, and the kernel mechanism.
 //! - [`offload`]: threads for calls that cannot be made ready-based.
 //! - [`watch`]: the thread that notices a coroutine that holds the loop. [`held`]: who acts meanwhile; [`ledger`]: what it may take.
@@ -38,9 +38,11 @@ pub mod park;
 pub mod reactor;
 pub mod runtime;
 mod scheduler_limits;
+mod thread_clock;
 mod ticker;
 pub mod timers;
 pub mod wait;
+pub mod waits;
 pub mod watch;
 
 pub use clock::{MILLISECOND, Nanos, SECOND};
@@ -50,3 +52,4 @@ pub use reactor::Readiness;
 pub use runtime::{Driver, Runtime, Spawn, Stats};
 pub use scheduler_limits::SchedulerLimits;
 pub use wait::{CoroutineId, Wait, Wake};
+pub use waits::{WaitKind, Waits};

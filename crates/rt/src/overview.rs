@@ -3,7 +3,7 @@
 //!
 //! It must not know why they are listed. Invariant: a coroutine that has ended is never listed.
 
-use crate::coroutine::{Job, State};
+use crate::coroutine::{Context, Job, State};
 use crate::family::Family;
 use crate::{CoroutineId, Nanos, Runtime};
 
@@ -54,6 +54,12 @@ impl Runtime {
                 (id, coroutine.job, coroutine.since)
             })
             .collect()
+    }
+
+    /// Whether a context waits for something, not only for its turn.
+    pub fn is_parked(&self, context: Context) -> bool {
+        let coroutines = self.coroutines.borrow();
+        coroutines.iter().any(|coroutine| coroutine.context == context && coroutine.state == State::Parked)
     }
 
     /// The family of the running coroutine.

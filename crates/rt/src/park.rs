@@ -5,7 +5,7 @@
 
 use crate::coroutine::State;
 use crate::timers::{Due, TimerKey};
-use crate::{CoroutineId, Nanos, Readiness, Runtime, Wait, Wake, clock};
+use crate::{CoroutineId, Nanos, Readiness, Runtime, Wait, WaitKind, Wake, clock};
 
 impl Runtime {
     /// Opens a wait for the running coroutine. [`Runtime::park`] must follow before the coroutine does anything
@@ -41,12 +41,13 @@ impl Runtime {
     }
 
     fn leave(&self, wait: Wait, deadline: Option<Nanos>, heed_cancel: bool) -> Wake {
-        let context = {
+        let (context, waits) = {
             let mut coroutines = self.coroutines.borrow_mut();
             let coroutine = &mut coroutines[wait.coroutine.index as usize];
             // The wait ended before it began, or was cancelled. The coroutine still leaves through the ready queue:
             // this keeps the order, and a cancelled coroutine that waits in a loop does not occupy the processor.
             let ready = coroutine.state == State::Ready;
+            let mut waits = false;
             if (coroutine.cancelled || coroutine.interrupted) && heed_cancel && !ready {
                 coroutine.state = State::Ready;
                 coroutine.wake = Wake::Cancelled;
@@ -54,13 +55,19 @@ impl Runtime {
             } else if !ready {
                 coroutine.state = State::Parked;
                 coroutine.timer = deadline.map(|at| self.timers.borrow_mut().arm(at, Due::Wait(wait)));
+                waits = true;
             }
-            coroutine.context
+            (coroutine.context, waits)
         };
         self.stats.parks.set(self.stats.parks.get() + 1);
+        let kind = self.waits_for.replace(WaitKind::Coroutine);
+        let counted = waits.then(|| &self.stats.waits[kind.place()]).map(|waits| (waits, waits.begin()));
         crate::hook::leaves();
         self.switch.leave(context);
         crate::hook::runs(wait.coroutine);
+        if let Some((waits, since)) = counted {
+            waits.end(since, self.turn_began());
+        }
         let mut coroutines = self.coroutines.borrow_mut();
         let coroutine = &mut coroutines[wait.coroutine.index as usize];
         // The wait is over: a waker that still holds it must find it stale.
@@ -98,6 +105,14 @@ impl Runtime {
         Some(Wait { coroutine: CoroutineId { index, generation }, number: word as u32 })
     }
 
+    /// Whether a wait kept as a word has not ended yet.
+    pub fn is_waiting(&self, word: u64) -> bool {
+        let Some(wait) = self.wait_of(word) else { return false };
+        let coroutines = self.coroutines.borrow();
+        let coroutine = &coroutines[wait.coroutine.index as usize];
+        coroutine.wait == wait.number && matches!(coroutine.state, State::Parked | State::Running)
+    }
+
     /// [`Runtime::park`] for a wait kept as a word. `None` if it is not the current wait of the running
     /// coroutine.
     pub fn park_word(&self, word: u64, deadline: Option<Nanos>) -> Option<Wake> {
@@ -131,13 +146,16 @@ impl Runtime {
         let waited = coroutine.state == State::Parked;
         coroutine.state = State::Ready;
         coroutine.wake = wake;
+        let (begun, computed) = (coroutine.since, coroutine.computed);
         drop(coroutines);
         let first = waited && (first || crate::hook::comes_first(wait.coroutine));
-        let mut ready = self.ready.borrow_mut();
-        if first {
-            ready.push_first(crate::runtime::Ready::Wake(wait));
-        } else {
-            ready.push_back(crate::runtime::Ready::Wake(wait));
+        // Most have computed for less than a tick.
+        let level =
+            if computed == 0 || first || !waited { None } else { self.level_after_wait(begun, computed) };
+        match level {
+            Some(level) => self.slices.push(level, begun, wait, false),
+            None if first => self.ready.borrow_mut().push_first(crate::runtime::Ready::Wake(wait)),
+            None => self.ready.borrow_mut().push_back(crate::runtime::Ready::Wake(wait)),
         }
         true
     }

@@ -4,6 +4,7 @@
 //! [`crate::park`]. This file must know no hook; it only tells the signals which descriptor wakes the loop. Invariants: a
 //! coroutine leaves only to the loop; every queue has a limit in [`SchedulerLimits`].
 
+mod idle;
 mod queue;
 mod ready;
 mod slice;
@@ -13,6 +14,7 @@ mod turn;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
+use idle::Idle;
 pub(crate) use ready::Ready;
 use ready::ReadyQueue;
 pub use start::Spawn;
@@ -29,7 +31,7 @@ use crate::scheduler_limits::SchedulerLimits;
 use crate::ticker::Board;
 use crate::timers::Timers;
 use crate::watch::Heartbeat;
-use crate::{CoroutineId, Nanos, clock};
+use crate::{CoroutineId, Nanos, WaitKind, Waits, clock};
 
 /// Keys of the reactor at and above this one belong to the [`Driver`]; below it they are descriptor numbers.
 pub const DRIVER_KEY: u64 = 1 << 32;
@@ -60,6 +62,8 @@ pub struct Stats {
     pub live: Gauge,
     /// Gauge: tasks alive, or about to start.
     pub tasks: Gauge,
+    /// What coroutines wait for, by [`WaitKind`].
+    pub waits: [Waits; WaitKind::COUNT],
 }
 
 /// The scheduler of this process. Created once by [`Runtime::start`], never freed.
@@ -77,7 +81,7 @@ pub struct Runtime {
     pub stats: &'static Stats,
     /// What the watch thread reads.
     pub heartbeat: &'static Heartbeat,
-    idle: RefCell<Vec<u32>>,
+    idle: RefCell<Idle>,
     vacant: RefCell<Vec<u32>>,
     queue: RefCell<VecDeque<(Start, Nanos)>>,
     /// The number of tasks among them.
@@ -91,6 +95,7 @@ pub struct Runtime {
     pub(crate) families: Cell<Family>,
     on_ended: Cell<Option<fn(Job)>>,
     pub(crate) run_max_of: Cell<Option<RunMax>>,
+    pub(crate) waits_for: Cell<WaitKind>,
     now: Cell<Nanos>,
     /// When the kernel was last asked for events.
     asked: Cell<Nanos>,
@@ -149,6 +154,7 @@ impl Runtime {
             families: Cell::new(0),
             on_ended: Cell::new(None),
             run_max_of: Cell::new(None),
+            waits_for: Cell::new(WaitKind::Coroutine),
             now: Cell::new(clock::now()),
             asked: Cell::new(0),
             dispatched: Cell::new(0),
@@ -167,6 +173,19 @@ impl Runtime {
     /// Removes this thread's runtime: in a child of fork, hooks must be plain system calls again.
     pub fn forget() {
         RUNTIME.set(None);
+    }
+
+    /// When the loop last asked the kernel for events.
+    #[inline]
+    pub(crate) fn turn_began(&self) -> Nanos {
+        self.now.get()
+    }
+
+    /// What the next wait of the running coroutine is for, if it has one before another coroutine runs. Otherwise it is
+    /// [`WaitKind::Coroutine`].
+    #[inline]
+    pub fn waits_for(&self, kind: WaitKind) {
+        self.waits_for.set(kind);
     }
 
     /// The running coroutine; `None` in the loop.

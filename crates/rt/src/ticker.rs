@@ -40,7 +40,11 @@ pub(crate) struct Board {
     pub alone: AtomicU32,
     /// Ticks since one of those that gave way has run: with a coroutine, or while some of those wait.
     pub of_others: AtomicU32,
-    /// The beat at which the running coroutine should give way, and the ticks that it has run then.
+    /// All such ticks. By the ticker.
+    pub ticked: AtomicU32,
+    /// The beat at which the running coroutine should give way to others that are ready. By the ticker.
+    awaited: AtomicU64,
+    /// The beat at which it should give way, and the ticks that it has run then.
     asked: AtomicU64,
     ticks: AtomicU32,
 }
@@ -54,6 +58,16 @@ impl Board {
     fn ask(&self, beat: u64, ticks: u32) {
         self.ticks.store(ticks, Ordering::Relaxed);
         self.asked.store(beat, Ordering::Release);
+    }
+
+    /// Whether others are ready, and the coroutine of this beat was asked to give way to them.
+    pub(crate) fn is_awaited(&self, beat: u64) -> bool {
+        self.awaited.load(Ordering::Relaxed) == beat
+    }
+
+    /// Others are ready, and the coroutine of this beat is asked to give way to them.
+    pub(crate) fn others_wait(&self, beat: u64) {
+        self.awaited.store(beat, Ordering::Relaxed);
     }
 
     fn has_behind(&self) -> bool {
@@ -92,6 +106,12 @@ struct Seen {
     early: u32,
 }
 
+impl Seen {
+    fn ticks_at(&self, beat: u64) -> u32 {
+        if beat == self.beat { self.ticks } else { 0 }
+    }
+}
+
 impl Ticker {
     /// Starts the thread.
     ///
@@ -120,23 +140,27 @@ impl Ticker {
         }
     }
 
-    /// Whether the coroutine that runs, or the next one, may be interrupted by events before the next tick.
+    /// Whether the coroutine that runs may be interrupted by events before the next tick.
     fn looks_for_events(&self, seen: &Seen) -> bool {
-        let board = self.board;
         let beat = self.heartbeat.beat();
-        let computes = || beat == seen.beat && seen.ticks > 0 && Heartbeat::is_in_coroutine(beat);
         self.slice != 0
             && seen.early > 0
-            && (computes() || board.has_behind() || board.alone.load(Ordering::Relaxed) == 0)
-            && board.asked_at(beat).is_none()
+            && self.yields_to_events(beat, seen.ticks_at(beat))
+            && self.board.asked_at(beat).is_none()
+    }
+
+    /// Whether who runs at this beat, since so many ticks, has had what it may compute although others are ready.
+    fn yields_to_events(&self, beat: u64, ticks: u32) -> bool {
+        Heartbeat::is_in_coroutine(beat) && ticks >= self.board.alone.load(Ordering::Relaxed)
     }
 
     /// Between two ticks, events have come.
     fn has_come(&self, seen: &mut Seen) {
         let beat = self.heartbeat.beat();
-        let ticks = if beat == seen.beat { seen.ticks } else { 0 };
-        if Heartbeat::is_in_coroutine(beat) && ticks >= self.board.alone.load(Ordering::Relaxed) {
+        let ticks = seen.ticks_at(beat);
+        if self.yields_to_events(beat, ticks) {
             seen.early -= 1;
+            self.board.others_wait(beat);
             self.board.ask(beat, ticks);
             (self.interrupt)();
         }
@@ -151,6 +175,7 @@ impl Ticker {
         let runs = Heartbeat::is_in_coroutine(beat);
         if runs || self.board.has_behind() {
             self.board.of_others.fetch_add(1, Ordering::Relaxed);
+            self.board.ticked.fetch_add(1, Ordering::Relaxed);
             seen.quiet = 0;
         } else {
             seen.quiet = if moved { 0 } else { seen.quiet + 1 };
@@ -167,18 +192,16 @@ impl Ticker {
 
     /// Whether the slice ends of who has run for so many whole ticks: it is used up, or somebody else could run.
     fn should_end(&self, beat: u64, ticks: u32) -> bool {
-        if self.slice == 0 || ticks >= self.slice {
-            return true;
-        }
         let board = self.board;
+        let others_are_ready = ticks >= board.alone.load(Ordering::Relaxed)
+            && (board.ready.load(Ordering::Relaxed) > 0
+                || board.has_unsent(beat)
+                || crate::reactor::has_events(&self.events));
+        if others_are_ready {
+            board.others_wait(beat);
+        }
         let has_used_its_own = || ticks >= board.own.load(Ordering::Relaxed) && board.has_behind();
-        let others_are_ready = || {
-            ticks >= board.alone.load(Ordering::Relaxed)
-                && (board.ready.load(Ordering::Relaxed) > 0
-                    || board.has_unsent(beat)
-                    || crate::reactor::has_events(&self.events))
-        };
-        ticks >= 1 && has_used_its_own() || others_are_ready()
+        self.slice == 0 || ticks >= self.slice || others_are_ready || ticks >= 1 && has_used_its_own()
     }
 }
 

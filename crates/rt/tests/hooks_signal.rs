@@ -8,6 +8,7 @@ mod common;
 #[path = "common/fd.rs"]
 mod fd;
 
+use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 use common::{Stage, run};
@@ -44,6 +45,7 @@ fn signals_interrupt_what_they_should() {
     a_signal_interrupts_the_wait_of_the_coroutine_that_installed_its_handler();
     a_read_is_interrupted_unless_its_handler_restarts_calls();
     a_wait_with_a_mask_lets_its_signal_through_and_others_run();
+    a_signal_between_two_attempts_interrupts_the_call();
     a_signal_that_another_thread_gets_is_handled_by_the_loops_thread();
 }
 
@@ -144,6 +146,40 @@ extern "C" fn note_thread(_: c_int) {
 }
 
 /// A library's thread does not block its signals; PHP's handler must not run concurrently with PHP.
+fn a_signal_between_two_attempts_interrupts_the_call() {
+    let path = std::env::temp_dir().join(format!("weft-interrupted-{}", std::process::id()));
+    let file = || std::fs::File::create(&path).unwrap();
+    let (wanted, held, stage) = (file(), file(), Stage::default());
+    std::fs::remove_file(&path).unwrap();
+    // SAFETY: flock takes numbers.
+    let lock = |file: &std::fs::File, operation| unsafe { libc::flock(file.as_raw_fd(), operation) };
+    let (waiter, holder) = (stage.clone(), stage);
+    run(tasks![
+        move || {
+            assert_eq!(lock(&held, libc::LOCK_EX), 0);
+            holder.until(1);
+            // The waiter is woken, and in vain.
+            assert_eq!(lock(&held, libc::LOCK_UN), 0);
+            assert_eq!(lock(&held, libc::LOCK_EX | libc::LOCK_NB), 0);
+            raise(libc::SIGWINCH);
+            for _ in 0..5_000 {
+                if holder.has_reached(2) {
+                    return;
+                }
+                // SAFETY: usleep takes a number.
+                unsafe { libc::usleep(1_000) };
+            }
+            // The waiter gets the lock, and says that nothing interrupted it.
+        },
+        move || {
+            handle(libc::SIGWINCH, 0);
+            waiter.reach(1);
+            assert_eq!((lock(&wanted, libc::LOCK_EX), errno()), (-1, libc::EINTR));
+            waiter.reach(2);
+        },
+    ]);
+}
+
 fn a_signal_that_another_thread_gets_is_handled_by_the_loops_thread() {
     run(tasks![|| {
         // SAFETY: the handler is a function of the form that signal(2) wants.

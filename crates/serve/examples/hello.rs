@@ -27,7 +27,7 @@ impl Handler for Hello {
 struct NoSwitch;
 
 impl Switch for NoSwitch {
-    fn create(&self) -> Result<Context> {
+    fn create(&self, _: u32) -> Result<Context> {
         Err(Error::other("this example has no coroutines"))
     }
     fn enter(&self, _: Context, _: Option<Job>) -> Left {

@@ -244,6 +244,12 @@ impl Server {
             self.pause(Pause::Until(self.runtime.turn_time() + PAUSE));
             return None;
         }
+        if let (Some(stream), Some(connection)) = (&service.stream, table.at(index)) {
+            connection.tunnel = self.reserve_stream(stream, index);
+            if connection.phase == Phase::Idle {
+                self.established(connection);
+            }
+        }
         self.arm(index, &mut table);
         self.stats.accepted.set(self.stats.accepted.get() + 1);
         self.stats.connections.set(self.stats.connections.get() + 1);

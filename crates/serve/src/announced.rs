@@ -34,8 +34,12 @@ impl Server {
                     return Next::Close;
                 }
                 connection.peer = client.map_or(connection.peer, Peer::Tcp);
-                connection.phase = if connection.transport.is_plain() { Phase::Idle } else { Phase::Opening };
-                connection.since = self.runtime.turn_time();
+                if connection.transport.is_plain() {
+                    self.established(connection);
+                } else {
+                    connection.phase = Phase::Opening;
+                    connection.since = self.runtime.turn_time();
+                }
                 // There may be more than the header, and no event will say so.
                 connection.transport.readable = true;
                 Next::Again

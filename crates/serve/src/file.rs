@@ -49,7 +49,13 @@ impl Server {
         headers: &Headers<'_>,
         path: &Path,
     ) -> Result<u16, Error> {
-        self.respond_opened(key, status, headers, open_path(path)?, path)
+        let beside = |extension: &str| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(".");
+            name.push(extension);
+            open_path(Path::new(&name)).ok()
+        };
+        self.respond_negotiated(key, status, headers, open_path(path)?, (path, &beside))
     }
 
     /// The same with an open file; `name` determines its type.
@@ -232,7 +238,7 @@ pub(crate) fn read(file: &OwnedFd, offset: u64, length: usize) -> Result<Vec<u8>
 }
 
 /// The caller's Content-Type, or one by extension. Text counts as UTF-8.
-fn content_type(path: &Path, headers: &Headers<'_>) -> Vec<u8> {
+pub(crate) fn content_type(path: &Path, headers: &Headers<'_>) -> Vec<u8> {
     if let Some((_, given)) = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(b"content-type")) {
         return given.to_vec();
     }

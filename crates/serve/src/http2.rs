@@ -19,6 +19,7 @@ pub(crate) mod carry;
 pub(crate) mod head;
 pub(crate) mod meter;
 pub(crate) mod pipe;
+pub(crate) mod priority;
 pub(crate) mod reply;
 
 /// The first bytes of a connection that speaks HTTP/2 (RFC 9113 3.4).

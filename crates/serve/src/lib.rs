@@ -22,14 +22,17 @@
 //!     sent, and how much of that waits in memory.
 //!   - `stream/wait.rs`: how coroutines wait for a body or for room in a response.
 //! - `tunnel.rs`: a connection that has become a WebSocket. `tunnel/open.rs`: how; `tunnel/phase.rs`: its life;
-//!   `tunnel/outbox.rs`: what waits to be sent; `tunnel/calls.rs`: what a handler does with it; `tunnel/topics.rs`,
-//!   `tunnel/subscribe.rs`: who gets what is published; `tunnel/limits.rs`; `tunnel/attributes.rs`, `tunnel/tunnels.rs`: what is remembered, and the key that names it.
+//!   `tunnel/leave.rs`: its end with the worker; `tunnel/owned.rs`, `tunnel/owner.rs`: those that belong to a coroutine; `tunnel/coders.rs`: messages as
+//!   they are sent; `tunnel/outbox.rs`: what waits to be sent; `tunnel/calls.rs`: what a handler does with it; `tunnel/topics.rs`,
+//!   `tunnel/subscribe.rs`, `tunnel/publish.rs`: who gets what is published; `tunnel/limits.rs`; `tunnel/attributes.rs`, `tunnel/tunnels.rs`: what is remembered, and the key that names it.
+//!   `tunnel/stream.rs`, `tunnel/stream_service.rs`: connections that are streams of messages, without HTTP; `tunnel/codec.rs`: what the
+//!   bytes of a tunnel are.
 //! - `spool.rs`: the files for what is larger than memory allows.
 //! - `admission.rs`, `unread.rs`: requests that wait to be read.
 //! - `file.rs`, `opened.rs`, `root.rs`: files as answers; an opened file; the files below a directory, and no others.
 //! - `site.rs`, `compress.rs`: files of a site, in a content coding that their client accepts.
 //! - `ways_out.rs`, `hand_over.rs`, `parcel.rs`, `deputy.rs`: connections that go to another worker while this one's loop is held;
-//!   `rescue.rs`: those that do when it fails.
+//!   `rescue.rs`: those that do when it fails; `goodbye.rs`: what is said to the others.
 //! - `deadlines.rs`, `wheel.rs`: which connection is late.
 //! - `eviction.rs`, `evict.rs`: which connection is closed for a new one when there is no room.
 //!
@@ -55,6 +58,7 @@ mod descriptor;
 mod evict;
 mod eviction;
 mod file;
+mod goodbye;
 mod hand_over;
 mod handler;
 mod http1;
@@ -83,6 +87,7 @@ mod wheel;
 pub use address::{Endpoint, Peer};
 pub use client::{Client, ProxyFields, ProxyWord, client};
 pub use deputy::Deputy;
+pub use goodbye::Goodbyes;
 pub use handler::{Handler, Refusal};
 pub use keys::{RequestKey, TunnelKey};
 pub use listeners::{Service, Trusts};
@@ -92,6 +97,7 @@ pub use rescue::Rescued;
 pub use root::{Look, Root};
 pub use server::Server;
 pub use server_limits::ServerLimits;
+pub use site::Beside;
 pub use stats::{Durations, Stats};
 pub use stream::Fields;
 pub use stream::body::{BodyRead, BodyView};
@@ -100,8 +106,11 @@ pub use stream::respond::{Error, Headers};
 pub use stream::wait::Waited;
 pub use stream::write::Write;
 pub use tunnel::TunnelEvent;
-pub use tunnel::calls::is_topic;
 pub use tunnel::limits::TunnelLimits;
 pub use tunnel::open::{NotUpgraded, Upgrade};
 pub use tunnel::outbox::{Overflow, Sent};
-pub use tunnel::topics::Subscribed;
+pub use tunnel::owned::Next as TunnelNext;
+pub use tunnel::owner::Awaited;
+pub use tunnel::publish::Published;
+pub use tunnel::stream_service::StreamService;
+pub use tunnel::topics::{Subscribed, is_topic};

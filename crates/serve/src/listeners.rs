@@ -4,12 +4,14 @@
 
 use std::net::IpAddr;
 use std::os::fd::OwnedFd;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use rustls::ServerConfig;
 use weft_rt::Nanos;
 
 use crate::address::Endpoint;
+use crate::tunnel::stream_service::StreamService;
 
 /// Tells whether an address is believed.
 pub type Trusts = Arc<dyn Fn(IpAddr) -> bool>;
@@ -24,6 +26,8 @@ pub struct Service {
     /// Whether its requests are the operator's: [`RequestView::is_admin`](crate::RequestView::is_admin) says so to the
     /// handler, they never wait for room, and their connections stay in this worker.
     pub is_admin: bool,
+    /// The service whose streams its connections are, in place of HTTP.
+    pub stream: Option<Rc<StreamService>>,
 }
 
 /// One listener.

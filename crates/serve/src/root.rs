@@ -124,6 +124,13 @@ impl Root {
         Opened::of(file)
     }
 
+    /// Opens the file that lies beside this one and has an extension in addition, by the same rules: a link must not lead
+    /// out of a confined root, nor to a file that is never sent.
+    pub fn beside(&self, name: &[u8], extension: &str) -> Option<Opened> {
+        let name = [name, b".", extension.as_bytes()].concat();
+        (self.look(&name) == Look::File).then(|| self.file(&name).ok()).flatten()
+    }
+
     /// Opens the regular file of this name to run it or to read settings from it, whatever its name. Also returns its
     /// real path.
     ///

@@ -28,6 +28,7 @@ use crate::stream::Stream;
 use crate::stream::request::{RequestView, Summary};
 use crate::stream::streams::Streams;
 use crate::table::Table;
+use crate::tunnel::coders::Coders;
 use crate::tunnel::tunnels::Tunnels;
 use crate::ways_out::WaysOut;
 use crate::wheel::Wheel;
@@ -87,8 +88,9 @@ pub struct Server {
     pub(crate) carriers: RefCell<BTreeMap<u32, Carrier>>,
     pub(crate) compressed: RefCell<Compressed>,
     pub(crate) tunnels: RefCell<Tunnels>,
+    pub(crate) coders: Coders,
     /// Counts the responses that are being compressed.
-    pub(crate) coders: Rc<()>,
+    pub(crate) compressing: Rc<()>,
     date: RefCell<DateCache>,
     date_turn: Cell<Nanos>,
     pub(crate) repeated: RefCell<Repeated>,
@@ -141,7 +143,8 @@ impl Server {
             carriers: RefCell::default(),
             compressed: RefCell::default(),
             tunnels: RefCell::default(),
-            coders: Rc::default(),
+            coders: Coders::default(),
+            compressing: Rc::default(),
             date: RefCell::new(DateCache::new(clock::unix_seconds())),
             date_turn: Cell::new(0),
             repeated: RefCell::default(),
@@ -204,11 +207,14 @@ impl Server {
     /// When [`Server::turn`] must be called even if nothing happens.
     pub fn deadline(&self) -> Option<Nanos> {
         let is_behind = !self.queue.borrow().is_empty() || !self.arrived.borrow().is_empty();
-        if is_behind || self.is_called() || self.has_due_events() {
+        if is_behind || self.is_called() {
             return Some(0);
         }
         let resume = self.listeners.borrow().resume_at();
-        [self.wheel.borrow().next(), resume, self.line_deadline()].into_iter().flatten().min()
+        [self.wheel.borrow().next(), resume, self.line_deadline(), self.events_due_at()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// Gives the handler the requests that arrived in this turn. Answered ones are then in the queue, for the end of
@@ -467,7 +473,7 @@ impl Server {
             .is_none_or(|(connection, _)| connection.transport.broken || connection.transport.half_closed)
     }
 
-    fn summary<'a>(
+    pub(crate) fn summary<'a>(
         &self,
         connection: &'a Connection,
         stream: &'a Stream,

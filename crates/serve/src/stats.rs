@@ -26,6 +26,8 @@ pub struct Stats {
     pub messages_received: Counter,
     /// Messages for WebSocket clients that were lost because the clients did not keep up.
     pub messages_dropped: Counter,
+    /// Messages of topics that were queued for their subscribers.
+    pub messages_delivered: Counter,
     /// Answers by the hundreds of their status, 1xx to 5xx.
     pub answers: [Counter; 5],
     /// How long requests took.

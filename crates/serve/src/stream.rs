@@ -17,6 +17,8 @@ pub(crate) mod wait;
 pub(crate) mod waiting;
 pub(crate) mod write;
 
+use std::cell::Cell;
+
 use weft_proto::{Head, Sent, SentBody};
 use weft_rt::{Nanos, Readiness, Runtime, Wait};
 
@@ -47,6 +49,20 @@ pub(crate) enum Stage {
     Started(SentBody),
 }
 
+/// What became of a request when its worker failed.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) enum Fate {
+    /// Nothing yet.
+    #[default]
+    Open,
+    /// Another worker has it.
+    Left,
+    /// It was answered with this status, and a body of so many bytes.
+    Failed(u16, u64),
+    /// Its answer was cut off.
+    CutOff,
+}
+
 /// A request, its response, and their buffers.
 pub(crate) struct Stream {
     /// The slot of its connection.
@@ -71,6 +87,8 @@ pub(crate) struct Stream {
     pub waits: bool,
     /// Whether it had begun in another worker, which has failed.
     pub is_retried: bool,
+    /// What became of it when this worker failed.
+    pub fate: Cell<Fate>,
     /// Whether all that was received of the request is in `input`.
     pub is_in_input: bool,
     /// Whether the part of the response that does not fit in memory may wait for the peer in a temporary file.
@@ -122,6 +140,7 @@ impl Stream {
             held: false,
             waits: false,
             is_retried: false,
+            fate: Cell::default(),
             is_in_input: false,
             spools: false,
             counted: 0,

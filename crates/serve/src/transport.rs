@@ -67,6 +67,11 @@ impl Transport {
         self.socket.as_ref().filter(|_| self.is_plain() && !self.is_announced).map(AsFd::as_fd)
     }
 
+    /// The socket, if what is sent goes there as it is.
+    pub(crate) fn plain_socket(&self) -> Option<BorrowedFd<'_>> {
+        self.socket.as_ref().filter(|_| self.is_plain()).map(AsFd::as_fd)
+    }
+
     /// The address of this end, from the kernel.
     pub(crate) fn local(&self) -> rustix::io::Result<SocketAddrAny> {
         getsockname(self.socket.as_ref().ok_or(Errno::NOTCONN)?)
@@ -231,6 +236,7 @@ impl Transport {
     /// Tells the peer that nothing follows; it may still send.
     pub(crate) fn end_sending(&mut self) {
         self.say_goodbye();
+        self.end_stream();
         if self.socket.as_ref().is_some_and(|socket| shutdown(socket, Shutdown::Write).is_err()) {
             self.broken = true;
         }

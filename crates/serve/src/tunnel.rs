@@ -1,8 +1,10 @@
 //! A tunnel: a connection that has become a WebSocket, as data.
 //!
 //! ```text
-//!            101 sent                close frame, either side              both said, or late
-//!   request ─────────▶ Open ─────────────────────────────────▶ Closing ─────────────────────▶ ended
+//!            101 sent          our close frame                  the peer's
+//!   request ─────────▶ Open ─────────────────────▶ Closing ────────────────▶ Closed ── all sent, or late ──▶ ended
+//!                        │   the peer's close frame               events done   ▲
+//!                        └───────────────────────▶ Answering ───────────────────┘
 //! ```
 //!
 //! Between two messages it is this struct, its connection and nothing else: no buffer, no coroutine, no PHP value. Must not
@@ -11,10 +13,18 @@
 
 pub(crate) mod attributes;
 pub(crate) mod calls;
+pub(crate) mod codec;
+pub(crate) mod coders;
+pub(crate) mod leave;
 pub(crate) mod limits;
 pub(crate) mod open;
 pub(crate) mod outbox;
+pub(crate) mod owned;
+pub(crate) mod owner;
 pub(crate) mod phase;
+pub(crate) mod publish;
+pub(crate) mod stream;
+pub(crate) mod stream_service;
 pub(crate) mod subscribe;
 pub(crate) mod topics;
 pub(crate) mod tunnels;
@@ -22,11 +32,13 @@ pub(crate) mod tunnels;
 use std::collections::VecDeque;
 
 use weft_proto::websocket::{CloseCode, Decoder, Kind};
-use weft_rt::{MILLISECOND, Nanos};
+use weft_rt::{MILLISECOND, Nanos, Runtime};
 
 use crate::keys::TunnelKey;
 use attributes::Attributes;
+use codec::Codec;
 use outbox::{Outbox, Overflow};
+use owner::Owner;
 use topics::Membership;
 
 /// Events that wait for the handler; with more, or as many bytes, the peer is not read.
@@ -40,6 +52,11 @@ pub enum TunnelEvent {
     Opened,
     /// A whole message.
     Message(Kind, Vec<u8>),
+    /// Nothing waits for the peer any more, after it had not taken something at once, or the handler was told that
+    /// something waits.
+    Drained,
+    /// The peer of a stream that belongs to a coroutine sends no more, and may still receive.
+    Ended,
     /// It has ended, by the close frame that came first; the last event. [`CloseCode::ABNORMAL`] if there was none.
     Closed(CloseCode, String),
 }
@@ -47,11 +64,17 @@ pub enum TunnelEvent {
 /// Where a tunnel is in its life.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Stage {
+    /// Its connection is not established yet: the handler knows nothing of it.
+    Reserved,
     Open,
+    /// The peer has closed. It is answered when the handler has had all of its messages, so that what they are answered
+    /// with goes out first, but no later than at this time.
+    Answering(Nanos),
     /// A close frame is on its way to the peer, and the peer's is expected until this time.
     Closing(Nanos),
-    /// Both have said it, or the peer has broken the protocol: when everything is sent, the tunnel ends.
-    Closed,
+    /// Both have said it, or the peer has broken the protocol: when everything is sent, but no later than at this time,
+    /// the tunnel ends.
+    Closed(Nanos),
 }
 
 /// Whose turn it is.
@@ -73,11 +96,23 @@ pub(crate) struct Tunnel {
     /// What the handler calls the service that it belongs to.
     pub service: u32,
     pub overflow: Overflow,
+    /// Whether the handler wants the events `Drained`.
+    pub wants_drained: bool,
+    /// Whether the next time that nothing waits for the peer is one.
+    pub is_drain_due: bool,
+    /// Whether nobody is told its events any more.
+    pub is_mute: bool,
+    /// The coroutine that it belongs to, if it does.
+    pub owner: Option<Box<Owner>>,
     pub stage: Stage,
     pub turn: Turn,
     /// Whether a ping was sent since the peer was last heard.
     pub is_pinged: bool,
-    pub decoder: Decoder,
+    pub codec: Codec,
+    /// What was received while the inbox was full.
+    pub rest: Vec<u8>,
+    /// The logarithm of the window with which the peer reads compressed messages; 0 if none are agreed on.
+    pub window_bits: u8,
     pub inbox: VecDeque<TunnelEvent>,
     pub inbox_bytes: usize,
     pub out: Outbox,
@@ -100,10 +135,16 @@ impl Tunnel {
             connection: None,
             service,
             overflow,
+            wants_drained: false,
+            is_drain_due: false,
+            is_mute: false,
+            owner: None,
             stage: Stage::Open,
             turn: Turn::Rests,
             is_pinged: false,
-            decoder: Decoder::new(message_bytes_max),
+            codec: Codec::WebSocket(Decoder::new(message_bytes_max)),
+            rest: Vec::new(),
+            window_bits: 0,
             inbox: VecDeque::new(),
             inbox_bytes: 0,
             out: Outbox::default(),
@@ -121,8 +162,19 @@ impl Tunnel {
         match self.stage {
             Stage::Open => self.inbox.len() < INBOX_EVENTS_MAX && self.inbox_bytes < INBOX_BYTES_MAX,
             Stage::Closing(_) => true,
-            Stage::Closed => false,
+            Stage::Reserved | Stage::Answering(_) | Stage::Closed(_) => false,
         }
+    }
+
+    /// Whether messages can be sent.
+    pub(crate) fn takes(&self) -> bool {
+        matches!(self.stage, Stage::Open | Stage::Answering(_)) && self.connection.is_some()
+    }
+
+    /// Whether the handler has had everything that has happened so far.
+    pub(crate) fn is_handled(&self, runtime: &Runtime) -> bool {
+        let owner = self.owner.as_deref();
+        self.inbox.is_empty() && self.turn == Turn::Rests && owner.is_none_or(|owner| owner.waits(runtime))
     }
 
     pub(crate) fn push(&mut self, event: TunnelEvent) {
@@ -150,11 +202,33 @@ impl Tunnel {
         }
     }
 
-    /// Says that it closes; nothing is sent after that.
+    /// Says that it closes; nothing is sent after that. The peer has until then to answer, if it has not closed itself.
     pub(crate) fn begin_closing(&mut self, code: CloseCode, reason: &str, until: Nanos) {
         self.note_end(code, reason);
-        self.out.close(code, reason);
-        self.stage = Stage::Closing(until);
+        self.stage = match (&self.codec, self.stage) {
+            (Codec::Stream(_), _) => Stage::Closed(until),
+            (_, Stage::Answering(_)) => Stage::Closed(until),
+            _ => Stage::Closing(until),
+        };
+        if matches!(self.codec, Codec::WebSocket(_)) {
+            self.out.close(code, reason);
+        }
+    }
+
+    /// Answers the peer's close frame, with the same code (RFC 6455 section 5.5.1).
+    pub(crate) fn answer_close(&mut self, until: Nanos) {
+        if matches!(self.stage, Stage::Answering(_)) {
+            let code = self.end.as_ref().map_or(CloseCode::NO_STATUS, |end| end.0);
+            self.begin_closing(code, "", until);
+        }
+    }
+
+    /// Takes the messages out of the inbox; returns how many there were.
+    pub(crate) fn drop_messages(&mut self) -> usize {
+        let before = self.inbox.len();
+        self.inbox.retain(|event| !matches!(event, TunnelEvent::Message(..) | TunnelEvent::Drained));
+        self.inbox_bytes = 0;
+        before - self.inbox.len()
     }
 }
 

@@ -2,159 +2,12 @@
 
 mod common;
 
-use std::cell::{Cell, RefCell};
-use std::io::{Read, Write as _};
-use std::net::TcpStream;
+use std::io::Write as _;
 
+use common::websocket::*;
 use common::*;
 use weft_proto::websocket::{CloseCode, Kind};
-use weft_serve::{
-    NotUpgraded, Overflow, RequestKey, Sent, Server, ServerLimits, Subscribed, TunnelEvent, TunnelKey,
-    TunnelLimits, Upgrade,
-};
-
-const ASK: &str = "GET /chat HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
-    Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
-const SWITCHED: &str = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\
-    Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\nConnection: upgrade\r\n\r\n";
-const MASK: [u8; 4] = [1, 2, 3, 4];
-
-thread_local! {
-    /// What the handler has seen, in the server's thread.
-    static SEEN: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
-    static KEYS: RefCell<Vec<TunnelKey>> = const { RefCell::new(Vec::new()) };
-    /// Events are left where they are.
-    static HELD: RefCell<Vec<TunnelKey>> = const { RefCell::new(Vec::new()) };
-    static POLICY: Cell<Overflow> = const { Cell::new(Overflow::Close) };
-}
-
-fn upgrade(server: &'static Server, key: RequestKey) {
-    let upgrade = Upgrade {
-        service: 7,
-        overflow: POLICY.get(),
-        protocol: None,
-        headers: &[],
-        attributes: &[(b"user", b"42")],
-    };
-    match server.upgrade(key, &upgrade) {
-        Ok(key) => KEYS.with_borrow_mut(|keys| keys.push(key)),
-        Err(NotUpgraded::Refused(reject)) => server.refuse_upgrade(key, reject).unwrap(),
-        Err(NotUpgraded::Draining) => server.respond_error(key, 503, None).unwrap(),
-        Err(other) => panic!("{other}"),
-    }
-}
-
-fn see(server: &'static Server, key: TunnelKey, answer: bool) {
-    let (service, event) = server.take_event(key).unwrap();
-    assert_eq!(service, 7);
-    let line = match &event {
-        TunnelEvent::Opened => "opened".to_owned(),
-        TunnelEvent::Message(kind, bytes) => format!("{kind:?} {}", bytes.escape_ascii()),
-        TunnelEvent::Closed(code, reason) => format!("closed {} {reason}", code.0),
-    };
-    SEEN.with_borrow_mut(|seen| seen.push(line));
-    if let (true, TunnelEvent::Message(kind, bytes)) = (answer, event) {
-        server.tunnel_send(key, kind, &bytes);
-    }
-    server.event_done(key);
-}
-
-/// Answers each message with itself.
-fn echoing(limits: ServerLimits) -> TestServer {
-    let server = TestServer::start(Answer::AtOnce, limits, upgrade);
-    server.run(|_| EVENTS.set(|server, key| see(server, key, true)));
-    server
-}
-
-/// Takes no event until the test says so.
-fn holding(limits: ServerLimits) -> TestServer {
-    let server = TestServer::start(Answer::AtOnce, limits, upgrade);
-    server.run(|_| EVENTS.set(|_, key| HELD.with_borrow_mut(|held| held.push(key))));
-    server
-}
-
-fn release(server: &TestServer) {
-    server.run(|server| {
-        EVENTS.set(|server, key| see(server, key, false));
-        HELD.take().into_iter().for_each(|key| see(server, key, false));
-    });
-}
-
-fn tunnels(limits: TunnelLimits) -> ServerLimits {
-    ServerLimits { tunnels: limits, ..ServerLimits::default() }
-}
-
-fn open(server: &TestServer) -> TcpStream {
-    let mut stream = server.connect();
-    stream.write_all(ASK.as_bytes()).unwrap();
-    assert_eq!(head(&mut stream), SWITCHED);
-    stream
-}
-
-fn seen(server: &TestServer) -> Vec<String> {
-    server.run(|_| SEEN.take())
-}
-
-fn until_seen(server: &TestServer, line: &'static str) {
-    server.until(move |_| SEEN.with_borrow(|seen| seen.iter().any(|seen| seen == line)));
-}
-
-fn key(server: &TestServer) -> TunnelKey {
-    server.run(|_| KEYS.with_borrow(|keys| *keys.last().unwrap()))
-}
-
-/// A frame as a client sends it.
-fn masked(first: u8, payload: &[u8]) -> Vec<u8> {
-    let mut bytes = vec![first];
-    match payload.len() {
-        length @ 0..=125 => bytes.push(0x80 | length as u8),
-        length => {
-            bytes.push(0x80 | 127);
-            bytes.extend_from_slice(&(length as u64).to_be_bytes());
-        }
-    }
-    if (126..=0xFFFF).contains(&payload.len()) {
-        bytes.truncate(1);
-        bytes.push(0x80 | 126);
-        bytes.extend_from_slice(&(payload.len() as u16).to_be_bytes());
-    }
-    bytes.extend_from_slice(&MASK);
-    bytes.extend(payload.iter().zip(MASK.iter().cycle()).map(|(byte, mask)| byte ^ mask));
-    bytes
-}
-
-fn close(code: u16, reason: &str) -> Vec<u8> {
-    masked(0x88, &[&code.to_be_bytes(), reason.as_bytes()].concat())
-}
-
-/// Reads a frame of the server.
-fn read(stream: &mut TcpStream) -> (u8, Vec<u8>) {
-    let mut start = [0; 2];
-    stream.read_exact(&mut start).unwrap();
-    let mut long = vec![
-        0;
-        match start[1] {
-            126 => 2,
-            127 => 8,
-            _ => 0,
-        }
-    ];
-    stream.read_exact(&mut long).unwrap();
-    let length = long.iter().fold(0usize, |length, byte| length << 8 | usize::from(*byte));
-    let mut payload = vec![0; if long.is_empty() { usize::from(start[1]) } else { length }];
-    stream.read_exact(&mut payload).unwrap();
-    (start[0], payload)
-}
-
-fn read_close(stream: &mut TcpStream) -> (u16, String) {
-    let (first, payload) = read(stream);
-    assert_eq!(first, 0x88);
-    (u16::from_be_bytes([payload[0], payload[1]]), String::from_utf8(payload[2..].to_vec()).unwrap())
-}
-
-fn ends(stream: &mut TcpStream) {
-    assert_eq!(stream.read(&mut [0]).unwrap(), 0, "the server has closed its side");
-}
+use weft_serve::{Overflow, Published, Sent, ServerLimits, Subscribed, TunnelKey, TunnelLimits};
 
 #[test]
 fn a_dialogue_has_the_same_answer_however_its_bytes_are_split() {
@@ -324,9 +177,10 @@ fn a_peer_is_not_read_while_its_events_are_not_taken() {
 
 #[test]
 fn events_of_one_tunnel_come_one_at_a_time_and_in_order() {
-    let server = holding(ServerLimits::default());
+    let server = holding(tunnels(TunnelLimits { close_timeout_ms: 200, ..TunnelLimits::default() }));
     let mut stream = open(&server);
     stream.write_all(&[masked(0x81, b"1"), masked(0x81, b"2"), close(1000, "")].concat()).unwrap();
+    // The handler is late: the peer is answered without it.
     assert_eq!(read_close(&mut stream).0, 1000);
     drop(stream);
     server.until(|server| server.connections() == 0);
@@ -348,20 +202,45 @@ fn events_of_one_tunnel_come_one_at_a_time_and_in_order() {
     server.until(|server| server.tunnels() == 0);
     assert_eq!(seen(&server), ["opened", "Text 1", "Text 2", "closed 1000 "]);
     let after = server.run(move |server| {
-        (server.take_event(key).is_none(), server.tunnel_attribute(key, b"user"), server.subscribe(key, b"t"))
+        (
+            server.take_event(key).is_none(),
+            server.tunnel_attribute(key, b"user"),
+            server.subscribe(key, b"t", false),
+        )
     });
     assert_eq!(after, (true, None, Subscribed::Gone));
 }
 
-/// Sends messages to a client that does not read, until one is not queued.
-fn flood(server: &TestServer, key: TunnelKey) -> Sent {
-    server.run(move |server| {
-        let body = vec![b'x'; 10_000];
-        (0..10_000)
-            .map(|_| server.tunnel_send(key, Kind::Binary, &body))
-            .find(|sent| *sent != Sent::Queued)
-            .unwrap_or(Sent::Queued)
-    })
+#[test]
+fn a_handler_is_told_when_a_client_has_caught_up() {
+    let server = echoing(ServerLimits::default());
+    server.run(|_| WANTS_DRAINED.set(true));
+    let mut stream = open(&server);
+    let key = key(&server);
+    // What is taken at once is nothing to tell.
+    stream.write_all(&masked(0x81, b"x")).unwrap();
+    assert_eq!(read(&mut stream), (0x81, b"x".to_vec()));
+    for _ in 0..2 {
+        let count = server.run(move |server| {
+            let body = vec![b'x'; 10_000];
+            let count = (0..10_000).take_while(|_| {
+                server.tunnel_waiting(key) < 200_000
+                    && server.tunnel_send(key, Kind::Binary, &body) == Sent::Queued
+            });
+            count.count()
+        });
+        for _ in 0..count {
+            assert_eq!(read(&mut stream).1.len(), 10_000);
+        }
+    }
+    stream.write_all(&masked(0x81, b"y")).unwrap();
+    assert_eq!(read(&mut stream), (0x81, b"y".to_vec()));
+    let seen = seen(&server);
+    assert_eq!(
+        seen.iter().filter(|line| *line != "drained").collect::<Vec<_>>(),
+        ["opened", "Text x", "Text y"]
+    );
+    assert!(seen.iter().filter(|line| *line == "drained").count() <= 2, "{seen:?}");
 }
 
 #[test]
@@ -397,6 +276,10 @@ fn messages_for_a_client_that_does_not_read_are_dropped() {
     }
 }
 
+fn published<'a>(topic: &'a [u8], payload: &'a [u8], except: Option<TunnelKey>) -> Published<'a> {
+    Published { topic, kind: Kind::Text, payload, label: &|| b"label ".to_vec(), except }
+}
+
 #[test]
 fn what_is_published_reaches_the_subscribers() {
     let server = echoing(ServerLimits::default());
@@ -405,57 +288,21 @@ fn what_is_published_reaches_the_subscribers() {
     let first = keys[0];
     let count = server.run(move |server| {
         for key in &keys[..9] {
-            assert_eq!(server.subscribe(*key, b"news"), Subscribed::Yes);
+            assert_eq!(server.subscribe(*key, b"news", false), Subscribed::Yes);
         }
+        assert_eq!(server.subscribe(keys[7], b"news", true), Subscribed::Yes);
         assert!(server.unsubscribe(keys[8], b"news") && !server.unsubscribe(keys[8], b"news"));
-        assert_eq!(server.publish(b"nothing", Kind::Text, b"x", None), 0);
-        server.publish(b"news", Kind::Text, b"hello", Some(first))
+        assert_eq!(server.publish(&published(b"nothing", b"x", None)), 0);
+        server.publish(&published(b"news", b"hello", Some(first)))
     });
     assert_eq!(count, 7);
-    for stream in &mut streams[1..8] {
+    for stream in &mut streams[1..7] {
         assert_eq!(read(stream), (0x81, b"hello".to_vec()));
     }
+    assert_eq!(read(&mut streams[7]), (0x81, b"label hello".to_vec()));
     // The others get nothing: the next frame is their own.
     for place in [0, 8, 9] {
         streams[place].write_all(&masked(0x81, b"own")).unwrap();
         assert_eq!(read(&mut streams[place]), (0x81, b"own".to_vec()));
     }
-}
-
-#[test]
-fn a_worker_that_ends_tells_its_tunnels_one_after_another() {
-    let server = echoing(tunnels(TunnelLimits { leave_ms: 1_000, ..TunnelLimits::default() }));
-    let mut streams: Vec<_> = (0..10).map(|_| open(&server)).collect();
-    let mut late = server.connect();
-    late.write_all(&ASK.as_bytes()[..20]).unwrap();
-    server.settle();
-    server.run(|server| server.drain());
-    late.write_all(&ASK.as_bytes()[20..]).unwrap();
-    assert!(head(&mut late).starts_with("HTTP/1.1 503 "));
-    assert_eq!(read_close(&mut streams[0]), (1001, "the server restarts".to_owned()));
-    assert_eq!(server.run(|server| server.stats.tunnels.get()), 10, "the others are told later");
-    // They can be used until then.
-    streams[9].write_all(&masked(0x81, b"x")).unwrap();
-    assert_eq!(read(&mut streams[9]), (0x81, b"x".to_vec()));
-    for stream in &mut streams[1..] {
-        assert_eq!(read_close(stream).0, 1001);
-    }
-    for mut stream in streams {
-        stream.write_all(&close(1001, "")).unwrap();
-        ends(&mut stream);
-    }
-    server.until(|server| server.tunnels() == 0);
-}
-
-#[test]
-fn events_that_cannot_be_taken_end_the_tunnel() {
-    let server = holding(ServerLimits::default());
-    let mut stream = open(&server);
-    let key = key(&server);
-    server.until(|_| HELD.with_borrow(Vec::len) == 1);
-    server.run(move |server| server.abandon_tunnel(key));
-    ends(&mut stream);
-    server.until(|server| {
-        server.tunnels() == 0 && server.connections() == 0 && server.stats.tunnels.get() == 0
-    });
 }

@@ -20,6 +20,8 @@ pub const PAGES: usize = 256;
 pub struct Board {
     /// What the master knows of itself.
     pub master: MasterPage,
+    /// What the link to other hosts says of itself.
+    pub link: LinkPage,
     /// Odd while a page is being cleared.
     version: AtomicU64,
     /// What workers counted that have ended.
@@ -45,6 +47,26 @@ pub struct MasterPage {
     pub failed_reloads: Counter,
     /// Workers that died without being told to end.
     pub deaths: Counter,
+}
+
+/// The link to other hosts, which is one process.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct LinkPage {
+    /// 1 once there is one.
+    pub used: Gauge,
+    /// 1 while it is connected to the backplane.
+    pub connected: Gauge,
+    /// Other hosts that are there.
+    pub hosts: Gauge,
+    /// Messages that it has passed to other hosts.
+    pub sent: Counter,
+    /// Messages of other hosts that it has put on the bus.
+    pub received: Counter,
+    /// Messages that it could not keep until the backplane took them.
+    pub dropped: Counter,
+    /// Times that messages of another host were missed, and could not be had any more.
+    pub gaps: Counter,
 }
 
 /// One worker.
@@ -184,10 +206,12 @@ impl Counted {
                 &server.http2_floods,
                 &server.messages_received,
                 &server.messages_dropped,
+                &server.messages_delivered,
                 &server.durations.sum,
             ])
             .chain(&server.answers)
             .chain(&server.durations.counts)
+            .chain(runtime.waits.iter().flat_map(|waits| [&waits.ended, &waits.nanos]))
     }
 
     fn add(&self, other: &Counted) {
@@ -209,6 +233,7 @@ impl Counted {
         ] {
             gauge.set(0);
         }
+        runtime.waits.iter().for_each(|waits| waits.lasting.set(0));
     }
 }
 

@@ -7,20 +7,20 @@ use std::fmt::Write;
 use std::process::ExitCode;
 
 use crate::classic::{Docroot, Sites};
-use crate::config::{Config, LogTarget, Mode, Site};
+use crate::config::{Config, LogTarget, Mode, Site, SiteNames};
 use crate::flags::Settings;
 use crate::master::identity::{self, Identity};
 use crate::master::{self, banner};
-use crate::{php, tls};
+use crate::{acme, php, tls};
 
 /// Runs `weft check`; with URLs, it says what they would do.
 pub fn check(settings: Settings, urls: &[String]) -> ExitCode {
     master::answer();
     let checked = settings.load().and_then(|config| {
-        check_tls(&config)?;
+        let uncovered = check_tls(&config)?;
         let said = check_application(&config).map_err(|why| vec![why])?;
         if urls.is_empty() {
-            return Ok(screen(&config, &said));
+            return Ok(screen(&config, &said, uncovered));
         }
         let screens: Result<Vec<String>, String> = urls.iter().map(|url| explain(&config, url)).collect();
         screens.map(|screens| screens.join("\n")).map_err(|why| vec![why])
@@ -37,13 +37,14 @@ pub fn check(settings: Settings, urls: &[String]) -> ExitCode {
     }
 }
 
-/// As the master would read it, but for a process without root's privileges.
-fn check_tls(config: &Config) -> Result<(), Vec<String>> {
+/// As the master would read it, but for a process without root's privileges. Returns what is wrong with the names.
+fn check_tls(config: &Config) -> Result<Vec<String>, Vec<String>> {
     if !config.wants_tls() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let (tickets, _) = tls::Tickets::new().map_err(|why| vec![why])?;
-    tls::configure(config, &tickets).map(drop)
+    let ready = tls::configure(config, &tickets, None)?;
+    Ok(tls::uncovered(config, &ready.certificates))
 }
 
 fn check_application(config: &Config) -> Result<String, String> {
@@ -64,7 +65,7 @@ fn workers_identity(config: &Config) -> Result<Option<Identity>, String> {
     if rustix::process::geteuid().is_root() { identity::of_workers(config) } else { Ok(None) }
 }
 
-fn screen(config: &Config, said: &str) -> String {
+fn screen(config: &Config, said: &str, uncovered: Vec<String>) -> String {
     let mut rows: Vec<(&str, String)> = Vec::new();
     let file =
         config.file.as_ref().map_or("none (flags, variables, defaults)".into(), |f| f.display().to_string());
@@ -75,7 +76,10 @@ fn screen(config: &Config, said: &str) -> String {
         rows.push(("mode", format!("{}: {}", mode.name(), banner::explain(mode))));
     }
     if !config.sites.is_empty() {
-        rows.push(("mode", format!("{}: {}", Mode::Classic.name(), banner::explain(Mode::Classic))));
+        let has_roots = config.sites.iter().any(|site| site.script().is_none());
+        let modes = [(has_roots, Mode::Classic), (config.has_site_applications(), Mode::Resident)];
+        let modes = modes.into_iter().filter(|(is_there, _)| *is_there);
+        rows.extend(modes.map(|(_, mode)| ("mode", format!("{}: {}", mode.name(), banner::explain(mode)))));
         rows.extend(config.sites.iter().map(|site| ("site", line_of(site))));
     }
     if let Some(files) = &config.server.files {
@@ -85,6 +89,7 @@ fn screen(config: &Config, said: &str) -> String {
         rows.push(("rules", config.rules.len().to_string()));
     }
     rows.extend(config.server.listen.iter().map(|address| ("listen", address.to_string())));
+    rows.extend(acme::describe(config).into_iter().map(|line| ("certificate", line)));
     rows.push(("workers", banner::workers(config, Mode::of(config))));
     if let Some(user) = &config.server.user {
         rows.push(("user", user.clone()));
@@ -92,18 +97,29 @@ fn screen(config: &Config, said: &str) -> String {
     rows.push(("errors", banner::errors(config)));
     rows.push(("error log", target(&config.log.error_log, "stderr")));
     rows.push(("access log", target(&config.log.access_log, "stdout")));
-    rows.extend(php::warnings_of_application(config).into_iter().map(|warning| ("warning", warning)));
+    let warnings = uncovered.into_iter().chain(php::warnings_of_application(config));
+    rows.extend(warnings.map(|warning| ("warning", warning)));
     rows.extend(config.limits.shares.iter().map(|share| ("share", share.to_string())));
     rows.extend(banner::limits(config).into_iter().map(|limit| ("limit", limit)));
     table(&rows, 12) + "in order\n"
 }
 
-/// A site's names and its document root.
+/// A site's names, its document root, and what stays loaded.
 fn line_of(site: &Site) -> String {
     let default = site.is_default.then_some(if site.names.is_empty() { "default" } else { "(default)" });
     let names: Vec<&str> = site.names.iter().map(String::as_str).chain(default).collect();
     let root = site.config.server.application.as_deref().unwrap_or(std::path::Path::new("."));
-    format!("{}: {}", names.join(" "), root.display())
+    let what = match site.script() {
+        None => return format!("{}: {}", names.join(" "), root.display()),
+        Some(script) if script == root => String::new(),
+        Some(script) => format!(", {}", script.display()),
+    };
+    format!(
+        "{}: {}{what}: stays loaded in up to {} PHP instances of each worker",
+        names.join(" "),
+        root.display(),
+        site.instances_max()
+    )
 }
 
 fn table(rows: &[(&str, String)], width: usize) -> String {
@@ -129,9 +145,13 @@ fn explain(config: &Config, url: &str) -> Result<String, String> {
         return Err(format!("--url {url}: write https://HOST/PATH, or a path that begins with a slash"));
     }
     let mut rows = vec![("url", url.to_owned())];
-    if config.tls.redirect && url.starts_with("http://") {
+    let names = SiteNames::of(&config.sites);
+    let site = names.find(host.as_bytes()).and_then(|number| config.sites.get(number));
+    if site.map_or(config, |site| &site.config).redirects() && url.starts_with("http://") {
         rows.push(("answer", "301 to the same URL by https".to_owned()));
-    } else if Mode::of(config).is_one_at_a_time() {
+        return Ok(table(&rows, 14));
+    }
+    if Mode::of(config).is_one_at_a_time() {
         let sites = Sites::open(config).map_err(|mistakes| mistakes.join("\nweft: "))?;
         let served = sites.find(host.as_bytes()).and_then(|number| sites.get(number));
         match served {
@@ -141,6 +161,11 @@ fn explain(config: &Config, url: &str) -> Result<String, String> {
             Some(served) => {
                 rows.extend(served.site.as_ref().map(|site| ("site", site_of(site, &sites, host))));
                 rows.extend(served.docroot.explain(&target));
+                if let Some(script) = served.site.as_ref().and_then(Site::script)
+                    && rows.iter().any(|(name, _)| *name == "script")
+                {
+                    rows.push(("loaded", format!("{} stays loaded and answers", script.display())));
+                }
             }
         }
     } else {
@@ -148,12 +173,11 @@ fn explain(config: &Config, url: &str) -> Result<String, String> {
         rows.push(("script", format!("{}: its handler answers every URL", application.display())));
     }
     let files = config.server.files.as_deref().map(|path| Docroot::of_files(path, config)).transpose()?;
-    let path = target.split('?').next().unwrap_or_default();
-    if let Some((files, (tree, name))) =
-        files.and_then(|files| files.file_at(path.as_bytes()).map(|file| (files, file)))
-    {
-        rows.truncate(1);
-        rows.push(("file", files.root_of(tree).below(&name).display().to_string()));
+    if let Some((is_answered, said)) = files.map(|files| files.explain_beside(&target)) {
+        if is_answered {
+            rows.truncate(1);
+        }
+        rows.extend(said);
     }
     Ok(table(&rows, 14))
 }

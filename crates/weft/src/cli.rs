@@ -19,6 +19,7 @@ Examples:
   weft check app.php                           would it start, and what would it serve?
   weft doctor --extensions                     do the loaded extensions wait cooperatively?
   weft reload                                  load new code; no request is lost
+  weft publish news 'Hello'                    send a message to all who have subscribed to the topic
   weft php script.php arg                      run a script as php would, on coroutines";
 
 /// weft, a coroutine application server for PHP.
@@ -59,6 +60,11 @@ pub enum Verb {
     Reload(Settings),
     /// Make the running master finish its requests and stop
     Stop(Settings),
+    /// Publish a message to a topic of a running server
+    Publish(crate::publish::Arguments),
+    /// See to the certificates that are due, as the master does by itself; it must be running, to answer for the names
+    #[command(hide = true)]
+    Renew(Settings),
     /// Write completions, man pages and a sample configuration into a directory, for packages
     #[command(hide = true)]
     Generate {

@@ -70,7 +70,10 @@ fn argument(key: &'static Key) -> Arg {
     let default = (key.default)();
     let argument = Arg::new(key.flag).value_name(key.value_name).help_heading(match key.section {
         "server" => "Server",
+        "tls" | "acme" => "TLS",
+        "admin" => "The operator",
         "limits" => "Limits",
+        "topics" => "Topics",
         "classic" => "Document root",
         "resident" => "Worker script",
         "recycle" => "Recycling",

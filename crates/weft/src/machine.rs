@@ -46,6 +46,11 @@ pub fn in_kib(text: &str, name: &str) -> Option<u64> {
     line.trim().trim_end_matches(" kB").parse::<u64>().ok().map(|kib| kib << 10)
 }
 
+/// Whether it has addresses of IPv6.
+pub fn has_ipv6() -> bool {
+    !read(Path::new("/proc/net/if_inet6")).is_empty()
+}
+
 fn fitting_into(memory: Option<u64>, workers: usize) -> usize {
     let room =
         memory.map_or(usize::MAX, |bytes| usize::try_from(bytes / WORKER_BYTES_MIN).unwrap_or(usize::MAX));

@@ -6,13 +6,17 @@
 //! - [`worker`]: one process, one thread that touches Zend; serves requests. [`php`]: the connection to PHP.
 //! - [`guarded_path`]: files that the master opens where others can write. [`log`]: error log and access log.
 //!   [`check`]: `weft check`. [`doctor`]: `weft doctor`. [`watch`]: reload on file changes.
-//! - [`machine`]: the cores and the memory there are, control groups included. [`generate`]: completions, man pages and
+//! - [`bus`]: how workers publish to topics; [`publish`]: `weft publish`. [`board`]: how they say what they do.
+//! - [`acme`]: certificates that weft sees to itself. [`tls`]: which certificate a client gets.
+//! - [`memory_file`]: memory that a reload hands on. [`machine`]: the cores and the memory there are, control groups included. [`generate`]: completions, man pages and
 //!   a sample configuration, for packages.
 
 #![deny(unsafe_code)]
 
+mod acme;
 mod admin;
 mod board;
+mod bus;
 mod check;
 mod classic;
 mod cli;
@@ -21,13 +25,17 @@ mod doctor;
 mod flags;
 mod generate;
 mod guarded_path;
+mod link;
 mod log;
 mod machine;
 mod master;
+mod memory_file;
 mod php;
 mod print;
+mod publish;
 mod shares;
 mod tls;
+mod wait_names;
 mod watch;
 mod worker;
 
@@ -56,6 +64,8 @@ fn main() -> ExitCode {
         Verb::Doctor(arguments) => doctor::doctor(arguments),
         Verb::Reload(settings) => master::client::reload(settings),
         Verb::Stop(settings) => master::client::stop(settings),
+        Verb::Publish(arguments) => publish::run(arguments),
+        Verb::Renew(settings) => acme::renew(settings),
         Verb::Generate { directory, settings } => generate::run(&directory, &settings.given, &Cli::command()),
         Verb::Version => version(),
     }

@@ -9,6 +9,8 @@
 
 extern char __start_weft_boot[], __stop_weft_boot[];
 
+bool weft_boots;
+
 static void *pristine;     /* as they are when the modules have started */
 static const void *placed; /* NULL: the pristine ones */
 
@@ -34,6 +36,7 @@ void weft_boot_place(const void *kept)
 {
 	if (!pristine) {
 		pristine = copy();
+		weft_boots = true;
 	}
 	const void *from = kept ? kept : pristine;
 	if (kept != placed && from) {

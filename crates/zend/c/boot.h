@@ -20,6 +20,9 @@ typedef struct {
 
 WEFT_SLOT(boot, weft_boot)
 
+/* A script that stays loaded has been in this process: what its boot has left may be in place. */
+extern bool weft_boots;
+
 /* Saves their current values. NULL: no memory. Freed by free(). */
 void *weft_boot_keep(void);
 /* Loads saved values; NULL: those from before any application has booted. */

@@ -16,6 +16,8 @@
 #include "native.h"
 #include "persistent.h"
 #include "request.h"
+#include "resident.h"
+#include "session.h"
 #include "site.h"
 #include "source.h"
 #include "user_ini.h"
@@ -27,12 +29,23 @@
 #include <errno.h>
 #include <unistd.h>
 
-/* Applies the settings of the site and of the script's directory before the script's own. */
+/* Applies the settings of the site and of the script's directory before the script's own. A script that stays loaded gets
+ * those of its site once, and what it makes of them holds for all of its requests. */
 static int activate(void)
 {
 	weft_classic *classic = weft_current ? weft_classic_of(weft_current) : NULL;
-	if (classic) {
+	weft_resident *resident = weft_current ? weft_resident_of(weft_current) : NULL;
+	if (resident ? !resident->booted : classic != NULL) {
 		weft_site_settings(weft_current);
+	}
+	if (UNEXPECTED(weft_resident_any)) {
+		if (resident && !resident->booted) {
+			weft_session_prepare();
+		} else if (classic && !resident) {
+			weft_session_return();
+		}
+	}
+	if (classic) {
 		weft_user_ini_apply(SG(request_info).path_translated, classic->root);
 	}
 	return SUCCESS;
@@ -146,7 +159,7 @@ void weft_classic_run(weft_coroutine *coroutine)
 {
 	weft_classic classic = {0};
 	*weft_classic_slot(coroutine) = &classic;
-	weft_site_enter(coroutine);
+	weft_site_enter(coroutine, weft_host_site(coroutine->request));
 	do {
 		if (weft_classic_tell(coroutine)) {
 			run(coroutine);

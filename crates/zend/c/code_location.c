@@ -35,6 +35,21 @@ size_t weft_code_location(char *text, size_t size)
 	return location_of(EG(current_execute_data), text, size);
 }
 
+size_t weft_code_function(char *text, size_t size)
+{
+	const int argument_max = 16; /* a scheme */
+	const zend_execute_data *frame = EG(current_execute_data);
+	if (!frame || !frame->func || ZEND_USER_CODE(frame->func->type) || !frame->func->common.function_name) {
+		return 0;
+	}
+	const zend_class_entry *scope = frame->func->common.scope;
+	const zval *first = ZEND_CALL_NUM_ARGS(frame) ? ZEND_CALL_ARG(frame, 1) : NULL;
+	bool has_text = first && Z_TYPE_P(first) == IS_STRING;
+	int length = snprintf(text, size, "%s%s%s %.*s", scope ? ZSTR_VAL(scope->name) : "", scope ? "::" : "",
+		ZSTR_VAL(frame->func->common.function_name), argument_max, has_text ? Z_STRVAL_P(first) : "");
+	return length < 0 ? 0 : (size_t) length < size ? (size_t) length : size - 1;
+}
+
 static const zend_execute_data *caller_of(const zend_execute_data *frame, int *steps_left)
 {
 	while (frame && (*steps_left)-- > 0) {

@@ -17,6 +17,7 @@ struct weft_coroutine {
 	uint64_t argument;             /* of its job */
 	uint64_t request;              /* the request it runs; 0: none */
 	uint32_t job;
+	uint32_t pool;                 /* of which it gets jobs, all its life */
 	bool started;
 	bool ended;
 	bool cancelled;                /* its waits fail from now on */

@@ -10,6 +10,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,6 +18,9 @@ static weft_crash_report report;
 static pid_t worker; /* a process that the application forks has the handlers, too, but no connections of its own */
 static volatile sig_atomic_t crashed, reading;
 static sigjmp_buf cannot_read;
+
+#define LAST_WORDS_US (500 * 1000)
+static int last_signal; /* by which the process ends if its last words fail */
 
 void weft_crash(int signal_number)
 {
@@ -46,6 +50,31 @@ size_t weft_crash_location(char *text, size_t size)
 	}
 	reading = 0;
 	return length;
+}
+
+static void on_patience_end(int signal_number)
+{
+	(void) signal_number;
+	if (last_signal == 0) {
+		syscall(SYS_exit_group, 1);
+	}
+	signal(last_signal, SIG_DFL);
+	raise(last_signal);
+}
+
+void weft_crash_attempt(void (*work)(void), int signal_number)
+{
+	int (*install)(int, const struct sigaction *, struct sigaction *) =
+		(int (*)(int, const struct sigaction *, struct sigaction *)) weft_real("sigaction");
+	struct sigaction action = {.sa_handler = on_patience_end, .sa_flags = SA_ONSTACK | SA_NODEFER};
+	struct itimerval patience = {.it_value.tv_usec = LAST_WORDS_US}, none = {0};
+	uint64_t alarm_bit = 1ull << (SIGALRM - 1); /* the kernel's sigset_t */
+	last_signal = signal_number;
+	install(SIGALRM, &action, NULL);
+	syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &alarm_bit, NULL, sizeof(alarm_bit));
+	syscall(SYS_setitimer, ITIMER_REAL, &patience, NULL);
+	work();
+	syscall(SYS_setitimer, ITIMER_REAL, &none, NULL);
 }
 
 static void on_crash(int signal_number, siginfo_t *info, void *context)

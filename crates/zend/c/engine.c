@@ -40,7 +40,7 @@
 
 bool weft_cli;
 static bool classic, withholds;
-static const char *resident;
+static bool has_residents;
 static uint32_t *shared_superglobals;
 static char *ini_entries;
 
@@ -148,10 +148,10 @@ static PHP_MINIT_FUNCTION(weft)
 	if (withholds) {
 		weft_withhold();
 	}
-	if (resident) {
+	if (has_residents) {
 		weft_resident_register();
 	}
-	weft_wrap_all_prepare(classic, resident != NULL, weft_cli);
+	weft_wrap_all_prepare(classic, has_residents, weft_cli);
 	return SUCCESS;
 }
 
@@ -215,7 +215,7 @@ int weft_engine_start(const weft_engine_options *options)
 	/* Last, so that it wins: instances enable it themselves (instance/instance.c). */
 	static const char many_at_last[] = "zend.enable_gc=0\n";
 	/* Classic mode leaves to php.ini the settings that php-fpm leaves to it. */
-	const char *always = !options->classic ? shared : options->instances ? many : options->resident ? loaded : "";
+	const char *always = !options->classic ? shared : options->instances ? many : options->residents_count ? loaded : "";
 	const char *at_last = options->instances ? many_at_last : "";
 	weft_collects_garbage = !is_off(options->ini, "zend.enable_gc");
 	if (options->instances && weft_arena_open() != 0) {
@@ -224,9 +224,9 @@ int weft_engine_start(const weft_engine_options *options)
 	weft_cli = options->cli;
 	classic = options->classic;
 	withholds = options->withholds;
-	resident = options->resident ? strdup(options->resident) : NULL;
-	if (resident) {
-		weft_resident_prepare(resident, options->resident_requests_max);
+	has_residents = options->residents_count > 0;
+	if (has_residents && !weft_resident_prepare(options->residents, options->residents_count)) {
+		return 1;
 	}
 	shared_superglobals = options->superglobals;
 	signal(SIGPIPE, SIG_IGN);
@@ -259,7 +259,7 @@ int weft_engine_start(const weft_engine_options *options)
 	if (classic) {
 		weft_classic_import();
 	}
-	if (resident) {
+	if (has_residents) {
 		weft_session_prepare();
 	}
 	if (!weft_cli) {

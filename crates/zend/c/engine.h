@@ -10,8 +10,8 @@ typedef struct {
 	const char *executable;    /* PHP_BINARY */
 	bool cli;                  /* `weft php`: PHP_SAPI is cli */
 	bool ignore_ini;           /* -n */
-	const char *resident;      /* the worker script of resident mode, or NULL; then classic is set as well */
-	uint64_t resident_requests_max; /* after which it is loaded again; 0: never */
+	const struct weft_resident_script *residents; /* the worker scripts of resident mode; with any, classic is set as well */
+	size_t residents_count;
 	bool classic;              /* there is no request that lasts as long as the worker: each job begins and ends one */
 	const char *library;       /* directory of weft's PHP library; NULL: there is none */
 	bool instances;            /* classic, with several instances of PHP in a worker */

@@ -55,11 +55,12 @@ static const struct {
 	{"intl", "intl_get_error_code", offsetof(intl_globals, error.code)},
 	{"pcntl", "pcntl_get_last_error", offsetof(pcntl_globals, last_error)},
 	{"posix", "posix_get_last_error", offsetof(posix_globals, last_error)},
+	{"snmp", "snmp_get_valueretrieval", offsetof(snmp_globals, valueretrieval)},
 	{"sockets", "socket_last_error", offsetof(sockets_globals, last_error)},
 };
 
 /* As many as php/layouts.h has. */
-#define MODULES_MAX 16
+#define MODULES_MAX 18
 
 /* State of unknown layout cannot be isolated. Whether that is accepted is decided elsewhere; it is logged after the boot. */
 static const char *unknown[MODULES_MAX];

@@ -5,11 +5,16 @@
 #include "extension_owners.h"
 #include "boot.h"
 #include "coroutine.h"
+#include "extension_globals.h"
+#include "php/layouts.h"
 #include "php/random.h"
 #include "wrap.h"
 #include "wrappers.h"
 
+#include <dlfcn.h>
+
 static zend_mbstring_globals *mbstring; /* NULL: it is not loaded */
+static gmp_globals *gmp;
 
 static void own_detect_order(void)
 {
@@ -39,6 +44,16 @@ static void own_ticks(void)
 	zend_llist_copy(&PG(tick_functions), &shared);
 }
 
+/* A generator that was used while booting. Without one, the coroutine's first number makes it one of its own. */
+static void own_gmp_random(void)
+{
+	void (*copy)(void *to, const void *from) = (void (*)(void *, const void *)) dlsym(RTLD_DEFAULT, "__gmp_randinit_set");
+	if (gmp->initialized && copy) {
+		gmp_globals shared = *gmp;
+		copy(&gmp->random, &shared.random);
+	}
+}
+
 /* Functions that change shared state in place: the coroutine first gets its own copy, once. */
 typedef struct {
 	const char *name;
@@ -60,6 +75,7 @@ static WEFT_BOOT owner owners[] = {
 	{"stream_filter_register", &file_globals.stream_filters, NULL, weft_own_filters, NULL, 0},
 	{"register_tick_function", &core_globals.tick_functions, NULL, own_ticks, NULL, 0},
 	{"mb_detect_order", NULL, NULL, own_detect_order, NULL, 1},
+	{"gmp_random_seed", NULL, NULL, own_gmp_random, NULL, 0},
 };
 
 static ZEND_NAMED_FUNCTION(owned_first)
@@ -74,11 +90,14 @@ static ZEND_NAMED_FUNCTION(owned_first)
 void weft_extension_owners_prepare(zend_mbstring_globals *of_mbstring)
 {
 	mbstring = of_mbstring;
+	gmp = weft_extension_globals("gmp", sizeof(*gmp));
 	for (size_t i = 0; i < sizeof(owners) / sizeof(owners[0]); i++) {
 		if (owners[i].own == weft_own_random) {
 			owners[i].at = weft_random_key();
 		} else if (owners[i].own == own_detect_order) {
 			owners[i].at = mbstring ? &mbstring->current_detect_order_list : NULL;
+		} else if (owners[i].own == own_gmp_random) {
+			owners[i].at = gmp ? &gmp->random.state : NULL;
 		}
 		if (owners[i].at) {
 			weft_wrap(NULL, owners[i].name, owned_first, &owners[i], &owners[i].stock);

@@ -27,7 +27,7 @@ static zend_mbstring_globals *mbstring;
 static mb_regex_globals *mb_regex;
 static odbc_globals *odbc;
 static zend_date_globals *date;
-static zend_module_entry *zlib_module;
+static zend_module_entry *zlib_module, *gmp_module;
 static WEFT_BOOT bool boot_keeps_xml_errors;
 
 /* ---- state that is freed with its coroutine ---- */
@@ -76,6 +76,13 @@ static void free_compression(void *at)
 {
 	(void) at;
 	zlib_module->request_shutdown_func(zlib_module->type, zlib_module->module_number);
+}
+
+/* The same for a generator of random numbers, which a request gets by its first use. */
+static void free_gmp_random(void *at)
+{
+	(void) at;
+	gmp_module->request_shutdown_func(gmp_module->type, gmp_module->module_number);
 }
 
 static void free_host(void *at)
@@ -292,6 +299,11 @@ static void rows_of_text(void)
 		row(&libxml->entity_loader, sizeof(libxml->entity_loader), 0, free_zval, NULL);
 #endif
 	}
+	gmp_globals *gmp = weft_extension_globals("gmp", sizeof(*gmp));
+	if (gmp) {
+		gmp_module = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("gmp"));
+		row(gmp, sizeof(*gmp), offsetof(gmp_globals, random.state), free_gmp_random, NULL);
+	}
 	if ((date = weft_extension_globals("date", sizeof(*date)))) {
 		row(&date->last_errors, sizeof(void *), 0, free_date_errors, NULL);
 	}
@@ -305,6 +317,7 @@ static void rows_of_clients(void)
 	sockets_globals *sockets = weft_extension_globals("sockets", sizeof(*sockets));
 	posix_globals *posix = weft_extension_globals("posix", sizeof(*posix));
 	openssl_globals *openssl = weft_extension_globals("openssl", sizeof(*openssl));
+	snmp_globals *snmp = weft_extension_globals("snmp", sizeof(*snmp));
 	if ((mysqli = weft_extension_globals("mysqli", sizeof(*mysqli)))) {
 		row(&mysqli->error_no, sizeof(zend_long) + sizeof(char *), 0, free_mysqli_error, NULL);
 		row(&mysqli->report_mode, sizeof(zend_long), 0, NULL, NULL);
@@ -326,6 +339,9 @@ static void rows_of_clients(void)
 		/* Links by connection string: asking twice for the same gives the same link, in one coroutine only. */
 		row(&odbc->connections, sizeof(HashTable), offsetof(HashTable, arData), free_links, NULL);
 #endif
+	}
+	if (snmp) {
+		row(&snmp->valueretrieval, sizeof(int), 0, NULL, NULL);
 	}
 	if (amqp) { /* between a failure and its exception, a channel may be closed */
 		row(amqp, sizeof(*amqp), 0, free_allocated, NULL);

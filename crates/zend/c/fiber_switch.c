@@ -22,6 +22,7 @@
 #include "schedule.h"
 #include "script.h"
 #include "signals.h"
+#include "site.h"
 #include "stack.h"
 #include "stack_zones.h"
 #include "superglobals.h"
@@ -95,7 +96,9 @@ void weft_job_run(weft_coroutine *coroutine)
 			weft_signals_run(coroutine);
 			break;
 		case WEFT_JOB_RESIDENT:
+			weft_site_enter(coroutine, weft_resident_site(coroutine));
 			weft_resident_run(coroutine);
+			weft_site_leave(coroutine);
 			break;
 		case WEFT_JOB_CLASSIC:
 			weft_classic_run(coroutine);
@@ -311,7 +314,7 @@ weft_enter_result weft_coroutine_enter(weft_coroutine *coroutine, bool has_job, 
 			if (job == WEFT_JOB_REQUEST) {
 				weft_host_respond(argument, 503, NULL, 0, weft_slice_text("No memory for another coroutine.\n"));
 			} else if (job == WEFT_JOB_EVENT) {
-				weft_host_event_abandon(argument);
+				weft_host_event_postpone(argument);
 			} else {
 				weft_task_abandon(argument);
 			}

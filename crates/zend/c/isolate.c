@@ -21,6 +21,7 @@
 #include "response.h"
 #include "session.h"
 #include "superglobals.h"
+#include "snmp.h"
 #include "told.h"
 #include "zend_ini.h"
 #include "zend_weakrefs.h"
@@ -114,6 +115,7 @@ static void note_boot(void)
 {
 	weft_process_state_start();
 	weft_told_start();
+	weft_snmp_start();
 	weft_pgsql_booted();
 	weft_extensions_start();
 }
@@ -153,6 +155,7 @@ void weft_isolate_stop_resident(weft_coroutine *coroutine)
 	zend_try {
 		weft_process_state_end(coroutine);
 		weft_told_end(coroutine);
+		weft_snmp_end(coroutine);
 		weft_directories_end(coroutine);
 		weft_environment_end(coroutine);
 		weft_extensions_end();
@@ -163,6 +166,7 @@ void weft_isolate_stop_resident(weft_coroutine *coroutine)
 	coroutine->isolated = false;
 	weft_process_state_forget(coroutine);
 	weft_told_forget(coroutine);
+	weft_snmp_forget(coroutine);
 	weft_directories_forget(coroutine);
 	weft_environment_forget(coroutine);
 }
@@ -273,6 +277,7 @@ void weft_isolate_out(weft_coroutine *coroutine)
 	weft_session_out(coroutine);
 	weft_process_state_out(coroutine);
 	weft_told_out(coroutine);
+	weft_snmp_out(coroutine);
 	weft_extensions_out(coroutine);
 	weft_environment_out(coroutine);
 	forget_stat();
@@ -304,6 +309,7 @@ void weft_isolate_in(weft_coroutine *coroutine)
 	weft_session_in(coroutine);
 	weft_process_state_in(coroutine);
 	weft_told_in(coroutine);
+	weft_snmp_in(coroutine);
 	weft_extensions_in(coroutine);
 	weft_environment_in(coroutine);
 	weft_pgsql_exchange(coroutine);
@@ -372,6 +378,7 @@ void weft_isolate_free(weft_coroutine *coroutine)
 	weft_superglobals_end(coroutine);
 	weft_process_state_end(coroutine);
 	weft_told_end(coroutine);
+	weft_snmp_end(coroutine);
 	weft_directories_end(coroutine);
 	weft_extensions_end();
 	weft_environment_end(coroutine);

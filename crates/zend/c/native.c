@@ -59,7 +59,7 @@ bool weft_native_next(weft_coroutine *coroutine)
 }
 
 /* NULL: no memory, or no mappings left (vm.max_map_count). */
-weft_coroutine *weft_native_create(void)
+weft_coroutine *weft_native_create(uint32_t pool)
 {
 	weft_coroutine *coroutine = calloc(1, sizeof(*coroutine));
 	if (!coroutine) {
@@ -78,6 +78,7 @@ weft_coroutine *weft_native_create(void)
 	}
 	*weft_native_slot(coroutine) = (weft_native) {.stack = stack, .bytes = size};
 	weft_native_slot(coroutine)->handle = make_fcontext(stack + size, stack_bytes, run_jobs);
+	coroutine->pool = pool;
 	return coroutine;
 }
 
@@ -107,7 +108,7 @@ weft_enter_result weft_native_enter(weft_coroutine *coroutine, bool has_job, uin
 		weft_wait_slot(coroutine)->stop = false;
 		weft_wait_slot(coroutine)->stopped = 0;
 	}
-	if (weft_boot_slot(coroutine)->own) {
+	if (weft_boots) {
 		weft_boot_place(weft_boot_slot(coroutine)->kept);
 	}
 	weft_native *own = weft_native_slot(coroutine);

@@ -18,7 +18,7 @@ static inline bool weft_native_is(const weft_coroutine *coroutine)
 }
 
 void weft_native_start(size_t stack_bytes);
-weft_coroutine *weft_native_create(void);
+weft_coroutine *weft_native_create(uint32_t pool);
 weft_enter_result weft_native_enter(weft_coroutine *coroutine, bool has_job, uint32_t job, uint64_t argument);
 void weft_native_leave(weft_coroutine *coroutine);
 bool weft_native_next(weft_coroutine *coroutine);

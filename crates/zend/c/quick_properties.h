@@ -7,11 +7,11 @@
 
 #include "weft.h"
 
-#define PROPERTIES_MAX 12
+#define PROPERTIES_MAX 13 /* of one class */
 
 /* Where a class has them: found by name when its first object comes. */
 typedef struct {
-	const char *names[PROPERTIES_MAX + 1];
+	const char *names[PROPERTIES_MAX + 1]; /* ends with NULL */
 	zend_class_entry *class_entry;
 	uint32_t offsets[PROPERTIES_MAX];
 } layout;
@@ -19,6 +19,7 @@ typedef struct {
 enum { S_LEASES, S_PREPARED, S_TICKET, S_SESSION, S_LEFT, S_ROWS, S_COLUMNS, S_BOUND, S_GIVEN, S_SETTINGS, S_ERROR, S_OPTIONS, S_ONCE };
 static layout statements = {.names = {"leases", "prepared", "ticket", "session", "left", "rows", "columns", "bound", "given", "settings",
 	"error", "options", "once"}};
+_Static_assert(S_ONCE < PROPERTIES_MAX, "the list of names needs its end");
 enum { L_SESSIONS, L_SLOTS, L_WAITERS, L_VERSION, L_TICKETS };
 static layout leases_layout = {.names = {"sessions", "slots", "waiters", "attributesVersion", "tickets"}};
 enum { W_COUNT };

@@ -27,16 +27,24 @@
 #include "zend_closures.h"
 #include "zend_stream.h"
 
-static const char *script;
-static uint64_t requests_max;
+static weft_resident_script *scripts; /* by their pools */
 
 weft_resident *weft_residents;
+bool weft_resident_any;
 
-void weft_resident_prepare(const char *path, uint64_t max)
+bool weft_resident_prepare(const weft_resident_script *given, size_t count)
 {
-	script = path;
-	requests_max = max;
-	setenv("FRANKENPHP_WORKER", "1", 1); /* frameworks recognize the mode by this */
+	uint32_t pools = 0;
+	for (size_t i = 0; i < count; i++) {
+		pools = MAX(pools, given[i].pool + 1);
+	}
+	scripts = calloc(pools, sizeof(*scripts));
+	for (size_t i = 0; scripts && i < count; i++) {
+		scripts[given[i].pool] = given[i];
+		scripts[given[i].pool].path = strdup(given[i].path);
+	}
+	weft_resident_any = scripts != NULL;
+	return scripts != NULL;
 }
 
 /* ---- the callback ---- */
@@ -98,6 +106,7 @@ ZEND_FUNCTION(frankenphp_handle_request)
 	if (!resident->booted && !weft_resident_keep_boot(resident)) {
 		RETURN_FALSE;
 	}
+	uint64_t requests_max = resident->script->requests_max;
 	if (resident->spoilt || (requests_max && resident->handled >= requests_max)) {
 		RETURN_FALSE;
 	}
@@ -116,13 +125,17 @@ ZEND_FUNCTION(frankenphp_handle_request)
 
 /* ---- the job ---- */
 
-static void run_file(const char *path, bool primary, zval *returned)
+static bool run_file(const char *path, bool primary, zval *returned)
 {
 	zend_file_handle file;
 	zend_stream_init_filename(&file, path);
 	file.primary_script = primary;
-	zend_execute_scripts(ZEND_REQUIRE, returned, 1, &file);
+	bool succeeded = zend_execute_scripts(ZEND_REQUIRE, returned, 1, &file) == SUCCESS;
 	zend_destroy_file_handle(&file);
+	if (EG(exception)) { /* it could not be compiled */
+		zend_exception_error(EG(exception), E_ERROR);
+	}
+	return succeeded;
 }
 
 /* A script that has not asked for requests itself has returned the code that handles them:
@@ -143,11 +156,11 @@ static void run_script(weft_resident *resident)
 	zval returned;
 	ZVAL_NULL(&returned);
 	PG(during_request_startup) = 0;
-	VCWD_CHDIR_FILE(script);
-	if (PG(auto_prepend_file) && *PG(auto_prepend_file)) {
-		run_file(PG(auto_prepend_file), false, NULL);
+	VCWD_CHDIR_FILE(resident->script->path);
+	if (PG(auto_prepend_file) && *PG(auto_prepend_file) && !run_file(PG(auto_prepend_file), false, NULL)) {
+		return;
 	}
-	run_file(script, true, &returned);
+	run_file(resident->script->path, true, &returned);
 	if (!resident->booted && (Z_TYPE(returned) == IS_OBJECT || Z_TYPE(returned) == IS_ARRAY || Z_TYPE(returned) == IS_STRING)) {
 		serve_returned(&returned);
 	}
@@ -174,15 +187,20 @@ static void end_script(weft_resident *resident)
 	} zend_end_try();
 }
 
+static void tell_end(uint64_t request, const weft_resident *resident, const char *how)
+{
+	char line[MAXPATHLEN + 256]; /* PHP's memory has ended */
+	snprintf(line, sizeof(line), "the worker script %s has ended without %s", resident->script->path, how);
+	weft_host_log(WEFT_LOG_ERROR, request, weft_slice_text(line));
+}
+
 static void answer_what_is_left(weft_coroutine *coroutine, const weft_resident *resident)
 {
 	if (!coroutine->request && !resident->booted) {
-		weft_host_log(WEFT_LOG_ERROR, 0,
-			weft_slice_text("the worker script has ended without asking for a request; the next request loads it again"));
+		tell_end(0, resident, "asking for a request; the next request loads it again");
 	}
 	if (coroutine->request && !weft_classic_of(coroutine)) {
-		weft_host_log(WEFT_LOG_ERROR, coroutine->request,
-			weft_slice_text("the worker script has ended without taking the request: it must call frankenphp_handle_request() in a loop"));
+		tell_end(coroutine->request, resident, "taking the request: it must call frankenphp_handle_request() in a loop");
 		*weft_classic_slot(coroutine) = calloc(1, sizeof(weft_classic));
 	}
 	if (weft_classic_of(coroutine)) {
@@ -217,16 +235,26 @@ void weft_resident_abandon(weft_coroutine *coroutine)
 	}
 }
 
+/* Frameworks recognize the mode by a variable. */
+static void set_variable(void)
+{
+	static const char name[] = "FRANKENPHP_WORKER";
+	if (!getenv(name)) {
+		setenv(name, "1", 1);
+	}
+}
+
 /* Runs the script from its first line to its end. Returns how many requests it has begun. */
 static uint64_t run_once(weft_coroutine *coroutine)
 {
-	weft_resident resident = {.coroutine = coroutine};
+	weft_resident resident = {.coroutine = coroutine, .script = &scripts[coroutine->pool]};
 	link_resident(&resident);
 	weft_boot_place(NULL);
+	set_variable();
 	*weft_classic_slot(coroutine) = NULL;
 	ZVAL_UNDEF(weft_request_slot(coroutine)); /* the last script's was freed with its heap */
 	memset(&SG(request_info), 0, sizeof(SG(request_info)));
-	SG(request_info).path_translated = (char *) script;
+	SG(request_info).path_translated = (char *) resident.script->path;
 	zend_first_try {
 		if (php_request_startup() == SUCCESS) {
 			weft_native_limits(coroutine);
@@ -243,6 +271,12 @@ static uint64_t run_once(weft_coroutine *coroutine)
 	return resident.handled;
 }
 
+/* The number of the site whose settings the script of a coroutine gets. */
+uint32_t weft_resident_site(const weft_coroutine *coroutine)
+{
+	return scripts[coroutine->pool].site;
+}
+
 /* A script that ends after it has handled requests is loaded again at once, so that no request has to wait for it; one
  * that has handled none is loaded again only for the next request. */
 void weft_resident_run(weft_coroutine *coroutine)
@@ -252,10 +286,10 @@ void weft_resident_run(weft_coroutine *coroutine)
 	}
 }
 
-/* Loads the script without a server, and lets it run to its end. false: it has not asked for a request. */
-bool weft_resident_try(void)
+/* Loads the script of a pool without a server, and lets it run to its end. false: it has not asked for a request. */
+bool weft_resident_try(uint32_t pool)
 {
-	weft_coroutine *coroutine = weft_native_create();
+	weft_coroutine *coroutine = weft_native_create(pool);
 	if (!coroutine) {
 		return false;
 	}

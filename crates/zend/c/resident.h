@@ -12,9 +12,18 @@ typedef struct {
 	uint8_t original_modifiable;
 } weft_boot_ini;
 
+/* What is to stay loaded. */
+typedef struct weft_resident_script {
+	const char *path;      /* absolute */
+	uint64_t requests_max; /* after which it is loaded again; 0: never */
+	uint32_t pool;         /* whose coroutines load it; those of other pools are classic mode's */
+	uint32_t site;         /* whose settings it gets; WEFT_NO_SITE: no site's */
+} weft_resident_script;
+
 /* One loaded script. It lies on the native stack of its coroutine: PHP's heap ends before it does. */
 typedef struct weft_resident {
 	weft_coroutine *coroutine;
+	const weft_resident_script *script;
 	bool booted;                   /* it has asked for its first request */
 	bool spoilt;                   /* a fatal error was unwound: it must be loaded again */
 	void *boot;                    /* what isolate.c and others have recorded of its boot (boot.h) */
@@ -37,11 +46,14 @@ static inline weft_resident *weft_resident_of(const weft_coroutine *coroutine)
 
 /* resident.c */
 extern weft_resident *weft_residents; /* all scripts of this process */
-void weft_resident_prepare(const char *path, uint64_t requests_max);
+extern bool weft_resident_any;          /* this engine is for scripts that stay loaded, perhaps among others */
+/* Once, before PHP starts. false: no memory. */
+bool weft_resident_prepare(const weft_resident_script *given, size_t count);
 void weft_resident_run(weft_coroutine *coroutine);
+uint32_t weft_resident_site(const weft_coroutine *coroutine);
 /* resident_end.c */
 void weft_resident_end(void);
-bool weft_resident_try(void);
+bool weft_resident_try(uint32_t pool);
 /* The script's PHP is gone. */
 void weft_resident_abandon(weft_coroutine *coroutine);
 ZEND_FUNCTION(frankenphp_handle_request);

@@ -11,6 +11,7 @@ uint32_t weft_host_wait(uint64_t wait, uint64_t deadline);
 uint32_t weft_host_wait_on(uint64_t wait, struct pollfd *fds, size_t count, uint64_t deadline);
 bool weft_host_slice_has_ended(void); /* for a handler of signals, too */
 void weft_host_give_way(void);
+bool weft_host_is_parked(const void *context); /* not: one that waits only for its turn */
 bool weft_host_is_late(void); /* the running coroutine has run for too long; all its waits end from now on */
 bool weft_host_wake(uint64_t wait);
 void weft_host_yield(void);

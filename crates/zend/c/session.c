@@ -16,7 +16,7 @@
 #define IN_FLIGHT (1u << 29) /* more than there will ever be */
 
 static WEFT_BOOT php_ps_globals base;
-static bool auto_start;
+static WEFT_BOOT bool auto_start;
 static WEFT_BOOT zend_module_entry *extension;
 static zend_string *variable; /* never freed */
 static WEFT_BOOT zval *sid; /* the constant SID, once a session has defined it: the id of the session started last */
@@ -47,14 +47,29 @@ static ZEND_NAMED_FUNCTION(session_start)
 	find_sid();
 }
 
-/* session.auto_start is for requests: the one that lasts as long as the worker has no session. Called before
- * it begins. */
+/* Whether session.auto_start is on, whatever ext/session was told. */
+static bool wants_auto_start(void)
+{
+	const zend_ini_entry *entry = zend_hash_str_find_ptr(EG(ini_directives), ZEND_STRL("session.auto_start"));
+	return entry && entry->value && zend_ini_parse_bool(entry->value);
+}
+
+/* session.auto_start is for requests: one that lasts as long as the worker, or as a script that stays loaded, has no
+ * session. Called before it begins. */
 void weft_session_prepare(void)
 {
 	zend_module_entry *loaded = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("session"));
 	if (loaded) {
-		auto_start = PS(auto_start);
+		auto_start = wants_auto_start();
 		PS(auto_start) = 0;
+	}
+}
+
+/* Called before a request of classic mode begins in a PHP that is prepared for scripts that stay loaded. */
+void weft_session_return(void)
+{
+	if (zend_hash_str_exists(&module_registry, ZEND_STRL("session"))) {
+		PS(auto_start) = wants_auto_start();
 	}
 }
 

@@ -6,6 +6,7 @@
 
 /* Keeps the long request from starting a session. Called before php_request_startup(). */
 void weft_session_prepare(void);
+void weft_session_return(void);
 /* Starts this request's session if session.auto_start is on. May leave an exception pending. */
 void weft_session_begin(void);
 /* After the application has booted. */

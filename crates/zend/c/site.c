@@ -1,11 +1,11 @@
-/* A request of one of several sites: it gets the PHP settings and the environment of its site, and finds nothing that
- * another site's request has left in the same PHP.
+/* A request of one of several sites, or a script of one that stays loaded: it gets the PHP settings and the environment of
+ * its site, and finds nothing that another site's request has left in the same PHP.
  *
  * PHP undoes nearly everything at the end of a request. What it keeps for the next one on purpose is dropped here when
  * that is another site's: the cache of real paths, which scripts can list and which would answer for open_basedir, and
  * persistent connections, of which those of pfsockopen() belong to whoever names the same address.
  *
- * Must not know hosts. Invariant: the environment is as before when a request has ended. */
+ * Must not know hosts. Invariant: the environment is as before when a request, or a script that stays loaded, has ended. */
 #include "site.h"
 #include "coroutine.h"
 #include "host.h"
@@ -52,13 +52,18 @@ static void set_variable(const char *name, const char *value)
 	}
 }
 
-/* Calls `work` for each variable of the request's site, which has a number. */
+static uint32_t number_of(const weft_site *site)
+{
+	return site->last - 1;
+}
+
+/* Calls `work` for each variable of the coroutine's site, which has a number. */
 static uint32_t each_variable(weft_coroutine *coroutine, void (*work)(weft_site *, uint32_t, const char *, const char *))
 {
 	weft_site *site = weft_site_slot(coroutine);
 	weft_slice name, value;
 	uint32_t kind, count = 0;
-	for (uint32_t at = 0; weft_host_next_setting(coroutine->request, &at, &kind, &name, &value);) {
+	for (uint32_t at = 0; weft_host_next_setting(number_of(site), &at, &kind, &name, &value);) {
 		char *own = kind == WEFT_SETTING_VARIABLE ? strndup(name.bytes, name.length) : NULL;
 		char *text = own ? strndup(value.bytes, value.length) : NULL;
 		if (text && work) {
@@ -88,9 +93,8 @@ static void put_back(weft_site *site, uint32_t number, const char *name, const c
 	}
 }
 
-void weft_site_enter(weft_coroutine *coroutine)
+void weft_site_enter(weft_coroutine *coroutine, uint32_t number)
 {
-	uint32_t number = weft_host_site(coroutine->request);
 	if (EXPECTED(number == WEFT_NO_SITE)) {
 		return;
 	}
@@ -139,7 +143,7 @@ void weft_site_settings(weft_coroutine *coroutine)
 	if (EXPECTED(!weft_site_slot(coroutine)->last)) {
 		return;
 	}
-	for (uint32_t at = 0; weft_host_next_setting(coroutine->request, &at, &kind, &name, &value);) {
+	for (uint32_t at = 0; weft_host_next_setting(number_of(weft_site_slot(coroutine)), &at, &kind, &name, &value);) {
 		if (kind == WEFT_SETTING_VARIABLE) {
 			continue;
 		}

@@ -34,6 +34,7 @@
 	SLOT(environment, 8)                                                                                              \
 	SLOT(process_state, 40)                                                                                           \
 	SLOT(told, 104)                                                                                                   \
+	SLOT(snmp, 16)                                                                                                    \
 	SLOT(directories, 8)                                                                                              \
 	SLOT(guard, 8)                                                                                                    \
 	SLOT(persistent, 16)                                                                                              \

@@ -174,7 +174,7 @@ void weft_stack_start(void)
 		return;
 	}
 	started = true;
-	stack_t stack = {.ss_size = 64 * 1024};
+	stack_t stack = {.ss_size = 256 * 1024}; /* TLS and HTTP/2 are spoken on it at the end (crash.c) */
 	struct sigaction action = {.sa_sigaction = on_segv, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
 	stack.ss_sp = mmap(NULL, stack.ss_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (stack.ss_sp != MAP_FAILED) {

@@ -32,12 +32,12 @@ static size_t collect(HashTable *array, weft_header *list)
 
 ZEND_FUNCTION(Weft_Internal_websocket_accept)
 {
-	zend_long service, overflow;
+	zend_long service, manner;
 	zend_string *protocol;
 	HashTable *headers, *attributes;
 	ZEND_PARSE_PARAMETERS_START(5, 5)
 		Z_PARAM_LONG(service)
-		Z_PARAM_LONG(overflow)
+		Z_PARAM_LONG(manner)
 		Z_PARAM_STR_OR_NULL(protocol)
 		Z_PARAM_ARRAY_HT(headers)
 		Z_PARAM_ARRAY_HT(attributes)
@@ -49,7 +49,7 @@ ZEND_FUNCTION(Weft_Internal_websocket_accept)
 	if (request) {
 		weft_request_keep(weft_current); /* the answer ends the request's bytes, and the handler goes on */
 	}
-	switch (weft_host_websocket_accept(request, (uint32_t) service, (uint32_t) overflow,
+	switch (weft_host_websocket_accept(request, (uint32_t) service, (uint32_t) manner,
 		protocol ? weft_slice_of(protocol) : none, lines, &name)) {
 		case WEFT_ACCEPTED_OPEN:
 			RETURN_STRINGL(name.bytes, name.length);
@@ -71,6 +71,14 @@ static void return_sent(zval *return_value, uint32_t sent)
 {
 	if (sent == WEFT_MESSAGE_NO_TEXT) {
 		zend_value_error("A text message is UTF-8; other bytes are sent as a binary message");
+		RETURN_THROWS();
+	}
+	if (sent == WEFT_MESSAGE_HAS_DELIMITER) {
+		zend_value_error("A message contains the delimiter that ends it");
+		RETURN_THROWS();
+	}
+	if (sent == WEFT_MESSAGE_TOO_LONG) {
+		zend_value_error("The length of a message does not fit the bytes of its prefix");
 		RETURN_THROWS();
 	}
 	RETURN_BOOL(sent == WEFT_MESSAGE_QUEUED);
@@ -111,6 +119,52 @@ ZEND_FUNCTION(Weft_Internal_websocket_waiting)
 		RETURN_NULL();
 	}
 	RETURN_LONG(bytes);
+}
+
+/* The kind of an event, its data and its code; false: nothing yet; null: nothing any more. */
+ZEND_FUNCTION(Weft_Internal_websocket_next)
+{
+	zend_string *name;
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_STR(name)
+	ZEND_PARSE_PARAMETERS_END();
+	weft_event event;
+	switch (weft_host_websocket_next(weft_slice_of(name), &event)) {
+		case WEFT_TAKEN_EVENT:
+			array_init_size(return_value, 3);
+			add_next_index_long(return_value, event.kind);
+			add_next_index_stringl(return_value, event.data.bytes ? event.data.bytes : "", event.data.length);
+			add_next_index_long(return_value, event.code);
+			return;
+		case WEFT_TAKEN_NOTHING:
+			RETURN_FALSE;
+		default:
+			RETURN_NULL();
+	}
+}
+
+ZEND_FUNCTION(Weft_Internal_websocket_await)
+{
+	zend_string *name;
+	zend_long wait;
+	bool drained;
+	ZEND_PARSE_PARAMETERS_START(3, 3)
+		Z_PARAM_STR(name)
+		Z_PARAM_LONG(wait)
+		Z_PARAM_BOOL(drained)
+	ZEND_PARSE_PARAMETERS_END();
+	RETURN_BOOL(weft_host_websocket_await(weft_slice_of(name), (uint64_t) wait, drained));
+}
+
+ZEND_FUNCTION(Weft_Internal_websocket_disown)
+{
+	zend_string *name;
+	zend_long code;
+	ZEND_PARSE_PARAMETERS_START(2, 2)
+		Z_PARAM_STR(name)
+		Z_PARAM_LONG(code)
+	ZEND_PARSE_PARAMETERS_END();
+	weft_host_websocket_disown(weft_slice_of(name), (uint32_t) code);
 }
 
 ZEND_FUNCTION(Weft_Internal_websocket_attribute)

@@ -54,7 +54,7 @@ ZEND_FUNCTION(Weft_Internal_websocket_asked);
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_websocket_accept, 0, 5, MAY_BE_STRING|MAY_BE_NULL)
 	ZEND_ARG_TYPE_MASK(0, service, MAY_BE_LONG, NULL)
-	ZEND_ARG_TYPE_MASK(0, overflow, MAY_BE_LONG, NULL)
+	ZEND_ARG_TYPE_MASK(0, manner, MAY_BE_LONG, NULL)
 	ZEND_ARG_TYPE_MASK(0, protocol, MAY_BE_STRING|MAY_BE_NULL, NULL)
 	ZEND_ARG_TYPE_MASK(0, headers, MAY_BE_ARRAY, NULL)
 	ZEND_ARG_TYPE_MASK(0, attributes, MAY_BE_ARRAY, NULL)
@@ -80,6 +80,52 @@ ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_websocket_waiting,
 ZEND_END_ARG_INFO()
 ZEND_FUNCTION(Weft_Internal_websocket_waiting);
 
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_websocket_next, 0, 1, MAY_BE_ANY)
+	ZEND_ARG_TYPE_MASK(0, name, MAY_BE_STRING, NULL)
+ZEND_END_ARG_INFO()
+ZEND_FUNCTION(Weft_Internal_websocket_next);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_websocket_await, 0, 3, MAY_BE_BOOL)
+	ZEND_ARG_TYPE_MASK(0, name, MAY_BE_STRING, NULL)
+	ZEND_ARG_TYPE_MASK(0, wait, MAY_BE_LONG, NULL)
+	ZEND_ARG_TYPE_MASK(0, drained, MAY_BE_BOOL, NULL)
+ZEND_END_ARG_INFO()
+ZEND_FUNCTION(Weft_Internal_websocket_await);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_websocket_disown, 0, 2, MAY_BE_VOID)
+	ZEND_ARG_TYPE_MASK(0, name, MAY_BE_STRING, NULL)
+	ZEND_ARG_TYPE_MASK(0, code, MAY_BE_LONG, NULL)
+ZEND_END_ARG_INFO()
+ZEND_FUNCTION(Weft_Internal_websocket_disown);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_stream_declare, 0, 7, MAY_BE_VOID)
+	ZEND_ARG_TYPE_MASK(0, path, MAY_BE_STRING, NULL)
+	ZEND_ARG_TYPE_MASK(0, service, MAY_BE_LONG, NULL)
+	ZEND_ARG_TYPE_MASK(0, manner, MAY_BE_LONG, NULL)
+	ZEND_ARG_TYPE_MASK(0, delimiter, MAY_BE_STRING, NULL)
+	ZEND_ARG_TYPE_MASK(0, prefixBytes, MAY_BE_LONG, NULL)
+	ZEND_ARG_TYPE_MASK(0, littleEndian, MAY_BE_BOOL, NULL)
+	ZEND_ARG_TYPE_MASK(0, inclusive, MAY_BE_BOOL, NULL)
+ZEND_END_ARG_INFO()
+ZEND_FUNCTION(Weft_Internal_stream_declare);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_stream_give_back, 0, 3, MAY_BE_VOID)
+	ZEND_ARG_TYPE_MASK(0, name, MAY_BE_STRING, NULL)
+	ZEND_ARG_TYPE_MASK(0, bytes, MAY_BE_STRING, NULL)
+	ZEND_ARG_TYPE_MASK(0, wanted, MAY_BE_LONG, NULL)
+ZEND_END_ARG_INFO()
+ZEND_FUNCTION(Weft_Internal_stream_give_back);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_connection_client, 0, 1, MAY_BE_STRING|MAY_BE_NULL)
+	ZEND_ARG_TYPE_MASK(0, name, MAY_BE_STRING, NULL)
+ZEND_END_ARG_INFO()
+ZEND_FUNCTION(Weft_Internal_connection_client);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_connection_service, 0, 1, MAY_BE_LONG|MAY_BE_NULL)
+	ZEND_ARG_TYPE_MASK(0, name, MAY_BE_STRING, NULL)
+ZEND_END_ARG_INFO()
+ZEND_FUNCTION(Weft_Internal_connection_service);
+
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_websocket_attribute, 0, 2, MAY_BE_STRING|MAY_BE_NULL)
 	ZEND_ARG_TYPE_MASK(0, name, MAY_BE_STRING, NULL)
 	ZEND_ARG_TYPE_MASK(0, attribute, MAY_BE_STRING, NULL)
@@ -92,6 +138,46 @@ ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_websocket_remember
 	ZEND_ARG_TYPE_MASK(0, value, MAY_BE_STRING|MAY_BE_NULL, NULL)
 ZEND_END_ARG_INFO()
 ZEND_FUNCTION(Weft_Internal_websocket_remember);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_topic_publish, 0, 4, MAY_BE_STRING|MAY_BE_BOOL|MAY_BE_NULL)
+	ZEND_ARG_TYPE_MASK(0, topic, MAY_BE_STRING, NULL)
+	ZEND_ARG_TYPE_MASK(0, message, MAY_BE_STRING, NULL)
+	ZEND_ARG_TYPE_MASK(0, binary, MAY_BE_BOOL, NULL)
+	ZEND_ARG_TYPE_MASK(0, except, MAY_BE_STRING|MAY_BE_NULL, NULL)
+ZEND_END_ARG_INFO()
+ZEND_FUNCTION(Weft_Internal_topic_publish);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_topic_subscribe, 0, 4, MAY_BE_BOOL|MAY_BE_NULL)
+	ZEND_ARG_TYPE_MASK(0, connection, MAY_BE_STRING, NULL)
+	ZEND_ARG_TYPE_MASK(0, topic, MAY_BE_STRING, NULL)
+	ZEND_ARG_TYPE_MASK(0, labelled, MAY_BE_BOOL, NULL)
+	ZEND_ARG_TYPE_MASK(0, after, MAY_BE_STRING|MAY_BE_NULL, NULL)
+ZEND_END_ARG_INFO()
+ZEND_FUNCTION(Weft_Internal_topic_subscribe);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_topic_attend, 0, 3, MAY_BE_BOOL)
+	ZEND_ARG_TYPE_MASK(0, connection, MAY_BE_STRING, NULL)
+	ZEND_ARG_TYPE_MASK(0, topic, MAY_BE_STRING, NULL)
+	ZEND_ARG_TYPE_MASK(0, name, MAY_BE_STRING, NULL)
+ZEND_END_ARG_INFO()
+ZEND_FUNCTION(Weft_Internal_topic_attend);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_topic_unsubscribe, 0, 2, MAY_BE_BOOL)
+	ZEND_ARG_TYPE_MASK(0, connection, MAY_BE_STRING, NULL)
+	ZEND_ARG_TYPE_MASK(0, topic, MAY_BE_STRING, NULL)
+ZEND_END_ARG_INFO()
+ZEND_FUNCTION(Weft_Internal_topic_unsubscribe);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_topic_ask, 0, 2, MAY_BE_ARRAY|MAY_BE_BOOL|MAY_BE_NULL)
+	ZEND_ARG_TYPE_MASK(0, what, MAY_BE_LONG, NULL)
+	ZEND_ARG_TYPE_MASK(0, subject, MAY_BE_STRING, NULL)
+ZEND_END_ARG_INFO()
+ZEND_FUNCTION(Weft_Internal_topic_ask);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_topic_list, 0, 1, MAY_BE_STRING)
+	ZEND_ARG_TYPE_MASK(0, connection, MAY_BE_STRING, NULL)
+ZEND_END_ARG_INFO()
+ZEND_FUNCTION(Weft_Internal_topic_list);
 
 static const zend_function_entry weft_functions[] = {
 	ZEND_NS_FALIAS("Weft", go, Weft_go, arginfo_Weft_go)
@@ -108,8 +194,21 @@ static const zend_function_entry weft_functions[] = {
 	ZEND_NS_FALIAS("Weft\\Internal", websocket_send, Weft_Internal_websocket_send, arginfo_Weft_Internal_websocket_send)
 	ZEND_NS_FALIAS("Weft\\Internal", websocket_close, Weft_Internal_websocket_close, arginfo_Weft_Internal_websocket_close)
 	ZEND_NS_FALIAS("Weft\\Internal", websocket_waiting, Weft_Internal_websocket_waiting, arginfo_Weft_Internal_websocket_waiting)
+	ZEND_NS_FALIAS("Weft\\Internal", websocket_next, Weft_Internal_websocket_next, arginfo_Weft_Internal_websocket_next)
+	ZEND_NS_FALIAS("Weft\\Internal", websocket_await, Weft_Internal_websocket_await, arginfo_Weft_Internal_websocket_await)
+	ZEND_NS_FALIAS("Weft\\Internal", websocket_disown, Weft_Internal_websocket_disown, arginfo_Weft_Internal_websocket_disown)
+	ZEND_NS_FALIAS("Weft\\Internal", stream_declare, Weft_Internal_stream_declare, arginfo_Weft_Internal_stream_declare)
+	ZEND_NS_FALIAS("Weft\\Internal", stream_give_back, Weft_Internal_stream_give_back, arginfo_Weft_Internal_stream_give_back)
+	ZEND_NS_FALIAS("Weft\\Internal", connection_client, Weft_Internal_connection_client, arginfo_Weft_Internal_connection_client)
+	ZEND_NS_FALIAS("Weft\\Internal", connection_service, Weft_Internal_connection_service, arginfo_Weft_Internal_connection_service)
 	ZEND_NS_FALIAS("Weft\\Internal", websocket_attribute, Weft_Internal_websocket_attribute, arginfo_Weft_Internal_websocket_attribute)
 	ZEND_NS_FALIAS("Weft\\Internal", websocket_remember, Weft_Internal_websocket_remember, arginfo_Weft_Internal_websocket_remember)
+	ZEND_NS_FALIAS("Weft\\Internal", topic_publish, Weft_Internal_topic_publish, arginfo_Weft_Internal_topic_publish)
+	ZEND_NS_FALIAS("Weft\\Internal", topic_subscribe, Weft_Internal_topic_subscribe, arginfo_Weft_Internal_topic_subscribe)
+	ZEND_NS_FALIAS("Weft\\Internal", topic_attend, Weft_Internal_topic_attend, arginfo_Weft_Internal_topic_attend)
+	ZEND_NS_FALIAS("Weft\\Internal", topic_unsubscribe, Weft_Internal_topic_unsubscribe, arginfo_Weft_Internal_topic_unsubscribe)
+	ZEND_NS_FALIAS("Weft\\Internal", topic_ask, Weft_Internal_topic_ask, arginfo_Weft_Internal_topic_ask)
+	ZEND_NS_FALIAS("Weft\\Internal", topic_list, Weft_Internal_topic_list, arginfo_Weft_Internal_topic_list)
 	ZEND_FE_END
 };
 

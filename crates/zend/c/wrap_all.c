@@ -9,12 +9,14 @@
 #include "filter.h"
 #include "guard.h"
 #include "mongodb.h"
+#include "mysqlnd.h"
 #include "one_step.h"
 #include "persistent.h"
 #include "pgsql.h"
 #include "process_state.h"
 #include "quick_statement.h"
 #include "signals.h"
+#include "snmp.h"
 #include "told.h"
 #include "wrap.h"
 
@@ -28,6 +30,7 @@ static void for_coroutines(void)
 {
 	weft_persistent_start();
 	weft_mongodb_start();
+	weft_mysqlnd_start();
 	weft_guard_start();
 	weft_quick_statement_start();
 	if (!is_script) {
@@ -51,6 +54,7 @@ static zend_result modules_started(void)
 	weft_environment_start();
 	weft_process_state_prepare();
 	weft_told_prepare();
+	weft_snmp_prepare();
 	weft_directories_prepare();
 	weft_one_step_prepare(false);
 	weft_wrap_aliases();

@@ -189,6 +189,20 @@ enums! {
         Binary,
         /// It has ended, with a code and a reason.
         Closed,
+        /// Nothing waits for the client any more.
+        Drained,
+        /// The client of a stream has ended its side.
+        Ended,
+    }
+
+    /// What the owner of a connection finds.
+    enum Taken as "weft_taken", "WEFT_TAKEN_" {
+        /// An event.
+        Event,
+        /// Nothing yet.
+        Nothing,
+        /// Nothing any more.
+        Over,
     }
 
     /// How the running request asks for a WebSocket.
@@ -235,6 +249,52 @@ enums! {
         Queued,
         /// It should be a text and is not UTF-8.
         NoText,
+        /// It contains the delimiter of its stream.
+        HasDelimiter,
+        /// Its length does not fit the prefix of its stream.
+        TooLong,
+    }
+
+    /// What became of a publication.
+    enum TopicPublished as "weft_topic_published", "WEFT_TOPIC_" {
+        /// It is published.
+        Yes,
+        /// This process is no server's.
+        NoServer,
+        /// The topic cannot have this name.
+        Name,
+        /// A text is not UTF-8.
+        NoText,
+        /// It is too long.
+        TooLong,
+        /// There was no room in time.
+        Busy,
+        /// The publisher was cancelled while it waited.
+        Cancelled,
+    }
+
+    /// What became of a question to all workers.
+    enum TopicAnswered as "weft_topic_answered", "WEFT_TOPIC_ANSWERED_" {
+        /// All have answered.
+        Yes,
+        /// Not all have in time.
+        Late,
+        /// This process is no server's.
+        NoServer,
+    }
+
+    /// What became of a subscription.
+    enum TopicSubscribed as "weft_topic_subscribed", "WEFT_TOPIC_SUBSCRIBED_" {
+        /// It holds.
+        Yes,
+        /// The connection has ended, or is another worker's.
+        Gone,
+        /// The topic cannot have this name.
+        Name,
+        /// The connection has as many topics as it may.
+        TooMany,
+        /// It holds, but what the client has missed is not there any more.
+        TooLate,
     }
 
     /// What became of an attribute.
@@ -268,6 +328,10 @@ constants! {
     const NO_SITE: u32 = u32::MAX;
     /// No deadline.
     const NEVER: u64 = u64::MAX;
+    /// A bit of a service's manner, above its overflow policy: it wants to know when nothing waits for a client any more.
+    const WANTS_DRAINED: u32 = 4;
+    /// A bit of a service's manner: its connections belong to coroutines.
+    const IS_OWNED: u32 = 8;
     /// A bit for delegation: to a file, with X-Sendfile.
     const SENDFILE: u32 = 1;
     /// A bit for delegation: to another URL, with X-Accel-Redirect.

@@ -25,10 +25,8 @@ pub struct Options {
     pub classic: bool,
     /// Classic mode with several PHP instances in a worker ([`crate::InstanceSwitch`]).
     pub instances: bool,
-    /// Resident mode's worker script, an absolute path; goes with `classic`.
-    pub resident: Option<String>,
-    /// Requests after which that script is loaded again; 0 means never.
-    pub resident_requests_max: u64,
+    /// The worker scripts of resident mode; they go with `classic`. Pools without one are classic mode's.
+    pub residents: Vec<ResidentScript>,
     /// What PHP reports as `PHP_BINARY`.
     pub executable: String,
     /// The directory of weft's PHP library; without it there are only the native classes.
@@ -39,6 +37,19 @@ pub struct Options {
     pub sapi_name: String,
     /// Whether functions that php-fpm does not have (`pcntl_*`, `chroot()`) are taken away.
     pub withholds: bool,
+}
+
+/// A worker script: it stays loaded, and answers one request after another.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ResidentScript {
+    /// The pool whose contexts load it: see [`weft_rt::Job`].
+    pub pool: u32,
+    /// The number of its site; [`crate::abi::NO_SITE`] without sites.
+    pub site: u32,
+    /// An absolute path.
+    pub path: String,
+    /// Requests after which it is loaded again; 0 means never.
+    pub requests_max: u64,
 }
 
 /// The descriptor that opcache locks while it writes to its shared memory. The JIT does that at any line of PHP that
@@ -129,7 +140,16 @@ impl Engine {
         let (ini, executable) = (c_string(&lines)?, c_string(&options.executable)?);
         let ini_path = options.ini_path.as_deref().map(c_string).transpose()?;
         let library = options.library.as_ref().map(|path| c_string(&path.to_string_lossy())).transpose()?;
-        let resident = options.resident.as_deref().map(c_string).transpose()?;
+        let paths = options.residents.iter().map(|script| c_string(&script.path));
+        let paths = paths.collect::<Result<Vec<_>, _>>()?;
+        let residents: Vec<_> = { options.residents.iter().zip(&paths) }
+            .map(|(script, path)| sys::ResidentScript {
+                path: path.as_ptr(),
+                requests_max: script.requests_max,
+                pool: script.pool,
+                site: script.site,
+            })
+            .collect();
         let sapi_name = c_string(if options.sapi_name.is_empty() { "weft" } else { &options.sapi_name })?;
         let raw = sys::EngineOptions {
             ini: ini.as_ptr(),
@@ -137,8 +157,8 @@ impl Engine {
             executable: executable.as_ptr(),
             cli: options.cli,
             ignore_ini: options.ignore_ini,
-            resident: resident.as_ref().map_or(std::ptr::null(), |path| path.as_ptr()),
-            resident_requests_max: options.resident_requests_max,
+            residents: residents.as_ptr(),
+            residents_count: residents.len(),
             classic: options.classic,
             library: library.as_ref().map_or(std::ptr::null(), |path| path.as_ptr()),
             instances: options.instances,
@@ -271,12 +291,12 @@ impl Engine {
         unsafe { sys::weft_resident_end() };
     }
 
-    /// Loads the worker script of resident mode once, without a server; returns whether it asks for a request. The
+    /// Loads the worker script of each of these pools once, without a server; returns whether it asks for a request. The
     /// engine MUST have been started for one instance, and be in no request.
-    pub fn try_resident(&self, stack_bytes: usize) -> bool {
+    pub fn try_residents(&self, pools: &[u32], stack_bytes: usize) -> Vec<bool> {
         crate::native::start(stack_bytes);
         // SAFETY: the engine runs, on this thread, with no scheduler, so waits block.
-        unsafe { sys::weft_resident_try() }
+        pools.iter().map(|pool| unsafe { sys::weft_resident_try(*pool) }).collect()
     }
 
     /// Ends the request in a child that the script has forked, and returns the script's exit status.

@@ -14,7 +14,12 @@ use crate::{native, sys};
 impl JobKind {
     /// A job of this kind, for the scheduler.
     pub fn job(self, argument: u64) -> Job {
-        Job { kind: self as u32, argument }
+        self.job_in(0, argument)
+    }
+
+    /// A job of this kind for a context of this pool.
+    pub fn job_in(self, pool: u32, argument: u64) -> Job {
+        Job { kind: self as u32, argument, pool }
     }
 
     /// Whether a job is of this kind.
@@ -83,6 +88,13 @@ pub fn crash_location(text: &mut [u8]) -> usize {
     unsafe { sys::weft_crash_location(text.as_mut_ptr().cast(), text.len()) }
 }
 
+/// Writes the internal function of PHP that runs, and the beginning of its first argument if that is a string: "fopen
+/// http://a.example". Returns the number of bytes, or 0 if none runs. For the thread that runs PHP.
+pub fn code_function(text: &mut [u8]) -> usize {
+    // SAFETY: the buffer is as long as it says; what is read is the frame on top, of a function that is running.
+    unsafe { sys::weft_code_function(text.as_mut_ptr().cast(), text.len()) }
+}
+
 /// From here on `report` is called once before the process dies of a crash, by a handler of signals on this thread,
 /// which is the loop's.
 pub fn report_crashes(report: extern "C" fn(i32)) {
@@ -90,12 +102,19 @@ pub fn report_crashes(report: extern "C" fn(i32)) {
     unsafe { sys::weft_crash_start(report) };
 }
 
+/// Calls `work` in a handler of signals of a process that is about to end. If that fails or takes longer than half a
+/// second, the process ends without it: by this signal, or with status 1 if that is 0.
+pub fn attempt_last_words(work: extern "C" fn(), signal: i32) {
+    // SAFETY: the function is one; what it leaves half done is gone with the process.
+    unsafe { sys::weft_crash_attempt(work, signal) };
+}
+
 fn pointer(context: Context) -> *mut c_void {
     context.0 as *mut c_void
 }
 
 impl Switch for FiberSwitch {
-    fn create(&self) -> io::Result<Context> {
+    fn create(&self, _: u32) -> io::Result<Context> {
         // SAFETY: called on the engine's thread, from the loop.
         let coroutine = unsafe { sys::weft_coroutine_create() };
         if coroutine.is_null() {

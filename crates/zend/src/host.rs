@@ -5,7 +5,6 @@
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
-use std::ffi::c_char;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
@@ -13,44 +12,12 @@ use crate::abi::{
     Accepted, Asked, CLIENT_GONE, Field, HEADERS_MAX, LogLevel, MessageSent, NO_SITE, OverflowPolicy,
     Remembered, SettingKind,
 };
+use crate::connections::{Connections, Event};
+pub use crate::slice::Slice;
+use crate::topics::Topics;
 
 /// Identifies a request to the host; never 0.
 pub type RequestId = u64;
-
-/// Bytes lent to C, which copies them at once: they must stay valid until the host is called again or the coroutine
-/// parks. A null pointer means that there are none.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct Slice {
-    bytes: *const c_char,
-    length: usize,
-}
-
-impl Slice {
-    /// The value for "there are none".
-    pub const NONE: Slice = Slice { bytes: std::ptr::null(), length: 0 };
-
-    /// Lends bytes. The caller guarantees that they stay valid; breaking that before C reads them is not unsafe in
-    /// itself.
-    pub fn of(bytes: &[u8]) -> Slice {
-        Slice { bytes: bytes.as_ptr().cast(), length: bytes.len() }
-    }
-
-    /// Whether there are bytes, be it none.
-    pub(crate) fn is_some(self) -> bool {
-        !self.bytes.is_null()
-    }
-
-    /// # Safety
-    /// The bytes must be valid for `'a`, or the pointer null.
-    pub(crate) unsafe fn get<'a>(self) -> &'a [u8] {
-        if self.bytes.is_null() {
-            return &[];
-        }
-        // SAFETY: by contract of this function.
-        unsafe { std::slice::from_raw_parts(self.bytes.cast(), self.length) }
-    }
-}
 
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -69,6 +36,10 @@ pub struct Accept<'a> {
     pub service: u32,
     /// What becomes of messages for which there is no room.
     pub overflow: OverflowPolicy,
+    /// Whether it wants to know when nothing waits for the client any more.
+    pub wants_drained: bool,
+    /// Whether a coroutine takes the events itself.
+    pub is_owned: bool,
     /// The subprotocol.
     pub protocol: Option<&'a [u8]>,
     /// Further header lines of the answer.
@@ -77,20 +48,37 @@ pub struct Accept<'a> {
     pub attributes: &'a [HeaderLine<'a>],
 }
 
-/// An event of a tunnel, for C.
-#[repr(C)]
-#[derive(Debug)]
-pub struct Event {
+/// How the messages of a stream are told apart.
+#[derive(Clone, Copy, Debug)]
+pub enum DeclaredFraming<'a> {
+    /// They are not.
+    Raw,
+    /// Each ends with these bytes.
+    Delimited(&'a [u8]),
+    /// Each begins with its length.
+    Prefixed {
+        /// Bytes of the length.
+        bytes: u8,
+        /// Whether its last byte is the most significant one.
+        is_little_endian: bool,
+        /// Whether it counts its own bytes.
+        counts_itself: bool,
+    },
+}
+
+/// What an application says of a service of streams while it boots.
+#[derive(Clone, Copy, Debug)]
+pub struct DeclaredStream<'a> {
     /// The number of the service.
     pub service: u32,
-    /// An [`EventKind`](crate::abi::EventKind).
-    pub kind: u32,
-    /// With `Closed`: the code.
-    pub code: u32,
-    /// The name of the connection.
-    pub name: Slice,
-    /// The message, or the reason of the end.
-    pub data: Slice,
+    /// What becomes of messages for which there is no room.
+    pub overflow: OverflowPolicy,
+    /// Whether it wants to know when nothing waits for a client any more.
+    pub wants_drained: bool,
+    /// Whether a coroutine takes the events itself.
+    pub is_owned: bool,
+    /// How messages are told apart.
+    pub framing: DeclaredFraming<'a>,
 }
 
 /// The server, as PHP sees it. No method may keep a borrow while it parks; none may call Zend.
@@ -127,8 +115,8 @@ pub trait Host {
     fn site(&self, request: RequestId) -> u32 {
         NO_SITE
     }
-    /// A setting of the request's site. Asked for from 0 on until there is none.
-    fn setting_at(&self, request: RequestId, index: u32) -> Option<(SettingKind, Slice, Slice)> {
+    /// A setting of the site with this number. Asked for from 0 on until there is none.
+    fn setting_at(&self, site: u32, index: u32) -> Option<(SettingKind, Slice, Slice)> {
         None
     }
     /// The trailer line at `index`; none before the body is complete.
@@ -233,8 +221,8 @@ pub trait Host {
     }
     /// That event has been handled; if the service has `failed`, its connection is closed.
     fn event_done(&self, tunnel: u64, failed: bool) {}
-    /// The job of an event could not be started.
-    fn abandon_events(&self, tunnel: u64) {}
+    /// The job of an event could not be started: another one will be.
+    fn postpone_event(&self, tunnel: u64) {}
     /// Sends a message to a connection by its name.
     fn websocket_send(&self, name: &[u8], is_binary: bool, message: &[u8]) -> MessageSent {
         MessageSent::Lost
@@ -247,6 +235,12 @@ pub trait Host {
     fn websocket_waiting(&self, name: &[u8]) -> Option<usize> {
         None
     }
+    /// The application has a service of streams with this path. Called while it boots.
+    fn declare_stream(&self, path: &[u8], declared: &DeclaredStream<'_>) {}
+    /// Connections in the hands of coroutines, and streams; `None` in a process without any.
+    fn connections(&self) -> Option<&dyn Connections> {
+        None
+    }
     /// An attribute of a connection.
     fn websocket_attribute(&self, name: &[u8], attribute: &[u8]) -> Slice {
         Slice::NONE
@@ -254,6 +248,10 @@ pub trait Host {
     /// Sets an attribute, or removes it.
     fn websocket_remember(&self, name: &[u8], attribute: &[u8], value: Option<&[u8]>) -> Remembered {
         Remembered::Gone
+    }
+    /// Topics, if this process is a server's worker.
+    fn topics(&self) -> Option<&dyn Topics> {
+        None
     }
     /// Sends a 103 response. Returns `false` if that is no longer possible, or a header is invalid.
     fn early_hints(&self, request: RequestId, headers: &[HeaderLine]) -> bool {

@@ -140,9 +140,9 @@ fn record_lock(fd: c_int, command: c_int, lock: usize) -> Option<c_int> {
 }
 
 impl Switch for InstanceSwitch {
-    fn create(&self) -> io::Result<Context> {
+    fn create(&self, pool: u32) -> io::Result<Context> {
         // SAFETY: called on the engine's thread, from the loop.
-        native::created(unsafe { sys::weft_instance_create() })
+        native::created(unsafe { sys::weft_instance_create(pool) })
     }
 
     fn admits(&self, live: usize) -> bool {

@@ -14,13 +14,16 @@
 //! - `native`: the one below PHP, for classic mode.
 //! - [`instance`]: the one between PHP instances, on top of it.
 //! - [`host`]: PHP's questions to the server, as a trait and as the table of C symbols behind it.
-//! - `websocket`: the rows about WebSockets.
+//! - `websocket`: the rows about WebSockets; `stream`: those about streams and conversations, and `connections`: the trait
+//!   behind them. `topic`: those about topics, and `topics`: the trait behind
+//!   them. `slice`: bytes that C has.
 //! - `lines`: which header lines reach PHP. `settings`: what a request's site sets.
 //! - `schedule`: the scheduler's functions for C.
 //! - [`abi`]: the numbers that Rust and C share. `sys`: the C functions.
 #![deny(unsafe_code)]
 
 pub mod abi;
+mod connections;
 pub mod engine;
 pub mod fiber;
 mod files;
@@ -32,13 +35,21 @@ pub mod memory_bound;
 mod native;
 mod schedule;
 mod settings;
+mod slice;
+mod stream;
 mod sys;
+mod topic;
+mod topics;
 mod websocket;
 
 pub use abi::{Field, JobKind, LogLevel, SettingKind};
-pub use engine::{Engine, EngineError, Opcache, Options, Script};
-pub use fiber::{FiberSwitch, code_location, crash_location, report_crashes};
+pub use connections::{Connections, Event};
+pub use engine::{Engine, EngineError, Opcache, Options, ResidentScript, Script};
+pub use fiber::{
+    FiberSwitch, attempt_last_words, code_function, code_location, crash_location, report_crashes,
+};
 pub use host::{Host, RequestId, Slice};
 pub use instance::{InstanceOptions, InstanceSwitch};
 pub use loaded::LoadedPhp;
 pub use native::NativeSwitch;
+pub use topics::{Publish, Topics};

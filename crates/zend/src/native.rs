@@ -121,9 +121,9 @@ impl NativeSwitch {
 }
 
 impl Switch for NativeSwitch {
-    fn create(&self) -> io::Result<Context> {
+    fn create(&self, pool: u32) -> io::Result<Context> {
         // SAFETY: called on the engine's thread, from the loop.
-        created(unsafe { sys::weft_native_create() })
+        created(unsafe { sys::weft_native_create(pool) })
     }
 
     fn enter(&self, context: Context, job: Option<Job>) -> Left {

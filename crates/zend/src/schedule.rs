@@ -6,7 +6,7 @@
 #![allow(unsafe_code)]
 
 use weft_rt::timers::TimerKey;
-use weft_rt::{CoroutineId, Job, Readiness, Runtime, Wake, clock};
+use weft_rt::{Context, CoroutineId, Job, Readiness, Runtime, Wake, clock};
 
 use crate::abi::{NEVER, WaitEnd};
 
@@ -86,6 +86,12 @@ extern "C" fn weft_host_give_way() {
     with((), Runtime::give_way);
 }
 
+/// Whether a context waits for something, not only for its turn.
+#[unsafe(no_mangle)]
+extern "C" fn weft_host_is_parked(context: *const std::ffi::c_void) -> bool {
+    with(false, |runtime| runtime.is_parked(Context(context as usize)))
+}
+
 /// Whether the running coroutine has run for too long. If so, all its waits end from now on.
 #[unsafe(no_mangle)]
 extern "C" fn weft_host_is_late() -> bool {
@@ -95,7 +101,7 @@ extern "C" fn weft_host_is_late() -> bool {
 /// Gives a task to another coroutine. `false`: there are too many, or there is no runtime.
 #[unsafe(no_mangle)]
 extern "C" fn weft_host_spawn(kind: u32, argument: u64) -> bool {
-    with(false, |runtime| runtime.spawn_task(Job { kind, argument }))
+    with(false, |runtime| runtime.spawn_task(Job { kind, argument, pool: 0 }))
 }
 
 /// The running coroutine; 0 in the loop.

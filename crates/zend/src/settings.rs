@@ -15,7 +15,7 @@ extern "C" fn weft_host_site(request: u64) -> u32 {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn weft_host_next_setting(
-    request: u64,
+    site: u32,
     at: *mut u32,
     kind: *mut u32,
     name: *mut Slice,
@@ -23,7 +23,7 @@ unsafe extern "C" fn weft_host_next_setting(
 ) -> bool {
     // SAFETY: as above.
     let at = unsafe { &mut *at };
-    let Some((what, own, text)) = with(None, |host| host.setting_at(request, *at)) else { return false };
+    let Some((what, own, text)) = with(None, |host| host.setting_at(site, *at)) else { return false };
     *at += 1;
     // SAFETY: as above, and `kind` is a fourth variable of C's.
     unsafe { (*kind, *name, *value) = (what as u32, own, text) };

@@ -13,14 +13,23 @@ pub struct EngineOptions {
     pub executable: *const c_char,
     pub cli: bool,
     pub ignore_ini: bool,
-    pub resident: *const c_char,
-    pub resident_requests_max: u64,
+    pub residents: *const ResidentScript,
+    pub residents_count: usize,
     pub classic: bool,
     pub library: *const c_char,
     pub instances: bool,
     pub sapi_name: *const c_char,
     pub withholds: bool,
     pub superglobals: *mut u32,
+}
+
+/// A worker script, for the contexts of one pool.
+#[repr(C)]
+pub struct ResidentScript {
+    pub path: *const c_char,
+    pub requests_max: u64,
+    pub pool: u32,
+    pub site: u32,
 }
 
 /// The result of [`weft_find_loaded_php`]: texts that end with a zero byte.
@@ -77,12 +86,12 @@ unsafe extern "C" {
 
     pub fn weft_signals_pending() -> bool;
     pub fn weft_native_start(stack_bytes: usize);
-    pub fn weft_native_create() -> *mut c_void;
+    pub fn weft_native_create(pool: u32) -> *mut c_void;
     pub fn weft_native_enter(coroutine: *mut c_void, has_job: bool, job: u32, argument: u64) -> u32;
     pub fn weft_native_leave(coroutine: *mut c_void);
     pub fn weft_native_destroy(coroutine: *mut c_void);
     pub fn weft_resident_end();
-    pub fn weft_resident_try() -> bool;
+    pub fn weft_resident_try(pool: u32) -> bool;
     pub fn weft_failure_start(contain: bool);
     pub fn weft_stack_start();
 
@@ -104,7 +113,7 @@ unsafe extern "C" {
     pub fn weft_deadlock() -> bool;
     pub fn weft_instances_unfit() -> *const c_char;
     pub fn weft_instances_start(max: u32, heap_bytes: usize, verify: bool) -> *const c_char;
-    pub fn weft_instance_create() -> *mut c_void;
+    pub fn weft_instance_create(pool: u32) -> *mut c_void;
     pub fn weft_instance_enter(instance: *mut c_void, has_job: bool, job: u32, argument: u64) -> u32;
     pub fn weft_instance_leave(instance: *mut c_void);
     pub fn weft_instance_destroy(instance: *mut c_void);
@@ -118,10 +127,12 @@ unsafe extern "C" {
     pub fn weft_process_record_lock(fd: c_int, command: c_int, lock: *mut c_void, result: *mut c_int)
     -> bool;
     pub fn weft_code_location(text: *mut c_char, size: usize) -> usize;
+    pub fn weft_code_function(text: *mut c_char, size: usize) -> usize;
     pub fn weft_code_waiting(coroutine: *const c_void, text: *mut c_char, size: usize) -> usize;
     pub fn weft_instance_waiting(instance: *const c_void, text: *mut c_char, size: usize) -> usize;
     pub fn weft_crash_location(text: *mut c_char, size: usize) -> usize;
     pub fn weft_crash_start(report: extern "C" fn(c_int));
+    pub fn weft_crash_attempt(work: extern "C" fn(), signal_number: c_int);
     pub fn weft_interrupt_preempt();
     pub fn weft_interrupt_late();
     pub fn weft_interrupt_report();

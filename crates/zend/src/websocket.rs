@@ -3,8 +3,9 @@
 //! As in [`crate::host`]: called from C on the engine's thread; nothing here calls Zend or parks.
 #![allow(unsafe_code)]
 
-use crate::abi::{Accepted, Asked, MessageSent, OverflowPolicy, Remembered};
-use crate::host::{Accept, Event, Header, Slice, with, with_headers};
+use crate::abi::{Accepted, Asked, IS_OWNED, MessageSent, OverflowPolicy, Remembered, WANTS_DRAINED};
+use crate::connections::Event;
+use crate::host::{Accept, Header, Slice, with, with_headers};
 
 // SAFETY of all rows: called by c/ only, with the arguments its prototypes in websocket.h promise.
 
@@ -24,19 +25,21 @@ pub(crate) struct Lines {
 unsafe extern "C" fn weft_host_websocket_accept(
     request: u64,
     service: u32,
-    overflow: u32,
+    manner: u32,
     protocol: Slice,
     lines: *const Lines,
     name: *mut Slice,
 ) -> u32 {
-    let overflow = OverflowPolicy::from_c(overflow).unwrap_or(OverflowPolicy::Close);
+    let overflow = OverflowPolicy::from_c(manner & 3).unwrap_or(OverflowPolicy::Close);
+    let (wants_drained, is_owned) = (manner & WANTS_DRAINED != 0, manner & IS_OWNED != 0);
     // SAFETY: C passes an array of two lists, the headers and the attributes, whose slices are valid during the call.
     unsafe {
         let (headers, attributes) = (&*lines, &*lines.add(1));
         let protocol = protocol.is_some().then(|| protocol.get());
         with_headers(headers.list, headers.count, |headers| {
             with_headers(attributes.list, attributes.count, |attributes| {
-                let accept = Accept { service, overflow, protocol, headers, attributes };
+                let accept =
+                    Accept { service, overflow, wants_drained, is_owned, protocol, headers, attributes };
                 let otherwise = (Accepted::Answered, Slice::NONE);
                 let (accepted, lent) = with(otherwise, |host| host.accept_websocket(request, &accept));
                 *name = lent;
@@ -60,8 +63,8 @@ extern "C" fn weft_host_event_done(tunnel: u64, failed: bool) {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn weft_host_event_abandon(tunnel: u64) {
-    with((), |host| host.abandon_events(tunnel));
+extern "C" fn weft_host_event_postpone(tunnel: u64) {
+    with((), |host| host.postpone_event(tunnel));
 }
 
 #[unsafe(no_mangle)]

@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Weft\Http;
 
+use Weft\Internal\EventStream;
+
 /**
  * An HTTP response: a status, headers, and a body that is a string, a file, or made while it is sent.
  *
@@ -85,6 +87,26 @@ final class Response
         }
 
         return $response;
+    }
+
+    /**
+     * Server-sent events, as they come: an EventSource of a browser receives them. While none comes, a comment is sent from time to
+     * time, so that proxies keep the connection, and a client that has gone is noticed: then the events end, at their next wait.
+     *
+     * A client that was cut off comes back with the id of the last event that it has seen: Request::header('Last-Event-ID').
+     *
+     * @param iterable<Event|string> $events a string is an event with that data
+     * @param float $heartbeat seconds between comments while no event comes; 0 for none
+     */
+    public static function events(iterable $events, float $heartbeat = 15.0): self
+    {
+        $stream = new EventStream($events, $heartbeat);
+
+        return new self($stream->write(...), 200, [
+            'Content-Type' => 'text/event-stream',
+            'Cache-Control' => 'no-store',
+            'X-Accel-Buffering' => 'no', // nginx in front of it passes each event on
+        ]);
     }
 
     public function status(): int

@@ -7,9 +7,15 @@ namespace Weft\Internal;
 use Weft\Application as Whole;
 use Weft\Http\Request;
 use Weft\Http\Response;
+use Weft\Tcp\Endpoint as StreamEndpoint;
 use Weft\WebSocket\Accept;
 use Weft\WebSocket\Connection;
+use Weft\WebSocket\Conversation;
+use Weft\WebSocket\Endpoint;
 use Weft\WebSocket\Service;
+use Weft\WebSocket\Socket;
+
+use function Weft\go;
 
 /**
  * The services of an application: which one a request for a WebSocket is for, and which method an event calls.
@@ -21,11 +27,19 @@ final class Services
     private const ASKED_OF_OTHER_ORIGIN = 2;
     private const ANSWERED = 3;
 
-    /** @var list<Service> */
+    private const NORMAL = 1000;
+    private const FAILED = 1011;
+    private const TRY_AGAIN_LATER = 1013;
+
+    /** Bits of a manner, above Overflow. */
+    private const WANTS_DRAINED = 4;
+    private const IS_OWNED = 8;
+
+    /** @var list<Endpoint|StreamEndpoint> */
     private static array $services = [];
 
-    /** @var list<int> what becomes of messages without room, for each */
-    private static array $overflow = [];
+    /** @var list<int> what becomes of messages without room, and which events it takes, for each */
+    private static array $manners = [];
 
     /** @var list<list<string>> the other origins of each */
     private static array $origins = [];
@@ -35,9 +49,16 @@ final class Services
     {
         $paths = [];
         foreach ($application->services as $path => $service) {
-            $paths[$path] = count(self::$services);
+            $number = count(self::$services);
             self::$services[] = $service;
-            self::$overflow[] = $service->overflow()->value;
+            if ($service instanceof StreamEndpoint) {
+                Streams::declare($path, $number, $service);
+                self::$manners[] = 0;
+                self::$origins[] = [];
+                continue;
+            }
+            $paths[$path] = $number;
+            self::$manners[] = self::manner($service);
             self::$origins[] = $service->origins();
         }
         $handler = Application::handler($application->handler);
@@ -64,7 +85,9 @@ final class Services
                 return Response::text("403 Forbidden: pages of this origin may not connect\n", 403);
             }
         }
-        $decision = self::$services[$number]->authorise($request);
+        $service = self::$services[$number];
+        \assert($service instanceof Endpoint);
+        $decision = $service->authorise($request);
         if ($decision === false) {
             return Response::text("403 Forbidden\n", 403);
         }
@@ -72,19 +95,73 @@ final class Services
             return $decision;
         }
         $accept = $decision === true ? new Accept() : $decision;
-        websocket_accept($number, self::$overflow[$number], $accept->protocol, $accept->headers, $accept->attributes);
+        websocket_accept($number, self::$manners[$number], $accept->protocol, $accept->headers, $accept->attributes);
 
         return ''; // it is answered
     }
 
-    /** An event: the kind is 0 for opened, 1 for a text, 2 for a binary message, 3 for closed. */
+    /** What the server has to know of a service besides its number. */
+    public static function manner(Endpoint|StreamEndpoint $service): int
+    {
+        $manner = $service->overflow()->value;
+        if ($service instanceof Conversation || $service instanceof \Weft\Tcp\Conversation) {
+            return $manner | self::IS_OWNED;
+        }
+        // One that does nothing there is not called for it.
+        $drained = new \ReflectionMethod($service, 'drained');
+
+        $does = !in_array($drained->class, [Service::class, \Weft\Tcp\Service::class], true);
+
+        return !$does ? $manner : $manner | self::WANTS_DRAINED;
+    }
+
+    /** An event: the kind is 0 for opened, 1 for a text, 2 for a binary message, 3 for closed, 4 for drained. */
     public static function event(int $service, int $kind, string $id, string $data, int $code): void
     {
+        if (self::$services[$service] instanceof StreamEndpoint) {
+            Streams::event($service, self::$services[$service], $kind, $id, $data, $code);
+
+            return;
+        }
         $connection = new Connection($id);
+        $service = self::$services[$service];
+        if ($service instanceof Conversation) {
+            self::converse($service, $connection);
+
+            return;
+        }
+        \assert($service instanceof Service);
         match ($kind) {
-            0 => self::$services[$service]->opened($connection),
-            3 => self::$services[$service]->closed($connection, $code, $data),
-            default => self::$services[$service]->message($connection, $data, $kind === 2),
+            0 => $service->opened($connection),
+            3 => $service->closed($connection, $code, $data),
+            4 => $service->drained($connection),
+            default => $service->message($connection, $data, $kind === 2),
         };
+    }
+
+    private static function converse(Conversation $conversation, Connection $connection): void
+    {
+        self::own($connection->id, static fn () => $conversation->converse(new Socket($connection)));
+    }
+
+    /**
+     * A connection of a conversation is open: the coroutine that it belongs to begins.
+     *
+     * @param \Closure(): void $converse
+     */
+    public static function own(string $id, \Closure $converse): void
+    {
+        // Whatever ends the coroutine, exit() and exceptions included.
+        $seat = new Seat(static fn () => websocket_disown($id, self::FAILED));
+        try {
+            go(static function () use ($converse, $id, $seat): void {
+                $converse();
+                websocket_disown($id, self::NORMAL);
+                $seat->giveUp();
+            });
+        } catch (\Error $error) {
+            websocket_disown($id, self::TRY_AGAIN_LATER);
+            throw $error;
+        }
     }
 }

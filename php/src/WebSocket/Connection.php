@@ -9,8 +9,10 @@ use Weft\Internal;
 /**
  * A WebSocket connection by its name.
  *
- * This is a value: it may be kept, passed to other coroutines of the worker and used when the connection has ended, which every
- * method then says. It does not keep the connection open.
+ * This is a value: it may be kept, passed to other coroutines and other workers, and used when the connection has ended, which
+ * every method then says. It does not keep the connection open. With a connection of another worker, each method waits for
+ * that worker's answer, at most 2 s; one that does not answer is treated as if the connection had ended, with a line in the log.
+ * A page of classic mode, or a task, uses it in the same way.
  */
 final class Connection
 {
@@ -71,10 +73,92 @@ final class Connection
         return Internal\websocket_waiting($this->id) ?? 0;
     }
 
+    /**
+     * Subscribes to a topic: what is published to it from now on, in any worker, is sent to the client without PHP. A
+     * connection has at most 64 topics; a name has 1 to 255 bytes of UTF-8 without control characters.
+     *
+     * @param bool $labelled whether each message begins with a line that has its id, a space, and the topic's name; a client
+     *     that has seen ids can resume()
+     * @return bool false when the connection has ended
+     * @throws \ValueError for a name that no topic can have, or the 65th topic
+     */
+    public function subscribe(string $topic, bool $labelled = false): bool
+    {
+        return Internal\topic_subscribe($this->id, $topic, $labelled, null) === true;
+    }
+
+    /**
+     * Subscribes with labels, for a client that comes back: it is sent what followed the last message that it has seen, and
+     * then what is published from now on.
+     *
+     * @param string $after the id of that message
+     * @return bool false when it is too late: more than topics_history_max messages have followed, or older ones than
+     *     topics_history_ms, or they are not kept any more. Nothing of the past is sent then, and the client should
+     *     begin anew. Also when the connection has ended
+     * @throws \ValueError for a name that no topic can have, or the 65th topic
+     */
+    public function resume(string $topic, string $after): bool
+    {
+        return Internal\topic_subscribe($this->id, $topic, true, $after) === true;
+    }
+
+    /**
+     * Is present at a topic to which it has subscribed, until the subscription ends: Topic::present() has it, and who has
+     * subscribed to "presence:TOPIC" is told when it comes and when it has gone, however that happened.
+     *
+     * @param string $name under which it is there, for example the user's: 1 to 255 bytes of UTF-8 without control characters
+     * @return bool false when it has not subscribed, is a connection of another worker, or workers do not keep up
+     * @throws \ValueError for a name that cannot be used, and for a topic's name of more than 246 bytes
+     */
+    public function attend(string $topic, string $name): bool
+    {
+        return Internal\topic_attend($this->id, $topic, $name);
+    }
+
+    /**
+     * Ends a subscription.
+     *
+     * @return bool whether there was one
+     */
+    public function unsubscribe(string $topic): bool
+    {
+        return Internal\topic_unsubscribe($this->id, $topic);
+    }
+
+    /**
+     * The topics to which it has subscribed, in no order.
+     *
+     * @return list<string>
+     */
+    public function topics(): array
+    {
+        $names = explode("\n", Internal\topic_list($this->id));
+        array_pop($names);
+
+        return $names;
+    }
+
     /** An attribute; null when there is none, or the connection has ended. */
     public function get(string $name): ?string
     {
         return Internal\websocket_attribute($this->id, $name);
+    }
+
+    /**
+     * All attributes; none when the connection has ended.
+     *
+     * @return array<string, string>
+     */
+    public function attributes(): array
+    {
+        $rows = Internal\topic_ask(10, $this->id);
+        $rows = is_array($rows) ? $rows : [];
+        $attributes = [];
+        for ($at = 0; $at < count($rows); $at += 2) {
+            $attributes[$rows[$at]] = $rows[$at + 1];
+        }
+
+        return $attributes;
     }
 
     /**

@@ -4,11 +4,8 @@ declare(strict_types=1);
 
 namespace Weft\WebSocket;
 
-use Weft\Http\Request;
-use Weft\Http\Response;
-
 /**
- * The application's side of WebSocket connections.
+ * The application's side of WebSocket connections, event by event.
  *
  * One object serves all connections of a worker. Each call runs on a coroutine of its own, so it may wait: other connections go on
  * meanwhile. The calls for one connection come one at a time and in order. Between two calls a connection costs no PHP memory;
@@ -17,18 +14,8 @@ use Weft\Http\Response;
  * What a method throws is logged, and closes its connection with 1011. A call that runs longer than request_timeout_ms is cancelled
  * in the same way.
  */
-abstract class Service
+abstract class Service extends Endpoint
 {
-    /**
-     * Decides about a connection before it exists. The handshake is valid, and its origin allowed.
-     *
-     * @return Accept|Response|bool true accepts; false refuses with 403; a Response refuses with any status but 101
-     */
-    public function authorise(Request $request): Accept|Response|bool
-    {
-        return true;
-    }
-
     /** The connection is open: the first call for it. */
     public function opened(Connection $connection): void {}
 
@@ -40,27 +27,16 @@ abstract class Service
     abstract public function message(Connection $connection, string $message, bool $binary): void;
 
     /**
+     * Nothing waits for the client any more, after it had not kept up, or waitingBytes() has said that something waits: what was held
+     * back can be sent.
+     */
+    public function drained(Connection $connection): void {}
+
+    /**
      * The connection has ended: the last call for it. Its attributes can still be read.
      *
      * @param int $code of the close frame that came first, from either side: 1000 and 1001 are usual; 1005 for a frame without a
      *     code; 1006 when there was none, because the client has gone or was silent
      */
     public function closed(Connection $connection, int $code, string $reason): void {}
-
-    /**
-     * The other origins whose pages may connect, as browsers send them: "https://example.com"; "*" for all. Asked once, at the
-     * boot. Pages of the host itself and clients that are no browsers always may; the others get 403.
-     *
-     * @return list<string>
-     */
-    public function origins(): array
-    {
-        return [];
-    }
-
-    /** What becomes of messages for a client that does not keep up. Asked once, at the boot. */
-    public function overflow(): Overflow
-    {
-        return Overflow::Close;
-    }
 }

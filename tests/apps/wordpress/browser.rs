@@ -1,4 +1,4 @@
-//! A site in a real browser, from its installation to a comment. Screenshots are kept: see `artefacts`.
+//! A site in a real browser over `https://localhost`, from its installation to a comment. Screenshots are kept: see `artefacts`.
 
 use std::path::PathBuf;
 
@@ -30,12 +30,23 @@ impl Session {
         self.open("/");
         browser.type_into("#weblog_title", "Seen in a browser");
         browser.type_into("#user_login", "boss");
-        browser.fill("#pass1", PASSWORD);
+        self.choose_password();
         browser.type_into("#admin_email", "boss@site.test");
         self.shot("1-install");
         browser.click("#submit");
         browser.wait_for_text("h1", "Success!");
         self.shot("2-installed");
+    }
+
+    /// The page's script puts a password of its own into the field when it has loaded, and then judges the one that is typed.
+    fn choose_password(&self) {
+        let taken = format!(
+            "return document.querySelector('#pass1').value === '{PASSWORD}' && !document.querySelector('#submit').disabled"
+        );
+        until("the password to be taken", || {
+            self.browser.fill("#pass1", PASSWORD);
+            self.browser.run(&taken).as_bool()?.then_some(())
+        });
     }
 
     fn log_in(&self) {
@@ -106,10 +117,11 @@ impl Session {
 fn a_site_in_a_browser() {
     let (database, upstream) = (MariaDb::start(), Upstream::start());
     let site = Site::new("browsed", &database, &upstream);
-    let weft = site.server("20").start();
+    let server = site.server("20").with("--listen", "https://localhost:0");
+    let weft = server.with("--acme-storage", "storage").start();
     let session = Session {
-        browser: Browser::start(),
-        site: format!("http://{}", weft.address),
+        browser: Browser::trusting(&weft.path("storage/local/authority.pem")),
+        site: format!("https://localhost:{}", weft.address.port()),
         shots: artefacts("wordpress"),
     };
     session.install();

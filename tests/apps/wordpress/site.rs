@@ -105,7 +105,7 @@ fn configuration(name: &str, port: u16) -> String {
 define('DB_NAME', '{name}'); define('DB_USER', 'root'); define('DB_PASSWORD', '');
 define('DB_HOST', '127.0.0.1:{port}'); define('DB_CHARSET', 'utf8mb4'); define('DB_COLLATE', '');
 {secrets}$table_prefix = 'wp_';
-define('WP_HOME', 'http://' . $_SERVER['HTTP_HOST']); define('WP_SITEURL', WP_HOME);
+define('WP_HOME', (isset($_SERVER['HTTPS']) ? 'https://' : 'http://') . $_SERVER['HTTP_HOST']); define('WP_SITEURL', WP_HOME);
 // The site may not contact any machine of the internet for news; it may contact itself.
 define('WP_HTTP_BLOCK_EXTERNAL', true); define('WP_ACCESSIBLE_HOSTS', '127.0.0.1');
 define('WP_CRON_LOCK_TIMEOUT', 1);

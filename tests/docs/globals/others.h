@@ -11,6 +11,15 @@ typedef struct { zend_long links[2]; } ldap_globals;                  /* ext/lda
 #define STRUCTURES_SINCE_8_4(OF)
 #endif
 typedef struct { char *encodings[6]; HashTable *tag_table_cache; } exif_globals; /* ext/exif/exif.c */
+/* ext/bcmath/php_bcmath.h */
+typedef struct {
+	void *zero, *one, *two;
+	int precision;
+#if PHP_VERSION_ID >= 80400
+	char *arena;
+	size_t arena_offset;
+#endif
+} bcmath_globals;
 typedef struct { char *default_socket; } pdo_mysql_globals;           /* ext/pdo_mysql/php_pdo_mysql_int.h */
 typedef struct { char *extension_dir; int defensive; } sqlite3_globals; /* ext/sqlite3/php_sqlite3.h */
 typedef struct { char *input_encoding, *internal_encoding, *output_encoding; } iconv_globals; /* ext/iconv/php_iconv.h */

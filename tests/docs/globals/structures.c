@@ -35,7 +35,7 @@
 	OF("mysqlnd", zend_mysqlnd_globals) OF("pgsql", pgsql_globals) OF("odbc", odbc_globals)                             \
 	OF("sockets", sockets_globals) OF("posix", posix_globals) OF("ldap", ldap_globals) OF("xml", xml_globals)           \
 	OF("exif", exif_globals) OF("sqlite3", sqlite3_globals) OF("pdo_mysql", pdo_mysql_globals) OF("FFI", ffi_globals)   \
-	OF("Phar", phar_globals) OF("amqp", amqp_globals) OF("amqp", amqp2_globals) STRUCTURES_OF_PECL(OF)                  \
+	OF("Phar", phar_globals) OF("bcmath", bcmath_globals) OF("gmp", gmp_globals) OF("snmp", snmp_globals) OF("amqp", amqp_globals) OF("amqp", amqp2_globals) STRUCTURES_OF_PECL(OF)                  \
 	STRUCTURES_SINCE_8_4(OF)
 
 #define POINTER(module, structure) structure *walk_##structure;

@@ -35,12 +35,23 @@ pub struct Fpm {
     _fpm: Service,
 }
 
+/// What nginx does with a path that has no file, unless a site says otherwise.
+const FRONT_CONTROLLER: &str = "location / { try_files $uri $uri/ /index.php$is_args$args; }";
+
 impl Fpm {
     /// Starts both with this many children of php-fpm and these PHP settings. The site's name is site.test.
     ///
     /// # Panics
     /// If they do not become ready; the message holds the output.
     pub fn start(docroot: &Path, children: u32, settings: &[(&str, &str)]) -> Fpm {
+        Fpm::start_with(docroot, children, settings, FRONT_CONTROLLER)
+    }
+
+    /// The same with these blocks of nginx's configuration before the one for scripts.
+    ///
+    /// # Panics
+    /// As [`Fpm::start`].
+    pub fn start_with(docroot: &Path, children: u32, settings: &[(&str, &str)], locations: &str) -> Fpm {
         let as_root = rustix::process::getuid().is_root();
         let (fpm, nginx) = (Setup::new(), Setup::new());
         let (socket, run) = (fpm.path("fpm.sock"), nginx.path(""));
@@ -62,7 +73,7 @@ impl Fpm {
                  access_log off; include /etc/nginx/mime.types; client_body_temp_path {run}b; fastcgi_temp_path {run}f;\n\
                  proxy_temp_path {run}p; uwsgi_temp_path {run}u; scgi_temp_path {run}s; client_max_body_size 16m;\n\
                  server {{ listen 127.0.0.1:{port}; server_name site.test; root {}; index index.php;\n\
-                 location / {{ try_files $uri $uri/ /index.php$is_args$args; }}\n\
+                 {locations}\n\
                  location ~ \\.php(/|$) {{ fastcgi_split_path_info ^(.+?\\.php)(/.*)$; try_files $fastcgi_script_name =404;\n\
                  set $path_info $fastcgi_path_info;\n\
                  fastcgi_param PATH_INFO $path_info; fastcgi_index index.php; include /etc/nginx/fastcgi.conf;\n\

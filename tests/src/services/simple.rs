@@ -1,4 +1,4 @@
-//! Redis and memcached: each is one process with a few flags.
+//! Redis, memcached and an SNMP agent: each is one process with a few flags.
 
 use std::path::PathBuf;
 
@@ -79,5 +79,36 @@ impl Memcached {
         let number = port.to_string();
         let service = setup.start("KILL", &[], "memcached", &["-l", "127.0.0.1", "-p", &number, "-m", "16"]);
         Memcached { port, _service: service.wait_for_port(port) }
+    }
+}
+
+/// A running SNMP agent of Net-SNMP.
+#[derive(Debug)]
+pub struct Snmpd {
+    /// Its port on 127.0.0.1, for UDP and TCP.
+    pub port: u16,
+    _service: Service,
+}
+
+impl Snmpd {
+    /// Starts an agent that lets the community `public` read, and the user `reader` of version 3.
+    ///
+    /// # Panics
+    /// If it does not become ready; the message holds its log.
+    pub fn start() -> Snmpd {
+        let setup = Setup::new();
+        setup.write(
+            "snmpd.conf",
+            "rocommunity public\nsysName agent\nsysLocation here\nsysContact nobody\n\
+             createUser reader SHA \"a long pass phrase\" AES \"another pass phrase\"\nrouser reader priv\n",
+        );
+        let port = free_port();
+        let (conf, state) = (setup.path("snmpd.conf"), setup.path("state"));
+        let address = format!("udp:127.0.0.1:{port},tcp:127.0.0.1:{port}");
+        // Without its own directory for what it keeps, it would write into the system's.
+        let environment = [("SNMP_PERSISTENT_DIR", state.as_str()), ("MIBS", "")];
+        let arguments = ["-f", "-Lo", "-C", "-c", &conf, &address];
+        let service = setup.start("KILL", &environment, "/usr/sbin/snmpd", &arguments);
+        Snmpd { port, _service: service.wait_for_port(port) }
     }
 }

@@ -8,6 +8,8 @@ use super::frame::{CONTROL_BYTES_MAX, Kind};
 
 const FINAL: u8 = 0x80;
 const RESERVED: u8 = 0x70;
+/// The reserved bit that says that a message is compressed (RFC 7692 section 6).
+const COMPRESSED: u8 = 0x40;
 const MASKED: u8 = 0x80;
 /// The longest header: two bytes, eight of length, four of mask.
 const HEADER_BYTES_MAX: usize = 14;
@@ -17,6 +19,8 @@ const HEADER_BYTES_MAX: usize = 14;
 pub enum Received {
     /// A whole message.
     Message(Kind, Vec<u8>),
+    /// A whole message as it was compressed, for [`Inflater`](super::Inflater). Its text is not checked yet.
+    Compressed(Kind, Vec<u8>),
     /// It wants a pong with these bytes.
     Ping(Vec<u8>),
     /// It has answered a ping, or is just alive.
@@ -49,8 +53,10 @@ impl Failure {
     const NOT_CONTINUED: Failure = Failure::protocol("a message begins within another");
     const CLOSE_PAYLOAD: Failure = Failure::protocol("a close frame has a code that must not be sent");
     const CLOSED: Failure = Failure::protocol("a frame follows the close frame");
-    const TEXT: Failure = Failure { code: CloseCode::INVALID_TEXT, reason: "a text is not UTF-8" };
-    const TOO_BIG: Failure = Failure { code: CloseCode::TOO_BIG, reason: "a message is too big" };
+    pub(super) const TEXT: Failure = Failure { code: CloseCode::INVALID_TEXT, reason: "a text is not UTF-8" };
+    pub(super) const DEFLATE: Failure =
+        Failure { code: CloseCode::INVALID_TEXT, reason: "a message is not compressed as it says" };
+    pub(super) const TOO_BIG: Failure = Failure { code: CloseCode::TOO_BIG, reason: "a message is too big" };
 }
 
 /// What a frame is.
@@ -87,6 +93,10 @@ pub struct Decoder {
     checked: usize,
     control: Vec<u8>,
     is_closed: bool,
+    /// Whether messages may be compressed.
+    inflates: bool,
+    /// Whether the one of which a part has arrived is.
+    is_compressed: bool,
 }
 
 impl Decoder {
@@ -102,7 +112,14 @@ impl Decoder {
             checked: 0,
             control: Vec::new(),
             is_closed: false,
+            inflates: false,
+            is_compressed: false,
         }
+    }
+
+    /// The same for a client with which compression is agreed on.
+    pub fn inflating(message_bytes_max: usize) -> Decoder {
+        Decoder { inflates: true, ..Decoder::new(message_bytes_max) }
     }
 
     /// Decodes `input` up to the end of the next frame that completes something. Returns how many bytes it has taken, which
@@ -175,7 +192,9 @@ impl Decoder {
 
     fn check_first(&self) -> Result<(), Failure> {
         let first = self.header[0];
-        if first & RESERVED != 0 {
+        // Only the first frame of a message says it (RFC 7692 section 6.1).
+        let allowed = if self.inflates && matches!(first & 0x0F, 0x1 | 0x2) { COMPRESSED } else { 0 };
+        if first & RESERVED & !allowed != 0 {
             return Err(Failure::RESERVED_BIT);
         }
         match first & 0x0F {
@@ -216,12 +235,11 @@ impl Decoder {
             0x9 => Opcode::Ping,
             0xA => Opcode::Pong,
             code => {
-                match code {
-                    0x1 => self.kind = Some(Kind::Text),
-                    0x2 => self.kind = Some(Kind::Binary),
-                    _ => (),
+                if code != 0x0 {
+                    self.kind = Some(if code == 0x1 { Kind::Text } else { Kind::Binary });
+                    self.is_compressed = header[0] & COMPRESSED != 0;
                 }
-                if left > (self.message_bytes_max - self.message.len()) as u64 {
+                if left > (self.payload_bytes_max() - self.message.len()) as u64 {
                     return Err(Failure::TOO_BIG);
                 }
                 Opcode::Data
@@ -232,12 +250,18 @@ impl Decoder {
         Ok(())
     }
 
+    /// The most bytes of a message as it arrives: what cannot be compressed becomes a little longer by it.
+    fn payload_bytes_max(&self) -> usize {
+        let extra = if self.is_compressed { self.message_bytes_max / 64 + 64 } else { 0 };
+        self.message_bytes_max.saturating_add(extra)
+    }
+
     fn take_payload(&mut self, frame: Frame, bytes: &[u8]) -> Result<(), Failure> {
         let place = if frame.opcode == Opcode::Data { &mut self.message } else { &mut self.control };
         let from = place.len();
         place.extend_from_slice(bytes);
         unmask(&mut place[from..], frame.mask, frame.done);
-        if frame.opcode == Opcode::Data && self.kind == Some(Kind::Text) {
+        if frame.opcode == Opcode::Data && self.kind == Some(Kind::Text) && !self.is_compressed {
             self.check_text()?;
         }
         let count = bytes.len() as u64;
@@ -264,6 +288,9 @@ impl Decoder {
                 let kind = self.kind.take().unwrap_or(Kind::Binary);
                 let (message, checked) =
                     (std::mem::take(&mut self.message), std::mem::take(&mut self.checked));
+                if std::mem::take(&mut self.is_compressed) {
+                    return Ok(Some(Received::Compressed(kind, message)));
+                }
                 if kind == Kind::Text && checked < message.len() {
                     return Err(Failure::TEXT);
                 }

@@ -5,6 +5,8 @@
 use super::close::{CloseCode, REASON_BYTES_MAX};
 
 const FINAL: u8 = 0x80;
+/// RFC 7692 section 6.
+const COMPRESSED: u8 = 0x40;
 const TEXT: u8 = 0x1;
 const BINARY: u8 = 0x2;
 const CLOSE: u8 = 0x8;
@@ -25,6 +27,11 @@ pub enum Kind {
 /// A whole message as one frame.
 pub fn frame(kind: Kind, payload: &[u8]) -> Vec<u8> {
     encode(if kind == Kind::Text { TEXT } else { BINARY }, payload)
+}
+
+/// A whole message as one frame, whose payload is compressed.
+pub fn compressed_frame(kind: Kind, payload: &[u8]) -> Vec<u8> {
+    encode(COMPRESSED | if kind == Kind::Text { TEXT } else { BINARY }, payload)
 }
 
 /// A ping; of the payload at most 125 bytes.

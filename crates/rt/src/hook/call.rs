@@ -17,7 +17,7 @@ use super::errno::{errno, fail, set_errno};
 use super::names::{HookKind, Symbol};
 use super::signal::interrupt;
 use super::socket::timeout::{SocketTimeout, is_nonblocking};
-use super::{blocked, descriptor, raw};
+use super::{blocked, descriptor, purpose, raw};
 use crate::{Nanos, Readiness, Runtime, Wait, Wake, clock};
 
 /// A call by a coroutine. Outside of coroutines there is none, and the hook is the plain function.
@@ -25,6 +25,8 @@ use crate::{Nanos, Readiness, Runtime, Wait, Wake, clock};
 pub struct Call {
     pub runtime: &'static Runtime,
     symbol: Symbol,
+    /// It has waited already: a signal that has come since then interrupts it, as it would the kernel's single wait.
+    again: bool,
 }
 
 /// Why a wait ended without readiness.
@@ -80,11 +82,17 @@ impl Call {
     pub fn enter(symbol: Symbol) -> Option<Call> {
         let runtime = Runtime::get()?;
         runtime.current()?;
-        let call = Call { runtime, symbol };
+        let call = Call { runtime, symbol, again: false };
         if !symbol.chooses_when_to_yield() {
             call.yield_by_chance();
         }
         Some(call)
+    }
+
+    /// The call before its next wait: for those that ask the kernel again after a wait, and may have to wait once more.
+    #[must_use]
+    pub fn again(self) -> Call {
+        Call { again: true, ..self }
     }
 
     /// For tests, see [`yield_at_calls`]: a call that might wait.
@@ -119,20 +127,25 @@ impl Call {
 
     /// Runs `work` on an offload thread. `None` if it was cancelled before the end.
     pub fn offload<T: Send + 'static>(self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-        blocked::count_offloaded(self.symbol);
+        self.begin_offload();
         self.runtime.offload(work)
     }
 
     /// Runs `work` on a dedicated thread. `None` if it was cancelled before the end.
     pub fn offload_apart<T: Send + 'static>(self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-        blocked::count_offloaded(self.symbol);
+        self.begin_offload();
         self.runtime.offload_apart(work)
     }
 
     /// Runs `work` on an offload thread and waits for its end, even if cancelled.
     pub fn offload_to_end<T: Send + 'static>(self, work: impl FnOnce() -> T + Send + 'static) -> T {
-        blocked::count_offloaded(self.symbol);
+        self.begin_offload();
         self.runtime.offload_to_end(work)
+    }
+
+    fn begin_offload(self) {
+        blocked::count_offloaded(self.symbol);
+        self.runtime.waits_for(purpose::of_symbol(self.symbol));
     }
 
     /// Parks until `fd` is ready. The caller has tried and found it not ready.
@@ -140,8 +153,10 @@ impl Call {
         descriptor::drop_stale(self.runtime, fd);
         let generation = descriptor::generation(fd);
         let interruptible = interrupt::class(self.symbol, deadline.is_some());
-        let wake =
-            interrupt::during(self.runtime, interruptible, || self.runtime.wait_fd(fd, interest, deadline));
+        let wake = interrupt::during(self.runtime, interruptible, self.again, || {
+            self.runtime.waits_for(purpose::of_descriptor(fd));
+            self.runtime.wait_fd(fd, interest, deadline)
+        });
         // It may have been closed after its readiness was reported and before this coroutine ran.
         if descriptor::generation(fd) != generation {
             return Err(Stop::Failed(libc::EBADF));
@@ -179,7 +194,10 @@ impl Call {
     /// Parks until one of `fds` is ready, for calls that ask the kernel again afterwards.
     pub fn wait_any(self, fds: &[(RawFd, Readiness)], deadline: Option<Nanos>) -> Wake {
         let interruptible = interrupt::class(self.symbol, false);
-        let wake = interrupt::during(self.runtime, interruptible, || self.runtime.wait_fds(fds, deadline));
+        let wake = interrupt::during(self.runtime, interruptible, self.again, || {
+            self.runtime.waits_for(purpose::of_descriptors(fds));
+            self.runtime.wait_fds(fds, deadline)
+        });
         if wake == Wake::Cancelled {
             self.cut_short(fds.iter().map(|&(fd, _)| fd));
         }
@@ -199,7 +217,8 @@ impl Call {
     fn sleep_with(self, waiting: impl FnOnce(Wait), deadline: Option<Nanos>) -> Result<(), c_int> {
         let saved = errno();
         let interruptible = interrupt::class(self.symbol, false);
-        let wake = interrupt::during(self.runtime, interruptible, || {
+        let wake = interrupt::during(self.runtime, interruptible, self.again, || {
+            self.runtime.waits_for(purpose::of_symbol(self.symbol));
             let wait = self.runtime.begin_call_wait();
             waiting(wait);
             self.runtime.park(wait, deadline)
@@ -241,6 +260,7 @@ impl Call {
     /// As [`Call::pause_uncancelled`], for `left` at most.
     pub fn pause_uncancelled_for(self, backoff: &mut Backoff, left: Nanos) {
         let saved = errno();
+        self.runtime.waits_for(purpose::of_symbol(self.symbol));
         self.runtime.sleep_uncancelled(clock::now() + backoff.next().min(left));
         set_errno(saved);
     }
@@ -292,8 +312,9 @@ impl Call {
         mut attempt: impl FnMut() -> isize,
     ) -> isize {
         let deadline = timeout.deadline(fd);
+        let mut call = self;
         loop {
-            if let Err(stop) = self.wait(fd, interest, deadline) {
+            if let Err(stop) = call.wait(fd, interest, deadline) {
                 return fail(stop.errno());
             }
             let result = attempt();
@@ -304,6 +325,7 @@ impl Call {
             if errno() != libc::EAGAIN {
                 return result;
             }
+            call = call.again();
         }
     }
 }

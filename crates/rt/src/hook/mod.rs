@@ -8,8 +8,8 @@
 //! - `names`: the symbols. `errno`, `raw`, `real`: errno, plain system calls, libc's own functions. `time`: libc's times,
 //!   and sleeping.
 //! - `descriptor`: what is remembered of a number; opening and closing. `signal`: handlers, and the waits they interrupt.
-//! - `call`: a hooked call, and the waits from which all hooks are built. `caller`: which library makes it. `backoff`: pauses
-//!   between attempts. `blocked`: how often a call blocked.
+//! - `call`: a hooked call, and the waits from which all hooks are built. `caller`: which library makes it. `purpose`: what
+//!   it waits for. `backoff`: pauses between attempts. `blocked`: how often a call blocked.
 //! - `socket`, `ready`, `disk`, `resolver`, `lock`, `child`, `library`: the hooks, by subject.
 //! - `symbols`: the table of all hooks, one row each; read it as [`SYMBOLS`]. `review`: what is known of other symbols.
 //!
@@ -35,6 +35,7 @@ mod errno;
 mod library;
 mod lock;
 mod names;
+mod purpose;
 mod raw;
 mod ready;
 mod real;
@@ -53,6 +54,7 @@ pub use descriptor::{close_what_it_opened, end_if_cut_short};
 pub use lock::{RecordLock, may_be_half_written, on_brief_locks, on_record_lock};
 pub(crate) use lock::{comes_first, somebody_holds_up};
 pub use names::HookKind;
+pub use purpose::{ServiceOf, on_connect};
 pub use review::{NEVER_WAIT, NOT_HOOKED, Review, review};
 pub(crate) use signal::{before_idle, deliver, leaves, runs, start_signals};
 pub use signal::{defer_handlers, has_handlers, with_signals_blocked};

@@ -11,17 +11,19 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::Runtime;
-use crate::behind::LEVELS;
+use crate::behind::HIGHEST;
 use crate::coroutine::State;
 use crate::ticker::{ALONE, Ticker};
 use crate::{MILLISECOND, Nanos, Readiness, Wake};
 
-/// The longest interval between two ticks.
+/// The longest interval between two ticks. Each costs some microseconds of the core: the thread wakes, and a timer is set.
 const TICK_MAX: Nanos = MILLISECOND;
 /// The shortest one: below it, a worker would do little else.
 const TICK_MIN: Nanos = 50_000;
 /// A level holds those that have computed at most this many slices more than the level before it.
 const SLICES_PER_LEVEL: u32 = 8;
+/// For how many ticks one that will soon end is left alone at most.
+const ALONE_BEHIND_MAX: u32 = 2;
 /// While this many parts of slices went to others, one goes to those that gave way.
 const PARTS_OF_OTHERS: u32 = 3;
 
@@ -33,7 +35,7 @@ impl Runtime {
     pub fn start_slices(&self) -> std::io::Result<()> {
         let slice = self.limits.slice;
         let Some(interrupt) = self.switch.interrupter().filter(|_| slice != 0) else { return Ok(()) };
-        self.slices.board.own.store(self.own_ticks(0), Ordering::Relaxed);
+        self.slices.board.own.store(self.part_of_slice(), Ordering::Relaxed);
         self.slices.board.alone.store(ALONE, Ordering::Relaxed);
         let ticker = Ticker {
             heartbeat: self.heartbeat,
@@ -58,17 +60,35 @@ impl Runtime {
 
     /// Which queue a coroutine belongs to that has computed for so many ticks.
     fn level(&self, computed: u32) -> usize {
-        let slices = computed / self.slice_ticks();
-        (0..LEVELS - 1).find(|level| slices < SLICES_PER_LEVEL.pow(*level as u32)).unwrap_or(LEVELS - 1)
+        (0..HIGHEST).find(|level| computed < self.end_of(*level)).unwrap_or(HIGHEST)
     }
 
-    /// For how many ticks such a coroutine may run while others wait that gave way. Who has just begun may be one of many
-    /// short ones: the next is soon.
+    /// The ticks after which a coroutine belongs to the next queue.
+    fn end_of(&self, level: usize) -> u32 {
+        self.slice_ticks().saturating_mul(SLICES_PER_LEVEL.pow(level as u32))
+    }
+
+    /// For how many ticks such a coroutine may run while others wait that gave way: until it belongs behind those.
     fn own_ticks(&self, computed: u32) -> u32 {
-        if self.level(computed) == 0 { self.part_of_slice() } else { self.slice_ticks() }
+        match self.level(computed) {
+            HIGHEST => self.slice_ticks(),
+            level => self.end_of(level) - computed,
+        }
     }
 
-    /// A quarter of a slice, in ticks.
+    /// The queue for a coroutine whose wait has ended; `None`: it runs with those that are ready. Where many compute about
+    /// as long, with waits in between, those that began first shall end first. A short one is not kept; for one that
+    /// computes for long, a wait is as good as a turn that others had.
+    pub(crate) fn level_after_wait(&self, begun: Nanos, computed: u32) -> Option<usize> {
+        if computed < self.end_of(0) || self.slices.is_empty() {
+            return None;
+        }
+        let level = self.level(computed);
+        (level != HIGHEST && self.slices.has_older(level, begun)).then_some(level)
+    }
+
+    /// A quarter of a slice, in ticks: also what one that has just begun may run while others wait that gave way. It may be
+    /// one of many short ones: the next is soon.
     fn part_of_slice(&self) -> u32 {
         (self.slice_ticks() / 4).max(1)
     }
@@ -99,10 +119,15 @@ impl Runtime {
             let coroutine = &mut coroutines[wait.coroutine.index as usize];
             coroutine.state = State::Ready;
             coroutine.wake = Wake::Ready(Readiness::default());
-            coroutine.computed = coroutine.computed.saturating_add(ticks);
-            coroutine.rest = board.own.load(Ordering::Relaxed).saturating_sub(ticks);
+            self.slices.count(coroutine);
+            if self.slices.ends_each.get() {
+                coroutine.computed = coroutine.computed.saturating_add(1);
+            }
+            let level = self.level(coroutine.computed);
+            let rest = board.own.load(Ordering::Relaxed).saturating_sub(ticks);
+            coroutine.rest = if level == HIGHEST { rest } else { 0 };
             let goes_on = self.slices.is_behind.get() && coroutine.rest > 0 && !self.slices.ends_each.get();
-            self.slices.push(self.level(coroutine.computed), wait, goes_on);
+            self.slices.push(level, coroutine.since, wait, goes_on);
             coroutine.context
         };
         crate::hook::leaves();
@@ -126,21 +151,29 @@ impl Runtime {
                 >= self.part_of_slice().saturating_mul(PARTS_OF_OTHERS)
     }
 
-    /// Runs one of those that gave way. `is_due`: others are ready, and do not interrupt it for a part of a slice.
+    /// Runs one of those that gave way. `is_due`: others are ready, and do not interrupt it for a part of a slice. Nor do
+    /// they interrupt one that will probably end soon: most events are for others like it, whose turn it is not yet.
     pub(crate) fn run_behind(&self, is_due: bool) {
         let Some(wait) = self.slices.pop() else { return };
         if self.is_ready(wait) {
             let board = self.slices.board;
-            let own = {
+            let (own, is_long) = {
                 let coroutine = &self.coroutines.borrow()[wait.coroutine.index as usize];
-                if coroutine.rest > 0 { coroutine.rest } else { self.own_ticks(coroutine.computed) }
+                let own =
+                    if coroutine.rest > 0 { coroutine.rest } else { self.own_ticks(coroutine.computed) };
+                (own, self.level(coroutine.computed) == HIGHEST)
             };
             board.own.store(own, Ordering::Relaxed);
-            board.alone.store(if is_due { self.part_of_slice() } else { 0 }, Ordering::Relaxed);
+            let alone = match (is_due, is_long) {
+                (true, _) => self.part_of_slice(),
+                (false, true) => 0,
+                (false, false) => self.part_of_slice().min(ALONE_BEHIND_MAX),
+            };
+            board.alone.store(alone, Ordering::Relaxed);
             self.slices.is_behind.set(true);
             self.enter(wait.coroutine.index, None);
             self.slices.is_behind.set(false);
-            board.own.store(self.own_ticks(0), Ordering::Relaxed);
+            board.own.store(self.part_of_slice(), Ordering::Relaxed);
             board.alone.store(ALONE, Ordering::Relaxed);
             board.of_others.store(0, Ordering::Relaxed);
         }

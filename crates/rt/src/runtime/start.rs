@@ -1,7 +1,7 @@
 //! Starting a job on a coroutine, and cleaning up when it ends.
 //!
-//! Invariants: idle contexts are reused last in, first out, so that their stacks are hot; each run of a slot has a
-//! generation of its own.
+//! Invariants: a job runs on a context of its pool; idle contexts are reused last in, first out, so that their stacks are
+//! hot; each run of a slot has a generation of its own.
 
 use super::{Ready, Runtime};
 use crate::coroutine::{Context, Coroutine, Job, Left, Start, State};
@@ -60,11 +60,12 @@ impl Runtime {
         if !start.task && self.is_full() {
             return self.enqueue(start);
         }
-        let taken = self.idle.borrow_mut().pop();
+        let pool = start.job.pool;
+        let taken = self.idle.borrow_mut().take(pool);
         let index = match taken {
             Some(index) => index,
-            None => match self.switch.create() {
-                Ok(context) => self.insert(context),
+            None => match self.switch.create(pool) {
+                Ok(context) => self.insert(context, pool),
                 // No memory or mappings are left for another stack: this counts as having reached the limit.
                 Err(_) => return self.enqueue(start),
             },
@@ -94,18 +95,20 @@ impl Runtime {
         self.stats.jobs.set(self.stats.jobs.get() + 1);
         self.current.set(Some(id));
         self.heartbeat.enter(id, now);
+        self.slices.entered();
         Some(job)
     }
 
-    fn insert(&self, context: Context) -> u32 {
+    fn insert(&self, context: Context, pool: u32) -> u32 {
         let mut coroutines = self.coroutines.borrow_mut();
         let vacant = self.vacant.borrow_mut().pop();
         if let Some(index) = vacant {
-            coroutines[index as usize].context = context;
+            (coroutines[index as usize].context, coroutines[index as usize].pool) = (context, pool);
             return index;
         }
         coroutines.push(Coroutine {
             context,
+            pool,
             generation: 0,
             state: State::Idle,
             wait: 0,
@@ -114,7 +117,7 @@ impl Runtime {
             cancelled: false,
             interrupted: false,
             task: false,
-            job: Job { kind: 0, argument: 0 },
+            job: Job { kind: 0, argument: 0, pool },
             family: 0,
             since: 0,
             computed: 0,
@@ -136,20 +139,24 @@ impl Runtime {
         };
         self.current.set(Some(id));
         self.heartbeat.enter(id, since);
+        self.slices.entered();
         let left = self.switch.enter(context, start.map(|start| start.job));
         hook::end_forked_child();
         self.current.set(None);
         if left != Left::Parked {
             hook::leaves();
             self.ended(index, context, left);
+        } else if self.slices.has_computed() {
+            self.slices.count(&mut self.coroutines.borrow_mut()[index as usize]);
         }
     }
 
     fn ended(&self, index: u32, context: Context, left: Left) {
-        let (task, job) = {
+        let (task, job, pool) = {
             let mut coroutines = self.coroutines.borrow_mut();
-            coroutines[index as usize].state = State::Idle;
-            (coroutines[index as usize].task, coroutines[index as usize].job)
+            let coroutine = &mut coroutines[index as usize];
+            coroutine.state = State::Idle;
+            (coroutine.task, coroutine.job, coroutine.pool)
         };
         hook::job_ended(self);
         if let Some(tell) = self.on_ended.get() {
@@ -160,7 +167,7 @@ impl Runtime {
         self.stats.tasks.set(self.stats.tasks.get() - usize::from(task));
         let keep = left == Left::Ended && self.idle.borrow().len() < self.limits.idle_max;
         if keep {
-            self.idle.borrow_mut().push(index);
+            self.idle.borrow_mut().keep(pool, index);
         } else {
             self.vacant.borrow_mut().push(index);
             if left == Left::Ended {

@@ -28,7 +28,7 @@ struct Stacks {
 }
 
 impl Switch for Stacks {
-    fn create(&self) -> std::io::Result<Context> {
+    fn create(&self, _: u32) -> std::io::Result<Context> {
         let stack = Coroutine::new(|yielder: &Yielder<Task, Option<()>>, mut task: Task| {
             loop {
                 YIELDER.set(yielder);
@@ -95,7 +95,7 @@ pub fn spawn(runtime: &Runtime, task: impl FnOnce() + 'static) -> Spawn {
         tasks.push(Some(Box::new(task)));
         tasks.len() as u64 - 1
     });
-    runtime.spawn(Job { kind: 0, argument })
+    runtime.spawn(Job { kind: 0, argument, pool: 0 })
 }
 
 pub fn log() -> (Rc<RefCell<Vec<&'static str>>>, impl Fn(&'static str) + Clone) {
@@ -125,9 +125,14 @@ impl Stage {
         self.0.set(stage);
     }
 
+    /// Whether it has been reached.
+    pub fn has_reached(&self, stage: u32) -> bool {
+        self.0.get() >= stage
+    }
+
     /// Waits until the other has reached this stage.
     pub fn until(&self, stage: u32) {
-        while self.0.get() < stage {
+        while !self.has_reached(stage) {
             // SAFETY: usleep takes a number.
             unsafe { libc::usleep(200) };
         }

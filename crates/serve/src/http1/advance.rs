@@ -147,13 +147,17 @@ impl Server {
     fn opening_phase(&self, connection: &mut Connection) -> Next {
         match connection.transport.establish() {
             Received::Bytes(_) => {
-                connection.phase = Phase::Idle;
                 // The client has chosen it among what the server offered (RFC 7301).
                 let protocol = connection.transport.session().and_then(|session| session.alpn_protocol());
-                if protocol == Some(b"h2") {
+                // It is for the handshake only (RFC 8737 section 4).
+                if protocol == Some(b"acme-tls/1") {
+                    return Next::Close;
+                }
+                let is_http2 = protocol == Some(b"h2");
+                self.established(connection);
+                if is_http2 && connection.phase == Phase::Idle {
                     self.begin_carrying(connection);
                 }
-                connection.since = self.runtime.turn_time();
                 Next::Again
             }
             Received::Nothing => Next::Wait,
@@ -351,15 +355,15 @@ impl Server {
         if self.wants_summaries && !stream.reported {
             return Next::Report;
         }
-        if connection.transport.carried().is_some() {
-            return self.ended_stream(connection, stream);
-        }
         if connection.tunnel.is_some() {
             return match self.flush(connection, stream) {
                 Flush::Done => Next::Tunnel,
                 Flush::Broken => Next::Again,
                 Flush::Blocked { .. } => Next::Wait,
             };
+        }
+        if connection.transport.carried().is_some() {
+            return self.ended_stream(connection, stream);
         }
         if stream.wire.keep_alive && stream.body.is_pending() {
             return self.discard_body(connection, stream);

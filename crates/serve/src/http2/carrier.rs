@@ -17,6 +17,7 @@ use weft_rt::Nanos;
 
 use crate::http2::meter::Meter;
 use crate::http2::pipe::{Buffers, Pipe};
+use crate::http2::priority::Priority;
 use crate::http2::{CONNECTION_WINDOW_BYTES, SEND_BYTES_MAX, STREAM_WINDOW_BYTES};
 use crate::server_limits::ServerLimits;
 use crate::transport::{Link, Transport};
@@ -57,6 +58,7 @@ impl Carrier {
         let buffers = Rc::new(RefCell::new(Buffers::default()));
         let head_bytes = u32::try_from(limits.http.head_bytes_max).unwrap_or(u32::MAX);
         let handshake = Builder::new()
+            .enable_connect_protocol()
             .max_concurrent_streams(limits.http2_streams_max)
             .max_header_list_size(head_bytes)
             .initial_window_size(STREAM_WINDOW_BYTES)
@@ -111,6 +113,13 @@ impl Carrier {
                 },
                 State::Over => return,
             }
+        }
+    }
+
+    /// Passes on what the peer has said of the priorities of its streams.
+    pub(crate) fn tell_priorities(&mut self) {
+        for (stream, field) in self.meter.updates.drain(..) {
+            self.link.line.tell(stream, Priority::read(&field));
         }
     }
 

@@ -14,6 +14,7 @@ use crate::connection::{Connection, Phase};
 use crate::http2::bell::{bell, has_rung, rung};
 use crate::http2::carrier::{Arrival, Carrier};
 use crate::http2::head;
+use crate::http2::priority::{Line, Priority};
 use crate::server::Server;
 use crate::step::Next;
 use crate::stream::Stream;
@@ -91,7 +92,8 @@ impl Server {
             self.stats.busy.set(self.stats.busy.get() + 1);
             let is_secure = connection.transport.session().is_some();
             let (streams, quiet_since) = (Cell::new(0), Cell::new(now));
-            let link = Link { carrier: index, generation, is_secure, streams, quiet_since };
+            let line = Line::default();
+            let link = Link { carrier: index, generation, is_secure, streams, quiet_since, line };
             Carrier::new(link, bell(index, generation), &self.limits, now)
         });
         let mut passes = carrier.meter.pass(first, now);
@@ -111,6 +113,10 @@ impl Server {
             carrier.poll(arrived);
             if !carrier.send(&mut connection.transport, now) || connection.transport.broken {
                 return Outcome::Close;
+            }
+            carrier.tell_priorities();
+            if carrier.blocked_since == 0 && !carrier.buffers.borrow().waits {
+                carrier.link.line.next_round();
             }
             rounds += 1;
             let goes_on = carrier.blocked_since == 0
@@ -185,7 +191,11 @@ impl Server {
         };
         let mut table = self.table.borrow_mut();
         let peer = table.at(carrier)?.peer;
-        let transport = Transport::of_stream(Carried::new(Rc::clone(&link), text, body, answer));
+        let is_tunnel = head::is_tunnel(&parts);
+        let priority =
+            parts.headers.get("priority").map(|field| Priority::read(field.as_bytes())).unwrap_or_default();
+        let transport =
+            Transport::of_stream(Carried::new(Rc::clone(&link), (text, priority), is_tunnel, body, answer));
         let since = self.runtime.turn_time();
         let index = table.insert(Connection::new(transport, peer, Phase::Idle, since));
         link.streams.set(link.streams.get() + 1);
@@ -234,18 +244,23 @@ impl Server {
             if rung.is_empty() {
                 return;
             }
-            let mut carriers = Vec::new();
+            let (mut carriers, mut streams) = (Vec::new(), Vec::new());
             for (index, generation) in rung {
-                let is_carrier = {
-                    let mut table = self.table.borrow_mut();
-                    let slot = table.slot(index).filter(|slot| slot.generation == generation);
-                    let Some(connection) = slot.and_then(|slot| slot.connection.as_mut()) else { continue };
-                    connection.transport.look();
-                    connection.phase == Phase::Carrier
-                };
-                if is_carrier {
-                    carriers.push(index);
-                } else {
+                let mut table = self.table.borrow_mut();
+                let slot = table.slot(index).filter(|slot| slot.generation == generation);
+                let Some(connection) = slot.and_then(|slot| slot.connection.as_mut()) else { continue };
+                connection.transport.look();
+                match connection.transport.carried().map(Carried::key) {
+                    _ if connection.phase == Phase::Carrier => carriers.push(index),
+                    key => streams.push((key, index, generation)),
+                }
+            }
+            // The urgent take what there is of windows.
+            streams.sort_unstable();
+            for (_, index, generation) in streams {
+                let is_there =
+                    self.table.borrow_mut().slot(index).is_some_and(|slot| slot.generation == generation);
+                if is_there {
                     self.process(index);
                 }
             }

@@ -3,16 +3,35 @@
 //! Must not know streams. Invariant: a field cannot end its line, because the types of the crate http hold no line end; and
 //! the fields of HTTP/1.1's connections (RFC 9113 8.2.2) pass in neither direction: h2 refuses them in requests.
 
-use http::header::{COOKIE, HOST, HeaderMap, HeaderName, HeaderValue};
+use h2::ext::Protocol;
+use http::Method;
+use http::header::{COOKIE, HOST, HeaderMap, HeaderName, HeaderValue, SEC_WEBSOCKET_KEY};
 use http::request::Parts;
 
-/// The head of a request as HTTP/1.1 writes it. `None` if it contradicts itself (RFC 9113 8.3.1).
+/// What a WebSocket's handshake has in HTTP/1.1 and not in HTTP/2 (RFC 8441 section 5): its key shows nothing here, because
+/// nobody but a WebSocket client can ask in this way.
+const HANDSHAKE: &[u8] =
+    b"connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n";
+
+/// Whether the stream is to become a tunnel (RFC 8441 section 4), for a protocol that there is or another one.
+pub(crate) fn is_tunnel(parts: &Parts) -> bool {
+    parts.method == Method::CONNECT && parts.extensions.get::<Protocol>().is_some()
+}
+
+/// The head of a request as HTTP/1.1 writes it. `None` if it contradicts itself (RFC 9113 8.3.1), or asks for a tunnel for
+/// another protocol than WebSocket.
 pub(crate) fn text(parts: &Parts) -> Option<Vec<u8>> {
+    let is_tunnel = is_tunnel(parts);
+    let asked = parts.extensions.get::<Protocol>();
+    if is_tunnel && asked.is_none_or(|asked| asked.as_str() != "websocket") {
+        return None;
+    }
+    let method = if is_tunnel { "GET" } else { parts.method.as_str() };
     let mut head = Vec::with_capacity(512);
     let authority = parts.uri.authority().map(http::uri::Authority::as_str);
     let target = parts.uri.path_and_query().map_or("", http::uri::PathAndQuery::as_str);
     let target = if target.is_empty() { authority? } else { target };
-    for part in [parts.method.as_str(), " ", target, " HTTP/1.1\r\n"] {
+    for part in [method, " ", target, " HTTP/1.1\r\n"] {
         head.extend_from_slice(part.as_bytes());
     }
     if let Some(authority) = authority {
@@ -23,7 +42,9 @@ pub(crate) fn text(parts: &Parts) -> Option<Vec<u8>> {
         push(&mut head, b"host", authority.as_bytes());
     }
     for (name, value) in &parts.headers {
-        if name != COOKIE && (name != HOST || authority.is_none()) {
+        let is_own =
+            name == COOKIE || name == HOST && authority.is_some() || name == SEC_WEBSOCKET_KEY && is_tunnel;
+        if !is_own {
             push(&mut head, name.as_str().as_bytes(), value.as_bytes());
         }
     }
@@ -31,6 +52,9 @@ pub(crate) fn text(parts: &Parts) -> Option<Vec<u8>> {
     let crumbs: Vec<&[u8]> = parts.headers.get_all(COOKIE).iter().map(HeaderValue::as_bytes).collect();
     if !crumbs.is_empty() {
         push(&mut head, b"cookie", &crumbs.join(&b"; "[..]));
+    }
+    if is_tunnel {
+        head.extend_from_slice(HANDSHAKE);
     }
     head.extend_from_slice(b"\r\n");
     Some(head)
@@ -85,6 +109,19 @@ mod tests {
         assert!(text(&parts(|request| request.uri("https://a/").header("host", "b"))).is_none());
         let bare = parts(|request| request.uri("/").header("host", "b"));
         assert_eq!(text(&bare).unwrap(), b"GET / HTTP/1.1\r\nhost: b\r\n\r\n");
+    }
+
+    #[test]
+    fn a_tunnel_is_asked_for_as_by_http1() {
+        let mut connect = parts(|request| {
+            request.method("CONNECT").uri("https://a.example/chat").header("sec-websocket-key", "own")
+        });
+        connect.extensions.insert(Protocol::from_static("websocket"));
+        let text = |parts: &Parts| super::text(parts).map(|text| String::from_utf8(text).unwrap());
+        let handshake = String::from_utf8(HANDSHAKE.to_vec()).unwrap();
+        assert_eq!(text(&connect), Some(format!("GET /chat HTTP/1.1\r\nhost: a.example\r\n{handshake}\r\n")));
+        connect.extensions.insert(Protocol::from_static("connect-udp"));
+        assert_eq!(text(&connect), None);
     }
 
     #[test]

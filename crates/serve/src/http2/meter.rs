@@ -1,6 +1,6 @@
 //! How many frames a peer may send that cost it nothing and bring nobody forward.
 //!
-//! It reads only the nine bytes before each frame. h2 answers PING and SETTINGS, forgets streams that are reset and skips
+//! It reads only the nine bytes before each frame, and PRIORITY_UPDATE, which h2 skips. h2 answers PING and SETTINGS, forgets streams that are reset and skips
 //! what it does not know; each is cheap, but a peer could send millions. Must not know what the frames say. Invariant: a
 //! peer has [`TOKENS_MAX`] tokens and gets [`TOKENS_PER_SECOND`] new ones; requests and bytes of bodies earn some. A peer
 //! without tokens is cut off.
@@ -16,6 +16,13 @@ const REQUEST: u64 = 4;
 /// Bytes of answers for which a peer may open its windows once.
 const BYTES_PER_TOKEN: u64 = 1024;
 
+/// RFC 9218 section 7.1.
+const PRIORITY_UPDATE: u8 = 0x10;
+/// A stream, and a field that says two things.
+const UPDATE_BYTES: std::ops::RangeInclusive<usize> = 4..=64;
+/// Those that are kept until the streams hear of them.
+const UPDATES_MAX: usize = 64;
+
 /// One peer's tokens, and where in its frames it is.
 pub(crate) struct Meter {
     tokens: u64,
@@ -25,12 +32,25 @@ pub(crate) struct Meter {
     header: [u8; 9],
     held: usize,
     sent: u64,
+    /// The PRIORITY_UPDATE that is arriving.
+    update: Option<Vec<u8>>,
+    /// Those that have come: a stream, and the value of the field that it stands for.
+    pub updates: Vec<(u32, Vec<u8>)>,
 }
 
 impl Meter {
     pub(crate) fn new(now: Nanos) -> Meter {
         let skip = super::PREFACE.len();
-        Meter { tokens: TOKENS_MAX, filled: now, skip, header: [0; 9], held: 0, sent: 0 }
+        Meter {
+            tokens: TOKENS_MAX,
+            filled: now,
+            skip,
+            header: [0; 9],
+            held: 0,
+            sent: 0,
+            update: None,
+            updates: Vec::new(),
+        }
     }
 
     /// Counts the frames in these bytes; returns whether the peer still has tokens.
@@ -42,6 +62,9 @@ impl Meter {
         while !bytes.is_empty() {
             let skipped = self.skip.min(bytes.len());
             self.skip -= skipped;
+            if self.update.is_some() {
+                self.take_update(&bytes[..skipped]);
+            }
             bytes = &bytes[skipped..];
             let taken = bytes.len().min(self.header.len() - self.held);
             self.header[self.held..self.held + taken].copy_from_slice(&bytes[..taken]);
@@ -61,6 +84,7 @@ impl Meter {
     fn frame(&mut self) -> bool {
         let length = u32::from_be_bytes([0, self.header[0], self.header[1], self.header[2]]) as usize;
         self.skip = length;
+        self.update = (self.header[3] == PRIORITY_UPDATE && UPDATE_BYTES.contains(&length)).then(Vec::new);
         let cost = match self.header[3] {
             // HEADERS.
             1 => {
@@ -78,6 +102,20 @@ impl Meter {
             None => return false,
         }
         true
+    }
+
+    /// Bytes of a PRIORITY_UPDATE (RFC 9218 section 7.1): the number of a stream, and the field's value.
+    fn take_update(&mut self, bytes: &[u8]) {
+        let Some(update) = &mut self.update else { return };
+        update.extend_from_slice(bytes);
+        if self.skip > 0 {
+            return;
+        }
+        if let Some((stream, field)) = self.update.take().unwrap_or_default().split_first_chunk::<4>()
+            && self.updates.len() < UPDATES_MAX
+        {
+            self.updates.push((u32::from_be_bytes(*stream) & 0x7fff_ffff, field.to_vec()));
+        }
     }
 
     /// So many bytes were sent to the peer, for which it opens its windows.
@@ -108,6 +146,19 @@ mod tests {
             assert!(meter.pass(&frame(0, 3), 0) && meter.pass(&frame(9, 3), 0), "these are free");
             assert!(!meter.pass(&frame(6, 8), 0));
             assert!(meter.pass(&frame(6, 8), SECOND), "tokens come back");
+        }
+    }
+
+    #[test]
+    fn priorities_are_read_wherever_they_are_split() {
+        let update = [&[0, 0, 9, PRIORITY_UPDATE, 0, 0, 0, 0, 0, 0, 0, 0, 5][..], b"u=1,i"].concat();
+        let long = [&[0, 0, 70, PRIORITY_UPDATE, 0, 0, 0, 0, 0][..], &[0; 70]].concat();
+        let bytes = [&update[..], &frame(6, 8), &long, &update].concat();
+        for piece in 1..bytes.len() {
+            let mut meter = Meter::new(0);
+            meter.skip = 0;
+            assert!(bytes.chunks(piece).all(|piece| meter.pass(piece, 0)));
+            assert_eq!(meter.updates, vec![(5, b"u=1,i".to_vec()); 2], "{piece}");
         }
     }
 

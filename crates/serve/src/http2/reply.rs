@@ -8,6 +8,9 @@ use crate::connection::Connection;
 use crate::server::Server;
 use crate::stream::respond::Headers;
 
+/// The request was for a tunnel, and what has it does not make any.
+const NOT_IMPLEMENTED: u16 = 501;
+
 impl Server {
     /// Gives a head to the stream that carries the answer.
     #[cold]
@@ -17,7 +20,10 @@ impl Server {
         head: ResponseHead,
         headers: &Headers<'_>,
     ) -> Result<Sent, InvalidHeader> {
-        let head = ResponseHead { version: Version::Http2, ..head };
+        // A client takes success for the tunnel that it has asked for (RFC 8441 section 5): a page is none.
+        let asks = connection.transport.carried().is_some_and(|carried| carried.is_tunnel);
+        let status = if asks && (200..300).contains(&head.status) { NOT_IMPLEMENTED } else { head.status };
+        let head = ResponseHead { version: Version::Http2, status, ..head };
         let mut text = Vec::with_capacity(256);
         let sent = head.encode(headers, &self.date(), &mut self.repeated.borrow_mut(), &mut text)?;
         let is_whole = matches!(sent.body, SentBody::None | SentBody::Length(0));
@@ -42,6 +48,18 @@ impl Server {
         write_interim(&mut text, Version::Http2, status, headers.iter().copied())?;
         carried.inform(status, &text);
         Ok(true)
+    }
+
+    /// Opens the tunnel that a stream is to become, with these fields. Returns false if the peer has given up.
+    pub(crate) fn open_carried(
+        &self,
+        connection: &mut Connection,
+        fields: &Headers<'_>,
+    ) -> Result<bool, InvalidHeader> {
+        let Some(carried) = connection.transport.carried_mut() else { return Ok(false) };
+        let mut text = Vec::new();
+        write_interim(&mut text, Version::Http2, 101, fields.iter().copied())?;
+        Ok(carried.respond(200, &text, false))
     }
 
     /// Gives trailers to the stream that carries the answer.

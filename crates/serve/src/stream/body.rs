@@ -44,6 +44,16 @@ pub enum BodyView<'a> {
     },
 }
 
+impl BodyView<'_> {
+    /// Bytes of the body.
+    pub fn length(&self) -> u64 {
+        match self {
+            BodyView::Memory(bytes) => bytes.len() as u64,
+            BodyView::File { length, .. } => *length,
+        }
+    }
+}
+
 impl Server {
     /// Reads the body from `offset` on. On the first read, a peer that waits for `100 Continue` gets it.
     pub fn read_body(&self, key: RequestKey, offset: u64, buffer: &mut [u8]) -> BodyRead {
@@ -75,6 +85,12 @@ impl Server {
     pub fn wait_whole_body(&self, key: RequestKey, deadline: Option<Nanos>) -> Waited {
         self.with_active(key, |server, connection, stream| server.want_body(connection, stream, u64::MAX));
         self.wait_until(key, deadline, |stream| !stream.body.is_pending())
+    }
+
+    /// Has the whole body received, for a handler that looks again in each turn: [`Server::body_complete`],
+    /// [`Server::body_failed`].
+    pub fn want_whole_body(&self, key: RequestKey) {
+        self.with_active(key, |server, connection, stream| server.want_body(connection, stream, u64::MAX));
     }
 
     /// A reader wants the bytes before `end`. They are received, with as many after them as fit in memory, so that the

@@ -67,6 +67,12 @@ impl<'h> CodedHead<'h> {
     }
 }
 
+/// Whether a field says that nobody may change the content (RFC 9111 section 5.2.2.6).
+pub(crate) fn is_not_transformed(name: &[u8], value: &[u8]) -> bool {
+    name.eq_ignore_ascii_case(b"cache-control")
+        && value.to_ascii_lowercase().windows(12).any(|part| part == b"no-transform")
+}
+
 impl Server {
     /// What becomes of a response with this head, and with a body of this length if it is known.
     pub(crate) fn coding_of(
@@ -88,9 +94,7 @@ impl Server {
             }
             let is_coded =
                 name.eq_ignore_ascii_case(b"content-encoding") || name.eq_ignore_ascii_case(b"content-range");
-            let is_final = name.eq_ignore_ascii_case(b"cache-control")
-                && value.to_ascii_lowercase().windows(12).any(|part| part == b"no-transform");
-            if is_coded || is_final {
+            if is_coded || is_not_transformed(name, value) {
                 return Plan::Plain;
             }
         }
@@ -108,9 +112,9 @@ impl Server {
 
     /// A coder for a streamed response; `None` if there are too many.
     pub(crate) fn coder(&self, coding: Coding) -> Option<Box<Coder>> {
-        if Rc::strong_count(&self.coders) > CODERS_MAX {
+        if Rc::strong_count(&self.compressing) > CODERS_MAX {
             return None;
         }
-        Coder::new(coding, Rc::clone(&self.coders)).ok().map(Box::new)
+        Coder::new(coding, Rc::clone(&self.compressing)).ok().map(Box::new)
     }
 }

@@ -3,7 +3,7 @@
 //! Must not know what the wait is for. Invariant: nothing is borrowed while a coroutine is parked. A woken coroutine
 //! checks again, because the reason may no longer hold.
 
-use weft_rt::{Nanos, Wake, clock};
+use weft_rt::{Nanos, WaitKind, Wake, clock};
 
 use crate::keys::RequestKey;
 use crate::server::Server;
@@ -54,6 +54,7 @@ impl Server {
                 }
                 continue;
             };
+            self.runtime.waits_for(WaitKind::Client);
             let wake = self.runtime.park(wait, deadline);
             if let Some((_, stream)) = self.table.borrow_mut().active(key) {
                 stream.waiters.retain(|waiter| *waiter != wait);

@@ -18,6 +18,7 @@ use weft_proto::{Framing, Head, Version};
 use weft_rt::Nanos;
 
 use crate::http2::head::lines;
+use crate::http2::priority::{Line, Place, Priority, ROUND_BYTES};
 use crate::transport::received::Received;
 
 /// What the streams of a connection share with it.
@@ -31,6 +32,8 @@ pub(crate) struct Link {
     pub streams: Cell<u32>,
     /// When the last of them ended.
     pub quiet_since: Cell<Nanos>,
+    /// Which of them sends next.
+    pub line: Line,
 }
 
 /// How far the answer is.
@@ -45,6 +48,8 @@ pub(crate) struct Carried {
     /// The head, until it has been received.
     head: Vec<u8>,
     has_body: bool,
+    /// Whether the stream is to become a tunnel: what it brings is no body.
+    pub is_tunnel: bool,
     body: RecvStream,
     /// Bytes of the body that h2 has given and that have not been received.
     piece: Bytes,
@@ -58,19 +63,32 @@ pub(crate) struct Carried {
     ends: bool,
     /// Whether END_STREAM has been given to h2.
     is_over: bool,
+    /// Its number, and where it stands among the streams of its connection.
+    stream: u32,
+    place: Place,
+}
+
+impl Drop for Carried {
+    fn drop(&mut self) {
+        self.link.line.leave(self.stream);
+    }
 }
 
 impl Carried {
     pub(crate) fn new(
         link: Rc<Link>,
-        head: Vec<u8>,
+        (head, priority): (Vec<u8>, Priority),
+        is_tunnel: bool,
         body: RecvStream,
         answer: SendResponse<Bytes>,
     ) -> Carried {
         Carried {
+            stream: body.stream_id().into(),
+            place: link.line.place(priority),
             link,
             head,
-            has_body: !body.is_end_stream(),
+            has_body: !is_tunnel && !body.is_end_stream(),
+            is_tunnel,
             body,
             piece: Bytes::new(),
             trailers: HeaderMap::new(),
@@ -80,6 +98,11 @@ impl Carried {
             ends: false,
             is_over: false,
         }
+    }
+
+    /// What orders it among the streams of its connection: the least goes first.
+    pub(crate) fn key(&self) -> (u8, u64) {
+        self.place.key()
     }
 
     /// Names the bell that h2 rings.
@@ -178,20 +201,48 @@ impl Carried {
         }
     }
 
+    /// Nothing was done with the request, and nothing will be.
+    pub(crate) fn refuse(&mut self) {
+        if let Answer::Unsent(answer) = &mut self.answer {
+            answer.send_reset(Reason::REFUSED_STREAM);
+        }
+    }
+
+    /// A whole answer of text; returns false if there is no room for it.
+    pub(crate) fn answer(&mut self, status: u16, body: &[u8]) -> bool {
+        let begun = self.respond(status, b"content-type: text/plain; charset=utf-8\r\n", body.is_empty());
+        self.ends = true;
+        begun && (body.is_empty() || self.send(body, false).is_ok_and(|count| count == body.len()))
+    }
+
     /// How many of `wanted` bytes may be sent now; EAGAIN for none.
     pub(crate) fn room(&mut self, wanted: u64) -> rustix::io::Result<u64> {
         let Answer::Sending(answer) = &mut self.answer else { return Err(Errno::PIPE) };
-        let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
+        let wanted = usize::try_from(wanted).unwrap_or(usize::MAX).min(ROUND_BYTES);
+        if wanted == 0 {
+            return Ok(0);
+        }
         answer.reserve_capacity(wanted);
+        let line = &self.link.line;
         let room = match answer.capacity() {
             0 => match answer.poll_capacity(&mut Context::from_waker(&self.bell)) {
                 Poll::Ready(Some(Ok(room))) if room > 0 => room,
                 Poll::Ready(Some(Err(_)) | None) => return Err(Errno::PIPE),
-                Poll::Ready(Some(Ok(_))) | Poll::Pending => return Err(Errno::AGAIN),
+                Poll::Ready(Some(Ok(_))) | Poll::Pending => {
+                    line.stall(self.stream, &self.place, wanted, &self.bell);
+                    return Err(Errno::AGAIN);
+                }
             },
             room => room,
         };
-        Ok(room.min(wanted) as u64)
+        match line.grant(self.stream, &mut self.place, room.min(wanted), &self.bell) {
+            0 => {
+                // What it has of the connection's window is for who goes first.
+                answer.reserve_capacity(0);
+                Err(Errno::AGAIN)
+            }
+            room => Ok(room as u64),
+        }
     }
 
     pub(crate) fn send(&mut self, bytes: &[u8], more: bool) -> rustix::io::Result<usize> {
@@ -200,6 +251,16 @@ impl Carried {
         let Answer::Sending(answer) = &mut self.answer else { return Err(Errno::PIPE) };
         answer.send_data(Bytes::copy_from_slice(&bytes[..count]), is_last).map_err(|_| Errno::PIPE)?;
         self.is_over |= is_last;
+        self.link.line.give(self.stream, &mut self.place, count);
+        Ok(count)
+    }
+
+    /// Sends a piece of a file, for which there was [`Carried::room`], as it is: something follows.
+    pub(crate) fn send_piece(&mut self, piece: Vec<u8>) -> rustix::io::Result<usize> {
+        let count = piece.len();
+        let Answer::Sending(answer) = &mut self.answer else { return Err(Errno::PIPE) };
+        answer.send_data(Bytes::from(piece), false).map_err(|_| Errno::PIPE)?;
+        self.link.line.give(self.stream, &mut self.place, count);
         Ok(count)
     }
 

@@ -6,6 +6,7 @@
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
+use rustix::buffer::spare_capacity;
 use rustix::io::{Errno, pread};
 use rustls::{ServerConfig, ServerConnection};
 
@@ -157,12 +158,14 @@ impl Transport {
             (Some(Over::Carried(carried)), _) => carried.room(length)?,
             _ => return Err(Errno::IO),
         };
-        let mut piece = vec![0; length.min(room).min(FILE_PIECE_BYTES) as usize];
-        let count = pread(file, &mut piece, *offset)?;
-        if count == 0 {
+        let mut piece = Vec::with_capacity(length.min(room).min(FILE_PIECE_BYTES) as usize);
+        if pread(file, spare_capacity(&mut piece), *offset)? == 0 {
             return Ok(0);
         }
-        let taken = self.send_over(&piece[..count], true)?;
+        let taken = match self.over.as_deref_mut() {
+            Some(Over::Carried(carried)) => carried.send_piece(piece)?,
+            _ => self.send_over(&piece, true)?,
+        };
         *offset += taken as u64;
         Ok(taken)
     }
@@ -181,6 +184,14 @@ impl Transport {
     pub(crate) fn say_goodbye(&mut self) {
         if let (Some(Over::Tls(tls)), Some(socket)) = (self.over.as_deref_mut(), &self.socket) {
             tls.end(socket);
+        }
+    }
+
+    /// Nothing more is sent: a stream says that with its last frame.
+    pub(crate) fn end_stream(&mut self) {
+        if let Some(Over::Carried(carried)) = self.over.as_deref_mut() {
+            carried.end();
+            self.broken |= carried.settle().is_err();
         }
     }
 }

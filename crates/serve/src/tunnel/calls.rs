@@ -1,29 +1,32 @@
-//! What a handler does with a tunnel: takes its events, sends, closes, remembers, publishes.
+//! What a handler does with a tunnel: takes its events, sends, closes, remembers.
 //!
 //! Any coroutine may call these. Must not know how bytes travel. Invariants: a key whose tunnel has ended is no error, the
 //! call has no effect and says so; an event is given once, and the next one of the same tunnel only after
 //! [`Server::event_done`].
 
-use std::rc::Rc;
-
-use weft_proto::websocket::{CloseCode, Kind, frame};
+use weft_proto::websocket::{CloseCode, Kind};
+use weft_rt::Nanos;
 
 use crate::keys::TunnelKey;
 use crate::server::Server;
+use crate::tunnel::coders::Message;
 use crate::tunnel::outbox::{Frame, Sent};
-use crate::tunnel::topics::{NAME_BYTES_MAX, Subscribed};
-use crate::tunnel::tunnels::Tunnels;
 use crate::tunnel::{Stage, Tunnel, TunnelEvent, Turn, after};
 
 /// Events given to the handler in one turn; answers are sent in between.
 const EVENTS_PER_TURN: usize = 256;
+/// How long no event is given after one that could not be handled.
+const REST_MS: u64 = 100;
 
 /// Events.
 impl Server {
     /// Gives the handler tunnels that have events, as long as it has room.
     pub(crate) fn give_events(&self) {
+        if self.tunnels.borrow().rests_until > self.runtime.turn_time() {
+            return;
+        }
         for _ in 0..EVENTS_PER_TURN {
-            if self.tunnels.borrow().due.is_empty() || self.handler.event_room() == 0 {
+            if !self.has_due_events() {
                 return;
             }
             let key = {
@@ -37,9 +40,14 @@ impl Server {
         }
     }
 
-    /// Whether an event could be given to the handler now.
-    pub(crate) fn has_due_events(&self) -> bool {
+    /// Whether an event could be given to the handler.
+    fn has_due_events(&self) -> bool {
         !self.tunnels.borrow().due.is_empty() && self.handler.event_room() > 0
+    }
+
+    /// When an event can be given to the handler.
+    pub(crate) fn events_due_at(&self) -> Option<Nanos> {
+        self.has_due_events().then(|| self.tunnels.borrow().rests_until)
     }
 
     /// The service and the next event of a tunnel that the handler was given. [`Server::event_done`] MUST follow, once,
@@ -64,15 +72,27 @@ impl Server {
         let mut tunnels = self.tunnels.borrow_mut();
         let Some(tunnel) = tunnels.get_mut(key) else { return };
         tunnel.turn = Turn::Rests;
-        if tunnel.connection.is_none() && tunnel.inbox.is_empty() {
-            tunnels.remove(key);
-        } else {
-            tunnels.make_due(key.0 as u32);
+        if tunnel.connection.is_none() && (tunnel.inbox.is_empty() || tunnel.is_mute) {
+            return tunnels.remove(key);
+        }
+        let index = tunnel.connection.filter(|_| tunnel.is_handled(self.runtime));
+        let Some(index) = index else { return tunnels.make_due(key.0 as u32, self.runtime) };
+        if matches!(tunnel.stage, Stage::Answering(_)) {
+            let until = self.close_ends(tunnel, self.runtime.turn_time());
+            tunnel.answer_close(until);
+            drop(tunnels);
+            self.touch(index);
         }
     }
 
-    /// The handler cannot take the events of a tunnel: it is closed without another event.
-    pub fn abandon_tunnel(&self, key: TunnelKey) {
+    /// The handler was given an event that it has not taken, and that it cannot handle now: it is given again a little later.
+    pub fn postpone_event(&self, key: TunnelKey) {
+        self.tunnels.borrow_mut().rests_until = after(self.runtime.turn_time(), REST_MS);
+        self.event_done(key);
+    }
+
+    /// Ends a tunnel without another event.
+    pub(super) fn forget_tunnel(&self, key: TunnelKey) {
         let connection = {
             let mut tunnels = self.tunnels.borrow_mut();
             let connection = tunnels.get(key).and_then(|tunnel| tunnel.connection);
@@ -102,7 +122,11 @@ impl Server {
         let (sent, connection) = {
             let mut tunnels = self.tunnels.borrow_mut();
             let Some(tunnel) = tunnels.get_mut(key) else { return Sent::Gone };
-            (self.queue_frame(tunnel, frame(kind, payload).into()), tunnel.connection)
+            let frame = match Message::new(kind, payload, &self.coders).for_tunnel(tunnel) {
+                Ok(frame) => frame,
+                Err(why) => return Sent::Unframable(why),
+            };
+            (self.queue_frame(tunnel, frame), tunnel.connection)
         };
         if let Some(index) = connection {
             self.touch(index);
@@ -111,18 +135,24 @@ impl Server {
     }
 
     /// Puts a frame into a tunnel's queue, or does what its policy says.
-    fn queue_frame(&self, tunnel: &mut Tunnel, frame: Frame) -> Sent {
-        if tunnel.stage != Stage::Open || tunnel.connection.is_none() {
+    pub(crate) fn queue_frame(&self, tunnel: &mut Tunnel, frame: Frame) -> Sent {
+        if !tunnel.takes() {
             return Sent::Gone;
         }
-        let sent = tunnel.out.push(frame, self.limits.tunnels.queue_bytes_max, tunnel.overflow);
+        let limits = &self.limits.tunnels;
+        let is_stream = tunnel.codec.framing().is_some();
+        let bytes_max = if is_stream { limits.stream_queue_bytes_max } else { limits.queue_bytes_max };
+        let sent = tunnel.out.push(frame, bytes_max, tunnel.overflow);
         match sent {
-            Sent::Queued | Sent::Gone => (),
-            Sent::Dropped => self.stats.messages_dropped.add(1),
+            Sent::Queued | Sent::Gone | Sent::Unframable(_) => (),
+            Sent::Dropped => {
+                self.stats.messages_dropped.add(1);
+                tunnel.is_drain_due = true;
+            }
             Sent::Overflowed => {
                 self.stats.messages_dropped.add(1);
                 tunnel.out.drop_messages();
-                let until = after(self.runtime.turn_time(), self.limits.tunnels.close_timeout_ms);
+                let until = self.close_ends(tunnel, self.runtime.turn_time());
                 tunnel.begin_closing(CloseCode::TRY_AGAIN_LATER, "the client does not keep up", until);
             }
         }
@@ -134,9 +164,8 @@ impl Server {
     pub fn tunnel_close(&self, key: TunnelKey, code: CloseCode, reason: &str) -> bool {
         let connection = {
             let mut tunnels = self.tunnels.borrow_mut();
-            let is_open = |tunnel: &&mut Tunnel| tunnel.stage == Stage::Open && tunnel.connection.is_some();
-            let Some(tunnel) = tunnels.get_mut(key).filter(is_open) else { return false };
-            let until = after(self.runtime.turn_time(), self.limits.tunnels.close_timeout_ms);
+            let Some(tunnel) = tunnels.get_mut(key).filter(|tunnel| tunnel.takes()) else { return false };
+            let until = self.close_ends(tunnel, self.runtime.turn_time());
             tunnel.begin_closing(code, reason, until);
             tunnel.connection
         };
@@ -148,13 +177,16 @@ impl Server {
 
     /// Whether messages can be sent.
     pub fn tunnel_is_open(&self, key: TunnelKey) -> bool {
-        let tunnels = self.tunnels.borrow();
-        tunnels.get(key).is_some_and(|tunnel| tunnel.stage == Stage::Open && tunnel.connection.is_some())
+        self.tunnels.borrow().get(key).is_some_and(Tunnel::takes)
     }
 
     /// Bytes that wait for the peer; 0 after the tunnel's end.
     pub fn tunnel_waiting(&self, key: TunnelKey) -> usize {
-        self.tunnels.borrow().get(key).map_or(0, |tunnel| tunnel.out.bytes())
+        let mut tunnels = self.tunnels.borrow_mut();
+        let Some(tunnel) = tunnels.get_mut(key) else { return 0 };
+        let bytes = tunnel.out.bytes();
+        tunnel.is_drain_due |= bytes > 0;
+        bytes
     }
 }
 
@@ -176,54 +208,4 @@ impl Server {
     pub fn set_tunnel_attribute(&self, key: TunnelKey, name: &[u8], value: Option<&[u8]>) -> Option<bool> {
         Some(self.tunnels.borrow_mut().get_mut(key)?.attributes.set(name, value))
     }
-}
-
-/// Topics.
-impl Server {
-    /// Subscribes a tunnel to a topic. A name has 1 to 255 bytes.
-    pub fn subscribe(&self, key: TunnelKey, topic: &[u8]) -> Subscribed {
-        debug_assert!(is_topic(topic));
-        self.tunnels.borrow_mut().subscribe(key, topic)
-    }
-
-    /// Ends a subscription; returns whether there was one.
-    pub fn unsubscribe(&self, key: TunnelKey, topic: &[u8]) -> bool {
-        self.tunnels.borrow_mut().unsubscribe(key, topic)
-    }
-
-    /// The topics of a tunnel.
-    pub fn topics_of(&self, key: TunnelKey) -> Vec<Rc<[u8]>> {
-        self.tunnels.borrow().topics_of(key)
-    }
-
-    /// Sends a message to the subscribers of a topic in this worker, but not to `except`. Returns how many have it in
-    /// their queue now.
-    pub fn publish(&self, topic: &[u8], kind: Kind, payload: &[u8], except: Option<TunnelKey>) -> usize {
-        let (mut touched, mut queued) = (Vec::new(), 0);
-        {
-            let tunnels: &mut Tunnels = &mut self.tunnels.borrow_mut();
-            let members = tunnels.members(topic);
-            if members.is_empty() {
-                return 0;
-            }
-            let message: Frame = frame(kind, payload).into();
-            for number in members {
-                let Some(tunnel) = tunnels.at(number).filter(|tunnel| Some(tunnel.key) != except) else {
-                    continue;
-                };
-                let sent = self.queue_frame(tunnel, Rc::clone(&message));
-                queued += usize::from(sent == Sent::Queued);
-                touched.extend(tunnel.connection);
-            }
-        }
-        for index in touched {
-            self.touch(index);
-        }
-        queued
-    }
-}
-
-/// Whether a topic can have this name.
-pub fn is_topic(name: &[u8]) -> bool {
-    (1..=NAME_BYTES_MAX).contains(&name.len())
 }

@@ -1,12 +1,12 @@
 //! How a request becomes a tunnel.
 //!
-//! Must not know who has allowed it. Invariant: the answer 101 is queued if and only if there is a tunnel, and nothing of
+//! Must not know who has allowed it. Invariant: the answer that opens it is queued if and only if there is a tunnel, and nothing of
 //! the tunnel is sent before it.
 
 use std::fmt;
 use std::num::NonZeroU32;
 
-use weft_proto::websocket::{Handshake, VERSION, is_asked, is_of_host};
+use weft_proto::websocket::{Decoder, Deflate, Handshake, VERSION, is_asked, is_of_host};
 use weft_proto::{InvalidHeader, Reject, Sent, SentBody, Version, write_interim};
 
 use crate::RequestView;
@@ -14,6 +14,7 @@ use crate::keys::RequestKey;
 use crate::keys::TunnelKey;
 use crate::server::Server;
 use crate::stream::respond::{Error, Headers, PAGE_TYPE, page};
+use crate::tunnel::codec::Codec;
 use crate::tunnel::outbox::Overflow;
 use crate::tunnel::{Tunnel, TunnelEvent};
 
@@ -24,6 +25,10 @@ pub struct Upgrade<'a> {
     pub service: u32,
     /// What becomes of messages for which there is no room.
     pub overflow: Overflow,
+    /// Whether the handler wants the events [`TunnelEvent::Drained`].
+    pub wants_drained: bool,
+    /// Whether a coroutine takes all events but the first: see [`Server::next_event`].
+    pub is_owned: bool,
     /// The subprotocol, one that the client offers.
     pub protocol: Option<&'a [u8]>,
     /// Further fields of the answer.
@@ -81,7 +86,7 @@ impl RequestView<'_> {
 }
 
 impl Server {
-    /// Answers a request with 101: its connection becomes a WebSocket, whose first event is `Opened`.
+    /// Answers a request with 101, or its stream with 200: it becomes a WebSocket, whose first event is `Opened`.
     ///
     /// # Errors
     /// See [`NotUpgraded`]: the request is still unanswered.
@@ -104,26 +109,49 @@ impl Server {
             return Err(NotUpgraded::Protocol);
         }
         let limits = &self.limits.tunnels;
+        let deflate = limits.deflates.then(|| Deflate::negotiate(&stream.head, bytes)).flatten();
         let now = self.runtime.turn_time();
         let mut tunnel = Tunnel::new(upgrade.service, upgrade.overflow, limits.message_bytes_max, now);
+        tunnel.wants_drained = upgrade.wants_drained;
+        tunnel.owner = upgrade.is_owned.then(Box::default);
+        if let Some(deflate) = deflate {
+            tunnel.codec = Codec::WebSocket(Decoder::inflating(limits.message_bytes_max));
+            tunnel.window_bits = deflate.window_bits;
+        }
         for (name, value) in upgrade.attributes {
             if !tunnel.attributes.set(name, Some(value)) {
                 return Err(NotUpgraded::Attributes);
             }
         }
         let accept = handshake.accept();
-        let mut fields: Vec<(&[u8], &[u8])> =
-            vec![(b"Upgrade", b"websocket"), (b"Sec-WebSocket-Accept", accept.as_bytes())];
+        let is_carried = connection.transport.carried().is_some();
+        let mut fields: Vec<(&[u8], &[u8])> = Vec::new();
+        if !is_carried {
+            fields
+                .extend([(&b"Upgrade"[..], &b"websocket"[..]), (b"Sec-WebSocket-Accept", accept.as_bytes())]);
+        }
         fields.extend(upgrade.protocol.map(|name| (&b"Sec-WebSocket-Protocol"[..], name)));
+        let deflate = deflate.map(|deflate| deflate.answer());
+        fields.extend(deflate.as_ref().map(|answer| (&b"Sec-WebSocket-Extensions"[..], answer.as_bytes())));
         fields.extend(upgrade.headers.iter().filter(|(name, _)| !is_of_handshake(name)));
-        write_interim(&mut stream.out.bytes, Version::Http11, 101, fields).map_err(NotUpgraded::Header)?;
-        stream.begin_response(101, Sent { body: SentBody::None, keep_alive: true });
+        let status = if is_carried {
+            // A stream has no connection to upgrade: it is opened by success (RFC 8441 section 5).
+            if !self.open_carried(connection, &fields).map_err(NotUpgraded::Header)? {
+                return Err(NotUpgraded::Gone);
+            }
+            200
+        } else {
+            write_interim(&mut stream.out.bytes, Version::Http11, 101, fields)
+                .map_err(NotUpgraded::Header)?;
+            101
+        };
+        stream.begin_response(status, Sent { body: SentBody::None, keep_alive: true });
         tunnel.connection = Some(stream.connection);
         tunnel.push(TunnelEvent::Opened);
         let key = {
             let mut tunnels = self.tunnels.borrow_mut();
             let key = tunnels.insert(tunnel);
-            tunnels.make_due(key.0 as u32);
+            tunnels.make_due(key.0 as u32, self.runtime);
             key
         };
         connection.tunnel = NonZeroU32::new(key.0 as u32);

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use rustix::io::Errno;
+use weft_proto::framing::Unframable;
 use weft_proto::websocket::{CloseCode, close_frame, ping_frame, pong_frame};
 
 use crate::stream::outgoing::Flush;
@@ -35,6 +36,8 @@ pub enum Sent {
     Overflowed,
     /// The tunnel has ended, or is closing.
     Gone,
+    /// It cannot be framed as the tunnel's messages are.
+    Unframable(Unframable),
 }
 
 /// A frame that waits, perhaps of many tunnels.

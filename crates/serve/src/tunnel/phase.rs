@@ -7,22 +7,26 @@
 use std::num::NonZeroU32;
 
 use weft_proto::websocket::{CloseCode, Received as Frame};
-use weft_rt::{Nanos, SECOND};
+use weft_rt::Nanos;
 
 use crate::connection::{Connection, Phase};
 use crate::server::{Server, TurnStage};
 use crate::step::Next;
 use crate::stream::Stream;
 use crate::stream::outgoing::Flush;
-use crate::table::Table;
 use crate::transport::Received;
-use crate::tunnel::{Stage, Tunnel, TunnelEvent, after};
+use crate::tunnel::owner::Awaited;
+use crate::tunnel::{Stage, Tunnel, TunnelEvent, Turn, after};
 
 /// Bytes received for one tunnel before others get their turn.
 const BYTES_PER_TURN: usize = 256 * 1024;
 /// Bytes received at once while no message is on its way: a peer that sends many small messages fills its inbox with no
 /// more than so many bytes of them beyond the bound.
 const RECEIVE_BYTES: usize = 8 * 1024;
+/// The reason in the close frames of a worker that ends.
+pub(super) const RESTARTS: &str = "the server restarts";
+/// Why a stream was closed whose peer has sent nothing for too long.
+const SILENT: &str = "the client was silent for tcp_idle_timeout_ms";
 
 /// What becomes of the connection.
 #[derive(PartialEq, Eq)]
@@ -49,7 +53,7 @@ impl Server {
         let Some(number) = connection.tunnel.map(NonZeroU32::get) else { return };
         let Some(tunnel) = tunnels.at(number) else { return };
         self.take_frames(tunnel, first);
-        tunnels.make_due(number);
+        tunnels.make_due(number, self.runtime);
     }
 
     pub(crate) fn tunnel_phase(&self, connection: &mut Connection) -> Next {
@@ -58,7 +62,7 @@ impl Server {
         let Some(tunnel) = tunnels.at(number) else { return Next::Close };
         let outcome = self.move_tunnel(connection, tunnel);
         connection.heard = self.tunnel_deadline(tunnel);
-        tunnels.make_due(number);
+        tunnels.make_due(number, self.runtime);
         drop(tunnels);
         match outcome {
             Outcome::Wait => Next::Wait,
@@ -81,19 +85,24 @@ impl Server {
 
     fn move_tunnel(&self, connection: &mut Connection, tunnel: &mut Tunnel) -> Outcome {
         let (mut taken, mut later) = (0, false);
+        while !tunnel.rest.is_empty() && tunnel.reads() {
+            let rest = std::mem::take(&mut tunnel.rest);
+            self.take_frames(tunnel, &rest);
+        }
         let mut scratch = self.scratch.borrow_mut();
         while connection.transport.readable && tunnel.reads() {
             if taken >= BYTES_PER_TURN {
                 later = true;
                 break;
             }
-            let room = if tunnel.decoder.is_within() { scratch.len() } else { RECEIVE_BYTES };
+            let room = if tunnel.codec.is_within() { scratch.len() } else { RECEIVE_BYTES };
             match connection.transport.receive(&mut scratch[..room]) {
                 Received::Bytes(count) => {
                     taken += count;
                     self.take_frames(tunnel, &scratch[..count]);
                 }
                 Received::Nothing => break,
+                Received::End if self.input_of_tunnel_ended(tunnel) => break,
                 Received::End | Received::Broken => return Outcome::Broken,
             }
         }
@@ -102,8 +111,9 @@ impl Server {
         }
         match tunnel.out.flush(&mut connection.transport) {
             Flush::Broken => return Outcome::Broken,
-            Flush::Done => tunnel.blocked_since = 0,
+            Flush::Done => self.note_drained(tunnel),
             Flush::Blocked { sent } => {
+                tunnel.is_drain_due = true;
                 if sent > 0 || tunnel.blocked_since == 0 {
                     tunnel.blocked_since = self.runtime.turn_time();
                 }
@@ -111,9 +121,21 @@ impl Server {
         }
         let all_sent = tunnel.out.is_empty() && !connection.transport.has_unsent();
         match tunnel.stage {
-            Stage::Closed if all_sent => Outcome::Over,
+            Stage::Closed(_) if all_sent => Outcome::Over,
             _ if later => Outcome::Later,
             _ => Outcome::Wait,
+        }
+    }
+
+    /// Nothing waits for the peer.
+    fn note_drained(&self, tunnel: &mut Tunnel) {
+        if let Some(owner) = &mut tunnel.owner {
+            owner.wake(Awaited::Drained, self.runtime);
+        }
+        tunnel.blocked_since = 0;
+        let is_due = std::mem::take(&mut tunnel.is_drain_due) && tunnel.wants_drained && tunnel.takes();
+        if is_due && !tunnel.inbox.contains(&TunnelEvent::Drained) {
+            tunnel.push(TunnelEvent::Drained);
         }
     }
 
@@ -121,18 +143,24 @@ impl Server {
     fn take_frames(&self, tunnel: &mut Tunnel, mut bytes: &[u8]) {
         tunnel.since = self.runtime.turn_time();
         tunnel.is_pinged = false;
-        while !bytes.is_empty() && tunnel.stage != Stage::Closed {
-            let received = match tunnel.decoder.decode(bytes) {
-                Ok((used, received)) => {
-                    bytes = &bytes[used..];
-                    received
-                }
+        let until = after(tunnel.since, self.limits.tunnels.close_timeout_ms);
+        let bytes_max = self.limits.tunnels.message_bytes_max;
+        while !bytes.is_empty() && matches!(tunnel.stage, Stage::Open | Stage::Closing(_)) {
+            if !tunnel.reads() {
+                tunnel.rest = bytes.to_vec();
+                return;
+            }
+            let decoded = tunnel.codec.decode(bytes).and_then(|(used, received)| {
+                bytes = &bytes[used..];
+                received.map(|received| self.coders.restore(received, bytes_max)).transpose()
+            });
+            let received = match decoded {
+                Ok(received) => received,
                 Err(failure) => {
                     if tunnel.stage == Stage::Open {
-                        tunnel.note_end(failure.code, failure.reason);
-                        tunnel.out.close(failure.code, failure.reason);
+                        tunnel.begin_closing(failure.code, failure.reason, until);
                     }
-                    tunnel.stage = Stage::Closed;
+                    tunnel.stage = Stage::Closed(until);
                     return;
                 }
             };
@@ -142,30 +170,29 @@ impl Server {
                     tunnel.push(TunnelEvent::Message(kind, message));
                 }
                 Some(Frame::Ping(payload)) if tunnel.stage == Stage::Open => tunnel.out.pong(&payload),
-                Some(Frame::Close(code, reason)) => {
-                    if tunnel.stage == Stage::Open {
-                        tunnel.note_end(code, &reason);
-                        // RFC 6455 section 5.5.1: the answer has the same code.
-                        tunnel.out.close(code, "");
+                Some(Frame::Close(code, reason)) if tunnel.stage == Stage::Open => {
+                    tunnel.note_end(code, &reason);
+                    tunnel.stage = Stage::Answering(until);
+                    if tunnel.is_handled(self.runtime) {
+                        tunnel.answer_close(until);
                     }
-                    tunnel.stage = Stage::Closed;
                 }
-                Some(Frame::Message(..) | Frame::Ping(_) | Frame::Pong(_)) | None => (),
+                Some(Frame::Close(..)) => tunnel.stage = Stage::Closed(until),
+                Some(_) | None => (),
             }
         }
     }
 
     /// When something has to happen if nothing does.
-    fn tunnel_deadline(&self, tunnel: &Tunnel) -> Nanos {
-        let limits = &self.limits.tunnels;
+    pub(super) fn tunnel_deadline(&self, tunnel: &Tunnel) -> Nanos {
         let blocked = match tunnel.blocked_since {
             0 => Nanos::MAX,
             since => after(since, self.limits.write_timeout_ms),
         };
         let next = match tunnel.stage {
+            Stage::Reserved => Nanos::MAX,
             Stage::Open => tunnel.leaves_at.min(self.silence_ends(tunnel)),
-            Stage::Closing(until) => until,
-            Stage::Closed => after(tunnel.since, limits.close_timeout_ms),
+            Stage::Answering(until) | Stage::Closing(until) | Stage::Closed(until) => until,
         };
         next.min(blocked)
     }
@@ -173,10 +200,27 @@ impl Server {
     /// When the silence of a peer is over: it gets a ping, or has not answered it.
     fn silence_ends(&self, tunnel: &Tunnel) -> Nanos {
         let limits = &self.limits.tunnels;
+        if tunnel.codec.framing().is_some() {
+            let span = limits.stream_idle_ms;
+            return if span > 0 { after(tunnel.since, span) } else { Nanos::MAX };
+        }
         match tunnel.is_pinged {
             true => after(tunnel.since, limits.ping_timeout_ms),
             false if limits.ping_ms > 0 => after(tunnel.since, limits.ping_ms),
             false => Nanos::MAX,
+        }
+    }
+
+    /// Until when a peer that is told now may take to answer a close frame. A worker that ends needs the rest of its time to
+    /// tell the handler.
+    pub(super) fn close_ends(&self, tunnel: &Tunnel, now: Nanos) -> Nanos {
+        let limits = &self.limits.tunnels;
+        // A stream has nothing to answer; a peer that does not read what was sent before is late by itself.
+        let is_stream = tunnel.codec.framing().is_some();
+        let until = if is_stream { Nanos::MAX } else { after(now, limits.close_timeout_ms) };
+        match self.draining.get() {
+            Some(began) if limits.leave_ms > 0 => until.min(after(began, limits.leave_ms / 2 * 3)).max(now),
+            _ => until,
         }
     }
 
@@ -192,17 +236,23 @@ impl Server {
         match tunnel.stage {
             _ if is_blocked => connection.transport.broken = true,
             Stage::Open if tunnel.leaves_at <= now => {
-                let until = after(now, self.limits.tunnels.close_timeout_ms);
-                tunnel.begin_closing(CloseCode::GOING_AWAY, "the server restarts", until);
+                let until = self.close_ends(tunnel, now);
+                tunnel.begin_closing(CloseCode::GOING_AWAY, RESTARTS, until);
             }
             // Its answer may wait where nothing is read.
             Stage::Open if !tunnel.reads() => tunnel.since = now,
+            Stage::Open if tunnel.codec.framing().is_some() => {
+                let until = self.close_ends(tunnel, now);
+                tunnel.begin_closing(CloseCode::GOING_AWAY, SILENT, until);
+            }
             Stage::Open if tunnel.is_pinged => connection.transport.broken = true,
             Stage::Open => {
                 tunnel.out.ping();
                 (tunnel.is_pinged, tunnel.since) = (true, now);
             }
-            Stage::Closing(_) | Stage::Closed => connection.transport.broken = true,
+            // The handler is late. What it still sends is lost, and it is told so.
+            Stage::Answering(_) => tunnel.answer_close(self.close_ends(tunnel, now)),
+            Stage::Reserved | Stage::Closing(_) | Stage::Closed(_) => connection.transport.broken = true,
         }
         if connection.transport.broken {
             self.stats.timed_out.set(self.stats.timed_out.get() + 1);
@@ -217,36 +267,25 @@ impl Server {
         let mut tunnels = self.tunnels.borrow_mut();
         let Some(tunnel) = tunnels.at(number) else { return };
         tunnel.connection = None;
-        (tunnel.stage, tunnel.out) = (Stage::Closed, Default::default());
+        if tunnel.stage == Stage::Reserved {
+            let key = tunnel.key;
+            return tunnels.remove(key);
+        }
+        (tunnel.stage, tunnel.out) = (Stage::Closed(0), Default::default());
         let (code, reason) = match tunnel.end.take() {
             Some(end) => *end,
             None => (CloseCode::ABNORMAL, String::new()),
         };
+        if let Some(owner) = &mut tunnel.owner {
+            owner.wake(Awaited::Drained, self.runtime);
+        }
+        let (key, is_mute) = (tunnel.key, tunnel.is_mute);
         tunnel.push(TunnelEvent::Closed(code, reason));
-        let key = tunnel.key;
         tunnels.unsubscribe_all(key);
-        tunnels.make_due(number);
+        if is_mute && tunnels.at(number).is_some_and(|tunnel| tunnel.turn == Turn::Rests) {
+            tunnels.remove(key);
+        }
+        tunnels.make_due(number, self.runtime);
         self.stats.tunnels.set(self.stats.tunnels.get().saturating_sub(1));
-    }
-
-    /// The worker ends: its tunnels are told so, one after another, so that their clients do not come back all at once.
-    pub(crate) fn drain_tunnels(&self, table: &mut Table) {
-        let mut tunnels = self.tunnels.borrow_mut();
-        let now = self.runtime.turn_time();
-        let span = self.limits.tunnels.leave_ms.saturating_mul(SECOND / 1000);
-        let count = tunnels.count().max(1) as u64;
-        let mut leaving = Vec::new();
-        for (tunnel, place) in tunnels.iter_mut().zip(0u64..) {
-            tunnel.leaves_at =
-                now.saturating_add((u128::from(span) * u128::from(place) / u128::from(count)) as Nanos);
-            leaving.extend(tunnel.connection.map(|index| (index, self.tunnel_deadline(tunnel))));
-        }
-        drop(tunnels);
-        for (index, deadline) in leaving {
-            if let Some(connection) = table.at(index).filter(|connection| connection.phase == Phase::Tunnel) {
-                connection.heard = deadline;
-                self.arm(index, table);
-            }
-        }
     }
 }

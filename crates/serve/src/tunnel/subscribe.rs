@@ -14,13 +14,17 @@ use crate::tunnel::tunnels::Tunnels;
 const PER_TUNNEL_MAX: usize = 64;
 
 impl Tunnels {
-    /// Subscribes a tunnel whose connection has not ended.
-    pub(crate) fn subscribe(&mut self, key: TunnelKey, name: &[u8]) -> Subscribed {
+    /// Subscribes a tunnel whose connection has not ended; one that has subscribed may change whether it wants labels.
+    pub(crate) fn subscribe(&mut self, key: TunnelKey, name: &[u8], is_labelled: bool) -> Subscribed {
         let number = self.topics.find(name);
         let Some(tunnel) = self.get_mut(key).filter(|tunnel| tunnel.connection.is_some()) else {
             return Subscribed::Gone;
         };
-        if number.is_some_and(|number| tunnel.topics.iter().any(|joined| joined.topic == number)) {
+        let joined = tunnel.topics.iter().find(|joined| Some(joined.topic) == number).copied();
+        if let Some(joined) = joined {
+            if let Some(topic) = self.topics.at(joined.topic) {
+                topic.members[joined.place as usize].is_labelled = is_labelled;
+            }
             return Subscribed::Yes;
         }
         if tunnel.topics.len() >= PER_TUNNEL_MAX {
@@ -30,7 +34,7 @@ impl Tunnels {
         let number = self.topics.number(name);
         let Some(topic) = self.topics.at(number) else { return Subscribed::Gone };
         let place = topic.members.len() as u32;
-        topic.members.push(Member { tunnel: key.0 as u32, place: own_place });
+        topic.members.push(Member { tunnel: key.0 as u32, place: own_place, is_labelled });
         if let Some(tunnel) = self.get_mut(key) {
             tunnel.topics.reserve_exact(1);
             tunnel.topics.push(Membership { topic: number, place });
@@ -75,10 +79,18 @@ impl Tunnels {
         self.topics.forget_if_empty(left.topic);
     }
 
-    /// The places of a topic's subscribers.
-    pub(crate) fn members(&self, name: &[u8]) -> Vec<u32> {
+    /// A topic's subscribers.
+    pub(crate) fn members(&self, name: &[u8]) -> Vec<Member> {
         let topic = self.topics.find(name).and_then(|number| self.topics.get(number));
-        topic.map_or_else(Vec::new, |topic| topic.members.iter().map(|member| member.tunnel).collect())
+        topic.map_or_else(Vec::new, |topic| topic.members.clone())
+    }
+
+    /// Whether a tunnel has subscribed to a topic.
+    pub(crate) fn has_subscribed(&self, key: TunnelKey, name: &[u8]) -> bool {
+        let number = self.topics.find(name);
+        number.is_some_and(|number| {
+            self.get(key).is_some_and(|tunnel| tunnel.topics.iter().any(|of| of.topic == number))
+        })
     }
 
     /// The names of a tunnel's topics.
@@ -104,7 +116,8 @@ mod tests {
 
     fn check(tunnels: &Tunnels, keys: &[TunnelKey], joined: &[(usize, u8)]) {
         for topic in 0..8u8 {
-            let mut members = tunnels.members(&[topic]);
+            let mut members: Vec<u32> =
+                tunnels.members(&[topic]).iter().map(|member| member.tunnel).collect();
             members.sort_unstable();
             let mut expected: Vec<u32> =
                 joined.iter().filter(|(_, of)| *of == topic).map(|(at, _)| keys[*at].0 as u32).collect();
@@ -134,7 +147,7 @@ mod tests {
                 assert_eq!(tunnels.unsubscribe(keys[at], &[topic]), had.is_some());
                 had.map(|position| joined.swap_remove(position));
             } else {
-                assert_eq!(tunnels.subscribe(keys[at], &[topic]), Subscribed::Yes);
+                assert_eq!(tunnels.subscribe(keys[at], &[topic], false), Subscribed::Yes);
                 if had.is_none() {
                     joined.push((at, topic));
                 }
@@ -151,11 +164,11 @@ mod tests {
     fn a_tunnel_has_at_most_64_topics_and_none_after_its_end() {
         let (mut tunnels, keys) = tunnels(1);
         for topic in 0..64u8 {
-            assert_eq!(tunnels.subscribe(keys[0], &[topic]), Subscribed::Yes);
+            assert_eq!(tunnels.subscribe(keys[0], &[topic], false), Subscribed::Yes);
         }
-        assert_eq!(tunnels.subscribe(keys[0], b"other"), Subscribed::TooMany);
+        assert_eq!(tunnels.subscribe(keys[0], b"other", false), Subscribed::TooMany);
         assert_eq!(tunnels.topics.find(b"other"), None);
         tunnels.remove(keys[0]);
-        assert_eq!(tunnels.subscribe(keys[0], b"x"), Subscribed::Gone);
+        assert_eq!(tunnels.subscribe(keys[0], b"x", false), Subscribed::Gone);
     }
 }

@@ -6,7 +6,13 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Bytes of a topic's name.
-pub(crate) const NAME_BYTES_MAX: usize = 255;
+const NAME_BYTES_MAX: usize = 255;
+
+/// Whether a topic can have this name: UTF-8 without control characters, because it stands in a line of text.
+pub fn is_topic(name: &[u8]) -> bool {
+    let is_text = std::str::from_utf8(name).is_ok_and(|name| !name.contains(char::is_control));
+    (1..=NAME_BYTES_MAX).contains(&name.len()) && is_text
+}
 
 /// That a tunnel has subscribed to a topic.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +27,8 @@ pub(crate) struct Membership {
 pub(crate) struct Member {
     pub tunnel: u32,
     pub place: u32,
+    /// Whether messages go to it with their labels.
+    pub is_labelled: bool,
 }
 
 pub(crate) struct Topic {
@@ -75,6 +83,12 @@ impl Topics {
 
     pub(crate) fn at(&mut self, number: u32) -> Option<&mut Topic> {
         self.places.get_mut(number as usize)?.as_mut()
+    }
+
+    /// The topics whose names begin so, and how many subscribers each has.
+    pub(crate) fn with_prefix(&self, prefix: &[u8]) -> Vec<(Rc<[u8]>, usize)> {
+        let topics = self.places.iter().flatten().filter(|topic| topic.name.starts_with(prefix));
+        topics.map(|topic| (Rc::clone(&topic.name), topic.members.len())).collect()
     }
 
     /// How many topics have subscribers.

@@ -5,7 +5,10 @@
 
 use std::collections::VecDeque;
 
+use weft_rt::{Nanos, Runtime};
+
 use crate::keys::TunnelKey;
+use crate::tunnel::owner::Awaited;
 use crate::tunnel::topics::Topics;
 use crate::tunnel::{Tunnel, Turn};
 
@@ -22,6 +25,8 @@ pub(crate) struct Tunnels {
     places: Vec<Place>,
     vacant: Vec<u32>,
     pub due: VecDeque<TunnelKey>,
+    /// Until when no event is given, because the handler could not handle one.
+    pub rests_until: Nanos,
     pub topics: Topics,
 }
 
@@ -76,10 +81,14 @@ impl Tunnels {
         self.places.iter_mut().filter_map(|place| place.tunnel.as_deref_mut())
     }
 
-    /// Puts a tunnel that has events into the line, unless it is there or its handler runs.
-    pub(crate) fn make_due(&mut self, number: u32) {
-        let Some(tunnel) = self.at(number) else { return };
-        if tunnel.turn == Turn::Rests && !tunnel.inbox.is_empty() {
+    /// Puts a tunnel that has events into the line, unless it is there or its handler runs; or tells its owner.
+    pub(crate) fn make_due(&mut self, number: u32, runtime: &Runtime) {
+        let Some(tunnel) = self.at(number).filter(|tunnel| !tunnel.inbox.is_empty()) else { return };
+        if tunnel.is_for_owner() {
+            if let Some(owner) = &mut tunnel.owner {
+                owner.wake(Awaited::Event, runtime);
+            }
+        } else if tunnel.turn == Turn::Rests {
             tunnel.turn = Turn::Due;
             let key = tunnel.key;
             self.due.push_back(key);

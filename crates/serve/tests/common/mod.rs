@@ -3,6 +3,8 @@
 //! Handlers are closures. `Answer` says whether they run within `Handler::request` or on a coroutine.
 #![allow(dead_code, unsafe_code)]
 
+pub mod websocket;
+
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::io::{Read, Write as _};
@@ -48,7 +50,7 @@ struct Stacks {
 }
 
 impl Switch for Stacks {
-    fn create(&self) -> std::io::Result<Context> {
+    fn create(&self, _: u32) -> std::io::Result<Context> {
         let serve = Rc::clone(&self.serve);
         let stack = Coroutine::new(move |yielder: &Yielder<u64, Option<()>>, mut key: u64| {
             loop {
@@ -102,7 +104,7 @@ impl Handler for Closure {
             Answer::AtOnce => (self.serve)(key),
             Answer::OnCoroutine => {
                 let runtime = Runtime::get().unwrap();
-                runtime.spawn(Job { kind: 0, argument: key.0 });
+                runtime.spawn(Job { kind: 0, argument: key.0, pool: 0 });
             }
             Answer::WhenTold(_) => KEPT.with_borrow_mut(|kept| kept.push_back(key)),
         }

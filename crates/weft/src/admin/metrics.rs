@@ -6,8 +6,9 @@ use std::fmt::{Display, Write};
 
 use weft_serve::Durations;
 
-use super::snapshot::{Snapshot, Worker};
+use super::snapshot::{Link, Snapshot, Sums, Worker};
 use crate::board::Stage;
+use crate::wait_names::NAMES;
 
 /// Which of the two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +34,9 @@ pub fn render(seen: &Snapshot, format: Format) -> String {
     let mut page = Page { text: String::with_capacity(8 << 10), format };
     page.server(seen);
     page.requests(seen);
+    if let Some(link) = &seen.link {
+        page.link(link);
+    }
     page.workers(&seen.workers);
     if format == Format::OpenMetrics {
         page.text.push_str("# EOF\n");
@@ -153,11 +157,55 @@ impl Page {
             "Messages that were lost because WebSocket clients did not keep up.",
             sums.messages_dropped,
         );
+        self.counter(
+            "weft_topic_delivered_messages",
+            "Messages of topics that were queued for subscribers.",
+            sums.messages_delivered,
+        );
         self.gauge("weft_coroutines", "Coroutines, those of tasks included.", seen.total(|w| w.coroutines));
         self.gauge("weft_tasks", "Tasks.", seen.total(|w| w.tasks));
         self.counter("weft_loop_turns", "Turns of the workers' loops.", sums.turns);
-        self.counter("weft_waits", "Times that a coroutine waited and let others run.", sums.waits);
+        self.waits(sums);
         self.counter("weft_blocking_calls", "Calls that blocked a whole worker.", sums.blocked);
+    }
+
+    fn link(&mut self, link: &Link) {
+        let connected = u8::from(link.is_connected);
+        self.gauge("weft_backplane_connected", "1 if messages reach other hosts.", connected);
+        self.gauge("weft_backplane_hosts", "Other hosts that are there.", link.hosts);
+        self.counter("weft_backplane_sent_messages", "Messages passed to other hosts.", link.sent);
+        self.counter(
+            "weft_backplane_received_messages",
+            "Messages that came from other hosts.",
+            link.received,
+        );
+        self.counter(
+            "weft_backplane_dropped_messages",
+            "Messages that could not be kept until the backplane took them, or that it does not take.",
+            link.dropped,
+        );
+        self.counter(
+            "weft_backplane_gaps",
+            "Times that messages were missed which the backplane had not kept.",
+            link.gaps,
+        );
+    }
+
+    fn waits(&mut self, sums: &Sums) {
+        let each = || NAMES.iter().zip(&sums.waits_of);
+        self.family("weft_waits", "counter", "Waits of coroutines that have ended, by what they were for.");
+        for ((_, name), waits) in each() {
+            self.line(format_args!("weft_waits_total{{kind=\"{name}\"}} {}", waits.ended));
+        }
+        self.family("weft_wait_seconds", "counter", "How long those took in all.");
+        for ((_, name), waits) in each() {
+            let seconds = waits.nanos as f64 / 1e9;
+            self.line(format_args!("weft_wait_seconds_total{{kind=\"{name}\"}} {seconds}"));
+        }
+        self.family("weft_waiting", "gauge", "Coroutines that wait, by what for.");
+        for ((_, name), waits) in each() {
+            self.line(format_args!("weft_waiting{{kind=\"{name}\"}} {}", waits.lasting));
+        }
     }
 
     fn workers(&mut self, workers: &[Worker]) {

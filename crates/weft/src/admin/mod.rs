@@ -3,19 +3,25 @@
 //! It must not know PHP, nor how a connection came. Invariants: nothing here waits, so an answer never stands behind the
 //! application's requests; whoever does not have the token learns whether the server lives and is ready, and no more.
 
+mod answer;
 mod fpm_status;
 mod metrics;
+mod publish;
 mod snapshot;
 mod status;
 
+use weft_rt::Nanos;
 use weft_serve::{RequestKey, RequestView, Server};
 
+use self::answer::{Answer, TEXT};
+use self::publish::Publications;
 use self::snapshot::Snapshot;
 use crate::board::{Board, Stage};
+use crate::bus::Post;
 use crate::config::{Config, ListenAddress, Mode};
 
-const TEXT: &str = "text/plain; charset=utf-8";
-const PATHS: &str = "/healthz\n/readyz\n/metrics\n/status\n/fpm-status (?json, ?xml, ?full)\n";
+const PATHS: &str =
+    "/healthz\n/readyz\n/metrics\n/status\n/fpm-status (?json, ?xml, ?full)\n/publish (POST, ?topic=NAME)\n";
 
 /// The answers.
 pub struct Admin {
@@ -23,51 +29,45 @@ pub struct Admin {
     token: Option<String>,
     mode: &'static str,
     queue_max: usize,
-}
-
-/// One of them.
-struct Answer {
-    status: u16,
-    media_type: &'static str,
-    body: String,
-}
-
-impl Answer {
-    fn new(status: u16, media_type: &'static str, body: impl Into<String>) -> Answer {
-        Answer { status, media_type, body: body.into() }
-    }
+    publications: Publications,
 }
 
 impl Admin {
     /// The answers of this server, if it has an address for them.
-    pub fn new(config: &Config, board: &'static Board) -> Option<Admin> {
+    pub fn new(config: &Config, board: &'static Board, post: &'static Post) -> Option<Admin> {
         let is_wanted = config.server.listen.iter().any(ListenAddress::is_admin);
         is_wanted.then(|| Admin {
             board,
             token: config.admin.token.clone(),
             mode: Mode::of(config).name(),
             queue_max: config.limits.queue_max,
+            publications: Publications::new(post),
         })
     }
 
     /// Answers a request, if it came to such an address.
     pub fn answer(&self, server: &Server, key: RequestKey) -> bool {
-        let answer = server.with_request(key, |request| request.is_admin().then(|| self.answer_to(request)));
-        let Some(Some(answer)) = answer else { return false };
-        let mut headers: Vec<(&[u8], &[u8])> =
-            vec![(b"Content-Type", answer.media_type.as_bytes()), (b"Cache-Control", b"no-store")];
-        match answer.status {
-            401 => headers.push((b"WWW-Authenticate", b"Bearer")),
-            405 => headers.push((b"Allow", b"GET, HEAD")),
-            _ => {}
+        let answer = server.with_request(key, |request| {
+            let publishes =
+                request.method() == b"POST" && request.path() == b"/publish" && self.knows(request);
+            request.is_admin().then(|| (!publishes).then(|| self.answer_to(request)))
+        });
+        match answer {
+            Some(Some(Some(answer))) => answer.send(server, key),
+            Some(Some(None)) => self.publications.take(server, key),
+            _ => return false,
         }
-        // Gone means that no client waits for the answer.
-        let _ = server.respond(key, answer.status, &headers, answer.body.as_bytes());
         true
     }
 
+    /// Goes on with what has not been answered.
+    pub fn turn(&self, server: &Server, now: Nanos) {
+        self.publications.turn(server, now);
+    }
+
     fn answer_to(&self, request: &RequestView<'_>) -> Answer {
-        if !matches!(request.method(), b"GET" | b"HEAD") {
+        let posts = request.method() == b"POST" && request.path() == b"/publish"; // without the token
+        if !posts && !matches!(request.method(), b"GET" | b"HEAD") {
             return Answer::new(405, TEXT, "405 Method Not Allowed\n");
         }
         match request.path() {
@@ -95,6 +95,9 @@ impl Admin {
             b"/fpm-status" => {
                 let format = fpm_status::Format::of(request.query().unwrap_or_default());
                 Answer::new(200, format.media_type(), fpm_status::render(&self.snapshot(), format))
+            }
+            b"/publish" => {
+                Answer::new(405, TEXT, "405 Method Not Allowed: POST the message to /publish?topic=NAME\n")
             }
             b"/" => Answer::new(200, TEXT, PATHS),
             _ => Answer::new(404, TEXT, format!("404 Not Found; there are:\n{PATHS}")),

@@ -9,6 +9,7 @@ use rustix::param::{clock_ticks_per_second, page_size};
 use weft_serve::Durations;
 
 use crate::board::{Board, Counted, Page, Stage};
+use crate::wait_names::NAMES;
 
 /// Everything that is reported.
 pub struct Snapshot {
@@ -23,7 +24,19 @@ pub struct Snapshot {
     pub deaths: u64,
     pub queue_max: usize,
     pub sums: Sums,
+    /// What the link to other hosts does, if there is one.
+    pub link: Option<Link>,
     pub workers: Vec<Worker>,
+}
+
+/// What the link to other hosts says of itself.
+pub struct Link {
+    pub is_connected: bool,
+    pub hosts: usize,
+    pub sent: u64,
+    pub received: u64,
+    pub dropped: u64,
+    pub gaps: u64,
 }
 
 /// What all workers have counted together.
@@ -38,12 +51,22 @@ pub struct Sums {
     pub http2_floods: u64,
     pub messages_received: u64,
     pub messages_dropped: u64,
+    pub messages_delivered: u64,
     pub answers: [u64; 5],
     pub durations: [u64; Durations::BOUNDS.len() + 1],
     pub duration_sum: u64,
     pub turns: u64,
     pub waits: u64,
+    pub waits_of: [Waits; NAMES.len()],
     pub blocked: u64,
+}
+
+/// The waits of one kind.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Waits {
+    pub ended: u64,
+    pub nanos: u64,
+    pub lasting: usize,
 }
 
 /// One worker.
@@ -100,6 +123,14 @@ impl Snapshot {
                 all.for_each(|counted| sums.add(counted));
                 sums
             }),
+            link: (board.link.used.get() == 1).then(|| Link {
+                is_connected: board.link.connected.get() == 1,
+                hosts: board.link.hosts.get(),
+                sent: board.link.sent.get(),
+                received: board.link.received.get(),
+                dropped: board.link.dropped.get(),
+                gaps: board.link.gaps.get(),
+            }),
             workers,
         }
     }
@@ -122,8 +153,15 @@ impl Sums {
         self.http2_floods += server.http2_floods.get();
         self.messages_received += server.messages_received.get();
         self.messages_dropped += server.messages_dropped.get();
+        self.messages_delivered += server.messages_delivered.get();
         self.turns += runtime.turns.get();
         self.waits += runtime.parks.get();
+        for (sum, (kind, _)) in self.waits_of.iter_mut().zip(NAMES) {
+            let waits = &runtime.waits[kind.place()];
+            sum.ended += waits.ended.get();
+            sum.nanos += waits.nanos.get();
+            sum.lasting += waits.lasting.get();
+        }
         self.blocked += runtime.blocked.get();
         self.duration_sum += server.durations.sum.get();
         let add = |sums: &mut [u64], counters: &[weft_rt::counter::Counter]| {

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use weft_serve::Durations;
 
 use super::snapshot::{Snapshot, Worker};
+use crate::wait_names::NAMES;
 
 /// One object, and a line end.
 pub fn render(seen: &Snapshot) -> String {
@@ -15,6 +16,15 @@ pub fn render(seen: &Snapshot) -> String {
     let bounds = Durations::BOUNDS.iter().map(|bound| json!(*bound as f64 / 1e6)).chain([Value::Null]);
     let durations: Vec<Value> =
         bounds.zip(sums.durations).map(|(to, count)| json!({ "to_ms": to, "count": count })).collect();
+    let waits: Map<String, Value> = NAMES
+        .iter()
+        .zip(&sums.waits_of)
+        .map(|((_, name), waits)| {
+            let all =
+                json!({ "ended": waits.ended, "sum_ms": waits.nanos as f64 / 1e6, "lasting": waits.lasting });
+            ((*name).into(), all)
+        })
+        .collect();
     let status = json!({
         "version": env!("CARGO_PKG_VERSION"),
         "mode": seen.mode,
@@ -38,6 +48,7 @@ pub fn render(seen: &Snapshot) -> String {
             "received": sums.messages_received,
             "dropped": sums.messages_dropped,
         },
+        "topic_messages": { "delivered": sums.messages_delivered },
         "requests": {
             "begun": sums.requests,
             "in_flight": seen.total(|worker| worker.in_flight),
@@ -50,6 +61,7 @@ pub fn render(seen: &Snapshot) -> String {
             "durations": durations,
         },
         "waits": sums.waits,
+        "waits_by_kind": waits,
         "blocking_calls": sums.blocked,
         "loop_turns": sums.turns,
         "workers": seen.workers.iter().map(worker).collect::<Vec<_>>(),

@@ -107,7 +107,6 @@ impl Docroot {
         beside.server.run_as = RunAs::Classic;
         beside.resident.script = None;
         beside.classic.rules = vec!["$path".into()];
-        beside.rules.clear();
         Docroot::open(directory, &beside).map_err(|why| format!("files: {why}"))
     }
 

@@ -5,6 +5,8 @@
 
 use std::os::unix::ffi::OsStrExt;
 
+use weft_serve::Fields;
+
 use super::docroot::Docroot;
 use super::path::Wanted;
 use super::route::Route;
@@ -23,14 +25,41 @@ impl Docroot {
         };
         let asked = Asked { method: b"GET", query, credentials: Credentials::Assumed };
         let (route, why, fields) = match self.rules() {
-            Some(rules) if !self.script_alone => {
+            Some(rules) => {
                 let (answer, why) = self.ruled_and_why(rules, wanted, &asked);
                 (answer.route, why, answer.fields)
             }
             _ => (self.unless_denied(self.resolve(&wanted, b"GET")), Vec::new(), None),
         };
+        self.all_rows(why, Some(route), fields, query)
+    }
+
+    /// The same for a path beside an application; nothing if that answers it.
+    pub fn explain_beside(&self, target: &str) -> (bool, Vec<(&'static str, String)>) {
+        let (path, query) = match target.split_once('?') {
+            Some((path, query)) => (path, Some(query.as_bytes())),
+            None => (target, None),
+        };
+        let asked = Asked { method: b"GET", query, credentials: Credentials::Assumed };
+        let (route, fields, why) = match (Wanted::read(path.as_bytes()), self.rules()) {
+            (Ok(wanted), Some(rules)) => self.ruled_beside(rules, wanted, &asked),
+            (Ok(wanted), None) => (self.file_at(&wanted, b"GET"), None, Vec::new()),
+            (Err(status), Some(_)) => (Some(Route::Refused(status)), None, Vec::new()),
+            (Err(_), None) => (None, None, Vec::new()),
+        };
+        let is_answered = route.is_some();
+        (is_answered, self.all_rows(why, route, fields, query))
+    }
+
+    fn all_rows(
+        &self,
+        why: Vec<String>,
+        route: Option<Route>,
+        fields: Option<Fields>,
+        query: Option<&[u8]>,
+    ) -> Vec<(&'static str, String)> {
         let mut rows: Vec<_> = why.into_iter().map(|line| ("rule", line)).collect();
-        rows.extend(self.rows(route, query));
+        rows.extend(route.into_iter().flat_map(|route| self.rows(route, query)));
         for (name, value) in fields.iter().flat_map(|fields| fields.iter()) {
             rows.push(("adds", format!("{}: {}", text(name), text(value))));
         }

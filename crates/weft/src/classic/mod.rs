@@ -21,4 +21,4 @@ mod sites;
 pub use self::docroot::Docroot;
 pub use self::path::Wanted;
 pub use self::route::{Route, Script};
-pub use self::sites::Sites;
+pub use self::sites::{Served, Sites};

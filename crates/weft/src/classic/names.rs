@@ -8,6 +8,18 @@ pub fn is_script(path: &[u8]) -> bool {
     last(path).len() > 4 && path.ends_with(b".php")
 }
 
+/// The path with another suffix in the place of each `.php`; `None` if no name in it is a script's.
+pub fn with_other_suffixes(path: &[u8]) -> Option<Vec<u8>> {
+    let mut other = path.to_vec();
+    let mut has_script = false;
+    for name in other.split_mut(|byte| *byte == b'/').filter(|name| is_script(name)) {
+        let at = name.len() - 3;
+        name[at..].copy_from_slice(b"xyz");
+        has_script = true;
+    }
+    has_script.then_some(other)
+}
+
 /// Whether its content is never sent: PHP source, or a name that begins with a dot.
 pub fn is_unsent(path: &[u8]) -> bool {
     last(path).first() == Some(&b'.') || is_source(path)
@@ -44,7 +56,7 @@ fn last(path: &[u8]) -> &[u8] {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_script, is_source, is_unsent};
+    use super::{is_script, is_source, is_unsent, with_other_suffixes};
 
     #[test]
     fn sources_are_known_by_their_names() {
@@ -65,6 +77,9 @@ mod tests {
         {
             assert_eq!(is_script(name.as_bytes()), script, "{name}");
         }
+        let other = |path: &str| with_other_suffixes(path.as_bytes());
+        assert_eq!(other("/a.php/b.php/c").as_deref(), Some(&b"/a.xyz/b.xyz/c"[..]));
+        assert_eq!(other("/a.phpx/.php/b"), None);
         assert!(is_unsent(b"/a/.env") && is_unsent(b".env") && !is_unsent(b"/.a/env"));
     }
 }

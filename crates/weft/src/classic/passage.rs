@@ -3,16 +3,18 @@
 //! Must not know connections. Invariant: a path that was rewritten passes the rules again, and so does the name of what
 //! answers, so that no way leads past a rule that keeps clients away.
 
+use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use weft_serve::Fields;
 
 use super::docroot::Docroot;
+use super::names::with_other_suffixes;
 use super::password::Tried;
 use super::path::Wanted;
 use super::route::{Answer, Route};
 use super::rules::{Asked, Credentials, Rules};
-use crate::config::Action;
+use crate::config::{Action, Rule};
 
 /// A request on its way through the rules.
 #[derive(Default)]
@@ -105,21 +107,61 @@ impl Docroot {
         (Answer { route, fields: passage.fields }, why)
     }
 
-    fn passed(&self, rules: &Rules, passage: &mut Passage, mut wanted: Wanted, asked: &Asked<'_>) -> Route {
+    /// What rules and files say about a path beside an application, which gets those without an answer; the fields that
+    /// rules add, and a line for each rule that had a say.
+    pub fn ruled_beside(
+        &self,
+        rules: &Rules,
+        wanted: Wanted,
+        asked: &Asked<'_>,
+    ) -> (Option<Route>, Option<Fields>, Vec<String>) {
+        let mut passage = Passage::default();
+        let route = match self.through(rules, &mut passage, wanted, asked) {
+            ControlFlow::Break(route) => Some(route),
+            ControlFlow::Continue(wanted) => self
+                .file_at(&wanted, asked.method)
+                .map(|route| self.unless_guarded(rules, &mut passage, (&wanted, route), asked)),
+        };
+        let why = rules.describe(&passage.fitted);
+        (route, passage.fields, why)
+    }
+
+    /// The path with which a request comes out of the rules; `Break` if one of them ends it.
+    fn through(
+        &self,
+        rules: &Rules,
+        passage: &mut Passage,
+        mut wanted: Wanted,
+        asked: &Asked<'_>,
+    ) -> ControlFlow<Route, Wanted> {
         loop {
             match self.along(rules, passage, &wanted, asked) {
-                Outcome::Ends(route) => return route,
+                Outcome::Ends(route) => return ControlFlow::Break(route),
                 Outcome::Rewritten(to) => wanted = to,
-                Outcome::Through => break,
+                Outcome::Through => return ControlFlow::Continue(wanted),
             }
         }
-        let mut route = self.unless_denied(self.resolve(&wanted, asked.method));
-        if let Some(name) = self.public_name(&route)
-            && name != wanted.as_asked()
-            && let Some(kept_away) = passage.guard(rules, &name, asked)
-        {
-            return kept_away;
-        }
+    }
+
+    /// What answers, unless rules keep clients away from its name.
+    fn unless_guarded(
+        &self,
+        rules: &Rules,
+        passage: &mut Passage,
+        (wanted, route): (&Wanted, Route),
+        asked: &Asked<'_>,
+    ) -> Route {
+        let name = self.public_name(&route).filter(|name| *name != wanted.as_asked());
+        name.and_then(|name| passage.guard(rules, &name, asked)).unwrap_or(route)
+    }
+
+    fn passed(&self, rules: &Rules, passage: &mut Passage, wanted: Wanted, asked: &Asked<'_>) -> Route {
+        let wanted = match self.through(rules, passage, wanted, asked) {
+            ControlFlow::Continue(wanted) => wanted,
+            ControlFlow::Break(route) => return route,
+        };
+        let route = self.unless_denied(self.resolve(&wanted, asked.method));
+        let mut route = self.unless_guarded(rules, passage, (&wanted, route), asked);
         if let Route::Script(script) = &mut route {
             script.query = passage.query.take();
             script.user = passage.user.take();
@@ -127,12 +169,20 @@ impl Docroot {
         route
     }
 
+    /// Whether a rule for what is missing has a say. As with nginx, where a location of its own has all scripts, one that
+    /// is missing is 404: only a rule that is for scripts alone leads it elsewhere.
+    fn lacks(&self, wanted: &Wanted, path: &[u8], rule: &Rule) -> bool {
+        let leads_elsewhere = matches!(rule.action, Action::Redirect(..) | Action::Rewrite(_));
+        let is_for_more = || with_other_suffixes(path).is_some_and(|other| rule.condition.fits(&other));
+        self.is_missing(wanted) && (!leads_elsewhere || self.resident.is_some() || !is_for_more())
+    }
+
     /// Asks the rules in their order.
     fn along(&self, rules: &Rules, passage: &mut Passage, wanted: &Wanted, asked: &Asked<'_>) -> Outcome {
         let path = wanted.as_asked();
         let (mut allowed, mut wants_password) = (false, true);
         for (index, rule) in rules.list.iter().enumerate() {
-            if !rule.condition.fits(&path) || rule.missing && !self.is_missing(wanted) {
+            if !rule.condition.fits(&path) || rule.missing && !self.lacks(wanted, &path, rule) {
                 continue;
             }
             let ends = match &rule.action {

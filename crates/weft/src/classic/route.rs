@@ -76,7 +76,7 @@ impl Docroot {
     /// What answers a request.
     pub fn route(&self, request: &RequestView<'_>) -> Answer {
         let route = match Wanted::read(request.path()) {
-            _ if self.script_alone => self.to_resident(),
+            _ if self.script_alone && self.rules.is_none() => self.to_resident(),
             _ if request.head().form() == TargetForm::Asterisk => Route::Server,
             // It would return to a script what others have set, such as cookies (RFC 9110 section 9.3.8); nginx refuses it.
             _ if request.method() == b"TRACE" => Route::Refused(405),
@@ -96,13 +96,33 @@ impl Docroot {
         Answer { route, fields: None }
     }
 
-    /// The file of this path, if it may be sent; whatever else the path leads to counts as nothing.
-    pub fn file_at(&self, path: &[u8]) -> Option<(usize, Vec<u8>)> {
-        let wanted = Wanted::read(path).ok()?;
-        match self.unless_denied(self.resolve(&wanted, b"GET")) {
-            Route::File { tree, name } => Some((tree, name)),
-            _ => None,
+    /// What rules and files say about a request beside an application, which gets those without an answer; and the fields
+    /// that rules add to whatever answers.
+    pub fn beside(&self, request: &RequestView<'_>) -> (Option<Route>, Option<Fields>) {
+        if request.head().form() == TargetForm::Asterisk {
+            return (None, None);
         }
+        let asked = Asked {
+            method: request.method(),
+            query: request.query(),
+            credentials: Credentials::Sent(request.header("authorization")),
+        };
+        match (Wanted::read(request.path()), &self.rules) {
+            (Ok(wanted), Some(rules)) => {
+                let (route, fields, _) = self.ruled_beside(rules, wanted, &asked);
+                (route, fields)
+            }
+            (Ok(wanted), None) => (self.file_at(&wanted, asked.method), None),
+            // No rule can be asked about it.
+            (Err(status), Some(_)) => (Some(Route::Refused(status)), None),
+            (Err(_), None) => (None, None),
+        }
+    }
+
+    /// The file of this path, if it may be sent; whatever else the path leads to counts as nothing.
+    pub(super) fn file_at(&self, wanted: &Wanted, method: &[u8]) -> Option<Route> {
+        let route = self.unless_denied(self.resolve(wanted, method));
+        matches!(route, Route::File { .. }).then_some(route)
     }
 
     /// A description of what would be served, for people.
@@ -126,10 +146,13 @@ impl Docroot {
 
     /// The answer to `wanted`, whatever rules and `.htaccess` files say.
     pub fn resolve(&self, wanted: &Wanted, method: &[u8]) -> Route {
+        let (tree, inner) = self.tree_of(wanted);
+        if self.script_alone && tree.prefix.is_empty() {
+            return self.to_resident();
+        }
         if wanted.is_hidden() {
             return Route::Refused(404);
         }
-        let (tree, inner) = self.tree_of(wanted);
         // The first rule that needs it looks it up; the result serves all rules.
         let mut found = None;
         let mut look = || *found.get_or_insert_with(|| tree.root.look(&inner.path));
@@ -153,6 +176,9 @@ impl Docroot {
     /// Whether a path leads to no file, no script and no directory.
     pub(super) fn is_missing(&self, wanted: &Wanted) -> bool {
         let (tree, inner) = self.tree_of(wanted);
+        if self.script_alone && tree.prefix.is_empty() {
+            return true;
+        }
         match tree.root.look(&inner.path) {
             Look::Missing => true,
             Look::Beyond => script_on_the_way(&inner, |name| tree.root.look(name)) == Err(Look::Missing),

@@ -1,10 +1,10 @@
-//! The document roots of a worker: that of its application, or one for each `[[site]]`.
+//! What a worker serves: the document root or worker script of its application, or one for each `[[site]]`.
 //!
 //! Must not know connections. Invariants: a request has one site, which its host decides, and keeps it; without `[[site]]`
 //! there is one, and no host is looked at.
 
 use super::docroot::Docroot;
-use crate::config::{Config, Site, SiteNames};
+use crate::config::{Config, Site, SiteNames, pools};
 
 /// A site that is served.
 #[derive(Debug)]
@@ -13,6 +13,8 @@ pub struct Served {
     pub docroot: Docroot,
     /// What its `[[site]]` says; `None` for an application.
     pub site: Option<Site>,
+    /// Whose PHP instances run its scripts.
+    pub pool: u32,
 }
 
 /// All of them.
@@ -36,11 +38,12 @@ impl Sites {
             let application = config.server.application.as_deref();
             let application = application.ok_or_else(|| vec!["no application was given".to_owned()])?;
             let docroot = Docroot::open(application, config).map_err(|why| vec![why])?;
-            list.push(Served { docroot, site: None });
+            list.push(Served { docroot, site: None, pool: pools::COMMON });
         }
-        for site in &config.sites {
+        for (number, site) in config.sites.iter().enumerate() {
+            let pool = if site.script().is_some() { pools::number_of(number) } else { pools::COMMON };
             match open(site) {
-                Ok(docroot) => list.push(Served { docroot, site: Some(site.clone()) }),
+                Ok(docroot) => list.push(Served { docroot, site: Some(site.clone()), pool }),
                 Err(why) => mistakes.push(why),
             }
         }
@@ -84,14 +87,27 @@ impl Sites {
 }
 
 fn open(site: &Site) -> Result<Docroot, String> {
+    let place = &site.place;
     let root = site.config.server.application.as_deref();
-    let root = root.ok_or_else(|| format!("{}: a site needs root, its document root", site.place))?;
-    if root.is_file() {
+    let root = root.ok_or_else(|| format!("{place}: a site needs root, its document root"))?;
+    let script = site.script();
+    let is_alone = script == Some(root);
+    if let Some(script) = script {
+        let key = if is_alone { "application" } else { "worker" };
+        let found =
+            script.metadata().map_err(|error| format!("{place}: {key}: {}: {error}", script.display()))?;
+        if found.is_dir() {
+            return Err(format!(
+                "{place}: {key}: {} is a directory, and what stays loaded is a script: a document root is root",
+                script.display()
+            ));
+        }
+    }
+    if !is_alone && root.is_file() {
         return Err(format!(
-            "{}: root: {} is a file: a site is a document root; an application that stays loaded needs a weft of its own",
-            site.place,
+            "{place}: root: {} is a file: name it as application if it stays loaded",
             root.display()
         ));
     }
-    Docroot::open(root, &site.config).map_err(|why| format!("{}: root: {why}", site.place))
+    Docroot::open(root, &site.config).map_err(|why| format!("{place}: root: {why}"))
 }

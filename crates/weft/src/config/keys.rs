@@ -3,6 +3,7 @@
 //! Must not know where a value came from. Invariant: flag, variable, file key, help and reference documentation of a
 //! setting are all generated from its row, so they cannot disagree.
 
+use super::acme_keys::ACME;
 use super::admin_keys::ADMIN;
 use super::classic_keys::CLASSIC;
 pub use super::key::{Arity, Key};
@@ -10,13 +11,21 @@ use super::limit_keys::LIMITS;
 use super::other_keys::OTHERS;
 use super::server_keys::SERVER;
 use super::tls_keys::TLS;
+use super::topic_keys::TOPICS;
 
 /// Every setting, in the order of the documentation.
 pub static KEYS: &[Key] = &joined();
 
 /// The tables that make it up.
-const TABLES: [&[Key]; 6] = [SERVER, TLS, ADMIN, LIMITS, CLASSIC, OTHERS];
-const COUNT: usize = SERVER.len() + TLS.len() + ADMIN.len() + LIMITS.len() + CLASSIC.len() + OTHERS.len();
+const TABLES: [&[Key]; 8] = [SERVER, TLS, ACME, ADMIN, LIMITS, TOPICS, CLASSIC, OTHERS];
+const COUNT: usize = SERVER.len()
+    + TLS.len()
+    + ACME.len()
+    + ADMIN.len()
+    + LIMITS.len()
+    + TOPICS.len()
+    + CLASSIC.len()
+    + OTHERS.len();
 
 const fn joined() -> [Key; COUNT] {
     let mut rows = [SERVER[0]; COUNT];

@@ -188,6 +188,27 @@ pub const LIMITS: &[Key] = &[
         "How long it may then stay silent; beyond it the connection is closed"
     ),
     number!(
+        limits.tcp_message_bytes_max,
+        "tcp-message-bytes-max",
+        Bytes,
+        1..=GIB,
+        "A message of a client of a TCP service; beyond it the connection is closed"
+    ),
+    number!(
+        limits.tcp_queue_bytes_max,
+        "tcp-queue-bytes-max",
+        Bytes,
+        KIB..=GIB,
+        "Messages that wait for one client of a TCP service; beyond it what the service's overflow() says, by default the connection is closed"
+    ),
+    number!(
+        limits.tcp_idle_timeout_ms,
+        "tcp-idle-timeout-ms",
+        Milliseconds,
+        0..=DAY_MS,
+        "How long a client of a TCP service may send nothing before its connection is closed; 0 is for ever"
+    ),
+    number!(
         limits.stack_bytes,
         "stack-bytes",
         Bytes,

@@ -16,6 +16,15 @@ pub enum ListenAddress {
     Https(SocketAddr),
     /// TCP, for the operator: what weft says of itself.
     Admin(SocketAddr),
+    /// TCP, for a service of the application.
+    Stream {
+        /// Where.
+        address: SocketAddr,
+        /// Whether TLS is below it.
+        is_tls: bool,
+        /// The path under which the application has the service.
+        service: String,
+    },
     /// A unix socket and the permission bits of its file.
     Unix {
         /// Path of the socket.
@@ -50,13 +59,22 @@ impl ListenAddress {
             ListenAddress::Tcp(address) | ListenAddress::Https(address) | ListenAddress::Admin(address) => {
                 Some(*address)
             }
+            ListenAddress::Stream { address, .. } => Some(*address),
             ListenAddress::Unix { .. } => None,
         }
     }
 
     /// Whether its connections begin with TLS.
-    pub fn is_https(&self) -> bool {
-        matches!(self, ListenAddress::Https(_))
+    pub fn is_tls(&self) -> bool {
+        matches!(self, ListenAddress::Https(_) | ListenAddress::Stream { is_tls: true, .. })
+    }
+
+    /// The path of the service that its connections are for, in place of HTTP.
+    pub fn service(&self) -> Option<&str> {
+        match self {
+            ListenAddress::Stream { service, .. } => Some(service),
+            _ => None,
+        }
     }
 
     /// Whether it is for the operator.
@@ -86,6 +104,9 @@ impl fmt::Display for ListenAddress {
             ListenAddress::Tcp(address) => address.fmt(f),
             ListenAddress::Https(address) => write!(f, "https://{address}"),
             ListenAddress::Admin(address) => write!(f, "admin://{address}"),
+            ListenAddress::Stream { address, is_tls, service } => {
+                write!(f, "{}://{address}{service}", if *is_tls { "tls" } else { "tcp" })
+            }
             ListenAddress::Unix { path, mode, is_admin } => {
                 let kind = if *is_admin { "admin+unix" } else { "unix" };
                 write!(f, "{kind}:{}", path.display())?;
@@ -100,7 +121,7 @@ impl FromStr for ListenAddress {
 
     /// Accepts `HOST:PORT`, `[V6]:PORT`, `:PORT`, `PORT`, `*:PORT`, `localhost:PORT`, `unix:/path` and
     /// `unix:/path,mode=0660`; the TCP ones also with `http://`, `https://` or `admin://` before them, the others with
-    /// `admin+`.
+    /// `admin+`. For a service of the application: `tcp://HOST:PORT/service` or `tls://HOST:PORT/service`.
     fn from_str(text: &str) -> Result<Self, String> {
         if let Some(rest) = text.strip_prefix("https://") {
             return rest.trim_end_matches('/').parse().and_then(|address| match address {
@@ -119,6 +140,12 @@ impl FromStr for ListenAddress {
                 ListenAddress::Tcp(address) => Ok(ListenAddress::Admin(address)),
                 _ => Err(format!("\"{text}\": write admin://HOST:PORT or admin+unix:/path")),
             });
+        }
+        if let Some(rest) = text.strip_prefix("tcp://") {
+            return stream(text, rest, false);
+        }
+        if let Some(rest) = text.strip_prefix("tls://") {
+            return stream(text, rest, true);
         }
         if let Some(rest) = text.strip_prefix("admin+unix:") {
             return unix(rest, true);
@@ -149,6 +176,20 @@ impl FromStr for ListenAddress {
             }
         };
         Ok(ListenAddress::Tcp((host, port).into()))
+    }
+}
+
+/// The address of a service's streams.
+fn stream(text: &str, rest: &str, is_tls: bool) -> Result<ListenAddress, String> {
+    let wrong =
+        || format!("\"{text}\": write tcp://HOST:PORT/service, with the path of the application's service");
+    let (address, service) = rest.split_at(rest.find('/').ok_or_else(wrong)?);
+    if service.len() < 2 || service.contains(char::is_whitespace) {
+        return Err(wrong());
+    }
+    match address.parse().map_err(|_| wrong())? {
+        ListenAddress::Tcp(address) => Ok(ListenAddress::Stream { address, is_tls, service: service.into() }),
+        _ => Err(wrong()),
     }
 }
 

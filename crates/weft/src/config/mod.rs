@@ -5,18 +5,25 @@
 //! one row of [`keys::KEYS`], from which the flags, the variables, the file's keys and the reference documentation are
 //! generated.
 
+mod acme_keys;
 mod admin_keys;
+mod automatic;
+mod backplane;
 mod classic_keys;
 mod environment;
 mod file;
+mod host_name;
 mod key;
 pub mod keys;
+mod limit_defaults;
 mod limit_keys;
 mod listen;
 mod mode;
 mod network;
 mod other_keys;
 mod pattern;
+mod place;
+pub mod pools;
 mod rule;
 mod rule_keys;
 mod server_keys;
@@ -28,24 +35,32 @@ mod suggest;
 #[cfg(test)]
 mod tests;
 mod tls_keys;
+mod tls_settings;
+mod topic_keys;
+mod topics;
 mod users;
 mod value;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+pub use backplane::{Backplane, BackplaneKind};
 pub use environment::HANDOVER;
+pub use host_name::is_address;
 pub use listen::ListenAddress;
 pub use mode::Mode;
 pub use network::Network;
 pub use pattern::{Condition, behind};
+pub use place::{Place, Places};
 pub use rule::{Action, Rule};
 pub use settings::{
-    ClientCertificates, Config, Environment, ExtraWorkers, Format, Level, LimitSettings, Log, LogTarget,
-    Recycle, RunAs, Site, Symlinks, Tls, Trust, Workers,
+    Config, Environment, ExtraWorkers, Format, Level, LimitSettings, Log, LogTarget, Recycle, RunAs, Site,
+    Symlinks, Trust, Workers,
 };
 pub use share::{Share, ShareBy, is_below, plain_path};
 pub use site_names::SiteNames;
+pub use tls_settings::{Acme, ClientCertificates, Tls};
+pub use topics::Topics;
 pub use users::{Hash, Users};
 pub use value::Value;
 
@@ -107,6 +122,14 @@ fn check_together(config: &Config, errors: &mut Vec<String>) {
                 .into(),
         );
     }
+    if let Some(address) = config.server.listen.iter().find(|address| address.service().is_some())
+        && config.server.application.is_some()
+        && Mode::of(config) != Mode::Coroutine
+    {
+        errors.push(format!(
+            "{address}: services need coroutine mode, an application that is a script which returns a Weft\\Application"
+        ));
+    }
     if let Some(address) = config.server.listen.iter().find(|a| a.is_admin() && a.is_remote())
         && config.admin.token.is_none()
     {
@@ -125,9 +148,10 @@ fn check_together(config: &Config, errors: &mut Vec<String>) {
     check_proxy_protocol(config, errors);
     if let (Some(rule), Some(application)) = (config.rules.first(), &config.server.application)
         && application.is_file()
+        && config.server.files.is_none()
     {
         errors.push(format!(
-            "{}: rules are for document roots, and the application is a script: leave them out, or name a directory",
+            "{}: rules are for document roots, and the application is a script: leave them out, name a directory, or set files",
             rule.place
         ));
     }
@@ -177,9 +201,14 @@ fn check_tls(config: &Config, errors: &mut Vec<String>) {
             tls.certificates.len(),
             tls.keys.len()
         ));
-    } else if wants && tls.certificates.is_empty() && config.sites.is_empty() {
+    } else if wants
+        && tls.certificates.is_empty()
+        && config.sites.is_empty()
+        && config.server.names.is_empty()
+    {
         errors.push(
-            "an https:// address needs a certificate: give --tls-certificates and --tls-keys, which name PEM files"
+            "an https:// address needs a certificate: give --tls-certificates and --tls-keys, which name PEM files, or \
+             listen on https://NAME, whose certificate weft sees to itself"
                 .into(),
         );
     } else if !wants && !tls.certificates.is_empty() {
@@ -187,5 +216,12 @@ fn check_tls(config: &Config, errors: &mut Vec<String>) {
     }
     if tls.redirect && !wants {
         errors.push("tls.redirect is on, but no address has TLS: listen on https://HOST:PORT as well".into());
+    }
+    if let Some(name) = config.acme_names().first().filter(|_| !config.acme.terms_agreed) {
+        errors.push(format!(
+            "acme.terms_agreed is false, so {name} gets no certificate: read the terms of service of {}, then agree, or name \
+             certificate files",
+            config.acme.directory
+        ));
     }
 }

@@ -50,6 +50,15 @@ impl Mode {
 
     /// PHP instances in each worker: how many requests can be in PHP at once.
     pub fn instances(self, config: &Config) -> u32 {
+        if config.has_site_applications() {
+            config.instances_of_sites()
+        } else {
+            self.instances_of_one(config)
+        }
+    }
+
+    /// Those of one application, or of all document roots.
+    pub fn instances_of_one(self, config: &Config) -> u32 {
         const OF_DOCROOT: u32 = 50;
         match (self, config.classic.instances_max) {
             (Mode::Coroutine, _) | (Mode::Resident, 0) => 1,
@@ -83,7 +92,11 @@ impl Mode {
         const PER_CORE: usize = 32;
         match (config.server.extra_workers_max, config.server.workers) {
             (ExtraWorkers::AtMost(count), _) => count,
-            (ExtraWorkers::Auto, Workers::Exactly(1)) if self != Mode::Classic => 0,
+            (ExtraWorkers::Auto, Workers::Exactly(1))
+                if self != Mode::Classic || config.has_site_applications() =>
+            {
+                0
+            }
             (ExtraWorkers::Auto, _) => machine::roomy(machine::cores() * PER_CORE),
         }
     }

@@ -4,7 +4,7 @@
 
 use super::key::{Arity, DAY_MS, Key, key, number};
 use super::value::Unit;
-use super::{Config, Value};
+use super::{Config, Places, Value};
 
 /// The rows of `[server]`.
 pub const SERVER: &[Key] = &[
@@ -44,8 +44,16 @@ pub const SERVER: &[Key] = &[
         |v| Some(v.path()?),
         "A directory whose files are sent, as those of a document root, before the application, a script, is asked"
     ),
-    key!(server.listen, "listen" 'l', Many, "ADDRESS", "HOST:PORT, :PORT, [V6]:PORT, https://HOST:PORT, admin://HOST:PORT, unix:/path, unix:/path,mode=0660, admin+unix:/path", "127.0.0.1:8080",
-        |v| v.each(Value::listen)?, "Address to listen on; may be repeated; port 0 lets the kernel choose"),
+    Key {
+        set: |config, given| {
+            let places = Places::of(&given.each(Value::place)?);
+            (config.server.listen, config.server.names) = (places.addresses, places.names);
+            config.server.redirects = places.redirects;
+            Ok(())
+        },
+        ..key!(server.listen, "listen" 'l', Many, "ADDRESS", "HOST:PORT, :PORT, [V6]:PORT, https://HOST:PORT, https://NAME, tcp://HOST:PORT/service, tls://HOST:PORT/service, admin://HOST:PORT, unix:/path, unix:/path,mode=0660, admin+unix:/path", "127.0.0.1:8080",
+        |v| v.each(Value::place).map(|_| Vec::new())?, "Address to listen on; may be repeated; port 0 lets the kernel choose; https://NAME is ports 443 and 80, with a certificate that weft sees to itself")
+    },
     key!(
         server.proxy_protocol,
         "proxy-protocol",
@@ -53,7 +61,7 @@ pub const SERVER: &[Key] = &[
         "ADDRESS",
         "addresses of server.listen",
         "none",
-        |v| v.each(Value::listen)?,
+        |v| Places::of(&v.each(Value::place)?).addresses,
         "Address at which each connection begins with a header of the PROXY protocol, version 1 or 2, from one of trust.proxies; may be repeated"
     ),
     key!(server.workers, "workers" 'w', One, "N", "auto, 1 to 1024", "auto",
@@ -77,6 +85,16 @@ pub const SERVER: &[Key] = &[
         "false",
         |v| v.boolean()?,
         "Compresses text that applications and scripts answer with, for clients that accept it; streamed text piece by piece"
+    ),
+    key!(
+        server.compress_websockets,
+        "compress-websockets",
+        Switch,
+        "",
+        "true, false",
+        "false",
+        |v| v.boolean()?,
+        "Compresses messages to and from WebSocket clients that offer it (permessage-deflate), each by itself"
     ),
     number!(
         server.backlog,

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{Action, ListenAddress, Network, Rule, Share};
+use super::{Acme, Action, ListenAddress, Network, Rule, Share, Tls};
 use crate::machine;
 
 /// Everything that can be configured, in the sections of `weft.toml`.
@@ -16,8 +16,12 @@ pub struct Config {
     pub server: Server,
     /// Certificates, and what follows from having them.
     pub tls: Tls,
+    /// Certificates that weft sees to itself.
+    pub acme: Acme,
     /// What a peer, a request or a coroutine may use at most.
     pub limits: LimitSettings,
+    /// What is published to topics.
+    pub topics: super::Topics,
     /// The meaning of a document root's URLs.
     pub classic: Classic,
     /// What becomes of some paths of a document root, in this order.
@@ -55,7 +59,7 @@ impl Config {
 
     /// Whether an address wants TLS.
     pub fn wants_tls(&self) -> bool {
-        self.server.listen.iter().any(ListenAddress::is_https)
+        self.server.listen.iter().any(ListenAddress::is_tls)
     }
 }
 
@@ -93,12 +97,17 @@ pub struct Server {
     pub files: Option<PathBuf>,
     /// Addresses to listen on.
     pub listen: Vec<ListenAddress>,
+    /// The host names that stand among them.
+    pub names: Vec<String>,
+    /// Whether one of these names stands for port 80 as well, for those who come without TLS.
+    pub redirects: bool,
     /// Those of the addresses at which connections begin with a header of the PROXY protocol.
     pub proxy_protocol: Vec<ListenAddress>,
     /// Worker processes.
     pub workers: Workers,
     /// Whether text that PHP answers with is compressed.
     pub compress_responses: bool,
+    pub compress_websockets: bool,
     /// Whether clients may speak HTTP/2.
     pub http2: bool,
     /// Length of each accept queue.
@@ -128,35 +137,6 @@ pub enum ExtraWorkers {
     Auto,
     /// At most this many.
     AtMost(usize),
-}
-
-/// `[tls]`: certificates, and what follows from having them.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Tls {
-    /// Files with a certificate and its chain each.
-    pub certificates: Vec<PathBuf>,
-    /// Their keys, in the same order.
-    pub keys: Vec<PathBuf>,
-    /// The authorities whose clients are known.
-    pub client_ca: Option<PathBuf>,
-    /// Whether clients are asked for certificates.
-    pub client_certificates: ClientCertificates,
-    /// Whether requests without TLS are sent to the first address with it.
-    pub redirect: bool,
-    /// How long browsers are told to use TLS only, in seconds; 0 tells them nothing.
-    pub hsts_s: u64,
-}
-
-/// Whether clients are asked for certificates.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum ClientCertificates {
-    /// They are not asked.
-    Off,
-    /// They are asked, and may have none.
-    Optional,
-    /// Who has none is refused.
-    #[default]
-    Required,
 }
 
 /// `[admin]`: who may see what weft says of itself.
@@ -302,6 +282,9 @@ pub struct LimitSettings {
     pub websocket_queue_bytes_max: usize,
     pub websocket_ping_ms: u64,
     pub websocket_ping_timeout_ms: u64,
+    pub tcp_message_bytes_max: usize,
+    pub tcp_queue_bytes_max: usize,
+    pub tcp_idle_timeout_ms: u64,
     pub stack_bytes: usize,
 }
 
@@ -417,9 +400,12 @@ impl Default for Server {
             run_as: RunAs::Auto,
             files: None,
             listen: vec![ListenAddress::Tcp(([127, 0, 0, 1], 8080).into())],
+            names: Vec::new(),
+            redirects: false,
             proxy_protocol: Vec::new(),
             workers: Workers::Auto,
             compress_responses: false,
+            compress_websockets: false,
             http2: true,
             backlog: 4096,
             user: None,
@@ -430,39 +416,6 @@ impl Default for Server {
             boot_timeout_ms: 60_000,
             stuck_timeout_ms: 120_000,
             extra_workers_max: ExtraWorkers::Auto,
-        }
-    }
-}
-
-impl Default for LimitSettings {
-    fn default() -> Self {
-        LimitSettings {
-            head_bytes_max: 32 << 10,
-            header_count_max: 200,
-            target_bytes_max: 8 << 10,
-            body_bytes_max: 8 << 20,
-            body_memory_bytes_max: 256 << 10,
-            body_begin_bytes: 64 << 10,
-            body_rate_bytes_min: 500,
-            response_buffer_bytes_max: 256 << 10,
-            spool_bytes_max: 4 << 30,
-            head_timeout_ms: 10_000,
-            body_timeout_ms: 30_000,
-            idle_timeout_ms: 75_000,
-            write_timeout_ms: 60_000,
-            request_timeout_ms: 0,
-            request_slow_ms: 0,
-            connections_max: 65_536,
-            coroutines_max: 10_000,
-            tasks_max: 10_000,
-            queue_max: 1_000,
-            queue_timeout_ms: 5_000,
-            shares: Vec::new(),
-            websocket_message_bytes_max: 1 << 20,
-            websocket_queue_bytes_max: 256 << 10,
-            websocket_ping_ms: 30_000,
-            websocket_ping_timeout_ms: 10_000,
-            stack_bytes: 8 << 20,
         }
     }
 }

@@ -1,15 +1,18 @@
 //! How a site is written: the keys of a `[[site]]` of `weft.toml`.
 //!
 //! Must not know requests, or whether there is something at a path. Invariants: each mistake is refused with its line; a
-//! key that is also one of `[classic]`, `[limits]` or `[log]` means the same there.
+//! key that is also one of `[classic]`, `[limits]`, `[log]` or `[tls]` means the same there.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 
+use super::host_name::{host_name, is_certifiable};
 use super::key::Key;
 use super::keys::KEYS;
+use super::pools::INSTANCES_MAX;
 use super::rule::Rule;
 use super::rule_keys::Entry;
+use super::settings::Resident;
 use super::{Config, ListenAddress, RunAs, Site, suggest};
 
 /// A site as it stands in the file: what it says over the rest of the configuration is set last.
@@ -23,10 +26,27 @@ pub struct Written {
 }
 
 /// Keys that only a site has.
-const OWN: [&str; 9] =
-    ["names", "default", "root", "certificates", "keys", "ini", "admin_ini", "environment", "rule"];
+const OWN: [&str; 11] = [
+    "names",
+    "default",
+    "root",
+    "application",
+    "worker",
+    "certificates",
+    "keys",
+    "ini",
+    "admin_ini",
+    "environment",
+    "rule",
+];
+/// Those of an application that stays loaded; other sections have them for one that is alone.
+const OF_APPLICATION: [&str; 2] = ["instances_max", "requests_max"];
+/// Those of a document root.
+const OF_ROOT: [&str; 3] = ["try", "symlinks", "htaccess"];
 /// Keys that other sections have for all sites.
-const COMMON: [&str; 9] = [
+const COMMON: [&str; 13] = [
+    OF_APPLICATION[0],
+    OF_APPLICATION[1],
     "try",
     "symlinks",
     "sendfile",
@@ -36,9 +56,9 @@ const COMMON: [&str; 9] = [
     "request_timeout_ms",
     "shares",
     "access_log",
+    "redirect",
+    "hsts_s",
 ];
-/// The longest host name (RFC 1035 section 2.3.4).
-const NAME_BYTES_MAX: usize = 253;
 
 /// Makes the sites; each mistake is one line.
 pub fn read(written: Vec<Written>, config: &Config, errors: &mut Vec<String>) -> Vec<Site> {
@@ -63,6 +83,8 @@ impl Site {
         let mut own = Config { sites: Vec::new(), ..config.clone() };
         own.limits.shares.clear();
         own.server.application = None;
+        own.server.run_as = RunAs::Classic;
+        own.resident = Resident::default();
         let common_rules = std::mem::take(&mut own.rules);
         own.rules = rules.into_iter().chain(common_rules).collect();
         let mut site = Site {
@@ -83,9 +105,7 @@ impl Site {
         if site.names.is_empty() && !site.is_default {
             return Err(format!("{place}: a site needs names, its host names, or default = true"));
         }
-        if site.config.server.application.is_none() {
-            return Err(format!("{place}: a site needs root, its document root"));
-        }
+        check_kind(&entries).map_err(|why| format!("{place}: {why}"))?;
         if site.certificates.len() != site.keys.len() {
             return Err(format!(
                 "{place}: certificates names {} files and keys {}: name the key of each certificate, in the same order",
@@ -103,6 +123,14 @@ impl Site {
             "names" => self.names = value.each(|name| host_name(&name.text()?)).map_err(named)?,
             "default" => self.is_default = value.boolean().map_err(named)?,
             "root" => self.config.server.application = Some(value.path().map_err(named)?),
+            "application" => {
+                self.config.server.application = Some(value.path().map_err(named)?);
+                self.config.server.run_as = RunAs::Resident;
+            }
+            "worker" => {
+                self.config.resident.script = Some(value.path().map_err(named)?);
+                self.config.server.run_as = RunAs::Resident;
+            }
             "certificates" => self.certificates = value.each(super::Value::path).map_err(named)?,
             "keys" => self.keys = value.each(super::Value::path).map_err(named)?,
             "ini" => self.ini = value.ini().map_err(named).and_then(settings)?,
@@ -111,58 +139,59 @@ impl Site {
             _ => {
                 let key = common(name).ok_or_else(|| unknown(name))?;
                 (key.set)(&mut self.config, value.clone()).map_err(named)?;
+                // What the site says goes over what a name among the addresses says.
+                self.config.server.redirects &= name != "redirect";
             }
         }
         Ok(())
     }
 }
 
+/// Whether the keys fit together: a document root, with or without a script that stays loaded beside it, or a script alone.
+fn check_kind(entries: &[Entry]) -> Result<(), String> {
+    let has = |name: &str| entries.iter().any(|entry| entry.name == name);
+    let first_of = |names: &[&'static str]| names.iter().copied().find(|name| has(name));
+    match (has("root"), has("application"), has("worker")) {
+        (false, false, false) => {
+            Err("a site needs root, its document root, or application, a script that stays loaded".into())
+        }
+        (true, true, _) => Err("a site has root or application, not both: name the script that stays loaded beside a document \
+                                root as worker"
+            .into()),
+        (false, _, true) => {
+            Err("worker needs root, whose files it lies beside: a script alone is the site's application".into())
+        }
+        (true, _, false) => match first_of(&OF_APPLICATION) {
+            Some("instances_max") => {
+                Err("instances_max is for an application that stays loaded: document roots share those of [classic]".into())
+            }
+            Some(name) => Err(format!("{name} is for an application that stays loaded: name worker or application")),
+            None => Ok(()),
+        },
+        (false, true, false) => match first_of(&OF_ROOT) {
+            Some(name) => Err(format!("{name} is for a document root: name root and worker in place of application")),
+            None => Ok(()),
+        },
+        (true, false, true) => Ok(()),
+    }
+}
+
 fn common(name: &str) -> Option<&'static Key> {
-    let of = |key: &&Key| key.name == name && matches!(key.section, "classic" | "limits" | "log");
+    let sections = ["classic", "limits", "log", "resident", "tls"];
+    let of = |key: &&Key| key.name == name && sections.contains(&key.section);
     COMMON.contains(&name).then(|| KEYS.iter().find(of)).flatten()
 }
 
 fn unknown(name: &str) -> String {
+    if name == "files" {
+        return "files is not for sites: name the directory as root, and the script beside it as worker"
+            .into();
+    }
     if let Some(key) = KEYS.iter().find(|key| key.name == name) {
         return format!("{name} is for all sites: put it under [{}]", key.section);
     }
     let hint = suggest::hint(name, OWN.into_iter().chain(COMMON));
     format!("unknown key {name} in [[site]]{hint}")
-}
-
-/// A host name in small letters.
-fn host_name(text: &str) -> Result<String, String> {
-    let name = text.to_ascii_lowercase();
-    let domain = name.strip_prefix("*.").unwrap_or(&name);
-    let wrong = |why: &str| Err(format!("\"{text}\" {why}"));
-    if name == "*" {
-        return wrong("is no host name: write default = true for a site that gets all other hosts");
-    }
-    if domain.contains("://") || domain.contains('/') {
-        return wrong("is a URL: write only its host name");
-    }
-    if domain.starts_with('[') && domain.ends_with(']') {
-        let inner = &domain[1..domain.len() - 1];
-        return match inner.parse::<std::net::Ipv6Addr>() {
-            Ok(_) => Ok(name),
-            Err(_) => wrong("is not an IPv6 address in brackets"),
-        };
-    }
-    if domain.contains(':') {
-        return wrong("has a port: a site has its names at every address");
-    }
-    if !domain.is_ascii() {
-        return wrong("is not ASCII: write it as DNS does, beginning with xn--");
-    }
-    let label = |label: &str| {
-        !label.is_empty()
-            && label.len() <= 63
-            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
-    };
-    if name.len() > NAME_BYTES_MAX || !domain.split('.').all(label) {
-        return wrong("is not a host name: write a.example or *.a.example");
-    }
-    Ok(name)
 }
 
 /// PHP reads them only when it starts.
@@ -198,13 +227,7 @@ pub fn check_together(config: &Config, errors: &mut Vec<String>) {
             application.display()
         ));
     }
-    if !matches!(config.server.run_as, RunAs::Auto | RunAs::Classic) || config.resident.script.is_some() {
-        errors.push(format!(
-            "{}: sites are document roots in classic mode: for an application that stays loaded start a weft of its own, \
-             and leave mode and worker out here",
-            first.place
-        ));
-    }
+    check_mode(first, config, errors);
     let mut known: HashMap<&str, &Site> = HashMap::new();
     for site in &config.sites {
         for name in &site.names {
@@ -230,18 +253,54 @@ pub fn check_together(config: &Config, errors: &mut Vec<String>) {
     check_certificates(config, errors);
 }
 
+/// What the rest of the configuration may say of modes and instances where there are sites, of which one is `first`.
+fn check_mode(first: &Site, config: &Config, errors: &mut Vec<String>) {
+    let place = &first.place;
+    if !matches!(config.server.run_as, RunAs::Auto | RunAs::Classic) {
+        errors.push(format!(
+            "{place}: a site is a document root, or has an application in resident mode: leave mode out; coroutine mode needs a \
+             weft of its own"
+        ));
+    }
+    if config.resident.script.is_some() {
+        errors.push(format!(
+            "{place}: a worker script is named beside sites: name it in its [[site]], as worker"
+        ));
+    }
+    let instances = config.instances_of_sites();
+    if config.has_site_applications() && instances > INSTANCES_MAX {
+        errors.push(format!(
+            "{place}: the sites have {instances} PHP instances in each worker, and at most {INSTANCES_MAX} are possible: lower \
+             instances_max of sites"
+        ));
+    }
+}
+
 fn check_certificates(config: &Config, errors: &mut Vec<String>) {
-    let wants = config.server.listen.iter().any(ListenAddress::is_https);
+    let wants = config.server.listen.iter().any(ListenAddress::is_tls);
     for site in &config.sites {
+        let place = &site.place;
         if !site.certificates.is_empty() && !wants {
             errors.push(format!(
-                "{}: certificates is set, but no address uses it: listen on https://HOST:PORT",
-                site.place
+                "{place}: certificates is set, but no address uses it: listen on https://HOST:PORT"
             ));
-        } else if wants && site.certificates.is_empty() && config.tls.certificates.is_empty() {
+        }
+        if site.config.tls.redirect && !wants && !config.tls.redirect {
             errors.push(format!(
-                "{}: an https:// address needs a certificate: name certificates and keys of the site, or in [tls] for all",
-                site.place
+                "{place}: redirect is on, but no address has TLS: listen on https://HOST:PORT as well"
+            ));
+        }
+        if !wants || !site.certificates.is_empty() || !config.tls.certificates.is_empty() {
+            continue;
+        }
+        // The others are certified one by one.
+        if let Some(name) = site.names.iter().find(|name| !is_certifiable(name)) {
+            errors.push(format!(
+                "{place}: a certificate for {name} cannot be had by itself: name certificates and keys of the site, or in [tls] for all"
+            ));
+        } else if site.names.is_empty() && config.automatic_names().is_empty() {
+            errors.push(format!(
+                "{place}: an https:// address needs a certificate: name certificates and keys of the site, or in [tls] for all"
             ));
         }
     }

@@ -9,8 +9,8 @@ use std::time::Duration;
 use weft_serve::ProxyFields;
 
 use super::{
-    ClientCertificates, Environment, ExtraWorkers, Format, Level, ListenAddress, LogTarget, Network, RunAs,
-    Share, Symlinks, Workers,
+    Backplane, ClientCertificates, Environment, ExtraWorkers, Format, Level, ListenAddress, LogTarget,
+    Network, Place, RunAs, Share, Symlinks, Workers,
 };
 
 /// A value from a flag, a variable or the file.
@@ -218,11 +218,51 @@ impl Value {
         Err(format!("expected $path, $path/NAME or NAME below the document root, got {}", self.shown()))
     }
 
-    /// An address to listen on.
-    pub fn listen(&self) -> Typed<ListenAddress> {
+    /// Where to listen.
+    pub fn place(&self) -> Typed<Place> {
         match self {
             Value::Integer(port) => port.to_string().parse(),
             _ => self.text()?.parse(),
+        }
+    }
+
+    /// An address at which a server listens for its operator.
+    pub fn operators(&self) -> Typed<ListenAddress> {
+        let address = self.text()?.parse::<ListenAddress>()?;
+        let hint = "is for clients: write admin+unix:/path or admin://HOST:PORT";
+        if address.is_admin() { Ok(address) } else { Err(format!("{address} {hint}")) }
+    }
+
+    /// What joins the topics of several hosts. The value is not shown: it may hold a password.
+    pub fn backplane(&self) -> Typed<Backplane> {
+        self.text()?.parse()
+    }
+
+    /// The directory of an authority (RFC 8555 section 7.1.1).
+    pub fn acme_directory(&self) -> Typed<String> {
+        let text = self.text()?;
+        let is_url = |text: &str| {
+            text.strip_prefix("https://").is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'))
+                && text.bytes().all(|byte| byte.is_ascii_graphic())
+        };
+        match text.as_str() {
+            "staging" => Ok("https://acme-staging-v02.api.letsencrypt.org/directory".into()),
+            url if is_url(url) => Ok(text),
+            _ => Err(format!(
+                "expected the https:// URL of an ACME directory, or staging, got {}",
+                self.shown()
+            )),
+        }
+    }
+
+    /// An e-mail address.
+    pub fn email(&self) -> Typed<String> {
+        let text = self.text()?;
+        let sound =
+            |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_graphic() && byte != b',');
+        match text.split_once('@') {
+            Some((user, host)) if sound(user) && sound(host) && !host.contains('@') => Ok(text),
+            _ => Err(format!("expected an e-mail address, got {}", self.shown())),
         }
     }
 

@@ -13,6 +13,7 @@ const PAGE: &str = "crates/zend/tests/instances/pages/extensions.php";
 pub const PROVEN: &[(&str, &str)] = &[
     ("amqp", "tests/clients/scripts/rabbitmq"),
     ("apcu", PAGE),
+    ("bcmath", PAGE),
     ("calendar", PAGE),
     ("Core", PAGE),
     ("ctype", PAGE),
@@ -26,6 +27,7 @@ pub const PROVEN: &[(&str, &str)] = &[
     ("ftp", "tests/clients/scripts/network"),
     ("gd", PAGE),
     ("gettext", PAGE),
+    ("gmp", PAGE),
     ("hash", PAGE),
     ("iconv", PAGE),
     ("igbinary", PAGE),
@@ -59,6 +61,7 @@ pub const PROVEN: &[(&str, &str)] = &[
     ("session", PAGE),
     ("shmop", PAGE),
     ("SimpleXML", PAGE),
+    ("snmp", "tests/clients/scripts/snmpd"),
     ("soap", "tests/clients/scripts/soap"),
     ("sockets", PAGE),
     ("sodium", PAGE),
@@ -88,6 +91,7 @@ const SHARED: &[(&str, &str)] = &[
     ("openssl", "openssl_error_string() may return another request's error"),
     ("pcntl", "pcntl_signal() and pcntl_alarm() are the worker's"),
     ("readline", "the history is the worker's"),
+    ("snmp", "the MIBs that were read are the worker's"),
     ("standard", "openlog() is the worker's"),
     (
         "uuid",

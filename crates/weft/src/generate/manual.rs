@@ -102,15 +102,16 @@ fn configuration() -> Roff {
     }
     page.control("SH", ["[[rule]]"]);
     page.text([roman(
-        "A table for some paths of a document root: path or match says for which, missing = true that they lead to nothing; \
+        "A table for some paths of a document root, or beside files: path or match says for which, missing = true that they lead to nothing; \
          one of deny, allow, redirect (with status), rewrite, alias, header, auth (with realm) and body_bytes_max says what \
          becomes of them. The first that fits counts. weft check --url URL shows what a URL would do.",
     )]);
     page.control("SH", ["[[site]]"]);
     page.text([roman(
-        "A document root with host names of its own, in place of the application: names, default, root, certificates, keys, \
-         [site.ini], [site.admin_ini], [site.environment], [[site.rule]], and try, symlinks, sendfile, accel_redirect, \
-         htaccess, body_bytes_max, request_timeout_ms, shares and access_log, which mean what they mean for all sites.",
+        "A document root, or an application that stays loaded, with host names of its own, in place of the application: names, \
+         default, root, worker, application, certificates, keys, [site.ini], [site.admin_ini], [site.environment], \
+         [[site.rule]], and instances_max, requests_max, try, symlinks, sendfile, accel_redirect, htaccess, body_bytes_max, \
+         request_timeout_ms, shares, access_log, redirect and hsts_s, which mean what they mean for all sites.",
     )]);
     page.control("SH", ["SEE ALSO"]);
     page.text([bold("weft"), roman("(1), "), bold("weft-serve"), roman("(1)")]);

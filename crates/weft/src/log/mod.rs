@@ -118,6 +118,20 @@ pub fn start_worker(config: &Config, slot: usize) -> Result<(), String> {
     Ok(())
 }
 
+/// Starts the log of the link to other hosts: direct, no thread. Called once in the child, after privileges were dropped.
+///
+/// # Errors
+/// One line with the path that cannot be written.
+pub fn start_link(config: &Config) -> Result<(), String> {
+    let log = &config.log;
+    let output = Output::open(&log.error_log, config.server.daemon)?;
+    install(
+        log,
+        Process { sink: Sink::Direct(output, AtomicU64::new(0)), name: "link".into(), form: log.format },
+    );
+    Ok(())
+}
+
 /// In a child that a request has forked: from here on its lines are written directly, and it has no access log.
 pub fn become_forked() {
     FORKED.store(true, Ordering::Relaxed);
@@ -220,7 +234,9 @@ struct Lines(LevelFilter);
 
 impl tracing::Subscriber for Lines {
     fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
-        *metadata.level() <= self.0
+        // What libraries say matters to those who look into weft; what follows from it, weft says itself.
+        let is_ours = metadata.target().starts_with("weft") || self.0 >= LevelFilter::DEBUG;
+        *metadata.level() <= self.0 && is_ours
     }
 
     fn max_level_hint(&self) -> Option<LevelFilter> {

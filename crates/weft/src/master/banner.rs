@@ -8,6 +8,7 @@ use rustix::process::{Resource, getrlimit};
 use super::Master;
 use super::listen::Listener;
 use super::worker_process::{Stage, Worker};
+use crate::acme;
 use crate::config::{Config, Environment, Mode, Workers};
 use crate::machine;
 
@@ -44,6 +45,7 @@ impl Master {
                 "weft: {missing} workers did not start and will be tried again; see the error log\n"
             ));
         }
+        self.show(); // whoever is told may ask at once
         self.console.say("weft: ready\n");
         self.console.ready();
         self.notify.ready(&self.status_text());
@@ -56,13 +58,33 @@ impl Master {
             rows.push(("application", format!("{} ({} mode)", application.display(), self.mode.name())));
         }
         if !config.sites.is_empty() {
-            rows.push(("sites", format!("{} ({} mode)", config.sites.len(), self.mode.name())));
+            let loaded = config.sites.iter().filter(|site| site.script().is_some()).count();
+            let modes = match (loaded, config.sites.len() - loaded) {
+                (0, _) => "classic mode".to_owned(),
+                (_, 0) => "resident mode".to_owned(),
+                (loaded, roots) => format!("{roots} in classic mode, {loaded} in resident mode"),
+            };
+            rows.push(("sites", format!("{} ({modes})", config.sites.len())));
         }
         rows.push(("workers", workers(config, self.mode)));
         if let Some(engine) = &self.engine {
             let extensions = engine.extensions.len();
             rows.push(("PHP", format!("{}, {extensions} extensions", engine.php_version)));
             rows.push(("opcache", format!("{}; JIT {}", engine.opcache, engine.jit)));
+        }
+        if !config.local_names().is_empty() {
+            let authority = acme::authority_file(config);
+            rows.push((
+                "certificate",
+                format!(
+                    "by weft's own authority for localhost: have browsers import {0} as an authority (curl --cacert {0})",
+                    authority.display()
+                ),
+            ));
+        }
+        let public = config.acme_names();
+        if !public.is_empty() {
+            rows.push(("certificate", format!("{} by {}", public.join(" "), config.acme.directory)));
         }
         rows.push(("errors", errors(config)));
         rows.extend(limits(config).into_iter().map(|limit| ("limit", limit)));

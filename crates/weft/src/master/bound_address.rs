@@ -16,6 +16,15 @@ pub enum BoundAddress {
     Https(SocketAddr),
     /// TCP, for the operator.
     Admin(SocketAddr),
+    /// TCP, for a service of the application.
+    Stream {
+        /// Where.
+        address: SocketAddr,
+        /// Whether TLS is below it.
+        is_tls: bool,
+        /// The path under which the application has the service.
+        service: String,
+    },
     /// A unix socket.
     Unix(PathBuf),
 }
@@ -24,9 +33,10 @@ impl BoundAddress {
     /// The address in the server's own type.
     pub fn endpoint(&self) -> weft_serve::Endpoint {
         match self {
-            BoundAddress::Tcp(address) | BoundAddress::Https(address) | BoundAddress::Admin(address) => {
-                weft_serve::Endpoint::Tcp(*address)
-            }
+            BoundAddress::Tcp(address)
+            | BoundAddress::Https(address)
+            | BoundAddress::Admin(address)
+            | BoundAddress::Stream { address, .. } => weft_serve::Endpoint::Tcp(*address),
             BoundAddress::Unix(path) => weft_serve::Endpoint::Unix(path.clone()),
         }
     }
@@ -34,17 +44,21 @@ impl BoundAddress {
     /// The TCP address, with or without TLS.
     pub fn tcp(&self) -> Option<SocketAddr> {
         match self {
-            BoundAddress::Tcp(address) | BoundAddress::Https(address) | BoundAddress::Admin(address) => {
-                Some(*address)
-            }
+            BoundAddress::Tcp(address)
+            | BoundAddress::Https(address)
+            | BoundAddress::Admin(address)
+            | BoundAddress::Stream { address, .. } => Some(*address),
             BoundAddress::Unix(_) => None,
         }
     }
 
     /// The same place as `configured` wants it: with TLS or without, or for the operator.
     pub fn served_as(&self, configured: &ListenAddress) -> BoundAddress {
+        if let (Some(address), ListenAddress::Stream { is_tls, service, .. }) = (self.tcp(), configured) {
+            return BoundAddress::Stream { address, is_tls: *is_tls, service: service.clone() };
+        }
         match self.tcp() {
-            Some(address) if configured.is_https() => BoundAddress::Https(address),
+            Some(address) if configured.is_tls() => BoundAddress::Https(address),
             Some(address) if configured.is_admin() => BoundAddress::Admin(address),
             Some(address) => BoundAddress::Tcp(address),
             None => self.clone(),
@@ -58,6 +72,9 @@ impl std::fmt::Display for BoundAddress {
             BoundAddress::Tcp(address) => write!(f, "http://{address}"),
             BoundAddress::Https(address) => write!(f, "https://{address}"),
             BoundAddress::Admin(address) => write!(f, "admin://{address}"),
+            BoundAddress::Stream { address, is_tls, service } => {
+                write!(f, "{}://{address}{service}", if *is_tls { "tls" } else { "tcp" })
+            }
             BoundAddress::Unix(path) => write!(f, "unix:{}", path.display()),
         }
     }

@@ -17,9 +17,9 @@ use super::listen::Listener;
 use crate::config::HANDOVER;
 
 /// The first word of the text; it changes with the format.
-const VERSION: &str = "weft-handover-3";
-/// An earlier format, which is this one without some kinds of lines.
-const EARLIER: &str = "weft-handover-2";
+const VERSION: &str = "weft-handover-4";
+/// Earlier formats, which are this one without some kinds of lines.
+const EARLIER: [&str; 2] = ["weft-handover-2", "weft-handover-3"];
 /// Used in place of a text: which version of it can you take over?
 pub const QUESTION: &str = "?";
 /// The beginning of a program's answer; the versions follow.
@@ -30,7 +30,7 @@ const ANSWER: &str = "weft takes over from: ";
 pub fn answer() {
     if std::env::var_os(HANDOVER).is_some_and(|text| text == QUESTION) {
         super::fork::remove_variable(HANDOVER);
-        println!("{ANSWER}{EARLIER} {VERSION}");
+        println!("{ANSWER}{} {VERSION}", EARLIER.join(" "));
     }
 }
 
@@ -58,6 +58,8 @@ pub struct Handover {
     pub pid_file: Option<(PathBuf, OwnedFd)>,
     /// The secrets of TLS's tickets.
     pub tickets: Option<OwnedFd>,
+    /// The bus of the workers: its memory and its bell.
+    pub bus: Option<[OwnedFd; 2]>,
     /// Bound sockets.
     pub listeners: Vec<Listener>,
     /// Running workers.
@@ -108,6 +110,13 @@ impl<'a> Writer<'a> {
     pub fn tickets(&mut self, fd: BorrowedFd<'a>) {
         self.line(format_args!("tickets {}", fd.as_raw_fd()));
         self.fds.push(fd);
+    }
+
+    /// Adds the bus of the workers.
+    pub fn bus(&mut self, fds: [BorrowedFd<'a>; 2]) {
+        let [memory, bell] = fds.map(|fd| fd.as_raw_fd());
+        self.line(format_args!("bus {memory} {bell}"));
+        self.fds.extend(fds);
     }
 
     /// Adds a listener with all its sockets.
@@ -165,7 +174,8 @@ impl Handover {
 
     fn parse(text: &str) -> Option<Self> {
         let mut lines = text.lines();
-        if ![VERSION, EARLIER].contains(&lines.next()?) {
+        let version = lines.next()?;
+        if version != VERSION && !EARLIER.contains(&version) {
             return None;
         }
         let mut handover = Handover::default();
@@ -183,6 +193,10 @@ impl Handover {
                 "pid_file" => {
                     let [fd, path] = words(rest)?;
                     handover.pid_file = Some((path.into(), own(fd)?));
+                }
+                "bus" => {
+                    let [memory, bell] = words(rest)?;
+                    handover.bus = Some([own(memory)?, own(bell)?]);
                 }
                 "tickets" => handover.tickets = Some(own(rest)?),
                 "listener" => handover.listeners.push(listener(rest)?),

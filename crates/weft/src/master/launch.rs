@@ -43,11 +43,25 @@ impl Launch {
     /// # Errors
     /// The program cannot be run.
     pub fn check(&self) -> io::Result<Child> {
+        let mut command = self.command("check");
+        command.env(HANDOVER, QUESTION).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
+    }
+
+    /// Starts `weft renew` with the same arguments; its notices go to a pipe.
+    ///
+    /// # Errors
+    /// The program cannot be run.
+    pub fn renew(&self) -> io::Result<Child> {
+        self.command("renew").env_remove(HANDOVER).stdout(Stdio::piped()).spawn()
+    }
+
+    /// Another command of weft with the arguments of `weft serve`.
+    fn command(&self, verb: &str) -> Command {
         let mut command = Command::new(&self.program);
         let own = self.arguments.iter().skip(1).skip_while(|a| *a != "serve").skip(1);
-        command.arg("check").args(own).current_dir(&self.directory);
-        command.env_remove("NOTIFY_SOCKET").env(HANDOVER, QUESTION);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
+        command.arg(verb).args(own).current_dir(&self.directory);
+        command.env_remove("NOTIFY_SOCKET").stdin(Stdio::null());
+        command
     }
 
     /// Executes the program again, with `handover` in its environment. Returns only if that failed.

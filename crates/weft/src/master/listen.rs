@@ -65,9 +65,10 @@ impl Listener {
         shares_port: bool,
     ) -> Result<Self, String> {
         let bound = match configured {
-            ListenAddress::Tcp(address) | ListenAddress::Https(address) | ListenAddress::Admin(address) => {
-                patiently(|| bind_tcp(*address, backlog, shares_port))
-            }
+            ListenAddress::Tcp(address)
+            | ListenAddress::Https(address)
+            | ListenAddress::Admin(address)
+            | ListenAddress::Stream { address, .. } => patiently(|| bind_tcp(*address, backlog, shares_port)),
             ListenAddress::Unix { path, mode, .. } => {
                 patiently(|| unix::bind(path, *mode, backlog_of(backlog)))
             }
@@ -197,7 +198,10 @@ fn bind_tcp(address: SocketAddr, backlog: u32, shares_port: bool) -> Result<(Own
 fn explain(address: &ListenAddress, errno: Errno) -> String {
     let (what, todo) = match (address, errno) {
         (
-            ListenAddress::Tcp(tcp) | ListenAddress::Https(tcp) | ListenAddress::Admin(tcp),
+            ListenAddress::Tcp(tcp)
+            | ListenAddress::Https(tcp)
+            | ListenAddress::Admin(tcp)
+            | ListenAddress::Stream { address: tcp, .. },
             Errno::ADDRINUSE,
         ) => (
             "the port is taken",

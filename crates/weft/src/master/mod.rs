@@ -19,12 +19,16 @@ mod fork;
 mod handover;
 pub mod identity;
 mod launch;
+mod link;
+mod link_state;
 pub mod listen;
 mod notify;
 mod orphans;
 mod pidfile;
 mod reload;
 mod reload_state;
+mod renewal;
+mod renewal_state;
 mod show;
 mod signal;
 mod silence;
@@ -51,14 +55,18 @@ use self::control::ControlEnd;
 use self::extras_state::Extras;
 use self::identity::Identity;
 use self::launch::Launch;
+use self::link_state::Link;
 use self::listen::{BoundListener, Listener};
 use self::notify::Notify;
 use self::pidfile::PidFile;
 use self::reload_state::Reload;
+use self::renewal_state::Renewal;
 use self::signal::Signals;
 use self::worker_process::{Worker, WorkerSlot};
 use crate::board::{Board, Page};
+use crate::bus::Bus;
 use crate::config::{Config, Mode};
+use crate::link::LinkSetup;
 use crate::php::EngineInfo;
 use crate::tls::{Kept, Ready, Stamps, Tickets};
 use crate::watch::Watch;
@@ -77,6 +85,8 @@ pub struct WorkerSetup {
     pub control: ControlEnd,
     /// Where workers pass connections on to each other.
     pub relay: Relay,
+    /// What workers publish to topics.
+    pub bus: &'static Bus,
     /// What all processes of the server say of themselves, and this one's page.
     pub board: &'static Board,
     /// Its page; `None` if there is none left.
@@ -102,10 +112,13 @@ struct Master {
     pid_file: Option<PidFile>,
     /// If an address wants TLS.
     tls: Option<MasterTls>,
+    renewal: Renewal,
+    link: Link,
     slots: Vec<WorkerSlot>,
     extras: Extras,
     relay: Relay,
     board: &'static Board,
+    bus: &'static Bus,
     workers: Vec<Worker>,
     generation: u32,
     reload: Reload,
@@ -134,6 +147,8 @@ enum Outcome {
     Exit(ExitCode),
     /// This is a forked child now.
     Worker(WorkerSetup),
+    /// This is a forked child now, the link to other hosts.
+    Link(LinkSetup),
 }
 
 impl Master {
@@ -142,6 +157,9 @@ impl Master {
         loop {
             if let Some(setup) = self.start_due_workers() {
                 return Outcome::Worker(setup);
+            }
+            if let Some(setup) = self.start_due_link() {
+                return Outcome::Link(setup);
             }
             if let Some(code) = self.finished() {
                 return Outcome::Exit(code);
@@ -152,6 +170,7 @@ impl Master {
             self.take_messages();
             self.forgive_silence(planned);
             self.take_check_output();
+            self.take_notices();
             self.take_changes();
             self.run_deadlines(Instant::now());
             self.show();
@@ -167,6 +186,7 @@ impl Master {
         let mut fds = vec![PollFd::from_borrowed_fd(self.signals.fd(), PollFlags::IN)];
         let controls = self.workers.iter().filter_map(Worker::control_fd);
         let others = self.watch.as_ref().map(Watch::fd).into_iter().chain(self.reload.check_fds());
+        let others = others.chain(self.renewal.fd());
         fds.extend(controls.chain(others).map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
         // After an interruption all of them are checked as well.
         let _ = poll(&mut fds, timeout.as_ref());
@@ -190,10 +210,18 @@ impl Master {
             tracing::info!("{changed}: reloading");
             self.reload.request();
         }
+        if !self.looks_at_files() {
+            return;
+        }
         if let Some(file) = self.tls.as_mut().and_then(|tls| tls.stamps.changed(Instant::now())) {
             tracing::info!("{} has changed: reloading", file.display());
             self.reload.request();
         }
+    }
+
+    /// Whether files of certificates are looked at: not while they are about to be read anyway.
+    fn looks_at_files(&self) -> bool {
+        !self.renewal.gathers() && !self.reload.is_wanted()
     }
 
     /// The exit code, if the master has finished.
@@ -207,6 +235,9 @@ impl Master {
                 tracing::error!("stopped: {failure}");
             }
             return Some(ExitCode::FAILURE);
+        }
+        if self.stopping && !self.end_link() {
+            return None;
         }
         if self.stopping {
             tracing::info!("stopped");
@@ -226,7 +257,9 @@ impl Master {
             self.next_alive,
             self.reload.deadline(),
             self.watch.as_ref().and_then(Watch::deadline),
-            self.tls.as_ref().map(|tls| tls.stamps.deadline()),
+            self.tls.as_ref().filter(|_| self.looks_at_files()).map(|tls| tls.stamps.deadline()),
+            self.renewal_deadline(),
+            self.link_deadline(),
             self.silence_deadline(),
             self.extras_deadline(),
         ];
@@ -240,6 +273,8 @@ impl Master {
         self.end_retiring(now);
         self.end_silent_workers(now);
         self.release_extras(now);
+        self.begin_renewal(now);
+        self.kill_overdue_link(now);
         if let (Some(at), Some(every)) = (self.next_alive, self.notify.watchdog)
             && at <= now
         {

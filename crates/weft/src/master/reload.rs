@@ -117,6 +117,7 @@ impl Master {
             tls.tickets.keep(&tls.kept);
             writer.tickets(tls.kept.as_fd());
         }
+        writer.bus(self.bus.descriptors());
         self.listeners.iter().chain(&self.retired).for_each(|listener| writer.listener(listener));
         let now = Instant::now();
         for worker in &self.workers {

@@ -1,7 +1,7 @@
 //! What the master writes on the board.
 //!
-//! Must not know who reads it. Invariant: called once in each turn of the master's loop, so the board is as old as the
-//! last event.
+//! Must not know who reads it. Invariant: called in each turn of the master's loop, and before the console says that
+//! weft is ready, so the board is as old as the last event, and no older than what was announced.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

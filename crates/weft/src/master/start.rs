@@ -18,23 +18,31 @@ use super::extras_state::Extras;
 use super::handover::{Handover, Heir};
 use super::identity::{self, Identity};
 use super::launch::Launch;
+use super::link_state::Link;
 use super::listen::Listener;
 use super::notify::Notify;
 use super::pidfile::PidFile;
 use super::reload_state::Reload;
+use super::renewal_state::Renewal;
 use super::signal::{Signals, prepare_worker};
 use super::worker_process::{Stage, Worker, WorkerSlot};
 use super::{Master, MasterTls, Outcome, WorkerSetup, fork};
+use crate::acme::{self, Challenges, Storage};
 use crate::board::Board;
+use crate::bus::Bus;
 use crate::config::{Config, ListenAddress, Mode, RunAs};
 use crate::flags::Settings;
+use crate::link::LinkSetup;
 use crate::tls::{self, Stamps, Tickets};
 use crate::watch::Watch;
-use crate::{guarded_path, log, php, worker};
+use crate::{guarded_path, link, log, php, worker};
 use weft_serve::Relay;
 
 /// The extra time of an orphaned worker on top of its drain deadline before its alarm ends it.
 const ORPHAN_GRACE_S: u64 = 5;
+
+/// What a service manager tells the master alone.
+const SERVICE_VARIABLES: [&str; 3] = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"];
 
 /// Runs `weft serve`: this process is the master, and its forked children also return from here.
 pub fn serve(settings: Settings) -> ExitCode {
@@ -64,6 +72,11 @@ pub fn serve(settings: Settings) -> ExitCode {
             drop(master);
             run_worker(setup, identity.as_ref())
         }
+        Outcome::Link(setup) => {
+            let identity = master.identity.take();
+            drop(master);
+            run_link(setup, identity.as_ref())
+        }
     }
 }
 
@@ -80,12 +93,14 @@ fn first_start(settings: Settings, launch: Launch) -> Result<Result<Master, Exit
     };
     raise_descriptor_limit();
     let mode = Mode::of(&config);
-    let mut master = Master::new(config, launch, console, mode)?;
+    let mut master = Master::new(config, launch, console, mode, None)?;
     master.identity = identity;
     // From here on a daemon's output goes to its parent.
     match master.set_up(None).and_then(|()| master.start_engine()) {
         Ok(()) => {
-            php::warnings_of_application(&master.config).iter().for_each(|line| tracing::warn!("{line}"));
+            let tls = master.tls.as_ref().map(|tls| tls::uncovered(&master.config, &tls.ready.certificates));
+            let warnings = tls.into_iter().flatten().chain(php::warnings_of_application(&master.config));
+            warnings.for_each(|line| tracing::warn!("{line}"));
             master.want_everywhere();
             master.say_screen();
             Ok(Ok(master))
@@ -106,7 +121,9 @@ fn next_image(settings: Settings, launch: Launch, handover: Handover) -> Result<
         Err(mistakes) => (Config::default(), Some(mistakes.join("; "))),
     };
     let mode = Mode::of(&config);
-    let mut master = Master::new(config, launch, Console::Parent(None), mode)?;
+    // Another version of weft may have another one: then what old workers publish reaches only them.
+    let bus = handover.bus.and_then(|[memory, bell]| Bus::adopt(memory, bell));
+    let mut master = Master::new(config, launch, Console::Parent(None), mode, bus)?;
     guarded_path::distrust(handover.user);
     master.generation = handover.generation + 1;
     master.reload = Reload::continued(handover.begun, handover.pending, handover.slots);
@@ -161,15 +178,24 @@ fn raise_descriptor_limit() {
 }
 
 impl Master {
-    fn new(config: Config, launch: Launch, console: Console, mode: Mode) -> Result<Self, String> {
+    fn new(
+        config: Config,
+        launch: Launch,
+        console: Console,
+        mode: Mode,
+        bus: Option<Bus>,
+    ) -> Result<Self, String> {
         let signals = Signals::take().map_err(|e| format!("cannot watch signals: {e}"))?;
         let notify = Notify::from_environment();
         let relay = Relay::new().map_err(|e| format!("no sockets between workers: {e}"))?;
         let board = Board::new().map_err(|e| format!("no memory that workers share: {e}"))?;
+        let bus = bus.map_or_else(|| Bus::new(config.topics.bytes), Ok);
+        let bus = bus.map_err(|e| format!("no memory for topics: {e}"))?;
         let master = Master {
             extras: Extras::default(),
             relay,
             board,
+            bus: Box::leak(Box::new(bus)),
             mode,
             launch,
             engine: None,
@@ -179,6 +205,8 @@ impl Master {
             retired: Vec::new(),
             pid_file: None,
             tls: None,
+            renewal: Renewal::new(),
+            link: Link::new(),
             slots: (0..mode.workers(&config)).map(|_| WorkerSlot::default()).collect(),
             workers: Vec::new(),
             generation: 1,
@@ -209,7 +237,8 @@ impl Master {
         log::start_master(&config, self.identity.as_ref())?;
         self.say_what_stays();
         if !config.dev.watch.is_empty() {
-            let of_sites = config.sites.iter().map(|site| &site.config.server.application);
+            let of_sites = config.sites.iter().map(|site| &site.config);
+            let of_sites = of_sites.flat_map(|own| [&own.server.application, &own.resident.script]);
             let applications = of_sites.chain([&config.server.application]).flatten();
             self.watch = Some(Watch::start(&config.dev.watch, applications)?);
         }
@@ -231,6 +260,9 @@ impl Master {
 
     /// Uses workers that have one request in PHP at a time, and more of them if weft chooses the number.
     fn do_without_instances(&mut self, reason: &str) -> Result<(), String> {
+        if self.config.has_site_applications() {
+            return Err(format!("no PHP instances: {reason}; each site with an application needs its own"));
+        }
         tracing::warn!("no PHP instances: {reason}; each worker runs one request at a time");
         let config = Arc::make_mut(&mut self.config);
         config.classic.instances_max = 1;
@@ -300,8 +332,18 @@ impl MasterTls {
             Some(adopted) => adopted,
             None => Tickets::new()?,
         };
+        acme::certify_locally(config)?;
+        let has_names = !config.acme_names().is_empty();
+        let challenges = has_names
+            .then(|| {
+                Storage::open(&acme::directory_of(config, false))
+                    .and_then(|storage| Challenges::open(&storage))
+            })
+            .transpose()?
+            .map(Arc::new);
         let stamps = Stamps::of(config);
-        let ready = tls::configure(config, &tickets).map_err(|mistakes| mistakes.join("\nweft: "))?;
+        let ready =
+            tls::configure(config, &tickets, challenges).map_err(|mistakes| mistakes.join("\nweft: "))?;
         Ok(MasterTls { ready, tickets, kept, stamps })
     }
 }
@@ -319,13 +361,30 @@ fn run_worker(setup: WorkerSetup, identity: Option<&Identity>) -> ExitCode {
     code
 }
 
+/// The forked child that is the link to other hosts.
+fn run_link(setup: LinkSetup, identity: Option<&Identity>) -> ExitCode {
+    let name = std::ffi::CString::new(link::NAME).unwrap_or_default();
+    let _ = rustix::thread::set_name(&name);
+    for variable in SERVICE_VARIABLES {
+        fork::remove_variable(variable);
+    }
+    let assumed = identity
+        .map_or(Ok(()), Identity::assume)
+        .map_err(|e| format!("cannot become the workers' user: {e}"));
+    if let Err(why) = assumed.and_then(|()| log::start_link(&setup.config)) {
+        tracing::error!("the link to other hosts cannot start: {why}");
+        return ExitCode::FAILURE;
+    }
+    link::run(setup)
+}
+
 fn prepare(setup: &WorkerSetup, identity: Option<&Identity>) -> Result<(), String> {
     let name = format!("weft: worker {}\0", setup.slot);
     if let Ok(name) = std::ffi::CStr::from_bytes_with_nul(name.as_bytes()) {
         // The kernel truncates it to 15 bytes; a wrong name in ps does no harm.
         let _ = rustix::thread::set_name(name);
     }
-    for variable in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"] {
+    for variable in SERVICE_VARIABLES {
         fork::remove_variable(variable);
     }
     if let Some(identity) = identity {
@@ -336,6 +395,14 @@ fn prepare(setup: &WorkerSetup, identity: Option<&Identity>) -> Result<(), Strin
         let missing = |(name, _): &&(&str, OsString)| std::env::var_os(name).is_none();
         let own = identity::own_variables().unwrap_or_default();
         own.iter().filter(missing).for_each(|(name, value)| fork::set_variable(name, value));
+    }
+    // Where PHP code finds them: php/src/Internal/Publisher.php.
+    let topics = &setup.config.topics;
+    if let Some(address) = &topics.publish_to {
+        fork::set_variable("WEFT_TOPICS_PUBLISH_TO", address.to_string().as_ref());
+    }
+    if let Some(token) = &topics.publish_token {
+        fork::set_variable("WEFT_TOPICS_PUBLISH_TOKEN", token.as_ref());
     }
     // After privileges are dropped, because that clears the parent-death signal (prctl(2)).
     let grace_s = setup.config.server.drain_timeout_ms.div_ceil(1000) + ORPHAN_GRACE_S;

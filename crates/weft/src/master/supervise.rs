@@ -82,12 +82,13 @@ impl Master {
             }
             Forked::Child => {
                 let (config, tls) = (self.config.clone(), self.tls.as_ref().map(|tls| tls.ready.clone()));
-                let board = self.board;
+                let (board, bus) = (self.board, self.bus);
                 Ok(Some(WorkerSetup {
                     slot,
                     listeners,
                     control: worker_end,
                     relay,
+                    bus,
                     board,
                     page,
                     config,
@@ -196,11 +197,12 @@ impl Master {
                     self.act_on(index, message);
                 }
                 let worker = self.workers.remove(index);
+                self.bus.leave(worker.pid.as_raw_nonzero().get() as u32);
                 if let Some(page) = worker.page {
                     self.board.clear(page);
                 }
                 self.worker_died(worker, status);
-            } else {
+            } else if !self.link_ended(pid, status) && !self.renewal_ended(pid, status) {
                 self.check_ended(pid, status);
             }
         }
@@ -335,6 +337,7 @@ impl Master {
             listener.unlink();
         }
         self.abandon_check();
+        self.abandon_renewal();
         self.drain_where(|worker, _| worker.is_staying());
     }
 

@@ -7,13 +7,14 @@ use std::path::Path;
 
 use weft_zend::{Engine, FiberSwitch};
 
-use super::engine::{engine_start, ini, with_engine};
+use super::engine::{engine_start, engine_start_alone, ini, with_engine};
 use super::instances::{self, Booted};
-use super::script::Terminal;
 use super::serve::host;
-use super::{boot_host, stacks};
+use super::site_settings::Trial;
+use super::{boot_host, services, stacks};
 use crate::classic::{Docroot, Sites};
-use crate::config::{Config, Mode, RunAs, Site};
+use crate::config::pools::Pool;
+use crate::config::{Config, Mode, Site};
 
 thread_local! {
     static BOOTED: Cell<bool> = const { Cell::new(false) };
@@ -27,7 +28,7 @@ thread_local! {
 pub fn boot(config: &Config) -> Result<Booted, String> {
     if Mode::of(config).is_one_at_a_time() {
         weft_zend::host::install(&boot_host::Boot);
-        return Ok(instances::boot(config));
+        return instances::boot(config);
     }
     boot_application(application_of(config)?)?;
     Ok(Booted { switch: Box::new(FiberSwitch::pooled(stacks::bytes(&config.limits))), instances: None })
@@ -174,40 +175,47 @@ pub fn try_application(
     drop_rights: impl FnOnce() -> Result<(), String>,
 ) -> Result<String, String> {
     check_application(config)?;
-    weft_zend::host::install(&Terminal);
-    let resident = Mode::of(config) == Mode::Resident;
-    let info = if resident { engine_start(&alone(config))? } else { engine_start(config)? };
+    weft_zend::host::install(Box::leak(Box::new(Trial { sites: config.sites.clone() })));
+    let pools = config.pools();
+    let info = if pools.is_empty() { engine_start(config)? } else { engine_start_alone(config)? };
     check_settings(config)?;
     drop_rights()?;
     // Once more, with the privileges of the workers that will serve it.
     let said = check_application(config)?;
     let version = info.php_version;
-    if resident {
-        return try_resident(config).map(|()| format!("{said}; it loads on PHP {version}"));
+    if !pools.is_empty() {
+        try_residents(config, &pools)?;
+        let what = if config.sites.is_empty() { "it loads" } else { "their applications load" };
+        return Ok(format!("{said}; {what} on PHP {version}"));
     }
     if Mode::of(config).is_one_at_a_time() {
         return Ok(format!("{said}; PHP {version}"));
     }
     boot_application(application_of(config)?)?;
+    services::check(config)?;
     end();
     Ok(format!("{said}; it boots on PHP {version}"))
 }
 
-/// The configuration of one worker script that has PHP to itself.
-fn alone(config: &Config) -> Config {
-    let mut alone = config.clone();
-    alone.server.run_as = RunAs::Resident;
-    alone.classic.instances_max = 1;
-    alone
-}
-
-/// Loads a worker script in this process, up to its first request.
-fn try_resident(config: &Config) -> Result<(), String> {
-    let asked = with_engine(|engine| engine.try_resident(instances::STACK_BYTES)).unwrap_or_default();
-    let script = Mode::Resident.resident_script(config).unwrap_or(Path::new("")).display();
-    let wrong = format!(
-        "{script}: it did not ask for a request; it must call frankenphp_handle_request() in a loop, or return a handler. \
-         PHP's own message, if there is one, is above"
-    );
-    if asked { Ok(()) } else { Err(wrong) }
+/// Loads each worker script in this process, up to its first request.
+fn try_residents(config: &Config, pools: &[Pool<'_>]) -> Result<(), String> {
+    let numbers: Vec<u32> = pools.iter().map(|pool| pool.number).collect();
+    let here = std::env::current_dir().map_err(|error| format!("the current directory: {error}"))?;
+    let asked =
+        with_engine(|engine| engine.try_residents(&numbers, instances::STACK_BYTES)).unwrap_or_default();
+    // Each script has entered its own, and what the configuration names may be relative.
+    std::env::set_current_dir(&here).map_err(|error| format!("{}: {error}", here.display()))?;
+    let wrong = pools.iter().enumerate().filter(|(at, _)| asked.get(*at) != Some(&true));
+    let lines: Vec<String> = wrong
+        .map(|(_, pool)| {
+            let site = pool.site.and_then(|site| config.sites.get(site));
+            let place = site.map_or_else(String::new, |site| format!("{}: ", site.place));
+            format!(
+                "{place}{}: it did not ask for a request; it must call frankenphp_handle_request() in a loop, or return a \
+                 handler. PHP's own message, if there is one, is above",
+                pool.script.display()
+            )
+        })
+        .collect();
+    if lines.is_empty() { Ok(()) } else { Err(lines.join("\nweft: ")) }
 }

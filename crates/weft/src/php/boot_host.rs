@@ -2,6 +2,7 @@
 //!
 //! Must not know the server: there is none. Invariant: nothing that PHP says is lost.
 
+use weft_zend::host::DeclaredStream;
 use weft_zend::{Host, LogLevel, RequestId};
 
 /// The host while an application boots: there are no requests, and PHP's output goes to the error log, so that it is
@@ -16,6 +17,10 @@ impl Host for Boot {
             LogLevel::Warning => tracing::warn!("{message}"),
             LogLevel::Notice => tracing::info!("{message}"),
         }
+    }
+
+    fn declare_stream(&self, path: &[u8], declared: &DeclaredStream<'_>) {
+        super::services::declare(path, declared);
     }
 
     fn output(&self, bytes: &[u8]) {

@@ -8,7 +8,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use weft_serve::{Error, Opened, RequestKey};
+use weft_serve::{Beside, Error, Opened, RequestKey};
 use weft_zend::RequestId;
 use weft_zend::abi::{ACCEL_REDIRECT, SENDFILE};
 use weft_zend::host::HeaderLine;
@@ -33,8 +33,10 @@ impl ServerHost {
         headers: &[HeaderLine],
         path: &[u8],
     ) -> Result<(), u16> {
-        let opened = self.docroot_of(request).ok_or(404u16)?.sendfile(Path::new(OsStr::from_bytes(path)));
-        self.send(request, status, headers, opened, path)
+        let docroot = self.docroot_of(request).ok_or(404u16)?;
+        let open = |path: &[u8]| docroot.sendfile(Path::new(OsStr::from_bytes(path)));
+        let beside = |extension: &str| open(&[path, b".", extension.as_bytes()].concat()).ok();
+        self.send(request, status, headers, open(path), (path, &beside))
     }
 
     /// X-Accel-Redirect. `Ok(true)`: a script is to run.
@@ -58,7 +60,9 @@ impl ServerHost {
                 Ok(true)
             }
             Route::File { tree, name } => {
-                self.send(request, 200, headers, docroot.root_of(tree).file(&name), &name).map(|()| false)
+                let root = docroot.root_of(tree);
+                let beside = |extension: &str| root.beside(&name, extension);
+                self.send(request, 200, headers, root.file(&name), (&name, &beside)).map(|()| false)
             }
             Route::Redirect(path) => {
                 let location: HeaderLine = (b"Location", path.as_bytes());
@@ -78,11 +82,12 @@ impl ServerHost {
         status: u16,
         headers: &[HeaderLine],
         opened: Result<Opened, Error>,
-        name: &[u8],
+        (name, beside): (&[u8], &Beside<'_>),
     ) -> Result<(), u16> {
         let key = RequestKey(request);
         let name = Path::new(OsStr::from_bytes(name));
-        let sent = opened.and_then(|opened| self.server.respond_opened(key, status, headers, opened, name));
+        let send = |opened| self.server.respond_negotiated(key, status, headers, opened, (name, beside));
+        let sent = opened.and_then(send);
         self.sent_or_status(request, sent, name)
     }
 

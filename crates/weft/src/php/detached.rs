@@ -4,9 +4,9 @@
 
 use weft_proto::Head;
 use weft_rt::{SECOND, clock};
-use weft_serve::Peer;
+use weft_serve::{Peer, RequestView};
 
-use crate::tls::Variables;
+use crate::tls::{self, Variables};
 
 /// The head of an ended request, for a Request object that was kept.
 pub struct Detached {
@@ -20,6 +20,19 @@ pub struct Detached {
     pub time: f64,
     /// What TLS contributes to `$_SERVER`; empty without it.
     pub variables: Variables,
+}
+
+impl Detached {
+    /// A copy of a request that came at this time, in seconds since 1970.
+    pub fn of(view: &RequestView<'_>, time: f64) -> Detached {
+        Detached {
+            head: view.head().clone(),
+            bytes: view.bytes().to_vec(),
+            peer: view.peer(),
+            time,
+            variables: view.session().map(tls::variables).unwrap_or_default(),
+        }
+    }
 }
 
 /// A monotonic time as seconds since 1970.

@@ -4,11 +4,13 @@
 //! fork.
 
 use std::cell::OnceCell;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use weft_zend::{Engine, InstanceSwitch, Options};
+use weft_zend::abi::NO_SITE;
+use weft_zend::{Engine, InstanceSwitch, Options, ResidentScript};
 
 use super::isolation::Unisolated;
+use crate::config::pools::Pool;
 use crate::config::{Config, Environment, Mode};
 
 /// What the started engine reports about itself.
@@ -60,15 +62,30 @@ pub fn engine_start(config: &Config) -> Result<EngineInfo, String> {
     Ok(info)
 }
 
+/// Starts the engine for scripts that are to be loaded one after another, without instances.
+///
+/// # Errors
+/// As [`engine_start`].
+pub fn engine_start_alone(config: &Config) -> Result<EngineInfo, String> {
+    let info = start(config, false)?;
+    info.unisolated.refuse(config)?;
+    Ok(info)
+}
+
 /// Starts the engine to look at it, whatever extensions there are.
 ///
 /// # Errors
 /// A message for the operator.
 pub fn engine_examine(config: &Config) -> Result<EngineInfo, String> {
+    start(config, Mode::of(config).instances(config) > 1)
+}
+
+fn start(config: &Config, instances: bool) -> Result<EngineInfo, String> {
     let development = config.dev.mode == Environment::Development;
     let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
     let classic = Mode::of(config).is_one_at_a_time();
-    let resident = Mode::of(config).resident_script(config).map(resident_script).transpose()?;
+    let pools = config.pools();
+    let residents = pools.iter().map(resident_script).collect::<Result<Vec<_>, String>>()?;
     let mut ini: Vec<(String, String)> = SERVER_INI.map(own).to_vec();
     if !has_sound_traces(version()) {
         ini.push(own(SOUND_TRACES));
@@ -86,12 +103,11 @@ pub fn engine_examine(config: &Config) -> Result<EngineInfo, String> {
         executable: executable(),
         library: Some(library().ok_or(NO_LIBRARY)?),
         development,
-        resident,
-        resident_requests_max: config.resident.requests_max,
+        residents,
         sapi_name: if classic { config.classic.sapi_name.clone() } else { String::new() },
         withholds: Mode::of(config) == Mode::Classic && !config.classic.process_functions,
         classic,
-        instances: Mode::of(config).instances(config) > 1,
+        instances,
         ..Options::default()
     };
     let engine = Engine::start(&options).map_err(|error| error.to_string())?;
@@ -119,10 +135,15 @@ pub fn memory_is_broken(pid: u32) -> bool {
     weft_rt::hook::may_be_half_written(pid)
 }
 
-/// The absolute path of a worker script.
-fn resident_script(script: &Path) -> Result<String, String> {
-    let path = script.canonicalize().map_err(|error| format!("{}: {error}", script.display()))?;
-    Ok(path.to_string_lossy().into_owned())
+/// A worker script, by its absolute path.
+fn resident_script(pool: &Pool<'_>) -> Result<ResidentScript, String> {
+    let path = pool.script.canonicalize().map_err(|error| format!("{}: {error}", pool.script.display()))?;
+    Ok(ResidentScript {
+        pool: pool.number,
+        site: pool.site.map_or(NO_SITE, |site| site as u32),
+        path: path.to_string_lossy().into_owned(),
+        requests_max: pool.requests_max,
+    })
 }
 
 /// Asks the running engine; `None` without one.

@@ -23,7 +23,10 @@ pub struct Booted {
 }
 
 /// Instances or, if they are impossible, one request at a time.
-pub fn boot(config: &Config) -> Booted {
+///
+/// # Errors
+/// Why there are no instances, if sites have applications: each needs its own.
+pub fn boot(config: &Config) -> Result<Booted, String> {
     let mode = Mode::of(config);
     let instances_max = mode.instances(config);
     if instances_max > 1 {
@@ -38,12 +41,13 @@ pub fn boot(config: &Config) -> Booted {
         });
         match started {
             Ok(switch) => {
-                return Booted { switch: Box::new(switch), instances: Some(instances_max as usize) };
+                return Ok(Booted { switch: Box::new(switch), instances: Some(instances_max as usize) });
             }
+            Err(reason) if config.has_site_applications() => return Err(reason),
             Err(reason) => tracing::error!("{reason}; this worker runs one request at a time"),
         }
     }
-    Booted { switch: Box::new(NativeSwitch::new(STACK_BYTES)), instances: Some(1) }
+    Ok(Booted { switch: Box::new(NativeSwitch::new(STACK_BYTES)), instances: Some(1) })
 }
 
 /// How much memory a worker may use before requests wait: the configured amount, or its share of half of all

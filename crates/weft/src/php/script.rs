@@ -9,6 +9,7 @@ use std::os::fd::AsFd;
 use std::process::ExitCode;
 
 use weft_rt::{Driver, Nanos, Runtime, SchedulerLimits};
+use weft_zend::host::DeclaredStream;
 use weft_zend::{Engine, FiberSwitch, Host, JobKind, LogLevel, Options, RequestId, Script};
 
 use super::engine;
@@ -56,7 +57,7 @@ fn parse(arguments: Vec<OsString>) -> Result<Command, String> {
             }
             Some("-") => break,
             Some(option) if option.is_char_boundary(1) && !option.starts_with('-') => option.split_at(1),
-            Some(option) => (option, ""),
+            Some(option) => short(option),
         };
         let mut value = |what: &str| match attached {
             "" => rest.next().ok_or(format!("-{option} needs {what}")),
@@ -81,6 +82,25 @@ fn parse(arguments: Vec<OsString>) -> Result<Command, String> {
         }
     }
     finish(command, rest.collect())
+}
+
+/// The one letter of an option whose long name php_cli.c has, and what follows its `=`.
+fn short(long: &str) -> (&str, &str) {
+    let (name, attached) = long.split_once('=').unwrap_or((long, ""));
+    let letter = match name.strip_prefix('-').unwrap_or_default() {
+        "define" => "d",
+        "php-ini" => "c",
+        "run" => "r",
+        "file" => "f",
+        "syntax-check" => "l",
+        "no-php-ini" => "n",
+        "info" => "i",
+        "modules" => "m",
+        "version" => "v",
+        "no-header" => "q",
+        _ => return (long, ""),
+    };
+    (letter, attached)
 }
 
 /// `$argv[0]` is the script; for code it is "Standard input code", as with the php command.
@@ -166,6 +186,10 @@ impl Host for Terminal {
     fn log(&self, _: LogLevel, _: RequestId, message: &[u8]) {
         let _ = write_all(std::io::stderr(), &[message, b"\n"]);
     }
+    // An application that is tried out.
+    fn declare_stream(&self, path: &[u8], declared: &DeclaredStream<'_>) {
+        super::services::declare(path, declared);
+    }
 }
 
 /// Plain system calls: a coroutine that parks must not hold the locks of std's streams.
@@ -178,4 +202,22 @@ fn write_all(stream: impl AsFd, parts: &[&[u8]]) -> rustix::io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(words: &[&str]) -> Result<Command, String> {
+        parse(words.iter().map(OsString::from).collect())
+    }
+
+    #[test]
+    fn long_names_are_those_of_the_php_command() {
+        let command = parsed(&["--no-php-ini", "--define", "a=b", "--define=c=d", "x.php", "--run"]).unwrap();
+        assert!(command.options.ignore_ini && command.options.ini.len() == 2);
+        assert_eq!(command.arguments, ["x.php", "--run"]);
+        assert!(parsed(&["--version"]).unwrap().version);
+        assert!(parsed(&["--interactive"]).is_err_and(|why| why.contains("unknown option --interactive")));
+    }
 }

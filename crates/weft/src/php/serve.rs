@@ -6,31 +6,31 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::time::Duration;
 
-use weft_proto::{Head, Version};
+use weft_proto::Head;
 use weft_rt::{Job, MILLISECOND, Nanos, Runtime, Spawn};
-use weft_serve::{
-    Handler, Peer, Refusal, RequestKey, RequestView, Server, Stats, Summary, TunnelKey, TunnelLimits,
-};
-use weft_zend::{Engine, Field, JobKind};
+use weft_serve::{Handler, Peer, Refusal, RequestKey, RequestView, Server, Stats, Summary, TunnelKey};
+use weft_zend::{Engine, JobKind};
 
-use super::answers;
+use super::answers::{self, RETRY_AFTER};
 use super::facts::{Facts, Scratch};
 use super::forked::ForkedHost;
+use super::front::Front;
 use super::gate::{Gate, gate};
 use super::job::request_of;
+use super::secure::Secure;
 use super::server_host::ServerHost;
 use super::server_limits::limits;
+use super::site_choice::SiteChoice;
 use crate::admin::Admin;
+use crate::bus::Presence;
 use crate::classic::{Docroot, Route, Script, Sites};
-use crate::config::{Config, Mode, Trust};
+use crate::config::{Config, Mode, pools};
 use crate::log::{self, Access};
 use crate::shares::Arrival;
-use crate::tls::ByName;
+use crate::tls::Ready;
 
 /// Requests that begin in one turn because others have ended; answers are sent in between.
 const PER_TURN: usize = 64;
-/// The Retry-After of refused requests, in seconds.
-const RETRY_AFTER: u32 = 1;
 
 thread_local! {
     static SERVER: Cell<Option<&'static Server>> = const { Cell::new(None) };
@@ -59,8 +59,8 @@ pub fn become_forked() -> Vec<std::os::fd::RawFd> {
 pub fn start(
     runtime: &'static Runtime,
     config: &Config,
-    (https_port, certificates): (Option<u16>, Option<Arc<ByName>>),
-    (admin, stats): (Option<Admin>, &'static Stats),
+    (https_port, tls): (Option<u16>, Option<&Ready>),
+    (admin, stats, presence): (Option<&'static Admin>, &'static Stats, &'static Presence),
 ) -> Result<&'static Server, String> {
     let mode = Mode::of(config);
     let sites = mode.is_one_at_a_time().then(|| Sites::open(config)).transpose();
@@ -68,32 +68,34 @@ pub fn start(
     let sites: Option<&'static Sites> = sites.map(|sites| &*Box::leak(Box::new(sites)));
     let files = config.server.files.as_deref().map(|path| Docroot::of_files(path, config)).transpose()?;
     let begin = if sites.is_some() { u64::MAX } else { config.limits.body_begin_bytes };
-    let redirects_to = https_port.filter(|_| config.tls.redirect);
-    let has_front = files.is_some() || redirects_to.is_some() || admin.is_some();
+    let secure = Secure::new(config, https_port);
+    let hsts_s = secure.hsts_s();
+    let challenges = tls.and_then(|tls| tls.challenges.clone());
+    let front = Front { admin, challenges, secure, sites, trust: config.trust.clone() };
+    let front = &*Box::leak(Box::new(front));
+    let asks_first = files.is_some() || Gate::is_wanted(config);
+    let choice = |sites| SiteChoice {
+        sites,
+        certificates: tls.map(|tls| Arc::clone(&tls.certificates)),
+        trust: config.trust.clone(),
+        scratch: RefCell::default(),
+    };
     let handler = Requests {
         runtime,
-        sites,
+        choice: sites.map(choice),
         files,
-        certificates,
-        trust: config.trust.clone(),
         coroutines_max: config.limits.coroutines_max,
         scratch: RefCell::default(),
         refusals: log::Sparse::default(),
         proxies: log::Sparse::default(),
-        admin,
-        redirects_to,
+        front,
     };
-    let mut defaults = limits(&config.limits);
+    let mut defaults = limits(config);
     // What a rule allows must pass the parser; the handler says what holds for a path.
     defaults.http.body_bytes_max = config.body_bytes_max();
     let limits = weft_serve::ServerLimits {
         http2_streams_max: if config.server.http2 { defaults.http2_streams_max } else { 0 },
-        hsts_s: config.tls.hsts_s,
-        tunnels: TunnelLimits {
-            // The other half is for their answers, and for those that come late.
-            leave_ms: config.server.drain_timeout_ms / 2,
-            ..defaults.tunnels
-        },
+        hsts_s,
         compress_bytes_min: config.classic.compress_bytes_min,
         compress_responses: config.server.compress_responses,
         // A script of a document root finds the whole body when it begins.
@@ -101,29 +103,23 @@ pub fn start(
         ..defaults
     };
     let server = Server::counting(runtime, limits, Box::new(handler), stats);
-    let asks_first = has_front || Gate::is_wanted(config);
-    let host: &'static ServerHost =
-        Box::leak(Box::new(ServerHost::new(server, config.trust.clone(), sites, asks_first)));
+    let host = ServerHost::new((server, presence), config, front, asks_first);
+    let host = &*Box::leak(Box::new(host));
     SERVER.set(Some(server));
     HOST.set(Some(host));
     FORKED.set(Some(Box::leak(Box::new(ForkedHost::new(server, host)))));
     weft_zend::host::install(host);
-    Gate::install(runtime, server, host, kind_of(mode), config);
-    if mode == Mode::Resident {
-        // One instance boots before the first request; others do when they are needed. It is not refused, because
-        // nothing runs yet.
-        let _ = runtime.spawn(JobKind::Resident.job(0));
+    Gate::install(runtime, server, host, config);
+    for pool in config.pools() {
+        // One instance of each boots before the first request; others do when they are needed. It is not refused, because
+        // nothing but the others runs yet.
+        let boot = JobKind::Resident.job_in(pool.number, 0);
+        if let Some(gate) = gate() {
+            gate.boots(boot, runtime.turn_time());
+        }
+        let _ = runtime.spawn(boot);
     }
     Ok(server)
-}
-
-/// What a request becomes.
-fn kind_of(mode: Mode) -> JobKind {
-    match mode {
-        Mode::Classic => JobKind::Classic,
-        Mode::Resident => JobKind::Resident,
-        Mode::Coroutine => JobKind::Request,
-    }
 }
 
 /// What a coroutine does, for reports to the operator: "GET /path", or "task 7, started at app.php:12".
@@ -131,13 +127,18 @@ pub fn describe(job: Job) -> String {
     if JobKind::Task.is_of(job) {
         return Engine::describe_task(job.argument);
     }
+    if JobKind::Resident.is_of(job) && job.argument == 0 {
+        return "a worker script that loads".to_owned();
+    }
     let Some(host) = host() else { return String::new() };
     if JobKind::Event.is_of(job) { host.describe_event(job.argument) } else { host.describe(job.argument) }
 }
 
 /// How long a job may run where there are sites; 0: for any time.
 pub fn run_max(job: Job) -> Nanos {
-    let site = request_of(job).and_then(|key| host()?.settings_of(key.0));
+    let of_pool = |host: &'static ServerHost| host.settings_of_site(pools::site_of(job.pool)?);
+    let of_request = |host: &'static ServerHost| host.settings_of(request_of(job)?.0);
+    let site = host().and_then(|host| of_pool(host).or_else(|| of_request(host)));
     site.map_or(0, |site| site.config.limits.request_timeout_ms.saturating_mul(MILLISECOND))
 }
 
@@ -162,7 +163,7 @@ fn forget(job: Job) {
         host.forget_script(job.argument);
     }
     if let Some(gate) = gate() {
-        gate.ended(RequestKey(job.argument));
+        gate.ended(job);
     }
 }
 
@@ -204,7 +205,7 @@ pub fn turn_away(job: Job) {
         Engine::abandon_task(job.argument);
     } else if JobKind::Event.is_of(job) {
         if let Some(server) = SERVER.get() {
-            server.abandon_tunnel(TunnelKey(job.argument));
+            server.postpone_event(TunnelKey(job.argument));
         }
     } else if let Some(server) = SERVER.get()
         && takes_up(job)
@@ -219,30 +220,24 @@ pub fn turn_away(job: Job) {
 struct Requests {
     runtime: &'static Runtime,
     /// In classic and resident mode.
-    sites: Option<&'static Sites>,
+    choice: Option<SiteChoice>,
     /// A directory whose files are sent before a script is asked.
     files: Option<Docroot>,
-    /// The certificates of TLS connections.
-    certificates: Option<Arc<ByName>>,
-    trust: Trust,
     coroutines_max: usize,
     scratch: RefCell<Scratch>,
     refusals: log::Sparse,
     proxies: log::Sparse,
-    /// The answers for the operator, if there is an address for them.
-    admin: Option<Admin>,
-    /// The port to which requests without TLS are sent.
-    redirects_to: Option<u16>,
+    front: &'static Front,
 }
 
 impl Requests {
-    fn spawn(&self, kind: JobKind, key: RequestKey) {
-        let job = kind.job(key.0);
+    fn spawn(&self, job: Job) {
+        let key = RequestKey(job.argument);
         let arrival = gate().map_or(Arrival::Runs, |gate| gate.pass(key, self.runtime.turn_time()));
         match arrival {
             Arrival::Runs => return begin(self.runtime, job),
             Arrival::Refused => return turn_away(job),
-            Arrival::Displaces(other) => turn_away(kind.job(other.0)),
+            Arrival::Displaces(other) => turn_away(Job { argument: other.0, ..job }),
             Arrival::Waits => (),
         }
         // Until its turn comes another worker may take it.
@@ -252,129 +247,56 @@ impl Requests {
     }
 
     /// Lets the site of a request's host answer it.
-    fn serve_site(&self, sites: &'static Sites, key: RequestKey) {
+    fn serve_site(&self, choice: &SiteChoice, key: RequestKey) {
         let Some(server) = SERVER.get() else { return };
-        let number = if sites.are_several() {
-            let found = |request: &RequestView<'_>| self.site_of(sites, request);
-            server.with_request(key, found).flatten()
-        } else {
-            Some(0)
-        };
-        match number.and_then(|number| Some((number, sites.get(number)?))) {
+        let found = server.with_request(key, |request| choice.of_request(request));
+        match found.flatten() {
             Some((number, served)) => self.serve_docroot(&served.docroot, number, key),
             // Gone means that no client waits for the answer.
             None => drop(server.respond_error(key, 421, None)),
         }
     }
 
-    /// The number of the site of a request's host, where there are sites.
-    fn number_of_site(&self, facts: &Facts<'_>) -> Option<usize> {
-        let sites = self.sites.filter(|sites| sites.are_several())?;
-        let mut scratch = Scratch::new();
-        facts.made(Field::HostName, &self.trust, None, &mut scratch);
-        sites.find(&scratch)
-    }
-
-    /// The site of a request; `None` if there is none for its host, or if its connection was made for another
-    /// certificate than the site's.
-    fn site_of(&self, sites: &Sites, request: &RequestView<'_>) -> Option<usize> {
-        let mut scratch = self.scratch.borrow_mut();
-        Facts::of(request).made(Field::HostName, &self.trust, None, &mut scratch);
-        if request.version() == Version::Http2 && !self.is_certified(request, &scratch) {
-            return None;
-        }
-        sites.find(&scratch)
-    }
-
-    /// Whether a connection may be used for a host. That of a trusted proxy may be used for all.
-    fn is_certified(&self, request: &RequestView<'_>, host: &[u8]) -> bool {
-        let (Some(session), Some(certificates)) = (request.session(), &self.certificates) else {
-            return true;
-        };
-        let is_trusted = match request.peer() {
-            Peer::Tcp(peer) => self.trust.proxies.iter().any(|network| network.contains(peer.ip())),
-            Peer::Unix => true,
-        };
-        let name = session.server_name().unwrap_or_default();
-        is_trusted || certificates.is_same(name, &String::from_utf8_lossy(host))
-    }
-
     /// Sends a file, or runs a script.
     fn serve_docroot(&self, docroot: &Docroot, site: usize, key: RequestKey) {
         let (Some(server), Some(host)) = (SERVER.get(), HOST.get()) else { return };
-        let Some(answer) = server.with_request(key, |request| docroot.route(request)) else { return };
-        if let Some(fields) = answer.fields {
+        let found = |request: &RequestView<'_>| (docroot.route(request), request.session().is_some());
+        let Some((answer, is_secure)) = server.with_request(key, found) else { return };
+        let fields = answer.fields;
+        if let Some(fields) = if is_secure { self.front.secure.promise(site, fields) } else { fields } {
             server.add_fields(key, fields);
         }
-        // Gone means that no client waits for the answer.
-        let _ = match answer.route {
+        match answer.route {
             Route::Script(script) => {
                 host.keep_script(key.0, Script { site, ..script });
-                self.spawn(if docroot.is_resident() { JobKind::Resident } else { JobKind::Classic }, key);
-                Ok(())
+                self.spawn(host.job_of(key.0));
             }
-            Route::File { tree, name } => answers::send_file(server, key, docroot.root_of(tree), &name),
-            Route::Redirect(path) => answers::redirect(server, key, path),
-            Route::Moved(status, location) => {
-                server.respond(key, status, &[(b"Location", &location), answers::PLAIN], b"Moved\n")
-            }
-            Route::Challenge(realm) => answers::challenge(server, key, &realm),
-            // RFC 9110 9.3.7: a ping; only a script can know whether it supports other methods.
-            Route::Server => {
-                server.respond(key, 204, &[(b"Allow", b"GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")], b"")
-            }
-            Route::Refused(405) => server.respond(
-                key,
-                405,
-                &[(b"Allow", b"GET, HEAD"), answers::PLAIN],
-                b"405 Method Not Allowed\n",
-            ),
-            Route::Refused(503) => server.respond_error(key, 503, Some(RETRY_AFTER)),
-            Route::Refused(status) => server.respond_error(key, status, None),
-        };
+            route => answers::give(server, key, docroot, route),
+        }
     }
-}
-
-/// Sends the file that a request asks for; returns whether there is one.
-fn send_if_there(files: &Docroot, key: RequestKey) -> bool {
-    let Some(server) = SERVER.get() else { return false };
-    let found = server.with_request(key, |request| {
-        matches!(request.method(), b"GET" | b"HEAD").then(|| files.file_at(request.path())).flatten()
-    });
-    let Some((tree, name)) = found.flatten() else { return false };
-    // Gone means that no client waits for the answer.
-    let _ = answers::send_file(server, key, files.root_of(tree), &name);
-    true
 }
 
 impl Handler for Requests {
     fn request(&self, key: RequestKey) {
-        if let (Some(admin), Some(server)) = (&self.admin, SERVER.get())
-            && admin.answer(server, key)
-        {
-            return;
-        }
-        if let Some(port) = self.redirects_to
-            && let (Some(server), Some(host)) = (SERVER.get(), HOST.get())
-            && answers::redirect_to_https(server, host, key, port)
-        {
+        let Some(server) = SERVER.get() else { return };
+        if self.front.answer(server, key) {
             return;
         }
         if let Some(files) = &self.files
-            && send_if_there(files, key)
+            && answers::give_beside(server, files, key)
         {
             return;
         }
-        match self.sites {
-            None => self.spawn(JobKind::Request, key),
-            Some(sites) => self.serve_site(sites, key),
+        match &self.choice {
+            None => self.spawn(JobKind::Request.job(key.0)),
+            Some(choice) => self.serve_site(choice, key),
         }
     }
 
     /// A document root's files are sent while all instances are busy, so requests are read to see whether they are
     /// for files.
     fn room(&self) -> usize {
-        if self.sites.is_some() || self.files.is_some() { usize::MAX } else { self.runtime.room() }
+        if self.choice.is_some() || self.files.is_some() { usize::MAX } else { self.runtime.room() }
     }
 
     fn event_room(&self) -> usize {
@@ -399,19 +321,14 @@ impl Handler for Requests {
 
     /// An instance serves one request at a time and should not wait for a slow client.
     fn spools_streams(&self) -> bool {
-        self.sites.is_some()
+        self.choice.is_some()
     }
 
     fn body_bytes_max(&self, head: &Head, bytes: &[u8], peer: Peer) -> u64 {
-        let Some(sites) = self.sites else { return u64::MAX };
-        let number = if sites.are_several() {
-            let mut scratch = self.scratch.borrow_mut();
-            Facts { head, bytes, peer, secure: false }.made(Field::HostName, &self.trust, None, &mut scratch);
-            sites.find(&scratch)
-        } else {
-            Some(0)
+        let Some(choice) = &self.choice else {
+            return self.files.as_ref().map_or(u64::MAX, |files| files.body_bytes_max(head.path(bytes)));
         };
-        let served = number.and_then(|number| sites.get(number));
+        let served = choice.of_head(head, bytes, peer);
         served.map_or(u64::MAX, |served| served.docroot.body_bytes_max(head.path(bytes)))
     }
 
@@ -442,7 +359,7 @@ impl Handler for Requests {
             status: summary.status,
             bytes: summary.body_bytes,
             duration: Duration::from_nanos(summary.duration),
-            site: self.number_of_site(&facts),
+            site: self.front.number_of_site(&facts),
             referer: request.header("referer").unwrap_or_default(),
             user_agent: request.header("user-agent").unwrap_or_default(),
         });

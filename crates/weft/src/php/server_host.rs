@@ -5,138 +5,73 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
-
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use weft_rt::Runtime;
-use weft_serve::{BodyRead, BodyView, Endpoint, Error, RequestKey, Server, TunnelKey, Waited};
-use weft_zend::abi::{Accepted, Asked, CLIENT_GONE, MessageSent, NO_SITE, Remembered};
-use weft_zend::host::{Accept, Event, HeaderLine};
-use weft_zend::{Field, Host, JobKind, LogLevel, RequestId, SettingKind, Slice};
+use weft_serve::{BodyRead, Endpoint, Error, RequestKey, Server, TunnelKey, Waited};
+use weft_zend::abi::{Accepted, Asked, CLIENT_GONE, MessageSent, Remembered};
+use weft_zend::host::{Accept, HeaderLine};
+use weft_zend::{Event, Field, Host, JobKind, LogLevel, RequestId, SettingKind, Slice};
 
 use super::boot_host::Boot;
 use super::detached::{Detached, wall_time};
 use super::facts::{Facts, Scratch};
 use super::file_status::status_of;
+use super::front::Front;
 use super::lent::Lent;
-use crate::classic::{Docroot, Script, Sites};
-use crate::config::{Site, Trust};
+use super::site_settings::setting_at;
+use super::topics::WorkerTopics;
+use crate::bus::Presence;
+use crate::classic::{Script, Sites};
+use crate::config::{Config, Trust};
 use crate::tls::{self, Variables};
 
 /// The host's own state besides the server.
 pub struct ServerHost {
     pub(super) server: &'static Server,
     trust: Trust,
+    pub(super) topics: WorkerTopics,
     /// Random for each worker, so that request ids of two workers differ.
     pub(super) id_prefix: String,
-    scratch: RefCell<Scratch>,
+    pub(super) scratch: RefCell<Scratch>,
     /// The variables of TLS of the request that was asked for them last.
     variables: RefCell<Variables>,
     detached: RefCell<HashMap<RequestId, Detached>>,
     replacement: Cell<Option<String>>,
-    /// Classic mode: the scripts of requests that have not ended.
-    scripts: RefCell<HashMap<RequestId, Script>>,
-    sites: Option<&'static Sites>,
+    /// Classic and resident mode: the scripts of requests that have not ended.
+    pub(super) scripts: RefCell<HashMap<RequestId, Script>>,
+    pub(super) sites: Option<&'static Sites>,
+    front: &'static Front,
     asks_first: bool,
     pub(super) lent: Lent,
 }
 
 impl ServerHost {
-    /// Makes the host of this worker; `asks_first` if something has a say about each request before PHP gets it.
+    /// Makes the host of this worker; `asks_first` if more than `front` has a say about each request before PHP gets it.
     pub fn new(
-        server: &'static Server,
-        trust: Trust,
-        sites: Option<&'static Sites>,
+        (server, presence): (&'static Server, &'static Presence),
+        config: &Config,
+        front: &'static Front,
         asks_first: bool,
     ) -> ServerHost {
-        let mut random = [0u8; 4];
-        // Without randomness the pid still distinguishes workers.
-        let _ = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::NONBLOCK);
-        let id_prefix = format!("{:x}{:08x}", std::process::id(), u32::from_ne_bytes(random));
         ServerHost {
             server,
-            trust,
-            id_prefix,
+            topics: WorkerTopics::new(server, presence, config),
+            trust: config.trust.clone(),
+            id_prefix: format!("{:x}", presence.post.member.owner),
             scratch: RefCell::default(),
             variables: RefCell::default(),
             detached: RefCell::default(),
             replacement: Cell::new(None),
             scripts: RefCell::default(),
-            sites,
+            sites: front.sites,
+            front,
             asks_first,
             lent: Lent::default(),
         }
-    }
-
-    /// Stores the script to run for a request, until PHP releases it.
-    pub fn keep_script(&self, request: RequestId, script: Script) {
-        self.scripts.borrow_mut().insert(request, script);
-    }
-
-    /// Drops the script of a request that is refused.
-    pub fn forget_script(&self, request: RequestId) {
-        self.scripts.borrow_mut().remove(&request);
-    }
-
-    /// Whether the path of the script that is to run for a request is as `is_meant` says.
-    pub fn runs_script(&self, request: RequestId, is_meant: impl FnOnce(&[u8]) -> bool) -> bool {
-        self.scripts.borrow().get(&request).is_some_and(|script| is_meant(&script.name))
-    }
-
-    fn script(&self, request: RequestId, field: Field) -> Slice {
-        let scripts = self.scripts.borrow();
-        let Some(script) = scripts.get(&request) else { return Slice::NONE };
-        match field {
-            Field::Script => Slice::of(script.file.as_os_str().as_bytes()),
-            Field::ScriptName => Slice::of(&script.name),
-            Field::PathInfo => Slice::of(&script.path_info),
-            Field::User => script.user.as_deref().map_or(Slice::NONE, Slice::of),
-            Field::Query => script.query.as_deref().map_or(Slice::NONE, Slice::of),
-            _ => match self.sites.and_then(|sites| sites.get(script.site)) {
-                Some(served) => Slice::of(served.docroot.root().path().as_os_str().as_bytes()),
-                None => Slice::NONE,
-            },
-        }
-    }
-
-    fn rules_are_on(&self) -> bool {
-        self.sites.is_some_and(Sites::has_rules)
-    }
-
-    /// The number of the site whose script answers a request.
-    pub fn site_of(&self, request: RequestId) -> Option<usize> {
-        self.scripts.borrow().get(&request).map(|script| script.site)
-    }
-
-    /// What the `[[site]]` says whose script answers a request.
-    pub fn settings_of(&self, request: RequestId) -> Option<&'static Site> {
-        let sites = self.sites.filter(|sites| sites.are_several())?;
-        sites.get(self.site_of(request)?)?.site.as_ref()
-    }
-
-    /// The first name of the default site, if the client has asked it for a host that is not one of its names.
-    fn own_name(&self, request: RequestId, field: Field) -> Option<Slice> {
-        let sites = self.sites.filter(|sites| field == Field::HostName && sites.are_several())?;
-        if sites.is_named(&self.scratch.borrow()) {
-            return None;
-        }
-        let names = &self.settings_of(request)?.names;
-        names.iter().find(|name| !name.starts_with("*.")).map(|name| Slice::of(name.as_bytes()))
-    }
-
-    /// The document root whose script answers a request.
-    pub(super) fn docroot_of(&self, request: RequestId) -> Option<&'static Docroot> {
-        let sites = self.sites?;
-        let number = if sites.are_several() { self.site_of(request)? } else { 0 };
-        sites.get(number).map(|served| &served.docroot)
-    }
-
-    /// Whether a rule has changed the query of a request.
-    fn is_rewritten(&self, request: RequestId) -> bool {
-        self.scripts.borrow().get(&request).is_some_and(|script| script.query.is_some())
     }
 
     /// Why this worker should be replaced; returned once.
@@ -256,17 +191,11 @@ impl Host for ServerHost {
     }
 
     fn site(&self, request: RequestId) -> u32 {
-        let number = self.sites.filter(|sites| sites.are_several()).and_then(|_| self.site_of(request));
-        number.map_or(NO_SITE, |number| number as u32)
+        self.number_of_site(request)
     }
 
-    fn setting_at(&self, request: RequestId, index: u32) -> Option<(SettingKind, Slice, Slice)> {
-        let site = self.settings_of(request)?;
-        let rows = site.ini.iter().map(|row| (SettingKind::Ini, row));
-        let rows = rows.chain(site.admin_ini.iter().map(|row| (SettingKind::AdminIni, row)));
-        let rows = rows.chain(site.environment.iter().map(|row| (SettingKind::Variable, row)));
-        let (kind, (name, value)) = { rows }.nth(index as usize)?;
-        Some((kind, Slice::of(name.as_bytes()), Slice::of(value.as_bytes())))
+    fn setting_at(&self, site: u32, index: u32) -> Option<(SettingKind, Slice, Slice)> {
+        setting_at(self.settings_of_site(site as usize)?, index)
     }
 
     fn trailer_at(&self, request: RequestId, index: u32) -> Option<(Slice, Slice)> {
@@ -293,11 +222,13 @@ impl Host for ServerHost {
 
     fn next_request(&self) -> Option<RequestId> {
         if self.asks_first {
-            return None; // it may not be PHP's, or have to wait for its share
+            return None; // it may be for a file, or have to wait for its share
         }
-        let arrived = || {
+        let arrived = || loop {
             let key = self.server.next_arrived()?;
-            Some(JobKind::Request.job(key.0))
+            if !self.front.answer(self.server, key) {
+                return Some(JobKind::Request.job(key.0));
+            }
         };
         Runtime::get()?.next_job(arrived).map(|job| job.argument)
     }
@@ -327,22 +258,12 @@ impl Host for ServerHost {
         if waited != Waited::Ready {
             return Err(CLIENT_GONE);
         }
-        let length = |body: BodyView<'_>| match body {
-            BodyView::Memory(bytes) => bytes.len() as u64,
-            BodyView::File { length, .. } => length,
-        };
-        self.server.with_body(key, length).ok_or(CLIENT_GONE)
+        self.server.with_body(key, |body| body.length()).ok_or(CLIENT_GONE)
     }
 
     fn detach(&self, request: RequestId) {
         let time = self.time(request);
-        let keep = self.server.with_request(RequestKey(request), |view| Detached {
-            head: view.head().clone(),
-            bytes: view.bytes().to_vec(),
-            peer: view.peer(),
-            time,
-            variables: view.session().map(tls::variables).unwrap_or_default(),
-        });
+        let keep = self.server.with_request(RequestKey(request), |view| Detached::of(view, time));
         if let Some(kept) = keep {
             self.detached.borrow_mut().insert(request, kept);
         }
@@ -441,8 +362,8 @@ impl Host for ServerHost {
         self.end_event(tunnel, failed);
     }
 
-    fn abandon_events(&self, tunnel: u64) {
-        self.server.abandon_tunnel(TunnelKey(tunnel));
+    fn postpone_event(&self, tunnel: u64) {
+        self.server.postpone_event(TunnelKey(tunnel));
     }
 
     fn websocket_send(&self, name: &[u8], is_binary: bool, message: &[u8]) -> MessageSent {
@@ -463,6 +384,14 @@ impl Host for ServerHost {
 
     fn websocket_remember(&self, name: &[u8], attribute: &[u8], value: Option<&[u8]>) -> Remembered {
         self.remember(name, attribute, value)
+    }
+
+    fn connections(&self) -> Option<&dyn weft_zend::Connections> {
+        Some(self)
+    }
+
+    fn topics(&self) -> Option<&dyn weft_zend::Topics> {
+        Some(&self.topics)
     }
 
     fn early_hints(&self, request: RequestId, headers: &[HeaderLine]) -> bool {

@@ -4,10 +4,11 @@
 
 use weft_serve::TunnelLimits;
 
-use crate::config::LimitSettings;
+use crate::config::Config;
 
 /// The limits of a server with these settings.
-pub fn limits(limits: &LimitSettings) -> weft_serve::ServerLimits {
+pub fn limits(config: &Config) -> weft_serve::ServerLimits {
+    let limits = &config.limits;
     weft_serve::ServerLimits {
         http: weft_proto::RequestLimits {
             head_bytes_max: limits.head_bytes_max,
@@ -30,8 +31,14 @@ pub fn limits(limits: &LimitSettings) -> weft_serve::ServerLimits {
         tunnels: TunnelLimits {
             message_bytes_max: limits.websocket_message_bytes_max,
             queue_bytes_max: limits.websocket_queue_bytes_max,
+            stream_message_bytes_max: limits.tcp_message_bytes_max,
+            stream_queue_bytes_max: limits.tcp_queue_bytes_max,
+            stream_idle_ms: limits.tcp_idle_timeout_ms,
             ping_ms: limits.websocket_ping_ms,
             ping_timeout_ms: limits.websocket_ping_timeout_ms,
+            deflates: config.server.compress_websockets,
+            // The other half is for their answers, and for those that come late.
+            leave_ms: config.server.drain_timeout_ms / 2,
             ..TunnelLimits::default()
         },
         ..weft_serve::ServerLimits::default()

@@ -1,22 +1,26 @@
 //! The answers to what PHP asks about WebSockets, in terms of weft-serve's tunnels.
 //!
-//! To PHP a connection is a name, which no other connection of any worker has; in this worker it stands for a key. Must not
-//! know what a service does. Invariant: a name of another worker, or of a connection that has ended, is no error.
+//! To PHP a connection is a name, which no other connection of any worker has; in this worker it stands for a key, and a
+//! name of another worker is asked about there, while the caller waits. Must not know what a service does. Invariant: the name
+//! of a connection that has ended is no error.
 
+use weft_proto::framing::Unframable;
 use weft_proto::websocket::{CloseCode, Kind};
-use weft_serve::{NotUpgraded, Overflow, RequestKey, Sent, TunnelEvent, TunnelKey, Upgrade};
-use weft_zend::abi::{Accepted, Asked, EventKind, MessageSent, OverflowPolicy, Remembered};
-use weft_zend::host::{Accept, Event};
-use weft_zend::{RequestId, Slice};
+use weft_serve::{NotUpgraded, RequestKey, Sent, TunnelEvent, TunnelKey, Upgrade};
+use weft_zend::abi::{Accepted, Asked, EventKind, MessageSent, Remembered};
+use weft_zend::host::Accept;
+use weft_zend::{Event, RequestId, Slice};
 
 use super::server_host::ServerHost;
+use super::services::overflow_of;
+use crate::bus::{What, name_of};
 
 impl ServerHost {
     fn name_of(&self, key: TunnelKey) -> String {
-        format!("{}-w{:x}", self.id_prefix, key.0)
+        name_of(&self.id_prefix, key)
     }
 
-    fn tunnel_of(&self, name: &[u8]) -> Option<TunnelKey> {
+    pub(super) fn tunnel_of(&self, name: &[u8]) -> Option<TunnelKey> {
         let number = name.strip_prefix(self.id_prefix.as_bytes())?.strip_prefix(b"-w")?;
         let number = std::str::from_utf8(number).ok()?;
         u64::from_str_radix(number, 16).ok().map(TunnelKey)
@@ -49,14 +53,11 @@ impl ServerHost {
 
     pub(super) fn accept(&self, request: RequestId, accept: &Accept<'_>) -> (Accepted, Slice) {
         let key = RequestKey(request);
-        let overflow = match accept.overflow {
-            OverflowPolicy::Close => Overflow::Close,
-            OverflowPolicy::DropOldest => Overflow::DropOldest,
-            OverflowPolicy::DropNewest => Overflow::DropNewest,
-        };
         let upgrade = Upgrade {
             service: accept.service,
-            overflow,
+            overflow: overflow_of(accept.overflow),
+            wants_drained: accept.wants_drained,
+            is_owned: accept.is_owned,
             protocol: accept.protocol,
             headers: accept.headers,
             attributes: accept.attributes,
@@ -81,14 +82,23 @@ impl ServerHost {
 
     pub(super) fn next_event(&self, tunnel: u64) -> Option<Event> {
         let (service, event) = self.server.take_event(TunnelKey(tunnel))?;
+        Some(self.lend(TunnelKey(tunnel), service, event))
+    }
+
+    pub(super) fn lend(&self, tunnel: TunnelKey, service: u32, event: TunnelEvent) -> Event {
         let (kind, code, data) = match event {
             TunnelEvent::Opened => (EventKind::Opened, 0, Vec::new()),
             TunnelEvent::Message(Kind::Text, bytes) => (EventKind::Text, 0, bytes),
             TunnelEvent::Message(Kind::Binary, bytes) => (EventKind::Binary, 0, bytes),
-            TunnelEvent::Closed(code, reason) => (EventKind::Closed, code.0, reason.into_bytes()),
+            TunnelEvent::Drained => (EventKind::Drained, 0, Vec::new()),
+            TunnelEvent::Ended => (EventKind::Ended, 0, Vec::new()),
+            TunnelEvent::Closed(code, reason) => {
+                self.topics.ended(tunnel);
+                (EventKind::Closed, code.0, reason.into_bytes())
+            }
         };
-        let name = self.lent.name(self.name_of(TunnelKey(tunnel)));
-        Some(Event { service, kind: kind as u32, code: u32::from(code), name, data: self.lent.data(data) })
+        let name = self.lent.name(self.name_of(tunnel));
+        Event { service, kind: kind as u32, code: u32::from(code), name, data: self.lent.data(data) }
     }
 
     pub(super) fn end_event(&self, tunnel: u64, failed: bool) {
@@ -105,28 +115,54 @@ impl ServerHost {
         if !is_binary && std::str::from_utf8(message).is_err() {
             return MessageSent::NoText;
         }
+        if self.topics.is_elsewhere(name) {
+            let what = if is_binary { What::Binary } else { What::Text };
+            let is_queued = self.topics.is_done_elsewhere(name, what, &[message]);
+            return if is_queued { MessageSent::Queued } else { MessageSent::Lost };
+        }
         match self.tunnel_of(name).map(|key| self.server.tunnel_send(key, kind, message)) {
             Some(Sent::Queued) => MessageSent::Queued,
+            Some(Sent::Unframable(Unframable::Delimiter)) => MessageSent::HasDelimiter,
+            Some(Sent::Unframable(Unframable::Length)) => MessageSent::TooLong,
             _ => MessageSent::Lost,
         }
     }
 
     pub(super) fn close_one(&self, name: &[u8], code: u16, reason: &[u8]) -> bool {
+        if self.topics.is_elsewhere(name) {
+            return self.topics.is_done_elsewhere(name, What::Close, &[code.to_string().as_bytes(), reason]);
+        }
         let reason = String::from_utf8_lossy(reason);
         self.tunnel_of(name).is_some_and(|key| self.server.tunnel_close(key, CloseCode(code), &reason))
     }
 
     pub(super) fn waiting_for(&self, name: &[u8]) -> Option<usize> {
+        if self.topics.is_elsewhere(name) {
+            let rows = self.topics.ask_owner(name, What::Waiting, &[]);
+            return std::str::from_utf8(rows.first()?).ok()?.parse().ok();
+        }
         let key = self.tunnel_of(name).filter(|key| self.server.tunnel_is_open(*key))?;
         Some(self.server.tunnel_waiting(key))
     }
 
     pub(super) fn attribute_of(&self, name: &[u8], attribute: &[u8]) -> Slice {
+        if self.topics.is_elsewhere(name) {
+            let row = self.topics.ask_owner(name, What::Get, &[attribute]).into_iter().next();
+            return row.map_or(Slice::NONE, |value| self.lent.data(value));
+        }
         let value = self.tunnel_of(name).and_then(|key| self.server.tunnel_attribute(key, attribute));
         value.map_or(Slice::NONE, |value| self.lent.data(value))
     }
 
     pub(super) fn remember(&self, name: &[u8], attribute: &[u8], value: Option<&[u8]>) -> Remembered {
+        if self.topics.is_elsewhere(name) {
+            let more: Vec<&[u8]> = [attribute].into_iter().chain(value).collect();
+            return match self.topics.ask_owner(name, What::Set, &more).first().map(Vec::as_slice) {
+                Some(b"1") => Remembered::Yes,
+                Some(_) => Remembered::Full,
+                None => Remembered::Gone,
+            };
+        }
         let set =
             self.tunnel_of(name).and_then(|key| self.server.set_tunnel_attribute(key, attribute, value));
         match set {

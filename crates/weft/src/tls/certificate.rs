@@ -25,6 +25,25 @@ pub struct Pair {
     pub key: Arc<CertifiedKey>,
     /// The host names that it is for, in small letters; one may begin with `*.`.
     pub names: Vec<String>,
+    /// From when on it is valid, in seconds since 1970.
+    pub begin: u64,
+    /// Until when.
+    pub end: u64,
+}
+
+impl Pair {
+    /// Whether it is for a host, in small letters.
+    pub fn covers(&self, host: &str) -> bool {
+        self.names.iter().any(|own| covers(own, host))
+    }
+}
+
+/// Whether a certificate's name covers a host: `*` stands for one label (RFC 9525 section 6.3).
+fn covers(own: &str, host: &str) -> bool {
+    match own.strip_prefix("*.") {
+        Some(domain) => host.split_once('.').is_some_and(|(label, rest)| !label.is_empty() && rest == domain),
+        None => own == host,
+    }
 }
 
 /// Reads and checks a pair of files.
@@ -44,6 +63,9 @@ pub fn read(chain: &Path, key: &Path, provider: &CryptoProvider) -> Result<Pair,
         .collect::<Result<Vec<_>, _>>()
         .map_err(|error| format!("{shown}: a certificate cannot be read: {error}"))?;
     let names = check(chain, &parsed)?;
+    let time = |at: ASN1Time| u64::try_from(at.timestamp()).unwrap_or_default();
+    let validity = parsed[0].validity();
+    let (begin, end) = (time(validity.not_before), time(validity.not_after));
     let mut certified =
         CertifiedKey::from_der(certificates, private, provider).map_err(|error| match error {
             Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => {
@@ -55,7 +77,7 @@ pub fn read(chain: &Path, key: &Path, provider: &CryptoProvider) -> Result<Pair,
             error => format!("{shown} and {} cannot be used: {error}", key.display()),
         })?;
     certified.ocsp = std::fs::read(ocsp_path(chain)).ok().filter(|response| !response.is_empty());
-    Ok(Pair { key: Arc::new(certified), names })
+    Ok(Pair { key: Arc::new(certified), names, begin, end })
 }
 
 /// Where a response of the authority's status service is looked for, in DER: beside the certificate.
@@ -101,4 +123,22 @@ fn check(path: &Path, chain: &[X509Certificate<'_>]) -> Result<Vec<String>, Stri
             _ => None,
         })
         .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::covers;
+
+    #[test]
+    fn a_star_is_one_label() {
+        assert!(covers("a.example", "a.example") && covers("*.example", "b.example"));
+        for (own, host) in [
+            ("*.example", "example"),
+            ("*.example", "a.b.example"),
+            ("*.example", ".example"),
+            ("a.example", "b.example"),
+        ] {
+            assert!(!covers(own, host), "{own} {host}");
+        }
+    }
 }

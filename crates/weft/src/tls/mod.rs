@@ -4,6 +4,7 @@
 //! certificate, which is valid now and comes with its chain. The master reads everything, before rights are dropped.
 
 mod certificate;
+mod names;
 mod pem;
 mod resolver;
 mod stamps;
@@ -18,10 +19,13 @@ use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::{RootCertStore, ServerConfig};
 
+pub use self::certificate::{Pair, read as read_pair};
+pub use self::names::uncovered;
 pub use self::resolver::ByName;
 pub use self::stamps::Stamps;
 pub use self::tickets::{Kept, Tickets};
 pub use self::variables::{Variables, variables};
+use crate::acme::{self, Challenges, PROTOCOL};
 use crate::config::{ClientCertificates, Config, SiteNames, Tls};
 
 /// TLS, ready for connections.
@@ -31,22 +35,39 @@ pub struct Ready {
     pub config: Arc<ServerConfig>,
     /// Which certificate a client gets.
     pub certificates: Arc<ByName>,
+    /// What an authority gets that asks whether this server has a name, if it may be asked.
+    pub challenges: Option<Arc<Challenges>>,
 }
 
-/// Makes the configuration that every TLS connection shares.
+impl Ready {
+    /// The same for connections that do not carry HTTP: the protocol of a client that names one is its own affair.
+    pub fn without_alpn(&self) -> Arc<ServerConfig> {
+        let mut config = ServerConfig::clone(&self.config);
+        config.alpn_protocols.clear();
+        Arc::new(config)
+    }
+}
+
+/// Makes the configuration that every TLS connection shares. With `challenges`, authorities may ask for names.
 ///
 /// # Errors
 /// One line for each file that cannot be used, with what to do.
-pub fn configure(settings: &Config, tickets: &Tickets) -> Result<Ready, Vec<String>> {
+pub fn configure(
+    settings: &Config,
+    tickets: &Tickets,
+    challenges: Option<Arc<Challenges>>,
+) -> Result<Ready, Vec<String>> {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let mut mistakes = Vec::new();
     let mut read = |chains: &[PathBuf], keys: &[PathBuf]| -> Vec<certificate::Pair> {
         let pairs = chains.iter().zip(keys).map(|(chain, key)| certificate::read(chain, key, &provider));
         pairs.filter_map(|pair| pair.map_err(|why| mistakes.push(why)).ok()).collect()
     };
-    let common = read(&settings.tls.certificates, &settings.tls.keys);
+    let mut common = read(&settings.tls.certificates, &settings.tls.keys);
     let sites = settings.sites.iter().map(|site| read(&site.certificates, &site.keys)).collect();
-    let certificates = Arc::new(ByName::new(common, sites, SiteNames::of(&settings.sites)));
+    common.extend(automatic(settings, &provider));
+    let names = SiteNames::of(&settings.sites);
+    let certificates = Arc::new(ByName::new(common, sites, names, challenges.clone()));
     let tls = &settings.tls;
     let verifier = verifier(tls, &provider).unwrap_or_else(|why| {
         mistakes.push(why);
@@ -67,11 +88,21 @@ pub fn configure(settings: &Config, tickets: &Tickets) -> Result<Ready, Vec<Stri
         config.alpn_protocols.push(b"h2".to_vec());
     }
     config.alpn_protocols.push(b"http/1.1".to_vec());
+    if challenges.is_some() {
+        config.alpn_protocols.push(PROTOCOL.to_vec());
+    }
     // A client may resume at any worker, so what it resumes travels with it.
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.ticketer = Arc::new(tickets.clone_for(&authority_bytes(tls)));
     config.send_tls13_tickets = 2;
-    Ok(Ready { config: Arc::new(config), certificates })
+    Ok(Ready { config: Arc::new(config), certificates, challenges })
+}
+
+/// The certificates that weft sees to itself, as far as there are any: what is missing or too old comes later.
+fn automatic(settings: &Config, provider: &CryptoProvider) -> Vec<certificate::Pair> {
+    let public = settings.acme_names().into_iter().map(|name| acme::file_of(settings, name, false));
+    let local = settings.local_names().into_iter().map(|name| acme::file_of(settings, name, true));
+    public.chain(local).filter_map(|path| certificate::read(&path, &path, provider).ok()).collect()
 }
 
 type Verifier = Arc<dyn ClientCertVerifier>;

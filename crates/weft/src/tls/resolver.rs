@@ -2,7 +2,8 @@
 //!
 //! Must not know files. Invariants: a client that asks for a name of a site that has certificates gets one of these. A
 //! client that asks for no name, or for one that nobody has, gets the first certificate that it can verify, so the default
-//! site's, or else the first one configured, is the default.
+//! site's, or else the first one configured, is the default. An authority that asks whether this server has a name gets the
+//! answer to that, and nothing else.
 
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 
 use super::certificate::Pair;
+use crate::acme::{Challenges, PROTOCOL};
 use crate::config::SiteNames;
 
 /// All certificates, in their configured order.
@@ -19,12 +21,19 @@ pub struct ByName {
     /// Of each site, its own.
     sites: Vec<Vec<Pair>>,
     names: SiteNames,
+    /// What an authority gets that asks whether this server has a name.
+    challenges: Option<Arc<Challenges>>,
 }
 
 impl ByName {
     /// Chooses among the certificates for all sites, and those of each site.
-    pub fn new(common: Vec<Pair>, sites: Vec<Vec<Pair>>, names: SiteNames) -> ByName {
-        ByName { common, sites, names }
+    pub fn new(
+        common: Vec<Pair>,
+        sites: Vec<Vec<Pair>>,
+        names: SiteNames,
+        challenges: Option<Arc<Challenges>>,
+    ) -> ByName {
+        ByName { common, sites, names, challenges }
     }
 
     /// Whether a connection that was made for one name may be used for another: both lead to the same certificate
@@ -34,11 +43,19 @@ impl ByName {
         choose(one) == choose(other)
     }
 
+    /// Whether a client that asks for a name, which may begin with `*.`, gets a certificate that is for it.
+    pub fn is_for(&self, name: &str) -> bool {
+        self.choose(Some(name), |_| true).is_some_and(|pair| pair.covers(name))
+    }
+
+    /// What the certificate is for that such a client gets.
+    pub fn names_for(&self, name: &str) -> &[String] {
+        self.choose(Some(name), |_| true).map_or(&[], |pair| &pair.names)
+    }
+
     fn choose(&self, name: Option<&str>, fits: impl Fn(&Pair) -> bool) -> Option<&Pair> {
         let name = name.unwrap_or_default().to_ascii_lowercase();
-        let covering = |pairs: &'_ [Pair]| {
-            pairs.iter().position(|pair| fits(pair) && pair.names.iter().any(|own| covers(own, &name)))
-        };
+        let covering = |pairs: &'_ [Pair]| pairs.iter().position(|pair| fits(pair) && pair.covers(&name));
         let first = |pairs: &'_ [Pair]| pairs.iter().position(&fits);
         let site = self.names.find(name.as_bytes()).and_then(|site| self.sites.get(site));
         let is_named = self.names.named(name.as_bytes()).is_some();
@@ -55,33 +72,13 @@ impl ByName {
 
 impl ResolvesServerCert for ByName {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        if let Some(challenges) = &self.challenges
+            && hello.alpn().is_some_and(|mut offered| offered.any(|one| one == PROTOCOL))
+        {
+            // Nobody else asks for it, and who does gets nothing else (RFC 8737 section 4).
+            return challenges.certificate(&hello.server_name()?.to_ascii_lowercase());
+        }
         let fits = |pair: &Pair| pair.key.key.choose_scheme(hello.signature_schemes()).is_some();
         self.choose(hello.server_name(), fits).map(|pair| Arc::clone(&pair.key))
-    }
-}
-
-/// Whether a certificate's name covers a host: `*` stands for one label (RFC 9525 section 6.3).
-fn covers(own: &str, host: &str) -> bool {
-    match own.strip_prefix("*.") {
-        Some(domain) => host.split_once('.').is_some_and(|(label, rest)| !label.is_empty() && rest == domain),
-        None => own == host,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::covers;
-
-    #[test]
-    fn a_star_is_one_label() {
-        assert!(covers("a.example", "a.example") && covers("*.example", "b.example"));
-        for (own, host) in [
-            ("*.example", "example"),
-            ("*.example", "a.b.example"),
-            ("*.example", ".example"),
-            ("a.example", "b.example"),
-        ] {
-            assert!(!covers(own, host), "{own} {host}");
-        }
     }
 }

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::certificate::ocsp_path;
+use crate::acme;
 use crate::config::Config;
 
 /// Time between two looks.
@@ -29,7 +30,8 @@ impl Stamps {
     pub fn of(config: &Config) -> Stamps {
         let pairs = config.certificates();
         let files = pairs.flat_map(|(chain, key)| [chain.clone(), key.clone(), ocsp_path(chain)]);
-        let files: Vec<PathBuf> = files.chain(config.tls.client_ca.clone()).collect();
+        let files: Vec<PathBuf> =
+            files.chain(config.tls.client_ca.clone()).chain(acme_files(config)).collect();
         let known: Vec<Stamp> = files.iter().map(stamp).collect();
         Stamps { seen: known.clone(), known, files, next: Instant::now() + LOOK_EVERY }
     }
@@ -52,6 +54,11 @@ impl Stamps {
         self.known.clone_from(&self.seen);
         Some(self.files[at].clone())
     }
+}
+
+/// What another host that shares the storage may change.
+fn acme_files(config: &Config) -> impl Iterator<Item = PathBuf> {
+    config.acme_names().into_iter().map(|name| acme::file_of(config, name, false))
 }
 
 fn stamp(path: &PathBuf) -> Stamp {

@@ -12,9 +12,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use aws_lc_rs::hkdf::{HKDF_SHA256, KeyType, Prk};
-use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::{pread, pwrite};
 use rustls::server::ProducesTickets;
+
+use crate::memory_file::memory_file;
 
 /// How long a secret makes tickets.
 const PERIOD_S: u64 = 6 * 3600;
@@ -53,7 +54,7 @@ impl Tickets {
         let mut current = [0; SECRET_BYTES];
         aws_lc_rs::rand::fill(&mut current).map_err(|_| "no randomness for TLS".to_owned())?;
         let state = State { period: period_now(), current, previous: None };
-        let file = memfd_create("weft-tickets", MemfdFlags::CLOEXEC)
+        let file = memory_file("weft-tickets")
             .map_err(|error| format!("no memory for the secrets of TLS: {error}"))?;
         let (tickets, kept) = (Tickets::of(state), Kept(file));
         tickets.keep(&kept);

@@ -2,7 +2,8 @@
 //!
 //! A worker fails by a crash (SIGSEGV and the like), by code that nothing can stop, or when the master gives it up.
 //! Must not know how connections leave. Invariant: everything here runs in a handler of signals on the loop's thread,
-//! once, and the process ends after it: so it allocates nothing and takes no lock.
+//! once, and the process ends after it: so it allocates nothing and takes no lock, but for the last words, which come when
+//! all else is done, and which may fail or be ended.
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
@@ -13,7 +14,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use rustix::net::{SendFlags, send};
 use weft_rt::{CoroutineId, Job, Runtime};
-use weft_serve::{Rescued, Server};
+use weft_serve::{Goodbyes, RequestKey, Rescued, Server};
 
 use crate::master::control::{CRASHED, PACKET_BYTES_MAX};
 
@@ -30,8 +31,16 @@ struct Ward {
     control: RawFd,
 }
 
+/// Why this worker fails.
+#[derive(Clone, Copy)]
+struct Failure {
+    culprit: Option<RequestKey>,
+    is_late: bool,
+}
+
 thread_local! {
     static WARD: Cell<Option<Ward>> = const { Cell::new(None) };
+    static FAILURE: Cell<Option<Failure>> = const { Cell::new(None) };
 }
 
 /// Whether the connections have left already.
@@ -46,10 +55,37 @@ pub fn prepare(runtime: &'static Runtime, server: &'static Server, control: RawF
 /// Gives away or answers all connections. `is_late`: the running request gets 504. The process MUST end after it.
 pub fn give_away(is_late: bool) -> Rescued {
     let Some(ward) = WARD.get().filter(|_| !IS_OVER.swap(true, Relaxed)) else { return Rescued::default() };
-    let culprit = ward.runtime.running();
+    let culprit = ward.runtime.running().and_then(|(_, job)| crate::php::request_of(job));
     // No hook takes a call from here on for a coroutine's.
     ward.runtime.step_out();
-    ward.server.rescue(culprit.and_then(|(_, job)| crate::php::request_of(job)), is_late)
+    let rescued = ward.server.rescue(culprit, is_late);
+    FAILURE.set(Some(Failure { culprit, is_late }));
+    rescued
+}
+
+/// Says goodbye to clients whose connections could not leave, and has the logs written. The process MUST end after it: by
+/// this signal, or if that is 0 with the status of a worker that was given up, it ends if the last words fail or take
+/// too long.
+pub fn say_last_words(signal: i32) {
+    weft_zend::attempt_last_words(last_words, signal);
+}
+
+extern "C" fn last_words() {
+    let (Some(ward), Some(failure)) = (WARD.get(), FAILURE.take()) else { return };
+    let goodbyes = ward.server.say_goodbye(failure.culprit, failure.is_late);
+    if goodbyes != Goodbyes::default() {
+        let mut packet = Text::<PACKET_BYTES_MAX>::new();
+        packet.push(&[CRASHED]);
+        // A packet that is full is complete enough.
+        let _ = write!(
+            packet,
+            "has told clients over TLS and HTTP/2: {} requests had not begun and may be sent again, {} were answered with an \
+             error, {} were cut off",
+            goodbyes.refused, goodbyes.failed, goodbyes.cut_off
+        );
+        tell_master(ward, &packet);
+    }
+    crate::log::finish();
 }
 
 extern "C" fn crashed(signal: i32) {
@@ -67,6 +103,11 @@ extern "C" fn crashed(signal: i32) {
         packet.push(&trace[..length]);
     }
     let _ = outcome(&mut packet, &rescued);
+    tell_master(ward, &packet);
+    say_last_words(signal);
+}
+
+fn tell_master(ward: Ward, packet: &Text<PACKET_BYTES_MAX>) {
     // SAFETY: the worker keeps its control end open until it exits.
     let control = unsafe { BorrowedFd::borrow_raw(ward.control) };
     // If the socket is full, the master does not read.
@@ -112,7 +153,11 @@ pub fn outcome(text: &mut impl Write, rescued: &Rescued) -> fmt::Result {
         text,
         "; {} requests are answered by other workers, {} were answered with an error, {} were cut off",
         rescued.passed_on, rescued.failed, rescued.cut_off
-    )
+    )?;
+    match rescued.kept {
+        0 => Ok(()),
+        kept => write!(text, ", {kept} came over TLS or HTTP/2 and cannot be passed on"),
+    }
 }
 
 /// Text in a place of fixed size. What does not fit is left out.

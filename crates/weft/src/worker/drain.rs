@@ -79,6 +79,12 @@ impl Drain {
                     runtime.cancel(id);
                 }
                 crate::php::turn_all_away();
+                let dropped = server.cut_tunnels();
+                if dropped > 0 {
+                    tracing::warn!(
+                        "the drain deadline has passed: {dropped} messages of WebSocket clients were not given to their services"
+                    );
+                }
                 *self = Drain::Cancelling { deadline: now + CANCEL_GRACE };
             }
             // The tasks that requests or the boot have started: no request can need them any more.

@@ -103,6 +103,7 @@ extern "C" fn lost(_: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
                 be_killed();
             } else if (*info).si_pid() == libc::getpid() && IS_GIVEN_UP.load(Relaxed) {
                 crash::give_away(true);
+                crash::say_last_words(0);
                 super::signals::exit_now(GIVEN_UP);
             }
         }
@@ -128,6 +129,7 @@ fn be_killed() -> ! {
     // SAFETY: as in `say_where`.
     let control = unsafe { BorrowedFd::borrow_raw(CONTROL.load(Relaxed)) };
     let _ = send(control, text.bytes(), SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
+    crash::say_last_words(0);
     let second = rustix::thread::Timespec { tv_sec: 1, tv_nsec: 0 };
     for _ in 0..KILLED_AFTER_S {
         // Any end of the pause is an end.

@@ -32,6 +32,7 @@ pub use self::signals::busy_with;
 use self::slow::Slow;
 use crate::admin::Admin;
 use crate::board::{Board, Page};
+use crate::bus::{self, Bus, Presence};
 use crate::config::{Config, Mode};
 use crate::master::WorkerSetup;
 use crate::master::control::{ControlEnd, EVERY_SLOT, Received, Status, ToMaster, ToWorker};
@@ -42,6 +43,7 @@ use crate::tls::Ready;
 /// Keys of the worker's own descriptors; the server's are above.
 const CONTROL_KEY: u64 = DRIVER_KEY;
 const SIGNAL_KEY: u64 = DRIVER_KEY + 1;
+const BUS_KEY: u64 = DRIVER_KEY + 2;
 
 /// How often the worker reports to the master, and considers recycling.
 const STATUS_EVERY: Nanos = SECOND;
@@ -58,7 +60,7 @@ pub fn run(setup: WorkerSetup) -> ExitCode {
         Rc::clone(&control),
         sockets,
         setup.relay,
-        (setup.board, setup.page),
+        (setup.board, setup.page, setup.bus),
     );
     let worker = match booted {
         Ok(worker) => worker,
@@ -88,6 +90,8 @@ struct Worker {
     look_again: Cell<bool>,
     config: Arc<Config>,
     page: &'static Page,
+    presence: &'static Presence,
+    admin: Option<&'static Admin>,
 }
 
 impl Worker {
@@ -96,7 +100,7 @@ impl Worker {
         control: Rc<ControlEnd>,
         (listeners, tls): (Vec<BoundListener>, Option<Ready>),
         relay: Relay,
-        (board, page): (&'static Board, Option<&'static Page>),
+        (board, page, bus): (&'static Board, Option<&'static Page>, &'static Bus),
     ) -> Result<Worker, String> {
         let signals = Signals::block()?;
         let booted = php::boot(&config)?;
@@ -126,6 +130,7 @@ impl Worker {
             [php::become_forked(), own.to_vec()].concat()
         });
         weft_rt::hook::yield_at_calls(config.dev.yield_at_calls);
+        weft_rt::hook::on_connect(php::service_of_connection);
         if steps(&config) {
             InstanceSwitch::step(config.dev.yield_at_instructions);
             runtime.end_each_slice();
@@ -137,18 +142,21 @@ impl Worker {
         weft_rt::hook::on_forked_child_end(|| signals::exit_now(i32::from(Engine::exit_status())));
         let https_port = listeners.iter().find(|listener| listener.is_https());
         let https_port = https_port.and_then(|listener| listener.address.tcp()).map(|address| address.port());
-        let admin = Admin::new(&config, board);
-        let certificates = tls.as_ref().map(|tls| Arc::clone(&tls.certificates));
-        let server = php::serve(runtime, &config, (https_port, certificates), (admin, &page.counted.server))?;
+        let presence: &'static Presence = Box::leak(Box::new(Presence::join(bus)));
+        let admin = Admin::new(&config, board, presence.post).map(|admin| &*Box::leak(Box::new(admin)));
+        let server = php::serve(
+            runtime,
+            &config,
+            (https_port, tls.as_ref()),
+            (admin, &page.counted.server, presence),
+        )?;
         php::start_tasks();
         let listening = listen(server, listeners, tls, &config)?;
         let mode = Mode::of(&config);
         if mode.workers(&config) + mode.extra_workers(&config) > 1 {
             let deputy = server.hand_over(relay, tell);
             deputy
-                .and_then(|deputy| {
-                    weft_rt::held::watch(runtime.heartbeat, Duration::from_nanos(slice(&config)), deputy)
-                })
+                .and_then(|deputy| weft_rt::held::watch(runtime, deputy))
                 .map_err(|error| format!("no deputy for the loop: {error}"))?;
         } else {
             server.leave_at_failure(relay).map_err(|error| format!("no way out of this worker: {error}"))?;
@@ -159,6 +167,7 @@ impl Worker {
         let add = |fd, key| runtime.with_reactor(|reactor| reactor.add(fd, key)).map_err(failed);
         add(control.fd().as_raw_fd(), CONTROL_KEY)?;
         add(signals.fd(), SIGNAL_KEY)?;
+        add(bus.bell().as_raw_fd(), BUS_KEY)?;
         watch(&config)
             .start(runtime.heartbeat)
             .map_err(|error| format!("no thread for the watch: {error}"))?;
@@ -177,6 +186,8 @@ impl Worker {
             look_again: Cell::default(),
             config,
             page,
+            presence,
+            admin,
         })
     }
 
@@ -260,6 +271,7 @@ impl Worker {
     }
 
     fn every_second(&self) {
+        bus::look(self.presence, self.server);
         let status = self.status();
         // A full socket only means that the master is busy; the next figures follow in a second.
         let _ = self.control.send(&ToMaster::Status(status));
@@ -276,6 +288,7 @@ impl Worker {
 
     /// After the loop: the application's shutdown functions and destructors, then the logs.
     fn end(&self) -> ! {
+        self.presence.post.member.leave();
         let report = self.drain.borrow().report(self.runtime);
         drain::report_calls();
         let untaken = self.server.untaken();
@@ -306,6 +319,7 @@ impl Driver for Worker {
                     self.begin_drain(self.config.server.drain_timeout_ms);
                 }
             }
+            BUS_KEY => self.presence.post.hear_bell(),
             _ => self.server.event(event),
         }
     }
@@ -314,6 +328,10 @@ impl Driver for Worker {
         php::admit_waiting(self.runtime, now);
         if let Some(gate) = php::gate() {
             self.page.waiting.set(gate.waiting());
+        }
+        bus::turn(self.presence, self.server, now);
+        if let Some(admin) = self.admin {
+            admin.turn(self.server, now);
         }
         self.server.turn(now);
         InstanceSwitch::turn();
@@ -334,6 +352,9 @@ impl Driver for Worker {
     }
 
     fn deadline(&self) -> Option<Nanos> {
+        if let Some(soon) = self.presence.post.deadline(self.runtime.turn_time()) {
+            return Some(soon);
+        }
         let look = self.look_again.get().then(|| self.next_look.get());
         let shares = php::gate().and_then(|gate| gate.deadline());
         let slow = self.slow.deadline(self.runtime);
@@ -369,16 +390,20 @@ fn listen(
     };
     let mut listening = Vec::new();
     for listener in listeners {
-        let tls = tls.as_ref().map(|tls| Arc::clone(&tls.config)).filter(|_| listener.is_https());
-        if listener.is_https() && tls.is_none() {
-            return Err(format!("{} has no certificate", listener.address)); // never plain HTTP there
+        let is_tls = listener.configured.is_tls();
+        let stream = listener.configured.service().map(php::stream_service).transpose()?;
+        let config_of =
+            |tls: &Ready| if stream.is_some() { tls.without_alpn() } else { Arc::clone(&tls.config) };
+        let tls = tls.as_ref().filter(|_| is_tls).map(config_of);
+        if is_tls && tls.is_none() {
+            return Err(format!("{} has no certificate", listener.address)); // never plain bytes there
         }
         listening.push(listener.fd.as_raw_fd());
         let is_admin = listener.configured.is_admin();
         let proxied =
             config.server.proxy_protocol.contains(&listener.configured).then(|| Arc::clone(&trusts));
         server
-            .listen_for(listener.fd, listener.address.endpoint(), Service { tls, proxied, is_admin })
+            .listen_for(listener.fd, listener.address.endpoint(), Service { tls, proxied, is_admin, stream })
             .map_err(|error| format!("cannot listen: {error}"))?;
     }
     Ok(listening)

@@ -170,7 +170,7 @@ static void free_instance(weft_instance *instance)
 }
 
 /* NULL: no memory, no mappings, or the maximum number exists. */
-weft_instance *weft_instance_create(void)
+weft_instance *weft_instance_create(uint32_t pool)
 {
 	uint32_t number = free_number();
 	weft_instance *instance = number ? calloc(1, sizeof(*instance)) : NULL;
@@ -178,7 +178,7 @@ weft_instance *weft_instance_create(void)
 		return NULL;
 	}
 	instance->number = number;
-	instance->coroutine = weft_native_create();
+	instance->coroutine = weft_native_create(pool);
 	instance->heap = weft_heap_create(number, &instance->storage);
 	if (!instance->coroutine || !instance->heap || !weft_thread_local_create(&instance->thread_local_kept)) {
 		free_instance(instance);
@@ -373,6 +373,10 @@ bool weft_instances_look(void)
 	for (uint32_t i = 0; i < instances_max; i++) {
 		weft_instance *instance = instances[i];
 		if (!instance || !instance->begun || instance->coroutine->ended || instance->trimmed) {
+			continue;
+		}
+		if (!weft_host_is_parked(instance)) {
+			again = true; /* it will soon need what it has */
 			continue;
 		}
 		if (instance->seen_waiting) {

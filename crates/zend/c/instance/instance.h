@@ -20,6 +20,7 @@
 #ifndef WEFT_INSTANCE_H
 #define WEFT_INSTANCE_H
 
+#include "../snmp.h"
 #include "../variables.h"
 #include "../weft.h"
 
@@ -138,6 +139,7 @@ typedef struct {
 	bool timed;
 	bool reads_opcache;
 	weft_messages messages;
+	weft_snmp_output snmp;     /* what Net-SNMP was told by ext/snmp */
 } weft_process;
 
 void weft_process_start_instances(void);

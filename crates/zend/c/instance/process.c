@@ -28,6 +28,7 @@ static struct {
 	char directory[PATH_MAX];
 	char *locale;
 	int mask;
+	weft_snmp_output snmp;
 } base;
 
 /* The current state of the kernel and the C library; NULL and -1 stand for `base`. Points into the instance that set
@@ -217,6 +218,8 @@ void weft_process_start_instances(void)
 	}
 	base.locale = strdup(set_locale(LC_ALL, NULL));
 	weft_messages_start();
+	weft_snmp_find();
+	weft_snmp_current(&base.snmp);
 	base.mask = (int) syscall(SYS_umask, 0);
 	syscall(SYS_umask, base.mask);
 }
@@ -225,10 +228,12 @@ void weft_process_init(weft_process *process)
 {
 	process->environment = base.environment;
 	process->mask = -1;
+	process->snmp = base.snmp;
 }
 
 void weft_process_put_aside(weft_process *out)
 {
+	weft_snmp_current(&out->snmp);
 	const struct itimerval none = {{0, 0}, {0, 0}};
 	if (out->timed) {
 		syscall(SYS_setitimer, ITIMER_PROF, &none, &out->profile);
@@ -241,6 +246,7 @@ void weft_process_put_aside(weft_process *out)
 void weft_process_put_in(weft_process *in)
 {
 	place(in);
+	weft_snmp_put(&in->snmp);
 	if (in->timed) {
 		syscall(SYS_setitimer, ITIMER_PROF, &in->profile, NULL);
 	}

@@ -161,6 +161,24 @@ typedef struct {
 #endif
 } odbc_globals;
 
+/* ext/snmp/php_snmp.h */
+typedef struct {
+	int valueretrieval;
+} snmp_globals;
+
+/* ext/gmp/php_gmp.h, and gmp_randstate_t of gmp.h */
+typedef struct {
+	bool initialized;
+	struct {
+		struct {
+			int allocated, size;
+			void *digits;
+		} seed;
+		int algorithm;
+		void *state;
+	} random;
+} gmp_globals;
+
 /* amqp's php_amqp.h, up to 1.11 and since 2.0 */
 typedef struct {
 	char *error_message;

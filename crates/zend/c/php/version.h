@@ -19,10 +19,19 @@ static inline bool weft_context_init(zend_fiber_context *context, void *kind, ze
 #endif
 }
 
-/* Tells PHP where the stack ends on which it goes on: since 8.3 it throws an Error before a script's recursion reaches the end. */
+/* Tells PHP where the stack ends on which it goes on: since 8.3 it throws an Error before a script's recursion reaches the end, or
+ * goes deeper than zend.max_allowed_stack_size (zend_call_stack_init() in Zend/zend.c). */
 static inline void weft_stack_is(char *lowest, char *end)
 {
 #if PHP_VERSION_ID >= 80300
+	zend_long allowed = EG(max_allowed_stack_size);
+	if (allowed == ZEND_MAX_ALLOWED_STACK_SIZE_UNCHECKED) {
+		EG(stack_base) = EG(stack_limit) = NULL;
+		return;
+	}
+	if (allowed > 0 && allowed < end - lowest) {
+		lowest = end - allowed;
+	}
 	EG(stack_base) = end;
 	EG(stack_limit) = lowest + EG(reserved_stack_size);
 #else
@@ -34,8 +43,8 @@ static inline void weft_stack_is(char *lowest, char *end)
 static inline void weft_stack_is_of(const zend_fiber_context *context)
 {
 #if PHP_VERSION_ID >= 80300
-	EG(stack_base) = zend_fiber_stack_base(context->stack);
-	EG(stack_limit) = zend_fiber_stack_limit(context->stack);
+	char *lowest = (char *) zend_fiber_stack_limit(context->stack) - EG(reserved_stack_size);
+	weft_stack_is(lowest, zend_fiber_stack_base(context->stack));
 #else
 	(void) context;
 #endif

@@ -21,7 +21,7 @@ const PAUSE_MAX: crate::Nanos = 20 * MILLISECOND;
 
 /// Repeats `ask` with `WNOHANG` (0: no child yet) until it returns something else. `pid` is the child waited for, if it
 /// is a single one and only its end counts.
-fn until_ended(call: Call, pid: Option<pid_t>, mut ask: impl FnMut(c_int) -> isize) -> isize {
+fn until_ended(mut call: Call, pid: Option<pid_t>, mut ask: impl FnMut(c_int) -> isize) -> isize {
     let saved = errno();
     let mut result = ask(libc::WNOHANG);
     if result != 0 {
@@ -46,6 +46,7 @@ fn until_ended(call: Call, pid: Option<pid_t>, mut ask: impl FnMut(c_int) -> isi
             Ok(()) => ask(libc::WNOHANG),
             Err(stop) => fail(stop.errno()),
         };
+        call = call.again();
     }
     let error = errno();
     if fd >= 0 {

@@ -85,7 +85,7 @@ unsafe fn open_when_ready(
 }
 
 /// Opens for writing once there is a reader: `ENXIO` says that there is none.
-fn until_read(call: Call, attempt: impl Fn() -> c_int) -> c_int {
+fn until_read(mut call: Call, attempt: impl Fn() -> c_int) -> c_int {
     let (saved, mut backoff) = (errno(), Backoff::new());
     loop {
         let fd = attempt();
@@ -101,6 +101,7 @@ fn until_read(call: Call, attempt: impl Fn() -> c_int) -> c_int {
         if let Err(stop) = call.pause(&mut backoff, None) {
             return fail(stop.errno()) as c_int;
         }
+        call = call.again();
     }
 }
 

@@ -116,7 +116,7 @@ impl Place {
     }
 
     /// Pauses until the next attempt.
-    fn pause(&self, call: Call, backoff: &mut Backoff, deadline: Option<Nanos>) -> Result<(), Stop> {
+    fn pause(&self, mut call: Call, backoff: &mut Backoff, deadline: Option<Nanos>) -> Result<(), Stop> {
         loop {
             let backoff = self.tries().then_some(&mut *backoff);
             let paused = call.pause_for(backoff, deadline, |wait| self.set(Some(wait)));
@@ -124,6 +124,7 @@ impl Place {
             if paused.is_err() || self.tries() {
                 return paused;
             }
+            call = call.again();
         }
     }
 }
@@ -138,7 +139,7 @@ impl Drop for Place {
 
 /// Repeats `attempt` while it fails with one of `busy`, and pauses in between.
 pub fn until_free(
-    call: Call,
+    mut call: Call,
     resource: impl FnOnce() -> Resource,
     busy: &[c_int],
     deadline: Option<Nanos>,
@@ -161,7 +162,7 @@ pub fn until_free(
     let mut backoff = Backoff::new();
     loop {
         match place.pause(call, &mut backoff, deadline) {
-            Ok(()) => (),
+            Ok(()) => call = call.again(),
             Err(Stop::Expired) => return fail(libc::EAGAIN),
             Err(Stop::Failed(errno)) => return fail(errno),
         }

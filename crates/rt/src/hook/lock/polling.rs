@@ -193,7 +193,7 @@ fn until_freed(call: Call, id: CoroutineId, span: Nanos) -> c_int {
     }
 }
 
-fn wait(call: Call, id: CoroutineId, deadline: Nanos) -> Result<(), c_int> {
+fn wait(mut call: Call, id: CoroutineId, deadline: Nanos) -> Result<(), c_int> {
     let elsewhere = REFUSED.take().filter(|refused| refused.id == id);
     enter_line(id);
     loop {
@@ -203,6 +203,7 @@ fn wait(call: Call, id: CoroutineId, deadline: Nanos) -> Result<(), c_int> {
         let result = call.pause_until(until, |wait| {
             with(id, |poller| poller.wait = Some(wait));
         });
+        call = call.again();
         let now = clock::now();
         let woken = with(id, |poller| {
             (poller.wait, poller.seen) = (None, now);

@@ -140,7 +140,7 @@ unsafe fn one_to_receive<'a>(call: Call, fds: *mut pollfd, count: usize) -> Opti
 }
 
 /// One descriptor: the readiness that ended the wait is the answer, unless another coroutine has received what had come.
-fn poll_one(call: Call, fd: &mut pollfd, deadline: Option<Nanos>) -> isize {
+fn poll_one(mut call: Call, fd: &mut pollfd, deadline: Option<Nanos>) -> isize {
     loop {
         let ready = match call.wait(fd.fd, Readiness(fd.events), deadline) {
             Ok(ready) => ready.0 & (fd.events | libc::POLLERR | libc::POLLHUP),
@@ -155,11 +155,13 @@ fn poll_one(call: Call, fd: &mut pollfd, deadline: Option<Nanos>) -> isize {
         if fd.revents != 0 {
             return 1;
         }
+        call = call.again();
     }
 }
 
 /// Many descriptors: parks until something happens to one of them, then asks the kernel about all.
 fn poll_many(call: Call, fds: &mut [pollfd], deadline: Option<Nanos>, masked: Option<&Masked>) -> isize {
+    let mut call = call;
     let mut watched: Vec<_> = fds.iter().map(|fd| (watched(fd.fd), interest(fd.events))).collect();
     watched.extend(masked.map(|masked| (masked.signals(), Readiness::READ)));
     let mask = masked.map_or(std::ptr::null(), Masked::mask);
@@ -186,6 +188,7 @@ fn poll_many(call: Call, fds: &mut [pollfd], deadline: Option<Nanos>, masked: Op
         if ready != 0 || wake == Wake::TimedOut {
             return ready;
         }
+        call = call.again();
     }
 }
 
@@ -230,7 +233,7 @@ pub unsafe fn epoll_pwait(
     let wait = |timeout_ms: c_int, mask: *const sigset_t| unsafe {
         raw::syscall!(SYS_epoll_pwait, fd, events, events_max, timeout_ms, mask, raw::SIGSET_BYTES)
     };
-    let Some(call) = call.filter(|_| timeout_ms != 0) else { return wait(timeout_ms, mask) as c_int };
+    let Some(mut call) = call.filter(|_| timeout_ms != 0) else { return wait(timeout_ms, mask) as c_int };
     // SAFETY: null or live by the caller's contract.
     let masked = unsafe { Masked::new(mask) };
     let now_mask = masked.as_ref().map_or(std::ptr::null(), Masked::mask);
@@ -260,5 +263,6 @@ pub unsafe fn epoll_pwait(
             }
             return ready as c_int;
         }
+        call = call.again();
     }
 }

@@ -8,10 +8,12 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
+use libc::c_int;
+
 use super::handlers::{ARRIVED, HANDLERS, OWNED, bit, owner, signals};
 use crate::coroutine::State;
 use crate::hook::names::Symbol;
-use crate::{CoroutineId, Readiness, Runtime, Wait};
+use crate::{CoroutineId, Readiness, Runtime, Wait, Wake};
 
 /// Which interruptions end a wait with `EINTR` (signal(7), "Interruption of system calls").
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,14 +47,39 @@ pub fn class(symbol: Symbol, timed: bool) -> Interruptible {
 
 thread_local! {
     /// The waits in hooked calls of coroutines that installed a handler: at most as many as there are signals.
-    static WAITS: RefCell<HashMap<CoroutineId, Interruptible>> = RefCell::default();
+    static WAITS: RefCell<HashMap<CoroutineId, Waiting>> = RefCell::default();
+    /// The running coroutine's wait had ended by something else when the signal came.
+    static MISSED: Cell<Option<CoroutineId>> = const { Cell::new(None) };
     static PENDING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Records what may interrupt the wait that the running coroutine is about to begin. Most processes have no such
-/// handler: one load.
+struct Waiting {
+    interruptible: Interruptible,
+    missed: bool,
+}
+
+impl Interruptible {
+    /// Whether this signal ends such a wait.
+    fn is_ended_by(self, signal: c_int) -> bool {
+        match self {
+            Interruptible::Always => true,
+            Interruptible::UnlessRestarted => {
+                HANDLERS[signal as usize].flags.load(Ordering::Relaxed) & libc::SA_RESTART == 0
+            }
+            Interruptible::Never => false,
+        }
+    }
+}
+
+/// Records what may interrupt the wait that the running coroutine is about to begin. `again`: its call has waited before,
+/// and a signal that came meanwhile interrupts the call as well. Most processes have no such handler: one load.
 #[inline]
-pub fn during<T>(runtime: &Runtime, interruptible: Interruptible, wait: impl FnOnce() -> T) -> T {
+pub fn during(
+    runtime: &Runtime,
+    interruptible: Interruptible,
+    again: bool,
+    wait: impl FnOnce() -> Wake,
+) -> Wake {
     let owned = OWNED.load(Ordering::Relaxed);
     if owned == 0 {
         return wait();
@@ -62,14 +89,20 @@ pub fn during<T>(runtime: &Runtime, interruptible: Interruptible, wait: impl FnO
     if own == 0 {
         return wait();
     }
-    // A signal that arrived while it ran did not interrupt it.
-    if ARRIVED.fetch_and(!own, Ordering::Relaxed) & own != 0 {
+    let arrived = ARRIVED.fetch_and(!own, Ordering::Relaxed) & own;
+    let missed = MISSED.take() == Some(id);
+    if arrived != 0 {
         PENDING.set(true);
     }
-    WAITS.with_borrow_mut(|waits| waits.insert(id, interruptible));
-    let result = wait();
-    WAITS.with_borrow_mut(|waits| waits.remove(&id));
-    result
+    // Otherwise it arrived while the coroutine ran, and interrupted no call.
+    if again && (missed || signals(arrived).any(|signal| interruptible.is_ended_by(signal))) {
+        return Wake::Ready(Readiness::INTERRUPTED);
+    }
+    WAITS.with_borrow_mut(|waits| waits.insert(id, Waiting { interruptible, missed: false }));
+    let wake = wait();
+    let waited = WAITS.with_borrow_mut(|waits| waits.remove(&id));
+    MISSED.set(waited.filter(|waited| waited.missed).map(|_| id));
+    wake
 }
 
 /// Called by the loop after it has waited: interrupts the waits of coroutines whose signals arrived meanwhile.
@@ -80,13 +113,13 @@ pub(crate) fn deliver(runtime: &Runtime) {
     PENDING.set(true);
     for signal in signals(ARRIVED.swap(0, Ordering::Relaxed)) {
         let Some(id) = owner(signal) else { continue };
-        let restart = HANDLERS[signal as usize].flags.load(Ordering::Relaxed) & libc::SA_RESTART != 0;
-        let ends = match WAITS.with_borrow(|waits| waits.get(&id).copied()) {
-            Some(Interruptible::Always) => true,
-            Some(Interruptible::UnlessRestarted) => !restart,
-            Some(Interruptible::Never) | None => false,
-        };
-        if ends && let Some(wait) = present_wait(runtime, id) {
+        let ended = WAITS.with_borrow_mut(|waits| {
+            let waiting = waits.get_mut(&id).filter(|waiting| waiting.interruptible.is_ended_by(signal))?;
+            let wait = present_wait(runtime, id);
+            waiting.missed = wait.is_none();
+            wait
+        });
+        if let Some(wait) = ended {
             runtime.wake(wait, Readiness::INTERRUPTED);
         }
     }

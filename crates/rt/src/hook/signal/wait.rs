@@ -27,7 +27,7 @@ pub unsafe fn sigtimedwait(
     };
     // SAFETY: null or live by the caller's contract.
     let span = unsafe { time.as_ref() }.map(span_of);
-    let (Some(call), Some(span)) = (call, span.map_or(Some(None), |span| span.map(Some))) else {
+    let (Some(mut call), Some(span)) = (call, span.map_or(Some(None), |span| span.map(Some))) else {
         return wait(time) as c_int;
     };
     let now = timespec_of(0);
@@ -56,6 +56,7 @@ pub unsafe fn sigtimedwait(
         if result >= 0 || errno() != libc::EAGAIN {
             break result;
         }
+        call = call.again();
     };
     let error = errno();
     drop(pending);

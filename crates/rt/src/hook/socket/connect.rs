@@ -8,9 +8,9 @@ use crate::hook::backoff::Backoff;
 use crate::hook::call::{Call, Stop};
 use crate::hook::child::owner;
 use crate::hook::errno::{errno, fail, set_errno};
-use crate::hook::raw;
 use crate::hook::socket::receive::read_when_ready;
 use crate::hook::socket::timeout::{SocketTimeout, is_nonblocking};
+use crate::hook::{purpose, raw};
 
 /// Makes one call with the descriptor in non-blocking mode. The mode is restored before any other coroutine of this
 /// thread can run.
@@ -30,7 +30,10 @@ pub fn without_blocking(fd: c_int, call: impl FnOnce() -> isize) -> isize {
 pub unsafe fn connect(call: Option<Call>, fd: c_int, address: *const sockaddr, length: socklen_t) -> c_int {
     // SAFETY: by the caller's contract.
     let plain = || unsafe { raw::syscall!(SYS_connect, fd, address, length) };
-    let Some(call) = call.filter(|_| !is_nonblocking(fd)) else {
+    if call.is_some() {
+        purpose::connects(fd, address, length);
+    }
+    let Some(mut call) = call.filter(|_| !is_nonblocking(fd)) else {
         return plain() as c_int;
     };
     let saved = errno();
@@ -46,7 +49,7 @@ pub unsafe fn connect(call: Option<Call>, fd: c_int, address: *const sockaddr, l
             // A Unix socket whose listener's queue is full: it has no readiness.
             libc::EAGAIN if call.must_block() => return plain() as c_int,
             libc::EAGAIN => match call.pause(&mut backoff, timeout.deadline(fd)) {
-                Ok(()) => (),
+                Ok(()) => call = call.again(),
                 Err(stop) => return fail(stop.errno()) as c_int,
             },
             _ => return -1,
@@ -63,7 +66,7 @@ pub unsafe fn connect(call: Option<Call>, fd: c_int, address: *const sockaddr, l
             break;
         }
         match call.wait(fd, Readiness::WRITE, timeout.deadline(fd)) {
-            Ok(_) => (),
+            Ok(_) => call = call.again(),
             // SO_SNDTIMEO: the kernel continues to connect (socket(7)).
             Err(Stop::Expired) => return fail(libc::EINPROGRESS) as c_int,
             Err(stop) => return fail(stop.errno()) as c_int,

@@ -13,6 +13,12 @@ $extensions = [
         yield [apcu_entry("entry$n", fn () => [usleep(300), $n]), [null, $n]];
         yield [apcu_delete("own$n"), true];
     },
+    'bcmath' => function () use ($n) {
+        bcscale($n % 10);
+        yield [bcscale(), $n % 10];
+        yield [bcdiv('1', '3'), $n % 10 ? '0.' . str_repeat('3', $n % 10) : '0'];
+        yield [bcpowmod("$n", '2', '1000000007', 0), (string) ($n * $n)];
+    },
     'calendar' => function () use ($n) {
         yield [jdtogregorian(2460000 + $n), date('n/j/Y', jdtounix(2460000 + $n))];
         yield [cal_days_in_month(CAL_GREGORIAN, 2, 2000 + $n), $n % 4 ? 28 : 29];
@@ -85,6 +91,17 @@ $extensions = [
     },
     'gettext' => function () use ($n) {
         yield [gettext("untranslated $n"), "untranslated $n"];
+    },
+    'gmp' => function () use ($n) {
+        $draw = fn () => gmp_strval(gmp_random_bits(64));
+        gmp_random_seed($n);
+        $first = $draw();
+        usleep(300);
+        $second = $draw();
+        gmp_random_seed($n);
+        yield [[$draw(), $draw()], [$first, $second]];
+        $power = gmp_pow(2, 100 + $n);
+        yield [gmp_strval(gmp_div_q($power, gmp_pow(2, 100))), gmp_strval(gmp_pow(2, $n))];
     },
     'hash' => function () use ($n) {
         $context = hash_init('sha256');
@@ -222,6 +239,14 @@ $extensions = [
         yield [(int) $xml->b, $n];
         $xml->addChild('c', "$n");
         yield [(string) $xml->c, "$n"];
+    },
+    'snmp' => function () use ($n) {
+        snmp_set_quick_print($n % 2 === 1);
+        snmp_set_valueretrieval($n % 2 ? SNMP_VALUE_PLAIN : SNMP_VALUE_OBJECT);
+        yield [snmp_get_quick_print(), $n % 2 === 1];
+        yield [snmp_get_valueretrieval(), $n % 2 ? SNMP_VALUE_PLAIN : SNMP_VALUE_OBJECT];
+        yield [@snmpget('127.0.0.1:1', 'public', '.1.3.6.1.2.1.1.5.0', 1000, 0), false];
+        yield [snmp_get_quick_print(), $n % 2 === 1];
     },
     'sockets' => function () use ($n) {
         socket_create_pair(AF_UNIX, SOCK_STREAM, 0, $pair);

@@ -1,12 +1,14 @@
-//! A client of the tests: raw frames over a socket.
+//! A WebSocket client: raw frames over a socket. Must not know what the server answers. Invariant: nothing is sent that a
+//! test has not asked for.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-use weft_tests::{Running, until};
+use crate::{PATIENCE, Running};
 
 /// A connection that was accepted.
 pub struct Socket {
+    /// The connection, after the handshake.
     pub stream: TcpStream,
     /// The head of the answer.
     pub head: String,
@@ -44,7 +46,7 @@ impl Socket {
     /// Sends a handshake and reads the head of the answer, whatever it is.
     pub fn ask(weft: &Running, target: &str, lines: &str) -> Socket {
         let mut stream = TcpStream::connect(weft.address).expect("the server listens");
-        stream.set_read_timeout(Some(weft_tests::PATIENCE)).expect("a time");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a time");
         stream.write_all(handshake(target, lines).as_bytes()).expect("sent");
         let (mut head, mut byte) = (Vec::new(), [0]);
         while !head.ends_with(b"\r\n\r\n") {
@@ -61,6 +63,7 @@ impl Socket {
         socket
     }
 
+    /// Sends a text message in one frame.
     pub fn send(&mut self, text: &str) {
         self.stream.write_all(&frame(0x81, text.as_bytes())).expect("sent");
     }
@@ -84,6 +87,7 @@ impl Socket {
         (start[0], payload)
     }
 
+    /// The next frame, which is a text message.
     pub fn text(&mut self) -> String {
         let (first, payload) = self.read();
         assert_eq!(first, 0x81, "{payload:?}");
@@ -105,14 +109,4 @@ impl Socket {
         let ended = self.stream.read(&mut [0]);
         assert!(matches!(ended, Ok(0) | Err(_)), "{ended:?}");
     }
-}
-
-/// What the services have seen, once the last of it is `last`.
-pub fn calls_until(weft: &Running, last: &str) -> Vec<String> {
-    until(last, || {
-        let calls = weft.get("/calls").json();
-        let calls: Vec<String> =
-            calls.as_array()?.iter().filter_map(|call| call.as_str().map(str::to_owned)).collect();
-        calls.iter().any(|call| call == last).then_some(calls)
-    })
 }

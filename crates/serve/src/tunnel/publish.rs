@@ -1,0 +1,111 @@
+//! What is published to a topic goes to its subscribers among the tunnels of this worker.
+//!
+//! Must not know who publishes, or how a message came here. Invariants: a message is framed once for all tunnels that get
+//! it in the same form; no subscriber is waited for.
+
+use std::rc::Rc;
+
+use weft_proto::websocket::{CloseCode, Kind};
+
+use crate::keys::TunnelKey;
+use crate::server::Server;
+use crate::tunnel::coders::Message;
+use crate::tunnel::outbox::{Overflow, Sent};
+use crate::tunnel::topics::{Subscribed, is_topic};
+use crate::tunnel::tunnels::Tunnels;
+
+/// A message of a topic.
+pub struct Published<'a> {
+    /// The topic.
+    pub topic: &'a [u8],
+    /// What kind of message it is.
+    pub kind: Kind,
+    /// What subscribers get.
+    pub payload: &'a [u8],
+    /// What precedes that for subscribers who want labels.
+    pub label: &'a dyn Fn() -> Vec<u8>,
+    /// The subscriber that does not get it.
+    pub except: Option<TunnelKey>,
+}
+
+impl Server {
+    /// Subscribes a tunnel to a topic ([`is_topic`]), with labels or without.
+    pub fn subscribe(&self, key: TunnelKey, topic: &[u8], is_labelled: bool) -> Subscribed {
+        debug_assert!(is_topic(topic));
+        self.tunnels.borrow_mut().subscribe(key, topic, is_labelled)
+    }
+
+    /// Ends a subscription; returns whether there was one.
+    pub fn unsubscribe(&self, key: TunnelKey, topic: &[u8]) -> bool {
+        self.tunnels.borrow_mut().unsubscribe(key, topic)
+    }
+
+    /// Whether a tunnel has subscribed to a topic.
+    pub fn has_subscribed(&self, key: TunnelKey, topic: &[u8]) -> bool {
+        self.tunnels.borrow().has_subscribed(key, topic)
+    }
+
+    /// The topics of a tunnel.
+    pub fn topics_of(&self, key: TunnelKey) -> Vec<Rc<[u8]>> {
+        self.tunnels.borrow().topics_of(key)
+    }
+
+    /// The tunnels that have subscribed to a topic.
+    pub fn members(&self, topic: &[u8]) -> Vec<TunnelKey> {
+        let tunnels: &mut Tunnels = &mut self.tunnels.borrow_mut();
+        let members = tunnels.members(topic);
+        members.iter().filter_map(|member| tunnels.at(member.tunnel).map(|tunnel| tunnel.key)).collect()
+    }
+
+    /// The topics whose names begin so, and how many tunnels have subscribed to each.
+    pub fn topics(&self, prefix: &[u8]) -> Vec<(Rc<[u8]>, usize)> {
+        self.tunnels.borrow().topics.with_prefix(prefix)
+    }
+
+    /// Queues a message for the subscribers of its topic. Returns for how many.
+    pub fn publish(&self, message: &Published<'_>) -> usize {
+        let (mut touched, mut queued) = (Vec::new(), 0);
+        {
+            let tunnels: &mut Tunnels = &mut self.tunnels.borrow_mut();
+            let members = tunnels.members(message.topic);
+            let mut plain = Message::new(message.kind, message.payload, &self.coders);
+            let is_labelled = members.iter().any(|member| member.is_labelled);
+            let text = is_labelled.then(|| [&(message.label)(), message.payload].concat());
+            let mut labelled = text.as_deref().map(|text| Message::new(message.kind, text, &self.coders));
+            for member in members {
+                let is_meant = |tunnel: &&mut crate::tunnel::Tunnel| Some(tunnel.key) != message.except;
+                let Some(tunnel) = tunnels.at(member.tunnel).filter(is_meant) else { continue };
+                let made = labelled.as_mut().filter(|_| member.is_labelled).unwrap_or(&mut plain);
+                let sent = match made.for_tunnel(tunnel) {
+                    Ok(frame) => self.queue_frame(tunnel, frame),
+                    Err(why) => Sent::Unframable(why),
+                };
+                queued += usize::from(sent == Sent::Queued);
+                touched.extend(tunnel.connection);
+            }
+        }
+        self.stats.messages_delivered.add(queued as u64);
+        for index in touched {
+            self.touch(index);
+        }
+        queued
+    }
+
+    /// Messages are lost for this worker: the tunnels that may not miss any are closed with 1013, so that their clients come
+    /// back and start anew. Returns how many.
+    pub fn missed_messages(&self) -> usize {
+        let mut touched = Vec::new();
+        for tunnel in self.tunnels.borrow_mut().iter_mut() {
+            let counts = tunnel.overflow == Overflow::Close && !tunnel.topics.is_empty();
+            if counts && tunnel.takes() {
+                let until = self.close_ends(tunnel, self.runtime.turn_time());
+                tunnel.begin_closing(CloseCode::TRY_AGAIN_LATER, "messages were missed", until);
+                touched.extend(tunnel.connection);
+            }
+        }
+        for index in &touched {
+            self.touch(*index);
+        }
+        touched.len()
+    }
+}

@@ -1,0 +1,198 @@
+//! `POST /publish?topic=NAME`: publishes the body to a topic.
+//!
+//! Must not know who may: the caller has checked that. Invariant: nothing here waits; a message that has not arrived as a
+//! whole is looked for in each turn, and there is a bound on how many are.
+
+use std::cell::RefCell;
+
+use weft_rt::{Nanos, clock};
+use weft_serve::{BodyView, RequestKey, Server};
+
+use super::answer::{Answer, TEXT};
+use crate::bus::{self, NotPublished, Post, Publication, What, connection_of, publish_at_once};
+
+/// Messages that may be on their way, and as many whose subscribers are being counted.
+const WAITING_MAX: usize = 64;
+
+/// Publications.
+pub struct Publications {
+    post: &'static Post,
+    /// Those whose messages have not arrived.
+    waiting: RefCell<Vec<RequestKey>>,
+    /// Those whose subscribers are being counted.
+    counting: RefCell<Vec<Counting>>,
+}
+
+/// A message that is published, and for which other workers count its subscribers.
+struct Counting {
+    key: RequestKey,
+    id: String,
+    /// The question.
+    number: u64,
+    /// Those in this worker.
+    own: usize,
+}
+
+impl Publications {
+    pub fn new(post: &'static Post) -> Publications {
+        Publications { post, waiting: RefCell::default(), counting: RefCell::default() }
+    }
+
+    /// Publishes the body of a request, now or when it has arrived.
+    pub fn take(&self, server: &Server, key: RequestKey) {
+        if server.body_complete(key) {
+            return self.publish(server, key);
+        }
+        if self.waiting.borrow().len() >= WAITING_MAX {
+            return Answer::new(503, TEXT, "503 Service Unavailable: too many at once\n").send(server, key);
+        }
+        self.waiting.borrow_mut().push(key);
+        server.want_whole_body(key);
+    }
+
+    /// Publishes those that have arrived meanwhile, and answers those whose subscribers have been counted.
+    pub fn turn(&self, server: &Server, now: Nanos) {
+        if !self.waiting.borrow().is_empty() {
+            let mut waiting = std::mem::take(&mut *self.waiting.borrow_mut());
+            waiting.retain(|key| self.still_waits(server, *key));
+            self.waiting.borrow_mut().append(&mut waiting);
+        }
+        if !self.counting.borrow().is_empty() {
+            let counting = |one: &mut Counting| match self.post.answer_to(one.number, now) {
+                None => true,
+                Some(counts) => {
+                    let number = |row: &Vec<u8>| std::str::from_utf8(row).ok()?.parse::<usize>().ok();
+                    let count =
+                        counts.ok().map(|rows| one.own + rows.iter().filter_map(number).sum::<usize>());
+                    published(&one.id, count).send(server, one.key);
+                    false
+                }
+            };
+            self.counting.borrow_mut().retain_mut(counting);
+        }
+    }
+
+    fn still_waits(&self, server: &Server, key: RequestKey) -> bool {
+        if server.body_complete(key) {
+            self.publish(server, key);
+            return false;
+        }
+        if let Some(status) = server.body_failed(key) {
+            Answer::new(status, TEXT, format!("{status}: the message has not arrived\n")).send(server, key);
+            return false;
+        }
+        !server.aborted(key)
+    }
+
+    /// Publishes a message that is there, and has its subscribers counted.
+    fn publish(&self, server: &Server, key: RequestKey) {
+        let (topic, id) = match self.try_publish(server, key) {
+            Ok(published) => published,
+            Err(answer) => return answer.send(server, key),
+        };
+        let (question, now) = (bus::question(What::Count, &topic, &[]), clock::now());
+        let is_room = self.counting.borrow().len() < WAITING_MAX;
+        match is_room.then(|| self.post.ask_at_once(&question, now)).flatten() {
+            Some(number) => {
+                let own = server.members(&topic).len();
+                self.counting.borrow_mut().push(Counting { key, id, number, own });
+                self.turn(server, now); // there may be no other worker
+            }
+            None => published(&id, None).send(server, key),
+        }
+    }
+
+    fn try_publish(&self, server: &Server, key: RequestKey) -> Result<(Vec<u8>, String), Answer> {
+        let asked = server.with_request(key, |request| {
+            let fields = Fields::of(request.query().unwrap_or_default());
+            let media_type = request.header("content-type").unwrap_or_default();
+            (fields.topic, fields.except, media_type.starts_with(b"application/octet-stream"))
+        });
+        let unread = || Answer::new(500, TEXT, "500 Internal Server Error: the message cannot be read\n");
+        let (topic, except, is_binary) = asked.ok_or_else(unread)?;
+        let payload = server.with_body(key, read).and_then(Result::ok).ok_or_else(unread)?;
+        let except = connection_of(&except);
+        let publication = Publication { topic: &topic, payload: &payload, is_binary, except };
+        match publish_at_once(self.post.member.bus, &publication) {
+            Ok(id) => Ok((topic, id)),
+            Err(failed) => {
+                let status = match failed {
+                    NotPublished::Topic | NotPublished::NotText => 400,
+                    NotPublished::TooLong(_) => 413,
+                    NotPublished::Full | NotPublished::Busy | NotPublished::Cancelled => 503,
+                };
+                Err(Answer::new(status, TEXT, format!("{failed}\n")))
+            }
+        }
+    }
+}
+
+/// What is said of a message that was published: how many have subscribed, unless not all workers have answered.
+fn published(id: &str, subscribers: Option<usize>) -> Answer {
+    let count = subscribers.map_or("null".to_owned(), |count| count.to_string());
+    Answer::new(200, "application/json", format!("{{\"id\":\"{id}\",\"subscribers\":{count}}}\n"))
+}
+
+/// The fields of a query that matter here.
+#[derive(Default)]
+struct Fields {
+    topic: Vec<u8>,
+    except: Vec<u8>,
+}
+
+impl Fields {
+    fn of(query: &[u8]) -> Fields {
+        let mut fields = Fields::default();
+        for field in query.split(|byte| *byte == b'&') {
+            let at = field.iter().position(|byte| *byte == b'=').unwrap_or(field.len());
+            let value = || decoded(field.get(at + 1..).unwrap_or_default());
+            match &field[..at] {
+                b"topic" => fields.topic = value(),
+                b"except" => fields.except = value(),
+                _ => (),
+            }
+        }
+        fields
+    }
+}
+
+/// A value as forms write it: `+` is a space, `%41` an A.
+fn decoded(value: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(value.len());
+    let mut rest = value;
+    while let Some((byte, behind)) = rest.split_first() {
+        let hex = behind.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
+        let coded = hex.filter(|_| *byte == b'%').and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        plain.push(coded.unwrap_or(if *byte == b'+' { b' ' } else { *byte }));
+        rest = if coded.is_some() { &behind[2..] } else { behind };
+    }
+    plain
+}
+
+fn read(body: BodyView<'_>) -> rustix::io::Result<Vec<u8>> {
+    let (file, length) = match body {
+        BodyView::Memory(bytes) => return Ok(bytes.to_vec()),
+        BodyView::File { file, length } => (file, length),
+    };
+    let mut bytes = vec![0; length as usize];
+    let mut at = 0;
+    while at < bytes.len() {
+        match rustix::io::pread(file, &mut bytes[at..], at as u64)? {
+            0 => return Err(rustix::io::Errno::IO),
+            count => at += count,
+        }
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_is_read_as_forms_write_it() {
+        let fields = Fields::of(b"x=1&topic=room+1%2f%C3%A9%zz&except=1a-w2");
+        assert_eq!((&fields.topic[..], &fields.except[..]), ("room 1/é%zz".as_bytes(), &b"1a-w2"[..]));
+        assert!(Fields::of(b"").topic.is_empty());
+    }
+}

@@ -1,0 +1,100 @@
+//! What was read from the bus goes to this worker's connections.
+//!
+//! Must not know how a message got onto the bus. Invariant: a turn delivers only so much that connections are sent to in
+//! between: a client that reads is never closed because much was published at once.
+
+use std::cell::Cell;
+
+use weft_proto::websocket::Kind;
+use weft_rt::{Nanos, clock};
+use weft_serve::{Published, Server, TunnelKey};
+
+use super::letter::{Kind as LetterKind, Letter};
+use super::member::Next;
+use super::message::{Kind as MessageKind, Message};
+use super::name::{end_of, label};
+use super::presence::Presence;
+use super::questions;
+use super::shared::{MAIL, NEWS};
+
+/// Messages of one turn.
+const PER_TURN: usize = 256;
+/// ... their bytes
+const BYTES_PER_TURN: usize = 64 * 1024;
+/// ... and how many connections have got one.
+const DELIVERIES_PER_TURN: usize = 4096;
+
+/// Letters of one turn.
+const LETTERS_PER_TURN: usize = 256;
+
+/// The bus's part of a turn of the loop: next to nothing if the bell has not rung.
+pub fn turn(presence: &Presence, server: &Server, now: Nanos) {
+    if presence.post.is_due() {
+        deliver(presence, server);
+        presence.post.note_turn(now);
+    }
+}
+
+/// What is done once a second: a worker may have died after it had written, and before it rang.
+pub fn look(presence: &Presence, server: &Server) {
+    presence.post.hear_bell();
+    presence.look(server, clock::now());
+}
+
+/// Delivers what has come; what is left comes in the next turn ([`Member::has_news`]).
+fn deliver(presence: &Presence, server: &Server) {
+    let (post, member) = (presence.post, presence.post.member);
+    deliver_news(presence, server);
+    for _ in 0..LETTERS_PER_TURN {
+        let next = member.next(MAIL, |_, record| {
+            let Some(letter) = Letter::decode(record) else { return };
+            if let Some(question) = post.take(&letter) {
+                debug_assert_eq!(letter.kind, LetterKind::Question);
+                let others = || questions::answer(server, &format!("{:x}", member.owner), question);
+                let rows = presence.answer(question).unwrap_or_else(others);
+                post.reply(&letter, &rows);
+            }
+        });
+        match next {
+            Next::Given => (),
+            Next::Nothing => return,
+            // Who has asked learns of it by the deadline.
+            Next::Missed => tracing::warn!("this worker has missed questions of others"),
+        }
+    }
+}
+
+fn deliver_news(presence: &Presence, server: &Server) {
+    let member = presence.post.member;
+    let (bytes, deliveries) = (Cell::new(0), Cell::new(0));
+    for _ in 0..PER_TURN {
+        let next = member.next(NEWS, |at, record| {
+            let Some(message) = Message::decode(record) else { return };
+            if message.is_past || !presence.take(&message) {
+                return;
+            }
+            let (owner, key) = message.who;
+            let is_plain = matches!(message.kind, MessageKind::Text | MessageKind::Binary);
+            let queued = server.publish(&Published {
+                topic: message.topic,
+                kind: if message.kind == MessageKind::Binary { Kind::Binary } else { Kind::Text },
+                payload: message.payload,
+                label: &|| label(member.bus.epoch, end_of(at, record), &message),
+                except: (is_plain && owner == member.owner).then_some(TunnelKey(key)),
+            });
+            bytes.set(bytes.get() + record.len());
+            deliveries.set(deliveries.get() + queued);
+        });
+        match next {
+            Next::Given if bytes.get() < BYTES_PER_TURN && deliveries.get() < DELIVERIES_PER_TURN => (),
+            Next::Given | Next::Nothing => return,
+            Next::Missed => {
+                presence.begin_anew();
+                let closed = server.missed_messages();
+                tracing::error!(
+                    "this worker has missed messages of topics, because it did not read for too long; {closed} connections are closed"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! The bus: how workers of one server publish to topics, whoever's connections have subscribed to them.
+//!
+//! # Layout, in reading order
+//! - `shared`: the bus itself, in memory that all processes share: `memory` with its lock, `ring` of records, `places` of
+//!   readers, `index` of topics; `message`: what is published.
+//! - `member`: a worker's part in it. `publish`: publishing, which may wait; `deliver`: what was read goes to
+//!   connections; `missed`: what one gets that comes back.
+//! - `post`: what workers ask each other, in `letter`s; `questions`: what can be asked.
+//! - `presence`: who is at a topic, comes and goes.
+//! - `hosts`: what is known of other hosts; `name`: what a message is called at all of them.
+
+mod deliver;
+mod hosts;
+mod index;
+mod letter;
+mod member;
+mod memory;
+mod message;
+mod missed;
+mod name;
+mod places;
+mod post;
+mod presence;
+mod publish;
+mod questions;
+mod ring;
+mod shared;
+
+pub use deliver::{look, turn};
+pub use hosts::{HOSTS, Host};
+pub use letter::{Letter, encode_rows, rows_of};
+pub use member::{Member, Next};
+pub use message::{Kind, Message, Origin, connection_of, now_ms};
+pub use missed::{Limits, missed};
+pub use name::end_of;
+pub use places::pid_of;
+pub use post::{NotAnswered, Post};
+pub use presence::{Attendee, PREFIX as PRESENCE, Presence, announcement, attendees_of, rows_of_attendee};
+pub use publish::{NotPublished, Publication, publish, publish_at_once};
+pub use questions::{Rows, What, answer, name_of, question};
+pub use shared::{Bus, MAIL, NEWS, Refused};

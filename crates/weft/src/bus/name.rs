@@ -1,0 +1,111 @@
+//! The names of messages, which clients keep and show when they come back, at whichever host.
+//!
+//! ```text
+//!   5f3a9c01-2e0                        a message of host 5f3a9c01, which ends at 2e0 in that host's order
+//!   5f3a9c01-2e0.77b01d22-1c8           ... and whoever had it delivered there had got all that 77b01d22 published up to 1c8
+//!   5f3a9c01-2e0~77b01d22-410.…         ... delivered by host 77b01d22, in whose own order it ends at 410
+//! ```
+//!
+//! Must not know who is told. Invariants: up to the first `~` or `.` a name is the same on all hosts; what it says was
+//! delivered was.
+
+use super::hosts::seen_in;
+use super::message::{Message, Origin};
+use super::ring::Ring;
+
+/// Where a record ends that begins at `at`.
+pub fn end_of(at: u64, record: &[u8]) -> u64 {
+    at + Ring::words_of(record.len())
+}
+
+/// The name of a message that ends at `end` on the host `own`.
+pub fn name_of(own: u32, end: u64, origin: Option<Origin>, seen: &[u8]) -> String {
+    use std::fmt::Write;
+    let mut name = match origin {
+        None => format!("{own:x}-{end:x}"),
+        Some(Origin { host, end: there }) => format!("{host:x}-{there:x}~{own:x}-{end:x}"),
+    };
+    let is_named = |host| host == own || origin.is_some_and(|origin| origin.host == host);
+    for (host, to) in seen_in(seen).filter(|(host, _)| !is_named(*host)) {
+        // Writing to a String cannot fail.
+        let _ = write!(name, ".{host:x}-{to:x}");
+    }
+    name
+}
+
+/// What precedes a message for connections that want its id: the id, the topic, and the end of the line.
+pub fn label(own: u32, end: u64, message: &Message<'_>) -> Vec<u8> {
+    let mut label = name_of(own, end, message.origin, message.seen).into_bytes();
+    label.push(b' ');
+    label.extend_from_slice(message.topic);
+    label.push(b'\n');
+    label
+}
+
+/// What the name of a message says.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Known {
+    /// The host that has delivered it, and where it ends there.
+    pub issuer: (u32, u64),
+    /// Up to where what each host has published was delivered.
+    pub hosts: Vec<(u32, u64)>,
+}
+
+impl Known {
+    /// What this name says; `None` if it is none.
+    pub fn of(name: &[u8]) -> Option<Known> {
+        let (first, others) = {
+            let mut parts = std::str::from_utf8(name).ok()?.split('.');
+            (parts.next()?, parts)
+        };
+        let (first, issuer) = match first.split_once('~') {
+            Some((first, issuer)) => (part(first)?, Some(part(issuer)?)),
+            None => (part(first)?, None),
+        };
+        let mut hosts: Vec<(u32, u64)> = [first].into_iter().chain(issuer).collect();
+        for other in others {
+            hosts.push(part(other)?);
+        }
+        Some(Known { issuer: issuer.unwrap_or(first), hosts })
+    }
+
+    /// Up to where what a host has published was delivered; 0 if the name does not know the host.
+    pub fn to(&self, host: u32) -> u64 {
+        self.hosts.iter().find(|(one, _)| *one == host).map_or(0, |(_, to)| *to)
+    }
+}
+
+fn part(text: &str) -> Option<(u32, u64)> {
+    let (host, to) = text.split_once('-')?;
+    Some((u32::from_str_radix(host, 16).ok()?, u64::from_str_radix(to, 16).ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bus::hosts::SEEN_BYTES;
+
+    #[test]
+    fn a_name_says_what_was_delivered() {
+        let mut seen = Vec::new();
+        for (host, to) in [(0xa_u32, 0x10_u64), (0xb, 0x20), (0xc, 0x30)] {
+            seen.extend(host.to_le_bytes());
+            seen.extend(to.to_le_bytes());
+        }
+        assert_eq!(seen.len(), 3 * SEEN_BYTES);
+        let own = name_of(0xa, 0x18, None, &seen);
+        assert_eq!(own, "a-18.b-20.c-30");
+        let known = Known::of(own.as_bytes()).unwrap();
+        assert_eq!((known.issuer, known.to(0xc), known.to(0xd)), ((0xa, 0x18), 0x30, 0));
+        let other = name_of(0xa, 0x28, Some(Origin { host: 0xb, end: 0x20 }), &seen);
+        assert_eq!(other, "b-20~a-28.c-30");
+        assert_eq!(
+            Known::of(other.as_bytes()),
+            Some(Known { issuer: (0xa, 0x28), hosts: vec![(0xb, 0x20), (0xa, 0x28), (0xc, 0x30)] })
+        );
+        assert_eq!(name_of(0xa, 0x18, None, b""), "a-18");
+        for nonsense in ["", "a", "a-", "-1", "a-1~", "a-1.b", "a-1~b-2~c-3", "z-1", "a-1."] {
+            assert_eq!(Known::of(nonsense.as_bytes()), None, "{nonsense}");
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! The answers to what PHP asks about topics: publishing on the bus, and which connections get what.
+//!
+//! Must not know a request. Invariants: what a connection that comes back has missed is sent to it before anything newer,
+//! each message once; what is lent stays where it is until the next question.
+
+use weft_proto::websocket::Kind;
+use weft_serve::{Server, Subscribed, TunnelKey, is_topic};
+use weft_zend::abi::{TopicPublished, TopicSubscribed};
+use weft_zend::{Publish, Slice, Topics};
+
+use super::lent::Lent;
+use crate::bus::{
+    self, Limits, Member, NotAnswered, NotPublished, Post, Presence, Publication, Rows, What, connection_of,
+};
+use crate::config::Config;
+
+/// Topics in a worker.
+pub struct WorkerTopics {
+    server: &'static Server,
+    member: &'static Member,
+    post: &'static Post,
+    presence: &'static Presence,
+    limits: Limits,
+    lent: Lent,
+}
+
+impl WorkerTopics {
+    pub fn new(server: &'static Server, presence: &'static Presence, config: &Config) -> WorkerTopics {
+        let limits = Limits {
+            messages_max: config.topics.history_max,
+            bytes_max: config.limits.websocket_queue_bytes_max,
+            age_max_ms: config.topics.history_ms,
+        };
+        WorkerTopics {
+            server,
+            member: presence.post.member,
+            post: presence.post,
+            presence,
+            limits,
+            lent: Lent::default(),
+        }
+    }
+
+    /// A connection of this worker has ended.
+    pub fn ended(&self, key: TunnelKey) {
+        self.presence.go(key, None);
+    }
+
+    /// Whether a name is that of a connection of another worker.
+    pub fn is_elsewhere(&self, connection: &[u8]) -> bool {
+        connection_of(connection).is_some_and(|(worker, _)| worker != self.member.owner)
+    }
+
+    /// Asks the worker that has a connection. No row if there is no such connection, or it does not answer.
+    pub fn ask_owner(&self, connection: &[u8], what: What, more: &[&[u8]]) -> Rows {
+        let Some((worker, number)) = connection_of(connection) else { return Rows::new() };
+        let question = bus::question(what, format!("{number:x}").as_bytes(), more);
+        self.post.ask(Some(worker), &question).unwrap_or_else(|failed| {
+            self.report(&failed);
+            Rows::new()
+        })
+    }
+
+    /// The same where one row says whether it was done.
+    pub fn is_done_elsewhere(&self, connection: &[u8], what: What, more: &[&[u8]]) -> bool {
+        self.ask_owner(connection, what, more).first().is_some_and(|row| row == b"1")
+    }
+
+    fn report(&self, failed: &NotAnswered) {
+        if let NotAnswered::Late(workers) = failed {
+            let pids: Vec<String> = workers.iter().map(|worker| bus::pid_of(*worker).to_string()).collect();
+            tracing::warn!("workers have not answered a question within 2 s: {}", pids.join(", "));
+        }
+    }
+
+    fn own(&self, connection: &[u8]) -> Option<TunnelKey> {
+        let (worker, number) = connection_of(connection)?;
+        (worker == self.member.owner).then_some(TunnelKey(number))
+    }
+
+    /// Sends a connection what followed the message `after` and was delivered to others before it subscribed.
+    fn send_missed(&self, key: TunnelKey, topic: &[u8], after: &[u8]) -> bool {
+        let Some(missed) = bus::missed(self.member, topic, after, &self.limits) else { return false };
+        for message in missed {
+            let kind = if message.is_binary { Kind::Binary } else { Kind::Text };
+            self.server.tunnel_send(key, kind, &message.labelled);
+        }
+        true
+    }
+}
+
+impl Topics for WorkerTopics {
+    fn publish(&self, publish: &Publish<'_>) -> (TopicPublished, Slice) {
+        let publication = Publication {
+            topic: publish.topic,
+            payload: publish.message,
+            is_binary: publish.is_binary,
+            except: publish.except.and_then(connection_of),
+        };
+        let failed = match bus::publish(self.member.bus, &publication) {
+            Ok(id) => return (TopicPublished::Yes, self.lent.name(id)),
+            Err(failed) => failed,
+        };
+        let kind = match failed {
+            NotPublished::Topic => TopicPublished::Name,
+            NotPublished::NotText => TopicPublished::NoText,
+            NotPublished::TooLong(_) => TopicPublished::TooLong,
+            NotPublished::Full | NotPublished::Busy => TopicPublished::Busy,
+            NotPublished::Cancelled => TopicPublished::Cancelled,
+        };
+        (kind, self.lent.name(failed.to_string()))
+    }
+
+    fn subscribe(
+        &self,
+        connection: &[u8],
+        topic: &[u8],
+        is_labelled: bool,
+        after: Option<&[u8]>,
+    ) -> TopicSubscribed {
+        if !is_topic(topic) {
+            return TopicSubscribed::Name;
+        }
+        let Some(key) = self.own(connection) else {
+            // What it has missed is known only there, so it is not resumed from elsewhere.
+            let what = if is_labelled { What::SubscribeLabelled } else { What::Subscribe };
+            let rows = if after.is_none() { self.ask_owner(connection, what, &[topic]) } else { Rows::new() };
+            return match rows.first().map(Vec::as_slice) {
+                Some(b"1") => TopicSubscribed::Yes,
+                Some(_) => TopicSubscribed::TooMany,
+                None => TopicSubscribed::Gone,
+            };
+        };
+        match self.server.subscribe(key, topic, is_labelled) {
+            Subscribed::Gone => TopicSubscribed::Gone,
+            Subscribed::TooMany => TopicSubscribed::TooMany,
+            Subscribed::Yes => match after {
+                Some(after) if !self.send_missed(key, topic, after) => TopicSubscribed::TooLate,
+                _ => TopicSubscribed::Yes,
+            },
+        }
+    }
+
+    fn unsubscribe(&self, connection: &[u8], topic: &[u8]) -> bool {
+        match self.own(connection) {
+            Some(key) => {
+                self.presence.go(key, Some(topic));
+                self.server.unsubscribe(key, topic)
+            }
+            None => self.is_done_elsewhere(connection, What::Unsubscribe, &[topic]),
+        }
+    }
+
+    fn attend(&self, connection: &[u8], topic: &[u8], name: &[u8]) -> TopicSubscribed {
+        if !is_topic(topic) || !is_topic(name) || !is_topic(&[bus::PRESENCE, topic].concat()) {
+            return TopicSubscribed::Name;
+        }
+        let here = self.own(connection).filter(|key| self.server.has_subscribed(*key, topic));
+        match here.is_some_and(|key| self.presence.come(key, topic, name)) {
+            true => TopicSubscribed::Yes,
+            false => TopicSubscribed::Gone,
+        }
+    }
+
+    fn list(&self, connection: &[u8]) -> Slice {
+        let topics = match self.own(connection) {
+            Some(key) => self.server.topics_of(key).iter().map(|topic| topic.to_vec()).collect(),
+            None => self.ask_owner(connection, What::List, &[]),
+        };
+        self.lent.data(topics.iter().flat_map(|topic| [&topic[..], b"\n"].concat()).collect())
+    }
+
+    fn ask(&self, what: u32, subject: &[u8]) -> Option<Slice> {
+        let what = What::of_number(what)?;
+        if what == What::Present {
+            return Some(self.lent.data(bus::encode_rows(&self.presence.present(subject))));
+        }
+        if what == What::GetAll && self.is_elsewhere(subject) {
+            return Some(self.lent.data(bus::encode_rows(&self.ask_owner(subject, what, &[]))));
+        }
+        let prefix = format!("{:x}", self.member.owner);
+        let number = connection_of(subject).map(|(_, number)| format!("{number:x}").into_bytes());
+        let is_of_topic = what != What::GetAll;
+        let question = bus::question(what, if is_of_topic { subject } else { number.as_deref()? }, &[]);
+        let others = if is_of_topic { self.post.ask(None, &question) } else { Ok(Rows::new()) };
+        match others {
+            Ok(mut rows) => {
+                rows.extend(bus::answer(self.server, &prefix, &question));
+                Some(self.lent.data(bus::encode_rows(&rows)))
+            }
+            Err(failed) => {
+                self.report(&failed);
+                None
+            }
+        }
+    }
+}

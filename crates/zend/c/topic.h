@@ -1,0 +1,23 @@
+/* src/topic.rs: the questions of the C side about topics. */
+#ifndef WEFT_TOPIC_H
+#define WEFT_TOPIC_H
+
+#include "weft.h"
+
+typedef struct {
+	weft_slice topic;
+	weft_slice message;
+	weft_slice except;
+	bool is_binary;
+} weft_publication;
+
+/* said: the id of the message, or what is wrong. Parks while there is no room. */
+uint32_t weft_host_topic_publish(const weft_publication *publication, weft_slice *said);
+uint32_t weft_host_topic_subscribe(weft_slice connection, weft_slice topic, bool is_labelled, weft_slice after);
+uint32_t weft_host_topic_attend(weft_slice connection, weft_slice topic, weft_slice name);
+bool weft_host_topic_unsubscribe(weft_slice connection, weft_slice topic);
+/* rows: each behind its length in four bytes. Parks. */
+uint32_t weft_host_topic_ask(uint32_t what, weft_slice subject, weft_slice *rows);
+weft_slice weft_host_topic_list(weft_slice connection);
+
+#endif

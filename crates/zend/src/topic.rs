@@ -1,0 +1,90 @@
+//! PHP's questions about topics: their rows in the table of C symbols.
+//!
+//! As in [`crate::host`]: called from C on the engine's thread; nothing here calls Zend. Publishing may park the calling
+//! coroutine.
+#![allow(unsafe_code)]
+
+use crate::abi::{TopicAnswered, TopicPublished, TopicSubscribed};
+use crate::host::with;
+use crate::slice::Slice;
+use crate::topics::Publish;
+
+// SAFETY of all rows: called by c/ only, with the arguments its prototypes in topic.h promise.
+
+/// What C passes to [`weft_host_topic_publish`].
+#[repr(C)]
+pub(crate) struct Publication {
+    topic: Slice,
+    message: Slice,
+    except: Slice,
+    is_binary: bool,
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn weft_host_topic_publish(publication: *const Publication, said: *mut Slice) -> u32 {
+    // SAFETY: C passes a struct of its own, whose slices stay valid during the call, parked or not.
+    let (publish, said) = unsafe {
+        let publication = &*publication;
+        let publish = Publish {
+            topic: publication.topic.get(),
+            message: publication.message.get(),
+            is_binary: publication.is_binary,
+            except: publication.except.is_some().then(|| publication.except.get()),
+        };
+        (publish, &mut *said)
+    };
+    let nowhere = (TopicPublished::NoServer, Slice::NONE);
+    let (published, lent) =
+        with(None, |host| host.topics()).map_or(nowhere, |topics| topics.publish(&publish));
+    *said = lent;
+    published as u32
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn weft_host_topic_subscribe(
+    connection: Slice,
+    topic: Slice,
+    is_labelled: bool,
+    after: Slice,
+) -> u32 {
+    // SAFETY: valid during the call.
+    let (connection, topic) = unsafe { (connection.get(), topic.get()) };
+    // SAFETY: the same.
+    let after = after.is_some().then(|| unsafe { after.get() });
+    let subscribed = with(None, |host| host.topics())
+        .map_or(TopicSubscribed::Gone, |topics| topics.subscribe(connection, topic, is_labelled, after));
+    subscribed as u32
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn weft_host_topic_unsubscribe(connection: Slice, topic: Slice) -> bool {
+    // SAFETY: valid during the call.
+    let (connection, topic) = unsafe { (connection.get(), topic.get()) };
+    with(None, |host| host.topics()).is_some_and(|topics| topics.unsubscribe(connection, topic))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn weft_host_topic_list(connection: Slice) -> Slice {
+    // SAFETY: valid during the call.
+    let connection = unsafe { connection.get() };
+    with(None, |host| host.topics()).map_or(Slice::NONE, |topics| topics.list(connection))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn weft_host_topic_ask(what: u32, subject: Slice, rows: *mut Slice) -> u32 {
+    // SAFETY: valid during the call, parked or not; C passes the address of a slice of its own.
+    let (subject, rows) = unsafe { (subject.get(), &mut *rows) };
+    let Some(topics) = with(None, |host| host.topics()) else { return TopicAnswered::NoServer as u32 };
+    let answer = topics.ask(what, subject);
+    *rows = answer.unwrap_or(Slice::NONE);
+    (if answer.is_some() { TopicAnswered::Yes } else { TopicAnswered::Late }) as u32
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn weft_host_topic_attend(connection: Slice, topic: Slice, name: Slice) -> u32 {
+    // SAFETY: valid during the call.
+    let (connection, topic, name) = unsafe { (connection.get(), topic.get(), name.get()) };
+    let attends = with(None, |host| host.topics())
+        .map_or(TopicSubscribed::Gone, |topics| topics.attend(connection, topic, name));
+    attends as u32
+}

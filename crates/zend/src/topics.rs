@@ -1,0 +1,44 @@
+//! Topics, as PHP sees them: the trait behind the rows of [`crate::topic`].
+//!
+//! Must not know how a message travels. Invariant: no method calls Zend, or keeps a borrow while it parks.
+
+use crate::abi::{TopicPublished, TopicSubscribed};
+use crate::slice::Slice;
+
+/// What is to be published.
+#[derive(Clone, Copy, Debug)]
+pub struct Publish<'a> {
+    /// The topic.
+    pub topic: &'a [u8],
+    /// What its subscribers get.
+    pub message: &'a [u8],
+    /// Whether that is bytes, and not a text.
+    pub is_binary: bool,
+    /// The name of the connection that does not get it.
+    pub except: Option<&'a [u8]>,
+}
+
+/// Topics, as PHP sees them. What is lent stays valid until the next question.
+pub trait Topics {
+    /// Publishes; with [`TopicPublished::Yes`] the message's id is lent, else what is wrong. Parks while there is no room.
+    fn publish(&self, publish: &Publish<'_>) -> (TopicPublished, Slice);
+    /// Subscribes a connection. With `after`, the id of the last message that its client has, those that follow are sent
+    /// first.
+    fn subscribe(
+        &self,
+        connection: &[u8],
+        topic: &[u8],
+        is_labelled: bool,
+        after: Option<&[u8]>,
+    ) -> TopicSubscribed;
+    /// A connection that has subscribed to a topic is present there under a name.
+    fn attend(&self, connection: &[u8], topic: &[u8], name: &[u8]) -> TopicSubscribed;
+    /// Ends a subscription; returns whether there was one.
+    fn unsubscribe(&self, connection: &[u8], topic: &[u8]) -> bool;
+    /// Asks all workers about a topic, or the one that has a connection about that: what is a number of the host's. The
+    /// rows of the answers are lent, each behind its length in four bytes; `None` if not all have answered in time.
+    /// Parks.
+    fn ask(&self, what: u32, subject: &[u8]) -> Option<Slice>;
+    /// The topics of a connection, each with the end of a line behind it.
+    fn list(&self, connection: &[u8]) -> Slice;
+}

@@ -1,0 +1,111 @@
+//! Presence: who is there, and who is told of those who come and go.
+
+use std::collections::BTreeMap;
+
+use rustix::process::Signal;
+use weft_tests::{Running, process, until};
+
+use crate::bus::mortal;
+use crate::topics::{ask, enter, rooms};
+use weft_tests::websocket::{Socket, frame};
+
+type Present = BTreeMap<String, String>;
+
+fn present(socket: &mut Socket) -> Present {
+    // PHP writes an empty array as a list.
+    serde_json::from_str(&ask(socket, "present room")).unwrap_or_default()
+}
+
+/// What a watcher is told next: whether somebody has come, who, and the connection.
+fn told(socket: &mut Socket) -> (bool, String, String) {
+    let said: serde_json::Value = serde_json::from_str(&socket.text()).expect("JSON");
+    let text = |name: &str| said[name].as_str().map(str::to_owned);
+    let (joined, id) = (text("joined"), text("id").expect("an id"));
+    (joined.is_some(), joined.or_else(|| text("left")).expect("a name"), id)
+}
+
+fn attend(weft: &Running, name: &str) -> (Socket, u32, String) {
+    let (mut socket, pid, id) = enter(weft, "/room");
+    assert_eq!(ask(&mut socket, "join room"), "true");
+    assert_eq!(ask(&mut socket, &format!("attend room {name}")), "true");
+    (socket, pid, id)
+}
+
+fn watcher(weft: &Running) -> (Socket, u32) {
+    let (mut socket, pid, _) = enter(weft, "/room");
+    assert_eq!(ask(&mut socket, "join presence:room"), "true");
+    (socket, pid)
+}
+
+#[test]
+fn those_who_watch_are_told_who_comes_and_goes() {
+    let weft = rooms().with("--workers", "2").start();
+    let (mut watcher, _) = watcher(&weft);
+    assert_eq!(ask(&mut watcher, "attend room nobody"), "false", "it has not subscribed");
+    assert_eq!(ask(&mut watcher, "attend  x"), ask(&mut watcher, "attend room "));
+    let mut all: Vec<(Socket, u32, String)> = Vec::new();
+    for name in ["ada", "bob", "eve", "kim"] {
+        let one = attend(&weft, name);
+        assert_eq!(told(&mut watcher), (true, name.to_owned(), one.2.clone()));
+        all.push(one);
+    }
+    let names: Present = all
+        .iter()
+        .zip(["ada", "bob", "eve", "kim"])
+        .map(|(one, name)| (one.2.clone(), name.to_owned()))
+        .collect();
+    assert_eq!(present(&mut watcher), names);
+    for (socket, ..) in &mut all {
+        until("it knows them, too", || (present(socket) == names).then_some(()));
+    }
+    // By the end of the subscription, a close frame, the end of the connection, and all at once.
+    let mut gone =
+        |name: &str, id: &str| assert_eq!(told(&mut watcher), (false, name.to_owned(), id.to_owned()));
+    let (mut ada, _, ada_id) = all.remove(0);
+    assert_eq!(ask(&mut ada, "leave room"), "true");
+    gone("ada", &ada_id);
+    let (mut bob, _, bob_id) = all.remove(0);
+    std::io::Write::write_all(&mut bob.stream, &frame(0x88, b"\x03\xe8")).unwrap();
+    gone("bob", &bob_id);
+    let (eve, _, eve_id) = all.remove(0);
+    drop(eve);
+    gone("eve", &eve_id);
+    let (_kim, _, kim_id) = all.remove(0);
+    assert_eq!(ask(&mut ada, "dissolve room"), "1");
+    gone("kim", &kim_id);
+    assert_eq!(present(&mut watcher), Present::new());
+}
+
+#[test]
+fn when_a_worker_is_killed_its_people_have_gone_once() {
+    let weft = mortal().with("--workers", "3").start();
+    let (mut watcher, stays) = watcher(&weft);
+    let people: Vec<(Socket, u32, String)> =
+        (0..60).map(|number| attend(&weft, &format!("p{number}"))).collect();
+    let mut there = Present::new();
+    for _ in &people {
+        let (joined, name, id) = told(&mut watcher);
+        assert!(joined && there.insert(id, name).is_none());
+    }
+    let victims: Vec<u32> = weft.workers().into_iter().filter(|pid| *pid != stays).collect();
+    for victim in victims {
+        let before = weft.workers();
+        process::signal(victim, Signal::KILL);
+        for _ in people.iter().filter(|(_, pid, _)| *pid == victim) {
+            let (joined, name, id) = told(&mut watcher);
+            assert!(!joined);
+            assert_eq!(there.remove(&id), Some(name), "nobody goes twice");
+        }
+        until("a new worker", || {
+            (weft.workers().len() == 3 && !weft.workers().contains(&victim)).then_some(())
+        });
+        // It learns from the others who is there.
+        let (mut newcomer, ..) = until("a connection of it", || {
+            Some(enter(&weft, "/room")).filter(|one| !before.contains(&one.1))
+        });
+        until("it knows them", || (present(&mut newcomer) == there).then_some(()));
+    }
+    let left: Vec<&String> = people.iter().filter(|(_, pid, _)| *pid == stays).map(|(_, _, id)| id).collect();
+    assert!(!left.is_empty() && there.len() == left.len() && left.iter().all(|id| there.contains_key(*id)));
+    assert_eq!(present(&mut watcher), there);
+}
