@@ -156,6 +156,8 @@ fn workers_of_another_user_serve_what_only_root_can_read() {
     // A worker answers the authority, and then has the key.
     assert!(served(&weft, place.tls_address(), "a.example").starts_with("on a.example"));
     weft.wait_for_log("a.example has a new certificate");
+    // The workers that have it; one that has just been forked is still root.
+    weft.wait_for_log("reload: generation 2 is ready");
     let status = |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     for pid in weft.workers() {
         assert!(!status(pid).contains("\nUid:\t0"), "a worker is root: {}", status(pid));
