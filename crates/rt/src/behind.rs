@@ -9,8 +9,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
+use crate::board::Board;
 use crate::coroutine::Coroutine;
-use crate::ticker::Board;
 use crate::{Nanos, Wait};
 
 /// Queues of those that gave way, by what they have computed so far.
@@ -65,6 +65,7 @@ impl Slices {
 
     /// Counts them. A short run is counted as a tick or as none, which is right on the average.
     pub(crate) fn count(&self, coroutine: &mut Coroutine) {
+        self.board.catch_up();
         let ticks = self.ticks();
         coroutine.computed =
             coroutine.computed.saturating_add(ticks.wrapping_sub(self.entered.replace(ticks)));

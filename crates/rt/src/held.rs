@@ -9,8 +9,8 @@
 use std::time::{Duration, Instant};
 
 use crate::Runtime;
+use crate::board::Board;
 use crate::thread_clock::ThreadClock;
-use crate::ticker::Board;
 use crate::watch::{Heartbeat, Sleeper};
 
 /// A loop is held when one coroutine has run this long.

@@ -23,6 +23,7 @@
 #![deny(unsafe_code)]
 
 mod behind;
+mod board;
 pub mod clock;
 pub mod coroutine;
 pub mod counter;

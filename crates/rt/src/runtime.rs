@@ -21,6 +21,7 @@ pub use start::Spawn;
 pub use turn::Driver;
 
 use crate::behind::Slices;
+use crate::board::Board;
 use crate::coroutine::{Coroutine, Job, Start, Switch};
 use crate::counter::{Counter, Gauge};
 use crate::family::Family;
@@ -28,7 +29,6 @@ use crate::fds::FdTable;
 use crate::offload::Offload;
 use crate::reactor::Reactor;
 use crate::scheduler_limits::SchedulerLimits;
-use crate::ticker::Board;
 use crate::timers::Timers;
 use crate::watch::Heartbeat;
 use crate::{CoroutineId, Nanos, WaitKind, Waits, clock};

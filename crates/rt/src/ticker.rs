@@ -2,8 +2,9 @@
 //!
 //! It compares the loop's heartbeat between its ticks, and calls one function pointer, which MUST be safe from another
 //! thread. It sends no signal: a signal would end system calls of the coroutine with EINTR. While one runs that has computed
-//! for a while, it waits in poll(2) for the loop's events as well, so that who has come need not wait for a tick. When the
-//! loop has been idle for some ticks it sleeps, and the next coroutine that is entered wakes it.
+//! for a while, it waits in poll(2) for the loop's events as well, so that who has come need not wait for a tick; if that one
+//! goes on, there are no ticks until its slice ends. When the loop has been idle for some ticks it sleeps, and the next
+//! coroutine that is entered wakes it.
 //!
 //! It must not know who runs next, or how code is interrupted. Invariants: it reads atomics and asks the kernel, nothing
 //! else; a slice costs the loop's fast path no clock and no system call; what it asks is void once the heartbeat has moved;
@@ -11,9 +12,10 @@
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use crate::board::Board;
 use crate::watch::{Heartbeat, Sleeper};
 
 /// Ticks without any coroutine after which the thread sleeps.
@@ -22,63 +24,8 @@ const QUIET_TICKS: u32 = 16;
 const EARLY_MAX: u32 = 4;
 /// After an event the thread looks away for this part of a tick: until the loop has taken it.
 const LOOK_AWAY: u32 = 16;
-/// Ticks for which a coroutine may compute although others are ready, unless it is said otherwise: most need no more.
-pub(crate) const ALONE: u32 = 1;
-
-/// What the loop's thread and the ticker tell each other. Each field has one writer, but for `of_others`.
-#[derive(Default, Debug)]
-pub(crate) struct Board {
-    /// How many could run, as far as the loop knows. By the loop.
-    pub ready: AtomicUsize,
-    /// How many gave way and wait for their turn. By the loop.
-    pub behind: AtomicUsize,
-    /// The beat at which the loop sent what had been answered. By the loop.
-    pub sent_at: AtomicU64,
-    /// Ticks for which the running coroutine may compute while only such wait that gave way. By the loop.
-    pub own: AtomicU32,
-    /// Ticks for which it may although others are ready. By the loop.
-    pub alone: AtomicU32,
-    /// Ticks since one of those that gave way has run: with a coroutine, or while some of those wait.
-    pub of_others: AtomicU32,
-    /// All such ticks. By the ticker.
-    pub ticked: AtomicU32,
-    /// The beat at which the running coroutine should give way to others that are ready. By the ticker.
-    awaited: AtomicU64,
-    /// The beat at which it should give way, and the ticks that it has run then.
-    asked: AtomicU64,
-    ticks: AtomicU32,
-}
-
-impl Board {
-    /// The ticks that the coroutine has run which was asked at this beat; `None`: none was.
-    pub(crate) fn asked_at(&self, beat: u64) -> Option<u32> {
-        (self.asked.load(Ordering::Acquire) == beat).then(|| self.ticks.load(Ordering::Relaxed))
-    }
-
-    fn ask(&self, beat: u64, ticks: u32) {
-        self.ticks.store(ticks, Ordering::Relaxed);
-        self.asked.store(beat, Ordering::Release);
-    }
-
-    /// Whether others are ready, and the coroutine of this beat was asked to give way to them.
-    pub(crate) fn is_awaited(&self, beat: u64) -> bool {
-        self.awaited.load(Ordering::Relaxed) == beat
-    }
-
-    /// Others are ready, and the coroutine of this beat is asked to give way to them.
-    pub(crate) fn others_wait(&self, beat: u64) {
-        self.awaited.store(beat, Ordering::Relaxed);
-    }
-
-    fn has_behind(&self) -> bool {
-        self.behind.load(Ordering::Relaxed) > 0
-    }
-
-    /// Whether coroutines have run before the one of this beat since answers were last sent: theirs may wait.
-    fn has_unsent(&self, beat: u64) -> bool {
-        (beat >> 1).saturating_sub(self.sent_at.load(Ordering::Relaxed) >> 1) > 1
-    }
-}
+/// Whole ticks after which one that computes probably goes on for some more.
+const WATCHED_AFTER: u32 = 1;
 
 /// The thread, before it is started.
 pub(crate) struct Ticker {
@@ -124,20 +71,66 @@ impl Ticker {
 
     fn run(self) {
         let mut seen = Seen { early: EARLY_MAX, ..Seen::default() };
-        let mut tick = Instant::now() + self.span;
+        let mut last = Instant::now();
         loop {
-            let rest = tick.saturating_duration_since(Instant::now());
-            if !rest.is_zero() && self.looks_for_events(&seen) {
-                if crate::reactor::wait_for_events(&self.events, rest) {
-                    self.has_come(&mut seen);
-                    std::thread::sleep((self.span / LOOK_AWAY).min(rest));
-                }
+            let rest = (last + self.span).saturating_duration_since(Instant::now());
+            if rest.is_zero() || !self.looks_for_events(&seen) {
+                std::thread::sleep(rest);
+                last = Instant::now();
+                self.tick(&mut seen);
                 continue;
             }
-            std::thread::sleep(rest);
-            tick = Instant::now() + self.span;
-            self.tick(&mut seen);
+            let most = self.ticks_to_watch(&seen);
+            let has_come = if most > 1 {
+                let (has_come, until) = self.watch(&mut seen, last, most);
+                last = until;
+                has_come
+            } else {
+                self.wait(rest)
+            };
+            if has_come {
+                self.has_come(&mut seen);
+                std::thread::sleep((self.span / LOOK_AWAY).min(rest));
+            }
         }
+    }
+
+    /// Waits for the loop's events, or until it rings. Returns whether there are events.
+    fn wait(&self, most: Duration) -> bool {
+        let Some(bell) = self.board.bell() else { return false };
+        let [has_come, has_rung] = crate::reactor::wait_for_events(&self.events, bell, most);
+        if has_rung {
+            self.board.heard();
+        }
+        has_come
+    }
+
+    /// For how many ticks nothing but an event or the end of the coroutine's run can matter.
+    fn ticks_to_watch(&self, seen: &Seen) -> u32 {
+        if seen.ticks < WATCHED_AFTER || seen.beat != self.heartbeat.beat() {
+            return 1;
+        }
+        let own = self.board.own.load(Ordering::Relaxed).min(self.slice);
+        let end = if self.board.has_behind() { own } else { self.slice };
+        end.saturating_sub(seen.ticks)
+    }
+
+    /// Waits for events for so many ticks since `last`, without waking at each of them; the loop tells when it enters another
+    /// coroutine. Returns whether events have come, and when the last tick was.
+    fn watch(&self, seen: &mut Seen, last: Instant, most: u32) -> (bool, Instant) {
+        self.board.stop_counting(most, self.span.as_nanos() as u64);
+        self.heartbeat.tell_when_entered(self.board);
+        let until = (last + self.span * most).saturating_duration_since(Instant::now());
+        let has_come = self.heartbeat.beat() == seen.beat && self.wait(until);
+        self.heartbeat.tell_no_more();
+        self.board.catch_up();
+        let passed = last.elapsed();
+        let ticks = u32::try_from(passed.as_nanos() / self.span.as_nanos()).unwrap_or(most).min(most);
+        self.passed(seen, ticks);
+        if !has_come {
+            self.end_if_due(seen);
+        }
+        (has_come, if ticks == most { Instant::now() } else { last + self.span * ticks })
     }
 
     /// Whether the coroutine that runs may be interrupted by events before the next tick.
@@ -167,25 +160,33 @@ impl Ticker {
     }
 
     fn tick(&self, seen: &mut Seen) {
-        let beat = self.heartbeat.beat();
-        let moved = beat != seen.beat;
-        seen.beat = beat;
-        seen.ticks = if moved { 0 } else { seen.ticks.saturating_add(1) };
-        seen.early = EARLY_MAX.min(seen.early + 1);
-        let runs = Heartbeat::is_in_coroutine(beat);
-        if runs || self.board.has_behind() {
-            self.board.of_others.fetch_add(1, Ordering::Relaxed);
-            self.board.ticked.fetch_add(1, Ordering::Relaxed);
+        let moved = self.passed(seen, 1);
+        if Heartbeat::is_in_coroutine(seen.beat) || self.board.has_behind() {
+            self.board.count(1);
             seen.quiet = 0;
         } else {
             seen.quiet = if moved { 0 } else { seen.quiet + 1 };
             if seen.quiet > QUIET_TICKS {
-                self.heartbeat.sleep_until_entered(Sleeper::Ticker, beat);
+                self.heartbeat.sleep_until_entered(Sleeper::Ticker, seen.beat);
                 seen.quiet = 0;
             }
         }
-        if runs && self.should_end(beat, seen.ticks) {
-            self.board.ask(beat, seen.ticks);
+        self.end_if_due(seen);
+    }
+
+    /// So many ticks have passed. Returns whether another coroutine runs now.
+    fn passed(&self, seen: &mut Seen, ticks: u32) -> bool {
+        let beat = self.heartbeat.beat();
+        let moved = beat != seen.beat;
+        seen.beat = beat;
+        seen.ticks = if moved { 0 } else { seen.ticks.saturating_add(ticks) };
+        seen.early = EARLY_MAX.min(seen.early + ticks);
+        moved
+    }
+
+    fn end_if_due(&self, seen: &Seen) {
+        if Heartbeat::is_in_coroutine(seen.beat) && self.should_end(seen.beat, seen.ticks) {
+            self.board.ask(seen.beat, seen.ticks);
             (self.interrupt)();
         }
     }
@@ -228,6 +229,7 @@ mod tests {
         let (events, span) = (Arc::new(OwnedFd::from(reader)), Duration::from_secs(3600));
         board.own.store(5, Ordering::Relaxed);
         heartbeat.enter(CoroutineId { index: 0, generation: 1 }, 0);
+        board.hang_bell().unwrap();
         Ticker { heartbeat, board, events, span, slice: 10, interrupt }.start().unwrap();
         (heartbeat, board, writer, told)
     }
@@ -239,6 +241,32 @@ mod tests {
         told.recv().unwrap();
         assert_eq!(board.asked_at(heartbeat.beat()), Some(0));
         assert!(told.try_recv().is_err());
+    }
+
+    #[test]
+    fn who_goes_on_is_watched_without_ticks_until_another_is_entered() {
+        let heartbeat: &'static Heartbeat = Box::leak(Box::default());
+        let board: &'static Board = Box::leak(Box::default());
+        let (events, _silent) = std::io::pipe().unwrap();
+        let (events, span) = (Arc::new(OwnedFd::from(events)), Duration::from_millis(1));
+        let is_watched = |index| {
+            board.sent_at.store(heartbeat.beat(), Ordering::Relaxed);
+            heartbeat.enter(CoroutineId { index, generation: 1 }, 0);
+            let begun = Instant::now();
+            while board.counts() && begun.elapsed() < Duration::from_secs(60) {
+                std::thread::yield_now();
+            }
+            !board.counts()
+        };
+        board.hang_bell().unwrap();
+        Ticker { heartbeat, board, events, span, slice: 1_000_000, interrupt: || () }.start().unwrap();
+        assert!(is_watched(0));
+        let counted = board.ticked.load(Ordering::Relaxed);
+        let begun = Instant::now();
+        while begun.elapsed() < 5 * span {}
+        // Only the bell ends a watch of so many ticks.
+        assert!(is_watched(1));
+        assert!(board.ticked.load(Ordering::Relaxed) >= counted + 5);
     }
 
     #[test]

@@ -5,10 +5,11 @@
 //! the loop's thread acts). The loop's fast path reads no clock: the thread compares the heartbeat between its ticks.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
+use crate::board::Board;
 use crate::{CoroutineId, Nanos, clock};
 
 /// What the loop publishes: which coroutine it entered, and how many it has entered.
@@ -19,10 +20,16 @@ pub struct Heartbeat {
     coroutine: AtomicU64,
     /// When the job of that coroutine began; [`NEVER_LATE`] if it may take any time.
     since: AtomicU64,
-    /// Whether a thread waits in [`Heartbeat::sleep_until_entered`] and must be woken.
-    is_asleep: AtomicBool,
+    /// Who must be told when a coroutine is entered: [`SLEEPERS`], [`TICKER`].
+    told: AtomicU8,
     sleepers: [OnceLock<Thread>; 2],
+    board: OnceLock<&'static Board>,
 }
+
+/// Threads in [`Heartbeat::sleep_until_entered`].
+const SLEEPERS: u8 = 1;
+/// The ticker, which watches for events only.
+const TICKER: u8 = 2;
 
 /// Who sleeps while the loop is idle: one thread each.
 #[derive(Clone, Copy, Debug)]
@@ -38,16 +45,31 @@ impl Heartbeat {
         self.coroutine.store(u64::from(id.generation) << 32 | u64::from(id.index), Ordering::Relaxed);
         let beat = self.beat.load(Ordering::Relaxed);
         self.beat.store((beat | 1) + 1, Ordering::Relaxed);
-        if self.is_asleep.load(Ordering::Relaxed) {
-            self.wake_sleepers();
+        if self.told.load(Ordering::Relaxed) != 0 {
+            self.tell();
         }
     }
 
     #[cold]
-    fn wake_sleepers(&self) {
-        if self.is_asleep.swap(false, Ordering::Relaxed) {
+    fn tell(&self) {
+        let told = self.told.swap(0, Ordering::Relaxed);
+        if told & SLEEPERS != 0 {
             self.sleepers.iter().filter_map(OnceLock::get).for_each(Thread::unpark);
         }
+        if let Some(board) = self.board.get().filter(|_| told & TICKER != 0) {
+            board.ring();
+        }
+    }
+
+    /// Until [`Heartbeat::tell_no_more`] or the first time, the board's bell rings when a coroutine is entered. One that is
+    /// being entered at this moment may be missed.
+    pub(crate) fn tell_when_entered(&self, board: &'static Board) {
+        self.board.get_or_init(|| board);
+        self.told.fetch_or(TICKER, Ordering::SeqCst);
+    }
+
+    pub(crate) fn tell_no_more(&self) {
+        self.told.fetch_and(!TICKER, Ordering::Relaxed);
     }
 
     /// A number that changes when a coroutine is entered or the loop becomes idle.
@@ -65,7 +87,7 @@ impl Heartbeat {
         /// Longer than it takes until a store of one thread is seen by another.
         const SEEN: Duration = Duration::from_millis(5);
         self.sleepers[sleeper as usize].get_or_init(std::thread::current);
-        self.is_asleep.store(true, Ordering::SeqCst);
+        self.told.fetch_or(SLEEPERS, Ordering::SeqCst);
         // The loop's thread stores its beat and then reads the flag, without a barrier between them. If it has not seen
         // the flag, its beat is seen after this time.
         let seen = Instant::now() + SEEN;

@@ -92,14 +92,16 @@ impl Epoll {
 
 /// Whether a wait of this instance would return at once. Any thread may ask.
 pub(crate) fn has_events(epoll: &OwnedFd) -> bool {
-    wait_for_events(epoll, Duration::ZERO)
+    let mut own = [PollFd::new(epoll, PollFlags::IN)];
+    matches!(poll(&mut own, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })), Ok(1..))
 }
 
-/// The same, after having waited for one for so long at most.
-pub(crate) fn wait_for_events(epoll: &OwnedFd, most: Duration) -> bool {
-    let mut own = [PollFd::new(epoll, PollFlags::IN)];
+/// The same, after having waited for one for so long at most, or until the other descriptor is readable. Which of the two are.
+pub(crate) fn wait_for_events(epoll: &OwnedFd, other: &OwnedFd, most: Duration) -> [bool; 2] {
+    let mut own = [PollFd::new(epoll, PollFlags::IN), PollFd::new(other, PollFlags::IN)];
     let most = Timespec { tv_sec: most.as_secs() as i64, tv_nsec: most.subsec_nanos() as _ };
-    matches!(poll(&mut own, Some(&most)), Ok(1..))
+    let is_one = matches!(poll(&mut own, Some(&most)), Ok(1..));
+    own.map(|one| is_one && !one.revents().is_empty())
 }
 
 /// What a descriptor is ready for now, as an event would say it.

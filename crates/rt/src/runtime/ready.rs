@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
 use crate::Wait;
+use crate::board::Board;
 use crate::coroutine::Start;
-use crate::ticker::Board;
 
 /// Wakes that come first and run without one of the others in between.
 const IN_A_ROW: usize = 8;

@@ -12,8 +12,9 @@ use std::time::Duration;
 
 use super::Runtime;
 use crate::behind::HIGHEST;
+use crate::board::ALONE;
 use crate::coroutine::State;
-use crate::ticker::{ALONE, Ticker};
+use crate::ticker::Ticker;
 use crate::{MILLISECOND, Nanos, Readiness, Wake};
 
 /// The longest interval between two ticks. Each costs some microseconds of the core: the thread wakes, and a timer is set.
@@ -23,7 +24,7 @@ const TICK_MIN: Nanos = 50_000;
 /// A level holds those that have computed at most this many slices more than the level before it.
 const SLICES_PER_LEVEL: u32 = 8;
 /// For how many ticks one that will soon end is left alone at most.
-const ALONE_BEHIND_MAX: u32 = 2;
+const ALONE_BEHIND_MAX: u32 = 1;
 /// While this many parts of slices went to others, one goes to those that gave way.
 const PARTS_OF_OTHERS: u32 = 3;
 
@@ -31,12 +32,13 @@ impl Runtime {
     /// Time slices begin, where they are wanted and the switch can interrupt.
     ///
     /// # Errors
-    /// Those of pthread_create(3).
+    /// Those of pthread_create(3) and eventfd(2).
     pub fn start_slices(&self) -> std::io::Result<()> {
         let slice = self.limits.slice;
         let Some(interrupt) = self.switch.interrupter().filter(|_| slice != 0) else { return Ok(()) };
         self.slices.board.own.store(self.part_of_slice(), Ordering::Relaxed);
         self.slices.board.alone.store(ALONE, Ordering::Relaxed);
+        self.slices.board.hang_bell()?;
         let ticker = Ticker {
             heartbeat: self.heartbeat,
             board: self.slices.board,

@@ -9,6 +9,7 @@
 //! waits for no lock that another thread may have held at the fork, because that thread does not exist here.
 #![allow(unsafe_code)]
 
+use std::os::fd::AsRawFd as _;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -69,6 +70,9 @@ pub fn begins(runtime: &Runtime, family: Family) {
     let loops = runtime.with_reactor(|reactor| reactor.fd());
     let nothing = Nothing::in_place_of(loops);
     nothing.take(runtime.offload.fd());
+    if let Some(bell) = runtime.slices.board.bell() {
+        nothing.take(bell.as_raw_fd());
+    }
     if apart::kept_apart() {
         owner::settle_child(family, &runtime.live_families(), &nothing);
     }

@@ -1,0 +1,161 @@
+//! What the loop's thread and the ticker tell each other.
+//!
+//! It must not know when a slice ends or who runs next. Invariants: each field has one writer, but for the counts of ticks,
+//! to which both threads add; a tick is counted once, for the coroutine that ran then.
+
+use std::os::fd::OwnedFd;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+use rustix::event::{EventfdFlags, eventfd};
+
+use crate::{Nanos, clock};
+
+/// Ticks for which a coroutine may compute although others are ready, unless it is said otherwise: most need no more.
+pub(crate) const ALONE: u32 = 1;
+
+#[derive(Default, Debug)]
+pub(crate) struct Board {
+    /// How many could run, as far as the loop knows. By the loop.
+    pub ready: AtomicUsize,
+    /// How many gave way and wait for their turn. By the loop.
+    pub behind: AtomicUsize,
+    /// The beat at which the loop sent what had been answered. By the loop.
+    pub sent_at: AtomicU64,
+    /// Ticks for which the running coroutine may compute while only such wait that gave way. By the loop.
+    pub own: AtomicU32,
+    /// Ticks for which it may although others are ready. By the loop.
+    pub alone: AtomicU32,
+    /// Ticks since one of those that gave way has run: with a coroutine, or while some of those wait.
+    pub of_others: AtomicU32,
+    /// All such ticks.
+    pub ticked: AtomicU32,
+    /// Since when, in nanoseconds, the ticker counts none, because it watches for events only; 0: it counts. Whoever sets it to
+    /// 0 again counts those.
+    uncounted: AtomicU64,
+    /// At most so many ticks are uncounted, of so many nanoseconds each. By the ticker.
+    uncounted_max: AtomicU32,
+    span: AtomicU64,
+    /// By which the loop tells the ticker that it has entered another coroutine. By the ticker.
+    bell: OnceLock<OwnedFd>,
+    /// The beat at which the running coroutine should give way to others that are ready. By the ticker.
+    awaited: AtomicU64,
+    /// The beat at which it should give way, and the ticks that it has run then.
+    asked: AtomicU64,
+    ticks: AtomicU32,
+}
+
+impl Board {
+    /// The ticks that the coroutine has run which was asked at this beat; `None`: none was.
+    pub(crate) fn asked_at(&self, beat: u64) -> Option<u32> {
+        (self.asked.load(Ordering::Acquire) == beat).then(|| self.ticks.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn ask(&self, beat: u64, ticks: u32) {
+        self.ticks.store(ticks, Ordering::Relaxed);
+        self.asked.store(beat, Ordering::Release);
+    }
+
+    /// Whether others are ready, and the coroutine of this beat was asked to give way to them.
+    pub(crate) fn is_awaited(&self, beat: u64) -> bool {
+        self.awaited.load(Ordering::Relaxed) == beat
+    }
+
+    /// Others are ready, and the coroutine of this beat is asked to give way to them.
+    pub(crate) fn others_wait(&self, beat: u64) {
+        self.awaited.store(beat, Ordering::Relaxed);
+    }
+
+    pub(crate) fn has_behind(&self) -> bool {
+        self.behind.load(Ordering::Relaxed) > 0
+    }
+
+    /// Whether coroutines have run before the one of this beat since answers were last sent: theirs may wait.
+    pub(crate) fn has_unsent(&self, beat: u64) -> bool {
+        (beat >> 1).saturating_sub(self.sent_at.load(Ordering::Relaxed) >> 1) > 1
+    }
+
+    /// These ticks have passed.
+    pub(crate) fn count(&self, ticks: u32) {
+        self.of_others.fetch_add(ticks, Ordering::Relaxed);
+        self.ticked.fetch_add(ticks, Ordering::Relaxed);
+    }
+
+    /// The ticker counts none from now on, for at most so many ticks of so many nanoseconds.
+    pub(crate) fn stop_counting(&self, most: u32, span: Nanos) {
+        self.uncounted_max.store(most, Ordering::Relaxed);
+        self.span.store(span, Ordering::Relaxed);
+        self.uncounted.store(clock::now(), Ordering::Release);
+    }
+
+    #[cfg(test)]
+    pub(crate) fn counts(&self) -> bool {
+        self.uncounted.load(Ordering::Relaxed) == 0
+    }
+
+    /// Counts what has passed since, unless the other thread has done so.
+    #[inline]
+    pub(crate) fn catch_up(&self) {
+        if self.uncounted.load(Ordering::Relaxed) != 0 {
+            self.count_uncounted();
+        }
+    }
+
+    #[cold]
+    fn count_uncounted(&self) {
+        let since = self.uncounted.swap(0, Ordering::Acquire);
+        if since != 0 {
+            let ticks = clock::now().saturating_sub(since) / self.span.load(Ordering::Relaxed).max(1);
+            let most = self.uncounted_max.load(Ordering::Relaxed);
+            self.count(u32::try_from(ticks).unwrap_or(most).min(most));
+        }
+    }
+
+    /// Makes the bell. Before the ticker's thread is started.
+    ///
+    /// # Errors
+    /// Those of eventfd(2).
+    pub(crate) fn hang_bell(&self) -> rustix::io::Result<()> {
+        let bell = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
+        let _ = self.bell.set(bell);
+        Ok(())
+    }
+
+    pub(crate) fn bell(&self) -> Option<&OwnedFd> {
+        self.bell.get()
+    }
+
+    /// The ticker, which watches, is told that another coroutine is entered. What has passed belongs to those before it.
+    pub(crate) fn ring(&self) {
+        self.catch_up();
+        if let Some(bell) = self.bell.get() {
+            // It fails if it has rung already.
+            let _ = rustix::io::write(bell, &1_u64.to_ne_bytes());
+        }
+    }
+
+    /// The ticker has heard it.
+    pub(crate) fn heard(&self) {
+        if let Some(bell) = self.bell.get() {
+            let _ = rustix::io::read(bell, &mut [0; 8]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MILLISECOND;
+
+    #[test]
+    fn uncounted_ticks_are_counted_once_and_only_so_many() {
+        let board = Board::default();
+        board.stop_counting(3, 1);
+        board.ring();
+        board.catch_up();
+        assert_eq!(board.ticked.load(Ordering::Relaxed), 3);
+        board.stop_counting(3, 3600 * 1000 * MILLISECOND);
+        board.catch_up();
+        assert_eq!(board.ticked.load(Ordering::Relaxed), 3, "no tick has passed");
+    }
+}
