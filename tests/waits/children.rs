@@ -107,6 +107,33 @@ fn a_child_of_one_instance_keeps_no_connection_and_no_lock_of_another() {
 }
 
 #[test]
+fn a_forked_child_has_every_file_that_its_request_has_opened() {
+    let app = r"return function (): string {
+        $files = array_map(static fn () => tmpfile(), range(1, 32));
+        $child = pcntl_fork();
+        if ($child === 0) {
+            exit(count(array_filter($files, static fn ($file) => (fstat($file)['mode'] & 0170000) !== 0100000)));
+        }
+        pcntl_waitpid($child, $status);
+        return pcntl_wexitstatus($status) . ' missing';
+    };";
+    let weft = Server::new(app).start();
+    // The first connection gets the lowest number that is free when the worker begins to serve, which must be free again
+    // when the second asks.
+    let [mut first, mut second] = [weft.connect(), weft.connect()];
+    for client in [&mut first, &mut second] {
+        client.get("/");
+        assert_eq!(client.read().text(), "0 missing");
+    }
+    first.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    assert_eq!(first.read().text(), "0 missing");
+    first.expect_closed();
+    drop(first);
+    second.get("/");
+    assert_eq!(second.read().text(), "0 missing");
+}
+
+#[test]
 fn a_database_sees_the_end_of_a_connection_though_another_request_has_started_a_child() {
     let redis = Redis::start();
     let app = r#"return function (): string {

@@ -123,11 +123,15 @@ impl Worker {
         let runtime =
             Runtime::start_counting(booted.switch, limits, &page.counted.runtime).map_err(failed)?;
         weft_rt::hook::keep_families_apart();
-        let (reporter, tell) = control.hold_reporter().map_err(|error| format!("no descriptor: {error}"))?;
-        let own = [control.fd().as_raw_fd(), signals.fd(), reporter];
+        let mode = Mode::of(&config);
+        let hands_over = mode.workers(&config) + mode.extra_workers(&config) > 1;
+        let reporter = hands_over.then(|| control.hold_reporter()).transpose();
+        let (reporter, tell) = reporter.map_err(|error| format!("no descriptor: {error}"))?.unzip();
+        // Each of them MUST stay open: a forked child loses what has the number.
+        let own = [Some(control.fd().as_raw_fd()), Some(signals.fd()), reporter];
         weft_rt::hook::on_forked_child_begin(move || {
             crate::log::become_forked();
-            [php::become_forked(), own.to_vec()].concat()
+            php::become_forked().into_iter().chain(own.into_iter().flatten()).collect()
         });
         weft_rt::hook::yield_at_calls(config.dev.yield_at_calls);
         weft_rt::hook::on_connect(php::service_of_connection);
@@ -152,8 +156,7 @@ impl Worker {
         )?;
         php::start_tasks();
         let listening = listen(server, listeners, tls, &config)?;
-        let mode = Mode::of(&config);
-        if mode.workers(&config) + mode.extra_workers(&config) > 1 {
+        if let Some(tell) = tell {
             let deputy = server.hand_over(relay, tell);
             deputy
                 .and_then(|deputy| weft_rt::held::watch(runtime, deputy))

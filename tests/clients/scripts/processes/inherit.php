@@ -56,14 +56,15 @@ return [
         $accepted = stream_socket_accept($server);
         exec(say('over a connection', number($accepted)));
         echo fgets($client);
-        // Once closed, it is missing, whatever had its number.
+        // Once closed, it is missing, whatever had its number. A shell that redirects may use the number itself.
         fclose($file);
-        exec(say('gone', $to), $output, $code);
+        exec("test -e /proc/$$/fd/$to", $output, $code);
         var_dump($code !== 0);
-        // Descriptors that proc_open() passes on, under numbers that are in use here and under free ones.
+        // Descriptors that proc_open() passes on, under numbers that are in use here and under free ones. They are in use
+        // by open files, because PHP loses a pipe if its number for the program is that of another pipe's end.
         $file = tmpfile();
-        $next = number($file) + 1;
-        $after = $next + 1;
+        $files = [tmpfile(), tmpfile()];
+        [$next, $after] = array_map(number(...), $files);
         $specification = [3 => ['pipe', 'w'], $next => ['pipe', 'w'], $after => ['pipe', 'w'], 100 => $file];
         $says = "echo three >&3; echo next >&$next; echo after >&$after; echo file >&100";
         $process = proc_open(['bash', '-c', $says], $specification, $pipes);
