@@ -11,14 +11,18 @@ use crate::{get, server};
 
 /// One that does what a query says.
 const FRAIL: &str = r#"<?php
-function nest(int $depth): array { $all = []; for ($i = 0; $i < $depth; $i++) { $all = [$all]; } return $all; }
+final class Link { public ?Link $next = null; }
+function chain(int $length): ?Link {
+    for ($chain = null; $length > 0; $length--) { $link = new Link(); $link->next = $chain; $chain = $link; }
+    return $chain;
+}
 $n = 0;
 while (frankenphp_handle_request(function () use (&$n) {
     match ($_GET['do'] ?? '') {
         'fatal' => str_repeat('x', PHP_INT_MAX >> 8),
         'throw' => throw new RuntimeException('thrown'),
         'exit' => exit('bye'),
-        'deep' => serialize(nest(200_000)),
+        'deep' => chain(600_000),
         'die' => posix_kill(getmypid(), 9),
         default => null,
     };

@@ -20,7 +20,8 @@ impl Authority {
     pub fn new(directory: &Path) -> Authority {
         let authority = Authority { directory: directory.into() };
         authority.openssl(&format!(
-            "req -x509 {EC} -keyout ca.key -out ca.pem -days 30 -subj /CN=Authority -addext basicConstraints=critical,CA:TRUE"
+            "req -x509 {EC} -keyout ca.key -out ca.pem -days 30 -subj /CN=Authority -addext basicConstraints=critical,CA:TRUE \
+             -addext keyUsage=critical,keyCertSign,cRLSign"
         ));
         authority
     }
@@ -44,7 +45,9 @@ impl Authority {
     fn certify_key(&self, kind: &str, file: &str, names: &str, days: i32) {
         let path = |ending: &str| self.directory.join(format!("{file}.{ending}"));
         self.openssl(&format!("req {kind} -keyout {file}.key -out {file}.csr -subj /CN={file}"));
-        let extensions = format!("subjectAltName={names}\nextendedKeyUsage=serverAuth,clientAuth\n");
+        let extensions = format!(
+            "subjectAltName={names}\nextendedKeyUsage=serverAuth,clientAuth\nauthorityKeyIdentifier=keyid\n"
+        );
         std::fs::write(path("ext"), extensions).expect("the test's own file");
         let lifetime = lifetime(days);
         self.openssl(&format!(
