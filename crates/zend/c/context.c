@@ -118,6 +118,12 @@ void weft_context_end(weft_coroutine *coroutine)
 
 /* ---- defer() ---- */
 
+void weft_defer(zval *work)
+{
+	Z_TRY_ADDREF_P(work);
+	zend_hash_next_index_insert(writable(&weft_context_slot(weft_current)->deferred), work);
+}
+
 ZEND_FUNCTION(Weft_defer)
 {
 	zval *work;
@@ -135,8 +141,7 @@ ZEND_FUNCTION(Weft_defer)
 			"register_shutdown_function() is called when the worker ends");
 		RETURN_THROWS();
 	}
-	Z_TRY_ADDREF_P(work);
-	zend_hash_next_index_insert(writable(&weft_context_slot(weft_current)->deferred), work);
+	weft_defer(work);
 }
 
 /* Runs the last one first; each may defer more. No code can catch what they throw, so it is logged. Runs contained:

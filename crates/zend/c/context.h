@@ -16,6 +16,8 @@ void weft_context_begin(weft_coroutine *coroutine);
 /* In resident mode: each of the script's requests begins with the values that the script has set so far. */
 void weft_context_booted(weft_coroutine *coroutine);
 void weft_context_end(weft_coroutine *coroutine);
+/* defer() for the running coroutine, with what is known to be callable. */
+void weft_defer(zval *work);
 void weft_run_deferred(weft_coroutine *coroutine);
 
 #endif

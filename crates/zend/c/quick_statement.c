@@ -10,6 +10,7 @@
 #include "quick_statement.h"
 #include "coroutine.h"
 #include "php/version.h"
+#include "quick_connection.h"
 #include "quick_properties.h"
 #include "ext/pdo/php_pdo_driver.h"
 
@@ -91,7 +92,7 @@ typedef struct {
 static bool session_of(ground *at)
 {
 	zend_long id = weft_current ? (zend_long) weft_current->serial : 0;
-	zval *sessions = AT(at->leases, leases_layout, L_SESSIONS), *found = NULL, entered, argument;
+	zval *sessions = AT(at->leases, leases_layout, L_SESSIONS), *found = NULL;
 	if (EXPECTED(Z_TYPE_P(sessions) == IS_ARRAY)) {
 		found = zend_hash_index_find(Z_ARRVAL_P(sessions), id);
 	}
@@ -99,12 +100,9 @@ static bool session_of(ground *at)
 		at->session = object_in(found, &sessions_layout);
 		return at->session && !IS_TRUE_AT(at->session, sessions_layout, N_LOST);
 	}
-	ZVAL_LONG(&argument, id);
-	ZVAL_UNDEF(&entered);
-	call(at->leases, "enter", &entered, 1, &argument);
-	at->session = object_in(&entered, &sessions_layout);
-	zval_ptr_dtor(&entered); /* it is in the list */
-	return at->session && !EG(exception);
+	found = weft_quick_session(at->leases, id);
+	at->session = found && !EG(exception) ? object_in(found, &sessions_layout) : NULL;
+	return at->session != NULL;
 }
 
 /* The slot that the session has, or the one that was used last. */
@@ -492,4 +490,5 @@ void weft_quick_statement_start(void)
 	real_fetch_column = replace(own, "fetchcolumn", quick_fetch_column);
 	real_fetch_all = replace(own, "fetchall", quick_fetch_all);
 	real_close_cursor = replace(own, "closecursor", NULL);
+	weft_quick_connection_start();
 }

@@ -20,7 +20,7 @@ use function Weft\defer;
  *
  * @internal
  */
-final class Leases
+final class Leases extends QuickLeases
 {
     /** While others wait, a coroutine keeps its connection for at most so many statements in a row. */
     private const STREAK_MAX = 8;
@@ -204,7 +204,7 @@ final class Leases
     }
 
     /** Runs when a coroutine ends: what it left open is undone, and its connection returned. */
-    private function leave(): void
+    protected function leaveAny(): void
     {
         $coroutine = Coroutine::id();
         $session = $this->sessions[$coroutine] ?? null;

@@ -17,7 +17,7 @@ use Weft\Pool;
  *
  * prepare() does not speak to the server: the statement is prepared when it is executed, on the connection it then gets.
  */
-final class SharedPdo extends \PDO
+final class SharedPdo extends QuickPdo
 {
     /** @var Pool<SharedConnection> */
     public readonly Pool $pool;
@@ -46,7 +46,7 @@ final class SharedPdo extends \PDO
         $this->leases = new Leases($this->pool->slots);
     }
 
-    public function prepare(string $query, array $options = []): \PDOStatement|false
+    protected function prepareAny(string $query, array $options = []): \PDOStatement|false
     {
         return new SharedPdoStatement($this->leases, $query, $options, false);
     }

@@ -1,0 +1,158 @@
+/* Weft\Database\QuickPdo and QuickLeases: what a SharedPdo does for every statement and for every coroutine, without PHP code.
+ * prepare() makes a statement, which speaks to nobody; a coroutine gets a session with its first statement, and gives it up at its
+ * end.
+ *
+ * Must not do anything that those classes do not: php/src/Database/QuickPdo.php, QuickLeases.php and Leases.php say why each step is
+ * as it is. Invariant: what is not usual (a class that is not loaded yet, a connection that is still leased) is left to them. */
+#include "quick_connection.h"
+#include "context.h"
+#include "coroutine.h"
+#include "php/version.h"
+#include "quick_layout.h"
+#include "ext/pdo/php_pdo_driver.h"
+
+enum { D_LEASES };
+static layout databases = {.names = {"leases"}};
+enum { S_LEASES, S_OPTIONS, S_ONCE };
+static layout statements = {.names = {"leases", "options", "once"}};
+enum { L_SESSIONS, L_LEAVE };
+static layout leases_layout = {.names = {"sessions", "leave"}};
+enum { N_SLOT };
+static layout sessions_layout = {.names = {"slot"}};
+
+static zend_string *statement_name, *session_name; /* in lower case */
+
+/* An object of a class of the library, with the properties as they are declared. NULL: that class is not loaded, or is another. */
+static zend_object *make(zend_string *lower_name, layout *of, zval *made)
+{
+	zend_class_entry *class_entry = zend_hash_find_ptr(EG(class_table), lower_name);
+	if (UNEXPECTED(!class_entry) || object_init_ex(made, class_entry) != SUCCESS) {
+		return NULL;
+	}
+	zend_object *object = object_in(made, of);
+	if (UNEXPECTED(!object)) {
+		zval_ptr_dtor(made);
+	}
+	return object;
+}
+
+static zend_function *method(zend_object *object, const char *name)
+{
+	zend_function *found = zend_hash_str_find_ptr(&object->ce->function_table, name, strlen(name));
+	if (!found) {
+		zend_throw_error(NULL, "%s::%s() is missing: weft's PHP library is not the one this binary was made with", ZSTR_VAL(object->ce->name), name);
+	}
+	return found;
+}
+
+/* ---- prepare() ---- */
+
+static ZEND_NAMED_FUNCTION(quick_prepare)
+{
+	zend_string *query;
+	zval *options = NULL, made;
+	ZEND_PARSE_PARAMETERS_START(1, 2)
+		Z_PARAM_STR(query)
+		Z_PARAM_OPTIONAL
+		Z_PARAM_ARRAY(options)
+	ZEND_PARSE_PARAMETERS_END();
+	zend_object *this = Z_OBJ_P(ZEND_THIS), *database = object_in(ZEND_THIS, &databases);
+	const zval *leases = database ? AT(database, databases, D_LEASES) : NULL;
+	zend_object *statement = leases && Z_TYPE_P(leases) == IS_OBJECT ? make(statement_name, &statements, &made) : NULL;
+	if (UNEXPECTED(!statement)) {
+		zend_function *any = EG(exception) ? NULL : method(this, "prepareany");
+		if (any) {
+			zend_call_known_function(any, this, this->ce, return_value, ZEND_NUM_ARGS(), ZEND_CALL_ARG(execute_data, 1), NULL);
+		}
+		return;
+	}
+	zval value;
+	ZVAL_STR_COPY(&value, query);
+	set(OBJ_PROP_NUM(statement, 0), &value); /* queryString */
+	set_object(AT(statement, statements, S_LEASES), Z_OBJ_P(leases));
+	if (options) {
+		ZVAL_COPY(&value, options);
+	} else {
+		ZVAL_EMPTY_ARRAY(&value);
+	}
+	set(AT(statement, statements, S_OPTIONS), &value);
+	ZVAL_FALSE(&value);
+	set(AT(statement, statements, S_ONCE), &value);
+	ZVAL_OBJ(return_value, statement);
+}
+
+/* ---- a coroutine comes and leaves ---- */
+
+zval *weft_quick_session(zend_object *object, zend_long coroutine)
+{
+	zval value, made;
+	ZVAL_OBJ(&value, object);
+	zend_object *leases = object_in(&value, &leases_layout);
+	zend_object *session = leases && coroutine ? make(session_name, &sessions_layout, &made) : NULL;
+	if (EXPECTED(session != NULL)) {
+		weft_defer(AT(leases, leases_layout, L_LEAVE));
+		return zend_hash_index_update(array_at(AT(leases, leases_layout, L_SESSIONS)), (zend_ulong) coroutine, &made);
+	}
+	zend_function *enter = EG(exception) ? NULL : method(object, "enter");
+	if (!enter) {
+		return NULL;
+	}
+	ZVAL_LONG(&value, coroutine);
+	ZVAL_UNDEF(&made);
+	zend_call_known_function(enter, object, object->ce, &made, 1, &value, NULL);
+	zval_ptr_dtor(&made); /* it is in the list */
+	ZVAL_OBJ(&value, object);
+	leases = EG(exception) ? NULL : object_in(&value, &leases_layout);
+	return leases ? zend_hash_index_find(Z_ARRVAL_P(AT(leases, leases_layout, L_SESSIONS)), (zend_ulong) coroutine) : NULL;
+}
+
+/* The end of a coroutine. One that has read all its results leases nothing. */
+ZEND_METHOD(Weft_Database_QuickLeases, leave);
+
+ZEND_METHOD(Weft_Database_QuickLeases, leave)
+{
+	ZEND_PARSE_PARAMETERS_NONE();
+	zend_object *this = Z_OBJ_P(ZEND_THIS), *leases = object_in(ZEND_THIS, &leases_layout);
+	zval *sessions = leases ? AT(leases, leases_layout, L_SESSIONS) : NULL;
+	zend_ulong id = weft_current ? weft_current->serial : 0;
+	const zval *found = sessions && Z_TYPE_P(sessions) == IS_ARRAY ? zend_hash_index_find(Z_ARRVAL_P(sessions), id) : NULL;
+	const zend_object *session = found ? object_in(found, &sessions_layout) : NULL;
+	if (EXPECTED(session && Z_TYPE_P(AT(session, sessions_layout, N_SLOT)) == IS_NULL)) {
+		zend_hash_index_del(array_at(sessions), id);
+		return;
+	}
+	zend_function *any = method(this, "leaveany");
+	if (any) {
+		zend_call_known_function(any, this, this->ce, NULL, 0, NULL, NULL);
+	}
+}
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_leave, 0, 0, IS_VOID, 0)
+ZEND_END_ARG_INFO()
+
+static const zend_function_entry leases_methods[] = {
+	ZEND_ME(Weft_Database_QuickLeases, leave, arginfo_leave, ZEND_ACC_PROTECTED)
+	ZEND_FE_END
+};
+
+static const zend_function_entry no_methods[] = {
+	ZEND_FE_END
+};
+
+/* Once, when PDO has started and its methods have been wrapped. */
+void weft_quick_connection_start(void)
+{
+	zend_class_entry pdo_entry, leases_entry, *pdo = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("pdo"));
+	statement_name = zend_string_init(ZEND_STRL("weft\\database\\sharedpdostatement"), 1);
+	session_name = zend_string_init(ZEND_STRL("weft\\database\\session"), 1);
+	INIT_NS_CLASS_ENTRY(pdo_entry, "Weft\\Database", "QuickPdo", no_methods);
+	INIT_NS_CLASS_ENTRY(leases_entry, "Weft\\Database", "QuickLeases", leases_methods);
+	EG(current_module) = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("weft")); /* as in quick_statement.c */
+	zend_class_entry *own = zend_register_internal_class_ex(&pdo_entry, pdo);
+	own->ce_flags |= ZEND_ACC_EXPLICIT_ABSTRACT_CLASS;
+	zend_register_internal_class(&leases_entry)->ce_flags |= ZEND_ACC_EXPLICIT_ABSTRACT_CLASS;
+	EG(current_module) = NULL;
+	zend_function *prepare = zend_hash_str_find_ptr(&own->function_table, ZEND_STRL("prepare"));
+	prepare->internal_function.handler = quick_prepare;
+	weft_call_by_handler(&prepare->internal_function);
+}

@@ -1,0 +1,80 @@
+/* Properties of PHP classes that C code reads and writes: where they are.
+ *
+ * Must not know which. Invariant: a property is found by its name, and a class that lacks one is not a class that we know. */
+#ifndef WEFT_QUICK_LAYOUT_H
+#define WEFT_QUICK_LAYOUT_H
+
+#include "weft.h"
+
+#define PROPERTIES_MAX 13 /* of one class */
+
+/* Where a class has them: found by name when its first object comes. */
+typedef struct {
+	const char *names[PROPERTIES_MAX + 1]; /* ends with NULL */
+	zend_class_entry *class_entry;
+	uint32_t offsets[PROPERTIES_MAX];
+} layout;
+
+static bool find_properties(layout *of, zend_class_entry *class_entry)
+{
+	for (int i = 0; of->names[i]; i++) {
+		const zend_property_info *info = zend_hash_str_find_ptr(&class_entry->properties_info, of->names[i], strlen(of->names[i]));
+		if (!info || (info->flags & ZEND_ACC_STATIC)) {
+			return false;
+		}
+		of->offsets[i] = info->offset;
+	}
+	of->class_entry = class_entry;
+	return true;
+}
+
+/* The object in a property, if it is of the class of this layout. */
+static inline zend_object *object_in(const zval *value, layout *of)
+{
+	if (UNEXPECTED(Z_TYPE_P(value) != IS_OBJECT)) {
+		return NULL;
+	}
+	zend_object *object = Z_OBJ_P(value);
+	return EXPECTED(object->ce == of->class_entry) || find_properties(of, object->ce) ? object : NULL;
+}
+
+#define AT(object, of, property) OBJ_PROP(object, (of).offsets[property])
+#define IS_TRUE_AT(object, of, property) (Z_TYPE_P(AT(object, of, property)) == IS_TRUE)
+
+static inline void set(zval *property, zval *value)
+{
+	zval old;
+	ZVAL_COPY_VALUE(&old, property);
+	ZVAL_COPY_VALUE(property, value);
+	zval_ptr_dtor(&old);
+}
+
+static inline void set_null(zval *property)
+{
+	zval null;
+	ZVAL_NULL(&null);
+	set(property, &null);
+}
+
+static inline void set_object(zval *property, zend_object *object)
+{
+	zval value;
+	GC_ADDREF(object);
+	ZVAL_OBJ(&value, object);
+	set(property, &value);
+}
+
+/* The array in a property, for writing. A property that was given to a function by reference remains one. */
+static inline HashTable *array_at(zval *property)
+{
+	ZVAL_DEREF(property);
+	SEPARATE_ARRAY(property);
+	return Z_ARRVAL_P(property);
+}
+
+static inline bool is_array_with(const zval *value)
+{
+	return Z_TYPE_P(value) == IS_ARRAY && zend_hash_num_elements(Z_ARRVAL_P(value)) != 0;
+}
+
+#endif
