@@ -1,12 +1,13 @@
 <?php
 
 /**
- * Prints the C argument information of the functions and classes in weft.php, by reflection: `php generate.php > weft_arginfo.h`.
+ * Prints the C argument information of the functions and classes in weft.php and locks.php, by reflection: `php generate.php > weft_arginfo.h`.
  */
 
 declare(strict_types=1);
 
 require __DIR__ . '/weft.php';
+require __DIR__ . '/locks.php';
 
 const MASKS = [
     'string' => 'MAY_BE_STRING',
@@ -115,10 +116,11 @@ function registration(ReflectionClass $class, string $prefix): string
     );
 }
 
-$here = fn (ReflectionClass|ReflectionFunction $one) => $one->getFileName() === __DIR__ . '/weft.php';
+$files = [__DIR__ . '/weft.php', __DIR__ . '/locks.php'];
+$here = fn (ReflectionClass|ReflectionFunction $one) => in_array($one->getFileName(), $files, true);
 $functions = array_filter(array_map(fn ($name) => new ReflectionFunction($name), get_defined_functions()['user']), $here);
 $classes = array_filter(array_map(fn ($name) => new ReflectionClass($name), get_declared_classes()), $here);
-$out = "/* Generated from php/stubs/weft.php by php/stubs/generate.php: do not edit. */\n\n";
+$out = "/* Generated from php/stubs/weft.php and locks.php by php/stubs/generate.php: do not edit. */\n\n";
 $table = '';
 foreach ($functions as $function) {
     $namespace = $function->getNamespaceName();

@@ -123,3 +123,20 @@ fn the_commands_end(weft: &weft_tests::Running) {
         });
     }
 }
+
+#[test]
+fn a_lock_that_is_held_for_a_function_is_free_after_exit() {
+    let application = r#"$mutex = new Weft\Mutex();
+        $semaphore = new Weft\Semaphore(1);
+        return fn ($r) => match ($r->path()) {
+            '/mutex' => $mutex->synchronized(fn () => exit('left')),
+            '/semaphore' => $semaphore->with(fn () => exit('left')),
+            default => ($mutex->locked() ? 'locked ' : 'free ') . $semaphore->free(),
+        };"#;
+    let weft = Server::new(application).start();
+    for _ in 0..2 {
+        assert_eq!(weft.get("/mutex").text(), "left");
+        assert_eq!(weft.get("/semaphore").text(), "left");
+        assert_eq!(weft.get("/").text(), "free 1");
+    }
+}

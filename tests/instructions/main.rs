@@ -14,6 +14,10 @@ use counting::Counts;
 /// By so much a count may be above the known one, in percent: builds of PHP differ a little.
 const TOLERANCE_PERCENT: u64 = 3;
 
+/// What three queries by a `SharedPdo` may cost, in percent of what they cost by a PDO that one coroutine has for itself. Both let the
+/// client put in the parameters, which is PDO's default.
+const SHARED_PERCENT_MAX: u64 = 110;
+
 /// What a request is known to cost: in weft's own code, and in all code but the C library's.
 struct Known {
     weft: u64,
@@ -84,7 +88,7 @@ fn of_three_queries_by_a_shared_pdo() {
         "$db = new Weft\\Database\\SharedPdo($dsn, 'root', '', $options, max: 4);
         return static fn (Weft\\Http\\Request $request): string => three_queries($db);",
     );
-    let (with_82, with_84) = (Known { weft: 19_600, all: 74_010 }, Known { weft: 19_830, all: 76_600 });
+    let (with_82, with_84) = (Known { weft: 20_240, all: 70_990 }, Known { weft: 20_470, all: 73_470 });
     check("three queries, SharedPdo", &counts, with_82, with_84);
 }
 
@@ -98,6 +102,60 @@ fn of_three_queries_by_a_pdo_from_a_channel() {
             try { return three_queries($db); } finally { $pool->send($db); }
         };",
     );
-    let (with_82, with_84) = (Known { weft: 26_690, all: 101_860 }, Known { weft: 27_080, all: 106_170 });
+    let (with_82, with_84) = (Known { weft: 27_010, all: 100_870 }, Known { weft: 27_400, all: 105_140 });
     check("three queries, a channel", &counts, with_82, with_84);
+}
+
+#[test]
+fn of_a_plain_pdo_that_emulates_prepares_and_a_shared_one() {
+    let (plain, shared) = (
+        three_queries(
+            "unset($options);
+            return static function (Weft\\Http\\Request $request) use ($dsn): string {
+                static $db;
+                return three_queries($db ??= new PDO($dsn, 'root', ''));
+            };",
+        ),
+        three_queries(
+            "$db = new Weft\\Database\\SharedPdo($dsn, 'root', '', max: 4);
+            return static fn (Weft\\Http\\Request $request): string => three_queries($db);",
+        ),
+    );
+    println!("three queries: {plain:?} by a plain PDO, {shared:?} by a SharedPdo");
+    let (plain, shared) = (plain.of_all(), shared.of_all());
+    assert!(
+        shared * 100 <= plain * SHARED_PERCENT_MAX,
+        "three queries ran {shared} instructions by a SharedPdo, {plain} by a plain PDO of one coroutine"
+    );
+}
+
+/// What a hundred rounds of `work` add to hello.
+fn rounds(setup: &str, work: &str) -> Counts {
+    let handler = format!(
+        "{setup} return static function (Weft\\Http\\Request $request) use ($it): string {{
+            for ($i = 0; $i < 100; ++$i) {{ {work} }}
+            return 'done';
+        }};"
+    );
+    Counts::per_request(Server::new(&handler), "/", "done")
+}
+
+#[test]
+fn of_a_hundred_values_through_a_channel() {
+    let counts = rounds("$it = new Weft\\Channel(4);", "$it->send($i); $it->receive();");
+    check("a channel", &counts, Known { weft: 22_830, all: 48_440 }, Known { weft: 23_060, all: 50_870 });
+}
+
+#[test]
+fn of_a_hundred_locks_and_permits() {
+    let counts = rounds("$it = new Weft\\Mutex();", "$it->lock(); $it->unlock();");
+    check("a mutex", &counts, Known { weft: 14_740, all: 36_540 }, Known { weft: 14_890, all: 38_370 });
+    let counts = rounds("$it = new Weft\\Semaphore(2);", "$it->acquire(); $it->release();");
+    check("a semaphore", &counts, Known { weft: 9_640, all: 31_440 }, Known { weft: 9_740, all: 33_020 });
+}
+
+#[test]
+fn of_a_hundred_tasks_that_are_awaited() {
+    let counts = rounds("$it = static fn (): string => 'done';", "Weft\\go($it)->await();");
+    check("tasks", &counts, Known { weft: 474_200, all: 637_700 }, Known { weft: 479_000, all: 669_600 });
 }

@@ -4,6 +4,7 @@
  * starts as "cli-server" and takes its own name afterwards. A worker begins one request at its start, which lasts as
  * long as the worker. */
 #include "engine.h"
+#include "channel.h"
 #include "classic.h"
 #include "classic_variables.h"
 #include "compile.h"
@@ -15,6 +16,7 @@
 #include "host.h"
 #include "isolate.h"
 #include "library.h"
+#include "lock.h"
 #include "request.h"
 #include "resident.h"
 #include "response.h"
@@ -140,6 +142,8 @@ static PHP_MINIT_FUNCTION(weft)
 	weft_writer_register();
 	weft_guard_register();
 	weft_wait_register();
+	weft_lock_register();
+	weft_channel_register();
 	weft_task_register();
 	weft_context_register();
 	if (classic) {

@@ -34,6 +34,21 @@ static double seconds_since(uint64_t when)
 	return when && now > when ? (double) (now - when) / 1e9 : 0;
 }
 
+/* What a coroutine waits for; NULL: it does not wait, or that was not stated. */
+static zend_string *waits_on(const weft_coroutine *coroutine)
+{
+	const zval *on = &weft_wait_slot(coroutine)->on;
+	if (!weft_wait_slot(coroutine)->since || Z_TYPE_P(on) == IS_UNDEF) {
+		return NULL;
+	}
+	if (Z_TYPE_P(on) == IS_STRING) {
+		return zend_string_copy(Z_STR_P(on));
+	}
+	uint64_t task = weft_task_number(Z_OBJ_P(on));
+	return task ? strpprintf(0, "task %llu", (unsigned long long) task)
+		: strpprintf(0, "%s #%u", ZSTR_VAL(Z_OBJCE_P(on)->name), Z_OBJ_P(on)->handle);
+}
+
 ZEND_METHOD(Weft_Coroutine, list)
 {
 	ZEND_PARSE_PARAMETERS_NONE();
@@ -51,10 +66,11 @@ ZEND_METHOD(Weft_Coroutine, list)
 		}
 		add_assoc_zval(&entry, "task", &value);
 		add_assoc_double(&entry, "seconds", seconds_since(weft_host_since(coroutine->id)));
-		bool waits = weft_wait_slot(coroutine)->since && Z_TYPE(weft_wait_slot(coroutine)->on) == IS_STRING;
+		zend_string *on = waits_on(coroutine);
+		bool waits = on != NULL;
 		ZVAL_NULL(&value);
 		if (waits) {
-			ZVAL_COPY(&value, &weft_wait_slot(coroutine)->on);
+			ZVAL_STR(&value, on);
 		}
 		add_assoc_zval(&entry, "waiting_on", &value);
 		add_assoc_double(&entry, "waiting_seconds", waits ? seconds_since(weft_wait_slot(coroutine)->since) : 0);
@@ -81,9 +97,10 @@ static void add_name(smart_str *text, const weft_coroutine *coroutine)
 
 static void add_wait(smart_str *text, const weft_coroutine *coroutine)
 {
-	if (weft_wait_slot(coroutine)->since && Z_TYPE(weft_wait_slot(coroutine)->on) == IS_STRING) {
-		smart_str_append_printf(text, " waits for %s since %.3f s", Z_STRVAL(weft_wait_slot(coroutine)->on),
-			seconds_since(weft_wait_slot(coroutine)->since));
+	zend_string *on = waits_on(coroutine);
+	if (on) {
+		smart_str_append_printf(text, " waits for %s since %.3f s", ZSTR_VAL(on), seconds_since(weft_wait_slot(coroutine)->since));
+		zend_string_release(on);
 	} else {
 		smart_str_appends(text, coroutine == weft_main && !coroutine->frame ? " has ended and waits for its tasks" : " waits");
 	}

@@ -22,6 +22,11 @@ static weft_task *task_of(zend_object *object)
 	return (weft_task *) ((char *) object - offsetof(weft_task, std));
 }
 
+uint64_t weft_task_number(zend_object *object)
+{
+	return object->ce == task_class ? task_of(object)->id : 0;
+}
+
 zval *weft_task_value(weft_task *task, zval *value)
 {
 	ZVAL_OBJ(value, &task->std);
@@ -265,8 +270,7 @@ static void remove_wait(weft_task *task, uint64_t wait)
 /* Waits until the task has ended. false: an exception says why not. */
 static bool wait_for(weft_task *task, uint64_t deadline)
 {
-	weft_coroutine *coroutine = weft_current;
-	if (coroutine && weft_task_of(coroutine) == task) {
+	if (weft_current && weft_task_of(weft_current) == task) {
 		zend_throw_error(NULL, "A task cannot await itself");
 		return false;
 	}
@@ -275,14 +279,9 @@ static bool wait_for(weft_task *task, uint64_t deadline)
 		return false;
 	}
 	add_wait(task, wait);
-	zval_ptr_dtor(&weft_wait_slot(coroutine)->on);
-	ZVAL_STR(&weft_wait_slot(coroutine)->on, zend_strpprintf(0, "task %llu", (unsigned long long) task->id));
-	weft_wait_slot(coroutine)->external = false;
-	weft_wait_slot(coroutine)->since = weft_host_now();
-	weft_wait_end end = weft_host_wait(wait, deadline);
-	weft_wait_slot(coroutine)->since = 0;
-	zval_ptr_dtor(&weft_wait_slot(coroutine)->on);
-	ZVAL_UNDEF(&weft_wait_slot(coroutine)->on);
+	zval on;
+	ZVAL_OBJ(&on, &task->std);
+	weft_wait_end end = weft_wait_named(wait, &on, deadline);
 	if (end == WEFT_WOKEN) {
 		return true;
 	}

@@ -61,6 +61,8 @@ void weft_tasks_cancel(const char *reason);
 void weft_tasks_cancel_for_good(void);
 size_t weft_task_describe(uint64_t argument, char *buffer, size_t size);
 void weft_task_place(const weft_task *task, const char **file, uint32_t *line);
+/* The number of a task; 0: the object is none. */
+uint64_t weft_task_number(zend_object *object);
 zval *weft_task_value(weft_task *task, zval *value);
 bool weft_task_interrupt(weft_task *task, zend_string *reason);
 

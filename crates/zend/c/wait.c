@@ -38,6 +38,13 @@ uint64_t weft_wait_deadline(double seconds, bool is_null)
 	return nanoseconds >= (double) (WEFT_NEVER - now) ? WEFT_NEVER : now + (uint64_t) nanoseconds;
 }
 
+zend_string *weft_wait_seconds(double seconds)
+{
+	smart_str text = {0};
+	smart_str_append_double(&text, seconds, (int) EG(precision), false);
+	return smart_str_extract(&text);
+}
+
 /* Opens a wait. 0: waiting is not possible here, and an exception says why. */
 uint64_t weft_wait_begin(void)
 {
@@ -245,6 +252,31 @@ ZEND_METHOD(Weft_Coroutine, prepare)
 	weft_wait_slot(coroutine)->external = external;
 	weft_wait_slot(coroutine)->prepared = wait;
 	RETURN_LONG((zend_long) wait);
+}
+
+/* The reference to an object is not the last one, and it was none that could keep a cycle alive: the garbage collector need not
+ * look at it. */
+static void forget_name(weft_wait *slot)
+{
+	if (Z_TYPE(slot->on) == IS_OBJECT && GC_REFCOUNT(Z_OBJ(slot->on)) > 1) {
+		GC_DELREF(Z_OBJ(slot->on));
+	} else {
+		zval_ptr_dtor(&slot->on);
+	}
+	ZVAL_UNDEF(&slot->on);
+}
+
+weft_wait_end weft_wait_named(uint64_t wait, zval *on, uint64_t deadline)
+{
+	weft_wait *slot = weft_wait_slot(weft_current);
+	zval_ptr_dtor(&slot->on);
+	ZVAL_COPY(&slot->on, on);
+	slot->external = false;
+	slot->since = weft_host_now();
+	weft_wait_end end = weft_host_wait(wait, deadline);
+	slot->since = 0;
+	forget_name(slot);
+	return end;
 }
 
 /* Parks on the wait that prepare() has opened, until that ends or a descriptor is ready. WEFT_NOT_THIS_ONE: an

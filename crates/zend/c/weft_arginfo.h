@@ -1,4 +1,4 @@
-/* Generated from php/stubs/weft.php by php/stubs/generate.php: do not edit. */
+/* Generated from php/stubs/weft.php and locks.php by php/stubs/generate.php: do not edit. */
 
 ZEND_BEGIN_ARG_WITH_RETURN_OBJ_TYPE_MASK_EX(arginfo_Weft_go, 0, 1, Weft\\Task, 0)
 	ZEND_ARG_TYPE_MASK(0, work, MAY_BE_CALLABLE, NULL)
@@ -576,6 +576,161 @@ static inline zend_class_entry *register_class_Weft_Http_Writer(zend_class_entry
 {
 	zend_class_entry entry;
 	INIT_NS_CLASS_ENTRY(entry, "Weft\\Http", "Writer", class_Weft_Http_Writer_methods);
+	zend_class_entry *registered = zend_register_internal_class_ex(&entry, parent);
+	registered->ce_flags |= ZEND_ACC_FINAL | ZEND_ACC_NO_DYNAMIC_PROPERTIES | ZEND_ACC_NOT_SERIALIZABLE;
+	return registered;
+}
+
+static const zend_function_entry class_Weft_ChannelClosed_methods[] = {
+	ZEND_FE_END
+};
+
+static inline zend_class_entry *register_class_Weft_ChannelClosed(zend_class_entry *parent)
+{
+	zend_class_entry entry;
+	INIT_NS_CLASS_ENTRY(entry, "Weft", "ChannelClosed", class_Weft_ChannelClosed_methods);
+	zend_class_entry *registered = zend_register_internal_class_ex(&entry, parent);
+	registered->ce_flags |= 0;
+	return registered;
+}
+
+ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Weft_Channel___construct, 0, 0, 0)
+	ZEND_ARG_TYPE_MASK(0, capacity, MAY_BE_LONG, "0")
+ZEND_END_ARG_INFO()
+ZEND_METHOD(Weft_Channel, __construct);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Channel_send, 0, 1, MAY_BE_BOOL)
+	ZEND_ARG_TYPE_MASK(0, value, MAY_BE_ANY, NULL)
+	ZEND_ARG_TYPE_MASK(0, timeout, MAY_BE_DOUBLE|MAY_BE_NULL, "null")
+ZEND_END_ARG_INFO()
+ZEND_METHOD(Weft_Channel, send);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Channel_receive, 0, 0, MAY_BE_ANY)
+	ZEND_ARG_TYPE_MASK(0, timeout, MAY_BE_DOUBLE|MAY_BE_NULL, "null")
+ZEND_END_ARG_INFO()
+ZEND_METHOD(Weft_Channel, receive);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Channel_select, 0, 1, MAY_BE_ARRAY|MAY_BE_NULL)
+	ZEND_ARG_TYPE_MASK(0, cases, MAY_BE_ARRAY, NULL)
+	ZEND_ARG_TYPE_MASK(0, timeout, MAY_BE_DOUBLE|MAY_BE_NULL, "null")
+ZEND_END_ARG_INFO()
+ZEND_METHOD(Weft_Channel, select);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Channel_close, 0, 0, MAY_BE_VOID)
+ZEND_END_ARG_INFO()
+ZEND_METHOD(Weft_Channel, close);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Channel_closed, 0, 0, MAY_BE_BOOL)
+ZEND_END_ARG_INFO()
+ZEND_METHOD(Weft_Channel, closed);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Channel_count, 0, 0, MAY_BE_LONG)
+ZEND_END_ARG_INFO()
+ZEND_METHOD(Weft_Channel, count);
+
+ZEND_BEGIN_ARG_WITH_RETURN_OBJ_TYPE_MASK_EX(arginfo_class_Weft_Channel_getIterator, 0, 0, Iterator, 0)
+ZEND_END_ARG_INFO()
+ZEND_METHOD(Weft_Channel, getIterator);
+
+static const zend_function_entry class_Weft_Channel_methods[] = {
+	ZEND_ME(Weft_Channel, __construct, arginfo_class_Weft_Channel___construct, ZEND_ACC_PUBLIC)
+	ZEND_ME(Weft_Channel, send, arginfo_class_Weft_Channel_send, ZEND_ACC_PUBLIC)
+	ZEND_ME(Weft_Channel, receive, arginfo_class_Weft_Channel_receive, ZEND_ACC_PUBLIC)
+	ZEND_ME(Weft_Channel, select, arginfo_class_Weft_Channel_select, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
+	ZEND_ME(Weft_Channel, close, arginfo_class_Weft_Channel_close, ZEND_ACC_PUBLIC)
+	ZEND_ME(Weft_Channel, closed, arginfo_class_Weft_Channel_closed, ZEND_ACC_PUBLIC)
+	ZEND_ME(Weft_Channel, count, arginfo_class_Weft_Channel_count, ZEND_ACC_PUBLIC)
+	ZEND_ME(Weft_Channel, getIterator, arginfo_class_Weft_Channel_getIterator, ZEND_ACC_PUBLIC)
+	ZEND_FE_END
+};
+
+static inline zend_class_entry *register_class_Weft_Channel(zend_class_entry *parent)
+{
+	zend_class_entry entry;
+	INIT_NS_CLASS_ENTRY(entry, "Weft", "Channel", class_Weft_Channel_methods);
+	zend_class_entry *registered = zend_register_internal_class_ex(&entry, parent);
+	registered->ce_flags |= ZEND_ACC_FINAL | ZEND_ACC_NO_DYNAMIC_PROPERTIES | ZEND_ACC_NOT_SERIALIZABLE;
+	return registered;
+}
+
+ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Weft_Mutex___construct, 0, 0, 0)
+ZEND_END_ARG_INFO()
+ZEND_METHOD(Weft_Mutex, __construct);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Mutex_lock, 0, 0, MAY_BE_BOOL)
+	ZEND_ARG_TYPE_MASK(0, timeout, MAY_BE_DOUBLE|MAY_BE_NULL, "null")
+ZEND_END_ARG_INFO()
+ZEND_METHOD(Weft_Mutex, lock);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Mutex_unlock, 0, 0, MAY_BE_VOID)
+ZEND_END_ARG_INFO()
+ZEND_METHOD(Weft_Mutex, unlock);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Mutex_synchronized, 0, 1, MAY_BE_ANY)
+	ZEND_ARG_TYPE_MASK(0, work, MAY_BE_CALLABLE, NULL)
+	ZEND_ARG_TYPE_MASK(0, timeout, MAY_BE_DOUBLE|MAY_BE_NULL, "null")
+ZEND_END_ARG_INFO()
+ZEND_METHOD(Weft_Mutex, synchronized);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Mutex_locked, 0, 0, MAY_BE_BOOL)
+ZEND_END_ARG_INFO()
+ZEND_METHOD(Weft_Mutex, locked);
+
+static const zend_function_entry class_Weft_Mutex_methods[] = {
+	ZEND_ME(Weft_Mutex, __construct, arginfo_class_Weft_Mutex___construct, ZEND_ACC_PUBLIC)
+	ZEND_ME(Weft_Mutex, lock, arginfo_class_Weft_Mutex_lock, ZEND_ACC_PUBLIC)
+	ZEND_ME(Weft_Mutex, unlock, arginfo_class_Weft_Mutex_unlock, ZEND_ACC_PUBLIC)
+	ZEND_ME(Weft_Mutex, synchronized, arginfo_class_Weft_Mutex_synchronized, ZEND_ACC_PUBLIC)
+	ZEND_ME(Weft_Mutex, locked, arginfo_class_Weft_Mutex_locked, ZEND_ACC_PUBLIC)
+	ZEND_FE_END
+};
+
+static inline zend_class_entry *register_class_Weft_Mutex(zend_class_entry *parent)
+{
+	zend_class_entry entry;
+	INIT_NS_CLASS_ENTRY(entry, "Weft", "Mutex", class_Weft_Mutex_methods);
+	zend_class_entry *registered = zend_register_internal_class_ex(&entry, parent);
+	registered->ce_flags |= ZEND_ACC_FINAL | ZEND_ACC_NO_DYNAMIC_PROPERTIES | ZEND_ACC_NOT_SERIALIZABLE;
+	return registered;
+}
+
+ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Weft_Semaphore___construct, 0, 0, 1)
+	ZEND_ARG_TYPE_MASK(0, permits, MAY_BE_LONG, NULL)
+ZEND_END_ARG_INFO()
+ZEND_METHOD(Weft_Semaphore, __construct);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Semaphore_acquire, 0, 0, MAY_BE_BOOL)
+	ZEND_ARG_TYPE_MASK(0, timeout, MAY_BE_DOUBLE|MAY_BE_NULL, "null")
+ZEND_END_ARG_INFO()
+ZEND_METHOD(Weft_Semaphore, acquire);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Semaphore_release, 0, 0, MAY_BE_VOID)
+ZEND_END_ARG_INFO()
+ZEND_METHOD(Weft_Semaphore, release);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Semaphore_with, 0, 1, MAY_BE_ANY)
+	ZEND_ARG_TYPE_MASK(0, work, MAY_BE_CALLABLE, NULL)
+	ZEND_ARG_TYPE_MASK(0, timeout, MAY_BE_DOUBLE|MAY_BE_NULL, "null")
+ZEND_END_ARG_INFO()
+ZEND_METHOD(Weft_Semaphore, with);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_class_Weft_Semaphore_free, 0, 0, MAY_BE_LONG)
+ZEND_END_ARG_INFO()
+ZEND_METHOD(Weft_Semaphore, free);
+
+static const zend_function_entry class_Weft_Semaphore_methods[] = {
+	ZEND_ME(Weft_Semaphore, __construct, arginfo_class_Weft_Semaphore___construct, ZEND_ACC_PUBLIC)
+	ZEND_ME(Weft_Semaphore, acquire, arginfo_class_Weft_Semaphore_acquire, ZEND_ACC_PUBLIC)
+	ZEND_ME(Weft_Semaphore, release, arginfo_class_Weft_Semaphore_release, ZEND_ACC_PUBLIC)
+	ZEND_ME(Weft_Semaphore, with, arginfo_class_Weft_Semaphore_with, ZEND_ACC_PUBLIC)
+	ZEND_ME(Weft_Semaphore, free, arginfo_class_Weft_Semaphore_free, ZEND_ACC_PUBLIC)
+	ZEND_FE_END
+};
+
+static inline zend_class_entry *register_class_Weft_Semaphore(zend_class_entry *parent)
+{
+	zend_class_entry entry;
+	INIT_NS_CLASS_ENTRY(entry, "Weft", "Semaphore", class_Weft_Semaphore_methods);
 	zend_class_entry *registered = zend_register_internal_class_ex(&entry, parent);
 	registered->ce_flags |= ZEND_ACC_FINAL | ZEND_ACC_NO_DYNAMIC_PROPERTIES | ZEND_ACC_NOT_SERIALIZABLE;
 	return registered;
