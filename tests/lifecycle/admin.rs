@@ -18,17 +18,17 @@ function page(string $path): string
     return $path === '/404' ? strval(http_response_code(404)) : 'the application';
 }";
 
-fn with_admin(server: Server) -> Server {
+pub(crate) fn with_admin(server: Server) -> Server {
     server.with("--listen", "127.0.0.1:0").with("--listen", "admin://127.0.0.1:0")
 }
 
-fn address(weft: &Running) -> SocketAddr {
+pub(crate) fn address(weft: &Running) -> SocketAddr {
     let log = weft.log();
     let found = log.lines().find_map(|line| line.strip_prefix("weft: listening on admin://"));
     found.expect("it says where").parse().unwrap()
 }
 
-fn ask(weft: &Running, target: &str, token: Option<&str>) -> Response {
+pub(crate) fn ask(weft: &Running, target: &str, token: Option<&str>) -> Response {
     let mut client = Client::connect(address(weft));
     let token = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
     client.send(format!("GET {target} HTTP/1.1\r\nHost: x\r\n{token}\r\n"));
@@ -36,7 +36,7 @@ fn ask(weft: &Running, target: &str, token: Option<&str>) -> Response {
 }
 
 /// The samples of `/metrics`, by name and labels.
-fn metrics(weft: &Running) -> HashMap<String, f64> {
+pub(crate) fn metrics(weft: &Running) -> HashMap<String, f64> {
     let response = ask(weft, "/metrics", None);
     assert_eq!(response.status, 200);
     assert_eq!(response.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));

@@ -15,6 +15,7 @@ mod orphans;
 mod recycling;
 mod reload;
 mod rights;
+mod routes;
 mod shared_memory;
 mod shares;
 mod start;

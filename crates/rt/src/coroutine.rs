@@ -3,6 +3,7 @@
 //! The scheduler must not know what a context consists of. In coroutine mode it is a pooled Fiber; with instances it is
 //! an image and a native stack. Each is one implementation of [`Switch`].
 
+use crate::account::Account;
 use crate::clock::Nanos;
 use crate::family::Family;
 use crate::timers::TimerKey;
@@ -30,6 +31,8 @@ pub(crate) struct Start {
     pub task: bool,
     /// The family of the coroutine that spawned it; `None` if the job begins a family.
     pub family: Option<Family>,
+    /// The account of the coroutine that spawned it, if it is a task.
+    pub account: Option<&'static Account>,
 }
 
 /// Why a context returned the processor to the loop.
@@ -163,6 +166,8 @@ pub(crate) struct Coroutine {
     pub computed: u32,
     /// Ticks that were left of its slice when it gave way.
     pub rest: u32,
+    /// What its job is charged to.
+    pub account: Option<&'static Account>,
 }
 
 impl Coroutine {
@@ -171,6 +176,7 @@ impl Coroutine {
         self.generation = self.generation.wrapping_add(1);
         (self.cancelled, self.interrupted, self.computed) = (false, false, 0);
         (self.job, self.task, self.family, self.since) = (start.job, start.task, family, now);
+        self.account = start.account;
         CoroutineId { index, generation: self.generation }
     }
 }

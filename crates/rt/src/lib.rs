@@ -13,6 +13,7 @@
 //! - [`park`]: the only way to suspend. [`waits`]: how often and how long. `overview`: the live coroutines.
 //! - [`timers`], [`fds`], [`reactor`]: waits for a time, waits for a descriptor, and the kernel mechanism.
 //! - [`offload`]: threads for calls that cannot be made ready-based.
+//! - [`account`]: what jobs are charged together.
 //! - [`watch`]: the thread that notices a coroutine that holds the loop. [`held`]: who acts meanwhile; [`ledger`]: what it may take.
 //! - [`hook`]: the libc symbols this executable provides in place of libc's.
 //!
@@ -22,6 +23,7 @@
 //! - No borrow is held across a switch: `RefCell` guards end before `Switch::enter` and `Switch::leave` are called.
 #![deny(unsafe_code)]
 
+pub mod account;
 mod behind;
 mod board;
 pub mod clock;
@@ -46,6 +48,7 @@ pub mod wait;
 pub mod waits;
 pub mod watch;
 
+pub use account::Account;
 pub use clock::{MILLISECOND, Nanos, SECOND};
 pub use coroutine::{Context, Job, Left, Switch};
 pub use overview::Standing;

@@ -61,15 +61,18 @@ impl Runtime {
         };
         self.stats.parks.set(self.stats.parks.get() + 1);
         let kind = self.waits_for.replace(WaitKind::Coroutine);
-        let counted = waits.then(|| &self.stats.waits[kind.place()]).map(|waits| (waits, waits.begin()));
+        let since = waits.then(|| self.stats.waits[kind.place()].begin());
         crate::hook::leaves();
         self.switch.leave(context);
         crate::hook::runs(wait.coroutine);
-        if let Some((waits, since)) = counted {
-            waits.end(since, self.turn_began());
-        }
         let mut coroutines = self.coroutines.borrow_mut();
         let coroutine = &mut coroutines[wait.coroutine.index as usize];
+        if let Some(since) = since {
+            let took = self.stats.waits[kind.place()].end(since, self.turn_began());
+            if let Some(account) = coroutine.account {
+                account.waited(kind, took);
+            }
+        }
         // The wait is over: a waker that still holds it must find it stale.
         coroutine.wait = coroutine.wait.wrapping_add(1);
         if let Some(key) = coroutine.timer.take() {

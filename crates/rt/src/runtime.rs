@@ -1,9 +1,11 @@
 //! The scheduler: its state, and the running coroutine. It decides which coroutine runs; [`Switch`] runs it.
 //!
-//! Its parts: `turn` is the loop, `start` gives a job a coroutine, `queue` holds the jobs that wait for one. Waiting is in
+//! Its parts: `turn` is the loop, `start` gives a job a coroutine, `queue` holds the jobs that wait for one, `accounts`
+//! tells what they are charged to. Waiting is in
 //! [`crate::park`]. This file must know no hook; it only tells the signals which descriptor wakes the loop. Invariants: a
 //! coroutine leaves only to the loop; every queue has a limit in [`SchedulerLimits`].
 
+mod accounts;
 mod idle;
 mod queue;
 mod ready;
@@ -14,6 +16,8 @@ mod turn;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
+pub use accounts::AccountOf;
+use accounts::Accounts;
 use idle::Idle;
 pub(crate) use ready::Ready;
 use ready::ReadyQueue;
@@ -62,6 +66,8 @@ pub struct Stats {
     pub live: Gauge,
     /// Gauge: tasks alive, or about to start.
     pub tasks: Gauge,
+    /// For how long coroutines had the loop, in nanoseconds, where accounts are kept.
+    pub ran: Counter,
     /// What coroutines wait for, by [`WaitKind`].
     pub waits: [Waits; WaitKind::COUNT],
 }
@@ -96,6 +102,7 @@ pub struct Runtime {
     on_ended: Cell<Option<fn(Job)>>,
     pub(crate) run_max_of: Cell<Option<RunMax>>,
     pub(crate) waits_for: Cell<WaitKind>,
+    pub(crate) accounts: Accounts,
     now: Cell<Nanos>,
     /// When the kernel was last asked for events.
     asked: Cell<Nanos>,
@@ -155,6 +162,7 @@ impl Runtime {
             on_ended: Cell::new(None),
             run_max_of: Cell::new(None),
             waits_for: Cell::new(WaitKind::Coroutine),
+            accounts: Accounts::default(),
             now: Cell::new(clock::now()),
             asked: Cell::new(0),
             dispatched: Cell::new(0),
@@ -230,6 +238,11 @@ impl Runtime {
     /// [`run_max`](crate::SchedulerLimits::run_max). It MUST NOT call the runtime.
     pub fn limit_runs(&self, of: RunMax) {
         self.run_max_of.set(Some(of));
+    }
+
+    /// From here on jobs are charged to the accounts that `of` names. It MUST NOT call the runtime.
+    pub fn keep_accounts(&self, of: AccountOf) {
+        self.accounts.keep(of);
     }
 
     /// The time at which this turn began: accurate enough for headers and idle deadlines, at no cost.

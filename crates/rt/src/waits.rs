@@ -79,12 +79,14 @@ impl Waits {
         clock::now()
     }
 
-    /// The wait that began then has ended, as the loop learned at `now`.
+    /// The wait that began then has ended, as the loop learned at `now`. Returns how long it took.
     #[inline]
-    pub(crate) fn end(&self, since: Nanos, now: Nanos) {
+    pub(crate) fn end(&self, since: Nanos, now: Nanos) -> Nanos {
+        let took = now.saturating_sub(since);
         self.lasting.set(self.lasting.get() - 1);
         self.ended.add(1);
-        self.nanos.add(now.saturating_sub(since));
+        self.nanos.add(took);
+        took
     }
 }
 

@@ -63,6 +63,9 @@ pub trait Handler {
     /// there is [`Handler::event_room`].
     fn tunnel(&self, _key: TunnelKey) {}
 
+    /// A request that was [marked](crate::Server::mark) has been answered. This MUST NOT call the server.
+    fn answered(&self, _answered: &Answered<'_>) {}
+
     /// A response has ended. The summary lends the request's bytes: this MUST NOT call the server.
     fn finished(&self, _summary: &Summary<'_>) {}
 
@@ -78,6 +81,19 @@ pub trait Handler {
     fn warn(&self, message: &str) {
         eprintln!("weft: {message}");
     }
+}
+
+/// A request that was marked, and its answer.
+#[derive(Debug, Clone, Copy)]
+pub struct Answered<'a> {
+    /// The mark.
+    pub mark: u16,
+    /// The path of the request's target, as sent.
+    pub path: &'a [u8],
+    /// The status of the answer.
+    pub status: u16,
+    /// From the request's first byte to the moment at which its answer is sent.
+    pub duration: Nanos,
 }
 
 /// A request that the server has answered by itself.

@@ -17,7 +17,7 @@
 //!   `http2/reply.rs`: heads; `http2/meter.rs`: floods; `transport/carried.rs`: a stream as a transport.
 //! - `stream.rs`, `stream/streams.rs`: one request and its answer, and the key that names it.
 //!   - `stream/store.rs`, `stream/body.rs`, `stream/hold.rs`: its body, and when it begins if that has not arrived.
-//!   - `stream/request.rs`, and `client.rs` beside it: what a handler can ask.
+//!   - `stream/request.rs`, and `client.rs` beside it: what a handler can ask. `mark.rs`: by what it knows a request again.
 //!   - `stream/respond.rs`, `stream/write.rs`: how it answers; `stream/outgoing.rs`, `stream/waiting.rs`: what waits to be
 //!     sent, and how much of that waits in memory.
 //!   - `stream/wait.rs`: how coroutines wait for a body or for room in a response.
@@ -65,6 +65,7 @@ mod http1;
 mod http2;
 mod keys;
 mod listeners;
+mod mark;
 mod media_type;
 mod opened;
 mod parcel;
@@ -88,7 +89,7 @@ pub use address::{Endpoint, Peer};
 pub use client::{Client, ProxyFields, ProxyWord, client};
 pub use deputy::Deputy;
 pub use goodbye::Goodbyes;
-pub use handler::{Handler, Refusal};
+pub use handler::{Answered, Handler, Refusal};
 pub use keys::{RequestKey, TunnelKey};
 pub use listeners::{Service, Trusts};
 pub use opened::Opened;

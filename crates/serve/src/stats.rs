@@ -77,7 +77,7 @@ impl Durations {
 
     /// Counts one.
     #[inline]
-    pub(crate) fn add(&self, duration: Nanos) {
+    pub fn add(&self, duration: Nanos) {
         let class = Self::BOUNDS.iter().position(|bound| duration <= *bound).unwrap_or(Self::BOUNDS.len());
         self.counts[class].add(1);
         self.sum.add(duration);

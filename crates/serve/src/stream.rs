@@ -107,6 +107,8 @@ pub(crate) struct Stream {
     pub reported: bool,
     /// Whether its answer is in the counters.
     pub is_counted: bool,
+    /// By what the handler knows it again.
+    pub mark: Cell<u16>,
     /// Coroutines that are parked on the body or on room for the response.
     pub waiters: Vec<Wait>,
     /// When the first byte of the request was seen.
@@ -150,6 +152,7 @@ impl Stream {
             overrun: false,
             reported: false,
             is_counted: false,
+            mark: Cell::new(0),
             waiters: Vec::new(),
             since: 0,
             body_since: 0,
@@ -191,6 +194,7 @@ impl Stream {
         (self.status, self.written, self.reported, self.is_counted) = (0, 0, false, false);
         (self.spools, self.overrun, self.waits, self.is_retried) = (false, false, false, false);
         self.since = now;
+        self.mark.set(0);
         self.fields = None;
         self.coder = None;
         self.body.clear();

@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 use weft_rt::counter::{Counter, Gauge};
 
+use crate::routes::{Figures, Names, Route};
+
 /// Workers that can be on the board at once; others work, but are not seen.
 pub const PAGES: usize = 256;
 
@@ -22,6 +24,8 @@ pub struct Board {
     pub master: MasterPage,
     /// What the link to other hosts says of itself.
     pub link: LinkPage,
+    /// What routes are called.
+    pub routes: Names,
     /// Odd while a page is being cleared.
     version: AtomicU64,
     /// What workers counted that have ended.
@@ -124,6 +128,8 @@ pub struct Counted {
     pub runtime: weft_rt::Stats,
     /// The server's.
     pub server: weft_serve::Stats,
+    /// By route.
+    pub routes: Figures,
 }
 
 #[derive(Debug)]
@@ -178,7 +184,7 @@ impl Board {
     /// All that was ever counted, by `read`, which may be called more than once: it gets the counters of each worker, and
     /// those of all that have ended.
     pub fn sum<T>(&self, mut read: impl FnMut(&mut dyn Iterator<Item = &Counted>) -> T) -> T {
-        /// The master clears a page in less than a microsecond; a reader that is unlucky so often takes what it has.
+        /// The master clears a page in some microseconds; a reader that is unlucky so often takes what it has.
         const TRIES: usize = 1000;
         for _ in 0..TRIES {
             let before = self.version.load(Ordering::Acquire);
@@ -199,7 +205,7 @@ impl Board {
 impl Counted {
     fn counters(&self) -> impl Iterator<Item = &Counter> {
         let (runtime, server) = (&self.runtime, &self.server);
-        [&runtime.turns, &runtime.jobs, &runtime.parks, &runtime.refused, &runtime.blocked]
+        [&runtime.turns, &runtime.jobs, &runtime.parks, &runtime.refused, &runtime.blocked, &runtime.ran]
             .into_iter()
             .chain([&server.accepted, &server.requests, &server.refused, &server.timed_out, &server.evicted])
             .chain([
@@ -212,6 +218,7 @@ impl Counted {
             .chain(&server.answers)
             .chain(&server.durations.counts)
             .chain(runtime.waits.iter().flat_map(|waits| [&waits.ended, &waits.nanos]))
+            .chain(self.routes.0.iter().flat_map(Route::counters))
     }
 
     fn add(&self, other: &Counted) {

@@ -33,6 +33,7 @@ mod memory_file;
 mod php;
 mod print;
 mod publish;
+mod routes;
 mod shares;
 mod tls;
 mod wait_names;

@@ -23,7 +23,7 @@ pub enum Spawn {
 impl Runtime {
     /// Gives a job to a coroutine. From the loop it starts at once; from a coroutine, in the next turn.
     pub fn spawn(&self, job: Job) -> Spawn {
-        let start = Start { job, task: false, family: None };
+        let start = Start { job, task: false, family: None, account: None };
         if self.is_full() {
             return self.enqueue(start);
         }
@@ -42,7 +42,8 @@ impl Runtime {
             return false;
         }
         self.stats.tasks.set(self.stats.tasks.get() + 1);
-        let start = Start { job, task: true, family: self.family() };
+        let account = self.current().and_then(|id| self.coroutines.borrow()[id.index as usize].account);
+        let start = Start { job, task: true, family: self.family(), account };
         self.ready.borrow_mut().push_back(Ready::Start(start));
         true
     }
@@ -87,7 +88,8 @@ impl Runtime {
             return None;
         }
         let job = next()?;
-        let start = Start { job, task: false, family: None };
+        self.charge(id.index);
+        let start = self.accounted(Start { job, task: false, family: None, account: None });
         let family = self.family_of(start);
         let now = self.now.get();
         let id = self.coroutines.borrow_mut()[id.index as usize].begin(id.index, start, family, now);
@@ -122,11 +124,13 @@ impl Runtime {
             since: 0,
             computed: 0,
             rest: 0,
+            account: None,
         });
         coroutines.len() as u32 - 1
     }
 
     pub(crate) fn enter(&self, index: u32, start: Option<Start>) {
+        let start = start.map(|start| self.accounted(start));
         let (context, id, since) = {
             let mut coroutines = self.coroutines.borrow_mut();
             let coroutine = &mut coroutines[index as usize];
@@ -140,14 +144,36 @@ impl Runtime {
         self.current.set(Some(id));
         self.heartbeat.enter(id, since);
         self.slices.entered();
+        self.accounts.enter();
         let left = self.switch.enter(context, start.map(|start| start.job));
         hook::end_forked_child();
         self.current.set(None);
+        self.charge(index);
         if left != Left::Parked {
             hook::leaves();
             self.ended(index, context, left);
         } else if self.slices.has_computed() {
             self.slices.count(&mut self.coroutines.borrow_mut()[index as usize]);
+        }
+    }
+
+    /// The job with the account that it is charged to.
+    #[inline]
+    fn accounted(&self, start: Start) -> Start {
+        let account = if start.task { start.account } else { self.accounts.of(start.job) };
+        Start { account, ..start }
+    }
+
+    /// A coroutine has had the loop.
+    #[inline]
+    fn charge(&self, index: u32) {
+        if !self.accounts.are_kept() {
+            return;
+        }
+        let spent = self.accounts.spent();
+        self.stats.ran.add(spent);
+        if let Some(account) = self.coroutines.borrow()[index as usize].account {
+            account.ran.add(spent);
         }
     }
 

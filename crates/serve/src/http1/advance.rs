@@ -345,7 +345,9 @@ impl Server {
             at = weft_rt::clock::now();
             self.answered.set((self.runtime.turn_time(), at));
         }
-        self.stats.durations.add(at.saturating_sub(stream.since));
+        let duration = at.saturating_sub(stream.since);
+        self.stats.durations.add(duration);
+        self.tell_answered(stream, duration);
     }
 
     fn ended_phase(&self, connection: &mut Connection, stream: &mut Stream) -> Next {

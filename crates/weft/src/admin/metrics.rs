@@ -6,6 +6,7 @@ use std::fmt::{Display, Write};
 
 use weft_serve::Durations;
 
+use super::routes;
 use super::snapshot::{Link, Snapshot, Sums, Worker};
 use crate::board::Stage;
 use crate::wait_names::NAMES;
@@ -38,10 +39,18 @@ pub fn render(seen: &Snapshot, format: Format) -> String {
         page.link(link);
     }
     page.workers(&seen.workers);
+    routes::samples(&seen.routes, &mut page.text, |text, of| head(text, format, of));
     if format == Format::OpenMetrics {
         page.text.push_str("# EOF\n");
     }
     page.text
+}
+
+/// The head of a family. A counter's name ends in `_total` in its samples; only OpenMetrics has it without in the head.
+fn head(text: &mut String, format: Format, (name, kind, help): (&str, &str, &str)) {
+    let suffix = if kind == "counter" && format == Format::Prometheus { "_total" } else { "" };
+    // A String takes everything.
+    let _ = writeln!(text, "# HELP {name}{suffix} {help}\n# TYPE {name}{suffix} {kind}");
 }
 
 struct Page {
@@ -50,11 +59,8 @@ struct Page {
 }
 
 impl Page {
-    /// A family. A counter's name ends in `_total` in its samples; only OpenMetrics has it without in the head.
     fn family(&mut self, name: &str, kind: &str, help: &str) {
-        let suffix = if kind == "counter" && self.format == Format::Prometheus { "_total" } else { "" };
-        self.line(format_args!("# HELP {name}{suffix} {help}"));
-        self.line(format_args!("# TYPE {name}{suffix} {kind}"));
+        head(&mut self.text, self.format, (name, kind, help));
     }
 
     fn gauge(&mut self, name: &str, help: &str, value: impl Display) {
@@ -166,6 +172,11 @@ impl Page {
         self.gauge("weft_tasks", "Tasks.", seen.total(|w| w.tasks));
         self.counter("weft_loop_turns", "Turns of the workers' loops.", sums.turns);
         self.waits(sums);
+        self.counter(
+            "weft_run_seconds",
+            "Time for which coroutines had the loops of their workers.",
+            sums.ran as f64 / 1e9,
+        );
         self.counter("weft_blocking_calls", "Calls that blocked a whole worker.", sums.blocked);
     }
 

@@ -7,6 +7,7 @@ mod answer;
 mod fpm_status;
 mod metrics;
 mod publish;
+mod routes;
 mod snapshot;
 mod status;
 

@@ -8,6 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rustix::param::{clock_ticks_per_second, page_size};
 use weft_serve::Durations;
 
+use super::routes::{self, Route};
 use crate::board::{Board, Counted, Page, Stage};
 use crate::wait_names::NAMES;
 
@@ -27,6 +28,7 @@ pub struct Snapshot {
     /// What the link to other hosts does, if there is one.
     pub link: Option<Link>,
     pub workers: Vec<Worker>,
+    pub routes: Vec<Route>,
 }
 
 /// What the link to other hosts says of itself.
@@ -59,6 +61,7 @@ pub struct Sums {
     pub waits: u64,
     pub waits_of: [Waits; NAMES.len()],
     pub blocked: u64,
+    pub ran: u64,
 }
 
 /// The waits of one kind.
@@ -85,6 +88,9 @@ pub struct Worker {
     pub websockets: usize,
     pub coroutines: usize,
     pub tasks: usize,
+    pub ran: u64,
+    pub turned_away: u64,
+    pub waiting: [usize; NAMES.len()],
     pub process: Process,
 }
 
@@ -132,6 +138,7 @@ impl Snapshot {
                 gaps: board.link.gaps.get(),
             }),
             workers,
+            routes: routes::gather(board),
         }
     }
 
@@ -163,6 +170,7 @@ impl Sums {
             sum.lasting += waits.lasting.get();
         }
         self.blocked += runtime.blocked.get();
+        self.ran += runtime.ran.get();
         self.duration_sum += server.durations.sum.get();
         let add = |sums: &mut [u64], counters: &[weft_rt::counter::Counter]| {
             sums.iter_mut().zip(counters).for_each(|(sum, counter)| *sum += counter.get());
@@ -190,6 +198,9 @@ impl Worker {
             websockets: server.tunnels.get(),
             coroutines: runtime.live.get(),
             tasks: runtime.tasks.get(),
+            ran: runtime.ran.get(),
+            turned_away: runtime.refused.get(),
+            waiting: NAMES.map(|(kind, _)| runtime.waits[kind.place()].lasting.get()),
             process: Process::of(page.pid.get()),
         }
     }

@@ -5,6 +5,7 @@
 use serde_json::{Map, Value, json};
 use weft_serve::Durations;
 
+use super::routes::Route;
 use super::snapshot::{Snapshot, Worker};
 use crate::wait_names::NAMES;
 
@@ -64,12 +65,17 @@ pub fn render(seen: &Snapshot) -> String {
         "waits_by_kind": waits,
         "blocking_calls": sums.blocked,
         "loop_turns": sums.turns,
+        "run_ms": sums.ran as f64 / 1e6,
+        "routes": seen.routes.iter().map(Route::json).collect::<Vec<_>>(),
         "workers": seen.workers.iter().map(worker).collect::<Vec<_>>(),
     });
     format!("{status:#}\n")
 }
 
 fn worker(worker: &Worker) -> Value {
+    let waiting = NAMES.iter().zip(worker.waiting).filter(|(_, count)| *count > 0);
+    let waiting: Map<String, Value> =
+        waiting.map(|((_, name), count)| ((*name).into(), json!(count))).collect();
     json!({
         "worker": worker.slot,
         "pid": worker.pid,
@@ -83,6 +89,9 @@ fn worker(worker: &Worker) -> Value {
         "connections": worker.connections,
         "coroutines": worker.coroutines,
         "tasks": worker.tasks,
+        "turned_away": worker.turned_away,
+        "waiting": waiting,
+        "run_ms": worker.ran as f64 / 1e6,
         "cpu_user_s": worker.process.user_s,
         "cpu_system_s": worker.process.system_s,
         "run_queue_s": worker.process.run_queue_s,

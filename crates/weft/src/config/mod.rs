@@ -24,6 +24,7 @@ mod other_keys;
 mod pattern;
 mod place;
 pub mod pools;
+mod route_pattern;
 mod rule;
 mod rule_keys;
 mod server_keys;
@@ -52,6 +53,7 @@ pub use mode::Mode;
 pub use network::Network;
 pub use pattern::{Condition, behind};
 pub use place::{Place, Places};
+pub use route_pattern::RoutePattern;
 pub use rule::{Action, Rule};
 pub use settings::{
     Config, Environment, ExtraWorkers, Format, Level, LimitSettings, Log, LogTarget, Recycle, RunAs, Site,

@@ -144,11 +144,14 @@ pub enum ExtraWorkers {
 pub struct Admin {
     /// What a client has to say, if anything.
     pub token: Option<String>,
+    /// Paths whose requests are counted together.
+    pub routes: Vec<super::RoutePattern>,
 }
 
 impl std::fmt::Debug for Admin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Admin").field("token", &self.token.as_ref().map(|_| "…")).finish()
+        let token = self.token.as_ref().map(|_| "…");
+        f.debug_struct("Admin").field("token", &token).field("routes", &self.routes).finish()
     }
 }
 

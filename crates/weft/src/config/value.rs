@@ -10,7 +10,7 @@ use weft_serve::ProxyFields;
 
 use super::{
     Backplane, ClientCertificates, Environment, ExtraWorkers, Format, Level, ListenAddress, LogTarget,
-    Network, Place, RunAs, Share, Symlinks, Workers,
+    Network, Place, RoutePattern, RunAs, Share, Symlinks, Workers,
 };
 
 /// A value from a flag, a variable or the file.
@@ -269,6 +269,16 @@ impl Value {
     /// A network in CIDR form.
     pub fn network(&self) -> Typed<Network> {
         self.text()?.parse()
+    }
+
+    /// Paths whose requests are counted together.
+    pub fn routes(&self) -> Typed<Vec<RoutePattern>> {
+        const ROUTES_MAX: usize = 100;
+        let routes = self.each(|pattern| RoutePattern::parse(pattern.text()?))?;
+        if routes.len() > ROUTES_MAX {
+            return Err(format!("names {} patterns: at most {ROUTES_MAX} are counted apart", routes.len()));
+        }
+        Ok(routes)
     }
 
     /// Bounds on requests that run at once.

@@ -7,8 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weft_proto::Head;
-use weft_rt::{Job, MILLISECOND, Nanos, Runtime, Spawn};
-use weft_serve::{Handler, Peer, Refusal, RequestKey, RequestView, Server, Stats, Summary, TunnelKey};
+use weft_rt::{Account, Job, MILLISECOND, Nanos, Runtime, Spawn};
+use weft_serve::{
+    Answered, Handler, Peer, Refusal, RequestKey, RequestView, Server, Stats, Summary, TunnelKey,
+};
 use weft_zend::{Engine, JobKind};
 
 use super::answers::{self, RETRY_AFTER};
@@ -17,15 +19,17 @@ use super::forked::ForkedHost;
 use super::front::Front;
 use super::gate::{Gate, gate};
 use super::job::request_of;
+use super::marks;
 use super::secure::Secure;
 use super::server_host::ServerHost;
 use super::server_limits::limits;
 use super::site_choice::SiteChoice;
 use crate::admin::Admin;
 use crate::bus::Presence;
-use crate::classic::{Docroot, Route, Script, Sites};
+use crate::classic::{Docroot, Route, Script, Served, Sites};
 use crate::config::{Config, Mode, pools};
 use crate::log::{self, Access};
+use crate::routes::routes;
 use crate::shares::Arrival;
 use crate::tls::Ready;
 
@@ -142,6 +146,11 @@ pub fn run_max(job: Job) -> Nanos {
     site.map_or(0, |site| site.config.limits.request_timeout_ms.saturating_mul(MILLISECOND))
 }
 
+/// What a job is charged to: the account of its request's route.
+pub fn account_of(job: Job) -> Option<&'static Account> {
+    marks::account_of(job, SERVER.get())
+}
+
 /// Why PHP wants this worker to be replaced; returned once.
 pub fn replacement_wanted() -> Option<String> {
     host().and_then(ServerHost::take_replacement)
@@ -251,21 +260,23 @@ impl Requests {
         let Some(server) = SERVER.get() else { return };
         let found = server.with_request(key, |request| choice.of_request(request));
         match found.flatten() {
-            Some((number, served)) => self.serve_docroot(&served.docroot, number, key),
+            Some((number, served)) => self.serve_docroot(served, number, key),
             // Gone means that no client waits for the answer.
             None => drop(server.respond_error(key, 421, None)),
         }
     }
 
     /// Sends a file, or runs a script.
-    fn serve_docroot(&self, docroot: &Docroot, site: usize, key: RequestKey) {
+    fn serve_docroot(&self, served: &Served, site: usize, key: RequestKey) {
         let (Some(server), Some(host)) = (SERVER.get(), HOST.get()) else { return };
+        let docroot = &served.docroot;
         let found = |request: &RequestView<'_>| (docroot.route(request), request.session().is_some());
         let Some((answer, is_secure)) = server.with_request(key, found) else { return };
         let fields = answer.fields;
         if let Some(fields) = if is_secure { self.front.secure.promise(site, fields) } else { fields } {
             server.add_fields(key, fields);
         }
+        marks::by_route(server, key, served, &answer.route);
         match answer.route {
             Route::Script(script) => {
                 host.keep_script(key.0, Script { site, ..script });
@@ -282,13 +293,17 @@ impl Handler for Requests {
         if self.front.answer(server, key) {
             return;
         }
-        if let Some(files) = &self.files
-            && answers::give_beside(server, files, key)
-        {
-            return;
+        if let Some(files) = &self.files {
+            marks::as_file(server, key);
+            if answers::give_beside(server, files, key) {
+                return;
+            }
         }
         match &self.choice {
-            None => self.spawn(JobKind::Request.job(key.0)),
+            None => {
+                marks::by_path(server, key);
+                self.spawn(JobKind::Request.job(key.0));
+            }
             Some(choice) => self.serve_site(choice, key),
         }
     }
@@ -334,6 +349,12 @@ impl Handler for Requests {
 
     fn wants_summaries(&self) -> bool {
         log::access_is_on()
+    }
+
+    fn answered(&self, answered: &Answered<'_>) {
+        if let Some(routes) = routes() {
+            routes.answered(answered);
+        }
     }
 
     fn finished(&self, summary: &Summary<'_>) {

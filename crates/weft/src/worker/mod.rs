@@ -6,6 +6,7 @@
 
 mod crash;
 mod drain;
+mod insight;
 pub mod lost;
 mod recycle;
 mod signals;
@@ -142,6 +143,7 @@ impl Worker {
         if !config.sites.is_empty() {
             runtime.limit_runs(php::run_max);
         }
+        insight::begin(runtime, &config, board, page);
         runtime.start_slices().map_err(|error| format!("no thread for time slices: {error}"))?;
         weft_rt::hook::on_forked_child_end(|| signals::exit_now(i32::from(Engine::exit_status())));
         let https_port = listeners.iter().find(|listener| listener.is_https());

@@ -1,0 +1,52 @@
+//! Which account a job is charged to, and since when the running coroutine has had the loop.
+//!
+//! Must not know what an account is for. Invariant: the clock is read for it only where somebody asked for accounts.
+
+use std::cell::Cell;
+
+use crate::coroutine::Job;
+use crate::{Account, Nanos, clock};
+
+/// Which account a job is charged to; `None`: to nobody's.
+pub type AccountOf = fn(Job) -> Option<&'static Account>;
+
+/// The accounts of a runtime, if it keeps some.
+#[derive(Default)]
+pub(crate) struct Accounts {
+    of: Cell<Option<AccountOf>>,
+    /// When the running coroutine got the loop.
+    entered: Cell<Nanos>,
+}
+
+impl Accounts {
+    pub fn keep(&self, of: AccountOf) {
+        self.of.set(Some(of));
+    }
+
+    /// Whether there are any.
+    #[inline]
+    pub fn are_kept(&self) -> bool {
+        self.of.get().is_some()
+    }
+
+    /// The account of a job that begins.
+    #[inline]
+    pub fn of(&self, job: Job) -> Option<&'static Account> {
+        self.of.get()?(job)
+    }
+
+    /// A coroutine gets the loop.
+    #[inline]
+    pub fn enter(&self) {
+        if self.are_kept() {
+            self.entered.set(clock::now());
+        }
+    }
+
+    /// For how long it has had the loop; from here on that is counted anew.
+    #[inline]
+    pub fn spent(&self) -> Nanos {
+        let now = clock::now();
+        now.saturating_sub(self.entered.replace(now))
+    }
+}

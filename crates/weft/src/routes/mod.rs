@@ -1,0 +1,17 @@
+//! Figures by route: the requests of one script, or of one kind of path, are counted together.
+//!
+//! Must not know how figures are shown. Invariants: there are never more than [`ROUTES`] routes, however many paths clients
+//! think of; nothing is counted, and no clock read, unless there is an address for the operator.
+//!
+//! # Layout, in reading order
+//! - `name`: what the route of a path is called; `names`: the table of names, in memory that all workers share; `figures`: what
+//!   is counted of each; `book`: how a worker finds a request's route, and counts.
+
+mod book;
+mod figures;
+mod name;
+mod names;
+
+pub use book::{FILES, Routes, routes};
+pub use figures::{Figures, Route};
+pub use names::{Names, ROUTES};
