@@ -21,6 +21,7 @@ mod shares;
 mod start;
 mod stop;
 mod supervision;
+mod top;
 
 use weft_tests::Server;
 

@@ -20,6 +20,7 @@ Examples:
   weft doctor --extensions                     do the loaded extensions wait cooperatively?
   weft reload                                  load new code; no request is lost
   weft publish news 'Hello'                    send a message to all who have subscribed to the topic
+  weft top                                     watch a running server: workers, routes, and what they wait for
   weft php script.php arg                      run a script as php would, on coroutines";
 
 /// weft, a coroutine application server for PHP.
@@ -62,6 +63,8 @@ pub enum Verb {
     Stop(Settings),
     /// Publish a message to a topic of a running server
     Publish(crate::publish::Arguments),
+    /// Show what a running server does: rates, waits, workers and routes, and what holds it back
+    Top(crate::top::Arguments),
     /// See to the certificates that are due, as the master does by itself; it must be running, to answer for the names
     #[command(hide = true)]
     Renew(Settings),

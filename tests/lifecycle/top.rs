@@ -1,0 +1,90 @@
+//! `weft top`: what it shows of a running server, and which bound it names where one was put there on purpose.
+
+use serde_json::Value;
+use weft_tests::command::Output;
+use weft_tests::{Running, Server, until, weft};
+
+use crate::admin::{address, with_admin};
+
+const APPLICATION: &str = "
+$gate = new Weft\\Channel(0);
+return static function (Weft\\Http\\Request $request) use ($gate): string {
+    if ($request->path() === '/burn') { while (!is_file('enough')) { clearstatcache(); } }
+    if ($request->path() === '/pool') { $gate->receive(); }
+    if ($request->path() === '/open') { $gate->send(1); }
+    return 'done';
+};";
+
+fn top(weft_running: &Running, more: &[&str]) -> Output {
+    let at = format!("admin://{}", address(weft_running));
+    let arguments = [&["top", "--once", "--seconds", "0.3", "--at", at.as_str()], more].concat();
+    weft(weft_running.directory(), &arguments)
+}
+
+fn text(output: &Output) -> String {
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    output.stdout.clone()
+}
+
+fn object(weft_running: &Running) -> Value {
+    serde_json::from_str(&text(&top(weft_running, &["--json"]))).unwrap()
+}
+
+#[test]
+fn one_picture_is_printed_for_scripts() {
+    let weft = with_admin(Server::new(APPLICATION)).start();
+    for _ in 0..5 {
+        assert_eq!(weft.get("/hello").text(), "done");
+    }
+    let page = text(&top(&weft, &[]));
+    assert!(
+        page.starts_with(&format!("weft {}  coroutine mode  ready  up ", env!("CARGO_PKG_VERSION"))),
+        "{page}"
+    );
+    assert!(page.contains("\nheld back by: ") && page.contains("\n/hello "), "{page}");
+    assert!(page.contains(&format!(" {} ready ", weft.workers()[0])), "{page}");
+    assert!(!page.contains('\x1b'), "{page}");
+    let seen = object(&weft);
+    assert_eq!((&seen["ready"], &seen["routes"][0]["route"]), (&true.into(), &"/hello".into()));
+    assert_eq!(seen["workers"][0]["pid"].as_f64(), Some(f64::from(weft.workers()[0])));
+}
+
+#[test]
+fn requests_that_wait_for_a_pool_of_one_are_seen_to_wait() {
+    let weft = with_admin(Server::new(APPLICATION)).with("--coroutines-max", "2").start();
+    let mut clients: Vec<_> = (0..3).map(|_| weft.connect()).collect();
+    clients.iter_mut().for_each(|client| client.get("/pool"));
+    let said = until("all places to be taken", || {
+        let said = object(&weft)["held_back_by"].as_str()?.to_owned();
+        said.starts_with("places: all 2 are taken").then_some(said)
+    });
+    assert!(said.contains("2 wait for coroutine") && said.contains("1 requests wait"), "{said}");
+}
+
+#[test]
+fn a_handler_that_burns_the_processor_is_named() {
+    let weft = with_admin(Server::new(APPLICATION)).with("--workers", "2").start();
+    let mut client = weft.connect();
+    client.get("/burn");
+    until("the worker to be named", || {
+        let said = object(&weft)["held_back_by"].as_str()?.to_owned();
+        (said.contains("is held by one computation") || said.starts_with("the processor: worker"))
+            .then_some(())
+    });
+    weft.write("enough", "");
+    assert_eq!(client.read().text(), "done");
+}
+
+#[test]
+fn a_server_that_is_not_there_is_said_to_be_missing() {
+    let server = Server::new(APPLICATION);
+    let said = |arguments: &[&str]| {
+        let output = weft(server.directory(), arguments);
+        assert_ne!(output.code, Some(0));
+        output.stderr
+    };
+    assert!(said(&["top", "--once"]).contains("no server is named: give --at"), "no address");
+    let missing = said(&["top", "--once", "--at", "admin+unix:/nonexistent/admin.sock"]);
+    assert!(missing.contains("no server listens at admin+unix:/nonexistent/admin.sock"), "{missing}");
+    assert!(said(&["top", "--seconds", "0"]).contains("from 0.05 to 3600 seconds"));
+}
