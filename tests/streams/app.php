@@ -188,6 +188,8 @@ final class Dialogue extends Conversation
 return new Weft\Application(
     fn (Request $request): Response => match ($request->path()) {
         '/calls' => Response::json(Calls::$all),
+        // In one function, so that its worker does nothing else.
+        '/compute' => Response::text((file_put_contents('computes', 'x') ?: '') . hash_pbkdf2('sha512', 'a', 'b', 1_000_000)),
         '/kept' => Response::json(array_map(fn (Connection $kept) => [$kept->isOpen(), $kept->send('from http')], Calls::$kept)),
         '/coroutines' => Response::text((string) count(Weft\Coroutine::list())),
         default => Response::text("page\n"),

@@ -75,6 +75,20 @@ fn a_reload_closes_connections_and_new_ones_meet_the_new_worker() {
 }
 
 #[test]
+fn connections_are_those_of_their_service_though_a_worker_computes() {
+    let weft = server().with("--workers", "2").start();
+    let mut busy = weft.connect();
+    busy.get("/compute");
+    until("the computation", || (!weft.read("computes").is_empty()).then_some(()));
+    // The kernel gives some of them to the worker that computes: they wait for it, and no other takes them.
+    let mut streams: Vec<_> = (0..20).map(|_| connect(&weft, "lines")).collect();
+    for stream in &mut streams {
+        exchange(stream, b"x\r\n", b"x\r\n");
+    }
+    assert_eq!(busy.read().status, 200);
+}
+
+#[test]
 fn the_death_of_a_worker_does_not_close_the_port() {
     let weft = server().with("--workers", "2").start();
     let victim = weft.workers()[0];

@@ -31,11 +31,15 @@ impl Server {
     pub fn hand_over(&self, relay: Relay, tell: Box<dyn FnMut(bool) + Send>) -> io::Result<Deputy> {
         let made = self.runtime.with_reactor(|reactor| ledger(self.limits.connections_max, reactor));
         let (owner, taker) = made?;
-        // What TLS or a proxy says of a connection cannot be passed on, nor that it is the operator's, so those of such
-        // listeners stay in their queues.
+        // What TLS or a proxy says of a connection cannot be passed on, nor that it is the operator's or speaks another
+        // protocol than HTTP, so those of such listeners stay in their queues.
         let listeners = self.listeners.borrow();
-        let is_plain =
-            |service: &Service| service.tls.is_none() && service.proxied.is_none() && !service.is_admin;
+        let is_plain = |service: &Service| {
+            service.tls.is_none()
+                && service.proxied.is_none()
+                && service.stream.is_none()
+                && !service.is_admin
+        };
         let plain = listeners.open.iter().filter(|listener| is_plain(&listener.service));
         let own = plain.map(|listener| listener.fd.try_clone()).collect();
         drop(listeners);
