@@ -59,6 +59,7 @@ fuzz_target!(|data: &[u8]| {
     again.extend_from_slice(match head.version() {
         weft_proto::Version::Http10 => b"HTTP/1.0\r\n",
         weft_proto::Version::Http11 => b"HTTP/1.1\r\n",
+        weft_proto::Version::Http2 => unreachable!("no text says that it is HTTP/2"),
     });
     for (name, value) in head.headers(input) {
         again.extend_from_slice(&[name, b":", value, b"\r\n"].concat());
@@ -96,5 +97,6 @@ fn check_meaning(head: &Head, input: &[u8], head_bytes: usize) {
             assert_eq!((lengths, codings), (0, 1));
             assert!(head.get(input, "transfer-encoding").is_some_and(|v| v.eq_ignore_ascii_case(b"chunked")));
         }
+        Framing::UntilEnd => unreachable!("HTTP/1.1 says where a body ends"),
     }
 }

@@ -1,4 +1,4 @@
-//! Clients that know nothing of weft: curl, nghttp, h2load, Python's h2, h2spec.
+//! Clients that know nothing of weft: curl, nghttp, h2load, Python's h2 and httpx, h2spec.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -60,6 +60,41 @@ fn pythons_h2_reads_heads_hints_and_trailers() {
     weft.write("client.py", include_str!("client.py"));
     let address = weft.address.port().to_string();
     assert_eq!(run(&weft, "/usr/bin/python3", &["client.py", &address]), "all is well\n");
+}
+
+/// Several requests at once on one connection, bodies in both directions, a streamed one, and a stream that is given up.
+const HTTPX: &str = r#"
+import asyncio, hashlib, json, ssl, sys
+import httpx
+
+async def main(url):
+    context = ssl.create_default_context(cafile="ca.pem")
+    async with httpx.AsyncClient(http1=False, http2=True, verify=context, timeout=60) as client:
+        said = [client.get(f"{url}/describe", headers={"x-number": str(number)}) for number in range(50)]
+        for answer in await asyncio.gather(*said):
+            assert (answer.status_code, answer.http_version) == (200, "HTTP/2"), answer
+            assert answer.json()["version"] == "2.0", answer.text
+        body = bytes(range(256)) * 4000
+        answer = await client.post(f"{url}/digest", content=body)
+        assert answer.json()["sha256"] == hashlib.sha256(body).hexdigest(), answer.text
+        async with client.stream("GET", f"{url}/large?size=3000000") as answer:
+            async for piece in answer.aiter_raw():
+                break
+        answer = await client.get(f"{url}/large?size=3000000")
+        assert len(answer.content) == int(answer.headers["content-length"]) > 1_000_000, len(answer.content)
+        answer = await client.head(f"{url}/hello")
+        assert (answer.status_code, answer.content) == (200, b""), answer
+    print("all is well")
+
+asyncio.run(main(sys.argv[1]))
+"#;
+
+#[test]
+fn pythons_httpx_multiplexes() {
+    let (weft, tls) = both();
+    weft.write("client.py", HTTPX);
+    let url = format!("https://localhost:{}", tls.port());
+    assert_eq!(run(&weft, "/usr/bin/python3", &["client.py", &url]), "all is well\n");
 }
 
 /// h2spec, built by Go's own means where there is Go.

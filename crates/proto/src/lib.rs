@@ -1,5 +1,6 @@
 //! HTTP/1.1, bytes in and messages out: RFC 9110 (semantics) and RFC 9112 (wire format), strictly; WebSocket (RFC 6455),
-//! in `websocket.rs`; and messages in any other stream of bytes, in `framing.rs`.
+//! in `websocket.rs`; messages in any other stream of bytes, in `framing.rs`; and
+//! what weft reads of HTTP/2 itself, in `http2.rs`.
 //!
 //! This crate does no I/O, reads no clock, uses none of weft's other crates, and allocates nothing for a typical
 //! request. The caller owns the buffers, the sockets and the time. This crate says what the bytes mean or, as a
@@ -32,6 +33,7 @@ mod etag;
 pub mod forwarded;
 pub mod framing;
 mod head;
+pub mod http2;
 mod proxied;
 mod range;
 mod reject;

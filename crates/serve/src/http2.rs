@@ -6,7 +6,7 @@
 //! outside: the windows are given back only when told so, sending asks for room first, heads have a limit while they are
 //! decoded, CONTINUATION frames, resets before acceptance, resets for errors and small DATA frames are counted and end the
 //! connection, and SETTINGS and PING are answered one at a time, so a peer that does not read the answers is not read.
-//! What it does not limit is the rate of frames that cost the peer nothing: `meter.rs` does.
+//! What it does not limit is the rate of frames that cost the peer nothing: `Meter` does.
 //!
 //! Each stream has a place in the table as a connection has, with a [`Carried`](crate::transport::Carried) as its
 //! transport. So the handler, deadlines, bodies and answers know nothing of frames. Must not know what answers a
@@ -16,14 +16,11 @@
 pub(crate) mod bell;
 pub(crate) mod carrier;
 pub(crate) mod carry;
-pub(crate) mod head;
-pub(crate) mod meter;
 pub(crate) mod pipe;
 pub(crate) mod priority;
 pub(crate) mod reply;
 
-/// The first bytes of a connection that speaks HTTP/2 (RFC 9113 3.4).
-pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+pub(crate) use weft_proto::http2::PREFACE;
 /// As many of them as no other protocol begins with.
 pub(crate) const PREFACE_BYTES_MIN: usize = 14;
 /// Bytes of an answer that h2 holds for one stream.

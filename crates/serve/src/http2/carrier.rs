@@ -13,9 +13,9 @@ use bytes::Bytes;
 use h2::server::{Builder, Connection, Handshake, SendResponse};
 use h2::{Reason, RecvStream};
 use rustix::io::Errno;
+use weft_proto::http2::Meter;
 use weft_rt::Nanos;
 
-use crate::http2::meter::Meter;
 use crate::http2::pipe::{Buffers, Pipe};
 use crate::http2::priority::Priority;
 use crate::http2::{CONNECTION_WINDOW_BYTES, SEND_BYTES_MAX, STREAM_WINDOW_BYTES};

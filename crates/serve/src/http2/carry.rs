@@ -7,13 +7,14 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use h2::Reason;
+use h2::ext::Protocol;
+use weft_proto::http2;
 use weft_rt::{MILLISECOND, Nanos};
 
 use crate::admission::Admission;
 use crate::connection::{Connection, Phase};
 use crate::http2::bell::{bell, has_rung, rung};
 use crate::http2::carrier::{Arrival, Carrier};
-use crate::http2::head;
 use crate::http2::priority::{Line, Priority};
 use crate::server::Server;
 use crate::step::Next;
@@ -180,7 +181,8 @@ impl Server {
     /// Gives a request a place of its own. `None` if it has none: it was malformed, or is gone.
     fn take_in_stream(&self, carrier: u32, (request, mut answer): Arrival) -> Option<u32> {
         let (parts, body) = request.into_parts();
-        let Some(text) = head::text(&parts) else {
+        let asked = parts.extensions.get::<Protocol>().map(Protocol::as_str);
+        let Some(text) = http2::text(&parts, asked) else {
             answer.send_reset(Reason::PROTOCOL_ERROR);
             return None;
         };
@@ -191,7 +193,7 @@ impl Server {
         };
         let mut table = self.table.borrow_mut();
         let peer = table.at(carrier)?.peer;
-        let is_tunnel = head::is_tunnel(&parts);
+        let is_tunnel = http2::is_tunnel(&parts, asked);
         let priority =
             parts.headers.get("priority").map(|field| Priority::read(field.as_bytes())).unwrap_or_default();
         let transport =

@@ -28,7 +28,7 @@ impl Server {
         let sent = head.encode(headers, &self.date(), &mut self.repeated.borrow_mut(), &mut text)?;
         let is_whole = matches!(sent.body, SentBody::None | SentBody::Length(0));
         if let Some(carried) = connection.transport.carried_mut()
-            && !carried.respond(head.status, &text, is_whole)
+            && !carried.respond(head.status, text, is_whole)
         {
             connection.transport.broken = true;
         }
@@ -46,7 +46,7 @@ impl Server {
         let Some(carried) = connection.transport.carried_mut() else { return Ok(false) };
         let mut text = Vec::new();
         write_interim(&mut text, Version::Http2, status, headers.iter().copied())?;
-        carried.inform(status, &text);
+        carried.inform(status, text);
         Ok(true)
     }
 
@@ -59,7 +59,7 @@ impl Server {
         let Some(carried) = connection.transport.carried_mut() else { return Ok(false) };
         let mut text = Vec::new();
         write_interim(&mut text, Version::Http2, 101, fields.iter().copied())?;
-        Ok(carried.respond(200, &text, false))
+        Ok(carried.respond(200, text, false))
     }
 
     /// Gives trailers to the stream that carries the answer.
@@ -71,7 +71,7 @@ impl Server {
         let Some(carried) = connection.transport.carried_mut() else { return Ok(()) };
         let mut text = Vec::new();
         write_last_chunk(&mut text, trailers.iter().copied())?;
-        carried.end_with(&text);
+        carried.end_with(text);
         Ok(())
     }
 }

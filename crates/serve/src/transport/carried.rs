@@ -14,10 +14,10 @@ use h2::server::SendResponse;
 use h2::{Reason, RecvStream, SendStream};
 use http::{HeaderMap, Response};
 use rustix::io::Errno;
+use weft_proto::http2::lines;
 use weft_proto::{Framing, Head, Version};
 use weft_rt::Nanos;
 
-use crate::http2::head::lines;
 use crate::http2::priority::{Line, Place, Priority, ROUND_BYTES};
 use crate::transport::received::Received;
 
@@ -163,7 +163,7 @@ impl Carried {
 /// Out.
 impl Carried {
     /// Begins the answer: `text` holds its field lines, behind a status line. Returns false if the peer has given up.
-    pub(crate) fn respond(&mut self, status: u16, text: &[u8], is_whole: bool) -> bool {
+    pub(crate) fn respond(&mut self, status: u16, text: Vec<u8>, is_whole: bool) -> bool {
         let Answer::Unsent(answer) = &mut self.answer else { return false };
         let Some(response) = response(status, text) else { return false };
         let Ok(stream) = answer.send_response(response, is_whole) else { return false };
@@ -173,7 +173,7 @@ impl Carried {
     }
 
     /// Sends an interim response.
-    pub(crate) fn inform(&mut self, status: u16, text: &[u8]) {
+    pub(crate) fn inform(&mut self, status: u16, text: Vec<u8>) {
         if let (Answer::Unsent(answer), Some(response)) = (&mut self.answer, response(status, text)) {
             // It says nothing that a client depends on.
             let _ = answer.send_informational(response);
@@ -181,8 +181,8 @@ impl Carried {
     }
 
     /// Trailer fields that end the answer.
-    pub(crate) fn end_with(&mut self, text: &[u8]) {
-        self.answer_trailers = Some(lines(text)).filter(|fields| !fields.is_empty());
+    pub(crate) fn end_with(&mut self, text: Vec<u8>) {
+        self.answer_trailers = Some(lines(&Bytes::from(text))).filter(|fields| !fields.is_empty());
     }
 
     /// Everything has been written: what is sent last ends the stream.
@@ -210,7 +210,8 @@ impl Carried {
 
     /// A whole answer of text; returns false if there is no room for it.
     pub(crate) fn answer(&mut self, status: u16, body: &[u8]) -> bool {
-        let begun = self.respond(status, b"content-type: text/plain; charset=utf-8\r\n", body.is_empty());
+        let begun =
+            self.respond(status, b"content-type: text/plain; charset=utf-8\r\n".to_vec(), body.is_empty());
         self.ends = true;
         begun && (body.is_empty() || self.send(body, false).is_ok_and(|count| count == body.len()))
     }
@@ -284,9 +285,9 @@ impl Carried {
     }
 }
 
-fn response(status: u16, text: &[u8]) -> Option<Response<()>> {
+fn response(status: u16, text: Vec<u8>) -> Option<Response<()>> {
     let mut response = Response::new(());
     *response.status_mut() = http::StatusCode::from_u16(status).ok()?;
-    *response.headers_mut() = lines(text);
+    *response.headers_mut() = lines(&Bytes::from(text));
     Some(response)
 }

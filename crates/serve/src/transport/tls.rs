@@ -48,6 +48,10 @@ impl Write for Socket<'_> {
     }
 
     fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        // An answer is mostly one record, for which the shorter call does.
+        if let [part] = parts {
+            return self.write(part);
+        }
         Ok(sendmsg(self.socket, parts, &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL)?)
     }
 

@@ -1,9 +1,9 @@
 //! Heads between HTTP/2 and the text of HTTP/1.1, which the parser checks and the handler reads.
 //!
 //! Must not know streams. Invariant: a field cannot end its line, because the types of the crate http hold no line end; and
-//! the fields of HTTP/1.1's connections (RFC 9113 8.2.2) pass in neither direction: h2 refuses them in requests.
+//! the fields of HTTP/1.1's connections (RFC 9113 8.2.2) pass in neither direction: who reads the frames refuses them in requests.
 
-use h2::ext::Protocol;
+use bytes::Bytes;
 use http::Method;
 use http::header::{COOKIE, HOST, HeaderMap, HeaderName, HeaderValue, SEC_WEBSOCKET_KEY};
 use http::request::Parts;
@@ -13,17 +13,20 @@ use http::request::Parts;
 const HANDSHAKE: &[u8] =
     b"connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n";
 
-/// Whether the stream is to become a tunnel (RFC 8441 section 4), for a protocol that there is or another one.
-pub(crate) fn is_tunnel(parts: &Parts) -> bool {
-    parts.method == Method::CONNECT && parts.extensions.get::<Protocol>().is_some()
+/// As many as most answers have: a table for more is so large that the allocator sweeps for each.
+const FIELDS_USUAL: usize = 6;
+
+/// Whether the stream is to become a tunnel (RFC 8441 section 4), for a protocol that there is or another one: `asked` is the
+/// value of `:protocol`.
+pub fn is_tunnel(parts: &Parts, asked: Option<&str>) -> bool {
+    parts.method == Method::CONNECT && asked.is_some()
 }
 
 /// The head of a request as HTTP/1.1 writes it. `None` if it contradicts itself (RFC 9113 8.3.1), or asks for a tunnel for
 /// another protocol than WebSocket.
-pub(crate) fn text(parts: &Parts) -> Option<Vec<u8>> {
-    let is_tunnel = is_tunnel(parts);
-    let asked = parts.extensions.get::<Protocol>();
-    if is_tunnel && asked.is_none_or(|asked| asked.as_str() != "websocket") {
+pub fn text(parts: &Parts, asked: Option<&str>) -> Option<Vec<u8>> {
+    let is_tunnel = is_tunnel(parts, asked);
+    if is_tunnel && asked != Some("websocket") {
         return None;
     }
     let method = if is_tunnel { "GET" } else { parts.method.as_str() };
@@ -67,13 +70,17 @@ fn push(head: &mut Vec<u8>, name: &[u8], value: &[u8]) {
 }
 
 /// The fields of a head that was encoded and checked as text; its first line, and any without a colon, is not one of them.
-pub(crate) fn lines(text: &[u8]) -> HeaderMap {
-    let mut fields = HeaderMap::with_capacity(8);
+/// Their values stay where the text is.
+pub fn lines(text: &Bytes) -> HeaderMap {
+    let mut fields = HeaderMap::with_capacity(FIELDS_USUAL);
+    let mut begin = 0;
     for line in text.split(|byte| *byte == b'\n') {
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        let Some(colon) = line.windows(2).position(|two| two == b": ") else { continue };
-        let parsed = (HeaderName::from_bytes(&line[..colon]), HeaderValue::from_bytes(&line[colon + 2..]));
-        if let (Ok(name), Ok(value)) = parsed
+        let end = begin + line.strip_suffix(b"\r").unwrap_or(line).len();
+        let next = begin + line.len() + 1;
+        if let Some(colon) = line.iter().position(|byte| *byte == b':')
+            && line.get(colon + 1) == Some(&b' ')
+            && let Ok(name) = HeaderName::from_bytes(&line[..colon])
+            && let Ok(value) = HeaderValue::from_maybe_shared(text.slice(begin + colon + 2..end))
             && !matches!(
                 name.as_str(),
                 "connection" | "keep-alive" | "proxy-connection" | "transfer-encoding" | "upgrade" | "te"
@@ -81,6 +88,7 @@ pub(crate) fn lines(text: &[u8]) -> HeaderMap {
         {
             fields.append(name, value);
         }
+        begin = next;
     }
     fields
 }
@@ -105,30 +113,33 @@ mod tests {
                 .header("cookie", "b=2")
         });
         let want = "POST /x?y=1 HTTP/1.1\r\nhost: a.example:8443\r\naccept: */*\r\ncookie: a=1; b=2\r\n\r\n";
-        assert_eq!(String::from_utf8(text(&request).unwrap()).unwrap(), want);
-        assert!(text(&parts(|request| request.uri("https://a/").header("host", "b"))).is_none());
+        assert_eq!(String::from_utf8(text(&request, None).unwrap()).unwrap(), want);
+        assert!(text(&parts(|request| request.uri("https://a/").header("host", "b")), None).is_none());
         let bare = parts(|request| request.uri("/").header("host", "b"));
-        assert_eq!(text(&bare).unwrap(), b"GET / HTTP/1.1\r\nhost: b\r\n\r\n");
+        assert_eq!(text(&bare, None).unwrap(), b"GET / HTTP/1.1\r\nhost: b\r\n\r\n");
     }
 
     #[test]
     fn a_tunnel_is_asked_for_as_by_http1() {
-        let mut connect = parts(|request| {
+        let connect = parts(|request| {
             request.method("CONNECT").uri("https://a.example/chat").header("sec-websocket-key", "own")
         });
-        connect.extensions.insert(Protocol::from_static("websocket"));
-        let text = |parts: &Parts| super::text(parts).map(|text| String::from_utf8(text).unwrap());
+        let text =
+            |asked: &str| super::text(&connect, Some(asked)).map(|text| String::from_utf8(text).unwrap());
         let handshake = String::from_utf8(HANDSHAKE.to_vec()).unwrap();
-        assert_eq!(text(&connect), Some(format!("GET /chat HTTP/1.1\r\nhost: a.example\r\n{handshake}\r\n")));
-        connect.extensions.insert(Protocol::from_static("connect-udp"));
-        assert_eq!(text(&connect), None);
+        assert_eq!(
+            text("websocket"),
+            Some(format!("GET /chat HTTP/1.1\r\nhost: a.example\r\n{handshake}\r\n"))
+        );
+        assert_eq!(text("connect-udp"), None);
     }
 
     #[test]
     fn fields_of_connections_do_not_pass() {
-        let fields = lines(
+        let fields = lines(&Bytes::from_static(
             b"HTTP/1.1 200 OK\r\nServer: weft\r\nUpgrade: x\r\nSet-Cookie: a\r\nSet-Cookie: b: c\r\n\r\n",
-        );
+        ));
+        assert_eq!(fields.get_all("set-cookie").iter().nth(1).unwrap(), "b: c");
         assert_eq!(fields.get("server").unwrap(), "weft");
         assert_eq!(fields.get_all("set-cookie").iter().count(), 2);
         assert_eq!(fields.len(), 3);

@@ -5,8 +5,9 @@
 //! peer has [`TOKENS_MAX`] tokens and gets [`TOKENS_PER_SECOND`] new ones; requests and bytes of bodies earn some. A peer
 //! without tokens is cut off.
 
-use weft_rt::{Nanos, SECOND};
-
+/// Nanoseconds since any moment.
+type Nanos = u64;
+const SECOND: Nanos = 1_000_000_000;
 const TOKENS_MAX: u64 = 4_000;
 const TOKENS_PER_SECOND: u64 = 1_000;
 /// What a stream costs that its client gives up: it may have begun to be answered.
@@ -24,7 +25,7 @@ const UPDATE_BYTES: std::ops::RangeInclusive<usize> = 4..=64;
 const UPDATES_MAX: usize = 64;
 
 /// One peer's tokens, and where in its frames it is.
-pub(crate) struct Meter {
+pub struct Meter {
     tokens: u64,
     filled: Nanos,
     /// Bytes of the preface and of the present frame that are still to come.
@@ -39,7 +40,8 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    pub(crate) fn new(now: Nanos) -> Meter {
+    /// The meter of a connection of which nothing has been read.
+    pub fn new(now: Nanos) -> Meter {
         let skip = super::PREFACE.len();
         Meter {
             tokens: TOKENS_MAX,
@@ -54,7 +56,7 @@ impl Meter {
     }
 
     /// Counts the frames in these bytes; returns whether the peer still has tokens.
-    pub(crate) fn pass(&mut self, mut bytes: &[u8], now: Nanos) -> bool {
+    pub fn pass(&mut self, mut bytes: &[u8], now: Nanos) -> bool {
         let new = now.saturating_sub(self.filled).saturating_mul(TOKENS_PER_SECOND) / SECOND;
         if new > 0 {
             (self.tokens, self.filled) = (TOKENS_MAX.min(self.tokens.saturating_add(new)), now);
@@ -119,7 +121,7 @@ impl Meter {
     }
 
     /// So many bytes were sent to the peer, for which it opens its windows.
-    pub(crate) fn sent(&mut self, count: usize) {
+    pub fn sent(&mut self, count: usize) {
         self.sent += count as u64;
         self.tokens = TOKENS_MAX.min(self.tokens + self.sent / BYTES_PER_TOKEN);
         self.sent %= BYTES_PER_TOKEN;
