@@ -17,6 +17,7 @@ mod responses;
 mod scanned;
 mod sent;
 mod splits;
+mod tickets;
 mod tls;
 mod tls_files;
 

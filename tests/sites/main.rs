@@ -9,6 +9,7 @@ mod limits;
 mod loaded;
 mod many;
 mod reload;
+mod secure;
 mod tls;
 
 use weft_tests::{Response, Running, Server};
