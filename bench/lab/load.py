@@ -41,16 +41,16 @@ class Load:
         return self.requests / (self.wall_us / 1e6)
 
 
-def wrk_command(port: int, path: str, connections: int, seconds: float, close: bool = False) -> list[str]:
+def wrk_command(port: int, path: str, connections: int, seconds: float, close: bool = False, scheme: str = "http", sites: int = 0) -> list[str]:
     """The exact command, also recorded in the results."""
     command = ["taskset", "-c", str(LOAD_CORE), "wrk", "-t1", f"-c{connections}", f"-d{max(1, round(seconds))}s"]
-    command += ["--timeout", "30s", "-s", str(SCRIPT), f"http://127.0.0.1:{port}/"]
-    return command + ["--", path, "close" if close else "keep"]
+    command += ["--timeout", "30s", "-s", str(SCRIPT), f"{scheme}://127.0.0.1:{port}/"]
+    return command + ["--", path, "close" if close else "keep", *([str(sites)] if sites else [])]
 
 
-def wrk(port: int, path: str, connections: int, seconds: float, close: bool = False) -> Load:
+def wrk(port: int, path: str, connections: int, seconds: float, close: bool = False, scheme: str = "http", sites: int = 0) -> Load:
     """One wrk run."""
-    command = wrk_command(port, path, connections, seconds, close)
+    command = wrk_command(port, path, connections, seconds, close, scheme, sites)
     done = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 120, check=False)
     line = next((x for x in done.stdout.splitlines() if x.startswith("BENCH ")), None)
     if done.returncode != 0 or line is None:
@@ -62,11 +62,11 @@ def wrk(port: int, path: str, connections: int, seconds: float, close: bool = Fa
     return Load(**seen)
 
 
-def request_bytes(path: str, number: int, cookies: str = "") -> bytes:
+def request_bytes(path: str, number: int, cookies: str = "", host: str = "127.0.0.1") -> bytes:
     """A small GET, different for each number."""
     mark = "&" if "?" in path else "?"
     kept = f"Cookie: {cookies}\r\n" if cookies else ""
-    return f"GET {path}{mark}visitor={number} HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: bench/{number % 17}\r\n{kept}\r\n".encode()
+    return f"GET {path}{mark}visitor={number} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: bench/{number % 17}\r\n{kept}\r\n".encode()
 
 
 def connect(port: int, number: int) -> socket.socket:
@@ -100,9 +100,9 @@ def read_answer(client: socket.socket) -> tuple[bytes, bytes]:
             return head, body
 
 
-def ask(client: socket.socket, path: str, number: int) -> str:
+def ask(client: socket.socket, path: str, number: int, host: str = "127.0.0.1") -> str:
     """One request, one answer, the connection stays open."""
-    client.sendall(request_bytes(path, number))
+    client.sendall(request_bytes(path, number, host=host))
     return read_answer(client)[1].decode(errors="replace")
 
 

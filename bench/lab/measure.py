@@ -58,24 +58,47 @@ class Scenario:
     rounds: int | None = None  # None: as the settings say
 
 
-def timed(server: Running, settings: Settings, connections: int, close: bool = False) -> Metrics:
-    """One wrk run beside the kernel's accounting. Foreign: other work on the server's core, as a share of the time."""
+def accounted(server: Running, work: Callable[[], tuple[int, float]]) -> Metrics:
+    """Work that returns how many answers it got in how many seconds, beside the kernel's accounting. Foreign: other work on the
+    server's core, as a share of the time."""
     pids = server.pids()
     before, busy_before = proc.cpu(pids), proc.core_busy_s(SERVER_CORE)
-    seen = load.wrk(server.port, server.path, connections, settings.seconds, close)
+    count, wall_s = work()
     used, busy_after = proc.cpu(pids) - before, proc.core_busy_s(SERVER_CORE)
-    wall_s = seen.wall_us / 1e6
     return {
-        "cpu_us": used.total_s * 1e6 / seen.requests,
-        "user_us": used.user_s * 1e6 / seen.requests,
-        "kernel_us": used.kernel_s * 1e6 / seen.requests,
-        "rate": seen.rate,
+        "cpu_us": used.total_s * 1e6 / count,
+        "user_us": used.user_s * 1e6 / count,
+        "kernel_us": used.kernel_s * 1e6 / count,
+        "rate": count / wall_s,
         "server_core_percent": 100 * used.total_s / wall_s,
         "foreign_percent": max(0.0, 100 * (busy_after[0] - busy_before[0] - used.total_s) / wall_s),
         "stolen_percent": 100 * (busy_after[1] - busy_before[1]) / wall_s,
-        "p50_ms": seen.p50_us / 1e3,
-        "p99_ms": seen.p99_us / 1e3,
-        "spread": seen.p99_us / max(1, seen.p50_us),
+    }
+
+
+def timed(server: Running, settings: Settings, connections: int, close: bool = False) -> Metrics:
+    """One wrk run beside the kernel's accounting."""
+    seen: list[load.Load] = []
+
+    def work() -> tuple[int, float]:
+        seen.append(load.wrk(server.port, server.path, connections, settings.seconds, close))
+        return seen[0].requests, seen[0].wall_us / 1e6
+
+    metrics = accounted(server, work)
+    latency = seen[0]
+    return metrics | {"p50_ms": latency.p50_us / 1e3, "p99_ms": latency.p99_us / 1e3, "spread": latency.p99_us / max(1, latency.p50_us)}
+
+
+def per_connection(before: proc.Memory, after: proc.Memory, kernel: int, count: int) -> Metrics:
+    """Differences divided by the count, in KiB."""
+    each = 1024 * count
+    return {
+        "rss_kib": (after.rss - before.rss) / each,
+        "pss_kib": (after.pss - before.pss) / each,
+        "anonymous_kib": (after.anonymous - before.anonymous) / each,
+        "kernel_both_ends_kib": kernel / each,
+        "total_rss_mib": after.rss / 2**20,
+        "count": count,
     }
 
 

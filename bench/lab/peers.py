@@ -34,6 +34,9 @@ CONNECTIONS = int(os.environ.get("BENCH_CONNECTIONS", "16"))  # to the database,
 # Only the settings that the scenarios need: connections that may idle for minutes, and room for everything parked. And the setting
 # for an application that waits only for so many connections: further requests wait as requests, not as coroutines with stacks.
 WEFT_FLAGS = {"hello": ["--idle-timeout-ms", "600000"], "park": ["--coroutines-max", "12000"], "db3": ["--coroutines-max", str(CONNECTIONS * 5 // 4)]}
+# What has a second address, with TLS: of hello, of a large file beside it, of requests that wait.
+SECURE = {"tls": "hello", "download": "hello", "streams": "park"}
+LARGE_BYTES = 2**30
 # As many instances as requests that wait at once, if that is more than usual.
 INSTANCES = {"wait1": 100, "wordpress": 60, "beside": 210}
 INSTANCES_USUAL = 50
@@ -58,10 +61,16 @@ def weft_binary() -> Path:
     return Path(os.environ.get("BENCH_WEFT", ROOT / "target" / "release" / "weft"))
 
 
-def weft(role: str, port: int, _run: Path) -> Commands:
+def weft(role: str, port: int, run: Path) -> Commands:
     """$BENCH_WEFT_FLAGS are added. (Not WEFT_*: weft reads those variables as its own configuration.)"""
-    extra = WEFT_FLAGS.get(role, []) + os.environ.get("BENCH_WEFT_FLAGS", "").split()
-    app = str(BENCH / "apps" / f"{role}.php")
+    app_name = SECURE.get(role, role)
+    extra = WEFT_FLAGS.get(app_name, []) + os.environ.get("BENCH_WEFT_FLAGS", "").split()
+    app = str(BENCH / "apps" / f"{app_name}.php")
+    if role in SECURE:
+        certificate, key = certified(run)
+        extra += ["--listen", f"https://127.0.0.1:{secure_port(run)}", "--tls-certificates", str(certificate), "--tls-keys", str(key)]
+    if role == "download":
+        extra += ["--files", str(files(run))]
     return [[str(weft_binary()), "serve", app, "--listen", f"127.0.0.1:{port}", "--workers", "1", *extra]]
 
 
@@ -105,6 +114,88 @@ def swoole(role: str, port: int, _run: Path) -> Commands:
     settings = [f"extension={swoole_extension()}", "opcache.enable_cli=1", "opcache.jit_buffer_size=64M", "opcache.jit=tracing"]
     flags = [part for setting in settings for part in ("-d", setting)]
     return [["php", *flags, str(BENCH / "peers" / "swoole" / "server.php"), role, str(port)]]
+
+
+def secure_port(run: Path) -> int:
+    """The second port of a server that speaks TLS: the same one whenever it is asked for."""
+    kept = run / "secure.port"
+    if not kept.exists():
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            kept.write_text(str(probe.getsockname()[1]))
+    return int(kept.read_text())
+
+
+def certified(run: Path) -> tuple[Path, Path]:
+    """A new certificate for P-256, and its key."""
+    certificate, key = run / "certificate.pem", run / "key.pem"
+    if not key.exists():
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "30",
+                        "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+                        "-keyout", str(key), "-out", str(certificate)], check=True, capture_output=True)
+    return certificate, key
+
+
+def files(run: Path) -> Path:
+    """A directory with a small file and a large one, which has no blocks on the disk."""
+    made = run / "files"
+    made.mkdir(exist_ok=True)
+    (made / "hello.txt").write_text("Hello World")
+    with (made / "large.bin").open("wb") as large:
+        large.truncate(LARGE_BYTES)
+    return made
+
+
+def nginx_tls(_role: str, port: int, run: Path, with_fpm: bool = False) -> Commands:
+    """Static files; with php-fpm behind it for pages."""
+    commands = nginx_fpm(_role, port, run)[:1] if with_fpm else []
+    certified(run)
+    files(run)
+    values = {"@RUN@": str(run), "@PORT@": str(port), "@TLS@": str(secure_port(run)), "@USER@": getpass.getuser(), "@PAGES@": str(PAGES)}
+    text = (BENCH / "peers" / "nginx_tls" / "nginx.conf.in").read_text()
+    for key, value in values.items():
+        text = text.replace(key, value)
+    (run / "nginx.conf").write_text(text)
+    return [*commands, ["nginx", "-c", str(run / "nginx.conf"), "-e", str(run / "nginx.log")]]
+
+
+def nginx_fpm_tls(role: str, port: int, run: Path) -> Commands:
+    return nginx_tls(role, port, run, with_fpm=True)
+
+
+def site_roots(run: Path, count: int) -> list[Path]:
+    """Document roots with a page of their own each."""
+    roots = [run / f"site{number}" for number in range(count)]
+    for root in roots:
+        root.mkdir(exist_ok=True)
+        (root / "index.php").write_text(f"<?php\n// {root.name}\n" + (PAGES / "hello.php").read_text().removeprefix("<?php\n"))
+    return roots
+
+
+def weft_sites(count: int) -> Callable[[str, int, Path], Commands]:
+    def commands(_role: str, port: int, run: Path) -> Commands:
+        sites = "".join(f'[[site]]\nnames = ["{root.name}.test"]\nroot = "{root}"\n' for root in site_roots(run, count))
+        (run / "weft.toml").write_text(sites)
+        return [[str(weft_binary()), "serve", "--config", str(run / "weft.toml"), "--listen", f"127.0.0.1:{port}", "--workers", "1",
+                 "--queue-timeout-ms", "60000"]]
+    return commands
+
+
+def fpm_pools(count: int) -> Callable[[str, int, Path], Commands]:
+    """A pool for each site, whose processes come on demand and go after ten idle seconds, as Debian's comment says."""
+    def commands(role: str, port: int, run: Path) -> Commands:
+        roots = site_roots(run, count)
+        fpm, server = nginx_fpm(role, port, run)
+        user = getpass.getuser()
+        head = (run / "fpm.conf").read_text().partition("[bench]")[0]
+        (run / "fpm.conf").write_text(head + "".join(
+            f"[{root.name}]\nuser = {user}\ngroup = {user}\nlisten = {root}.sock\nlisten.owner = {user}\nlisten.backlog = 4096\n"
+            "pm = ondemand\npm.max_children = 5\npm.process_idle_timeout = 10s\n" for root in roots))
+        text = (run / "nginx.conf").read_text()
+        text = text.replace(f"root {docroot()};", f"server_name ~^(?<site>[a-z0-9]+)\\.test$;\n        root {run}/$site;")
+        (run / "nginx.conf").write_text(text.replace("/hello.php$is_args", "/index.php$is_args").replace(f"{run}/fpm.sock", f"{run}/$site.sock"))
+        return [fpm, server]
+    return commands
 
 
 def docroot() -> Path:
@@ -161,6 +252,7 @@ class Peer:
     process_per_request: bool = False
     soaks: bool = True
     made_by: str = "bench/setup"
+    sites: int = 0  # how many it has, each with a name of its own
     variant: bool = False  # takes part only where it has a role; elsewhere its absence is not reported
 
 
@@ -183,7 +275,7 @@ APPLICATIONS = {"MediaWiki": "/index.php?title=Bench", "DokuWiki": "/doku.php?id
                 "phpMyAdmin": "/index.php?route=/database/structure&db=bench", "WordPress": "/"}
 WHOLE = {"applications": "/", "sqlite": "/sqlite.php?database=wal", "wait1": "/wait1.php", "wordpress": "/", "switch": "/turns.php", "instances": "/wait1.php", "fair": "/hello.php", "beside": "/waited.php"}
 PEERS = (
-    Peer("weft", "weft (coroutine mode)", weft, weft_binary, {**ROUTES, **WAITS}),
+    Peer("weft", "weft (coroutine mode)", weft, weft_binary, {**ROUTES, **WAITS, **dict.fromkeys(SECURE, "/")}),
     Peer("swoole", "Swoole (coroutines, a channel of connections)", swoole, swoole_extension,
          {"hello": "/", "sleep": "/", "db3": "/", "db10": "/", "redis": "/", "scope": "/"},
          made_by="installing it, or BENCH_SWOOLE=path/to/swoole.so,", variant=True),
@@ -206,6 +298,11 @@ PEERS = (
          lambda: BENCH / "peers" / "hyper" / "target" / "release" / "bench-hyper", ROUTES),
     Peer("netty", "Netty 4.1 (native epoll)", netty, lambda: BENCH / "peers" / "netty" / "target" / "classes", ROUTES,
          warmup_factor=4),
+    Peer("weft-1-site", "weft, one site", weft_sites(1), weft_binary, {"sites": "/index.php"}, variant=True, sites=1),
+    Peer("weft-300-sites", "weft, 300 sites", weft_sites(300), weft_binary, {"sites": "/index.php"}, variant=True, sites=300),
+    Peer("fpm-300-pools", "nginx + php-fpm, 300 pools on demand", fpm_pools(300), found(PHP_FPM), {"sites": "/index.php"}, variant=True, sites=300),
+    Peer("nginx", "nginx, a static file", nginx_tls, found("nginx"), {"tls": "/", "download": "/"}, variant=True),
+    Peer("nginx-tls-fpm", "nginx with TLS + php-fpm", nginx_fpm_tls, found(PHP_FPM), {"tls": "/hello.php"}, variant=True),
     Peer("nginx-fpm", "nginx + php-fpm", nginx_fpm, found(PHP_FPM), PHP_FILES, process_per_request=True, soaks=False),
 )
 
@@ -246,7 +343,7 @@ class Running:
                 raise BenchError(f"{self.peer.name} ended with {process.returncode} before it was ready: {process.args!r}")
         try:
             with load.connect(self.port, 0) as client:
-                load.ask(client, "/" if self.role == "park" else self.path, 0)
+                load.ask(client, "/" if self.role == "park" else self.path, 0, "site0.test" if self.peer.sites else "127.0.0.1")
             return True
         except (OSError, BenchError):
             return False

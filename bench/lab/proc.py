@@ -93,7 +93,11 @@ def memory(pids: Iterable[int]) -> Memory:
     """Resident memory of the processes, summed, from smaps_rollup."""
     sums = {"Rss:": 0, "Pss:": 0, "Anonymous:": 0}
     for pid in pids:
-        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+        try:
+            text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # it ended meanwhile
+        for line in text.splitlines():
             words = line.split()
             if words[0] in sums:
                 sums[words[0]] += int(words[1]) * 1024

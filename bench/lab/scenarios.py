@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from . import applications, backends, fair, hostile, instances, load, micro, proc, trace
-from .measure import CPU, RATE, SHARE, WAITED, Column, Measured, Metrics, Scenario, Settings, timed, warm
+from . import applications, backends, fair, hostile, instances, load, manysites, micro, proc, secure, trace
+from .measure import CPU, RATE, SHARE, WAITED, Column, Measured, Scenario, Settings, per_connection, timed, warm
 from .peers import FPM_CHILDREN, Peer, Running
 
 
@@ -70,19 +70,6 @@ def idle(peer: Peer, settings: Settings) -> Measured:
         held.require_silence()
         after, kernel_after = proc.memory(server.workers()), proc.kernel_memory()
     yield "each", per_connection(before, after, kernel_after - kernel_before, settings.idle)
-
-
-def per_connection(before: proc.Memory, after: proc.Memory, kernel: int, count: int) -> Metrics:
-    """Differences divided by the count, in KiB."""
-    each = 1024 * count
-    return {
-        "rss_kib": (after.rss - before.rss) / each,
-        "pss_kib": (after.pss - before.pss) / each,
-        "anonymous_kib": (after.anonymous - before.anonymous) / each,
-        "kernel_both_ends_kib": kernel / each,
-        "total_rss_mib": after.rss / 2**20,
-        "count": count,
-    }
 
 
 def soak(peer: Peer, settings: Settings) -> Measured:
@@ -178,4 +165,6 @@ SCENARIOS = (
     *fair.SCENARIOS,
     *hostile.SCENARIOS,
     *applications.SCENARIOS,
+    *secure.SCENARIOS,
+    *manysites.SCENARIOS,
 )

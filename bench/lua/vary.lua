@@ -2,17 +2,18 @@
 --
 -- The variants are formatted once, before the clock starts: the generator must stay cheaper than the servers it loads.
 -- The count is prime so that the order never falls into step with the number of connections.
--- Arguments after "--": PATH, then "close" for one request per connection or "keep".
+-- Arguments after "--": PATH, then "close" for one request per connection or "keep", then a number of sites to ask in turn, if any.
 local VARIANTS = 4093
 local requests, next_one = {}, 0
 
 function init(args)
   local path, close = args[1] or "/", args[2] == "close"
+  local sites = tonumber(args[3] or 0)
   local mark = path:find("?", 1, true) and "&" or "?"
   for i = 1, VARIANTS do
     local agent = string.format("bench/%d (%s)", i % 17, string.rep("x", i % 23))
     requests[i] = wrk.format("GET", string.format("%s%sid=%d&part=%d", path, mark, i * 7919, i % 11), {
-      ["Host"] = wrk.headers["Host"],
+      ["Host"] = sites > 0 and string.format("site%d.test", i % sites) or wrk.headers["Host"],
       ["User-Agent"] = agent,
       ["Accept"] = "text/html",
       ["X-Request-Id"] = string.format("%08x", i * 2654435 % 4294967296),
