@@ -8,6 +8,7 @@ mod crash;
 mod drain;
 mod insight;
 pub mod lost;
+mod mappings;
 mod recycle;
 mod signals;
 mod slow;
@@ -27,6 +28,7 @@ use weft_serve::{Relay, Server, Service, Trusts};
 use weft_zend::{Engine, FiberSwitch, InstanceSwitch, JobKind};
 
 use self::drain::Drain;
+use self::mappings::within_mappings;
 use self::recycle::Recycle;
 use self::signals::Signals;
 pub use self::signals::busy_with;
@@ -412,27 +414,6 @@ fn listen(
             .map_err(|error| format!("cannot listen: {error}"))?;
     }
     Ok(listening)
-}
-
-/// As many coroutines and tasks as were configured, but together no more than the kernel has mappings for: a stack
-/// takes two, and a process without any left cannot even allocate memory (`vm.max_map_count`, proc_sys_vm(5)).
-fn within_mappings(coroutines: usize, tasks: usize) -> (usize, usize) {
-    const OTHER_MAPPINGS: usize = 2_000;
-    let text = std::fs::read_to_string("/proc/sys/vm/max_map_count").unwrap_or_default();
-    let Ok(mappings) = text.trim().parse::<usize>() else { return (coroutines, tasks) };
-    let possible = ((mappings / 10 * 9).saturating_sub(OTHER_MAPPINGS) / 2).max(2);
-    let wanted = coroutines + tasks;
-    if possible >= wanted {
-        return (coroutines, tasks);
-    }
-    let fitting = (possible * coroutines / wanted).max(1);
-    tracing::warn!(
-        "coroutines_max is {fitting}, not {coroutines}, and tasks_max {}, not {tasks}: vm.max_map_count = {mappings} allows no \
-         more; raise it with sysctl vm.max_map_count={}",
-        possible - fitting,
-        wanted * 2 * 10 / 9 + 2 * OTHER_MAPPINGS
-    );
-    (fitting, possible - fitting)
 }
 
 /// Whether slices have only a few instructions, for tests.
