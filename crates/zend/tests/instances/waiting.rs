@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use weft_rt::reactor::Event;
-use weft_rt::{Driver, Nanos};
+use weft_rt::{Driver, Nanos, WaitKind};
 use weft_zend::{InstanceOptions, InstanceSwitch};
 
 use crate::common::{OPTIONS, Worker, alone, resident_kib};
@@ -21,8 +21,11 @@ struct Looks<'a> {
 }
 
 impl Looks<'_> {
+    /// All have arrived, and none waits for the disk any more.
     fn all_wait(&self) -> bool {
-        fs::metadata(self.directory.join("arrived")).is_ok_and(|file| file.len() == WAITING as u64)
+        let arrived =
+            fs::metadata(self.directory.join("arrived")).is_ok_and(|file| file.len() == WAITING as u64);
+        arrived && self.worker.runtime.stats.waits[WaitKind::Lock.place()].lasting.get() == WAITING
     }
 
     fn look(&self) {
