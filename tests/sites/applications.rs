@@ -263,3 +263,28 @@ fn sessions_start_by_themselves_where_a_site_says_so() {
         }
     }
 }
+
+#[test]
+fn what_one_boot_has_set_is_not_lost_when_another_boots_before_it_ends() {
+    let script = |boot: &str| {
+        format!(
+            "<?php {boot} while (frankenphp_handle_request(function () {{ echo session_status(), isset($_SESSION) ? 'yes' : 'no'; }})) {{}}"
+        )
+    };
+    let waits = script(
+        "touch(__DIR__ . '/boots'); while (!file_exists(__DIR__ . '/go')) { clearstatcache(); usleep(1000); }",
+    );
+    let text = "[[site]]\nnames = [\"one.example\"]\napplication = \"one/w.php\"\ninstances_max = 1\n[site.ini]\n\
+                session.auto_start = 1\nsession.save_path = \".\"\n\
+                [[site]]\nnames = [\"two.example\"]\napplication = \"two/w.php\"\ninstances_max = 1\n";
+    let weft = server(text, &[("one/w.php", &waits), ("two/w.php", &script(""))]).start();
+    let weft = &weft;
+    thread::scope(|scope| {
+        let one = scope.spawn(move || get(weft, "one.example", "/").text());
+        until("the first to boot", || weft.path("one/boots").exists().then_some(()));
+        assert_eq!(get(weft, "two.example", "/").text(), "1no");
+        weft.write("one/go", "");
+        assert_eq!(one.join().expect("answered"), "2yes");
+    });
+    assert_eq!(get(weft, "two.example", "/").text(), "1no");
+}

@@ -1,7 +1,8 @@
 /* The variables marked WEFT_BOOT (boot.h), for each loaded script.
  *
- * They change only while an application boots. So loading a script's values is one copy of some kilobytes, and nothing
- * has to be saved. Must not know what they are. */
+ * They change only while an application boots. So loading a script's values is one copy of some kilobytes, and they are
+ * saved only when a script leaves in the midst of its boot. Must not know what they are. Invariant: no script finds what the
+ * boot of another has written. */
 #include "boot.h"
 
 #include <stdlib.h>
@@ -12,35 +13,74 @@ extern char __start_weft_boot[], __stop_weft_boot[];
 bool weft_boots;
 
 static void *pristine;     /* as they are when the modules have started */
-static const void *placed; /* NULL: the pristine ones */
+static const void *placed; /* whose are in place; NULL: the pristine ones */
 
 static size_t size(void)
 {
 	return (size_t) (__stop_weft_boot - __start_weft_boot);
 }
 
-static void *copy(void)
+static void place(const void *kept)
 {
-	void *kept = malloc(size());
-	return kept ? memcpy(kept, __start_weft_boot, size()) : NULL;
-}
-
-void *weft_boot_keep(void)
-{
-	void *kept = copy();
-	placed = kept;
-	return kept;
-}
-
-void weft_boot_place(const void *kept)
-{
-	if (!pristine) {
-		pristine = copy();
-		weft_boots = true;
-	}
-	const void *from = kept ? kept : pristine;
-	if (kept != placed && from) {
-		memcpy(__start_weft_boot, from, size());
+	if (kept != placed) {
+		memcpy(__start_weft_boot, kept ? kept : pristine, size());
 		placed = kept;
 	}
+}
+
+static void save(void *kept)
+{
+	memcpy(kept, __start_weft_boot, size());
+}
+
+bool weft_boot_begin(weft_coroutine *coroutine)
+{
+	weft_boot *boot = weft_boot_slot(coroutine);
+	if (!pristine) {
+		pristine = malloc(size());
+		if (!pristine) {
+			return false;
+		}
+		save(pristine);
+		weft_boots = true;
+	}
+	boot->kept = malloc(size());
+	if (!boot->kept) {
+		return false;
+	}
+	memcpy(boot->kept, pristine, size());
+	boot->boots = true;
+	place(boot->kept);
+	return true;
+}
+
+void weft_boot_keep(weft_coroutine *coroutine)
+{
+	weft_boot_leave(coroutine);
+	weft_boot_slot(coroutine)->boots = false;
+}
+
+void weft_boot_enter(const weft_coroutine *coroutine)
+{
+	if (weft_boots) {
+		place(weft_boot_slot(coroutine)->kept);
+	}
+}
+
+void weft_boot_leave(const weft_coroutine *coroutine)
+{
+	const weft_boot *boot = weft_boot_slot(coroutine);
+	if (UNEXPECTED(boot->boots)) {
+		save(boot->kept);
+	}
+}
+
+void weft_boot_end(weft_coroutine *coroutine)
+{
+	weft_boot *boot = weft_boot_slot(coroutine);
+	if (boot->kept && placed == boot->kept) {
+		place(NULL);
+	}
+	free(boot->kept);
+	*boot = (weft_boot) {0};
 }

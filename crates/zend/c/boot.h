@@ -14,18 +14,24 @@
 
 /* Whose variables are in place while the coroutine runs. */
 typedef struct {
-	bool own;         /* it runs a script that stays loaded */
-	const void *kept; /* what that script's boot has left; NULL: it boots */
+	void *kept; /* those of the script that stays loaded in it; NULL: it has none, and finds them as before any boot */
+	bool boots; /* the script boots, so that they change: they are kept whenever the coroutine leaves */
 } weft_boot;
 
 WEFT_SLOT(boot, weft_boot)
 
-/* A script that stays loaded has been in this process: what its boot has left may be in place. */
+/* A script that stays loaded has been in this process: its variables may be in place. */
 extern bool weft_boots;
 
-/* Saves their current values. NULL: no memory. Freed by free(). */
-void *weft_boot_keep(void);
-/* Loads saved values; NULL: those from before any application has booted. */
-void weft_boot_place(const void *kept);
+/* The coroutine, which runs, begins to boot a script. false: no memory. */
+bool weft_boot_begin(weft_coroutine *coroutine);
+/* The script has booted: from here on its variables stay as they are. */
+void weft_boot_keep(weft_coroutine *coroutine);
+/* The coroutine is entered: its variables are loaded. */
+void weft_boot_enter(const weft_coroutine *coroutine);
+/* It leaves: another script may boot before it goes on. */
+void weft_boot_leave(const weft_coroutine *coroutine);
+/* Its script has ended. */
+void weft_boot_end(weft_coroutine *coroutine);
 
 #endif

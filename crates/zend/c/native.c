@@ -108,9 +108,7 @@ weft_enter_result weft_native_enter(weft_coroutine *coroutine, bool has_job, uin
 		weft_wait_slot(coroutine)->stop = false;
 		weft_wait_slot(coroutine)->stopped = 0;
 	}
-	if (weft_boots) {
-		weft_boot_place(weft_boot_slot(coroutine)->kept);
-	}
+	weft_boot_enter(coroutine);
 	weft_native *own = weft_native_slot(coroutine);
 	own->handle = jump_fcontext(own->handle, coroutine).handle;
 	weft_current = NULL;
@@ -124,6 +122,7 @@ weft_enter_result weft_native_enter(weft_coroutine *coroutine, bool has_job, uin
 void weft_native_leave(weft_coroutine *coroutine)
 {
 	coroutine->frame = EG(current_execute_data);
+	weft_boot_leave(coroutine);
 	loop_handle = jump_fcontext(loop_handle, NULL).handle;
 }
 

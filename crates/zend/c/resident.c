@@ -103,8 +103,8 @@ ZEND_FUNCTION(frankenphp_handle_request)
 			: "frankenphp_handle_request() needs a worker script: see resident mode");
 		RETURN_THROWS();
 	}
-	if (!resident->booted && !weft_resident_keep_boot(resident)) {
-		RETURN_FALSE;
+	if (!resident->booted) {
+		weft_resident_keep_boot(resident);
 	}
 	uint64_t requests_max = resident->script->requests_max;
 	if (resident->spoilt || (requests_max && resident->handled >= requests_max)) {
@@ -212,7 +212,6 @@ static void answer_what_is_left(weft_coroutine *coroutine, const weft_resident *
 static void link_resident(weft_resident *resident)
 {
 	*weft_resident_slot(resident->coroutine) = resident;
-	*weft_boot_slot(resident->coroutine) = (weft_boot) {.own = true};
 	resident->next = weft_residents;
 	weft_residents = resident;
 }
@@ -225,7 +224,7 @@ static void unlink_resident(weft_resident *resident)
 	}
 	*at = resident->next;
 	*weft_resident_slot(resident->coroutine) = NULL;
-	*weft_boot_slot(resident->coroutine) = (weft_boot) {.own = false};
+	weft_boot_end(resident->coroutine);
 }
 
 void weft_resident_abandon(weft_coroutine *coroutine)
@@ -249,14 +248,13 @@ static uint64_t run_once(weft_coroutine *coroutine)
 {
 	weft_resident resident = {.coroutine = coroutine, .script = &scripts[coroutine->pool]};
 	link_resident(&resident);
-	weft_boot_place(NULL);
 	set_variable();
 	*weft_classic_slot(coroutine) = NULL;
 	ZVAL_UNDEF(weft_request_slot(coroutine)); /* the last script's was freed with its heap */
 	memset(&SG(request_info), 0, sizeof(SG(request_info)));
 	SG(request_info).path_translated = (char *) resident.script->path;
 	zend_first_try {
-		if (php_request_startup() == SUCCESS) {
+		if (weft_boot_begin(coroutine) && php_request_startup() == SUCCESS) {
 			weft_native_limits(coroutine);
 			run_script(&resident);
 		}
@@ -266,8 +264,6 @@ static uint64_t run_once(weft_coroutine *coroutine)
 	ZVAL_UNDEF(weft_request_slot(coroutine));
 	answer_what_is_left(coroutine, &resident);
 	unlink_resident(&resident);
-	weft_boot_place(NULL);
-	free(resident.boot);
 	return resident.handled;
 }
 

@@ -26,7 +26,6 @@ typedef struct weft_resident {
 	const weft_resident_script *script;
 	bool booted;                   /* it has asked for its first request */
 	bool spoilt;                   /* a fatal error was unwound: it must be loaded again */
-	void *boot;                    /* what isolate.c and others have recorded of its boot (boot.h) */
 	uint64_t handled;              /* requests begun since it was loaded */
 	HashTable *shutdown_functions; /* its own, while a request registers others */
 	zval environment;              /* $_ENV as the boot has left it */
@@ -59,8 +58,8 @@ void weft_resident_abandon(weft_coroutine *coroutine);
 ZEND_FUNCTION(frankenphp_handle_request);
 
 /* resident_edges.c */
-/* The script has booted: each request starts from what it has set so far. false: no memory. */
-bool weft_resident_keep_boot(weft_resident *resident);
+/* The script has booted: each request starts from what it has set so far. */
+void weft_resident_keep_boot(weft_resident *resident);
 /* The reverse, before PHP's own request ends: that end must find the state it would have found without us. */
 void weft_resident_return_boot(weft_resident *resident);
 /* false: the body of the request did not arrive, and its client has been told. */

@@ -65,7 +65,7 @@ void weft_resident_return_boot(weft_resident *resident)
 {
 	zval_ptr_dtor(&resident->environment);
 	ZVAL_UNDEF(&resident->environment);
-	if (resident->boot) {
+	if (resident->booted) {
 		weft_isolate_stop_resident(resident->coroutine);
 	}
 	if (!resident->ini_directives) {
@@ -186,7 +186,7 @@ static void renew(weft_resident *resident)
 	weft_isolate_begin(resident->coroutine);
 }
 
-bool weft_resident_keep_boot(weft_resident *resident)
+void weft_resident_keep_boot(weft_resident *resident)
 {
 	zval *environment = environment_symbol();
 	if (environment) {
@@ -198,11 +198,9 @@ bool weft_resident_keep_boot(weft_resident *resident)
 	resident->shutdown_functions = BG(user_shutdown_function_names);
 	BG(user_shutdown_function_names) = NULL;
 	weft_isolate_start_resident();
-	resident->boot = weft_boot_keep();
-	weft_boot_slot(resident->coroutine)->kept = resident->boot;
+	weft_boot_keep(resident->coroutine);
 	weft_isolate_begin(resident->coroutine);
 	enter(resident);
-	return resident->boot != NULL;
 }
 
 void weft_resident_forget_request(weft_coroutine *coroutine)
