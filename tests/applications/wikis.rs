@@ -49,8 +49,16 @@ const DOKUWIKI: Application = Application {
         "/doku.php/start?do=admin",
         "/data/pages/start.txt",
     ],
-    avoids: &["do=logout", "taskrunner", "indexer"],
-    masks: &[("tseed=", "\""), ("tok=", "&"), ("name=\"date\" value=\"", "\""), ("&amp;rev=", "\"")],
+    // What it would report to its authors tells the name of the server interface.
+    avoids: &["do=logout", "taskrunner", "indexer", "page=popularity"],
+    masks: &[
+        ("tseed=", "\""),
+        ("tok=", "&"),
+        ("name=\"date\" value=\"", "\""),
+        ("&amp;rev=", "\""),
+        // A token for the API, whose issuer and subject these words are: then come its time and its signature.
+        ("eyJpc3MiOiJkb2t1d2lraSIsInN1YiI6ImJvc3MiLCJpYXQiOj", "<"),
+    ],
     pages_min: 25,
 };
 
@@ -134,6 +142,8 @@ pub fn mediawiki() {
                 "$wgScriptPath = \"\";",
                 "$wgScriptPath = \"\"; $wgUsePathInfo = true; $wgJobRunRate = 0;",
             );
+            // Pages that are listed by how often they were changed must not have been changed equally often.
+            place.run(&["public/maintenance/edit.php", "Page"], "The first text.\n");
             place.run(&["public/maintenance/edit.php", "Page"], "== A page ==\nThis is ''new'', [[Main Page]], [[Nothing yet]], {{CURRENTMONTHNAME}}.\n\n{| class=\"wikitable\"\n|-\n| a || b\n|}\n");
             // Two changes may have been made in the same second: their order would be by chance.
             place.sql("UPDATE revision SET rev_timestamp = 20260101000000 + rev_id; UPDATE recentchanges SET rc_timestamp = 20260101000000 + rc_id");
