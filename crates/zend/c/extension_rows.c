@@ -273,6 +273,7 @@ static void rows_of_text(void)
 {
 	if ((mbstring = weft_extension_globals("mbstring", sizeof(*mbstring)))) {
 		mb_regex = (mb_regex_globals *) mbstring->mb_regex_globals;
+		Z_NEXT(mb_regex->searched) = 0; /* read with the type; the extension sets that alone, and has this from malloc */
 		row(&mbstring->current_internal_encoding, sizeof(void *), 0, NULL, NULL);
 		row(&mbstring->current_http_output_encoding, sizeof(void *), 0, NULL, NULL);
 		row(&mbstring->current_detect_order_list, sizeof(void *) + sizeof(size_t), 0, free_allocated, NULL);
