@@ -29,9 +29,11 @@ pub struct Side<'a> {
 
 impl Side<'_> {
     fn look(&self, mut response: Response) -> Response {
-        let is_text = response
-            .header("content-type")
-            .is_none_or(|kind| ["text/", "json", "javascript", "xml"].iter().any(|part| kind.contains(part)));
+        // An error may be sent as the type that was asked for.
+        let is_text = std::str::from_utf8(&response.body).is_ok()
+            || response.header("content-type").is_none_or(|kind| {
+                ["text/", "json", "javascript", "xml"].iter().any(|part| kind.contains(part))
+            });
         if is_text {
             response.body = self.place.anonymous(&response.text()).into_bytes();
         }
