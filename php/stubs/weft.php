@@ -191,7 +191,7 @@ function end_with_parent(int $parent): void {}
 function running_request(): \Weft\Http\Request {}
 
 /**
- * A Writer for the response of the request that runs, in resident mode, whose head has been sent.
+ * A Writer for the response of the request that runs, in classic and in resident mode; its head is sent.
  *
  * @internal
  * @throws \Error when none runs
@@ -307,6 +307,22 @@ function topic_subscribe(string $connection, string $topic, bool $labelled, ?str
  * @throws \ValueError for a name that cannot be used
  */
 function topic_attend(string $connection, string $topic, string $name): bool {}
+
+/**
+ * Binds the response of the running request to topics: the request has ended, and its client gets events.
+ *
+ * @internal Weft\Http\Response::events()
+ * @param list<string> $topics 1 to 64, without repetition
+ * @param ?string $after the id of the last message that is known; null: what the request shows as Last-Event-ID
+ * @param int $manner a Weft\WebSocket\Overflow, and 4 for events with the names of their topics
+ * @return bool whether the client is still there
+ * @throws \ValueError for a name that no topic can have, or the 65th topic
+ * @throws \Error when no request runs, or its response has another form already
+ */
+function topic_stream(array $topics, ?string $after, int $manner, int $heartbeatMs, int $retryMs): bool {}
+
+/** @internal The id after which follows what this worker has still to deliver. */
+function topic_position(): string {}
 
 /** @internal Weft\WebSocket\Connection::unsubscribe() */
 function topic_unsubscribe(string $connection, string $topic): bool {}

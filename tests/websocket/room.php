@@ -108,6 +108,9 @@ return new Weft\Application(
         if ($request->path() === '/pid') {
             return Response::text((string) getmypid());
         }
+        if ($request->path() === '/events') {
+            return Response::events(topics: 'all');
+        }
         $from = (int) $request->query('from');
         for ($number = $from; $number < $from + (int) $request->query('count'); $number++) {
             $id = Topic::publish($request->query('topic'), "{$request->query('by')} $number");

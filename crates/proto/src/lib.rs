@@ -1,5 +1,5 @@
 //! HTTP/1.1, bytes in and messages out: RFC 9110 (semantics) and RFC 9112 (wire format), strictly; WebSocket (RFC 6455),
-//! in `websocket.rs`; messages in any other stream of bytes, in `framing.rs`; and
+//! in `websocket.rs`; server-sent events, in `event_stream.rs`; messages in any other stream of bytes, in `framing.rs`; and
 //! what weft reads of HTTP/2 itself, in `http2.rs`.
 //!
 //! This crate does no I/O, reads no clock, uses none of weft's other crates, and allocates nothing for a typical
@@ -30,6 +30,7 @@ mod date;
 mod declared;
 mod encode;
 mod etag;
+pub mod event_stream;
 pub mod forwarded;
 pub mod framing;
 mod head;

@@ -18,6 +18,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::sendfile;
 use rustix::io::Errno;
+use rustix::net::sockopt::set_tcp_user_timeout;
 use rustix::net::{
     RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, SocketAddrAny, getsockname, recv, send, sendmsg,
     shutdown,
@@ -75,6 +76,15 @@ impl Transport {
     /// The address of this end, from the kernel.
     pub(crate) fn local(&self) -> rustix::io::Result<SocketAddrAny> {
         getsockname(self.socket.as_ref().ok_or(Errno::NOTCONN)?)
+    }
+
+    /// The kernel breaks the connection off when the peer has acknowledged nothing for this long, of bytes that were sent
+    /// (tcp(7), TCP_USER_TIMEOUT).
+    pub(crate) fn give_up_after(&self, span_ms: u64) {
+        if let Some(socket) = &self.socket {
+            // A Unix socket has no such option, and no peer that vanishes.
+            let _ = set_tcp_user_timeout(socket, u32::try_from(span_ms).unwrap_or(u32::MAX));
+        }
     }
 
     /// Records what the reactor reported.

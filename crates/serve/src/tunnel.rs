@@ -1,4 +1,4 @@
-//! A tunnel: a connection that has become a WebSocket, as data.
+//! A tunnel: a connection that has become a WebSocket, or another stream of messages, as data.
 //!
 //! ```text
 //!            101 sent          our close frame                  the peer's
@@ -15,6 +15,8 @@ pub(crate) mod attributes;
 pub(crate) mod calls;
 pub(crate) mod codec;
 pub(crate) mod coders;
+pub(crate) mod event_form;
+pub(crate) mod events;
 pub(crate) mod leave;
 pub(crate) mod limits;
 pub(crate) mod open;
@@ -206,12 +208,14 @@ impl Tunnel {
     pub(crate) fn begin_closing(&mut self, code: CloseCode, reason: &str, until: Nanos) {
         self.note_end(code, reason);
         self.stage = match (&self.codec, self.stage) {
-            (Codec::Stream(_), _) => Stage::Closed(until),
+            (Codec::Stream(_) | Codec::Events(_), _) => Stage::Closed(until),
             (_, Stage::Answering(_)) => Stage::Closed(until),
             _ => Stage::Closing(until),
         };
-        if matches!(self.codec, Codec::WebSocket(_)) {
-            self.out.close(code, reason);
+        match &self.codec {
+            Codec::WebSocket(_) => self.out.close(code, reason),
+            Codec::Events(events) => self.out.end_with(events.last()),
+            Codec::Stream(_) => (),
         }
     }
 

@@ -277,7 +277,7 @@ fn messages_for_a_client_that_does_not_read_are_dropped() {
 }
 
 fn published<'a>(topic: &'a [u8], payload: &'a [u8], except: Option<TunnelKey>) -> Published<'a> {
-    Published { topic, kind: Kind::Text, payload, label: &|| b"label ".to_vec(), except }
+    Published { topic, kind: Kind::Text, payload, id: &|| b"id".to_vec(), except }
 }
 
 #[test]
@@ -299,7 +299,7 @@ fn what_is_published_reaches_the_subscribers() {
     for stream in &mut streams[1..7] {
         assert_eq!(read(stream), (0x81, b"hello".to_vec()));
     }
-    assert_eq!(read(&mut streams[7]), (0x81, b"label hello".to_vec()));
+    assert_eq!(read(&mut streams[7]), (0x81, b"id news\nhello".to_vec()));
     // The others get nothing: the next frame is their own.
     for place in [0, 8, 9] {
         streams[place].write_all(&masked(0x81, b"own")).unwrap();

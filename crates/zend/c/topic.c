@@ -1,10 +1,15 @@
-/* The functions behind Weft\Topic, and behind the topics of a Weft\WebSocket\Connection.
+/* The functions behind Weft\Topic, behind the topics of a Weft\WebSocket\Connection, and those of a response.
  *
  * Must not know what a topic is: names and bytes pass through here. Invariant: what is wrong is said by the host; only the
  * classes of the exceptions are chosen here. */
 #include "topic.h"
+#include "classic_response.h"
 #include "coroutine.h"
+#include "host.h"
+#include "request.h"
 #include "weft_arginfo.h"
+
+#define TOPICS_MAX 64
 
 static weft_slice slice_or_none(const zend_string *text)
 {
@@ -66,6 +71,76 @@ ZEND_FUNCTION(Weft_Internal_topic_subscribe)
 		default:
 			RETURN_FALSE;
 	}
+}
+
+/* Has the head of the running request's response sent, and keeps what the script may still ask for; 0: there is none. */
+static uint64_t begin_response(void)
+{
+	uint64_t request = weft_current ? weft_current->request : 0;
+	weft_classic *classic = request ? weft_classic_of(weft_current) : NULL;
+	if (classic && classic->finished) {
+		return 0;
+	}
+	if (classic) {
+		php_output_end_all();
+		weft_classic_send_head();
+		weft_host_detach(request);
+	} else if (request) {
+		weft_request_keep(weft_current);
+	}
+	return request;
+}
+
+ZEND_FUNCTION(Weft_Internal_topic_stream)
+{
+	HashTable *names;
+	zend_string *after;
+	zend_long manner, heartbeat_ms, retry_ms;
+	ZEND_PARSE_PARAMETERS_START(5, 5)
+		Z_PARAM_ARRAY_HT(names)
+		Z_PARAM_STR_OR_NULL(after)
+		Z_PARAM_LONG(manner)
+		Z_PARAM_LONG(heartbeat_ms)
+		Z_PARAM_LONG(retry_ms)
+	ZEND_PARSE_PARAMETERS_END();
+	weft_slice topics[TOPICS_MAX];
+	size_t count = 0;
+	zval *name;
+	ZEND_HASH_FOREACH_VAL(names, name) {
+		if (Z_TYPE_P(name) == IS_STRING && count < TOPICS_MAX) {
+			topics[count++] = weft_slice_of(Z_STR_P(name));
+		}
+	} ZEND_HASH_FOREACH_END();
+	uint64_t request = begin_response();
+	if (!request) {
+		zend_throw_error(NULL, "No request is running whose response could be bound to topics");
+		RETURN_THROWS();
+	}
+	const weft_bound bound = {topics, count, slice_or_none(after), (manner & 4) != 0, (uint32_t) manner & 3,
+		(uint32_t) heartbeat_ms, (uint32_t) retry_ms};
+	uint32_t begun = weft_host_topic_stream(request, &bound);
+	switch (begun) {
+		case WEFT_EVENTS_NAME:
+			zend_value_error("a topic's name is UTF-8, has 1 to 255 bytes, and no control characters");
+			RETURN_THROWS();
+		case WEFT_EVENTS_TOO_MANY:
+			zend_value_error("A connection has at most 64 topics");
+			RETURN_THROWS();
+		case WEFT_EVENTS_STARTED:
+			zend_throw_error(NULL, "The response cannot become a stream of events: it has another length or form already");
+			RETURN_THROWS();
+	}
+	if (weft_classic_of(weft_current)) {
+		weft_classic_of(weft_current)->finished = true;
+	}
+	RETURN_BOOL(begun == WEFT_EVENTS_YES);
+}
+
+ZEND_FUNCTION(Weft_Internal_topic_position)
+{
+	ZEND_PARSE_PARAMETERS_NONE();
+	weft_slice position = weft_host_topic_position();
+	RETURN_STRINGL(position.bytes ? position.bytes : "", position.length);
 }
 
 ZEND_FUNCTION(Weft_Internal_topic_attend)

@@ -15,6 +15,20 @@ typedef struct {
 uint32_t weft_host_topic_publish(const weft_publication *publication, weft_slice *said);
 uint32_t weft_host_topic_subscribe(weft_slice connection, weft_slice topic, bool is_labelled, weft_slice after);
 uint32_t weft_host_topic_attend(weft_slice connection, weft_slice topic, weft_slice name);
+
+typedef struct {
+	const weft_slice *topics;
+	size_t count;
+	weft_slice after;
+	bool is_labelled;
+	uint32_t overflow;
+	uint32_t heartbeat_ms;
+	uint32_t retry_ms;
+} weft_bound;
+
+/* Binds the response of a request, whose head was sent, to topics: then the request has ended. */
+uint32_t weft_host_topic_stream(uint64_t request, const weft_bound *bound);
+weft_slice weft_host_topic_position(void);
 bool weft_host_topic_unsubscribe(weft_slice connection, weft_slice topic);
 /* rows: each behind its length in four bytes. Parks. */
 uint32_t weft_host_topic_ask(uint32_t what, weft_slice subject, weft_slice *rows);

@@ -131,6 +131,13 @@ typedef enum {
 	WEFT_TOPIC_SUBSCRIBED_TOO_LATE = 4,
 } weft_topic_subscribed;
 typedef enum {
+	WEFT_EVENTS_YES = 0,
+	WEFT_EVENTS_GONE = 1,
+	WEFT_EVENTS_NAME = 2,
+	WEFT_EVENTS_TOO_MANY = 3,
+	WEFT_EVENTS_STARTED = 4,
+} weft_events_begun;
+typedef enum {
 	WEFT_REMEMBERED_YES = 0,
 	WEFT_REMEMBERED_FULL = 1,
 	WEFT_REMEMBERED_GONE = 2,

@@ -162,6 +162,19 @@ ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_topic_attend, 0, 3
 ZEND_END_ARG_INFO()
 ZEND_FUNCTION(Weft_Internal_topic_attend);
 
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_topic_stream, 0, 5, MAY_BE_BOOL)
+	ZEND_ARG_TYPE_MASK(0, topics, MAY_BE_ARRAY, NULL)
+	ZEND_ARG_TYPE_MASK(0, after, MAY_BE_STRING|MAY_BE_NULL, NULL)
+	ZEND_ARG_TYPE_MASK(0, manner, MAY_BE_LONG, NULL)
+	ZEND_ARG_TYPE_MASK(0, heartbeatMs, MAY_BE_LONG, NULL)
+	ZEND_ARG_TYPE_MASK(0, retryMs, MAY_BE_LONG, NULL)
+ZEND_END_ARG_INFO()
+ZEND_FUNCTION(Weft_Internal_topic_stream);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_topic_position, 0, 0, MAY_BE_STRING)
+ZEND_END_ARG_INFO()
+ZEND_FUNCTION(Weft_Internal_topic_position);
+
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_topic_unsubscribe, 0, 2, MAY_BE_BOOL)
 	ZEND_ARG_TYPE_MASK(0, connection, MAY_BE_STRING, NULL)
 	ZEND_ARG_TYPE_MASK(0, topic, MAY_BE_STRING, NULL)
@@ -206,6 +219,8 @@ static const zend_function_entry weft_functions[] = {
 	ZEND_NS_FALIAS("Weft\\Internal", topic_publish, Weft_Internal_topic_publish, arginfo_Weft_Internal_topic_publish)
 	ZEND_NS_FALIAS("Weft\\Internal", topic_subscribe, Weft_Internal_topic_subscribe, arginfo_Weft_Internal_topic_subscribe)
 	ZEND_NS_FALIAS("Weft\\Internal", topic_attend, Weft_Internal_topic_attend, arginfo_Weft_Internal_topic_attend)
+	ZEND_NS_FALIAS("Weft\\Internal", topic_stream, Weft_Internal_topic_stream, arginfo_Weft_Internal_topic_stream)
+	ZEND_NS_FALIAS("Weft\\Internal", topic_position, Weft_Internal_topic_position, arginfo_Weft_Internal_topic_position)
 	ZEND_NS_FALIAS("Weft\\Internal", topic_unsubscribe, Weft_Internal_topic_unsubscribe, arginfo_Weft_Internal_topic_unsubscribe)
 	ZEND_NS_FALIAS("Weft\\Internal", topic_ask, Weft_Internal_topic_ask, arginfo_Weft_Internal_topic_ask)
 	ZEND_NS_FALIAS("Weft\\Internal", topic_list, Weft_Internal_topic_list, arginfo_Weft_Internal_topic_list)

@@ -1,5 +1,6 @@
 /* Weft\Http\Writer: the body of a response, written piece by piece at the client's pace. */
 #include "writer.h"
+#include "classic_response.h"
 #include "coroutine.h"
 #include "host.h"
 #include "weft_arginfo.h"
@@ -46,6 +47,9 @@ ZEND_FUNCTION(Weft_Internal_response_writer)
 	if (!weft_current || !weft_current->request) {
 		zend_throw_error(NULL, "No request is running");
 		RETURN_THROWS();
+	}
+	if (weft_classic_of(weft_current)) {
+		weft_classic_send_head(); /* what is written is the body */
 	}
 	weft_writer_open(return_value, weft_current->request);
 }

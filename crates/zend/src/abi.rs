@@ -297,6 +297,20 @@ enums! {
         TooLate,
     }
 
+    /// What became of a response that was to be bound to topics.
+    enum EventsBegun as "weft_events_begun", "WEFT_EVENTS_" {
+        /// It is, and the request has ended.
+        Yes,
+        /// Its client has gone, or it has ended before.
+        Gone,
+        /// A topic cannot have this name.
+        Name,
+        /// There are too many topics.
+        TooMany,
+        /// Its head was not sent, announces a length, or says that it is compressed.
+        Started,
+    }
+
     /// What became of an attribute.
     enum Remembered as "weft_remembered", "WEFT_REMEMBERED_" {
         /// It is set, or removed.

@@ -4,10 +4,10 @@
 //! coroutine.
 #![allow(unsafe_code)]
 
-use crate::abi::{TopicAnswered, TopicPublished, TopicSubscribed};
+use crate::abi::{EventsBegun, OverflowPolicy, TopicAnswered, TopicPublished, TopicSubscribed};
 use crate::host::with;
 use crate::slice::Slice;
-use crate::topics::Publish;
+use crate::topics::{EventStream, Publish};
 
 // SAFETY of all rows: called by c/ only, with the arguments its prototypes in topic.h promise.
 
@@ -54,6 +54,44 @@ unsafe extern "C" fn weft_host_topic_subscribe(
     let subscribed = with(None, |host| host.topics())
         .map_or(TopicSubscribed::Gone, |topics| topics.subscribe(connection, topic, is_labelled, after));
     subscribed as u32
+}
+
+/// What C passes to [`weft_host_topic_stream`].
+#[repr(C)]
+pub(crate) struct Bound {
+    topics: *const Slice,
+    count: usize,
+    after: Slice,
+    is_labelled: bool,
+    overflow: u32,
+    heartbeat_ms: u32,
+    retry_ms: u32,
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn weft_host_topic_stream(request: u64, bound: *const Bound) -> u32 {
+    // SAFETY: C passes a struct of its own, with an array of slices that are valid during the call.
+    let (bound, topics) = unsafe {
+        let bound = &*bound;
+        let topics = std::slice::from_raw_parts(bound.topics, bound.count);
+        (bound, topics.iter().map(|topic| topic.get()).collect::<Vec<&[u8]>>())
+    };
+    let stream = EventStream {
+        topics: &topics,
+        // SAFETY: the same.
+        after: bound.after.is_some().then(|| unsafe { bound.after.get() }),
+        is_labelled: bound.is_labelled,
+        overflow: OverflowPolicy::from_c(bound.overflow).unwrap_or(OverflowPolicy::Close),
+        heartbeat_ms: bound.heartbeat_ms,
+        retry_ms: bound.retry_ms,
+    };
+    with(None, |host| host.topics()).map_or(EventsBegun::Gone, |topics| topics.stream(request, &stream))
+        as u32
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn weft_host_topic_position() -> Slice {
+    with(None, |host| host.topics()).map_or(Slice::NONE, |topics| topics.position())
 }
 
 #[unsafe(no_mangle)]

@@ -2,7 +2,7 @@
 //!
 //! Must not know how a message travels. Invariant: no method calls Zend, or keeps a borrow while it parks.
 
-use crate::abi::{TopicPublished, TopicSubscribed};
+use crate::abi::{EventsBegun, OverflowPolicy, TopicPublished, TopicSubscribed};
 use crate::slice::Slice;
 
 /// What is to be published.
@@ -16,6 +16,23 @@ pub struct Publish<'a> {
     pub is_binary: bool,
     /// The name of the connection that does not get it.
     pub except: Option<&'a [u8]>,
+}
+
+/// What a response that is bound to topics is like.
+#[derive(Clone, Copy, Debug)]
+pub struct EventStream<'a> {
+    /// The topics, without repetition.
+    pub topics: &'a [&'a [u8]],
+    /// The id of the last message that is known; `None`: what the request shows as Last-Event-ID.
+    pub after: Option<&'a [u8]>,
+    /// Whether events have the names of their topics.
+    pub is_labelled: bool,
+    /// What becomes of messages for which there is no room.
+    pub overflow: OverflowPolicy,
+    /// Milliseconds without an event after which a comment is sent; 0 for never.
+    pub heartbeat_ms: u32,
+    /// Milliseconds after which a client comes back that was cut off.
+    pub retry_ms: u32,
 }
 
 /// Topics, as PHP sees them. What is lent stays valid until the next question.
@@ -33,6 +50,10 @@ pub trait Topics {
     ) -> TopicSubscribed;
     /// A connection that has subscribed to a topic is present there under a name.
     fn attend(&self, connection: &[u8], topic: &[u8], name: &[u8]) -> TopicSubscribed;
+    /// Binds the response of a request, whose head was sent, to topics; with [`EventsBegun::Yes`] the request has ended.
+    fn stream(&self, request: u64, stream: &EventStream<'_>) -> EventsBegun;
+    /// The id after which follows what this worker has still to deliver.
+    fn position(&self) -> Slice;
     /// Ends a subscription; returns whether there was one.
     fn unsubscribe(&self, connection: &[u8], topic: &[u8]) -> bool;
     /// Asks all workers about a topic, or the one that has a connection about that: what is a number of the host's. The

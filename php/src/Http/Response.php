@@ -4,7 +4,11 @@ declare(strict_types=1);
 
 namespace Weft\Http;
 
+use Weft\Coroutine;
 use Weft\Internal\EventStream;
+use Weft\Internal\Output;
+use Weft\Internal\TopicStream;
+use Weft\WebSocket\Overflow;
 
 /**
  * An HTTP response: a status, headers, and a body that is a string, a file, or made while it is sent.
@@ -95,18 +99,51 @@ final class Response
      *
      * A client that was cut off comes back with the id of the last event that it has seen: Request::header('Last-Event-ID').
      *
+     * With topics the stream goes on after the events, if there are any: what is published to them is sent until the client
+     * goes, and no coroutine is held for it. A client that comes back gets what it has missed, or an event "missed".
+     *
      * @param iterable<Event|string> $events a string is an event with that data
      * @param float $heartbeat seconds between comments while no event comes; 0 for none
+     * @param string|list<string> $topics up to 64 topics
+     * @param bool $labelled whether the events of topics have their topic's name; else they are "message"
+     * @param Overflow $overflow what becomes of a message when websocket_queue_bytes_max bytes wait for the client
+     * @param int $retryMs with topics: milliseconds after which a client comes back that was cut off
+     * @throws \ValueError
      */
-    public static function events(iterable $events, float $heartbeat = 15.0): self
-    {
-        $stream = new EventStream($events, $heartbeat);
-
-        return new self($stream->write(...), 200, [
+    public static function events(
+        iterable $events = [],
+        float $heartbeat = 15.0,
+        string|array $topics = [],
+        bool $labelled = false,
+        Overflow $overflow = Overflow::Close,
+        int $retryMs = 2_000,
+    ): self {
+        $headers = [
             'Content-Type' => 'text/event-stream',
             'Cache-Control' => 'no-store',
             'X-Accel-Buffering' => 'no', // nginx in front of it passes each event on
-        ]);
+        ];
+        if ($topics === []) {
+            return new self((new EventStream($events, $heartbeat))->write(...), 200, $headers);
+        }
+        $bound = new TopicStream((array) $topics, $labelled, $overflow, $heartbeat, $retryMs);
+        $headers['Cache-Control'] = 'no-store, no-transform'; // all clients get the same bytes
+
+        return new self(static fn (Writer $writer) => $bound->write($writer, $events), 200, $headers);
+    }
+
+    /**
+     * Sends it by header() and echo, from a script of classic mode or of a loop in resident mode. In coroutine mode a handler
+     * returns its response.
+     *
+     * @throws \LogicException in coroutine mode
+     */
+    public function send(): void
+    {
+        if (Coroutine::id() !== 0) {
+            throw new \LogicException('In coroutine mode a response is returned by the handler, not sent');
+        }
+        Output::send($this);
     }
 
     public function status(): int

@@ -66,10 +66,9 @@ final class Output
             ob_end_flush();
         }
         // The client gets the head before the first piece, which may take long. flush() sends a head only with output.
-        $status = \http_response_code();
-        headers_send(is_int($status) ? $status : 200);
+        $writer = response_writer();
         if (!$body instanceof \Traversable) {
-            $body(response_writer());
+            $body($writer);
 
             return;
         }

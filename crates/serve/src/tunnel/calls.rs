@@ -144,6 +144,8 @@ impl Server {
         let bytes_max = if is_stream { limits.stream_queue_bytes_max } else { limits.queue_bytes_max };
         let sent = tunnel.out.push(frame, bytes_max, tunnel.overflow);
         match sent {
+            // There it is a time without an event that counts.
+            Sent::Queued if tunnel.codec.events().is_some() => tunnel.since = self.runtime.turn_time(),
             Sent::Queued | Sent::Gone | Sent::Unframable(_) => (),
             Sent::Dropped => {
                 self.stats.messages_dropped.add(1);

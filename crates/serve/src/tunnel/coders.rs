@@ -10,6 +10,7 @@ use weft_proto::framing::{Framing, Unframable};
 use weft_proto::websocket::{Deflate, Deflater, Failure, Inflater, Kind, Received, compressed_frame, frame};
 
 use crate::tunnel::Tunnel;
+use crate::tunnel::event_form::{EventStream, FORMS, message_event};
 use crate::tunnel::outbox::Frame;
 
 /// The coders of a worker.
@@ -51,11 +52,21 @@ pub(crate) struct Message<'m> {
     compressed: Option<Option<Frame>>,
     /// For the streams of one service.
     framed: Option<(Rc<Framing>, Frame)>,
+    /// For streams of events.
+    events: [Option<Frame>; FORMS],
 }
 
 impl<'m> Message<'m> {
     pub(crate) fn new(kind: Kind, payload: &'m [u8], coders: &'m Coders) -> Message<'m> {
-        Message { kind, payload, coders, plain: None, compressed: None, framed: None }
+        Message {
+            kind,
+            payload,
+            coders,
+            plain: None,
+            compressed: None,
+            framed: None,
+            events: Default::default(),
+        }
     }
 
     /// The frame for a tunnel.
@@ -63,6 +74,9 @@ impl<'m> Message<'m> {
     /// # Errors
     /// The messages of that tunnel cannot be like this one.
     pub(crate) fn for_tunnel(&mut self, tunnel: &Tunnel) -> Result<Frame, Unframable> {
+        if let Some(events) = tunnel.codec.events() {
+            return Ok(self.as_event(events, None, None));
+        }
         let Some(framing) = tunnel.codec.framing() else { return Ok(self.for_window(tunnel.window_bits)) };
         if let Some((known, frame)) = &self.framed
             && Rc::ptr_eq(known, framing)
@@ -72,6 +86,13 @@ impl<'m> Message<'m> {
         let frame: Frame = framing.encode(self.payload)?.into();
         self.framed = Some((Rc::clone(framing), Frame::clone(&frame)));
         Ok(frame)
+    }
+
+    /// The event for a stream of events; of one message all have the same id and topic.
+    pub(crate) fn as_event(&mut self, stream: EventStream, id: Option<&[u8]>, topic: Option<&[u8]>) -> Frame {
+        let (kind, payload) = (self.kind, self.payload);
+        let make = || stream.frame(&message_event(id, topic, kind, payload));
+        Frame::clone(self.events[stream.form(topic.is_some())].get_or_insert_with(make))
     }
 
     /// The frame for a WebSocket with this window; 0 for one without compression.

@@ -93,12 +93,22 @@ impl Outbox {
     }
 
     pub(crate) fn ping(&mut self) {
-        self.ping = Some(ping_frame(b"").into());
+        self.beat(ping_frame(b"").into());
+    }
+
+    /// What a peer gets that has been sent nothing for long.
+    pub(crate) fn beat(&mut self, frame: Frame) {
+        self.ping = Some(frame);
     }
 
     /// The last frame.
     pub(crate) fn close(&mut self, code: CloseCode, reason: &str) {
         self.close = Some(close_frame(code, reason).into());
+    }
+
+    /// The last frame of what is no WebSocket, if it has one.
+    pub(crate) fn end_with(&mut self, frame: Option<Frame>) {
+        self.close = frame;
     }
 
     /// Forgets the messages of which nothing has been sent.

@@ -102,6 +102,12 @@ impl Server {
                     self.take_frames(tunnel, &scratch[..count]);
                 }
                 Received::Nothing => break,
+                // A request by HTTP/2 has ended before it was answered.
+                Received::End
+                    if tunnel.codec.events().is_some() && connection.transport.carried().is_some() =>
+                {
+                    break;
+                }
                 Received::End if self.input_of_tunnel_ended(tunnel) => break,
                 Received::End | Received::Broken => return Outcome::Broken,
             }
@@ -141,6 +147,9 @@ impl Server {
 
     /// Takes in bytes that the peer has sent.
     fn take_frames(&self, tunnel: &mut Tunnel, mut bytes: &[u8]) {
+        if tunnel.codec.events().is_some() {
+            return; // whatever it is, nobody asks for it
+        }
         tunnel.since = self.runtime.turn_time();
         tunnel.is_pinged = false;
         let until = after(tunnel.since, self.limits.tunnels.close_timeout_ms);
@@ -200,6 +209,10 @@ impl Server {
     /// When the silence of a peer is over: it gets a ping, or has not answered it.
     fn silence_ends(&self, tunnel: &Tunnel) -> Nanos {
         let limits = &self.limits.tunnels;
+        if let Some(events) = tunnel.codec.events() {
+            let span = u64::from(events.heartbeat_ms);
+            return if span > 0 { after(tunnel.since, span) } else { Nanos::MAX };
+        }
         if tunnel.codec.framing().is_some() {
             let span = limits.stream_idle_ms;
             return if span > 0 { after(tunnel.since, span) } else { Nanos::MAX };
@@ -215,9 +228,9 @@ impl Server {
     /// tell the handler.
     pub(super) fn close_ends(&self, tunnel: &Tunnel, now: Nanos) -> Nanos {
         let limits = &self.limits.tunnels;
-        // A stream has nothing to answer; a peer that does not read what was sent before is late by itself.
-        let is_stream = tunnel.codec.framing().is_some();
-        let until = if is_stream { Nanos::MAX } else { after(now, limits.close_timeout_ms) };
+        // Others have nothing to answer; a peer that does not read what was sent before is late by itself.
+        let is_answered = tunnel.codec.has_closing_handshake();
+        let until = if is_answered { after(now, limits.close_timeout_ms) } else { Nanos::MAX };
         match self.draining.get() {
             Some(began) if limits.leave_ms > 0 => until.min(after(began, limits.leave_ms / 2 * 3)).max(now),
             _ => until,
@@ -241,6 +254,10 @@ impl Server {
             }
             // Its answer may wait where nothing is read.
             Stage::Open if !tunnel.reads() => tunnel.since = now,
+            Stage::Open if let Some(events) = tunnel.codec.events() => {
+                tunnel.out.beat(events.heartbeat());
+                tunnel.since = now;
+            }
             Stage::Open if tunnel.codec.framing().is_some() => {
                 let until = self.close_ends(tunnel, now);
                 tunnel.begin_closing(CloseCode::GOING_AWAY, SILENT, until);

@@ -3,6 +3,7 @@
 //! Must not know who publishes, or how a message came here. Invariants: a message is framed once for all tunnels that get
 //! it in the same form; no subscriber is waited for.
 
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 use weft_proto::websocket::{CloseCode, Kind};
@@ -22,10 +23,15 @@ pub struct Published<'a> {
     pub kind: Kind,
     /// What subscribers get.
     pub payload: &'a [u8],
-    /// What precedes that for subscribers who want labels.
-    pub label: &'a dyn Fn() -> Vec<u8>,
+    /// Its id, for subscribers who want labels or events.
+    pub id: &'a dyn Fn() -> Vec<u8>,
     /// The subscriber that does not get it.
     pub except: Option<TunnelKey>,
+}
+
+/// A message with its label: a line with its id and its topic.
+pub fn label(id: &[u8], topic: &[u8], payload: &[u8]) -> Vec<u8> {
+    [id, b" ", topic, b"\n", payload].concat()
 }
 
 impl Server {
@@ -70,13 +76,21 @@ impl Server {
             let members = tunnels.members(message.topic);
             let mut plain = Message::new(message.kind, message.payload, &self.coders);
             let is_labelled = members.iter().any(|member| member.is_labelled);
-            let text = is_labelled.then(|| [&(message.label)(), message.payload].concat());
+            let made_id = OnceCell::new();
+            let id = || made_id.get_or_init(|| (message.id)()).as_slice();
+            let text = is_labelled.then(|| label(id(), message.topic, message.payload));
             let mut labelled = text.as_deref().map(|text| Message::new(message.kind, text, &self.coders));
             for member in members {
                 let is_meant = |tunnel: &&mut crate::tunnel::Tunnel| Some(tunnel.key) != message.except;
                 let Some(tunnel) = tunnels.at(member.tunnel).filter(is_meant) else { continue };
-                let made = labelled.as_mut().filter(|_| member.is_labelled).unwrap_or(&mut plain);
-                let sent = match made.for_tunnel(tunnel) {
+                let framed = if let Some(events) = tunnel.codec.events() {
+                    let topic = member.is_labelled.then_some(message.topic);
+                    Ok(plain.as_event(events, Some(id()), topic))
+                } else {
+                    let made = labelled.as_mut().filter(|_| member.is_labelled).unwrap_or(&mut plain);
+                    made.for_tunnel(tunnel)
+                };
+                let sent = match framed {
                     Ok(frame) => self.queue_frame(tunnel, frame),
                     Err(why) => Sent::Unframable(why),
                 };

@@ -12,7 +12,7 @@ use weft_serve::{Published, Server, TunnelKey};
 use super::letter::{Kind as LetterKind, Letter};
 use super::member::Next;
 use super::message::{Kind as MessageKind, Message};
-use super::name::{end_of, label};
+use super::name::{end_of, id};
 use super::presence::Presence;
 use super::questions;
 use super::shared::{MAIL, NEWS};
@@ -79,7 +79,7 @@ fn deliver_news(presence: &Presence, server: &Server) {
                 topic: message.topic,
                 kind: if message.kind == MessageKind::Binary { Kind::Binary } else { Kind::Text },
                 payload: message.payload,
-                label: &|| label(member.bus.epoch, end_of(at, record), &message),
+                id: &|| id(member.bus.epoch, end_of(at, record), &message),
                 except: (is_plain && owner == member.owner).then_some(TunnelKey(key)),
             });
             bytes.set(bytes.get() + record.len());

@@ -6,7 +6,7 @@
 use super::hosts::{Host, seen_in};
 use super::member::Member;
 use super::message::{Kind, Message, now_ms};
-use super::name::{Known, end_of, label};
+use super::name::{Known, end_of, id};
 use super::shared::{Back, Bus, NEWS};
 
 /// How much may be missed.
@@ -25,8 +25,12 @@ pub struct Limits {
 pub struct Missed {
     /// Whether it is bytes.
     pub is_binary: bool,
-    /// What subscribers get who want labels.
-    pub labelled: Vec<u8>,
+    /// Where it is on this bus: what orders it among those of other topics.
+    pub at: u64,
+    /// Its id.
+    pub id: Vec<u8>,
+    /// What subscribers get.
+    pub payload: Vec<u8>,
 }
 
 /// The messages of a topic that followed the one with this id, in their order, up to those that this worker has still to
@@ -92,14 +96,15 @@ impl Walk<'_> {
         let is_missed =
             if self.known.issuer.0 == own { !message.is_past } else { there > self.known.to(host) };
         if is_missed && !is_coming {
-            let labelled = [&label(own, end, &message)[..], message.payload].concat();
-            self.bytes += labelled.len();
+            let id = id(own, end, &message);
+            self.bytes += id.len() + message.topic.len() + 2 + message.payload.len();
             let is_much = self.missed.len() >= self.limits.messages_max || self.bytes > self.limits.bytes_max;
             let oldest_ms = now_ms().saturating_sub(self.limits.age_max_ms);
             if is_much || message.time_ms < oldest_ms {
                 return None;
             }
-            self.missed.push(Missed { is_binary: message.kind == Kind::Binary, labelled });
+            let (is_binary, payload) = (message.kind == Kind::Binary, message.payload.to_vec());
+            self.missed.push(Missed { is_binary, at, id, payload });
         }
         let mut seen = seen_in(message.seen).peekable();
         let is_old = match seen.peek() {

@@ -10,8 +10,10 @@
 //! delivered was.
 
 use super::hosts::seen_in;
+use super::member::Member;
 use super::message::{Message, Origin};
 use super::ring::Ring;
+use super::shared::NEWS;
 
 /// Where a record ends that begins at `at`.
 pub fn end_of(at: u64, record: &[u8]) -> u64 {
@@ -33,13 +35,16 @@ pub fn name_of(own: u32, end: u64, origin: Option<Origin>, seen: &[u8]) -> Strin
     name
 }
 
-/// What precedes a message for connections that want its id: the id, the topic, and the end of the line.
-pub fn label(own: u32, end: u64, message: &Message<'_>) -> Vec<u8> {
-    let mut label = name_of(own, end, message.origin, message.seen).into_bytes();
-    label.push(b' ');
-    label.extend_from_slice(message.topic);
-    label.push(b'\n');
-    label
+/// The name of this message, which ends at `end` on the host `own`.
+pub fn id(own: u32, end: u64, message: &Message<'_>) -> Vec<u8> {
+    name_of(own, end, message.origin, message.seen).into_bytes()
+}
+
+/// What is known to whoever has had everything that this worker has delivered so far: as the name of a message is.
+pub fn position(member: &Member) -> Vec<u8> {
+    let at = member.position(NEWS);
+    // Without what is here of other hosts it claims less than it could: at another host more is sent, or it is too late.
+    name_of(member.bus.epoch, at, None, &member.bus.seen_at(at).unwrap_or_default()).into_bytes()
 }
 
 /// What the name of a message says.

@@ -160,6 +160,13 @@ impl Bus {
         Ok(())
     }
 
+    /// What is here of other hosts, if the message that begins at `at` is the next one.
+    pub fn seen_at(&self, at: u64) -> Option<Vec<u8>> {
+        // Under the lock, so that nobody notes more meanwhile.
+        let _held = self.lock()?;
+        (self.rings[NEWS].head() == at).then(|| self.hosts.seen(self.epoch, None))
+    }
+
     /// Notes what is known of another host; returns whether there was room. `None` if the lock could not be had.
     pub fn note_host(&self, news: Host) -> Option<bool> {
         let held = self.lock()?;

@@ -4,9 +4,9 @@
 //! each message once; what is lent stays where it is until the next question.
 
 use weft_proto::websocket::Kind;
-use weft_serve::{Server, Subscribed, TunnelKey, is_topic};
-use weft_zend::abi::{TopicPublished, TopicSubscribed};
-use weft_zend::{Publish, Slice, Topics};
+use weft_serve::{Server, Subscribed, TunnelKey, is_topic, label};
+use weft_zend::abi::{EventsBegun, TopicPublished, TopicSubscribed};
+use weft_zend::{EventStream, Publish, RequestId, Slice, Topics};
 
 use super::lent::Lent;
 use crate::bus::{
@@ -16,11 +16,11 @@ use crate::config::Config;
 
 /// Topics in a worker.
 pub struct WorkerTopics {
-    server: &'static Server,
-    member: &'static Member,
+    pub(super) server: &'static Server,
+    pub(super) member: &'static Member,
     post: &'static Post,
     presence: &'static Presence,
-    limits: Limits,
+    pub(super) limits: Limits,
     lent: Lent,
 }
 
@@ -83,7 +83,7 @@ impl WorkerTopics {
         let Some(missed) = bus::missed(self.member, topic, after, &self.limits) else { return false };
         for message in missed {
             let kind = if message.is_binary { Kind::Binary } else { Kind::Text };
-            self.server.tunnel_send(key, kind, &message.labelled);
+            self.server.tunnel_send(key, kind, &label(&message.id, topic, &message.payload));
         }
         true
     }
@@ -155,11 +155,22 @@ impl Topics for WorkerTopics {
         if !is_topic(topic) || !is_topic(name) || !is_topic(&[bus::PRESENCE, topic].concat()) {
             return TopicSubscribed::Name;
         }
-        let here = self.own(connection).filter(|key| self.server.has_subscribed(*key, topic));
+        // Nobody would be told when a stream of events ends.
+        let may =
+            |key: &TunnelKey| self.server.has_subscribed(*key, topic) && !self.server.is_event_stream(*key);
+        let here = self.own(connection).filter(may);
         match here.is_some_and(|key| self.presence.come(key, topic, name)) {
             true => TopicSubscribed::Yes,
             false => TopicSubscribed::Gone,
         }
+    }
+
+    fn stream(&self, request: RequestId, stream: &EventStream<'_>) -> EventsBegun {
+        self.begin_events(request, stream)
+    }
+
+    fn position(&self) -> Slice {
+        self.lent.data(bus::position(self.member))
     }
 
     fn list(&self, connection: &[u8]) -> Slice {

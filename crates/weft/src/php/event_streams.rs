@@ -1,0 +1,86 @@
+//! Responses that are bound to topics: the request ends, and its connection gets as events what is published.
+//!
+//! Must not know how an event is written. Invariants: what a client that comes back has missed is sent to it before anything
+//! newer, each message once, or it is told that it is too late; nothing parks between the subscription and that.
+
+use weft_proto::event_stream::event;
+use weft_proto::websocket::Kind;
+use weft_serve::{RequestKey, Subscribed, TunnelKey, is_topic, message_event};
+use weft_zend::abi::EventsBegun;
+use weft_zend::{EventStream, RequestId};
+
+use super::services::overflow_of;
+use super::topics::WorkerTopics;
+use crate::bus::{self, Missed};
+
+/// The name of the event that tells a client that it is too late for what it has missed.
+const MISSED: &[u8] = b"missed";
+const TOO_LATE: &[u8] = b"messages were missed";
+
+impl WorkerTopics {
+    /// A request whose response was started is bound to topics.
+    pub(super) fn begin_events(&self, request: RequestId, stream: &EventStream<'_>) -> EventsBegun {
+        if !stream.topics.iter().all(|topic| is_topic(topic)) {
+            return EventsBegun::Name;
+        }
+        let key = RequestKey(request);
+        let last = self.server.with_request(key, |view| view.header("last-event-id").map(<[u8]>::to_vec));
+        let shown = last.flatten();
+        let after = stream.after.or(shown.as_deref()).filter(|id| !id.is_empty());
+        let begun = self.server.begin_events(key, overflow_of(stream.overflow), stream.heartbeat_ms);
+        let tunnel = match begun {
+            Ok(Some(tunnel)) => tunnel,
+            Ok(None) => return EventsBegun::Yes, // its client wants the head alone
+            Err(weft_serve::Error::Gone) => return EventsBegun::Gone,
+            Err(_) => return EventsBegun::Started,
+        };
+        for topic in stream.topics {
+            if self.server.subscribe(tunnel, topic, stream.is_labelled) == Subscribed::TooMany {
+                // Its client comes back; PHP has checked it.
+                self.server.tunnel_close(tunnel, weft_proto::websocket::CloseCode::INTERNAL_ERROR, "");
+                return EventsBegun::TooMany;
+            }
+        }
+        self.open(tunnel, stream, after);
+        EventsBegun::Yes
+    }
+
+    /// Sends what comes first: when to come back, and what was missed, or from where on it is sent.
+    fn open(&self, tunnel: TunnelKey, stream: &EventStream<'_>, after: Option<&[u8]>) {
+        let mut first = format!("retry: {}\n\n", stream.retry_ms).into_bytes();
+        let position = || bus::position(self.member);
+        match after.map(|after| self.missed_of_all(stream.topics, after)) {
+            None => first.extend_from_slice(&id_alone(&position())),
+            Some(None) => first.extend_from_slice(&event(Some(&position()), Some(MISSED), TOO_LATE)),
+            Some(Some(missed)) if missed.is_empty() => first.extend_from_slice(&id_alone(&position())),
+            Some(Some(missed)) => {
+                for (topic, message) in missed {
+                    let kind = if message.is_binary { Kind::Binary } else { Kind::Text };
+                    let topic = stream.is_labelled.then_some(topic);
+                    first.extend_from_slice(&message_event(Some(&message.id), topic, kind, &message.payload));
+                }
+            }
+        }
+        self.server.send_events(tunnel, &first);
+    }
+
+    /// What a client has missed of several topics, in the order in which it was published; `None` if it is too late.
+    fn missed_of_all<'t>(&self, topics: &[&'t [u8]], after: &[u8]) -> Option<Vec<(&'t [u8], Missed)>> {
+        let mut all = Vec::new();
+        for topic in topics {
+            let missed = bus::missed(self.member, topic, after, &self.limits)?;
+            all.extend(missed.into_iter().map(|message| (*topic, message)));
+        }
+        let bytes: usize = all.iter().map(|(_, message)| message.id.len() + message.payload.len()).sum();
+        if all.len() > self.limits.messages_max || bytes > self.limits.bytes_max {
+            return None;
+        }
+        all.sort_by_key(|(_, message)| message.at);
+        Some(all)
+    }
+}
+
+/// A block that is no event: it only tells the client what to show when it comes back.
+fn id_alone(id: &[u8]) -> Vec<u8> {
+    [b"id: ", id, b"\n\n"].concat()
+}

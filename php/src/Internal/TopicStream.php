@@ -1,0 +1,68 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Weft\Internal;
+
+use Weft\Http\Event;
+use Weft\Http\Writer;
+use Weft\WebSocket\Overflow;
+
+/**
+ * The body of a Response::events() that is bound to topics: from its last event on it is the server's, and no PHP is held.
+ *
+ * @internal
+ */
+final class TopicStream
+{
+    private const TOPICS_MAX = 64;
+    private const MS_MAX = 86_400_000;
+    private const LABELLED = 4;
+
+    /** @var list<string> */
+    private readonly array $topics;
+
+    private readonly int $heartbeatMs;
+
+    /**
+     * @param list<string> $topics
+     * @throws \ValueError
+     */
+    public function __construct(
+        array $topics,
+        private readonly bool $labelled,
+        private readonly Overflow $overflow,
+        float $heartbeat,
+        private readonly int $retryMs,
+    ) {
+        $this->topics = array_values(array_unique($topics));
+        $this->heartbeatMs = (int) ceil($heartbeat * 1000);
+        if (count($this->topics) > self::TOPICS_MAX) {
+            throw new \ValueError('A connection has at most 64 topics');
+        }
+        foreach ($this->topics as $topic) {
+            if (strlen($topic) > 255 || preg_match('/^[^\p{Cc}]+$/Du', $topic) !== 1) {
+                throw new \ValueError('A topic\'s name is UTF-8, has 1 to 255 bytes, and no control characters');
+            }
+        }
+        if ($heartbeat < 0.0 || $this->heartbeatMs > self::MS_MAX || $retryMs < 0 || $retryMs > self::MS_MAX) {
+            throw new \ValueError('The heartbeat and retryMs of a stream of events are from 0 to 86,400 s');
+        }
+    }
+
+    /** @param iterable<Event|string> $events what comes before that */
+    public function write(Writer $writer, iterable $events): void
+    {
+        $after = null;
+        if ($events !== []) {
+            $after = topic_position(); // what is published while they are made follows them
+            foreach ($events as $event) {
+                if (!$writer->write((string) ($event instanceof Event ? $event : new Event($event)))) {
+                    return;
+                }
+            }
+        }
+        $manner = $this->overflow->value | ($this->labelled ? self::LABELLED : 0);
+        topic_stream($this->topics, $after, $manner, $this->heartbeatMs, $this->retryMs);
+    }
+}
