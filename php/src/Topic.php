@@ -20,7 +20,7 @@ final class Topic
      * before, and the memory for it is full, it waits for them, at most a second.
      *
      * @param string $message UTF-8, unless it is binary; at most an eighth of topics_bytes
-     * @param ?Connection $except a connection that does not get it: the one from which it came
+     * @param Connection|list<Connection>|null $except who does not get it, 500 connections at most: the one from which it came, say
      * @return string the message's id
      * @throws \ValueError for a topic or a message that cannot be published
      * @throws PublishException when workers do not keep up, and when no server is found or it refuses
@@ -29,13 +29,14 @@ final class Topic
         string $topic,
         string $message,
         bool $binary = false,
-        ?Connection $except = null,
+        Connection|array|null $except = null,
     ): string {
+        $names = self::names($except instanceof Connection ? [$except] : $except ?? []);
         $elsewhere = getenv('WEFT_TOPICS_PUBLISH_TO');
         if (is_string($elsewhere) && $elsewhere !== '') {
-            return Publisher::publish($elsewhere, $topic, $message, $binary, $except?->id);
+            return Publisher::publish($elsewhere, $topic, $message, $binary, $names);
         }
-        $id = Internal\topic_publish($topic, $message, $binary, $except?->id);
+        $id = Internal\topic_publish($topic, $message, $binary, $names);
 
         return match (true) {
             is_string($id) => $id,
@@ -43,6 +44,12 @@ final class Topic
                 => throw new PublishException('Nothing to publish to: this process belongs to no server, and WEFT_TOPICS_PUBLISH_TO does not name one'),
             default => throw new PublishException("Workers do not keep up with what is published; \"$topic\" is not"),
         };
+    }
+
+    /** @param list<Connection> $connections */
+    private static function names(array $connections): string
+    {
+        return implode(' ', array_map(static fn (Connection $one): string => $one->id, $connections));
     }
 
     // The questions: crates/weft/src/bus/questions.rs.

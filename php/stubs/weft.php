@@ -286,10 +286,11 @@ function websocket_remember(string $name, string $attribute, ?string $value): bo
  * Weft\Topic::publish() of this server.
  *
  * @internal
+ * @param string $except the ids of the connections that do not get it, with a space in between
  * @return string|bool|null the message's id; false when there was no room in time; null when this process is no server's
  * @throws \ValueError for a topic or a message that cannot be published
  */
-function topic_publish(string $topic, string $message, bool $binary, ?string $except): string|bool|null {}
+function topic_publish(string $topic, string $message, bool $binary, string $except): string|bool|null {}
 
 /**
  * Weft\WebSocket\Connection::subscribe() and resume().

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use weft_tests::events::Events;
 use weft_tests::until;
 
 use crate::hosts::{Socket, ask, crowd, enter, host, join, know, pair, publish};
@@ -62,6 +63,13 @@ fn the_sender_is_left_out_and_bytes_are_bytes_on_every_host(kind: Kind) {
     let (mut here, mut there) = (crowd(&one, 1).remove(0), crowd(&other, 1).remove(0));
     here.send("others all not to me");
     assert_eq!(there.text(), "not to me");
+    let (mut third, its_name) = enter(&other);
+    assert_eq!(ask(&mut third, "join all"), "true");
+    third.send(&format!("all-but all {its_name},1-w1 to two"));
+    assert_eq!((here.text(), there.text()), ("to two".to_owned(), "to two".to_owned()));
+    here.send(&format!("all-but all {its_name},1-w1 to two again"));
+    assert_eq!((here.text(), there.text()), ("to two again".to_owned(), "to two again".to_owned()));
+    drop(third);
     there.send("bytes all \u{1}\u{2}");
     assert_eq!(here.read(), (0x82, vec![1, 2]));
     assert_eq!(there.read(), (0x82, vec![1, 2]));
@@ -105,6 +113,29 @@ fn a_client_that_moves_to_another_host_gets_what_it_has_missed(kind: Kind) {
                     assert_eq!(parts(&text).1, format!("p {missed}"), "after {last}, {id}: {text}");
                 }
                 assert_eq!(back.text(), "true", "after {last}, {id}");
+            }
+        }
+    }
+}
+
+fn a_stream_of_events_goes_on_at_another_host(kind: Kind) {
+    let backplane = Backplane::start(kind);
+    let (one, other) = pair(&backplane);
+    let (mut here, start) = Events::open(&one, "/events");
+    let (mut there, _) = Events::open(&other, "/events");
+    let mut ids = vec![start];
+    for turn in 0..6 {
+        publish(if turn % 2 == 0 { &one } else { &other }, "all", "p", turn, 1);
+        let (text, id) = here.event();
+        assert_eq!(text, format!("p {turn}"));
+        assert_eq!(there.event().0, text);
+        ids.push(id);
+    }
+    for (known, id) in ids.iter().enumerate() {
+        for weft in [&one, &other] {
+            let mut back = Events::resume(weft, "/events", id);
+            for missed in known..6 {
+                assert_eq!(back.event().0, format!("p {missed}"), "after {known}, {id}");
             }
         }
     }
@@ -176,6 +207,7 @@ with_both! {
     each_subscriber_of_each_host_gets_each_message_once_and_in_order
     the_sender_is_left_out_and_bytes_are_bytes_on_every_host
     a_client_that_moves_to_another_host_gets_what_it_has_missed
+    a_stream_of_events_goes_on_at_another_host
     who_asks_a_host_that_cannot_know_is_too_late
     a_host_that_starts_later_has_the_history
 }

@@ -27,6 +27,7 @@ class Room extends Service
                 'topics' => self::sorted($connection),
                 'say' => Topic::publish($topic, $rest),
                 'others' => Topic::publish($topic, $rest, except: $connection),
+                'all-but' => self::publishExcept($topic, $rest),
                 'bytes' => Topic::publish($topic, $rest, true),
                 'flood' => self::flood($topic, (int) $rest),
                 'many' => self::many($connection),
@@ -37,7 +38,7 @@ class Room extends Service
         } catch (Throwable $failed) {
             $said = $failed::class . ': ' . $failed->getMessage();
         }
-        if (!in_array($word, ['say', 'others', 'bytes'], true) || str_contains((string) $said, ':')) {
+        if (!in_array($word, ['say', 'others', 'all-but', 'bytes'], true) || str_contains((string) $said, ':')) {
             $connection->send(is_string($said) ? $said : json_encode($said));
         }
     }
@@ -65,6 +66,14 @@ class Room extends Service
             'unsubscribe' => $other->unsubscribe($rest),
             'subscriptions' => self::sorted($other),
         };
+    }
+
+    /** "id,id text": leaves these connections out. */
+    private static function publishExcept(string $topic, string $rest): string
+    {
+        [$ids, $text] = explode(' ', $rest, 2);
+
+        return Topic::publish($topic, $text, except: array_map(static fn(string $id) => new Connection($id), explode(',', $ids)));
     }
 
     private static function sorted(Connection $connection): array

@@ -129,6 +129,37 @@ fn labelled_messages_can_be_resumed() {
 }
 
 #[test]
+fn a_message_leaves_out_whom_it_names_in_whichever_worker_they_are() {
+    let weft = rooms().with("--workers", "3").start();
+    let mut all: Vec<(Socket, u32, String)> = (0..12).map(|_| enter(&weft, "/room")).collect();
+    for (socket, ..) in &mut all {
+        assert_eq!(ask(socket, "join all"), "true");
+    }
+    let workers: std::collections::BTreeSet<u32> = all.iter().map(|(_, pid, _)| *pid).collect();
+    assert!(workers.len() > 1, "of several workers");
+    let excluded: Vec<String> = all[..9].iter().map(|(.., name)| name.clone()).collect();
+    // A name of nobody is no error.
+    let names = format!("{},gone-w1,nonsense", excluded.join(","));
+    all[0].0.send(&format!("all-but all {names} for three"));
+    let second = all[1].2.clone();
+    all[0].0.send(&format!("all-but all {second} for eleven"));
+    all[0].0.send("say all for all");
+    for (at, (socket, ..)) in all.iter_mut().enumerate() {
+        let heard: Vec<String> =
+            (0..if at < 9 { 2 } else { 3 } - usize::from(at == 1)).map(|_| socket.text()).collect();
+        let expected = match at {
+            1 => &["for all"][..],
+            0..9 => &["for eleven", "for all"],
+            _ => &["for three", "for eleven", "for all"],
+        };
+        assert_eq!(heard, expected, "{at}");
+    }
+    let many = vec!["1-w1"; 501].join(",");
+    let said = ask(&mut all[0].0, &format!("all-but all {many} x"));
+    assert_eq!(said, "ValueError: a message leaves out at most 500 connections");
+}
+
+#[test]
 fn a_publisher_that_is_faster_than_all_loses_nothing() {
     let weft = rooms().with("--topics-bytes", "65536").start();
     let (mut ada, mut bob) = (room(&weft, "a"), room(&weft, "a"));

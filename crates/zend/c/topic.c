@@ -24,9 +24,9 @@ ZEND_FUNCTION(Weft_Internal_topic_publish)
 		Z_PARAM_STR(topic)
 		Z_PARAM_STR(message)
 		Z_PARAM_BOOL(is_binary)
-		Z_PARAM_STR_OR_NULL(except)
+		Z_PARAM_STR(except)
 	ZEND_PARSE_PARAMETERS_END();
-	const weft_publication publication = {weft_slice_of(topic), weft_slice_of(message), slice_or_none(except), is_binary};
+	const weft_publication publication = {weft_slice_of(topic), weft_slice_of(message), weft_slice_of(except), is_binary};
 	weft_slice said = {NULL, 0};
 	uint32_t published = weft_host_topic_publish(&publication, &said);
 	if (EG(exception)) {

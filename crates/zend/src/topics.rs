@@ -14,7 +14,7 @@ pub struct Publish<'a> {
     pub message: &'a [u8],
     /// Whether that is bytes, and not a text.
     pub is_binary: bool,
-    /// The name of the connection that does not get it.
+    /// The names of the connections that do not get it, with a space in between.
     pub except: Option<&'a [u8]>,
 }
 

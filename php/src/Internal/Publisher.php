@@ -18,12 +18,12 @@ final class Publisher
 
     /**
      * @param string $address as in --listen: "admin+unix:/path" or "admin://HOST:PORT"
-     * @param ?string $except the id of a connection that does not get it
+     * @param string $except the ids of the connections that do not get it, with a space in between
      * @return string the message's id
      * @throws \ValueError for a topic or a message that cannot be published
      * @throws PublishException when the server is not found, or refuses
      */
-    public static function publish(string $address, string $topic, string $message, bool $binary, ?string $except): string
+    public static function publish(string $address, string $topic, string $message, bool $binary, string $except): string
     {
         [$status, $body] = self::ask($address, self::request($topic, $message, $binary, $except));
         $id = $status === 200 ? json_decode($body, true)['id'] ?? null : null;
@@ -39,11 +39,11 @@ final class Publisher
         };
     }
 
-    private static function request(string $topic, string $message, bool $binary, ?string $except): string
+    private static function request(string $topic, string $message, bool $binary, string $except): string
     {
         $token = getenv('WEFT_TOPICS_PUBLISH_TOKEN');
         $lines = [
-            'POST /publish?' . http_build_query(['topic' => $topic, 'except' => $except ?? '']) . ' HTTP/1.1',
+            'POST /publish?' . http_build_query(['topic' => $topic, 'except' => $except]) . ' HTTP/1.1',
             'Host: weft',
             'Connection: close',
             'Content-Type: ' . ($binary ? 'application/octet-stream' : 'text/plain; charset=utf-8'),

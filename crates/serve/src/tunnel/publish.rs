@@ -4,12 +4,14 @@
 //! it in the same form; no subscriber is waited for.
 
 use std::cell::OnceCell;
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use weft_proto::websocket::{CloseCode, Kind};
 
 use crate::keys::TunnelKey;
 use crate::server::Server;
+use crate::tunnel::Tunnel;
 use crate::tunnel::coders::Message;
 use crate::tunnel::outbox::{Overflow, Sent};
 use crate::tunnel::topics::{Subscribed, is_topic};
@@ -25,8 +27,8 @@ pub struct Published<'a> {
     pub payload: &'a [u8],
     /// Its id, for subscribers who want labels or events.
     pub id: &'a dyn Fn() -> Vec<u8>,
-    /// The subscriber that does not get it.
-    pub except: Option<TunnelKey>,
+    /// The subscribers that do not get it.
+    pub except: &'a [TunnelKey],
 }
 
 /// A message with its label: a line with its id and its topic.
@@ -74,6 +76,7 @@ impl Server {
         {
             let tunnels: &mut Tunnels = &mut self.tunnels.borrow_mut();
             let members = tunnels.members(message.topic);
+            let excluded: HashSet<u64> = message.except.iter().map(|key| key.0).collect();
             let mut plain = Message::new(message.kind, message.payload, &self.coders);
             let is_labelled = members.iter().any(|member| member.is_labelled);
             let made_id = OnceCell::new();
@@ -81,7 +84,7 @@ impl Server {
             let text = is_labelled.then(|| label(id(), message.topic, message.payload));
             let mut labelled = text.as_deref().map(|text| Message::new(message.kind, text, &self.coders));
             for member in members {
-                let is_meant = |tunnel: &&mut crate::tunnel::Tunnel| Some(tunnel.key) != message.except;
+                let is_meant = |tunnel: &&mut Tunnel| !excluded.contains(&tunnel.key.0);
                 let Some(tunnel) = tunnels.at(member.tunnel).filter(is_meant) else { continue };
                 let framed = if let Some(events) = tunnel.codec.events() {
                     let topic = member.is_labelled.then_some(message.topic);

@@ -9,7 +9,7 @@ use weft_rt::{Nanos, clock};
 use weft_serve::{BodyView, RequestKey, Server};
 
 use super::answer::{Answer, TEXT};
-use crate::bus::{self, NotPublished, Post, Publication, What, connection_of, publish_at_once};
+use crate::bus::{self, NotPublished, Post, Publication, What, publish_at_once};
 
 /// Messages that may be on their way, and as many whose subscribers are being counted.
 const WAITING_MAX: usize = 64;
@@ -111,13 +111,12 @@ impl Publications {
         let unread = || Answer::new(500, TEXT, "500 Internal Server Error: the message cannot be read\n");
         let (topic, except, is_binary) = asked.ok_or_else(unread)?;
         let payload = server.with_body(key, read).and_then(Result::ok).ok_or_else(unread)?;
-        let except = connection_of(&except);
-        let publication = Publication { topic: &topic, payload: &payload, is_binary, except };
+        let publication = Publication { topic: &topic, payload: &payload, is_binary, except: &except };
         match publish_at_once(self.post.member.bus, &publication) {
             Ok(id) => Ok((topic, id)),
             Err(failed) => {
                 let status = match failed {
-                    NotPublished::Topic | NotPublished::NotText => 400,
+                    NotPublished::Topic | NotPublished::NotText | NotPublished::Excluded => 400,
                     NotPublished::TooLong(_) => 413,
                     NotPublished::Full | NotPublished::Busy | NotPublished::Cancelled => 503,
                 };
@@ -191,8 +190,8 @@ mod tests {
 
     #[test]
     fn a_query_is_read_as_forms_write_it() {
-        let fields = Fields::of(b"x=1&topic=room+1%2f%C3%A9%zz&except=1a-w2");
-        assert_eq!((&fields.topic[..], &fields.except[..]), ("room 1/é%zz".as_bytes(), &b"1a-w2"[..]));
+        let fields = Fields::of(b"x=1&topic=room+1%2f%C3%A9%zz&except=1a-w2+1a-w3");
+        assert_eq!((&fields.topic[..], &fields.except[..]), ("room 1/é%zz".as_bytes(), &b"1a-w2 1a-w3"[..]));
         assert!(Fields::of(b"").topic.is_empty());
     }
 }

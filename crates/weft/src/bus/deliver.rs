@@ -11,7 +11,7 @@ use weft_serve::{Published, Server, TunnelKey};
 
 use super::letter::{Kind as LetterKind, Letter};
 use super::member::Next;
-use super::message::{Kind as MessageKind, Message};
+use super::message::{Kind as MessageKind, Message, excluded_in};
 use super::name::{end_of, id};
 use super::presence::Presence;
 use super::questions;
@@ -73,14 +73,13 @@ fn deliver_news(presence: &Presence, server: &Server) {
             if message.is_past || !presence.take(&message) {
                 return;
             }
-            let (owner, key) = message.who;
-            let is_plain = matches!(message.kind, MessageKind::Text | MessageKind::Binary);
+            let except: Vec<TunnelKey> = excluded_in(message.except, member.owner).map(TunnelKey).collect();
             let queued = server.publish(&Published {
                 topic: message.topic,
                 kind: if message.kind == MessageKind::Binary { Kind::Binary } else { Kind::Text },
                 payload: message.payload,
                 id: &|| id(member.bus.epoch, end_of(at, record), &message),
-                except: (is_plain && owner == member.owner).then_some(TunnelKey(key)),
+                except: &except,
             });
             bytes.set(bytes.get() + record.len());
             deliveries.set(deliveries.get() + queued);

@@ -6,6 +6,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::hosts::SEEN_BYTES;
 
+/// Bytes of one connection among those that do not get a message.
+const CONNECTION_BYTES: usize = 16;
+/// Connections that one message may leave out: their names fit into the head of a request that publishes.
+pub const EXCLUDED_MAX: usize = 500;
 /// Bytes before the topic.
 const HEAD_BYTES: usize = 32;
 
@@ -29,8 +33,10 @@ pub struct Message<'a> {
     pub time_ms: u64,
     /// What it is.
     pub kind: Kind,
-    /// The connection that does not get it, or that has come or gone: its worker, and its number there; zeros for none.
+    /// The connection that has come or gone: its worker, and its number there; zeros for none.
     pub who: (u64, u64),
+    /// The connections that do not get it: [`excluded_in`].
+    pub except: &'a [u8],
     /// 1 to 255 bytes.
     pub topic: &'a [u8],
     /// What subscribers get.
@@ -55,17 +61,19 @@ pub struct Origin {
 impl<'a> Message<'a> {
     /// A message of this host.
     pub fn new(kind: Kind, who: (u64, u64), topic: &'a [u8], payload: &'a [u8]) -> Message<'a> {
-        Message { time_ms: now_ms(), kind, who, topic, payload, origin: None, is_past: false, seen: b"" }
+        let (except, seen) = (&b""[..], &b""[..]);
+        Message { time_ms: now_ms(), kind, who, except, topic, payload, origin: None, is_past: false, seen }
     }
 
     /// The bytes that it takes.
     pub fn encode(&self) -> Vec<u8> {
-        let length = HEAD_BYTES + 8 + self.seen.len() + self.topic.len() + self.payload.len();
+        let lists = self.except.len() + self.seen.len();
+        let length = HEAD_BYTES + 10 + lists + self.topic.len() + self.payload.len();
         let mut bytes = Vec::with_capacity(length);
         for number in [self.time_ms, self.who.0, self.who.1] {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
-        let flags = u8::from(self.is_past);
+        let flags = u8::from(self.is_past) | u8::from(!self.except.is_empty()) << 1;
         bytes.extend_from_slice(&[
             self.kind as u8,
             self.topic.len() as u8,
@@ -75,6 +83,11 @@ impl<'a> Message<'a> {
         bytes.extend_from_slice(&self.origin.map_or(0, |origin| origin.host).to_le_bytes());
         if let Some(origin) = self.origin {
             bytes.extend_from_slice(&origin.end.to_le_bytes());
+        }
+        if !self.except.is_empty() {
+            let count = self.except.len() / CONNECTION_BYTES;
+            bytes.extend_from_slice(&(count as u16).to_le_bytes());
+            bytes.extend_from_slice(self.except);
         }
         bytes.extend_from_slice(self.seen);
         bytes.extend_from_slice(self.topic);
@@ -87,7 +100,7 @@ impl<'a> Message<'a> {
         let (head, rest) = bytes.split_first_chunk::<HEAD_BYTES>()?;
         let (numbers, flags) = head.as_chunks::<8>().0.split_at_checked(3)?;
         let [time_ms, owner, key] = [0, 1, 2].map(|at| u64::from_le_bytes(numbers[at]));
-        let [kind, length, is_past, seen, host @ ..] = *flags.first()?;
+        let [kind, length, flags, seen, host @ ..] = *flags.first()?;
         let kind = *[Kind::Text, Kind::Binary, Kind::Joined, Kind::Left].get(usize::from(kind))?;
         let (origin, rest) = match u32::from_le_bytes(host) {
             0 => (None, rest),
@@ -96,19 +109,42 @@ impl<'a> Message<'a> {
                 (Some(Origin { host, end: u64::from_le_bytes(*end) }), rest)
             }
         };
+        let (except, rest) = match flags & 2 {
+            0 => (&b""[..], rest),
+            _ => {
+                let (count, rest) = rest.split_first_chunk::<2>()?;
+                rest.split_at_checked(usize::from(u16::from_le_bytes(*count)) * CONNECTION_BYTES)?
+            }
+        };
         let (seen, rest) = rest.split_at_checked(usize::from(seen) * SEEN_BYTES)?;
         let (topic, payload) = rest.split_at_checked(usize::from(length))?;
         Some(Message {
             time_ms,
             who: (owner, key),
+            except,
             kind,
             topic,
             payload,
             origin,
-            is_past: is_past == 1,
+            is_past: flags & 1 != 0,
             seen,
         })
     }
+}
+
+/// Connections by their names, which have a space in between, as a message has them; `None` for more than
+/// [`EXCLUDED_MAX`]. What is no name is left out.
+pub fn excluded_of(names: &[u8]) -> Option<Vec<u8>> {
+    let known: Vec<(u64, u64)> = names.split(|byte| *byte == b' ').filter_map(connection_of).collect();
+    let bytes = |(worker, number): &(u64, u64)| [worker.to_le_bytes(), number.to_le_bytes()].concat();
+    (known.len() <= EXCLUDED_MAX).then(|| known.iter().flat_map(bytes).collect())
+}
+
+/// The connections of a worker in such a list, by their numbers.
+pub fn excluded_in(except: &[u8], worker: u64) -> impl Iterator<Item = u64> {
+    let numbers = except.as_chunks::<8>().0.as_chunks::<2>().0.iter();
+    let numbers = numbers.map(|[owner, key]| (u64::from_le_bytes(*owner), u64::from_le_bytes(*key)));
+    numbers.filter(move |(owner, _)| *owner == worker).map(|(_, key)| key)
 }
 
 /// A connection's worker and number, by its name.
@@ -134,7 +170,9 @@ mod tests {
             let own = Message::new(Kind::Left, (1, u64::MAX), topic, payload);
             assert_eq!(Message::decode(&own.encode()), Some(own));
             let origin = Some(Origin { host: 1, end: u64::MAX });
-            let message = Message { origin, is_past: true, seen: &seen, ..own };
+            let except = excluded_of(b"5f-w1 nonsense 5f-w2 60-w3").expect("three");
+            assert_eq!(excluded_in(&except, 0x5F).collect::<Vec<_>>(), [1, 2]);
+            let message = Message { origin, is_past: true, seen: &seen, except: &except, ..own };
             let bytes = message.encode();
             assert_eq!(Message::decode(&bytes), Some(message));
             assert_eq!(Message::decode(&bytes[..bytes.len() - payload.len() - 1]), None);

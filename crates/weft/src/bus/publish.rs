@@ -8,7 +8,7 @@ use std::fmt;
 use weft_rt::{MILLISECOND, Nanos, Runtime, Wake, clock};
 use weft_serve::is_topic;
 
-use super::message::{Kind, Message};
+use super::message::{EXCLUDED_MAX, Kind, Message, excluded_of};
 use super::name::name_of;
 use super::shared::{Bus, NEWS, Refused};
 
@@ -26,8 +26,8 @@ pub struct Publication<'a> {
     pub payload: &'a [u8],
     /// Whether it is bytes, and not a text.
     pub is_binary: bool,
-    /// The connection that does not get it: its worker, and its number there.
-    pub except: Option<(u64, u64)>,
+    /// The names of the connections that do not get it, with a space in between.
+    pub except: &'a [u8],
 }
 
 /// Why it was not published.
@@ -39,6 +39,8 @@ pub enum NotPublished {
     NotText,
     /// It has more than so many bytes.
     TooLong(usize),
+    /// Too many connections are left out.
+    Excluded,
     /// Workers have not read what it would overwrite.
     Full,
     /// Another process has the lock of the bus, and does not go on.
@@ -59,6 +61,7 @@ impl fmt::Display for NotPublished {
             NotPublished::TooLong(most) => {
                 write!(f, "a message to this topic has at most {most} bytes, an eighth of topics_bytes")
             }
+            NotPublished::Excluded => write!(f, "a message leaves out at most {EXCLUDED_MAX} connections"),
             NotPublished::Full => {
                 f.write_str("workers do not keep up with what is published; try again later")
             }
@@ -80,8 +83,9 @@ pub fn publish_at_once(bus: &Bus, publication: &Publication<'_>) -> Result<Strin
         return Err(NotPublished::NotText);
     }
     let kind = if publication.is_binary { Kind::Binary } else { Kind::Text };
-    let who = publication.except.unwrap_or_default();
-    let message = Message::new(kind, who, publication.topic, publication.payload);
+    let except = excluded_of(publication.except).ok_or(NotPublished::Excluded)?;
+    let message = Message::new(kind, (0, 0), publication.topic, publication.payload);
+    let message = Message { except: &except, ..message };
     match bus.publish(&message) {
         Ok((end, seen)) => Ok(name_of(bus.epoch, end, None, &seen)),
         Err(Refused::TooLong(most)) => Err(NotPublished::TooLong(most)),

@@ -19,7 +19,7 @@ use super::places::{self, Places, RINGS};
 use super::ring::{self, Found, HEAD_WORDS, Ring};
 
 /// The layout; another version of weft with another one makes a bus of its own.
-const LAYOUT: u64 = 0x7765_6674_6275_7302;
+const LAYOUT: u64 = 0x7765_6674_6275_7303;
 const FIRST_WORDS: usize = 8;
 /// Words of the ring of questions and answers.
 const MAIL_WORDS: usize = 128 * 1024;

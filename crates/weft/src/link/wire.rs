@@ -8,7 +8,7 @@ use bytes::Bytes;
 use crate::bus::Message;
 
 /// The first bytes of each packet; the last of them is the version.
-const MARK: [u8; 4] = *b"wft\x01";
+const MARK: [u8; 4] = *b"wft\x02";
 /// Bytes before what a packet says: the mark, its kind, and the host.
 const HEAD_BYTES: usize = 12;
 
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(Packet::decode(b"hello, world, hello"), None);
         assert_eq!(Packet::decode(&Packet::Bye.encode(0)), None);
         let mut later = Packet::Bye.encode(5).to_vec();
-        later[3] = 2;
+        later[3] += 1;
         assert_eq!(Packet::decode(&later), None);
     }
 }

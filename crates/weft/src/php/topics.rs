@@ -95,7 +95,7 @@ impl Topics for WorkerTopics {
             topic: publish.topic,
             payload: publish.message,
             is_binary: publish.is_binary,
-            except: publish.except.and_then(connection_of),
+            except: publish.except.unwrap_or_default(),
         };
         let failed = match bus::publish(self.member.bus, &publication) {
             Ok(id) => return (TopicPublished::Yes, self.lent.name(id)),
@@ -104,7 +104,7 @@ impl Topics for WorkerTopics {
         let kind = match failed {
             NotPublished::Topic => TopicPublished::Name,
             NotPublished::NotText => TopicPublished::NoText,
-            NotPublished::TooLong(_) => TopicPublished::TooLong,
+            NotPublished::TooLong(_) | NotPublished::Excluded => TopicPublished::TooLong,
             NotPublished::Full | NotPublished::Busy => TopicPublished::Busy,
             NotPublished::Cancelled => TopicPublished::Cancelled,
         };
