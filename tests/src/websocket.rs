@@ -43,17 +43,29 @@ pub fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
 }
 
 impl Socket {
-    /// Sends a handshake and reads the head of the answer, whatever it is.
-    pub fn ask(weft: &Running, target: &str, lines: &str) -> Socket {
+    /// Sends a handshake, and does not wait for the answer.
+    pub fn begin(weft: &Running, target: &str, lines: &str) -> Socket {
         let mut stream = TcpStream::connect(weft.address).expect("the server listens");
         stream.set_read_timeout(Some(PATIENCE)).expect("a time");
         stream.write_all(handshake(target, lines).as_bytes()).expect("sent");
+        Socket { stream, head: String::new() }
+    }
+
+    /// Reads the head of the answer, whatever it is.
+    pub fn read_head(&mut self, weft: &Running) {
         let (mut head, mut byte) = (Vec::new(), [0]);
         while !head.ends_with(b"\r\n\r\n") {
-            stream.read_exact(&mut byte).unwrap_or_else(|error| panic!("{error}: {}", weft.log()));
+            self.stream.read_exact(&mut byte).unwrap_or_else(|error| panic!("{error}: {}", weft.log()));
             head.push(byte[0]);
         }
-        Socket { stream, head: String::from_utf8(head).expect("a head is ASCII") }
+        self.head = String::from_utf8(head).expect("a head is ASCII");
+    }
+
+    /// Sends a handshake and reads the head of the answer, whatever it is.
+    pub fn ask(weft: &Running, target: &str, lines: &str) -> Socket {
+        let mut socket = Socket::begin(weft, target, lines);
+        socket.read_head(weft);
+        socket
     }
 
     /// Opens a connection of a service.

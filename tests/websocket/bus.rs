@@ -248,3 +248,37 @@ fn a_publisher_that_is_killed_leaves_nothing_torn() {
         until("a new worker", || weft.workers().iter().all(|pid| *pid != victim).then_some(()));
     }
 }
+
+#[test]
+fn who_comes_to_a_worker_that_lags_hears_nothing_again() {
+    let server = rooms().with("--workers", "2").with("--websocket-queue-bytes-max", "8388608");
+    let weft = server.with("--topics-history-max", "100000").start();
+    let (mut here, pid, _) = enter(&weft, "/room");
+    assert_eq!(ask(&mut here, "label all"), "true");
+    let lagging = weft.workers().into_iter().find(|worker| *worker != pid).expect("another one");
+    process::signal(lagging, Signal::STOP);
+    until("it stands still", || process::is_stopped(lagging).then_some(()));
+    // More than it delivers in one turn of its loop.
+    here.send("flood all 3000");
+    let mut last = String::new();
+    while !last.contains("\n3000 .") {
+        last = here.text();
+    }
+    let id = last.split(' ').next().expect("an id");
+    // Some of them are the lagging worker's, which has still to deliver all of it.
+    let mut back: Vec<Socket> = (0..20).map(|_| Socket::begin(&weft, "/room", "")).collect();
+    back.iter_mut().for_each(|socket| socket.send(&format!("resume all {id}")));
+    process::signal(lagging, Signal::CONT);
+    let mut workers = BTreeSet::new();
+    for socket in &mut back {
+        socket.read_head(&weft);
+        let greeting = socket.text();
+        workers.insert(greeting.split(' ').next().expect("a pid").to_owned());
+        assert_eq!(socket.text(), "true", "{greeting}: it has missed nothing");
+    }
+    assert_eq!(workers.len(), 2);
+    here.send("say all end");
+    for socket in &mut back {
+        assert!(socket.text().ends_with("\nend"), "it has heard nothing twice");
+    }
+}

@@ -57,7 +57,11 @@ ZEND_FUNCTION(Weft_Internal_topic_subscribe)
 		Z_PARAM_BOOL(is_labelled)
 		Z_PARAM_STR_OR_NULL(after)
 	ZEND_PARSE_PARAMETERS_END();
-	switch (weft_host_topic_subscribe(weft_slice_of(connection), weft_slice_of(topic), is_labelled, slice_or_none(after))) {
+	uint32_t subscribed = weft_host_topic_subscribe(weft_slice_of(connection), weft_slice_of(topic), is_labelled, slice_or_none(after));
+	if (EG(exception)) {
+		RETURN_THROWS(); /* cancelled while it waited */
+	}
+	switch (subscribed) {
 		case WEFT_TOPIC_SUBSCRIBED_YES:
 			RETURN_TRUE;
 		case WEFT_TOPIC_SUBSCRIBED_TOO_LATE:

@@ -89,12 +89,13 @@ final class Connection
 
     /**
      * Subscribes with labels, for a client that comes back: it is sent what followed the last message that it has seen, and
-     * then what is published from now on.
+     * then what is published from now on. What the client has heard at another worker or host, and what has still to be delivered
+     * here, is waited for, at most 5 s: it comes once.
      *
      * @param string $after the id of that message
      * @return bool false when it is too late: more than topics_history_max messages have followed, or older ones than
-     *     topics_history_ms, or they are not kept any more. Nothing of the past is sent then, and the client should
-     *     begin anew. Also when the connection has ended
+     *     topics_history_ms, or they are not kept any more, or this host does not get what the client has heard. Nothing of
+     *     the past is sent then, and the client should begin anew. Also when the connection has ended
      * @throws \ValueError for a name that no topic can have, or the 65th topic
      */
     public function resume(string $topic, string $after): bool

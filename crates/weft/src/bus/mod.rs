@@ -4,11 +4,13 @@
 //! - `shared`: the bus itself, in memory that all processes share: `memory` with its lock, `ring` of records, `places` of
 //!   readers, `index` of topics; `message`: what is published.
 //! - `member`: a worker's part in it. `publish`: publishing, which may wait; `deliver`: what was read goes to
-//!   connections; `missed`: what one gets that comes back.
+//!   connections; `missed`: what one gets that comes back; `catch_up`: it has not to
+//!   hear twice what it has heard elsewhere.
 //! - `post`: what workers ask each other, in `letter`s; `questions`: what can be asked.
 //! - `presence`: who is at a topic, comes and goes.
 //! - `hosts`: what is known of other hosts; `name`: what a message is called at all of them.
 
+mod catch_up;
 mod deliver;
 mod hosts;
 mod index;
@@ -26,6 +28,7 @@ mod questions;
 mod ring;
 mod shared;
 
+pub use catch_up::catch_up;
 pub use deliver::{look, turn};
 pub use hosts::{HOSTS, Host};
 pub use letter::{Letter, encode_rows, rows_of};

@@ -3,7 +3,8 @@
 //! ```text
 //!   5f3a9c01-2e0                        a message of host 5f3a9c01, which ends at 2e0 in that host's order
 //!   5f3a9c01-2e0.77b01d22-1c8           ... and whoever had it delivered there had got all that 77b01d22 published up to 1c8
-//!   5f3a9c01-2e0~77b01d22-410.…         ... delivered by host 77b01d22, in whose own order it ends at 410
+//!   5f3a9c01-2e0~77b01d22-410-30.…      ... delivered by host 77b01d22, in whose own order it ends at 410, and which had
+//!                                       published nothing itself in the 30 before that
 //! ```
 //!
 //! Must not know who is told. Invariants: up to the first `~` or `.` a name is the same on all hosts; what it says was
@@ -25,7 +26,10 @@ pub fn name_of(own: u32, end: u64, origin: Option<Origin>, seen: &[u8]) -> Strin
     use std::fmt::Write;
     let mut name = match origin {
         None => format!("{own:x}-{end:x}"),
-        Some(Origin { host, end: there }) => format!("{host:x}-{there:x}~{own:x}-{end:x}"),
+        Some(Origin { host, end: there }) => {
+            let published = seen_in(seen).find(|(host, _)| *host == own).map_or(0, |(_, to)| to);
+            format!("{host:x}-{there:x}~{own:x}-{end:x}-{:x}", end.saturating_sub(published))
+        }
     };
     let is_named = |host| host == own || origin.is_some_and(|origin| origin.host == host);
     for (host, to) in seen_in(seen).filter(|(host, _)| !is_named(*host)) {
@@ -52,6 +56,8 @@ pub fn position(member: &Member) -> Vec<u8> {
 pub struct Known {
     /// The host that has delivered it, and where it ends there.
     pub issuer: (u32, u64),
+    /// Where the last message ends that this host itself had published by then.
+    pub published: u64,
     /// Up to where what each host has published was delivered.
     pub hosts: Vec<(u32, u64)>,
 }
@@ -64,14 +70,20 @@ impl Known {
             (parts.next()?, parts)
         };
         let (first, issuer) = match first.split_once('~') {
-            Some((first, issuer)) => (part(first)?, Some(part(issuer)?)),
+            Some((first, issuer)) => {
+                let (issuer, back) = issuer.rsplit_once('-')?;
+                let back = u64::from_str_radix(back, 16).ok()?;
+                (part(first)?, Some((part(issuer)?, back)))
+            }
             None => (part(first)?, None),
         };
-        let mut hosts: Vec<(u32, u64)> = [first].into_iter().chain(issuer).collect();
+        let mut hosts = vec![first];
+        hosts.extend(issuer.map(|(issuer, _)| issuer));
         for other in others {
             hosts.push(part(other)?);
         }
-        Some(Known { issuer: issuer.unwrap_or(first), hosts })
+        let (issuer, back) = issuer.unwrap_or((first, 0));
+        Some(Known { issuer, published: issuer.1.saturating_sub(back), hosts })
     }
 
     /// Up to where what a host has published was delivered; 0 if the name does not know the host.
@@ -103,13 +115,17 @@ mod tests {
         let known = Known::of(own.as_bytes()).unwrap();
         assert_eq!((known.issuer, known.to(0xc), known.to(0xd)), ((0xa, 0x18), 0x30, 0));
         let other = name_of(0xa, 0x28, Some(Origin { host: 0xb, end: 0x20 }), &seen);
-        assert_eq!(other, "b-20~a-28.c-30");
+        assert_eq!(other, "b-20~a-28-18.c-30");
         assert_eq!(
             Known::of(other.as_bytes()),
-            Some(Known { issuer: (0xa, 0x28), hosts: vec![(0xb, 0x20), (0xa, 0x28), (0xc, 0x30)] })
+            Some(Known {
+                issuer: (0xa, 0x28),
+                published: 0x10,
+                hosts: vec![(0xb, 0x20), (0xa, 0x28), (0xc, 0x30)]
+            })
         );
         assert_eq!(name_of(0xa, 0x18, None, b""), "a-18");
-        for nonsense in ["", "a", "a-", "-1", "a-1~", "a-1.b", "a-1~b-2~c-3", "z-1", "a-1."] {
+        for nonsense in ["", "a", "a-", "-1", "a-1~", "a-1.b", "a-1~b-2", "a-1~b-2-3~c-3-1", "z-1", "a-1."] {
             assert_eq!(Known::of(nonsense.as_bytes()), None, "{nonsense}");
         }
     }

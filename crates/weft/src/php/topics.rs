@@ -131,11 +131,15 @@ impl Topics for WorkerTopics {
                 None => TopicSubscribed::Gone,
             };
         };
+        // May wait, so it comes before anything that must be of one moment.
+        let is_in_time = after.is_none_or(|after| bus::catch_up(self.member, after));
         match self.server.subscribe(key, topic, is_labelled) {
             Subscribed::Gone => TopicSubscribed::Gone,
             Subscribed::TooMany => TopicSubscribed::TooMany,
             Subscribed::Yes => match after {
-                Some(after) if !self.send_missed(key, topic, after) => TopicSubscribed::TooLate,
+                Some(after) if !(is_in_time && self.send_missed(key, topic, after)) => {
+                    TopicSubscribed::TooLate
+                }
                 _ => TopicSubscribed::Yes,
             },
         }
