@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use weft_tests::{Client, Running, Server, process, until};
 
-use crate::servers::Backplane;
+use weft_tests::services::Backplane;
 
 pub use weft_tests::websocket::Socket;
 

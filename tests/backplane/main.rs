@@ -2,9 +2,9 @@
 //!
 //! Each test is one function, run with both. Invariant: a message is counted, never sampled.
 
+mod crowds;
 mod hosts;
 mod messages;
 mod outages;
 mod people;
-mod servers;
 mod settings;

@@ -6,7 +6,7 @@ use weft_tests::events::Events;
 use weft_tests::until;
 
 use crate::hosts::{Socket, ask, crowd, enter, host, join, know, pair, publish};
-use crate::servers::{Backplane, Kind};
+use weft_tests::services::{Backplane, Kind};
 
 /// The next messages of a connection, by their publishers.
 fn heard(socket: &mut Socket, count: usize) -> BTreeMap<String, Vec<usize>> {

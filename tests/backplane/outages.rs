@@ -10,7 +10,7 @@ use crate::hosts::{
     Socket, ask, crowd, enter, host, host_at, is_ready, join, know, link, metric, pair, publish,
 };
 use crate::messages::with_both;
-use crate::servers::{Backplane, Kind};
+use weft_tests::services::{Backplane, Kind};
 
 const GONE: &str = "is not there";
 const BACK: &str = "is there again";

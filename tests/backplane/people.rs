@@ -7,7 +7,7 @@ use weft_tests::{Running, process, until};
 
 use crate::hosts::{Socket, ask, enter, host, join, know, link, pair};
 use crate::messages::with_both;
-use crate::servers::{Backplane, Kind};
+use weft_tests::services::{Backplane, Kind};
 
 type Present = BTreeMap<String, String>;
 

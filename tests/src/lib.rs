@@ -7,6 +7,7 @@ pub mod browser;
 pub mod client;
 pub mod command;
 pub mod compare;
+pub mod crowd;
 pub mod events;
 pub mod expectation;
 pub mod modes;

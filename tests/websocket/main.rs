@@ -5,6 +5,7 @@ mod carried;
 mod clients;
 mod compressed;
 mod conversation;
+mod crowds;
 mod events;
 mod lives;
 mod presence;

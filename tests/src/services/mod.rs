@@ -5,6 +5,7 @@
 //! the test process is killed: each runs below a shell that ends it when the pipe from the test closes.
 
 mod authority;
+mod backplane;
 mod delay;
 mod fpm;
 mod mariadb;
@@ -29,6 +30,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 pub use authority::Authority;
+pub use backplane::{Backplane, Kind};
 pub use delay::Delay;
 pub use fpm::{Fpm, is_own};
 pub use mariadb::MariaDb;
