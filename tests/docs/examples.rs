@@ -19,6 +19,12 @@ pub const ADDRESS: &str = "127.0.0.1:8080";
 /// The same for a TCP service.
 const STREAM: &str = "127.0.0.1:9000";
 
+/// The same for a second server in the session of an example.
+const BESIDE: &str = "127.0.0.1:8081";
+
+/// A socket in such a session; in the tests it is in the directory of the first server.
+const SOCKET: &str = "/tmp/push.sock";
+
 /// Documents whose examples are run.
 fn guides() -> Vec<Document> {
     documents()
@@ -127,7 +133,7 @@ impl Subject {
     }
 
     /// The application that a line `NAME=value weft serve examples/…` serves; it keeps its data in the server's directory.
-    fn of_example(line: &str) -> Option<Subject> {
+    fn of_example(line: &str) -> Option<Server> {
         let mut words = line.split_whitespace().peekable();
         let mut variables = Vec::new();
         while let Some(variable) = words.peek().and_then(|word| word.split_once('=')) {
@@ -139,14 +145,23 @@ impl Subject {
             return None;
         }
         let application = root().join(path);
-        assert!(application.is_file(), "{line}: {path} is not in the repository");
-        let server = Server::new(&format!("return require '{}';", application.display()));
+        assert!(application.exists(), "{line}: {path} is not in the repository");
+        let server = match application.is_dir() {
+            true => Server::of(&application),
+            false => Server::new(&format!("return require '{}';", application.display())),
+        };
         let data = server.directory().join("data").display().to_string();
         let server = server.with_variable("POPUP_DATA", &data);
         let set = |server: Server, (name, value): (&str, &str)| server.with_variable(name, value);
         let server = variables.into_iter().fold(server, set);
-        let flags = words.skip(3).filter(|word| *word != "&");
-        Some(Subject::Waiting(flags.fold(server, Server::with_flag)))
+        let socket = server.directory().join("push.sock").display().to_string();
+        let local = |flag: &str| {
+            flag.replace(ADDRESS, "127.0.0.1:0").replace(BESIDE, "127.0.0.1:0").replace(SOCKET, &socket)
+        };
+        let flags: Vec<String> = words.skip(3).filter(|word| *word != "&").map(local).collect();
+        let listens = flags.iter().any(|flag| flag.starts_with("--listen"));
+        let server = if listens { server.listening_as_configured() } else { server };
+        Some(flags.iter().fold(server, |server, flag| server.with_flag(flag)))
     }
 
     fn running(&mut self) -> Option<&mut Running> {
@@ -242,13 +257,32 @@ fn run_examples(document: &Document) {
 
 fn run_session_of_an_example(place: &str, steps: &[Step]) {
     let Some((first, others)) = steps.split_first() else { return };
-    let Some(mut subject) = Subject::of_example(&first.command) else { return };
+    let Some(server) = Subject::of_example(&first.command) else { return };
+    let socket = server.directory().join("push.sock").display().to_string();
+    let mut subject = Subject::Waiting(server);
     let Some((first, others)) = others.split_first() else { return subject.try_alone(place) };
     // The service prepares its data when it starts; a reader is slower than that, this test is not.
+    let here =
+        |step: &Step| Step { command: step.command.replace(SOCKET, &socket), output: step.output.clone() };
+    let begin = here(first);
     until(&format!("{place}: $ {}", first.command), || {
-        matches(&first.output, &subject.answer(place, first).stdout).then_some(())
+        matches(&begin.output, &subject.answer(place, &begin).stdout).then_some(())
     });
-    others.iter().for_each(|step| subject.step(place, step));
+    let mut beside: Option<Running> = None;
+    for step in others.iter().map(here) {
+        if let Some(server) = Subject::of_example(&step.command) {
+            beside = Some(server.start());
+            continue;
+        }
+        let Some(address) = beside.as_ref().map(|beside| beside.address.to_string()) else {
+            subject.step(place, &step);
+            continue;
+        };
+        let local = Step { command: step.command.replace(BESIDE, &address), output: step.output.clone() };
+        let mut output = subject.answer(place, &local);
+        output.stdout = output.stdout.replace(&address, BESIDE);
+        expect(place, &step, &output);
+    }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The applications in examples/: each is short and does what its first lines say.
 
+mod push;
+
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
@@ -53,6 +55,7 @@ fn numbered_examples_are_short_and_each_is_tested_here() {
             "06-scope",
             "07-classic",
             "popup",
+            "push",
             "site"
         ]
     );

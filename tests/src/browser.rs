@@ -112,6 +112,35 @@ impl Browser {
             .unwrap_or_else(|error| panic!("{method} {target} {body}: {error}"))
     }
 
+    /// Opens another tab; from now on the commands are for it. Returns its name.
+    ///
+    /// # Panics
+    /// If the browser does not open it.
+    pub fn new_tab(&self) -> String {
+        let opened = self.call("POST", "/window/new", &json!({"type": "tab"}));
+        let tab = opened["handle"].as_str().expect("a tab has a name").to_owned();
+        self.switch_to(&tab);
+        tab
+    }
+
+    /// The name of the tab for which the commands are.
+    ///
+    /// # Panics
+    /// If it was closed.
+    pub fn tab(&self) -> String {
+        self.call("GET", "/window", &json!({})).as_str().expect("a tab has a name").to_owned()
+    }
+
+    /// From now on the commands are for this tab.
+    pub fn switch_to(&self, tab: &str) {
+        self.call("POST", "/window", &json!({"handle": tab}));
+    }
+
+    /// Closes the tab for which the commands are; [`Browser::switch_to`] MUST follow.
+    pub fn close_tab(&self) {
+        self.call("DELETE", "/window", &json!({}));
+    }
+
     /// Opens a page.
     pub fn open(&self, url: &str) {
         self.call("POST", "/url", &json!({"url": url}));
