@@ -309,8 +309,10 @@ impl Bus {
     }
 
     /// The position of a topic's last message; `Err` with the position up to which messages may have been forgotten.
+    /// Nothing is known if the lock cannot be had.
     pub fn last(&self, topic: &[u8]) -> Result<u64, u64> {
-        self.index.last(number_of(topic))
+        let held = self.lock().ok_or_else(|| self.head(NEWS))?;
+        self.index.last(&held, number_of(topic))
     }
 
     /// Appends the bytes of the message at a position to `into`, if it is one of the topic.
@@ -329,5 +331,21 @@ impl Bus {
                 Back::Gone
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bus::message::Kind;
+
+    #[test]
+    fn a_history_ends_with_a_message_that_is_there_whatever_a_dead_publisher_has_begun() {
+        let bus = Bus::new(1 << 16).unwrap();
+        let at = bus.head(NEWS);
+        bus.publish(&Message::new(Kind::Text, (0, 0), b"topic", b"hello")).unwrap();
+        bus.index.note(&bus.lock().unwrap(), number_of(b"topic"), bus.head(NEWS)); // and dies
+        assert_eq!(bus.last(b"topic"), Ok(at));
+        assert_eq!(bus.step_back(b"topic", at, &mut Vec::new()), Back::Message(0));
     }
 }
