@@ -5,6 +5,7 @@
 //!   5f3a9c01-2e0.77b01d22-1c8           ... and whoever had it delivered there had got all that 77b01d22 published up to 1c8
 //!   5f3a9c01-2e0~77b01d22-410-30.…      ... delivered by host 77b01d22, in whose own order it ends at 410, and which had
 //!                                       published nothing itself in the 30 before that
+//!   77b01d22-410~77b01d22-410-30.…      the same, as the place of a client that has had everything up to 410
 //! ```
 //!
 //! Must not know who is told. Invariants: up to the first `~` or `.` a name is the same on all hosts; what it says was
@@ -46,9 +47,13 @@ pub fn id(own: u32, end: u64, message: &Message<'_>) -> Vec<u8> {
 
 /// What is known to whoever has had everything that this worker has delivered so far: as the name of a message is.
 pub fn position(member: &Member) -> Vec<u8> {
-    let at = member.position(NEWS);
+    let (own, at) = (member.bus.epoch, member.position(NEWS));
     // Without what is here of other hosts it claims less than it could: at another host more is sent, or it is too late.
-    name_of(member.bus.epoch, at, None, &member.bus.seen_at(at).unwrap_or_default()).into_bytes()
+    let seen = member.bus.seen_at(at);
+    let is_alone = seen.as_ref().is_some_and(Vec::is_empty);
+    // Another host has to know where this one's last message ends, which is not here.
+    let origin = (!is_alone).then_some(Origin { host: own, end: at });
+    name_of(own, at, origin, &seen.unwrap_or_default()).into_bytes()
 }
 
 /// What the name of a message says.
@@ -125,6 +130,10 @@ mod tests {
             })
         );
         assert_eq!(name_of(0xa, 0x18, None, b""), "a-18");
+        let place = name_of(0xa, 0x18, Some(Origin { host: 0xa, end: 0x18 }), &seen);
+        assert_eq!(place, "a-18~a-18-8.b-20.c-30");
+        let known = Known::of(place.as_bytes()).unwrap();
+        assert_eq!((known.issuer, known.published, known.to(0xb)), ((0xa, 0x18), 0x10, 0x20));
         for nonsense in ["", "a", "a-", "-1", "a-1~", "a-1.b", "a-1~b-2", "a-1~b-2-3~c-3-1", "z-1", "a-1."] {
             assert_eq!(Known::of(nonsense.as_bytes()), None, "{nonsense}");
         }

@@ -27,6 +27,8 @@ impl WorkerTopics {
         let last = self.server.with_request(key, |view| view.header("last-event-id").map(<[u8]>::to_vec));
         let shown = last.flatten();
         let after = stream.after.or(shown.as_deref()).filter(|id| !id.is_empty());
+        // May wait, so it comes before anything that must be of one moment.
+        let is_in_time = after.is_none_or(|after| bus::catch_up(self.member, after));
         let begun = self.server.begin_events(key, overflow_of(stream.overflow), stream.heartbeat_ms);
         let tunnel = match begun {
             Ok(Some(tunnel)) => tunnel,
@@ -41,15 +43,16 @@ impl WorkerTopics {
                 return EventsBegun::TooMany;
             }
         }
-        self.open(tunnel, stream, after);
+        self.open(tunnel, stream, after, is_in_time);
         EventsBegun::Yes
     }
 
     /// Sends what comes first: when to come back, and what was missed, or from where on it is sent.
-    fn open(&self, tunnel: TunnelKey, stream: &EventStream<'_>, after: Option<&[u8]>) {
+    fn open(&self, tunnel: TunnelKey, stream: &EventStream<'_>, after: Option<&[u8]>, is_in_time: bool) {
         let mut first = format!("retry: {}\n\n", stream.retry_ms).into_bytes();
         let position = || bus::position(self.member);
-        match after.map(|after| self.missed_of_all(stream.topics, after)) {
+        let missed = |after| is_in_time.then(|| self.missed_of_all(stream.topics, after)).flatten();
+        match after.map(missed) {
             None => first.extend_from_slice(&id_alone(&position())),
             Some(None) => first.extend_from_slice(&event(Some(&position()), Some(MISSED), TOO_LATE)),
             Some(Some(missed)) if missed.is_empty() => first.extend_from_slice(&id_alone(&position())),
