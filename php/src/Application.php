@@ -6,6 +6,7 @@ namespace Weft;
 
 use Psr\Http\Server\RequestHandlerInterface;
 use Weft\Tcp\Endpoint as StreamEndpoint;
+use Weft\Udp\Service as DatagramService;
 use Weft\WebSocket\Endpoint;
 
 /**
@@ -20,8 +21,8 @@ final class Application
 {
     /**
      * @param callable|RequestHandlerInterface $handler what the script would return without services
-     * @param array<string, Endpoint|StreamEndpoint> $services by path, "/chat" for example: those of WebSockets, and of addresses such as
-     *     tcp://127.0.0.1:9000/chat
+     * @param array<string, Endpoint|StreamEndpoint|DatagramService> $services by path, "/chat" for example: those of WebSockets, and of
+     *     addresses such as tcp://127.0.0.1:9000/chat and udp://127.0.0.1:9000/chat
      * @throws \ValueError for a path that does not begin with a slash
      */
     public function __construct(

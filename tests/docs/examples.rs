@@ -198,7 +198,8 @@ impl Subject {
         let running = self.running().unwrap_or_else(|| panic!("{place}: a session without an application"));
         let address = running.address.to_string();
         let log = running.log();
-        let stream = log.split_once("weft: listening on tcp://").and_then(|(_, rest)| rest.split('/').next());
+        let of = |kind: &str| log.split_once(&format!("weft: listening on {kind}://"));
+        let stream = of("tcp").or_else(|| of("udp")).and_then(|(_, rest)| rest.split('/').next());
         let command = step.command.replace(ADDRESS, &address).replace(STREAM, stream.unwrap_or(STREAM));
         let mut output = run(running.directory(), &command);
         output.stdout = output.stdout.replace(&address, ADDRESS);

@@ -17,7 +17,7 @@ const POOL_CLASSES: [&str; 5] =
     ["Pool", "Database/SharedPdo", "Database/PdoPool", "Database/MysqliPool", "Redis/RedisPool"];
 
 /// Further classes of docs/reference/php.md, outside of php/src/Http.
-const OTHER_CLASSES: [&str; 18] = [
+const OTHER_CLASSES: [&str; 20] = [
     "Psr/Handler",
     "Psr/Factories",
     "Octane/Worker",
@@ -36,6 +36,8 @@ const OTHER_CLASSES: [&str; 18] = [
     "Tcp/Framing",
     "Tcp/Connection",
     "Tcp/Socket",
+    "Udp/Service",
+    "Udp/Peer",
 ];
 
 /// The classes of docs/reference/queues.md.

@@ -1,7 +1,8 @@
-//! TCP services through the real binary: what PHP code sees, and what clients see.
+//! TCP and UDP services through the real binary: what PHP code sees, and what clients see.
 
 mod client;
 mod conversation;
+mod datagrams;
 mod framing;
 mod lives;
 mod proxied;

@@ -29,6 +29,7 @@ mod board;
 pub mod clock;
 pub mod coroutine;
 pub mod counter;
+pub mod datagrams;
 mod family;
 pub mod fds;
 pub mod held;

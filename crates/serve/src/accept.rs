@@ -120,7 +120,8 @@ impl Server {
         let table = self.table.borrow();
         let connections = table.occupied().filter_map(|(_, _, connection, _)| connection.transport.number());
         let own = listeners.open.iter().map(|listener| listener.fd.as_raw_fd());
-        own.chain(connections).chain(self.hand_over_descriptors()).collect()
+        let datagrams = self.datagrams.borrow();
+        own.chain(connections).chain(datagrams.descriptors()).chain(self.hand_over_descriptors()).collect()
     }
 
     /// Accepts the connections that wait at a listener.
@@ -337,6 +338,7 @@ impl Server {
     /// the listeners.
     pub fn stop_accepting(&self) {
         self.keep_connections();
+        self.stop_receiving_datagrams();
         let numbers: Vec<u32> = self.listeners.borrow().open.iter().map(|listener| listener.number).collect();
         for number in numbers {
             while self.accept_one(number) {}

@@ -46,6 +46,11 @@ impl fmt::Debug for RequestKey {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TunnelKey(pub u64);
 
+impl TunnelKey {
+    /// No tunnel: a datagram has arrived.
+    pub const DATAGRAM: TunnelKey = TunnelKey(u64::MAX);
+}
+
 /// What a reactor key of this crate identifies.
 pub(crate) enum Source {
     Listener(u32),

@@ -52,6 +52,8 @@ mod client;
 mod coder;
 mod compress;
 mod connection;
+mod datagram_queue;
+mod datagrams;
 mod deadlines;
 mod deputy;
 mod descriptor;
@@ -87,6 +89,7 @@ mod wheel;
 
 pub use address::{Endpoint, Peer};
 pub use client::{Client, ProxyFields, ProxyWord, client};
+pub use datagram_queue::Datagram;
 pub use deputy::Deputy;
 pub use goodbye::Goodbyes;
 pub use handler::{Answered, Handler, Refusal};

@@ -15,6 +15,7 @@ use crate::ServerLimits;
 use crate::admission::{Admission, Line};
 use crate::compress::Compressed;
 use crate::connection::{Connection, Phase};
+use crate::datagram_queue::Datagrams;
 use crate::eviction::Eviction;
 use crate::handler::{Handler, Refusal};
 use crate::http1::own_lines::OwnLines;
@@ -89,6 +90,7 @@ pub struct Server {
     pub(crate) compressed: RefCell<Compressed>,
     pub(crate) tunnels: RefCell<Tunnels>,
     pub(crate) coders: Coders,
+    pub(crate) datagrams: RefCell<Datagrams>,
     /// Counts the responses that are being compressed.
     pub(crate) compressing: Rc<()>,
     date: RefCell<DateCache>,
@@ -144,6 +146,7 @@ impl Server {
             compressed: RefCell::default(),
             tunnels: RefCell::default(),
             coders: Coders::default(),
+            datagrams: RefCell::default(),
             compressing: Rc::default(),
             date: RefCell::new(DateCache::new(clock::unix_seconds())),
             date_turn: Cell::new(0),
@@ -161,6 +164,7 @@ impl Server {
     /// Handles an event of the reactor: [`weft_rt::Driver::event`] of this part of the worker.
     pub fn event(&self, event: Event) {
         match source(event.key) {
+            Source::Listener(index) if self.receive_datagrams(index) => (),
             Source::Listener(index) => self.accept(index),
             Source::Connection { index, generation } => {
                 if !self.table.borrow_mut().note(index, generation, event.readiness) {
@@ -176,8 +180,10 @@ impl Server {
     pub fn turn(&self, now: Nanos) {
         self.admit(now);
         self.give_events();
+        self.give_datagrams();
         self.stage.set(TurnStage::Send);
         self.send_queued();
+        self.send_datagrams();
         if self.is_called() {
             self.answer_bells();
         }
@@ -211,10 +217,9 @@ impl Server {
             return Some(0);
         }
         let resume = self.listeners.borrow().resume_at();
-        [self.wheel.borrow().next(), resume, self.line_deadline(), self.events_due_at()]
-            .into_iter()
-            .flatten()
-            .min()
+        let tunnels = [self.events_due_at(), self.datagrams_deadline()];
+        let others = [self.wheel.borrow().next(), resume, self.line_deadline()];
+        others.into_iter().chain(tunnels).flatten().min()
     }
 
     /// Gives the handler the requests that arrived in this turn. Answered ones are then in the queue, for the end of

@@ -28,6 +28,12 @@ pub struct Stats {
     pub messages_dropped: Counter,
     /// Messages of topics that were queued for their subscribers.
     pub messages_delivered: Counter,
+    /// Datagrams that have arrived.
+    pub datagrams_received: Counter,
+    /// Datagrams that were sent.
+    pub datagrams_sent: Counter,
+    /// Datagrams that were lost here: those that had arrived, or were to be sent, and found no room.
+    pub datagrams_dropped: Counter,
     /// Answers by the hundreds of their status, 1xx to 5xx.
     pub answers: [Counter; 5],
     /// How long requests took.

@@ -213,6 +213,9 @@ impl Counted {
                 &server.messages_received,
                 &server.messages_dropped,
                 &server.messages_delivered,
+                &server.datagrams_received,
+                &server.datagrams_sent,
+                &server.datagrams_dropped,
                 &server.durations.sum,
             ])
             .chain(&server.answers)

@@ -346,6 +346,8 @@ constants! {
     const WANTS_DRAINED: u32 = 4;
     /// A bit of a service's manner: its connections belong to coroutines.
     const IS_OWNED: u32 = 8;
+    /// A bit of a service's manner: it is for datagrams.
+    const TAKES_DATAGRAMS: u32 = 16;
     /// A bit for delegation: to a file, with X-Sendfile.
     const SENDFILE: u32 = 1;
     /// A bit for delegation: to another URL, with X-Accel-Redirect.

@@ -77,6 +77,8 @@ pub struct DeclaredStream<'a> {
     pub wants_drained: bool,
     /// Whether a coroutine takes the events itself.
     pub is_owned: bool,
+    /// Whether it is one of datagrams, of which nothing else is said.
+    pub takes_datagrams: bool,
     /// How messages are told apart.
     pub framing: DeclaredFraming<'a>,
 }

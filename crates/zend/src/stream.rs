@@ -4,7 +4,7 @@
 //! As in [`crate::host`]: called from C on the engine's thread; nothing here calls Zend or parks.
 #![allow(unsafe_code)]
 
-use crate::abi::{IS_OWNED, OverflowPolicy, Taken, WANTS_DRAINED};
+use crate::abi::{IS_OWNED, OverflowPolicy, TAKES_DATAGRAMS, Taken, WANTS_DRAINED};
 use crate::connections::Event;
 use crate::host::{DeclaredFraming, DeclaredStream, with};
 use crate::slice::Slice;
@@ -45,6 +45,7 @@ unsafe extern "C" fn weft_host_stream_declare(
         overflow: OverflowPolicy::from_c(manner & 3).unwrap_or(OverflowPolicy::Close),
         wants_drained: manner & WANTS_DRAINED != 0,
         is_owned: manner & IS_OWNED != 0,
+        takes_datagrams: manner & TAKES_DATAGRAMS != 0,
         framing,
     };
     with((), |host| host.declare_stream(path, &declared));

@@ -8,6 +8,8 @@ use Weft\Application as Whole;
 use Weft\Http\Request;
 use Weft\Http\Response;
 use Weft\Tcp\Endpoint as StreamEndpoint;
+use Weft\Udp\Peer;
+use Weft\Udp\Service as DatagramService;
 use Weft\WebSocket\Accept;
 use Weft\WebSocket\Connection;
 use Weft\WebSocket\Conversation;
@@ -34,8 +36,9 @@ final class Services
     /** Bits of a manner, above Overflow. */
     private const WANTS_DRAINED = 4;
     private const IS_OWNED = 8;
+    private const TAKES_DATAGRAMS = 16;
 
-    /** @var list<Endpoint|StreamEndpoint> */
+    /** @var list<Endpoint|StreamEndpoint|DatagramService> */
     private static array $services = [];
 
     /** @var list<int> what becomes of messages without room, and which events it takes, for each */
@@ -51,6 +54,12 @@ final class Services
         foreach ($application->services as $path => $service) {
             $number = count(self::$services);
             self::$services[] = $service;
+            if ($service instanceof DatagramService) {
+                stream_declare($path, $number, self::TAKES_DATAGRAMS, '', 0, false, false);
+                self::$manners[] = 0;
+                self::$origins[] = [];
+                continue;
+            }
             if ($service instanceof StreamEndpoint) {
                 Streams::declare($path, $number, $service);
                 self::$manners[] = 0;
@@ -123,8 +132,13 @@ final class Services
 
             return;
         }
-        $connection = new Connection($id);
         $service = self::$services[$service];
+        if ($service instanceof DatagramService) {
+            $service->message(new Peer($id), $data);
+
+            return;
+        }
+        $connection = new Connection($id);
         if ($service instanceof Conversation) {
             self::converse($service, $connection);
 

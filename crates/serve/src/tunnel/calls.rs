@@ -87,6 +87,9 @@ impl Server {
 
     /// The handler was given an event that it has not taken, and that it cannot handle now: it is given again a little later.
     pub fn postpone_event(&self, key: TunnelKey) {
+        if key == TunnelKey::DATAGRAM {
+            return self.postpone_datagram();
+        }
         self.tunnels.borrow_mut().rests_until = after(self.runtime.turn_time(), REST_MS);
         self.event_done(key);
     }

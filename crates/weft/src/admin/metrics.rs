@@ -168,6 +168,13 @@ impl Page {
             "Messages of topics that were queued for subscribers.",
             sums.messages_delivered,
         );
+        self.counter("weft_udp_received_datagrams", "Datagrams that have arrived.", sums.datagrams_received);
+        self.counter("weft_udp_sent_datagrams", "Datagrams that were sent.", sums.datagrams_sent);
+        self.counter(
+            "weft_udp_dropped_datagrams",
+            "Datagrams that had arrived, or were to be sent, and found no room.",
+            sums.datagrams_dropped,
+        );
         self.gauge("weft_coroutines", "Coroutines, those of tasks included.", seen.total(|w| w.coroutines));
         self.gauge("weft_tasks", "Tasks.", seen.total(|w| w.tasks));
         self.counter("weft_loop_turns", "Turns of the workers' loops.", sums.turns);

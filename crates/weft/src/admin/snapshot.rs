@@ -54,6 +54,9 @@ pub struct Sums {
     pub messages_received: u64,
     pub messages_dropped: u64,
     pub messages_delivered: u64,
+    pub datagrams_received: u64,
+    pub datagrams_sent: u64,
+    pub datagrams_dropped: u64,
     pub answers: [u64; 5],
     pub durations: [u64; Durations::BOUNDS.len() + 1],
     pub duration_sum: u64,
@@ -161,6 +164,9 @@ impl Sums {
         self.messages_received += server.messages_received.get();
         self.messages_dropped += server.messages_dropped.get();
         self.messages_delivered += server.messages_delivered.get();
+        self.datagrams_received += server.datagrams_received.get();
+        self.datagrams_sent += server.datagrams_sent.get();
+        self.datagrams_dropped += server.datagrams_dropped.get();
         self.turns += runtime.turns.get();
         self.waits += runtime.parks.get();
         for (sum, (kind, _)) in self.waits_of.iter_mut().zip(NAMES) {

@@ -50,6 +50,11 @@ pub fn render(seen: &Snapshot) -> String {
             "dropped": sums.messages_dropped,
         },
         "topic_messages": { "delivered": sums.messages_delivered },
+        "datagrams": {
+            "received": sums.datagrams_received,
+            "sent": sums.datagrams_sent,
+            "dropped": sums.datagrams_dropped,
+        },
         "requests": {
             "begun": sums.requests,
             "in_flight": seen.total(|worker| worker.in_flight),

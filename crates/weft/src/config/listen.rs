@@ -25,6 +25,13 @@ pub enum ListenAddress {
         /// The path under which the application has the service.
         service: String,
     },
+    /// UDP, for a service of the application.
+    Datagrams {
+        /// Where.
+        address: SocketAddr,
+        /// The path under which the application has the service.
+        service: String,
+    },
     /// A unix socket and the permission bits of its file.
     Unix {
         /// Path of the socket.
@@ -49,6 +56,9 @@ impl ListenAddress {
         match (self, other) {
             _ if self.is_admin() != other.is_admin() => false,
             (ListenAddress::Unix { path: a, .. }, ListenAddress::Unix { path: b, .. }) => a == b,
+            (ListenAddress::Datagrams { address: a, .. }, ListenAddress::Datagrams { address: b, .. }) => {
+                a == b
+            }
             _ => self.tcp().is_some() && self.tcp() == other.tcp(),
         }
     }
@@ -60,7 +70,15 @@ impl ListenAddress {
                 Some(*address)
             }
             ListenAddress::Stream { address, .. } => Some(*address),
-            ListenAddress::Unix { .. } => None,
+            ListenAddress::Unix { .. } | ListenAddress::Datagrams { .. } => None,
+        }
+    }
+
+    /// The UDP address.
+    pub fn udp(&self) -> Option<SocketAddr> {
+        match self {
+            ListenAddress::Datagrams { address, .. } => Some(*address),
+            _ => None,
         }
     }
 
@@ -69,10 +87,10 @@ impl ListenAddress {
         matches!(self, ListenAddress::Https(_) | ListenAddress::Stream { is_tls: true, .. })
     }
 
-    /// The path of the service that its connections are for, in place of HTTP.
+    /// The path of the service that its connections, or its datagrams, are for, in place of HTTP.
     pub fn service(&self) -> Option<&str> {
         match self {
-            ListenAddress::Stream { service, .. } => Some(service),
+            ListenAddress::Stream { service, .. } | ListenAddress::Datagrams { service, .. } => Some(service),
             _ => None,
         }
     }
@@ -94,7 +112,7 @@ impl ListenAddress {
 
     /// Whether each bind of this address gives another port.
     pub fn is_ephemeral(&self) -> bool {
-        self.tcp().is_some_and(|address| address.port() == 0)
+        self.tcp().or(self.udp()).is_some_and(|address| address.port() == 0)
     }
 }
 
@@ -107,6 +125,7 @@ impl fmt::Display for ListenAddress {
             ListenAddress::Stream { address, is_tls, service } => {
                 write!(f, "{}://{address}{service}", if *is_tls { "tls" } else { "tcp" })
             }
+            ListenAddress::Datagrams { address, service } => write!(f, "udp://{address}{service}"),
             ListenAddress::Unix { path, mode, is_admin } => {
                 let kind = if *is_admin { "admin+unix" } else { "unix" };
                 write!(f, "{kind}:{}", path.display())?;
@@ -121,7 +140,8 @@ impl FromStr for ListenAddress {
 
     /// Accepts `HOST:PORT`, `[V6]:PORT`, `:PORT`, `PORT`, `*:PORT`, `localhost:PORT`, `unix:/path` and
     /// `unix:/path,mode=0660`; the TCP ones also with `http://`, `https://` or `admin://` before them, the others with
-    /// `admin+`. For a service of the application: `tcp://HOST:PORT/service` or `tls://HOST:PORT/service`.
+    /// `admin+`. For a service of the application: `tcp://HOST:PORT/service`, `tls://HOST:PORT/service` or
+    /// `udp://HOST:PORT/service`.
     fn from_str(text: &str) -> Result<Self, String> {
         if let Some(rest) = text.strip_prefix("https://") {
             return rest.trim_end_matches('/').parse().and_then(|address| match address {
@@ -146,6 +166,14 @@ impl FromStr for ListenAddress {
         }
         if let Some(rest) = text.strip_prefix("tls://") {
             return stream(text, rest, true);
+        }
+        if let Some(rest) = text.strip_prefix("udp://") {
+            return stream(text, rest, false).and_then(|address| match address {
+                ListenAddress::Stream { address, service, .. } => {
+                    Ok(ListenAddress::Datagrams { address, service })
+                }
+                _ => Err(format!("\"{text}\": write udp://HOST:PORT/service")),
+            });
         }
         if let Some(rest) = text.strip_prefix("admin+unix:") {
             return unix(rest, true);
@@ -181,8 +209,10 @@ impl FromStr for ListenAddress {
 
 /// The address of a service's streams.
 fn stream(text: &str, rest: &str, is_tls: bool) -> Result<ListenAddress, String> {
-    let wrong =
-        || format!("\"{text}\": write tcp://HOST:PORT/service, with the path of the application's service");
+    let kind = if text.starts_with("udp") { "udp" } else { "tcp" };
+    let wrong = || {
+        format!("\"{text}\": write {kind}://HOST:PORT/service, with the path of the application's service")
+    };
     let (address, service) = rest.split_at(rest.find('/').ok_or_else(wrong)?);
     if service.len() < 2 || service.contains(char::is_whitespace) {
         return Err(wrong());

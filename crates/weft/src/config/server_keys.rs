@@ -51,7 +51,7 @@ pub const SERVER: &[Key] = &[
             config.server.redirects = places.redirects;
             Ok(())
         },
-        ..key!(server.listen, "listen" 'l', Many, "ADDRESS", "HOST:PORT, :PORT, [V6]:PORT, https://HOST:PORT, https://NAME, tcp://HOST:PORT/service, tls://HOST:PORT/service, admin://HOST:PORT, unix:/path, unix:/path,mode=0660, admin+unix:/path", "127.0.0.1:8080",
+        ..key!(server.listen, "listen" 'l', Many, "ADDRESS", "HOST:PORT, :PORT, [V6]:PORT, https://HOST:PORT, https://NAME, tcp://HOST:PORT/service, tls://HOST:PORT/service, udp://HOST:PORT/service, admin://HOST:PORT, unix:/path, unix:/path,mode=0660, admin+unix:/path", "127.0.0.1:8080",
         |v| v.each(Value::place).map(|_| Vec::new())?, "Address to listen on; may be repeated; port 0 lets the kernel choose; https://NAME is ports 443 and 80, with a certificate that weft sees to itself")
     },
     key!(

@@ -25,6 +25,13 @@ pub enum BoundAddress {
         /// The path under which the application has the service.
         service: String,
     },
+    /// UDP, for a service of the application.
+    Datagrams {
+        /// Where.
+        address: SocketAddr,
+        /// The path under which the application has the service.
+        service: String,
+    },
     /// A unix socket.
     Unix(PathBuf),
 }
@@ -36,6 +43,7 @@ impl BoundAddress {
             BoundAddress::Tcp(address)
             | BoundAddress::Https(address)
             | BoundAddress::Admin(address)
+            | BoundAddress::Datagrams { address, .. }
             | BoundAddress::Stream { address, .. } => weft_serve::Endpoint::Tcp(*address),
             BoundAddress::Unix(path) => weft_serve::Endpoint::Unix(path.clone()),
         }
@@ -48,12 +56,25 @@ impl BoundAddress {
             | BoundAddress::Https(address)
             | BoundAddress::Admin(address)
             | BoundAddress::Stream { address, .. } => Some(*address),
-            BoundAddress::Unix(_) => None,
+            BoundAddress::Unix(_) | BoundAddress::Datagrams { .. } => None,
+        }
+    }
+
+    /// The UDP address.
+    pub fn udp(&self) -> Option<SocketAddr> {
+        match self {
+            BoundAddress::Datagrams { address, .. } => Some(*address),
+            _ => None,
         }
     }
 
     /// The same place as `configured` wants it: with TLS or without, or for the operator.
     pub fn served_as(&self, configured: &ListenAddress) -> BoundAddress {
+        if let (BoundAddress::Datagrams { address, .. }, ListenAddress::Datagrams { service, .. }) =
+            (self, configured)
+        {
+            return BoundAddress::Datagrams { address: *address, service: service.clone() };
+        }
         if let (Some(address), ListenAddress::Stream { is_tls, service, .. }) = (self.tcp(), configured) {
             return BoundAddress::Stream { address, is_tls: *is_tls, service: service.clone() };
         }
@@ -75,6 +96,7 @@ impl std::fmt::Display for BoundAddress {
             BoundAddress::Stream { address, is_tls, service } => {
                 write!(f, "{}://{address}{service}", if *is_tls { "tls" } else { "tcp" })
             }
+            BoundAddress::Datagrams { address, service } => write!(f, "udp://{address}{service}"),
             BoundAddress::Unix(path) => write!(f, "unix:{}", path.display()),
         }
     }

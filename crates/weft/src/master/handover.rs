@@ -122,7 +122,8 @@ impl<'a> Writer<'a> {
     /// Adds a listener with all its sockets.
     pub fn listener(&mut self, listener: &'a Listener) {
         let fds: Vec<String> = listener.sockets.iter().map(|fd| fd.as_raw_fd().to_string()).collect();
-        let bound = listener.address.tcp().map_or("unix".into(), |address| address.to_string());
+        let address = listener.address.tcp().or(listener.address.udp());
+        let bound = address.map_or("unix".into(), |address| address.to_string());
         self.line(format_args!("listener {bound} {} {}", fds.join(","), listener.configured));
         self.fds.extend(listener.sockets.iter().map(AsFd::as_fd));
     }
@@ -213,6 +214,9 @@ fn listener(text: &str) -> Option<Listener> {
     let configured: crate::config::ListenAddress = configured.parse().ok()?;
     let address = match &configured {
         crate::config::ListenAddress::Unix { path, .. } => BoundAddress::Unix(path.clone()),
+        crate::config::ListenAddress::Datagrams { service, .. } => {
+            BoundAddress::Datagrams { address: bound.parse().ok()?, service: service.clone() }
+        }
         tcp => BoundAddress::Tcp(bound.parse().ok()?).served_as(tcp),
     };
     let sockets = fds.split(',').map(own).collect::<Option<Vec<_>>>()?;

@@ -1,4 +1,4 @@
-//! Binding: one SO_REUSEPORT socket per worker for TCP, one shared socket for a unix path and for the operator.
+//! Binding: one SO_REUSEPORT socket per worker for TCP, one shared socket for UDP, a unix path and the operator.
 //!
 //! Must not know processes, PHP or HTTP. Invariant: the master keeps every socket open as long as a connection may wait
 //! in its accept queue, and every socket has exactly one slot that accepts from it, so no queued connection is lost and
@@ -69,6 +69,7 @@ impl Listener {
             | ListenAddress::Https(address)
             | ListenAddress::Admin(address)
             | ListenAddress::Stream { address, .. } => patiently(|| bind_tcp(*address, backlog, shares_port)),
+            ListenAddress::Datagrams { address, service } => patiently(|| bind_udp(*address, service)),
             ListenAddress::Unix { path, mode, .. } => {
                 patiently(|| unix::bind(path, *mode, backlog_of(backlog)))
             }
@@ -148,9 +149,13 @@ impl Listener {
         .collect()
     }
 
-    /// Whether all workers accept from one socket: any of them answers the operator, even if others are held.
+    /// Whether all workers accept, or receive, from one socket: any of them answers the operator, even if others are held. One of
+    /// UDP keeps what has arrived while workers are replaced.
     pub fn is_shared(&self) -> bool {
-        matches!(self.address, BoundAddress::Unix(_) | BoundAddress::Admin(_))
+        matches!(
+            self.address,
+            BoundAddress::Unix(_) | BoundAddress::Admin(_) | BoundAddress::Datagrams { .. }
+        )
     }
 
     /// Removes the file of a unix socket, once no process will accept from it any more.
@@ -195,6 +200,23 @@ fn bind_tcp(address: SocketAddr, backlog: u32, shares_port: bool) -> Result<(Own
     Ok((socket, BoundAddress::Tcp(chosen)))
 }
 
+/// A socket for datagrams, which all workers share. Nobody else can have the port.
+fn bind_udp(address: SocketAddr, service: &str) -> Result<(OwnedFd, BoundAddress), Errno> {
+    /// What the kernel may keep for workers that are busy, in bytes; net.core.rmem_max bounds it.
+    const KEPT_BYTES: usize = 4 << 20;
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = net::socket_with(family, SocketType::DGRAM, flags, None)?;
+    if address.is_ipv6() {
+        sockopt::set_ipv6_v6only(&socket, true)?;
+    }
+    // With less it works, too.
+    let _ = sockopt::set_socket_recv_buffer_size(&socket, KEPT_BYTES);
+    net::bind(&socket, &address)?;
+    let chosen = SocketAddr::try_from(net::getsockname(&socket)?).map_err(|_| Errno::AFNOSUPPORT)?;
+    Ok((socket, BoundAddress::Datagrams { address: chosen, service: service.to_owned() }))
+}
+
 fn explain(address: &ListenAddress, errno: Errno) -> String {
     let (what, todo) = match (address, errno) {
         (
@@ -207,12 +229,16 @@ fn explain(address: &ListenAddress, errno: Errno) -> String {
             "the port is taken",
             format!("stop its owner (ss -ltnp 'sport = :{}' shows it) or choose another port", tcp.port()),
         ),
-        (_, Errno::ACCESS | Errno::PERM) if address.tcp().is_some() => (
+        (ListenAddress::Datagrams { address: udp, .. }, Errno::ADDRINUSE) => (
+            "the port is taken",
+            format!("stop its owner (ss -lunp 'sport = :{}' shows it) or choose another port", udp.port()),
+        ),
+        (_, Errno::ACCESS | Errno::PERM) if address.tcp().or(address.udp()).is_some() => (
             "ports below 1024 need privileges",
             "start as root with --user, give the binary CAP_NET_BIND_SERVICE, or choose a port from 1024 up"
                 .into(),
         ),
-        (_, Errno::ADDRNOTAVAIL) if address.tcp().is_some() => (
+        (_, Errno::ADDRNOTAVAIL) if address.tcp().or(address.udp()).is_some() => (
             "this machine has no such address",
             "ip -brief address lists those it has; :PORT listens on all".into(),
         ),

@@ -1,4 +1,4 @@
-//! The services of streams that the application has declared while it booted, by their paths.
+//! The services of streams and datagrams that the application has declared while it booted, by their paths.
 //!
 //! Must not know connections. Invariant: an address of the configuration is served only by a service that was declared for its
 //! path; anything else is an error that names both.
@@ -16,6 +16,8 @@ use crate::config::Config;
 
 thread_local! {
     static DECLARED: RefCell<BTreeMap<String, Rc<StreamService>>> = RefCell::default();
+    /// Numbers of those for datagrams.
+    static DATAGRAMS: RefCell<BTreeMap<String, u32>> = RefCell::default();
 }
 
 /// An overflow policy in the server's words.
@@ -29,6 +31,11 @@ pub fn overflow_of(policy: OverflowPolicy) -> Overflow {
 
 /// Keeps what the application has said of a service.
 pub fn declare(path: &[u8], declared: &DeclaredStream<'_>) {
+    if declared.takes_datagrams {
+        let path = String::from_utf8_lossy(path).into_owned();
+        DATAGRAMS.with_borrow_mut(|all| all.insert(path, declared.service));
+        return;
+    }
     let framing = match declared.framing {
         DeclaredFraming::Raw => Framing::Raw,
         DeclaredFraming::Delimited(delimiter) => Framing::Delimited(delimiter.into()),
@@ -52,16 +59,24 @@ pub fn declare(path: &[u8], declared: &DeclaredStream<'_>) {
 /// # Errors
 /// The application has none with this path.
 pub fn stream_service(path: &str) -> Result<Rc<StreamService>, String> {
-    DECLARED.with_borrow(|all| {
-        all.get(path).map(Rc::clone).ok_or_else(|| {
-            let known: Vec<&str> = all.keys().map(String::as_str).collect();
-            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-            format!(
-                "listen names the service {path}, which the application does not have: its TCP services are {known}; return \
-                 them by path in Weft\\Application"
-            )
-        })
-    })
+    DECLARED.with_borrow(|all| all.get(path).map(Rc::clone).ok_or_else(|| unknown(path, "TCP", all.keys())))
+}
+
+/// The number of the service for the datagrams of an address.
+///
+/// # Errors
+/// The application has none with this path.
+pub fn datagram_service(path: &str) -> Result<u32, String> {
+    DATAGRAMS.with_borrow(|all| all.get(path).copied().ok_or_else(|| unknown(path, "UDP", all.keys())))
+}
+
+fn unknown<'k>(path: &str, kind: &str, known: impl Iterator<Item = &'k String>) -> String {
+    let known: Vec<&str> = known.map(String::as_str).collect();
+    let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+    format!(
+        "listen names the service {path}, which the application does not have: its {kind} services are {known}; return \
+         them by path in Weft\\Application"
+    )
 }
 
 /// Checks that the application has the services that the addresses name.
@@ -69,10 +84,10 @@ pub fn stream_service(path: &str) -> Result<Rc<StreamService>, String> {
 /// # Errors
 /// It does not have this one.
 pub fn check(config: &Config) -> Result<(), String> {
-    config
-        .server
-        .listen
-        .iter()
-        .filter_map(|address| address.service())
-        .try_for_each(|path| stream_service(path).map(drop))
+    config.server.listen.iter().filter_map(|address| Some((address.udp(), address.service()?))).try_for_each(
+        |(udp, path)| match udp {
+            Some(_) => datagram_service(path).map(drop),
+            None => stream_service(path).map(drop),
+        },
+    )
 }

@@ -28,6 +28,9 @@ impl ServerHost {
 
     /// "an event of the connection …", for reports to the operator.
     pub fn describe_event(&self, tunnel: u64) -> String {
+        if ServerHost::is_datagram(tunnel) {
+            return "a datagram".to_owned();
+        }
         format!("an event of the WebSocket connection {}", self.name_of(TunnelKey(tunnel)))
     }
 
@@ -81,6 +84,9 @@ impl ServerHost {
     }
 
     pub(super) fn next_event(&self, tunnel: u64) -> Option<Event> {
+        if ServerHost::is_datagram(tunnel) {
+            return self.next_datagram();
+        }
         let (service, event) = self.server.take_event(TunnelKey(tunnel))?;
         Some(self.lend(TunnelKey(tunnel), service, event))
     }
@@ -104,6 +110,9 @@ impl ServerHost {
     pub(super) fn end_event(&self, tunnel: u64, failed: bool) {
         let key = TunnelKey(tunnel);
         self.lent.data(Vec::new()); // a large message is not kept
+        if ServerHost::is_datagram(tunnel) {
+            return;
+        }
         if failed {
             self.server.tunnel_close(key, CloseCode::INTERNAL_ERROR, "");
         }
@@ -111,6 +120,9 @@ impl ServerHost {
     }
 
     pub(super) fn send_to(&self, name: &[u8], is_binary: bool, message: &[u8]) -> MessageSent {
+        if let Some(is_queued) = self.answer_datagram(name, message) {
+            return if is_queued { MessageSent::Queued } else { MessageSent::Lost };
+        }
         let kind = if is_binary { Kind::Binary } else { Kind::Text };
         if !is_binary && std::str::from_utf8(message).is_err() {
             return MessageSent::NoText;

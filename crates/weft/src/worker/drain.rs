@@ -70,7 +70,7 @@ impl Drain {
     /// Continues as far as possible now.
     pub fn turn(&mut self, now: Nanos, runtime: &Runtime, server: &Server) {
         let requests_done = runtime.stats.live.get() <= runtime.stats.tasks.get()
-            && server.connections() + server.tunnels() == 0;
+            && server.connections() + server.tunnels() + server.datagrams_waiting() == 0;
         let done = requests_done && runtime.stats.tasks.get() == 0;
         match self {
             Drain::Draining { .. } | Drain::Cancelling { .. } if done => *self = Drain::Finished,
@@ -79,6 +79,12 @@ impl Drain {
                     runtime.cancel(id);
                 }
                 crate::php::turn_all_away();
+                let datagrams = server.drop_datagrams();
+                if datagrams > 0 {
+                    tracing::warn!(
+                        "the drain deadline has passed: {datagrams} datagrams were not given to their services"
+                    );
+                }
                 let dropped = server.cut_tunnels();
                 if dropped > 0 {
                     tracing::warn!(

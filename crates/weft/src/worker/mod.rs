@@ -397,6 +397,12 @@ fn listen(
     };
     let mut listening = Vec::new();
     for listener in listeners {
+        if let (Some(_), Some(path)) = (listener.configured.udp(), listener.configured.service()) {
+            let service = php::datagram_service(path)?;
+            let served = server.listen_for_datagrams(listener.fd, service);
+            served.map_err(|error| format!("cannot receive at {}: {error}", listener.address))?;
+            continue;
+        }
         let is_tls = listener.configured.is_tls();
         let stream = listener.configured.service().map(php::stream_service).transpose()?;
         let config_of =

@@ -1,0 +1,190 @@
+//! Datagrams of a socket in batches: recvmmsg(2) and sendmmsg(2), for the loop.
+//!
+//! Must not know what a datagram says. Invariants: nothing here waits; what is received is whole, because each place has
+//! room for the largest datagram there is.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use libc::{AF_INET, AF_INET6, c_long, c_void, iovec, mmsghdr, sockaddr_in, sockaddr_in6, sockaddr_storage};
+
+/// Datagrams of one batch.
+pub const BATCH: usize = 32;
+/// Bytes of the largest datagram, and one place more than that.
+const PLACE_BYTES: usize = 64 * 1024;
+
+/// Room for a batch: 2 MiB, of which the kernel provides what is used.
+pub struct Batch {
+    bytes: Box<[u8]>,
+    names: Box<[sockaddr_storage; BATCH]>,
+    lengths: [usize; BATCH],
+    count: usize,
+}
+
+impl Default for Batch {
+    fn default() -> Batch {
+        // SAFETY: zeros are a name of no family.
+        let nobody: sockaddr_storage = unsafe { std::mem::zeroed() };
+        let names = Box::new([nobody; BATCH]);
+        Batch { bytes: vec![0; BATCH * PLACE_BYTES].into(), names, lengths: [0; BATCH], count: 0 }
+    }
+}
+
+impl Batch {
+    /// Receives what has arrived, at most [`BATCH`] datagrams; returns how many that are.
+    ///
+    /// # Errors
+    /// Those of recvmmsg(2); EAGAIN if nothing has arrived.
+    pub fn receive(&mut self, socket: BorrowedFd<'_>) -> io::Result<usize> {
+        self.count = 0;
+        let places = self.bytes.chunks_exact_mut(PLACE_BYTES);
+        let mut pieces: Vec<iovec> = places
+            .map(|place| iovec { iov_base: place.as_mut_ptr().cast::<c_void>(), iov_len: place.len() })
+            .collect();
+        let heads = self.names.iter_mut().map(|name| (name as *mut sockaddr_storage).cast());
+        let mut messages: Vec<mmsghdr> = heads
+            .zip(&mut pieces)
+            .map(|(name, piece)| message(name, size_of::<sockaddr_storage>(), piece))
+            .collect();
+        let (fd, flags) = (c_long::from(socket.as_raw_fd()), c_long::from(libc::MSG_DONTWAIT));
+        let none = std::ptr::null_mut::<libc::timespec>();
+        // SAFETY: each of the BATCH messages names a place of its own and a name of its own, which outlive the call.
+        let count = unsafe {
+            libc::syscall(libc::SYS_recvmmsg, fd, messages.as_mut_ptr(), BATCH as c_long, flags, none)
+        };
+        let count = usize::try_from(count).map_err(|_| io::Error::last_os_error())?;
+        for (length, message) in self.lengths.iter_mut().zip(&messages[..count]) {
+            *length = message.msg_len as usize;
+        }
+        self.count = count;
+        Ok(count)
+    }
+
+    /// What was received, and from whom. One without an address of its own is left out.
+    pub fn iter(&self) -> impl Iterator<Item = (SocketAddr, &[u8])> {
+        let places = self.bytes.chunks_exact(PLACE_BYTES).zip(self.names.iter()).zip(self.lengths);
+        places
+            .take(self.count)
+            .filter_map(|((bytes, name), length)| Some((address_of(name)?, &bytes[..length])))
+    }
+}
+
+/// Sends datagrams, at most [`BATCH`]; returns how many the kernel has taken.
+///
+/// # Errors
+/// Those of sendmmsg(2) for the first of them; EAGAIN if there is no room.
+pub fn send<'d>(
+    socket: BorrowedFd<'_>,
+    datagrams: impl Iterator<Item = (&'d SocketAddr, &'d [u8])>,
+) -> io::Result<usize> {
+    let (mut names, mut pieces) = (Vec::new(), Vec::new());
+    for (address, bytes) in datagrams.take(BATCH) {
+        names.push(name_of(address));
+        // The kernel only reads it.
+        pieces.push(iovec { iov_base: bytes.as_ptr().cast_mut().cast::<c_void>(), iov_len: bytes.len() });
+    }
+    let heads = names.iter_mut().map(|(name, length)| ((name as *mut sockaddr_storage).cast(), *length));
+    let mut messages: Vec<mmsghdr> =
+        heads.zip(&mut pieces).map(|((name, length), piece)| message(name, length, piece)).collect();
+    let flags = c_long::from(libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL);
+    let (fd, count) = (c_long::from(socket.as_raw_fd()), messages.len() as c_long);
+    // SAFETY: each message names bytes and a name that outlive the call, and are only read.
+    let sent = unsafe { libc::syscall(libc::SYS_sendmmsg, fd, messages.as_mut_ptr(), count, flags) };
+    usize::try_from(sent).map_err(|_| io::Error::last_os_error())
+}
+
+fn message(name: *mut c_void, name_bytes: usize, piece: &mut iovec) -> mmsghdr {
+    // SAFETY: zeros are a message of nothing.
+    let mut message: mmsghdr = unsafe { std::mem::zeroed() };
+    message.msg_hdr.msg_name = name;
+    message.msg_hdr.msg_namelen = name_bytes as libc::socklen_t;
+    message.msg_hdr.msg_iov = piece;
+    message.msg_hdr.msg_iovlen = 1;
+    message
+}
+
+fn address_of(name: &sockaddr_storage) -> Option<SocketAddr> {
+    let name: *const sockaddr_storage = name;
+    // SAFETY: a sockaddr_storage has room for, and the alignment of, the name of each family; which one it is, is said.
+    match i32::from(unsafe { (*name).ss_family }) {
+        AF_INET => {
+            // SAFETY: as above.
+            let name = unsafe { &*name.cast::<sockaddr_in>() };
+            let ip = Ipv4Addr::from(u32::from_be(name.sin_addr.s_addr));
+            Some(SocketAddrV4::new(ip, u16::from_be(name.sin_port)).into())
+        }
+        AF_INET6 => {
+            // SAFETY: as above.
+            let name = unsafe { &*name.cast::<sockaddr_in6>() };
+            let (ip, port) = (Ipv6Addr::from(name.sin6_addr.s6_addr), u16::from_be(name.sin6_port));
+            Some(SocketAddrV6::new(ip, port, 0, name.sin6_scope_id).into())
+        }
+        _ => None,
+    }
+}
+
+fn name_of(address: &SocketAddr) -> (sockaddr_storage, usize) {
+    // SAFETY: zeros are a name of no family.
+    let mut storage: sockaddr_storage = unsafe { std::mem::zeroed() };
+    let name: *mut sockaddr_storage = &raw mut storage;
+    match address {
+        SocketAddr::V4(address) => {
+            // SAFETY: a sockaddr_storage has room for, and the alignment of, the name of each family.
+            let name = unsafe { &mut *name.cast::<sockaddr_in>() };
+            name.sin_family = AF_INET as libc::sa_family_t;
+            name.sin_port = address.port().to_be();
+            name.sin_addr.s_addr = u32::from(*address.ip()).to_be();
+            (storage, size_of::<sockaddr_in>())
+        }
+        SocketAddr::V6(address) => {
+            // SAFETY: the same.
+            let name = unsafe { &mut *name.cast::<sockaddr_in6>() };
+            name.sin6_family = AF_INET6 as libc::sa_family_t;
+            name.sin6_port = address.port().to_be();
+            name.sin6_addr.s6_addr = address.ip().octets();
+            name.sin6_scope_id = address.scope_id();
+            (storage, size_of::<sockaddr_in6>())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::UdpSocket;
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn what_was_sent_is_received_whole_and_from_whom() {
+        for any in ["127.0.0.1:0", "[::1]:0"] {
+            let (one, other) = (UdpSocket::bind(any).unwrap(), UdpSocket::bind(any).unwrap());
+            let (to, from) = (other.local_addr().unwrap(), one.local_addr().unwrap());
+            let mut batch = Batch::default();
+            let nothing = batch.receive(other.as_fd()).unwrap_err();
+            assert_eq!((nothing.kind(), batch.iter().count()), (io::ErrorKind::WouldBlock, 0));
+            let all: Vec<Vec<u8>> = [0, 1, 1500, 65_000].iter().map(|length| vec![7; *length]).collect();
+            let sent = send(one.as_fd(), all.iter().map(|bytes| (&to, bytes.as_slice()))).unwrap();
+            assert_eq!((sent, batch.receive(other.as_fd()).unwrap()), (4, 4));
+            let received: Vec<_> = batch.iter().map(|(from, bytes)| (from, bytes.to_vec())).collect();
+            assert_eq!(received, all.into_iter().map(|bytes| (from, bytes)).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn a_batch_has_an_end() {
+        let (one, other) = (UdpSocket::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
+        let to = other.local_addr().unwrap();
+        for number in 0..40u8 {
+            one.send_to(&[number], to).unwrap();
+        }
+        let mut batch = Batch::default();
+        let mut seen = Vec::new();
+        for expected in [BATCH, 40 - BATCH] {
+            assert_eq!(batch.receive(other.as_fd()).unwrap(), expected);
+            seen.extend(batch.iter().map(|(_, bytes)| bytes[0]));
+        }
+        assert_eq!(seen, (0..40).collect::<Vec<u8>>());
+    }
+}
