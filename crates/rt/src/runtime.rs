@@ -250,6 +250,14 @@ impl Runtime {
         self.now.get()
     }
 
+    /// The time at which a coroutine last left in this turn, or else now: the clock is read only if it was not read then. For
+    /// the loop.
+    #[inline]
+    pub fn time_after_run(&self) -> Nanos {
+        let left = self.accounts.last_reading();
+        if left > self.now.get() && self.current.get().is_none() { left } else { crate::clock::now() }
+    }
+
     /// Access to the reactor for the driver's own descriptors (keys from [`DRIVER_KEY`] up).
     pub fn with_reactor<T>(&self, work: impl FnOnce(&Reactor) -> T) -> T {
         work(&self.reactor.borrow())

@@ -94,6 +94,8 @@ pub struct Answered<'a> {
     pub status: u16,
     /// From the request's first byte to the moment at which its answer is sent.
     pub duration: Nanos,
+    /// The [class](crate::Durations::class_of) of that time.
+    pub duration_class: usize,
 }
 
 /// A request that the server has answered by itself.

@@ -17,17 +17,24 @@ impl Server {
         }
     }
 
-    /// The mark of a request whose response has not ended.
-    pub fn mark_of(&self, key: RequestKey) -> u16 {
-        self.table.borrow().streams.open_ref(key).map_or(0, |stream| stream.mark.get())
+    /// The mark of a request whose response has not ended, which gets one by its path as sent if it has none.
+    #[inline]
+    pub fn mark_by(&self, key: RequestKey, of_path: impl FnOnce(&[u8]) -> u16) -> u16 {
+        let table = self.table.borrow();
+        let Some(stream) = table.streams.open_ref(key) else { return 0 };
+        if stream.mark.get() == 0 {
+            stream.mark.set(of_path(stream.head.path(stream.bytes())));
+        }
+        stream.mark.get()
     }
 
     /// Tells the handler of the answer to a request that it has marked.
-    pub(crate) fn tell_answered(&self, stream: &Stream, duration: Nanos) {
+    #[inline]
+    pub(crate) fn tell_answered(&self, stream: &Stream, duration: Nanos, duration_class: usize) {
         let mark = stream.mark.get();
         if mark != 0 {
             let (path, status) = (stream.head.path(stream.bytes()), stream.status);
-            self.handler.answered(&Answered { mark, path, status, duration });
+            self.handler.answered(&Answered { mark, path, status, duration, duration_class });
         }
     }
 }

@@ -469,6 +469,13 @@ impl Server {
         Some(look(&RequestView::of(connection, stream, table.carrier_of(connection))))
     }
 
+    /// Whether a request is the operator's ([`RequestView::is_admin`]), in few instructions: every request is asked.
+    #[inline]
+    pub fn is_admin(&self, key: RequestKey) -> bool {
+        let table = self.table.borrow();
+        table.active_ref(key).is_some_and(|(connection, _)| table.carrier_of(connection).is_admin)
+    }
+
     /// Whether the peer has disconnected or closed its side while the request is in flight (or the response has
     /// ended). After a half-close the response is still delivered.
     pub fn aborted(&self, key: RequestKey) -> bool {

@@ -81,10 +81,18 @@ impl Durations {
         30_000 * MILLISECOND,
     ];
 
-    /// Counts one.
+    /// The class of a time.
     #[inline]
-    pub fn add(&self, duration: Nanos) {
-        let class = Self::BOUNDS.iter().position(|bound| duration <= *bound).unwrap_or(Self::BOUNDS.len());
+    pub fn class_of(duration: Nanos) -> usize {
+        Self::BOUNDS.iter().position(|bound| duration <= *bound).unwrap_or(Self::BOUNDS.len())
+    }
+
+    /// Counts one, of its [class](Durations::class_of).
+    ///
+    /// # Panics
+    /// If there is no such class.
+    #[inline]
+    pub fn add(&self, duration: Nanos, class: usize) {
         self.counts[class].add(1);
         self.sum.add(duration);
     }
@@ -106,7 +114,7 @@ mod tests {
             (u64::MAX / 2, 16),
         ] {
             let before = durations.counts[class].get();
-            durations.add(duration);
+            durations.add(duration, Durations::class_of(duration));
             assert_eq!(durations.counts[class].get(), before + 1, "{duration}");
         }
         assert!(Durations::BOUNDS.is_sorted());

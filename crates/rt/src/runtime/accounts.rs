@@ -14,7 +14,7 @@ pub type AccountOf = fn(Job) -> Option<&'static Account>;
 #[derive(Default)]
 pub(crate) struct Accounts {
     of: Cell<Option<AccountOf>>,
-    /// When the running coroutine got the loop.
+    /// When the running coroutine got the loop, or the last one that ran has lost it.
     entered: Cell<Nanos>,
 }
 
@@ -41,6 +41,12 @@ impl Accounts {
         if self.are_kept() {
             self.entered.set(clock::now());
         }
+    }
+
+    /// When the clock was last read for this; 0: never.
+    #[inline]
+    pub fn last_reading(&self) -> Nanos {
+        self.entered.get()
     }
 
     /// For how long it has had the loop; from here on that is counted anew.

@@ -18,6 +18,7 @@ use crate::connection::{Connection, Phase};
 use crate::handler::Refusal;
 use crate::http2::{PREFACE, PREFACE_BYTES_MIN};
 use crate::server::{Server, TurnStage};
+use crate::stats::Durations;
 use crate::step::{Next, Step};
 use crate::stream::outgoing::Flush;
 use crate::stream::{Stage, Stream};
@@ -342,12 +343,13 @@ impl Server {
         class.add(1);
         let (turn, mut at) = self.answered.get();
         if turn != self.runtime.turn_time() {
-            at = weft_rt::clock::now();
+            at = self.runtime.time_after_run();
             self.answered.set((self.runtime.turn_time(), at));
         }
         let duration = at.saturating_sub(stream.since);
-        self.stats.durations.add(duration);
-        self.tell_answered(stream, duration);
+        let duration_class = Durations::class_of(duration);
+        self.stats.durations.add(duration, duration_class);
+        self.tell_answered(stream, duration, duration_class);
     }
 
     fn ended_phase(&self, connection: &mut Connection, stream: &mut Stream) -> Next {

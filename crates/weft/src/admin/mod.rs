@@ -47,18 +47,27 @@ impl Admin {
     }
 
     /// Answers a request, if it came to such an address.
+    #[inline]
     pub fn answer(&self, server: &Server, key: RequestKey) -> bool {
+        let is_admin = server.is_admin(key);
+        if is_admin {
+            self.give_answer(server, key);
+        }
+        is_admin
+    }
+
+    #[cold]
+    fn give_answer(&self, server: &Server, key: RequestKey) {
         let answer = server.with_request(key, |request| {
             let publishes =
                 request.method() == b"POST" && request.path() == b"/publish" && self.knows(request);
-            request.is_admin().then(|| (!publishes).then(|| self.answer_to(request)))
+            (!publishes).then(|| self.answer_to(request))
         });
         match answer {
-            Some(Some(Some(answer))) => answer.send(server, key),
-            Some(Some(None)) => self.publications.take(server, key),
-            _ => return false,
+            Some(Some(answer)) => answer.send(server, key),
+            Some(None) => self.publications.take(server, key),
+            None => (),
         }
-        true
     }
 
     /// Goes on with what has not been answered.

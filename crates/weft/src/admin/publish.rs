@@ -3,7 +3,7 @@
 //! Must not know who may: the caller has checked that. Invariant: nothing here waits; a message that has not arrived as a
 //! whole is looked for in each turn, and there is a bound on how many are.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use weft_rt::{Nanos, clock};
 use weft_serve::{BodyView, RequestKey, Server};
@@ -21,6 +21,8 @@ pub struct Publications {
     waiting: RefCell<Vec<RequestKey>>,
     /// Those whose subscribers are being counted.
     counting: RefCell<Vec<Counting>>,
+    /// Whether there is one of either.
+    is_any: Cell<bool>,
 }
 
 /// A message that is published, and for which other workers count its subscribers.
@@ -35,7 +37,12 @@ struct Counting {
 
 impl Publications {
     pub fn new(post: &'static Post) -> Publications {
-        Publications { post, waiting: RefCell::default(), counting: RefCell::default() }
+        Publications {
+            post,
+            waiting: RefCell::default(),
+            counting: RefCell::default(),
+            is_any: Cell::default(),
+        }
     }
 
     /// Publishes the body of a request, now or when it has arrived.
@@ -47,11 +54,19 @@ impl Publications {
             return Answer::new(503, TEXT, "503 Service Unavailable: too many at once\n").send(server, key);
         }
         self.waiting.borrow_mut().push(key);
+        self.is_any.set(true);
         server.want_whole_body(key);
     }
 
     /// Publishes those that have arrived meanwhile, and answers those whose subscribers have been counted.
+    #[inline]
     pub fn turn(&self, server: &Server, now: Nanos) {
+        if self.is_any.get() {
+            self.go_on(server, now);
+        }
+    }
+
+    fn go_on(&self, server: &Server, now: Nanos) {
         if !self.waiting.borrow().is_empty() {
             let mut waiting = std::mem::take(&mut *self.waiting.borrow_mut());
             waiting.retain(|key| self.still_waits(server, *key));
@@ -70,6 +85,7 @@ impl Publications {
             };
             self.counting.borrow_mut().retain_mut(counting);
         }
+        self.is_any.set(!self.waiting.borrow().is_empty() || !self.counting.borrow().is_empty());
     }
 
     fn still_waits(&self, server: &Server, key: RequestKey) -> bool {
@@ -96,6 +112,7 @@ impl Publications {
             Some(number) => {
                 let own = server.members(&topic).len();
                 self.counting.borrow_mut().push(Counting { key, id, number, own });
+                self.is_any.set(true);
                 self.turn(server, now); // there may be no other worker
             }
             None => published(&id, None).send(server, key),

@@ -1,4 +1,4 @@
-//! The marks of requests: which route each belongs to, told before its job begins or its answer is given.
+//! The marks of requests: which route each belongs to, told when its job begins or before its answer is given.
 //!
 //! Must not know what is counted of a route. Invariant: without an address for the operator no request is marked, and the
 //! routes of a server are known by paths or by scripts, not by what clients send otherwise.
@@ -10,12 +10,10 @@ use super::job::request_of;
 use crate::classic::{Route, Served};
 use crate::routes::{FILES, Routes, routes};
 
-/// Marks a request by its path.
+/// Marks a request by its path, if it has no mark yet, and tells its mark; 0: it has none.
 #[inline]
-pub fn by_path(server: &Server, key: RequestKey) {
-    if let Some(routes) = routes() {
-        mark(server, key, |request| routes.mark_of_path(request.path()));
-    }
+pub fn by_path(server: &Server, key: RequestKey) -> u16 {
+    routes().map_or(0, |routes| server.mark_by(key, |path| routes.mark_of_path(path)))
 }
 
 /// Marks a request as one for a file.
@@ -50,7 +48,8 @@ fn mark(server: &Server, key: RequestKey, of: impl FnOnce(&RequestView<'_>) -> u
     }
 }
 
-/// What a job is charged to: the account of its request's route.
+/// What a job is charged to: the account of its request's route. A request of an application is marked here, when it begins.
+#[inline]
 pub fn account_of(job: Job, server: Option<&Server>) -> Option<&'static Account> {
-    routes()?.account(server?.mark_of(request_of(job)?))
+    routes()?.account(by_path(server?, request_of(job)?))
 }

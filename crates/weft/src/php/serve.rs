@@ -147,6 +147,7 @@ pub fn run_max(job: Job) -> Nanos {
 }
 
 /// What a job is charged to: the account of its request's route.
+#[inline]
 pub fn account_of(job: Job) -> Option<&'static Account> {
     marks::account_of(job, SERVER.get())
 }
@@ -220,6 +221,9 @@ pub fn turn_away(job: Job) {
         && takes_up(job)
     {
         forget(job);
+        if JobKind::Request.is_of(job) {
+            marks::by_path(server, RequestKey(job.argument));
+        }
         // Gone means that no client waits for the answer.
         let _ = server.respond_error(RequestKey(job.argument), 503, Some(RETRY_AFTER));
     }
@@ -300,10 +304,7 @@ impl Handler for Requests {
             }
         }
         match &self.choice {
-            None => {
-                marks::by_path(server, key);
-                self.spawn(JobKind::Request.job(key.0));
-            }
+            None => self.spawn(JobKind::Request.job(key.0)),
             Some(choice) => self.serve_site(choice, key),
         }
     }

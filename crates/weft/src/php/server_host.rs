@@ -22,7 +22,6 @@ use super::facts::{Facts, Scratch};
 use super::file_status::status_of;
 use super::front::Front;
 use super::lent::Lent;
-use super::marks;
 use super::site_settings::setting_at;
 use super::topics::WorkerTopics;
 use crate::bus::Presence;
@@ -228,7 +227,6 @@ impl Host for ServerHost {
         let arrived = || loop {
             let key = self.server.next_arrived()?;
             if !self.front.answer(self.server, key) {
-                marks::by_path(self.server, key);
                 return Some(JobKind::Request.job(key.0));
             }
         };

@@ -13,6 +13,7 @@ use weft_serve::Answered;
 use super::figures::Figures;
 use super::name::of_path;
 use super::names::{Names, OTHER};
+use super::recent::Recent;
 use crate::config::RoutePattern;
 
 /// The route of files, which no code answers.
@@ -47,6 +48,7 @@ pub struct Routes {
     patterns: Vec<RoutePattern>,
     known: RefCell<HashMap<Box<[u8]>, u16, BuildHasherDefault<Fnv>>>,
     name: RefCell<Vec<u8>>,
+    recent: Recent,
 }
 
 thread_local! {
@@ -62,12 +64,23 @@ pub fn routes() -> Option<&'static Routes> {
 impl Routes {
     /// Opens the book of this worker.
     pub fn open(names: &'static Names, figures: &'static Figures, patterns: Vec<RoutePattern>) {
-        let (known, name) = (RefCell::default(), RefCell::default());
-        ROUTES.set(Some(Box::leak(Box::new(Routes { names, figures, patterns, known, name }))));
+        let (known, name, recent) = (RefCell::default(), RefCell::default(), Recent::default());
+        ROUTES.set(Some(Box::leak(Box::new(Routes { names, figures, patterns, known, name, recent }))));
     }
 
     /// The mark of a request by its path as sent.
+    #[inline]
     pub fn mark_of_path(&self, path: &[u8]) -> u16 {
+        self.recent.mark_of(path).unwrap_or_else(|| {
+            let mark = self.find_mark_of_path(path);
+            if mark != OTHER as u16 + 1 {
+                self.recent.keep(path, mark);
+            }
+            mark
+        })
+    }
+
+    fn find_mark_of_path(&self, path: &[u8]) -> u16 {
         if let Some(mark) = self.mark_of_pattern(path) {
             return mark;
         }
@@ -130,7 +143,7 @@ impl Routes {
         if let Some(class) = route.answers.get(usize::from(answered.status / 100).wrapping_sub(1)) {
             class.add(1);
         }
-        route.durations.add(answered.duration);
+        route.durations.add(answered.duration, answered.duration_class);
     }
 
     fn new_of_path(&self, path: &[u8]) -> Option<u16> {
