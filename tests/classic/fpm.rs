@@ -111,6 +111,20 @@ fn scripts_see_the_same_variables() {
     }
 }
 
+#[test]
+fn fpm_get_status_has_the_same_fields_in_the_same_order_with_the_same_types() {
+    const STATUS: &str = "<?php header('Content-Type: application/json');
+        $shape = fn (array $fields) => array_map(get_debug_type(...), $fields);
+        $status = fpm_get_status();
+        $own = in_array(getmypid(), array_column($status['procs'], 'pid'), true);
+        echo json_encode([$shape($status), $shape($status['procs'][0]), $own, $status['active-processes']]);";
+    let weft = Server::of_docroot(&[("index.php", STATUS)]).start();
+    let fpm = Fpm::start(&weft.path("public").canonicalize().expect("it exists"), 1, &[]);
+    let request = "GET / HTTP/1.1\r\nHost: weft.test\r\n\r\n";
+    let (ours, theirs) = (ask(weft.address, request), ask(fpm.address, request));
+    assert_eq!((ours.status, ours.text()), (theirs.status, theirs.text()));
+}
+
 /// Header lines that are meant for the client, sorted, without those in which a server describes itself or its
 /// connection.
 fn telling(response: &Response) -> Vec<(String, String)> {

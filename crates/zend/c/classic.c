@@ -21,6 +21,7 @@
 #include "site.h"
 #include "source.h"
 #include "user_ini.h"
+#include "ext/json/php_json.h"
 #include "ext/standard/head.h"
 #include "zend_signal.h"
 #include "fopen_wrappers.h"
@@ -236,6 +237,19 @@ ZEND_FUNCTION(getallheaders)
 	}
 }
 
+/* sapi/fpm's fpm_get_status(). */
+static ZEND_FUNCTION(fpm_get_status)
+{
+	ZEND_PARSE_PARAMETERS_NONE();
+	const int depth = 8;
+	weft_slice json = weft_host_fpm_status();
+	if (!json.length || php_json_decode_ex(return_value, json.bytes, json.length, PHP_JSON_OBJECT_AS_ARRAY, depth) == FAILURE) {
+		RETURN_FALSE;
+	}
+}
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_status, 0, 0, MAY_BE_ARRAY | MAY_BE_BOOL)
+ZEND_END_ARG_INFO()
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_finish, 0, 0, _IS_BOOL, 0)
 ZEND_END_ARG_INFO()
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_headers, 0, 0, IS_ARRAY, 0)
@@ -243,6 +257,7 @@ ZEND_END_ARG_INFO()
 
 static const zend_function_entry functions[] = {
 	ZEND_FE(fastcgi_finish_request, arginfo_finish)
+	ZEND_FE(fpm_get_status, arginfo_status)
 	ZEND_FE(getallheaders, arginfo_headers)
 	ZEND_FALIAS(apache_request_headers, getallheaders, arginfo_headers)
 	ZEND_FE_END

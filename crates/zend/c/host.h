@@ -5,6 +5,7 @@
 #include "weft.h"
 
 weft_slice weft_host_field(uint64_t request, uint32_t field);
+weft_slice weft_host_fpm_status(void); /* as JSON; valid until the next question */
 double weft_host_time(uint64_t request);
 bool weft_host_aborted(uint64_t request);
 /* Reads the body at an offset; parks until there is data. 0 is the end; a negative value is a failure: minus the

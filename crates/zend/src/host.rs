@@ -255,6 +255,10 @@ pub trait Host {
     fn topics(&self) -> Option<&dyn Topics> {
         None
     }
+    /// What `fpm_get_status()` returns, as JSON; valid until the next question.
+    fn fpm_status(&self) -> Slice {
+        Slice::NONE
+    }
     /// Sends a 103 response. Returns `false` if that is no longer possible, or a header is invalid.
     fn early_hints(&self, request: RequestId, headers: &[HeaderLine]) -> bool {
         false
@@ -316,6 +320,11 @@ pub(crate) unsafe fn with_headers<T>(
 #[unsafe(no_mangle)]
 extern "C" fn weft_host_field(request: u64, field: u32) -> Slice {
     with(Slice::NONE, |host| Field::from_c(field).map_or(Slice::NONE, |field| host.field(request, field)))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn weft_host_fpm_status() -> Slice {
+    with(Slice::NONE, Host::fpm_status)
 }
 
 #[unsafe(no_mangle)]

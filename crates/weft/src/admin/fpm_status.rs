@@ -98,6 +98,21 @@ fn process(seen: &Snapshot, worker: &Worker) -> Fields {
     ]
 }
 
+/// What `fpm_get_status()` returns, as JSON: names and order are those of `fpm_status_export_to_zval` in the same file.
+pub fn for_php(seen: &Snapshot) -> String {
+    let object = |fields: Fields, more: &str| {
+        let named = |(name, value): (&str, Value)| match name {
+            "request uri" => format!("\"request-uri\":{value},\"query-string\":\"\""),
+            "content length" => format!("\"request-length\":{value}"),
+            _ => format!("\"{}\":{value}", name.replace(' ', "-")),
+        };
+        let fields: Vec<_> = fields.into_iter().map(named).collect();
+        format!("{{{}{more}}}", fields.join(","))
+    };
+    let processes: Vec<_> = seen.workers.iter().map(|worker| object(process(seen, worker), "")).collect();
+    object(pool(seen), &format!(",\"procs\":[{}]", processes.join(",")))
+}
+
 fn shown(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

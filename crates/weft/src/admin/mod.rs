@@ -11,6 +11,8 @@ mod routes;
 mod snapshot;
 mod status;
 
+use std::cell::Cell;
+
 use weft_rt::Nanos;
 use weft_serve::{RequestKey, RequestView, Server};
 
@@ -20,6 +22,22 @@ use self::snapshot::Snapshot;
 use crate::board::{Board, Stage};
 use crate::bus::Post;
 use crate::config::{Config, ListenAddress, Mode};
+
+thread_local! {
+    /// Where this worker's PHP code finds the numbers of all workers: the board, the mode, and the bound of the queue.
+    static OWN: Cell<Option<(&'static Board, &'static str, usize)>> = const { Cell::new(None) };
+}
+
+/// From here on PHP code of this worker can ask for [`fpm_status`].
+pub fn tell_php(config: &Config, board: &'static Board) {
+    OWN.set(Some((board, Mode::of(config).name(), config.limits.queue_max)));
+}
+
+/// What `fpm_get_status()` returns, as JSON; nothing in a process that serves nobody.
+pub fn fpm_status() -> Option<String> {
+    let (board, mode, queue_max) = OWN.get()?;
+    Some(fpm_status::for_php(&Snapshot::take(board, mode, queue_max)))
+}
 
 const PATHS: &str =
     "/healthz\n/readyz\n/metrics\n/status\n/fpm-status (?json, ?xml, ?full)\n/publish (POST, ?topic=NAME)\n";

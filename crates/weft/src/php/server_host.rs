@@ -24,6 +24,7 @@ use super::front::Front;
 use super::lent::Lent;
 use super::site_settings::setting_at;
 use super::topics::WorkerTopics;
+use crate::admin;
 use crate::bus::Presence;
 use crate::classic::{Script, Sites};
 use crate::config::{Config, Trust};
@@ -388,6 +389,15 @@ impl Host for ServerHost {
 
     fn connections(&self) -> Option<&dyn weft_zend::Connections> {
         Some(self)
+    }
+
+    fn fpm_status(&self) -> Slice {
+        // It reads files of the kernel, for which a coroutine may park.
+        let json = admin::fpm_status().unwrap_or_default();
+        let mut scratch = self.scratch.borrow_mut();
+        scratch.clear();
+        scratch.extend_from_slice(json.as_bytes());
+        Slice::of(&scratch)
     }
 
     fn topics(&self) -> Option<&dyn weft_zend::Topics> {

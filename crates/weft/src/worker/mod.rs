@@ -33,7 +33,7 @@ use self::recycle::Recycle;
 use self::signals::Signals;
 pub use self::signals::busy_with;
 use self::slow::Slow;
-use crate::admin::Admin;
+use crate::admin::{self, Admin};
 use crate::board::{Board, Page};
 use crate::bus::{self, Bus, Presence};
 use crate::config::{Config, Mode};
@@ -146,6 +146,7 @@ impl Worker {
             runtime.limit_runs(php::run_max);
         }
         insight::begin(runtime, &config, board, page);
+        admin::tell_php(&config, board);
         runtime.start_slices().map_err(|error| format!("no thread for time slices: {error}"))?;
         weft_rt::hook::on_forked_child_end(|| signals::exit_now(i32::from(Engine::exit_status())));
         let https_port = listeners.iter().find(|listener| listener.is_https());
