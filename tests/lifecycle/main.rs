@@ -12,6 +12,7 @@ mod links;
 mod load;
 mod logs;
 mod orphans;
+mod profile;
 mod recycling;
 mod reload;
 mod rights;

@@ -8,6 +8,7 @@ use crate::clock::Nanos;
 use crate::family::Family;
 use crate::timers::TimerKey;
 use crate::wait::{CoroutineId, Wake};
+use crate::waits::WaitKind;
 
 /// An execution context of a [`Switch`], opaque to the scheduler.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -128,6 +129,13 @@ pub trait Switch {
         String::new()
     }
 
+    /// The stack of a context's code that is parked inside its job, outermost function first, with `;` between them, for
+    /// profiles. Called from the loop.
+    fn stack(&self, context: Context) -> String {
+        let _ = context;
+        String::new()
+    }
+
     /// Frees an idle context.
     fn destroy(&self, context: Context);
 }
@@ -147,6 +155,8 @@ pub(crate) struct Coroutine {
     pub pool: u32,
     pub generation: u32,
     pub state: State,
+    /// What it waits for, while it is parked.
+    pub waits_for: WaitKind,
     /// Number of the current wait; a wake for an older one is stale and ignored.
     pub wait: u32,
     pub wake: Wake,

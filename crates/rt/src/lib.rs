@@ -52,7 +52,7 @@ pub mod watch;
 pub use account::Account;
 pub use clock::{MILLISECOND, Nanos, SECOND};
 pub use coroutine::{Context, Job, Left, Switch};
-pub use overview::Standing;
+pub use overview::{Stacked, Standing};
 pub use reactor::Readiness;
 pub use runtime::{Driver, Runtime, Spawn, Stats};
 pub use scheduler_limits::SchedulerLimits;

@@ -3,9 +3,9 @@
 //!
 //! It must not know why they are listed. Invariant: a coroutine that has ended is never listed.
 
-use crate::coroutine::{Context, Job, State};
+use crate::coroutine::{Context, Coroutine, Job, State};
 use crate::family::Family;
-use crate::{CoroutineId, Nanos, Runtime};
+use crate::{CoroutineId, Nanos, Runtime, WaitKind};
 
 /// What a coroutine does that does not run at this moment.
 #[derive(Debug)]
@@ -18,6 +18,15 @@ pub struct Standing {
     pub waits_for: Vec<String>,
     /// Whether the time alone ends its wait.
     pub has_deadline: bool,
+}
+
+/// A coroutine that does not run, and its stack.
+#[derive(Debug)]
+pub struct Stacked {
+    /// Its functions in the switch's words, outermost first, with `;` between them; may be empty.
+    pub stack: String,
+    /// What it waits for; `None`: for its turn.
+    pub waits_for: Option<WaitKind>,
 }
 
 impl Runtime {
@@ -35,6 +44,25 @@ impl Runtime {
         };
         let waits_for = self.fds.borrow().waited_for_by(id).map(crate::reactor::name_of).collect();
         Some(Standing { place: self.switch.place(context), could_run, waits_for, has_deadline })
+    }
+
+    /// The stacks of coroutines that do not run: at most so many, from the one at `from` in the order of their places, and
+    /// around. Also returns how many there are in all.
+    pub fn stacks(&self, from: usize, most: usize) -> (Vec<Stacked>, usize) {
+        let coroutines = self.coroutines.borrow();
+        let waits = |coroutine: &&Coroutine| matches!(coroutine.state, State::Parked | State::Ready);
+        let all = coroutines.iter().filter(waits).count();
+        let around = coroutines.iter().filter(waits).cycle().skip(from.checked_rem(all).unwrap_or(0));
+        let found: Vec<_> = around
+            .take(most.min(all))
+            .map(|coroutine| {
+                let is_parked = coroutine.state == State::Parked;
+                (coroutine.context, is_parked.then_some(coroutine.waits_for))
+            })
+            .collect();
+        drop(coroutines);
+        let stacked = |(context, waits_for)| Stacked { stack: self.switch.stack(context), waits_for };
+        (found.into_iter().map(stacked).collect(), all)
     }
 
     /// When a coroutine's job was started; `None` if it has ended.

@@ -41,6 +41,7 @@ impl Runtime {
     }
 
     fn leave(&self, wait: Wait, deadline: Option<Nanos>, heed_cancel: bool) -> Wake {
+        let kind = self.waits_for.replace(WaitKind::Coroutine);
         let (context, waits) = {
             let mut coroutines = self.coroutines.borrow_mut();
             let coroutine = &mut coroutines[wait.coroutine.index as usize];
@@ -54,13 +55,13 @@ impl Runtime {
                 self.ready.borrow_mut().push_back(crate::runtime::Ready::Wake(wait));
             } else if !ready {
                 coroutine.state = State::Parked;
+                coroutine.waits_for = kind;
                 coroutine.timer = deadline.map(|at| self.timers.borrow_mut().arm(at, Due::Wait(wait)));
                 waits = true;
             }
             (coroutine.context, waits)
         };
         self.stats.parks.set(self.stats.parks.get() + 1);
-        let kind = self.waits_for.replace(WaitKind::Coroutine);
         let since = waits.then(|| self.stats.waits[kind.place()].begin());
         crate::hook::leaves();
         self.switch.leave(context);

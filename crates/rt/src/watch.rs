@@ -100,6 +100,11 @@ impl Heartbeat {
         }
     }
 
+    /// The beat at which a coroutine was entered that runs now; `None`: the loop runs, or waits. Any thread may ask.
+    pub fn running(&self) -> Option<u64> {
+        Some(self.beat()).filter(|beat| Heartbeat::is_in_coroutine(*beat))
+    }
+
     #[inline]
     pub(crate) fn idle(&self) {
         let beat = self.beat.load(Ordering::Relaxed);

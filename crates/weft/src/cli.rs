@@ -21,6 +21,7 @@ Examples:
   weft reload                                  load new code; no request is lost
   weft publish news 'Hello'                    send a message to all who have subscribed to the topic
   weft top                                     watch a running server: workers, routes, and what they wait for
+  weft profile --seconds 10                    where a running server computes and waits, as a flame graph
   weft php script.php arg                      run a script as php would, on coroutines";
 
 /// weft, a coroutine application server for PHP.
@@ -65,6 +66,8 @@ pub enum Verb {
     Publish(crate::publish::Arguments),
     /// Show what a running server does: rates, waits, workers and routes, and what holds it back
     Top(crate::top::Arguments),
+    /// Take a profile of a running server: on which functions it computes, and where requests wait
+    Profile(crate::profile::Arguments),
     /// See to the certificates that are due, as the master does by itself; it must be running, to answer for the names
     #[command(hide = true)]
     Renew(Settings),

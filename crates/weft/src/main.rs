@@ -6,7 +6,7 @@
 //! - [`worker`]: one process, one thread that touches Zend; serves requests. [`php`]: the connection to PHP.
 //! - [`guarded_path`]: files that the master opens where others can write. [`log`]: error log and access log.
 //!   [`check`]: `weft check`. [`doctor`]: `weft doctor`. [`watch`]: reload on file changes.
-//! - [`bus`]: how workers publish to topics; [`publish`]: `weft publish`; [`top`]: `weft top`; [`operator`]: how both ask a server. [`board`]: how they say what they do.
+//! - [`bus`]: how workers publish to topics; [`publish`]: `weft publish`; [`top`]: `weft top`; [`profile`]: `weft profile`; [`operator`]: how these ask a server. [`board`]: how they say what they do.
 //! - [`acme`]: certificates that weft sees to itself. [`tls`]: which certificate a client gets.
 //! - [`memory_file`]: memory that a reload hands on. [`machine`]: the cores and the memory there are, control groups included. [`generate`]: completions, man pages and
 //!   a sample configuration, for packages.
@@ -33,6 +33,7 @@ mod memory_file;
 mod operator;
 mod php;
 mod print;
+mod profile;
 mod publish;
 mod routes;
 mod shares;
@@ -69,6 +70,7 @@ fn main() -> ExitCode {
         Verb::Stop(settings) => master::client::stop(settings),
         Verb::Publish(arguments) => publish::run(arguments),
         Verb::Top(arguments) => top::run(arguments),
+        Verb::Profile(arguments) => profile::run(arguments),
         Verb::Renew(settings) => acme::renew(settings),
         Verb::Generate { directory, settings } => generate::run(&directory, &settings.given, &Cli::command()),
         Verb::Version => version(),

@@ -33,6 +33,11 @@ impl Service {
     }
 }
 
+/// The name of a kind.
+pub fn name_of(kind: WaitKind) -> &'static str {
+    NAMES.iter().find(|(named, _)| *named == kind).map_or("server", |(_, name)| name)
+}
+
 /// Every kind of wait with its name.
 pub const NAMES: [(WaitKind, &str); 17] = [
     (WaitKind::Coroutine, "coroutine"),

@@ -88,6 +88,21 @@ pub fn crash_location(text: &mut [u8]) -> usize {
     unsafe { sys::weft_crash_location(text.as_mut_ptr().cast(), text.len()) }
 }
 
+/// The PHP stack of the code that runs at this moment, outermost function first, with `;` between them; empty if none runs, or
+/// it could not be read. Any thread may call this; what runs goes on meanwhile.
+#[must_use]
+pub fn running_stack() -> String {
+    // SAFETY: the buffer is as long as it says; memory that may be gone is read by the kernel, which refuses what is not there.
+    native::stack(|text, size| unsafe { sys::weft_code_stack_running(text, size) })
+}
+
+/// Whether [`running_stack`] can read anything here: a filter of system calls may forbid process_vm_readv(2).
+#[must_use]
+pub fn can_read_running_stack() -> bool {
+    // SAFETY: it reads a variable of its own.
+    unsafe { sys::weft_code_stack_can_run() }
+}
+
 /// Writes the internal function of PHP that runs, and the beginning of its first argument if that is a string: "fopen
 /// http://a.example". Returns the number of bytes, or 0 if none runs. For the thread that runs PHP.
 pub fn code_function(text: &mut [u8]) -> usize {
@@ -137,6 +152,11 @@ impl Switch for FiberSwitch {
     fn place(&self, context: Context) -> String {
         // SAFETY: the scheduler names a context that is parked; the buffer is as long as it says.
         native::place(|text, size| unsafe { sys::weft_code_waiting(pointer(context), text, size) })
+    }
+
+    fn stack(&self, context: Context) -> String {
+        // SAFETY: the scheduler names a context that is parked; the buffer is as long as it says.
+        native::stack(|text, size| unsafe { sys::weft_code_stack(pointer(context), text, size) })
     }
 
     fn resumed(&self, context: Context) {

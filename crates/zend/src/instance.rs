@@ -171,6 +171,11 @@ impl Switch for InstanceSwitch {
         native::place(|text, size| unsafe { sys::weft_instance_waiting(pointer(context), text, size) })
     }
 
+    fn stack(&self, context: Context) -> String {
+        // SAFETY: the scheduler names a context that is parked; the buffer is as long as it says.
+        native::stack(|text, size| unsafe { sys::weft_instance_stack(pointer(context), text, size) })
+    }
+
     native::native_answers!();
 
     fn destroy(&self, context: Context) {

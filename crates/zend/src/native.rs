@@ -88,7 +88,19 @@ pub(crate) fn pointer(context: Context) -> *mut c_void {
 
 /// The place that `look` writes into a buffer of this size, of which it returns the number of bytes.
 pub(crate) fn place(look: impl FnOnce(*mut std::ffi::c_char, usize) -> usize) -> String {
-    let mut text = [0u8; 2048];
+    text_of::<2048>(look)
+}
+
+/// The same for a stack.
+pub(crate) fn stack(look: impl FnOnce(*mut std::ffi::c_char, usize) -> usize) -> String {
+    text_of::<STACK_BYTES_MAX>(look)
+}
+
+/// Bytes of the text of a stack; of a longer one, the inner part is told.
+pub(crate) const STACK_BYTES_MAX: usize = 8192;
+
+fn text_of<const SIZE: usize>(look: impl FnOnce(*mut std::ffi::c_char, usize) -> usize) -> String {
+    let mut text = [0u8; SIZE];
     let length = look(text.as_mut_ptr().cast(), text.len());
     String::from_utf8_lossy(&text[..length.min(text.len())]).into_owned()
 }
@@ -140,6 +152,11 @@ impl Switch for NativeSwitch {
     fn place(&self, context: Context) -> String {
         // SAFETY: the scheduler names a context that is parked; the buffer is as long as it says.
         place(|text, size| unsafe { sys::weft_code_waiting(pointer(context), text, size) })
+    }
+
+    fn stack(&self, context: Context) -> String {
+        // SAFETY: the scheduler names a context that is parked; the buffer is as long as it says.
+        stack(|text, size| unsafe { sys::weft_code_stack(pointer(context), text, size) })
     }
 
     native_answers!();

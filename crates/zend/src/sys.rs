@@ -130,6 +130,10 @@ unsafe extern "C" {
     pub fn weft_code_function(text: *mut c_char, size: usize) -> usize;
     pub fn weft_code_waiting(coroutine: *const c_void, text: *mut c_char, size: usize) -> usize;
     pub fn weft_instance_waiting(instance: *const c_void, text: *mut c_char, size: usize) -> usize;
+    pub fn weft_code_stack(coroutine: *const c_void, text: *mut c_char, size: usize) -> usize;
+    pub fn weft_code_stack_running(text: *mut c_char, size: usize) -> usize;
+    pub fn weft_code_stack_can_run() -> bool;
+    pub fn weft_instance_stack(instance: *const c_void, text: *mut c_char, size: usize) -> usize;
     pub fn weft_crash_location(text: *mut c_char, size: usize) -> usize;
     pub fn weft_crash_start(report: extern "C" fn(c_int));
     pub fn weft_crash_attempt(work: extern "C" fn(), signal_number: c_int);

@@ -7,7 +7,7 @@ use super::{Ready, Runtime};
 use crate::coroutine::{Context, Coroutine, Job, Left, Start, State};
 use crate::family::{BITS, FIRST, Family};
 use crate::watch::NEVER_LATE;
-use crate::{CoroutineId, Wake, hook};
+use crate::{CoroutineId, WaitKind, Wake, hook};
 
 /// The outcome for a spawned job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -113,6 +113,7 @@ impl Runtime {
             pool,
             generation: 0,
             state: State::Idle,
+            waits_for: WaitKind::Coroutine,
             wait: 0,
             wake: Wake::TimedOut,
             timer: None,

@@ -6,6 +6,7 @@
 mod answer;
 mod fpm_status;
 mod metrics;
+mod profile;
 mod publish;
 mod routes;
 mod snapshot;
@@ -17,6 +18,7 @@ use weft_rt::Nanos;
 use weft_serve::{RequestKey, RequestView, Server};
 
 use self::answer::{Answer, TEXT};
+use self::profile::Profiles;
 use self::publish::Publications;
 use self::snapshot::Snapshot;
 use crate::board::{Board, Stage};
@@ -39,8 +41,8 @@ pub fn fpm_status() -> Option<String> {
     Some(fpm_status::for_php(&Snapshot::take(board, mode, queue_max)))
 }
 
-const PATHS: &str =
-    "/healthz\n/readyz\n/metrics\n/status\n/fpm-status (?json, ?xml, ?full)\n/publish (POST, ?topic=NAME)\n";
+const PATHS: &str = "/healthz\n/readyz\n/metrics\n/status\n/fpm-status (?json, ?xml, ?full)\n/publish (POST, ?topic=NAME)\n\
+    /profile (POST, ?seconds=10&rate=99)\n";
 
 /// The answers.
 pub struct Admin {
@@ -49,6 +51,7 @@ pub struct Admin {
     mode: &'static str,
     queue_max: usize,
     publications: Publications,
+    profiles: Profiles,
 }
 
 impl Admin {
@@ -61,6 +64,7 @@ impl Admin {
             mode: Mode::of(config).name(),
             queue_max: config.limits.queue_max,
             publications: Publications::new(post),
+            profiles: Profiles::new(post),
         })
     }
 
@@ -77,13 +81,20 @@ impl Admin {
     #[cold]
     fn give_answer(&self, server: &Server, key: RequestKey) {
         let answer = server.with_request(key, |request| {
-            let publishes =
-                request.method() == b"POST" && request.path() == b"/publish" && self.knows(request);
-            (!publishes).then(|| self.answer_to(request))
+            let takes_time = match (request.method(), request.path()) {
+                (b"POST", b"/publish") => Some(true),
+                (b"POST" | b"GET", b"/profile") => Some(false),
+                _ => None,
+            };
+            match takes_time.filter(|_| self.knows(request)) {
+                Some(publishes) => Err(publishes),
+                None => Ok(self.answer_to(request)),
+            }
         });
         match answer {
-            Some(Some(answer)) => answer.send(server, key),
-            Some(None) => self.publications.take(server, key),
+            Some(Ok(answer)) => answer.send(server, key),
+            Some(Err(true)) => self.publications.take(server, key),
+            Some(Err(false)) => self.profiles.take(server, key),
             None => (),
         }
     }
@@ -91,10 +102,12 @@ impl Admin {
     /// Goes on with what has not been answered.
     pub fn turn(&self, server: &Server, now: Nanos) {
         self.publications.turn(server, now);
+        self.profiles.turn(server, now);
     }
 
     fn answer_to(&self, request: &RequestView<'_>) -> Answer {
-        let posts = request.method() == b"POST" && request.path() == b"/publish"; // without the token
+        // Without the token.
+        let posts = request.method() == b"POST" && matches!(request.path(), b"/publish" | b"/profile");
         if !posts && !matches!(request.method(), b"GET" | b"HEAD") {
             return Answer::new(405, TEXT, "405 Method Not Allowed\n");
         }

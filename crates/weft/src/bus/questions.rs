@@ -7,6 +7,7 @@ use weft_proto::websocket::{CloseCode, Kind};
 use weft_serve::{Sent, Server, Subscribed, TunnelKey, is_topic};
 
 use super::letter::{encode_rows, rows_of};
+use crate::profile::{self, Wanted};
 
 /// What is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +49,10 @@ pub enum What {
     Roster,
     /// Who is at a topic: names of connections, each followed by the name under which it is there.
     Present,
+    /// A profile begins: its number, for how long, how often.
+    Profile,
+    /// What was seen for the profile of a number: a stack and its count in each row.
+    Profiled,
 }
 
 impl What {
@@ -57,7 +62,7 @@ impl What {
     }
 }
 
-const ALL: [What; 18] = [
+const ALL: [What; 20] = [
     What::Count,
     What::Connections,
     What::Attributes,
@@ -76,6 +81,8 @@ const ALL: [What; 18] = [
     What::List,
     What::Roster,
     What::Present,
+    What::Profile,
+    What::Profiled,
 ];
 
 /// Rows of an answer.
@@ -109,6 +116,19 @@ pub fn answer(server: &Server, prefix: &str, question: &[u8]) -> Rows {
         }
         // Presence answers that.
         What::Roster | What::Present => Rows::new(),
+        What::Profile => {
+            if let Some(wanted) = std::str::from_utf8(subject).ok().and_then(Wanted::parse)
+                && let Err(why) = profile::begin(&wanted)
+            {
+                tracing::warn!("this worker takes no part in a profile: {why}");
+            }
+            Rows::new()
+        }
+        What::Profiled => {
+            let number = std::str::from_utf8(subject).ok().and_then(|number| number.parse().ok());
+            let stacks = number.and_then(profile::taken).unwrap_or_default();
+            stacks.into_iter().map(|(stack, count)| format!("{stack} {count}").into_bytes()).collect()
+        }
         _ => about_one(server, *what, subject, &more),
     }
 }

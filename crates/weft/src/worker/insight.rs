@@ -7,12 +7,14 @@ use weft_rt::Runtime;
 use crate::board::{Board, Page};
 use crate::config::{Config, ListenAddress};
 use crate::php;
+use crate::profile;
 use crate::routes::Routes;
 
 /// Begins with it, before the first request.
-pub fn begin(runtime: &Runtime, config: &Config, board: &'static Board, page: &'static Page) {
+pub fn begin(runtime: &'static Runtime, config: &Config, board: &'static Board, page: &'static Page) {
     if config.server.listen.iter().any(ListenAddress::is_admin) {
         Routes::open(&board.routes, &page.counted.routes, config.admin.routes.clone());
         runtime.keep_accounts(php::account_of);
+        profile::open(runtime);
     }
 }

@@ -41,6 +41,7 @@ use crate::master::WorkerSetup;
 use crate::master::control::{ControlEnd, EVERY_SLOT, Received, Status, ToMaster, ToWorker};
 use crate::master::listen::BoundListener;
 use crate::php;
+use crate::profile;
 use crate::tls::Ready;
 
 /// Keys of the worker's own descriptors; the server's are above.
@@ -352,6 +353,7 @@ impl Driver for Worker {
             self.cancel_late(now);
         }
         self.slow.turn(now, self.runtime);
+        profile::turn(now);
         if now >= self.next_look.get() {
             self.next_look.set(now + LOOK_EVERY);
             self.look_again.set(InstanceSwitch::look());
@@ -368,7 +370,8 @@ impl Driver for Worker {
         let slow = self.slow.deadline(self.runtime);
         let (drain, server) = (self.drain.borrow().deadline(), self.server.deadline());
         // Not flatten(): the compiler would compare what is not there before it asks, which memcheck reports.
-        let others = [look, drain, server, shares, slow].map(|deadline| deadline.unwrap_or(Nanos::MAX));
+        let others = [look, drain, server, shares, slow, profile::deadline()]
+            .map(|deadline| deadline.unwrap_or(Nanos::MAX));
         Some(others.into_iter().fold(self.next_status.get(), Nanos::min))
     }
 

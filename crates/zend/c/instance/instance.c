@@ -9,6 +9,7 @@
 #include "instance.h"
 #include "../classic_response.h"
 #include "../code_location.h"
+#include "../code_stack.h"
 #include "../coroutine.h"
 #include "../host.h"
 #include "../native.h"
@@ -294,6 +295,12 @@ void weft_instance_leave(weft_instance *instance)
 size_t weft_instance_waiting(const weft_instance *instance, char *text, size_t size)
 {
 	return weft_code_waiting(instance->coroutine, text, size);
+}
+
+/* Its PHP stack, in the same way. */
+size_t weft_instance_stack(const weft_instance *instance, char *text, size_t size)
+{
+	return weft_code_stack(instance->coroutine, text, size);
 }
 
 /* If a script is loaded (resident.c), the heap and the contents of the tables belong to it. */
