@@ -3,6 +3,7 @@
 mod admin;
 mod binary;
 mod commands;
+mod dashboard;
 mod extensions;
 mod first_request;
 mod held;
