@@ -1,7 +1,7 @@
 /* The variables marked WEFT_BOOT (boot.h), for each loaded script.
  *
- * They change only while an application boots. So loading a script's values is one copy of some kilobytes, and they are
- * saved only when a script leaves in the midst of its boot. Must not know what they are. Invariant: no script finds what the
+ * They change only while an application boots or ends. So loading a script's values is one copy of some kilobytes, and they
+ * are saved only when a script leaves in the midst of that. Must not know what they are. Invariant: no script finds what the
  * boot of another has written. */
 #include "boot.h"
 
@@ -49,7 +49,7 @@ bool weft_boot_begin(weft_coroutine *coroutine)
 		return false;
 	}
 	memcpy(boot->kept, pristine, size());
-	boot->boots = true;
+	boot->change = true;
 	place(boot->kept);
 	return true;
 }
@@ -57,7 +57,12 @@ bool weft_boot_begin(weft_coroutine *coroutine)
 void weft_boot_keep(weft_coroutine *coroutine)
 {
 	weft_boot_leave(coroutine);
-	weft_boot_slot(coroutine)->boots = false;
+	weft_boot_slot(coroutine)->change = false;
+}
+
+void weft_boot_change(weft_coroutine *coroutine)
+{
+	weft_boot_slot(coroutine)->change = true;
 }
 
 void weft_boot_enter(const weft_coroutine *coroutine)
@@ -70,7 +75,7 @@ void weft_boot_enter(const weft_coroutine *coroutine)
 void weft_boot_leave(const weft_coroutine *coroutine)
 {
 	const weft_boot *boot = weft_boot_slot(coroutine);
-	if (UNEXPECTED(boot->boots)) {
+	if (UNEXPECTED(boot->change)) {
 		save(boot->kept);
 	}
 }

@@ -14,8 +14,8 @@
 
 /* Whose variables are in place while the coroutine runs. */
 typedef struct {
-	void *kept; /* those of the script that stays loaded in it; NULL: it has none, and finds them as before any boot */
-	bool boots; /* the script boots, so that they change: they are kept whenever the coroutine leaves */
+	void *kept;  /* those of the script that stays loaded in it; NULL: it has none, and finds them as before any boot */
+	bool change; /* the script boots or ends, so that they change: they are saved whenever the coroutine leaves */
 } weft_boot;
 
 WEFT_SLOT(boot, weft_boot)
@@ -27,6 +27,8 @@ extern bool weft_boots;
 bool weft_boot_begin(weft_coroutine *coroutine);
 /* The script has booted: from here on its variables stay as they are. */
 void weft_boot_keep(weft_coroutine *coroutine);
+/* What they refer to is freed, and they change again. */
+void weft_boot_change(weft_coroutine *coroutine);
 /* The coroutine is entered: its variables are loaded. */
 void weft_boot_enter(const weft_coroutine *coroutine);
 /* It leaves: another script may boot before it goes on. */

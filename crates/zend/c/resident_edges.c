@@ -66,6 +66,7 @@ void weft_resident_return_boot(weft_resident *resident)
 	zval_ptr_dtor(&resident->environment);
 	ZVAL_UNDEF(&resident->environment);
 	if (resident->booted) {
+		weft_boot_change(resident->coroutine);
 		weft_isolate_stop_resident(resident->coroutine);
 	}
 	if (!resident->ini_directives) {
