@@ -186,6 +186,11 @@ fn who_comes_back_gets_what_was_missed() {
 fn what_the_chat_does_not_understand_it_refuses() {
     use weft_tests::websocket::Socket;
     let weft = chat().with("--listen", "127.0.0.1:0").start();
+    // Before anybody was there.
+    let mut socket = Socket::open(&weft, "/live");
+    assert_eq!(socket.text(), r#"{"rooms":{"lobby":{},"kitchen":{},"workshop":{}}}"#);
+    socket.send("x");
+    assert_eq!(socket.close().0, 1008);
     for target in [
         "/chat",
         "/chat?name=",
@@ -213,10 +218,6 @@ fn what_the_chat_does_not_understand_it_refuses() {
         let last = until("the end", || Some(socket.read()).filter(|frame| frame.0 == 0x88));
         assert_eq!(last.1[..2], 1008u16.to_be_bytes(), "{text}");
     }
-    let mut socket = Socket::open(&weft, "/live");
-    assert_eq!(socket.text(), r#"{"rooms":{"lobby":{},"kitchen":{},"workshop":{}}}"#);
-    socket.send("x");
-    assert_eq!(socket.close().0, 1008);
     let shop = shop(&weft).start();
     for order in ["", "dish=Gold&table=1", "dish=Pancakes&table=0", "dish[]=Pancakes&table=1"] {
         let mut client = shop.connect();
