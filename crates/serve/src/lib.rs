@@ -71,6 +71,7 @@ mod mark;
 mod media_type;
 mod opened;
 mod parcel;
+mod requests;
 mod rescue;
 mod root;
 mod server;
