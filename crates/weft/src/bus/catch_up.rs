@@ -17,22 +17,25 @@ const PATIENCE: Nanos = 5 * SECOND;
 const LOOK_AGAIN: Nanos = MILLISECOND;
 const LOOK_EVERY: Nanos = 50 * MILLISECOND;
 
-/// Waits until this worker has delivered all that was delivered to the client that knows the message `after`. False when
-/// that takes too long, the caller cannot wait, or was cancelled; also when `after` is no message's id.
-pub fn catch_up(member: &Member, after: &[u8]) -> bool {
-    let Some(known) = Known::of(after) else { return false };
+/// Waits until this worker has delivered all that was delivered to the client that knows the message `after`. Returns where
+/// the last message of each of the topics is then ([`super::shared::Bus::lasts`]). `None` when that takes too long, the caller
+/// cannot wait, or was cancelled; also when `after` is no message's id.
+pub fn catch_up(member: &Member, after: &[u8], topics: &[&[u8]]) -> Option<Vec<Result<u64, u64>>> {
+    let known = Known::of(after)?;
     let (mut to, mut until, mut pause) = (None, None, LOOK_AGAIN);
     loop {
         // Where its last message is on this bus: known at once, or when the last one of another host has come.
         to = to.or_else(|| place_of(member, &known));
-        if to.is_some_and(|to| !member.reads() || member.position(NEWS) >= to) {
-            return true;
+        let is_here = to.is_some_and(|to| !member.reads() || member.position(NEWS) >= to);
+        // Another process may have the lock, and not be running.
+        if let Some(lasts) = is_here.then(|| member.bus.lasts(topics)).flatten() {
+            return Some(lasts);
         }
-        let Some(runtime) = Runtime::get().filter(|runtime| runtime.can_park()) else { return false };
+        let runtime = Runtime::get().filter(|runtime| runtime.can_park())?;
         let now = clock::now();
         if now >= *until.get_or_insert(now + PATIENCE) || runtime.sleep_until(now + pause) == Wake::Cancelled
         {
-            return false;
+            return None;
         }
         pause = LOOK_EVERY.min(2 * pause);
     }

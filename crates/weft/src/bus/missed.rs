@@ -34,8 +34,14 @@ pub struct Missed {
 }
 
 /// The messages of a topic that followed the one with this id, in their order, up to those that this worker has still to
-/// deliver; `None` if it is too late.
-pub fn missed(member: &Member, topic: &[u8], after: &[u8], limits: &Limits) -> Option<Vec<Missed>> {
+/// deliver; `None` if it is too late. `last` is where the topic's last message is: of `catch_up`, and nothing was delivered since.
+pub fn missed(
+    member: &Member,
+    topic: &[u8],
+    last: Result<u64, u64>,
+    after: &[u8],
+    limits: &Limits,
+) -> Option<Vec<Missed>> {
     let (bus, known) = (member.bus, Known::of(after)?);
     let (issuer, end) = known.issuer;
     if issuer != bus.epoch {
@@ -43,7 +49,7 @@ pub fn missed(member: &Member, topic: &[u8], after: &[u8], limits: &Limits) -> O
     } else if end > bus.head(NEWS) {
         return None;
     }
-    let mut at = match bus.last(topic) {
+    let mut at = match last {
         Ok(last) => last,
         Err(forgotten) => return is_before(bus, forgotten, &known).then(Vec::new),
     };

@@ -308,11 +308,11 @@ impl Bus {
         self.places.has_read(place, ring, to);
     }
 
-    /// The position of a topic's last message; `Err` with the position up to which messages may have been forgotten.
-    /// Nothing is known if the lock cannot be had.
-    pub fn last(&self, topic: &[u8]) -> Result<u64, u64> {
-        let held = self.lock().ok_or_else(|| self.head(NEWS))?;
-        self.index.last(&held, number_of(topic))
+    /// The position of the last message of each of these topics; `Err` with the position up to which messages may have been
+    /// forgotten. `None` if the lock could not be had.
+    pub fn lasts(&self, topics: &[&[u8]]) -> Option<Vec<Result<u64, u64>>> {
+        let held = self.lock()?;
+        Some(topics.iter().map(|topic| self.index.last(&held, number_of(topic))).collect())
     }
 
     /// Appends the bytes of the message at a position to `into`, if it is one of the topic.
@@ -345,7 +345,7 @@ mod tests {
         let at = bus.head(NEWS);
         bus.publish(&Message::new(Kind::Text, (0, 0), b"topic", b"hello")).unwrap();
         bus.index.note(&bus.lock().unwrap(), number_of(b"topic"), bus.head(NEWS)); // and dies
-        assert_eq!(bus.last(b"topic"), Ok(at));
+        assert_eq!(bus.lasts(&[b"topic", b"another"]), Some(vec![Ok(at), Err(0)]));
         assert_eq!(bus.step_back(b"topic", at, &mut Vec::new()), Back::Message(0));
     }
 }

@@ -28,7 +28,7 @@ impl WorkerTopics {
         let shown = last.flatten();
         let after = stream.after.or(shown.as_deref()).filter(|id| !id.is_empty());
         // May wait, so it comes before anything that must be of one moment.
-        let is_in_time = after.is_none_or(|after| bus::catch_up(self.member, after));
+        let lasts = after.and_then(|after| bus::catch_up(self.member, after, stream.topics));
         let begun = self.server.begin_events(key, overflow_of(stream.overflow), stream.heartbeat_ms);
         let tunnel = match begun {
             Ok(Some(tunnel)) => tunnel,
@@ -43,15 +43,21 @@ impl WorkerTopics {
                 return EventsBegun::TooMany;
             }
         }
-        self.open(tunnel, stream, after, is_in_time);
+        self.open(tunnel, stream, after, lasts);
         EventsBegun::Yes
     }
 
     /// Sends what comes first: when to come back, and what was missed, or from where on it is sent.
-    fn open(&self, tunnel: TunnelKey, stream: &EventStream<'_>, after: Option<&[u8]>, is_in_time: bool) {
+    fn open(
+        &self,
+        tunnel: TunnelKey,
+        stream: &EventStream<'_>,
+        after: Option<&[u8]>,
+        lasts: Option<Vec<Result<u64, u64>>>,
+    ) {
         let mut first = format!("retry: {}\n\n", stream.retry_ms).into_bytes();
         let position = || bus::position(self.member);
-        let missed = |after| is_in_time.then(|| self.missed_of_all(stream.topics, after)).flatten();
+        let missed = |after| self.missed_of_all(stream.topics, &lasts?, after);
         match after.map(missed) {
             None => first.extend_from_slice(&id_alone(&position())),
             Some(None) => first.extend_from_slice(&event(Some(&position()), Some(MISSED), TOO_LATE)),
@@ -68,10 +74,15 @@ impl WorkerTopics {
     }
 
     /// What a client has missed of several topics, in the order in which it was published; `None` if it is too late.
-    fn missed_of_all<'t>(&self, topics: &[&'t [u8]], after: &[u8]) -> Option<Vec<(&'t [u8], Missed)>> {
+    fn missed_of_all<'t>(
+        &self,
+        topics: &[&'t [u8]],
+        lasts: &[Result<u64, u64>],
+        after: &[u8],
+    ) -> Option<Vec<(&'t [u8], Missed)>> {
         let mut all = Vec::new();
-        for topic in topics {
-            let missed = bus::missed(self.member, topic, after, &self.limits)?;
+        for (topic, last) in topics.iter().zip(lasts) {
+            let missed = bus::missed(self.member, topic, *last, after, &self.limits)?;
             all.extend(missed.into_iter().map(|message| (*topic, message)));
         }
         let bytes: usize = all.iter().map(|(_, message)| message.id.len() + message.payload.len()).sum();

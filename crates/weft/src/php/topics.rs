@@ -79,8 +79,8 @@ impl WorkerTopics {
     }
 
     /// Sends a connection what followed the message `after` and was delivered to others before it subscribed.
-    fn send_missed(&self, key: TunnelKey, topic: &[u8], after: &[u8]) -> bool {
-        let Some(missed) = bus::missed(self.member, topic, after, &self.limits) else { return false };
+    fn send_missed(&self, key: TunnelKey, topic: &[u8], last: Result<u64, u64>, after: &[u8]) -> bool {
+        let Some(missed) = bus::missed(self.member, topic, last, after, &self.limits) else { return false };
         for message in missed {
             let kind = if message.is_binary { Kind::Binary } else { Kind::Text };
             self.server.tunnel_send(key, kind, &label(&message.id, topic, &message.payload));
@@ -132,12 +132,12 @@ impl Topics for WorkerTopics {
             };
         };
         // May wait, so it comes before anything that must be of one moment.
-        let is_in_time = after.is_none_or(|after| bus::catch_up(self.member, after));
+        let last = after.and_then(|after| bus::catch_up(self.member, after, &[topic])?.pop());
         match self.server.subscribe(key, topic, is_labelled) {
             Subscribed::Gone => TopicSubscribed::Gone,
             Subscribed::TooMany => TopicSubscribed::TooMany,
             Subscribed::Yes => match after {
-                Some(after) if !(is_in_time && self.send_missed(key, topic, after)) => {
+                Some(after) if !last.is_some_and(|last| self.send_missed(key, topic, last, after)) => {
                     TopicSubscribed::TooLate
                 }
                 _ => TopicSubscribed::Yes,
