@@ -45,7 +45,7 @@ fn what_the_relay_does_not_take_is_answered_and_logged() {
     let mut head = sent(&server, "HEAD /head HTTP/1.1\r\nHost: a\r\n\r\n");
     server.until(|server| server.in_flight() == 3);
     let mut part = sent(&server, "GET /part HT");
-    server.settle();
+    server.until(|server| server.connections() - server.idle() == 4);
     let rescued = server.run(move |server| {
         fill(&relay);
         let rescued = server.rescue(None, false);
