@@ -37,6 +37,7 @@ impl Server {
         };
         self.runtime.with_reactor(|reactor| reactor.add_shared(fd.as_raw_fd(), listener_key(number)))?;
         self.datagrams.borrow_mut().sockets.push(Socket { number, fd, service, is_open: true });
+        self.has_datagrams.set(true);
         Ok(())
     }
 

@@ -90,6 +90,8 @@ pub struct Server {
     pub(crate) tunnels: RefCell<Tunnels>,
     pub(crate) coders: Coders,
     pub(crate) datagrams: RefCell<Datagrams>,
+    /// Whether there are sockets for them: each turn asks.
+    pub(crate) has_datagrams: Cell<bool>,
     /// Counts the responses that are being compressed.
     pub(crate) compressing: Rc<()>,
     date: RefCell<DateCache>,
@@ -146,6 +148,7 @@ impl Server {
             tunnels: RefCell::default(),
             coders: Coders::default(),
             datagrams: RefCell::default(),
+            has_datagrams: Cell::default(),
             compressing: Rc::default(),
             date: RefCell::new(DateCache::new(clock::unix_seconds())),
             date_turn: Cell::new(0),
@@ -163,7 +166,7 @@ impl Server {
     /// Handles an event of the reactor: [`weft_rt::Driver::event`] of this part of the worker.
     pub fn event(&self, event: Event) {
         match source(event.key) {
-            Source::Listener(index) if self.receive_datagrams(index) => (),
+            Source::Listener(index) if self.has_datagrams.get() && self.receive_datagrams(index) => (),
             Source::Listener(index) => self.accept(index),
             Source::Connection { index, generation } => {
                 if !self.table.borrow_mut().note(index, generation, event.readiness) {
@@ -179,10 +182,14 @@ impl Server {
     pub fn turn(&self, now: Nanos) {
         self.admit(now);
         self.give_events();
-        self.give_datagrams();
+        if self.has_datagrams.get() {
+            self.give_datagrams();
+        }
         self.stage.set(TurnStage::Send);
         self.send_queued();
-        self.send_datagrams();
+        if self.has_datagrams.get() {
+            self.send_datagrams();
+        }
         if self.is_called() {
             self.answer_bells();
         }
@@ -216,9 +223,11 @@ impl Server {
             return Some(0);
         }
         let resume = self.listeners.borrow().resume_at();
-        let tunnels = [self.events_due_at(), self.datagrams_deadline()];
-        let others = [self.wheel.borrow().next(), resume, self.line_deadline()];
-        others.into_iter().chain(tunnels).flatten().min()
+        let datagrams = if self.has_datagrams.get() { self.datagrams_deadline() } else { None };
+        [self.wheel.borrow().next(), resume, self.line_deadline(), self.events_due_at(), datagrams]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// Gives the handler the requests that arrived in this turn. Answered ones are then in the queue, for the end of
