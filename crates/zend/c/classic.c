@@ -242,8 +242,11 @@ static ZEND_FUNCTION(fpm_get_status)
 {
 	ZEND_PARSE_PARAMETERS_NONE();
 	const int depth = 8;
-	weft_slice json = weft_host_fpm_status();
-	if (!json.length || php_json_decode_ex(return_value, json.bytes, json.length, PHP_JSON_OBJECT_AS_ARRAY, depth) == FAILURE) {
+	weft_slice said = weft_host_fpm_status();
+	zend_string *json = zend_string_init(said.bytes ? said.bytes : "", said.length, 0); /* the decoder reads up to a NUL */
+	int decoded = php_json_decode_ex(return_value, ZSTR_VAL(json), ZSTR_LEN(json), PHP_JSON_OBJECT_AS_ARRAY, depth);
+	zend_string_release(json);
+	if (decoded == FAILURE) {
 		RETURN_FALSE;
 	}
 }

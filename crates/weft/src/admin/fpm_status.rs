@@ -60,7 +60,7 @@ pub fn render(seen: &Snapshot, format: Format) -> String {
 /// A process of php-fpm serves one request at a time; so does a place for a request here.
 fn pool(seen: &Snapshot) -> Fields {
     let (total, active) = (seen.total(|w| w.room), seen.total(|w| w.in_flight));
-    vec![
+    let mut fields = vec![
         ("pool", json!("weft")),
         ("process manager", json!("dynamic")),
         ("start time", json!(seen.since)),
@@ -75,7 +75,12 @@ fn pool(seen: &Snapshot) -> Fields {
         ("max active processes", json!(0)),
         ("max children reached", json!(seen.sums.turned_away)),
         ("slow requests", json!(0)),
-    ]
+    ];
+    if weft_zend::loaded::php().series() >= "8.4" {
+        let peak = seen.workers.iter().map(|worker| worker.process.memory_peak_bytes).max();
+        fields.push(("memory peak", json!(peak.unwrap_or(0))));
+    }
+    fields
 }
 
 fn process(seen: &Snapshot, worker: &Worker) -> Fields {

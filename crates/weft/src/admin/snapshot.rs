@@ -5,7 +5,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rustix::param::{clock_ticks_per_second, page_size};
+use rustix::param::clock_ticks_per_second;
 use weft_serve::Durations;
 
 use super::routes::{self, Route};
@@ -108,6 +108,8 @@ pub struct Process {
     pub run_queue_s: f64,
     /// Resident memory.
     pub memory_bytes: u64,
+    /// The most that it was.
+    pub memory_peak_bytes: u64,
 }
 
 impl Snapshot {
@@ -216,22 +218,25 @@ impl Process {
     /// Zeros if it has ended, or /proc hides it.
     fn of(pid: u64) -> Process {
         let read = |name: &str| std::fs::read_to_string(format!("/proc/{pid}/{name}")).unwrap_or_default();
-        Process::parse(&read("stat"), &read("schedstat"), &read("statm"))
+        Process::parse(&read("stat"), &read("schedstat"), &read("status"))
     }
 
-    /// By the texts of `stat`, `schedstat` and `statm` (proc(5)).
-    fn parse(stat: &str, schedstat: &str, statm: &str) -> Process {
+    /// By the texts of `stat`, `schedstat` and `status` (proc(5)).
+    fn parse(stat: &str, schedstat: &str, status: &str) -> Process {
         // The name in parentheses may contain anything; utime and stime are the 14th and 15th field.
         let fields = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
         let mut times = fields.split(' ').skip(11).map_while(|field| field.parse::<f64>().ok());
         let mut seconds = || times.next().unwrap_or(0.0) / clock_ticks_per_second() as f64;
         let second =
             |text: &str| text.split_ascii_whitespace().nth(1).and_then(|word| word.parse::<u64>().ok());
+        let bytes =
+            |name| status.lines().find(|line| line.starts_with(name)).and_then(second).unwrap_or(0) << 10;
         Process {
             user_s: seconds(),
             system_s: seconds(),
             run_queue_s: second(schedstat).unwrap_or(0) as f64 / 1e9,
-            memory_bytes: second(statm).unwrap_or(0) * page_size() as u64,
+            memory_bytes: bytes("VmRSS:"),
+            memory_peak_bytes: bytes("VmHWM:"),
         }
     }
 }
@@ -244,12 +249,11 @@ mod tests {
     fn the_kernels_texts_are_read() {
         let ticks = clock_ticks_per_second() as f64;
         let stat = "7 (weft: a) b) S 1 7 7 0 -1 4194560 1 2 3 4 250 50 0 0 20 0 9 0";
-        let process = Process::parse(stat, "1 2500000000 3\n", "100 10 5 1 0 9 0\n");
-        let memory_bytes = 10 * page_size() as u64;
-        assert_eq!(
-            process,
-            Process { user_s: 250.0 / ticks, system_s: 50.0 / ticks, run_queue_s: 2.5, memory_bytes }
-        );
+        let status = "Name:\tVmRSS: 7\nVmPeak:\t  900 kB\nVmHWM:\t   20 kB\nVmRSS:\t   10 kB\n";
+        let process = Process::parse(stat, "1 2500000000 3\n", status);
+        let (memory_bytes, memory_peak_bytes) = (10 << 10, 20 << 10);
+        let (user_s, system_s) = (250.0 / ticks, 50.0 / ticks);
+        assert_eq!(process, Process { user_s, system_s, run_queue_s: 2.5, memory_bytes, memory_peak_bytes });
         assert_eq!(Process::parse("", "", ""), Process::default());
     }
 }
