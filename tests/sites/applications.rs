@@ -245,7 +245,7 @@ fn sessions_start_by_themselves_where_a_site_says_so() {
     let page = "<?php echo session_status(), isset($_SESSION) ? 'yes' : 'no';";
     let site = |name: &str, what: &str, starts: u8| {
         format!(
-            "[[site]]\nnames = [\"{name}.example\"]\n{what}\n[site.ini]\nsession.auto_start = {starts}\nsession.save_path = \"/tmp\"\n"
+            "[[site]]\nnames = [\"{name}.example\"]\n{what}\n[site.ini]\nsession.auto_start = {starts}\nsession.save_path = \".\"\n"
         )
     };
     let text = site("one", "application = \"one/w.php\"", 1)
