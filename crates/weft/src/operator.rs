@@ -18,6 +18,18 @@ pub fn address_of(config: &Config) -> Option<ListenAddress> {
     listens.iter().find(|address| address.is_admin() && !address.is_ephemeral()).cloned()
 }
 
+/// The address that a command asks: the one that it was given, or the one of its configuration.
+///
+/// # Errors
+/// There is neither; what to do.
+pub fn address_for(given: Option<ListenAddress>, config: &Config) -> Result<ListenAddress, String> {
+    let address = given.or_else(|| address_of(config)).ok_or(
+        "no server is named: give --at the admin address at which it listens, as in --at admin+unix:/run/weft/admin.sock \
+         (server.listen in weft.toml names it as well)",
+    )?;
+    Ok(address)
+}
+
 /// The field that says who asks.
 pub fn authorization(token: Option<&str>) -> String {
     token.map_or(String::new(), |token| format!("Authorization: Bearer {token}\r\n"))

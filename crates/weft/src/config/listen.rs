@@ -161,19 +161,13 @@ impl FromStr for ListenAddress {
                 _ => Err(format!("\"{text}\": write admin://HOST:PORT or admin+unix:/path")),
             });
         }
-        if let Some(rest) = text.strip_prefix("tcp://") {
-            return stream(text, rest, false);
+        for (scheme, is_tls) in [("tcp", false), ("tls", true)] {
+            if let Some((address, service)) = service_at(text, scheme)? {
+                return Ok(ListenAddress::Stream { address, is_tls, service });
+            }
         }
-        if let Some(rest) = text.strip_prefix("tls://") {
-            return stream(text, rest, true);
-        }
-        if let Some(rest) = text.strip_prefix("udp://") {
-            return stream(text, rest, false).and_then(|address| match address {
-                ListenAddress::Stream { address, service, .. } => {
-                    Ok(ListenAddress::Datagrams { address, service })
-                }
-                _ => Err(format!("\"{text}\": write udp://HOST:PORT/service")),
-            });
+        if let Some((address, service)) = service_at(text, "udp")? {
+            return Ok(ListenAddress::Datagrams { address, service });
         }
         if let Some(rest) = text.strip_prefix("admin+unix:") {
             return unix(rest, true);
@@ -207,18 +201,20 @@ impl FromStr for ListenAddress {
     }
 }
 
-/// The address of a service's streams.
-fn stream(text: &str, rest: &str, is_tls: bool) -> Result<ListenAddress, String> {
-    let kind = if text.starts_with("udp") { "udp" } else { "tcp" };
+/// The address and the path of a service, if the text has this scheme.
+fn service_at(text: &str, scheme: &str) -> Result<Option<(SocketAddr, String)>, String> {
+    let Some(rest) = text.strip_prefix(scheme).and_then(|rest| rest.strip_prefix("://")) else {
+        return Ok(None);
+    };
     let wrong = || {
-        format!("\"{text}\": write {kind}://HOST:PORT/service, with the path of the application's service")
+        format!("\"{text}\": write {scheme}://HOST:PORT/service, with the path of the application's service")
     };
     let (address, service) = rest.split_at(rest.find('/').ok_or_else(wrong)?);
     if service.len() < 2 || service.contains(char::is_whitespace) {
         return Err(wrong());
     }
     match address.parse().map_err(|_| wrong())? {
-        ListenAddress::Tcp(address) => Ok(ListenAddress::Stream { address, is_tls, service: service.into() }),
+        ListenAddress::Tcp(address) => Ok(Some((address, service.into()))),
         _ => Err(wrong()),
     }
 }

@@ -66,10 +66,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
 fn profile(arguments: Arguments) -> Result<String, String> {
     let config = config::load(arguments.config, std::env::vars_os(), Vec::new())
         .map_err(|mistakes| mistakes.join("\nweft: "))?;
-    let address = arguments.at.or_else(|| operator::address_of(&config)).ok_or(
-        "no server is named: give --at the admin address at which it listens, as in --at admin+unix:/run/weft/admin.sock \
-         (server.listen in weft.toml names it as well)",
-    )?;
+    let address = operator::address_for(arguments.at, &config)?;
     let authorization = operator::authorization(config.admin.token.as_deref());
     let ask = |method: &str, query: &str| {
         let request = format!(

@@ -69,10 +69,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
 fn top(arguments: Arguments) -> Result<(), String> {
     let config = config::load(arguments.config, std::env::vars_os(), Vec::new())
         .map_err(|mistakes| mistakes.join("\nweft: "))?;
-    let address = arguments.at.or_else(|| operator::address_of(&config)).ok_or(
-        "no server is named: give --at the admin address at which it listens, as in --at admin+unix:/run/weft/admin.sock \
-         (server.listen in weft.toml names it as well)",
-    )?;
+    let address = operator::address_for(arguments.at, &config)?;
     let request = format!(
         "GET /status HTTP/1.1\r\nHost: weft\r\nConnection: close\r\n{}\r\n",
         operator::authorization(config.admin.token.as_deref())
