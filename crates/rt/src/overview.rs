@@ -14,6 +14,8 @@ pub struct Standing {
     pub place: String,
     /// It waits for nothing but its turn.
     pub could_run: bool,
+    /// What its wait is for, if it could not run.
+    pub kind: WaitKind,
     /// The peers and files that it waits for: each one's address or name.
     pub waits_for: Vec<String>,
     /// Whether the time alone ends its wait.
@@ -32,18 +34,18 @@ pub struct Stacked {
 impl Runtime {
     /// What a coroutine does; `None` if it has ended, or runs.
     pub fn standing(&self, id: CoroutineId) -> Option<Standing> {
-        let (context, could_run, has_deadline) = {
+        let (context, kind, could_run, has_deadline) = {
             let coroutines = self.coroutines.borrow();
             let coroutine =
                 coroutines.get(id.index as usize).filter(|found| found.generation == id.generation)?;
             match coroutine.state {
                 State::Idle | State::Running => return None,
-                State::Ready => (coroutine.context, true, false),
-                State::Parked => (coroutine.context, false, coroutine.timer.is_some()),
+                State::Ready => (coroutine.context, coroutine.waits_for, true, false),
+                State::Parked => (coroutine.context, coroutine.waits_for, false, coroutine.timer.is_some()),
             }
         };
         let waits_for = self.fds.borrow().waited_for_by(id).map(crate::reactor::name_of).collect();
-        Some(Standing { place: self.switch.place(context), could_run, waits_for, has_deadline })
+        Some(Standing { place: self.switch.place(context), could_run, kind, waits_for, has_deadline })
     }
 
     /// The stacks of coroutines that do not run: at most so many, from the one at `from` in the order of their places, and

@@ -25,6 +25,7 @@ mod doctor;
 mod flags;
 mod generate;
 mod guarded_path;
+mod in_flight;
 mod link;
 mod log;
 mod machine;

@@ -1,13 +1,17 @@
 //! What weft says of itself to the operator: the answers at `admin://` addresses.
 //!
 //! It must not know PHP, nor how a connection came. Invariants: nothing here waits, so an answer never stands behind the
-//! application's requests; whoever does not have the token learns whether the server lives and is ready, and no more.
+//! application's requests; whoever does not have the token learns whether the server lives and is ready, and no more: the live page has no data in it. What a browser sends for a page of
+//! another site is refused.
 
 mod answer;
 mod fpm_status;
+mod guard;
 mod metrics;
+mod page;
 mod profile;
 mod publish;
+mod requests;
 mod routes;
 mod snapshot;
 mod status;
@@ -18,8 +22,10 @@ use weft_rt::Nanos;
 use weft_serve::{RequestKey, RequestView, Server};
 
 use self::answer::{Answer, TEXT};
+use self::page::Page;
 use self::profile::Profiles;
 use self::publish::Publications;
+use self::requests::Requests;
 use self::snapshot::Snapshot;
 use crate::board::{Board, Stage};
 use crate::bus::Post;
@@ -41,7 +47,7 @@ pub fn fpm_status() -> Option<String> {
     Some(fpm_status::for_php(&Snapshot::take(board, mode, queue_max)))
 }
 
-const PATHS: &str = "/healthz\n/readyz\n/metrics\n/status\n/fpm-status (?json, ?xml, ?full)\n/publish (POST, ?topic=NAME)\n\
+const PATHS: &str = "/ (for browsers)\n/healthz\n/readyz\n/metrics\n/status\n/requests\n/fpm-status (?json, ?xml, ?full)\n/publish (POST, ?topic=NAME)\n\
     /profile (POST, ?seconds=10&rate=99)\n";
 
 /// The answers.
@@ -50,8 +56,21 @@ pub struct Admin {
     token: Option<String>,
     mode: &'static str,
     queue_max: usize,
+    page: Page,
     publications: Publications,
     profiles: Profiles,
+    requests: Requests,
+}
+
+/// Who answers a request.
+enum Answers {
+    /// This is the answer.
+    Now(Answer),
+    /// The live page; `true`: the client has it.
+    Page(bool),
+    Publications,
+    Profiles,
+    Requests,
 }
 
 impl Admin {
@@ -63,8 +82,10 @@ impl Admin {
             token: config.admin.token.clone(),
             mode: Mode::of(config).name(),
             queue_max: config.limits.queue_max,
+            page: Page::new(),
             publications: Publications::new(post),
             profiles: Profiles::new(post),
+            requests: Requests::new(post),
         })
     }
 
@@ -80,22 +101,27 @@ impl Admin {
 
     #[cold]
     fn give_answer(&self, server: &Server, key: RequestKey) {
-        let answer = server.with_request(key, |request| {
-            let takes_time = match (request.method(), request.path()) {
-                (b"POST", b"/publish") => Some(true),
-                (b"POST" | b"GET", b"/profile") => Some(false),
-                _ => None,
-            };
-            match takes_time.filter(|_| self.knows(request)) {
-                Some(publishes) => Err(publishes),
-                None => Ok(self.answer_to(request)),
-            }
-        });
-        match answer {
-            Some(Ok(answer)) => answer.send(server, key),
-            Some(Err(true)) => self.publications.take(server, key),
-            Some(Err(false)) => self.profiles.take(server, key),
+        match server.with_request(key, |request| self.who_answers(request)) {
+            Some(Answers::Now(answer)) => answer.send(server, key),
+            Some(Answers::Page(is_known)) => self.page.send(server, key, is_known),
+            Some(Answers::Publications) => self.publications.take(server, key),
+            Some(Answers::Profiles) => self.profiles.take(server, key),
+            Some(Answers::Requests) => self.requests.take(server, key),
             None => (),
+        }
+    }
+
+    fn who_answers(&self, request: &RequestView<'_>) -> Answers {
+        let is_probe = matches!(request.path(), b"/healthz" | b"/readyz");
+        if let Some(why) = guard::refusal(request, self.token.is_some()).filter(|_| !is_probe) {
+            return Answers::Now(Answer::new(403, TEXT, why));
+        }
+        match (request.method(), request.path()) {
+            (b"GET" | b"HEAD", b"/") => Answers::Page(self.page.is_known_to(request)),
+            (b"POST", b"/publish") if self.knows(request) => Answers::Publications,
+            (b"POST" | b"GET", b"/profile") if self.knows(request) => Answers::Profiles,
+            (b"GET" | b"HEAD", b"/requests") if self.knows(request) => Answers::Requests,
+            _ => Answers::Now(self.answer_to(request)),
         }
     }
 
@@ -103,6 +129,7 @@ impl Admin {
     pub fn turn(&self, server: &Server, now: Nanos) {
         self.publications.turn(server, now);
         self.profiles.turn(server, now);
+        self.requests.turn(server, now);
     }
 
     fn answer_to(&self, request: &RequestView<'_>) -> Answer {
@@ -140,7 +167,6 @@ impl Admin {
             b"/publish" => {
                 Answer::new(405, TEXT, "405 Method Not Allowed: POST the message to /publish?topic=NAME\n")
             }
-            b"/" => Answer::new(200, TEXT, PATHS),
             _ => Answer::new(404, TEXT, format!("404 Not Found; there are:\n{PATHS}")),
         }
     }

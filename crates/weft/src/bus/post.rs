@@ -11,6 +11,7 @@ use weft_rt::{MILLISECOND, Nanos, Readiness, Runtime, SECOND, Wait, Wake, clock}
 use super::letter::{Kind, Letter, answer, rows_of};
 use super::member::Member;
 use super::places::pid_of;
+use super::questions::Rows;
 use super::shared::{MAIL, Refused};
 
 /// How long others have to answer.
@@ -113,7 +114,16 @@ impl Post {
     }
 
     /// The answers to such a question, once all are there; `Err` if they are not in time. Both end it.
-    pub fn answer_to(&self, number: u64, now: Nanos) -> Option<Result<Vec<Vec<u8>>, NotAnswered>> {
+    pub fn answer_to(&self, number: u64, now: Nanos) -> Option<Result<Rows, NotAnswered>> {
+        Some(
+            self.answers_to(number, now)?.and_then(|(rows, late)| {
+                if late.is_empty() { Ok(rows) } else { Err(NotAnswered::Late(late)) }
+            }),
+        )
+    }
+
+    /// The same, and at the deadline the answers that are there, with the workers that have given none.
+    pub fn answers_to(&self, number: u64, now: Nanos) -> Option<Result<(Rows, Vec<u64>), NotAnswered>> {
         let mut all = self.open.borrow_mut();
         let Some(open) = all.get_mut(&number) else { return Some(Err(NotAnswered::CannotWait)) };
         if !open.waiting_for.is_empty() && now < open.deadline {
@@ -124,8 +134,7 @@ impl Post {
             }
         }
         let open = all.remove(&number)?;
-        let late = open.waiting_for;
-        Some(if late.is_empty() { Ok(open.rows) } else { Err(NotAnswered::Late(late)) })
+        Some(Ok((open.rows, open.waiting_for)))
     }
 
     fn send_question(&self, runtime: &Runtime, letter: &[u8]) -> Result<(), NotAnswered> {

@@ -7,6 +7,7 @@ use weft_proto::websocket::{CloseCode, Kind};
 use weft_serve::{Sent, Server, Subscribed, TunnelKey, is_topic};
 
 use super::letter::{encode_rows, rows_of};
+use crate::in_flight;
 use crate::profile::{self, Wanted};
 
 /// What is asked.
@@ -53,6 +54,8 @@ pub enum What {
     Profile,
     /// What was seen for the profile of a number: a stack and its count in each row.
     Profiled,
+    /// Which requests are in flight, and where each stands.
+    InFlight,
 }
 
 impl What {
@@ -62,7 +65,7 @@ impl What {
     }
 }
 
-const ALL: [What; 20] = [
+const ALL: [What; 21] = [
     What::Count,
     What::Connections,
     What::Attributes,
@@ -83,6 +86,7 @@ const ALL: [What; 20] = [
     What::Present,
     What::Profile,
     What::Profiled,
+    What::InFlight,
 ];
 
 /// Rows of an answer.
@@ -129,6 +133,7 @@ pub fn answer(server: &Server, prefix: &str, question: &[u8]) -> Rows {
             let stacks = number.and_then(profile::taken).unwrap_or_default();
             stacks.into_iter().map(|(stack, count)| format!("{stack} {count}").into_bytes()).collect()
         }
+        What::InFlight => in_flight::rows(),
         _ => about_one(server, *what, subject, &more),
     }
 }

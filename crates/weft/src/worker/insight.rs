@@ -6,6 +6,7 @@ use weft_rt::Runtime;
 
 use crate::board::{Board, Page};
 use crate::config::{Config, ListenAddress};
+use crate::in_flight;
 use crate::php;
 use crate::profile;
 use crate::routes::Routes;
@@ -16,5 +17,6 @@ pub fn begin(runtime: &'static Runtime, config: &Config, board: &'static Board, 
         Routes::open(&board.routes, &page.counted.routes, config.admin.routes.clone());
         runtime.keep_accounts(php::account_of);
         profile::open(runtime);
+        in_flight::open(runtime, php::describe);
     }
 }
