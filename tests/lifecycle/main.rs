@@ -10,6 +10,7 @@ mod held;
 mod library;
 mod limits;
 mod links;
+mod live;
 mod load;
 mod logs;
 mod orphans;

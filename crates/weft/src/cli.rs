@@ -64,7 +64,8 @@ pub enum Verb {
     Stop(Settings),
     /// Publish a message to a topic of a running server
     Publish(crate::publish::Arguments),
-    /// Show what a running server does: rates, waits, workers and routes, and what holds it back
+    /// Show what a running server does: rates, waits, workers and routes, and what holds it back; a browser shows it at the same
+    /// admin address
     Top(crate::top::Arguments),
     /// Take a profile of a running server: on which functions it computes, and where requests wait
     Profile(crate::profile::Arguments),

@@ -40,6 +40,9 @@ function span(seconds) {
   return minutes > 0 ? `${minutes} min` : `${Math.floor(seconds)} s`;
 }
 
+/** A number without the zeros that say nothing, for axes. */
+const plain = (text) => text.replace(/\.(\d*?)0+(?!\d)/, (_, digits) => (digits ? `.${digits}` : ""));
+
 /** An element with a class and with what is in it: elements and texts. */
 function element(name, className, ...inside) {
   const made = document.createElement(name);

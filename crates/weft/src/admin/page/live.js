@@ -26,9 +26,9 @@ const plotOf = (options) => {
   cursor.plots.push(plot);
   return plot;
 };
-const CLASSES = [["2xx", "2xx", "c-good"], ["3xx", "3xx", "c-blue"], ["1xx", "1xx", "c-grey"], ["4xx", "4xx", "c-amber"], ["5xx", "5xx", "c-bad"]];
+const CLASSES = [["2xx", "2xx", "c-good"], ["3xx", "3xx", "c-blue"], ["4xx", "4xx", "c-amber"], ["5xx", "5xx", "c-bad"], ["1xx", "1xx", "c-grey"]];
 const plots = {
-  rate: plotOf({ id: "plot-rate", title: "Answers", note: "per second, by class of status", stacked: true, least: 4, format: short, series: CLASSES }),
+  rate: plotOf({ id: "plot-rate", title: "Answers", note: "per second, by class of status", stacked: true, least: 4, format: short, series: CLASSES.slice(0, 4) }),
   times: plotOf({ id: "plot-times", title: "Durations", note: "percentiles of five seconds, logarithmic", log: true, format: duration,
     series: [["p50", "p50", "c-good"], ["p90", "p90", "c-blue"], ["p99", "p99", "c-violet"]] }),
   cpu: plotOf({ id: "plot-cpu", title: "Effective CPU", note: "cores of the workers, over five seconds", stacked: true, format: short,
@@ -36,16 +36,17 @@ const plots = {
   waits: plotOf({ id: "plot-waits", title: "Waits", note: "coroutines that wait, by what for", stacked: true, least: 4, format: short, series: [] }),
   flight: plotOf({ id: "plot-flight", title: "Requests", note: "at this moment", stacked: true, least: 4, format: short,
     series: [["inFlight", "in flight", "c-blue"], ["queued", "queued", "c-amber"]] }),
-  memory: plotOf({ id: "plot-memory", title: "Memory", note: "resident", format: bytes, least: 2 ** 24,
+  memory: plotOf({ id: "plot-memory", title: "Memory", note: "resident", format: bytes, least: 2 ** 24, base: 1024,
     series: [["memory", "all workers", "c-violet"], ["memoryMax", "the largest", "c-blue"]] }),
 };
 
 const numeric = (key, label, title, value, text, mark) => ({ key, label, title, value, text: (row) => text(value(row)), mark });
+const named = (...of) => ({ ...numeric(...of), isName: true });
 const worded = (key, label, title, text, mark) => ({ key, label, title, text, mark });
 const tables = {
   workers: new Table(find("#workers"), { label: "Workers", sort: "slot", empty: "no worker yet", columns: [
-    numeric("slot", "Worker", "its slot", (w) => w.slot, String),
-    numeric("pid", "PID", "its process", (w) => w.pid, String),
+    named("slot", "Worker", "its slot", (w) => w.slot, String),
+    named("pid", "PID", "its process", (w) => w.pid, String),
     worded("stage", "Stage", "booting, ready, held by one computation, or draining", (w) => w.stage, (w) => (w.held ? "bad" : "")),
     numeric("requests", "Req/s", "requests per second", (w) => w.requests, perSecond),
     numeric("flight", "In flight", "requests that have begun", (w) => w.inFlight, whole),
@@ -83,7 +84,7 @@ const tables = {
     worded("state", "State", "waits, computes, or could run and has no processor", (r) => String(r.state)),
     worded("for", "Waits for", "", (r) => [r.kind ?? "", ...list(r.peers)].join(" ").trim()),
     worded("place", "Stands in", "the place of its PHP code", (r) => String(r.place ?? "")),
-    numeric("pid", "PID", "the worker’s process", (r) => number(r.pid), String),
+    named("pid", "PID", "the worker’s process", (r) => number(r.pid), String),
   ] }),
 };
 
@@ -152,6 +153,8 @@ function take(status) {
 }
 
 function showPlots(now) {
+  const hasInterim = points.some((point) => point.rate["1xx"] > 0);
+  plots.rate.setSeries(hasInterim ? CLASSES : CLASSES.slice(0, 4));
   for (const key of ["rate", "times", "cpu", "flight", "memory"]) {
     plots[key].show(points.map((point) => ({ t: point.t, values: point[key] })), now);
   }
@@ -166,7 +169,7 @@ function showTiles(second, five) {
   const errors = second.answers.get("5xx") ?? 0;
   const shows = {
     rate: perSecond(second.requests), p50: duration(percentile(five.times, 0.5)), p99: duration(percentile(five.times, 0.99)),
-    errors: perSecond(errors), flight: `${whole(second.inFlight)} of ${whole(second.room)}`, queued: whole(second.queued),
+    errors: perSecond(errors), flight: `${whole(second.inFlight)} of ${short(second.room)}`, queued: whole(second.queued),
     connections: whole(second.connections), cpu: percentOf(five.workers.length ? cpu / five.workers.length : 0),
   };
   for (const [key, value] of tiles) setText(value, shows[key]);

@@ -7,8 +7,8 @@
 const SPAN_MS = 300_000;
 /** Between two points that are further apart nothing is drawn. */
 const GAP_MS = 4_000;
-const EDGE = { left: 52, right: 10, top: 8, bottom: 20 };
-const HEIGHT = 168;
+const EDGE = { left: 64, right: 10, top: 14, bottom: 20 };
+const HEIGHT = 174;
 
 function drawing(name, attributes, parent) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", name);
@@ -17,12 +17,13 @@ function drawing(name, attributes, parent) {
   return made;
 }
 
-/** Round numbers from 0 to at least this one. */
-function linearTicks(max, least) {
-  const top = Math.max(max, least);
+/** Round numbers from 0 to at least this one; of bytes, round numbers of KiB, MiB and so on. */
+function linearTicks(max, least, base) {
+  const unit = base ** Math.max(0, Math.floor(Math.log(Math.max(max, least)) / Math.log(base) + 1e-9));
+  const top = Math.max(max, least) / unit;
   const power = 10 ** Math.floor(Math.log10(top / 3));
   const step = [1, 2, 5, 10].map((times) => times * power).find((size) => size * 4 >= top);
-  return Array.from({ length: Math.ceil(top / step - 1e-9) + 1 }, (_, at) => at * step);
+  return Array.from({ length: Math.ceil(top / step - 1e-9) + 1 }, (_, at) => at * step * unit);
 }
 
 /** Powers of ten around these. */
@@ -33,11 +34,10 @@ function decades(min, max) {
 
 class Plot {
   /** `series`: [key, label, colour] each, the lowest first. `format`: a value as text. */
-  constructor(parent, cursor, { id, title, note, series, format, stacked = false, log = false, least = 1 }) {
-    Object.assign(this, { cursor, format, stacked, log, least, title, points: [], now: 0, width: 0 });
+  constructor(parent, cursor, { id, title, note, series, format, stacked = false, log = false, least = 1, base = 10 }) {
+    Object.assign(this, { cursor, format, stacked, log, least, base, title, points: [], now: 0, width: 0 });
     this.legend = element("ul", "legend");
-    this.at = element("span", "at");
-    const caption = element("figcaption", "", element("h3", "", title), element("small", "", note), this.at);
+    const caption = element("figcaption", "", element("h3", "", title), element("small", "", note));
     this.figure = element("figure", "plot", caption, this.legend);
     this.figure.id = id;
     this.svg = drawing("svg", { height: HEIGHT, role: "img", tabindex: 0 }, this.figure);
@@ -45,6 +45,7 @@ class Plot {
     this.axes = drawing("g", { class: "axes" }, this.svg);
     this.shapes = drawing("g", {}, this.svg);
     this.line = drawing("line", { class: "cursor", y1: EDGE.top, y2: HEIGHT - EDGE.bottom }, this.svg);
+    this.at = drawing("text", { class: "at", y: EDGE.top - 3 }, this.svg);
     parent.append(this.figure);
     this.setSeries(series);
     this.listen();
@@ -110,7 +111,7 @@ class Plot {
     const max = Math.max(0, ...tops);
     this.ticks = this.log
       ? decades(positive.length ? Math.min(...positive) : 1, positive.length ? max : 100)
-      : linearTicks(max, this.least);
+      : linearTicks(max, this.least, this.base);
     this.drawAxes();
     const runs = [];
     seen.forEach((point, at) => {
@@ -150,11 +151,13 @@ class Plot {
   lineOf(run, place) {
     let pen = "M";
     return run.map(([x, levels]) => {
-      const value = levels[place][1];
+      const [below, above] = levels[place];
+      // What is nothing has no line on top of the others.
+      const value = this.stacked && above === below ? null : above;
       const step = value === null ? "" : `${pen}${x.toFixed(1)} ${this.y(value).toFixed(1)}`;
       pen = value === null ? "M" : "L";
       return step;
-    }).join("") + (run.length === 1 ? "h.1" : "").slice(0, run[0][1][place][1] === null ? 0 : 3);
+    }).join("");
   }
 
   areaOf(run, place) {
@@ -167,13 +170,13 @@ class Plot {
     const made = this.ticks.flatMap((tick) => {
       const y = this.y(tick);
       const text = drawing("text", { x: EDGE.left - 8, y: y + 4, "text-anchor": "end" });
-      text.textContent = this.format(tick);
+      text.textContent = plain(this.format(tick));
       return [drawing("line", { x1: EDGE.left, x2: right, y1: y, y2: y }), text];
     });
     const step = this.width < 330 ? 2 : 1;
     for (let minutes = 0; minutes <= 5; minutes += step) {
       const x = this.x(this.now - minutes * 60_000);
-      const text = drawing("text", { x, y: bottom + 15, "text-anchor": minutes === 0 ? "end" : "middle" });
+      const text = drawing("text", { x, y: bottom + 15, "text-anchor": { 0: "end", 5: "start" }[minutes] ?? "middle" });
       text.textContent = minutes === 0 ? "now" : `${minutes} min`;
       made.push(text);
     }
@@ -191,6 +194,7 @@ class Plot {
     const x = time === null ? -10 : this.x(there?.t ?? time);
     this.line.setAttribute("x1", x);
     this.line.setAttribute("x2", x);
+    this.at.setAttribute("x", Math.min(x, this.width - 24));
     setText(this.at, time === null ? "" : `${Math.round((this.now - (there?.t ?? time)) / 1000)} s ago`);
   }
 }

@@ -15,11 +15,10 @@ function byKey(all, key) {
   return new Map(list(all).map((one) => [one?.[key], one]));
 }
 
-/** The classes of durations: their upper bounds (null: none) and how many requests fell into each. */
-function timesBetween(before, now) {
-  const was = byKey(before, "to_ms");
-  const times = list(now).map((one) => ({ to: one.to_ms, count: grown(one.count, was.get(one.to_ms)?.count) }));
-  return times.sort((a, b) => (a.to ?? Infinity) - (b.to ?? Infinity));
+/** The classes of durations with these upper bounds (null: none), and how many requests fell into each. */
+function timesBetween(before, now, bounds) {
+  const [was, is] = [byKey(before, "to_ms"), byKey(now, "to_ms")];
+  return bounds.map((to) => ({ to, count: grown(is.get(to)?.count, was.get(to)?.count) }));
 }
 
 /** The time, in milliseconds, below which this part of the requests stayed, estimated within its class; null: there were none. */
@@ -53,10 +52,10 @@ function workerBetween(before, now, seconds) {
   };
 }
 
-function routeBetween(before, now, seconds) {
+function routeBetween(before, now, seconds, bounds) {
   const requests = grown(now.requests, before?.requests);
   const waits = entries(now.wait_ms).map(([kind, ms]) => [kind, grown(ms, before?.wait_ms?.[kind])]);
-  const times = timesBetween(before?.durations, now.durations);
+  const times = timesBetween(before?.durations, now.durations, bounds);
   const [run, wait] = [grown(now.run_ms, before?.run_ms), sum(waits, (one) => one[1])];
   return {
     name: String(now.route), requests: requests / seconds,
@@ -71,6 +70,7 @@ function routeBetween(before, now, seconds) {
 /** What happened between two answers, so many seconds apart; rates are by second. */
 function sampleBetween(before, now, seconds) {
   const [was, is] = [before.requests ?? {}, now.requests ?? {}];
+  const bounds = list(is.durations).map((one) => one.to_ms); // those of a route are only the ones that it has met
   const workersWere = byKey(before.workers, "pid");
   const routesWere = byKey(before.routes, "route");
   const workers = list(now.workers).map((one) => workerBetween(workersWere.get(one.pid), one, seconds));
@@ -82,7 +82,7 @@ function sampleBetween(before, now, seconds) {
   return {
     requests: grown(is.begun, was.begun) / seconds,
     answers: new Map(entries(is.answers).map(([kind, count]) => [kind, grown(count, was.answers?.[kind]) / seconds])),
-    times: timesBetween(was.durations, is.durations),
+    times: timesBetween(was.durations, is.durations, bounds),
     inFlight: number(is.in_flight), queued: number(is.queued), room: number(is.max),
     turnedAway: grown(is.turned_away, was.turned_away) / seconds,
     blocking: grown(now.blocking_calls, before.blocking_calls) / seconds,
@@ -90,7 +90,7 @@ function sampleBetween(before, now, seconds) {
     memory: sum(workers, (one) => one.memory),
     memoryMax: Math.max(0, ...workers.map((one) => one.memory)),
     waits: waits.filter((one) => one.lasting > 0 || one.ended > 0),
-    routes: list(now.routes).map((one) => routeBetween(routesWere.get(one.route), one, seconds)),
+    routes: list(now.routes).map((one) => routeBetween(routesWere.get(one.route), one, seconds, bounds)),
     workers,
   };
 }

@@ -7,7 +7,8 @@
 class Table {
   /** `columns`: { key, label, title, text(row), value(row) } each; those with a value are numbers. `sort`: the first key. */
   constructor(parent, { label, columns, sort, empty }) {
-    Object.assign(this, { columns, empty, sort, descending: columns.find((one) => one.key === sort).value !== undefined });
+    Object.assign(this, { columns, empty, sort, descending: false });
+    this.descending = this.isDownwards(columns.find((one) => one.key === sort));
     this.rows = [];
     const heads = columns.map((column) => {
       const button = element("button", "", column.label);
@@ -31,8 +32,13 @@ class Table {
     this.draw();
   }
 
+  /** The largest first, but for what only names. */
+  isDownwards(column) {
+    return column.value !== undefined && !column.isName;
+  }
+
   sortBy(column) {
-    this.descending = this.sort === column.key ? !this.descending : column.value !== undefined;
+    this.descending = this.sort === column.key ? !this.descending : this.isDownwards(column);
     this.sort = column.key;
     this.draw();
   }
