@@ -50,7 +50,7 @@ class Plot {
     this.setSeries(series);
     this.listen();
     new ResizeObserver(() => {
-      this.width = Math.floor(this.figure.clientWidth - 2);
+      this.width = Math.max(0, Math.floor(this.figure.clientWidth - 2));
       this.svg.setAttribute("width", this.width);
       this.draw();
     }).observe(this.figure);
