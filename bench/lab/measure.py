@@ -28,6 +28,13 @@ class Settings:
     soak_mark: int = 100_000  # memory after this many requests is what the soak compares with
     soak_step_s: float = 10.0
     traced_requests: int = 10_000
+    crowd: int = 20_000
+    crowd_each: int = 18_500  # connections of a worker, and of a process of clients: they have a descriptor each
+    crowd_hold_s: float = 100.0
+    crowd_ping_s: float = 90.0
+    crowd_own: int = 0  # clients that hear something alone; 0: all
+    broadcast: int = 15_000
+    publish_rate: int = 10_000
     backend_core: int = load.LOAD_CORE  # where MariaDB, Redis and the upstream run
 
 
@@ -38,6 +45,17 @@ class Column:
     metric: str
     label: str
     digits: int = 2
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The samples of a variant as points of a curve. The variant's name begins with "step"."""
+
+    variant: str
+    x: str
+    y: str
+    x_label: str
+    y_label: str
 
 
 @dataclass(frozen=True)
@@ -56,6 +74,8 @@ class Scenario:
     limit: tuple[str, float | dict[str, float]] | None = None
     reference: str = "bare"
     rounds: int | None = None  # None: as the settings say
+    prepare: Callable[[Peer, Settings], Peer] | None = None  # the peer as this scenario starts it, if its row in PEERS is not enough
+    curves: tuple[Curve, ...] = ()
 
 
 def accounted(server: Running, work: Callable[[], tuple[int, float]]) -> Metrics:

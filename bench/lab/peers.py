@@ -13,7 +13,7 @@ import signal
 import socket
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -36,6 +36,8 @@ CONNECTIONS = int(os.environ.get("BENCH_CONNECTIONS", "16"))  # to the database,
 WEFT_FLAGS = {"hello": ["--idle-timeout-ms", "600000"], "park": ["--coroutines-max", "12000"], "db3": ["--coroutines-max", str(CONNECTIONS * 5 // 4)]}
 # What has a second address, with TLS: of hello, of a large file beside it, of requests that wait.
 SECURE = {"tls": "hello", "download": "hello", "streams": "park"}
+# Scenarios of WebSockets.
+PUSH = ("push", "crowd", "publish")
 LARGE_BYTES = 2**30
 # As many instances as requests that wait at once, if that is more than usual.
 INSTANCES = {"wait1": 100, "wordpress": 60, "beside": 210}
@@ -63,6 +65,8 @@ def weft_binary() -> Path:
 
 def weft(role: str, port: int, run: Path) -> Commands:
     """$BENCH_WEFT_FLAGS are added. (Not WEFT_*: weft reads those variables as its own configuration.)"""
+    if role in PUSH:
+        return weft_push(1)(role, port, run)
     app_name = SECURE.get(role, role)
     extra = WEFT_FLAGS.get(app_name, []) + os.environ.get("BENCH_WEFT_FLAGS", "").split()
     app = str(BENCH / "apps" / f"{app_name}.php")
@@ -72,6 +76,23 @@ def weft(role: str, port: int, run: Path) -> Commands:
     if role == "download":
         extra += ["--files", str(files(run))]
     return [[str(weft_binary()), "serve", app, "--listen", f"127.0.0.1:{port}", "--workers", "1", *extra]]
+
+
+def weft_push(workers: int, limits: Sequence[str] = ()) -> Callable[[str, int, Path], Commands]:
+    """The application with WebSockets, so many workers of it; its second port is TCP without frames."""
+    def commands(_role: str, port: int, run: Path) -> Commands:
+        listen = ["--listen", f"127.0.0.1:{port}", "--listen", f"tcp://127.0.0.1:{secure_port(run)}/raw", "--idle-timeout-ms", "600000"]
+        extra = [*limits, *os.environ.get("BENCH_WEFT_FLAGS", "").split()]
+        return [[str(weft_binary()), "serve", str(BENCH / "apps" / "push.php"), *listen, "--workers", str(workers), *extra]]
+    return commands
+
+
+def bare_push(_role: str, port: int, _run: Path) -> Commands:
+    return [[str(BENCH / "peers" / "bare" / "target" / "push"), str(port)]]
+
+
+def tungstenite(_role: str, port: int, _run: Path) -> Commands:
+    return [[str(BENCH / "peers" / "tungstenite" / "target" / "release" / "bench-tungstenite"), str(port)]]
 
 
 def bare(_role: str, port: int, _run: Path) -> Commands:
@@ -275,7 +296,7 @@ APPLICATIONS = {"MediaWiki": "/index.php?title=Bench", "DokuWiki": "/doku.php?id
                 "phpMyAdmin": "/index.php?route=/database/structure&db=bench", "WordPress": "/"}
 WHOLE = {"applications": "/", "sqlite": "/sqlite.php?database=wal", "wait1": "/wait1.php", "wordpress": "/", "switch": "/turns.php", "instances": "/wait1.php", "fair": "/hello.php", "beside": "/waited.php"}
 PEERS = (
-    Peer("weft", "weft (coroutine mode)", weft, weft_binary, {**ROUTES, **WAITS, **dict.fromkeys(SECURE, "/")}),
+    Peer("weft", "weft (coroutine mode)", weft, weft_binary, {**ROUTES, **WAITS, **dict.fromkeys(SECURE, "/"), **dict.fromkeys(PUSH, "/")}),
     Peer("swoole", "Swoole (coroutines, a channel of connections)", swoole, swoole_extension,
          {"hello": "/", "sleep": "/", "db3": "/", "db10": "/", "redis": "/", "scope": "/"},
          made_by="installing it, or BENCH_SWOOLE=path/to/swoole.so,", variant=True),
@@ -298,6 +319,10 @@ PEERS = (
          lambda: BENCH / "peers" / "hyper" / "target" / "release" / "bench-hyper", ROUTES),
     Peer("netty", "Netty 4.1 (native epoll)", netty, lambda: BENCH / "peers" / "netty" / "target" / "classes", ROUTES,
          warmup_factor=4),
+    Peer("bare-push", "bare epoll (C), without WebSocket's frames", bare_push, lambda: BENCH / "peers" / "bare" / "target" / "push",
+         {"push": "/"}, variant=True),
+    Peer("tungstenite", "tokio-tungstenite (tokio current_thread)", tungstenite,
+         lambda: BENCH / "peers" / "tungstenite" / "target" / "release" / "bench-tungstenite", {"push": "/"}, variant=True),
     Peer("weft-1-site", "weft, one site", weft_sites(1), weft_binary, {"sites": "/index.php"}, variant=True, sites=1),
     Peer("weft-300-sites", "weft, 300 sites", weft_sites(300), weft_binary, {"sites": "/index.php"}, variant=True, sites=300),
     Peer("fpm-300-pools", "nginx + php-fpm, 300 pools on demand", fpm_pools(300), found(PHP_FPM), {"sites": "/index.php"}, variant=True, sites=300),

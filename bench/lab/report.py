@@ -11,10 +11,10 @@ from typing import Any
 
 from . import svg
 from .proc import BenchError
-from .results import SERIES, cells, disturbed, header, number, ordered
+from .results import cells, disturbed, header, number, ordered
 
 STYLE = Path(__file__).with_suffix(".css")
-PEERS = ("weft", "bare", "hyper", "netty", "fpm", "kernel", "php", "weft-php")
+PEERS = ("weft", "bare", "hyper", "netty", "fpm", "tungstenite", "kernel", "php", "weft-php")
 
 
 def css(peer: str) -> str:
@@ -30,10 +30,10 @@ def peer_styles() -> str:
 
 
 def plots(result: dict[str, Any]) -> str:
-    """A dot plot per variant; one plot of all variants for the micro costs; a curve for the soak."""
-    curves = [(p, css(p), points) for p in result["labels"] if (points := curve_of(result, p))]
-    if curves:
-        return svg.curve(curves, "requests answered", "resident memory of the worker, MiB")
+    """A dot plot per variant; one plot of all variants for the micro costs; curves where a scenario has them."""
+    drawn = [curves(result, curve) for curve in result.get("curves", [])]
+    if any(drawn):
+        return "".join(drawn)
     rows = ordered(result)
     if result["scenario"] == "micro":
         return plot(result, rows, lambda r: r["variant"])
@@ -44,9 +44,13 @@ def plots(result: dict[str, Any]) -> str:
     return "".join(drawn)
 
 
-def curve_of(result: dict[str, Any], peer: str) -> list[tuple[float, float]]:
-    steps = [s["metrics"] for s in result["samples"] if s["peer"] == peer and s["variant"] == SERIES]
-    return [(m["requests"], m["rss_mib"]) for m in steps]
+def curves(result: dict[str, Any], curve: dict[str, str]) -> str:
+    """One line per peer."""
+    lines = []
+    for peer in result["labels"]:
+        steps = [s["metrics"] for s in result["samples"] if (s["peer"], s["variant"]) == (peer, curve["variant"])]
+        lines += [(peer, css(peer), [(m[curve["x"]], m[curve["y"]]) for m in steps])] if steps else []
+    return svg.curve(lines, curve["x_label"], curve["y_label"]) if lines else ""
 
 
 def plot(result: dict[str, Any], rows: list[dict[str, Any]], label: Any) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from .measure import Metrics, Scenario
 
 FOREIGN_PERCENT_MAX = 5.0  # of the server's core, above which a row is called disturbed
-SERIES = "step"  # samples of this variant are points of a curve, not repetitions
+SERIES = "step"  # samples of variants that begin so are points of a curve, not repetitions
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ def summarise(samples: list[Sample], headline: str, reference: str) -> list[dict
     """One row per variant and peer: median, min, max of each metric; the headline's ratio to the reference peer."""
     groups: dict[tuple[str, str], list[Metrics]] = {}
     for sample in samples:
-        if sample.variant != SERIES:
+        if not sample.variant.startswith(SERIES):
             groups.setdefault((sample.variant, sample.peer), []).append(sample.metrics)
     rows: list[dict[str, Any]] = []
     for (variant, peer), runs in groups.items():
@@ -53,6 +53,7 @@ def save(directory: Path, scenario: Scenario, samples: list[Sample], facts: dict
         "scenario": scenario.name, "title": scenario.title, "question": scenario.question, "goal": scenario.goal,
         "limit": scenario.limit, "reference": scenario.reference, "lower_is_better": scenario.lower_is_better,
         "headline": asdict(scenario.headline), "columns": [asdict(c) for c in scenario.columns],
+        "curves": [asdict(c) for c in scenario.curves],
         **facts, "summary": summarise(samples, scenario.headline.metric, scenario.reference), "samples": [asdict(s) for s in samples],
     }
     directory.mkdir(parents=True, exist_ok=True)

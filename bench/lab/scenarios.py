@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from . import applications, backends, fair, hostile, instances, load, manysites, micro, proc, secure, trace
-from .measure import CPU, RATE, SHARE, WAITED, Column, Measured, Scenario, Settings, per_connection, timed, warm
+from . import applications, backends, fair, hostile, instances, load, manysites, micro, proc, push, secure, trace
+from .measure import CPU, RATE, SHARE, WAITED, Column, Curve, Measured, Scenario, Settings, per_connection, timed, warm
 from .peers import FPM_CHILDREN, Peer, Running
 
 
@@ -160,11 +160,13 @@ SCENARIOS = (
     Scenario("soak", "Ten million requests", "Does memory stay where it was?", Column("growth_mib", "Rss growth MiB"),
              (Column("first_rss_mib", "Rss MiB after 100,000"), Column("rss_mib", "Rss MiB at the end"),
               Column("requests", "requests", 0)),
-             soak, goal="within 1 MB of the first 100,000", limit=("value", 1.0), rounds=1),
+             soak, goal="within 1 MB of the first 100,000", limit=("value", 1.0), rounds=1,
+             curves=(Curve("step", "requests", "rss_mib", "requests answered", "resident memory of the worker, MiB"),)),
     *instances.SCENARIOS,
     *fair.SCENARIOS,
     *hostile.SCENARIOS,
     *applications.SCENARIOS,
     *secure.SCENARIOS,
     *manysites.SCENARIOS,
+    *push.SCENARIOS,
 )

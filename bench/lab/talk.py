@@ -1,0 +1,91 @@
+"""The clients of push: bench/push/crowd holds connections and counts what they hear, bench/push/talk times what comes back.
+
+It must not know which server answers. No public load generator holds a million WebSockets and accounts for every message,
+so these two are the bench's own; both run on the load's core.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Callable
+from urllib.request import urlopen
+
+from .load import LOAD_CORE
+from .peers import BENCH
+from .proc import BenchError
+
+PROGRAMS = BENCH / "push" / "target"
+AT_ONCE = 1_000  # handshakes under way, of all processes together
+STALLED_S = 30.0
+LOOK_EVERY_S = 0.02
+CLIENT_TIMEOUT_S = 120.0
+
+
+def pinned(program: str, *arguments: object) -> list[str]:
+    path = PROGRAMS / program
+    if not path.exists():
+        raise BenchError(f"{path} is missing: bench/setup makes it")
+    return ["taskset", "-c", str(LOAD_CORE), str(path), *map(str, arguments)]
+
+
+def get(port: int, target: str) -> None:
+    with urlopen(f"http://127.0.0.1:{port}{target}", timeout=CLIENT_TIMEOUT_S) as answer:
+        answer.read()
+
+
+class Crowd:
+    """So many clients, at most `each` in a process. Its counts only grow, but for `open`."""
+
+    def __init__(self, port: int, count: int, each: int) -> None:
+        self.count, self.began_ns = count, time.monotonic_ns()
+        self.process = subprocess.Popen(pinned("crowd", port, count, each, AT_ONCE), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def __enter__(self) -> Crowd:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self.process.communicate(timeout=CLIENT_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()  # its processes end with it
+            self.process.wait()
+
+    def counts(self) -> dict[str, int]:
+        assert self.process.stdin and self.process.stdout
+        self.process.stdin.write("?\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            raise BenchError(f"the clients have ended with {self.process.wait()}")
+        return json.loads(line)
+
+    def until(self, what: str, enough: int, seen: Callable[[dict[str, int]], object] = lambda _counts: None) -> dict[str, int]:
+        """Waits until a count is reached, and shows all of them on the way. Clients that hear nothing more are an error, and so is a
+        connection that was lost, or a message twice, missing, or for somebody else."""
+        last, since = -1, time.monotonic()
+        while True:
+            counts = self.counts()
+            seen(counts)
+            self.require_order(counts)
+            if counts[what] >= enough:
+                return counts
+            if counts[what] != last:
+                last, since = counts[what], time.monotonic()
+            elif time.monotonic() - since > STALLED_S:
+                raise BenchError(f"{what} stays at {last:,} of {enough:,}: {counts}")
+            time.sleep(LOOK_EVERY_S)
+
+    def require_order(self, counts: dict[str, int]) -> None:
+        bad = {name: counts[name] for name in ("lost", "twice", "missing", "wrong") if counts[name]}
+        if bad or self.process.poll() is not None:
+            raise BenchError(f"not every client has heard everything once: {bad or 'one of their processes has ended'}; {counts}")
+
+
+def talk(what: str, port: int, amount: int, seconds: float) -> dict[str, int]:
+    command = pinned("talk", what, port, amount, max(1, round(seconds)))
+    done = subprocess.run(command, capture_output=True, text=True, timeout=seconds + CLIENT_TIMEOUT_S, check=False)
+    if done.returncode != 0:
+        raise BenchError(f"{' '.join(command)} failed ({done.returncode}): {done.stderr.strip()[-400:]}")
+    return json.loads(done.stdout)
