@@ -247,6 +247,6 @@ mod tests {
 
     #[test]
     fn an_idle_tunnel_is_small() {
-        assert!(size_of::<Tunnel>() <= 448, "{}", size_of::<Tunnel>());
+        assert!(size_of::<Tunnel>() <= 408, "{}", size_of::<Tunnel>());
     }
 }

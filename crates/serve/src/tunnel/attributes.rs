@@ -7,53 +7,56 @@ const BYTES_MAX: usize = 1024;
 /// Its names.
 const COUNT_MAX: usize = 16;
 
-/// A name and its value.
-type Entry = (Box<[u8]>, Box<[u8]>);
+/// Before each name: the bytes of the name, and those of the value, as two numbers of two bytes.
+const HEAD_BYTES: usize = 4;
 
-/// A small map. Few tunnels have more than three entries, so it is searched from its start.
+/// A small map, in one piece of memory: each would cost more than most names and values have bytes. Few tunnels have more
+/// than three entries, so it is searched from its start.
 #[derive(Default)]
 pub(crate) struct Attributes {
-    entries: Vec<Entry>,
+    entries: Box<[u8]>,
 }
 
 impl Attributes {
     pub(crate) fn get(&self, name: &[u8]) -> Option<&[u8]> {
-        self.entries.iter().find(|(known, _)| **known == *name).map(|(_, value)| &**value)
+        self.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
-        self.entries.iter().map(|(name, value)| (&**name, &**value))
+        let mut rest = &*self.entries;
+        std::iter::from_fn(move || {
+            let (head, after) = rest.split_at_checked(HEAD_BYTES)?;
+            let [name, value] = [0, 2].map(|at| usize::from(u16::from_le_bytes([head[at], head[at + 1]])));
+            let (name, after) = after.split_at_checked(name)?;
+            let (value, after) = after.split_at_checked(value)?;
+            rest = after;
+            Some((name, value))
+        })
     }
 
     /// Sets or, with `None`, removes a value. Returns false, and changes nothing, if there is no room for it.
     pub(crate) fn set(&mut self, name: &[u8], value: Option<&[u8]>) -> bool {
-        let at = self.entries.iter().position(|(known, _)| **known == *name);
-        let Some(value) = value else {
-            if let Some(at) = at {
-                self.entries.swap_remove(at);
-                self.entries.shrink_to_fit();
-            }
-            return true;
-        };
-        let bytes = |(name, value): &Entry| name.len() + value.len();
-        let others: usize = self
-            .entries
-            .iter()
-            .enumerate()
-            .filter(|(index, _)| Some(*index) != at)
-            .map(|(_, entry)| bytes(entry))
-            .sum();
-        let count = self.entries.len() + usize::from(at.is_none());
-        if others + name.len() + value.len() > BYTES_MAX || count > COUNT_MAX {
+        let mut entries: Vec<(&[u8], &[u8])> = self.iter().collect();
+        let at = entries.iter().position(|(known, _)| *known == name);
+        match (at, value) {
+            (Some(at), Some(value)) => entries[at].1 = value,
+            (None, Some(value)) => entries.push((name, value)),
+            (Some(at), None) => drop(entries.remove(at)),
+            (None, None) => return true,
+        }
+        let bytes: usize = entries.iter().map(|(name, value)| name.len() + value.len()).sum();
+        if bytes > BYTES_MAX || entries.len() > COUNT_MAX {
             return false;
         }
-        match at {
-            Some(at) => self.entries[at].1 = value.into(),
-            None => {
-                self.entries.reserve_exact(1);
-                self.entries.push((name.into(), value.into()));
-            }
+        let mut packed = Vec::with_capacity(bytes + entries.len() * HEAD_BYTES);
+        for (name, value) in entries {
+            // Neither is longer than BYTES_MAX.
+            packed.extend_from_slice(&(name.len() as u16).to_le_bytes());
+            packed.extend_from_slice(&(value.len() as u16).to_le_bytes());
+            packed.extend_from_slice(name);
+            packed.extend_from_slice(value);
         }
+        self.entries = packed.into_boxed_slice();
         true
     }
 }

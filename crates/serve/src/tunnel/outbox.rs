@@ -43,6 +43,43 @@ pub enum Sent {
 /// A frame that waits, perhaps of many tunnels.
 pub(crate) type Frame = Rc<[u8]>;
 
+/// Messages in their order. One alone, as a broadcast leaves it with each of its many tunnels, needs no memory of its own.
+#[derive(Default)]
+struct Messages {
+    /// The first one, if it came when there was none.
+    first: Option<Frame>,
+    #[expect(clippy::box_collection, reason = "an outbox is rather small than fast where messages wait")]
+    more: Option<Box<VecDeque<Frame>>>,
+}
+
+impl Messages {
+    fn is_empty(&self) -> bool {
+        self.front().is_none()
+    }
+
+    fn front(&self) -> Option<&Frame> {
+        self.first.as_ref().or_else(|| self.more.as_ref()?.front())
+    }
+
+    fn push_back(&mut self, frame: Frame) {
+        if self.is_empty() {
+            self.first = Some(frame);
+        } else {
+            self.more.get_or_insert_default().push_back(frame);
+        }
+    }
+
+    fn pop_front(&mut self) -> Option<Frame> {
+        if let Some(first) = self.first.take() {
+            return Some(first);
+        }
+        let frame = self.more.as_mut()?.pop_front();
+        // An idle one keeps no memory.
+        self.more.take_if(|more| more.is_empty());
+        frame
+    }
+}
+
 #[derive(Default)]
 pub(crate) struct Outbox {
     /// The frame that is being sent, and how much of it has been.
@@ -50,7 +87,7 @@ pub(crate) struct Outbox {
     /// Pings and pongs overtake messages, so that a long queue is no silence.
     pong: Option<Frame>,
     ping: Option<Frame>,
-    messages: VecDeque<Frame>,
+    messages: Messages,
     close: Option<Frame>,
     /// Bytes of `messages`.
     bytes: usize,
@@ -113,7 +150,7 @@ impl Outbox {
 
     /// Forgets the messages of which nothing has been sent.
     pub(crate) fn drop_messages(&mut self) {
-        self.messages = VecDeque::new();
+        self.messages = Messages::default();
         self.bytes = 0;
         (self.ping, self.pong) = (None, None);
     }
@@ -161,9 +198,6 @@ impl Outbox {
         }
         if let Some(frame) = self.messages.pop_front() {
             self.bytes -= frame.len();
-            if self.messages.is_empty() {
-                self.messages = VecDeque::new(); // an idle one keeps no memory
-            }
             return Some(frame);
         }
         self.close.take()
@@ -211,6 +245,24 @@ mod tests {
         }
         assert_eq!(outbox.push(frame(101), 100, Overflow::DropOldest), Sent::Dropped);
         assert_eq!(outbox.bytes(), 60);
+    }
+
+    #[test]
+    fn messages_keep_their_order_however_they_come_and_go() {
+        let (mut messages, mut expected) = (Messages::default(), VecDeque::new());
+        for step in 0..200usize {
+            if step * 7 % 5 < 3 - step / 100 {
+                messages.push_back(frame(step));
+                expected.push_back(step);
+            } else {
+                assert_eq!(messages.pop_front().map(|frame| frame.len()), expected.pop_front());
+            }
+            assert_eq!(messages.front().map(|frame| frame.len()), expected.front().copied());
+        }
+        while let Some(length) = expected.pop_front() {
+            assert_eq!(messages.pop_front().map(|frame| frame.len()), Some(length));
+        }
+        assert!(messages.is_empty() && messages.more.is_none());
     }
 
     #[test]

@@ -34,6 +34,9 @@ impl Tunnels {
         let number = self.topics.number(name);
         let Some(topic) = self.topics.at(number) else { return Subscribed::Gone };
         let place = topic.members.len() as u32;
+        if place == 0 {
+            topic.members.reserve_exact(1); // many topics are one client's own
+        }
         topic.members.push(Member { tunnel: key.0 as u32, place: own_place, is_labelled });
         if let Some(tunnel) = self.get_mut(key) {
             tunnel.topics.reserve_exact(1);
@@ -97,7 +100,7 @@ impl Tunnels {
     pub(crate) fn topics_of(&self, key: TunnelKey) -> Vec<Rc<[u8]>> {
         let joined = self.get(key).map_or(&[][..], |tunnel| &tunnel.topics);
         let topic = |joined: &Membership| self.topics.get(joined.topic);
-        joined.iter().filter_map(topic).map(|topic| Rc::clone(&topic.name)).collect()
+        joined.iter().filter_map(topic).map(|topic| Rc::from(&*topic.name)).collect()
     }
 }
 

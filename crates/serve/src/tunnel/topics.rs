@@ -2,8 +2,10 @@
 //!
 //! Must not know what a tunnel is: it is a number here. Invariant: a topic without subscribers is forgotten.
 
-use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
+
+use hashbrown::HashTable;
 
 /// Bytes of a topic's name.
 const NAME_BYTES_MAX: usize = 255;
@@ -32,14 +34,16 @@ pub(crate) struct Member {
 }
 
 pub(crate) struct Topic {
-    pub name: Rc<[u8]>,
+    pub name: Box<[u8]>,
     pub members: Vec<Member>,
 }
 
 /// The topics that have subscribers.
 #[derive(Default)]
 pub(crate) struct Topics {
-    numbers: HashMap<Rc<[u8]>, u32>,
+    /// By name: only the numbers, because the names are at their places, and a million clients may have a topic each.
+    numbers: HashTable<u32>,
+    hasher: RandomState,
     places: Vec<Option<Topic>>,
     vacant: Vec<u32>,
 }
@@ -58,22 +62,26 @@ pub enum Subscribed {
 impl Topics {
     /// The number of a topic, which is made if it is not there.
     pub(crate) fn number(&mut self, name: &[u8]) -> u32 {
-        if let Some(number) = self.numbers.get(name) {
-            return *number;
+        if let Some(number) = self.find(name) {
+            return number;
         }
         let number = self.vacant.pop().unwrap_or_else(|| {
             self.places.push(None);
             self.places.len() as u32 - 1
         });
-        let name: Rc<[u8]> = name.into();
-        self.places[number as usize] = Some(Topic { name: Rc::clone(&name), members: Vec::new() });
-        self.numbers.insert(name, number);
+        self.places[number as usize] = Some(Topic { name: name.into(), members: Vec::new() });
+        let (places, hasher) = (&self.places, &self.hasher);
+        let hash_of = |number: &u32| {
+            hasher.hash_one(places[*number as usize].as_ref().map_or(&[][..], |topic| &topic.name))
+        };
+        self.numbers.insert_unique(hasher.hash_one(name), number, hash_of);
         number
     }
 
     /// The number of a topic that has subscribers.
     pub(crate) fn find(&self, name: &[u8]) -> Option<u32> {
-        self.numbers.get(name).copied()
+        let is_meant = |number: &u32| self.get(*number).is_some_and(|topic| *topic.name == *name);
+        self.numbers.find(self.hasher.hash_one(name), is_meant).copied()
     }
 
     /// The topic with this number.
@@ -88,7 +96,7 @@ impl Topics {
     /// The topics whose names begin so, and how many subscribers each has.
     pub(crate) fn with_prefix(&self, prefix: &[u8]) -> Vec<(Rc<[u8]>, usize)> {
         let topics = self.places.iter().flatten().filter(|topic| topic.name.starts_with(prefix));
-        topics.map(|topic| (Rc::clone(&topic.name), topic.members.len())).collect()
+        topics.map(|topic| (Rc::from(&*topic.name), topic.members.len())).collect()
     }
 
     /// How many topics have subscribers.
@@ -100,7 +108,10 @@ impl Topics {
     pub(crate) fn forget_if_empty(&mut self, number: u32) {
         let is_empty = self.at(number).is_some_and(|topic| topic.members.is_empty());
         if is_empty && let Some(topic) = self.places[number as usize].take() {
-            self.numbers.remove(&topic.name);
+            let hash = self.hasher.hash_one(&*topic.name);
+            if let Ok(entry) = self.numbers.find_entry(hash, |known| *known == number) {
+                entry.remove();
+            }
             self.vacant.push(number);
         }
     }
