@@ -1,4 +1,5 @@
-//! `request_slow_ms` names a request that takes long, whether it waits or computes, with what it waits for.
+//! `request_slow_ms` names a request that takes long, whether it waits or computes, with what it waits for and where its time
+//! went.
 
 use std::net::TcpListener;
 
@@ -14,6 +15,10 @@ function asks(string $of): string
 function page(string $path): string
 {
     if (preg_match('~^/asks/(.+)~', $path, $match)) {
+        return asks($match[1]);
+    }
+    if (preg_match('~^/rests/(.+)~', $path, $match)) {
+        usleep(1500000);
         return asks($match[1]);
     }
     if ($path === '/sleeps') {
@@ -116,4 +121,64 @@ fn who_sleeps_and_who_computes_is_named() {
         assert_eq!(sleeps.read().text(), "/sleeps", "{mode}");
         assert_eq!(computes.read().text(), "/computes", "{mode}");
     }
+}
+
+/// The time that a line says after some words, in milliseconds.
+fn ms_after(line: &str, words: &str) -> f64 {
+    let (_, rest) = line.split_once(words).unwrap_or_else(|| panic!("{words} in {line}"));
+    let mut parts = rest.split([' ', ',', ';', ')']);
+    let number: f64 = parts.next().and_then(|number| number.parse().ok()).expect("a number");
+    if parts.next() == Some("s") { number * 1000.0 } else { number }
+}
+
+#[test]
+fn the_line_says_where_the_time_went_and_where_the_longest_wait_was() {
+    for (mode, server) in in_each_mode(PAGES) {
+        let (mut weft, silent) = (server.with("--request-slow-ms", "1600").start(), Silent::new());
+        let mut client = weft.connect();
+        client.get(&format!("/rests/{}", silent.address()));
+        let line = line_of(&mut weft, "is slow");
+        let [ran, waited, slept, asked, longest] =
+            ["has run for ", "has waited for ", "(sleep ", ", server ", "longest wait took "]
+                .map(|words| ms_after(&line, words));
+        assert!((1490.0..1600.0).contains(&slept) && slept == longest, "{mode}: {line}");
+        assert!(ran < 500.0 && asked > 0.0 && (waited - slept - asked).abs() < 20.0, "{mode}: {line}");
+        let place = line.split_once("longest wait took ").map_or("", |(_, place)| place);
+        for part in ["(sleep), in usleep() at ", "pages.inc:14"] {
+            assert!(place.contains(part), "{mode}: {part} in {line}");
+        }
+        silent.answers();
+        assert_eq!(client.read().text(), "at last\n", "{mode}");
+    }
+}
+
+#[test]
+fn what_tasks_wait_for_is_told_apart() {
+    let mut weft = Server::new(
+        r"return static function (Weft\Http\Request $request): string {
+            $tasks = [];
+            for ($n = 0; $n < 3; $n++) {
+                $tasks[] = Weft\go(static fn () => usleep(300000));
+            }
+            foreach ($tasks as $task) {
+                $task->await();
+            }
+            while (!is_file(__DIR__ . '/gate')) {
+                usleep(20000);
+                clearstatcache();
+            }
+            return 'done';
+        };",
+    )
+    .with("--request-slow-ms", "400")
+    .start();
+    let mut client = weft.connect();
+    client.get("/");
+    let line = line_of(&mut weft, "is slow");
+    let of_tasks = line.split_once("; its tasks have run for ").map_or("", |(_, told)| told);
+    assert!(of_tasks.contains("sleep") && of_tasks.contains("in 3 waits"), "{line}");
+    assert!(ms_after(of_tasks, "sleep ") >= 890.0, "{line}");
+    assert!(ms_after(&line, "coroutine ") >= 290.0, "the request waited for its tasks: {line}");
+    weft.write("gate", "open");
+    assert_eq!(client.read().text(), "done");
 }

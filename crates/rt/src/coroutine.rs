@@ -6,6 +6,7 @@
 use crate::account::Account;
 use crate::clock::Nanos;
 use crate::family::Family;
+use crate::record::Record;
 use crate::timers::TimerKey;
 use crate::wait::{CoroutineId, Wake};
 use crate::waits::WaitKind;
@@ -34,6 +35,8 @@ pub(crate) struct Start {
     pub family: Option<Family>,
     /// The account of the coroutine that spawned it, if it is a task.
     pub account: Option<&'static Account>,
+    /// The coroutine whose record a task's waits are in.
+    pub recorder: Option<CoroutineId>,
 }
 
 /// Why a context returned the processor to the loop.
@@ -157,6 +160,8 @@ pub(crate) struct Coroutine {
     pub state: State,
     /// What it waits for, while it is parked.
     pub waits_for: WaitKind,
+    /// Since when.
+    pub waits_since: Nanos,
     /// Number of the current wait; a wake for an older one is stale and ignored.
     pub wait: u32,
     pub wake: Wake,
@@ -178,6 +183,10 @@ pub(crate) struct Coroutine {
     pub rest: u32,
     /// What its job is charged to.
     pub account: Option<&'static Account>,
+    /// The coroutine whose record has what it does: itself, or the one that spawned it as a task.
+    pub recorder: Option<CoroutineId>,
+    /// The record of its job.
+    pub record: Option<Box<Record>>,
 }
 
 impl Coroutine {

@@ -13,7 +13,7 @@
 //! - [`park`]: the only way to suspend. [`waits`]: how often and how long. `overview`: the live coroutines.
 //! - [`timers`], [`fds`], [`reactor`]: waits for a time, waits for a descriptor, and the kernel mechanism.
 //! - [`offload`]: threads for calls that cannot be made ready-based.
-//! - [`account`]: what jobs are charged together.
+//! - [`account`]: what jobs are charged together. [`record`]: what one job has done with its time.
 //! - [`watch`]: the thread that notices a coroutine that holds the loop. [`held`]: who acts meanwhile; [`ledger`]: what it may take.
 //! - [`hook`]: the libc symbols this executable provides in place of libc's.
 //!
@@ -40,6 +40,7 @@ pub mod offload;
 mod overview;
 pub mod park;
 pub mod reactor;
+pub mod record;
 pub mod runtime;
 mod scheduler_limits;
 mod thread_clock;
@@ -54,6 +55,7 @@ pub use clock::{MILLISECOND, Nanos, SECOND};
 pub use coroutine::{Context, Job, Left, Switch};
 pub use overview::{Stacked, Standing};
 pub use reactor::Readiness;
+pub use record::{Record, SingleWait, Spent, Waited};
 pub use runtime::{Driver, Runtime, Spawn, Stats};
 pub use scheduler_limits::SchedulerLimits;
 pub use wait::{CoroutineId, Wait, Wake};

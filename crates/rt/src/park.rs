@@ -4,6 +4,7 @@
 //! and do nothing.
 
 use crate::coroutine::State;
+use crate::record::{Records, SingleWait};
 use crate::timers::{Due, TimerKey};
 use crate::{CoroutineId, Nanos, Readiness, Runtime, Wait, WaitKind, Wake, clock};
 
@@ -56,23 +57,25 @@ impl Runtime {
             } else if !ready {
                 coroutine.state = State::Parked;
                 coroutine.waits_for = kind;
+                coroutine.waits_since = self.stats.waits[kind.place()].begin();
                 coroutine.timer = deadline.map(|at| self.timers.borrow_mut().arm(at, Due::Wait(wait)));
                 waits = true;
             }
             (coroutine.context, waits)
         };
         self.stats.parks.set(self.stats.parks.get() + 1);
-        let since = waits.then(|| self.stats.waits[kind.place()].begin());
         crate::hook::leaves();
         self.switch.leave(context);
         crate::hook::runs(wait.coroutine);
         let mut coroutines = self.coroutines.borrow_mut();
         let coroutine = &mut coroutines[wait.coroutine.index as usize];
-        if let Some(since) = since {
-            let took = self.stats.waits[kind.place()].end(since, self.turn_began());
+        let mut recorded = None;
+        if waits {
+            let took = self.stats.waits[kind.place()].end(coroutine.waits_since, self.turn_began());
             if let Some(account) = coroutine.account {
                 account.waited(kind, took);
             }
+            recorded = coroutine.recorder.map(|recorder| (recorder, took));
         }
         // The wait is over: a waker that still holds it must find it stale.
         coroutine.wait = coroutine.wait.wrapping_add(1);
@@ -82,6 +85,10 @@ impl Runtime {
         let (wake, for_good) = (coroutine.wake, coroutine.cancelled);
         let stopped = heed_cancel && (for_good || wake == Wake::Cancelled);
         coroutine.interrupted &= !stopped;
+        if let Some((recorder, took)) = recorded {
+            let ended = SingleWait { number: wait.number, kind, took };
+            Records::waited(&mut coroutines, (wait.coroutine, recorder), ended);
+        }
         drop(coroutines);
         self.switch.resumed(context);
         if !stopped {

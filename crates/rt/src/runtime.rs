@@ -32,6 +32,7 @@ use crate::family::Family;
 use crate::fds::FdTable;
 use crate::offload::Offload;
 use crate::reactor::Reactor;
+use crate::record::Records;
 use crate::scheduler_limits::SchedulerLimits;
 use crate::timers::Timers;
 use crate::watch::Heartbeat;
@@ -66,7 +67,7 @@ pub struct Stats {
     pub live: Gauge,
     /// Gauge: tasks alive, or about to start.
     pub tasks: Gauge,
-    /// For how long coroutines had the loop, in nanoseconds, where accounts are kept.
+    /// For how long coroutines had the loop, in nanoseconds, where accounts or records are kept.
     pub ran: Counter,
     /// What coroutines wait for, by [`WaitKind`].
     pub waits: [Waits; WaitKind::COUNT],
@@ -103,6 +104,7 @@ pub struct Runtime {
     pub(crate) run_max_of: Cell<Option<RunMax>>,
     pub(crate) waits_for: Cell<WaitKind>,
     pub(crate) accounts: Accounts,
+    pub(crate) records: Records,
     now: Cell<Nanos>,
     /// When the kernel was last asked for events.
     asked: Cell<Nanos>,
@@ -163,6 +165,7 @@ impl Runtime {
             run_max_of: Cell::new(None),
             waits_for: Cell::new(WaitKind::Coroutine),
             accounts: Accounts::default(),
+            records: Records::default(),
             now: Cell::new(clock::now()),
             asked: Cell::new(0),
             dispatched: Cell::new(0),

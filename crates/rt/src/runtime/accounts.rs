@@ -1,6 +1,7 @@
 //! Which account a job is charged to, and since when the running coroutine has had the loop.
 //!
-//! Must not know what an account is for. Invariant: the clock is read for it only where somebody asked for accounts.
+//! Must not know what an account is for. Invariant: the clock is read for it only where somebody asked for accounts
+//! or for records.
 
 use std::cell::Cell;
 
@@ -14,6 +15,8 @@ pub type AccountOf = fn(Job) -> Option<&'static Account>;
 #[derive(Default)]
 pub(crate) struct Accounts {
     of: Cell<Option<AccountOf>>,
+    /// Whether somebody wants to know for how long coroutines have the loop.
+    measured: Cell<bool>,
     /// When the running coroutine got the loop, or the last one that ran has lost it.
     entered: Cell<Nanos>,
 }
@@ -21,12 +24,18 @@ pub(crate) struct Accounts {
 impl Accounts {
     pub fn keep(&self, of: AccountOf) {
         self.of.set(Some(of));
+        self.measure();
     }
 
-    /// Whether there are any.
+    /// From here on the clock is read where coroutines get the loop and lose it.
+    pub fn measure(&self) {
+        self.measured.set(true);
+    }
+
+    /// Whether it is.
     #[inline]
-    pub fn are_kept(&self) -> bool {
-        self.of.get().is_some()
+    pub fn are_measured(&self) -> bool {
+        self.measured.get()
     }
 
     /// The account of a job that begins.
@@ -38,7 +47,7 @@ impl Accounts {
     /// A coroutine gets the loop.
     #[inline]
     pub fn enter(&self) {
-        if self.are_kept() {
+        if self.are_measured() {
             self.entered.set(clock::now());
         }
     }

@@ -6,6 +6,7 @@
 use super::{Ready, Runtime};
 use crate::coroutine::{Context, Coroutine, Job, Left, Start, State};
 use crate::family::{BITS, FIRST, Family};
+use crate::record::Records;
 use crate::watch::NEVER_LATE;
 use crate::{CoroutineId, WaitKind, Wake, hook};
 
@@ -23,7 +24,7 @@ pub enum Spawn {
 impl Runtime {
     /// Gives a job to a coroutine. From the loop it starts at once; from a coroutine, in the next turn.
     pub fn spawn(&self, job: Job) -> Spawn {
-        let start = Start { job, task: false, family: None, account: None };
+        let start = Start { job, task: false, family: None, account: None, recorder: None };
         if self.is_full() {
             return self.enqueue(start);
         }
@@ -42,8 +43,12 @@ impl Runtime {
             return false;
         }
         self.stats.tasks.set(self.stats.tasks.get() + 1);
-        let account = self.current().and_then(|id| self.coroutines.borrow()[id.index as usize].account);
-        let start = Start { job, task: true, family: self.family(), account };
+        let of_parent = |id: CoroutineId| {
+            let parent = &self.coroutines.borrow()[id.index as usize];
+            (parent.account, parent.recorder)
+        };
+        let (account, recorder) = self.current().map_or((None, None), of_parent);
+        let start = Start { job, task: true, family: self.family(), account, recorder };
         self.ready.borrow_mut().push_back(Ready::Start(start));
         true
     }
@@ -89,10 +94,16 @@ impl Runtime {
         }
         let job = next()?;
         self.charge(id.index);
-        let start = self.accounted(Start { job, task: false, family: None, account: None });
+        let start = self.accounted(Start { job, task: false, family: None, account: None, recorder: None });
         let family = self.family_of(start);
         let now = self.now.get();
-        let id = self.coroutines.borrow_mut()[id.index as usize].begin(id.index, start, family, now);
+        let id = {
+            let mut coroutines = self.coroutines.borrow_mut();
+            let coroutine = &mut coroutines[id.index as usize];
+            let id = coroutine.begin(id.index, start, family, now);
+            self.records.begin(coroutine, id, None);
+            id
+        };
         hook::job_ended(self);
         self.stats.jobs.set(self.stats.jobs.get() + 1);
         self.current.set(Some(id));
@@ -114,6 +125,7 @@ impl Runtime {
             generation: 0,
             state: State::Idle,
             waits_for: WaitKind::Coroutine,
+            waits_since: 0,
             wait: 0,
             wake: Wake::TimedOut,
             timer: None,
@@ -126,6 +138,8 @@ impl Runtime {
             computed: 0,
             rest: 0,
             account: None,
+            recorder: None,
+            record: None,
         });
         coroutines.len() as u32 - 1
     }
@@ -136,7 +150,8 @@ impl Runtime {
             let mut coroutines = self.coroutines.borrow_mut();
             let coroutine = &mut coroutines[index as usize];
             if let Some(start) = start {
-                coroutine.begin(index, start, self.family_of(start), self.now.get());
+                let id = coroutine.begin(index, start, self.family_of(start), self.now.get());
+                self.records.begin(coroutine, id, start.recorder);
             }
             coroutine.state = State::Running;
             let since = if coroutine.task { NEVER_LATE } else { coroutine.since };
@@ -168,13 +183,19 @@ impl Runtime {
     /// A coroutine has had the loop.
     #[inline]
     fn charge(&self, index: u32) {
-        if !self.accounts.are_kept() {
+        if !self.accounts.are_measured() {
             return;
         }
         let spent = self.accounts.spent();
         self.stats.ran.add(spent);
-        if let Some(account) = self.coroutines.borrow()[index as usize].account {
+        let mut coroutines = self.coroutines.borrow_mut();
+        let coroutine = &coroutines[index as usize];
+        if let Some(account) = coroutine.account {
             account.ran.add(spent);
+        }
+        if let Some(recorder) = coroutine.recorder {
+            let of = CoroutineId { index, generation: coroutine.generation };
+            Records::ran(&mut coroutines, (of, recorder), spent);
         }
     }
 

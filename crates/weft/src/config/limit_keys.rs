@@ -112,7 +112,7 @@ pub const LIMITS: &[Key] = &[
         "request-slow-ms",
         Milliseconds,
         0..=DAY_MS,
-        "A request that has taken this long is logged once, with where its PHP code stands and what it waits for; 0 is off"
+        "A request that has taken this long is logged once, with where its PHP code stands, what it waits for, and where its time went; 0 is off"
     ),
     number!(
         limits.connections_max,

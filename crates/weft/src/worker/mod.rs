@@ -189,7 +189,7 @@ impl Worker {
             signals,
             drain: RefCell::default(),
             recycle,
-            slow: Slow::new(config.limits.request_slow_ms),
+            slow: Slow::new(config.limits.request_slow_ms, runtime),
             next_status,
             next_look: Cell::default(),
             look_again: Cell::default(),
