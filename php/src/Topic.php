@@ -59,6 +59,7 @@ final class Topic
     private const TOPICS = 3;
     private const DISSOLVE = 4;
     private const PRESENT = 17;
+    private const RECENT = 20;
 
     /**
      * How many connections have subscribed, in all workers of this process's server.
@@ -134,6 +135,37 @@ final class Topic
         }
 
         return $present;
+    }
+
+    /**
+     * The last messages of a topic, oldest first, as far as its history goes: topics_history_max messages, topics_history_ms,
+     * topics_bytes. What every worker of the server has published is there at once, and nobody is asked.
+     *
+     * A client that was given them goes on behind the last one: Connection::resume() with its id.
+     *
+     * @param int $count how many at most
+     * @return list<TopicMessage>
+     * @throws \ValueError for less than no messages
+     * @throws TimeoutException when the history could not be read for 5 s, because a process stands still that has it locked
+     * @throws PublishException when this process belongs to no server
+     */
+    public static function recent(string $topic, int $count = 100): array
+    {
+        if ($count < 0) {
+            throw new \ValueError('The number of recent messages is 0 or more');
+        }
+        $rows = Internal\topic_ask(self::RECENT, "$count $topic");
+        if (!is_array($rows)) {
+            throw $rows === null
+                ? new TimeoutException('The history of topics cannot be read: a process has it locked, and does not go on')
+                : new PublishException('No history to read: this process belongs to no server');
+        }
+        $recent = [];
+        foreach (array_chunk($rows, 4) as [$id, $kind, $milliseconds, $data]) {
+            $recent[] = new TopicMessage($id, $data, $kind === 'binary', (int) $milliseconds / 1000);
+        }
+
+        return $recent;
     }
 
     /**

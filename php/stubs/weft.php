@@ -296,10 +296,11 @@ function topic_publish(string $topic, string $message, bool $binary, string $exc
  * Weft\WebSocket\Connection::subscribe() and resume().
  *
  * @internal
+ * @param int $recent how many of the last messages come first, if $after is null or it is too late for what followed it
  * @return ?bool false when the connection has ended; null when it is too late for what followed $after
- * @throws \ValueError for a name that no topic can have, or the 65th topic
+ * @throws \ValueError for a name that no topic can have, the 65th topic, or less than no messages
  */
-function topic_subscribe(string $connection, string $topic, bool $labelled, ?string $after): ?bool {}
+function topic_subscribe(string $connection, string $topic, bool $labelled, ?string $after, int $recent): ?bool {}
 
 /**
  * Weft\WebSocket\Connection::attend().
@@ -315,12 +316,13 @@ function topic_attend(string $connection, string $topic, string $name): bool {}
  * @internal Weft\Http\Response::events()
  * @param list<string> $topics 1 to 64, without repetition
  * @param ?string $after the id of the last message that is known; null: what the request shows as Last-Event-ID
+ * @param int $recent how many of each topic's last messages come first, if none is known or it is too late for what followed it
  * @param int $manner a Weft\WebSocket\Overflow, and 4 for events with the names of their topics
  * @return bool whether the client is still there
  * @throws \ValueError for a name that no topic can have, or the 65th topic
  * @throws \Error when no request runs, or its response has another form already
  */
-function topic_stream(array $topics, ?string $after, int $manner, int $heartbeatMs, int $retryMs): bool {}
+function topic_stream(array $topics, ?string $after, int $recent, int $manner, int $heartbeatMs, int $retryMs): bool {}
 
 /** @internal The id after which follows what this worker has still to deliver. */
 function topic_position(): string {}

@@ -17,12 +17,13 @@ const POOL_CLASSES: [&str; 5] =
     ["Pool", "Database/SharedPdo", "Database/PdoPool", "Database/MysqliPool", "Redis/RedisPool"];
 
 /// Further classes of docs/reference/php.md, outside of php/src/Http.
-const OTHER_CLASSES: [&str; 20] = [
+const OTHER_CLASSES: [&str; 21] = [
     "Psr/Handler",
     "Psr/Factories",
     "Octane/Worker",
     "Application",
     "Topic",
+    "TopicMessage",
     "WebSocket/Endpoint",
     "WebSocket/Service",
     "WebSocket/Conversation",

@@ -27,6 +27,12 @@ function page(string $path, string $method, string $body): mixed
             $id = Topic::publish('news', 'while it is made');
             yield new Event('the state', name: 'state');
         })(), topics: $topics),
+        '/recent' => Response::events(topics: $topics, labelled: true, recent: (int) $query['recent']),
+        '/state-and-recent' => Response::events((function () {
+            Topic::publish('news', 'while it is made');
+            yield new Event('the state', name: 'state');
+        })(), topics: $topics, recent: 2),
+        '/history' => Response::json(Topic::recent($query['topic'] ?? 'news', (int) $query['count'])),
         '/many' => Response::events(topics: array_map(strval(...), range(1, 65))),
         '/named' => Response::events(topics: "a\nb"),
         '/page' => new Response('<!DOCTYPE html><p id="heard"></p><p id="opened">0</p><script>
@@ -46,7 +52,7 @@ function page(string $path, string $method, string $body): mixed
 }
 "#;
 
-fn servers() -> [(&'static str, Server); 3] {
+pub fn servers() -> [(&'static str, Server); 3] {
     let classic = "<?php require __DIR__ . '/../pages.inc';
         $response = page($_SERVER['REQUEST_URI'], $_SERVER['REQUEST_METHOD'], file_get_contents('php://input'));
         $response->send();
@@ -63,12 +69,12 @@ fn servers() -> [(&'static str, Server); 3] {
     servers.map(|(mode, server)| (mode, server.with_file("pages.inc", &format!("<?php {PAGES}"))))
 }
 
-fn server() -> Server {
+pub fn server() -> Server {
     let [_, _, (_, coroutine)] = servers();
     coroutine
 }
 
-fn publish(weft: &Running, target: &str, body: impl AsRef<[u8]>) -> String {
+pub fn publish(weft: &Running, target: &str, body: impl AsRef<[u8]>) -> String {
     let mut client = weft.connect();
     client.post(target, "application/octet-stream", body);
     client.read().text()

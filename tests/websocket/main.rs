@@ -11,6 +11,7 @@ mod lives;
 mod presence;
 mod publishers;
 mod questions;
+mod recent;
 mod service;
 mod topics;
 

@@ -23,6 +23,9 @@ class Room extends Service
                 'join' => $connection->subscribe($topic),
                 'label' => $connection->subscribe($topic, labelled: true),
                 'resume' => $connection->resume($topic, $rest),
+                'recent' => $connection->subscribe($topic, recent: (int) $rest),
+                'recent-labelled' => $connection->subscribe($topic, labelled: true, recent: (int) $rest),
+                'resume-or-recent' => $connection->resume($topic, $rest, recent: 2),
                 'leave' => $connection->unsubscribe($topic),
                 'topics' => self::sorted($connection),
                 'say' => Topic::publish($topic, $rest),
@@ -63,6 +66,8 @@ class Room extends Service
             'put' => $other->set($name, $value),
             'large' => $other->set($name, str_repeat('x', 1025)),
             'subscribe' => $other->subscribe($rest),
+            'subscribe-recent' => $other->subscribe($name, recent: (int) $value),
+            'history' => array_map(strval(...), Topic::recent($subject, (int) $rest)),
             'unsubscribe' => $other->unsubscribe($rest),
             'subscriptions' => self::sorted($other),
         };
@@ -119,6 +124,9 @@ return new Weft\Application(
         }
         if ($request->path() === '/events') {
             return Response::events(topics: 'all');
+        }
+        if ($request->path() === '/recent') {
+            return Response::events(topics: 'all', recent: 3);
         }
         $from = (int) $request->query('from');
         for ($number = $from; $number < $from + (int) $request->query('count'); $number++) {

@@ -10,6 +10,8 @@
 #include "weft_arginfo.h"
 
 #define TOPICS_MAX 64
+/* More than any history keeps. */
+#define RECENT_MAX 0x7fffffff
 
 static weft_slice slice_or_none(const zend_string *text)
 {
@@ -47,17 +49,35 @@ ZEND_FUNCTION(Weft_Internal_topic_publish)
 	}
 }
 
+/* A number of recent messages; -1 after an exception. */
+static int64_t recent_of(zend_long recent)
+{
+	if (recent < 0) {
+		zend_value_error("The number of recent messages is 0 or more");
+		return -1;
+	}
+	return recent < RECENT_MAX ? recent : RECENT_MAX;
+}
+
 ZEND_FUNCTION(Weft_Internal_topic_subscribe)
 {
 	zend_string *connection, *topic, *after;
 	bool is_labelled;
-	ZEND_PARSE_PARAMETERS_START(4, 4)
+	zend_long count;
+	ZEND_PARSE_PARAMETERS_START(5, 5)
 		Z_PARAM_STR(connection)
 		Z_PARAM_STR(topic)
 		Z_PARAM_BOOL(is_labelled)
 		Z_PARAM_STR_OR_NULL(after)
+		Z_PARAM_LONG(count)
 	ZEND_PARSE_PARAMETERS_END();
-	uint32_t subscribed = weft_host_topic_subscribe(weft_slice_of(connection), weft_slice_of(topic), is_labelled, slice_or_none(after));
+	int64_t recent = recent_of(count);
+	if (recent < 0) {
+		RETURN_THROWS();
+	}
+	const weft_subscription subscription = {weft_slice_of(connection), weft_slice_of(topic), slice_or_none(after),
+		(uint32_t) recent, is_labelled};
+	uint32_t subscribed = weft_host_topic_subscribe(&subscription);
 	if (EG(exception)) {
 		RETURN_THROWS(); /* cancelled while it waited */
 	}
@@ -99,10 +119,11 @@ ZEND_FUNCTION(Weft_Internal_topic_stream)
 {
 	HashTable *names;
 	zend_string *after;
-	zend_long manner, heartbeat_ms, retry_ms;
-	ZEND_PARSE_PARAMETERS_START(5, 5)
+	zend_long count_of_recent, manner, heartbeat_ms, retry_ms;
+	ZEND_PARSE_PARAMETERS_START(6, 6)
 		Z_PARAM_ARRAY_HT(names)
 		Z_PARAM_STR_OR_NULL(after)
+		Z_PARAM_LONG(count_of_recent)
 		Z_PARAM_LONG(manner)
 		Z_PARAM_LONG(heartbeat_ms)
 		Z_PARAM_LONG(retry_ms)
@@ -115,13 +136,17 @@ ZEND_FUNCTION(Weft_Internal_topic_stream)
 			topics[count++] = weft_slice_of(Z_STR_P(name));
 		}
 	} ZEND_HASH_FOREACH_END();
+	int64_t recent = recent_of(count_of_recent);
+	if (recent < 0) {
+		RETURN_THROWS();
+	}
 	uint64_t request = begin_response();
 	if (!request) {
 		zend_throw_error(NULL, "No request is running whose response could be bound to topics");
 		RETURN_THROWS();
 	}
-	const weft_bound bound = {topics, count, slice_or_none(after), (manner & 4) != 0, (uint32_t) manner & 3,
-		(uint32_t) heartbeat_ms, (uint32_t) retry_ms};
+	const weft_bound bound = {topics, count, slice_or_none(after), (uint32_t) recent, (manner & 4) != 0,
+		(uint32_t) manner & 3, (uint32_t) heartbeat_ms, (uint32_t) retry_ms};
 	uint32_t begun = weft_host_topic_stream(request, &bound);
 	switch (begun) {
 		case WEFT_EVENTS_NAME:

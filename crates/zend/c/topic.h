@@ -13,14 +13,23 @@ typedef struct {
 
 /* said: the id of the message, or what is wrong. Parks while there is no room. */
 uint32_t weft_host_topic_publish(const weft_publication *publication, weft_slice *said);
+typedef struct {
+	weft_slice connection;
+	weft_slice topic;
+	weft_slice after;
+	uint32_t recent;
+	bool is_labelled;
+} weft_subscription;
+
 /* Parks, if after is given, until what was delivered before it elsewhere is delivered here. */
-uint32_t weft_host_topic_subscribe(weft_slice connection, weft_slice topic, bool is_labelled, weft_slice after);
+uint32_t weft_host_topic_subscribe(const weft_subscription *subscription);
 uint32_t weft_host_topic_attend(weft_slice connection, weft_slice topic, weft_slice name);
 
 typedef struct {
 	const weft_slice *topics;
 	size_t count;
 	weft_slice after;
+	uint32_t recent;
 	bool is_labelled;
 	uint32_t overflow;
 	uint32_t heartbeat_ms;

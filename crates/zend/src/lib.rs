@@ -53,4 +53,4 @@ pub use host::{Host, RequestId, Slice};
 pub use instance::{InstanceOptions, InstanceSwitch};
 pub use loaded::LoadedPhp;
 pub use native::NativeSwitch;
-pub use topics::{EventStream, Publish, Topics};
+pub use topics::{EventStream, Publish, Subscribe, Topics};

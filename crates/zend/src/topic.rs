@@ -7,7 +7,7 @@
 use crate::abi::{EventsBegun, OverflowPolicy, TopicAnswered, TopicPublished, TopicSubscribed};
 use crate::host::with;
 use crate::slice::Slice;
-use crate::topics::{EventStream, Publish};
+use crate::topics::{EventStream, Publish, Subscribe};
 
 // SAFETY of all rows: called by c/ only, with the arguments its prototypes in topic.h promise.
 
@@ -40,19 +40,31 @@ unsafe extern "C" fn weft_host_topic_publish(publication: *const Publication, sa
     published as u32
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn weft_host_topic_subscribe(
+/// What C passes to [`weft_host_topic_subscribe`].
+#[repr(C)]
+pub(crate) struct Subscription {
     connection: Slice,
     topic: Slice,
-    is_labelled: bool,
     after: Slice,
-) -> u32 {
-    // SAFETY: valid during the call.
-    let (connection, topic) = unsafe { (connection.get(), topic.get()) };
-    // SAFETY: the same.
-    let after = after.is_some().then(|| unsafe { after.get() });
-    let subscribed = with(None, |host| host.topics())
-        .map_or(TopicSubscribed::Gone, |topics| topics.subscribe(connection, topic, is_labelled, after));
+    recent: u32,
+    is_labelled: bool,
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn weft_host_topic_subscribe(subscription: *const Subscription) -> u32 {
+    // SAFETY: C passes a struct of its own, whose slices stay valid during the call, parked or not.
+    let subscribe = unsafe {
+        let subscription = &*subscription;
+        Subscribe {
+            connection: subscription.connection.get(),
+            topic: subscription.topic.get(),
+            is_labelled: subscription.is_labelled,
+            after: subscription.after.is_some().then(|| subscription.after.get()),
+            recent: subscription.recent as usize,
+        }
+    };
+    let subscribed =
+        with(None, |host| host.topics()).map_or(TopicSubscribed::Gone, |topics| topics.subscribe(&subscribe));
     subscribed as u32
 }
 
@@ -62,6 +74,7 @@ pub(crate) struct Bound {
     topics: *const Slice,
     count: usize,
     after: Slice,
+    recent: u32,
     is_labelled: bool,
     overflow: u32,
     heartbeat_ms: u32,
@@ -80,6 +93,7 @@ unsafe extern "C" fn weft_host_topic_stream(request: u64, bound: *const Bound) -
         topics: &topics,
         // SAFETY: the same.
         after: bound.after.is_some().then(|| unsafe { bound.after.get() }),
+        recent: bound.recent as usize,
         is_labelled: bound.is_labelled,
         overflow: OverflowPolicy::from_c(bound.overflow).unwrap_or(OverflowPolicy::Close),
         heartbeat_ms: bound.heartbeat_ms,

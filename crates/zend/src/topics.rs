@@ -18,6 +18,21 @@ pub struct Publish<'a> {
     pub except: Option<&'a [u8]>,
 }
 
+/// What a connection subscribes to.
+#[derive(Clone, Copy, Debug)]
+pub struct Subscribe<'a> {
+    /// The connection's name.
+    pub connection: &'a [u8],
+    /// The topic.
+    pub topic: &'a [u8],
+    /// Whether each message begins with a line that has its id and its topic.
+    pub is_labelled: bool,
+    /// The id of the last message that its client has: those that follow are sent first.
+    pub after: Option<&'a [u8]>,
+    /// How many of the last messages are sent first, if there is no such id, or it is too late for what followed it.
+    pub recent: usize,
+}
+
 /// What a response that is bound to topics is like.
 #[derive(Clone, Copy, Debug)]
 pub struct EventStream<'a> {
@@ -25,6 +40,8 @@ pub struct EventStream<'a> {
     pub topics: &'a [&'a [u8]],
     /// The id of the last message that is known; `None`: what the request shows as Last-Event-ID.
     pub after: Option<&'a [u8]>,
+    /// How many of each topic's last messages are sent first, if no message is known, or it is too late for what followed it.
+    pub recent: usize,
     /// Whether events have the names of their topics.
     pub is_labelled: bool,
     /// What becomes of messages for which there is no room.
@@ -39,15 +56,8 @@ pub struct EventStream<'a> {
 pub trait Topics {
     /// Publishes; with [`TopicPublished::Yes`] the message's id is lent, else what is wrong. Parks while there is no room.
     fn publish(&self, publish: &Publish<'_>) -> (TopicPublished, Slice);
-    /// Subscribes a connection. With `after`, the id of the last message that its client has, those that follow are sent
-    /// first.
-    fn subscribe(
-        &self,
-        connection: &[u8],
-        topic: &[u8],
-        is_labelled: bool,
-        after: Option<&[u8]>,
-    ) -> TopicSubscribed;
+    /// Subscribes a connection. Parks while what its client knows is not here, or the past cannot be read.
+    fn subscribe(&self, subscribe: &Subscribe<'_>) -> TopicSubscribed;
     /// A connection that has subscribed to a topic is present there under a name.
     fn attend(&self, connection: &[u8], topic: &[u8], name: &[u8]) -> TopicSubscribed;
     /// Binds the response of a request, whose head was sent, to topics; with [`EventsBegun::Yes`] the request has ended.

@@ -108,6 +108,8 @@ final class Response
      * @param bool $labelled whether the events of topics have their topic's name; else they are "message"
      * @param Overflow $overflow what becomes of a message when websocket_queue_bytes_max bytes wait for the client
      * @param int $retryMs with topics: milliseconds after which a client comes back that was cut off
+     * @param int $recent with topics: how many of the last messages of each are sent first to a client that shows no
+     *     Last-Event-ID, or one that is too old
      * @throws \ValueError
      */
     public static function events(
@@ -117,6 +119,7 @@ final class Response
         bool $labelled = false,
         Overflow $overflow = Overflow::Close,
         int $retryMs = 2_000,
+        int $recent = 0,
     ): self {
         $headers = [
             'Content-Type' => 'text/event-stream',
@@ -126,7 +129,7 @@ final class Response
         if ($topics === []) {
             return new self((new EventStream($events, $heartbeat))->write(...), 200, $headers);
         }
-        $bound = new TopicStream((array) $topics, $labelled, $overflow, $heartbeat, $retryMs);
+        $bound = new TopicStream((array) $topics, $labelled, $overflow, $heartbeat, $retryMs, $recent);
         $headers['Cache-Control'] = 'no-store, no-transform'; // all clients get the same bytes
 
         return new self(static fn (Writer $writer) => $bound->write($writer, $events), 200, $headers);

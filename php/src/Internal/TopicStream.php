@@ -34,6 +34,7 @@ final class TopicStream
         private readonly Overflow $overflow,
         float $heartbeat,
         private readonly int $retryMs,
+        private readonly int $recent,
     ) {
         $this->topics = array_values(array_unique($topics));
         $this->heartbeatMs = (int) ceil($heartbeat * 1000);
@@ -48,6 +49,9 @@ final class TopicStream
         if ($heartbeat < 0.0 || $this->heartbeatMs > self::MS_MAX || $retryMs < 0 || $retryMs > self::MS_MAX) {
             throw new \ValueError('The heartbeat and retryMs of a stream of events are from 0 to 86,400 s');
         }
+        if ($recent < 0) {
+            throw new \ValueError('The number of recent messages is 0 or more');
+        }
     }
 
     /** @param iterable<Event|string> $events what comes before that */
@@ -55,7 +59,8 @@ final class TopicStream
     {
         $after = null;
         if ($events !== []) {
-            $after = topic_position(); // what is published while they are made follows them
+            // What is published while they are made follows them; or is among the recent ones.
+            $after = $this->recent > 0 ? null : topic_position();
             foreach ($events as $event) {
                 if (!$writer->write((string) ($event instanceof Event ? $event : new Event($event)))) {
                     return;
@@ -63,6 +68,6 @@ final class TopicStream
             }
         }
         $manner = $this->overflow->value | ($this->labelled ? self::LABELLED : 0);
-        topic_stream($this->topics, $after, $manner, $this->heartbeatMs, $this->retryMs);
+        topic_stream($this->topics, $after, $this->recent, $manner, $this->heartbeatMs, $this->retryMs);
     }
 }

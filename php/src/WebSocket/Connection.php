@@ -79,12 +79,15 @@ final class Connection
      *
      * @param bool $labelled whether each message begins with a line that has its id, a space, and the topic's name; a client
      *     that has seen ids can resume()
-     * @return bool false when the connection has ended
-     * @throws \ValueError for a name that no topic can have, or the 65th topic
+     * @param int $recent how many of the last messages are sent first, each once, if it has not subscribed yet: as far as the
+     *     history goes, and at most half of websocket_queue_bytes_max
+     * @return bool false when the connection has ended, or when it has subscribed, but the history could not be read for 5 s,
+     *     because a process stands still that has it locked
+     * @throws \ValueError for a name that no topic can have, the 65th topic, or less than no messages
      */
-    public function subscribe(string $topic, bool $labelled = false): bool
+    public function subscribe(string $topic, bool $labelled = false, int $recent = 0): bool
     {
-        return Internal\topic_subscribe($this->id, $topic, $labelled, null) === true;
+        return Internal\topic_subscribe($this->id, $topic, $labelled, null, $recent) === true;
     }
 
     /**
@@ -93,14 +96,16 @@ final class Connection
      * here, is waited for, at most 5 s: it comes once.
      *
      * @param string $after the id of that message
+     * @param int $recent how many of the last messages are sent, as subscribe() does, when it is too late
      * @return bool false when it is too late: more than topics_history_max messages have followed, or older ones than
-     *     topics_history_ms, or they are not kept any more, or this host does not get what the client has heard. Nothing of
-     *     the past is sent then, and the client should begin anew. Also when the connection has ended
-     * @throws \ValueError for a name that no topic can have, or the 65th topic
+     *     topics_history_ms, or they are not kept any more, or this host does not get what the client has heard. Nothing else of
+     *     the past is sent then, and the client should begin anew. Also when the connection has ended, or is one of another
+     *     worker
+     * @throws \ValueError for a name that no topic can have, the 65th topic, or less than no messages
      */
-    public function resume(string $topic, string $after): bool
+    public function resume(string $topic, string $after, int $recent = 0): bool
     {
-        return Internal\topic_subscribe($this->id, $topic, true, $after) === true;
+        return Internal\topic_subscribe($this->id, $topic, true, $after, $recent) === true;
     }
 
     /**

@@ -142,10 +142,7 @@ impl Server {
         if !tunnel.takes() {
             return Sent::Gone;
         }
-        let limits = &self.limits.tunnels;
-        let is_stream = tunnel.codec.framing().is_some();
-        let bytes_max = if is_stream { limits.stream_queue_bytes_max } else { limits.queue_bytes_max };
-        let sent = tunnel.out.push(frame, bytes_max, tunnel.overflow);
+        let sent = tunnel.out.push(frame, self.queue_bytes_max(tunnel), tunnel.overflow);
         match sent {
             // There it is a time without an event that counts.
             Sent::Queued if tunnel.codec.events().is_some() => tunnel.since = self.runtime.turn_time(),
@@ -192,6 +189,19 @@ impl Server {
         let bytes = tunnel.out.bytes();
         tunnel.is_drain_due |= bytes > 0;
         bytes
+    }
+
+    /// Bytes that its queue has still room for; 0 after its end.
+    pub fn tunnel_room(&self, key: TunnelKey) -> usize {
+        let tunnels = self.tunnels.borrow();
+        let open = tunnels.get(key).filter(|tunnel| tunnel.takes());
+        open.map_or(0, |tunnel| self.queue_bytes_max(tunnel).saturating_sub(tunnel.out.bytes()))
+    }
+
+    fn queue_bytes_max(&self, tunnel: &Tunnel) -> usize {
+        let limits = &self.limits.tunnels;
+        let is_stream = tunnel.codec.framing().is_some();
+        if is_stream { limits.stream_queue_bytes_max } else { limits.queue_bytes_max }
     }
 }
 

@@ -1,5 +1,5 @@
 //! Waiting until a worker is as far as a client that comes back: the client may have heard at another worker, or at another
-//! host, what is still on its way here.
+//! host, what is still on its way here; and until the history can be read.
 //!
 //! Must not know what the client has missed. Invariant: when it says yes, nothing that the client has heard is delivered to
 //! it again.
@@ -38,6 +38,24 @@ pub fn catch_up(member: &Member, after: &[u8], topics: &[&[u8]]) -> Option<Vec<R
             return None;
         }
         pause = LOOK_EVERY.min(2 * pause);
+    }
+}
+
+/// Where the last message of each of these topics is ([`super::shared::Bus::lasts`]), for who knows none. `None` when another
+/// process has the lock for too long, the caller cannot wait for that, or was cancelled.
+pub fn lasts(member: &Member, topics: &[&[u8]]) -> Option<Vec<Result<u64, u64>>> {
+    let mut until = None;
+    loop {
+        if let Some(lasts) = member.bus.lasts(topics) {
+            return Some(lasts);
+        }
+        let runtime = Runtime::get().filter(|runtime| runtime.can_park())?;
+        let now = clock::now();
+        if now >= *until.get_or_insert(now + PATIENCE)
+            || runtime.sleep_until(now + LOOK_AGAIN) == Wake::Cancelled
+        {
+            return None;
+        }
     }
 }
 

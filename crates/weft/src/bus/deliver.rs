@@ -15,6 +15,7 @@ use super::message::{Kind as MessageKind, Message, excluded_in};
 use super::name::{end_of, id};
 use super::presence::Presence;
 use super::questions;
+use super::recent;
 use super::shared::{MAIL, NEWS};
 
 /// Messages of one turn.
@@ -51,7 +52,8 @@ fn deliver(presence: &Presence, server: &Server) {
             if let Some(question) = post.take(&letter) {
                 debug_assert_eq!(letter.kind, LetterKind::Question);
                 let others = || questions::answer(server, &format!("{:x}", member.owner), question);
-                let rows = presence.answer(question).unwrap_or_else(others);
+                let of_history = || recent::answer(server, member, question);
+                let rows = presence.answer(question).or_else(of_history).unwrap_or_else(others);
                 post.reply(&letter, &rows);
             }
         });

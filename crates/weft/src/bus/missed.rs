@@ -14,7 +14,7 @@ use super::shared::{Back, Bus, NEWS};
 pub struct Limits {
     /// Messages.
     pub messages_max: usize,
-    /// Their bytes: they are to fit into the connection's queue.
+    /// Their bytes ([`Missed::bytes`]): they are to fit into the connection's queue.
     pub bytes_max: usize,
     /// Their age, in milliseconds.
     pub age_max_ms: u64,
@@ -27,10 +27,33 @@ pub struct Missed {
     pub is_binary: bool,
     /// Where it is on this bus: what orders it among those of other topics.
     pub at: u64,
+    /// When it was published, in milliseconds since 1970.
+    pub time_ms: u64,
     /// Its id.
     pub id: Vec<u8>,
     /// What subscribers get.
     pub payload: Vec<u8>,
+}
+
+/// Bytes of a frame before a message, at most.
+const FRAME_BYTES: usize = 10;
+
+impl Missed {
+    /// One that begins at a position.
+    pub(super) fn of(at: u64, id: Vec<u8>, message: &Message<'_>) -> Missed {
+        let (is_binary, payload) = (message.kind == Kind::Binary, message.payload.to_vec());
+        Missed { is_binary, at, time_ms: message.time_ms, id, payload }
+    }
+
+    /// What one with this id takes of a connection's queue, with its label.
+    pub(super) fn bytes_of(id: &[u8], message: &Message<'_>) -> usize {
+        FRAME_BYTES + id.len() + message.topic.len() + 2 + message.payload.len()
+    }
+
+    /// What it takes of a connection's queue, with the label that names its topic.
+    pub fn bytes(&self, topic: &[u8]) -> usize {
+        FRAME_BYTES + self.id.len() + topic.len() + 2 + self.payload.len()
+    }
 }
 
 /// The messages of a topic that followed the one with this id, in their order, up to those that this worker has still to
@@ -103,14 +126,13 @@ impl Walk<'_> {
             if self.known.issuer.0 == own { !message.is_past } else { there > self.known.to(host) };
         if is_missed && !is_coming {
             let id = id(own, end, &message);
-            self.bytes += id.len() + message.topic.len() + 2 + message.payload.len();
+            self.bytes += Missed::bytes_of(&id, &message);
             let is_much = self.missed.len() >= self.limits.messages_max || self.bytes > self.limits.bytes_max;
             let oldest_ms = now_ms().saturating_sub(self.limits.age_max_ms);
             if is_much || message.time_ms < oldest_ms {
                 return None;
             }
-            let (is_binary, payload) = (message.kind == Kind::Binary, message.payload.to_vec());
-            self.missed.push(Missed { is_binary, at, id, payload });
+            self.missed.push(Missed::of(at, id, &message));
         }
         let mut seen = seen_in(message.seen).peekable();
         let is_old = match seen.peek() {

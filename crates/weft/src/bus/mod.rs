@@ -5,7 +5,7 @@
 //!   readers, `index` of topics; `message`: what is published.
 //! - `member`: a worker's part in it. `publish`: publishing, which may wait; `deliver`: what was read goes to
 //!   connections; `missed`: what one gets that comes back; `catch_up`: it has not to
-//!   hear twice what it has heard elsewhere.
+//!   hear twice what it has heard elsewhere; `recent`: what one gets that is new.
 //! - `post`: what workers ask each other, in `letter`s; `questions`: what can be asked.
 //! - `presence`: who is at a topic, comes and goes.
 //! - `hosts`: what is known of other hosts; `name`: what a message is called at all of them.
@@ -25,10 +25,11 @@ mod post;
 mod presence;
 mod publish;
 mod questions;
+mod recent;
 mod ring;
 mod shared;
 
-pub use catch_up::catch_up;
+pub use catch_up::{catch_up, lasts};
 pub use deliver::{look, turn};
 pub use hosts::{HOSTS, Host};
 pub use letter::{Letter, encode_rows, rows_of};
@@ -41,4 +42,5 @@ pub use post::{NotAnswered, Post};
 pub use presence::{Attendee, PREFIX as PRESENCE, Presence, announcement, attendees_of, rows_of_attendee};
 pub use publish::{NotPublished, Publication, publish, publish_at_once};
 pub use questions::{Rows, What, answer, name_of, question};
+pub use recent::{Wanted, recent_of_all, rows as recent_rows, send as send_recent, subscribe};
 pub use shared::{Bus, MAIL, NEWS, Refused};

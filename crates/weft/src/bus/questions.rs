@@ -56,6 +56,10 @@ pub enum What {
     Profiled,
     /// Which requests are in flight, and where each stands.
     InFlight,
+    /// The last messages of a topic: [`super::recent::rows`].
+    Recent,
+    /// A connection subscribes to a topic and gets its last messages: [`super::recent::answer`].
+    SubscribeRecent,
 }
 
 impl What {
@@ -65,7 +69,7 @@ impl What {
     }
 }
 
-const ALL: [What; 21] = [
+const ALL: [What; 23] = [
     What::Count,
     What::Connections,
     What::Attributes,
@@ -87,6 +91,8 @@ const ALL: [What; 21] = [
     What::Profile,
     What::Profiled,
     What::InFlight,
+    What::Recent,
+    What::SubscribeRecent,
 ];
 
 /// Rows of an answer.
@@ -118,8 +124,8 @@ pub fn answer(server: &Server, prefix: &str, question: &[u8]) -> Rows {
             let left = server.members(subject).into_iter().filter(|key| server.unsubscribe(*key, subject));
             vec![number(left.count())]
         }
-        // Presence answers that.
-        What::Roster | What::Present => Rows::new(),
+        // Presence answers that, or the history.
+        What::Roster | What::Present | What::Recent | What::SubscribeRecent => Rows::new(),
         What::Profile => {
             if let Some(wanted) = std::str::from_utf8(subject).ok().and_then(Wanted::parse)
                 && let Err(why) = profile::begin(&wanted)

@@ -1,7 +1,8 @@
 //! Responses that are bound to topics: the request ends, and its connection gets as events what is published.
 //!
 //! Must not know how an event is written. Invariants: what a client that comes back has missed is sent to it before anything
-//! newer, each message once, or it is told that it is too late; nothing parks between the subscription and that.
+//! newer, each message once, or it is told that it is too late; what one gets that is new, too; nothing parks between the
+//! subscription and that.
 
 use weft_proto::event_stream::event;
 use weft_proto::websocket::Kind;
@@ -28,7 +29,11 @@ impl WorkerTopics {
         let shown = last.flatten();
         let after = stream.after.or(shown.as_deref()).filter(|id| !id.is_empty());
         // May wait, so it comes before anything that must be of one moment.
-        let lasts = after.and_then(|after| bus::catch_up(self.member, after, stream.topics));
+        let caught_up = after.and_then(|after| bus::catch_up(self.member, after, stream.topics));
+        let lasts = match &caught_up {
+            None if stream.recent > 0 => bus::lasts(self.member, stream.topics),
+            _ => caught_up.clone(),
+        };
         let begun = self.server.begin_events(key, overflow_of(stream.overflow), stream.heartbeat_ms);
         let tunnel = match begun {
             Ok(Some(tunnel)) => tunnel,
@@ -43,32 +48,40 @@ impl WorkerTopics {
                 return EventsBegun::TooMany;
             }
         }
-        self.open(tunnel, stream, after, lasts);
+        let missed = |after| self.missed_of_all(stream.topics, &caught_up?, after);
+        let missed = after.map(missed);
+        self.open(tunnel, stream, missed, lasts.as_deref());
         EventsBegun::Yes
     }
 
-    /// Sends what comes first: when to come back, and what was missed, or from where on it is sent.
+    /// Sends what comes first: when to come back, and what was missed, or, if its client knows nothing or it is too late,
+    /// what was last; or only from where on it is sent.
     fn open(
         &self,
         tunnel: TunnelKey,
         stream: &EventStream<'_>,
-        after: Option<&[u8]>,
-        lasts: Option<Vec<Result<u64, u64>>>,
+        missed: Option<Option<Vec<(&[u8], Missed)>>>,
+        lasts: Option<&[Result<u64, u64>]>,
     ) {
         let mut first = format!("retry: {}\n\n", stream.retry_ms).into_bytes();
         let position = || bus::position(self.member);
-        let missed = |after| self.missed_of_all(stream.topics, &lasts?, after);
-        match after.map(missed) {
-            None => first.extend_from_slice(&id_alone(&position())),
-            Some(None) => first.extend_from_slice(&event(Some(&position()), Some(MISSED), TOO_LATE)),
-            Some(Some(missed)) if missed.is_empty() => first.extend_from_slice(&id_alone(&position())),
-            Some(Some(missed)) => {
-                for (topic, message) in missed {
-                    let kind = if message.is_binary { Kind::Binary } else { Kind::Text };
-                    let topic = stream.is_labelled.then_some(topic);
-                    first.extend_from_slice(&message_event(Some(&message.id), topic, kind, &message.payload));
-                }
+        let may_be_late = stream.recent > 0 && lasts.is_none();
+        let is_too_late = missed.as_ref().map_or(may_be_late, Option::is_none);
+        let messages = missed.flatten().unwrap_or_else(|| match lasts {
+            Some(lasts) if stream.recent > 0 => {
+                bus::recent_of_all(self.member, stream.topics, lasts, stream.recent, &self.limits)
             }
+            _ => Vec::new(),
+        });
+        if is_too_late {
+            first.extend_from_slice(&event(Some(&position()), Some(MISSED), TOO_LATE));
+        } else if messages.is_empty() {
+            first.extend_from_slice(&id_alone(&position()));
+        }
+        for (topic, message) in messages {
+            let kind = if message.is_binary { Kind::Binary } else { Kind::Text };
+            let topic = stream.is_labelled.then_some(topic);
+            first.extend_from_slice(&message_event(Some(&message.id), topic, kind, &message.payload));
         }
         self.server.send_events(tunnel, &first);
     }
@@ -85,7 +98,7 @@ impl WorkerTopics {
             let missed = bus::missed(self.member, topic, *last, after, &self.limits)?;
             all.extend(missed.into_iter().map(|message| (*topic, message)));
         }
-        let bytes: usize = all.iter().map(|(_, message)| message.id.len() + message.payload.len()).sum();
+        let bytes: usize = all.iter().map(|(topic, message)| message.bytes(topic)).sum();
         if all.len() > self.limits.messages_max || bytes > self.limits.bytes_max {
             return None;
         }

@@ -6,11 +6,12 @@
 use weft_proto::websocket::Kind;
 use weft_serve::{Server, Subscribed, TunnelKey, is_topic, label};
 use weft_zend::abi::{EventsBegun, TopicPublished, TopicSubscribed};
-use weft_zend::{EventStream, Publish, RequestId, Slice, Topics};
+use weft_zend::{EventStream, Publish, RequestId, Slice, Subscribe, Topics};
 
 use super::lent::Lent;
 use crate::bus::{
-    self, Limits, Member, NotAnswered, NotPublished, Post, Presence, Publication, Rows, What, connection_of,
+    self, Limits, Member, NotAnswered, NotPublished, Post, Presence, Publication, Rows, Wanted, What,
+    connection_of,
 };
 use crate::config::Config;
 
@@ -53,8 +54,13 @@ impl WorkerTopics {
 
     /// Asks the worker that has a connection. No row if there is no such connection, or it does not answer.
     pub fn ask_owner(&self, connection: &[u8], what: What, more: &[&[u8]]) -> Rows {
+        self.ask_worker(connection, |number| bus::question(what, number, more))
+    }
+
+    /// The same with a question that is made of the connection's number there.
+    fn ask_worker(&self, connection: &[u8], question: impl FnOnce(&[u8]) -> Vec<u8>) -> Rows {
         let Some((worker, number)) = connection_of(connection) else { return Rows::new() };
-        let question = bus::question(what, format!("{number:x}").as_bytes(), more);
+        let question = question(format!("{number:x}").as_bytes());
         self.post.ask(Some(worker), &question).unwrap_or_else(|failed| {
             self.report(&failed);
             Rows::new()
@@ -80,12 +86,80 @@ impl WorkerTopics {
 
     /// Sends a connection what followed the message `after` and was delivered to others before it subscribed.
     fn send_missed(&self, key: TunnelKey, topic: &[u8], last: Result<u64, u64>, after: &[u8]) -> bool {
-        let Some(missed) = bus::missed(self.member, topic, last, after, &self.limits) else { return false };
+        let bytes_max = self.limits.bytes_max.min(self.server.tunnel_room(key));
+        let limits = Limits { bytes_max, ..self.limits };
+        let Some(missed) = bus::missed(self.member, topic, last, after, &limits) else { return false };
         for message in missed {
             let kind = if message.is_binary { Kind::Binary } else { Kind::Text };
             self.server.tunnel_send(key, kind, &label(&message.id, topic, &message.payload));
         }
         true
+    }
+
+    /// Subscribes a connection of this worker, and sends it the last messages.
+    fn subscribe_new(&self, key: TunnelKey, wanted: &Wanted<'_>) -> TopicSubscribed {
+        // May wait, so it comes before anything that must be of one moment.
+        let last = match wanted.recent {
+            0 => Some(Ok(0)),
+            _ => bus::lasts(self.member, &[wanted.topic]).and_then(|mut lasts| lasts.pop()),
+        };
+        match bus::subscribe(self.server, self.member, key, wanted, last, &self.limits) {
+            (Subscribed::Gone, _) => TopicSubscribed::Gone,
+            (Subscribed::TooMany, _) => TopicSubscribed::TooMany,
+            (Subscribed::Yes, true) => TopicSubscribed::Yes,
+            (Subscribed::Yes, false) => TopicSubscribed::TooLate,
+        }
+    }
+
+    /// Subscribes one whose client has had everything up to the message `after`, and sends it what followed; or the last
+    /// messages, if it is too late for that.
+    fn resume(&self, key: TunnelKey, wanted: &Wanted<'_>, after: &[u8]) -> TopicSubscribed {
+        let last_of = |mut lasts: Vec<Result<u64, u64>>| lasts.pop();
+        // May wait, so it comes before anything that must be of one moment.
+        let last = bus::catch_up(self.member, after, &[wanted.topic]).and_then(last_of);
+        let otherwise = match wanted.recent {
+            0 => None,
+            _ => last.or_else(|| bus::lasts(self.member, &[wanted.topic]).and_then(last_of)),
+        };
+        match self.server.subscribe(key, wanted.topic, wanted.is_labelled) {
+            Subscribed::Gone => return TopicSubscribed::Gone,
+            Subscribed::TooMany => return TopicSubscribed::TooMany,
+            Subscribed::Yes => (),
+        }
+        if last.is_some_and(|last| self.send_missed(key, wanted.topic, last, after)) {
+            return TopicSubscribed::Yes;
+        }
+        if let Some(last) = otherwise {
+            bus::send_recent(self.server, self.member, key, wanted, last, &self.limits);
+        }
+        TopicSubscribed::TooLate
+    }
+
+    /// The last messages of a topic; the question is their number, a space, and the topic. `None` if they cannot be read now.
+    fn recent(&self, question: &[u8]) -> Option<Slice> {
+        let at = question.iter().position(|byte| *byte == b' ')?;
+        let count: usize = std::str::from_utf8(&question[..at]).ok()?.parse().ok()?;
+        let (topic, limits) = (&question[at + 1..], &self.limits);
+        let messages_max = count.min(limits.messages_max);
+        let limits = Limits { messages_max, bytes_max: usize::MAX, ..*limits };
+        let last = bus::lasts(self.member, &[topic])?.pop()?;
+        Some(self.lent.data(bus::encode_rows(&bus::recent_rows(self.member, topic, last, &limits))))
+    }
+
+    /// Has the worker subscribe a connection that has it.
+    fn subscribe_elsewhere(&self, connection: &[u8], wanted: &Wanted<'_>) -> TopicSubscribed {
+        let rows = if wanted.recent > 0 {
+            self.ask_worker(connection, |number| wanted.question(number, &self.limits))
+        } else {
+            let what = if wanted.is_labelled { What::SubscribeLabelled } else { What::Subscribe };
+            self.ask_owner(connection, what, &[wanted.topic])
+        };
+        match rows.first().map(Vec::as_slice) {
+            Some(b"1") => TopicSubscribed::Yes,
+            Some(b"late") => TopicSubscribed::TooLate,
+            Some(_) => TopicSubscribed::TooMany,
+            None => TopicSubscribed::Gone,
+        }
     }
 }
 
@@ -111,37 +185,18 @@ impl Topics for WorkerTopics {
         (kind, self.lent.name(failed.to_string()))
     }
 
-    fn subscribe(
-        &self,
-        connection: &[u8],
-        topic: &[u8],
-        is_labelled: bool,
-        after: Option<&[u8]>,
-    ) -> TopicSubscribed {
+    fn subscribe(&self, subscribe: &Subscribe<'_>) -> TopicSubscribed {
+        let &Subscribe { connection, topic, is_labelled, after, recent } = subscribe;
         if !is_topic(topic) {
             return TopicSubscribed::Name;
         }
-        let Some(key) = self.own(connection) else {
+        let wanted = Wanted { topic, is_labelled, recent };
+        match (self.own(connection), after) {
+            (Some(key), Some(after)) => self.resume(key, &wanted, after),
+            (Some(key), None) => self.subscribe_new(key, &wanted),
             // What it has missed is known only there, so it is not resumed from elsewhere.
-            let what = if is_labelled { What::SubscribeLabelled } else { What::Subscribe };
-            let rows = if after.is_none() { self.ask_owner(connection, what, &[topic]) } else { Rows::new() };
-            return match rows.first().map(Vec::as_slice) {
-                Some(b"1") => TopicSubscribed::Yes,
-                Some(_) => TopicSubscribed::TooMany,
-                None => TopicSubscribed::Gone,
-            };
-        };
-        // May wait, so it comes before anything that must be of one moment.
-        let last = after.and_then(|after| bus::catch_up(self.member, after, &[topic])?.pop());
-        match self.server.subscribe(key, topic, is_labelled) {
-            Subscribed::Gone => TopicSubscribed::Gone,
-            Subscribed::TooMany => TopicSubscribed::TooMany,
-            Subscribed::Yes => match after {
-                Some(after) if !last.is_some_and(|last| self.send_missed(key, topic, last, after)) => {
-                    TopicSubscribed::TooLate
-                }
-                _ => TopicSubscribed::Yes,
-            },
+            (None, Some(_)) => TopicSubscribed::Gone,
+            (None, None) => self.subscribe_elsewhere(connection, &wanted),
         }
     }
 
@@ -189,6 +244,9 @@ impl Topics for WorkerTopics {
         let what = What::of_number(what)?;
         if what == What::Present {
             return Some(self.lent.data(bus::encode_rows(&self.presence.present(subject))));
+        }
+        if what == What::Recent {
+            return self.recent(subject);
         }
         if what == What::GetAll && self.is_elsewhere(subject) {
             return Some(self.lent.data(bus::encode_rows(&self.ask_owner(subject, what, &[]))));
