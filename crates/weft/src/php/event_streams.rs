@@ -18,6 +18,9 @@ use crate::bus::{self, Missed};
 const MISSED: &[u8] = b"missed";
 const TOO_LATE: &[u8] = b"messages were missed";
 
+/// Messages of the past, each with its topic.
+type Messages<'t> = Vec<(&'t [u8], Missed)>;
+
 impl WorkerTopics {
     /// A request whose response was started is bound to topics.
     pub(super) fn begin_events(&self, request: RequestId, stream: &EventStream<'_>) -> EventsBegun {
@@ -60,7 +63,7 @@ impl WorkerTopics {
         &self,
         tunnel: TunnelKey,
         stream: &EventStream<'_>,
-        missed: Option<Option<Vec<(&[u8], Missed)>>>,
+        missed: Option<Option<Messages<'_>>>,
         lasts: Option<&[Result<u64, u64>]>,
     ) {
         let mut first = format!("retry: {}\n\n", stream.retry_ms).into_bytes();
@@ -92,7 +95,7 @@ impl WorkerTopics {
         topics: &[&'t [u8]],
         lasts: &[Result<u64, u64>],
         after: &[u8],
-    ) -> Option<Vec<(&'t [u8], Missed)>> {
+    ) -> Option<Messages<'t>> {
         let mut all = Vec::new();
         for (topic, last) in topics.iter().zip(lasts) {
             let missed = bus::missed(self.member, topic, *last, after, &self.limits)?;
