@@ -114,7 +114,9 @@ fn a_page_of_another_site_gets_nothing() {
         403,
         "a name that means this address now"
     );
-    assert_eq!(status("GET /healthz HTTP/1.1\r\nHost: probe.example"), 200);
+    for monitored in ["/healthz", "/metrics"] {
+        assert_eq!(status(&format!("GET {monitored} HTTP/1.1\r\nHost: monitor.example")), 200);
+    }
     let post = "POST /publish?topic=x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nOrigin: http://";
     assert_eq!(status(&format!("{post}evil.example")), 403);
     assert_eq!(status(&format!("{post}localhost")), 200);

@@ -335,13 +335,14 @@ fn a_browser_comes_back_after_a_reload_and_has_everything_once() {
 
 #[test]
 fn what_cannot_be_a_stream_is_refused_before_anything_is_sent() {
-    let weft = server().start();
-    for target in ["/many", "/named"] {
+    let mut weft = server().start();
+    for (target, why) in [
+        ("/many", "A connection has at most 64 topics"),
+        ("/named", "A topic's name is UTF-8, has 1 to 255 bytes, and no control characters"),
+    ] {
         assert_eq!(weft.get(target).status, 500, "{target}");
+        weft.wait_for_log(why);
     }
-    let log = weft.log();
-    assert!(log.contains("A connection has at most 64 topics"), "{log}");
-    assert!(log.contains("A topic's name is UTF-8, has 1 to 255 bytes, and no control characters"), "{log}");
     let mut client = weft.connect();
     client.send("HEAD /events HTTP/1.1\r\nHost: a\r\n\r\n");
     assert_eq!(client.read_of_head().header("Content-Type"), Some("text/event-stream"));

@@ -1,9 +1,10 @@
 //! Connections and the lives of workers: reload, stop, death; and the operator's limits.
 
 use std::io::{Read, Write};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use weft_tests::{Server, until};
+use weft_tests::{Server, process, until};
 
 use crate::server;
 use weft_tests::websocket::{Socket, frame};
@@ -165,4 +166,31 @@ fn a_silent_client_is_pinged_and_then_given_up() {
     assert_eq!(silent.read(), (0x89, vec![]));
     assert_eq!(silent.stream.read(&mut [0]).unwrap(), 0);
     weft.calls_until("closed bob 1006 ");
+}
+
+#[test]
+fn who_has_answered_a_ping_is_not_given_up_by_a_worker_that_is_late() {
+    const CLIENTS: usize = 200; // more than a worker hears of at once
+    const LATE: Duration = Duration::from_secs(3);
+    let server = server().with("--websocket-ping-ms", "300").with("--websocket-ping-timeout-ms", "3000");
+    let weft = server.start();
+    let mut sockets: Vec<Socket> =
+        (0..CLIENTS).map(|number| Socket::open(&weft, &format!("/dialogue?user=u{number}"))).collect();
+    for socket in &mut sockets {
+        socket.text();
+        assert_eq!(socket.read(), (0x89, vec![]));
+    }
+    let worker = weft.workers()[0];
+    process::signal(worker, Signal::STOP);
+    until("the worker to stop", || process::is_stopped(worker).then_some(()));
+    for socket in &mut sockets {
+        socket.stream.write_all(&frame(0x8a, &[])).unwrap();
+    }
+    std::thread::sleep(LATE); // the worker's lateness is what is tested
+    process::signal(worker, Signal::CONT);
+    for socket in &mut sockets {
+        socket.send("still here");
+        let heard = std::iter::repeat_with(|| socket.read()).find(|(first, _)| *first != 0x89);
+        assert_eq!(heard.map(|(first, _)| first), Some(0x81));
+    }
 }

@@ -187,10 +187,10 @@ impl Transport {
         matches!(recv(socket, &mut *buffer, RecvFlags::empty()), Ok((_, count)) if count == buffer.len())
     }
 
-    /// Whether bytes have arrived for which no event has come yet.
-    pub(crate) fn has_unread(&self) -> bool {
-        let Some(socket) = &self.socket else { return true };
-        matches!(recv(socket, &mut [0], RecvFlags::PEEK), Ok((_, count)) if count > 0)
+    /// Whether bytes have arrived for which no event has come yet; `None` where that is another transport's.
+    pub(crate) fn has_unread(&self) -> Option<bool> {
+        let socket = self.socket.as_ref()?;
+        Some(matches!(recv(socket, &mut [0], RecvFlags::PEEK), Ok((_, count)) if count > 0))
     }
 }
 

@@ -258,6 +258,10 @@ impl Server {
                 tunnel.out.beat(events.heartbeat());
                 tunnel.since = now;
             }
+            // It has spoken, and this worker has not come to it yet.
+            Stage::Open if is_to_speak(tunnel) && connection.transport.has_unread() == Some(true) => {
+                tunnel.since = now;
+            }
             Stage::Open if tunnel.codec.framing().is_some() => {
                 let until = self.close_ends(tunnel, now);
                 tunnel.begin_closing(CloseCode::GOING_AWAY, SILENT, until);
@@ -305,4 +309,9 @@ impl Server {
         tunnels.make_due(number, self.runtime);
         self.stats.tunnels.set(self.stats.tunnels.get().saturating_sub(1));
     }
+}
+
+/// Whether the peer's silence ends the connection: it has a ping to answer, or its protocol has none.
+fn is_to_speak(tunnel: &Tunnel) -> bool {
+    tunnel.is_pinged || tunnel.codec.framing().is_some()
 }
