@@ -16,7 +16,7 @@ const TOLERANCE_PERCENT: u64 = 3;
 
 /// What three queries by a `SharedPdo` may cost, in percent of what they cost by a PDO that one coroutine has for itself. Both let the
 /// client put in the parameters, which is PDO's default.
-const SHARED_PERCENT_MAX: u64 = 110;
+const SHARED_PERCENT_MAX: u64 = 105;
 
 /// What an address for the operator may add to hello: the request's route, two readings of the clock, and the counts.
 const FIGURES_MAX: u64 = 300;

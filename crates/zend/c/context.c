@@ -118,6 +118,16 @@ void weft_context_end(weft_coroutine *coroutine)
 
 /* ---- defer() ---- */
 
+/* Work that is C code, on an object: that of a class which extends this one. */
+static zend_class_entry *native_class;
+static void (*native_work)(zend_object *object);
+
+void weft_defer_natively(zend_class_entry *class_entry, void (*work)(zend_object *object))
+{
+	native_class = class_entry;
+	native_work = work;
+}
+
 void weft_defer(zval *work)
 {
 	Z_TRY_ADDREF_P(work);
@@ -159,9 +169,13 @@ void weft_run_deferred(weft_coroutine *coroutine)
 		ZVAL_COPY(&work, found);
 		zend_hash_index_del(all, last);
 		all->nNextFreeElement = (zend_long) last;
-		ZVAL_UNDEF(&result);
-		call_user_function(NULL, NULL, &work, &result, 0, NULL);
-		zval_ptr_dtor(&result);
+		if (Z_TYPE(work) == IS_OBJECT && native_class && Z_OBJ(work)->ce->parent == native_class) {
+			native_work(Z_OBJ(work));
+		} else {
+			ZVAL_UNDEF(&result);
+			call_user_function(NULL, NULL, &work, &result, 0, NULL);
+			zval_ptr_dtor(&result);
+		}
 		zval_ptr_dtor(&work);
 		if (EG(exception) && zend_is_unwind_exit(EG(exception))) {
 			OBJ_RELEASE(EG(exception));

@@ -18,6 +18,8 @@ void weft_context_booted(weft_coroutine *coroutine);
 void weft_context_end(weft_coroutine *coroutine);
 /* defer() for the running coroutine, with what is known to be callable. */
 void weft_defer(zval *work);
+/* weft_defer() with an object of a class that extends this one calls `work`, without PHP code. One class has that. */
+void weft_defer_natively(zend_class_entry *class_entry, void (*work)(zend_object *object));
 void weft_run_deferred(weft_coroutine *coroutine);
 
 #endif

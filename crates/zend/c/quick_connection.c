@@ -15,10 +15,12 @@ enum { D_LEASES };
 static layout databases = {.names = {"leases"}};
 enum { S_LEASES, S_OPTIONS, S_ONCE };
 static layout statements = {.names = {"leases", "options", "once"}};
-enum { L_SESSIONS, L_LEAVE };
-static layout leases_layout = {.names = {"sessions", "leave"}};
-enum { N_SLOT };
-static layout sessions_layout = {.names = {"slot"}};
+enum { L_SESSIONS, L_SPARE };
+static layout leases_layout = {.names = {"sessions", "spare"}};
+enum { N_SLOT, N_LOOSE, N_STREAK, N_CURSOR, N_CURSORS, N_HOLDS, N_TRANSACTION, N_LOST, N_CHANGED, N_ID, N_ERROR, N_USED };
+static layout sessions_layout = {.names = {"slot", "loose", "streak", "cursor", "cursors", "holds", "transaction", "lost",
+	"changed", "lastInsertId", "error", "used"}};
+_Static_assert(N_USED < PROPERTIES_MAX, "the list of names needs its end");
 
 static zend_string *statement_name, *session_name; /* in lower case */
 
@@ -88,9 +90,16 @@ zval *weft_quick_session(zend_object *object, zend_long coroutine)
 	zval value, made;
 	ZVAL_OBJ(&value, object);
 	zend_object *leases = object_in(&value, &leases_layout);
-	zend_object *session = leases && coroutine ? make(session_name, &sessions_layout, &made) : NULL;
-	if (EXPECTED(session != NULL)) {
-		weft_defer(AT(leases, leases_layout, L_LEAVE));
+	zval *spare = leases ? AT(leases, leases_layout, L_SPARE) : NULL;
+	bool ready = spare && coroutine;
+	if (EXPECTED(ready && Z_TYPE_P(spare) == IS_OBJECT)) {
+		ZVAL_COPY_VALUE(&made, spare);
+		ZVAL_NULL(spare);
+	} else {
+		ready = ready && make(session_name, &sessions_layout, &made);
+	}
+	if (EXPECTED(ready)) {
+		weft_defer(&value);
 		return zend_hash_index_update(array_at(AT(leases, leases_layout, L_SESSIONS)), (zend_ulong) coroutine, &made);
 	}
 	zend_function *enter = EG(exception) ? NULL : method(object, "enter");
@@ -106,18 +115,41 @@ zval *weft_quick_session(zend_object *object, zend_long coroutine)
 	return leases ? zend_hash_index_find(Z_ARRVAL_P(AT(leases, leases_layout, L_SESSIONS)), (zend_ulong) coroutine) : NULL;
 }
 
-/* The end of a coroutine. One that has read all its results leases nothing. */
-ZEND_METHOD(Weft_Database_QuickLeases, leave);
-
-ZEND_METHOD(Weft_Database_QuickLeases, leave)
+/* Whether nobody else has this session, and all that it still says is about its last statement. */
+static bool is_free(const zend_object *session)
 {
-	ZEND_PARSE_PARAMETERS_NONE();
-	zend_object *this = Z_OBJ_P(ZEND_THIS), *leases = object_in(ZEND_THIS, &leases_layout);
+	return GC_REFCOUNT(session) == 1 && !is_array_with(AT(session, sessions_layout, N_CURSORS)) && Z_TYPE_P(AT(session, sessions_layout, N_CURSOR)) == IS_NULL
+		&& Z_LVAL_P(AT(session, sessions_layout, N_HOLDS)) == 0 && !IS_TRUE_AT(session, sessions_layout, N_TRANSACTION)
+		&& !IS_TRUE_AT(session, sessions_layout, N_LOST) && !IS_TRUE_AT(session, sessions_layout, N_CHANGED);
+}
+
+/* Keeps it for the next coroutine. */
+static void spare_session(zend_object *leases, zend_object *session)
+{
+	zval id;
+	ZVAL_CHAR(&id, '0');
+	set(AT(session, sessions_layout, N_ID), &id);
+	set_null(AT(session, sessions_layout, N_ERROR));
+	ZVAL_FALSE(AT(session, sessions_layout, N_USED));
+	ZVAL_FALSE(AT(session, sessions_layout, N_LOOSE));
+	ZVAL_LONG(AT(session, sessions_layout, N_STREAK), 0);
+	set_object(AT(leases, leases_layout, L_SPARE), session);
+}
+
+/* The end of a coroutine. One that has read all its results leases nothing. */
+static void leave(zend_object *this)
+{
+	zval object;
+	ZVAL_OBJ(&object, this);
+	zend_object *leases = object_in(&object, &leases_layout);
 	zval *sessions = leases ? AT(leases, leases_layout, L_SESSIONS) : NULL;
 	zend_ulong id = weft_current ? weft_current->serial : 0;
 	const zval *found = sessions && Z_TYPE_P(sessions) == IS_ARRAY ? zend_hash_index_find(Z_ARRVAL_P(sessions), id) : NULL;
-	const zend_object *session = found ? object_in(found, &sessions_layout) : NULL;
+	zend_object *session = found ? object_in(found, &sessions_layout) : NULL;
 	if (EXPECTED(session && Z_TYPE_P(AT(session, sessions_layout, N_SLOT)) == IS_NULL)) {
+		if (EXPECTED(is_free(session))) {
+			spare_session(leases, session);
+		}
 		zend_hash_index_del(array_at(sessions), id);
 		return;
 	}
@@ -125,6 +157,14 @@ ZEND_METHOD(Weft_Database_QuickLeases, leave)
 	if (any) {
 		zend_call_known_function(any, this, this->ce, NULL, 0, NULL, NULL);
 	}
+}
+
+ZEND_METHOD(Weft_Database_QuickLeases, leave);
+
+ZEND_METHOD(Weft_Database_QuickLeases, leave)
+{
+	ZEND_PARSE_PARAMETERS_NONE();
+	leave(Z_OBJ_P(ZEND_THIS));
 }
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_leave, 0, 0, IS_VOID, 0)
@@ -150,7 +190,9 @@ void weft_quick_connection_start(void)
 	EG(current_module) = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("weft")); /* as in quick_statement.c */
 	zend_class_entry *own = zend_register_internal_class_ex(&pdo_entry, pdo);
 	own->ce_flags |= ZEND_ACC_EXPLICIT_ABSTRACT_CLASS;
-	zend_register_internal_class(&leases_entry)->ce_flags |= ZEND_ACC_EXPLICIT_ABSTRACT_CLASS;
+	zend_class_entry *leases = zend_register_internal_class(&leases_entry);
+	leases->ce_flags |= ZEND_ACC_EXPLICIT_ABSTRACT_CLASS;
+	weft_defer_natively(leases, leave);
 	EG(current_module) = NULL;
 	zend_function *prepare = zend_hash_str_find_ptr(&own->function_table, ZEND_STRL("prepare"));
 	prepare->internal_function.handler = quick_prepare;

@@ -46,7 +46,9 @@ static inline void set(zval *property, zval *value)
 	zval old;
 	ZVAL_COPY_VALUE(&old, property);
 	ZVAL_COPY_VALUE(property, value);
-	zval_ptr_dtor(&old);
+	if (Z_REFCOUNTED(old)) { /* seldom: that saves a call */
+		zval_ptr_dtor(&old);
+	}
 }
 
 static inline void set_null(zval *property)
@@ -70,6 +72,35 @@ static inline HashTable *array_at(zval *property)
 	ZVAL_DEREF(property);
 	SEPARATE_ARRAY(property);
 	return Z_ARRVAL_P(property);
+}
+
+/* The last element of a list leaves it: array_pop(). */
+static inline void pop(HashTable *list, zval *last)
+{
+	uint32_t count = zend_hash_num_elements(list);
+	ZVAL_COPY_VALUE(last, zend_hash_index_find(list, count - 1));
+	if (EXPECTED(HT_IS_PACKED(list) && list->nNumUsed == count && !HT_HAS_ITERATORS(list))) {
+		ZVAL_UNDEF(&list->arPacked[count - 1]);
+		list->nNumUsed = list->nNumOfElements = count - 1;
+	} else {
+		Z_TRY_ADDREF_P(last);
+		zend_hash_index_del(list, count - 1);
+	}
+	list->nNextFreeElement = count - 1;
+}
+
+/* An element comes to the end of a list, which gets its reference. */
+static inline void push(HashTable *list, zval *element)
+{
+	uint32_t count = list->nNumUsed;
+	if (EXPECTED(HT_IS_PACKED(list) && !(HT_FLAGS(list) & HASH_FLAG_UNINITIALIZED) && count < list->nTableSize
+			&& list->nNextFreeElement == (zend_long) count)) {
+		ZVAL_COPY_VALUE(&list->arPacked[count], element);
+		list->nNumUsed = (uint32_t) (list->nNextFreeElement = count + 1);
+		list->nNumOfElements++;
+	} else {
+		zend_hash_next_index_insert_new(list, element);
+	}
 }
 
 static inline bool is_array_with(const zval *value)

@@ -18,12 +18,12 @@ enum { I_IDLE, I_CLOSED, I_DISTRUSTED, I_IDLE_NS, I_AGE_NS };
 static layout slots_layout = {.names = {"idle", "closed", "distrustedNs", "idleNs", "ageNs"}};
 enum { T_USED, T_HELD, T_OPENED, T_RESOURCE };
 static layout slot_layout = {.names = {"usedAt", "held", "openedAt", "resource"}};
-enum { N_SLOT, N_LOOSE, N_STREAK, N_CURSORS, N_HOLDS, N_TRANSACTION, N_LOST, N_CHANGED, N_ERROR, N_USED };
-static layout sessions_layout = {.names = {"slot", "loose", "streak", "cursors", "holds", "transaction", "lost", "changed", "error",
-	"used"}};
-enum { C_VERSION, C_BUFFERED, C_STATEMENTS, C_MAX, C_PDO };
-static layout connections_layout = {.names = {"attributesVersion", "buffered", "statements", "statementsMax", "pdo"}};
-enum { P_TICKET, P_BOUND, P_MODE_SET, P_DISPOSABLE, P_STATEMENT, P_SINGLE, P_CHANGES, P_SQL };
-static layout prepared_layout = {.names = {"ticket", "bound", "fetchModeSet", "disposable", "statement", "single", "changes", "sql"}};
+enum { N_SLOT, N_LOOSE, N_STREAK, N_CURSOR, N_CURSORS, N_HOLDS, N_TRANSACTION, N_LOST, N_CHANGED, N_ERROR, N_USED };
+static layout sessions_layout = {.names = {"slot", "loose", "streak", "cursor", "cursors", "holds", "transaction", "lost", "changed",
+	"error", "used"}};
+enum { C_VERSION, C_BUFFERED, C_STATEMENTS, C_PDO };
+static layout connections_layout = {.names = {"attributesVersion", "buffered", "statements", "pdo"}};
+enum { P_TICKET, P_BOUND, P_MODE_SET, P_KEPT, P_RECENT, P_STATEMENT, P_SINGLE, P_CHANGES };
+static layout prepared_layout = {.names = {"ticket", "bound", "fetchModeSet", "kept", "recent", "statement", "single", "changes"}};
 
 #endif

@@ -10,6 +10,7 @@
 #include "quick_statement.h"
 #include "coroutine.h"
 #include "php/version.h"
+#include "quick_calls.h"
 #include "quick_connection.h"
 #include "quick_properties.h"
 #include "ext/pdo/php_pdo_driver.h"
@@ -23,65 +24,12 @@ static zend_long now_ns(void)
 	return now.tv_sec * 1000000000L + now.tv_nsec;
 }
 
-/* ---- calls ---- */
-
 /* PDO's own methods, as they are called from outside. */
 static zend_function *real_execute, *real_fetch, *real_fetch_column, *real_fetch_all, *real_close_cursor;
 
-/* Calls a method of the real statement in the frame of the running call, with the first of its arguments. */
-static void in_place(zend_execute_data *execute_data, zend_function *function, zend_object *object, uint32_t arguments, zval *return_value)
-{
-	zend_function *own = EX(func);
-	zend_object *this = Z_OBJ(EX(This));
-	uint32_t count = ZEND_CALL_NUM_ARGS(execute_data);
-	GC_ADDREF(object);
-	EX(func) = function;
-	Z_OBJ(EX(This)) = object;
-	ZEND_CALL_NUM_ARGS(execute_data) = arguments;
-	function->internal_function.handler(execute_data, return_value);
-	ZEND_CALL_NUM_ARGS(execute_data) = count;
-	Z_OBJ(EX(This)) = this;
-	EX(func) = own;
-	OBJ_RELEASE(object);
-}
-
-static void call(zend_object *object, const char *method, zval *return_value, uint32_t count, zval *arguments)
-{
-	zend_function *function = zend_hash_str_find_ptr(&object->ce->function_table, method, strlen(method));
-	if (!function) {
-		zend_throw_error(NULL, "%s::%s() is missing: weft's PHP library is not the one this binary was made with", ZSTR_VAL(object->ce->name), method);
-		return;
-	}
-	zval unused;
-	zend_call_known_function(function, object, object->ce, return_value ? return_value : &unused, count, arguments, NULL);
-	if (!return_value) {
-		zval_ptr_dtor(&unused);
-	}
-}
-
-/* Has the PHP classes do the whole call. */
-static void pass_on(INTERNAL_FUNCTION_PARAMETERS, const char *method)
-{
-	zend_object *this = Z_OBJ(EX(This));
-	zend_function *function = zend_hash_str_find_ptr(&this->ce->function_table, method, strlen(method));
-	HashTable *named = ZEND_CALL_INFO(execute_data) & ZEND_CALL_HAS_EXTRA_NAMED_PARAMS ? EX(extra_named_params) : NULL;
-	zend_call_known_function(function, this, this->ce, return_value, ZEND_NUM_ARGS(), ZEND_CALL_ARG(execute_data, 1), named);
-}
-
-/* Takes what was thrown, to be given to PHP code. False: nothing was, or what no PHP code may catch. */
-static bool take_exception(zval *failure)
-{
-	zend_object *thrown = EG(exception);
-	if (!thrown || zend_is_unwind_exit(thrown) || zend_is_graceful_exit(thrown)) {
-		return false;
-	}
-	GC_ADDREF(thrown);
-	ZVAL_OBJ(failure, thrown);
-	zend_clear_exception();
-	return true;
-}
-
 /* ---- a connection for a statement ---- */
+
+#define EXECUTING (-1) /* Prepared::EXECUTING */
 
 /* What a statement runs on. */
 typedef struct {
@@ -143,28 +91,33 @@ static bool find_ground(zend_object *this, uint32_t count, ground *at)
 	ZVAL_DEREF(text);
 	zval *found = Z_TYPE_P(text) == IS_STRING ? zend_symtable_find(Z_ARRVAL_P(kept), Z_STR_P(text)) : NULL;
 	at->prepared = found ? object_in(found, &prepared_layout) : NULL;
-	if (!at->prepared || Z_LVAL_P(AT(at->prepared, prepared_layout, P_BOUND)) > count || IS_TRUE_AT(at->prepared, prepared_layout, P_MODE_SET)) {
+	if (!at->prepared || Z_LVAL_P(AT(at->prepared, prepared_layout, P_TICKET)) != 0
+			|| Z_LVAL_P(AT(at->prepared, prepared_layout, P_BOUND)) > count || IS_TRUE_AT(at->prepared, prepared_layout, P_MODE_SET)) {
 		return false;
 	}
 	at->real = Z_OBJ_P(AT(at->prepared, prepared_layout, P_STATEMENT));
 	return true;
 }
 
-/* Takes the connection and the statement: from here on nobody else has them. */
+/* Takes the connection and the statement: from here on nobody else has them. The statement remains in its connection's list. */
 static void take(ground *at, uint32_t count)
 {
 	ZVAL_FALSE(AT(at->session, sessions_layout, N_LOOSE));
 	if (at->taken) {
-		HashTable *idle = array_at(AT(at->slots, slots_layout, I_IDLE));
-		uint32_t last = zend_hash_num_elements(idle) - 1;
-		set_object(AT(at->session, sessions_layout, N_SLOT), at->slot);
-		zend_hash_index_del(idle, last);
-		idle->nNextFreeElement = last;
+		pop(array_at(AT(at->slots, slots_layout, I_IDLE)), AT(at->session, sessions_layout, N_SLOT));
 		ZVAL_TRUE(AT(at->slot, slot_layout, T_HELD));
 	}
 	GC_ADDREF(at->prepared);
-	zend_symtable_del(array_at(AT(at->connection, connections_layout, C_STATEMENTS)), Z_STR_P(AT(at->prepared, prepared_layout, P_SQL)));
+	ZVAL_LONG(AT(at->prepared, prepared_layout, P_TICKET), EXECUTING);
 	ZVAL_LONG(AT(at->prepared, prepared_layout, P_BOUND), count);
+	ZVAL_TRUE(AT(at->prepared, prepared_layout, P_RECENT));
+	Z_LVAL_P(AT(at->session, sessions_layout, N_HOLDS))++;
+}
+
+/* The statement has failed, and leaves its connection's list. */
+static void forget(const ground *at, zval *prepared)
+{
+	call(at->connection, "forget", NULL, 1, prepared);
 }
 
 /* ---- the end of a result ---- */
@@ -183,7 +136,8 @@ static void settle(zend_object *leases, zend_object *session, zend_object *slot,
 		return;
 	}
 	ZVAL_FALSE(AT(session, sessions_layout, N_TRANSACTION));
-	if (is_array_with(AT(session, sessions_layout, N_CURSORS)) || Z_LVAL_P(AT(session, sessions_layout, N_HOLDS)) != 0
+	if (Z_TYPE_P(AT(session, sessions_layout, N_CURSOR)) != IS_NULL
+			|| is_array_with(AT(session, sessions_layout, N_CURSORS)) || Z_LVAL_P(AT(session, sessions_layout, N_HOLDS)) != 0
 			|| IS_TRUE_AT(session, sessions_layout, N_CHANGED)) {
 		return;
 	}
@@ -205,7 +159,7 @@ static void settle(zend_object *leases, zend_object *session, zend_object *slot,
 	}
 	ZVAL_LONG(AT(slot, slot_layout, T_USED), now);
 	ZVAL_FALSE(AT(slot, slot_layout, T_HELD));
-	zend_hash_next_index_insert_new(idle, &argument);
+	push(idle, &argument);
 }
 
 /* StatementResult::end() for a result that is there: its statement goes back to its connection, and the connection to the pool. */
@@ -216,29 +170,23 @@ static void end(zend_execute_data *execute_data, zend_object *this)
 	zend_object *session = object_in(AT(this, statements, S_SESSION), &sessions_layout);
 	zend_object *slot = session ? object_in(AT(session, sessions_layout, N_SLOT), &slot_layout) : NULL;
 	zend_object *connection = slot ? object_in(AT(slot, slot_layout, T_RESOURCE), &connections_layout) : NULL;
-	if (UNEXPECTED(!connection || IS_TRUE_AT(prepared, prepared_layout, P_DISPOSABLE))) {
+	zval *cursor = session ? AT(session, sessions_layout, N_CURSOR) : NULL;
+	if (UNEXPECTED(!connection || !IS_TRUE_AT(prepared, prepared_layout, P_KEPT) || Z_TYPE_P(cursor) != IS_OBJECT || Z_OBJ_P(cursor) != prepared)) {
 		call(this, "end", NULL, 0, NULL);
 		return;
 	}
-	zval closed, kept;
+	zval closed;
 	GC_ADDREF(session);
 	GC_ADDREF(connection);
 	ZVAL_NULL(AT(this, statements, S_PREPARED)); /* its reference is ours now */
-	zend_hash_index_del(array_at(AT(session, sessions_layout, N_CURSORS)), Z_LVAL_P(AT(this, statements, S_TICKET)));
-	ZVAL_LONG(AT(prepared, prepared_layout, P_TICKET), 0);
+	set_null(cursor);
 	ZVAL_UNDEF(&closed);
 	in_place(execute_data, real_close_cursor, Z_OBJ_P(AT(prepared, prepared_layout, P_STATEMENT)), 0, &closed);
 	zval_ptr_dtor(&closed);
-	ZVAL_OBJ(&kept, prepared);
-	HashTable *statements_kept = Z_ARRVAL_P(AT(connection, connections_layout, C_STATEMENTS));
-	if (EXPECTED(!EG(exception)) && zend_hash_num_elements(statements_kept) < Z_LVAL_P(AT(connection, connections_layout, C_MAX))) {
-		zend_symtable_update(array_at(AT(connection, connections_layout, C_STATEMENTS)), Z_STR_P(AT(prepared, prepared_layout, P_SQL)), &kept);
-	} else {
-		if (!EG(exception)) {
-			call(connection, "keep", NULL, 1, &kept);
-		}
-		OBJ_RELEASE(prepared);
+	if (EXPECTED(!EG(exception))) {
+		ZVAL_LONG(AT(prepared, prepared_layout, P_TICKET), 0); /* before: nobody executes it again */
 	}
+	OBJ_RELEASE(prepared);
 	if (EXPECTED(!EG(exception))) {
 		settle(leases, session, slot, connection);
 	}
@@ -264,9 +212,13 @@ static void begin(zend_execute_data *execute_data, zend_object *this, const grou
 	set(AT(this, statements, S_ERROR), &value);
 	set_null(AT(at->session, sessions_layout, N_ERROR));
 	ZVAL_TRUE(AT(at->session, sessions_layout, N_USED));
-	ZVAL_OBJ(&value, at->prepared);
-	GC_ADDREF(at->prepared);
-	zend_hash_index_update(array_at(AT(at->session, sessions_layout, N_CURSORS)), Z_LVAL(ticket), &value);
+	if (EXPECTED(Z_TYPE_P(AT(at->session, sessions_layout, N_CURSOR)) == IS_NULL)) {
+		set_object(AT(at->session, sessions_layout, N_CURSOR), at->prepared);
+	} else {
+		ZVAL_OBJ(&value, at->prepared);
+		GC_ADDREF(at->prepared);
+		zend_hash_index_update(array_at(AT(at->session, sessions_layout, N_CURSORS)), Z_LVAL(ticket), &value);
+	}
 	set_object(AT(this, statements, S_PREPARED), at->prepared);
 	if (real->row_count == 0) {
 		end(execute_data, this);
@@ -277,6 +229,7 @@ static void run(INTERNAL_FUNCTION_PARAMETERS, zend_object *this, ground *at, zva
 {
 	zval prepared, connection, failure;
 	ZVAL_OBJ(&prepared, at->prepared);
+	GC_ADDREF(at->prepared);
 	ZVAL_OBJ(&connection, at->connection);
 	GC_ADDREF(at->connection);
 	if (!parameters && is_array_with(AT(this, statements, S_BOUND))) {
@@ -286,9 +239,13 @@ static void run(INTERNAL_FUNCTION_PARAMETERS, zend_object *this, ground *at, zva
 		in_place(execute_data, real_execute, at->real, ZEND_CALL_NUM_ARGS(execute_data), return_value);
 	}
 	const pdo_stmt_t *real = php_pdo_stmt_fetch_object(at->real);
+	Z_LVAL_P(AT(at->session, sessions_layout, N_HOLDS))--;
 	if (UNEXPECTED(EG(exception) != NULL)) {
 		zval of_failed[2];
 		bool taken = take_exception(&failure);
+		if (taken) {
+			forget(at, &prepared);
+		}
 		zval_ptr_dtor(&prepared); /* while the connection is ours: its end may write to it */
 		ZVAL_UNDEF(&prepared);
 		if (taken) {
@@ -303,6 +260,7 @@ static void run(INTERNAL_FUNCTION_PARAMETERS, zend_object *this, ground *at, zva
 	} else if (UNEXPECTED(Z_TYPE_P(return_value) != IS_TRUE)) {
 		zval of_executed[2] = {connection};
 		call(this, "noterefusal", NULL, 1, &prepared);
+		forget(at, &prepared);
 		zval_ptr_dtor(&prepared);
 		ZVAL_UNDEF(&prepared);
 		ZVAL_NULL(&of_executed[1]);
@@ -310,6 +268,7 @@ static void run(INTERNAL_FUNCTION_PARAMETERS, zend_object *this, ground *at, zva
 	} else if (UNEXPECTED(real->column_count == 0 || !IS_TRUE_AT(at->prepared, prepared_layout, P_SINGLE)
 			|| IS_TRUE_AT(at->prepared, prepared_layout, P_CHANGES) || !IS_TRUE_AT(at->connection, connections_layout, C_BUFFERED))) {
 		zval of_executed[2] = {connection, prepared};
+		ZVAL_LONG(AT(at->prepared, prepared_layout, P_TICKET), 0);
 		call(this, "executed", return_value, 2, of_executed);
 	} else {
 		begin(execute_data, this, at, real);

@@ -31,6 +31,9 @@ final class Leases extends QuickLeases
     /** @var Waiters<SharedConnection> */
     private $waiters;
 
+    /** @var Session|null of a coroutine that has ended, for the next one; only native code looks here */
+    private $spare = null;
+
     private readonly Loose $loose;
 
     private readonly \Closure $leave;
@@ -98,7 +101,7 @@ final class Leases extends QuickLeases
             return;
         }
         $session->transaction = $slot->resource->pdo->inTransaction();
-        if ($session->cursors !== [] || $session->transaction || $session->holds !== 0 || $session->changed) {
+        if ($session->cursor !== null || $session->cursors !== [] || $session->transaction || $session->holds !== 0 || $session->changed) {
             return;
         }
         if ($this->waiters->count > 0 && ++$session->streak < self::STREAK_MAX) {
@@ -129,7 +132,7 @@ final class Leases extends QuickLeases
 
             return false;
         }
-        $alone = $session->cursors === [] && $session->holds === 0 && !$session->transaction && !$session->changed;
+        $alone = $session->cursor === null && $session->cursors === [] && $session->holds === 0 && !$session->transaction && !$session->changed;
         $this->drop($session);
         if (!$interrupted) {
             $this->slots->distrust();
@@ -163,15 +166,23 @@ final class Leases extends QuickLeases
      */
     public function endCursor($session, $prepared)
     {
-        unset($session->cursors[$prepared->ticket]);
-        $prepared->ticket = 0;
+        if ($session->cursor === $prepared) {
+            $session->cursor = null;
+        } else {
+            unset($session->cursors[$prepared->ticket]);
+        }
         $prepared->statement->closeCursor();
+        $prepared->ticket = 0; // if that has failed, nobody executes it again
         $session->slot?->resource->keep($prepared);
     }
 
     /** Discards the connection of a session, and with it what was open on it. */
     public function drop(Session $session): void
     {
+        if ($session->cursor !== null) {
+            $session->cursor->ticket = 0;
+            $session->cursor = null;
+        }
         foreach ($session->cursors as $prepared) {
             $prepared->ticket = 0;
         }
@@ -214,6 +225,9 @@ final class Leases extends QuickLeases
             return;
         }
         try {
+            if ($session->cursor !== null) {
+                $this->endCursor($session, $session->cursor);
+            }
             foreach ($session->cursors as $prepared) {
                 $this->endCursor($session, $prepared);
             }

@@ -5,14 +5,17 @@ declare(strict_types=1);
 namespace Weft\Database;
 
 /**
- * A statement of one real connection, and what its last user left in it. It is in its connection's cache, or one open
- * result is read from it; $ticket says whose.
+ * A statement of one real connection, and what its last user left in it. One open result at most is read from it;
+ * $ticket says whose.
  *
  * @internal
  */
 final class Prepared
 {
-    /** @var int the SharedPdoStatement's execution that reads from it; 0 for none */
+    /** It is being executed. */
+    public const EXECUTING = -1;
+
+    /** @var int the SharedPdoStatement's execution that reads from it; 0: nobody uses it */
     public $ticket = 0;
 
     /** @var int how many parameters are bound to it. PDO cannot unbind, so a user who binds fewer needs a new one. */
@@ -20,6 +23,12 @@ final class Prepared
 
     /** @var bool */
     public $fetchModeSet = false;
+
+    /** @var bool it is in its connection's cache */
+    public $kept = false;
+
+    /** @var bool it was used since the cache looked for one to drop */
+    public $recent = true;
 
     /** @var bool it must not be used again */
     public $disposable = false;

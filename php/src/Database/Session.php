@@ -24,10 +24,13 @@ final class Session
     /** @var int statements in a row for which it has kept the connection while others waited. */
     public $streak = 0;
 
-    /** @var array<int, Prepared> by ticket: results that are not read to their end */
+    /** @var Prepared|null the result that is not read to its end */
+    public $cursor = null;
+
+    /** @var array<int, Prepared> by ticket: further ones */
     public $cursors = [];
 
-    /** @var int nested hold() and with() */
+    /** @var int nested hold(), and statements that are being executed: a parameter may be an object that asks the database itself */
     public $holds = 0;
 
     /** @var bool a transaction was open after the last statement */

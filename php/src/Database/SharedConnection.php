@@ -5,7 +5,8 @@ declare(strict_types=1);
 namespace Weft\Database;
 
 /**
- * One real connection of a SharedPdo with its prepared statements, the least recently used first.
+ * One real connection of a SharedPdo with its prepared statements. Of those that were not used for long, one is dropped for
+ * a new one: the first that was not used since the last look.
  *
  * Invariant: a statement is destroyed only while its connection is leased, because that writes to the connection.
  *
@@ -58,9 +59,10 @@ final class SharedConnection
     {
         $prepared = $this->statements[$sql] ?? null;
         if ($prepared !== null) {
-            unset($this->statements[$sql]);
-
-            return $prepared;
+            $this->forget($prepared);
+            if ($prepared->ticket === 0) {
+                return $prepared;
+            }
         }
 
         return $this->prepare($sql, []);
@@ -98,13 +100,40 @@ final class SharedConnection
      */
     public function keep($prepared)
     {
-        if ($prepared->disposable || $this->statementsMax === 0) {
+        if ($prepared->kept || $prepared->disposable || $this->statementsMax === 0) {
             return;
         }
         $sql = $prepared->sql;
+        if (isset($this->statements[$sql])) {
+            $this->statements[$sql]->kept = false; // the other result of this text has ended later
+        }
         $this->statements[$sql] = $prepared;
-        if (\count($this->statements) > $this->statementsMax) {
-            unset($this->statements[(string) \array_key_first($this->statements)]);
+        $prepared->kept = $prepared->recent = true;
+        while (\count($this->statements) > $this->statementsMax) {
+            $this->dropOne();
+        }
+    }
+
+    /** The first statement leaves the cache; one that was used since the last look comes last instead. */
+    private function dropOne(): void
+    {
+        $first = \array_key_first($this->statements);
+        $prepared = $this->statements[$first];
+        unset($this->statements[$first]);
+        if ($prepared->recent) {
+            $prepared->recent = false;
+            $this->statements[$first] = $prepared;
+        } else {
+            $prepared->kept = false;
+        }
+    }
+
+    /** Takes a statement out of the cache. @param Prepared $prepared */
+    public function forget($prepared)
+    {
+        if ($prepared->kept) {
+            $prepared->kept = false;
+            unset($this->statements[$prepared->sql]);
         }
     }
 

@@ -57,9 +57,12 @@ final class SharedPdoStatement extends StatementResult
         $connection = $prepared = null;
         while ($connection === null) {
             $connection = $leases->lease($session);
+            ++$session->holds;
             try {
                 $prepared = $this->run($connection, $params);
+                --$session->holds;
             } catch (\Throwable $failure) {
+                --$session->holds;
                 $this->tryAgain($failure, $attempt++);
                 $connection = null;
             }

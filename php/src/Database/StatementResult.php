@@ -221,7 +221,11 @@ abstract class StatementResult extends QuickStatement
         $session->used = true;
         $this->left = $prepared->single && $connection->buffered ? $this->rows : -1;
         $prepared->ticket = $this->ticket = ++$this->leases->tickets;
-        $session->cursors[$this->ticket] = $prepared;
+        if ($session->cursor === null) {
+            $session->cursor = $prepared;
+        } else {
+            $session->cursors[$this->ticket] = $prepared;
+        }
         $this->prepared = $prepared;
         if ($this->left === 0) {
             $this->end();
