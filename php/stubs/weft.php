@@ -315,6 +315,7 @@ function topic_attend(string $connection, string $topic, string $name): bool {}
  *
  * @internal Weft\Http\Response::events()
  * @param list<string> $topics 1 to 64, without repetition
+ * @param array<array-key, string> $names by topic, the name under which the client is present there
  * @param ?string $after the id of the last message that is known; null: what the request shows as Last-Event-ID
  * @param int $recent how many of each topic's last messages come first, if none is known or it is too late for what followed it
  * @param int $manner a Weft\WebSocket\Overflow, and 4 for events with the names of their topics
@@ -322,7 +323,7 @@ function topic_attend(string $connection, string $topic, string $name): bool {}
  * @throws \ValueError for a name that no topic can have, or the 65th topic
  * @throws \Error when no request runs, or its response has another form already
  */
-function topic_stream(array $topics, ?string $after, int $recent, int $manner, int $heartbeatMs, int $retryMs): bool {}
+function topic_stream(array $topics, array $names, ?string $after, int $recent, int $manner, int $heartbeatMs, int $retryMs): bool {}
 
 /** @internal The id after which follows what this worker has still to deliver. */
 function topic_position(): string {}

@@ -33,6 +33,10 @@ function page(string $path, string $method, string $body): mixed
             yield new Event('the state', name: 'state');
         })(), topics: $topics, recent: 2),
         '/history' => Response::json(Topic::recent($query['topic'] ?? 'news', (int) $query['count'])),
+        '/present' => Response::events(topics: ['room', '7', 'presence:room'], attend: ['room' => $query['name'], '7' => 'seven']),
+        '/nowhere' => Response::events(topics: 'room', attend: ['another' => 'x']),
+        '/nameless' => Response::events(topics: 'room', attend: ['room' => "a\tb"]),
+        '/who' => Response::json(array_values(Topic::present($query['topic'] ?? 'room'))),
         '/many' => Response::events(topics: array_map(strval(...), range(1, 65))),
         '/named' => Response::events(topics: "a\nb"),
         '/page' => new Response('<!DOCTYPE html><p id="heard"></p><p id="opened">0</p><script>

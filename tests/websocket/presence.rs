@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use rustix::process::Signal;
+use weft_tests::events::Events;
 use weft_tests::{Running, process, until};
 
 use crate::bus::mortal;
+use crate::events::servers;
 use crate::topics::{ask, enter, rooms};
 use weft_tests::websocket::{Socket, frame};
 
@@ -108,4 +110,43 @@ fn when_a_worker_is_killed_its_people_have_gone_once() {
     let left: Vec<&String> = people.iter().filter(|(_, pid, _)| *pid == stays).map(|(_, _, id)| id).collect();
     assert!(!left.is_empty() && there.len() == left.len() && left.iter().all(|id| there.contains_key(*id)));
     assert_eq!(present(&mut watcher), there);
+}
+
+/// What a stream is told next of those who come and go.
+fn told_stream(events: &mut Events) -> (bool, String) {
+    let said: serde_json::Value = serde_json::from_str(&events.event().0).expect("JSON");
+    let text = |name: &str| said[name].as_str().map(str::to_owned);
+    (said["joined"].is_string(), text("joined").or_else(|| text("left")).expect("a name"))
+}
+
+#[test]
+fn streams_of_events_are_present_until_they_end_in_every_mode() {
+    for (mode, server) in servers() {
+        let mut weft = server.with("--workers", "2").start();
+        let who = || weft.get("/who").json();
+        let (mut ada, _) = Events::open(&weft, "/present?name=ada");
+        assert_eq!(told_stream(&mut ada), (true, "ada".to_owned()), "{mode}");
+        let others = ["bob", "eve", "kim"].map(|name| {
+            let events = Events::open(&weft, &format!("/present?name={name}")).0;
+            assert_eq!(told_stream(&mut ada), (true, name.to_owned()), "{mode}");
+            events
+        });
+        until("all are there", || (who().as_array().map(Vec::len) == Some(4)).then_some(()));
+        let seven =
+            || weft.get("/who?topic=7").json() == serde_json::json!(["seven", "seven", "seven", "seven"]);
+        until("a topic whose name is a number has them, too", || seven().then_some(()));
+        for (events, name) in others.into_iter().zip(["bob", "eve", "kim"]) {
+            drop(events);
+            assert_eq!(told_stream(&mut ada), (false, name.to_owned()), "{mode}");
+        }
+        until("they have gone", || (who() == serde_json::json!(["ada"])).then_some(()));
+        for target in ["/nowhere", "/nameless"] {
+            assert_eq!(weft.get(target).status, 500, "{mode} {target}");
+        }
+        // A worker that ends takes its people along.
+        weft.signal(rustix::process::Signal::HUP);
+        while ada.next_block().is_some() {}
+        until("nobody is there", || (weft.get("/who").json() == serde_json::json!([])).then_some(()));
+        assert!(weft.is_alive());
+    }
 }

@@ -104,6 +104,8 @@ pub(crate) struct Tunnel {
     pub is_drain_due: bool,
     /// Whether nobody is told its events any more.
     pub is_mute: bool,
+    /// Whether its end is noted for who asks: [`Server::take_ended_streams`].
+    pub tells_end: bool,
     /// The coroutine that it belongs to, if it does.
     pub owner: Option<Box<Owner>>,
     pub stage: Stage,
@@ -140,6 +142,7 @@ impl Tunnel {
             wants_drained: false,
             is_drain_due: false,
             is_mute: false,
+            tells_end: false,
             owner: None,
             stage: Stage::Open,
             turn: Turn::Rests,

@@ -117,23 +117,26 @@ static uint64_t begin_response(void)
 
 ZEND_FUNCTION(Weft_Internal_topic_stream)
 {
-	HashTable *names;
+	HashTable *bound_topics, *bound_names;
 	zend_string *after;
 	zend_long count_of_recent, manner, heartbeat_ms, retry_ms;
-	ZEND_PARSE_PARAMETERS_START(6, 6)
-		Z_PARAM_ARRAY_HT(names)
+	ZEND_PARSE_PARAMETERS_START(7, 7)
+		Z_PARAM_ARRAY_HT(bound_topics)
+		Z_PARAM_ARRAY_HT(bound_names)
 		Z_PARAM_STR_OR_NULL(after)
 		Z_PARAM_LONG(count_of_recent)
 		Z_PARAM_LONG(manner)
 		Z_PARAM_LONG(heartbeat_ms)
 		Z_PARAM_LONG(retry_ms)
 	ZEND_PARSE_PARAMETERS_END();
-	weft_slice topics[TOPICS_MAX];
+	weft_slice topics[TOPICS_MAX], names[TOPICS_MAX];
 	size_t count = 0;
-	zval *name;
-	ZEND_HASH_FOREACH_VAL(names, name) {
-		if (Z_TYPE_P(name) == IS_STRING && count < TOPICS_MAX) {
-			topics[count++] = weft_slice_of(Z_STR_P(name));
+	zval *topic;
+	ZEND_HASH_FOREACH_VAL(bound_topics, topic) {
+		if (Z_TYPE_P(topic) == IS_STRING && count < TOPICS_MAX) {
+			const zval *name = zend_symtable_find(bound_names, Z_STR_P(topic)); /* PHP makes a key of digits an int */
+			topics[count] = weft_slice_of(Z_STR_P(topic));
+			names[count++] = slice_or_none(name && Z_TYPE_P(name) == IS_STRING ? Z_STR_P(name) : NULL);
 		}
 	} ZEND_HASH_FOREACH_END();
 	int64_t recent = recent_of(count_of_recent);
@@ -145,7 +148,7 @@ ZEND_FUNCTION(Weft_Internal_topic_stream)
 		zend_throw_error(NULL, "No request is running whose response could be bound to topics");
 		RETURN_THROWS();
 	}
-	const weft_bound bound = {topics, count, slice_or_none(after), (uint32_t) recent, (manner & 4) != 0,
+	const weft_bound bound = {topics, names, count, slice_or_none(after), (uint32_t) recent, (manner & 4) != 0,
 		(uint32_t) manner & 3, (uint32_t) heartbeat_ms, (uint32_t) retry_ms};
 	uint32_t begun = weft_host_topic_stream(request, &bound);
 	switch (begun) {

@@ -27,6 +27,7 @@ uint32_t weft_host_topic_attend(weft_slice connection, weft_slice topic, weft_sl
 
 typedef struct {
 	const weft_slice *topics;
+	const weft_slice *names;
 	size_t count;
 	weft_slice after;
 	uint32_t recent;

@@ -72,6 +72,7 @@ unsafe extern "C" fn weft_host_topic_subscribe(subscription: *const Subscription
 #[repr(C)]
 pub(crate) struct Bound {
     topics: *const Slice,
+    names: *const Slice,
     count: usize,
     after: Slice,
     recent: u32,
@@ -83,14 +84,18 @@ pub(crate) struct Bound {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn weft_host_topic_stream(request: u64, bound: *const Bound) -> u32 {
-    // SAFETY: C passes a struct of its own, with an array of slices that are valid during the call.
-    let (bound, topics) = unsafe {
+    // SAFETY: C passes a struct of its own, with two arrays of slices that are valid during the call.
+    let (bound, topics, names) = unsafe {
         let bound = &*bound;
         let topics = std::slice::from_raw_parts(bound.topics, bound.count);
-        (bound, topics.iter().map(|topic| topic.get()).collect::<Vec<&[u8]>>())
+        let names = std::slice::from_raw_parts(bound.names, bound.count);
+        let name = |name: &Slice| name.is_some().then(|| name.get());
+        let topics = topics.iter().map(|topic| topic.get()).collect::<Vec<&[u8]>>();
+        (bound, topics, names.iter().map(name).collect::<Vec<Option<&[u8]>>>())
     };
     let stream = EventStream {
         topics: &topics,
+        names: &names,
         // SAFETY: the same.
         after: bound.after.is_some().then(|| unsafe { bound.after.get() }),
         recent: bound.recent as usize,

@@ -38,6 +38,8 @@ pub struct Subscribe<'a> {
 pub struct EventStream<'a> {
     /// The topics, without repetition.
     pub topics: &'a [&'a [u8]],
+    /// For each of them the name under which the client is present there, if it is.
+    pub names: &'a [Option<&'a [u8]>],
     /// The id of the last message that is known; `None`: what the request shows as Last-Event-ID.
     pub after: Option<&'a [u8]>,
     /// How many of each topic's last messages are sent first, if no message is known, or it is too late for what followed it.
@@ -50,6 +52,13 @@ pub struct EventStream<'a> {
     pub heartbeat_ms: u32,
     /// Milliseconds after which a client comes back that was cut off.
     pub retry_ms: u32,
+}
+
+impl<'a> EventStream<'a> {
+    /// The topics at which the client is present, and under which names.
+    pub fn attended(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> {
+        self.topics.iter().zip(self.names).filter_map(|(topic, name)| name.map(|name| (*topic, name)))
+    }
 }
 
 /// Topics, as PHP sees them. What is lent stays valid until the next question.

@@ -110,6 +110,7 @@ final class Response
      * @param int $retryMs with topics: milliseconds after which a client comes back that was cut off
      * @param int $recent with topics: how many of the last messages of each are sent first to a client that shows no
      *     Last-Event-ID, or one that is too old
+     * @param array<array-key, string> $attend by topic, the name under which the client is present there until its stream ends
      * @throws \ValueError
      */
     public static function events(
@@ -120,6 +121,7 @@ final class Response
         Overflow $overflow = Overflow::Close,
         int $retryMs = 2_000,
         int $recent = 0,
+        array $attend = [],
     ): self {
         $headers = [
             'Content-Type' => 'text/event-stream',
@@ -129,7 +131,7 @@ final class Response
         if ($topics === []) {
             return new self((new EventStream($events, $heartbeat))->write(...), 200, $headers);
         }
-        $bound = new TopicStream((array) $topics, $labelled, $overflow, $heartbeat, $retryMs, $recent);
+        $bound = new TopicStream((array) $topics, $labelled, $overflow, $heartbeat, $retryMs, $recent, $attend);
         $headers['Cache-Control'] = 'no-store, no-transform'; // all clients get the same bytes
 
         return new self(static fn (Writer $writer) => $bound->write($writer, $events), 200, $headers);

@@ -26,6 +26,7 @@ final class TopicStream
 
     /**
      * @param list<string> $topics
+     * @param array<array-key, string> $attend
      * @throws \ValueError
      */
     public function __construct(
@@ -35,6 +36,7 @@ final class TopicStream
         float $heartbeat,
         private readonly int $retryMs,
         private readonly int $recent,
+        private readonly array $attend,
     ) {
         $this->topics = array_values(array_unique($topics));
         $this->heartbeatMs = (int) ceil($heartbeat * 1000);
@@ -48,6 +50,14 @@ final class TopicStream
         }
         if ($heartbeat < 0.0 || $this->heartbeatMs > self::MS_MAX || $retryMs < 0 || $retryMs > self::MS_MAX) {
             throw new \ValueError('The heartbeat and retryMs of a stream of events are from 0 to 86,400 s');
+        }
+        foreach ($attend as $topic => $name) {
+            if (!in_array((string) $topic, $this->topics, true)) {
+                throw new \ValueError("A client attends topics of its stream; \"$topic\" is none of them");
+            }
+            if (strlen((string) $topic) > 246 || !is_string($name) || strlen($name) > 255 || preg_match('/^[^\p{Cc}]+$/Du', $name) !== 1) {
+                throw new \ValueError('The name of a topic with presence has at most 246 bytes, and that of who is there 255, of UTF-8 without control characters');
+            }
         }
         if ($recent < 0) {
             throw new \ValueError('The number of recent messages is 0 or more');
@@ -68,6 +78,6 @@ final class TopicStream
             }
         }
         $manner = $this->overflow->value | ($this->labelled ? self::LABELLED : 0);
-        topic_stream($this->topics, $after, $this->recent, $manner, $this->heartbeatMs, $this->retryMs);
+        topic_stream($this->topics, $this->attend, $after, $this->recent, $manner, $this->heartbeatMs, $this->retryMs);
     }
 }

@@ -59,9 +59,17 @@ impl Server {
         Ok(Some(tunnel))
     }
 
-    /// Whether a tunnel is a stream of events: of its end nobody is told.
-    pub fn is_event_stream(&self, key: TunnelKey) -> bool {
-        self.tunnels.borrow().get(key).is_some_and(|tunnel| tunnel.codec.events().is_some())
+    /// If a tunnel is a stream of events, notes its end for [`Server::take_ended_streams`]: the handler has no event of it.
+    pub fn note_end(&self, key: TunnelKey) {
+        let mut tunnels = self.tunnels.borrow_mut();
+        if let Some(tunnel) = tunnels.get_mut(key).filter(|tunnel| tunnel.codec.events().is_some()) {
+            tunnel.tells_end = true;
+        }
+    }
+
+    /// The streams of events whose end was to be noted, and that have ended since this was asked last.
+    pub fn take_ended_streams(&self) -> Vec<TunnelKey> {
+        std::mem::take(&mut self.tunnels.borrow_mut().ended_streams)
     }
 
     /// Sends events as they are, whatever their size if nothing waits.

@@ -300,9 +300,12 @@ impl Server {
         if let Some(owner) = &mut tunnel.owner {
             owner.wake(Awaited::Drained, self.runtime);
         }
-        let (key, is_mute) = (tunnel.key, tunnel.is_mute);
+        let (key, is_mute, tells_end) = (tunnel.key, tunnel.is_mute, tunnel.tells_end);
         tunnel.push(TunnelEvent::Closed(code, reason));
         tunnels.unsubscribe_all(key);
+        if tells_end {
+            tunnels.ended_streams.push(key);
+        }
         if is_mute && tunnels.at(number).is_some_and(|tunnel| tunnel.turn == Turn::Rests) {
             tunnels.remove(key);
         }

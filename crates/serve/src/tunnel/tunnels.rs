@@ -28,6 +28,8 @@ pub(crate) struct Tunnels {
     /// Until when no event is given, because the handler could not handle one.
     pub rests_until: Nanos,
     pub topics: Topics,
+    /// Streams of events that have ended, and whose end is to be told.
+    pub ended_streams: Vec<TunnelKey>,
 }
 
 impl Tunnels {

@@ -36,6 +36,13 @@ pub fn turn(presence: &Presence, server: &Server, now: Nanos) {
     }
 }
 
+/// What is done at the end of a turn: who was present by a stream of events that has ended, has gone.
+pub fn note_ended(presence: &Presence, server: &Server) {
+    for stream in server.take_ended_streams() {
+        presence.go(stream, None);
+    }
+}
+
 /// What is done once a second: a worker may have died after it had written, and before it rang.
 pub fn look(presence: &Presence, server: &Server) {
     presence.post.hear_bell();

@@ -30,7 +30,7 @@ mod ring;
 mod shared;
 
 pub use catch_up::{catch_up, lasts};
-pub use deliver::{look, turn};
+pub use deliver::{look, note_ended, turn};
 pub use hosts::{HOSTS, Host};
 pub use letter::{Letter, encode_rows, rows_of};
 pub use member::{Member, Next};

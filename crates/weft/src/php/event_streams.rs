@@ -6,14 +6,18 @@
 
 use weft_proto::event_stream::event;
 use weft_proto::websocket::Kind;
+use weft_rt::{MILLISECOND, Nanos, Runtime, SECOND, Wake, clock};
 use weft_serve::{RequestKey, Subscribed, TunnelKey, is_topic, message_event};
 use weft_zend::abi::EventsBegun;
 use weft_zend::{EventStream, RequestId};
 
 use super::services::overflow_of;
-use super::topics::WorkerTopics;
+use super::topics::{WorkerTopics, may_be_there};
 use crate::bus::{self, Missed};
 
+/// How long room for an announcement is waited for, and how often is tried.
+const PATIENCE: Nanos = SECOND;
+const TRY_EVERY: Nanos = 2 * MILLISECOND;
 /// The name of the event that tells a client that it is too late for what it has missed.
 const MISSED: &[u8] = b"missed";
 const TOO_LATE: &[u8] = b"messages were missed";
@@ -25,6 +29,9 @@ impl WorkerTopics {
     /// A request whose response was started is bound to topics.
     pub(super) fn begin_events(&self, request: RequestId, stream: &EventStream<'_>) -> EventsBegun {
         if !stream.topics.iter().all(|topic| is_topic(topic)) {
+            return EventsBegun::Name;
+        }
+        if !stream.attended().all(|(topic, name)| may_be_there(topic, name)) {
             return EventsBegun::Name;
         }
         let key = RequestKey(request);
@@ -54,7 +61,29 @@ impl WorkerTopics {
         let missed = |after| self.missed_of_all(stream.topics, &caught_up?, after);
         let missed = after.map(missed);
         self.open(tunnel, stream, missed, lasts.as_deref());
+        for (topic, name) in stream.attended() {
+            if !self.come_soon(tunnel, topic, name) {
+                // Its client comes back.
+                self.server.tunnel_close(tunnel, weft_proto::websocket::CloseCode::TRY_AGAIN_LATER, "");
+            }
+        }
         EventsBegun::Yes
+    }
+
+    /// Announces that a stream has come to a topic, and waits for room on the bus if need be; returns whether it could.
+    fn come_soon(&self, tunnel: TunnelKey, topic: &[u8], name: &[u8]) -> bool {
+        let until = clock::now() + PATIENCE;
+        while self.server.has_subscribed(tunnel, topic) {
+            if self.come(tunnel, topic, name) {
+                return true;
+            }
+            let runtime = Runtime::get().filter(|runtime| runtime.can_park() && clock::now() < until);
+            if runtime.is_none_or(|runtime| runtime.sleep_until(clock::now() + TRY_EVERY) == Wake::Cancelled)
+            {
+                return false;
+            }
+        }
+        true // it has ended meanwhile, and nobody was told that it had come
     }
 
     /// Sends what comes first: when to come back, and what was missed, or, if its client knows nothing or it is too late,

@@ -96,6 +96,12 @@ impl WorkerTopics {
         true
     }
 
+    /// A connection of this worker that has subscribed comes to a topic; returns whether that could be announced.
+    pub(super) fn come(&self, key: TunnelKey, topic: &[u8], name: &[u8]) -> bool {
+        self.server.note_end(key);
+        self.presence.come(key, topic, name)
+    }
+
     /// Subscribes a connection of this worker, and sends it the last messages.
     fn subscribe_new(&self, key: TunnelKey, wanted: &Wanted<'_>) -> TopicSubscribed {
         // May wait, so it comes before anything that must be of one moment.
@@ -163,6 +169,11 @@ impl WorkerTopics {
     }
 }
 
+/// Whether somebody can be present at a topic under a name.
+pub(super) fn may_be_there(topic: &[u8], name: &[u8]) -> bool {
+    is_topic(topic) && is_topic(name) && is_topic(&[bus::PRESENCE, topic].concat())
+}
+
 impl Topics for WorkerTopics {
     fn publish(&self, publish: &Publish<'_>) -> (TopicPublished, Slice) {
         let publication = Publication {
@@ -211,14 +222,11 @@ impl Topics for WorkerTopics {
     }
 
     fn attend(&self, connection: &[u8], topic: &[u8], name: &[u8]) -> TopicSubscribed {
-        if !is_topic(topic) || !is_topic(name) || !is_topic(&[bus::PRESENCE, topic].concat()) {
+        if !may_be_there(topic, name) {
             return TopicSubscribed::Name;
         }
-        // Nobody would be told when a stream of events ends.
-        let may =
-            |key: &TunnelKey| self.server.has_subscribed(*key, topic) && !self.server.is_event_stream(*key);
-        let here = self.own(connection).filter(may);
-        match here.is_some_and(|key| self.presence.come(key, topic, name)) {
+        let here = self.own(connection).filter(|key| self.server.has_subscribed(*key, topic));
+        match here.is_some_and(|key| self.come(key, topic, name)) {
             true => TopicSubscribed::Yes,
             false => TopicSubscribed::Gone,
         }

@@ -343,6 +343,7 @@ impl Driver for Worker {
             admin.turn(self.server, now);
         }
         self.server.turn(now);
+        bus::note_ended(self.presence, self.server);
         InstanceSwitch::turn();
         if let Some(reason) = php::replacement_wanted() {
             self.ask_for_replacement(reason);
