@@ -21,6 +21,9 @@ const SHARED_PERCENT_MAX: u64 = 105;
 /// What an address for the operator may add to hello: the request's route, two readings of the clock, and the counts.
 const FIGURES_MAX: u64 = 300;
 
+/// What the records of `request_slow_ms` may add to hello: two readings of the clock, and a record that is made empty.
+const RECORDS_MAX: u64 = 300;
+
 /// What a request is known to cost: in weft's own code, and in all code but the C library's.
 struct Known {
     weft: u64,
@@ -60,6 +63,19 @@ fn of_figures_by_route() {
         counted <= plain + FIGURES_MAX,
         "figures by route cost {} instructions a request",
         counted.saturating_sub(plain)
+    );
+}
+
+#[test]
+fn of_records_for_the_log_of_slow_requests() {
+    let server = || Server::new("return static fn (Weft\\Http\\Request $request): string => 'Hello World';");
+    let [plain, recorded] = [server(), server().with("--request-slow-ms", "60000")]
+        .map(|server| Counts::per_request(server, "/", "Hello World").of_weft());
+    println!("hello: {plain} instructions of weft's, {recorded} with records");
+    assert!(
+        recorded <= plain + RECORDS_MAX,
+        "records cost {} instructions a request",
+        recorded.saturating_sub(plain)
     );
 }
 

@@ -6,7 +6,7 @@
 use crate::account::Account;
 use crate::clock::Nanos;
 use crate::family::Family;
-use crate::record::Record;
+use crate::record::{Record, Recorder};
 use crate::timers::TimerKey;
 use crate::wait::{CoroutineId, Wake};
 use crate::waits::WaitKind;
@@ -36,7 +36,7 @@ pub(crate) struct Start {
     /// The account of the coroutine that spawned it, if it is a task.
     pub account: Option<&'static Account>,
     /// The coroutine whose record a task's waits are in.
-    pub recorder: Option<CoroutineId>,
+    pub recorder: Option<Recorder>,
 }
 
 /// Why a context returned the processor to the loop.
@@ -184,7 +184,7 @@ pub(crate) struct Coroutine {
     /// What its job is charged to.
     pub account: Option<&'static Account>,
     /// The coroutine whose record has what it does: itself, or the one that spawned it as a task.
-    pub recorder: Option<CoroutineId>,
+    pub recorder: Option<Recorder>,
     /// The record of its job.
     pub record: Option<Box<Record>>,
 }

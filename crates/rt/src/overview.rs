@@ -5,6 +5,7 @@
 
 use crate::coroutine::{Context, Coroutine, Job, State};
 use crate::family::Family;
+use crate::record::{Record, SingleWait};
 use crate::{CoroutineId, Nanos, Runtime, WaitKind};
 
 /// What a coroutine does that does not run at this moment.
@@ -65,6 +66,27 @@ impl Runtime {
         drop(coroutines);
         let stacked = |(context, waits_for)| Stacked { stack: self.switch.stack(context), waits_for };
         (found.into_iter().map(stacked).collect(), all)
+    }
+
+    /// The record of a coroutine's job so far, without a wait that lasts; `None` if it has none, or has ended.
+    pub fn record(&self, id: CoroutineId) -> Option<Record> {
+        let coroutines = self.coroutines.borrow();
+        let coroutine = coroutines.get(id.index as usize)?;
+        let is_it = coroutine.generation == id.generation && coroutine.state != State::Idle;
+        coroutine.record.as_deref().filter(|_| is_it).cloned()
+    }
+
+    /// The wait of a coroutine that lasts, and the longest one that its job's record has.
+    pub fn waits_of(&self, id: CoroutineId, now: Nanos) -> (Option<SingleWait>, Option<SingleWait>) {
+        let coroutines = self.coroutines.borrow();
+        let of_job = |coroutine: &&Coroutine| coroutine.generation == id.generation;
+        let Some(coroutine) = coroutines.get(id.index as usize).filter(of_job) else { return (None, None) };
+        let lasts = (coroutine.state == State::Parked).then(|| SingleWait {
+            number: coroutine.wait,
+            kind: coroutine.waits_for,
+            took: now.saturating_sub(coroutine.waits_since),
+        });
+        (lasts, coroutine.record.as_deref().and_then(|record| record.longest))
     }
 
     /// When a coroutine's job was started; `None` if it has ended.

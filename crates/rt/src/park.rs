@@ -4,7 +4,8 @@
 //! and do nothing.
 
 use crate::coroutine::State;
-use crate::record::{Records, SingleWait};
+use crate::record::SingleWait;
+use crate::runtime::Records;
 use crate::timers::{Due, TimerKey};
 use crate::{CoroutineId, Nanos, Readiness, Runtime, Wait, WaitKind, Wake, clock};
 

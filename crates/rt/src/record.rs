@@ -1,20 +1,26 @@
 //! What one job has done with its time: for how long it had the loop, and what it has waited for, with its tasks apart.
 //!
-//! Must not know what a job is, nor who reads it. Invariant: a job has a record only if somebody asked for one when it began; a
-//! wait is recorded when it has ended, once.
+//! Must not know what a job is, which ones have a record, nor who reads it. Invariant: a wait is recorded when it has ended, once.
 
-use std::cell::Cell;
+use std::num::NonZeroU64;
 
-use crate::coroutine::{Coroutine, Job, State};
-use crate::{CoroutineId, Nanos, Runtime, WaitKind};
+use crate::clock::Nanos;
+use crate::wait::CoroutineId;
+use crate::waits::WaitKind;
 
-/// Whether a job that begins gets a record.
-pub type RecordOf = fn(Job) -> bool;
+/// The coroutine that has a record, as one word: each job that starts carries it, or none.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Recorder(NonZeroU64);
 
-/// Who gets records, if anybody does.
-#[derive(Default)]
-pub(crate) struct Records {
-    of: Cell<Option<RecordOf>>,
+impl Recorder {
+    pub fn of(id: CoroutineId) -> Recorder {
+        Recorder(NonZeroU64::MIN.saturating_add(u64::from(id.index) << 32 | u64::from(id.generation)))
+    }
+
+    pub fn id(self) -> CoroutineId {
+        let word = self.0.get() - 1;
+        CoroutineId { index: (word >> 32) as u32, generation: word as u32 }
+    }
 }
 
 /// Waits of one kind.
@@ -65,7 +71,7 @@ pub struct Record {
 }
 
 impl Record {
-    fn waited(&mut self, wait: SingleWait, is_own: bool) {
+    pub(crate) fn waited(&mut self, wait: SingleWait, is_own: bool) {
         let spent = if is_own { &mut self.own } else { &mut self.tasks };
         let waited = &mut spent.waited[wait.kind.place()];
         waited.times = waited.times.saturating_add(1);
@@ -75,7 +81,7 @@ impl Record {
         }
     }
 
-    fn ran(&mut self, spent: Nanos, is_own: bool) {
+    pub(crate) fn ran(&mut self, spent: Nanos, is_own: bool) {
         if is_own {
             self.own.ran += spent;
         } else {
@@ -84,83 +90,17 @@ impl Record {
     }
 }
 
-impl Records {
-    /// Gives a job that begins a fresh record, if it is to have one; a task has its parent's.
-    #[inline]
-    pub fn begin(&self, coroutine: &mut Coroutine, id: CoroutineId, of_parent: Option<CoroutineId>) {
-        if self.of.get().is_some() {
-            self.begin_one(coroutine, id, of_parent);
-        }
-    }
-
-    fn begin_one(&self, coroutine: &mut Coroutine, id: CoroutineId, of_parent: Option<CoroutineId>) {
-        let has_own = !coroutine.task && self.of.get().is_some_and(|of| of(coroutine.job));
-        coroutine.recorder = if has_own { Some(id) } else { of_parent };
-        match &mut coroutine.record {
-            Some(record) if has_own => **record = Record::default(),
-            none => *none = has_own.then(Box::default),
-        }
-    }
-
-    /// Writes that a wait of the coroutine has ended.
-    #[cold]
-    pub fn waited(
-        coroutines: &mut [Coroutine],
-        (of, recorder): (CoroutineId, CoroutineId),
-        wait: SingleWait,
-    ) {
-        if let Some(record) = record_of(coroutines, recorder) {
-            record.waited(wait, of == recorder);
-        }
-    }
-
-    /// Writes that the coroutine has had the loop.
-    #[cold]
-    pub fn ran(coroutines: &mut [Coroutine], (of, recorder): (CoroutineId, CoroutineId), spent: Nanos) {
-        if let Some(record) = record_of(coroutines, recorder) {
-            record.ran(spent, of == recorder);
-        }
-    }
-}
-
-fn record_of(coroutines: &mut [Coroutine], recorder: CoroutineId) -> Option<&mut Record> {
-    let coroutine = coroutines.get_mut(recorder.index as usize)?;
-    (coroutine.generation == recorder.generation).then_some(())?;
-    coroutine.record.as_deref_mut()
-}
-
-impl Runtime {
-    /// From here on the jobs that `of` names have records. It MUST NOT call the runtime.
-    pub fn keep_records(&self, of: RecordOf) {
-        self.records.of.set(Some(of));
-        self.accounts.measure();
-    }
-
-    /// The record of a coroutine's job so far, without a wait that lasts; `None` if it has none, or has ended.
-    pub fn record(&self, id: CoroutineId) -> Option<Record> {
-        let coroutines = self.coroutines.borrow();
-        let coroutine = coroutines.get(id.index as usize)?;
-        let is_it = coroutine.generation == id.generation && coroutine.state != State::Idle;
-        coroutine.record.as_deref().filter(|_| is_it).cloned()
-    }
-
-    /// The wait of a coroutine that lasts, and the longest one that its job's record has.
-    pub fn waits_of(&self, id: CoroutineId, now: Nanos) -> (Option<SingleWait>, Option<SingleWait>) {
-        let coroutines = self.coroutines.borrow();
-        let of_job = |coroutine: &&Coroutine| coroutine.generation == id.generation;
-        let Some(coroutine) = coroutines.get(id.index as usize).filter(of_job) else { return (None, None) };
-        let lasts = (coroutine.state == State::Parked).then(|| SingleWait {
-            number: coroutine.wait,
-            kind: coroutine.waits_for,
-            took: now.saturating_sub(coroutine.waits_since),
-        });
-        (lasts, coroutine.record.as_deref().and_then(|record| record.longest))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_recorder_is_one_coroutine() {
+        for (index, generation) in [(0, 0), (0, u32::MAX), (7, 1), (u32::MAX - 1, u32::MAX)] {
+            let id = CoroutineId { index, generation };
+            assert_eq!(Recorder::of(id).id(), id);
+        }
+    }
 
     #[test]
     fn waits_are_added_by_kind_and_the_longest_is_one_of_the_jobs_own() {

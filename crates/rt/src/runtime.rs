@@ -1,7 +1,7 @@
 //! The scheduler: its state, and the running coroutine. It decides which coroutine runs; [`Switch`] runs it.
 //!
 //! Its parts: `turn` is the loop, `start` gives a job a coroutine, `queue` holds the jobs that wait for one, `accounts`
-//! tells what they are charged to. Waiting is in
+//! tells what they are charged to, `records` which of them are recorded. Waiting is in
 //! [`crate::park`]. This file must know no hook; it only tells the signals which descriptor wakes the loop. Invariants: a
 //! coroutine leaves only to the loop; every queue has a limit in [`SchedulerLimits`].
 
@@ -9,6 +9,7 @@ mod accounts;
 mod idle;
 mod queue;
 mod ready;
+mod records;
 mod slice;
 mod start;
 mod turn;
@@ -21,6 +22,8 @@ use accounts::Accounts;
 use idle::Idle;
 pub(crate) use ready::Ready;
 use ready::ReadyQueue;
+pub use records::RecordOf;
+pub(crate) use records::Records;
 pub use start::Spawn;
 pub use turn::Driver;
 
@@ -32,7 +35,6 @@ use crate::family::Family;
 use crate::fds::FdTable;
 use crate::offload::Offload;
 use crate::reactor::Reactor;
-use crate::record::Records;
 use crate::scheduler_limits::SchedulerLimits;
 use crate::timers::Timers;
 use crate::watch::Heartbeat;
@@ -246,6 +248,12 @@ impl Runtime {
     /// From here on jobs are charged to the accounts that `of` names. It MUST NOT call the runtime.
     pub fn keep_accounts(&self, of: AccountOf) {
         self.accounts.keep(of);
+    }
+
+    /// From here on the jobs that `of` names have records. It MUST NOT call the runtime.
+    pub fn keep_records(&self, of: RecordOf) {
+        self.records.keep(of);
+        self.accounts.measure();
     }
 
     /// The time at which this turn began: accurate enough for headers and idle deadlines, at no cost.

@@ -3,10 +3,9 @@
 //! Invariants: a job runs on a context of its pool; idle contexts are reused last in, first out, so that their stacks are
 //! hot; each run of a slot has a generation of its own.
 
-use super::{Ready, Runtime};
+use super::{Ready, Records, Runtime};
 use crate::coroutine::{Context, Coroutine, Job, Left, Start, State};
 use crate::family::{BITS, FIRST, Family};
-use crate::record::Records;
 use crate::watch::NEVER_LATE;
 use crate::{CoroutineId, WaitKind, Wake, hook};
 
