@@ -49,6 +49,13 @@ function parallel(iterable $works, ?int $concurrency = null, ?float $timeout = n
  */
 function race(iterable $works, ?float $timeout = null): mixed {}
 
+/**
+ * The field traceparent (W3C Trace Context) with which the request that runs tells those whom it asks which trace they belong to:
+ * the trace that its client named, or else a new one, and the request's own span. In a task, that of the request that started it.
+ * The same each time. null when there is no request, or its response has ended.
+ */
+function traceparent(): ?string {}
+
 /** Work that go() has started. */
 final class Task
 {

@@ -20,6 +20,7 @@ mod splits;
 mod tickets;
 mod tls;
 mod tls_files;
+mod traces;
 
 use weft_tests::Server;
 

@@ -1,6 +1,6 @@
 //! HTTP/1.1, bytes in and messages out: RFC 9110 (semantics) and RFC 9112 (wire format), strictly; WebSocket (RFC 6455),
 //! in `websocket.rs`; server-sent events, in `event_stream.rs`; messages in any other stream of bytes, in `framing.rs`; and
-//! what weft reads of HTTP/2 itself, in `http2.rs`.
+//! what weft reads of HTTP/2 itself, in `http2.rs`; W3C's traceparent, in `traceparent.rs`.
 //!
 //! This crate does no I/O, reads no clock, uses none of weft's other crates, and allocates nothing for a typical
 //! request. The caller owns the buffers, the sockets and the time. This crate says what the bytes mean or, as a
@@ -43,6 +43,7 @@ mod request_limits;
 mod response;
 mod span;
 mod status;
+mod traceparent;
 pub mod websocket;
 
 pub use authority::{Authority, split_authority};
@@ -62,3 +63,4 @@ pub use repeated::Repeated;
 pub use request_limits::RequestLimits;
 pub use response::{BodyLength, ResponseHead, Sent, SentBody};
 pub use status::reason_phrase;
+pub use traceparent::Traceparent;

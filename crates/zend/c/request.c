@@ -10,6 +10,7 @@
 #include "lines.h"
 #include "request_object.h"
 #include "superglobals.h"
+#include "task.h"
 
 zend_class_entry *weft_request_class;
 static zend_object_handlers handlers;
@@ -72,6 +73,19 @@ ZEND_FUNCTION(Weft_Internal_running_request)
 	}
 	weft_request_open(weft_current);
 	RETURN_COPY(weft_request_slot(weft_current));
+}
+
+ZEND_FUNCTION(Weft_traceparent)
+{
+	ZEND_PARSE_PARAMETERS_NONE();
+	uint64_t origin = weft_current ? weft_task_origin(weft_current) : 0;
+	weft_slice value = {0};
+	if (origin) {
+		value = weft_host_field(origin, WEFT_FIELD_TRACEPARENT);
+	}
+	if (value.bytes && value.length) {
+		RETURN_STRINGL(value.bytes, value.length);
+	}
 }
 
 static void let_go(weft_coroutine *coroutine)

@@ -218,6 +218,7 @@ ZEND_FUNCTION(Weft_go)
 	task->file = zend_string_copy(zend_get_executed_filename_ex() ? zend_get_executed_filename_ex() : ZSTR_EMPTY_ALLOC());
 	task->line = zend_get_executed_lineno();
 	if (weft_current) {
+		task->origin = weft_task_origin(weft_current);
 		ZVAL_COPY(&task->context, &weft_context_slot(weft_current)->values);
 		task->superglobals = weft_superglobals_copy(weft_current, task->superglobal);
 	}

@@ -23,6 +23,7 @@ static inline weft_task *weft_task_of(const weft_coroutine *coroutine)
 
 struct weft_task {
 	uint64_t id;
+	uint64_t origin;        /* the request that started it, or its task did; 0: none */
 	task_state state;
 	zend_fcall_info call;
 	zend_fcall_info_cache cache;
@@ -43,6 +44,13 @@ struct weft_task {
 	weft_task **previous;
 	zend_object std;
 };
+
+/* The request that a coroutine runs, or for which its task was started; 0: none. */
+static inline uint64_t weft_task_origin(const weft_coroutine *coroutine)
+{
+	const weft_task *task = weft_task_of(coroutine);
+	return task ? task->origin : coroutine->request;
+}
 
 extern weft_task *weft_tasks_alive; /* not ended yet, the last one first */
 

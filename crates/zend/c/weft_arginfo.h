@@ -30,6 +30,10 @@ ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_race, 0, 1, MAY_BE_ANY)
 ZEND_END_ARG_INFO()
 ZEND_FUNCTION(Weft_race);
 
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_traceparent, 0, 0, MAY_BE_STRING|MAY_BE_NULL)
+ZEND_END_ARG_INFO()
+ZEND_FUNCTION(Weft_traceparent);
+
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_end_with_parent, 0, 1, MAY_BE_VOID)
 	ZEND_ARG_TYPE_MASK(0, parent, MAY_BE_LONG, NULL)
 ZEND_END_ARG_INFO()
@@ -201,6 +205,7 @@ static const zend_function_entry weft_functions[] = {
 	ZEND_NS_FALIAS("Weft", timeout, Weft_timeout, arginfo_Weft_timeout)
 	ZEND_NS_FALIAS("Weft", parallel, Weft_parallel, arginfo_Weft_parallel)
 	ZEND_NS_FALIAS("Weft", race, Weft_race, arginfo_Weft_race)
+	ZEND_NS_FALIAS("Weft", traceparent, Weft_traceparent, arginfo_Weft_traceparent)
 	ZEND_NS_FALIAS("Weft\\Internal", end_with_parent, Weft_Internal_end_with_parent, arginfo_Weft_Internal_end_with_parent)
 	ZEND_NS_FALIAS("Weft\\Internal", running_request, Weft_Internal_running_request, arginfo_Weft_Internal_running_request)
 	ZEND_NS_FALIAS("Weft\\Internal", response_writer, Weft_Internal_response_writer, arginfo_Weft_Internal_response_writer)

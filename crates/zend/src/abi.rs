@@ -157,6 +157,8 @@ enums! {
         ServerPort,
         /// The request's name in logs.
         Id,
+        /// The field traceparent that the request passes on to those whom it asks.
+        Traceparent,
         /// Classic mode: the file to run.
         Script,
         /// Classic mode: its path below the document root.

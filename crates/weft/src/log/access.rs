@@ -37,6 +37,8 @@ pub struct Access<'a> {
     pub referer: &'a [u8],
     /// The User-Agent header, as sent.
     pub user_agent: &'a [u8],
+    /// The id of the trace that the client says it belongs to.
+    pub trace: Option<u128>,
 }
 
 /// Method, target and protocol of a refused request line. If they cannot be told apart, the method has all of
@@ -61,7 +63,7 @@ impl Access<'_> {
         }
     }
 
-    /// The combined log format, then duration, worker, request id and site.
+    /// The combined log format, then duration, worker, request id, site and trace.
     fn write_text(&self, worker: usize, title: Option<&str>, out: &mut Vec<u8>) {
         escape(Format::Text, self.peer.as_bytes(), out);
         out.extend_from_slice(b" - - [");
@@ -82,6 +84,9 @@ impl Access<'_> {
         put(out, format_args!("\" {}us w{worker} {}", self.duration.as_micros(), self.request_id));
         if let Some(title) = title {
             put(out, format_args!(" {title}"));
+        }
+        if let Some(trace) = self.trace {
+            put(out, format_args!(" trace={trace:032x}"));
         }
         out.push(b'\n');
     }
@@ -111,6 +116,9 @@ impl Access<'_> {
         );
         if let Some(title) = title {
             put(out, format_args!(r#","site":"{title}""#));
+        }
+        if let Some(trace) = self.trace {
+            put(out, format_args!(r#","trace_id":"{trace:032x}""#));
         }
         out.extend_from_slice(b"}\n");
     }
@@ -174,6 +182,7 @@ mod tests {
         site: None,
         referer: b"",
         user_agent: b"curl \"7\"",
+        trace: None,
     };
 
     #[test]
@@ -187,6 +196,9 @@ mod tests {
             rest,
             "\"GET /a\\x22b\\x5cc\\x0a\\xff?d e HTTP/1.1\" 200 5 \"-\" \"curl \\x227\\x22\" 1234us w3 0-17\n"
         );
+        let mut out = Vec::new();
+        Access { trace: Some(0xabc), ..EVIL }.write(Format::Text, (3, Some("a.example")), &mut out);
+        assert!(out.ends_with(b" 0-17 a.example trace=00000000000000000000000000000abc\n"), "after the site");
     }
 
     #[test]
@@ -208,14 +220,15 @@ mod tests {
     #[test]
     fn json_is_one_object_per_line() {
         let mut out = Vec::new();
-        EVIL.write(Format::Json, (3, Some("a.example")), &mut out);
+        Access { trace: Some(0xabc), ..EVIL }.write(Format::Json, (3, Some("a.example")), &mut out);
         let line = String::from_utf8(out).unwrap();
         let (_, rest) = line.split_once("\"request_id\"").unwrap();
         assert_eq!(
             rest,
             ":\"0-17\",\"peer\":\"::1\",\"method\":\"GET\",\"target\":\"/a\\\"b\\\\c\\u000a\\u00ff?d e\",\
              \"protocol\":\"HTTP/1.1\",\"scheme\":\"http\",\"referer\":\"\",\"user_agent\":\"curl \\\"7\\\"\",\"status\":200,\"bytes\":5,\
-             \"duration_us\":1234,\"worker\":3,\"site\":\"a.example\"}\n"
+             \"duration_us\":1234,\"worker\":3,\"site\":\"a.example\",\
+             \"trace_id\":\"00000000000000000000000000000abc\"}\n"
         );
     }
 }

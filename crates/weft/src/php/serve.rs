@@ -6,7 +6,7 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::time::Duration;
 
-use weft_proto::Head;
+use weft_proto::{Head, Traceparent};
 use weft_rt::{Account, Job, MILLISECOND, Nanos, Runtime, Spawn};
 use weft_serve::{
     Answered, Handler, Peer, Refusal, RequestKey, RequestView, Server, Stats, Summary, TunnelKey,
@@ -384,6 +384,7 @@ impl Handler for Requests {
             site: self.front.number_of_site(&facts),
             referer: request.header("referer").unwrap_or_default(),
             user_agent: request.header("user-agent").unwrap_or_default(),
+            trace: Traceparent::of_head(request.head(), request.bytes()).map(|received| received.trace),
         });
     }
 
@@ -416,6 +417,7 @@ impl Handler for Requests {
             site: None,
             referer: b"",
             user_agent: b"",
+            trace: None,
         });
     }
 

@@ -24,6 +24,7 @@ use super::front::Front;
 use super::lent::Lent;
 use super::site_settings::setting_at;
 use super::topics::WorkerTopics;
+use super::trace::Spans;
 use crate::admin;
 use crate::bus::Presence;
 use crate::classic::{Script, Sites};
@@ -48,6 +49,7 @@ pub struct ServerHost {
     front: &'static Front,
     asks_first: bool,
     pub(super) lent: Lent,
+    spans: Spans,
 }
 
 impl ServerHost {
@@ -72,6 +74,7 @@ impl ServerHost {
             front,
             asks_first,
             lent: Lent::default(),
+            spans: Spans::new(),
         }
     }
 
@@ -120,6 +123,17 @@ impl ServerHost {
         Some(with(&Facts { head: &kept.head, bytes: &kept.bytes, peer: kept.peer, secure }))
     }
 
+    /// What a request passes on to those whom it asks; nothing once its head is gone.
+    fn traceparent(&self, request: RequestId) -> Slice {
+        use std::io::Write;
+        let passed_on = |facts: &Facts<'_>| self.spans.passed_on(request, facts.head, facts.bytes);
+        let Some(passed_on) = self.look(request, passed_on) else { return Slice::NONE };
+        let mut scratch = self.scratch.borrow_mut();
+        scratch.clear();
+        let _ = write!(scratch, "{passed_on}");
+        Slice::of(&scratch)
+    }
+
     fn local(&self, request: RequestId) -> Option<std::net::SocketAddr> {
         let local = self.server.with_request(RequestKey(request), |view| view.local().ok())??;
         match local {
@@ -152,6 +166,7 @@ impl Host for ServerHost {
                 let _ = write!(scratch, "{}-{request:x}", self.id_prefix);
                 Slice::of(&scratch)
             }
+            Field::Traceparent => self.traceparent(request),
             Field::Script | Field::ScriptName | Field::PathInfo | Field::Root => self.script(request, field),
             // Only rules make them.
             Field::User if self.rules_are_on() => self.script(request, field),
