@@ -49,7 +49,8 @@ impl Server {
                 let table = self.table.borrow();
                 table.connection(index, generation).is_some_and(|(connection, stream)| {
                     self.worth(index, connection, stream, now) == Some(worth)
-                        && (connection.phase == Phase::Linger || connection.transport.has_unread() == Some(false))
+                        && (connection.phase == Phase::Linger
+                            || connection.transport.has_unread() == Some(false))
                 })
             };
             if unmoved {

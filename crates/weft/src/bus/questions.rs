@@ -54,12 +54,12 @@ pub enum What {
     Profile,
     /// What was seen for the profile of a number: a stack and its count in each row.
     Profiled,
-    /// Which requests are in flight, and where each stands.
-    InFlight,
     /// The last messages of a topic: [`super::recent::rows`].
     Recent,
     /// A connection subscribes to a topic and gets its last messages: [`super::recent::answer`].
     SubscribeRecent,
+    /// Which requests are in flight, and where each stands.
+    InFlight,
 }
 
 impl What {
@@ -90,9 +90,9 @@ const ALL: [What; 23] = [
     What::Present,
     What::Profile,
     What::Profiled,
-    What::InFlight,
     What::Recent,
     What::SubscribeRecent,
+    What::InFlight,
 ];
 
 /// Rows of an answer.
