@@ -118,6 +118,9 @@ final class SharedConnection
     private function dropOne(): void
     {
         $first = \array_key_first($this->statements);
+        if ($first === null) {
+            return;
+        }
         $prepared = $this->statements[$first];
         unset($this->statements[$first]);
         if ($prepared->recent) {

@@ -55,7 +55,7 @@ final class TopicStream
             if (!in_array((string) $topic, $this->topics, true)) {
                 throw new \ValueError("A client attends topics of its stream; \"$topic\" is none of them");
             }
-            if (strlen((string) $topic) > 246 || !is_string($name) || strlen($name) > 255 || preg_match('/^[^\p{Cc}]+$/Du', $name) !== 1) {
+            if (strlen((string) $topic) > 246 || strlen($name) > 255 || preg_match('/^[^\p{Cc}]+$/Du', $name) !== 1) {
                 throw new \ValueError('The name of a topic with presence has at most 246 bytes, and that of who is there 255, of UTF-8 without control characters');
             }
         }

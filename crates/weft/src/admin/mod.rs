@@ -112,9 +112,9 @@ impl Admin {
     }
 
     fn who_answers(&self, request: &RequestView<'_>) -> Answers {
-        // Probes and monitors name servers by host names; what they read is no more than counts.
-        let is_monitor = matches!(request.path(), b"/healthz" | b"/readyz" | b"/metrics");
-        if let Some(why) = guard::refusal(request, self.token.is_some()).filter(|_| !is_monitor) {
+        // Monitors name servers by host names; what they read is no more than counts. The page itself holds nothing.
+        let is_guarded = matches!(request.path(), b"/publish" | b"/profile" | b"/requests");
+        if let Some(why) = guard::refusal(request, self.token.is_some()).filter(|_| is_guarded) {
             return Answers::Now(Answer::new(403, TEXT, why));
         }
         match (request.method(), request.path()) {
