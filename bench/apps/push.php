@@ -1,7 +1,10 @@
 <?php
 use Weft\Http\Request;
-use Weft\{Tcp, Topic};
-use Weft\WebSocket\{Accept, Connection, Service};
+use Weft\Tcp;
+use Weft\Topic;
+use Weft\WebSocket\Accept;
+use Weft\WebSocket\Connection;
+use Weft\WebSocket\Service;
 
 /** Idle clients: each has the topic of all, and one of its own. */
 final class Crowd extends Service
@@ -20,9 +23,7 @@ final class Crowd extends Service
         $connection->send('welcome');
     }
 
-    public function message(Connection $connection, string $message, bool $binary): void
-    {
-    }
+    public function message(Connection $connection, string $message, bool $binary): void {}
 }
 
 final class Echoes extends Service
@@ -86,4 +87,9 @@ function publish(Request $request): string
     return 'Hello World';
 }
 
-return new Weft\Application(publish(...), ['/crowd' => new Crowd(), '/echo' => new Echoes(), '/relay' => new Relay(), '/raw' => new Lines()]);
+return new Weft\Application(publish(...), [
+    '/crowd' => new Crowd(),
+    '/echo' => new Echoes(),
+    '/relay' => new Relay(),
+    '/raw' => new Lines(),
+]);

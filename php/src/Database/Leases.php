@@ -132,7 +132,8 @@ final class Leases extends QuickLeases
 
             return false;
         }
-        $alone = $session->cursor === null && $session->cursors === [] && $session->holds === 0 && !$session->transaction && !$session->changed;
+        $alone =
+            $session->cursor === null && $session->cursors === [] && $session->holds === 0 && !$session->transaction && !$session->changed;
         $this->drop($session);
         if (!$interrupted) {
             $this->slots->distrust();
