@@ -181,6 +181,26 @@ fn code_is_interrupted_wherever_it_is() {
 }
 
 #[test]
+fn a_time_limit_is_reached_by_scripts_that_compute_a_little_at_a_time() {
+    let page = r#"<?php
+set_time_limit(1);
+while (true) {
+    for ($i = 0; $i < 20000; $i++) { }
+    usleep(1);
+}
+"#;
+    let weft = server(&[("index.php", page)], "off").with("--define", "display_errors=1").start();
+    thread::scope(|scope| {
+        let weft = &weft;
+        let pages = [0, 1].map(|_| scope.spawn(move || ask(weft, "GET", "/", "").text()));
+        for page in pages {
+            let text = page.join().expect("a response");
+            assert!(text.contains("Maximum execution time of 1 second exceeded"), "{text}");
+        }
+    });
+}
+
+#[test]
 fn a_time_limit_counts_what_the_script_itself_computes() {
     let page = r#"<?php
 set_time_limit((int) $_GET['limit']);

@@ -149,6 +149,37 @@ static void place(const weft_process *process)
 
 /* ---- the timer of max_execution_time ---- */
 
+/* What the kernel adds to each time that is set: one of its ticks (kernel/time/itimer.c, set_cpu_itimer). A script that is
+ * put aside before it has computed that long would never reach its limit, so it is taken off again. */
+static int64_t tick_us;
+
+static int64_t microseconds(struct timeval time)
+{
+	return (int64_t) time.tv_sec * 1000000 + time.tv_usec;
+}
+
+static void measure_tick(void)
+{
+	const struct itimerval hour = {.it_value = {.tv_sec = 3600}};
+	struct itimerval before, left;
+	syscall(SYS_setitimer, ITIMER_PROF, &hour, &before);
+	for (int tries = 0; tries < 3; tries++) { /* one may lose what a tick of this very moment has counted */
+		syscall(SYS_setitimer, ITIMER_PROF, &hour, NULL);
+		if (syscall(SYS_getitimer, ITIMER_PROF, &left) == 0) {
+			int64_t added = microseconds(left.it_value) - microseconds(hour.it_value);
+			tick_us = added > tick_us ? added : tick_us;
+		}
+	}
+	syscall(SYS_setitimer, ITIMER_PROF, &before, NULL);
+}
+
+static void take_tick_off(struct timeval *time)
+{
+	int64_t left = microseconds(*time) - tick_us;
+	left = left > 0 ? left : 1; /* 0 would be no timer */
+	*time = (struct timeval){.tv_sec = left / 1000000, .tv_usec = left % 1000000};
+}
+
 int setitimer(__itimer_which_t which, const struct itimerval *value, struct itimerval *old)
 {
 	if (active && which == ITIMER_PROF && value) {
@@ -220,6 +251,7 @@ void weft_process_start_instances(void)
 	weft_messages_start();
 	weft_snmp_find();
 	weft_snmp_current(&base.snmp);
+	measure_tick();
 	base.mask = (int) syscall(SYS_umask, 0);
 	syscall(SYS_umask, base.mask);
 }
@@ -240,6 +272,9 @@ void weft_process_put_aside(weft_process *out)
 		/* No time left: the timer has fired, and PHP knows. Firing again would be PHP's hard limit, which ends the
 		 * process. */
 		out->timed = out->profile.it_value.tv_sec || out->profile.it_value.tv_usec;
+		if (out->timed) {
+			take_tick_off(&out->profile.it_value);
+		}
 	}
 }
 
