@@ -124,7 +124,7 @@ def told_all(server: Running, clients: talk.Crowd, curve: list[Metrics]) -> Metr
         began, heard = time.monotonic_ns(), (sequence - 1) * clients.count
 
         def note(counts: dict[str, int], began: int = began, is_first: bool = sequence == 1) -> None:
-            if is_first:
+            if is_first and counts["common"] * STEPS >= len(curve) * clients.count:
                 curve.append({"at_ms": (time.monotonic_ns() - began) / 1e6, "delivered": counts["common"]})
 
         talk.get(server.port, f"/common?sequence={sequence}")
