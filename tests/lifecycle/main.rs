@@ -21,6 +21,7 @@ mod rights;
 mod routes;
 mod shared_memory;
 mod shares;
+mod spans;
 mod start;
 mod stop;
 mod supervision;

@@ -55,7 +55,7 @@ pub use clock::{MILLISECOND, Nanos, SECOND};
 pub use coroutine::{Context, Job, Left, Switch};
 pub use overview::{Stacked, Standing};
 pub use reactor::Readiness;
-pub use record::{Record, SingleWait, Spent, Waited};
+pub use record::{Detail, ListedWait, Record, SingleWait, Spent, Waited};
 pub use runtime::{Driver, Runtime, Spawn, Stats};
 pub use scheduler_limits::SchedulerLimits;
 pub use wait::{CoroutineId, Wait, Wake};

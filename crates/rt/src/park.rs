@@ -4,8 +4,9 @@
 //! and do nothing.
 
 use crate::coroutine::State;
+use crate::reactor::peer_name;
 use crate::record::SingleWait;
-use crate::runtime::Records;
+use crate::runtime::{NO_FD, Records};
 use crate::timers::{Due, TimerKey};
 use crate::{CoroutineId, Nanos, Readiness, Runtime, Wait, WaitKind, Wake, clock};
 
@@ -43,7 +44,8 @@ impl Runtime {
     }
 
     fn leave(&self, wait: Wait, deadline: Option<Nanos>, heed_cancel: bool) -> Wake {
-        let kind = self.waits_for.replace(WaitKind::Coroutine);
+        let (kind, fd) = self.waits_for.replace((WaitKind::Coroutine, NO_FD));
+        let mut peer = None;
         let (context, waits) = {
             let mut coroutines = self.coroutines.borrow_mut();
             let coroutine = &mut coroutines[wait.coroutine.index as usize];
@@ -62,7 +64,16 @@ impl Runtime {
                 coroutine.timer = deadline.map(|at| self.timers.borrow_mut().arm(at, Due::Wait(wait)));
                 waits = true;
             }
-            (coroutine.context, waits)
+            let context = coroutine.context;
+            // While it is open: what it is connected to cannot be asked later.
+            if let Some(recorder) = coroutine.recorder
+                && waits
+                && fd != NO_FD
+                && Records::lists(&mut coroutines, recorder)
+            {
+                peer = peer_name(fd).map(String::into_boxed_str);
+            }
+            (context, waits)
         };
         self.stats.parks.set(self.stats.parks.get() + 1);
         crate::hook::leaves();
@@ -76,7 +87,7 @@ impl Runtime {
             if let Some(account) = coroutine.account {
                 account.waited(kind, took);
             }
-            recorded = coroutine.recorder.map(|recorder| (recorder, took));
+            recorded = coroutine.recorder.map(|recorder| (recorder, took, coroutine.waits_since));
         }
         // The wait is over: a waker that still holds it must find it stale.
         coroutine.wait = coroutine.wait.wrapping_add(1);
@@ -86,9 +97,9 @@ impl Runtime {
         let (wake, for_good) = (coroutine.wake, coroutine.cancelled);
         let stopped = heed_cancel && (for_good || wake == Wake::Cancelled);
         coroutine.interrupted &= !stopped;
-        if let Some((recorder, took)) = recorded {
+        if let Some((recorder, took, began)) = recorded {
             let ended = SingleWait { number: wait.number, kind, took };
-            Records::waited(&mut coroutines, (wait.coroutine, recorder), ended);
+            Records::waited(&mut coroutines, (wait.coroutine, recorder), ended, (began, peer));
         }
         drop(coroutines);
         self.switch.resumed(context);

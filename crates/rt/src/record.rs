@@ -23,6 +23,17 @@ impl Recorder {
     }
 }
 
+/// How much is recorded of a job.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Detail {
+    /// Nothing.
+    Nothing,
+    /// How its time was spent.
+    Sums,
+    /// That, and each of its waits.
+    Waits,
+}
+
 /// Waits of one kind.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Waited {
@@ -59,6 +70,21 @@ pub struct SingleWait {
     pub took: Nanos,
 }
 
+/// A wait that a record lists.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ListedWait {
+    /// What for.
+    pub kind: WaitKind,
+    /// When it began.
+    pub began: Nanos,
+    /// How long it took.
+    pub took: Nanos,
+    /// Whom or what it was for, as far as that has an address or a name.
+    pub peer: Option<Box<str>>,
+    /// Whether the job's own coroutine waited, not a task of it.
+    pub is_own: bool,
+}
+
 /// The record of a job.
 #[derive(Clone, Default, Debug)]
 pub struct Record {
@@ -68,9 +94,27 @@ pub struct Record {
     pub tasks: Spent,
     /// The longest wait of its own coroutine.
     pub longest: Option<SingleWait>,
+    /// Its first waits, in the order in which they ended: [`Record::LISTED_MAX`] at most, and none without [`Detail::Waits`].
+    pub waits: Vec<ListedWait>,
+    /// How many more there were.
+    pub unlisted: u32,
+    lists: bool,
 }
 
 impl Record {
+    /// Waits that a record lists.
+    pub const LISTED_MAX: usize = 128;
+
+    /// An empty one; `None` if nothing is to be recorded.
+    pub(crate) fn of(detail: Detail) -> Option<Record> {
+        (detail > Detail::Nothing).then(|| Record { lists: detail == Detail::Waits, ..Record::default() })
+    }
+
+    /// Whether it lists waits.
+    pub(crate) fn lists(&self) -> bool {
+        self.lists
+    }
+
     pub(crate) fn waited(&mut self, wait: SingleWait, is_own: bool) {
         let spent = if is_own { &mut self.own } else { &mut self.tasks };
         let waited = &mut spent.waited[wait.kind.place()];
@@ -78,6 +122,14 @@ impl Record {
         waited.nanos += wait.took;
         if is_own && self.longest.is_none_or(|longest| wait.took > longest.took) {
             self.longest = Some(wait);
+        }
+    }
+
+    pub(crate) fn list(&mut self, wait: ListedWait) {
+        if self.waits.len() < Record::LISTED_MAX {
+            self.waits.push(wait);
+        } else {
+            self.unlisted = self.unlisted.saturating_add(1);
         }
     }
 
@@ -116,5 +168,15 @@ mod tests {
         assert_eq!((record.own.ran, record.own.waited_in_all()), (3, 19));
         assert_eq!((record.tasks.ran, record.tasks.waited_in_all()), (4, 100));
         assert_eq!(record.longest, Some(wait(3, WaitKind::Disk, 7)), "the first of two that took the same");
+    }
+
+    #[test]
+    fn a_list_of_waits_has_a_bound() {
+        let mut record = Record::of(Detail::Waits).unwrap();
+        let wait = |began| ListedWait { kind: WaitKind::Dns, began, took: 1, peer: None, is_own: true };
+        (0..Record::LISTED_MAX as Nanos + 3).for_each(|began| record.list(wait(began)));
+        assert_eq!((record.waits.len(), record.unlisted), (Record::LISTED_MAX, 3));
+        assert_eq!(record.waits[0], wait(0), "the first are kept");
+        assert!(!Record::of(Detail::Sums).unwrap().lists() && Record::of(Detail::Nothing).is_none());
     }
 }

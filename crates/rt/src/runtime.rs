@@ -16,14 +16,15 @@ mod turn;
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::os::fd::RawFd;
 
 pub use accounts::AccountOf;
 use accounts::Accounts;
 use idle::Idle;
 pub(crate) use ready::Ready;
 use ready::ReadyQueue;
-pub use records::RecordOf;
 pub(crate) use records::Records;
+pub use records::{RecordOf, Recorded};
 pub use start::Spawn;
 pub use turn::Driver;
 
@@ -42,6 +43,9 @@ use crate::{CoroutineId, Nanos, WaitKind, Waits, clock};
 
 /// Keys of the reactor at and above this one belong to the [`Driver`]; below it they are descriptor numbers.
 pub const DRIVER_KEY: u64 = 1 << 32;
+
+/// In place of a descriptor: none.
+pub(crate) const NO_FD: RawFd = -1;
 
 /// Key of the eventfd by which offload threads report.
 const OFFLOAD_KEY: u64 = DRIVER_KEY - 1;
@@ -104,7 +108,7 @@ pub struct Runtime {
     pub(crate) families: Cell<Family>,
     on_ended: Cell<Option<fn(Job)>>,
     pub(crate) run_max_of: Cell<Option<RunMax>>,
-    pub(crate) waits_for: Cell<WaitKind>,
+    pub(crate) waits_for: Cell<(WaitKind, RawFd)>,
     pub(crate) accounts: Accounts,
     pub(crate) records: Records,
     now: Cell<Nanos>,
@@ -165,7 +169,7 @@ impl Runtime {
             families: Cell::new(0),
             on_ended: Cell::new(None),
             run_max_of: Cell::new(None),
-            waits_for: Cell::new(WaitKind::Coroutine),
+            waits_for: Cell::new((WaitKind::Coroutine, NO_FD)),
             accounts: Accounts::default(),
             records: Records::default(),
             now: Cell::new(clock::now()),
@@ -198,7 +202,13 @@ impl Runtime {
     /// [`WaitKind::Coroutine`].
     #[inline]
     pub fn waits_for(&self, kind: WaitKind) {
-        self.waits_for.set(kind);
+        self.waits_for.set((kind, NO_FD));
+    }
+
+    /// [`Runtime::waits_for`] with the descriptor that will be ready.
+    #[inline]
+    pub(crate) fn waits_for_fd(&self, kind: WaitKind, fd: RawFd) {
+        self.waits_for.set((kind, fd));
     }
 
     /// The running coroutine; `None` in the loop.
@@ -250,9 +260,10 @@ impl Runtime {
         self.accounts.keep(of);
     }
 
-    /// From here on the jobs that `of` names have records. It MUST NOT call the runtime.
-    pub fn keep_records(&self, of: RecordOf) {
-        self.records.keep(of);
+    /// From here on the jobs that `of` names have records; those that list waits go to `to` when the job has ended. Neither MUST
+    /// call the runtime.
+    pub fn keep_records(&self, of: RecordOf, to: Recorded) {
+        self.records.keep(of, to);
         self.accounts.measure();
     }
 

@@ -72,6 +72,7 @@ fn argument(key: &'static Key) -> Arg {
         "server" => "Server",
         "tls" | "acme" => "TLS",
         "admin" => "The operator",
+        "trace" => "Traces",
         "limits" => "Limits",
         "topics" => "Topics",
         "classic" => "Document root",

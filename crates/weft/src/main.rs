@@ -7,6 +7,7 @@
 //! - [`guarded_path`]: files that the master opens where others can write. [`log`]: error log and access log.
 //!   [`check`]: `weft check`. [`doctor`]: `weft doctor`. [`watch`]: reload on file changes.
 //! - [`bus`]: how workers publish to topics; [`publish`]: `weft publish`; [`top`]: `weft top`; [`profile`]: `weft profile`; [`operator`]: how these ask a server. [`board`]: how they say what they do.
+//! - [`trace`]: spans of requests for a collector. [`authorities`]: whose certificates weft believes.
 //! - [`acme`]: certificates that weft sees to itself. [`tls`]: which certificate a client gets.
 //! - [`memory_file`]: memory that a reload hands on. [`machine`]: the cores and the memory there are, control groups included. [`generate`]: completions, man pages and
 //!   a sample configuration, for packages.
@@ -15,6 +16,7 @@
 
 mod acme;
 mod admin;
+mod authorities;
 mod board;
 mod bus;
 mod check;
@@ -40,6 +42,7 @@ mod routes;
 mod shares;
 mod tls;
 mod top;
+mod trace;
 mod wait_names;
 mod watch;
 mod worker;

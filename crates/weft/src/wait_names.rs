@@ -28,7 +28,7 @@ pub enum Service {
 
 impl Service {
     /// What waits for it are counted as.
-    const fn kind(self) -> WaitKind {
+    pub const fn kind(self) -> WaitKind {
         WaitKind::Service(self as u8)
     }
 }

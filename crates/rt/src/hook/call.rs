@@ -154,7 +154,7 @@ impl Call {
         let generation = descriptor::generation(fd);
         let interruptible = interrupt::class(self.symbol, deadline.is_some());
         let wake = interrupt::during(self.runtime, interruptible, self.again, || {
-            self.runtime.waits_for(purpose::of_descriptor(fd));
+            self.runtime.waits_for_fd(purpose::of_descriptor(fd), fd);
             self.runtime.wait_fd(fd, interest, deadline)
         });
         // It may have been closed after its readiness was reported and before this coroutine ran.
@@ -195,7 +195,8 @@ impl Call {
     pub fn wait_any(self, fds: &[(RawFd, Readiness)], deadline: Option<Nanos>) -> Wake {
         let interruptible = interrupt::class(self.symbol, false);
         let wake = interrupt::during(self.runtime, interruptible, self.again, || {
-            self.runtime.waits_for(purpose::of_descriptors(fds));
+            let (kind, fd) = purpose::of_descriptors(fds);
+            self.runtime.waits_for_fd(kind, fd);
             self.runtime.wait_fds(fds, deadline)
         });
         if wake == Wake::Cancelled {

@@ -12,6 +12,7 @@ use libc::{sockaddr, socklen_t};
 
 use super::descriptor::{DescriptorKind, NUMBERS, generation, kind};
 use super::names::Symbol;
+use crate::runtime::NO_FD;
 use crate::{Readiness, WaitKind};
 
 /// Which service a coroutine connects to, if it is known: below [`SERVICES_MAX`](crate::waits::SERVICES_MAX). It gets the
@@ -61,11 +62,13 @@ pub fn of_descriptor(fd: RawFd) -> WaitKind {
     }
 }
 
-/// What a wait for several is for: the first connection among them, or else the first descriptor. None of them: a time.
-pub fn of_descriptors(fds: &[(RawFd, Readiness)]) -> WaitKind {
-    let mut kinds = fds.iter().filter(|(fd, _)| *fd >= 0).map(|(fd, _)| of_descriptor(*fd));
-    let Some(first) = kinds.next() else { return WaitKind::Sleep };
-    let says_little = |kind: &WaitKind| matches!(kind, WaitKind::Server | WaitKind::Pipe | WaitKind::Disk);
+/// What a wait for several is for: the first connection among them, or else the first descriptor; and that. None of them: a
+/// time.
+pub fn of_descriptors(fds: &[(RawFd, Readiness)]) -> (WaitKind, RawFd) {
+    let mut kinds = fds.iter().filter(|(fd, _)| *fd >= 0).map(|(fd, _)| (of_descriptor(*fd), *fd));
+    let Some(first) = kinds.next() else { return (WaitKind::Sleep, NO_FD) };
+    let says_little =
+        |(kind, _): &(WaitKind, RawFd)| matches!(kind, WaitKind::Server | WaitKind::Pipe | WaitKind::Disk);
     std::iter::once(first).chain(kinds).find(|kind| !says_little(kind)).unwrap_or(first)
 }
 
@@ -100,16 +103,16 @@ mod tests {
     fn several_descriptors_are_waited_for_as_the_one_that_says_most() {
         let (reader, _writer) = std::io::pipe().unwrap();
         let pipe = (std::os::fd::AsRawFd::as_raw_fd(&reader), Readiness::READ);
-        assert_eq!(of_descriptors(&[]), WaitKind::Sleep);
-        assert_eq!(of_descriptors(&[(-1, Readiness::READ)]), WaitKind::Sleep);
-        assert_eq!(of_descriptors(&[pipe]), WaitKind::Pipe);
+        assert_eq!(of_descriptors(&[]), (WaitKind::Sleep, NO_FD));
+        assert_eq!(of_descriptors(&[(-1, Readiness::READ)]), (WaitKind::Sleep, NO_FD));
+        assert_eq!(of_descriptors(&[pipe]), (WaitKind::Pipe, pipe.0));
         let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
         let fd = std::os::fd::AsRawFd::as_raw_fd(&socket);
         assert_eq!(of_descriptor(fd), WaitKind::Server);
         on_connect(|address| (address == b"known").then_some(3));
         let connect = |address: &[u8]| connects(fd, address.as_ptr().cast(), address.len() as socklen_t);
         connect(b"known");
-        assert_eq!(of_descriptors(&[pipe, (fd, Readiness::READ)]), WaitKind::Service(3));
+        assert_eq!(of_descriptors(&[pipe, (fd, Readiness::READ)]), (WaitKind::Service(3), fd));
         connect(b"other");
         assert_eq!(of_descriptor(fd), WaitKind::Server);
     }

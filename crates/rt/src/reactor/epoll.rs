@@ -117,16 +117,20 @@ pub(crate) fn ready_now(fd: RawFd) -> Readiness {
 /// What a descriptor is, for reports: its peer's address, or what the kernel calls it.
 pub(crate) fn name_of(fd: RawFd) -> String {
     let kernels = || std::fs::read_link(format!("/proc/self/fd/{fd}"));
-    let Ok(Some(peer)) = rustix::net::getpeername(borrow(fd)) else {
-        return kernels().map_or_else(|_| format!("descriptor {fd}"), |name| name.display().to_string());
-    };
-    match std::net::SocketAddr::try_from(peer.clone()) {
+    let other = || kernels().map_or_else(|_| format!("descriptor {fd}"), |name| name.display().to_string());
+    peer_name(fd).unwrap_or_else(other)
+}
+
+/// The address of a socket's peer; `None` for what has none.
+pub(crate) fn peer_name(fd: RawFd) -> Option<String> {
+    let peer = rustix::net::getpeername(borrow(fd)).ok()??;
+    Some(match std::net::SocketAddr::try_from(peer.clone()) {
         Ok(address) => address.to_string(),
         Err(_) => rustix::net::SocketAddrUnix::try_from(peer)
             .ok()
             .and_then(|unix| unix.path().map(|path| path.to_string_lossy().into_owned()))
             .unwrap_or_else(|| "a unix socket".to_owned()),
-    }
+    })
 }
 
 fn borrow<'fd>(fd: RawFd) -> BorrowedFd<'fd> {

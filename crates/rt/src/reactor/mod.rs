@@ -7,7 +7,7 @@
 mod epoll;
 
 pub use epoll::Epoll as Reactor;
-pub(crate) use epoll::{has_events, name_of, ready_now, wait_for_events};
+pub(crate) use epoll::{has_events, name_of, peer_name, ready_now, wait_for_events};
 
 /// What a descriptor is ready for, as poll(2) event bits (`POLLIN`, `POLLOUT`, `POLLPRI`, `POLLERR`, `POLLHUP`,
 /// `POLLRDHUP`, `POLLNVAL`).

@@ -1,4 +1,4 @@
-//! Which jobs have a record, and the way of what happens into it.
+//! Which jobs have a record, the way of what happens into it, and who gets it.
 //!
 //! Must not know what is recorded. Invariant: a job has a record only if somebody asked for one when it began; what its tasks do is
 //! recorded there as well, until its coroutine has another job.
@@ -6,21 +6,25 @@
 use std::cell::Cell;
 
 use crate::coroutine::{Coroutine, Job};
-use crate::record::{Record, Recorder, SingleWait};
-use crate::{CoroutineId, Nanos};
+use crate::record::{Detail, ListedWait, Record, Recorder, SingleWait};
+use crate::{CoroutineId, Nanos, Runtime};
 
-/// Whether a job that begins gets a record.
-pub type RecordOf = fn(Job) -> bool;
+/// How much is recorded of a job that begins.
+pub type RecordOf = fn(Job) -> Detail;
+/// Gets the record of a job that has ended, and when it began, if that lists waits.
+pub type Recorded = fn(Job, Nanos, Record);
 
 /// Who gets records, if anybody does.
 #[derive(Default)]
 pub(crate) struct Records {
     of: Cell<Option<RecordOf>>,
+    to: Cell<Option<Recorded>>,
 }
 
 impl Records {
-    pub fn keep(&self, of: RecordOf) {
+    pub fn keep(&self, of: RecordOf, to: Recorded) {
         self.of.set(Some(of));
+        self.to.set(Some(to));
     }
 
     /// Gives a job that begins a fresh record, if it is to have one; a task has its parent's.
@@ -33,19 +37,28 @@ impl Records {
 
     #[cold]
     fn begin_one(&self, coroutine: &mut Coroutine, id: CoroutineId, of_parent: Option<Recorder>) {
-        let has_own = !coroutine.task && self.of.get().is_some_and(|of| of(coroutine.job));
-        coroutine.recorder = if has_own { Some(Recorder::of(id)) } else { of_parent };
-        match &mut coroutine.record {
-            Some(record) if has_own => **record = Record::default(),
-            none => *none = has_own.then(Box::default),
+        let of = self.of.get().filter(|_| !coroutine.task);
+        let fresh = of.and_then(|of| Record::of(of(coroutine.job)));
+        coroutine.recorder = if fresh.is_some() { Some(Recorder::of(id)) } else { of_parent };
+        match (&mut coroutine.record, fresh) {
+            (Some(record), Some(fresh)) => **record = fresh,
+            (none, fresh) => *none = fresh.map(Box::new),
         }
     }
 
     /// Writes that a wait of the coroutine has ended.
     #[cold]
-    pub fn waited(coroutines: &mut [Coroutine], (of, recorder): (CoroutineId, Recorder), wait: SingleWait) {
-        if let Some(record) = record_of(coroutines, recorder) {
-            record.waited(wait, Recorder::of(of) == recorder);
+    pub fn waited(
+        coroutines: &mut [Coroutine],
+        (of, recorder): (CoroutineId, Recorder),
+        wait: SingleWait,
+        (began, peer): (Nanos, Option<Box<str>>),
+    ) {
+        let Some(record) = record_of(coroutines, recorder) else { return };
+        let is_own = Recorder::of(of) == recorder;
+        record.waited(wait, is_own);
+        if record.lists() {
+            record.list(ListedWait { kind: wait.kind, began, took: wait.took, peer, is_own });
         }
     }
 
@@ -54,6 +67,35 @@ impl Records {
     pub fn ran(coroutines: &mut [Coroutine], (of, recorder): (CoroutineId, Recorder), spent: Nanos) {
         if let Some(record) = record_of(coroutines, recorder) {
             record.ran(spent, Recorder::of(of) == recorder);
+        }
+    }
+
+    /// Whether the record lists waits.
+    #[cold]
+    pub fn lists(coroutines: &mut [Coroutine], recorder: Recorder) -> bool {
+        record_of(coroutines, recorder).is_some_and(|record| record.lists())
+    }
+}
+
+impl Runtime {
+    /// The job of this coroutine has ended: its record goes to whoever wants it.
+    #[inline]
+    pub(super) fn hand_out_record(&self, index: u32) {
+        if self.records.to.get().is_some() {
+            self.hand_out_one(index);
+        }
+    }
+
+    #[cold]
+    fn hand_out_one(&self, index: u32) {
+        let (job, since, record) = {
+            let mut coroutines = self.coroutines.borrow_mut();
+            let coroutine = &mut coroutines[index as usize];
+            let lists = coroutine.record.as_ref().is_some_and(|record| record.lists());
+            (coroutine.job, coroutine.since, coroutine.record.take_if(|_| lists))
+        };
+        if let (Some(record), Some(to)) = (record, self.records.to.get()) {
+            to(job, since, *record);
         }
     }
 }

@@ -142,6 +142,8 @@ pub struct Summary<'a> {
     pub key: RequestKey,
     /// The request.
     pub request: RequestView<'a>,
+    /// Its [mark](crate::Server::mark); 0 if it has none.
+    pub mark: u16,
     /// The status of the answer; 0 if there was none.
     pub status: u16,
     /// Bytes of the response's content, as the handler provided them (before chunking).

@@ -210,6 +210,14 @@ impl Server {
         }
     }
 
+    /// Adds a field as [`Server::add_fields`] does, to those that are to be added.
+    pub fn add_field(&self, key: RequestKey, field: (Vec<u8>, Vec<u8>)) {
+        if let Some((_, stream)) = self.table.borrow_mut().active(key) {
+            let before = stream.fields.iter().flat_map(|fields| fields.iter().cloned());
+            stream.fields = Some(before.chain([field]).collect());
+        }
+    }
+
     /// Ends a request without (the rest of) a response. The connection is closed after the bytes queued so far, so that
     /// the peer can tell that the response is cut off. A response that has all its announced bytes is not cut off.
     pub fn abort(&self, key: RequestKey) {

@@ -4,7 +4,6 @@
 //! kept.
 
 use std::future::Future;
-use std::path::{Path, PathBuf};
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -14,12 +13,9 @@ use bytes::Bytes;
 use http::Request;
 use http_body::Body;
 use instant_acme::{BodyWrapper, BytesResponse, Error, HttpClient};
-use rustls::crypto::aws_lc_rs;
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
 use ureq::Agent;
-use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
 
+use crate::authorities;
 use crate::config::Acme;
 
 /// How long one request may take.
@@ -28,10 +24,6 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 const ANSWER_BYTES_MAX: u64 = 1 << 20;
 /// How much later than now an authority may ask us to come back.
 const LATER_MAX: Duration = Duration::from_secs(30 * 86_400);
-/// Where systems keep the certificates of the authorities that they trust, in one file.
-const BUNDLES: [&str; 3] =
-    ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"];
-
 /// When the authority wants to be asked again, if its last answer said so (RFC 9110 section 10.2.3).
 #[derive(Debug, Clone, Default)]
 pub struct Later(Arc<Mutex<Option<SystemTime>>>);
@@ -61,18 +53,7 @@ impl Client {
     /// # Errors
     /// One line: there are none.
     pub fn new(acme: &Acme) -> Result<(Client, Later), String> {
-        let certificates =
-            match &acme.ca {
-                Some(path) => trusted(path),
-                None => trusted(&bundle().ok_or(
-                    "no authority is trusted: install ca-certificates, or name a PEM file in acme.ca",
-                )?),
-            }?;
-        let tls = TlsConfig::builder()
-            .provider(TlsProvider::Rustls)
-            .unversioned_rustls_crypto_provider(Arc::new(aws_lc_rs::default_provider()))
-            .root_certs(RootCerts::new_with_certs(&certificates))
-            .build();
+        let tls = authorities::believed(acme.ca.as_deref(), Some("acme.ca"))?;
         let agent = Agent::config_builder()
             .tls_config(tls)
             .https_only(true)
@@ -129,23 +110,6 @@ fn moment(text: &str) -> Option<SystemTime> {
         Ok(seconds) => SystemTime::now().checked_add(Duration::from_secs(seconds)),
         Err(_) => httpdate::parse_http_date(text.trim()).ok(),
     }
-}
-
-fn bundle() -> Option<PathBuf> {
-    // As OpenSSL finds it.
-    let named = std::env::var_os("SSL_CERT_FILE").map(PathBuf::from);
-    named.into_iter().chain(BUNDLES.map(PathBuf::from)).find(|path| path.is_file())
-}
-
-fn trusted(path: &Path) -> Result<Vec<Certificate<'static>>, String> {
-    let shown = path.display();
-    let certificates: Vec<CertificateDer<'static>> = CertificateDer::pem_file_iter(path)
-        .and_then(|certificates| certificates.collect())
-        .map_err(|error| format!("{shown} cannot be read: {error}: name a PEM file in acme.ca"))?;
-    if certificates.is_empty() {
-        return Err(format!("{shown} has no certificate: name a PEM file with authorities in acme.ca"));
-    }
-    Ok(certificates.iter().map(|der| Certificate::from_der(der).to_owned()).collect())
 }
 
 #[cfg(test)]

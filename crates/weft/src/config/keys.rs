@@ -12,16 +12,18 @@ use super::other_keys::OTHERS;
 use super::server_keys::SERVER;
 use super::tls_keys::TLS;
 use super::topic_keys::TOPICS;
+use super::trace_keys::TRACE;
 
 /// Every setting, in the order of the documentation.
 pub static KEYS: &[Key] = &joined();
 
 /// The tables that make it up.
-const TABLES: [&[Key]; 8] = [SERVER, TLS, ACME, ADMIN, LIMITS, TOPICS, CLASSIC, OTHERS];
+const TABLES: [&[Key]; 9] = [SERVER, TLS, ACME, ADMIN, TRACE, LIMITS, TOPICS, CLASSIC, OTHERS];
 const COUNT: usize = SERVER.len()
     + TLS.len()
     + ACME.len()
     + ADMIN.len()
+    + TRACE.len()
     + LIMITS.len()
     + TOPICS.len()
     + CLASSIC.len()

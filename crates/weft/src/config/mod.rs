@@ -39,6 +39,8 @@ mod tls_keys;
 mod tls_settings;
 mod topic_keys;
 mod topics;
+mod trace;
+mod trace_keys;
 mod users;
 mod value;
 
@@ -63,6 +65,7 @@ pub use share::{Share, ShareBy, is_below, plain_path};
 pub use site_names::SiteNames;
 pub use tls_settings::{Acme, ClientCertificates, Tls};
 pub use topics::Topics;
+pub use trace::Trace;
 pub use users::{Hash, Users};
 pub use value::Value;
 

@@ -36,6 +36,8 @@ pub struct Config {
     pub log: Log,
     /// Who may see what weft says of itself.
     pub admin: Admin,
+    /// What is recorded of requests for a collector of traces.
+    pub trace: super::Trace,
     /// Which peers are trusted to report the client's address.
     pub trust: Trust,
     /// PHP's own settings.

@@ -108,6 +108,17 @@ impl Value {
         Err(format!("{} is out of range: allowed are 0, and 0.05 to 60000", self.shown()))
     }
 
+    /// A part of a whole: 0 is none of it, 1 all.
+    pub fn ratio(&self) -> Typed<f64> {
+        let ratio = match self {
+            Value::Integer(n) => Some(*n as f64),
+            Value::Text(text) | Value::Fraction(text) => text.trim().parse().ok(),
+            _ => None,
+        };
+        let is_part = |ratio: &f64| (0.0..=1.0).contains(ratio);
+        ratio.filter(is_part).ok_or_else(|| format!("expected a number from 0 to 1, got {}", self.shown()))
+    }
+
     /// `true` or `false`, also as text.
     pub fn boolean(&self) -> Typed<bool> {
         match self {

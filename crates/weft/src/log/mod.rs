@@ -137,7 +137,8 @@ pub fn become_forked() {
     FORKED.store(true, Ordering::Relaxed);
 }
 
-fn is_forked() -> bool {
+/// Whether this is a child that a request has forked: it has none of the worker's threads.
+pub fn is_forked() -> bool {
     FORKED.load(Ordering::Relaxed)
 }
 

@@ -1,6 +1,6 @@
 //! The marks of requests: which route each belongs to, told when its job begins or before its answer is given.
 //!
-//! Must not know what is counted of a route. Invariant: without an address for the operator no request is marked, and the
+//! Must not know what is counted of a route. Invariant: without an address for the operator and a collector of traces no request is marked, and the
 //! routes of a server are known by paths or by scripts, not by what clients send otherwise.
 
 use weft_rt::{Account, Job};

@@ -24,6 +24,7 @@ use super::secure::Secure;
 use super::server_host::ServerHost;
 use super::server_limits::limits;
 use super::site_choice::SiteChoice;
+use super::traced;
 use crate::admin::Admin;
 use crate::bus::Presence;
 use crate::classic::{Docroot, Route, Script, Served, Sites};
@@ -349,7 +350,7 @@ impl Handler for Requests {
     }
 
     fn wants_summaries(&self) -> bool {
-        log::access_is_on()
+        log::access_is_on() || traced::is_traced()
     }
 
     fn answered(&self, answered: &Answered<'_>) {
@@ -367,9 +368,14 @@ impl Handler for Requests {
         let facts = Facts::of(request);
         let mut scratch = self.scratch.borrow_mut();
         host.client(&facts, &mut scratch);
+        let peer = std::str::from_utf8(&scratch).unwrap_or("-");
+        traced::answered(summary, host, &facts, peer);
+        if !log::access_is_on() {
+            return;
+        }
         log::access(&Access {
             request_id: &host.id(summary.key.0),
-            peer: std::str::from_utf8(&scratch).unwrap_or("-"),
+            peer,
             method: request.method(),
             target: request.target(),
             protocol: match request.version() {

@@ -24,12 +24,13 @@ use super::front::Front;
 use super::lent::Lent;
 use super::site_settings::setting_at;
 use super::topics::WorkerTopics;
-use super::trace::Spans;
+use super::traced::server_timing;
 use crate::admin;
 use crate::bus::Presence;
 use crate::classic::{Script, Sites};
-use crate::config::{Config, Trust};
+use crate::config::{Config, Environment, Trust};
 use crate::tls::{self, Variables};
+use crate::trace::{Place, Spans};
 
 /// The host's own state besides the server.
 pub struct ServerHost {
@@ -49,7 +50,10 @@ pub struct ServerHost {
     front: &'static Front,
     asks_first: bool,
     pub(super) lent: Lent,
-    spans: Spans,
+    /// The places of its requests in their traces.
+    pub(super) spans: Spans,
+    /// Whether responses say where the time of their requests went.
+    times: bool,
 }
 
 impl ServerHost {
@@ -74,7 +78,8 @@ impl ServerHost {
             front,
             asks_first,
             lent: Lent::default(),
-            spans: Spans::new(),
+            spans: Spans::new(if config.trace.url.is_some() { config.trace.ratio } else { 0.0 }),
+            times: config.dev.mode == Environment::Development,
         }
     }
 
@@ -123,15 +128,28 @@ impl ServerHost {
         Some(with(&Facts { head: &kept.head, bytes: &kept.bytes, peer: kept.peer, secure }))
     }
 
-    /// What a request passes on to those whom it asks; nothing once its head is gone.
+    /// Where a request stands in its trace; `None` once its head is gone.
+    pub(super) fn place(&self, request: RequestId) -> Option<Place> {
+        self.look(request, |facts| self.spans.place(request, facts.head, facts.bytes))
+    }
+
+    /// What a request passes on to those whom it asks.
     fn traceparent(&self, request: RequestId) -> Slice {
         use std::io::Write;
-        let passed_on = |facts: &Facts<'_>| self.spans.passed_on(request, facts.head, facts.bytes);
-        let Some(passed_on) = self.look(request, passed_on) else { return Slice::NONE };
+        let Some(place) = self.place(request) else { return Slice::NONE };
         let mut scratch = self.scratch.borrow_mut();
         scratch.clear();
-        let _ = write!(scratch, "{passed_on}");
+        let _ = write!(scratch, "{}", place.own);
         Slice::of(&scratch)
+    }
+
+    /// In development: the response says where the time went until now.
+    fn say_time(&self, request: RequestId) {
+        if self.times
+            && let Some(timing) = server_timing()
+        {
+            self.server.add_field(RequestKey(request), (b"Server-Timing".to_vec(), timing.into_bytes()));
+        }
     }
 
     fn local(&self, request: RequestId) -> Option<std::net::SocketAddr> {
@@ -291,6 +309,7 @@ impl Host for ServerHost {
     }
 
     fn respond(&self, request: RequestId, status: u16, headers: &[HeaderLine], body: &[u8]) -> Option<usize> {
+        self.say_time(request);
         match self.server.respond_first(RequestKey(request), status, headers, body) {
             Ok(taken) => Some(taken),
             Err(error) => {
@@ -311,6 +330,7 @@ impl Host for ServerHost {
         headers: &[HeaderLine],
         path: &[u8],
     ) -> Result<(), u16> {
+        self.say_time(request);
         let name = Path::new(OsStr::from_bytes(path));
         let sent = self.server.respond_file(RequestKey(request), status, headers, name);
         self.sent_or_status(request, sent, name)
@@ -340,6 +360,7 @@ impl Host for ServerHost {
     }
 
     fn stream_start(&self, request: RequestId, status: u16, headers: &[HeaderLine]) -> bool {
+        self.say_time(request);
         let result = self.server.start(RequestKey(request), status, headers, None);
         self.logged(request, result)
     }

@@ -80,6 +80,12 @@ impl Routes {
         })
     }
 
+    /// The name of the route with this mark; `None` for those that have none of their own.
+    pub fn name_of(&self, mark: u16) -> Option<String> {
+        let number = usize::from(mark).checked_sub(1).filter(|number| *number != OTHER)?;
+        self.names.get(number)
+    }
+
     fn find_mark_of_path(&self, path: &[u8]) -> u16 {
         if let Some(mark) = self.mark_of_pattern(path) {
             return mark;

@@ -64,7 +64,7 @@ pub fn run(setup: WorkerSetup) -> ExitCode {
         Rc::clone(&control),
         sockets,
         setup.relay,
-        (setup.board, setup.page, setup.bus),
+        (setup.board, setup.page, setup.bus, setup.slot),
     );
     let worker = match booted {
         Ok(worker) => worker,
@@ -104,7 +104,7 @@ impl Worker {
         control: Rc<ControlEnd>,
         (listeners, tls): (Vec<BoundListener>, Option<Ready>),
         relay: Relay,
-        (board, page, bus): (&'static Board, Option<&'static Page>, &'static Bus),
+        (board, page, bus, slot): (&'static Board, Option<&'static Page>, &'static Bus, usize),
     ) -> Result<Worker, String> {
         let signals = Signals::block()?;
         let booted = php::boot(&config)?;
@@ -146,7 +146,7 @@ impl Worker {
         if !config.sites.is_empty() {
             runtime.limit_runs(php::run_max);
         }
-        insight::begin(runtime, &config, board, page);
+        insight::begin(runtime, &config, (board, page, slot))?;
         admin::tell_php(&config, board);
         runtime.start_slices().map_err(|error| format!("no thread for time slices: {error}"))?;
         weft_rt::hook::on_forked_child_end(|| signals::exit_now(i32::from(Engine::exit_status())));
@@ -189,7 +189,7 @@ impl Worker {
             signals,
             drain: RefCell::default(),
             recycle,
-            slow: Slow::new(config.limits.request_slow_ms, runtime),
+            slow: Slow::new(config.limits.request_slow_ms),
             next_status,
             next_look: Cell::default(),
             look_again: Cell::default(),
@@ -312,6 +312,7 @@ impl Worker {
             Runtime::forget();
             php::end();
         }
+        php::finish_traces();
         crate::log::finish();
         // No exit handlers: those of the libraries that PHP loaded expect PHP to be shut down, which parked coroutines
         // forbid.

@@ -38,10 +38,7 @@ pub struct Slow {
 
 impl Slow {
     /// 0 is off.
-    pub fn new(after_ms: u64, runtime: &Runtime) -> Slow {
-        if after_ms > 0 {
-            runtime.keep_records(|job| !JobKind::Task.is_of(job));
-        }
+    pub fn new(after_ms: u64) -> Slow {
         Slow { after: after_ms.saturating_mul(MILLISECOND), next: Cell::default(), seen: RefCell::default() }
     }
 

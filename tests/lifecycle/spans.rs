@@ -1,0 +1,254 @@
+//! Spans of requests and of their waits at a collector (OTLP over HTTP), and the field `Server-Timing`.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::Value as Json;
+use weft_tests::{PATIENCE, Server, in_each_mode};
+
+const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
+const PARENT: &str = "b7ad6b7169203331";
+
+const PAGES: &str = r#"
+function page(string $path): string
+{
+    if (preg_match('~^/asks/([^?]+)~', $path, $match)) {
+        $peer = stream_socket_client("tcp://$match[1]");
+        fgets($peer);
+    }
+
+    return strtok($path, '?') . "\n";
+}
+"#;
+
+/// A collector that answers with these statuses in turn, and with 200 from then on.
+struct Collector {
+    url: String,
+    messages: Receiver<Message>,
+}
+
+/// What it was told.
+struct Message {
+    head: String,
+    body: Json,
+}
+
+impl Collector {
+    fn new(statuses: &'static [u16]) -> Collector {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let (to, messages) = channel();
+        let mut statuses = statuses.iter().copied().chain(std::iter::repeat(200));
+        std::thread::spawn(move || {
+            // Its clients ask one after the other.
+            for stream in listener.incoming() {
+                let mut reader = BufReader::new(stream.expect("a connection"));
+                while let Some(message) = told(&mut reader) {
+                    let status = statuses.next().expect("endless");
+                    let _ = to.send(message);
+                    let answer =
+                        format!("HTTP/1.1 {status} So\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{{}}");
+                    reader.get_mut().write_all(answer.as_bytes()).expect("sent");
+                    break;
+                }
+            }
+        });
+        Collector { url, messages }
+    }
+
+    fn message(&self) -> Message {
+        self.messages.recv_timeout(PATIENCE).expect("a message")
+    }
+
+    /// The first span that one of the next messages has and that is such a one.
+    fn span(&self, is_it: impl Fn(&Json) -> bool) -> Json {
+        loop {
+            if let Some(span) = spans_of(&self.message().body).into_iter().find(&is_it) {
+                return span;
+            }
+        }
+    }
+
+    fn server_span(&self) -> Json {
+        self.span(|span| span["kind"] == 2)
+    }
+}
+
+fn told(reader: &mut BufReader<TcpStream>) -> Option<Message> {
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        if reader.read_line(&mut head).ok()? == 0 {
+            return None;
+        }
+    }
+    let length = head.to_ascii_lowercase();
+    let length =
+        length.split_once("content-length: ").expect("a length").1.split_once("\r\n").expect("a line").0;
+    let mut body = vec![0; length.parse().expect("a number")];
+    reader.read_exact(&mut body).ok()?;
+    Some(Message { head, body: serde_json::from_slice(&body).expect("JSON") })
+}
+
+fn spans_of(message: &Json) -> Vec<Json> {
+    message["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().expect("spans").clone()
+}
+
+/// What an attribute says, as text.
+fn said(span: &Json, name: &str) -> String {
+    let all = span["attributes"].as_array().expect("attributes");
+    let value = all.iter().find(|attribute| attribute["key"] == name).map(|found| &found["value"]);
+    let kinds = ["stringValue", "intValue", "boolValue"];
+    let found = kinds.iter().find_map(|kind| value?.get(kind));
+    found.map_or(String::new(), |found| found.as_str().map_or_else(|| found.to_string(), str::to_owned))
+}
+
+fn named<'a>(spans: &'a [Json], name: &str) -> &'a Json {
+    spans.iter().find(|span| span["name"] == name).unwrap_or_else(|| panic!("no {name} in {spans:?}"))
+}
+
+/// Beginning and end.
+fn times(span: &Json) -> [u128; 2] {
+    ["startTimeUnixNano", "endTimeUnixNano"]
+        .map(|name| span[name].as_str().expect("text").parse().expect("a number"))
+}
+
+/// The address of a peer that answers each client with a line.
+fn peer() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address").to_string();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            std::thread::sleep(Duration::from_millis(20));
+            let _ = stream.write_all(b"at last\n");
+        }
+    });
+    address
+}
+
+#[test]
+fn a_request_its_code_and_its_waits_are_spans_of_its_clients_trace() {
+    for (mode, server) in in_each_mode(PAGES) {
+        let (collector, peer) = (Collector::new(&[]), peer());
+        let weft = server
+            .with("--trace-url", &collector.url)
+            .with("--trace-service", "shop")
+            .with("--trace-headers", "X-Key: secret")
+            .start();
+        let line = format!("traceparent: 00-{TRACE}-{PARENT}-01");
+        weft.say(format!("GET /asks/{peer}?password=x HTTP/1.1\r\nHost: a\r\n{line}\r\n\r\n"));
+        let message = collector.message();
+        assert!(message.head.starts_with("POST /v1/traces HTTP/1.1\r\n"), "{mode}: {}", message.head);
+        let head = message.head.to_ascii_lowercase();
+        assert!(
+            head.contains("x-key: secret") && head.contains("content-type: application/json"),
+            "{mode}: {head}"
+        );
+        assert_eq!(said(&message.body["resourceSpans"][0]["resource"], "service.name"), "shop", "{mode}");
+        let mut spans = spans_of(&message.body);
+        // The answer may end later than its code, in a later message.
+        if !spans.iter().any(|span| span["kind"] == 2) {
+            spans.extend(spans_of(&collector.message().body));
+        }
+        assert!(spans.iter().all(|span| span["traceId"] == TRACE), "{mode}: {spans:?}");
+        let server = spans.iter().find(|span| span["kind"] == 2).expect("the server's span");
+        assert_eq!(server["parentSpanId"], PARENT, "{mode}");
+        assert!(server["name"].as_str().expect("text").starts_with("GET"), "{mode}: {server}");
+        assert_eq!(said(server, "url.path"), format!("/asks/{peer}"), "{mode}: without the query");
+        assert_eq!(said(server, "http.response.status_code"), "200", "{mode}");
+        assert_eq!(said(server, "client.address"), "127.0.0.1", "{mode}");
+        let (php, wait) = (named(&spans, "php"), named(&spans, "server"));
+        assert_eq!(php["parentSpanId"], server["spanId"], "{mode}");
+        assert_eq!((&wait["parentSpanId"], &wait["kind"]), (&php["spanId"], &Json::from(3)), "{mode}");
+        let (_, port) = peer.split_once(':').expect("a port");
+        assert_eq!(
+            (said(wait, "network.peer.address").as_str(), said(wait, "network.peer.port").as_str()),
+            ("127.0.0.1", port),
+            "{mode}"
+        );
+        let [began, ended] = times(wait);
+        assert!(ended - began >= 15_000_000, "{mode}: {wait}");
+    }
+}
+
+#[test]
+fn a_trace_is_recorded_if_its_client_says_so_or_the_ratio() {
+    for (ratio, expected) in [("0", vec!["/yes"]), ("1", vec!["/yes", "/new", "/last"])] {
+        let collector = Collector::new(&[]);
+        let weft = Server::of_docroot(&[("index.php", "<?php echo 'page';")])
+            .with("--trace-url", &collector.url)
+            .with("--trace-ratio", ratio)
+            .with("--workers", "1")
+            .start();
+        for (path, flags) in [("/yes", "01"), ("/no", "00")] {
+            let line = format!("traceparent: 00-{TRACE}-{PARENT}-{flags}");
+            weft.say(format!("GET {path} HTTP/1.1\r\nHost: a\r\n{line}\r\n\r\n"));
+        }
+        weft.get("/new");
+        weft.get("/last");
+        let mut weft = weft;
+        weft.signal(Signal::TERM);
+        assert!(weft.wait().success(), "{}", weft.log());
+        // What is left is sent before the worker ends.
+        let mut paths = Vec::new();
+        while let Ok(message) = collector.messages.try_recv() {
+            let spans = spans_of(&message.body);
+            paths.extend(spans.iter().filter(|span| span["kind"] == 2).map(|span| said(span, "url.path")));
+        }
+        assert_eq!(paths, expected, "{ratio}");
+    }
+}
+
+#[test]
+fn a_collector_that_is_busy_is_asked_again_and_one_that_refuses_is_named() {
+    let collector = Collector::new(&[503, 400]);
+    let mut weft = Server::of_docroot(&[("index.php", "<?php http_response_code(500);")])
+        .with("--trace-url", &collector.url)
+        .with("--workers", "1")
+        .start();
+    weft.get("/first");
+    weft.wait_for_log("does not take spans of traces: it answers 503");
+    let php = || collector.span(|span| span["name"] == "php");
+    assert_eq!(php(), php(), "the same span again");
+    weft.get("/second");
+    let failed = collector.server_span();
+    weft.wait_for_log("takes spans of traces again");
+    weft.wait_for_log("spans of traces were dropped");
+    assert_eq!((&failed["status"]["code"], said(&failed, "error.type").as_str()), (&Json::from(2), "500"));
+}
+
+#[test]
+fn a_wrong_collector_is_refused_before_the_start() {
+    for (value, why) in
+        [("127.0.0.1:4318", "expected http://HOST:4318"), ("http://me:secret@collector", "set trace.headers")]
+    {
+        let mut weft = Server::new("return fn () => '';").with("--trace-url", value).spawn();
+        assert!(!weft.wait().success());
+        let log = weft.log();
+        assert!(log.contains("--trace-url: ") && log.contains(why) && !log.contains("secret"), "{log}");
+    }
+}
+
+#[test]
+fn in_development_an_answer_says_where_its_time_went() {
+    for (mode, server) in in_each_mode(PAGES) {
+        let peer = peer();
+        let weft = server.with("--mode", "development").start();
+        let timing = weft.get(&format!("/asks/{peer}"));
+        let timing = timing.header("Server-Timing").unwrap_or_else(|| panic!("{mode}: no field")).to_owned();
+        let parts: Vec<&str> = timing.split(", ").collect();
+        let span = |name: &str| {
+            let part = parts.iter().find_map(|part| part.strip_prefix(&format!("{name};dur=")));
+            let part = part.unwrap_or_else(|| panic!("{mode}: {timing}"));
+            part.split(';').next().expect("a number").parse::<f64>().expect("a number")
+        };
+        assert!(
+            span("server") >= 15.0 && span("total") >= span("server") + span("php") - 0.01,
+            "{mode}: {timing}"
+        );
+    }
+    let weft = Server::new("return fn () => 'plain';").start();
+    assert!(weft.get("/").header("Server-Timing").is_none());
+}
