@@ -333,15 +333,22 @@ weft_enter_result weft_coroutine_enter(weft_coroutine *coroutine, bool has_job, 
 
 void weft_coroutine_leave(weft_coroutine *coroutine)
 {
+	/* What is freed because of an exception may wait. Others must find none: the engine would not call the function of a
+	 * Fiber that starts, and would free the exception with one that ends. */
+	zend_object *thrown = EG(exception);
+	const zend_op *thrown_at = EG(opline_before_exception);
 	weft_exchanging = true; /* this may require reading a time zone's file */
 	weft_isolate_out(coroutine);
 	weft_exchanging = false;
+	EG(exception) = NULL;
 	coroutine->resume_at = EG(current_fiber_context);
 	coroutine->frame = EG(current_execute_data);
 	switch_to(loop_context);
 	weft_exchanging = true;
 	weft_isolate_in(coroutine);
 	weft_exchanging = false;
+	EG(exception) = thrown;
+	EG(opline_before_exception) = thrown_at;
 	if (UNEXPECTED(coroutine->overflowed)) { /* others have had the check that it asked for */
 		zend_atomic_bool_store(&EG(vm_interrupt), true);
 	}

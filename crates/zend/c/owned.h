@@ -11,8 +11,6 @@
 
 #define WEFT_OWNED(OWN)                                                                                               \
 	OWN(output, output_globals)                                                                                       \
-	OWN(exception, EG(exception))                                                                                     \
-	OWN(opline_before_exception, EG(opline_before_exception))                                                         \
 	OWN(error_handling, EG(error_handling))                                                                           \
 	OWN(exception_class, EG(exception_class))                                                                         \
 	OWN(ticks, EG(ticks_count))                                                                                      \
