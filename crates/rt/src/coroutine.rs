@@ -187,6 +187,8 @@ pub(crate) struct Coroutine {
     pub recorder: Option<Recorder>,
     /// The record of its job.
     pub record: Option<Box<Record>>,
+    /// Whom a wait is for that its record will list.
+    pub peer: Option<Box<str>>,
 }
 
 impl Coroutine {

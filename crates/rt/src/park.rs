@@ -4,7 +4,6 @@
 //! and do nothing.
 
 use crate::coroutine::State;
-use crate::reactor::peer_name;
 use crate::record::SingleWait;
 use crate::runtime::{NO_FD, Records};
 use crate::timers::{Due, TimerKey};
@@ -45,7 +44,6 @@ impl Runtime {
 
     fn leave(&self, wait: Wait, deadline: Option<Nanos>, heed_cancel: bool) -> Wake {
         let (kind, fd) = self.waits_for.replace((WaitKind::Coroutine, NO_FD));
-        let mut peer = None;
         let (context, waits) = {
             let mut coroutines = self.coroutines.borrow_mut();
             let coroutine = &mut coroutines[wait.coroutine.index as usize];
@@ -65,13 +63,8 @@ impl Runtime {
                 waits = true;
             }
             let context = coroutine.context;
-            // While it is open: what it is connected to cannot be asked later.
-            if let Some(recorder) = coroutine.recorder
-                && waits
-                && fd != NO_FD
-                && Records::lists(&mut coroutines, recorder)
-            {
-                peer = peer_name(fd).map(String::into_boxed_str);
+            if let Some(recorder) = coroutine.recorder {
+                Records::waits(&mut coroutines, (wait.coroutine, recorder), fd);
             }
             (context, waits)
         };
@@ -87,7 +80,7 @@ impl Runtime {
             if let Some(account) = coroutine.account {
                 account.waited(kind, took);
             }
-            recorded = coroutine.recorder.map(|recorder| (recorder, took, coroutine.waits_since));
+            recorded = coroutine.recorder.map(|recorder| (recorder, took));
         }
         // The wait is over: a waker that still holds it must find it stale.
         coroutine.wait = coroutine.wait.wrapping_add(1);
@@ -97,9 +90,9 @@ impl Runtime {
         let (wake, for_good) = (coroutine.wake, coroutine.cancelled);
         let stopped = heed_cancel && (for_good || wake == Wake::Cancelled);
         coroutine.interrupted &= !stopped;
-        if let Some((recorder, took, began)) = recorded {
+        if let Some((recorder, took)) = recorded {
             let ended = SingleWait { number: wait.number, kind, took };
-            Records::waited(&mut coroutines, (wait.coroutine, recorder), ended, (began, peer));
+            Records::waited(&mut coroutines, (wait.coroutine, recorder), ended);
         }
         drop(coroutines);
         self.switch.resumed(context);

@@ -105,9 +105,11 @@ impl Record {
     /// Waits that a record lists.
     pub const LISTED_MAX: usize = 128;
 
-    /// An empty one; `None` if nothing is to be recorded.
-    pub(crate) fn of(detail: Detail) -> Option<Record> {
-        (detail > Detail::Nothing).then(|| Record { lists: detail == Detail::Waits, ..Record::default() })
+    /// Forgets everything, and from here on has so much.
+    pub(crate) fn begin(&mut self, detail: Detail) {
+        (self.own, self.tasks, self.longest) = (Spent::default(), Spent::default(), None);
+        self.waits.clear();
+        (self.unlisted, self.lists) = (0, detail == Detail::Waits);
     }
 
     /// Whether it lists waits.
@@ -172,11 +174,13 @@ mod tests {
 
     #[test]
     fn a_list_of_waits_has_a_bound() {
-        let mut record = Record::of(Detail::Waits).unwrap();
+        let mut record = Record::default();
+        record.begin(Detail::Waits);
         let wait = |began| ListedWait { kind: WaitKind::Dns, began, took: 1, peer: None, is_own: true };
         (0..Record::LISTED_MAX as Nanos + 3).for_each(|began| record.list(wait(began)));
         assert_eq!((record.waits.len(), record.unlisted), (Record::LISTED_MAX, 3));
         assert_eq!(record.waits[0], wait(0), "the first are kept");
-        assert!(!Record::of(Detail::Sums).unwrap().lists() && Record::of(Detail::Nothing).is_none());
+        record.begin(Detail::Sums);
+        assert!(record.waits.is_empty() && record.unlisted == 0 && !record.lists());
     }
 }

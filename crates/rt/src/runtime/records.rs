@@ -4,9 +4,12 @@
 //! recorded there as well, until its coroutine has another job.
 
 use std::cell::Cell;
+use std::os::fd::RawFd;
 
 use crate::coroutine::{Coroutine, Job};
+use crate::reactor::peer_name;
 use crate::record::{Detail, ListedWait, Record, Recorder, SingleWait};
+use crate::runtime::NO_FD;
 use crate::{CoroutineId, Nanos, Runtime};
 
 /// How much is recorded of a job that begins.
@@ -38,22 +41,28 @@ impl Records {
     #[cold]
     fn begin_one(&self, coroutine: &mut Coroutine, id: CoroutineId, of_parent: Option<Recorder>) {
         let of = self.of.get().filter(|_| !coroutine.task);
-        let fresh = of.and_then(|of| Record::of(of(coroutine.job)));
-        coroutine.recorder = if fresh.is_some() { Some(Recorder::of(id)) } else { of_parent };
-        match (&mut coroutine.record, fresh) {
-            (Some(record), Some(fresh)) => **record = fresh,
-            (none, fresh) => *none = fresh.map(Box::new),
+        let detail = of.map_or(Detail::Nothing, |of| of(coroutine.job));
+        if detail == Detail::Nothing {
+            (coroutine.recorder, coroutine.record) = (of_parent, None);
+        } else {
+            coroutine.recorder = Some(Recorder::of(id));
+            coroutine.record.get_or_insert_default().begin(detail);
         }
+    }
+
+    /// The coroutine may wait for this descriptor. What that is connected to is asked now: it may be closed later.
+    #[cold]
+    pub fn waits(coroutines: &mut [Coroutine], (of, recorder): (CoroutineId, Recorder), fd: RawFd) {
+        let lists = fd != NO_FD && record_of(coroutines, recorder).is_some_and(|record| record.lists());
+        coroutines[of.index as usize].peer =
+            lists.then(|| peer_name(fd)).flatten().map(String::into_boxed_str);
     }
 
     /// Writes that a wait of the coroutine has ended.
     #[cold]
-    pub fn waited(
-        coroutines: &mut [Coroutine],
-        (of, recorder): (CoroutineId, Recorder),
-        wait: SingleWait,
-        (began, peer): (Nanos, Option<Box<str>>),
-    ) {
+    pub fn waited(coroutines: &mut [Coroutine], (of, recorder): (CoroutineId, Recorder), wait: SingleWait) {
+        let coroutine = &mut coroutines[of.index as usize];
+        let (began, peer) = (coroutine.waits_since, coroutine.peer.take());
         let Some(record) = record_of(coroutines, recorder) else { return };
         let is_own = Recorder::of(of) == recorder;
         record.waited(wait, is_own);
@@ -68,12 +77,6 @@ impl Records {
         if let Some(record) = record_of(coroutines, recorder) {
             record.ran(spent, Recorder::of(of) == recorder);
         }
-    }
-
-    /// Whether the record lists waits.
-    #[cold]
-    pub fn lists(coroutines: &mut [Coroutine], recorder: Recorder) -> bool {
-        record_of(coroutines, recorder).is_some_and(|record| record.lists())
     }
 }
 

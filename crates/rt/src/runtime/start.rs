@@ -140,6 +140,7 @@ impl Runtime {
             account: None,
             recorder: None,
             record: None,
+            peer: None,
         });
         coroutines.len() as u32 - 1
     }
