@@ -46,14 +46,12 @@ impl Collector {
             // Its clients ask one after the other.
             for stream in listener.incoming() {
                 let mut reader = BufReader::new(stream.expect("a connection"));
-                while let Some(message) = told(&mut reader) {
-                    let status = statuses.next().expect("endless");
-                    let _ = to.send(message);
-                    let answer =
-                        format!("HTTP/1.1 {status} So\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{{}}");
-                    reader.get_mut().write_all(answer.as_bytes()).expect("sent");
-                    break;
-                }
+                let Some(message) = told(&mut reader) else { continue };
+                let status = statuses.next().expect("endless");
+                let _ = to.send(message);
+                let answer =
+                    format!("HTTP/1.1 {status} So\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{{}}");
+                reader.get_mut().write_all(answer.as_bytes()).expect("sent");
             }
         });
         Collector { url, messages }
