@@ -1,8 +1,8 @@
 //! Requests that a browser makes for somebody else's page.
 //!
 //! A page of any site may send requests to addresses that only this machine reaches, and by a name of its own that suddenly
-//! means 127.0.0.1 (DNS rebinding) it may read the answers. Must not know the token. Invariant: what such a page sends is
-//! refused before it is looked at.
+//! means 127.0.0.1 (DNS rebinding) it may read the answers. Must not know the token, nor for which requests that matters.
+//! Invariant: what such a page sends is refused before its body or its query is looked at.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 

@@ -5,6 +5,7 @@
 //! another site is refused.
 
 mod answer;
+mod asking;
 mod fpm_status;
 mod guard;
 mod metrics;

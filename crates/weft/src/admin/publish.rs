@@ -5,44 +5,35 @@
 
 use std::cell::{Cell, RefCell};
 
-use weft_rt::{Nanos, clock};
+use weft_rt::Nanos;
 use weft_serve::{BodyView, RequestKey, Server};
 
 use super::answer::{Answer, TEXT};
-use crate::bus::{self, NotPublished, Post, Publication, What, publish_at_once};
-
-/// Messages that may be on their way, and as many whose subscribers are being counted.
-const WAITING_MAX: usize = 64;
+use super::asking::{Asking, Told, WAITING_MAX};
+use crate::bus::{NotPublished, Post, Publication, What, publish_at_once};
 
 /// Publications.
 pub struct Publications {
     post: &'static Post,
     /// Those whose messages have not arrived.
     waiting: RefCell<Vec<RequestKey>>,
-    /// Those whose subscribers are being counted.
-    counting: RefCell<Vec<Counting>>,
-    /// Whether there is one of either.
+    /// Whether there is one.
     is_any: Cell<bool>,
+    /// Those whose subscribers are being counted.
+    counting: Asking<Counting>,
 }
 
 /// A message that is published, and for which other workers count its subscribers.
 struct Counting {
-    key: RequestKey,
     id: String,
-    /// The question.
-    number: u64,
     /// Those in this worker.
     own: usize,
 }
 
 impl Publications {
     pub fn new(post: &'static Post) -> Publications {
-        Publications {
-            post,
-            waiting: RefCell::default(),
-            counting: RefCell::default(),
-            is_any: Cell::default(),
-        }
+        let counting = Asking::new(post, counted);
+        Publications { post, waiting: RefCell::default(), is_any: Cell::default(), counting }
     }
 
     /// Publishes the body of a request, now or when it has arrived.
@@ -62,30 +53,12 @@ impl Publications {
     #[inline]
     pub fn turn(&self, server: &Server, now: Nanos) {
         if self.is_any.get() {
-            self.go_on(server, now);
-        }
-    }
-
-    fn go_on(&self, server: &Server, now: Nanos) {
-        if !self.waiting.borrow().is_empty() {
             let mut waiting = std::mem::take(&mut *self.waiting.borrow_mut());
             waiting.retain(|key| self.still_waits(server, *key));
             self.waiting.borrow_mut().append(&mut waiting);
+            self.is_any.set(!self.waiting.borrow().is_empty());
         }
-        if !self.counting.borrow().is_empty() {
-            let counting = |one: &mut Counting| match self.post.answer_to(one.number, now) {
-                None => true,
-                Some(counts) => {
-                    let number = |row: &Vec<u8>| std::str::from_utf8(row).ok()?.parse::<usize>().ok();
-                    let count =
-                        counts.ok().map(|rows| one.own + rows.iter().filter_map(number).sum::<usize>());
-                    published(&one.id, count).send(server, one.key);
-                    false
-                }
-            };
-            self.counting.borrow_mut().retain_mut(counting);
-        }
-        self.is_any.set(!self.waiting.borrow().is_empty() || !self.counting.borrow().is_empty());
+        self.counting.turn(server, now);
     }
 
     fn still_waits(&self, server: &Server, key: RequestKey) -> bool {
@@ -106,16 +79,10 @@ impl Publications {
             Ok(published) => published,
             Err(answer) => return answer.send(server, key),
         };
-        let (question, now) = (bus::question(What::Count, &topic, &[]), clock::now());
-        let is_room = self.counting.borrow().len() < WAITING_MAX;
-        match is_room.then(|| self.post.ask_at_once(&question, now)).flatten() {
-            Some(number) => {
-                let own = server.members(&topic).len();
-                self.counting.borrow_mut().push(Counting { key, id, number, own });
-                self.is_any.set(true);
-                self.turn(server, now); // there may be no other worker
-            }
-            None => published(&id, None).send(server, key),
+        let own = server.members(&topic).len();
+        let asked = self.counting.ask(server, key, (What::Count, &topic), Counting { id, own });
+        if let Err(Counting { id, .. }) = asked {
+            published(&id, None).send(server, key);
         }
     }
 
@@ -141,6 +108,13 @@ impl Publications {
             }
         }
     }
+}
+
+fn counted(here: Counting, told: Told) -> Answer {
+    let number = |row: &Vec<u8>| std::str::from_utf8(row).ok()?.parse::<usize>().ok();
+    let of_all = told.ok().filter(|(_, late)| late.is_empty());
+    let count = of_all.map(|(rows, _)| here.own + rows.iter().filter_map(number).sum::<usize>());
+    published(&here.id, count)
 }
 
 /// What is said of a message that was published: how many have subscribed, unless not all workers have answered.

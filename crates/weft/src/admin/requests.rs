@@ -3,78 +3,44 @@
 //! Must not know who may ask: the caller has checked that. Invariants: nothing here waits; an answer is given when all other
 //! workers have answered, or at the deadline of a question, and then names those that have not.
 
-use std::cell::{Cell, RefCell};
-
 use serde_json::{Value, json};
-use weft_rt::{Nanos, clock};
+use weft_rt::Nanos;
 use weft_serve::{RequestKey, Server};
 
-use super::answer::{Answer, TEXT};
-use crate::bus::{self, Post, Rows, What, pid_of};
+use super::answer::Answer;
+use super::asking::{Asking, Told, nobody_to_ask};
+use crate::bus::{Post, Rows, What, pid_of};
 use crate::in_flight;
 
-/// Requests that may wait for other workers.
-const WAITING_MAX: usize = 64;
 /// Requests in flight that are listed.
 const LISTED_MAX: usize = 200;
 
 /// Those who ask.
-pub struct Requests {
-    post: &'static Post,
-    waiting: RefCell<Vec<Waiting>>,
-    is_any: Cell<bool>,
-}
-
-/// One who waits for the other workers' answers.
-struct Waiting {
-    key: RequestKey,
-    /// The question.
-    question: u64,
-    /// What this worker has.
-    own: Rows,
-}
+pub struct Requests(Asking<Rows>);
 
 impl Requests {
     pub fn new(post: &'static Post) -> Requests {
-        Requests { post, waiting: RefCell::default(), is_any: Cell::default() }
+        Requests(Asking::new(post, answer))
     }
 
     /// Asks the other workers.
     pub fn take(&self, server: &Server, key: RequestKey) {
-        let now = clock::now();
-        let is_room = self.waiting.borrow().len() < WAITING_MAX;
-        let question = bus::question(What::InFlight, b"", &[]);
-        let Some(question) = is_room.then(|| self.post.ask_at_once(&question, now)).flatten() else {
-            let busy = "503 Service Unavailable: the other workers cannot be asked now\n";
-            return Answer::new(503, TEXT, busy).send(server, key);
-        };
-        self.waiting.borrow_mut().push(Waiting { key, question, own: in_flight::rows() });
-        self.is_any.set(true);
-        self.go_on(server, now); // there may be no other worker
+        if self.0.ask(server, key, (What::InFlight, b""), in_flight::rows()).is_err() {
+            nobody_to_ask().send(server, key);
+        }
     }
 
     /// Answers those for whom all workers have answered, or have had their time.
     #[inline]
     pub fn turn(&self, server: &Server, now: Nanos) {
-        if self.is_any.get() {
-            self.go_on(server, now);
-        }
+        self.0.turn(server, now);
     }
+}
 
-    fn go_on(&self, server: &Server, now: Nanos) {
-        let mut waiting = self.waiting.borrow_mut();
-        waiting.retain_mut(|one| match self.post.answers_to(one.question, now) {
-            None => true,
-            Some(answered) => {
-                let (others, late) = answered.unwrap_or_default();
-                let rows = std::mem::take(&mut one.own).into_iter().chain(others);
-                let silent: Vec<u64> = late.into_iter().map(|worker| u64::from(pid_of(worker))).collect();
-                Answer::new(200, "application/json", render(rows, &silent)).send(server, one.key);
-                false
-            }
-        });
-        self.is_any.set(!waiting.is_empty());
-    }
+fn answer(own: Rows, told: Told) -> Answer {
+    let (others, late) = told.unwrap_or_default();
+    let silent: Vec<u64> = late.into_iter().map(|worker| u64::from(pid_of(worker))).collect();
+    Answer::new(200, "application/json", render(own.into_iter().chain(others), &silent))
 }
 
 /// One object, and a line end.

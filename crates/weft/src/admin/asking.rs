@@ -1,0 +1,84 @@
+//! Requests of the operator that are answered when the other workers have said what they know.
+//!
+//! Must not know what they are asked. Invariants: nothing here waits, and nobody waits longer than a question lasts; there is a
+//! bound on how many do.
+
+use std::cell::{Cell, RefCell};
+
+use weft_rt::{Nanos, clock};
+use weft_serve::{RequestKey, Server};
+
+use super::answer::{Answer, TEXT};
+use crate::bus::{self, NotAnswered, Post, Rows, What};
+
+/// Requests that may wait for other workers, of each kind.
+pub const WAITING_MAX: usize = 64;
+
+/// What the others have said, and which workers have not; an error: they could not be waited for.
+pub type Told = Result<(Rows, Vec<u64>), NotAnswered>;
+
+/// Requests of one kind.
+pub struct Asking<T> {
+    post: &'static Post,
+    /// Makes an answer of what this worker knows and the others have said.
+    answer: fn(T, Told) -> Answer,
+    waiting: RefCell<Vec<Waiting<T>>>,
+    is_any: Cell<bool>,
+}
+
+struct Waiting<T> {
+    key: RequestKey,
+    question: u64,
+    /// What this worker knows.
+    own: Option<T>,
+}
+
+impl<T> Asking<T> {
+    pub fn new(post: &'static Post, answer: fn(T, Told) -> Answer) -> Asking<T> {
+        Asking { post, answer, waiting: RefCell::default(), is_any: Cell::default() }
+    }
+
+    /// Asks the other workers on behalf of a request; gives back what this one knows if they cannot be asked.
+    pub fn ask(
+        &self,
+        server: &Server,
+        key: RequestKey,
+        (what, subject): (What, &[u8]),
+        own: T,
+    ) -> Result<(), T> {
+        let now = clock::now();
+        let is_room = self.waiting.borrow().len() < WAITING_MAX;
+        let question = bus::question(what, subject, &[]);
+        let Some(question) = is_room.then(|| self.post.ask_at_once(&question, now)).flatten() else {
+            return Err(own);
+        };
+        self.waiting.borrow_mut().push(Waiting { key, question, own: Some(own) });
+        self.is_any.set(true);
+        self.turn(server, now); // there may be no other worker
+        Ok(())
+    }
+
+    /// Answers those for whom all workers have answered, or have had their time.
+    #[inline]
+    pub fn turn(&self, server: &Server, now: Nanos) {
+        if self.is_any.get() {
+            self.go_on(server, now);
+        }
+    }
+
+    fn go_on(&self, server: &Server, now: Nanos) {
+        let mut waiting = self.waiting.borrow_mut();
+        waiting.retain_mut(|one| {
+            let told = self.post.answers_to(one.question, now);
+            let Some((told, own)) = told.and_then(|told| Some((told, one.own.take()?))) else { return true };
+            (self.answer)(own, told).send(server, one.key);
+            false
+        });
+        self.is_any.set(!waiting.is_empty());
+    }
+}
+
+/// What is said where the other workers cannot be asked.
+pub fn nobody_to_ask() -> Answer {
+    Answer::new(503, TEXT, "503 Service Unavailable: the other workers cannot be asked now\n")
+}
