@@ -5,8 +5,9 @@
 
 use crate::coroutine::State;
 use crate::record::SingleWait;
-use crate::runtime::{NO_FD, Records};
+use crate::runtime::Records;
 use crate::timers::{Due, TimerKey};
+use crate::waits::NO_FD;
 use crate::{CoroutineId, Nanos, Readiness, Runtime, Wait, WaitKind, Wake, clock};
 
 impl Runtime {

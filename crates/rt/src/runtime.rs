@@ -38,14 +38,12 @@ use crate::offload::Offload;
 use crate::reactor::Reactor;
 use crate::scheduler_limits::SchedulerLimits;
 use crate::timers::Timers;
+use crate::waits::NO_FD;
 use crate::watch::Heartbeat;
 use crate::{CoroutineId, Nanos, WaitKind, Waits, clock};
 
 /// Keys of the reactor at and above this one belong to the [`Driver`]; below it they are descriptor numbers.
 pub const DRIVER_KEY: u64 = 1 << 32;
-
-/// In place of a descriptor: none.
-pub(crate) const NO_FD: RawFd = -1;
 
 /// Key of the eventfd by which offload threads report.
 const OFFLOAD_KEY: u64 = DRIVER_KEY - 1;

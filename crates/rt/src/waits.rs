@@ -4,6 +4,8 @@
 //! said for it. It ends when the loop learns of its end, not when the coroutine runs again: what it then waits for is the
 //! processor.
 
+use std::os::fd::RawFd;
+
 use crate::counter::{Counter, Gauge};
 use crate::{Nanos, clock};
 
@@ -31,6 +33,9 @@ pub enum WaitKind {
     /// A server that is known better, by whoever [says so](crate::hook::on_connect): its number, below [`SERVICES_MAX`].
     Service(u8),
 }
+
+/// In place of the descriptor that a wait is for: it is for none.
+pub(crate) const NO_FD: RawFd = -1;
 
 /// The kinds without those of services.
 const OWN: usize = 9;

@@ -12,7 +12,7 @@ use libc::{sockaddr, socklen_t};
 
 use super::descriptor::{DescriptorKind, NUMBERS, generation, kind};
 use super::names::Symbol;
-use crate::runtime::NO_FD;
+use crate::waits::NO_FD;
 use crate::{Readiness, WaitKind};
 
 /// Which service a coroutine connects to, if it is known: below [`SERVICES_MAX`](crate::waits::SERVICES_MAX). It gets the

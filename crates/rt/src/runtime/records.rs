@@ -3,14 +3,14 @@
 //! Must not know what is recorded. Invariant: a job has a record only if somebody asked for one when it began; what its tasks do is
 //! recorded there as well, until its coroutine has another job.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::os::fd::RawFd;
 
 use crate::coroutine::{Coroutine, Job};
 use crate::reactor::peer_name;
 use crate::record::{Detail, ListedWait, Record, Recorder, SingleWait};
-use crate::runtime::NO_FD;
-use crate::{CoroutineId, Nanos, Runtime};
+use crate::waits::NO_FD;
+use crate::{CoroutineId, Nanos};
 
 /// How much is recorded of a job that begins.
 pub type RecordOf = fn(Job) -> Detail;
@@ -71,34 +71,31 @@ impl Records {
         }
     }
 
+    /// Gives the record of a job that has ended to whoever wants it.
+    #[inline]
+    pub fn hand_out(&self, coroutines: &RefCell<Vec<Coroutine>>, index: u32) {
+        if self.to.get().is_some() {
+            self.hand_out_one(coroutines, index);
+        }
+    }
+
+    #[cold]
+    fn hand_out_one(&self, coroutines: &RefCell<Vec<Coroutine>>, index: u32) {
+        let (job, since, record) = {
+            let coroutine = &mut coroutines.borrow_mut()[index as usize];
+            let lists = coroutine.record.as_ref().is_some_and(|record| record.lists());
+            (coroutine.job, coroutine.since, coroutine.record.take_if(|_| lists))
+        };
+        if let (Some(record), Some(to)) = (record, self.to.get()) {
+            to(job, since, *record);
+        }
+    }
+
     /// Writes that the coroutine has had the loop.
     #[cold]
     pub fn ran(coroutines: &mut [Coroutine], (of, recorder): (CoroutineId, Recorder), spent: Nanos) {
         if let Some(record) = record_of(coroutines, recorder) {
             record.ran(spent, Recorder::of(of) == recorder);
-        }
-    }
-}
-
-impl Runtime {
-    /// The job of this coroutine has ended: its record goes to whoever wants it.
-    #[inline]
-    pub(super) fn hand_out_record(&self, index: u32) {
-        if self.records.to.get().is_some() {
-            self.hand_out_one(index);
-        }
-    }
-
-    #[cold]
-    fn hand_out_one(&self, index: u32) {
-        let (job, since, record) = {
-            let mut coroutines = self.coroutines.borrow_mut();
-            let coroutine = &mut coroutines[index as usize];
-            let lists = coroutine.record.as_ref().is_some_and(|record| record.lists());
-            (coroutine.job, coroutine.since, coroutine.record.take_if(|_| lists))
-        };
-        if let (Some(record), Some(to)) = (record, self.records.to.get()) {
-            to(job, since, *record);
         }
     }
 }

@@ -93,7 +93,7 @@ impl Runtime {
         }
         let job = next()?;
         self.charge(id.index);
-        self.hand_out_record(id.index);
+        self.records.hand_out(&self.coroutines, id.index);
         let start = self.accounted(Start { job, task: false, family: None, account: None, recorder: None });
         let family = self.family_of(start);
         let now = self.now.get();
@@ -208,7 +208,7 @@ impl Runtime {
             (coroutine.task, coroutine.job, coroutine.pool)
         };
         hook::job_ended(self);
-        self.hand_out_record(index);
+        self.records.hand_out(&self.coroutines, index);
         if let Some(tell) = self.on_ended.get() {
             tell(job);
         }

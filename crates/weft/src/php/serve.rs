@@ -112,6 +112,7 @@ pub fn start(
     let host = &*Box::leak(Box::new(host));
     SERVER.set(Some(server));
     HOST.set(Some(host));
+    traced::serves(host);
     FORKED.set(Some(Box::leak(Box::new(ForkedHost::new(server, host)))));
     weft_zend::host::install(host);
     Gate::install(runtime, server, host, config);

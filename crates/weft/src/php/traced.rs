@@ -1,11 +1,10 @@
-//! What is recorded of this worker's requests, and what becomes of it: spans of their traces, and the field `Server-Timing`.
+//! What is recorded of this worker's requests, and the spans that are made of it.
 //!
 //! Must not know how spans are written or sent. Invariants: without a collector, `request_slow_ms` and development nothing is
 //! recorded; a request's own span, and those within it, are told once each, when they have ended.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::fmt::Write;
 use std::time::Duration;
 
 use weft_proto::Version;
@@ -16,12 +15,11 @@ use weft_zend::JobKind;
 use super::facts::Facts;
 use super::job::request_of;
 use super::marks;
-use super::serve::host;
 use super::server_host::ServerHost;
 use crate::config::{Config, Environment};
 use crate::routes::routes;
 use crate::trace::{Exporter, Kind, Place, Span, Value};
-use crate::wait_names::{NAMES, Service, name_of};
+use crate::wait_names::{Service, name_of};
 
 /// A request that began later than this after its first byte had to wait for a coroutine or an instance: a span of its own.
 const ADMISSION_MIN: Nanos = 100_000;
@@ -38,6 +36,7 @@ struct Live {
 
 thread_local! {
     static SUMS: Cell<bool> = const { Cell::new(false) };
+    static HOST: Cell<Option<&'static ServerHost>> = const { Cell::new(None) };
     static EXPORTER: Cell<Option<&'static Exporter>> = const { Cell::new(None) };
     static LIVE: RefCell<HashMap<RequestKey, Live>> = RefCell::default();
 }
@@ -56,6 +55,11 @@ pub fn begin(runtime: &Runtime, config: &Config, slot: usize) -> Result<(), Stri
     Ok(())
 }
 
+/// From here on there are requests, of this host.
+pub fn serves(host: &'static ServerHost) {
+    HOST.set(Some(host));
+}
+
 /// Whether spans are recorded.
 pub fn is_traced() -> bool {
     EXPORTER.get().is_some()
@@ -71,7 +75,7 @@ pub fn finish() {
 /// How much is recorded of a job that begins.
 fn detail(job: Job) -> Detail {
     let begins = || {
-        let (host, key) = (host()?, request_of(job)?);
+        let (host, key) = (HOST.get()?, request_of(job)?);
         let place = host.place(key.0).filter(|place| place.own.sampled)?;
         marks::by_path(host.server, key);
         let arrived = host.server.with_request(key, |request| request.started())?;
@@ -85,7 +89,7 @@ fn detail(job: Job) -> Detail {
 /// Tells what a job did within its request: for how long it waited to begin, how long its code ran, and each wait of that.
 fn job_ended(job: Job, began: Nanos, record: Record) {
     let live = request_of(job).and_then(|key| Some((key, LIVE.with_borrow_mut(|live| live.remove(&key))?)));
-    let (Some(exporter), Some(host), Some((key, live))) = (EXPORTER.get(), host(), live) else { return };
+    let (Some(exporter), Some(host), Some((key, live))) = (EXPORTER.get(), HOST.get(), live) else { return };
     let within = |number| host.spans.within(key.0, number);
     let request = Span {
         trace: live.place.own.trace,
@@ -212,25 +216,4 @@ fn version(version: Version) -> &'static str {
         Version::Http11 => "1.1",
         Version::Http2 => "2",
     }
-}
-
-/// The field `Server-Timing` (W3C Server Timing, section 2) of the request whose code runs, in milliseconds: all its time so far,
-/// what of that was for code and its turns, and its waits by kind.
-pub fn server_timing() -> Option<String> {
-    let runtime = Runtime::get()?;
-    let id = runtime.current()?;
-    let (record, since) = (runtime.record(id)?, runtime.since(id)?);
-    let span = |nanos: Nanos| Duration::from_nanos(nanos).as_secs_f64() * 1e3;
-    let total = clock::now().saturating_sub(since);
-    let php = total.saturating_sub(record.own.waited_in_all());
-    let mut text = format!("total;dur={:.3}, php;dur={:.3}", span(total), span(php));
-    for (kind, name) in NAMES {
-        let waited = record.own.waited[kind.place()];
-        if waited.times > 0 {
-            let waits = if waited.times == 1 { "wait" } else { "waits" };
-            // Writing to a String cannot fail.
-            let _ = write!(text, ", {name};dur={:.3};desc=\"{} {waits}\"", span(waited.nanos), waited.times);
-        }
-    }
-    Some(text)
 }
