@@ -17,6 +17,9 @@ use crate::websocket::{frame, handshake};
 
 /// Turns of the loop for which one that is restless reads nothing.
 const STALL: usize = 50;
+/// One restless client more leaves or stalls for so many that were read: on a slow machine there are few turns, and much to
+/// read in each.
+const READ_PER_WHIM: usize = 32;
 
 /// What a client has heard of one publisher.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -96,7 +99,10 @@ pub fn run(addresses: Vec<SocketAddr>, clients: usize, shared: &Shared) -> Vec<C
     let mut without: Vec<usize> = (0..clients).collect();
     let mut whims = Whims::default();
     while !shared.ends.load(Relaxed) {
-        own.follow(&mut whims, &mut all, &mut without);
+        own.wake(&mut whims, &all);
+        for _ in 0..=events.len() / READ_PER_WHIM {
+            own.follow(&mut whims, &mut all, &mut without);
+        }
         // Those whose server is not there try it again in the next turn.
         without.retain(|number| !own.connect(*number, &mut all[*number]));
         let pause = Timespec::try_from(Duration::from_millis(2)).expect("a time");
@@ -120,20 +126,25 @@ pub fn run(addresses: Vec<SocketAddr>, clients: usize, shared: &Shared) -> Vec<C
 }
 
 impl Loop<'_> {
-    /// One client more leaves or stalls, and one that has stalled goes on.
-    fn follow(&self, whims: &mut Whims, all: &mut [Client], without: &mut Vec<usize>) {
-        let reads = |client: &Client, flags| {
-            if let Some(stream) = &client.stream {
-                // One that has come back meanwhile is as good.
-                let data = epoll::EventData::new_u64(client.number as u64);
-                epoll::modify(&self.epoll, stream, data, flags).expect("a socket");
-            }
-        };
+    /// A turn begins: those that have stalled for long enough go on.
+    fn wake(&self, whims: &mut Whims, all: &[Client]) {
         while whims.stalled.front().is_some_and(|(turn, _)| whims.turn >= turn + STALL) {
             let (_, number) = whims.stalled.pop_front().expect("it is there");
-            reads(&all[number], epoll::EventFlags::IN);
+            self.listen(&all[number], epoll::EventFlags::IN);
         }
         whims.turn += 1;
+    }
+
+    /// What wakes a client; one that has come back meanwhile is as good.
+    fn listen(&self, client: &Client, flags: epoll::EventFlags) {
+        if let Some(stream) = &client.stream {
+            let data = epoll::EventData::new_u64(client.number as u64);
+            epoll::modify(&self.epoll, stream, data, flags).expect("a socket");
+        }
+    }
+
+    /// One client more leaves or stalls.
+    fn follow(&self, whims: &mut Whims, all: &mut [Client], without: &mut Vec<usize>) {
         if !self.shared.is_restless.load(Relaxed) {
             return;
         }
@@ -150,7 +161,7 @@ impl Loop<'_> {
             }
             1 => client.answer(&frame(0x88, &1000u16.to_be_bytes())),
             _ => {
-                reads(client, epoll::EventFlags::empty());
+                self.listen(client, epoll::EventFlags::empty());
                 whims.stalled.push_back((whims.turn, number));
             }
         }
