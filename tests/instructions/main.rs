@@ -22,8 +22,9 @@ const SHARED_PERCENT_MAX: u64 = 105;
 /// counted; machines differ by some, as they do for all of hello.
 const FIGURES_MAX: u64 = 320;
 
-/// What the records of `request_slow_ms` may add to hello: two readings of the clock, and a record that is made empty.
-const RECORDS_MAX: u64 = 300;
+/// What the records of `request_slow_ms` may add to hello: two readings of the clock, and a record that is made empty. 305 are
+/// counted; machines differ by some here too.
+const RECORDS_MAX: u64 = 330;
 
 /// What a request is known to cost: in weft's own code, and in all code but the C library's.
 struct Known {

@@ -5,6 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use crate::admin::{metrics, with_admin};
 use rustix::process::Signal;
 use serde_json::Value as Json;
 use weft_tests::{PATIENCE, Server, in_each_mode};
@@ -202,7 +203,7 @@ fn a_trace_is_recorded_if_its_client_says_so_or_the_ratio() {
 #[test]
 fn a_collector_that_is_busy_is_asked_again_and_one_that_refuses_is_named() {
     let collector = Collector::new(&[503, 400]);
-    let mut weft = Server::of_docroot(&[("index.php", "<?php http_response_code(500);")])
+    let mut weft = with_admin(Server::of_docroot(&[("index.php", "<?php http_response_code(500);")]))
         .with("--trace-url", &collector.url)
         .with("--workers", "1")
         .start();
@@ -214,6 +215,10 @@ fn a_collector_that_is_busy_is_asked_again_and_one_that_refuses_is_named() {
     let failed = collector.server_span();
     weft.wait_for_log("takes spans of traces again");
     weft.wait_for_log("spans of traces were dropped");
+    let counted = metrics(&weft);
+    for name in ["weft_trace_sent_spans_total", "weft_trace_dropped_spans_total"] {
+        assert!(counted[name] > 0.0, "{name}: {counted:?}");
+    }
     assert_eq!((&failed["status"]["code"], said(&failed, "error.type").as_str()), (&Json::from(2), "500"));
 }
 

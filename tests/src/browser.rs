@@ -158,8 +158,12 @@ impl Browser {
 
     /// Clicks on an element as soon as it is clickable.
     pub fn click(&self, selector: &str) {
-        until(selector, || {
+        // The driver scrolls as the page wishes to be scrolled: where that is smooth, each attempt would begin anew and come too early.
+        let scroll =
+            "document.querySelector(arguments[0])?.scrollIntoView({behavior: 'instant', block: 'center'})";
+        until(&format!("{selector} to be clicked"), || {
             let element = self.element(selector);
+            self.try_call("POST", "/execute/sync", &json!({"script": scroll, "args": [selector]})).ok()?;
             self.try_call("POST", &format!("{element}/click"), &json!({})).ok()
         });
     }

@@ -12,6 +12,7 @@ use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 use weft_rt::counter::{Counter, Gauge};
 
 use crate::routes::{Figures, Names, Route};
+use crate::trace;
 
 /// Workers that can be on the board at once; others work, but are not seen.
 pub const PAGES: usize = 256;
@@ -128,6 +129,8 @@ pub struct Counted {
     pub runtime: weft_rt::Stats,
     /// The server's.
     pub server: weft_serve::Stats,
+    /// Spans of traces.
+    pub spans: trace::Counts,
     /// By route.
     pub routes: Figures,
 }
@@ -204,7 +207,7 @@ impl Board {
 
 impl Counted {
     fn counters(&self) -> impl Iterator<Item = &Counter> {
-        let (runtime, server) = (&self.runtime, &self.server);
+        let (runtime, server, spans) = (&self.runtime, &self.server, &self.spans);
         [&runtime.turns, &runtime.jobs, &runtime.parks, &runtime.refused, &runtime.blocked, &runtime.ran]
             .into_iter()
             .chain([&server.accepted, &server.requests, &server.refused, &server.timed_out, &server.evicted])
@@ -218,6 +221,7 @@ impl Counted {
                 &server.datagrams_dropped,
                 &server.durations.sum,
             ])
+            .chain([&spans.taken, &spans.lost, &spans.unkept])
             .chain(&server.answers)
             .chain(&server.durations.counts)
             .chain(runtime.waits.iter().flat_map(|waits| [&waits.ended, &waits.nanos]))

@@ -112,10 +112,10 @@ impl Renewal<'_> {
             self.authority.forget(&self.storage);
             outcome = self.certify(name, &state, pair.as_ref());
         }
-        let is_heard = match outcome {
+        let said = match outcome {
             Ok(()) => {
                 state = State::default();
-                tell(&Notice::Certified(name.to_owned()))
+                Notice::Certified(name.to_owned())
             }
             Err(failure) => {
                 state.failures = state.failures.saturating_add(1);
@@ -123,13 +123,12 @@ impl Renewal<'_> {
                 state.not_before = now() + pause.as_secs();
                 state.why = failure.text;
                 let minutes = pause.as_secs().div_ceil(60);
-                tell(&Notice::Warn(format!(
-                    "{name} is not certified: {}; next attempt in {minutes} min",
-                    state.why
-                )))
+                Notice::Warn(format!("{name} is not certified: {}; next attempt in {minutes} min", state.why))
             }
         };
+        // What the operator reads is true after a restart too.
         state.write(&self.storage, name)?;
+        let is_heard = tell(&said);
         drop(lock);
         let life = self.pair(name).map(|(_, life)| life);
         Ok(is_heard.then(|| match due::due(&state, life.as_ref(), now()) {

@@ -175,6 +175,16 @@ impl Page {
             "Datagrams that had arrived, or were to be sent, and found no room.",
             sums.datagrams_dropped,
         );
+        self.counter(
+            "weft_trace_sent_spans",
+            "Spans of traces that the collector has taken.",
+            sums.spans_sent,
+        );
+        self.counter(
+            "weft_trace_dropped_spans",
+            "Spans of traces that the collector did not take, in time or at all.",
+            sums.spans_dropped,
+        );
         self.gauge("weft_coroutines", "Coroutines, those of tasks included.", seen.total(|w| w.coroutines));
         self.gauge("weft_tasks", "Tasks.", seen.total(|w| w.tasks));
         self.counter("weft_loop_turns", "Turns of the workers' loops.", sums.turns);

@@ -57,6 +57,8 @@ pub struct Sums {
     pub datagrams_received: u64,
     pub datagrams_sent: u64,
     pub datagrams_dropped: u64,
+    pub spans_sent: u64,
+    pub spans_dropped: u64,
     pub answers: [u64; 5],
     pub durations: [u64; Durations::BOUNDS.len() + 1],
     pub duration_sum: u64,
@@ -155,7 +157,7 @@ impl Snapshot {
 
 impl Sums {
     fn add(&mut self, counted: &Counted) {
-        let (runtime, server) = (&counted.runtime, &counted.server);
+        let (runtime, server, spans) = (&counted.runtime, &counted.server, &counted.spans);
         self.accepted += server.accepted.get();
         self.requests += server.requests.get();
         self.refused += server.refused.get();
@@ -169,6 +171,8 @@ impl Sums {
         self.datagrams_received += server.datagrams_received.get();
         self.datagrams_sent += server.datagrams_sent.get();
         self.datagrams_dropped += server.datagrams_dropped.get();
+        self.spans_sent += spans.taken.get();
+        self.spans_dropped += spans.lost.get() + spans.unkept.get();
         self.turns += runtime.turns.get();
         self.waits += runtime.parks.get();
         for (sum, (kind, _)) in self.waits_of.iter_mut().zip(NAMES) {

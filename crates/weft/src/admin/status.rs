@@ -55,6 +55,7 @@ pub fn render(seen: &Snapshot) -> String {
             "sent": sums.datagrams_sent,
             "dropped": sums.datagrams_dropped,
         },
+        "trace_spans": { "sent": sums.spans_sent, "dropped": sums.spans_dropped },
         "requests": {
             "begun": sums.requests,
             "in_flight": seen.total(|worker| worker.in_flight),

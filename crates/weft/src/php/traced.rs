@@ -18,7 +18,7 @@ use super::marks;
 use super::server_host::ServerHost;
 use crate::config::{Config, Environment};
 use crate::routes::routes;
-use crate::trace::{Exporter, Kind, Place, Span, Value};
+use crate::trace::{Counts, Exporter, Kind, Place, Span, Value};
 use crate::wait_names::{Service, name_of};
 
 /// A request that began later than this after its first byte had to wait for a coroutine or an instance: a span of its own.
@@ -41,14 +41,15 @@ thread_local! {
     static LIVE: RefCell<HashMap<RequestKey, Live>> = RefCell::default();
 }
 
-/// Begins with it in this slot's worker, before the first request.
+/// Begins with it in this slot's worker, before the first request; where spans have gone is counted in `counts`.
 ///
 /// # Errors
 /// One line: no authority is trusted, or there is no thread.
-pub fn begin(runtime: &Runtime, config: &Config, slot: usize) -> Result<(), String> {
+pub fn begin(runtime: &Runtime, config: &Config, slot: usize, counts: &'static Counts) -> Result<(), String> {
     let is_development = config.dev.mode == Environment::Development;
     SUMS.set(config.limits.request_slow_ms > 0 || is_development);
-    EXPORTER.set(Exporter::start(&config.trace, slot)?.map(|exporter| &*Box::leak(Box::new(exporter))));
+    let exporter = Exporter::start(&config.trace, slot, counts)?;
+    EXPORTER.set(exporter.map(|exporter| &*Box::leak(Box::new(exporter))));
     if SUMS.get() || is_traced() {
         runtime.keep_records(detail, job_ended);
     }

@@ -9,6 +9,8 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
+use weft_rt::counter::Counter;
+
 use super::collector::{Answer, Collector};
 use crate::config::Trace;
 use crate::log;
@@ -31,6 +33,18 @@ enum Given {
     End(Sender<()>),
 }
 
+/// Where spans have gone, for the operator.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Counts {
+    /// The collector has them; written by the thread.
+    pub taken: Counter,
+    /// The collector did not take them; written by the thread.
+    pub lost: Counter,
+    /// There was no room for them; written by the worker.
+    pub unkept: Counter,
+}
+
 /// What both sides know.
 #[derive(Default)]
 struct Shared {
@@ -43,24 +57,25 @@ struct Shared {
 pub struct Exporter {
     to: Sender<Given>,
     shared: Arc<Shared>,
+    counts: &'static Counts,
     thread: Thread,
 }
 
 impl Exporter {
-    /// Starts the thread of the worker in this slot; `None` if there is no collector.
+    /// Starts the thread of the worker in this slot, which has these counts for itself; `None` if there is no collector.
     ///
     /// # Errors
     /// One line: no authority is trusted, or there is no thread.
-    pub fn start(trace: &Trace, slot: usize) -> Result<Option<Exporter>, String> {
+    pub fn start(trace: &Trace, slot: usize, counts: &'static Counts) -> Result<Option<Exporter>, String> {
         let Some(collector) = Collector::new(trace, slot)? else { return Ok(None) };
         let (to, given) = mpsc::channel();
         let shared = Arc::new(Shared::default());
-        let post = Post { collector, given, shared: Arc::clone(&shared), fails: false };
+        let post = Post { collector, given, shared: Arc::clone(&shared), counts, fails: false };
         let thread = std::thread::Builder::new().name("weft-trace".into());
         // Otherwise the kernel may give it one of the worker's signals, whose handler it must not run.
         let thread = weft_rt::hook::with_signals_blocked(|| thread.spawn(move || post.run()))
             .map_err(|error| format!("no thread for traces: {error}"))?;
-        Ok(Some(Exporter { to, shared, thread: thread.thread().clone() }))
+        Ok(Some(Exporter { to, shared, counts, thread: thread.thread().clone() }))
     }
 
     /// Sends a list of so many spans soon, if there is room.
@@ -73,6 +88,7 @@ impl Exporter {
         if self.shared.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes > KEPT_BYTES_MAX {
             self.shared.bytes.fetch_sub(bytes, Ordering::Relaxed);
             self.shared.dropped.fetch_add(count, Ordering::Relaxed);
+            self.counts.unkept.add(count);
             return;
         }
         // It takes all until it is told that nothing follows.
@@ -97,6 +113,7 @@ struct Post {
     collector: Collector,
     given: Receiver<Given>,
     shared: Arc<Shared>,
+    counts: &'static Counts,
     /// Whether the collector did not take the last message.
     fails: bool,
 }
@@ -164,7 +181,7 @@ impl Post {
     fn deliver(&mut self, batch: &Batch) {
         for number in 0..TRIES {
             match self.collector.tell(&batch.spans) {
-                Answer::Taken(refused, why) => return self.is_taken(refused, &why),
+                Answer::Taken(refused, why) => return self.is_taken(batch, refused, &why),
                 Answer::Refused(why) => {
                     self.fails_with(&why, "they are dropped");
                     break;
@@ -178,6 +195,7 @@ impl Post {
             }
         }
         self.shared.dropped.fetch_add(batch.count, Ordering::Relaxed);
+        self.counts.lost.add(batch.count);
     }
 
     /// Returns false if there is no time left for another try.
@@ -200,7 +218,10 @@ impl Post {
         }
     }
 
-    fn is_taken(&mut self, refused: u64, why: &str) {
+    fn is_taken(&mut self, batch: &Batch, refused: u64, why: &str) {
+        let refused = refused.min(batch.count);
+        self.counts.taken.add(batch.count - refused);
+        self.counts.lost.add(refused);
         let url = self.collector.url();
         if refused > 0 {
             tracing::warn!("{url} has refused {refused} spans of traces: {why}");

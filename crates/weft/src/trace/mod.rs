@@ -12,6 +12,6 @@ mod exporter;
 mod otlp;
 mod spans;
 
-pub use exporter::Exporter;
+pub use exporter::{Counts, Exporter};
 pub use otlp::{Kind, Span, Value};
 pub use spans::{Place, Spans};
