@@ -9,6 +9,8 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::Signal;
 use weft_tests::{Client, Running, Server, in_each_mode, process, until};
 
+use crate::admin::{address, metrics, with_admin};
+
 /// What all pages share. `hold` holds the thread; `page` answers for a path.
 const PAGES: &str = r#"
 function hold(string $name): void
@@ -126,6 +128,48 @@ fn connections_in_every_state_are_answered_while_the_worker_is_held() {
             client.get("/after");
             assert!(client.read().text().starts_with("/after "), "{mode}");
         }
+    }
+}
+
+#[test]
+fn the_operator_is_answered_while_workers_are_held() {
+    for (mode, server) in servers(8) {
+        let weft = with_admin(server).with("--workers", "2").start();
+        let connect = || Client::connect(address(&weft));
+        let mut idle: Vec<Client> = (0..8).map(|_| connect()).collect();
+        for client in &mut idle {
+            client.get("/healthz");
+            assert_eq!(client.read().text(), "alive\n", "{mode}");
+        }
+        let mut partial = connect();
+        partial.send("GET /healthz HT");
+        let first = Held::begin(&weft, "one");
+        // Whoever has it waits for the worker that is held, and may be held itself meanwhile.
+        let mut asking: Vec<Client> = (0..4).map(|_| connect()).collect();
+        for client in &mut asking {
+            client.send("GET /requests HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        }
+        let second = Held::begin(&weft, "two");
+
+        for client in &mut idle {
+            client.get("/healthz");
+            assert_eq!(client.read().text(), "alive\n", "{mode}");
+        }
+        partial.send("TP/1.1\r\nHost: weft.test\r\n\r\n");
+        assert_eq!(partial.read().text(), "alive\n", "{mode}");
+        for client in &mut asking {
+            let seen = client.read().json();
+            assert!(seen["silent"].as_array().is_some_and(|silent| !silent.is_empty()), "{mode}: {seen}");
+        }
+        second.release();
+        first.release();
+        // Connections that have moved are the operator's still.
+        for client in idle.iter_mut().chain(&mut asking).chain([&mut partial]) {
+            client.get("/readyz");
+            assert_eq!(client.read().text(), "ready\n", "{mode}");
+        }
+        let counted = || metrics(&weft)["weft_requests_total"];
+        until("both that held to be counted, and no others", || (counted() == 2.0).then_some(()));
     }
 }
 

@@ -188,16 +188,16 @@ impl Server {
     }
 
     /// Takes in a connection that was accepted elsewhere; `None` if its peer has disconnected meanwhile.
-    pub(crate) fn take_in(&self, fd: OwnedFd) -> Option<u32> {
+    pub(crate) fn take_in(&self, fd: OwnedFd, is_admin: bool) -> Option<u32> {
         let address = getpeername(&fd).ok()??;
         let is_unix = address.address_family() == AddressFamily::UNIX;
         let peer = if is_unix { Some(Peer::Unix) } else { SocketAddr::try_from(address).ok().map(Peer::Tcp) };
-        self.accepted(fd, peer?, &Service::default())
+        self.accepted(fd, peer?, &Service { is_admin, ..Service::default() })
     }
 
     /// Takes in a connection of another worker, where that one left it.
     fn unpack(&self, fd: OwnedFd, parcel: Parcel) {
-        let Some(index) = self.take_in(fd) else { return };
+        let Some(index) = self.take_in(fd, parcel.is_admin) else { return };
         if let Some((connection, streams)) = self.table.borrow_mut().parts(index) {
             connection.requests = parcel.requests;
             if !parcel.bytes.is_empty() {

@@ -8,6 +8,7 @@ use weft_rt::Nanos;
 
 use crate::address::Peer;
 use crate::admission::Admission;
+use crate::parcel::ADMIN;
 use crate::transport::Transport;
 
 /// The phase of a connection.
@@ -86,5 +87,11 @@ impl Connection {
             stream: None,
             tunnel: None,
         }
+    }
+
+    /// What its next owner is told of it ([`Offer::word`](weft_rt::ledger::Offer::word)).
+    #[inline]
+    pub(crate) fn word(&self) -> u32 {
+        self.requests.min(ADMIN - 1) | if self.is_admin { ADMIN } else { 0 }
     }
 }

@@ -6,6 +6,7 @@
 //! again.
 
 use std::collections::VecDeque;
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
@@ -14,7 +15,7 @@ use rustix::net::{SocketFlags, accept_with};
 use weft_rt::held::{self, Hold};
 use weft_rt::ledger::{Offer, Offered, Taker};
 
-use crate::parcel;
+use crate::parcel::{self, ADMIN};
 
 /// How long the deputy waits for connections before it looks whether the hold still lasts.
 const TICK: Duration = Duration::from_millis(5);
@@ -29,13 +30,43 @@ pub(crate) struct Gate(Mutex<Way>);
 struct Way {
     /// `None` once the worker drains: nothing leaves it any more.
     relay: Option<OwnedFd>,
-    accept_queues: Vec<OwnedFd>,
-    /// Accepted, and not yet passed on.
-    accepted: VecDeque<OwnedFd>,
+    accept_queues: Vec<AcceptQueue>,
+    /// Not yet passed on.
+    accepted: VecDeque<Accepted>,
+}
+
+/// A listener's queue.
+pub(crate) struct AcceptQueue {
+    pub fd: OwnedFd,
+    /// What their next owner is told of its connections: [`Offer::word`].
+    word: u32,
+}
+
+impl AcceptQueue {
+    /// A descriptor of its own for a listener's queue.
+    ///
+    /// # Errors
+    /// Those of fcntl(2).
+    pub(crate) fn of(listener: &OwnedFd, is_admin: bool) -> io::Result<AcceptQueue> {
+        Ok(AcceptQueue { fd: listener.try_clone()?, word: if is_admin { ADMIN } else { 0 } })
+    }
+
+    /// A connection that waits in it. Any error concerns one connection, or passes; the loop will meet it again.
+    fn accept(&self) -> Option<Accepted> {
+        let fd = accept_with(&self.fd, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC).ok()?;
+        Some(Accepted { fd, word: self.word })
+    }
+}
+
+/// A connection that was accepted.
+pub(crate) struct Accepted {
+    pub fd: OwnedFd,
+    /// As in its queue.
+    pub word: u32,
 }
 
 impl Gate {
-    pub(crate) fn open(relay: OwnedFd, accept_queues: Vec<OwnedFd>) -> Arc<Gate> {
+    pub(crate) fn open(relay: OwnedFd, accept_queues: Vec<AcceptQueue>) -> Arc<Gate> {
         let way = Way { relay: Some(relay), accept_queues, accepted: VecDeque::new() };
         Arc::new(Gate(Mutex::new(way)))
     }
@@ -47,19 +78,19 @@ impl Gate {
 
     /// For a worker that fails: the deputy does nothing any more, and what it has accepted is lent to `pass`. Returns
     /// false if the deputy is in the midst of something. Takes no memory.
-    pub(crate) fn silence(&self, mut pass: impl FnMut(BorrowedFd<'_>)) -> bool {
+    pub(crate) fn silence(&self, mut pass: impl FnMut(BorrowedFd<'_>, u32)) -> bool {
         let way = match self.0.try_lock() {
             Ok(way) => way,
             Err(TryLockError::Poisoned(way)) => way.into_inner(),
             Err(TryLockError::WouldBlock) => return false,
         };
-        way.accepted.iter().for_each(|connection| pass(connection.as_fd()));
+        way.accepted.iter().for_each(|accepted| pass(accepted.fd.as_fd(), accepted.word));
         std::mem::forget(way); // the deputy waits for it until the process has ended
         true
     }
 
     /// Nothing leaves the worker from here on. Returns what was accepted and has not left.
-    pub(crate) fn close(&self) -> VecDeque<OwnedFd> {
+    pub(crate) fn close(&self) -> VecDeque<Accepted> {
         std::mem::take(&mut *self.lock()).accepted
     }
 }
@@ -100,14 +131,11 @@ impl Deputy {
         if !whole.into_iter().all(|offered| self.take(relay, offered)) {
             return false;
         }
-        let queues: Vec<_> = accept_queues.iter().map(AsFd::as_fd).collect();
+        let queues: Vec<_> = accept_queues.iter().map(|queue| queue.fd.as_fd()).collect();
         let (ready_queues, arrived) = weft_rt::ledger::wait(&queues, &unread, TICK);
         let mut goes_on = arrived.into_iter().all(|offered| self.take(relay, offered));
         for queue in ready_queues {
-            let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-            // Any error concerns one connection, or passes; the loop will meet it again.
-            accepted
-                .extend((0..ACCEPTS_PER_TURN).map_while(|_| accept_with(&accept_queues[queue], flags).ok()));
+            accepted.extend((0..ACCEPTS_PER_TURN).map_while(|_| accept_queues[queue].accept()));
             goes_on &= leave(relay, accepted);
         }
         goes_on
@@ -125,9 +153,10 @@ impl Deputy {
 }
 
 /// Passes on what was accepted. Returns false if the relay is full.
-fn leave(relay: &OwnedFd, accepted: &mut VecDeque<OwnedFd>) -> bool {
-    while let Some(connection) = accepted.front() {
-        if parcel::send(relay, connection.as_fd(), &Offer::default()).is_err() {
+fn leave(relay: &OwnedFd, accepted: &mut VecDeque<Accepted>) -> bool {
+    while let Some(Accepted { fd, word }) = accepted.front() {
+        let offer = Offer { word: *word, ..Offer::default() };
+        if parcel::send(relay, fd.as_fd(), &offer).is_err() {
             return false;
         }
         accepted.pop_front();

@@ -13,10 +13,10 @@ use weft_rt::ledger::{Claim, Offer, Owner, ledger};
 
 use crate::admission::Admission;
 use crate::connection::{Connection, Phase};
-use crate::deputy::{Deputy, Gate};
+use crate::deputy::{AcceptQueue, Deputy, Gate};
 use crate::keys::RequestKey;
 use crate::listeners::Service;
-use crate::parcel::{self, PARCEL_BYTES_MAX, Relay};
+use crate::parcel::{self, ADMIN, PARCEL_BYTES_MAX, Relay};
 use crate::server::Server;
 use crate::stream::Stream;
 use crate::table::Table;
@@ -31,21 +31,19 @@ impl Server {
     pub fn hand_over(&self, relay: Relay, tell: Box<dyn FnMut(bool) + Send>) -> io::Result<Deputy> {
         let made = self.runtime.with_reactor(|reactor| ledger(self.limits.connections_max, reactor));
         let (owner, taker) = made?;
-        // What TLS or a proxy says of a connection cannot be passed on, nor that it is the operator's or speaks another
-        // protocol than HTTP, so those of such listeners stay in their queues.
+        // What TLS or a proxy says of a connection cannot be passed on, nor that it speaks another protocol than HTTP, so
+        // those of such listeners stay in their queues.
         let listeners = self.listeners.borrow();
         let is_plain = |service: &Service| {
-            service.tls.is_none()
-                && service.proxied.is_none()
-                && service.stream.is_none()
-                && !service.is_admin
+            service.tls.is_none() && service.proxied.is_none() && service.stream.is_none()
         };
         let plain = listeners.open.iter().filter(|listener| is_plain(&listener.service));
-        let own = plain.map(|listener| listener.fd.try_clone()).collect();
+        let own = plain.map(|listener| AcceptQueue::of(&listener.fd, listener.service.is_admin)).collect();
         drop(listeners);
         let queues: Vec<_> = io::Result::from(own)?;
         let second = relay.sending.try_clone()?;
-        let fixed = queues.iter().chain([&relay.sending, &second]).map(AsRawFd::as_raw_fd);
+        let fixed =
+            queues.iter().map(|queue| &queue.fd).chain([&relay.sending, &second]).map(AsRawFd::as_raw_fd);
         self.ways_out.descriptors.replace(fixed.chain(taker.descriptors()).collect());
         self.ways_out.relay.replace(Some(second));
         let _ = self.ways_out.heir.set(taker.heir());
@@ -82,7 +80,7 @@ impl Server {
     pub fn leave_idle(&self, way_out: &OwnedFd) {
         let idle: Vec<u32> = {
             let table = self.table.borrow();
-            let is_idle = |connection: &Connection| connection.phase == Phase::Idle && !connection.is_admin;
+            let is_idle = |connection: &Connection| connection.phase == Phase::Idle;
             table
                 .occupied()
                 .filter(|(_, _, connection, _)| is_idle(connection))
@@ -94,7 +92,7 @@ impl Server {
                 let mut table = self.table.borrow_mut();
                 self.claim(index, &mut table);
                 let Some(connection) = table.at(index) else { continue };
-                let offer = Offer { word: connection.requests, ..Offer::default() };
+                let offer = Offer { word: connection.word(), ..Offer::default() };
                 let socket = connection.transport.to_pass_on().filter(|_| !connection.is_gone);
                 let passed = socket.is_some_and(|socket| parcel::send(way_out, socket, &offer).is_ok());
                 if let (true, Some(number)) = (passed, connection.transport.number()) {
@@ -115,8 +113,8 @@ impl Server {
         self.ways_out.descriptors.borrow_mut().truncate(0);
         self.ways_out.relay.take();
         let Some(gate) = self.ways_out.gate.take() else { return };
-        for connection in gate.close() {
-            self.take_in(connection);
+        for accepted in gate.close() {
+            self.take_in(accepted.fd, accepted.word & ADMIN != 0);
         }
     }
 
@@ -166,7 +164,7 @@ impl Server {
         if connection.phase == Phase::Active {
             // The request is its new owner's.
             self.stats.in_flight.set(self.stats.in_flight.get() - 1);
-            self.stats.requests.set(self.stats.requests.get() - 1);
+            self.stats.requests.set(self.stats.requests.get() - u64::from(!connection.is_admin));
         }
     }
 
@@ -227,10 +225,9 @@ fn offer_to(owner: &Owner, index: u32, connection: &mut Connection, mut stream: 
 
 /// What a connection may leave with, and whether it may do so before more arrives. `None` if it must stay.
 fn offer_of(connection: &Connection, stream: Option<&mut Stream>) -> Option<(bool, Offer)> {
-    // What TLS, HTTP/2 or a proxy's header says of it is known in this process only, and whether it is the operator's.
-    let may_leave = !connection.is_admin && connection.tunnel.is_none();
-    connection.transport.to_pass_on().filter(|_| may_leave)?;
-    let word = connection.requests;
+    // What TLS, HTTP/2 or a proxy's header says of it is known in this process only.
+    connection.transport.to_pass_on().filter(|_| connection.tunnel.is_none())?;
+    let word = connection.word();
     let Some(stream) = stream else {
         let is_idle = connection.phase == Phase::Idle;
         return is_idle.then_some((false, Offer { word, ..Offer::default() }));

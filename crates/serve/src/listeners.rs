@@ -24,7 +24,7 @@ pub struct Service {
     /// Whether a header of the PROXY protocol comes first, and which peers may send one. A peer by a Unix socket may.
     pub proxied: Option<Trusts>,
     /// Whether its requests are the operator's: [`RequestView::is_admin`](crate::RequestView::is_admin) says so to the
-    /// handler, they never wait for room, and their connections stay in this worker.
+    /// handler, and they never wait for room.
     pub is_admin: bool,
     /// The service whose streams its connections are, in place of HTTP.
     pub stream: Option<Rc<StreamService>>,

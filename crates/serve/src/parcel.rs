@@ -60,6 +60,9 @@ const ENDS: u32 = 1 << 31;
 /// The bit beside the count of requests that says that the request which follows had begun in a worker that has failed.
 pub(crate) const RETRIED: u32 = 1 << 31;
 
+/// The bit beside the count of requests that says that they are the operator's. A count is below it.
+pub(crate) const ADMIN: u32 = 1 << 30;
+
 /// What is known of a connection besides its descriptor.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Parcel {
@@ -75,6 +78,8 @@ pub(crate) struct Parcel {
     pub requests: u32,
     /// Whether its next request had begun in a worker that has failed.
     pub is_retried: bool,
+    /// Whether its requests are the operator's.
+    pub is_admin: bool,
 }
 
 /// Passes a connection on.
@@ -143,8 +148,10 @@ pub(crate) fn receive(relay: &OwnedFd) -> Result<(OwnedFd, Parcel), Errno> {
                 let (requests, answer) = (number(&rest[..4]), number(&rest[4..]));
                 let rest = bytes.split_off(bytes.len().min((answer & !ENDS) as usize));
                 let ends = answer & ENDS != 0;
-                let (is_retried, requests) = (requests & RETRIED != 0, requests & !RETRIED);
-                let parcel = Parcel { answer: bytes, ends, bytes: rest, since, requests, is_retried };
+                let (is_retried, is_admin) = (requests & RETRIED != 0, requests & ADMIN != 0);
+                let requests = requests & !(RETRIED | ADMIN);
+                let parcel =
+                    Parcel { answer: bytes, ends, bytes: rest, since, requests, is_retried, is_admin };
                 return Ok((connection, parcel));
             }
             // All senders are gone.
@@ -184,9 +191,12 @@ mod tests {
                 };
             }
             send(&relay.sending, near.as_fd(), &offer).unwrap();
+            offer.word = 7 | RETRIED | ADMIN;
+            send(&relay.sending, near.as_fd(), &offer).unwrap();
             drop(near);
+            assert_eq!(receive(&relay.receiving).unwrap().1, expected);
             let (connection, parcel) = receive(&relay.receiving).unwrap();
-            assert_eq!(parcel, expected);
+            assert_eq!(parcel, Parcel { requests: 7, is_retried: true, is_admin: true, ..expected });
             UnixStream::from(connection).write_all(b"answer").unwrap();
             let mut text = String::new();
             far.read_to_string(&mut text).unwrap();

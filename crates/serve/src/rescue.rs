@@ -104,7 +104,7 @@ impl Server {
         self.leave_offered(table.as_deref(), &exit, false, &mut rescued);
         for (_, _, connection, _) in table.iter().flat_map(|table| table.occupied()) {
             let is_idle = connection.phase == Phase::Idle && is_here(connection);
-            let offer = Offer { word: connection.requests, ..Offer::default() };
+            let offer = Offer { word: connection.word(), ..Offer::default() };
             rescued.idle +=
                 u32::from(is_idle && leaves(connection, |socket| exit.pass(socket, &offer, &[], false)));
         }
@@ -115,8 +115,9 @@ impl Server {
     fn silence_deputy(&self, exit: &Exit<'_>, rescued: &mut Rescued) {
         let gate = self.ways_out.gate.try_borrow();
         let Some(gate) = gate.as_ref().ok().and_then(|gate| gate.as_ref()) else { return };
-        let mut pass = |connection: BorrowedFd<'_>| {
-            rescued.idle += u32::from(exit.pass(connection, &Offer::default(), &[], false));
+        let mut pass = |connection: BorrowedFd<'_>, word: u32| {
+            let offer = Offer { word, ..Offer::default() };
+            rescued.idle += u32::from(exit.pass(connection, &offer, &[], false));
         };
         while !gate.silence(&mut pass) && clock::now() < exit.until {
             pause();
@@ -166,7 +167,7 @@ impl Server {
             else {
                 continue;
             };
-            let word = connection.requests | stream.retried_bit();
+            let word = connection.word() | stream.retried_bit();
             let offer = Offer { since: stream.since, word, ..Offer::default() };
             let is_plain = stream.wire.carry.is_empty() && stream.out.is_empty();
             let passes = |offer: &Offer| {
@@ -273,7 +274,7 @@ fn is_here(connection: &Connection) -> bool {
 
 /// Whether `work` succeeds with the socket, which others can use only where it has no other protocol's state.
 fn leaves(connection: &Connection, work: impl FnOnce(BorrowedFd<'_>) -> bool) -> bool {
-    !connection.is_admin && connection.transport.to_pass_on().is_some_and(work)
+    connection.transport.to_pass_on().is_some_and(work)
 }
 
 /// Whether `work` succeeds with the socket, on which plain bytes are understood.

@@ -1,7 +1,8 @@
 //! Requests of the operator that are answered when the other workers have said what they know.
 //!
 //! Must not know what they are asked. Invariants: nothing here waits, and nobody waits longer than a question lasts; there is a
-//! bound on how many do.
+//! bound on how many do. A question that changes nothing may be asked again by another worker, if this one is held meanwhile:
+//! its request is offered to the others while it waits.
 
 use std::cell::{Cell, RefCell};
 
@@ -22,6 +23,8 @@ pub struct Asking<T> {
     post: &'static Post,
     /// Makes an answer of what this worker knows and the others have said.
     answer: fn(T, Told) -> Answer,
+    /// Whether the request may begin again elsewhere.
+    may_leave: bool,
     waiting: RefCell<Vec<Waiting<T>>>,
     is_any: Cell<bool>,
 }
@@ -35,7 +38,12 @@ struct Waiting<T> {
 
 impl<T> Asking<T> {
     pub fn new(post: &'static Post, answer: fn(T, Told) -> Answer) -> Asking<T> {
-        Asking { post, answer, waiting: RefCell::default(), is_any: Cell::default() }
+        Asking { post, answer, may_leave: false, waiting: RefCell::default(), is_any: Cell::default() }
+    }
+
+    /// The same for questions that change nothing.
+    pub fn anywhere(post: &'static Post, answer: fn(T, Told) -> Answer) -> Asking<T> {
+        Asking { may_leave: true, ..Asking::new(post, answer) }
     }
 
     /// Asks the other workers on behalf of a request; gives back what this one knows if they cannot be asked.
@@ -54,6 +62,9 @@ impl<T> Asking<T> {
         };
         self.waiting.borrow_mut().push(Waiting { key, question, own: Some(own) });
         self.is_any.set(true);
+        if self.may_leave {
+            server.offer_waiting(key);
+        }
         self.turn(server, now); // there may be no other worker
         Ok(())
     }
@@ -71,7 +82,9 @@ impl<T> Asking<T> {
         waiting.retain_mut(|one| {
             let told = self.post.answers_to(one.question, now);
             let Some((told, own)) = told.and_then(|told| Some((told, one.own.take()?))) else { return true };
-            (self.answer)(own, told).send(server, one.key);
+            if !self.may_leave || server.reclaim(one.key) {
+                (self.answer)(own, told).send(server, one.key);
+            }
             false
         });
         self.is_any.set(!waiting.is_empty());

@@ -20,7 +20,7 @@ pub struct Requests(Asking<Rows>);
 
 impl Requests {
     pub fn new(post: &'static Post) -> Requests {
-        Requests(Asking::new(post, answer))
+        Requests(Asking::anywhere(post, answer))
     }
 
     /// Asks the other workers.
