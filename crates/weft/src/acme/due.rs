@@ -1,12 +1,14 @@
 //! When a certificate is due.
 //!
-//! Must not know files, or how an authority is asked. Invariant: what the authority wishes goes before our own rule, and a
-//! pause after failures before both.
+//! Must not know files, or how an authority is asked. Invariants: what the authority wishes goes before our own rule, and a
+//! pause after failures before both; a wish leaves time for an order that fails.
 
 use super::state::{State, Wish};
 
 /// Certificates that live longer are renewed when a third of their life is left; shorter ones when half of it is.
 const LONG_LIFE_S: u64 = 10 * 86_400;
+/// This part of a certificate's life, the last, is for orders that fail, whatever the authority wishes.
+const LAST_PART: u64 = 6;
 /// When to look again at the latest, because other hosts and the clock change things.
 const LOOK_AGAIN_S: u64 = 12 * 3600;
 /// How long to wait for an answer about renewal, after an authority that gave none.
@@ -46,7 +48,8 @@ fn renewal_time(state: &State, life: &Life) -> u64 {
     let span = life.end.saturating_sub(life.begin);
     let left = if span > LONG_LIFE_S { span / 3 } else { span / 2 };
     let own = life.end.saturating_sub(left);
-    wish_for(state, life).map_or(own, |wish| wish.at)
+    let latest = life.end.saturating_sub(span / LAST_PART);
+    wish_for(state, life).map_or(own, |wish| wish.at.min(latest))
 }
 
 fn wish_for<'s>(state: &'s State, life: &Life) -> Option<&'s Wish> {
@@ -109,6 +112,8 @@ mod tests {
                 && !asks(&state, &life(90), 999 * DAY)
                 && asks(&state, &life(90), 1000 * DAY)
         );
+        let late = State { wish: Some(Wish { at: 1089 * DAY, ..wished.clone() }), ..State::default() };
+        assert_eq!(due(&late, Some(&life(90)), 1075 * DAY), Due::Now, "no later than that");
         let kept = wish(Some(&wished), "a.1", (1001 * DAY, 1016 * DAY), 0, 0.0);
         assert_eq!(kept.at, 1015 * DAY, "a time is drawn once");
         assert_eq!(wish(Some(&wished), "a.1", (1001 * DAY, 1002 * DAY), 0, 0.0).at, 1001 * DAY);
