@@ -3,11 +3,13 @@
 //! The page opens a FIFO by a system call that no hook sees, so it holds the thread until the test opens the other end.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::Signal;
-use weft_tests::{Client, Running, Server, in_each_mode, process, until};
+use weft_tests::services::Authority;
+use weft_tests::{Client, Running, Server, command, in_each_mode, process, until};
 
 use crate::admin::{address, metrics, with_admin};
 
@@ -60,13 +62,12 @@ fn servers(extra: usize) -> [(&'static str, Server); 3] {
 /// A request that holds a worker until [`Held::release`].
 struct Held {
     client: Client,
-    fifo: std::path::PathBuf,
+    fifo: PathBuf,
 }
 
 impl Held {
     fn begin(weft: &Running, name: &str) -> Held {
-        let fifo = weft.path(name);
-        mknodat(CWD, &fifo, FileType::Fifo, Mode::from_raw_mode(0o666), 0).unwrap();
+        let fifo = fifo(weft, name);
         let mut client = weft.connect();
         client.get(&format!("/hold/{name}"));
         let entered = weft.path(&format!("{name}.in"));
@@ -79,6 +80,12 @@ impl Held {
         open(&self.fifo);
         assert_eq!(self.client.read().text(), "held");
     }
+}
+
+fn fifo(weft: &Running, name: &str) -> PathBuf {
+    let fifo = weft.path(name);
+    mknodat(CWD, &fifo, FileType::Fifo, Mode::from_raw_mode(0o666), 0).unwrap();
+    fifo
 }
 
 fn open(fifo: &Path) {
@@ -174,10 +181,46 @@ fn the_operator_is_answered_while_workers_are_held() {
 }
 
 #[test]
+fn clients_that_speak_tls_are_answered_while_the_worker_is_held() {
+    for (mode, server) in servers(8) {
+        Authority::new(server.directory()).certify("a", "DNS:a.example", 9);
+        let server = server.with("--listen", "https://127.0.0.1:0").with("--listen", "127.0.0.1:0");
+        let weft = server
+            .with("--tls-certificates", "a.pem")
+            .with("--tls-keys", "a.key")
+            .with_flag("--tls-redirect")
+            .start();
+        let [tls, plain] = weft.addresses()[..] else { panic!("two addresses: {}", weft.log()) };
+        let curl = |path: &str| {
+            let mut curl = Command::new("curl");
+            curl.current_dir(weft.directory()).args(["-sS", "--cacert", "ca.pem", "--connect-to"]);
+            command::finish(curl.args([format!("::{tls}"), format!("https://a.example{path}")])).stdout
+        };
+        let fifo = fifo(&weft, "one");
+        std::thread::scope(|scope| {
+            let held = scope.spawn(|| curl("/hold/one"));
+            until("the page to hold its worker", || weft.path("one.in").exists().then_some(()));
+            for _ in 0..5 {
+                assert!(curl("/fresh").starts_with("/fresh "), "{mode}");
+                // Whoever answers sends clients to the same place.
+                let mut client = Client::connect(plain);
+                client.send("GET /moved HTTP/1.1\r\nHost: a.example\r\n\r\n");
+                let told = client.read();
+                let to = format!("https://a.example:{}/moved", tls.port());
+                assert_eq!((told.status, told.header("location")), (301, Some(to.as_str())), "{mode}");
+            }
+            assert!(!held.is_finished(), "{mode}: it did not hold");
+            open(&fifo);
+            assert_eq!(held.join().expect("curl ends"), "held", "{mode}");
+        });
+    }
+}
+
+#[test]
 fn requests_that_arrive_together_with_the_one_that_holds_are_answered() {
     for (mode, server) in servers(8) {
         let weft = server.start();
-        mknodat(CWD, weft.path("one"), FileType::Fifo, Mode::from_raw_mode(0o666), 0).unwrap();
+        let fifo = fifo(&weft, "one");
         let worker = weft.workers()[0];
         let mut clients: Vec<Client> = (0..10).map(|_| weft.connect()).collect();
         // All of it is there when the worker looks: it reads the requests of one turn before it begins the first.
@@ -192,7 +235,7 @@ fn requests_that_arrive_together_with_the_one_that_holds_are_answered() {
             assert!(client.read().text().starts_with("/together "), "{mode}");
         }
         assert!(!clients[0].is_readable(), "{mode}: it did not hold");
-        open(&weft.path("one"));
+        open(&fifo);
         assert_eq!(clients[0].read().text(), "held", "{mode}");
     }
 }

@@ -47,19 +47,27 @@ impl Server {
     /// # Errors
     /// Those of fcntl(2), setsockopt(2) and epoll_ctl(2).
     pub fn listen(&self, fd: OwnedFd, endpoint: Endpoint) -> io::Result<()> {
-        self.listen_for(fd, endpoint, Service::default())
+        self.listen_for(fd, endpoint, 0)
     }
 
-    /// Takes in the connections that other workers pass on. None of them has TLS.
+    /// Takes in the connections that other workers pass on, each for the service that it names.
     pub(crate) fn listen_at_relay(&self, fd: OwnedFd) -> io::Result<()> {
-        self.open_listener(fd, None, Service::default(), None)
+        self.open_listener(fd, None, 0, None)
     }
 
-    /// The same for any service.
+    /// Adds a service, and returns its number. Workers that pass connections on to each other MUST have the same ones, added in the
+    /// same order.
+    pub fn add_service(&self, service: Service) -> u32 {
+        let services = &mut self.listeners.borrow_mut().services;
+        services.push(service);
+        services.len() as u32 - 1
+    }
+
+    /// The same as [`Server::listen`] for a service that was added.
     ///
     /// # Errors
     /// As for [`Server::listen`].
-    pub fn listen_for(&self, fd: OwnedFd, endpoint: Endpoint, service: Service) -> io::Result<()> {
+    pub fn listen_for(&self, fd: OwnedFd, endpoint: Endpoint, service: u32) -> io::Result<()> {
         self.open_listener(fd, Some(endpoint), service, None)
     }
 
@@ -92,7 +100,7 @@ impl Server {
         &self,
         fd: OwnedFd,
         endpoint: Option<Endpoint>,
-        service: Service,
+        service: u32,
         stands_in_for: Option<u64>,
     ) -> io::Result<()> {
         // The relay is so already.
@@ -155,16 +163,13 @@ impl Server {
                 Some(endpoint) => acceptfrom_with(&listener.fd, flags)
                     .map(|(fd, address)| Arrival::New(fd, peer_of(address, endpoint))),
             };
-            (accepted, listener.service.clone())
+            (accepted, listener.service)
         };
         match accepted {
             // Without a peer, it has disconnected in the meantime.
             Ok(Arrival::New(_, None)) => (),
             Ok(Arrival::New(fd, Some(peer))) => {
-                if !self.may_open(peer, &service) {
-                    return true;
-                }
-                if let Some(index) = self.accepted(fd, peer, &service) {
+                if let Some(index) = self.accepted(fd, peer, service) {
                     self.offer(index, &mut self.table.borrow_mut());
                 }
             }
@@ -188,16 +193,16 @@ impl Server {
     }
 
     /// Takes in a connection that was accepted elsewhere; `None` if its peer has disconnected meanwhile.
-    pub(crate) fn take_in(&self, fd: OwnedFd, is_admin: bool) -> Option<u32> {
+    pub(crate) fn take_in(&self, fd: OwnedFd, service: u32) -> Option<u32> {
         let address = getpeername(&fd).ok()??;
         let is_unix = address.address_family() == AddressFamily::UNIX;
         let peer = if is_unix { Some(Peer::Unix) } else { SocketAddr::try_from(address).ok().map(Peer::Tcp) };
-        self.accepted(fd, peer?, &Service { is_admin, ..Service::default() })
+        self.accepted(fd, peer?, service)
     }
 
     /// Takes in a connection of another worker, where that one left it.
     fn unpack(&self, fd: OwnedFd, parcel: Parcel) {
-        let Some(index) = self.take_in(fd, parcel.is_admin) else { return };
+        let Some(index) = self.take_in(fd, parcel.service) else { return };
         if let Some((connection, streams)) = self.table.borrow_mut().parts(index) {
             connection.requests = parcel.requests;
             if !parcel.bytes.is_empty() {
@@ -219,9 +224,14 @@ impl Server {
         self.process(index);
     }
 
-    fn accepted(&self, low: OwnedFd, peer: Peer, service: &Service) -> Option<u32> {
+    /// Begins a connection; `None` if it may not, or cannot.
+    fn accepted(&self, low: OwnedFd, peer: Peer, number: u32) -> Option<u32> {
+        let service = &self.listeners.borrow().services.get(number as usize)?.clone();
+        if !self.may_open(peer, service) {
+            return None;
+        }
         let fd = out_of_selects_way(low);
-        let number = fd.as_raw_fd();
+        let descriptor = fd.as_raw_fd();
         let mut transport = Transport::new(fd);
         if service.tls.as_ref().is_some_and(|config| !transport.secure(config)) {
             return None; // no memory, or a configuration that rustls refuses
@@ -235,10 +245,11 @@ impl Server {
         };
         let mut connection = Connection::new(transport, peer, phase, self.runtime.turn_time());
         connection.is_admin = service.is_admin;
+        connection.service = u8::try_from(number).unwrap_or(u8::MAX);
         let index = table.insert(connection);
         let slot = table.slot(index)?;
         let key = slot.reactor_key(index);
-        if self.runtime.with_reactor(|reactor| reactor.add(number, key)).is_err() {
+        if self.runtime.with_reactor(|reactor| reactor.add(descriptor, key)).is_err() {
             // The limit fs.epoll.max_user_watches is reached.
             table.remove(index);
             drop(table);

@@ -8,7 +8,7 @@ use weft_rt::Nanos;
 
 use crate::address::Peer;
 use crate::admission::Admission;
-use crate::parcel::ADMIN;
+use crate::parcel::word;
 use crate::transport::Transport;
 
 /// The phase of a connection.
@@ -57,7 +57,9 @@ pub(crate) struct Connection {
     pub tick: u64,
     /// Whether it is offered to other workers, and must be claimed before anything is done with it.
     pub is_offered: bool,
-    /// Whether it came from a listener for the operator.
+    /// The number of its service; 255 if it is higher.
+    pub service: u8,
+    /// Whether its service is for the operator.
     pub is_admin: bool,
     /// Whether another worker has it: only its place is left here.
     pub is_gone: bool,
@@ -82,6 +84,7 @@ impl Connection {
             since,
             tick: u64::MAX,
             is_offered: false,
+            service: 0,
             is_admin: false,
             is_gone: false,
             stream: None,
@@ -92,6 +95,6 @@ impl Connection {
     /// What its next owner is told of it ([`Offer::word`](weft_rt::ledger::Offer::word)).
     #[inline]
     pub(crate) fn word(&self) -> u32 {
-        self.requests.min(ADMIN - 1) | if self.is_admin { ADMIN } else { 0 }
+        word(self.requests, self.service.into())
     }
 }

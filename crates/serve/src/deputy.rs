@@ -15,7 +15,7 @@ use rustix::net::{SocketFlags, accept_with};
 use weft_rt::held::{self, Hold};
 use weft_rt::ledger::{Offer, Offered, Taker};
 
-use crate::parcel::{self, ADMIN};
+use crate::parcel;
 
 /// How long the deputy waits for connections before it looks whether the hold still lasts.
 const TICK: Duration = Duration::from_millis(5);
@@ -47,8 +47,8 @@ impl AcceptQueue {
     ///
     /// # Errors
     /// Those of fcntl(2).
-    pub(crate) fn of(listener: &OwnedFd, is_admin: bool) -> io::Result<AcceptQueue> {
-        Ok(AcceptQueue { fd: listener.try_clone()?, word: if is_admin { ADMIN } else { 0 } })
+    pub(crate) fn of(listener: &OwnedFd, service: u32) -> io::Result<AcceptQueue> {
+        Ok(AcceptQueue { fd: listener.try_clone()?, word: parcel::word(0, service) })
     }
 
     /// A connection that waits in it. Any error concerns one connection, or passes; the loop will meet it again.

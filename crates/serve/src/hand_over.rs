@@ -15,8 +15,7 @@ use crate::admission::Admission;
 use crate::connection::{Connection, Phase};
 use crate::deputy::{AcceptQueue, Deputy, Gate};
 use crate::keys::RequestKey;
-use crate::listeners::Service;
-use crate::parcel::{self, ADMIN, PARCEL_BYTES_MAX, Relay};
+use crate::parcel::{self, PARCEL_BYTES_MAX, Relay, SERVICES_MAX};
 use crate::server::Server;
 use crate::stream::Stream;
 use crate::table::Table;
@@ -31,14 +30,9 @@ impl Server {
     pub fn hand_over(&self, relay: Relay, tell: Box<dyn FnMut(bool) + Send>) -> io::Result<Deputy> {
         let made = self.runtime.with_reactor(|reactor| ledger(self.limits.connections_max, reactor));
         let (owner, taker) = made?;
-        // What TLS or a proxy says of a connection cannot be passed on, nor that it speaks another protocol than HTTP, so
-        // those of such listeners stay in their queues.
         let listeners = self.listeners.borrow();
-        let is_plain = |service: &Service| {
-            service.tls.is_none() && service.proxied.is_none() && service.stream.is_none()
-        };
-        let plain = listeners.open.iter().filter(|listener| is_plain(&listener.service));
-        let own = plain.map(|listener| AcceptQueue::of(&listener.fd, listener.service.is_admin)).collect();
+        let named = listeners.open.iter().filter(|listener| listener.service < SERVICES_MAX);
+        let own = named.map(|listener| AcceptQueue::of(&listener.fd, listener.service)).collect();
         drop(listeners);
         let queues: Vec<_> = io::Result::from(own)?;
         let second = relay.sending.try_clone()?;
@@ -114,7 +108,7 @@ impl Server {
         self.ways_out.relay.take();
         let Some(gate) = self.ways_out.gate.take() else { return };
         for accepted in gate.close() {
-            self.take_in(accepted.fd, accepted.word & ADMIN != 0);
+            self.take_in(accepted.fd, parcel::service_of(accepted.word));
         }
     }
 
@@ -225,8 +219,9 @@ fn offer_to(owner: &Owner, index: u32, connection: &mut Connection, mut stream: 
 
 /// What a connection may leave with, and whether it may do so before more arrives. `None` if it must stay.
 fn offer_of(connection: &Connection, stream: Option<&mut Stream>) -> Option<(bool, Offer)> {
-    // What TLS, HTTP/2 or a proxy's header says of it is known in this process only.
-    connection.transport.to_pass_on().filter(|_| connection.tunnel.is_none())?;
+    // What TLS, HTTP/2 or a proxy's header says of it is known in this process only, and some services have no name elsewhere.
+    let may_leave = connection.tunnel.is_none() && u32::from(connection.service) < SERVICES_MAX;
+    connection.transport.to_pass_on().filter(|_| may_leave)?;
     let word = connection.word();
     let Some(stream) = stream else {
         let is_idle = connection.phase == Phase::Idle;

@@ -16,7 +16,7 @@ use crate::tunnel::stream_service::StreamService;
 /// Tells whether an address is believed.
 pub type Trusts = Arc<dyn Fn(IpAddr) -> bool>;
 
-/// What a listener's connections speak.
+/// What connections speak, and whose they are.
 #[derive(Clone, Default)]
 pub struct Service {
     /// TLS, with this configuration; HTTP/1.1 follows.
@@ -37,7 +37,8 @@ pub(crate) struct Listener {
     pub fd: OwnedFd,
     /// Where it listens; `None` for the relay, from which connections of other workers come.
     pub endpoint: Option<Endpoint>,
-    pub service: Service,
+    /// The number of its connections' service.
+    pub service: u32,
     /// The worker for which this one serves the socket, if it belongs to another worker.
     pub stands_in_for: Option<u64>,
 }
@@ -53,13 +54,21 @@ pub(crate) enum Pause {
 }
 
 /// The listeners of a worker.
-#[derive(Default)]
 pub(crate) struct Listeners {
     pub open: Vec<Listener>,
+    /// By number; the first is plain HTTP.
+    pub services: Vec<Service>,
     pub numbers: u32,
     pub pause: Option<Pause>,
     pub full_reported: bool,
     pub exhausted_reported: bool,
+}
+
+impl Default for Listeners {
+    fn default() -> Listeners {
+        let (open, services) = (Vec::new(), vec![Service::default()]);
+        Listeners { open, services, numbers: 0, pause: None, full_reported: false, exhausted_reported: false }
+    }
 }
 
 impl Listeners {
@@ -68,9 +77,9 @@ impl Listeners {
     }
 
     /// The service at an address that this worker serves, too.
-    pub(crate) fn service_at(&self, endpoint: &Endpoint) -> Option<Service> {
+    pub(crate) fn service_at(&self, endpoint: &Endpoint) -> Option<u32> {
         let own = self.open.iter().find(|listener| listener.endpoint.as_ref() == Some(endpoint));
-        own.map(|listener| listener.service.clone())
+        own.map(|listener| listener.service)
     }
 
     pub(crate) fn resume_at(&self) -> Option<Nanos> {

@@ -60,8 +60,22 @@ const ENDS: u32 = 1 << 31;
 /// The bit beside the count of requests that says that the request which follows had begun in a worker that has failed.
 pub(crate) const RETRIED: u32 = 1 << 31;
 
-/// The bit beside the count of requests that says that they are the operator's. A count is below it.
-pub(crate) const ADMIN: u32 = 1 << 30;
+/// Where the number of a connection's service begins in its word, above the count of its requests and below [`RETRIED`].
+const SERVICE_SHIFT: u32 = 24;
+/// A count that is higher is told as this.
+const REQUESTS_MAX: u32 = (1 << SERVICE_SHIFT) - 1;
+/// Services that a word can name; connections of others stay where they are.
+pub(crate) const SERVICES_MAX: u32 = 1 << (31 - SERVICE_SHIFT);
+
+/// What the next owner of a connection is told: how many requests it has had, and the number of its service.
+pub(crate) fn word(requests: u32, service: u32) -> u32 {
+    requests.min(REQUESTS_MAX) | (service << SERVICE_SHIFT)
+}
+
+/// The number of a service in a word.
+pub(crate) fn service_of(word: u32) -> u32 {
+    (word & !RETRIED) >> SERVICE_SHIFT
+}
 
 /// What is known of a connection besides its descriptor.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -78,8 +92,8 @@ pub(crate) struct Parcel {
     pub requests: u32,
     /// Whether its next request had begun in a worker that has failed.
     pub is_retried: bool,
-    /// Whether its requests are the operator's.
-    pub is_admin: bool,
+    /// The number of its service.
+    pub service: u32,
 }
 
 /// Passes a connection on.
@@ -145,13 +159,13 @@ pub(crate) fn receive(relay: &OwnedFd) -> Result<(OwnedFd, Parcel), Errno> {
                 let (since, rest) = label.split_at(8);
                 let since = since.try_into().map_or(0, Nanos::from_le_bytes);
                 let number = |part: &[u8]| part.try_into().map_or(0, u32::from_le_bytes);
-                let (requests, answer) = (number(&rest[..4]), number(&rest[4..]));
+                let (word, answer) = (number(&rest[..4]), number(&rest[4..]));
                 let rest = bytes.split_off(bytes.len().min((answer & !ENDS) as usize));
                 let ends = answer & ENDS != 0;
-                let (is_retried, is_admin) = (requests & RETRIED != 0, requests & ADMIN != 0);
-                let requests = requests & !(RETRIED | ADMIN);
+                let (requests, service) = (word & REQUESTS_MAX, service_of(word));
+                let is_retried = word & RETRIED != 0;
                 let parcel =
-                    Parcel { answer: bytes, ends, bytes: rest, since, requests, is_retried, is_admin };
+                    Parcel { answer: bytes, ends, bytes: rest, since, requests, is_retried, service };
                 return Ok((connection, parcel));
             }
             // All senders are gone.
@@ -191,12 +205,13 @@ mod tests {
                 };
             }
             send(&relay.sending, near.as_fd(), &offer).unwrap();
-            offer.word = 7 | RETRIED | ADMIN;
+            offer.word = word(u32::MAX, SERVICES_MAX - 1) | RETRIED;
             send(&relay.sending, near.as_fd(), &offer).unwrap();
             drop(near);
             assert_eq!(receive(&relay.receiving).unwrap().1, expected);
             let (connection, parcel) = receive(&relay.receiving).unwrap();
-            assert_eq!(parcel, Parcel { requests: 7, is_retried: true, is_admin: true, ..expected });
+            let (requests, service) = (REQUESTS_MAX, SERVICES_MAX - 1);
+            assert_eq!(parcel, Parcel { requests, service, is_retried: true, ..expected });
             UnixStream::from(connection).write_all(b"answer").unwrap();
             let mut text = String::new();
             far.read_to_string(&mut text).unwrap();

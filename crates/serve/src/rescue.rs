@@ -14,7 +14,7 @@ use weft_rt::{MILLISECOND, Nanos, clock};
 
 use crate::connection::{Connection, Phase};
 use crate::keys::RequestKey;
-use crate::parcel::{self, PARCEL_BYTES_MAX, RETRIED};
+use crate::parcel::{self, PARCEL_BYTES_MAX, RETRIED, SERVICES_MAX};
 use crate::server::Server;
 use crate::stream::request::RequestView;
 use crate::stream::{Fate, Stage, Stream};
@@ -274,7 +274,8 @@ fn is_here(connection: &Connection) -> bool {
 
 /// Whether `work` succeeds with the socket, which others can use only where it has no other protocol's state.
 fn leaves(connection: &Connection, work: impl FnOnce(BorrowedFd<'_>) -> bool) -> bool {
-    connection.transport.to_pass_on().is_some_and(work)
+    let is_named = u32::from(connection.service) < SERVICES_MAX;
+    connection.transport.to_pass_on().filter(|_| is_named).is_some_and(work)
 }
 
 /// Whether `work` succeeds with the socket, on which plain bytes are understood.

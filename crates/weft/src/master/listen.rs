@@ -32,13 +32,6 @@ pub struct BoundListener {
     pub configured: ListenAddress,
 }
 
-impl BoundListener {
-    /// Whether its connections begin with TLS.
-    pub fn is_https(&self) -> bool {
-        matches!(self.address, BoundAddress::Https(_))
-    }
-}
-
 /// The sockets of one configured address.
 #[derive(Debug)]
 pub struct Listener {
@@ -147,6 +140,12 @@ impl Listener {
             Ok(BoundListener { fd: socket.try_clone()?, address, configured })
         })
         .collect()
+    }
+
+    /// Its port, if HTTPS is spoken there.
+    pub fn https_port(&self) -> Option<u16> {
+        let address = self.address.tcp().filter(|_| matches!(self.address, BoundAddress::Https(_)));
+        address.map(|address| address.port())
     }
 
     /// Whether all workers accept, or receive, from one socket: any of them answers the operator, even if others are held. One of

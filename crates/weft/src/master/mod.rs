@@ -79,8 +79,10 @@ pub use self::start::serve;
 pub struct WorkerSetup {
     /// Its slot, 0 to workers - 1; a replacement gets the same.
     pub slot: usize,
-    /// The sockets to accept from; no other worker of the generation has these TCP sockets.
+    /// The sockets to accept from; no other worker of the generation has these TCP sockets, and a further worker has none.
     pub listeners: Vec<BoundListener>,
+    /// The port at which the server speaks HTTPS, if it does.
+    pub https_port: Option<u16>,
     /// Its connection to the master.
     pub control: ControlEnd,
     /// Where workers pass connections on to each other.

@@ -83,9 +83,11 @@ impl Master {
             Forked::Child => {
                 let (config, tls) = (self.config.clone(), self.tls.as_ref().map(|tls| tls.ready.clone()));
                 let (board, bus) = (self.board, self.bus);
+                let https_port = self.listeners.iter().find_map(Listener::https_port);
                 Ok(Some(WorkerSetup {
                     slot,
                     listeners,
+                    https_port,
                     control: worker_end,
                     relay,
                     bus,

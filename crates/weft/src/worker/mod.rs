@@ -7,6 +7,7 @@
 mod crash;
 mod drain;
 mod insight;
+mod listen;
 pub mod lost;
 mod mappings;
 mod recycle;
@@ -14,7 +15,7 @@ mod signals;
 mod slow;
 
 use std::cell::{Cell, RefCell};
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::AsRawFd;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -24,7 +25,7 @@ use weft_rt::reactor::Event;
 use weft_rt::runtime::DRIVER_KEY;
 use weft_rt::watch::{Attempt, Watch};
 use weft_rt::{CoroutineId, Driver, Job, MILLISECOND, Nanos, Runtime, SECOND, clock};
-use weft_serve::{Relay, Server, Service, Trusts};
+use weft_serve::{Relay, Server};
 use weft_zend::{Engine, FiberSwitch, InstanceSwitch, JobKind};
 
 use self::drain::Drain;
@@ -58,7 +59,7 @@ const LOOK_EVERY: Nanos = 100 * MILLISECOND;
 /// Boots the application and serves; the exit code is the process's.
 pub fn run(setup: WorkerSetup) -> ExitCode {
     let control = Rc::new(setup.control);
-    let sockets = (setup.listeners, setup.tls);
+    let sockets = (setup.listeners, setup.https_port, setup.tls);
     let booted = Worker::boot(
         Arc::clone(&setup.config),
         Rc::clone(&control),
@@ -102,7 +103,7 @@ impl Worker {
     fn boot(
         config: Arc<Config>,
         control: Rc<ControlEnd>,
-        (listeners, tls): (Vec<BoundListener>, Option<Ready>),
+        (listeners, https_port, tls): (Vec<BoundListener>, Option<u16>, Option<Ready>),
         relay: Relay,
         (board, page, bus, slot): (&'static Board, Option<&'static Page>, &'static Bus, usize),
     ) -> Result<Worker, String> {
@@ -150,8 +151,6 @@ impl Worker {
         admin::tell_php(&config, board);
         runtime.start_slices().map_err(|error| format!("no thread for time slices: {error}"))?;
         weft_rt::hook::on_forked_child_end(|| signals::exit_now(i32::from(Engine::exit_status())));
-        let https_port = listeners.iter().find(|listener| listener.is_https());
-        let https_port = https_port.and_then(|listener| listener.address.tcp()).map(|address| address.port());
         let presence: &'static Presence = Box::leak(Box::new(Presence::join(bus)));
         let admin = Admin::new(&config, board, presence.post).map(|admin| &*Box::leak(Box::new(admin)));
         let server = php::serve(
@@ -161,7 +160,7 @@ impl Worker {
             (admin, &page.counted.server, presence),
         )?;
         php::start_tasks();
-        let listening = listen(server, listeners, tls, &config)?;
+        let listening = listen::listen(server, listeners, tls.as_ref(), &config)?;
         if let Some(tell) = tell {
             let deputy = server.hand_over(relay, tell);
             deputy
@@ -388,44 +387,6 @@ impl Driver for Worker {
     fn finished(&self) -> bool {
         self.drain.borrow().finished()
     }
-}
-
-/// Serves the sockets, each as its address says; returns their descriptors.
-fn listen(
-    server: &Server,
-    listeners: Vec<BoundListener>,
-    tls: Option<Ready>,
-    config: &Arc<Config>,
-) -> Result<Vec<RawFd>, String> {
-    let trusts: Trusts = {
-        let config = Arc::clone(config);
-        Arc::new(move |address| config.trust.proxies.iter().any(|network| network.contains(address)))
-    };
-    let mut listening = Vec::new();
-    for listener in listeners {
-        if let (Some(_), Some(path)) = (listener.configured.udp(), listener.configured.service()) {
-            let service = php::datagram_service(path)?;
-            let served = server.listen_for_datagrams(listener.fd, service);
-            served.map_err(|error| format!("cannot receive at {}: {error}", listener.address))?;
-            continue;
-        }
-        let is_tls = listener.configured.is_tls();
-        let stream = listener.configured.service().map(php::stream_service).transpose()?;
-        let config_of =
-            |tls: &Ready| if stream.is_some() { tls.without_alpn() } else { Arc::clone(&tls.config) };
-        let tls = tls.as_ref().filter(|_| is_tls).map(config_of);
-        if is_tls && tls.is_none() {
-            return Err(format!("{} has no certificate", listener.address)); // never plain bytes there
-        }
-        listening.push(listener.fd.as_raw_fd());
-        let is_admin = listener.configured.is_admin();
-        let proxied =
-            config.server.proxy_protocol.contains(&listener.configured).then(|| Arc::clone(&trusts));
-        server
-            .listen_for(listener.fd, listener.address.endpoint(), Service { tls, proxied, is_admin, stream })
-            .map_err(|error| format!("cannot listen: {error}"))?;
-    }
-    Ok(listening)
 }
 
 /// Whether slices have only a few instructions, for tests.
