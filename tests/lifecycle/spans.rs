@@ -1,13 +1,19 @@
 //! Spans of requests and of their waits at a collector (OTLP over HTTP), and the field `Server-Timing`.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use crate::admin::{metrics, with_admin};
 use rustix::process::Signal;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::Value as Json;
+use weft_tests::services::{Authority, MariaDb, Redis};
 use weft_tests::{PATIENCE, Server, in_each_mode};
 
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
@@ -39,20 +45,39 @@ struct Message {
 
 impl Collector {
     fn new(statuses: &'static [u16]) -> Collector {
+        Collector::behind(statuses, None)
+    }
+
+    /// One that speaks TLS with a certificate of an authority, which it makes in a directory.
+    fn with_tls(directory: &Path) -> Collector {
+        Authority::new(directory).certify("collector", "IP:127.0.0.1", 2);
+        let file = |name: &str| directory.join(name);
+        let chain = CertificateDer::pem_file_iter(file("collector.pem")).expect("openssl has written it");
+        let chain = chain.collect::<Result<Vec<_>, _>>().expect("certificates");
+        let key = PrivateKeyDer::from_pem_file(file("collector.key")).expect("a key");
+        let config = ServerConfig::builder().with_no_client_auth().with_single_cert(chain, key);
+        Collector::behind(&[], Some(Arc::new(config.expect("they fit"))))
+    }
+
+    fn behind(statuses: &'static [u16], tls: Option<Arc<ServerConfig>>) -> Collector {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        let url = format!("{scheme}://{}", listener.local_addr().expect("an address"));
         let (to, messages) = channel();
         let mut statuses = statuses.iter().copied().chain(std::iter::repeat(200));
         std::thread::spawn(move || {
             // Its clients ask one after the other.
             for stream in listener.incoming() {
-                let mut reader = BufReader::new(stream.expect("a connection"));
-                let Some(message) = told(&mut reader) else { continue };
-                let status = statuses.next().expect("endless");
-                let _ = to.send(message);
-                let answer =
-                    format!("HTTP/1.1 {status} So\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{{}}");
-                reader.get_mut().write_all(answer.as_bytes()).expect("sent");
+                let stream = stream.expect("a connection");
+                let mut exchange = |stream| exchange(stream, || statuses.next().expect("endless"));
+                let message = match &tls {
+                    None => exchange(&mut { stream } as &mut dyn Stream),
+                    Some(config) => {
+                        let secure = ServerConnection::new(Arc::clone(config)).expect("its state");
+                        exchange(&mut StreamOwned::new(secure, stream))
+                    }
+                };
+                let _ = message.map(|message| to.send(message));
             }
         });
         Collector { url, messages }
@@ -76,7 +101,20 @@ impl Collector {
     }
 }
 
-fn told(reader: &mut BufReader<TcpStream>) -> Option<Message> {
+trait Stream: Read + Write {}
+impl<T: Read + Write> Stream for T {}
+
+/// Reads one message, and answers it.
+fn exchange(stream: &mut dyn Stream, status: impl FnOnce() -> u16) -> Option<Message> {
+    let mut reader = BufReader::new(stream);
+    let message = told(&mut reader)?;
+    let status = status();
+    let answer = format!("HTTP/1.1 {status} So\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{{}}");
+    reader.get_mut().write_all(answer.as_bytes()).expect("sent");
+    Some(message)
+}
+
+fn told(reader: &mut impl BufRead) -> Option<Message> {
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") {
         if reader.read_line(&mut head).ok()? == 0 {
@@ -169,6 +207,47 @@ fn a_request_its_code_and_its_waits_are_spans_of_its_clients_trace() {
         );
         let [began, ended] = times(wait);
         assert!(ended - began >= 15_000_000, "{mode}: {wait}");
+    }
+}
+
+#[test]
+fn a_collector_that_speaks_tls_is_told_of_databases() {
+    let (mariadb, redis) = (MariaDb::start(), Redis::start());
+    let (sql, store) = (mariadb.port, redis.port);
+    let pages = format!(
+        "function page(): string
+        {{
+            $pdo = new PDO('mysql:host=127.0.0.1;port={sql};dbname=weft', 'root', '');
+            $slept = $pdo->query('SELECT SLEEP(0.02)')->fetchColumn();
+            $redis = new Redis();
+            $redis->connect('127.0.0.1', {store});
+            $redis->rawCommand('BLPOP', 'nothing', '0.02');
+            return \"slept $slept\";
+        }}"
+    );
+    for (mode, server) in in_each_mode(&pages) {
+        let directory = server.directory().to_owned();
+        let collector = Collector::with_tls(&directory);
+        let authorities = directory.join("ca.pem").display().to_string();
+        let server = server.with_variable("SSL_CERT_FILE", &authorities).with("--workers", "1");
+        let mut weft = server.with("--trace-url", &collector.url).start();
+        assert_eq!(weft.get("/").text(), "slept 0", "{mode}");
+        weft.signal(Signal::TERM);
+        assert!(weft.wait().success(), "{mode}: {}", weft.log());
+        let mut spans = Vec::new();
+        while let Ok(message) = collector.messages.try_recv() {
+            spans.extend(spans_of(&message.body));
+        }
+        for (kind, port) in [("mysql", sql), ("redis", store)] {
+            let longest = spans.iter().filter(|span| span["name"] == kind).max_by_key(|span| {
+                let [began, ended] = times(span);
+                ended - began
+            });
+            let longest = longest.unwrap_or_else(|| panic!("{mode}: no {kind} in {spans:?}"));
+            let [began, ended] = times(longest);
+            assert!(ended - began >= 15_000_000, "{mode}: {longest}");
+            assert_eq!(said(longest, "network.peer.port"), port.to_string(), "{mode}");
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use weft_tests::command::Output;
+use weft_tests::terminal::Terminal;
 use weft_tests::{Running, Server, until, weft};
 
 use crate::admin::{address, with_admin};
@@ -44,6 +45,14 @@ fn one_picture_is_printed_for_scripts() {
     assert!(page.contains("\nheld back by: ") && page.contains("\n/hello "), "{page}");
     assert!(page.contains(&format!(" {} ready ", weft.workers()[0])), "{page}");
     assert!(!page.contains('\x1b'), "{page}");
+    let mut waits = weft.connect();
+    waits.get("/pool");
+    let in_flight = until("its request to be listed", || {
+        let seen = object(&weft)["requests_in_flight"].clone();
+        (seen["count"] == 1).then_some(seen)
+    });
+    assert_eq!(in_flight["oldest"][0]["what"], "GET /pool");
+    assert!(text(&top(&weft, &[])).contains(" GET /pool "));
     let seen = object(&weft);
     assert_eq!((&seen["ready"], &seen["routes"][0]["route"]), (&true.into(), &"/hello".into()));
     assert_eq!(seen["workers"][0]["pid"].as_f64(), Some(f64::from(weft.workers()[0])));
@@ -87,4 +96,44 @@ fn a_server_that_is_not_there_is_said_to_be_missing() {
     let missing = said(&["top", "--once", "--at", "admin+unix:/nonexistent/admin.sock"]);
     assert!(missing.contains("no server listens at admin+unix:/nonexistent/admin.sock"), "{missing}");
     assert!(said(&["top", "--seconds", "0"]).contains("from 0.05 to 3600 seconds"));
+}
+
+#[test]
+fn a_terminal_shows_views_that_keys_choose() {
+    let mut weft = with_admin(Server::new(APPLICATION)).start();
+    assert_eq!(weft.get("/hello").text(), "done");
+    let mut waits = weft.connect();
+    waits.get("/pool?secret=1");
+    let at = format!("admin://{}", address(&weft));
+    let mut terminal = Terminal::run(weft.directory(), &["top", "--seconds", "0.1", "--at", &at]);
+    let pid = weft.workers()[0].to_string();
+    terminal.wait_for("the overview", |shown| {
+        let has = |text: &str| shown.lines().any(|line| line.contains(text));
+        let row = |parts: [&str; 3]| shown.lines().any(|line| parts.iter().all(|part| line.contains(part)));
+        let all =
+            has("held back by: ") && row([&pid, "ready", "1"]) && row(["waits", "coroutine", "GET /pool"]);
+        (shown.starts_with(" 1 overview") && all && has("/hello")).then_some(())
+    });
+    terminal.press("2");
+    terminal.wait_for("the workers", |shown| {
+        (shown.contains("STOLEN%") && !shown.contains("ROUTE")).then_some(())
+    });
+    terminal.press("5");
+    terminal.wait_for("the requests", |shown| {
+        (shown.contains("\nin flight: 1\n") && shown.contains("GET /pool") && !shown.contains("secret"))
+            .then_some(())
+    });
+    terminal.press("\x1b[Z>>r");
+    terminal.wait_for("the waits, by what has ended", |shown| {
+        (shown.contains("WAIT FOR") && shown.contains("by ENDED/S, reversed")).then_some(())
+    });
+    weft.get("/open");
+    assert_eq!(waits.read().text(), "done");
+    weft.signal(rustix::process::Signal::TERM);
+    terminal
+        .wait_for("the server to be missed", |shown| shown.contains("no server listens at").then_some(()));
+    assert!(weft.wait().success());
+    terminal.press("q");
+    let (status, is_as_before) = terminal.wait();
+    assert!(status.success() && is_as_before, "{status}");
 }

@@ -18,6 +18,7 @@ pub mod process;
 pub mod response;
 pub mod server;
 pub mod services;
+pub mod terminal;
 pub mod visitor;
 pub mod wait;
 pub mod websocket;

@@ -1,0 +1,340 @@
+//! What a picture shows: some lines about the whole server, and tables of its workers, routes, waits and requests.
+//!
+//! Must not know where the lines go. Invariant: each figure is of the time between two looks, or of the moment of the second.
+
+use super::looks::Picture;
+use super::requests::Requests;
+use super::sample::{Route, Sample, Times, Waits, Worker};
+use super::table::{Cell, Column, Mark, Order, Row, Table};
+use super::verdict;
+
+const WORKERS: &[Column] = &[
+    Column { name: "WORKER", width: 6 },
+    Column { name: "PID", width: 8 },
+    Column { name: "STAGE", width: 8 },
+    Column { name: "REQ/S", width: 9 },
+    Column { name: "FLIGHT", width: 6 },
+    Column { name: "QUEUED", width: 6 },
+    Column { name: "CONNS", width: 6 },
+    Column { name: "CPU%", width: 5 },
+    Column { name: "SYS%", width: 5 },
+    Column { name: "APP%", width: 5 },
+    Column { name: "STOLEN%", width: 7 },
+    Column { name: "MEMORY", width: 8 },
+    Column { name: "WAITING", width: 10 },
+];
+const ROUTES: &[Column] = &[
+    Column { name: "ROUTE", width: 32 },
+    Column { name: "REQ/S", width: 9 },
+    Column { name: "5XX/S", width: 7 },
+    Column { name: "P50", width: 8 },
+    Column { name: "P99", width: 8 },
+    Column { name: "CPU%", width: 5 },
+    Column { name: "RUN ms", width: 8 },
+    Column { name: "WAIT ms", width: 8 },
+    Column { name: "LOAD", width: 7 },
+    Column { name: "WAITS FOR", width: 10 },
+];
+const WAITS: &[Column] = &[
+    Column { name: "WAIT FOR", width: 20 },
+    Column { name: "NOW", width: 7 },
+    Column { name: "ENDED/S", width: 9 },
+    Column { name: "MEAN ms", width: 9 },
+    Column { name: "LOAD", width: 7 },
+];
+const REQUESTS: &[Column] = &[
+    Column { name: "AGE", width: 9 },
+    Column { name: "PID", width: 8 },
+    Column { name: "STATE", width: 9 },
+    Column { name: "WAITS FOR", width: 22 },
+    Column { name: "REQUEST", width: 36 },
+    Column { name: "PLACE", width: 16 },
+];
+
+/// What comes first among the routes.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub enum Sort {
+    /// The time that their requests took
+    Time,
+    /// The time that they had the processor
+    Run,
+    /// Their requests
+    Requests,
+    /// Their errors
+    Errors,
+}
+
+impl Sort {
+    /// The same for the table of routes.
+    pub fn order(self) -> Order {
+        let name = match self {
+            Sort::Time => "LOAD",
+            Sort::Run => "CPU%",
+            Sort::Requests => "REQ/S",
+            Sort::Errors => "5XX/S",
+        };
+        let column = ROUTES.iter().position(|column| column.name == name).unwrap_or(0);
+        Order { column, is_reversed: false }
+    }
+}
+
+/// The lines about the whole server; the last says what holds it back.
+pub fn head(sample: &Sample) -> Vec<String> {
+    let per_s = |count: f64| count / span_of(sample);
+    let ready = if sample.is_ready { "ready" } else { "not ready" };
+    let answers = sample.answers.iter().filter(|(_, count)| *count > 0.0);
+    let answers: Vec<String> =
+        answers.map(|(class, count)| format!("{class} {:.1}/s", per_s(*count))).collect();
+    let waits: Vec<String> =
+        sample.waits.iter().take(6).map(|waits| wait(waits, per_s(waits.ended))).collect();
+    let (run, cpu) = (sample.total(|w| w.run_ms) / 1e3, sample.total(Worker::cpu_s));
+    vec![
+        format!(
+            "weft {}  {} mode  {ready}  up {}  {} of {} workers",
+            sample.version,
+            sample.mode,
+            span(sample.uptime_s),
+            sample.workers.len(),
+            sample.wanted
+        ),
+        format!(
+            "requests {:.1}/s  {}  p50 {}  p99 {}",
+            per_s(sample.requests),
+            answers.join("  "),
+            bound(&sample.times, 0.5),
+            bound(&sample.times, 0.99)
+        ),
+        format!(
+            "in flight {} of {}  queued {}  turned away {:.1}/s  connections {}  websockets {}",
+            sample.in_flight,
+            sample.room,
+            sample.queued,
+            per_s(sample.turned_away),
+            sample.connections,
+            sample.websockets
+        ),
+        format!("waiting {}", if waits.is_empty() { "none".to_owned() } else { waits.join("  ") }),
+        format!(
+            "cpu {:.0} % of a core, of which {} in the application",
+            per_s(cpu) * 100.0,
+            part(run, cpu).map_or("-".to_owned(), |part| format!("{part:.0} %"))
+        ),
+        format!("held back by: {}", verdict::of(sample)),
+    ]
+}
+
+fn wait(waits: &Waits, ended_per_s: f64) -> String {
+    match waits.ended {
+        0.0 => format!("{} {}", waits.kind, waits.lasting),
+        ended => {
+            format!("{} {} ({ended_per_s:.1}/s of {:.1} ms)", waits.kind, waits.lasting, waits.ms / ended)
+        }
+    }
+}
+
+/// The workers, by their numbers.
+pub fn workers(sample: &Sample) -> Table {
+    let seconds = span_of(sample);
+    let row = |worker: &Worker| {
+        let mut waiting = worker.waiting.clone();
+        waiting.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let waiting: Vec<String> = waiting.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
+        let stage = if worker.is_held { "held" } else { &worker.stage };
+        Row {
+            cells: vec![
+                // Small numbers come first, as one reads them.
+                Cell::Number(-worker.slot, worker.slot.to_string()),
+                Cell::number(worker.pid, 0),
+                Cell::Text(stage.to_owned()),
+                Cell::number(worker.requests / seconds, 1),
+                Cell::number(worker.in_flight, 0),
+                Cell::number(worker.queued, 0),
+                Cell::number(worker.connections, 0),
+                Cell::number(worker.cpu_s() / seconds * 100.0, 0),
+                Cell::number(worker.system_s / seconds * 100.0, 0),
+                or_none(part(worker.run_ms / 1e3, worker.cpu_s()), 0),
+                Cell::number(worker.run_queue_s / seconds * 100.0, 0),
+                Cell::Number(
+                    worker.memory_bytes,
+                    format!("{:.1}M", worker.memory_bytes / f64::from(1 << 20)),
+                ),
+                Cell::Text(waiting.join(", ")),
+            ],
+            mark: if worker.is_held { Mark::Bad } else { Mark::Usual },
+        }
+    };
+    Table { columns: WORKERS, rows: sample.workers.iter().map(row).collect() }
+}
+
+/// The routes.
+pub fn routes(sample: &Sample) -> Table {
+    let seconds = span_of(sample);
+    let row = |route: &Route| {
+        let each = |sum: f64| or_none((route.requests > 0.0).then(|| sum / route.requests), 2);
+        let waits: Vec<&str> = route.waits.iter().take(3).map(|(kind, _)| kind.as_str()).collect();
+        Row {
+            cells: vec![
+                Cell::Text(route.name.clone()),
+                Cell::number(route.requests / seconds, 1),
+                Cell::number(route.errors / seconds, 1),
+                time(&route.times, 0.5),
+                time(&route.times, 0.99),
+                Cell::number(route.run_ms / seconds / 10.0, 0),
+                each(route.run_ms),
+                each(route.wait_ms()),
+                Cell::number((route.run_ms + route.wait_ms()) / seconds / 1e3, 2),
+                Cell::Text(waits.join(", ")),
+            ],
+            mark: if route.errors > 0.0 { Mark::Bad } else { Mark::Usual },
+        }
+    };
+    Table { columns: ROUTES, rows: sample.routes.iter().map(row).collect() }
+}
+
+/// What coroutines wait for, and have waited for.
+pub fn waits(sample: &Sample) -> Table {
+    let seconds = span_of(sample);
+    let row = |waits: &Waits| Row {
+        cells: vec![
+            Cell::Text(waits.kind.clone()),
+            Cell::number(waits.lasting, 0),
+            Cell::number(waits.ended / seconds, 1),
+            or_none((waits.ended > 0.0).then(|| waits.ms / waits.ended), 2),
+            Cell::number(waits.ms / seconds / 1e3, 2),
+        ],
+        mark: Mark::Usual,
+    };
+    Table { columns: WAITS, rows: sample.waits.iter().map(row).collect() }
+}
+
+/// The oldest requests in flight.
+pub fn requests(requests: &Requests) -> Table {
+    let rows = requests.oldest.iter().map(|request| Row {
+        cells: vec![
+            Cell::Number(request.age_ms, age(request.age_ms)),
+            Cell::number(request.pid as f64, 0),
+            Cell::Text(request.state.clone()),
+            Cell::Text(request.waits_for.clone()),
+            Cell::Text(request.what.clone()),
+            Cell::Text(request.place.clone()),
+        ],
+        mark: Mark::Usual,
+    });
+    Table { columns: REQUESTS, rows: rows.collect() }
+}
+
+/// What a list of requests leaves out, in one line.
+pub fn about_requests(picture: &Picture) -> String {
+    let Some(requests) = &picture.requests else {
+        return "the server cannot list its requests now".to_owned();
+    };
+    let listed = match requests.oldest.len() as u64 {
+        listed if listed < requests.count => {
+            format!("in flight: {}, of which the oldest {listed}", requests.count)
+        }
+        listed => format!("in flight: {listed}"),
+    };
+    let silent: Vec<String> = requests.silent.iter().map(u64::to_string).collect();
+    match silent.is_empty() {
+        true => listed,
+        false => format!("{listed}; no answer from {}", silent.join(", ")),
+    }
+}
+
+fn span_of(sample: &Sample) -> f64 {
+    sample.seconds.max(f64::MIN_POSITIVE)
+}
+
+/// What is unknown comes last.
+fn or_none(figure: Option<f64>, digits: usize) -> Cell {
+    figure.map_or(Cell::Number(-1.0, "-".to_owned()), |figure| Cell::number(figure, digits))
+}
+
+fn time(times: &Times, of: f64) -> Cell {
+    let any = times.0.iter().any(|(_, count)| *count > 0.0);
+    let key = times.below(of).unwrap_or(if any { f64::INFINITY } else { -1.0 });
+    Cell::Number(key, bound(times, of))
+}
+
+/// A bound in milliseconds, as "<5ms".
+fn bound(times: &Times, of: f64) -> String {
+    let any = times.0.iter().any(|(_, count)| *count > 0.0);
+    match times.below(of) {
+        Some(ms) => format!("<{ms}ms"),
+        None if any => ">30s".to_owned(),
+        None => "-".to_owned(),
+    }
+}
+
+/// A part in percent; nothing of nothing is unknown. The kernel counts time on the processor by its ticks.
+fn part(of: f64, all: f64) -> Option<f64> {
+    (all > 0.0).then(|| (of / all * 100.0).min(100.0))
+}
+
+fn age(ms: f64) -> String {
+    match ms {
+        ..10_000.0 => format!("{ms:.0} ms"),
+        _ => span(ms / 1e3),
+    }
+}
+
+fn span(seconds: f64) -> String {
+    let seconds = seconds as u64;
+    match (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60) {
+        (0, 0, 0) => format!("{seconds} s"),
+        (0, 0, minutes) => format!("{minutes} min"),
+        (0, hours, minutes) => format!("{hours} h {minutes} min"),
+        (days, hours, _) => format!("{days} d {hours} h"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_slowest_route_is_first() {
+        let route = |name: &str, run: u32, requests: u32| json!({ "route": name, "requests": requests, "run_ms": run });
+        let now = json!({ "routes": [route("/a", 1, 9), route("/b", 5, 1)] });
+        let first = |sort: Sort| {
+            let mut table = routes(&Sample::between(&json!({}), &now, 1.0));
+            table.sort(sort.order());
+            table.lines(120).next().unwrap().0[..2].to_owned()
+        };
+        assert_eq!([first(Sort::Time), first(Sort::Run), first(Sort::Requests)], ["/b", "/b", "/a"]);
+    }
+
+    #[test]
+    fn each_row_has_a_cell_for_each_column() {
+        let now = json!({ "routes": [{ "route": "/a" }], "workers": [{ "worker": 1, "held": true }],
+            "waits_by_kind": { "dns": { "lasting": 1, "ended": 2, "sum_ms": 3.0 } } });
+        let sample = Sample::between(&json!({}), &now, 1.0);
+        let in_flight = Requests::of(&json!({ "count": 1, "requests": [{ "age_ms": 1.0 }] }));
+        let all = [workers(&sample), routes(&sample), waits(&sample), requests(&in_flight)];
+        for table in &all {
+            assert_eq!((table.rows.len(), table.rows[0].cells.len()), (1, table.columns.len()));
+        }
+        assert_eq!(all[0].rows[0].mark, Mark::Bad, "it is held");
+    }
+
+    #[test]
+    fn requests_that_are_not_listed_are_counted() {
+        let picture = |answer: serde_json::Value| Picture {
+            sample: Sample::between(&json!({}), &json!({}), 1.0),
+            requests: Some(Requests::of(&answer)),
+        };
+        let said = about_requests(&picture(json!({ "count": 3, "silent": [7, 9], "requests": [{}] })));
+        assert_eq!(said, "in flight: 3, of which the oldest 1; no answer from 7, 9");
+        assert_eq!(about_requests(&picture(json!({}))), "in flight: 0");
+    }
+
+    #[test]
+    fn times_and_parts_are_told_shortly() {
+        assert_eq!([span(59.0), span(3_700.0), span(90_000.0)], ["59 s", "1 h 1 min", "1 d 1 h"]);
+        assert_eq!([age(12.3), age(61_000.0)], ["12 ms", "1 min"]);
+        assert_eq!([part(0.5, 1.0), part(3.0, 1.0), part(0.0, 0.0)], [Some(50.0), Some(100.0), None]);
+        assert_eq!(bound(&Times(vec![(Some(0.25), 3.0), (None, 0.0)]), 0.99), "<0.25ms");
+        assert_eq!(bound(&Times(vec![(Some(0.25), 0.0), (None, 2.0)]), 0.5), ">30s");
+    }
+}
