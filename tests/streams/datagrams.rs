@@ -136,6 +136,26 @@ fn what_finds_no_room_is_dropped_and_counted() {
 }
 
 #[test]
+fn what_the_kernel_has_no_room_for_is_counted() {
+    let server = server().with("--workers", "1");
+    let admin = format!("admin+unix:{}", server.directory().join("admin.sock").display());
+    let weft = server.with("--listen", &admin).start();
+    let socket = client(&weft);
+    assert_eq!(ask(&socket, "first"), b"first");
+    let worker = weft.workers()[0];
+    process::signal(worker, Signal::STOP);
+    until("the worker to stop", || process::is_stopped(worker).then_some(()));
+    let large = vec![b'x'; 60_000];
+    let sent = 1 + (0..300).filter(|_| socket.send(&large).is_ok()).count() as u64;
+    process::signal(worker, Signal::CONT);
+    let overflowed = until("all to be received or lost", || {
+        let (received, overflowed) = (counted(&weft, "received"), counted(&weft, "overflowed"));
+        (received + overflowed == sent).then_some(overflowed)
+    });
+    assert!((1..sent).contains(&overflowed), "{overflowed} of {sent}");
+}
+
+#[test]
 fn a_reload_loses_no_datagram() {
     let weft = server().with("--workers", "2").start();
     let socket = client(&weft);

@@ -10,6 +10,23 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use libc::{AF_INET, AF_INET6, c_long, c_void, iovec, mmsghdr, sockaddr_in, sockaddr_in6, sockaddr_storage};
 
+/// Datagrams that have arrived at a socket since it was made, and for which its buffer had no room.
+///
+/// # Errors
+/// Those of getsockopt(2).
+pub fn overflowed(socket: BorrowedFd<'_>) -> io::Result<u32> {
+    // linux/sock_diag.h: SK_MEMINFO_DROPS is the last of SK_MEMINFO_VARS.
+    const DROPS: usize = 8;
+    const VARS: usize = 9;
+    let mut seen = [0u32; VARS];
+    let mut bytes = size_of_val(&seen) as libc::socklen_t;
+    let to = seen.as_mut_ptr().cast::<c_void>();
+    // SAFETY: the kernel writes at most so many bytes there, which are numbers.
+    let done =
+        unsafe { libc::getsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_MEMINFO, to, &mut bytes) };
+    if done == 0 { Ok(seen[DROPS]) } else { Err(io::Error::last_os_error()) }
+}
+
 /// Datagrams of one batch.
 pub const BATCH: usize = 32;
 /// Bytes of the largest datagram, and one place more than that.

@@ -11,7 +11,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-use weft_rt::datagrams::{BATCH, send};
+use weft_rt::datagrams::{BATCH, overflowed, send};
 use weft_rt::{MILLISECOND, Nanos};
 
 use crate::datagram_queue::{Datagram, Socket};
@@ -139,6 +139,14 @@ impl Server {
     pub fn datagrams_waiting(&self) -> usize {
         let datagrams = self.datagrams.borrow();
         datagrams.queue.all.len() + datagrams.out.all.len()
+    }
+
+    /// Datagrams for which the kernel had no room: nobody took them as fast as they came. All workers have the same sockets, so each
+    /// of them says the same.
+    pub fn datagrams_overflowed(&self) -> u64 {
+        let datagrams = self.datagrams.borrow();
+        // A kernel that does not count them has none to tell of.
+        datagrams.sockets.iter().map(|socket| u64::from(overflowed(socket.fd.as_fd()).unwrap_or(0))).sum()
     }
 
     /// Receives nothing any more: what arrives is for other workers. What has arrived can still be answered.

@@ -176,6 +176,11 @@ impl Page {
             sums.datagrams_dropped,
         );
         self.counter(
+            "weft_udp_overflowed_datagrams",
+            "Datagrams for which the kernel had no room: they came faster than workers took them.",
+            sums.datagrams_overflowed,
+        );
+        self.counter(
             "weft_trace_sent_spans",
             "Spans of traces that the collector has taken.",
             sums.spans_sent,

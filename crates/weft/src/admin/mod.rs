@@ -102,7 +102,7 @@ impl Admin {
 
     #[cold]
     fn give_answer(&self, server: &Server, key: RequestKey) {
-        match server.with_request(key, |request| self.who_answers(request)) {
+        match server.with_request(key, |request| self.who_answers(server, request)) {
             Some(Answers::Now(answer)) => answer.send(server, key),
             Some(Answers::Page(is_known)) => self.page.send(server, key, is_known),
             Some(Answers::Publications) => self.publications.take(server, key),
@@ -112,7 +112,7 @@ impl Admin {
         }
     }
 
-    fn who_answers(&self, request: &RequestView<'_>) -> Answers {
+    fn who_answers(&self, server: &Server, request: &RequestView<'_>) -> Answers {
         // Monitors name servers by host names; what they read is no more than counts. The page itself holds nothing.
         let is_guarded = matches!(request.path(), b"/publish" | b"/profile" | b"/requests");
         if let Some(why) = guard::refusal(request, self.token.is_some()).filter(|_| is_guarded) {
@@ -123,7 +123,7 @@ impl Admin {
             (b"POST", b"/publish") if self.knows(request) => Answers::Publications,
             (b"POST" | b"GET", b"/profile") if self.knows(request) => Answers::Profiles,
             (b"GET" | b"HEAD", b"/requests") if self.knows(request) => Answers::Requests,
-            _ => Answers::Now(self.answer_to(request)),
+            _ => Answers::Now(self.answer_to(server, request)),
         }
     }
 
@@ -134,7 +134,7 @@ impl Admin {
         self.requests.turn(server, now);
     }
 
-    fn answer_to(&self, request: &RequestView<'_>) -> Answer {
+    fn answer_to(&self, server: &Server, request: &RequestView<'_>) -> Answer {
         // Without the token.
         let posts = request.method() == b"POST" && matches!(request.path(), b"/publish" | b"/profile");
         if !posts && !matches!(request.method(), b"GET" | b"HEAD") {
@@ -159,12 +159,12 @@ impl Admin {
                 let accept = request.header("accept").unwrap_or_default();
                 let is_open = accept.windows(28).any(|part| part == b"application/openmetrics-text");
                 let format = if is_open { metrics::Format::OpenMetrics } else { metrics::Format::Prometheus };
-                Answer::new(200, format.media_type(), metrics::render(&self.snapshot(), format))
+                Answer::new(200, format.media_type(), metrics::render(&self.snapshot(server), format))
             }
-            b"/status" => Answer::new(200, "application/json", status::render(&self.snapshot())),
+            b"/status" => Answer::new(200, "application/json", status::render(&self.snapshot(server))),
             b"/fpm-status" => {
                 let format = fpm_status::Format::of(request.query().unwrap_or_default());
-                Answer::new(200, format.media_type(), fpm_status::render(&self.snapshot(), format))
+                Answer::new(200, format.media_type(), fpm_status::render(&self.snapshot(server), format))
             }
             b"/publish" => {
                 Answer::new(405, TEXT, "405 Method Not Allowed: POST the message to /publish?topic=NAME\n")
@@ -188,7 +188,9 @@ impl Admin {
         serves && self.board.master.ready.get() == 1
     }
 
-    fn snapshot(&self) -> Snapshot {
-        Snapshot::take(self.board, self.mode, self.queue_max)
+    fn snapshot(&self, server: &Server) -> Snapshot {
+        let mut seen = Snapshot::take(self.board, self.mode, self.queue_max);
+        seen.sums.datagrams_overflowed = server.datagrams_overflowed();
+        seen
     }
 }

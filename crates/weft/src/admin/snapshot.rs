@@ -57,6 +57,8 @@ pub struct Sums {
     pub datagrams_received: u64,
     pub datagrams_sent: u64,
     pub datagrams_dropped: u64,
+    /// Only the kernel counts them: [`weft_serve::Server::datagrams_overflowed`].
+    pub datagrams_overflowed: u64,
     pub spans_sent: u64,
     pub spans_dropped: u64,
     pub answers: [u64; 5],

@@ -54,6 +54,7 @@ pub fn render(seen: &Snapshot) -> String {
             "received": sums.datagrams_received,
             "sent": sums.datagrams_sent,
             "dropped": sums.datagrams_dropped,
+            "overflowed": sums.datagrams_overflowed,
         },
         "trace_spans": { "sent": sums.spans_sent, "dropped": sums.spans_dropped },
         "requests": {

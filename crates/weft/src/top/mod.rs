@@ -80,7 +80,8 @@ fn top(arguments: Arguments) -> Result<(), String> {
     loop {
         let picture = looks.next(arguments.seconds, true)?;
         let text = if arguments.json { page::json(&picture) } else { page::text(&picture, order) };
-        if !print::print_or_end(&text) || arguments.once {
+        let gap = if arguments.json || arguments.once { "" } else { "\n" };
+        if !print::print_or_end(&format!("{text}{gap}")) || arguments.once {
             return Ok(());
         }
     }
