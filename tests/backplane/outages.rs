@@ -213,7 +213,7 @@ with_both! {
 #[test]
 fn nats_without_jetstream_is_said_and_used() {
     let mut backplane = Backplane::start_with(Kind::Nats, &[]);
-    let (mut one, other) = pair(&backplane);
+    let (mut one, mut other) = pair(&backplane);
     one.wait_for_log("keeps no messages for hosts that were cut off");
     one.wait_for_log("start NATS with JetStream (-js), or set topics.backplane_history = false");
     let (mut here, mut there) = (crowd(&one, 1).remove(0), crowd(&other, 1).remove(0));
@@ -223,8 +223,11 @@ fn nats_without_jetstream_is_said_and_used() {
     one.wait_for_log(GONE);
     publish(&one, "all", "p", 100, 10);
     expect(&mut here, "p", 0..110);
+    // Nobody keeps the last message for a host that is not there again.
+    other.wait_for_log(GONE);
     backplane.go_on();
     one.wait_for_log(BACK);
+    other.wait_for_log(BACK);
     know(&one, 1);
     know(&other, 1);
     publish(&one, "all", "end", 0, 1);

@@ -226,7 +226,8 @@ impl Server {
         let datagrams = if self.has_datagrams.get() { self.datagrams_deadline() } else { None };
         // Not flatten(): the compiler would compare what is not there before it asks, which memcheck reports.
         let all = [self.wheel.borrow().next(), resume, self.line_deadline(), self.events_due_at(), datagrams];
-        let first = all.map(|deadline| deadline.unwrap_or(Nanos::MAX)).into_iter().fold(Nanos::MAX, Nanos::min);
+        let first =
+            all.map(|deadline| deadline.unwrap_or(Nanos::MAX)).into_iter().fold(Nanos::MAX, Nanos::min);
         (first != Nanos::MAX).then_some(first)
     }
 
