@@ -9,14 +9,26 @@ use std::cmp::Ordering;
 pub struct Column {
     pub name: &'static str,
     /// Characters; the last column takes what is left of the line, and at least these.
-    pub width: usize,
+    width: usize,
+    is_number: bool,
+}
+
+impl Column {
+    /// One of texts, which stand at the left.
+    pub const fn text(name: &'static str, width: usize) -> Column {
+        Column { name, width, is_number: false }
+    }
+
+    /// One of figures, which stand at the right.
+    pub const fn number(name: &'static str, width: usize) -> Column {
+        Column { name, width, is_number: true }
+    }
 }
 
 /// What stands in a row's column.
 pub enum Cell {
-    /// It stands at the left.
     Text(String),
-    /// A figure and how it is written; it stands at the right.
+    /// A figure, and how it is written.
     Number(f64, String),
 }
 
@@ -83,19 +95,12 @@ impl Table {
 
     /// The line above the rows.
     pub fn head(&self, width: usize) -> String {
-        // As in the rows: numbers and their names end at the same place.
-        let is_number =
-            |at: usize| self.rows.first().is_some_and(|row| matches!(row.cells[at], Cell::Number(..)));
-        let cells = self.columns.iter().enumerate().map(|(at, column)| (column.name, is_number(at)));
-        self.line(width, cells)
+        self.line(width, self.columns.iter().map(|column| column.name))
     }
 
     /// The lines of the rows.
     pub fn lines(&self, width: usize) -> impl Iterator<Item = (String, Mark)> + '_ {
-        self.rows.iter().map(move |row| {
-            let cells = row.cells.iter().map(|cell| (cell.text(), matches!(cell, Cell::Number(..))));
-            (self.line(width, cells), row.mark)
-        })
+        self.rows.iter().map(move |row| (self.line(width, row.cells.iter().map(Cell::text)), row.mark))
     }
 
     /// How many columns fit.
@@ -108,12 +113,11 @@ impl Table {
         fit.count()
     }
 
-    fn line<'a>(&self, width: usize, cells: impl Iterator<Item = (&'a str, bool)>) -> String {
+    fn line<'a>(&self, width: usize, cells: impl Iterator<Item = &'a str>) -> String {
         let mut line = String::with_capacity(width);
         let mut used = 0;
         let last = self.columns.len() - 1;
-        for (at, ((text, is_number), column)) in cells.zip(self.columns).enumerate().take(self.fitting(width))
-        {
+        for (at, (text, column)) in cells.zip(self.columns).enumerate().take(self.fitting(width)) {
             if at > 0 {
                 line.push(' ');
                 used += 1;
@@ -121,10 +125,8 @@ impl Table {
             let room = if at == last { width - used } else { column.width };
             let plain = text.chars().map(|one| if one.is_control() { '?' } else { one });
             let plain: String = plain.take(room).collect();
-            match is_number {
-                true => line.extend([format!("{plain:>room$}")]),
-                false => line.extend([format!("{plain:<room$}")]),
-            }
+            let padded = if column.is_number { format!("{plain:>room$}") } else { format!("{plain:<room$}") };
+            line.push_str(&padded);
             used += room;
         }
         line.truncate(line.trim_end().len());
@@ -136,11 +138,7 @@ impl Table {
 mod tests {
     use super::*;
 
-    const COLUMNS: &[Column] = &[
-        Column { name: "NAME", width: 6 },
-        Column { name: "RATE", width: 5 },
-        Column { name: "WHY", width: 4 },
-    ];
+    const COLUMNS: &[Column] = &[Column::text("NAME", 6), Column::number("RATE", 5), Column::text("WHY", 4)];
 
     fn table() -> Table {
         let row = |name: &str, rate: f64, why: &str| Row {
@@ -167,6 +165,13 @@ mod tests {
     fn what_does_not_fit_is_left_out_from_the_right() {
         assert_eq!(lines(&table(), 12), ["NAME    RATE", "b?[2J    2.0", "a       10.0"]);
         assert_eq!(lines(&table(), 3), ["", "", ""]);
+    }
+
+    #[test]
+    fn names_of_columns_stand_where_their_cells_will() {
+        let empty = Table { columns: COLUMNS, rows: Vec::new() };
+        assert_eq!(empty.head(17), table().head(17));
+        assert_eq!(empty.head(17), "NAME    RATE WHY");
     }
 
     #[test]
