@@ -8,6 +8,8 @@
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
@@ -24,7 +26,12 @@ const ACCEPTS_PER_TURN: usize = 64;
 
 /// What loop and deputy share besides the ledger: the way out.
 #[derive(Default)]
-pub(crate) struct Gate(Mutex<Way>);
+pub(crate) struct Gate {
+    way: Mutex<Way>,
+    /// The worker fails, and its handler of signals wants the way. It can only try: a deputy that went on would have the
+    /// way again before the next attempt.
+    is_failing: AtomicBool,
+}
 
 #[derive(Default)]
 struct Way {
@@ -68,18 +75,24 @@ pub(crate) struct Accepted {
 impl Gate {
     pub(crate) fn open(relay: OwnedFd, accept_queues: Vec<AcceptQueue>) -> Arc<Gate> {
         let way = Way { relay: Some(relay), accept_queues, accepted: VecDeque::new() };
-        Arc::new(Gate(Mutex::new(way)))
+        Arc::new(Gate { way: Mutex::new(way), is_failing: AtomicBool::new(false) })
+    }
+
+    /// For the deputy: the way, unless the worker fails.
+    fn enter(&self) -> Option<MutexGuard<'_, Way>> {
+        (!self.is_failing.load(Relaxed)).then(|| self.lock())
     }
 
     fn lock(&self) -> MutexGuard<'_, Way> {
         // A deputy that has panicked left a way that is as good as any.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.way.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// For a worker that fails: the deputy does nothing any more, and what it has accepted is lent to `pass`. Returns
     /// false if the deputy is in the midst of something. Takes no memory.
     pub(crate) fn silence(&self, mut pass: impl FnMut(BorrowedFd<'_>, u32)) -> bool {
-        let way = match self.0.try_lock() {
+        self.is_failing.store(true, Relaxed);
+        let way = match self.way.try_lock() {
             Ok(way) => way,
             Err(TryLockError::Poisoned(way)) => way.into_inner(),
             Err(TryLockError::WouldBlock) => return false,
@@ -121,7 +134,7 @@ impl held::Deputy for Deputy {
 impl Deputy {
     /// Waits for what may leave, and passes it on. Returns false if nothing can leave now.
     fn pass_on(&self) -> bool {
-        let mut way = self.gate.lock();
+        let Some(mut way) = self.gate.enter() else { return false };
         let Way { relay: Some(relay), accept_queues, accepted } = &mut *way else { return false };
         if !leave(relay, accepted) {
             return false;
@@ -162,4 +175,19 @@ fn leave(relay: &OwnedFd, accepted: &mut VecDeque<Accepted>) -> bool {
         accepted.pop_front();
     }
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deputy_does_not_come_between_a_failing_worker_and_the_way() {
+        let gate = Gate::default();
+        let busy = gate.enter().expect("a worker that works");
+        assert!(!gate.silence(|_, _| ()));
+        drop(busy);
+        assert!(gate.enter().is_none());
+        assert!(gate.silence(|_, _| ()));
+    }
 }
