@@ -3,6 +3,9 @@
 //!
 //! Must not know any application. Invariant: neither copy is ever served by the other server.
 
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+
 use weft_tests::services::Fpm;
 use weft_tests::{Response, Server};
 
@@ -46,11 +49,31 @@ pub struct Paths<'a> {
     pub refused: &'a [(&'a str, u16)],
 }
 
+/// What else happens in weft's worker while the pages are compared.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Strain {
+    /// Every hooked call yields, and every page of PHP's memory is compared.
+    Verified,
+    /// Code computes for 0.1 ms at a time, by turns with that of [`COMPANIONS`] other visitors.
+    Sliced,
+}
+
+/// Other visitors of weft's copy, who ask for the first pages again and again.
+const COMPANIONS: usize = 3;
+
 pub fn compare(application: &Application) {
     compare_with(application, &Paths { weft: "", nginx: None, refused: &[] });
 }
 
 pub fn compare_with(application: &Application, paths: &Paths<'_>) {
+    compare_under(Strain::Verified, application, paths);
+}
+
+pub fn compare_in_slices(application: &Application) {
+    compare_under(Strain::Sliced, application, &Paths { weft: "", nginx: None, refused: &[] });
+}
+
+fn compare_under(strain: Strain, application: &Application, paths: &Paths<'_>) {
     let places = [Place::new(), Place::new()];
     std::thread::scope(|scope| {
         for place in &places {
@@ -64,7 +87,10 @@ pub fn compare_with(application: &Application, paths: &Paths<'_>) {
     for (name, value) in SETTINGS {
         server = server.with("--define", &format!("{name}={value}"));
     }
-    server = server.with_flag("--verify-instances").with_flag("--yield-at-calls");
+    let server = match strain {
+        Strain::Verified => server.with_flag("--verify-instances").with_flag("--yield-at-calls"),
+        Strain::Sliced => server.with("--slice-ms", "0.1"),
+    };
     let weft = server.start();
     let docroot = places[1].docroot();
     let fpm = match paths.nginx {
@@ -83,7 +109,21 @@ pub fn compare_with(application: &Application, paths: &Paths<'_>) {
         masks: application.masks,
         pages_max: PAGES_MAX,
     };
-    let pages = walk(&mut sides, &route);
+    let is_done = AtomicBool::new(false);
+    let pages = std::thread::scope(|scope| {
+        let companions = if strain == Strain::Sliced { COMPANIONS } else { 0 };
+        let others: Vec<_> = (0..companions)
+            .map(|_| scope.spawn(|| accompany(application, Visitor::of(weft.address), &is_done)))
+            .collect();
+        let ends = Ends(&is_done);
+        let pages = walk(&mut sides, &route);
+        drop(ends);
+        for other in others {
+            let seen = other.join().expect("they are answered, too");
+            assert!(seen > pages / 4, "{seen} pages beside {pages}");
+        }
+        pages
+    });
     for (target, status) in paths.refused {
         let statuses = sides.each_mut().map(|side| side.visitor.get(target).status);
         assert_eq!(statuses, [*status; 2], "{target}");
@@ -92,4 +132,25 @@ pub fn compare_with(application: &Application, paths: &Paths<'_>) {
     println!("{pages} pages");
     let log = weft.log();
     assert!(!log.contains("instances:") && !log.contains("panicked"), "{log}");
+}
+
+/// Asks for the first pages until the end; returns how many there were.
+fn accompany(application: &Application, mut visitor: Visitor, is_done: &AtomicBool) -> usize {
+    (application.log_in)(&mut visitor);
+    let again = application.starts.iter().cycle().take_while(|_| !is_done.load(Relaxed));
+    again
+        .map(|start| {
+            let response = visitor.get(start);
+            assert_eq!(response.status, 200, "{start}: {}", response.text());
+        })
+        .count()
+}
+
+/// Tells the companions also when the walk has failed.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
 }

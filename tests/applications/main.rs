@@ -1,5 +1,5 @@
 //! Applications of Debian's packages, unmodified but for their configuration, walked page by page under weft and under nginx with
-//! php-fpm, while every hooked call yields and every page of PHP's memory is compared.
+//! php-fpm, while every hooked call yields and every page of PHP's memory is compared; or in time slices of 0.1 ms, among others.
 //!
 //! Apart from `make test`, whose systems do not have these packages: make apps.
 
@@ -16,7 +16,7 @@ use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
 
-const ALL: [(&str, fn()); 13] = [
+const ALL: [(&str, fn()); 14] = [
     ("links", walk::links_lead_where_a_browser_would_go),
     ("adminer", databases::adminer),
     ("cacti", monitoring::cacti),
@@ -25,6 +25,7 @@ const ALL: [(&str, fn()); 13] = [
     ("icinga_web_2", monitoring::icinga_web_2),
     ("mediawiki", wikis::mediawiki),
     ("phpmyadmin", databases::phpmyadmin),
+    ("phpmyadmin_in_slices", databases::phpmyadmin_in_slices),
     ("phpsysinfo", monitoring::phpsysinfo),
     ("roundcube", others::roundcube),
     ("shaarli", others::shaarli),
