@@ -8,3 +8,4 @@ mod messages;
 mod outages;
 mod people;
 mod settings;
+mod tls;

@@ -3,10 +3,10 @@
 //! Must not know what hosts send through it. Invariant: it is where it was, and has its password, however often it is killed.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Service, Setup, free_port};
+use super::{Authority, Service, Setup, free_port};
 
 /// What the backplane is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +25,7 @@ pub struct Backplane {
     /// What it keeps.
     data: tempfile::TempDir,
     more: Vec<String>,
+    is_tls: bool,
     service: Option<Service>,
 }
 
@@ -44,12 +45,32 @@ impl Backplane {
     /// # Panics
     /// If it does not start.
     pub fn start_at(kind: Kind, address: IpAddr, more: &[&str]) -> Backplane {
+        Backplane::begin(kind, address, more, false)
+    }
+
+    /// One that keeps what was missed and speaks TLS only, with a certificate for 127.0.0.1 of an authority of its own.
+    ///
+    /// # Panics
+    /// If it does not start.
+    pub fn start_over_tls(kind: Kind) -> Backplane {
+        Backplane::begin(kind, Ipv4Addr::LOCALHOST.into(), Backplane::keeping(kind), true)
+    }
+
+    fn begin(kind: Kind, address: IpAddr, more: &[&str], is_tls: bool) -> Backplane {
         let data = tempfile::Builder::new().prefix("weft-test-").tempdir().expect("a temporary directory");
         let more = more.iter().map(ToString::to_string).collect();
-        let mut backplane =
-            Backplane { kind, address: SocketAddr::new(address, free_port()), data, more, service: None };
+        let address = SocketAddr::new(address, free_port());
+        let mut backplane = Backplane { kind, address, data, more, is_tls, service: None };
+        if is_tls {
+            Authority::new(backplane.data.path()).certify("server", "IP:127.0.0.1", 2);
+        }
         backplane.go_on();
         backplane
+    }
+
+    /// The certificate of the authority that certified it.
+    pub fn authority(&self) -> PathBuf {
+        self.data.path().join("ca.pem")
     }
 
     /// One that runs, and keeps what hosts that were cut off have missed.
@@ -70,17 +91,21 @@ impl Backplane {
 
     /// Where hosts find it.
     pub fn url(&self) -> String {
-        match self.kind {
-            Kind::Redis => format!("redis://:{PASSWORD}@{}", self.address),
-            Kind::Nats => format!("nats://weft:{PASSWORD}@{}", self.address),
-        }
+        let user = if self.kind == Kind::Nats { "weft" } else { "" };
+        format!("{}://{user}:{PASSWORD}@{}", self.scheme(), self.address)
     }
 
     /// As the log names it.
     pub fn shown(&self) -> String {
-        match self.kind {
-            Kind::Redis => format!("redis://{}", self.address),
-            Kind::Nats => format!("nats://{}", self.address),
+        format!("{}://{}", self.scheme(), self.address)
+    }
+
+    fn scheme(&self) -> &'static str {
+        match (self.kind, self.is_tls) {
+            (Kind::Redis, false) => "redis",
+            (Kind::Redis, true) => "rediss",
+            (Kind::Nats, false) => "nats",
+            (Kind::Nats, true) => "tls",
         }
     }
 
@@ -96,15 +121,27 @@ impl Backplane {
     pub fn go_on(&mut self) {
         let (setup, data) = (Setup::new(), self.data.path().display().to_string());
         let (ip, port) = (self.address.ip().to_string(), self.address.port().to_string());
+        let [certificate, key] = ["server.pem", "server.key"].map(|file| format!("{data}/{file}"));
         let (program, mut arguments) = match self.kind {
-            Kind::Redis => (
-                "redis-server",
-                vec!["--bind", &ip, "--port", &port, "--dir", &data, "--requirepass", PASSWORD, "--save", ""],
-            ),
+            Kind::Redis => {
+                let port: &[&str] =
+                    if self.is_tls { &["--port", "0", "--tls-port", &port] } else { &["--port", &port] };
+                let always = ["--bind", &ip, "--dir", &data, "--requirepass", PASSWORD, "--save", ""];
+                ("redis-server", [port, &always].concat())
+            }
             Kind::Nats => {
                 (nats(), vec!["-a", &ip, "-p", &port, "-sd", &data, "--user", "weft", "--pass", PASSWORD])
             }
         };
+        if self.is_tls {
+            arguments.extend(match self.kind {
+                Kind::Redis => {
+                    let own = ["--tls-cert-file", &certificate, "--tls-key-file", &key];
+                    [own, ["--tls-auth-clients", "no", "--tls-ca-cert-file", &certificate]].concat()
+                }
+                Kind::Nats => vec!["--tls", "--tlscert", &certificate, "--tlskey", &key],
+            });
+        }
         arguments.extend(self.more.iter().map(String::as_str));
         let service = setup.start("KILL", &[], program, &arguments);
         self.service = Some(service.wait_until(|| TcpStream::connect(self.address).is_ok()));
