@@ -32,7 +32,7 @@ phpt:
 apps:
 	@tools/apps
 
-# Ten minutes of mixed waits, computations, faults and cancellations: make soak SECONDS=600 MODE=coroutine (or classic).
+# Ten minutes of mixed waits, computations, faults and cancellations: make soak SECONDS=600 MODE=coroutine (classic, push).
 soak:
 	@tools/soak $(or $(SECONDS),600) $(or $(MODE),coroutine)
 

@@ -1,11 +1,12 @@
 //! The soak: mixed waits, computations, faults and cancellations against real servers, for a given time:
-//! `soak SECONDS [coroutine|classic]`.
+//! `soak SECONDS [coroutine|classic]`; or of topics: `soak SECONDS push`.
 //!
 //! There are two phases. For nine tenths of the time, no request costs a worker: its memory, descriptors and coroutines
 //! must be the same at the end as after the first fifth. In the last tenth, requests also exhaust memory, and their
 //! workers are replaced. In both phases every answer must be right. The exit code tells whether all of this held.
 
 mod load;
+mod push;
 mod routes;
 
 use std::io::Write;
@@ -82,8 +83,9 @@ fn main() -> ExitCode {
     let soak = match arguments.next().as_deref() {
         None | Some("coroutine") => coroutine_mode(),
         Some("classic") => classic_mode(),
+        Some("push") => return ExitCode::from(u8::from(!push::run(&push::server().start(), seconds))),
         Some(other) => {
-            eprintln!("there is no mode {other}: coroutine, classic");
+            eprintln!("there is no mode {other}: coroutine, classic, push");
             return ExitCode::from(2);
         }
     };
