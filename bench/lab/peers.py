@@ -36,6 +36,8 @@ CONNECTIONS = int(os.environ.get("BENCH_CONNECTIONS", "16"))  # to the database,
 WEFT_FLAGS = {"hello": ["--idle-timeout-ms", "600000"], "park": ["--coroutines-max", "12000"], "db3": ["--coroutines-max", str(CONNECTIONS * 5 // 4)]}
 # What has a second address, with TLS: of hello, of a large file beside it, of requests that wait.
 SECURE = {"tls": "hello", "download": "hello", "streams": "park"}
+# Another setting of the same application.
+SAME = {"spans": "hello"}
 # Scenarios of WebSockets.
 PUSH = ("push", "crowd", "publish")
 LARGE_BYTES = 2**30
@@ -67,7 +69,7 @@ def weft(role: str, port: int, run: Path) -> Commands:
     """$BENCH_WEFT_FLAGS are added. (Not WEFT_*: weft reads those variables as its own configuration.)"""
     if role in PUSH:
         return weft_push(1)(role, port, run)
-    app_name = SECURE.get(role, role)
+    app_name = (SECURE | SAME).get(role, role)
     extra = WEFT_FLAGS.get(app_name, []) + os.environ.get("BENCH_WEFT_FLAGS", "").split()
     app = str(BENCH / "apps" / f"{app_name}.php")
     if role in SECURE:
@@ -296,7 +298,7 @@ APPLICATIONS = {"MediaWiki": "/index.php?title=Bench", "DokuWiki": "/doku.php?id
                 "phpMyAdmin": "/index.php?route=/database/structure&db=bench", "WordPress": "/"}
 WHOLE = {"applications": "/", "sqlite": "/sqlite.php?database=wal", "wait1": "/wait1.php", "wordpress": "/", "switch": "/turns.php", "instances": "/wait1.php", "fair": "/hello.php", "beside": "/waited.php"}
 PEERS = (
-    Peer("weft", "weft (coroutine mode)", weft, weft_binary, {**ROUTES, **WAITS, **dict.fromkeys(SECURE, "/"), **dict.fromkeys(PUSH, "/")}),
+    Peer("weft", "weft (coroutine mode)", weft, weft_binary, {**ROUTES, **WAITS, **dict.fromkeys((*SECURE, *SAME, *PUSH), "/")}),
     Peer("swoole", "Swoole (coroutines, a channel of connections)", swoole, swoole_extension,
          {"hello": "/", "sleep": "/", "db3": "/", "db10": "/", "redis": "/", "scope": "/"},
          made_by="installing it, or BENCH_SWOOLE=path/to/swoole.so,", variant=True),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from . import applications, backends, fair, hostile, instances, load, manysites, micro, proc, push, secure, trace
+from . import applications, backends, fair, hostile, instances, load, manysites, micro, proc, push, secure, spans, trace
 from .measure import CPU, RATE, SHARE, WAITED, Column, Curve, Measured, Scenario, Settings, per_connection, timed, warm
 from .peers import FPM_CHILDREN, Peer, Running
 
@@ -169,4 +169,5 @@ SCENARIOS = (
     *secure.SCENARIOS,
     *manysites.SCENARIOS,
     *push.SCENARIOS,
+    *spans.SCENARIOS,
 )

@@ -124,7 +124,7 @@ fn job_ended(job: Job, began: Nanos, record: Record) {
         .write(&mut list);
         count += 1;
     }
-    exporter.send(list, count);
+    exporter.send(&list, count);
 }
 
 fn of_record(record: &Record) -> Vec<(&'static str, Value<'static>)> {
@@ -208,7 +208,7 @@ pub fn answered(summary: &Summary<'_>, host: &ServerHost, facts: &Facts<'_>, cli
         failed,
     }
     .write(&mut list);
-    exporter.send(list, 1);
+    exporter.send(&list, 1);
 }
 
 fn version(version: Version) -> &'static str {

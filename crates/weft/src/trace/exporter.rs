@@ -3,9 +3,10 @@
 //! Must not know what a span is. Invariants: whoever has a span never waits; what is kept has a bound in bytes, beyond which spans
 //! are dropped; what is dropped is counted and told.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
@@ -25,14 +26,6 @@ const LINGER: Duration = Duration::from_secs(1);
 const TRIES: u32 = 5;
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// What the thread is given.
-enum Given {
-    /// What a request has done: a list of so many spans.
-    Spans(String, u64),
-    /// Nothing follows; whom to tell when all is sent.
-    End(Sender<()>),
-}
-
 /// Where spans have gone, for the operator.
 #[derive(Debug, Default)]
 #[repr(C)]
@@ -48,14 +41,79 @@ pub struct Counts {
 /// What both sides know.
 #[derive(Default)]
 struct Shared {
-    bytes: AtomicUsize,
+    queue: Mutex<Queue>,
     dropped: AtomicU64,
     ends: AtomicBool,
 }
 
+impl Shared {
+    /// Held for a few copies at most, on either side.
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What was not sent yet.
+#[derive(Default)]
+struct Queue {
+    batches: VecDeque<Batch>,
+    /// Of all batches, and of the one that is being sent.
+    bytes: usize,
+    /// Whom to tell when all is sent.
+    end: Option<Sender<()>>,
+}
+
+/// Spans for one message.
+struct Batch {
+    spans: String,
+    count: u64,
+    /// When it is sent, though it be not full.
+    due: Instant,
+}
+
+impl Batch {
+    fn is_full(&self) -> bool {
+        self.spans.len() >= BATCH_BYTES
+    }
+}
+
+impl Queue {
+    /// Takes a list of so many spans, if there is room; returns whether the thread has to look.
+    fn add(&mut self, spans: &str, count: u64) -> Option<bool> {
+        if self.bytes + spans.len() > KEPT_BYTES_MAX {
+            return None;
+        }
+        self.bytes += spans.len();
+        let was_empty = self.batches.is_empty();
+        match self.batches.back_mut().filter(|batch| !batch.is_full()) {
+            Some(batch) => {
+                batch.spans.push(',');
+                batch.spans.push_str(spans);
+                batch.count += count;
+                self.bytes += 1;
+            }
+            None => {
+                let due = Instant::now() + LINGER;
+                self.batches.push_back(Batch { spans: spans.to_owned(), count, due });
+            }
+        }
+        Some(was_empty || self.batches.len() == 1 && self.batches[0].is_full())
+    }
+
+    /// The next message, if it is time for it; otherwise when that will be, if anything is there.
+    fn next(&mut self, ends: bool) -> Result<Batch, Option<Instant>> {
+        let first = self.batches.pop_front().ok_or(None)?;
+        if ends || first.is_full() || first.due <= Instant::now() {
+            return Ok(first);
+        }
+        let due = first.due;
+        self.batches.push_front(first);
+        Err(Some(due))
+    }
+}
+
 /// A worker's way to the collector.
 pub struct Exporter {
-    to: Sender<Given>,
     shared: Arc<Shared>,
     counts: &'static Counts,
     thread: Thread,
@@ -68,31 +126,30 @@ impl Exporter {
     /// One line: no authority is trusted, or there is no thread.
     pub fn start(trace: &Trace, slot: usize, counts: &'static Counts) -> Result<Option<Exporter>, String> {
         let Some(collector) = Collector::new(trace, slot)? else { return Ok(None) };
-        let (to, given) = mpsc::channel();
         let shared = Arc::new(Shared::default());
-        let post = Post { collector, given, shared: Arc::clone(&shared), counts, fails: false };
+        let post = Post { collector, shared: Arc::clone(&shared), counts, fails: false };
         let thread = std::thread::Builder::new().name("weft-trace".into());
         // Otherwise the kernel may give it one of the worker's signals, whose handler it must not run.
         let thread = weft_rt::hook::with_signals_blocked(|| thread.spawn(move || post.run()))
             .map_err(|error| format!("no thread for traces: {error}"))?;
-        Ok(Some(Exporter { to, shared, counts, thread: thread.thread().clone() }))
+        Ok(Some(Exporter { shared, counts, thread: thread.thread().clone() }))
     }
 
     /// Sends a list of so many spans soon, if there is room.
-    pub fn send(&self, spans: String, count: u64) {
-        // The thread may have held a lock of the channel at the fork.
+    pub fn send(&self, spans: &str, count: u64) {
+        // The thread may have held the lock at the fork.
         if log::is_forked() {
             return;
         }
-        let bytes = spans.len();
-        if self.shared.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes > KEPT_BYTES_MAX {
-            self.shared.bytes.fetch_sub(bytes, Ordering::Relaxed);
-            self.shared.dropped.fetch_add(count, Ordering::Relaxed);
-            self.counts.unkept.add(count);
-            return;
+        // The thread is woken for a message, not for each request.
+        match self.shared.queue().add(spans, count) {
+            Some(true) => self.thread.unpark(),
+            Some(false) => (),
+            None => {
+                self.shared.dropped.fetch_add(count, Ordering::Relaxed);
+                self.counts.unkept.add(count);
+            }
         }
-        // It takes all until it is told that nothing follows.
-        let _ = self.to.send(Given::Spans(spans, count));
     }
 
     /// Waits until all is sent, for at most `patience`.
@@ -101,8 +158,8 @@ impl Exporter {
             return;
         }
         let (done, is_done) = mpsc::channel();
+        self.shared.queue().end = Some(done);
         self.shared.ends.store(true, Ordering::Release);
-        let _ = self.to.send(Given::End(done));
         self.thread.unpark();
         let _ = is_done.recv_timeout(patience);
     }
@@ -111,68 +168,32 @@ impl Exporter {
 /// What the thread has.
 struct Post {
     collector: Collector,
-    given: Receiver<Given>,
     shared: Arc<Shared>,
     counts: &'static Counts,
     /// Whether the collector did not take the last message.
     fails: bool,
 }
 
-/// Spans for one message.
-#[derive(Default)]
-struct Batch {
-    spans: String,
-    count: u64,
-    /// As they were counted when they came.
-    bytes: usize,
-    end: Option<Sender<()>>,
-}
-
-impl Batch {
-    fn add(&mut self, given: Given) {
-        match given {
-            Given::Spans(spans, count) => {
-                if !self.spans.is_empty() {
-                    self.spans.push(',');
-                }
-                self.spans.push_str(&spans);
-                self.bytes += spans.len();
-                self.count += count;
-            }
-            Given::End(done) => self.end = Some(done),
-        }
-    }
-
-    fn is_full(&self) -> bool {
-        self.spans.len() >= BATCH_BYTES || self.end.is_some()
-    }
-}
-
 impl Post {
     fn run(mut self) {
-        while let Ok(first) = self.given.recv() {
-            let mut batch = Batch::default();
-            batch.add(first);
-            self.collect(&mut batch);
-            if batch.count > 0 {
-                self.deliver(&batch);
-                self.shared.bytes.fetch_sub(batch.bytes, Ordering::Relaxed);
-            }
-            if let Some(done) = batch.end {
-                self.say_dropped();
-                let _ = done.send(());
-                return;
-            }
-        }
-    }
-
-    /// Waits for more, and takes it.
-    fn collect(&self, batch: &mut Batch) {
-        let until = Instant::now() + LINGER;
-        while !batch.is_full() {
-            match self.given.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                Ok(more) => batch.add(more),
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
+        loop {
+            let ends = self.shared.ends.load(Ordering::Acquire);
+            let next = self.shared.queue().next(ends);
+            match next {
+                Ok(batch) => {
+                    self.deliver(&batch);
+                    self.shared.queue().bytes -= batch.spans.len();
+                }
+                Err(_) if ends => {
+                    self.say_dropped();
+                    if let Some(end) = self.shared.queue().end.take() {
+                        // Nobody waits any more, if that took too long.
+                        let _ = end.send(());
+                    }
+                    return;
+                }
+                Err(Some(due)) => std::thread::park_timeout(due.saturating_duration_since(Instant::now())),
+                Err(None) => std::thread::park(),
             }
         }
     }
@@ -240,5 +261,33 @@ impl Post {
                 self.collector.url()
             );
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_are_collected_into_messages_and_the_thread_is_told_of_each_message_once() {
+        let mut queue = Queue::default();
+        assert_eq!(queue.add("{}", 1), Some(true), "it has to know when this one is due");
+        assert_eq!(queue.add("{},{}", 2), Some(false));
+        assert!(matches!(queue.next(false), Err(Some(_))));
+        let batch = queue.next(true).ok().unwrap();
+        assert_eq!((batch.spans.as_str(), batch.count, queue.bytes), ("{},{},{}", 3, 8));
+        assert!(matches!(queue.next(true), Err(None)));
+        let half = "x".repeat(BATCH_BYTES / 2);
+        assert_eq!([1, 2, 3].map(|_| queue.add(&half, 1)), [Some(true), Some(true), Some(false)]);
+        assert_eq!(queue.next(false).ok().map(|batch| batch.count), Some(2));
+        assert!(matches!(queue.next(false), Err(Some(_))));
+    }
+
+    #[test]
+    fn what_is_kept_has_a_bound() {
+        let mut queue = Queue::default();
+        let spans = "x".repeat(BATCH_BYTES);
+        let kept = (0..100).take_while(|_| queue.add(&spans, 1).is_some()).count();
+        assert_eq!(kept, KEPT_BYTES_MAX / BATCH_BYTES);
     }
 }
