@@ -319,7 +319,7 @@ fn reads_in_order(stream: &mut TcpStream, is_over: &AtomicBool) -> Result<bool, 
         let text = String::from_utf8_lossy(&payload).into_owned();
         let number: u64 =
             text.split(' ').next().and_then(|number| number.parse().ok()).ok_or(format!("heard {text:?}"))?;
-        if number != last + 1 && !(last % FLOOD == 0 && number == 1) && last != 0 {
+        if number != last + 1 && !(last.is_multiple_of(FLOOD) && number == 1) && last != 0 {
             return Err(format!("heard {number} after {last}"));
         }
         last = number;
