@@ -78,7 +78,7 @@ impl Batch {
 }
 
 impl Queue {
-    /// Takes a list of so many spans, if there is room; returns whether the thread has to look.
+    /// Takes a list of so many spans; returns whether the thread has to look, or `None` if there is no room.
     fn add(&mut self, spans: &str, count: u64) -> Option<bool> {
         if self.bytes + spans.len() > KEPT_BYTES_MAX {
             return None;
