@@ -109,6 +109,10 @@ fn compare_under(strain: Strain, application: &Application, paths: &Paths<'_>) {
         masks: application.masks,
         pages_max: PAGES_MAX,
     };
+    // What PHP says when it compiles a file, its first reader sees: of these pages that is the same visitor on both sides.
+    for start in application.starts.iter().filter(|_| strain == Strain::Sliced) {
+        step(&mut sides, start, application.masks, |visitor| visitor.get(start));
+    }
     let is_done = AtomicBool::new(false);
     let pages = std::thread::scope(|scope| {
         let companions = if strain == Strain::Sliced { COMPANIONS } else { 0 };
