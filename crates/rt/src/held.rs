@@ -13,7 +13,8 @@ use crate::board::Board;
 use crate::thread_clock::ThreadClock;
 use crate::watch::{Heartbeat, Sleeper};
 
-/// A loop is held when one coroutine has run this long.
+/// A loop is held when one coroutine has run this long: computed for as long, or waited in a call. Whoever waits for the processor
+/// itself holds nobody up.
 const HELD_AFTER: Duration = Duration::from_millis(10);
 /// And when it has run this much longer than a slice of time: code that is preempted does not count.
 const AFTER_SLICE: Duration = Duration::from_millis(2);
@@ -76,11 +77,12 @@ struct Watch {
     held_after: Duration,
 }
 
-/// Since when a coroutine has run, and the processor time that the loop's thread had used when others were first seen to wait
-/// for it.
+/// Since when a coroutine has run, the processor time that the loop's thread had used then, and when others were first seen to
+/// wait for it.
 struct Seen {
     beat: u64,
     since: Instant,
+    used: Duration,
     awaited: Option<Duration>,
 }
 
@@ -93,7 +95,7 @@ impl Watch {
             if beat != seen.beat {
                 seen = self.look();
             } else if Heartbeat::is_in_coroutine(beat) {
-                if seen.since.elapsed() >= self.held_after || self.computes_on(&mut seen) {
+                if self.has_run_for_long(&seen) || self.computes_on(&mut seen) {
                     deputy.stand_in(&Hold { heartbeat: self.heartbeat, beat, since: seen.since });
                     seen = self.look();
                 }
@@ -105,9 +107,13 @@ impl Watch {
     }
 
     fn look(&self) -> Seen {
-        let beat = self.heartbeat.beat();
-        let awaited = self.board.is_awaited(beat).then(|| self.clock.used());
-        Seen { beat, since: Instant::now(), awaited }
+        let (beat, used) = (self.heartbeat.beat(), self.clock.used());
+        Seen { beat, since: Instant::now(), used, awaited: self.board.is_awaited(beat).then_some(used) }
+    }
+
+    fn has_run_for_long(&self, seen: &Seen) -> bool {
+        seen.since.elapsed() >= self.held_after
+            && (self.clock.used() >= seen.used + self.held_after || !self.clock.is_runnable())
     }
 
     /// Whether who was seen to keep others waiting has computed on since.
@@ -130,6 +136,20 @@ mod tests {
     fn compute(clock: &ThreadClock, span: Duration) {
         let end = clock.used() + span;
         while clock.used() < end {}
+    }
+
+    #[test]
+    fn who_has_run_for_long_has_computed_or_waits_in_a_call() {
+        let heartbeat: &'static Heartbeat = Box::leak(Box::default());
+        let board: &'static Board = Box::leak(Box::default());
+        heartbeat.enter(CoroutineId { index: 0, generation: 1 }, 0);
+        let clock = ThreadClock::of_this_thread().unwrap();
+        let watch = Watch { heartbeat, board, clock, held_after: Duration::from_millis(200) };
+        let seen = watch.look();
+        std::thread::sleep(watch.held_after);
+        assert!(!watch.has_run_for_long(&seen), "this thread is runnable, and has computed nothing");
+        compute(&watch.clock, watch.held_after);
+        assert!(watch.has_run_for_long(&seen));
     }
 
     #[test]
