@@ -7,6 +7,7 @@ use crate::account::Account;
 use crate::clock::Nanos;
 use crate::family::Family;
 use crate::record::{Record, Recorder};
+use crate::sizes::SizeKeys;
 use crate::timers::TimerKey;
 use crate::wait::{CoroutineId, Wake};
 use crate::waits::WaitKind;
@@ -37,6 +38,18 @@ pub(crate) struct Start {
     pub account: Option<&'static Account>,
     /// The coroutine whose record a task's waits are in.
     pub recorder: Option<Recorder>,
+    /// What makes it like other jobs.
+    pub size_keys: SizeKeys,
+    /// Ticks for which it will probably compute at least; 0 if that is not known.
+    pub expected: u32,
+}
+
+impl Start {
+    /// A job of which nothing is known, that nobody spawned.
+    pub(crate) fn of(job: Job) -> Start {
+        let (family, account, recorder) = (None, None, None);
+        Start { job, task: false, family, account, recorder, size_keys: SizeKeys::default(), expected: 0 }
+    }
 }
 
 /// Why a context returned the processor to the loop.
@@ -179,6 +192,9 @@ pub(crate) struct Coroutine {
     pub since: Nanos,
     /// Ticks for which it has computed, in all.
     pub computed: u32,
+    /// For how many its job was expected to at least, and by what that is known of later ones.
+    pub expected: u32,
+    pub size_keys: SizeKeys,
     /// Ticks that were left of its slice when it gave way.
     pub rest: u32,
     /// What its job is charged to.
@@ -198,6 +214,7 @@ impl Coroutine {
         (self.cancelled, self.interrupted, self.computed) = (false, false, 0);
         (self.job, self.task, self.family, self.since) = (start.job, start.task, family, now);
         self.account = start.account;
+        (self.expected, self.size_keys) = (start.expected, start.size_keys);
         CoroutineId { index, generation: self.generation }
     }
 }

@@ -9,7 +9,8 @@
 //! - [`clock`]: nanoseconds since boot. [`memory`]: the memory of this process. [`counter`]: numbers that others read.
 //! - [`wait`]: the vocabulary of waits. `family`: which coroutines share descriptors and children.
 //! - [`coroutine`]: what a coroutine is to the scheduler, and the [`Switch`] that gives it the processor.
-//! - [`runtime`]: the scheduler; below it the loop, the start of jobs and their queue; its limits in `scheduler_limits`.
+//! - [`runtime`]: the scheduler; below it the loop, the start of jobs and their queue; its limits in `scheduler_limits`. `sizes`: what
+//!   a job will probably compute.
 //! - [`park`]: the only way to suspend. [`waits`]: how often and how long. `overview`: the live coroutines.
 //! - [`timers`], [`fds`], [`reactor`]: waits for a time, waits for a descriptor, and the kernel mechanism.
 //! - [`offload`]: threads for calls that cannot be made ready-based.
@@ -22,6 +23,10 @@
 //! - One [`Runtime`] per process, used by the one thread that made it; other threads only reach [`offload`]'s queues.
 //! - No borrow is held across a switch: `RefCell` guards end before `Switch::enter` and `Switch::leave` are called.
 #![deny(unsafe_code)]
+
+// The tests share a switch with those beside the crate, which know it by its name.
+#[cfg(test)]
+extern crate self as weft_rt;
 
 pub mod account;
 mod behind;
@@ -43,6 +48,7 @@ pub mod reactor;
 pub mod record;
 pub mod runtime;
 mod scheduler_limits;
+mod sizes;
 mod thread_clock;
 mod ticker;
 pub mod timers;
@@ -58,5 +64,6 @@ pub use reactor::Readiness;
 pub use record::{Detail, ListedWait, Record, SingleWait, Spent, Waited};
 pub use runtime::{Driver, Runtime, Spawn, Stats};
 pub use scheduler_limits::SchedulerLimits;
+pub use sizes::SizeKeys;
 pub use wait::{CoroutineId, Wait, Wake};
 pub use waits::{WaitKind, Waits};

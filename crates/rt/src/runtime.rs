@@ -15,12 +15,12 @@ mod start;
 mod turn;
 
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::os::fd::RawFd;
 
 pub use accounts::AccountOf;
 use accounts::Accounts;
 use idle::Idle;
+use queue::Lines;
 pub(crate) use ready::Ready;
 use ready::ReadyQueue;
 pub(crate) use records::Records;
@@ -30,13 +30,14 @@ pub use turn::Driver;
 
 use crate::behind::Slices;
 use crate::board::Board;
-use crate::coroutine::{Coroutine, Job, Start, Switch};
+use crate::coroutine::{Coroutine, Job, Switch};
 use crate::counter::{Counter, Gauge};
 use crate::family::Family;
 use crate::fds::FdTable;
 use crate::offload::Offload;
 use crate::reactor::Reactor;
 use crate::scheduler_limits::SchedulerLimits;
+use crate::sizes::{SizeKeysOf, Sizes};
 use crate::timers::Timers;
 use crate::waits::NO_FD;
 use crate::watch::Heartbeat;
@@ -94,7 +95,7 @@ pub struct Runtime {
     pub heartbeat: &'static Heartbeat,
     idle: RefCell<Idle>,
     vacant: RefCell<Vec<u32>>,
-    queue: RefCell<VecDeque<(Start, Nanos)>>,
+    lines: Lines,
     /// The number of tasks among them.
     live_tasks: Cell<usize>,
     /// Places kept for jobs that are not tasks and have left the queue: new jobs do not overtake them.
@@ -109,6 +110,7 @@ pub struct Runtime {
     pub(crate) waits_for: Cell<(WaitKind, RawFd)>,
     pub(crate) accounts: Accounts,
     pub(crate) records: Records,
+    sizes: Sizes,
     now: Cell<Nanos>,
     /// When the kernel was last asked for events.
     asked: Cell<Nanos>,
@@ -159,7 +161,7 @@ impl Runtime {
             heartbeat: Box::leak(Box::default()),
             idle: RefCell::default(),
             vacant: RefCell::default(),
-            queue: RefCell::default(),
+            lines: Lines::default(),
             live_tasks: Cell::new(0),
             kept: Cell::new(0),
             current: Cell::new(None),
@@ -170,6 +172,7 @@ impl Runtime {
             waits_for: Cell::new((WaitKind::Coroutine, NO_FD)),
             accounts: Accounts::default(),
             records: Records::default(),
+            sizes: Sizes::default(),
             now: Cell::new(clock::now()),
             asked: Cell::new(0),
             dispatched: Cell::new(0),
@@ -263,6 +266,15 @@ impl Runtime {
     pub fn keep_records(&self, of: RecordOf, to: Recorded) {
         self.records.keep(of, to);
         self.accounts.measure();
+    }
+
+    /// From here on jobs that will probably compute for long are held back while enough others of their size do. It MUST NOT
+    /// call the runtime. Without time slices it changes
+    /// nothing, nor with those of tests, which are shorter than any tick.
+    pub fn keep_sizes(&self, of: SizeKeysOf) {
+        if self.limits.slice >= slice::TICK_MIN {
+            self.sizes.keep(of);
+        }
     }
 
     /// The time at which this turn began: accurate enough for headers and idle deadlines, at no cost.

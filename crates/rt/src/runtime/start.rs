@@ -6,6 +6,7 @@
 use super::{Ready, Records, Runtime};
 use crate::coroutine::{Context, Coroutine, Job, Left, Start, State};
 use crate::family::{BITS, FIRST, Family};
+use crate::sizes::SizeKeys;
 use crate::watch::NEVER_LATE;
 use crate::{CoroutineId, WaitKind, Wake, hook};
 
@@ -23,9 +24,12 @@ pub enum Spawn {
 impl Runtime {
     /// Gives a job to a coroutine. From the loop it starts at once; from a coroutine, in the next turn.
     pub fn spawn(&self, job: Job) -> Spawn {
-        let start = Start { job, task: false, family: None, account: None, recorder: None };
+        let start = self.sized(Start::of(job));
         if self.is_full() {
             return self.enqueue(start);
+        }
+        if self.holds_back(start.expected) {
+            return self.hold_back(start);
         }
         let waits = self.ready.borrow().has_first() || hook::somebody_holds_up();
         if self.current.get().is_some() || self.stepped_out.get() || waits {
@@ -47,7 +51,7 @@ impl Runtime {
             (parent.account, parent.recorder)
         };
         let (account, recorder) = self.current().map_or((None, None), of_parent);
-        let start = Start { job, task: true, family: self.family(), account, recorder };
+        let start = Start { task: true, family: self.family(), account, recorder, ..Start::of(job) };
         self.ready.borrow_mut().push_back(Ready::Start(start));
         true
     }
@@ -86,7 +90,7 @@ impl Runtime {
     /// entered again with it; this saves two switches if many jobs start in one turn. The switch calls this on the
     /// coroutine. `None` if there is no job, or others come first; the coroutine then leaves.
     pub fn next_job(&self, next: impl FnOnce() -> Option<Job>) -> Option<Job> {
-        let none_waits = |_: &CoroutineId| self.queue.borrow().is_empty() && !self.ready.borrow().has_first();
+        let none_waits = |_: &CoroutineId| self.lines.is_free() && !self.ready.borrow().has_first();
         let id = self.current.get().filter(none_waits)?;
         if self.coroutines.borrow()[id.index as usize].task {
             return None;
@@ -94,7 +98,7 @@ impl Runtime {
         let job = next()?;
         self.charge(id.index);
         self.records.hand_out(&self.coroutines, id.index);
-        let start = self.accounted(Start { job, task: false, family: None, account: None, recorder: None });
+        let start = self.accounted(Start::of(job));
         let family = self.family_of(start);
         let now = self.now.get();
         let id = {
@@ -136,6 +140,8 @@ impl Runtime {
             family: 0,
             since: 0,
             computed: 0,
+            expected: 0,
+            size_keys: SizeKeys::default(),
             rest: 0,
             account: None,
             recorder: None,
@@ -166,12 +172,23 @@ impl Runtime {
         hook::end_forked_child();
         self.current.set(None);
         self.charge(index);
+        if self.slices.has_computed() {
+            self.slices.count(&mut self.coroutines.borrow_mut()[index as usize]);
+        }
         if left != Left::Parked {
             hook::leaves();
             self.ended(index, context, left);
-        } else if self.slices.has_computed() {
-            self.slices.count(&mut self.coroutines.borrow_mut()[index as usize]);
         }
+    }
+
+    /// The job with what is known of its size.
+    #[inline]
+    fn sized(&self, start: Start) -> Start {
+        if !self.sizes.are_kept() {
+            return start;
+        }
+        let size_keys = self.sizes.keys(start.job);
+        Start { size_keys, expected: self.sizes.expected(&size_keys), ..start }
     }
 
     /// The job with the account that it is charged to.
@@ -200,6 +217,15 @@ impl Runtime {
         }
     }
 
+    /// What a job has computed says something of the next ones like it.
+    #[inline]
+    fn learn_size(&self, index: u32) {
+        if self.sizes.are_kept() {
+            let coroutine = &self.coroutines.borrow()[index as usize];
+            self.sizes.add(&coroutine.size_keys, coroutine.computed);
+        }
+    }
+
     fn ended(&self, index: u32, context: Context, left: Left) {
         let (task, job, pool) = {
             let mut coroutines = self.coroutines.borrow_mut();
@@ -208,6 +234,7 @@ impl Runtime {
             (coroutine.task, coroutine.job, coroutine.pool)
         };
         hook::job_ended(self);
+        self.learn_size(index);
         self.records.hand_out(&self.coroutines, index);
         if let Some(tell) = self.on_ended.get() {
             tell(job);

@@ -51,6 +51,7 @@ impl Runtime {
     pub fn run(&self, driver: &dyn Driver) {
         loop {
             self.run_ready(driver);
+            self.release();
             if self.nothing_is_ready() {
                 hook::before_idle(self);
             }
@@ -164,7 +165,7 @@ impl Runtime {
                 Ready::Wake(_) => (), // cancelled between its wake and its turn
                 Ready::Start(start) => self.start_or_tell(start, driver),
                 Ready::Queued(start) => {
-                    self.kept.set(self.kept.get() - usize::from(!start.task));
+                    self.has_left(&start);
                     if driver.takes_up(start.job) {
                         self.start_or_tell(start, driver);
                     } else {
