@@ -21,6 +21,7 @@ mod responses;
 mod routing;
 mod rules;
 mod settings;
+mod sizes;
 mod slices;
 mod slow;
 mod sqlite;
