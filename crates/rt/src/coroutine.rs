@@ -7,7 +7,6 @@ use crate::account::Account;
 use crate::clock::Nanos;
 use crate::family::Family;
 use crate::record::{Record, Recorder};
-use crate::sizes::SizeKeys;
 use crate::timers::TimerKey;
 use crate::wait::{CoroutineId, Wake};
 use crate::waits::WaitKind;
@@ -26,6 +25,9 @@ pub struct Job {
     /// Which contexts may run it: those of this pool. Pools are numbered from 0, without large gaps.
     pub pool: u32,
 }
+
+/// What makes a job like others, from the closest likeness to the widest; 0: nothing does.
+pub type SizeKeys = [u64; 3];
 
 /// A job on its way to a coroutine.
 #[derive(Clone, Copy)]

@@ -58,12 +58,11 @@ pub mod watch;
 
 pub use account::Account;
 pub use clock::{MILLISECOND, Nanos, SECOND};
-pub use coroutine::{Context, Job, Left, Switch};
+pub use coroutine::{Context, Job, Left, SizeKeys, Switch};
 pub use overview::{Stacked, Standing};
 pub use reactor::Readiness;
 pub use record::{Detail, ListedWait, Record, SingleWait, Spent, Waited};
 pub use runtime::{Driver, Runtime, Spawn, Stats};
 pub use scheduler_limits::SchedulerLimits;
-pub use sizes::SizeKeys;
 pub use wait::{CoroutineId, Wait, Wake};
 pub use waits::{WaitKind, Waits};

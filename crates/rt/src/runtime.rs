@@ -1,12 +1,13 @@
 //! The scheduler: its state, and the running coroutine. It decides which coroutine runs; [`Switch`] runs it.
 //!
-//! Its parts: `turn` is the loop, `start` gives a job a coroutine, `queue` holds the jobs that wait for one, `accounts`
+//! Its parts: `turn` is the loop, `start` gives a job a coroutine, `queue` tells when the jobs begin that wait for one, in `lines`, `accounts`
 //! tells what they are charged to, `records` which of them are recorded. Waiting is in
 //! [`crate::park`]. This file must know no hook; it only tells the signals which descriptor wakes the loop. Invariants: a
 //! coroutine leaves only to the loop; every queue has a limit in [`SchedulerLimits`].
 
 mod accounts;
 mod idle;
+mod lines;
 mod queue;
 mod ready;
 mod records;
@@ -20,7 +21,7 @@ use std::os::fd::RawFd;
 pub use accounts::AccountOf;
 use accounts::Accounts;
 use idle::Idle;
-use queue::Lines;
+use lines::Lines;
 pub(crate) use ready::Ready;
 use ready::ReadyQueue;
 pub(crate) use records::Records;
@@ -37,7 +38,7 @@ use crate::fds::FdTable;
 use crate::offload::Offload;
 use crate::reactor::Reactor;
 use crate::scheduler_limits::SchedulerLimits;
-use crate::sizes::{SizeKeysOf, Sizes};
+use crate::sizes::Sizes;
 use crate::timers::Timers;
 use crate::waits::NO_FD;
 use crate::watch::Heartbeat;
@@ -266,15 +267,6 @@ impl Runtime {
     pub fn keep_records(&self, of: RecordOf, to: Recorded) {
         self.records.keep(of, to);
         self.accounts.measure();
-    }
-
-    /// From here on jobs that will probably compute for long are held back while enough others of their size do. It MUST NOT
-    /// call the runtime. Without time slices it changes
-    /// nothing, nor with those of tests, which are shorter than any tick.
-    pub fn keep_sizes(&self, of: SizeKeysOf) {
-        if self.limits.slice >= slice::TICK_MIN {
-            self.sizes.keep(of);
-        }
     }
 
     /// The time at which this turn began: accurate enough for headers and idle deadlines, at no cost.

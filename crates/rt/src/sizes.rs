@@ -6,10 +6,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use crate::coroutine::Job;
-
-/// What makes a job like others, from the closest likeness to the widest; 0: nothing does.
-pub type SizeKeys = [u64; 3];
+use crate::coroutine::{Job, SizeKeys};
 
 /// Tells what makes a job like others.
 pub type SizeKeysOf = fn(Job) -> SizeKeys;

@@ -8,13 +8,12 @@
 //! Invariants: at most `coroutines_max` coroutines are alive, besides tasks; a new job does not overtake one that waits in
 //! the same line; all lines together have a limit, and each job a longest wait.
 
-use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
-
+use super::lines::FOR_A_PLACE;
+use super::slice::TICK_MIN;
 use super::{Ready, Runtime, Spawn};
 use crate::Nanos;
 use crate::coroutine::{Job, Start, State};
-use crate::sizes::{CLASSES, class_of};
+use crate::sizes::{CLASSES, SizeKeysOf, class_of};
 
 /// How many of a class compute by turns before another one begins: while one of them waits, the next goes on.
 const AT_ONCE: usize = 2;
@@ -22,56 +21,16 @@ const AT_ONCE: usize = 2;
 /// A job is held back for this part of the time that it may wait for a coroutine: it shall not be refused for this.
 const PATIENCE_PARTS: Nanos = 4;
 
-/// The line of those that wait for the end of another; those of the classes follow.
-const FOR_A_PLACE: usize = 0;
-
-#[derive(Default)]
-pub(crate) struct Lines {
-    /// With the moment at which each came.
-    lines: RefCell<[VecDeque<(Start, Nanos)>; 1 + CLASSES]>,
-    /// Jobs of each class that have left their line and have not begun.
-    leaving: Cell<[usize; CLASSES]>,
-}
-
-impl Lines {
-    fn len(&self) -> usize {
-        self.lines.borrow().iter().map(VecDeque::len).sum()
-    }
-
-    /// Whether nobody waits for a place.
-    pub(super) fn is_free(&self) -> bool {
-        self.lines.borrow()[FOR_A_PLACE].is_empty()
-    }
-
-    fn holds(&self, class: usize) -> bool {
-        !self.lines.borrow()[1 + class].is_empty()
-    }
-
-    /// The longest wait of each line.
-    fn first(&self, line: usize) -> Option<(Start, Nanos)> {
-        self.lines.borrow()[line].front().copied()
-    }
-
-    /// The line whose first job has waited longest, of those that fit.
-    fn longest(&self, fits: impl Fn(usize) -> bool) -> Option<usize> {
-        let waiting = (0..=CLASSES).filter_map(|line| Some((self.first(line)?.1, line)));
-        waiting.filter(|(_, line)| fits(*line)).min().map(|(_, line)| line)
-    }
-
-    fn take(&self, line: usize) -> Option<Start> {
-        self.lines.borrow_mut()[line].pop_front().map(|(start, _)| start)
-    }
-
-    fn count_leaving(&self, start: &Start, change: impl Fn(usize) -> usize) {
-        if let Some(class) = class_of(start.expected) {
-            let mut leaving = self.leaving.get();
-            leaving[class] = change(leaving[class]);
-            self.leaving.set(leaving);
+impl Runtime {
+    /// From here on jobs that will probably compute for long are held back while enough others of their size do. It MUST NOT
+    /// call the runtime. Without time slices it changes
+    /// nothing, nor with those of tests, which are shorter than any tick.
+    pub fn keep_sizes(&self, of: SizeKeysOf) {
+        if self.limits.slice >= TICK_MIN {
+            self.sizes.keep(of);
         }
     }
-}
 
-impl Runtime {
     /// Whether `coroutines_max` coroutines are alive or about to start (tasks do not count), or as many as the switch
     /// admits now.
     pub(super) fn is_full(&self) -> bool {
@@ -101,7 +60,7 @@ impl Runtime {
             coroutine.state == State::Ready
                 && class_of(coroutine.expected.max(coroutine.computed)) == Some(class)
         };
-        let leaving = self.lines.leaving.get()[class];
+        let leaving = self.lines.leaving(class);
         leaving >= AT_ONCE || leaving + coroutines.iter().filter(computes).take(AT_ONCE).count() >= AT_ONCE
     }
 
@@ -119,7 +78,7 @@ impl Runtime {
             self.stats.refused.set(self.stats.refused.get() + 1);
             return Spawn::Refused;
         }
-        self.lines.lines.borrow_mut()[line].push_back((start, self.now.get()));
+        self.lines.push(line, start, self.now.get());
         Spawn::Queued
     }
 

@@ -4,9 +4,8 @@
 //! hot; each run of a slot has a generation of its own.
 
 use super::{Ready, Records, Runtime};
-use crate::coroutine::{Context, Coroutine, Job, Left, Start, State};
+use crate::coroutine::{Context, Coroutine, Job, Left, SizeKeys, Start, State};
 use crate::family::{BITS, FIRST, Family};
-use crate::sizes::SizeKeys;
 use crate::watch::NEVER_LATE;
 use crate::{CoroutineId, WaitKind, Wake, hook};
 
