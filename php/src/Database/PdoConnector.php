@@ -29,6 +29,26 @@ final class PdoConnector implements Connector
         }
     }
 
+    /** The number of one of pdo_mysql's attributes. It has another name since PHP 8.4, and PHP 8.5 warns of the old one. */
+    public static function mysql(string $attribute): int
+    {
+        $name = (\PHP_VERSION_ID >= 80400 ? 'Pdo\Mysql::ATTR_' : 'PDO::MYSQL_ATTR_') . $attribute;
+
+        return \defined($name) ? (int) \constant($name) : -1;
+    }
+
+    /** Whether one of the options says who prepares statements. */
+    public function choosesEmulation(): bool
+    {
+        return isset($this->options[\PDO::ATTR_EMULATE_PREPARES]) || isset($this->options[self::mysql('DIRECT_QUERY')]);
+    }
+
+    /** Whether several statements may be sent at once to MySQL. */
+    public function joins(): bool
+    {
+        return (bool) ($this->options[self::mysql('MULTI_STATEMENTS')] ?? true);
+    }
+
     public function connect(): \PDO
     {
         $pdo = new \PDO($this->dsn, $this->username, $this->password, $this->options);
