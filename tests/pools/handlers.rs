@@ -51,6 +51,7 @@ pub fn trials() -> Vec<Trial> {
         ("handlers::a_class_is_loaded_once", loaded_once),
         ("handlers::system_calls_of_three_queries", crate::calls::of_three_queries),
         ("handlers::system_calls_of_a_redis_command", crate::calls::of_a_redis_command),
+        ("handlers::system_calls_of_a_batch", crate::calls::of_a_batch),
     ];
     tests
         .into_iter()

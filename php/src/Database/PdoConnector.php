@@ -16,6 +16,7 @@ final class PdoConnector implements Connector
     /**
      * @param array<int, mixed>|null $options PDO's; errors are exceptions unless it says otherwise
      * @param list<string> $initial statements that each new connection runs first
+     * @param int $statementsMax prepared statements that a connection keeps from lease to lease
      */
     public function __construct(
         private readonly string $dsn,
@@ -23,6 +24,7 @@ final class PdoConnector implements Connector
         #[\SensitiveParameter] private readonly ?string $password = null,
         private readonly ?array $options = null,
         private readonly array $initial = [],
+        private readonly int $statementsMax = 0,
     ) {
         if (!empty($options[\PDO::ATTR_PERSISTENT])) {
             throw new \ValueError('ATTR_PERSISTENT and a pool exclude each other: the pool keeps connections open by itself');
@@ -51,9 +53,14 @@ final class PdoConnector implements Connector
 
     public function connect(): \PDO
     {
-        $pdo = new \PDO($this->dsn, $this->username, $this->password, $this->options);
+        $keeps = $this->statementsMax > 0 && !isset($this->options[\PDO::ATTR_STATEMENT_CLASS]);
+        $class = $keeps ? KeptPdo::class : \PDO::class;
+        $pdo = new $class($this->dsn, $this->username, $this->password, $this->options);
         foreach ($this->initial as $statement) {
             $pdo->exec($statement);
+        }
+        if ($pdo instanceof KeptPdo) {
+            $pdo->keep($this->statementsMax);
         }
 
         return $pdo;
@@ -68,6 +75,10 @@ final class PdoConnector implements Connector
 
     public function reset(object $resource): bool
     {
+        if ($resource instanceof KeptPdo) {
+            $resource->endLease();
+        }
+
         return !$resource->inTransaction() || $resource->rollBack();
     }
 
