@@ -44,7 +44,7 @@ return static function (Request $request) use ($db, $table): string {
 
 /// The tests of this file.
 pub fn trials() -> Vec<Trial> {
-    let tests: [(&str, fn()); 6] = [
+    let tests: [(&str, fn()); 7] = [
         ("handlers::requests_are_apart", requests_are_apart),
         ("handlers::a_request_that_is_cut_short", cut_short),
         ("handlers::revolt_loops_wait_together", revolt),

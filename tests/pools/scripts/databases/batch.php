@@ -118,7 +118,7 @@ ValueError: A statement of a batch is a text, or an array of a text and its para
 ValueError: A statement of a batch is a text, or an array of a text and its parameters
 []
 By many at once
-open 1, in_use 0
+open 2, in_use 0
 MariaDB: the same
 MariaDB that prepares: the same
 MariaDB, one by one: the same

@@ -13,7 +13,7 @@ use crate::fds::Stream;
 use crate::hook::call::Call;
 use crate::hook::errno::{errno, fail};
 use crate::hook::{descriptor, raw};
-use crate::{Nanos, clock};
+use crate::{MILLISECOND, Nanos, clock};
 
 /// recv(2) without an address.
 ///
@@ -44,9 +44,9 @@ pub unsafe fn receive(call: Call, fd: RawFd, buffer: *mut c_void, length: size_t
 /// How PHP's streams ask whether a peer is still there, before each use of a connection and, in ext-redis, before each answer.
 const IS_ALIVE: c_int = libc::MSG_PEEK | libc::MSG_DONTWAIT;
 
-/// So old may be what the reactor has said of a connection whose user asks whether it is alive, in nanoseconds: the peer may leave
-/// right after any answer.
-const SAID_WITHIN: Nanos = 1_000_000;
+/// So old may be what the reactor has said of a connection whose user asks whether it is alive: the peer may leave
+/// right after any answer, and whoever serves clients again after a restart takes longer.
+const SAID_WITHIN: Nanos = 10 * MILLISECOND;
 
 /// Whether nothing has come to a drained socket, the end included, as far as the reactor knows; and it was asked just now.
 fn is_quiet(call: Call, fd: RawFd) -> bool {
