@@ -61,9 +61,10 @@ return static fn (Request $request): string => $request->path() !== '/' ? (file_
 "##;
 
 /// A command is one send and one receive. phpredis peeks whether the connection is still there before it sends and before it
-/// receives; the loop has just been told.
+/// receives; the loop has just been told. Where strace slows the worker down so much that what it was told is too old, it asks:
+/// hence one more here, and two more if it always did.
 pub fn of_a_redis_command() {
-    check(REDIS, "clients", "nothing", (2.6, 2.1));
+    check(REDIS, "clients", "nothing", (3.1, 2.1));
 }
 
 const BATCH: &str = r##"

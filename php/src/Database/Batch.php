@@ -15,8 +15,10 @@ namespace Weft\Database;
  */
 final class Batch
 {
-    /** So many bytes of text are joined at most, as are so many statements; further ones are sent next. The server's own limit is max_allowed_packet. */
+    /** So many bytes of text are joined; further statements are sent next. The server's own limit is max_allowed_packet. */
     private const JOINED_BYTES_MAX = 65_536;
+
+    /** So many statements are joined. */
     private const JOINED_MAX = 64;
 
     /** @var list<list<mixed>|int> */
@@ -45,7 +47,9 @@ final class Batch
                 $first = $this->results === [];
                 $again = $this->leases->failed($session, $failure, $onlyReads) && ($first || $onlyReads !== '');
                 if (!$again || $attempt > 1) {
-                    throw $failure instanceof \PDOException ? new BatchException(\count($this->results), $this->results, $failure) : $failure;
+                    throw $failure instanceof \PDOException
+                        ? new BatchException(\count($this->results), $this->results, $failure)
+                        : $failure;
                 }
                 $this->results = [];
             }

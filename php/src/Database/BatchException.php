@@ -4,7 +4,10 @@ declare(strict_types=1);
 
 namespace Weft\Database;
 
-/** A statement of SharedPdo::batch() has failed. Those before it have run, those after it have not. Its code and `errorInfo` are the database's. */
+/**
+ * A statement of SharedPdo::batch() has failed. Those before it have run, those after it have not. Its code and `errorInfo` are the
+ * database's.
+ */
 final class BatchException extends \PDOException
 {
     /**

@@ -23,7 +23,10 @@ final class KeptPdoStatement extends \PDOStatement
     public function execute(?array $params = null): bool
     {
         if ($params === null && \count($this->bound) < $this->left) {
-            throw new \PDOException('SQLSTATE[HY093]: Invalid parameter number: ' . \count($this->bound) . " of $this->left parameters were bound");
+            $count = \count($this->bound);
+            $failure = new \PDOException("SQLSTATE[HY093]: Invalid parameter number: $count of $this->left parameters were bound");
+            $failure->errorInfo = ['HY093', null, null];
+            throw $failure;
         }
         if ($params !== null) {
             [$this->bound, $this->left] = [[], 0]; // PDO unbinds what was bound
