@@ -105,6 +105,7 @@ final class SharedConnection
     {
         foreach ($this->statements as $prepared) {
             $prepared->kept = false;
+            $prepared->disposable = true; // one that is being read is not kept afterwards either
         }
         $this->statements = [];
     }
