@@ -17,7 +17,8 @@ $get = static function (string $path, array $options = []) use ($share): string 
 
 return [
     'prints' => static function () use ($get): void {
-        echo $get('/late/0/first'), ', ', $get('/late/0/second'), "\n";
+        // The first may use a connection of an earlier request.
+        echo strtok($get('/late/0/first'), ' '), ', ', $get('/late/0/second'), "\n";
         echo $get('/late/60000/text', [CURLOPT_TIMEOUT_MS => 50]), ', ', $get('/late/0/third'), ', ', $get('/late/0/fourth'), "\n";
         $curl = curl_init();
         foreach (['one', 'two'] as $text) {
