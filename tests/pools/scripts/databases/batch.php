@@ -84,6 +84,11 @@ foreach ($databases as $name => $db) {
     echo thrown(fn () => $db->batch([['SELECT 1', 'x']])), "\n", thrown(fn () => $db->batch([5])), "\n";
     echo json_encode($db->batch([])), "\n";
 
+    echo "Cut short: the connection goes, and nobody gets its results\n";
+    $sleep = $name === 'PostgreSQL' ? 'SELECT 1 AS n FROM pg_sleep(60)' : 'SELECT SLEEP(60) AS n';
+    echo strtok(thrown(static fn () => Weft\timeout(0.05, static fn () => $db->batch(['SELECT 1 AS n', $sleep, 'SELECT 2 AS n']))), ':'), ' ';
+    echo json_encode($db->batch(['SELECT 3 AS n', 'SELECT 4 AS n'])), ' ', numbers($db->pool, 'open'), "\n";
+
     echo "By many at once\n";
     $own = static fn (int $n) => static fn () => $db->batch([['SELECT id FROM batched WHERE id = ?', [$n % 3 + 1]], ['SELECT COUNT(*) AS n FROM batched WHERE id < ?', [$n]]]);
     $all = parallel(array_map($own, range(0, 19)));
@@ -117,6 +122,8 @@ statement 1: its parameters; before it [[{"one":1}]]
 ValueError: A statement of a batch is a text, or an array of a text and its parameters
 ValueError: A statement of a batch is a text, or an array of a text and its parameters
 []
+Cut short: the connection goes, and nobody gets its results
+Weft\TimeoutException [[{"n":3}],[{"n":4}]] open 1
 By many at once
 open 2, in_use 0
 MariaDB: the same
