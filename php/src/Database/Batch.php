@@ -21,19 +21,19 @@ final class Batch
     /** So many statements are joined. */
     private const JOINED_MAX = 64;
 
-    /** @var list<list<mixed>|int> */
+    /** @var list<array<array-key, mixed>|int> */
     private array $results = [];
 
     public function __construct(private readonly Leases $leases) {}
 
     /**
      * @param array<mixed> $statements
-     * @return list<list<mixed>|int>
+     * @return list<array<array-key, mixed>|int>
      */
     public function run(array $statements): array
     {
         $statements = \array_map(self::checked(...), \array_values($statements));
-        $texts = \array_column($statements, 0);
+        $texts = \array_map(static fn (array $statement): string => $statement[0], $statements);
         $onlyReads = \preg_grep('/^\s*SELECT\b/i', $texts, \PREG_GREP_INVERT) === [] ? \implode(' ', $texts) : '';
         $session = $this->leases->session();
         for ($attempt = 1;; ++$attempt) {
@@ -138,7 +138,7 @@ final class Batch
             return $parameters === [] ? $own : $parameters;
         }
         if (\array_is_list($parameters) && \array_is_list($own)) {
-            return [...$parameters, ...$own];
+            return \array_merge($parameters, $own);
         }
         $all = $parameters + $own;
         $named = \array_filter(\array_keys($all), \is_int(...)) === [];
@@ -217,7 +217,7 @@ final class Batch
         }
     }
 
-    /** @return list<mixed>|int */
+    /** @return array<array-key, mixed>|int */
     private static function result(\PDOStatement $statement): array|int
     {
         return $statement->columnCount() > 0 ? $statement->fetchAll() : $statement->rowCount();

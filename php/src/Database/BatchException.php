@@ -13,7 +13,7 @@ final class BatchException extends \PDOException
     /**
      * @internal
      * @param int $statement which one, counted from 0
-     * @param list<list<mixed>|int> $results of those before it
+     * @param list<array<array-key, mixed>|int> $results of those before it
      */
     public function __construct(
         public readonly int $statement,

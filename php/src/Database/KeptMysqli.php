@@ -24,10 +24,11 @@ final class KeptMysqli extends \mysqli
 
     public function prepare(string $query): \mysqli_stmt|false
     {
-        if ($this->kept === null) {
+        $statements = $this->kept;
+        if ($statements === null) {
             return parent::prepare($query);
         }
-        $kept = $this->kept->take($query);
+        $kept = $statements->take($query);
         if ($kept !== null) {
             return $kept;
         }
@@ -35,7 +36,7 @@ final class KeptMysqli extends \mysqli
         if ($this->errno !== 0) {
             return false;
         }
-        $this->kept->add($query, $statement);
+        $statements->add($query, $statement);
 
         return $statement;
     }

@@ -25,16 +25,17 @@ final class KeptPdo extends \PDO
 
     public function prepare(string $query, array $options = []): \PDOStatement|false
     {
-        if ($this->kept === null || $options !== []) {
+        $statements = $this->kept;
+        if ($statements === null || $options !== []) {
             return parent::prepare($query, $options);
         }
-        $kept = $this->kept->take($query);
+        $kept = $statements->take($query);
         if ($kept !== null) {
             return $kept;
         }
         $statement = parent::prepare($query, [\PDO::ATTR_STATEMENT_CLASS => [KeptPdoStatement::class]]);
         if ($statement instanceof KeptPdoStatement) {
-            $this->kept->add($query, $statement);
+            $statements->add($query, $statement);
         }
 
         return $statement;

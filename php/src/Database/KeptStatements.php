@@ -62,7 +62,7 @@ final class KeptStatements
             }
         }
         while (\count($this->idle) > $this->max) {
-            unset($this->idle[\array_key_first($this->idle)]);
+            unset($this->idle[(string) \array_key_first($this->idle)]);
         }
     }
 

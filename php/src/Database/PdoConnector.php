@@ -54,8 +54,9 @@ final class PdoConnector implements Connector
     public function connect(): \PDO
     {
         $keeps = $this->statementsMax > 0 && !isset($this->options[\PDO::ATTR_STATEMENT_CLASS]);
-        $class = $keeps ? KeptPdo::class : \PDO::class;
-        $pdo = new $class($this->dsn, $this->username, $this->password, $this->options);
+        $pdo = $keeps
+            ? new KeptPdo($this->dsn, $this->username, $this->password, $this->options)
+            : new \PDO($this->dsn, $this->username, $this->password, $this->options);
         foreach ($this->initial as $statement) {
             $pdo->exec($statement);
         }

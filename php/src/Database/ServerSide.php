@@ -80,7 +80,7 @@ final class ServerSide
     /** A statement that was emulated has run: whether the server is to prepare it next time. */
     public function look(string $sql, \PDOStatement $result): bool
     {
-        $verdict = $this->verdicts[$sql] ?? (self::parameters($sql) !== null && self::plain($result));
+        $verdict = $this->verdicts[$sql] ?? self::parameters($sql) !== null && self::plain($result);
         $this->note($sql, $verdict);
 
         return $verdict;
@@ -127,7 +127,7 @@ final class ServerSide
     {
         $this->verdicts[$sql] = $verdict;
         if (\count($this->verdicts) > $this->statementsMax) {
-            unset($this->verdicts[\array_key_first($this->verdicts)]);
+            unset($this->verdicts[(string) \array_key_first($this->verdicts)]);
         }
     }
 }

@@ -50,8 +50,9 @@ final class SharedConnection
             'pgsql' => true,
             default => false,
         };
-        $this->serverSide =
-            $this->driver === 'mysql' && $this->buffered ? ServerSide::of($this->pdo, $this->statementsMax, $this->emulationChosen) : null;
+        $this->serverSide = $this->driver === 'mysql' && $this->buffered
+            ? ServerSide::of($this->pdo, $this->statementsMax, $this->emulationChosen)
+            : null;
     }
 
     /**
@@ -195,7 +196,9 @@ final class SharedConnection
             $this->pdo->setAttribute($attribute, $value);
         }
         $this->attributesVersion = $version;
-        $this->emulationChosen = $this->emulationChosen || isset($attributes[\PDO::ATTR_EMULATE_PREPARES])
+        $this->emulationChosen =
+            $this->emulationChosen
+            || isset($attributes[\PDO::ATTR_EMULATE_PREPARES])
             || isset($attributes[PdoConnector::mysql('DIRECT_QUERY')]);
         $this->forgetAll(); // they were prepared with the former ones
         $this->noteAttributes();

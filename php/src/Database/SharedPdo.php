@@ -94,7 +94,7 @@ final class SharedPdo extends QuickPdo
      * Runs statements in order, in one round trip where the client can send them together: MySQL's and MariaDB's.
      *
      * @param list<string|array{0: string, 1?: array<array-key, scalar|null>}> $statements texts, or texts with their parameters
-     * @return list<list<mixed>|int> for each statement its rows, or how many it has changed if it has none
+     * @return list<array<array-key, mixed>|int> for each statement its rows, or how many it has changed if it has none
      * @throws BatchException
      */
     public function batch(array $statements): array
