@@ -137,13 +137,13 @@ final class Batch
         if ($parameters === [] || $own === []) {
             return $parameters === [] ? $own : $parameters;
         }
-        if (\array_is_list($parameters) && \array_is_list($own)) {
-            return \array_merge($parameters, $own);
+        $names = \array_keys($parameters + $own);
+        if (\array_filter($names, \is_string(...)) === []) {
+            return \array_merge($parameters, $own); // which counts on
         }
-        $all = $parameters + $own;
-        $named = \array_filter(\array_keys($all), \is_int(...)) === [];
+        $named = \array_filter($names, \is_int(...)) === [];
 
-        return $named && \array_intersect_key($parameters, $own) === [] ? $all : null;
+        return $named && \array_intersect_key($parameters, $own) === [] ? $parameters + $own : null;
     }
 
     /**
