@@ -60,10 +60,36 @@ return static fn (Request $request): string => $request->path() !== '/' ? (file_
     : $pool->with(static fn (Redis $redis) => $redis->get($key) === false ? 'nothing' : 'something');
 "##;
 
-/// A command is one send and three receives: before it sends and before it receives, phpredis peeks whether the
-/// connection is still there.
+/// A command is one send and one receive. phpredis peeks whether the connection is still there before it sends and before it
+/// receives; the loop has just been told. Where strace slows the worker down so much that what it was told is too old, it asks:
+/// hence one more here, and two more if it always did.
 pub fn of_a_redis_command() {
-    check(REDIS, "clients", "nothing", (4.1, 2.1));
+    check(REDIS, "clients", "nothing", (3.1, 2.1));
+}
+
+const BATCH: &str = r##"
+use Weft\Http\Request;
+
+$dsn = 'mysql:host=127.0.0.1;dbname=weft;port=' . getenv('MARIADB_PORT');
+$db = new Weft\Database\SharedPdo($dsn, 'root', '', max: 8, waitTimeout: 60);
+$table = 'batches_' . getmypid();
+$db->exec("CREATE OR REPLACE TABLE $table (id INT PRIMARY KEY, name VARCHAR(50))");
+$db->exec("INSERT INTO $table SELECT seq, CONCAT('item ', seq) FROM seq_1_to_100");
+
+return static function (Request $request) use ($db, $table): string {
+    if ($request->path() !== '/') {
+        return file_exists($request->path()) ? 'a file' : 'noted';
+    }
+    $one = "SELECT name FROM $table WHERE id = ?";
+    [[$first], [$second], $five] = $db->batch([[$one, [1]], [$one, [2]], "SELECT * FROM $table LIMIT 5"]);
+
+    return $first['name'] . ', ' . $second['name'] . ' and ' . count($five);
+};
+"##;
+
+/// Three queries at once are one send and one receive; the request and its answer are the others.
+pub fn of_a_batch() {
+    check(BATCH, "shared", "item 1, item 2 and 5", (2.1, 2.1));
 }
 
 /// Each request makes at most so many receives and sends, asks nothing, and registers nothing.

@@ -5,16 +5,20 @@
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use weft_tests::services::{MariaDb, Redis};
+use weft_tests::services::{MariaDb, Postgres, Redis};
 
 static MARIADB: OnceLock<MariaDb> = OnceLock::new();
+static POSTGRES: OnceLock<Postgres> = OnceLock::new();
 static REDIS: OnceLock<Redis> = OnceLock::new();
 
 /// The environment in which a script finds its support files and its servers.
 pub fn environment(kind: &str) -> Vec<(&'static str, String)> {
     let mut environment = vec![("POOLS", root().display().to_string())];
-    if kind == "shared" || kind == "clients" {
+    if ["shared", "clients", "databases"].contains(&kind) {
         environment.push(("MARIADB_PORT", MARIADB.get_or_init(MariaDb::start).port.to_string()));
+    }
+    if kind == "databases" {
+        environment.push(("POSTGRES_PORT", POSTGRES.get_or_init(Postgres::start).port.to_string()));
     }
     if kind == "clients" {
         environment.push(("REDIS_PORT", REDIS.get_or_init(Redis::start).port.to_string()));

@@ -44,13 +44,14 @@ return static function (Request $request) use ($db, $table): string {
 
 /// The tests of this file.
 pub fn trials() -> Vec<Trial> {
-    let tests: [(&str, fn()); 6] = [
+    let tests: [(&str, fn()); 7] = [
         ("handlers::requests_are_apart", requests_are_apart),
         ("handlers::a_request_that_is_cut_short", cut_short),
         ("handlers::revolt_loops_wait_together", revolt),
         ("handlers::a_class_is_loaded_once", loaded_once),
         ("handlers::system_calls_of_three_queries", crate::calls::of_three_queries),
         ("handlers::system_calls_of_a_redis_command", crate::calls::of_a_redis_command),
+        ("handlers::system_calls_of_a_batch", crate::calls::of_a_batch),
     ];
     tests
         .into_iter()

@@ -200,6 +200,12 @@ impl Runtime {
         self.now.get()
     }
 
+    /// The same, also while it puts that off because coroutines are ready.
+    #[inline]
+    pub(crate) fn asked(&self) -> Nanos {
+        self.asked.get()
+    }
+
     /// What the next wait of the running coroutine is for, if it has one before another coroutine runs. Otherwise it is
     /// [`WaitKind::Coroutine`].
     #[inline]

@@ -224,6 +224,32 @@ fn a_look_that_must_not_wait_asks_the_kernel() {
 }
 
 #[test]
+fn who_asks_whether_the_peer_is_there_is_told_before_long_and_after_each_wait() {
+    with_drained(|[fd, peer]| {
+        let look = || recv(fd, &mut [0; 1], MSG_PEEK | MSG_DONTWAIT);
+        assert_eq!(look(), -1);
+        assert_eq!(errno(), libc::EAGAIN);
+        assert_eq!(send(peer, b"x"), 1);
+        // Without a wait: what the loop was told last is believed for a moment.
+        while look() == -1 {
+            assert_eq!(errno(), libc::EAGAIN);
+        }
+        assert_eq!(look(), 1);
+        assert_eq!(recv(fd, &mut [0; 64], MSG_DONTWAIT), 1);
+        assert_eq!(send(peer, b"x"), 1);
+        assert_eq!(poll(fd, LONG), POLLIN);
+        assert_eq!(look(), 1);
+        assert_eq!(recv(fd, &mut [0; 64], MSG_DONTWAIT), 1);
+        // SAFETY: shutdown takes numbers.
+        assert_eq!(unsafe { libc::shutdown(peer, libc::SHUT_WR) }, 0);
+        while look() == -1 {
+            assert_eq!(errno(), libc::EAGAIN);
+        }
+        assert_eq!(look(), 0, "the end is seen");
+    });
+}
+
+#[test]
 fn waits_for_a_drained_socket_end_with_their_time() {
     with_drained(|[fd, _]| {
         assert_eq!(parks(|| poll(fd, 5)), (1, 0));

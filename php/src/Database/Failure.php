@@ -51,6 +51,15 @@ final class Failure
     }
 
     /**
+     * Whether PostgreSQL refuses a statement that was prepared before its table changed ("cached plan must not change result type"). It
+     * has not run.
+     */
+    public static function stale(\Throwable $failure): bool
+    {
+        return $failure instanceof \PDOException && ($failure->errorInfo[0] ?? '') === '0A000';
+    }
+
+    /**
      * Whether a statement changes the session itself, which other coroutines must not inherit: variables, the selected
      * database, locks, temporary tables, statements by name.
      */

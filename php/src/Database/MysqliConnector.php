@@ -25,11 +25,12 @@ final class MysqliConnector implements Connector
         private readonly string $charset,
         private readonly array $options,
         private readonly bool $full,
+        private readonly int $statementsMax = 0,
     ) {}
 
     public function connect(): \mysqli
     {
-        $mysqli = new \mysqli();
+        $mysqli = $this->statementsMax > 0 ? new KeptMysqli() : new \mysqli();
         foreach ($this->options as $option => $value) {
             $mysqli->options($option, $value);
         }
@@ -45,6 +46,10 @@ final class MysqliConnector implements Connector
             throw new \mysqli_sql_exception((string) ($mysqli->connect_error ?? $mysqli->error), $mysqli->connect_errno ?: $mysqli->errno);
         }
 
+        if ($mysqli instanceof KeptMysqli) {
+            $mysqli->keep($this->statementsMax);
+        }
+
         return $mysqli;
     }
 
@@ -55,6 +60,9 @@ final class MysqliConnector implements Connector
 
     public function reset(object $resource): bool
     {
+        if ($resource instanceof KeptMysqli) {
+            $resource->endLease();
+        }
         if (!$this->full) {
             return $resource->rollback();
         }

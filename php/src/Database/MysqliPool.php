@@ -17,6 +17,7 @@ final class MysqliPool
     /**
      * @param array<int, mixed> $options for mysqli::options()
      * @param bool $full reset variables, locks, temporary tables and the selected database too
+     * @param int $statementsMax prepared statements kept per connection for the next leases, 0 for none; see KeptMysqli
      * @param int|float ...$limits max, min, idleTimeout, ageMax, waitTimeout, waitersMax: see Pool::__construct()
      */
     public function __construct(
@@ -29,6 +30,7 @@ final class MysqliPool
         string $charset = 'utf8mb4',
         array $options = [],
         bool $full = false,
+        int $statementsMax = 0,
         int|float ...$limits,
     ) {
         $connector = new MysqliConnector(
@@ -41,6 +43,7 @@ final class MysqliPool
             $charset,
             $options,
             $full,
+            $statementsMax,
         );
         $this->pool = new Pool($connector, ...$limits, name: 'mysqli');
     }

@@ -19,6 +19,7 @@ final class PdoPool
     /**
      * @param array<int, mixed>|null $options PDO's
      * @param list<string> $initial statements that each new connection runs first
+     * @param int $statementsMax prepared statements kept per connection for the next leases, 0 for none; see KeptPdo
      * @param int|float ...$limits max, min, idleTimeout, ageMax, waitTimeout, waitersMax: see Pool::__construct()
      */
     public function __construct(
@@ -27,9 +28,10 @@ final class PdoPool
         #[\SensitiveParameter] ?string $password = null,
         ?array $options = null,
         array $initial = [],
+        int $statementsMax = 0,
         int|float ...$limits,
     ) {
-        $connector = new PdoConnector($dsn, $username, $password, $options, $initial);
+        $connector = new PdoConnector($dsn, $username, $password, $options, $initial, $statementsMax);
         $this->pool = new Pool($connector, ...$limits, name: \strstr($dsn, ':', true) ?: 'pdo');
     }
 

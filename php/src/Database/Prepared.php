@@ -30,6 +30,9 @@ final class Prepared
     /** @var bool it was used since the cache looked for one to drop */
     public $recent = true;
 
+    /** @var bool the server has prepared it though the client would have: see ServerSide */
+    public $server = false;
+
     /** @var bool it must not be used again */
     public $disposable = false;
 

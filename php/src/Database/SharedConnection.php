@@ -25,28 +25,34 @@ final class SharedConnection
     /** @var array<string, Prepared> */
     private $statements = [];
 
-    /** @param int $statementsMax */
-    public function __construct(public readonly \PDO $pdo, private $statementsMax)
-    {
+    /** @var ServerSide|null which statements the server prepares unasked; null: none */
+    public $serverSide = null;
+
+    /**
+     * @param int $statementsMax
+     * @param bool $emulationChosen the application says who prepares statements
+     * @param bool $joins whether several statements may be sent at once
+     */
+    public function __construct(
+        public readonly \PDO $pdo,
+        private $statementsMax,
+        private bool $emulationChosen = false,
+        private readonly bool $joins = false,
+    ) {
         $this->driver = (string) $pdo->getAttribute(\PDO::ATTR_DRIVER_NAME);
-        $this->noteBuffering();
+        $this->noteAttributes();
     }
 
-    public function noteBuffering(): void
+    private function noteAttributes(): void
     {
         $this->buffered = match ($this->driver) {
-            'mysql' => (bool) $this->pdo->getAttribute(self::bufferedQuery()),
+            'mysql' => (bool) $this->pdo->getAttribute(PdoConnector::mysql('USE_BUFFERED_QUERY')),
             'pgsql' => true,
             default => false,
         };
-    }
-
-    /** The number has another name since PHP 8.4, and PHP 8.5 warns of the old one. */
-    private static function bufferedQuery(): int
-    {
-        return (int) \constant(
-            \PHP_VERSION_ID >= 80400 ? 'Pdo\Mysql::ATTR_USE_BUFFERED_QUERY' : 'PDO::MYSQL_ATTR_USE_BUFFERED_QUERY',
-        );
+        $this->serverSide = $this->driver === 'mysql' && $this->buffered
+            ? ServerSide::of($this->pdo, $this->statementsMax, $this->emulationChosen)
+            : null;
     }
 
     /**
@@ -65,7 +71,44 @@ final class SharedConnection
             }
         }
 
-        return $this->prepare($sql, []);
+        $statement = $this->serverSide?->prepare($this->pdo, $sql);
+        if ($statement === null) {
+            return $this->prepare($sql, []);
+        }
+        $prepared = $this->wrap($statement, $sql);
+        $prepared->server = true;
+        $prepared->bound = $this->serverSide?->parameters($sql) ?? 0; // with fewer it fails as it does when the client prepares it
+
+        return $prepared;
+    }
+
+    /**
+     * After a statement that take() gave has run: one that the server is to prepare next time is not kept as it is.
+     *
+     * @param Prepared $prepared
+     */
+    public function look($prepared): void
+    {
+        if ($this->serverSide !== null && !$prepared->server && $this->serverSide->look($prepared->sql, $prepared->statement)) {
+            $prepared->disposable = true;
+        }
+    }
+
+    /** The session has other variables or another database now: what was prepared before may mean something else. */
+    public function sessionChanged(): void
+    {
+        $this->emulationChosen = true;
+        $this->serverSide = null;
+        $this->forgetAll();
+    }
+
+    private function forgetAll(): void
+    {
+        foreach ($this->statements as $prepared) {
+            $prepared->kept = false;
+            $prepared->disposable = true; // one that is being read is not kept afterwards either
+        }
+        $this->statements = [];
     }
 
     /**
@@ -140,6 +183,12 @@ final class SharedConnection
         }
     }
 
+    /** Whether statements of a batch can be sent together. */
+    public function joins(): bool
+    {
+        return $this->joins && $this->driver === 'mysql' && $this->buffered;
+    }
+
     /** @param array<int, mixed> $attributes */
     public function apply(array $attributes, int $version): void
     {
@@ -147,7 +196,12 @@ final class SharedConnection
             $this->pdo->setAttribute($attribute, $value);
         }
         $this->attributesVersion = $version;
-        $this->noteBuffering();
+        $this->emulationChosen =
+            $this->emulationChosen
+            || isset($attributes[\PDO::ATTR_EMULATE_PREPARES])
+            || isset($attributes[PdoConnector::mysql('DIRECT_QUERY')]);
+        $this->forgetAll(); // they were prepared with the former ones
+        $this->noteAttributes();
     }
 
     /** How many statements it keeps. */

@@ -17,7 +17,12 @@ final class SharedConnector implements Connector
 
     public function connect(): SharedConnection
     {
-        return new SharedConnection($this->connector->connect(), $this->statementsMax);
+        return new SharedConnection(
+            $this->connector->connect(),
+            $this->statementsMax,
+            $this->connector->choosesEmulation(),
+            $this->connector->joins(),
+        );
     }
 
     public function healthy(object $resource): bool

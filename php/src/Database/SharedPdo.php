@@ -79,12 +79,27 @@ final class SharedPdo extends QuickPdo
         if ($count === false) {
             $this->leases->refused($session, $connection->pdo->errorInfo());
         } else {
-            $session->changed = $session->changed || Failure::changesSession($statement);
+            if (Failure::changesSession($statement)) {
+                $session->changed = true;
+                $connection->sessionChanged();
+            }
             $session->wrote($connection);
         }
         $this->leases->settle($session);
 
         return $count;
+    }
+
+    /**
+     * Runs statements in order, in one round trip where the client can send them together: MySQL's and MariaDB's.
+     *
+     * @param list<string|array{0: string, 1?: array<array-key, scalar|null>}> $statements texts, or texts with their parameters
+     * @return list<array<array-key, mixed>|int> for each statement its rows, or how many it has changed if it has none
+     * @throws BatchException
+     */
+    public function batch(array $statements): array
+    {
+        return (new Batch($this->leases))->run($statements);
     }
 
     public function beginTransaction(): bool

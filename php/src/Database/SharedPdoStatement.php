@@ -24,6 +24,9 @@ final class SharedPdoStatement extends StatementResult
     /** @var array<array-key, mixed>|true|null PDO's errorInfo; true: none; null: not executed */
     private $error = null;
 
+    /** @var bool what is kept of this text has failed: it is prepared again */
+    private $anew = false;
+
     /**
      * @internal SharedPdo makes these.
      * @param Leases $leases
@@ -125,6 +128,11 @@ final class SharedPdoStatement extends StatementResult
     {
         $session = $this->session;
         $again = $this->leases->failed($session, $failure, $this->queryString);
+        if ($attempt === 1 && !$session->transaction && Failure::stale($failure)) {
+            $this->anew = true;
+
+            return;
+        }
         if (!$again || $attempt > 1) {
             $this->error = $session->error ?? ['HY000', null, $failure->getMessage()];
             throw $failure;
@@ -134,6 +142,9 @@ final class SharedPdoStatement extends StatementResult
     public function bindValue(int|string $param, mixed $value, int $type = \PDO::PARAM_STR): bool
     {
         $this->bindGiven();
+        if ($type !== \PDO::PARAM_STR || \is_resource($value)) {
+            $this->noteType($value, $type);
+        }
         $this->bound[\is_string($param) ? \ltrim($param, ':') : $param] = [$value, $type];
 
         return true;
@@ -150,9 +161,20 @@ final class SharedPdoStatement extends StatementResult
             throw new \PDOException('Output parameters need the real connection: use SharedPdo::hold()');
         }
         $this->bindGiven();
+        if ($type !== \PDO::PARAM_STR) {
+            $this->noteType(0.5, $type); // nobody knows what it will be
+        }
         $this->bound[\is_string($param) ? \ltrim($param, ':') : $param] = [&$var, $type];
 
         return true;
+    }
+
+    private function noteType(mixed $value, int $type): void
+    {
+        if (!StatementSettings::takes($value, $type)) {
+            $this->settings ??= new StatementSettings();
+            $this->settings->byClient = true;
+        }
     }
 
     public function bindColumn(
@@ -237,7 +259,9 @@ final class SharedPdoStatement extends StatementResult
             return $prepared;
         }
         $sql = $this->queryString;
-        $prepared = $this->options === [] ? $connection->take($sql) : $connection->prepare($sql, $this->options);
+        $cached = $this->options === [] && ($settings === null || !$settings->byClient || $connection->serverSide === null);
+        $prepared = $cached && !$this->anew ? $connection->take($sql) : $connection->prepare($sql, $this->options);
+        $this->anew = false;
         $count = \count($params ?? $this->bound);
         if ($prepared !== null && $prepared->bound > $count) {
             $prepared = $connection->prepare($sql, $this->options);
@@ -246,7 +270,7 @@ final class SharedPdoStatement extends StatementResult
             return null;
         }
         $prepared->bound = $count;
-        if ($this->options !== []) {
+        if (!$cached) {
             $prepared->disposable = true;
         }
         if ($params === null) {
@@ -256,6 +280,10 @@ final class SharedPdoStatement extends StatementResult
             ($settings ?? new StatementSettings())->apply($connection, $prepared);
         }
         if ($prepared->statement->execute($params)) {
+            if ($cached) {
+                $connection->look($prepared);
+            }
+
             return $prepared;
         }
         $this->noteRefusal($prepared);

@@ -208,6 +208,7 @@ abstract class StatementResult extends QuickStatement
         $this->rows = $statement->rowCount();
         if ($prepared->changes) {
             $session->changed = true;
+            $connection->sessionChanged();
         }
         if ($this->columns === 0 && $prepared->single) {
             $this->left = 0;

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Weft\Database;
 
 /**
- * What few users set on a statement: its fetch mode, columns bound to variables, attributes.
+ * What few users set on a statement: its fetch mode, columns bound to variables, attributes, parameters of rare types.
  *
  * @internal
  */
@@ -19,6 +19,21 @@ final class StatementSettings
 
     /** @var array<int, mixed> */
     public array $attributes = [];
+
+    /** A parameter is bound that means the same only where the client puts it in: see takes(). */
+    public bool $byClient = false;
+
+    /** Whether a value that is bound with this type is the same parameter whoever puts it in. */
+    public static function takes(mixed $value, int $type): bool
+    {
+        return match ($type) {
+            \PDO::PARAM_STR => !\is_resource($value),
+            \PDO::PARAM_INT => \is_int($value) || $value === null,
+            \PDO::PARAM_BOOL => \is_bool($value) || $value === null,
+            \PDO::PARAM_NULL => $value === null,
+            default => false,
+        };
+    }
 
     /** Gives a real statement these settings, and takes the fetch mode of its last user from it. */
     public function apply(SharedConnection $connection, Prepared $prepared): void

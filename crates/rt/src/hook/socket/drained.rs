@@ -1,4 +1,5 @@
-//! Receiving from a socket, and what the result says of it: whether the next wait may park without asking the kernel.
+//! Receiving from a socket, and what the result says of it: whether the next wait may park without asking the kernel, and
+//! whether the peer is still there.
 //!
 //! It must not know who waits; [`crate::fds`] keeps what is learned. Invariant: a socket is called drained only if the
 //! kernel had nothing more, or nothing at all, when the call returned.
@@ -10,8 +11,9 @@ use libc::{c_int, c_void, iovec, msghdr, size_t};
 
 use crate::fds::Stream;
 use crate::hook::call::Call;
-use crate::hook::errno::errno;
+use crate::hook::errno::{errno, fail};
 use crate::hook::{descriptor, raw};
+use crate::{MILLISECOND, Nanos, clock};
 
 /// recv(2) without an address.
 ///
@@ -19,6 +21,9 @@ use crate::hook::{descriptor, raw};
 /// As recv(2).
 #[inline]
 pub unsafe fn receive(call: Call, fd: RawFd, buffer: *mut c_void, length: size_t, flags: c_int) -> isize {
+    if length == 1 && flags == IS_ALIVE && is_quiet(call, fd) {
+        return fail(libc::EAGAIN);
+    }
     let null = std::ptr::null_mut();
     let stream = call.runtime.stream(fd);
     let (result, cut) = match stream {
@@ -34,6 +39,19 @@ pub unsafe fn receive(call: Call, fd: RawFd, buffer: *mut c_void, length: size_t
         call.runtime.watch_stream(fd, descriptor::stream(fd));
     }
     result
+}
+
+/// How PHP's streams ask whether a peer is still there, before each use of a connection and, in ext-redis, before each answer.
+const IS_ALIVE: c_int = libc::MSG_PEEK | libc::MSG_DONTWAIT;
+
+/// So old may be what the reactor has said of a connection whose user asks whether it is alive: the peer may leave
+/// right after any answer, and whoever serves clients again after a restart takes longer.
+const SAID_WITHIN: Nanos = 10 * MILLISECOND;
+
+/// Whether nothing has come to a drained socket, the end included, as far as the reactor knows; and it was asked just now.
+fn is_quiet(call: Call, fd: RawFd) -> bool {
+    descriptor::drop_stale(call.runtime, fd);
+    call.runtime.is_drained(fd) && clock::now() < call.runtime.asked() + SAID_WITHIN
 }
 
 /// A receive from a Unix stream ends behind descriptors that were sent, and where the credentials change, although more
