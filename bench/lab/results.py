@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from .measure import Metrics, Scenario
+from .noise import FOREIGN_PERCENT_MAX
 
-FOREIGN_PERCENT_MAX = 5.0  # of the server's core, above which a row is called disturbed
 SERIES = "step"  # samples of variants that begin so are points of a curve, not repetitions
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The result of one measurement."""
+    """The result of one measurement. Round 0 is the pass that counts system calls, and adds them to the others."""
 
     round: int
     peer: str
@@ -31,15 +31,15 @@ def summarise(samples: list[Sample], headline: str, reference: str) -> list[dict
     """One row per variant and peer: median, min, max of each metric; the headline's ratio to the reference peer."""
     groups: dict[tuple[str, str], list[Metrics]] = {}
     for sample in samples:
-        if not sample.variant.startswith(SERIES):
+        if not sample.variant.startswith(SERIES) and (sample.round > 0 or (sample.variant, sample.peer) in groups):
             groups.setdefault((sample.variant, sample.peer), []).append(sample.metrics)
     rows: list[dict[str, Any]] = []
     for (variant, peer), runs in groups.items():
         spread = {}
-        for metric in runs[0]:
+        for metric in dict.fromkeys(name for run in runs for name in run):
             values = [run[metric] for run in runs if metric in run]
             spread[metric] = {"median": statistics.median(values), "min": min(values), "max": max(values)}
-        rows.append({"variant": variant, "peer": peer, "runs": len(runs), "metrics": spread})
+        rows.append({"variant": variant, "peer": peer, "runs": sum(headline in run for run in runs), "metrics": spread})
     for row in rows:
         base = next((r for r in rows if r["variant"] == row["variant"] and r["peer"] == reference), None)
         value = base["metrics"][headline]["median"] if base else 0
