@@ -99,6 +99,7 @@ def accounted(server: Running, work: Callable[[], tuple[int, float]]) -> Metrics
         "user_us": used.user_s * 1e6 / count,
         "kernel_us": used.kernel_s * 1e6 / count,
         "client_us": (proc.load_cpu_s() - client) * 1e6 / count,
+        "requests": count,
         "rate": count / wall_s,
         "server_core_percent": 100 * used.total_s / wall_s,
         "foreign_percent": max(0.0, 100 * (busy_after[0] - busy_before[0] - used.total_s) / wall_s),

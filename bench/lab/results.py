@@ -53,7 +53,7 @@ def save(directory: Path, scenario: Scenario, samples: list[Sample], facts: dict
         "scenario": scenario.name, "title": scenario.title, "question": scenario.question, "goal": scenario.goal,
         "limit": scenario.limit, "reference": scenario.reference, "lower_is_better": scenario.lower_is_better,
         "headline": asdict(scenario.headline), "columns": [asdict(c) for c in scenario.columns],
-        "curves": [asdict(c) for c in scenario.curves],
+        "curves": [asdict(c) for c in scenario.curves], "spends": scenario.spends,
         **facts, "summary": summarise(samples, scenario.headline.metric, scenario.reference), "samples": [asdict(s) for s in samples],
     }
     directory.mkdir(parents=True, exist_ok=True)
