@@ -42,9 +42,8 @@ def read_ab(said: str, table: str) -> load.Load:
     if any(wrong.values()) or requests == 0:
         raise BenchError(f"the server did not answer every request: {requests} answered, {wrong}")
     percentiles = {row[0]: float(row[1]) * 1e3 for row in csv.reader(table.splitlines()[1:])}
-    longest = re.search(r"^ *100% +(\d+)", said, re.MULTILINE)
     return load.Load(requests, round(value("Time taken for tests") * 1e6), round(percentiles["50"]), round(percentiles["90"]),
-                     round(percentiles["99"]), int(longest[1]) * 1000 if longest else round(percentiles["99"]))
+                     round(percentiles["99"]), round(percentiles["100"]))
 
 
 def ab(port: int, path: str, requests: int, seconds: float) -> load.Load:

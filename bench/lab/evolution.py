@@ -46,6 +46,8 @@ def switches(server: Running) -> proc.Switches:
 
 def spent(handler: float, metrics: Metrics) -> Metrics:
     """How the CPU time of a request divides. The kernel's share is sampled by the tick, so the handler's share of the rest is bounded."""
+    if metrics["cpu_us"] == 0:
+        raise BenchError("the kernel counted no CPU time: the load was too short, or the machine too busy")
     handler = min(handler, metrics["cpu_us"])
     user = max(0.0, metrics["user_us"] - handler)
     return {"handler_us": handler, "model_user_us": user, "model_kernel_us": metrics["cpu_us"] - handler - user,

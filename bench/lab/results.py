@@ -94,14 +94,12 @@ def ordered(result: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def disturbed(result: dict[str, Any]) -> list[str]:
-    """A sentence for each row whose server shared its core: such a row must be measured again."""
-    said = []
-    for row in result["summary"]:
-        share = row["metrics"].get("foreign_percent", {"median": 0.0})["median"]
-        if share > FOREIGN_PERCENT_MAX:
-            said.append(f"disturbed: {row['peer']} {row['variant']} had {share:.0f} % of its core taken by other programs; "
-                        "measure it again in quiet, or with --nice -10")
-    return said
+    """A sentence that names the rows whose server shared its core, if any: they must be measured again."""
+    shares = [(row, row["metrics"].get("foreign_percent", {"median": 0.0})["median"]) for row in result["summary"]]
+    named = [f"{row['peer']} {row['variant']} {share:.0f} %" for row, share in shares if share > FOREIGN_PERCENT_MAX]
+    if not named:
+        return []
+    return [f"disturbed, with the share of their core that other programs took: {', '.join(named)}; measure again in quiet, or with --nice -10"]
 
 
 def table(result: dict[str, Any]) -> str:

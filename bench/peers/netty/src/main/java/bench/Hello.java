@@ -56,6 +56,9 @@ public final class Hello extends ChannelInboundHandlerAdapter {
         Unpooled.directBuffer().writeBytes("Hello World".getBytes(StandardCharsets.US_ASCII)));
     private static AsciiString date = now();
 
+    /** An HTTP/1.0 client that keeps its connection, as ab does, has to be told that the server does. */
+    private boolean tellsKept;
+
     private static AsciiString now() {
         return AsciiString.cached(DateTimeFormatter.RFC_1123_DATE_TIME.format(ZonedDateTime.now(ZoneOffset.UTC)));
     }
@@ -67,6 +70,7 @@ public final class Hello extends ChannelInboundHandlerAdapter {
                 return; // the empty LastHttpContent of a request without a body
             }
             boolean last = !HttpUtil.isKeepAlive(request);
+            tellsKept = !last && !request.protocolVersion().isKeepAliveDefault();
             String uri = request.uri();
             if (uri.startsWith("/sleep")) {
                 ctx.executor().schedule(() -> answerNow(ctx, last), 10, TimeUnit.MILLISECONDS);
@@ -90,7 +94,7 @@ public final class Hello extends ChannelInboundHandlerAdapter {
         }
     }
 
-    private static void answerNow(ChannelHandlerContext ctx, boolean last) {
+    private void answerNow(ChannelHandlerContext ctx, boolean last) {
         answer(ctx, last);
         ctx.flush();
     }
@@ -119,11 +123,11 @@ public final class Hello extends ChannelInboundHandlerAdapter {
         return values == null ? 0 : Integer.parseInt(values.get(0));
     }
 
-    private static void answer(ChannelHandlerContext ctx, boolean last) {
+    private void answer(ChannelHandlerContext ctx, boolean last) {
         answer(ctx, last, TYPE, BODY.duplicate());
     }
 
-    private static void answer(ChannelHandlerContext ctx, boolean last, CharSequence type, ByteBuf body) {
+    private void answer(ChannelHandlerContext ctx, boolean last, CharSequence type, ByteBuf body) {
         var response = new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, HttpResponseStatus.OK, body, false);
         response.headers()
             .set(HttpHeaderNames.CONTENT_TYPE, type)
@@ -134,6 +138,9 @@ public final class Hello extends ChannelInboundHandlerAdapter {
             response.headers().set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);
             ctx.write(response).addListener(ChannelFutureListener.CLOSE);
         } else {
+            if (tellsKept) {
+                response.headers().set(HttpHeaderNames.CONNECTION, HttpHeaderValues.KEEP_ALIVE);
+            }
             ctx.write(response, ctx.voidPromise());
         }
     }
