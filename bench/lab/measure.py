@@ -29,6 +29,7 @@ class Settings:
     soak_step_s: float = 10.0
     traced_requests: int = 10_000
     repeats: int = 2  # of a disturbed measurement; the quietest one counts
+    repeats_s: float = 3_600.0  # of a whole run, after which nothing is repeated any more
     container_requests: int = 1_000_000
     container_s: float = 60.0  # at most, of each load in a container
     crowd: int = 20_000

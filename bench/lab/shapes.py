@@ -14,7 +14,7 @@ from .measure import CPU, RATE, SHARE, Column, Curve, Measured, Scenario, Settin
 from .peers import BENCH, Peer, Running
 from .proc import BenchError
 
-CONNECTIONS = (1, 4, 16, 64, 256, 1_024, 4_096)
+CONNECTIONS = (1, 8, 64, 512, 4_096)
 CONNECTIONS_MAX = max(CONNECTIONS)
 PACE = BENCH / "popup" / "target" / "pace"
 PACED_RATES = (10_000, 30_000, 60_000)
