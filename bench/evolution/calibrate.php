@@ -5,7 +5,7 @@ declare(strict_types=1);
 // Prints the CPU time of one handler in ns, nothing else being done: the least of five times. What page() does and the answer's
 // text count; the objects of a request and an answer do not, because the server makes them.
 
-require __DIR__ . '/page.php';
+require __DIR__ . '/../apps/page.php';
 
 const CALLS = 5_000;
 const ROUNDS = 5;
