@@ -333,6 +333,7 @@ class Peer:
     soaks: bool = True
     made_by: str = "bench/setup"
     sites: int = 0  # how many it has, each with a name of its own
+    blocks: bool = False  # a request that waits keeps others waiting: what a load of many leaves behind would take long
     forks: bool = False  # processes end while it serves: their time is their parent's then
 
 
@@ -389,7 +390,7 @@ PEERS = (
     Peer("netty", "Netty 4.1 (native epoll)", netty("epoll"), netty_classes, {**ROUTES, "container": "/"}, warmup_factor=4),
     Peer("netty-nio", "Netty 4.1 (NIO)", netty("nio"), netty_classes, {"hello": "/", "sleep": "/sleep"}, warmup_factor=4, soaks=False),
     Peer("netty-blocking", "Netty 4.1, a handler that sleeps", netty("epoll", 8), netty_classes, {"sleep": "/block", "container": "/block"},
-         warmup_factor=4),
+         warmup_factor=4, blocks=True),
     Peer("workerman", "Workerman (its own loop)", workerman("select"), named_file("BENCH_WORKERMAN"), {**dict.fromkeys((*SERVES, "container"), "/")},
          made_by="installing it, and BENCH_WORKERMAN=path/to/vendor/autoload.php,"),
     Peer("workerman-event", "Workerman (ext-event)", workerman("event"), ext_event, {**dict.fromkeys((*SERVES, "container"), "/")},

@@ -29,7 +29,7 @@ def sleep10(peer: Peer, settings: Settings) -> Measured:
         warm(server, settings, connections)
         hello_rate = timed(server, settings, connections)["rate"]
     with Running(peer, "sleep") as server:
-        warm(server, settings, connections)
+        warm(server, settings, 10 if peer.blocks else connections)
         metrics = timed(server, settings, connections)
     reachable = min(hello_rate, connections / 0.010)
     metrics |= {"hello_rate": hello_rate, "to_hello": metrics["rate"] / hello_rate, "reach": metrics["rate"] / reachable}
