@@ -83,8 +83,6 @@ def containers(peer: Peer, settings: Settings) -> Measured:
     try:
         for name, path in loads:
             with limited(CPUS, MEMORY) as place, Running(peer, "container", path, within=place.within) as server:
-                if not place.groups:
-                    print(f"  {place.how}", flush=True)
                 yield name if place.groups else f"{name}, memory not limited", one(server, place, path, settings)
     finally:
         del os.environ["BENCH_WORKERS"]

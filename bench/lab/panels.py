@@ -17,7 +17,7 @@ from .results import number, ordered
 from .svg import dot, line, short, text, ticks
 
 WIDTH, ROW, TOP, BOTTOM, RIGHT = 500, 22, 26, 26, 76
-LABEL_CHARACTER, LABELS_MIN = 6.8, 60
+LABEL_CHARACTER, LABELS_MIN = 7.6, 60
 TIMES = (("p50_ms", 5.0), ("p90_ms", 4.0), ("p99_ms", 3.2), ("max_ms", 2.2))
 MODELS = ("fork", "prefork", "threads", "loop", "coroutine", "weft")
 WIDE, BAR = 900, 16
@@ -89,7 +89,7 @@ def times(rows: list[dict[str, Any]], css: Callable[[str], str]) -> str:
         parts.append(line(place(points[0][0]), y, place(points[-1][0]), y, f"spread {colour}"))
         parts += [dot(place(value), y, radius, colour, f"{name.removesuffix('_ms')} {value:.3g} ms") for value, radius, name in points]
         p99 = median(row, "p99_ms")
-        parts.append(text(place(points[-1][0]) + 8, y + 4, "value", f"{p99:.3g}" if p99 is not None else ""))
+        parts.append(text(place(points[-1][0]) + 8, y + 4, "value", "" if p99 is None else number(p99, 0 if p99 >= 100 else 1 if p99 >= 10 else 2)))
     shown = [name.removesuffix("_ms") for name, _ in TIMES if any(median(row, name) is not None for row in rows)]
     return panel(f"Latency, ms (logarithmic): {', '.join(shown)}; p99 in figures", bottom + BOTTOM, parts)
 

@@ -96,7 +96,7 @@ SCENARIOS = (
     Scenario("paced", "Hello at a constant rate", "How long does it take when nobody waits for the last answer before asking?",
              Column("p99_ms", "p99 ms"), (*(replace(c, label="p50 ms") if c.metric == "p50_ms" else c for c in FEWER if c.metric != "p99_ms"),
                                           CPU, Column("ceiling", "closed loop/s", 0)),
-             paced, goal="an open loop: coordinated omission is accounted for"),
+             paced, goal="none; an open loop, so that coordinated omission is accounted for"),
     Scenario("json", "10 KB of JSON", "What does encoding cost, beside sending?", CPU, SHARE, encoded, role="json", reference="hyper",
              traced=("json", 1), goal="below php-fpm's; the encoder's share is the language's"),
     Scenario("body", "A body of 1 MiB", "What do bytes cost on their way to the application and from it?", CPU, FEWER, body, role="received",
