@@ -116,6 +116,18 @@ def switches(pids: Iterable[int]) -> Switches:
     return Switches(*counts.values())
 
 
+def run_time_s(pids: Iterable[int]) -> float:
+    """CPU used so far by all threads that live, in nanoseconds' steps: many processes that each use less than a tick are counted right."""
+    total = 0
+    for pid in pids:
+        for schedstat in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+            try:
+                total += int(schedstat.read_text().split()[0])
+            except (FileNotFoundError, ProcessLookupError):
+                continue  # it ended meanwhile
+    return total / 1e9
+
+
 def load_cpu_s() -> float:
     """CPU used so far by our own children that have been waited for: the load generators."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -85,6 +85,10 @@ class Figures(unittest.TestCase):
         parts = evolution.spent(20.0, {"cpu_us": 25.0, "user_us": 18.0, "kernel_us": 7.0})
         self.assertEqual(parts["handler_us"] + parts["model_user_us"] + parts["model_kernel_us"], 25.0)
 
+    def test_an_exact_cpu_time_keeps_the_split_of_the_ticks(self) -> None:
+        self.assertEqual(evolution.exact({"cpu_us": 20.0, "user_us": 5.0, "kernel_us": 15.0}, 40.0),
+                         {"cpu_us": 40.0, "user_us": 10.0, "kernel_us": 30.0})
+
     def test_the_progress_says_what_is_left(self) -> None:
         self.assertEqual(progress.status(0, 4, "hello 1/2 weft", 3, 3), "[0/4] hello 1/2 weft, 3 s")
         self.assertEqual(progress.status(1, 4, "hello 1/2 bare", 2, 62), "[1/4] hello 1/2 bare, 2 s; about 3 min left")
