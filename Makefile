@@ -1,6 +1,6 @@
 # Each target is one command; tools/ holds what it does. CONTRIBUTING.md says how long each takes and what it needs.
 
-.PHONY: run check test phpt cross apps soak memcheck bench fuzz install deb apt test-deb test-container test-on
+.PHONY: run check test phpt cross apps soak memcheck bench bench-all fuzz install deb apt test-deb test-container test-on
 
 # make test-on RELEASE [SUITE…]: the tests of this tree in another Debian, see tools/test-on. The words after it are no targets.
 ifeq ($(firstword $(MAKECMDGOALS)),test-on)
@@ -44,8 +44,12 @@ memcheck:
 cross:
 	@tools/cross
 
-# Measures weft beside other servers; see BENCHMARKING.md.
+# Measures weft beside other servers in less than ten minutes; see BENCHMARKING.md.
 bench:
+	@tools/packages build && bench/run quick
+
+# All that can be measured, with all rounds: hours, on a quiet machine.
+bench-all:
 	@tools/packages build && bench/run all
 
 # Fuzzes each parser for a while: make fuzz SECONDS=60.

@@ -41,20 +41,29 @@ class Load:
         return self.requests / (self.wall_us / 1e6)
 
 
-def wrk_command(port: int, path: str, connections: int, seconds: float, close: bool = False, scheme: str = "http", sites: int = 0) -> list[str]:
-    """The exact command, also recorded in the results."""
+def wrk_command(port: int, path: str, connections: int, seconds: float, close: bool = False, scheme: str = "http", sites: int = 0,
+                body: int = 0) -> list[str]:
+    """The exact command, also recorded in the results. With a body of so many bytes, requests are POST."""
     command = ["taskset", "-c", str(LOAD_CORE), "wrk", "-t1", f"-c{connections}", f"-d{max(1, round(seconds))}s"]
     command += ["--timeout", "30s", "-s", str(SCRIPT), f"{scheme}://127.0.0.1:{port}/"]
-    return command + ["--", path, "close" if close else "keep", *([str(sites)] if sites else [])]
+    return command + ["--", path, "close" if close else "keep", *([str(sites)] if sites or body else []), *([str(body)] if body else [])]
 
 
-def wrk(port: int, path: str, connections: int, seconds: float, close: bool = False, scheme: str = "http", sites: int = 0) -> Load:
+def wrk(port: int, path: str, connections: int, seconds: float, close: bool = False, scheme: str = "http", sites: int = 0,
+        body: int = 0) -> Load:
     """One wrk run."""
-    command = wrk_command(port, path, connections, seconds, close, scheme, sites)
+    command = wrk_command(port, path, connections, seconds, close, scheme, sites, body)
     done = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 120, check=False)
-    line = next((x for x in done.stdout.splitlines() if x.startswith("BENCH ")), None)
-    if done.returncode != 0 or line is None:
+    if done.returncode != 0:
         raise BenchError(f"wrk failed ({done.returncode}): {(done.stderr or done.stdout).strip()[-400:]}")
+    return read_wrk(done.stdout)
+
+
+def read_wrk(said: str) -> Load:
+    """What lua/vary.lua prints at the end of a run."""
+    line = next((x for x in said.splitlines() if x.startswith("BENCH ")), None)
+    if line is None:
+        raise BenchError(f"wrk did not say what it measured: {said.strip()[-400:]}")
     seen = json.loads(line.removeprefix("BENCH "))
     errors = {name: seen.pop(name) for name in ERRORS}
     if any(errors.values()) or seen["requests"] == 0:

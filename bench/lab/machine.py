@@ -55,10 +55,13 @@ def describe() -> dict[str, str]:
         "rustc": first_line("rustc", "--version"),
         "Netty": netty.removeprefix("netty-codec-http-"),
         "java": first_line("java", "-version"),
+        "Go": first_line("go", "version"),
         "nginx": first_line("nginx", "-v"),
         "php-fpm": first_line(PHP_FPM, "--version"),
         "Swoole": first_line("php", "-d", f"extension={swoole_extension()}", "-r", "echo SWOOLE_VERSION;") if has_swoole() else "missing",
         "wrk": first_line("wrk", "-v"),
+        "ab": first_line("ab", "-V"),
+        "h2load": first_line("h2load", "--version"),
         "strace": first_line("strace", "-V"),
     }
 

@@ -28,6 +28,10 @@ class Settings:
     soak_mark: int = 100_000  # memory after this many requests is what the soak compares with
     soak_step_s: float = 10.0
     traced_requests: int = 10_000
+    repeats: int = 2  # of a disturbed measurement; the quietest one counts
+    repeats_s: float = 3_600.0  # of a whole run, after which nothing is repeated any more
+    container_requests: int = 1_000_000
+    container_s: float = 60.0  # at most, of each load in a container
     crowd: int = 20_000
     crowd_each: int = 18_500  # connections of a worker, and of a process of clients: they have a descriptor each
     crowd_hold_s: float = 100.0
@@ -56,6 +60,7 @@ class Curve:
     y: str
     x_label: str
     y_label: str
+    logarithmic: bool = False  # the x axis
 
 
 @dataclass(frozen=True)
@@ -76,37 +81,56 @@ class Scenario:
     rounds: int | None = None  # None: as the settings say
     prepare: Callable[[Peer, Settings], Peer] | None = None  # the peer as this scenario starts it, if its row in PEERS is not enough
     curves: tuple[Curve, ...] = ()
+    traced: tuple[str, int] | None = None  # a pass of its own that counts system calls: of which role, so many requests at once
+    spends: bool = False  # the report draws where the CPU time goes, instead of the headline
 
 
 def accounted(server: Running, work: Callable[[], tuple[int, float]]) -> Metrics:
     """Work that returns how many answers it got in how many seconds, beside the kernel's accounting. Foreign: other work on the
-    server's core, as a share of the time."""
+    server's core, as a share of the time. Client: the load generator's own CPU."""
     pids = server.pids()
-    before, busy_before = proc.cpu(pids), proc.core_busy_s(SERVER_CORE)
+    count_cpu = proc.tree_cpu if server.peer.forks else proc.cpu
+    client, switched = proc.load_cpu_s(), proc.switches(pids)
+    before, busy_before = count_cpu(pids), proc.core_busy_s(SERVER_CORE)
     count, wall_s = work()
-    used, busy_after = proc.cpu(pids) - before, proc.core_busy_s(SERVER_CORE)
+    used, busy_after = count_cpu(pids) - before, proc.core_busy_s(SERVER_CORE)
+    switched = proc.switches(pids) - switched
     return {
         "cpu_us": used.total_s * 1e6 / count,
         "user_us": used.user_s * 1e6 / count,
         "kernel_us": used.kernel_s * 1e6 / count,
+        "client_us": (proc.load_cpu_s() - client) * 1e6 / count,
+        "requests": count,
         "rate": count / wall_s,
         "server_core_percent": 100 * used.total_s / wall_s,
         "foreign_percent": max(0.0, 100 * (busy_after[0] - busy_before[0] - used.total_s) / wall_s),
         "stolen_percent": 100 * (busy_after[1] - busy_before[1]) / wall_s,
+        "voluntary": max(0, switched.voluntary) / count,
+        "involuntary": max(0, switched.involuntary) / count,
+        "pss_mib": proc.memory(server.pids()).pss / 2**20,
     }
 
 
-def timed(server: Running, settings: Settings, connections: int, close: bool = False) -> Metrics:
+def timed(server: Running, settings: Settings, connections: int, close: bool = False, body: int = 0) -> Metrics:
     """One wrk run beside the kernel's accounting."""
+    return loaded(server, lambda: load.wrk(server.port, server.path, connections, settings.seconds, close, body=body))
+
+
+def loaded(server: Running, run: Callable[[], load.Load]) -> Metrics:
+    """The run of a load generator that knows latencies, beside the kernel's accounting."""
     seen: list[load.Load] = []
 
     def work() -> tuple[int, float]:
-        seen.append(load.wrk(server.port, server.path, connections, settings.seconds, close))
+        seen.append(run())
         return seen[0].requests, seen[0].wall_us / 1e6
 
     metrics = accounted(server, work)
-    latency = seen[0]
-    return metrics | {"p50_ms": latency.p50_us / 1e3, "p99_ms": latency.p99_us / 1e3, "spread": latency.p99_us / max(1, latency.p50_us)}
+    return metrics | latencies(seen[0])
+
+
+def latencies(seen: load.Load) -> Metrics:
+    return {"p50_ms": seen.p50_us / 1e3, "p90_ms": seen.p90_us / 1e3, "p99_ms": seen.p99_us / 1e3, "max_ms": seen.max_us / 1e3,
+            "spread": seen.p99_us / max(1, seen.p50_us)}
 
 
 def per_connection(before: proc.Memory, after: proc.Memory, kernel: int, count: int) -> Metrics:
@@ -122,14 +146,18 @@ def per_connection(before: proc.Memory, after: proc.Memory, kernel: int, count: 
     }
 
 
-def warm(server: Running, settings: Settings, connections: int = 100, close: bool = False) -> None:
-    load.wrk(server.port, server.path, connections, settings.warmup_s * server.peer.warmup_factor, close)
+def warm(server: Running, settings: Settings, connections: int = 100, close: bool = False, body: int = 0) -> None:
+    if settings.warmup_s > 0:
+        load.wrk(server.port, server.path, connections, settings.warmup_s * server.peer.warmup_factor, close, body=body)
 
 
 CPU = Column("cpu_us", "CPU us/request")
 SHARE = (Column("user_us", "user us"), Column("kernel_us", "kernel us"), Column("rate", "requests/s", 0),
          Column("server_core_percent", "server core %", 0), Column("p50_ms", "p50 ms"), Column("p99_ms", "p99 ms"),
+         Column("max_ms", "max ms"), Column("voluntary", "switches", 3), Column("involuntary", "involuntary", 3), Column("calls", "calls"),
+         Column("pss_mib", "Pss MiB", 1), Column("client_us", "client us"),
          Column("foreign_percent", "foreign %", 1), Column("stolen_percent", "stolen %", 1))
 RATE = Column("rate", "requests/s", 0)
 WAITED = (CPU, Column("p50_ms", "p50 ms", 1), Column("p99_ms", "p99 ms", 1), Column("spread", "p99 / p50", 1),
-          Column("server_core_percent", "server core %", 0), Column("foreign_percent", "foreign %", 1))
+          Column("server_core_percent", "server core %", 0), Column("voluntary", "switches", 2), Column("involuntary", "involuntary", 2),
+          Column("pss_mib", "Pss MiB", 1), Column("foreign_percent", "foreign %", 1))

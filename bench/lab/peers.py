@@ -42,8 +42,11 @@ SAME = {"spans": "hello"}
 PUSH = ("push", "crowd", "publish")
 LARGE_BYTES = 2**30
 # As many instances as requests that wait at once, if that is more than usual.
-INSTANCES = {"wait1": 100, "wordpress": 60, "beside": 210}
+INSTANCES = {"sleep": 1000, "wait1": 100, "wordpress": 60, "beside": 210}
 INSTANCES_USUAL = 50
+
+# Of PHP's command line, as weft has them by itself.
+CLI_SETTINGS = ("opcache.enable_cli=1", "opcache.jit_buffer_size=64M", "opcache.jit=tracing")
 
 Commands = list[list[str]]
 
@@ -77,7 +80,7 @@ def weft(role: str, port: int, run: Path) -> Commands:
         extra += ["--listen", f"https://127.0.0.1:{secure_port(run)}", "--tls-certificates", str(certificate), "--tls-keys", str(key)]
     if role == "download":
         extra += ["--files", str(files(run))]
-    return [[str(weft_binary()), "serve", app, "--listen", f"127.0.0.1:{port}", "--workers", "1", *extra]]
+    return [[str(weft_binary()), "serve", app, "--listen", f"127.0.0.1:{port}", "--workers", "2" if role == "container" else "1", *extra]]
 
 
 def weft_push(workers: int, limits: Sequence[str] = ()) -> Callable[[str, int, Path], Commands]:
@@ -101,13 +104,67 @@ def bare(_role: str, port: int, _run: Path) -> Commands:
     return [[str(BENCH / "peers" / "bare" / "target" / "bare"), str(port)]]
 
 
+def go(_role: str, port: int, _run: Path) -> Commands:
+    return [[str(BENCH / "peers" / "go" / "target" / "bench-go"), str(port)]]
+
+
+def evolution(model: str) -> Callable[[str, int, Path], Commands]:
+    return lambda _role, port, _run: [[str(model_program(model)), str(port)]]
+
+
+def model_program(model: str) -> Path:
+    return BENCH / "evolution" / "target" / model
+
+
+def named_file(variable: str) -> Callable[[], Path | None]:
+    """What an environment variable names: for software that is in no package."""
+    def look() -> Path | None:
+        return Path(os.environ[variable]) if variable in os.environ else None
+    return look
+
+
+def workerman(loop: str) -> Callable[[str, int, Path], Commands]:
+    """With opcache and the JIT, as Swoole has them."""
+    def commands(role: str, port: int, _run: Path) -> Commands:
+        flags = [part for setting in CLI_SETTINGS for part in ("-d", setting)]
+        return [["php", *flags, str(BENCH / "peers" / "workerman" / "server.php"), role, str(port), loop]]
+    return commands
+
+
+def ext_event() -> Path | None:
+    """PHP's extension `event`, if Workerman is there as well."""
+    folder = subprocess.run(["php", "-r", "echo extension_loaded('event') ? PHP_EXTENSION_DIR : '';"], capture_output=True, text=True, check=False).stdout
+    return Path(folder) / "event.so" if folder and "BENCH_WORKERMAN" in os.environ else None
+
+
+def roadrunner(role: str, port: int, run: Path) -> Commands:
+    flags = " ".join(f"-d {setting}" for setting in CLI_SETTINGS)
+    values = {"@WORKER@": f"{flags} {BENCH / 'peers' / 'roadrunner' / 'worker.php'}", "@PORT@": str(port),
+              "@PROCESSES@": str(FPM_CHILDREN if role == "sleep" else 1)}
+    text = (BENCH / "peers" / "roadrunner" / "rr.yaml.in").read_text()
+    for key, value in values.items():
+        text = text.replace(key, value)
+    (run / "rr.yaml").write_text(text)
+    return [["rr", "serve", "-c", str(run / "rr.yaml")]]
+
+
+def frankenphp(_role: str, port: int, _run: Path) -> Commands:
+    """The script of weft's resident mode; by FrankenPHP's defaults there are twice as many workers as cores."""
+    return [["frankenphp", "php-server", "--listen", f"127.0.0.1:{port}", "--root", str(PAGES),
+             "--worker", str(BENCH / "sites" / "resident" / "index.php")]]
+
+
 def hyper(_role: str, port: int, _run: Path) -> Commands:
     return [[str(BENCH / "peers" / "hyper" / "target" / "release" / "bench-hyper"), str(port)]]
 
 
-def netty(_role: str, port: int, _run: Path) -> Commands:
-    target = BENCH / "peers" / "netty" / "target"
-    return [["java", "-cp", f"{target}/classes:{target}/lib/*", "bench.Hello", str(port)]]
+def netty(transport: str, in_container: int = 2) -> Callable[[str, int, Path], Commands]:
+    """One event loop; in a container two, or where handlers block eight, which is what Netty has by itself on four cores."""
+    def commands(role: str, port: int, _run: Path) -> Commands:
+        target = BENCH / "peers" / "netty" / "target"
+        threads = str(in_container) if role == "container" else "1"
+        return [["java", "-cp", f"{target}/classes:{target}/lib/*", "bench.Hello", str(port), transport, threads]]
+    return commands
 
 
 def weft_sync(workers: int) -> Callable[[str, int, Path], Commands]:
@@ -134,7 +191,7 @@ def swoole_extension() -> Path | None:
 
 def swoole(role: str, port: int, _run: Path) -> Commands:
     """With opcache and the JIT as weft has them: PHP's command line has them off."""
-    settings = [f"extension={swoole_extension()}", "opcache.enable_cli=1", "opcache.jit_buffer_size=64M", "opcache.jit=tracing"]
+    settings = [f"extension={swoole_extension()}", *CLI_SETTINGS]
     flags = [part for setting in settings for part in ("-d", setting)]
     return [["php", *flags, str(BENCH / "peers" / "swoole" / "server.php"), role, str(port)]]
 
@@ -276,7 +333,8 @@ class Peer:
     soaks: bool = True
     made_by: str = "bench/setup"
     sites: int = 0  # how many it has, each with a name of its own
-    variant: bool = False  # takes part only where it has a role; elsewhere its absence is not reported
+    blocks: bool = False  # a request that waits keeps others waiting: what a load of many leaves behind would take long
+    forks: bool = False  # processes end while it serves: their time is their parent's then
 
 
 def found(command: str) -> Callable[[], Path | None]:
@@ -286,8 +344,11 @@ def found(command: str) -> Callable[[], Path | None]:
     return look
 
 
-ROUTES = {"hello": "/", "sleep": "/sleep", "park": "/park"}
-PHP_FILES = {"hello": "/hello.php", "sleep": "/sleep.php", "park": "/park.php"}
+BODIES = {"json": "/json", "received": "/received", "sent": "/sent"}
+SERVES = {"hello": "/", "sleep": "/sleep", **BODIES}
+ROUTES = {**SERVES, "park": "/park"}
+PHP_BODIES = {role: f"{path}.php" for role, path in BODIES.items()}
+PHP_FILES = {"hello": "/hello.php", "sleep": "/sleep.php", "park": "/park.php", **PHP_BODIES}
 WAITS = {"db3": "/", "db10": "/", "redis": "/", "scope": "/", "hostile": "/"}
 SYNC = {"db3": "/", "db10": "/"}
 SYNC_FPM = {"db3": "/db3.php", "db10": "/db10.php"}
@@ -297,39 +358,60 @@ CLASSIC = {"classic": "/hello.php", "symfony": "/", "slow": "/endpoint.php", "ho
 APPLICATIONS = {"MediaWiki": "/index.php?title=Bench", "DokuWiki": "/doku.php?id=start",
                 "phpMyAdmin": "/index.php?route=/database/structure&db=bench", "WordPress": "/"}
 WHOLE = {"applications": "/", "sqlite": "/sqlite.php?database=wal", "wait1": "/wait1.php", "wordpress": "/", "switch": "/turns.php", "instances": "/wait1.php", "fair": "/hello.php", "beside": "/waited.php"}
+def netty_classes() -> Path:
+    return BENCH / "peers" / "netty" / "target" / "classes"
+
+
 PEERS = (
-    Peer("weft", "weft (coroutine mode)", weft, weft_binary, {**ROUTES, **WAITS, **dict.fromkeys((*SECURE, *SAME, *PUSH), "/")}),
+    Peer("weft", "weft (coroutine mode)", weft, weft_binary,
+         {**ROUTES, **WAITS, "container": "/", "evolution": "/", "popup": "/", **dict.fromkeys((*SECURE, *SAME, *PUSH), "/")}),
     Peer("swoole", "Swoole (coroutines, a channel of connections)", swoole, swoole_extension,
-         {"hello": "/", "sleep": "/", "db3": "/", "db10": "/", "redis": "/", "scope": "/"},
-         made_by="installing it, or BENCH_SWOOLE=path/to/swoole.so,", variant=True),
-    Peer("weft-channel", "weft, connections in a channel", weft_channel, weft_binary, {"db3": "/"}, variant=True),
-    Peer("weft-sync-1", "weft, synchronous, 1 process", weft_sync(1), weft_binary, {"redis": "/"}, variant=True),
-    Peer("weft-sync-8", "weft, synchronous, 8 processes", weft_sync(8), weft_binary, SYNC, variant=True),
-    Peer("weft-sync-50", "weft, synchronous, 50 processes", weft_sync(50), weft_binary, SYNC, variant=True),
-    Peer("weft-instances", "weft, one process of instances", weft_docroot, weft_binary, {**CLASSIC, **WHOLE}, variant=True),
-    Peer("weft-one", "weft, one process, one request at a time", weft_one, weft_binary, {"classic": "/hello.php"}, variant=True),
-    Peer("weft-resident", "weft, resident instances", weft_resident, weft_binary, {"symfony": "/"}, variant=True),
+         {**dict.fromkeys((*SERVES, "container"), "/"), "db3": "/", "db10": "/", "redis": "/", "scope": "/"},
+         made_by="installing it, or BENCH_SWOOLE=path/to/swoole.so,"),
+    Peer("weft-channel", "weft, connections in a channel", weft_channel, weft_binary, {"db3": "/"}),
+    Peer("weft-sync-1", "weft, synchronous, 1 process", weft_sync(1), weft_binary, {"redis": "/"}),
+    Peer("weft-sync-8", "weft, synchronous, 8 processes", weft_sync(8), weft_binary, SYNC),
+    Peer("weft-sync-50", "weft, synchronous, 50 processes", weft_sync(50), weft_binary, SYNC),
+    Peer("weft-instances", "weft, one process of instances", weft_docroot, weft_binary,
+         {"hello": "/hello.php", "sleep": "/sleep.php", **PHP_BODIES, **CLASSIC, **WHOLE}, soaks=False),
+    Peer("weft-one", "weft, one process, one request at a time", weft_one, weft_binary, {"classic": "/hello.php"}),
+    Peer("weft-resident", "weft, resident instances", weft_resident, weft_binary, {**SERVES, "symfony": "/"}, soaks=False),
     Peer("fpm-8", "nginx + php-fpm, 8 processes", fpm_with(8), found(PHP_FPM),
          {**FPM_WAITS, **CLASSIC, "sqlite": "/sqlite.php?database=wal", "wait1": "/wait1.php", "wordpress": "/", "fair": "/hello.php", "applications": "/"},
-         variant=True),
-    Peer("fpm-30", "nginx + php-fpm, 30 processes", fpm_with(30), found(PHP_FPM), {"applications": "/"}, variant=True),
-    Peer("fpm-16", "nginx + php-fpm, 16 processes", fpm_with(16), found(PHP_FPM), {"wordpress": "/", "fair": "/hello.php"}, variant=True),
-    Peer("fpm-64", "nginx + php-fpm, 64 processes", fpm_with(64), found(PHP_FPM), {"wordpress": "/", "fair": "/hello.php"}, variant=True),
-    Peer("fpm-50", "nginx + php-fpm, 50 processes", fpm_with(50), found(PHP_FPM), SYNC_FPM, variant=True),
+         ),
+    Peer("fpm-30", "nginx + php-fpm, 30 processes", fpm_with(30), found(PHP_FPM), {"applications": "/"}),
+    Peer("fpm-16", "nginx + php-fpm, 16 processes", fpm_with(16), found(PHP_FPM), {"wordpress": "/", "fair": "/hello.php"}),
+    Peer("fpm-64", "nginx + php-fpm, 64 processes", fpm_with(64), found(PHP_FPM), {"wordpress": "/", "fair": "/hello.php"}),
+    Peer("fpm-50", "nginx + php-fpm, 50 processes", fpm_with(50), found(PHP_FPM), SYNC_FPM),
     Peer("bare", "bare epoll (C)", bare, lambda: BENCH / "peers" / "bare" / "target" / "bare", {"hello": "/"}),
     Peer("hyper", "hyper (tokio current_thread)", hyper,
          lambda: BENCH / "peers" / "hyper" / "target" / "release" / "bench-hyper", ROUTES),
-    Peer("netty", "Netty 4.1 (native epoll)", netty, lambda: BENCH / "peers" / "netty" / "target" / "classes", ROUTES,
-         warmup_factor=4),
+    Peer("go", "Go net/http", go, lambda: BENCH / "peers" / "go" / "target" / "bench-go", {**ROUTES, "container": "/"}),
+    Peer("netty", "Netty 4.1 (native epoll)", netty("epoll"), netty_classes, {**ROUTES, "container": "/"}, warmup_factor=4),
+    Peer("netty-nio", "Netty 4.1 (NIO)", netty("nio"), netty_classes, {"hello": "/", "sleep": "/sleep"}, warmup_factor=4, soaks=False),
+    Peer("netty-blocking", "Netty 4.1, a handler that sleeps", netty("epoll", 8), netty_classes, {"sleep": "/block", "container": "/block"},
+         warmup_factor=4, blocks=True),
+    Peer("workerman", "Workerman (its own loop)", workerman("select"), named_file("BENCH_WORKERMAN"), {**dict.fromkeys((*SERVES, "container"), "/")},
+         made_by="installing it, and BENCH_WORKERMAN=path/to/vendor/autoload.php,"),
+    Peer("workerman-event", "Workerman (ext-event)", workerman("event"), ext_event, {**dict.fromkeys((*SERVES, "container"), "/")},
+         made_by="installing it with PHP's extension event, and BENCH_WORKERMAN=path/to/vendor/autoload.php,"),
+    Peer("roadrunner", "RoadRunner", roadrunner, lambda: found("rr")() and named_file("BENCH_ROADRUNNER")(), SERVES,
+         made_by="rr in PATH, and BENCH_ROADRUNNER=path/to/vendor/autoload.php with spiral/roadrunner-http,"),
+    Peer("frankenphp", "FrankenPHP (worker mode)", frankenphp, found("frankenphp"), SERVES, made_by="frankenphp in PATH"),
+    Peer("fork", "a process for each request (C)", evolution("fork"), lambda: model_program("fork"), {"evolution": "/"}, forks=True),
+    Peer("prefork", "a pool of 128 processes (C)", evolution("prefork"), lambda: model_program("prefork"), {"evolution": "/"}),
+    Peer("threads", "a pool of 128 threads (C)", evolution("threads"), lambda: model_program("threads"), {"evolution": "/"}),
+    Peer("loop", "an event loop with callbacks (C)", evolution("loop"), lambda: model_program("loop"), {"evolution": "/"}),
+    Peer("coroutine", "coroutines on an event loop (C)", evolution("coroutine"), lambda: model_program("coroutine"), {"evolution": "/"}),
     Peer("bare-push", "bare epoll (C), without WebSocket's frames", bare_push, lambda: BENCH / "peers" / "bare" / "target" / "push",
-         {"push": "/"}, variant=True),
+         {"push": "/"}),
     Peer("tungstenite", "tokio-tungstenite (tokio current_thread)", tungstenite,
-         lambda: BENCH / "peers" / "tungstenite" / "target" / "release" / "bench-tungstenite", {"push": "/"}, variant=True),
-    Peer("weft-1-site", "weft, one site", weft_sites(1), weft_binary, {"sites": "/index.php"}, variant=True, sites=1),
-    Peer("weft-300-sites", "weft, 300 sites", weft_sites(300), weft_binary, {"sites": "/index.php"}, variant=True, sites=300),
-    Peer("fpm-300-pools", "nginx + php-fpm, 300 pools on demand", fpm_pools(300), found(PHP_FPM), {"sites": "/index.php"}, variant=True, sites=300),
-    Peer("nginx", "nginx, a static file", nginx_tls, found("nginx"), {"tls": "/", "download": "/"}, variant=True),
-    Peer("nginx-tls-fpm", "nginx with TLS + php-fpm", nginx_fpm_tls, found(PHP_FPM), {"tls": "/hello.php"}, variant=True),
+         lambda: BENCH / "peers" / "tungstenite" / "target" / "release" / "bench-tungstenite", {"push": "/"}),
+    Peer("weft-1-site", "weft, one site", weft_sites(1), weft_binary, {"sites": "/index.php"}, sites=1),
+    Peer("weft-300-sites", "weft, 300 sites", weft_sites(300), weft_binary, {"sites": "/index.php"}, sites=300),
+    Peer("fpm-300-pools", "nginx + php-fpm, 300 pools on demand", fpm_pools(300), found(PHP_FPM), {"sites": "/index.php"}, sites=300),
+    Peer("nginx", "nginx, a static file", nginx_tls, found("nginx"), {"tls": "/", "download": "/"}),
+    Peer("nginx-tls-fpm", "nginx with TLS + php-fpm", nginx_fpm_tls, found(PHP_FPM), {"tls": "/hello.php"}),
     Peer("nginx-fpm", "nginx + php-fpm", nginx_fpm, found(PHP_FPM), PHP_FILES, process_per_request=True, soaks=False),
 )
 
@@ -337,9 +419,9 @@ PEERS = (
 class Running:
     """A started peer: `with Running(peer, role) as server`. Leaving the block stops what it started, and only that."""
 
-    def __init__(self, peer: Peer, role: str, path: str = "") -> None:
-        """`path`: of the page, if it is not the one that the peer has for this role."""
-        self.peer, self.role, self.path = peer, role, path or peer.paths[role]
+    def __init__(self, peer: Peer, role: str, path: str = "", within: Sequence[str] = ("taskset", "-c", str(SERVER_CORE))) -> None:
+        """`path`: of the page, if it is not the one that the peer has for this role. `within`: what starts it in its place."""
+        self.peer, self.role, self.path, self.within = peer, role, path or peer.paths[role], within
         self.processes: list[subprocess.Popen[bytes]] = []
 
     def __enter__(self) -> Running:
@@ -352,7 +434,7 @@ class Running:
             for command in self.peer.commands(self.role, self.port, self.run):
                 with self.log.open("ab") as log:
                     self.processes.append(subprocess.Popen(
-                        ["taskset", "-c", str(SERVER_CORE), *command], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                        [*self.within, *command], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                         cwd=self.run, env={**os.environ, "PATH": f"{os.environ.get('PATH', '')}:/usr/sbin"}))
             proc.wait_for(f"{self.peer.name} to answer on 127.0.0.1:{self.port}", self._answers, READY_DEADLINE_S)
             proc.share_nice(self.pids())

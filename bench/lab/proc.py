@@ -89,6 +89,51 @@ def tree_cpu(roots: Iterable[int]) -> Cpu:
     return Cpu(user / TICKS_PER_S, kernel / TICKS_PER_S)
 
 
+@dataclass(frozen=True)
+class Switches:
+    """Context switches. Voluntary: the thread waited for something; involuntary: the kernel took the core away."""
+
+    voluntary: int
+    involuntary: int
+
+    def __sub__(self, before: Switches) -> Switches:
+        return Switches(self.voluntary - before.voluntary, self.involuntary - before.involuntary)
+
+
+def switches(pids: Iterable[int]) -> Switches:
+    """Switches so far of all threads that live. Those of threads that have ended are in no file of /proc."""
+    counts = {"voluntary_ctxt_switches:": 0, "nonvoluntary_ctxt_switches:": 0}
+    for pid in pids:
+        for status in Path(f"/proc/{pid}/task").glob("*/status"):
+            try:
+                text = status.read_text()
+            except (FileNotFoundError, ProcessLookupError):
+                continue  # it ended meanwhile
+            for line in text.splitlines()[-2:]:
+                name, _, count = line.partition("\t")
+                if name in counts:
+                    counts[name] += int(count)
+    return Switches(*counts.values())
+
+
+def run_time_s(pids: Iterable[int]) -> float:
+    """CPU used so far by all threads that live, in nanoseconds' steps: many processes that each use less than a tick are counted right."""
+    total = 0
+    for pid in pids:
+        for schedstat in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+            try:
+                total += int(schedstat.read_text().split()[0])
+            except (FileNotFoundError, ProcessLookupError):
+                continue  # it ended meanwhile
+    return total / 1e9
+
+
+def load_cpu_s() -> float:
+    """CPU used so far by our own children that have been waited for: the load generators."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def memory(pids: Iterable[int]) -> Memory:
     """Resident memory of the processes, summed, from smaps_rollup."""
     sums = {"Rss:": 0, "Pss:": 0, "Anonymous:": 0}

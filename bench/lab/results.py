@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from .measure import Metrics, Scenario
+from .noise import FOREIGN_PERCENT_MAX
 
-FOREIGN_PERCENT_MAX = 5.0  # of the server's core, above which a row is called disturbed
 SERIES = "step"  # samples of variants that begin so are points of a curve, not repetitions
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The result of one measurement."""
+    """The result of one measurement. Round 0 is the pass that counts system calls, and adds them to the others."""
 
     round: int
     peer: str
@@ -31,15 +31,15 @@ def summarise(samples: list[Sample], headline: str, reference: str) -> list[dict
     """One row per variant and peer: median, min, max of each metric; the headline's ratio to the reference peer."""
     groups: dict[tuple[str, str], list[Metrics]] = {}
     for sample in samples:
-        if not sample.variant.startswith(SERIES):
+        if not sample.variant.startswith(SERIES) and (sample.round > 0 or (sample.variant, sample.peer) in groups):
             groups.setdefault((sample.variant, sample.peer), []).append(sample.metrics)
     rows: list[dict[str, Any]] = []
     for (variant, peer), runs in groups.items():
         spread = {}
-        for metric in runs[0]:
+        for metric in dict.fromkeys(name for run in runs for name in run):
             values = [run[metric] for run in runs if metric in run]
             spread[metric] = {"median": statistics.median(values), "min": min(values), "max": max(values)}
-        rows.append({"variant": variant, "peer": peer, "runs": len(runs), "metrics": spread})
+        rows.append({"variant": variant, "peer": peer, "runs": sum(headline in run for run in runs), "metrics": spread})
     for row in rows:
         base = next((r for r in rows if r["variant"] == row["variant"] and r["peer"] == reference), None)
         value = base["metrics"][headline]["median"] if base else 0
@@ -53,7 +53,7 @@ def save(directory: Path, scenario: Scenario, samples: list[Sample], facts: dict
         "scenario": scenario.name, "title": scenario.title, "question": scenario.question, "goal": scenario.goal,
         "limit": scenario.limit, "reference": scenario.reference, "lower_is_better": scenario.lower_is_better,
         "headline": asdict(scenario.headline), "columns": [asdict(c) for c in scenario.columns],
-        "curves": [asdict(c) for c in scenario.curves],
+        "curves": [asdict(c) for c in scenario.curves], "spends": scenario.spends,
         **facts, "summary": summarise(samples, scenario.headline.metric, scenario.reference), "samples": [asdict(s) for s in samples],
     }
     directory.mkdir(parents=True, exist_ok=True)
@@ -94,14 +94,12 @@ def ordered(result: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def disturbed(result: dict[str, Any]) -> list[str]:
-    """A sentence for each row whose server shared its core: such a row must be measured again."""
-    said = []
-    for row in result["summary"]:
-        share = row["metrics"].get("foreign_percent", {"median": 0.0})["median"]
-        if share > FOREIGN_PERCENT_MAX:
-            said.append(f"disturbed: {row['peer']} {row['variant']} had {share:.0f} % of its core taken by other programs; "
-                        "measure it again in quiet, or with --nice -10")
-    return said
+    """A sentence that names the rows whose server shared its core, if any: they must be measured again."""
+    shares = [(row, row["metrics"].get("foreign_percent", {"median": 0.0})["median"]) for row in result["summary"]]
+    named = [f"{row['peer']} {row['variant']} {share:.0f} %" for row, share in shares if share > FOREIGN_PERCENT_MAX]
+    if not named:
+        return []
+    return [f"disturbed, with the share of their core that other programs took: {', '.join(named)}; measure again in quiet, or with --nice -10"]
 
 
 def table(result: dict[str, Any]) -> str:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from . import applications, backends, fair, hostile, instances, load, manysites, micro, proc, push, secure, spans, trace
+from . import (applications, backends, containers, evolution, fair, hostile, instances, load, manysites, micro, popups, proc, push, secure, shapes,
+               spans, trace)
 from .measure import CPU, RATE, SHARE, WAITED, Column, Curve, Measured, Scenario, Settings, per_connection, timed, warm
 from .peers import FPM_CHILDREN, Peer, Running
 
@@ -24,11 +25,11 @@ def hello(peer: Peer, settings: Settings) -> Measured:
 def sleep10(peer: Peer, settings: Settings) -> Measured:
     """A closed loop of c connections cannot ask for more than c / 10 ms: `reach` is the rate against that bound too."""
     connections = 1000
-    with Running(peer, "hello") as server:
+    with Running(peer, "hello", peer.paths.get("hello", "/")) as server:
         warm(server, settings, connections)
         hello_rate = timed(server, settings, connections)["rate"]
     with Running(peer, "sleep") as server:
-        warm(server, settings, connections)
+        warm(server, settings, 10 if peer.blocks else connections)
         metrics = timed(server, settings, connections)
     reachable = min(hello_rate, connections / 0.010)
     metrics |= {"hello_rate": hello_rate, "to_hello": metrics["rate"] / hello_rate, "reach": metrics["rate"] / reachable}
@@ -127,15 +128,15 @@ MEMORY = (Column("pss_kib", "Pss KiB"), Column("anonymous_kib", "anonymous KiB")
           Column("count", "held", 0))
 
 SCENARIOS = (
-    Scenario("hello", "Hello, keep-alive", "What does one answer cost when the handler does nothing?", CPU, SHARE, hello,
+    Scenario("hello", "Hello, keep-alive", "What does one answer cost when the handler does nothing?", CPU, SHARE, hello, traced=("hello", 1),
              goal="at most 1.15 x bare, user share at most 0.7 us", limit=("ratio", 1.15)),
     Scenario("short", "One request per connection", "What do accept and close add?", CPU, SHARE, short,
              goal="at most 1.1 x bare", limit=("ratio", 1.1)),
     Scenario("sleep10", "A handler that sleeps 10 ms, c=1000", "Does waiting cost anything but time?",
              Column("to_hello", "rate / own hello rate"),
              (Column("reach", "rate / reachable"), Column("rate", "requests/s", 0), Column("hello_rate", "hello/s", 0), CPU,
-              Column("p50_ms", "p50 ms", 1), Column("p99_ms", "p99 ms", 1), Column("foreign_percent", "foreign %", 1)),
-             sleep10, role="sleep", lower_is_better=False, goal="at least 0.85, p99 below 25 ms", limit=("value", 0.85)),
+              Column("p50_ms", "p50 ms", 1), Column("p99_ms", "p99 ms", 1), *SHARE[:2], *SHARE[6:]),
+             sleep10, role="sleep", traced=("sleep", 100), lower_is_better=False, goal="at least 0.85, p99 below 25 ms", limit=("value", 0.85)),
     Scenario("db3", "Three PDO queries", "Who serves most, and stays flat?", RATE, WAITED, database("db3", (100, 300, 500)),
              role="db3", lower_is_better=False, goal="weft ahead of all, c=500 at least 95 % of c=100, p99 at most 3 x p50"),
     Scenario("db10", "One query of 10 ms", "What do processes cost that wait?", RATE, WAITED, database("db10", (100, 300)),
@@ -170,4 +171,9 @@ SCENARIOS = (
     *manysites.SCENARIOS,
     *push.SCENARIOS,
     *spans.SCENARIOS,
+    *shapes.SCENARIOS,
+    *evolution.SCENARIOS,
+    *containers.SCENARIOS,
+    *popups.SCENARIOS,
 )
+CONNECTIONS_MAX = shapes.CONNECTIONS_MAX

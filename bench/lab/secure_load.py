@@ -9,6 +9,7 @@ import re
 import socket
 import ssl
 import subprocess
+import tempfile
 from functools import cache
 
 from . import load
@@ -16,6 +17,7 @@ from .load import LOAD_CORE
 from .proc import BenchError
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+VARIANTS = 499  # a prime, as in lua/vary.lua
 SETTINGS, DATA, HEADERS = 4, 0, 1
 END_STREAM, END_HEADERS, ACK = 1, 4, 1
 RESUMED = re.compile(r"^[*tr]+$", re.MULTILINE)
@@ -34,11 +36,25 @@ def on_the_load_core(command: list[str], seconds: float) -> str:
 def h2load(url: str, clients: int, streams: int, seconds: float, http1: bool = False) -> tuple[int, float]:
     """Answers, and the time that they took."""
     span = max(1, round(seconds))
-    said = on_the_load_core(["h2load", f"--duration={span}", f"--clients={clients}", f"--max-concurrent-streams={streams}", *(["--h1"] if http1 else []), url], seconds)
+    with tempfile.NamedTemporaryFile("w", prefix="bench-h2load-") as addresses:
+        addresses.writelines(varied(url))
+        addresses.flush()
+        said = on_the_load_core(["h2load", f"--duration={span}", f"--clients={clients}", f"--max-concurrent-streams={streams}",
+                                 *(["--h1"] if http1 else []), f"--input-file={addresses.name}"], seconds)
+    return read_h2load(said), float(span)
+
+
+def varied(url: str) -> list[str]:
+    """Lines of addresses that differ, which each client asks for in turn: no two requests in a row have the same bytes."""
+    return [f"{url}?id={number * 7919}&part={number % 11}\n" for number in range(1, VARIANTS + 1)]
+
+
+def read_h2load(said: str) -> int:
+    """How many requests were answered."""
     seen = re.search(r"(\d+) succeeded, (\d+) failed, (\d+) errored, (\d+) timeout", said)
     if seen is None or int(seen[1]) == 0 or any(int(seen[i]) for i in (2, 3, 4)):
         raise BenchError(f"the server did not answer every request: {said.strip()[-400:]}")
-    return int(seen[1]), float(span)
+    return int(seen[1])
 
 
 def handshakes(port: int, path: str, seconds: float, version: str, resumed: bool) -> tuple[int, float]:

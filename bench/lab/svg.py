@@ -40,7 +40,7 @@ def short(value: float) -> str:
     """A tick's text: no needless digits."""
     if abs(value) >= 1e6:
         return f"{value / 1e6:g} M"
-    return f"{value / 1e3:g} k" if abs(value) >= 1e4 else f"{value:g}"
+    return f"{value / 1e3:g} k" if abs(value) >= 1e4 else f"{float(f'{value:.6g}'):g}"
 
 
 def text(x: float, y: float, css: str, content: str, anchor: str = "start") -> str:
@@ -89,27 +89,32 @@ def dot_plot(rows: list[Dots], axis: str, mark: tuple[float, str] | None = None)
     return frame(bottom + BOTTOM - 4, axis, parts)
 
 
-def curve(series: list[tuple[str, str, list[tuple[float, float]]]], x_axis: str, y_axis: str) -> str:
-    """Curves of (label, css, points); the y axis starts at zero so that growth is seen in proportion."""
+def curve(series: list[tuple[str, str, list[tuple[float, float]]]], x_axis: str, y_axis: str, logarithmic: bool = False) -> str:
+    """Curves of (label, css, points); the y axis starts at zero so that growth is seen in proportion. `logarithmic`: the x axis."""
     xs, ys = ([p[i] for _, _, points in series for p in points] for i in (0, 1))
     right, bottom, top = WIDTH - 150, CURVE_HEIGHT - 48, TOP + 18
     width, height, x_high, y_high = right - CURVE_LEFT, bottom - top, max(xs), max(ys) * 1.1
 
+    x_low = min(xs) if logarithmic else 0.0
+
     def place(point: tuple[float, float]) -> tuple[float, float]:
-        return CURVE_LEFT + width * point[0] / x_high, bottom - height * point[1] / y_high
+        share = math.log(max(point[0], x_low) / x_low) / math.log(x_high / x_low) if logarithmic and x_high > x_low else point[0] / x_high
+        return CURVE_LEFT + width * share, bottom - height * point[1] / y_high
 
     parts = []
     for tick in ticks(0, y_high, False):
         y = place((0, tick))[1]
         parts += [line(CURVE_LEFT, y, right, y, "grid"), text(CURVE_LEFT - 8, y + 4, "tick", short(tick), "end")]
-    for tick in ticks(0, x_high, False):
+    for tick in sorted(set(xs)) if logarithmic else ticks(0, x_high, False):
         parts.append(text(place((tick, 0))[0], bottom + 16, "tick", short(tick), "middle"))
     taken: list[float] = []
     for label, css, points in sorted(series, key=lambda s: -s[2][-1][1]):
         path = " ".join(f"{a:.1f},{b:.1f}" for a, b in map(place, points))
         end = place(points[-1])
-        y = max([end[1], *(t + 15 for t in taken)])
+        y = max([end[1], *(t + 14 for t in taken)])
         taken.append(y)
+        if logarithmic:
+            parts += [dot(*place(point), 2.6, css, f"{label}: {point[1]:.4g} at {point[0]:.4g}") for point in points]
         parts += [f'<polyline points="{path}" class="curve {css}"/>', text(right + 8, y + 4, f"value {css}", label)]
     parts += [text(CURVE_LEFT + width / 2, CURVE_HEIGHT - 10, "axis", x_axis, "middle"), text(4, TOP, "axis", y_axis)]
     return frame(CURVE_HEIGHT, y_axis, parts)

@@ -1,10 +1,11 @@
-/* An open loop for the pop-up service: requests arrive at random, whether or not earlier ones were answered.
+/* An open loop: requests arrive at random, whether or not earlier ones were answered. They are those of the pop-up service, or, with
+ * a path, GET requests of it, each with a number of its own.
  *
  * Arrivals are random (exponential gaps) at a fixed mean rate; the mix is that of mix.lua. A request that finds every
  * connection busy waits for one, and its latency counts from its arrival: a server that stalls is charged for every request
  * that it kept waiting, which a closed loop misses. It must not know how the service works, only what a right answer looks like.
  *
- * Usage: pace PORT RATE SECONDS CONNECTIONS SEED
+ * Usage: pace PORT RATE SECONDS CONNECTIONS SEED [PATH]
  * Prints a line "SECOND {json}" every second, and "BENCH {json}" at the end; times in microseconds.
  */
 #define _GNU_SOURCE
@@ -32,6 +33,7 @@ struct connection { int fd; int64_t arrived_ns; size_t have; char answer[ANSWER_
 struct histogram { uint64_t buckets[BUCKETS], count; int64_t max_us; };
 
 static struct sockaddr_in server;
+static const char *page; /* NULL: the pop-up service */
 static struct connection *connections;
 static int connection_count, epoll, idle[CONNECTIONS_MAX], idle_count;
 static int64_t waiting[WAITING_MAX];
@@ -106,7 +108,12 @@ static void lose(struct connection *c) {
 static int message(char *text, size_t size) {
     static const char head[] = "POST %s HTTP/1.1\r\nHost: popup\r\nContent-Type: application/json\r\n"
                                "X-Request-Id: %llu\r\nContent-Length: %d\r\n\r\n%s";
+    static const char get[] = "GET %s%cvisitor=%llu HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: bench/%d\r\n\r\n";
     char body[512];
+    if (page != NULL) {
+        number++;
+        return snprintf(text, size, get, page, strchr(page, '?') ? '&' : '?', (unsigned long long)number, (int)(number % 17));
+    }
     int die = (int)(dice() % 100) + 1, bytes;
     const char *path = "/v1/ask";
     if (die > 90 && given_first < given_last) {
@@ -153,8 +160,20 @@ static void keep_display(const char *body) {
 
 static void judge(const char *answer, const char *body) {
     if (strncmp(answer, "HTTP/1.1 200", 12) != 0) refused++;
+    else if (page != NULL) return;
     else if (strcmp(body, "{\"recorded\":true}") == 0) recorded++;
     else keep_display(body);
+}
+
+static void finish(struct connection *c, const char *body) {
+    judge(c->answer, body);
+    int64_t us = (now_ns() - c->arrived_ns) / 1000;
+    record(&this_second, us);
+    record(&all, us);
+    c->have = 0;
+    c->arrived_ns = 0;
+    if (waiting_first < waiting_last) send_request(c, waiting[waiting_first++ % WAITING_MAX]);
+    else idle[idle_count++] = (int)(c - connections);
 }
 
 /* Reads what has arrived; a whole answer frees the connection for the next waiting request. */
@@ -165,20 +184,18 @@ static void receive(struct connection *c) {
     c->answer[c->have] = 0;
     char *body = strstr(c->answer, "\r\n\r\n"), *length = strcasestr(c->answer, "\r\ncontent-length:");
     if (body == NULL) return;
+    if (length == NULL && page != NULL && strcasestr(c->answer, "\r\ntransfer-encoding: chunked")) {
+        if (memcmp(c->answer + c->have - 5, "0\r\n\r\n", 5) != 0) return;
+        finish(c, body + 4);
+        return;
+    }
     if (length == NULL || length > body) { mistakes++; lose(c); return; }
     body += 4;
     if (c->have < (size_t)(body - c->answer) + strtoul(length + 17, NULL, 10)) {
         if (c->have == ANSWER_BYTES_MAX - 1) { mistakes++; lose(c); }
         return;
     }
-    judge(c->answer, body);
-    int64_t us = (now_ns() - c->arrived_ns) / 1000;
-    record(&this_second, us);
-    record(&all, us);
-    c->have = 0;
-    c->arrived_ns = 0;
-    if (waiting_first < waiting_last) send_request(c, waiting[waiting_first++ % WAITING_MAX]);
-    else idle[idle_count++] = (int)(c - connections);
+    finish(c, body);
 }
 
 static void tell_second(double at_s) {
@@ -228,7 +245,8 @@ static void run(double rate, int seconds) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 6) { fprintf(stderr, "usage: %s PORT RATE SECONDS CONNECTIONS SEED\n", argv[0]); return 2; }
+    if (argc != 6 && argc != 7) { fprintf(stderr, "usage: %s PORT RATE SECONDS CONNECTIONS SEED [PATH]\n", argv[0]); return 2; }
+    page = argc == 7 ? argv[6] : NULL;
     double rate = atof(argv[2]);
     int seconds = atoi(argv[3]);
     connection_count = atoi(argv[4]);

@@ -10,6 +10,7 @@ use Swoole\Http\Request;
 use Swoole\Http\Response;
 use Swoole\Http\Server;
 
+require dirname(__DIR__, 2) . '/apps/items.php';
 require dirname(__DIR__, 2) . '/apps/queries.php';
 
 /** A channel of connections, which are made when they are first needed: a worker connects after its fork. */
@@ -63,6 +64,16 @@ $with = match ($role) {
 };
 $answer = match ($role) {
     'hello' => static fn (): string => 'Hello World',
+    'json' => static fn (Request $request): string => json_encode(items((int) ($request->get['id'] ?? 0)), JSON_THROW_ON_ERROR),
+    'received' => static fn (Request $request): string => strlen($request->rawContent()) . ' bytes',
+    'sent' => static fn (Request $request): string => str_pad(($request->get['id'] ?? '') . ' ', 1 << 20, 'x'),
+    'container' => static function (Request $request): string {
+        if ($request->server['request_uri'] === '/sleep') {
+            usleep(10_000);
+        }
+
+        return 'Hello World';
+    },
     'sleep' => static function (): string {
         usleep(10_000);
 
@@ -79,9 +90,10 @@ $answer = match ($role) {
 };
 
 $server = new Server('127.0.0.1', (int) $port, SWOOLE_BASE);
-$server->set(['worker_num' => 1, 'hook_flags' => SWOOLE_HOOK_ALL, 'log_level' => SWOOLE_LOG_ERROR]);
-$server->on('request', static function (Request $request, Response $response) use ($answer): void {
-    $response->header('Content-Type', 'text/html; charset=UTF-8');
-    $response->end($answer());
+$workers = (int) (getenv('BENCH_WORKERS') ?: 1);
+$server->set(['worker_num' => $workers, 'package_max_length' => 4 << 20, 'hook_flags' => SWOOLE_HOOK_ALL, 'log_level' => SWOOLE_LOG_ERROR]);
+$server->on('request', static function (Request $request, Response $response) use ($answer, $role): void {
+    $response->header('Content-Type', $role === 'json' ? 'application/json' : 'text/html; charset=UTF-8');
+    $response->end($answer($request));
 });
 $server->start();

@@ -1,0 +1,3 @@
+<?php
+
+return static fn (Weft\Http\Request $r): string => strlen($r->body()) . ' bytes';

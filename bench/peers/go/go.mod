@@ -1,0 +1,3 @@
+module bench/hello
+
+go 1.19

@@ -1,0 +1,2 @@
+<?php
+echo strlen(file_get_contents('php://input')), ' bytes';
