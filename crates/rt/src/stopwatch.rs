@@ -49,7 +49,7 @@ impl Stopwatch {
     #[inline]
     pub fn between(self, first: Tick, second: Tick) -> Nanos {
         let ticks = second.0.saturating_sub(first.0);
-        if self.pace == 0 { ticks } else { (u128::from(ticks) * u128::from(self.pace) >> 32) as Nanos }
+        if self.pace == 0 { ticks } else { ((u128::from(ticks) * u128::from(self.pace)) >> 32) as Nanos }
     }
 }
 
