@@ -243,6 +243,13 @@ fn openmetrics_is_sent_to_those_who_ask_for_it() {
     let text = response.text();
     assert!(text.ends_with("\n# EOF\n"));
     assert!(text.contains("# TYPE weft_requests counter\nweft_requests_total "), "{text}");
+    // It waits for requests, so it has left its core.
+    let seen = metrics(&weft);
+    let left = |(name, value): (&String, &f64)| {
+        name.contains("context_switches") && name.contains("=\"voluntary") && *value > 0.0
+    };
+    assert!(seen.iter().any(left), "{seen:?}");
+    assert!(seen["weft_busy_connections"] <= seen["weft_connections"], "{seen:?}");
 }
 
 #[test]

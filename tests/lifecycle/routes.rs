@@ -40,6 +40,11 @@ fn requests_are_counted_by_route() {
             assert_eq!(weft.get(path).text(), "the page", "{mode}");
         }
         let seen = metrics(&weft);
+        let all = |family: &str| -> f64 {
+            seen.iter().filter(|(name, _)| name.starts_with(family)).map(|(_, value)| value).sum()
+        };
+        assert_eq!((all("weft_answers_total"), all("weft_route_answers_total")), (6.0, 6.0), "{mode}");
+        assert_eq!(seen["weft_request_duration_seconds_count"], 6.0, "{mode}: each is counted once");
         let count = |route: &str| of(&seen, "weft_route_answers_total", route);
         if mode == "classic" {
             assert_eq!(count("/index.php"), 6.0, "{mode} {seen:?}");
@@ -127,6 +132,18 @@ fn files_are_a_route_of_their_own() {
         [answers(&weft, "/index.php"), answers(&weft, "/b.php"), answers(&weft, "files")],
         [1.0, 1.0, 2.0]
     );
+}
+
+#[test]
+fn what_answers_beside_files_is_a_route_of_its_own() {
+    let server = Server::new(APPLICATION);
+    std::fs::create_dir(server.directory().join("public")).unwrap();
+    std::fs::write(server.directory().join("public/style.css"), "a {}").unwrap();
+    let weft = with_admin(server).with("--files", "public").start();
+    for path in ["/style.css", "/users/1", "/users/2"] {
+        assert_eq!(weft.get(path).status, 200, "{path}");
+    }
+    assert_eq!([answers(&weft, "files"), answers(&weft, "/users/*")], [1.0, 2.0]);
 }
 
 #[test]

@@ -13,8 +13,8 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::Value as Json;
-use weft_tests::services::{Authority, MariaDb, Redis};
-use weft_tests::{PATIENCE, Server, in_each_mode};
+use weft_tests::services::{Authority, Collector as RealCollector, MariaDb, Redis};
+use weft_tests::{Client, PATIENCE, Server, in_each_mode, until};
 
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const PARENT: &str = "b7ad6b7169203331";
@@ -208,6 +208,99 @@ fn a_request_its_code_and_its_waits_are_spans_of_its_clients_trace() {
         let [began, ended] = times(wait);
         assert!(ended - began >= 15_000_000, "{mode}: {wait}");
     }
+}
+
+/// What is sent is read by OpenTelemetry's own receiver, and what it makes of it is what was meant.
+#[test]
+fn a_real_collector_understands_every_span() {
+    let (collector, mariadb, peer) = (RealCollector::start(), MariaDb::start(), peer());
+    let pages = format!(
+        r#"function page(string $path): string
+        {{
+            $pdo = new PDO('mysql:host=127.0.0.1;port={};dbname=weft', 'root', '');
+            $pdo->query('SELECT SLEEP(0.02)')->fetchColumn();
+            fgets(stream_socket_client('tcp://{peer}'));
+            if (str_starts_with($path, '/fails')) {{ http_response_code(503); }}
+            return "a \u{{e9}} page";
+        }}"#,
+        mariadb.port
+    );
+    let [(_, server), ..] = in_each_mode(&pages);
+    let weft = with_admin(server)
+        .with("--trace-url", &collector.url)
+        .with("--trace-service", "shop \"\u{e9}\"")
+        .with("--workers", "1")
+        .start();
+    let traceparent = format!("traceparent: 00-{TRACE}-{PARENT}-01");
+    for path in ["/caf%C3%A9?x=1", "/fails"] {
+        weft.say(format!("GET {path} HTTP/1.1\r\nHost: a\r\nUser-Agent: a\t\"b\"\r\n{traceparent}\r\n\r\n"));
+    }
+    // Two servers' spans, the code of each, and what they wait for.
+    let spans = until("both requests to be whole", || {
+        let spans = collector.spans();
+        let count = |name: &str| spans.iter().filter(|span| span["name"] == name).count();
+        (count("php") == 2 && spans.iter().filter(|span| span["kind"] == 2).count() == 2).then_some(spans)
+    });
+    assert!(spans.iter().all(|span| span["traceId"] == TRACE), "{spans:#?}");
+    let resource = &collector.resources()[0]["resource"];
+    assert_eq!(said(resource, "service.name"), "shop \"\u{e9}\"");
+    let by_path = |path: &str| {
+        let server = spans.iter().find(|span| span["kind"] == 2 && said(span, "url.path") == path);
+        let server = server.unwrap_or_else(|| panic!("no {path} in {spans:#?}"));
+        let within = |parent: &Json| -> Vec<Json> {
+            spans.iter().filter(|span| span["parentSpanId"] == parent["spanId"]).cloned().collect()
+        };
+        let php = named(&within(server), "php").clone();
+        (server.clone(), php.clone(), within(&php))
+    };
+    let (server, php, waits) = by_path("/caf%C3%A9");
+    assert_eq!(
+        (&server["parentSpanId"], said(&server, "http.response.status_code").as_str()),
+        (&PARENT.into(), "200")
+    );
+    assert_eq!(said(&server, "user_agent.original"), "a\t\"b\"");
+    assert_eq!(said(&server, "http.request.method"), "GET");
+    assert!(said(&php, "weft.ran_us").parse::<u64>().is_ok_and(|micros| micros > 0), "{php:#?}");
+    let (mysql, other) = (named(&waits, "mysql"), named(&waits, "server"));
+    assert_eq!((said(mysql, "db.system.name").as_str(), mysql["kind"].as_u64()), ("mysql", Some(3)));
+    assert_eq!(said(mysql, "network.peer.port"), mariadb.port.to_string());
+    assert_eq!(said(other, "network.peer.address"), "127.0.0.1");
+    let outside = times(&php);
+    for wait in &waits {
+        let [began, ended] = times(wait);
+        assert!(outside[0] <= began && began <= ended && ended <= outside[1], "{wait:#?} in {php:#?}");
+    }
+    let (failed, ..) = by_path("/fails");
+    assert_eq!((failed["status"]["code"].as_u64(), said(&failed, "error.type").as_str()), (Some(2), "503"));
+    assert!(server["status"]["code"].as_u64().unwrap_or(0) < 2, "{server:#?}");
+    let sent = until("the spans to be counted", || {
+        metrics(&weft).get("weft_trace_sent_spans_total").copied().filter(|sent| *sent >= spans.len() as f64)
+    });
+    assert_eq!(sent, collector.spans().len() as f64, "none twice, none lost");
+}
+
+#[test]
+fn a_histogram_leads_to_a_trace() {
+    let collector = Collector::new(&[]);
+    let weft = with_admin(Server::new("return fn () => 'done';")).with("--trace-url", &collector.url).start();
+    weft.say(format!("GET / HTTP/1.1\r\nHost: a\r\ntraceparent: 00-{TRACE}-{PARENT}-01\r\n\r\n"));
+    collector.server_span();
+    let ask = |accept: &str| {
+        let mut client = Client::connect(crate::admin::address(&weft));
+        client.send(format!("GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: {accept}\r\n\r\n"));
+        client.read().text()
+    };
+    let text = ask("application/openmetrics-text;version=1.0.0");
+    let line = text.lines().find(|line| line.contains(" # ")).unwrap_or_else(|| panic!("{text}"));
+    let (bucket, exemplar) = line.split_once(" # ").expect("both");
+    assert!(bucket.starts_with("weft_request_duration_seconds_bucket{le=\""), "{line}");
+    let (labels, rest) = exemplar.split_once(' ').expect("a value");
+    assert_eq!(labels, format!("{{trace_id=\"{TRACE}\"}}"));
+    let words: Vec<f64> = rest.split(' ').map(|word| word.parse().expect("a number")).collect();
+    let bound = bucket.split('"').nth(1).expect("a bound").parse().unwrap_or(f64::INFINITY);
+    let [seconds, at] = words[..] else { panic!("{line}") };
+    assert!(seconds > 0.0 && seconds <= bound && at > 1.6e9, "{line}");
+    assert!(!ask("text/plain").contains(" # "), "the older format has none");
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! `weft top`: what it shows of a running server, and which bound it names where one was put there on purpose.
 
-use serde_json::Value;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use serde_json::{Value, json};
 use weft_tests::command::Output;
 use weft_tests::terminal::Terminal;
-use weft_tests::{Running, Server, until, weft};
+use weft_tests::{Client, Running, Server, until, weft};
 
 use crate::admin::{address, with_admin};
 
@@ -84,6 +86,37 @@ fn a_handler_that_burns_the_processor_is_named() {
     assert_eq!(client.read().text(), "done");
 }
 
+/// PHP lets nothing leave while a function of ticks runs, so what waits in one holds the whole worker.
+#[test]
+fn calls_that_block_for_real_are_named() {
+    const BLOCKS: &str = "
+declare(ticks=1);
+return static function (Weft\\Http\\Request $request): string {
+    $blocks = static function (): void { usleep(1000); };
+    register_tick_function($blocks);
+    $done = 'done';
+    unregister_tick_function($blocks);
+    return $done;
+};";
+    let weft = with_admin(Server::new(BLOCKS)).with("--workers", "1").start();
+    let (mut client, ends) = (weft.connect(), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !ends.load(Relaxed) {
+                client.get("/");
+                assert_eq!(client.read().text(), "done");
+            }
+        });
+        let said = until("the calls to be named", || {
+            let said = object(&weft)["held_back_by"].as_str()?.to_owned();
+            said.starts_with("calls block whole workers, ").then_some(said)
+        });
+        ends.store(true, Relaxed);
+        assert!(said.ends_with("a second: weft doctor --extensions and the log name them"), "{said}");
+    });
+    assert!(weft.log().contains("usleep"), "{}", weft.log());
+}
+
 #[test]
 fn a_server_that_is_not_there_is_said_to_be_missing() {
     let server = Server::new(APPLICATION);
@@ -136,4 +169,36 @@ fn a_terminal_shows_views_that_keys_choose() {
     terminal.press("q");
     let (status, is_as_before) = terminal.wait();
     assert!(status.success() && is_as_before, "{status}");
+}
+
+#[test]
+fn the_live_page_is_told_the_same_sentence() {
+    let weft = with_admin(Server::new(APPLICATION)).with("--coroutines-max", "2").start();
+    let mut clients: Vec<_> = (0..3).map(|_| weft.connect()).collect();
+    clients.iter_mut().for_each(|client| client.get("/pool"));
+    let status = || crate::admin::ask(&weft, "/status", None).json();
+    let (before, now) = until("all places to be taken", || {
+        let (before, now) = (status(), status());
+        (now["requests"]["queued"] == 1).then_some((before, now))
+    });
+    let post = |body: &str, token: &str| {
+        let mut client = Client::connect(address(&weft));
+        let length = body.len();
+        client.send(format!(
+            "POST /held-back-by HTTP/1.1\r\nHost: {token}\r\nContent-Length: {length}\r\n\r\n"
+        ));
+        client.send(body);
+        client.read()
+    };
+    let answer = post(&json!({ "before": before, "now": now, "seconds": 1.0 }).to_string(), "x");
+    let said = answer.json()["held_back_by"].as_str().expect("a sentence").to_owned();
+    assert!(said.starts_with("places: all 2 are taken, and 2 wait for coroutine; 1 requests wait"), "{said}");
+    assert_eq!(said, object(&weft)["held_back_by"], "as weft top says it");
+    for wrong in
+        ["", "{", "{}", r#"{"before":{},"now":{},"seconds":0}"#, r#"{"before":1,"now":{},"seconds":1}"#]
+    {
+        assert_eq!(post(wrong, "x").status, 400, "{wrong}");
+    }
+    assert_eq!(post("{}", "evil.example").status, 403, "a name that another site may have");
+    assert_eq!(crate::admin::ask(&weft, "/held-back-by", None).status, 405);
 }

@@ -1,4 +1,5 @@
-//! `weft doctor --extensions`: which extensions are loaded, how they wait, and which calls bypass the hooks.
+//! `weft doctor`: which limit of this machine bites first; and with `--extensions` which extensions are loaded, how they wait, and which
+//! calls bypass the hooks.
 
 use std::path::Path;
 use std::process::Command;
@@ -200,10 +201,75 @@ fn resident_mode_stays_resident_where_there_can_be_no_instances() {
 }
 
 #[test]
-fn without_a_question_there_is_no_answer() {
+fn wrong_settings_and_two_questions_at_once_are_refused() {
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let refused = weft(directory.path(), &["doctor"]);
-    assert!(refused.code == Some(2) && refused.stderr.contains("--extensions"), "{refused:?}");
+    let refused = weft(directory.path(), &["doctor", "--extensions", "--client"]);
+    assert!(refused.code == Some(2) && refused.stderr.contains("--client"), "{refused:?}");
     let refused = weft(directory.path(), &["doctor", "--extensions", "--workers", "none"]);
     assert!(refused.code == Some(2) && refused.stderr.contains("workers"), "{refused:?}");
+}
+
+/// weft with a limit of descriptors that somebody has put there on purpose.
+fn with_descriptors(directory: &Path, count: u32, arguments: &[&str]) -> command::Output {
+    let mut limited = Command::new("prlimit");
+    limited.current_dir(directory).arg(format!("--nofile={count}:{count}")).arg(command::binary());
+    command::finish(limited.args(arguments))
+}
+
+#[test]
+fn a_limit_of_64_descriptors_is_named_first_everywhere() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let report = with_descriptors(directory.path(), 64, &["doctor", "--json"]);
+    assert_eq!(report.code, Some(3), "{report:?}");
+    let report: Value = serde_json::from_str(&report.stdout).expect("JSON");
+    let worst = &report["advice"][0];
+    assert_eq!(
+        (&report["worst"], &worst["subject"]),
+        (&json!("serious"), &json!("descriptors")),
+        "{report:#}"
+    );
+    assert!(
+        worst["found"].as_str().is_some_and(|found| found.starts_with("64 descriptors for each worker")),
+        "{worst:#}"
+    );
+    for part in ["why", "fix"] {
+        assert!(worst[part].as_str().is_some_and(|text| !text.is_empty()), "{worst:#}");
+    }
+    let text = with_descriptors(directory.path(), 64, &["doctor"]).stdout;
+    assert!(text.starts_with("serious  descriptors: 64 descriptors for each worker"), "{text}");
+    assert!(
+        text.contains("\n        why  connections_max is ") && text.contains("\n        fix  "),
+        "{text}"
+    );
+    // Who starts a server is told, too.
+    std::fs::write(directory.path().join("app.php"), "<?php return fn () => '';")
+        .expect("the test's own directory");
+    let check = with_descriptors(directory.path(), 64, &["check", "app.php"]);
+    assert!(check.stdout.contains("descriptors: 64 descriptors for each worker"), "{check:?}");
+}
+
+#[test]
+fn the_real_machine_is_examined_as_a_server_and_as_a_client() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    for arguments in [&["doctor", "--json"][..], &["doctor", "--client", "--json"]] {
+        let output = weft(directory.path(), arguments);
+        let report: Value = serde_json::from_str(&output.stdout).expect("JSON");
+        let all = report["advice"].as_array().expect("a list");
+        let code = match report["worst"].as_str() {
+            Some("serious") => 3,
+            Some("warning") => 1,
+            _ => 0,
+        };
+        assert_eq!(output.code, Some(code), "{report:#}");
+        for subject in ["descriptors", "ports"] {
+            assert!(all.iter().any(|one| one["subject"] == subject), "{subject}: {report:#}");
+        }
+        let is_client = all.iter().any(|one| one["subject"] == "coordinated omission");
+        assert_eq!(is_client, arguments.contains(&"--client"), "{report:#}");
+        let ranks = ["serious", "warning", "note", "fine"];
+        let rank = |one: &Value| ranks.iter().position(|rank| one["severity"] == *rank).expect("a rank");
+        assert!(all.is_sorted_by_key(rank), "the worst first: {report:#}");
+    }
+    let wrong = weft(directory.path(), &["doctor", "--workers", "many"]);
+    assert_eq!(wrong.code, Some(2), "{wrong:?}");
 }

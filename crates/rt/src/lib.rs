@@ -49,6 +49,7 @@ pub mod record;
 pub mod runtime;
 mod scheduler_limits;
 mod sizes;
+mod stopwatch;
 mod thread_clock;
 mod ticker;
 pub mod timers;

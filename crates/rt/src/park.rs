@@ -45,9 +45,11 @@ impl Runtime {
 
     fn leave(&self, wait: Wait, deadline: Option<Nanos>, heed_cancel: bool) -> Wake {
         let (kind, fd) = self.waits_for.replace((WaitKind::Coroutine, NO_FD));
+        let account = self.name_account(wait.coroutine.index);
         let (context, waits) = {
             let mut coroutines = self.coroutines.borrow_mut();
             let coroutine = &mut coroutines[wait.coroutine.index as usize];
+            coroutine.account = account;
             // The wait ended before it began, or was cancelled. The coroutine still leaves through the ready queue:
             // this keeps the order, and a cancelled coroutine that waits in a loop does not occupy the processor.
             let ready = coroutine.state == State::Ready;

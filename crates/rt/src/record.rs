@@ -99,6 +99,8 @@ pub struct Record {
     /// How many more there were.
     pub unlisted: u32,
     lists: bool,
+    /// Whether a wait is in it.
+    has_waits: bool,
 }
 
 impl Record {
@@ -107,9 +109,13 @@ impl Record {
 
     /// Forgets everything, and from here on has so much.
     pub(crate) fn begin(&mut self, detail: Detail) {
-        (self.own, self.tasks, self.longest) = (Spent::default(), Spent::default(), None);
-        self.waits.clear();
-        (self.unlisted, self.lists) = (0, detail == Detail::Waits);
+        if std::mem::take(&mut self.has_waits) {
+            (self.own, self.tasks, self.longest) = (Spent::default(), Spent::default(), None);
+            self.waits.clear();
+            self.unlisted = 0;
+        }
+        (self.own.ran, self.tasks.ran) = (0, 0);
+        self.lists = detail == Detail::Waits;
     }
 
     /// Whether it lists waits.
@@ -118,6 +124,7 @@ impl Record {
     }
 
     pub(crate) fn waited(&mut self, wait: SingleWait, is_own: bool) {
+        self.has_waits = true;
         let spent = if is_own { &mut self.own } else { &mut self.tasks };
         let waited = &mut spent.waited[wait.kind.place()];
         waited.times = waited.times.saturating_add(1);
@@ -128,6 +135,7 @@ impl Record {
     }
 
     pub(crate) fn list(&mut self, wait: ListedWait) {
+        self.has_waits = true;
         if self.waits.len() < Record::LISTED_MAX {
             self.waits.push(wait);
         } else {
@@ -170,6 +178,10 @@ mod tests {
         assert_eq!((record.own.ran, record.own.waited_in_all()), (3, 19));
         assert_eq!((record.tasks.ran, record.tasks.waited_in_all()), (4, 100));
         assert_eq!(record.longest, Some(wait(3, WaitKind::Disk, 7)), "the first of two that took the same");
+        record.ran(3, true);
+        record.begin(Detail::Sums);
+        let in_all = [&record.own, &record.tasks].map(|spent| spent.ran + spent.waited_in_all());
+        assert_eq!((in_all, record.longest), ([0, 0], None));
     }
 
     #[test]

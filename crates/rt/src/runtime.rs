@@ -42,7 +42,7 @@ use crate::sizes::Sizes;
 use crate::timers::Timers;
 use crate::waits::NO_FD;
 use crate::watch::Heartbeat;
-use crate::{CoroutineId, Nanos, WaitKind, Waits, clock};
+use crate::{Account, CoroutineId, Nanos, WaitKind, Waits, clock};
 
 /// Keys of the reactor at and above this one belong to the [`Driver`]; below it they are descriptor numbers.
 pub const DRIVER_KEY: u64 = 1 << 32;
@@ -263,9 +263,16 @@ impl Runtime {
         self.run_max_of.set(Some(of));
     }
 
-    /// From here on jobs are charged to the accounts that `of` names. It MUST NOT call the runtime.
+    /// From here on jobs are charged to the accounts that `of` names, unless [`Runtime::charge_to`] has named one when a job's
+    /// first wait begins, or it ends. It MUST NOT call the runtime.
     pub fn keep_accounts(&self, of: AccountOf) {
         self.accounts.keep(of);
+    }
+
+    /// From here on the job of the running coroutine is charged to this account. In the loop it means nothing.
+    #[inline]
+    pub fn charge_to(&self, account: &'static Account) {
+        self.accounts.charge_to(account);
     }
 
     /// From here on the jobs that `of` names have records; those that list waits go to `to` when the job has ended. Neither MUST
@@ -278,14 +285,6 @@ impl Runtime {
     /// The time at which this turn began: accurate enough for headers and idle deadlines, at no cost.
     pub fn turn_time(&self) -> Nanos {
         self.now.get()
-    }
-
-    /// The time at which a coroutine last left in this turn, or else now: the clock is read only if it was not read then. For
-    /// the loop.
-    #[inline]
-    pub fn time_after_run(&self) -> Nanos {
-        let left = self.accounts.last_reading();
-        if left > self.now.get() && self.current.get().is_none() { left } else { crate::clock::now() }
     }
 
     /// Access to the reactor for the driver's own descriptors (keys from [`DRIVER_KEY`] up).

@@ -245,6 +245,7 @@ impl Server {
         };
         let mut connection = Connection::new(transport, peer, phase, self.runtime.turn_time());
         connection.is_admin = service.is_admin;
+        self.admins.set(self.admins.get() + usize::from(service.is_admin));
         connection.service = u8::try_from(number).unwrap_or(u8::MAX);
         let index = table.insert(connection);
         let slot = table.slot(index)?;

@@ -63,8 +63,18 @@ pub trait Handler {
     /// there is [`Handler::event_room`].
     fn tunnel(&self, _key: TunnelKey) {}
 
-    /// A request that was [marked](crate::Server::mark) has been answered. This MUST NOT call the server.
-    fn answered(&self, _answered: &Answered<'_>) {}
+    /// The mark of a request that was not [marked](crate::Server::mark) when it was needed, by its path as sent; 0: none. The
+    /// server may remember it for other requests for the same path, unless it is [`UNKNOWN`](crate::UNKNOWN). Asked only
+    /// where the server [counts by mark](crate::Server::count_by_mark). This MUST NOT call the server.
+    fn mark(&self, _path: &[u8]) -> u16 {
+        0
+    }
+
+    /// The mark under which a request is counted that has the mark [`UNKNOWN`](crate::UNKNOWN), now that its status is known.
+    /// This MUST NOT call the server.
+    fn mark_answered(&self, _path: &[u8], _status: u16) -> u16 {
+        crate::UNKNOWN
+    }
 
     /// A response has ended. The summary lends the request's bytes: this MUST NOT call the server.
     fn finished(&self, _summary: &Summary<'_>) {}
@@ -81,21 +91,6 @@ pub trait Handler {
     fn warn(&self, message: &str) {
         eprintln!("weft: {message}");
     }
-}
-
-/// A request that was marked, and its answer.
-#[derive(Debug, Clone, Copy)]
-pub struct Answered<'a> {
-    /// The mark.
-    pub mark: u16,
-    /// The path of the request's target, as sent.
-    pub path: &'a [u8],
-    /// The status of the answer.
-    pub status: u16,
-    /// From the request's first byte to the moment at which its answer is sent.
-    pub duration: Nanos,
-    /// The [class](crate::Durations::class_of) of that time.
-    pub duration_class: usize,
 }
 
 /// A request that the server has answered by itself.

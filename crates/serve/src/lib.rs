@@ -17,7 +17,7 @@
 //!   `http2/reply.rs`: heads; `http2/meter.rs`: floods; `transport/carried.rs`: a stream as a transport.
 //! - `stream.rs`, `stream/streams.rs`: one request and its answer, and the key that names it.
 //!   - `stream/store.rs`, `stream/body.rs`, `stream/hold.rs`: its body, and when it begins if that has not arrived.
-//!   - `stream/request.rs`, and `client.rs` beside it: what a handler can ask. `mark.rs`: by what it knows a request again.
+//!   - `stream/request.rs`, and `client.rs` beside it: what a handler can ask. `mark.rs`: by what it knows a request again, and where that is counted (`tally.rs`, `recent.rs`).
 //!   - `stream/respond.rs`, `stream/write.rs`: how it answers; `stream/outgoing.rs`, `stream/waiting.rs`: what waits to be
 //!     sent, and how much of that waits in memory.
 //!   - `stream/wait.rs`: how coroutines wait for a body or for room in a response.
@@ -71,6 +71,7 @@ mod mark;
 mod media_type;
 mod opened;
 mod parcel;
+mod recent;
 mod requests;
 mod rescue;
 mod root;
@@ -82,6 +83,7 @@ mod stats;
 mod step;
 mod stream;
 mod table;
+mod tally;
 mod transport;
 mod tunnel;
 mod unread;
@@ -93,7 +95,7 @@ pub use client::{Client, ProxyFields, ProxyWord, client};
 pub use datagram_queue::Datagram;
 pub use deputy::Deputy;
 pub use goodbye::Goodbyes;
-pub use handler::{Answered, Handler, Refusal};
+pub use handler::{Handler, Refusal};
 pub use keys::{RequestKey, TunnelKey};
 pub use listeners::{Service, Trusts};
 pub use opened::Opened;
@@ -103,13 +105,14 @@ pub use root::{Look, Root};
 pub use server::Server;
 pub use server_limits::ServerLimits;
 pub use site::Beside;
-pub use stats::{Durations, Stats};
+pub use stats::{Answers, Durations, Stats};
 pub use stream::Fields;
 pub use stream::body::{BodyRead, BodyView};
 pub use stream::request::{RequestView, Summary};
 pub use stream::respond::{Error, Headers};
 pub use stream::wait::Waited;
 pub use stream::write::Write;
+pub use tally::{Tally, UNKNOWN};
 pub use tunnel::TunnelEvent;
 pub use tunnel::event_form::message_event;
 pub use tunnel::limits::TunnelLimits;

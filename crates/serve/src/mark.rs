@@ -1,15 +1,23 @@
-//! Marks: numbers by which the handler knows a request again, up to the moment at which its answer is counted.
+//! Marks: numbers by which the handler knows a request again, and under which its answer is counted.
 //!
-//! Must not know what a mark means. Invariant: a mark is the request's alone; the next one of the same stream has none.
+//! Must not know what a mark means. Invariants: a mark is the request's alone; the next one of the same stream has none. An answer
+//! is counted once: under its request's mark, or with those that have none.
 
-use weft_rt::Nanos;
-
-use crate::handler::Answered;
 use crate::keys::RequestKey;
 use crate::server::Server;
+use crate::stats::Answers;
 use crate::stream::Stream;
+use crate::tally::{Marks, Tally, UNKNOWN};
 
 impl Server {
+    /// From here on the requests of a mark are charged to the tally of that number, less 1, and their answers are counted there;
+    /// those of others in [`Stats`](crate::Stats). Requests without a mark get one by their path ([`Handler::mark`]).
+    ///
+    /// [`Handler::mark`]: crate::Handler::mark
+    pub fn count_by_mark(&self, tallies: &'static [Tally]) {
+        self.marks.set(Some(Box::leak(Box::new(Marks::new(tallies)))));
+    }
+
     /// Marks a request; 0 is no mark.
     pub fn mark(&self, key: RequestKey, mark: u16) {
         if let Some(stream) = self.table.borrow().streams.open_ref(key) {
@@ -17,24 +25,52 @@ impl Server {
         }
     }
 
-    /// The mark of a request whose response has not ended, which gets one by its path as sent if it has none.
+    /// The mark of a request whose response has not ended, which gets one by its path if it has none; 0: it has none.
+    pub fn mark_of(&self, key: RequestKey) -> u16 {
+        let (Some(marks), table) = (self.marks.get(), self.table.borrow()) else { return 0 };
+        table.streams.open_ref(key).map_or(0, |stream| self.find_mark(marks, stream))
+    }
+
+    /// The answer to a request begins: whoever runs now is charged for it.
     #[inline]
-    pub fn mark_by(&self, key: RequestKey, of_path: impl FnOnce(&[u8]) -> u16) -> u16 {
-        let table = self.table.borrow();
-        let Some(stream) = table.streams.open_ref(key) else { return 0 };
+    pub(crate) fn charge(&self, stream: &Stream) {
+        let Some(marks) = self.marks.get() else { return };
+        if let Some(tally) = marks.tally(self.find_mark(marks, stream)) {
+            self.runtime.charge_to(&tally.account);
+        }
+    }
+
+    /// Where the answer to a request is counted, which is about to be sent.
+    #[inline]
+    pub(crate) fn answers_like(&self, stream: &Stream) -> &'static Answers {
+        let (Some(marks), mark) = (self.marks.get(), stream.mark.get()) else { return &self.stats.answers };
+        let mark = if mark == UNKNOWN { self.find_late(stream) } else { mark };
+        marks.tally(mark).map_or(&self.stats.answers, |tally| &tally.answers)
+    }
+
+    #[inline]
+    fn find_mark(&self, marks: &Marks, stream: &Stream) -> u16 {
         if stream.mark.get() == 0 {
-            stream.mark.set(of_path(stream.head.path(stream.bytes())));
+            let path = stream.head.path(stream.bytes());
+            let known = marks.recent.mark_of(path);
+            stream.mark.set(known.unwrap_or_else(|| self.ask_for_mark(marks, path)));
         }
         stream.mark.get()
     }
 
-    /// Tells the handler of the answer to a request that it has marked.
-    #[inline]
-    pub(crate) fn tell_answered(&self, stream: &Stream, duration: Nanos, duration_class: usize) {
-        let mark = stream.mark.get();
-        if mark != 0 {
-            let (path, status) = (stream.head.path(stream.bytes()), stream.status);
-            self.handler.answered(&Answered { mark, path, status, duration, duration_class });
+    #[cold]
+    fn ask_for_mark(&self, marks: &Marks, path: &[u8]) -> u16 {
+        let mark = self.handler.mark(path);
+        if mark > UNKNOWN {
+            marks.recent.keep(path, mark);
         }
+        mark
+    }
+
+    #[cold]
+    fn find_late(&self, stream: &Stream) -> u16 {
+        let mark = self.handler.mark_answered(stream.head.path(stream.bytes()), stream.status);
+        stream.mark.set(mark);
+        mark
     }
 }

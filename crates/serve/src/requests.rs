@@ -19,6 +19,9 @@ impl Server {
     /// Whether a request is the operator's ([`RequestView::is_admin`]), in few instructions: every request is asked.
     #[inline]
     pub fn is_admin(&self, key: RequestKey) -> bool {
+        if self.admins.get() == 0 {
+            return false;
+        }
         let table = self.table.borrow();
         table.active_ref(key).is_some_and(|(connection, _)| table.carrier_of(connection).is_admin)
     }

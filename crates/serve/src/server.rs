@@ -28,6 +28,7 @@ use crate::step::Step;
 use crate::stream::Stream;
 use crate::stream::streams::Streams;
 use crate::table::Table;
+use crate::tally::Marks;
 use crate::tunnel::coders::Coders;
 use crate::tunnel::tunnels::Tunnels;
 use crate::ways_out::WaysOut;
@@ -68,6 +69,10 @@ pub struct Server {
     /// What it counts.
     pub stats: &'static Stats,
     pub(crate) handler: Box<dyn Handler>,
+    /// At least as many as there are connections of the operator: while there is none, no request is one of theirs.
+    pub(crate) admins: Cell<usize>,
+    /// What is counted by the marks of requests, if anything is.
+    pub(crate) marks: Cell<Option<&'static Marks>>,
     pub(crate) wheel: RefCell<Wheel>,
     /// Connections to be processed before the loop waits again.
     queue: RefCell<Vec<u32>>,
@@ -133,6 +138,8 @@ impl Server {
             answered: Cell::default(),
             stats,
             handler,
+            admins: Cell::default(),
+            marks: Cell::default(),
             wheel: RefCell::default(),
             queue: RefCell::default(),
             dispatching: Cell::new(None),
@@ -361,6 +368,7 @@ impl Server {
             let mut table = self.table.borrow_mut();
             self.claim(index, &mut table);
             let Some(mut connection) = table.remove(index) else { return };
+            self.admins.set(self.admins.get().saturating_sub(usize::from(connection.is_admin)));
             if connection.tunnel.is_some() {
                 self.tunnel_ended(&mut connection);
             }

@@ -34,10 +34,8 @@ pub struct Stats {
     pub datagrams_sent: Counter,
     /// Datagrams that were lost here: those that had arrived, or were to be sent, and found no room.
     pub datagrams_dropped: Counter,
-    /// Answers by the hundreds of their status, 1xx to 5xx.
-    pub answers: [Counter; 5],
-    /// How long requests took.
-    pub durations: Durations,
+    /// Answers to requests that are not [counted by their mark](crate::Server::count_by_mark).
+    pub answers: Answers,
     /// Gauge: connections.
     pub connections: Gauge,
     /// Gauge: connections that hold buffers.
@@ -48,6 +46,32 @@ pub struct Stats {
     pub unread: Gauge,
     /// Gauge: connections that are WebSockets.
     pub tunnels: Gauge,
+}
+
+/// Answers.
+#[derive(Default, Debug)]
+#[repr(C)]
+pub struct Answers {
+    /// How many, by the hundreds of their status, 1xx to 5xx.
+    pub by_class: [Counter; 5],
+    /// How long requests took.
+    pub durations: Durations,
+}
+
+impl Answers {
+    /// Every number of them.
+    pub fn counters(&self) -> impl Iterator<Item = &Counter> {
+        self.by_class.iter().chain(&self.durations.counts).chain([&self.durations.sum])
+    }
+
+    /// Counts one, unless it has no status: its request was given up.
+    #[inline]
+    pub(crate) fn add(&self, status: u16, duration: Nanos) {
+        if let Some(class) = self.by_class.get(usize::from(status / 100).wrapping_sub(1)) {
+            class.add(1);
+            self.durations.add(duration, Durations::class_of(duration));
+        }
+    }
 }
 
 /// A histogram of times, from the first byte of a request to the moment at which its answer is sent.

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 use weft_rt::counter::{Counter, Gauge};
 
-use crate::routes::{Figures, Names, Route};
+use crate::routes::{Figures, Names, counters};
 use crate::trace;
 
 /// Workers that can be on the board at once; others work, but are not seen.
@@ -131,6 +131,8 @@ pub struct Counted {
     pub server: weft_serve::Stats,
     /// Spans of traces.
     pub spans: trace::Counts,
+    /// Requests whose traces are recorded.
+    pub exemplars: trace::Exemplars,
     /// By route.
     pub routes: Figures,
 }
@@ -219,13 +221,11 @@ impl Counted {
                 &server.datagrams_received,
                 &server.datagrams_sent,
                 &server.datagrams_dropped,
-                &server.durations.sum,
             ])
             .chain([&spans.taken, &spans.lost, &spans.unkept])
-            .chain(&server.answers)
-            .chain(&server.durations.counts)
+            .chain(server.answers.counters())
             .chain(runtime.waits.iter().flat_map(|waits| [&waits.ended, &waits.nanos]))
-            .chain(self.routes.0.iter().flat_map(Route::counters))
+            .chain(self.routes.0.iter().flat_map(counters))
     }
 
     fn add(&self, other: &Counted) {
@@ -234,6 +234,7 @@ impl Counted {
 
     fn clear(&self) {
         self.counters().for_each(|counter| counter.set(0));
+        self.exemplars.clear();
         let (runtime, server) = (&self.runtime, &self.server);
         for gauge in [
             &runtime.live,

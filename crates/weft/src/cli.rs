@@ -17,6 +17,7 @@ Examples:
   weft serve app.php --watch --mode development
                                                reload on changes, show errors in the browser
   weft check app.php                           would it start, and what would it serve?
+  weft doctor                                  which limit of this machine bites first?
   weft doctor --extensions                     do the loaded extensions wait cooperatively?
   weft reload                                  load new code; no request is lost
   weft publish news 'Hello'                    send a message to all who have subscribed to the topic
@@ -56,7 +57,7 @@ pub enum Verb {
         #[arg(long, value_name = "URL")]
         url: Vec<String>,
     },
-    /// Report how the waits of the loaded extensions behave: cooperative, offloaded, blocking
+    /// Say which limit of this machine bites first and what to do about it, or how loaded extensions wait
     Doctor(crate::doctor::Arguments),
     /// Make the running master load new code, configuration and binary without losing a request
     Reload(Settings),

@@ -66,7 +66,7 @@ fn read(path: &Path) -> String {
 }
 
 /// The least memory limit of the control groups that a process with this view of the file system is in.
-fn group_limit(root: &Path) -> Option<u64> {
+pub fn group_limit(root: &Path) -> Option<u64> {
     let mounted = root.join("sys/fs/cgroup");
     let groups = read(&root.join("proc/self/cgroup"));
     let limits = groups.lines().filter_map(|line| {

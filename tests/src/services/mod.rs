@@ -6,6 +6,7 @@
 
 mod authority;
 mod backplane;
+mod collector;
 mod delay;
 mod fpm;
 mod mariadb;
@@ -31,6 +32,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 pub use authority::Authority;
 pub use backplane::{Backplane, Kind};
+pub use collector::Collector;
 pub use delay::Delay;
 pub use fpm::{Fpm, is_own};
 pub use mariadb::MariaDb;

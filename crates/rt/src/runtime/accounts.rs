@@ -1,12 +1,13 @@
-//! Which account a job is charged to, and since when the running coroutine has had the loop.
+//! Which account the running coroutine is charged to, and since when it has had the loop.
 //!
-//! Must not know what an account is for. Invariant: the clock is read for it only where somebody asked for accounts
-//! or for records.
+//! Must not know what an account is for. Invariants: no clock is read for it unless somebody asked for accounts or for records;
+//! a job is asked for its account once at most, when its first wait begins, or it ends, and nobody has named one until then.
 
 use std::cell::Cell;
 
 use crate::coroutine::Job;
-use crate::{Account, Nanos, clock};
+use crate::stopwatch::{Stopwatch, Tick};
+use crate::{Account, Nanos};
 
 /// Which account a job is charged to; `None`: to nobody's.
 pub type AccountOf = fn(Job) -> Option<&'static Account>;
@@ -15,10 +16,12 @@ pub type AccountOf = fn(Job) -> Option<&'static Account>;
 #[derive(Default)]
 pub(crate) struct Accounts {
     of: Cell<Option<AccountOf>>,
-    /// Whether somebody wants to know for how long coroutines have the loop.
-    measured: Cell<bool>,
-    /// When the running coroutine got the loop, or the last one that ran has lost it.
-    entered: Cell<Nanos>,
+    /// What measures for how long coroutines have the loop, if somebody wants to know.
+    stopwatch: Cell<Option<Stopwatch>>,
+    /// When the running coroutine got the loop.
+    entered: Cell<Tick>,
+    /// What it is charged to, if that is known.
+    running: Cell<Option<&'static Account>>,
 }
 
 impl Accounts {
@@ -27,41 +30,57 @@ impl Accounts {
         self.measure();
     }
 
-    /// From here on the clock is read where coroutines get the loop and lose it.
+    /// From here on it is measured for how long coroutines have the loop.
     pub fn measure(&self) {
-        self.measured.set(true);
+        if self.stopwatch.get().is_none() {
+            self.stopwatch.set(Some(Stopwatch::new()));
+        }
     }
 
-    /// Whether it is.
-    #[inline]
-    pub fn are_measured(&self) -> bool {
-        self.measured.get()
-    }
-
-    /// The account of a job that begins.
-    #[inline]
+    /// The account of a job for which none has been named.
+    #[cold]
     pub fn of(&self, job: Job) -> Option<&'static Account> {
         self.of.get()?(job)
     }
 
-    /// A coroutine gets the loop.
+    /// Whether jobs are charged to accounts.
     #[inline]
-    pub fn enter(&self) {
-        if self.are_measured() {
-            self.entered.set(clock::now());
+    pub fn are_kept(&self) -> bool {
+        self.of.get().is_some()
+    }
+
+    /// A coroutine gets the loop that is charged to this, as far as is known.
+    #[inline]
+    pub fn enter(&self, account: Option<&'static Account>) {
+        if let Some(stopwatch) = self.stopwatch.get() {
+            self.running.set(account);
+            self.entered.set(stopwatch.now());
         }
     }
 
-    /// When the clock was last read for this; 0: never.
+    /// From here on the running coroutine is charged to this.
     #[inline]
-    pub fn last_reading(&self) -> Nanos {
-        self.entered.get()
+    pub fn charge_to(&self, account: &'static Account) {
+        self.running.set(Some(account));
     }
 
-    /// For how long it has had the loop; from here on that is counted anew.
+    /// The running coroutine goes on with another job.
     #[inline]
-    pub fn spent(&self) -> Nanos {
-        let now = clock::now();
-        now.saturating_sub(self.entered.replace(now))
+    pub fn go_on(&self) {
+        self.running.set(None);
+    }
+
+    /// What the running coroutine is charged to.
+    #[inline]
+    pub fn running(&self) -> Option<&'static Account> {
+        self.running.get()
+    }
+
+    /// For how long it has had the loop, if that is measured; from here on that is counted anew.
+    #[inline]
+    pub fn spent(&self) -> Option<Nanos> {
+        let stopwatch = self.stopwatch.get()?;
+        let now = stopwatch.now();
+        Some(stopwatch.between(self.entered.replace(now), now))
     }
 }

@@ -22,6 +22,8 @@ pub type Recorded = fn(Job, Nanos, Record);
 pub(crate) struct Records {
     of: Cell<Option<RecordOf>>,
     to: Cell<Option<Recorded>>,
+    /// Whether there was one that lists waits: others are not handed out.
+    any_lists: Cell<bool>,
 }
 
 impl Records {
@@ -46,6 +48,7 @@ impl Records {
             (coroutine.recorder, coroutine.record) = (of_parent, None);
         } else {
             coroutine.recorder = Some(Recorder::of(id));
+            self.any_lists.set(self.any_lists.get() || detail == Detail::Waits);
             coroutine.record.get_or_insert_default().begin(detail);
         }
     }
@@ -74,7 +77,7 @@ impl Records {
     /// Gives the record of a job that has ended to whoever wants it.
     #[inline]
     pub fn hand_out(&self, coroutines: &RefCell<Vec<Coroutine>>, index: u32) {
-        if self.to.get().is_some() {
+        if self.any_lists.get() {
             self.hand_out_one(coroutines, index);
         }
     }
@@ -92,8 +95,17 @@ impl Records {
     }
 
     /// Writes that the coroutine has had the loop.
-    #[cold]
-    pub fn ran(coroutines: &mut [Coroutine], (of, recorder): (CoroutineId, Recorder), spent: Nanos) {
+    #[inline]
+    pub fn ran(&self, coroutines: &RefCell<Vec<Coroutine>>, index: u32, spent: Nanos) {
+        if self.of.get().is_some() {
+            Records::ran_one(&mut coroutines.borrow_mut(), index, spent);
+        }
+    }
+
+    fn ran_one(coroutines: &mut [Coroutine], index: u32, spent: Nanos) {
+        let coroutine = &coroutines[index as usize];
+        let of = CoroutineId { index, generation: coroutine.generation };
+        let Some(recorder) = coroutine.recorder else { return };
         if let Some(record) = record_of(coroutines, recorder) {
             record.ran(spent, Recorder::of(of) == recorder);
         }

@@ -3,11 +3,11 @@
 //! Invariants: a job runs on a context of its pool; idle contexts are reused last in, first out, so that their stacks are
 //! hot; each run of a slot has a generation of its own.
 
-use super::{Ready, Records, Runtime};
+use super::{Ready, Runtime};
 use crate::coroutine::{Context, Coroutine, Job, Left, SizeKeys, Start, State};
 use crate::family::{BITS, FIRST, Family};
 use crate::watch::NEVER_LATE;
-use crate::{CoroutineId, WaitKind, Wake, hook};
+use crate::{Account, CoroutineId, WaitKind, Wake, hook};
 
 /// The outcome for a spawned job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,8 +46,8 @@ impl Runtime {
         }
         self.stats.tasks.set(self.stats.tasks.get() + 1);
         let of_parent = |id: CoroutineId| {
-            let parent = &self.coroutines.borrow()[id.index as usize];
-            (parent.account, parent.recorder)
+            let account = self.name_account(id.index);
+            (account, self.coroutines.borrow()[id.index as usize].recorder)
         };
         let (account, recorder) = self.current().map_or((None, None), of_parent);
         let start = Start { task: true, family: self.family(), account, recorder, ..Start::of(job) };
@@ -97,7 +97,7 @@ impl Runtime {
         let job = next()?;
         self.charge(id.index);
         self.records.hand_out(&self.coroutines, id.index);
-        let start = self.accounted(Start::of(job));
+        let start = Start::of(job);
         let family = self.family_of(start);
         let now = self.now.get();
         let id = {
@@ -112,6 +112,7 @@ impl Runtime {
         self.current.set(Some(id));
         self.heartbeat.enter(id, now);
         self.slices.entered();
+        self.accounts.go_on();
         Some(job)
     }
 
@@ -151,8 +152,7 @@ impl Runtime {
     }
 
     pub(crate) fn enter(&self, index: u32, start: Option<Start>) {
-        let start = start.map(|start| self.accounted(start));
-        let (context, id, since) = {
+        let (context, id, since, account) = {
             let mut coroutines = self.coroutines.borrow_mut();
             let coroutine = &mut coroutines[index as usize];
             if let Some(start) = start {
@@ -161,12 +161,13 @@ impl Runtime {
             }
             coroutine.state = State::Running;
             let since = if coroutine.task { NEVER_LATE } else { coroutine.since };
-            (coroutine.context, CoroutineId { index, generation: coroutine.generation }, since)
+            let id = CoroutineId { index, generation: coroutine.generation };
+            (coroutine.context, id, since, coroutine.account)
         };
         self.current.set(Some(id));
         self.heartbeat.enter(id, since);
         self.slices.entered();
-        self.accounts.enter();
+        self.accounts.enter(account);
         let left = self.switch.enter(context, start.map(|start| start.job));
         hook::end_forked_child();
         self.current.set(None);
@@ -190,30 +191,34 @@ impl Runtime {
         Start { size_keys, expected: self.sizes.expected(&size_keys), ..start }
     }
 
-    /// The job with the account that it is charged to.
+    /// What the running coroutine is charged to, for which its job is asked if nobody has named it yet.
     #[inline]
-    fn accounted(&self, start: Start) -> Start {
-        let account = if start.task { start.account } else { self.accounts.of(start.job) };
-        Start { account, ..start }
+    pub(crate) fn name_account(&self, index: u32) -> Option<&'static Account> {
+        self.accounts
+            .running()
+            .or_else(|| if self.accounts.are_kept() { self.ask_for_account(index) } else { None })
+    }
+
+    #[cold]
+    fn ask_for_account(&self, index: u32) -> Option<&'static Account> {
+        let (job, task) = {
+            let coroutine = &self.coroutines.borrow()[index as usize];
+            (coroutine.job, coroutine.task)
+        };
+        let account = if task { None } else { self.accounts.of(job) }?;
+        self.accounts.charge_to(account);
+        Some(account)
     }
 
     /// A coroutine has had the loop.
     #[inline]
     fn charge(&self, index: u32) {
-        if !self.accounts.are_measured() {
-            return;
-        }
-        let spent = self.accounts.spent();
+        let Some(spent) = self.accounts.spent() else { return };
         self.stats.ran.add(spent);
-        let mut coroutines = self.coroutines.borrow_mut();
-        let coroutine = &coroutines[index as usize];
-        if let Some(account) = coroutine.account {
+        if let Some(account) = self.name_account(index) {
             account.ran.add(spent);
         }
-        if let Some(recorder) = coroutine.recorder {
-            let of = CoroutineId { index, generation: coroutine.generation };
-            Records::ran(&mut coroutines, (of, recorder), spent);
-        }
+        self.records.ran(&self.coroutines, index, spent);
     }
 
     /// What a job has computed says something of the next ones like it.

@@ -18,7 +18,6 @@ use crate::connection::{Connection, Phase};
 use crate::handler::Refusal;
 use crate::http2::{PREFACE, PREFACE_BYTES_MIN};
 use crate::server::{Server, TurnStage};
-use crate::stats::Durations;
 use crate::step::{Next, Step};
 use crate::stream::outgoing::Flush;
 use crate::stream::{Stage, Stream};
@@ -337,19 +336,12 @@ impl Server {
     /// An answer is complete, and about to be sent with the others of this turn.
     fn count_answer(&self, stream: &mut Stream) {
         stream.is_counted = true;
-        let Some(class) = self.stats.answers.get(usize::from(stream.status / 100).wrapping_sub(1)) else {
-            return;
-        };
-        class.add(1);
         let (turn, mut at) = self.answered.get();
         if turn != self.runtime.turn_time() {
-            at = self.runtime.time_after_run();
+            at = weft_rt::clock::now();
             self.answered.set((self.runtime.turn_time(), at));
         }
-        let duration = at.saturating_sub(stream.since);
-        let duration_class = Durations::class_of(duration);
-        self.stats.durations.add(duration, duration_class);
-        self.tell_answered(stream, duration, duration_class);
+        self.answers_like(stream).add(stream.status, at.saturating_sub(stream.since));
     }
 
     fn ended_phase(&self, connection: &mut Connection, stream: &mut Stream) -> Next {

@@ -33,6 +33,7 @@ impl Server {
         };
         let sent = self.encode(connection, stream, head, headers).map_err(Error::Header)?;
         stream.begin_response(status, sent);
+        self.charge(stream);
         Ok(())
     }
 

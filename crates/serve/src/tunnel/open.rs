@@ -146,6 +146,7 @@ impl Server {
             101
         };
         stream.begin_response(status, Sent { body: SentBody::None, keep_alive: true });
+        self.charge(stream);
         tunnel.connection = Some(stream.connection);
         tunnel.push(TunnelEvent::Opened);
         let key = {

@@ -9,6 +9,7 @@ use weft_serve::Durations;
 use super::routes;
 use super::snapshot::{Link, Snapshot, Sums, Worker};
 use crate::board::Stage;
+use crate::trace::Exemplar;
 use crate::wait_names::NAMES;
 
 /// Which of the two.
@@ -51,6 +52,12 @@ fn head(text: &mut String, format: Format, (name, kind, help): (&str, &str, &str
     let suffix = if kind == "counter" && format == Format::Prometheus { "_total" } else { "" };
     // A String takes everything.
     let _ = writeln!(text, "# HELP {name}{suffix} {help}\n# TYPE {name}{suffix} {kind}");
+}
+
+/// What follows a bucket, of one request in it: its trace, how long it took, and when.
+fn trace_of(exemplar: Exemplar) -> String {
+    let Exemplar { trace, duration, at_ms } = exemplar;
+    format!(" # {{trace_id=\"{trace:032x}\"}} {} {:.3}", duration as f64 / 1e9, at_ms as f64 / 1e3)
 }
 
 struct Page {
@@ -130,9 +137,15 @@ impl Page {
         );
         let mut below = 0;
         let bounds = Durations::BOUNDS.iter().map(|bound| (*bound as f64 / 1e9).to_string());
-        for (bound, count) in bounds.chain(["+Inf".into()]).zip(sums.durations) {
+        for ((bound, count), exemplar) in
+            bounds.chain(["+Inf".into()]).zip(sums.durations).zip(seen.exemplars)
+        {
             below += count;
-            self.line(format_args!("weft_request_duration_seconds_bucket{{le=\"{bound}\"}} {below}"));
+            let exemplar =
+                exemplar.filter(|_| self.format == Format::OpenMetrics).map(trace_of).unwrap_or_default();
+            self.line(format_args!(
+                "weft_request_duration_seconds_bucket{{le=\"{bound}\"}} {below}{exemplar}"
+            ));
         }
         self.line(format_args!("weft_request_duration_seconds_sum {}", sums.duration_sum as f64 / 1e9));
         self.line(format_args!("weft_request_duration_seconds_count {below}"));
@@ -148,6 +161,11 @@ impl Page {
         );
         self.gauge("weft_requests_max", "Requests that can run at once.", seen.total(|w| w.room));
         self.gauge("weft_connections", "Connections.", seen.total(|w| w.connections));
+        self.gauge(
+            "weft_busy_connections",
+            "Connections among them that hold buffers: for a request, or for an answer.",
+            seen.total(|w| w.busy_connections),
+        );
         self.gauge(
             "weft_websockets",
             "Connections among them that are WebSockets.",
@@ -258,6 +276,20 @@ impl Page {
             "Time for which it could have run, and others did.",
             |w| w.process.run_queue_s,
         );
+        self.family(
+            "weft_worker_context_switches",
+            "counter",
+            "Times that a worker's process has left its core.",
+        );
+        for (worker, kind, count) in workers
+            .iter()
+            .flat_map(|w| [(w, "voluntary", w.process.switches), (w, "involuntary", w.process.preemptions)])
+        {
+            let (slot, pid) = (worker.slot, worker.pid);
+            self.line(format_args!(
+                "weft_worker_context_switches_total{{worker=\"{slot}\",pid=\"{pid}\",kind=\"{kind}\"}} {count}"
+            ));
+        }
         self.each(workers, "weft_worker_requests", "counter", "Requests begun by it.", |w| w.requests as f64);
         self.each(workers, "weft_worker_memory_bytes", "gauge", "Resident memory.", |w| {
             w.process.memory_bytes as f64

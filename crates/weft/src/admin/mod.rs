@@ -6,6 +6,7 @@
 
 mod answer;
 mod asking;
+mod bodies;
 mod fpm_status;
 mod guard;
 mod metrics;
@@ -16,6 +17,7 @@ mod requests;
 mod routes;
 mod snapshot;
 mod status;
+mod verdict;
 
 use std::cell::Cell;
 
@@ -28,6 +30,7 @@ use self::profile::Profiles;
 use self::publish::Publications;
 use self::requests::Requests;
 use self::snapshot::Snapshot;
+use self::verdict::Verdicts;
 use crate::board::{Board, Stage};
 use crate::bus::Post;
 use crate::config::{Config, ListenAddress, Mode};
@@ -48,7 +51,7 @@ pub fn fpm_status() -> Option<String> {
     Some(fpm_status::for_php(&Snapshot::take(board, mode, queue_max)))
 }
 
-const PATHS: &str = "/ (for browsers)\n/healthz\n/readyz\n/metrics\n/status\n/requests\n/fpm-status (?json, ?xml, ?full)\n/publish (POST, ?topic=NAME)\n\
+const PATHS: &str = "/ (for browsers)\n/healthz\n/readyz\n/metrics\n/status\n/requests\n/held-back-by (POST)\n/fpm-status (?json, ?xml, ?full)\n/publish (POST, ?topic=NAME)\n\
     /profile (POST, ?seconds=10&rate=99)\n";
 
 /// The answers.
@@ -61,6 +64,7 @@ pub struct Admin {
     publications: Publications,
     profiles: Profiles,
     requests: Requests,
+    verdicts: Verdicts,
 }
 
 /// Who answers a request.
@@ -72,6 +76,7 @@ enum Answers {
     Publications,
     Profiles,
     Requests,
+    Verdicts,
 }
 
 impl Admin {
@@ -87,6 +92,7 @@ impl Admin {
             publications: Publications::new(post),
             profiles: Profiles::new(post),
             requests: Requests::new(post),
+            verdicts: Verdicts::default(),
         })
     }
 
@@ -108,13 +114,15 @@ impl Admin {
             Some(Answers::Publications) => self.publications.take(server, key),
             Some(Answers::Profiles) => self.profiles.take(server, key),
             Some(Answers::Requests) => self.requests.take(server, key),
+            Some(Answers::Verdicts) => self.verdicts.take(server, key),
             None => (),
         }
     }
 
     fn who_answers(&self, server: &Server, request: &RequestView<'_>) -> Answers {
         // Monitors name servers by host names; what they read is no more than counts. The page itself holds nothing.
-        let is_guarded = matches!(request.path(), b"/publish" | b"/profile" | b"/requests");
+        let is_guarded =
+            matches!(request.path(), b"/publish" | b"/profile" | b"/requests" | b"/held-back-by");
         if let Some(why) = guard::refusal(request, self.token.is_some()).filter(|_| is_guarded) {
             return Answers::Now(Answer::new(403, TEXT, why));
         }
@@ -123,6 +131,7 @@ impl Admin {
             (b"POST", b"/publish") if self.knows(request) => Answers::Publications,
             (b"POST" | b"GET", b"/profile") if self.knows(request) => Answers::Profiles,
             (b"GET" | b"HEAD", b"/requests") if self.knows(request) => Answers::Requests,
+            (b"POST", b"/held-back-by") if self.knows(request) => Answers::Verdicts,
             _ => Answers::Now(self.answer_to(server, request)),
         }
     }
@@ -132,11 +141,13 @@ impl Admin {
         self.publications.turn(server, now);
         self.profiles.turn(server, now);
         self.requests.turn(server, now);
+        self.verdicts.turn(server);
     }
 
     fn answer_to(&self, server: &Server, request: &RequestView<'_>) -> Answer {
         // Without the token.
-        let posts = request.method() == b"POST" && matches!(request.path(), b"/publish" | b"/profile");
+        let posts = request.method() == b"POST"
+            && matches!(request.path(), b"/publish" | b"/profile" | b"/held-back-by");
         if !posts && !matches!(request.method(), b"GET" | b"HEAD") {
             return Answer::new(405, TEXT, "405 Method Not Allowed\n");
         }
@@ -166,6 +177,11 @@ impl Admin {
                 let format = fpm_status::Format::of(request.query().unwrap_or_default());
                 Answer::new(200, format.media_type(), fpm_status::render(&self.snapshot(server), format))
             }
+            b"/held-back-by" => Answer::new(
+                405,
+                TEXT,
+                "405 Method Not Allowed: POST two answers of /status, and the time between\n",
+            ),
             b"/publish" => {
                 Answer::new(405, TEXT, "405 Method Not Allowed: POST the message to /publish?topic=NAME\n")
             }

@@ -13,7 +13,6 @@ const STYLE: &str = include_str!("page/style.css");
 /// One module: each file uses those before it.
 const SCRIPT: &str = concat!(
     include_str!("page/sample.js"),
-    include_str!("page/verdict.js"),
     include_str!("page/format.js"),
     include_str!("page/plot.js"),
     include_str!("page/table.js"),

@@ -1,24 +1,20 @@
 //! `POST /publish?topic=NAME`: publishes the body to a topic.
 //!
-//! Must not know who may: the caller has checked that. Invariant: nothing here waits; a message that has not arrived as a
-//! whole is looked for in each turn, and there is a bound on how many are.
-
-use std::cell::{Cell, RefCell};
+//! Must not know who may: the caller has checked that. Invariant: nothing here waits.
 
 use weft_rt::Nanos;
-use weft_serve::{BodyView, RequestKey, Server};
+use weft_serve::{RequestKey, Server};
 
 use super::answer::{Answer, TEXT};
-use super::asking::{Asking, Told, WAITING_MAX};
+use super::asking::{Asking, Told};
+use super::bodies::{Bodies, body_of};
 use crate::bus::{NotPublished, Post, Publication, What, publish_at_once};
 
 /// Publications.
 pub struct Publications {
     post: &'static Post,
     /// Those whose messages have not arrived.
-    waiting: RefCell<Vec<RequestKey>>,
-    /// Whether there is one.
-    is_any: Cell<bool>,
+    bodies: Bodies,
     /// Those whose subscribers are being counted.
     counting: Asking<Counting>,
 }
@@ -33,44 +29,21 @@ struct Counting {
 impl Publications {
     pub fn new(post: &'static Post) -> Publications {
         let counting = Asking::new(post, counted);
-        Publications { post, waiting: RefCell::default(), is_any: Cell::default(), counting }
+        Publications { post, bodies: Bodies::default(), counting }
     }
 
     /// Publishes the body of a request, now or when it has arrived.
     pub fn take(&self, server: &Server, key: RequestKey) {
-        if server.body_complete(key) {
-            return self.publish(server, key);
+        if self.bodies.has(server, key) {
+            self.publish(server, key);
         }
-        if self.waiting.borrow().len() >= WAITING_MAX {
-            return Answer::new(503, TEXT, "503 Service Unavailable: too many at once\n").send(server, key);
-        }
-        self.waiting.borrow_mut().push(key);
-        self.is_any.set(true);
-        server.want_whole_body(key);
     }
 
     /// Publishes those that have arrived meanwhile, and answers those whose subscribers have been counted.
     #[inline]
     pub fn turn(&self, server: &Server, now: Nanos) {
-        if self.is_any.get() {
-            let mut waiting = std::mem::take(&mut *self.waiting.borrow_mut());
-            waiting.retain(|key| self.still_waits(server, *key));
-            self.waiting.borrow_mut().append(&mut waiting);
-            self.is_any.set(!self.waiting.borrow().is_empty());
-        }
+        self.bodies.turn(server, |key| self.publish(server, key));
         self.counting.turn(server, now);
-    }
-
-    fn still_waits(&self, server: &Server, key: RequestKey) -> bool {
-        if server.body_complete(key) {
-            self.publish(server, key);
-            return false;
-        }
-        if let Some(status) = server.body_failed(key) {
-            Answer::new(status, TEXT, format!("{status}: the message has not arrived\n")).send(server, key);
-            return false;
-        }
-        !server.aborted(key)
     }
 
     /// Publishes a message that is there, and has its subscribers counted.
@@ -94,7 +67,7 @@ impl Publications {
         });
         let unread = || Answer::new(500, TEXT, "500 Internal Server Error: the message cannot be read\n");
         let (topic, except, is_binary) = asked.ok_or_else(unread)?;
-        let payload = server.with_body(key, read).and_then(Result::ok).ok_or_else(unread)?;
+        let payload = body_of(server, key).ok_or_else(unread)?;
         let publication = Publication { topic: &topic, payload: &payload, is_binary, except: &except };
         match publish_at_once(self.post.member.bus, &publication) {
             Ok(id) => Ok((topic, id)),
@@ -157,22 +130,6 @@ fn decoded(value: &[u8]) -> Vec<u8> {
         rest = if coded.is_some() { &behind[2..] } else { behind };
     }
     plain
-}
-
-fn read(body: BodyView<'_>) -> rustix::io::Result<Vec<u8>> {
-    let (file, length) = match body {
-        BodyView::Memory(bytes) => return Ok(bytes.to_vec()),
-        BodyView::File { file, length } => (file, length),
-    };
-    let mut bytes = vec![0; length as usize];
-    let mut at = 0;
-    while at < bytes.len() {
-        match rustix::io::pread(file, &mut bytes[at..], at as u64)? {
-            0 => return Err(rustix::io::Errno::IO),
-            count => at += count,
-        }
-    }
-    Ok(bytes)
 }
 
 #[cfg(test)]

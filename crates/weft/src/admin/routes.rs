@@ -6,7 +6,7 @@
 use std::fmt::Write;
 
 use serde_json::{Map, Value, json};
-use weft_serve::Durations;
+use weft_serve::{Durations, Tally};
 
 use crate::board::{Board, Counted};
 use crate::routes::ROUTES;
@@ -23,13 +23,14 @@ pub struct Route {
 }
 
 impl Route {
-    fn add(&mut self, counted: &crate::routes::Route) {
+    fn add(&mut self, counted: &Tally) {
         let add = |sums: &mut [u64], counters: &[weft_rt::counter::Counter]| {
             sums.iter_mut().zip(counters).for_each(|(sum, counter)| *sum += counter.get());
         };
-        add(&mut self.answers, &counted.answers);
-        add(&mut self.durations, &counted.durations.counts);
-        self.duration_sum += counted.durations.sum.get();
+        let durations = &counted.answers.durations;
+        add(&mut self.answers, &counted.answers.by_class);
+        add(&mut self.durations, &durations.counts);
+        self.duration_sum += durations.sum.get();
         self.ran += counted.account.ran.get();
         for (sum, (kind, _)) in self.waited.iter_mut().zip(NAMES) {
             *sum += counted.account.waited[kind.place()].get();

@@ -10,6 +10,7 @@ use weft_serve::Durations;
 
 use super::routes::{self, Route};
 use crate::board::{Board, Counted, Page, Stage};
+use crate::trace::Exemplar;
 use crate::wait_names::NAMES;
 
 /// Everything that is reported.
@@ -29,6 +30,8 @@ pub struct Snapshot {
     pub link: Option<Link>,
     pub workers: Vec<Worker>,
     pub routes: Vec<Route>,
+    /// The last of each class of durations.
+    pub exemplars: [Option<Exemplar>; Durations::BOUNDS.len() + 1],
 }
 
 /// What the link to other hosts says of itself.
@@ -92,6 +95,7 @@ pub struct Worker {
     pub in_flight: usize,
     pub queued: usize,
     pub connections: usize,
+    pub busy_connections: usize,
     pub websockets: usize,
     pub coroutines: usize,
     pub tasks: usize,
@@ -110,6 +114,10 @@ pub struct Process {
     pub system_s: f64,
     /// Seconds for which it could have run, and others did.
     pub run_queue_s: f64,
+    /// Times that it gave its core away, because it had nothing to do.
+    pub switches: u64,
+    /// Times that its core was taken from it, for others.
+    pub preemptions: u64,
     /// Resident memory.
     pub memory_bytes: u64,
     /// The most that it was.
@@ -148,6 +156,7 @@ impl Snapshot {
             }),
             workers,
             routes: routes::gather(board),
+            exemplars: exemplars(board),
         }
     }
 
@@ -155,6 +164,17 @@ impl Snapshot {
     pub fn total(&self, of: impl Fn(&Worker) -> usize) -> usize {
         self.workers.iter().map(of).sum()
     }
+}
+
+fn exemplars(board: &Board) -> [Option<Exemplar>; Durations::BOUNDS.len() + 1] {
+    let mut last: [Option<Exemplar>; Durations::BOUNDS.len() + 1] = Default::default();
+    for of_worker in board.workers().map(|page| page.counted.exemplars.all()) {
+        let newer = |kept: Option<Exemplar>, other: Option<Exemplar>| {
+            kept.into_iter().chain(other).max_by_key(|one| one.at_ms)
+        };
+        last = std::array::from_fn(|class| newer(last[class], of_worker[class]));
+    }
+    last
 }
 
 impl Sums {
@@ -185,12 +205,15 @@ impl Sums {
         }
         self.blocked += runtime.blocked.get();
         self.ran += runtime.ran.get();
-        self.duration_sum += server.durations.sum.get();
         let add = |sums: &mut [u64], counters: &[weft_rt::counter::Counter]| {
             sums.iter_mut().zip(counters).for_each(|(sum, counter)| *sum += counter.get());
         };
-        add(&mut self.answers, &server.answers);
-        add(&mut self.durations, &server.durations.counts);
+        // Each answer was counted once: with its route, or with those that have none.
+        for answers in counted.routes.0.iter().map(|route| &route.answers).chain([&server.answers]) {
+            self.duration_sum += answers.durations.sum.get();
+            add(&mut self.answers, &answers.by_class);
+            add(&mut self.durations, &answers.durations.counts);
+        }
     }
 }
 
@@ -209,6 +232,7 @@ impl Worker {
             in_flight: server.in_flight.get(),
             queued: runtime.queued.get() + server.unread.get() + page.waiting.get(),
             connections: server.connections.get(),
+            busy_connections: server.busy.get(),
             websockets: server.tunnels.get(),
             coroutines: runtime.live.get(),
             tasks: runtime.tasks.get(),
@@ -235,12 +259,14 @@ impl Process {
         let mut seconds = || times.next().unwrap_or(0.0) / clock_ticks_per_second() as f64;
         let second =
             |text: &str| text.split_ascii_whitespace().nth(1).and_then(|word| word.parse::<u64>().ok());
-        let bytes =
-            |name| status.lines().find(|line| line.starts_with(name)).and_then(second).unwrap_or(0) << 10;
+        let count = |name| status.lines().find(|line| line.starts_with(name)).and_then(second).unwrap_or(0);
+        let bytes = |name| count(name) << 10;
         Process {
             user_s: seconds(),
             system_s: seconds(),
             run_queue_s: second(schedstat).unwrap_or(0) as f64 / 1e9,
+            switches: count("voluntary_ctxt_switches:"),
+            preemptions: count("nonvoluntary_ctxt_switches:"),
             memory_bytes: bytes("VmRSS:"),
             memory_peak_bytes: bytes("VmHWM:"),
         }
@@ -255,11 +281,15 @@ mod tests {
     fn the_kernels_texts_are_read() {
         let ticks = clock_ticks_per_second() as f64;
         let stat = "7 (weft: a) b) S 1 7 7 0 -1 4194560 1 2 3 4 250 50 0 0 20 0 9 0";
-        let status = "Name:\tVmRSS: 7\nVmPeak:\t  900 kB\nVmHWM:\t   20 kB\nVmRSS:\t   10 kB\n";
+        let status = "Name:\tVmRSS: 7\nVmPeak:\t  900 kB\nVmHWM:\t   20 kB\nVmRSS:\t   10 kB\n\
+            voluntary_ctxt_switches:\t30\nnonvoluntary_ctxt_switches:\t4\n";
         let process = Process::parse(stat, "1 2500000000 3\n", status);
         let (memory_bytes, memory_peak_bytes) = (10 << 10, 20 << 10);
         let (user_s, system_s) = (250.0 / ticks, 50.0 / ticks);
-        assert_eq!(process, Process { user_s, system_s, run_queue_s: 2.5, memory_bytes, memory_peak_bytes });
+        let (switches, preemptions, run_queue_s) = (30, 4, 2.5);
+        let known =
+            Process { user_s, system_s, run_queue_s, switches, preemptions, memory_bytes, memory_peak_bytes };
+        assert_eq!(process, known);
         assert_eq!(Process::parse("", "", ""), Process::default());
     }
 }

@@ -39,6 +39,7 @@ pub fn render(seen: &Snapshot) -> String {
         "workers_wanted": seen.wanted,
         "connections": {
             "open": seen.total(|worker| worker.connections),
+            "busy": seen.total(|worker| worker.busy_connections),
             "accepted": sums.accepted,
             "evicted": sums.evicted,
             "timed_out": sums.timed_out,
@@ -102,6 +103,8 @@ fn worker(worker: &Worker) -> Value {
         "cpu_user_s": worker.process.user_s,
         "cpu_system_s": worker.process.system_s,
         "run_queue_s": worker.process.run_queue_s,
+        "switches": worker.process.switches,
+        "preemptions": worker.process.preemptions,
         "memory_bytes": worker.process.memory_bytes,
     })
 }

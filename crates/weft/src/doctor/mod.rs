@@ -1,10 +1,12 @@
-//! `weft doctor --extensions`: which waits of the loaded PHP are cooperative, and which block the worker; and which
-//! extensions may be in PHP instances.
+//! `weft doctor`: which limit of this machine bites first (`checks`, `advised`). `weft doctor --extensions`: which waits of the
+//! loaded PHP are cooperative, and which block the worker; and which extensions may be in PHP instances.
 //!
 //! It starts the engine with the given settings and inspects the mapped objects: libphp, the extensions, the libraries
 //! below them. Must not know ELF (`objects` does) or the form of a report (`report`). Invariant: it changes nothing,
 //! and runs no code of the application.
 
+mod advised;
+pub mod checks;
 mod finding;
 mod instances;
 mod objects;
@@ -21,6 +23,7 @@ use weft_zend::Engine;
 
 use crate::flags::Settings;
 use crate::php;
+use checks::{Advice, Php, Plan, Tree};
 use finding::{Finding, Findings, Part};
 use instances::Judged;
 use objects::Object;
@@ -30,8 +33,11 @@ use objects::Object;
 pub struct Arguments {
     /// For each extension that is loaded and each library below it: the functions that wait which it calls, and how
     /// they wait
-    #[arg(long, required = true)]
+    #[arg(long)]
     extensions: bool,
+    /// What bounds this machine where it makes load for another server
+    #[arg(long, conflicts_with = "extensions")]
+    client: bool,
     /// As JSON, for programs
     #[arg(long)]
     json: bool,
@@ -39,22 +45,43 @@ pub struct Arguments {
     settings: Settings,
 }
 
-/// Runs `weft doctor`: it succeeds if no unreviewed function bypasses the hooks, and no extension keeps coroutine mode
-/// from starting.
+/// Runs `weft doctor`. Of extensions it succeeds if no unreviewed function bypasses the hooks, and none keeps coroutine mode
+/// from starting; of the machine, if nothing is worse than a note.
 pub fn doctor(arguments: Arguments) -> ExitCode {
-    debug_assert!(arguments.extensions, "clap requires it");
-    let json = arguments.json;
-    match examine(arguments.settings) {
-        Ok(findings) => {
-            crate::print::print(&if json { report::json(&findings) } else { report::table(&findings) });
-            let in_order = findings.unknown().is_empty() && findings.refused.is_none();
-            if in_order { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let Arguments { extensions, client, json, settings } = arguments;
+    let examined = match (extensions, client) {
+        (true, _) => examine(settings).map(|findings| {
+            let is_in_order = findings.unknown().is_empty() && findings.refused.is_none();
+            let text = if json { report::json(&findings) } else { report::table(&findings) };
+            (text, if is_in_order { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }),
+        (false, true) => Ok(told(&checks::of_client(&Tree::new("/")), json)),
+        (false, false) => examine_machine(settings).map(|all| told(&all, json)),
+    };
+    match examined {
+        Ok((text, code)) => {
+            crate::print::print(&text);
+            code
         }
         Err(mistakes) => {
             mistakes.iter().for_each(|mistake| eprintln!("weft: {mistake}"));
             ExitCode::from(2)
         }
     }
+}
+
+fn told(all: &[Advice], json: bool) -> (String, ExitCode) {
+    (if json { advised::json(all) } else { advised::text(all) }, advised::exit_code(all))
+}
+
+fn examine_machine(settings: Settings) -> Result<Vec<Advice>, Vec<String>> {
+    let config = settings.load()?;
+    weft_zend::host::install(&php::Terminal);
+    let info = php::engine_examine(&config).map_err(|why| vec![why])?;
+    let plan = Plan::of(&config);
+    let mut all = checks::of_server(&Tree::new("/"), &plan);
+    all.extend(checks::of_php(&Php { extensions: &info.extensions, setting: &php::ini }, &plan));
+    Ok(checks::in_order(all))
 }
 
 fn examine(settings: Settings) -> Result<Findings, Vec<String>> {

@@ -3,17 +3,13 @@
 //! Must not know how any of it was decided. Invariant: scripts can rely on two lines, `weft: listening on URL` per
 //! listener and `weft: ready`.
 
-use rustix::process::{Resource, getrlimit};
-
 use super::Master;
 use super::listen::Listener;
 use super::worker_process::{Stage, Worker};
 use crate::acme;
 use crate::config::{Config, Environment, Mode, Workers};
+use crate::doctor::checks::{self, Plan, Severity, Tree};
 use crate::machine;
-
-/// Descriptors that a worker needs besides its connections: PHP's files and database connections, logs, epoll.
-const DESCRIPTORS_BESIDE: u64 = 256;
 
 impl Master {
     /// Describes what is about to be served, before the workers are ready.
@@ -133,24 +129,10 @@ pub fn limits(config: &Config) -> Vec<String> {
         "{} connections and {} running requests per worker (connections_max, coroutines_max)",
         limits.connections_max, limits.coroutines_max
     )];
-    let needed = limits.connections_max as u64 + DESCRIPTORS_BESIDE;
-    // Without a limit there are enough.
-    let descriptors = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
-    if descriptors < needed {
-        rows.insert(
-            0,
-            format!("{descriptors} file descriptors per worker run out before connections_max; raise ulimit -Hn to {needed}"),
-        );
-    }
-    let somaxconn = std::fs::read_to_string("/proc/sys/net/core/somaxconn").ok();
-    if let Some(kernel) = somaxconn.and_then(|text| text.trim().parse::<u32>().ok())
-        && kernel < config.server.backlog
-    {
-        let backlog = config.server.backlog;
-        rows.push(format!(
-            "the kernel cuts backlog {backlog} to {kernel}; sysctl net.core.somaxconn={backlog} raises it"
-        ));
-    }
+    // The worst two of what `weft doctor` would say.
+    let advice = checks::at_start(&Tree::new("/"), &Plan::of(config));
+    let worst = advice.iter().filter(|advice| advice.severity >= Severity::Warning).take(2);
+    rows.extend(worst.map(|advice| format!("{}: {}; {}", advice.subject, advice.found, advice.fix)));
     rows
 }
 

@@ -1,4 +1,4 @@
-//! The marks of requests: which route each belongs to, told when its job begins or before its answer is given.
+//! The marks of requests: which route each belongs to, told before its answer is given, or found by its path.
 //!
 //! Must not know what is counted of a route. Invariant: without an address for the operator and a collector of traces no request is marked, and the
 //! routes of a server are known by paths or by scripts, not by what clients send otherwise.
@@ -9,12 +9,6 @@ use weft_serve::{RequestKey, RequestView, Server};
 use super::job::request_of;
 use crate::classic::{Route, Served};
 use crate::routes::{FILES, Routes, routes};
-
-/// Marks a request by its path, if it has no mark yet, and tells its mark; 0: it has none.
-#[inline]
-pub fn by_path(server: &Server, key: RequestKey) -> u16 {
-    routes().map_or(0, |routes| server.mark_by(key, |path| routes.mark_of_path(path)))
-}
 
 /// Marks a request as one for a file.
 pub fn as_file(server: &Server, key: RequestKey) {
@@ -48,8 +42,7 @@ fn mark(server: &Server, key: RequestKey, of: impl FnOnce(&RequestView<'_>) -> u
     }
 }
 
-/// What a job is charged to: the account of its request's route. A request of an application is marked here, when it begins.
-#[inline]
+/// What a job is charged to that waits before its answer begins: the account of its request's route.
 pub fn account_of(job: Job, server: Option<&Server>) -> Option<&'static Account> {
-    routes()?.account(by_path(server?, request_of(job)?))
+    routes()?.account(server?.mark_of(request_of(job)?))
 }

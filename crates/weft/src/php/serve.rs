@@ -9,7 +9,7 @@ use std::time::Duration;
 use weft_proto::{Head, Traceparent};
 use weft_rt::{Account, Job, MILLISECOND, Nanos, Runtime, Spawn};
 use weft_serve::{
-    Answered, Handler, Peer, Refusal, RequestKey, RequestView, Server, Stats, Summary, TunnelKey,
+    Handler, Peer, Refusal, RequestKey, RequestView, Server, Stats, Summary, TunnelKey, UNKNOWN,
 };
 use weft_zend::{Engine, JobKind};
 
@@ -111,6 +111,9 @@ pub fn start(
     let server = Server::counting(runtime, limits, Box::new(handler), stats);
     let host = ServerHost::new((server, presence), config, front, asks_first);
     let host = &*Box::leak(Box::new(host));
+    if let Some(routes) = routes() {
+        server.count_by_mark(routes.tallies());
+    }
     SERVER.set(Some(server));
     HOST.set(Some(host));
     traced::serves(host);
@@ -226,7 +229,7 @@ pub fn turn_away(job: Job) {
     {
         forget(job);
         if JobKind::Request.is_of(job) {
-            marks::by_path(server, RequestKey(job.argument));
+            server.mark_of(RequestKey(job.argument));
         }
         // Gone means that no client waits for the answer.
         let _ = server.respond_error(RequestKey(job.argument), 503, Some(RETRY_AFTER));
@@ -306,6 +309,7 @@ impl Handler for Requests {
             if answers::give_beside(server, files, key) {
                 return;
             }
+            server.mark(key, 0);
         }
         match &self.choice {
             None => self.spawn(JobKind::Request.job(key.0)),
@@ -356,10 +360,12 @@ impl Handler for Requests {
         log::access_is_on() || traced::is_traced()
     }
 
-    fn answered(&self, answered: &Answered<'_>) {
-        if let Some(routes) = routes() {
-            routes.answered(answered);
-        }
+    fn mark(&self, path: &[u8]) -> u16 {
+        routes().map_or(0, |routes| routes.mark_of_path(path))
+    }
+
+    fn mark_answered(&self, path: &[u8], status: u16) -> u16 {
+        routes().map_or(UNKNOWN, |routes| routes.mark_of_answer(path, status))
     }
 
     fn finished(&self, summary: &Summary<'_>) {

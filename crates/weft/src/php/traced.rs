@@ -5,7 +5,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use weft_proto::Version;
 use weft_rt::{Detail, Job, ListedWait, Nanos, Record, Runtime, WaitKind, clock};
@@ -14,11 +14,10 @@ use weft_zend::JobKind;
 
 use super::facts::Facts;
 use super::job::request_of;
-use super::marks;
 use super::server_host::ServerHost;
 use crate::config::{Config, Environment};
 use crate::routes::routes;
-use crate::trace::{Counts, Exporter, Kind, Place, Span, Value};
+use crate::trace::{Counts, Exemplar, Exemplars, Exporter, Kind, Place, Span, Value};
 use crate::wait_names::{Service, name_of};
 
 /// A request that began later than this after its first byte had to wait for a coroutine or an instance: a span of its own.
@@ -38,17 +37,25 @@ thread_local! {
     static SUMS: Cell<bool> = const { Cell::new(false) };
     static HOST: Cell<Option<&'static ServerHost>> = const { Cell::new(None) };
     static EXPORTER: Cell<Option<&'static Exporter>> = const { Cell::new(None) };
+    static EXEMPLARS: Cell<Option<&'static Exemplars>> = const { Cell::new(None) };
     static LIVE: RefCell<HashMap<RequestKey, Live>> = RefCell::default();
 }
 
-/// Begins with it in this slot's worker, before the first request; where spans have gone is counted in `counts`.
+/// Begins with it in this slot's worker, before the first request; where spans have gone is counted in `counts`, and `exemplars`
+/// are requests that have some.
 ///
 /// # Errors
 /// One line: no authority is trusted, or there is no thread.
-pub fn begin(runtime: &Runtime, config: &Config, slot: usize, counts: &'static Counts) -> Result<(), String> {
+pub fn begin(
+    runtime: &Runtime,
+    config: &Config,
+    slot: usize,
+    (counts, exemplars): (&'static Counts, &'static Exemplars),
+) -> Result<(), String> {
     let is_development = config.dev.mode == Environment::Development;
     SUMS.set(config.limits.request_slow_ms > 0 || is_development);
     let exporter = Exporter::start(&config.trace, slot, counts)?;
+    EXEMPLARS.set(Some(exemplars));
     EXPORTER.set(exporter.map(|exporter| &*Box::leak(Box::new(exporter))));
     if SUMS.get() || is_traced() {
         runtime.keep_records(detail, job_ended);
@@ -78,7 +85,7 @@ fn detail(job: Job) -> Detail {
     let begins = || {
         let (host, key) = (HOST.get()?, request_of(job)?);
         let place = host.place(key.0).filter(|place| place.own.sampled)?;
-        marks::by_path(host.server, key);
+        host.server.mark_of(key);
         let arrived = host.server.with_request(key, |request| request.started())?;
         LIVE.with_borrow_mut(|live| live.insert(key, Live { place, arrived }));
         Some(Detail::Waits)
@@ -209,6 +216,10 @@ pub fn answered(summary: &Summary<'_>, host: &ServerHost, facts: &Facts<'_>, cli
     }
     .write(&mut list);
     exporter.send(&list, 1);
+    if let Some(exemplars) = EXEMPLARS.get() {
+        let at_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
+        exemplars.keep(Exemplar { trace: place.own.trace, duration: summary.duration, at_ms });
+    }
 }
 
 fn version(version: Version) -> &'static str {

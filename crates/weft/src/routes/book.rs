@@ -8,12 +8,11 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use weft_rt::Account;
-use weft_serve::Answered;
+use weft_serve::{Tally, UNKNOWN};
 
 use super::figures::Figures;
 use super::name::of_path;
 use super::names::{Names, OTHER};
-use super::recent::Recent;
 use crate::config::RoutePattern;
 
 /// The route of files, which no code answers.
@@ -48,7 +47,6 @@ pub struct Routes {
     patterns: Vec<RoutePattern>,
     known: RefCell<HashMap<Box<[u8]>, u16, BuildHasherDefault<Fnv>>>,
     name: RefCell<Vec<u8>>,
-    recent: Recent,
 }
 
 thread_local! {
@@ -64,20 +62,13 @@ pub fn routes() -> Option<&'static Routes> {
 impl Routes {
     /// Opens the book of this worker.
     pub fn open(names: &'static Names, figures: &'static Figures, patterns: Vec<RoutePattern>) {
-        let (known, name, recent) = (RefCell::default(), RefCell::default(), Recent::default());
-        ROUTES.set(Some(Box::leak(Box::new(Routes { names, figures, patterns, known, name, recent }))));
+        let (known, name) = (RefCell::default(), RefCell::default());
+        ROUTES.set(Some(Box::leak(Box::new(Routes { names, figures, patterns, known, name }))));
     }
 
-    /// The mark of a request by its path as sent.
-    #[inline]
-    pub fn mark_of_path(&self, path: &[u8]) -> u16 {
-        self.recent.mark_of(path).unwrap_or_else(|| {
-            let mark = self.find_mark_of_path(path);
-            if mark != OTHER as u16 + 1 {
-                self.recent.keep(path, mark);
-            }
-            mark
-        })
+    /// The figures of all routes: a mark is the number of one, plus 1.
+    pub fn tallies(&self) -> &'static [Tally] {
+        &self.figures.0
     }
 
     /// The name of the route with this mark; `None` for those that have none of their own.
@@ -86,13 +77,14 @@ impl Routes {
         self.names.get(number)
     }
 
-    fn find_mark_of_path(&self, path: &[u8]) -> u16 {
+    /// The mark of a request by its path as sent.
+    pub fn mark_of_path(&self, path: &[u8]) -> u16 {
         if let Some(mark) = self.mark_of_pattern(path) {
             return mark;
         }
         let mut name = self.name.borrow_mut();
         let known = of_path(path, &mut name).and_then(|()| self.known(&name));
-        known.unwrap_or(OTHER as u16 + 1)
+        known.unwrap_or(UNKNOWN)
     }
 
     /// The mark of a request that a script answers, or a file. `site` names its site, where there are several.
@@ -105,7 +97,7 @@ impl Routes {
         name.extend_from_slice(site);
         name.extend_from_slice(script);
         let is_plain = name.iter().copied().all(super::name::is_plain);
-        is_plain.then(|| self.known_or_new(&name)).flatten().unwrap_or(OTHER as u16 + 1)
+        is_plain.then(|| self.known_or_new(&name)).flatten().unwrap_or(UNKNOWN)
     }
 
     fn mark_of_pattern(&self, path: &[u8]) -> Option<u16> {
@@ -136,20 +128,10 @@ impl Routes {
         self.figures.0.get(number).map(|route| &route.account)
     }
 
-    /// A request was answered.
-    pub fn answered(&self, answered: &Answered<'_>) {
-        let Some(mut number) = answered.mark.checked_sub(1).map(usize::from) else { return };
-        if number == OTHER
-            && matches!(answered.status, 100..=299 | 304 | 500..)
-            && let Some(mark) = self.new_of_path(answered.path)
-        {
-            number = usize::from(mark) - 1;
-        }
-        let Some(route) = self.figures.0.get(number) else { return };
-        if let Some(class) = route.answers.get(usize::from(answered.status / 100).wrapping_sub(1)) {
-            class.add(1);
-        }
-        route.durations.add(answered.duration, answered.duration_class);
+    /// The mark of a request of no known route, now that its status is known.
+    pub fn mark_of_answer(&self, path: &[u8], status: u16) -> u16 {
+        let makes_a_route = matches!(status, 100..=299 | 304 | 500..);
+        makes_a_route.then(|| self.new_of_path(path)).flatten().unwrap_or(UNKNOWN)
     }
 
     fn new_of_path(&self, path: &[u8]) -> Option<u16> {

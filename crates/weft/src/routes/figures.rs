@@ -2,42 +2,23 @@
 //!
 //! Must not know what a route is called. Invariant: one process writes.
 
-use weft_rt::Account;
 use weft_rt::counter::Counter;
-use weft_serve::Durations;
+use weft_serve::Tally;
 
 use super::names::ROUTES;
-
-/// The figures of one route.
-#[derive(Debug, Default)]
-#[repr(C)]
-pub struct Route {
-    /// For how long its requests had the loop, and for how long they waited.
-    pub account: Account,
-    /// Answers by the hundreds of their status, 1xx to 5xx.
-    pub answers: [Counter; 5],
-    /// How long requests took.
-    pub durations: Durations,
-}
 
 /// The figures of all routes, by number.
 #[derive(Debug)]
 #[repr(transparent)]
-pub struct Figures(pub [Route; ROUTES]);
+pub struct Figures(pub [Tally; ROUTES]);
 
 impl Default for Figures {
     fn default() -> Figures {
-        Figures(std::array::from_fn(|_| Route::default()))
+        Figures(std::array::from_fn(|_| Tally::default()))
     }
 }
 
-impl Route {
-    /// Every number of it.
-    pub fn counters(&self) -> impl Iterator<Item = &Counter> {
-        [&self.account.ran, &self.durations.sum]
-            .into_iter()
-            .chain(&self.account.waited)
-            .chain(&self.answers)
-            .chain(&self.durations.counts)
-    }
+/// Every number of a route.
+pub fn counters(route: &Tally) -> impl Iterator<Item = &Counter> {
+    [&route.account.ran].into_iter().chain(&route.account.waited).chain(route.answers.counters())
 }

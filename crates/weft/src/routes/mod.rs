@@ -5,14 +5,13 @@
 //!
 //! # Layout, in reading order
 //! - `name`: what the route of a path is called; `names`: the table of names, in memory that all workers share; `figures`: what
-//!   is counted of each; `book`: how a worker finds a request's route, and counts; `recent`: paths whose marks it has at hand.
+//!   is counted of each; `book`: how a worker finds a request's route. The server counts, under the mark that it tells.
 
 mod book;
 mod figures;
 mod name;
 mod names;
-mod recent;
 
 pub use book::{FILES, Routes, routes};
-pub use figures::{Figures, Route};
+pub use figures::{Figures, counters};
 pub use names::{Names, ROUTES};

@@ -28,6 +28,11 @@ use self::tables::Sort;
 use crate::config::{self, ListenAddress};
 use crate::{operator, print};
 
+/// What held the server back between two answers of `/status`, so many seconds apart, in one sentence.
+pub fn held_back_by(before: &serde_json::Value, now: &serde_json::Value, seconds: f64) -> String {
+    verdict::of(&sample::Sample::between(before, now, seconds))
+}
+
 /// What `weft top` is told.
 #[derive(Debug, Args)]
 pub struct Arguments {

@@ -30,5 +30,5 @@ pub fn begin(
         profile::open(runtime);
         in_flight::open(runtime, php::describe);
     }
-    php::begin_records(runtime, config, slot, &page.counted.spans)
+    php::begin_records(runtime, config, slot, (&page.counted.spans, &page.counted.exemplars))
 }

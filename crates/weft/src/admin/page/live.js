@@ -1,9 +1,11 @@
 
 // The page: asks once a second, keeps five minutes, and shows them.
 //
-// Must not know how the server counts. Invariants: it only ever sends GET; it asks nothing while nobody can see it; the token is in
+// Must not know how the server counts. Invariants: nothing that it sends changes anything; it asks nothing while nobody can see it; the token is in
 // this tab's storage and nowhere else; what is shown while the server is silent is marked as old.
 
+/** Above this part of the time, others use the machine's cores, and the cell says so. */
+const CROWDED = 0.2;
 const EVERY_MS = 1000;
 const PATIENCE_MS = 5000;
 /** What is older than this is not compared with. */
@@ -98,6 +100,7 @@ const tiles = new Map([["rate", "Requests/s"], ["p50", "p50"], ["p99", "p99"], [
 
 /** Answers of /status with their times, of the last ten seconds; and what they said, of the last five minutes. */
 let answers = [];
+let latest = null;
 let points = [];
 let colours = new Map();
 let isPaused = false;
@@ -131,6 +134,7 @@ function pointOf(now, second, five) {
 
 function take(status) {
   const now = Date.now();
+  latest = status;
   answers = answers.filter((one) => now - one.t <= STALE_MS);
   const since = (ms) => {
     const before = answers.find((one) => now - one.t <= ms + EVERY_MS / 2) ?? answers.at(-1);
@@ -141,7 +145,7 @@ function take(status) {
     points = [...points.filter((point) => now - point.t <= SPAN_MS), pointOf(now, second, five)];
     showPlots(now);
     showTiles(second, five);
-    setText(find("#verdict b"), verdictOf(ten));
+    judge(now);
     tables.workers.show(ten.workers);
     tables.routes.show(ten.routes.filter((route) => route.requests > 0 || route.time > 0));
     tables.waits.show(ten.waits);
@@ -150,6 +154,19 @@ function take(status) {
   const ready = status.ready ? "ready" : "not ready";
   const workers = `${list(status.workers).length} of ${number(status.workers_wanted)} workers`;
   setText(find("#server"), `${status.version} · ${status.mode} mode · ${ready} · up ${span(number(status.uptime_s))} · ${workers}`);
+}
+
+/** Has the server say what held it back for ten seconds, as it says it to `weft top`. An old sentence stays if it does not. */
+async function judge(now) {
+  const before = answers.find((one) => now - one.t <= 10_000 + EVERY_MS / 2) ?? answers.at(-1);
+  const body = { before: before.status, now: latest, seconds: Math.max(0.001, (now - before.t) / 1e3) };
+  const isBulk = (key) => key === "durations";
+  try {
+    const said = await ask("held-back-by", JSON.stringify(body, (key, value) => (isBulk(key) ? undefined : value)));
+    setText(find("#verdict b"), said.held_back_by);
+  } catch (error) {
+    if (error instanceof Refused) note(error);
+  }
 }
 
 function showPlots(now) {
@@ -193,9 +210,10 @@ function say(state, text) {
 
 class Refused extends Error {}
 
-async function ask(path) {
+async function ask(path, body = undefined) {
   const token = sessionStorage.getItem(KEY);
   const response = await fetch(path, {
+    method: body ? "POST" : "GET", body,
     headers: token ? { Authorization: `Bearer ${token}` } : {},
     cache: "no-store", credentials: "omit", redirect: "error", signal: AbortSignal.timeout(PATIENCE_MS),
   });

@@ -85,7 +85,6 @@ function sampleBetween(before, now, seconds) {
     times: timesBetween(was.durations, is.durations, bounds),
     inFlight: number(is.in_flight), queued: number(is.queued), room: number(is.max),
     turnedAway: grown(is.turned_away, was.turned_away) / seconds,
-    blocking: grown(now.blocking_calls, before.blocking_calls) / seconds,
     connections: number(now.connections?.open), websockets: number(now.connections?.websockets),
     memory: sum(workers, (one) => one.memory),
     memoryMax: Math.max(0, ...workers.map((one) => one.memory)),

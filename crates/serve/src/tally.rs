@@ -1,0 +1,39 @@
+//! What is counted of requests by their marks.
+//!
+//! Must not know what a mark means, nor requests. Invariant: only the loop's thread writes; the memory may be shared with other
+//! processes.
+
+use weft_rt::Account;
+
+use crate::recent::Recent;
+use crate::stats::Answers;
+
+/// The mark of requests of which the path alone does not tell where they are counted.
+pub const UNKNOWN: u16 = 1;
+
+/// What is counted of the requests of one mark.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Tally {
+    /// For how long they had the loop, and for how long they waited.
+    pub account: Account,
+    /// Their answers.
+    pub answers: Answers,
+}
+
+/// What is counted of requests by their marks.
+pub(crate) struct Marks {
+    tallies: &'static [Tally],
+    pub recent: Recent,
+}
+
+impl Marks {
+    pub fn new(tallies: &'static [Tally]) -> Marks {
+        Marks { tallies, recent: Recent::default() }
+    }
+
+    #[inline]
+    pub fn tally(&self, mark: u16) -> Option<&'static Tally> {
+        self.tallies.get(usize::from(mark).wrapping_sub(1))
+    }
+}

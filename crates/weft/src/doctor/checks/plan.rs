@@ -1,0 +1,69 @@
+//! What a configuration wants of its machine.
+//!
+//! Must not know the machine. Invariant: every number is for one worker, unless its name says otherwise.
+
+use crate::config::{Config, ListenAddress, LogTarget, Mode};
+
+/// Descriptors that a worker needs besides its connections: PHP's files and database connections, logs, epoll.
+pub const DESCRIPTORS_BESIDE: u64 = 256;
+
+/// What is wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// Worker processes in all.
+    pub workers: u64,
+    pub connections: u64,
+    /// Requests that run or wait at once, each with a stack: coroutines, or PHP instances.
+    pub running: u64,
+    /// Tasks beside them.
+    pub tasks: u64,
+    pub backlog: u64,
+    /// Whether requests share one PHP, so that what a process has is everybody's.
+    pub shares_php: bool,
+    /// Whether connections are encrypted.
+    pub is_tls: bool,
+    /// Milliseconds after which an idle connection is closed; 0: never.
+    pub idle_timeout_ms: u64,
+    /// Bytes of temporary files.
+    pub spool_bytes: u64,
+    /// Ports of the application.
+    pub ports: Vec<u16>,
+    /// Files that logs are written to.
+    pub logs: Vec<String>,
+    /// Whether changed files are loaded without a reload.
+    pub is_development: bool,
+}
+
+impl Plan {
+    pub fn of(config: &Config) -> Plan {
+        let mode = Mode::of(config);
+        let limits = &config.limits;
+        let shares_php = mode == Mode::Coroutine;
+        let running =
+            if shares_php { limits.coroutines_max as u64 } else { u64::from(mode.instances(config)) };
+        let logs = [&config.log.error_log, &config.log.access_log];
+        let file = |target: &LogTarget| match target {
+            LogTarget::File(path) => Some(path.display().to_string()),
+            _ => None,
+        };
+        Plan {
+            workers: mode.workers(config) as u64,
+            connections: limits.connections_max as u64,
+            running,
+            tasks: limits.tasks_max as u64,
+            backlog: u64::from(config.server.backlog),
+            shares_php,
+            is_tls: config.wants_tls(),
+            idle_timeout_ms: limits.idle_timeout_ms,
+            spool_bytes: limits.spool_bytes_max,
+            ports: config.server.listen.iter().filter_map(ListenAddress::port).collect(),
+            logs: logs.into_iter().filter_map(file).collect(),
+            is_development: config.dev.mode == crate::config::Environment::Development,
+        }
+    }
+
+    /// Descriptors of a worker.
+    pub fn descriptors(&self) -> u64 {
+        self.connections + DESCRIPTORS_BESIDE
+    }
+}
