@@ -2,7 +2,8 @@
 //! slices of coroutine mode.
 //!
 //! It reads a few atomics and calls function pointers, which MUST be safe from another thread (they set flags on which
-//! the loop's thread acts). The loop's fast path reads no clock: the thread compares the heartbeat between its ticks.
+//! the loop's thread acts). The loop's fast path reads no clock: the thread compares the heartbeat between its ticks. While
+//! no coroutine is entered there are none.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -22,7 +23,7 @@ pub struct Heartbeat {
     since: AtomicU64,
     /// Who must be told when a coroutine is entered: [`SLEEPERS`], [`TICKER`].
     told: AtomicU8,
-    sleepers: [OnceLock<Thread>; 2],
+    sleepers: [OnceLock<Thread>; 3],
     board: OnceLock<&'static Board>,
 }
 
@@ -36,6 +37,7 @@ const TICKER: u8 = 2;
 pub(crate) enum Sleeper {
     Deputy,
     Ticker,
+    Watch,
 }
 
 impl Heartbeat {
@@ -191,7 +193,11 @@ impl Watch {
             let (beat, coroutine) = heartbeat.read();
             let in_coroutine = Heartbeat::is_in_coroutine(beat);
             if beat != last || !in_coroutine {
+                let is_idle = beat == last;
                 (last, held, reports, told) = (beat, Duration::ZERO, 0, None);
+                if is_idle {
+                    heartbeat.sleep_until_entered(Sleeper::Watch, beat);
+                }
                 continue;
             }
             held += tick;
