@@ -129,10 +129,7 @@ impl Batch {
 ///
 /// # Errors
 /// Those of sendmmsg(2) for the first of them; EAGAIN if there is no room.
-pub fn send<'d>(
-    socket: BorrowedFd<'_>,
-    datagrams: impl Iterator<Item = Outgoing<'d>>,
-) -> io::Result<usize> {
+pub fn send<'d>(socket: BorrowedFd<'_>, datagrams: impl Iterator<Item = Outgoing<'d>>) -> io::Result<usize> {
     let (mut names, mut pieces, mut controls) = (Vec::new(), Vec::new(), Vec::new());
     for Outgoing { from, to, bytes } in datagrams.take(BATCH) {
         names.push(name_of(&to));
@@ -251,7 +248,9 @@ mod tests {
 
     #[test]
     fn a_socket_at_all_addresses_tells_to_which_one_was_sent_and_answers_from_it() {
-        for (all, own) in [("0.0.0.0:0", ["127.0.0.1", "127.0.0.2", "127.9.8.7"].as_slice()), ("[::]:0", &["::1"])] {
+        for (all, own) in
+            [("0.0.0.0:0", ["127.0.0.1", "127.0.0.2", "127.9.8.7"].as_slice()), ("[::]:0", &["::1"])]
+        {
             let socket = UdpSocket::bind(all).unwrap();
             tell_own_addresses(socket.as_fd()).unwrap();
             let port = socket.local_addr().unwrap().port();

@@ -17,7 +17,13 @@ impl ServerHost {
     pub(super) fn next_datagram(&self) -> Option<Event> {
         let Datagram { service, ends, bytes } = self.server.take_datagram()?;
         let kind = EventKind::Binary as u32;
-        Some(Event { service, kind, code: 0, name: self.lent.name(name_of(ends)), data: self.lent.data(bytes) })
+        Some(Event {
+            service,
+            kind,
+            code: 0,
+            name: self.lent.name(name_of(ends)),
+            data: self.lent.data(bytes),
+        })
     }
 
     /// Sends to whom a name means; `None` if it is not that of a sender of datagrams.
@@ -60,7 +66,9 @@ mod tests {
         ] {
             assert_eq!(ends_of(name.as_bytes()).map(name_of).as_deref(), Some(name));
         }
-        for nobody in ["", "udp", "udp0", "udp0 nowhere", "udp0 192.0.2.7:9 here", "udp0 192.0.2.7:9 192.0.2.1 x"] {
+        for nobody in
+            ["", "udp", "udp0", "udp0 nowhere", "udp0 192.0.2.7:9 here", "udp0 192.0.2.7:9 192.0.2.1 x"]
+        {
             assert_eq!(ends_of(nobody.as_bytes()), None, "{nobody}");
         }
     }
