@@ -125,6 +125,10 @@ return new Weft\Application(static fn (): string => 'Hello World', ['/echo' => n
 const MESSAGE: &str =
     "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789";
 
+// Counted with PHP 8.2, before names were written in place and found again: it is less now.
+const A_MESSAGE: Known = Known { weft: 7_150, all: 10_760 };
+const SOME_BYTES: Known = Known { weft: 6_330, all: 10_980 };
+
 #[test]
 fn of_a_message_to_a_websocket_and_its_answer() {
     let counts = Counts::of_each(Server::new(ECHOES), |weft| {
@@ -134,7 +138,7 @@ fn of_a_message_to_a_websocket_and_its_answer() {
             assert_eq!(socket.text(), MESSAGE);
         }
     });
-    check("a message", &counts, Known { weft: 0, all: 0 }, Known { weft: 0, all: 0 });
+    check("a message", &counts, A_MESSAGE, A_MESSAGE);
 }
 
 #[test]
@@ -153,7 +157,7 @@ fn of_bytes_to_a_tcp_service_and_their_answer() {
             assert_eq!(answer, MESSAGE.as_bytes());
         }
     });
-    check("bytes", &counts, Known { weft: 0, all: 0 }, Known { weft: 0, all: 0 });
+    check("bytes", &counts, SOME_BYTES, SOME_BYTES);
 }
 
 const QUERIES: &str = r#"

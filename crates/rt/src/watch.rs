@@ -220,3 +220,46 @@ impl Watch {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use super::*;
+
+    static HELD: AtomicUsize = AtomicUsize::new(0);
+
+    fn held(_: CoroutineId, _: Duration, _: Attempt) {
+        HELD.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+        let began = Instant::now();
+        while !is_so() {
+            assert!(began.elapsed() < Duration::from_secs(30), "{what}");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn the_thread_sleeps_while_nothing_is_entered_and_then_watches_again() {
+        let heartbeat: &'static Heartbeat = Box::leak(Box::default());
+        heartbeat.idle();
+        let watch = Watch {
+            held_max: Duration::from_millis(8),
+            held,
+            slice: Duration::ZERO,
+            preempt: || (),
+            late_after: Duration::ZERO,
+            late: || (),
+            give_up: |_| (),
+        };
+        watch.start(heartbeat).unwrap();
+        for round in 1..=3 {
+            wait_until("it sleeps", || heartbeat.told.load(Ordering::SeqCst) & SLEEPERS != 0);
+            heartbeat.enter(CoroutineId { index: 0, generation: 1 }, NEVER_LATE);
+            wait_until("it reports", || HELD.load(Ordering::SeqCst) == 2 * round);
+            heartbeat.idle();
+        }
+    }
+}
