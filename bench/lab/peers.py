@@ -108,7 +108,7 @@ def netty_push(role: str, port: int, run: Path) -> Commands:
 
 def centrifugo(_role: str, port: int, run: Path) -> Commands:
     """Whoever connects may subscribe, and who publishes needs no key; it sends no pings meanwhile."""
-    config = {"http_server": {"address": "127.0.0.1", "port": str(port)}, "health": {"enabled": True}, "http_api": {"insecure": True},
+    config = {"http_server": {"address": "127.0.0.1", "port": port}, "health": {"enabled": True}, "http_api": {"insecure": True},
               "client": {"insecure": True, "ping_interval": "3600s", "pong_timeout": "60s"}, "log": {"level": "error"}}
     (run / "centrifugo.json").write_text(json.dumps(config))
     return [[str(BENCH / "peers" / "centrifugo" / "target" / "centrifugo"), "--config", str(run / "centrifugo.json")]]
