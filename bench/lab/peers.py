@@ -7,6 +7,7 @@ its process ids. Ready means: it accepted a connection and gave one good answer.
 from __future__ import annotations
 
 import getpass
+import json
 import os
 import shutil
 import signal
@@ -39,7 +40,7 @@ SECURE = {"tls": "hello", "download": "hello", "streams": "park"}
 # Another setting of the same application.
 SAME = {"spans": "hello"}
 # Scenarios of WebSockets.
-PUSH = ("push", "crowd", "publish")
+PUSH = ("push", "broadcast", "crowd", "publish")
 LARGE_BYTES = 2**30
 # As many instances as requests that wait at once, if that is more than usual.
 INSTANCES = {"sleep": 1000, "wait1": 100, "wordpress": 60, "beside": 210}
@@ -98,6 +99,22 @@ def bare_push(_role: str, port: int, _run: Path) -> Commands:
 
 def tungstenite(_role: str, port: int, _run: Path) -> Commands:
     return [[str(BENCH / "peers" / "tungstenite" / "target" / "release" / "bench-tungstenite"), str(port)]]
+
+
+def go_push(_role: str, port: int, _run: Path) -> Commands:
+    return [[str(BENCH / "peers" / "go_push" / "target" / "bench-go-push"), str(port)]]
+
+
+def netty_push(role: str, port: int, run: Path) -> Commands:
+    return [[*netty(role, port, run)[0][:-2], "bench.Push", str(port)]]
+
+
+def centrifugo(_role: str, port: int, run: Path) -> Commands:
+    """Whoever connects may subscribe, and who publishes needs no key; it sends no pings meanwhile."""
+    config = {"http_server": {"address": "127.0.0.1", "port": port}, "health": {"enabled": True}, "http_api": {"insecure": True},
+              "client": {"insecure": True, "ping_interval": "3600s", "pong_timeout": "60s"}, "log": {"level": "error"}}
+    (run / "centrifugo.json").write_text(json.dumps(config))
+    return [[str(BENCH / "peers" / "centrifugo" / "target" / "centrifugo"), "--config", str(run / "centrifugo.json")]]
 
 
 def bare(_role: str, port: int, _run: Path) -> Commands:
@@ -404,9 +421,15 @@ PEERS = (
     Peer("loop", "an event loop with callbacks (C)", evolution("loop"), lambda: model_program("loop"), {"evolution": "/"}),
     Peer("coroutine", "coroutines on an event loop (C)", evolution("coroutine"), lambda: model_program("coroutine"), {"evolution": "/"}),
     Peer("bare-push", "bare epoll (C), without WebSocket's frames", bare_push, lambda: BENCH / "peers" / "bare" / "target" / "push",
-         {"push": "/"}),
+         {"push": "/", "broadcast": "/"}),
     Peer("tungstenite", "tokio-tungstenite (tokio current_thread)", tungstenite,
-         lambda: BENCH / "peers" / "tungstenite" / "target" / "release" / "bench-tungstenite", {"push": "/"}),
+         lambda: BENCH / "peers" / "tungstenite" / "target" / "release" / "bench-tungstenite", {"push": "/", "broadcast": "/"}),
+    Peer("go-push", "Go, gorilla/websocket", go_push, lambda: BENCH / "peers" / "go_push" / "target" / "bench-go-push",
+         {"push": "/", "broadcast": "/"}, warmup_factor=2),
+    Peer("netty-push", "Netty 4.1 (native epoll)", netty_push, lambda: BENCH / "peers" / "netty" / "target" / "classes" / "bench" / "Push.class",
+         {"push": "/", "broadcast": "/"}, warmup_factor=4),
+    Peer("centrifugo", "Centrifugo 6, its JSON protocol", centrifugo, lambda: BENCH / "peers" / "centrifugo" / "target" / "centrifugo",
+         {"broadcast": "/health"}, warmup_factor=2),
     Peer("weft-1-site", "weft, one site", weft_sites(1), weft_binary, {"sites": "/index.php"}, sites=1),
     Peer("weft-300-sites", "weft, 300 sites", weft_sites(300), weft_binary, {"sites": "/index.php"}, sites=300),
     Peer("fpm-300-pools", "nginx + php-fpm, 300 pools on demand", fpm_pools(300), found(PHP_FPM), {"sites": "/index.php"}, sites=300),

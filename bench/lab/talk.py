@@ -10,7 +10,7 @@ import json
 import subprocess
 import time
 from collections.abc import Callable
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 from .load import LOAD_CORE
 from .peers import BENCH
@@ -21,6 +21,7 @@ AT_ONCE = 1_000  # handshakes under way, of all processes together
 STALLED_S = 30.0
 LOOK_EVERY_S = 0.02
 CLIENT_TIMEOUT_S = 120.0
+MESSAGE_BYTES = 100
 
 
 def pinned(program: str, *arguments: object) -> list[str]:
@@ -35,12 +36,25 @@ def get(port: int, target: str) -> None:
         answer.read()
 
 
+def publish(port: int, sequence: int, speaks: str = "") -> None:
+    """Says something to all of a crowd."""
+    if not speaks:
+        get(port, f"/common?sequence={sequence}")
+        return
+    said = json.dumps({"channel": "all", "data": f"c {sequence} ".ljust(MESSAGE_BYTES, ".")}).encode()
+    with urlopen(Request(f"http://127.0.0.1:{port}/api/publish", said, {"Content-Type": "application/json"}), timeout=CLIENT_TIMEOUT_S) as answer:
+        if "error" in json.load(answer):
+            raise BenchError("the message was not published")
+
+
 class Crowd:
     """So many clients, at most `each` in a process. Its counts only grow, but for `open`."""
 
-    def __init__(self, port: int, count: int, each: int) -> None:
+    def __init__(self, port: int, count: int, each: int, speaks: str = "") -> None:
+        """`speaks`: what a server of its own protocol is called."""
         self.count, self.began_ns = count, time.monotonic_ns()
-        self.process = subprocess.Popen(pinned("crowd", port, count, each, AT_ONCE), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        command = pinned("crowd", port, count, each, AT_ONCE, *filter(None, [speaks]))
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def __enter__(self) -> Crowd:
         return self

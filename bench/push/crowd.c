@@ -1,12 +1,14 @@
 /* Many WebSocket clients that say nothing, and count what they hear: a few bytes each, many processes.
  *
- * Usage: crowd PORT COUNT PER-PROCESS AT-ONCE
+ * Usage: crowd PORT COUNT PER-PROCESS AT-ONCE [centrifugo]
  *
  * Client n asks for /crowd?number=n and waits for "welcome", which the server sends when it has subscribed. Then it hears
  * "c SEQ", which all hear, and "o NUMBER SEQ", which it alone hears; numbers of messages begin with 1. It answers pings.
  * Each line on stdin is answered with a line of JSON: the sums of all processes; the end of stdin ends them all.
  * It must not know which server answers. Invariant: what is heard twice, out of order or by the wrong client is counted
  * apart; a connection that ends is counted as lost, and does not come back.
+ * With "centrifugo" it speaks that server's protocol, as far as it takes to hear what all hear: a welcome is then the answer
+ * to its subscription, and a message is a text within JSON.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -34,13 +36,16 @@ static uint32_t first, count, process, asked;
 static unsigned short port;
 static int epoll, waiting;
 static char received[PARTIAL_BYTES_MAX + RECEIVE_BYTES];
+static int is_centrifugo;
+
+#define SUBSCRIBE "{\"id\":1,\"connect\":{}}\n{\"id\":2,\"subscribe\":{\"channel\":\"all\"}}"
 
 static void open_next(void) {
     struct connection *c = &connections[asked];
     c->fd = connect_from(0x7f010001u + (process << 8) + asked / PER_ADDRESS, port);
     char path[64];
     snprintf(path, sizeof path, "/crowd?number=%u", first + asked);
-    ask_for_websocket(c->fd, path);
+    ask_for_websocket(c->fd, is_centrifugo ? "/connection/websocket" : path);
     struct epoll_event event = { .events = EPOLLIN, .data.u32 = asked };
     must(epoll_ctl(epoll, EPOLL_CTL_ADD, c->fd, &event) == 0, "epoll_ctl");
     asked++;
@@ -65,9 +70,26 @@ static int follows(uint32_t *last, uint32_t number) {
     return 1;
 }
 
+/* What a frame says; false if it is nothing to hear. */
+static int text_of(const struct frame *frame, char *text, size_t room) {
+    const char *said = frame->payload, *end = said + frame->bytes;
+    memset(text, 0, room);
+    if (is_centrifugo) {
+        static const char data[] = "\"data\":\"", subscribed[] = "\"subscribe\":";
+        const char *found = memmem(said, frame->bytes, data, sizeof data - 1);
+        if (found == NULL) {
+            strncpy(text, "welcome", room - 1);
+            return memmem(said, frame->bytes, subscribed, sizeof subscribed - 1) != NULL;
+        }
+        said = found + sizeof data - 1;
+    }
+    memcpy(text, said, (size_t)(end - said) < room - 1 ? (size_t)(end - said) : room - 1);
+    return 1;
+}
+
 static void hear(struct connection *c, const struct frame *frame) {
-    char text[64] = "";
-    memcpy(text, frame->payload, frame->bytes < sizeof text - 1 ? frame->bytes : sizeof text - 1);
+    char text[64];
+    if (!text_of(frame, text, sizeof text)) return;
     unsigned number, sequence;
     int64_t now = now_ns();
     if (c->state == WAITS_FOR_WELCOME && strcmp(text, "welcome") == 0) {
@@ -103,6 +125,10 @@ static size_t take(struct connection *c, const char *bytes, size_t have) {
         used = accepted(bytes, have);
         if (used == 0) return 0;
         c->state = WAITS_FOR_WELCOME;
+        if (is_centrifugo) {
+            char frame[6 + CONTROL_BYTES_MAX];
+            send_all(c->fd, frame, write_frame(frame, TEXT, SUBSCRIBE, sizeof SUBSCRIBE - 1));
+        }
     }
     struct frame frame;
     while (c->state != LOST && read_frame(bytes + used, have - used, &frame)) {
@@ -166,7 +192,8 @@ static void tell(const struct counts *all, uint32_t processes) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 5) { fprintf(stderr, "usage: %s PORT COUNT PER-PROCESS AT-ONCE\n", argv[0]); return 2; }
+    is_centrifugo = argc == 6 && strcmp(argv[5], "centrifugo") == 0;
+    if (argc != 5 + is_centrifugo) { fprintf(stderr, "usage: %s PORT COUNT PER-PROCESS AT-ONCE [centrifugo]\n", argv[0]); return 2; }
     port = (unsigned short)atoi(argv[1]);
     uint32_t total = (uint32_t)atoi(argv[2]), each = (uint32_t)atoi(argv[3]);
     int at_once = atoi(argv[4]);

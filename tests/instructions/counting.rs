@@ -1,4 +1,4 @@
-//! A server that runs under callgrind, and the instructions of a stretch of requests by the file that holds them.
+//! A server that runs under callgrind, and the instructions of a stretch of requests, or of messages, by the file that holds them.
 //!
 //! Must not know what is asked for. Invariant: only what runs between two commands to callgrind is counted, in the one worker.
 
@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use weft_tests::command::{self, binary, write_program};
-use weft_tests::{Client, Running, Server, until};
+use weft_tests::{Running, Server, until};
 
 /// Requests before the count begins: they fill caches, pools and statements.
 const WARM_UP: usize = 200;
@@ -35,13 +35,27 @@ impl Counts {
     /// # Panics
     /// If valgrind is missing, or an answer is not `answer`.
     pub fn per_request(server: Server, target: &str, answer: &str) -> Counts {
+        Counts::of_each(server, |weft| {
+            let mut client = weft.connect();
+            move || {
+                client.get(target);
+                assert_eq!(client.read().text(), answer);
+            }
+        })
+    }
+
+    /// What one exchange costs with the client that `connected` makes.
+    ///
+    /// # Panics
+    /// If valgrind is missing.
+    pub fn of_each<F: FnMut()>(server: Server, connected: impl FnOnce(&Running) -> F) -> Counts {
         let directory = server.directory().to_path_buf();
         let weft = start(server, &directory);
         let [worker] = weft.workers()[..] else { panic!("one worker: {:?}", weft.workers()) };
-        let mut client = weft.connect();
-        ask(&mut client, target, answer, WARM_UP);
+        let mut exchange = connected(&weft);
+        (0..WARM_UP).for_each(|_| exchange());
         tell(&["-i", "on"], worker);
-        ask(&mut client, target, answer, COUNTED);
+        (0..COUNTED).for_each(|_| exchange());
         tell(&["-i", "off"], worker);
         tell(&["--dump=counted"], worker);
         // That of the first thread, which serves. What the ticker does depends on how long it takes.
@@ -72,13 +86,6 @@ fn start(server: Server, directory: &Path) -> Running {
         .fold(server, |server, setting| server.with("--define", setting))
         .run_by(&counted)
         .start()
-}
-
-fn ask(client: &mut Client, target: &str, answer: &str, times: usize) {
-    for _ in 0..times {
-        client.get(target);
-        assert_eq!(client.read().text(), answer);
-    }
 }
 
 /// Gives a command to the callgrind under which a process runs.

@@ -6,7 +6,11 @@
 
 mod counting;
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
 use weft_tests::services::MariaDb;
+use weft_tests::websocket::Socket;
 use weft_tests::{Server, php};
 
 use counting::Counts;
@@ -90,6 +94,74 @@ fn of_a_page_in_a_document_root() {
     let server = Server::of_docroot(&[("index.php", "<?php echo 'Hello World';")]).with("--instances", "1");
     let counts = Counts::per_request(server, "/", "Hello World");
     check("a page", &counts, Known { weft: 13_000, all: 34_060 }, Known { weft: 13_160, all: 35_600 });
+}
+
+/// Services that send back what they get.
+const ECHOES: &str = r#"
+use Weft\Tcp;
+use Weft\WebSocket;
+
+final class Echoes extends WebSocket\Service
+{
+    public function message(WebSocket\Connection $connection, string $message, bool $binary): void
+    {
+        $connection->send($message);
+    }
+}
+
+final class Bytes extends Tcp\Service
+{
+    public function framing(): Tcp\Framing
+    {
+        return Tcp\Framing::raw();
+    }
+
+    public function message(Tcp\Connection $connection, string $message): void
+    {
+        $connection->send($message);
+    }
+}
+
+return new Weft\Application(static fn (): string => 'Hello World', ['/echo' => new Echoes(), '/raw' => new Bytes()]);
+"#;
+
+/// Bytes of their messages.
+const MESSAGE: &str =
+    "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789";
+
+// Counted with PHP 8.2, before names were written in place and found again: it is less now.
+const A_MESSAGE: Known = Known { weft: 7_150, all: 10_760 };
+const SOME_BYTES: Known = Known { weft: 6_330, all: 10_980 };
+
+#[test]
+fn of_a_message_to_a_websocket_and_its_answer() {
+    let counts = Counts::of_each(Server::new(ECHOES), |weft| {
+        let mut socket = Socket::open(weft, "/echo");
+        move || {
+            socket.send(MESSAGE);
+            assert_eq!(socket.text(), MESSAGE);
+        }
+    });
+    check("a message", &counts, A_MESSAGE, A_MESSAGE);
+}
+
+#[test]
+fn of_bytes_to_a_tcp_service_and_their_answer() {
+    let server =
+        Server::new(ECHOES).with("--listen", "127.0.0.1:0").with("--listen", "tcp://127.0.0.1:0/raw");
+    let counts = Counts::of_each(server, |weft| {
+        let log = weft.log();
+        let found =
+            log.lines().find_map(|line| line.strip_prefix("weft: listening on tcp://")?.strip_suffix("/raw"));
+        let mut stream = TcpStream::connect(found.expect("its address")).expect("it listens");
+        move || {
+            let mut answer = [0; MESSAGE.len()];
+            stream.write_all(MESSAGE.as_bytes()).expect("sent");
+            stream.read_exact(&mut answer).expect("an answer");
+            assert_eq!(answer, MESSAGE.as_bytes());
+        }
+    });
+    check("bytes", &counts, SOME_BYTES, SOME_BYTES);
 }
 
 const QUERIES: &str = r#"

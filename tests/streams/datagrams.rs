@@ -1,7 +1,7 @@
 //! UDP services: datagrams and their answers, over real sockets.
 
 use std::collections::BTreeSet;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use rustix::process::Signal;
 use weft_tests::{Client, PATIENCE, Running, Server, process, until};
@@ -96,6 +96,55 @@ fn over_ipv6() {
     socket.connect(address(&weft, "udp", "echo")).expect("an address");
     let own = socket.local_addr().expect("an address");
     assert_eq!(text(&socket, "who"), format!("udp0 {own}|{own}"));
+}
+
+#[test]
+fn an_answer_leaves_from_the_address_that_the_datagram_came_to() {
+    let server = Server::new(include_str!("datagrams.php").trim_start_matches("<?php"));
+    let server = server.with("--listen", "127.0.0.1:0").with("--listen", "udp://0.0.0.0:0/echo");
+    let weft = server.with("--listen", "udp://[::]:0/other").with("--workers", "2").start();
+    let v4 = address(&weft, "udp", "echo").port();
+    let clients: Vec<(IpAddr, UdpSocket)> = ["127.0.0.1", "127.0.0.2", "127.0.3.4", "127.255.255.254", "::1"]
+        .into_iter()
+        .map(|own| own.parse().expect("an address"))
+        .map(|own: IpAddr| {
+            let port = if own.is_ipv4() { v4 } else { address(&weft, "udp", "other").port() };
+            // Of another address than the server's; and only what comes from that one arrives at a connected socket.
+            let any = if own.is_ipv4() { "127.0.0.9:0" } else { "[::1]:0" };
+            let socket = UdpSocket::bind(any).expect("a socket");
+            socket.set_read_timeout(Some(PATIENCE)).expect("a time");
+            socket.connect((own, port)).expect("an address");
+            (own, socket)
+        })
+        .collect();
+    // Many at once, so that one call of the server receives and sends those of several addresses.
+    for round in 0..10 {
+        for (own, socket) in &clients {
+            socket.send(format!("{round} to {own}").as_bytes()).expect("sent");
+        }
+        for (own, socket) in &clients {
+            assert_eq!(answer(socket), format!("{round} to {own}").as_bytes());
+        }
+    }
+    for (own, socket) in &clients {
+        let from = socket.local_addr().expect("an address");
+        let place = usize::from(own.is_ipv6());
+        let id = format!("udp{place} {from} {own}");
+        assert_eq!(text(socket, "who"), format!("{id}|{from}"));
+        for _ in 0..4 {
+            // Later, in any worker.
+            assert_eq!(weft.get(&format!("/push?peer={}", id.replace(' ', "+"))).text(), "true");
+            assert_eq!(answer(socket), b"pushed");
+        }
+    }
+    // From an address that is not this machine's nothing leaves (192.0.2.0/24 is for documentation), and others are not held up.
+    let (_, socket) = &clients[1];
+    let forged = format!("udp0+{}+192.0.2.1", socket.local_addr().expect("an address"));
+    weft.get(&format!("/push?peer={forged}"));
+    assert_eq!(ask(socket, "still there"), b"still there");
+    for nobody in ["udp0+127.0.0.9:9+here", "udp0+127.0.0.9:9+127.0.0.1+more"] {
+        assert_eq!(weft.get(&format!("/push?peer={nobody}")).text(), "false", "{nobody}");
+    }
 }
 
 /// A counter at the admin address.

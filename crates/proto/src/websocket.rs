@@ -24,5 +24,5 @@ mod handshake;
 pub use close::{CloseCode, REASON_BYTES_MAX};
 pub use decoder::{Decoder, Failure, Received};
 pub use deflate::{Deflate, Deflater, Inflater};
-pub use frame::{Kind, close_frame, compressed_frame, frame, ping_frame, pong_frame};
+pub use frame::{Kind, close_frame, compressed_frame, frame, ping_frame, pong_frame, write_frame};
 pub use handshake::{Handshake, VERSION, is_asked, is_of_host};

@@ -4,11 +4,16 @@
 //! room for the largest datagram there is.
 #![allow(unsafe_code)]
 
+mod own_address;
+
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use libc::{AF_INET, AF_INET6, c_long, c_void, iovec, mmsghdr, sockaddr_in, sockaddr_in6, sockaddr_storage};
+
+use own_address::Control;
+pub use own_address::tell_own_addresses;
 
 /// Datagrams that have arrived at a socket since it was made, and for which its buffer had no room.
 ///
@@ -36,8 +41,33 @@ const PLACE_BYTES: usize = 64 * 1024;
 pub struct Batch {
     bytes: Box<[u8]>,
     names: Box<[sockaddr_storage; BATCH]>,
+    controls: Box<[Control; BATCH]>,
     lengths: [usize; BATCH],
+    /// Which of the machine's addresses each was sent to, if the socket tells.
+    own: [Option<IpAddr>; BATCH],
     count: usize,
+}
+
+/// One that has arrived.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Arrived<'b> {
+    /// Who has sent it.
+    pub from: SocketAddr,
+    /// Which of the machine's addresses it was sent to, if the socket [tells](tell_own_addresses).
+    pub to: Option<IpAddr>,
+    /// What it says.
+    pub bytes: &'b [u8],
+}
+
+/// One that is to be sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Outgoing<'b> {
+    /// Which of the machine's addresses it leaves from; `None`: the one that the socket is bound to, or the kernel chooses.
+    pub from: Option<IpAddr>,
+    /// Whom it is for.
+    pub to: SocketAddr,
+    /// What it says.
+    pub bytes: &'b [u8],
 }
 
 impl Default for Batch {
@@ -45,7 +75,9 @@ impl Default for Batch {
         // SAFETY: zeros are a name of no family.
         let nobody: sockaddr_storage = unsafe { std::mem::zeroed() };
         let names = Box::new([nobody; BATCH]);
-        Batch { bytes: vec![0; BATCH * PLACE_BYTES].into(), names, lengths: [0; BATCH], count: 0 }
+        let controls = Box::new([Control::default(); BATCH]);
+        let bytes = vec![0; BATCH * PLACE_BYTES].into();
+        Batch { bytes, names, controls, lengths: [0; BATCH], own: [None; BATCH], count: 0 }
     }
 }
 
@@ -65,26 +97,31 @@ impl Batch {
             .zip(&mut pieces)
             .map(|(name, piece)| message(name, size_of::<sockaddr_storage>(), piece))
             .collect();
+        for (message, control) in messages.iter_mut().zip(self.controls.iter_mut()) {
+            control.lend(&mut message.msg_hdr);
+        }
         let (fd, flags) = (c_long::from(socket.as_raw_fd()), c_long::from(libc::MSG_DONTWAIT));
         let none = std::ptr::null_mut::<libc::timespec>();
-        // SAFETY: each of the BATCH messages names a place of its own and a name of its own, which outlive the call.
+        // SAFETY: each of the BATCH messages names a place, a name and a control of its own, which outlive the call.
         let count = unsafe {
             libc::syscall(libc::SYS_recvmmsg, fd, messages.as_mut_ptr(), BATCH as c_long, flags, none)
         };
         let count = usize::try_from(count).map_err(|_| io::Error::last_os_error())?;
-        for (length, message) in self.lengths.iter_mut().zip(&messages[..count]) {
-            *length = message.msg_len as usize;
+        for (place, message) in messages[..count].iter().enumerate() {
+            self.lengths[place] = message.msg_len as usize;
+            self.own[place] = self.controls[place].told(message.msg_hdr.msg_controllen);
         }
         self.count = count;
         Ok(count)
     }
 
-    /// What was received, and from whom. One without an address of its own is left out.
-    pub fn iter(&self) -> impl Iterator<Item = (SocketAddr, &[u8])> {
-        let places = self.bytes.chunks_exact(PLACE_BYTES).zip(self.names.iter()).zip(self.lengths);
-        places
-            .take(self.count)
-            .filter_map(|((bytes, name), length)| Some((address_of(name)?, &bytes[..length])))
+    /// What was received. One without a sender's address is left out.
+    pub fn iter(&self) -> impl Iterator<Item = Arrived<'_>> {
+        let places = self.bytes.chunks_exact(PLACE_BYTES).zip(self.names.iter());
+        places.take(self.count).enumerate().filter_map(|(place, (bytes, name))| {
+            let bytes = &bytes[..self.lengths[place]];
+            Some(Arrived { from: address_of(name)?, to: self.own[place], bytes })
+        })
     }
 }
 
@@ -92,22 +129,26 @@ impl Batch {
 ///
 /// # Errors
 /// Those of sendmmsg(2) for the first of them; EAGAIN if there is no room.
-pub fn send<'d>(
-    socket: BorrowedFd<'_>,
-    datagrams: impl Iterator<Item = (&'d SocketAddr, &'d [u8])>,
-) -> io::Result<usize> {
-    let (mut names, mut pieces) = (Vec::new(), Vec::new());
-    for (address, bytes) in datagrams.take(BATCH) {
-        names.push(name_of(address));
+pub fn send<'d>(socket: BorrowedFd<'_>, datagrams: impl Iterator<Item = Outgoing<'d>>) -> io::Result<usize> {
+    let (mut names, mut pieces, mut controls) = (Vec::new(), Vec::new(), Vec::new());
+    for Outgoing { from, to, bytes } in datagrams.take(BATCH) {
+        names.push(name_of(&to));
+        controls.push(from.map(Control::from_address));
         // The kernel only reads it.
         pieces.push(iovec { iov_base: bytes.as_ptr().cast_mut().cast::<c_void>(), iov_len: bytes.len() });
     }
     let heads = names.iter_mut().map(|(name, length)| ((name as *mut sockaddr_storage).cast(), *length));
     let mut messages: Vec<mmsghdr> =
         heads.zip(&mut pieces).map(|((name, length), piece)| message(name, length, piece)).collect();
+    for (message, control) in messages.iter_mut().zip(&mut controls) {
+        if let Some((control, length)) = control {
+            control.lend(&mut message.msg_hdr);
+            message.msg_hdr.msg_controllen = *length;
+        }
+    }
     let flags = c_long::from(libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL);
     let (fd, count) = (c_long::from(socket.as_raw_fd()), messages.len() as c_long);
-    // SAFETY: each message names bytes and a name that outlive the call, and are only read.
+    // SAFETY: each message names bytes, a name and perhaps a control that outlive the call, and are only read.
     let sent = unsafe { libc::syscall(libc::SYS_sendmmsg, fd, messages.as_mut_ptr(), count, flags) };
     usize::try_from(sent).map_err(|_| io::Error::last_os_error())
 }
@@ -182,10 +223,10 @@ mod tests {
             let nothing = batch.receive(other.as_fd()).unwrap_err();
             assert_eq!((nothing.kind(), batch.iter().count()), (io::ErrorKind::WouldBlock, 0));
             let all: Vec<Vec<u8>> = [0, 1, 1500, 65_000].iter().map(|length| vec![7; *length]).collect();
-            let sent = send(one.as_fd(), all.iter().map(|bytes| (&to, bytes.as_slice()))).unwrap();
+            let sent = send(one.as_fd(), all.iter().map(|bytes| Outgoing { from: None, to, bytes })).unwrap();
             assert_eq!((sent, batch.receive(other.as_fd()).unwrap()), (4, 4));
-            let received: Vec<_> = batch.iter().map(|(from, bytes)| (from, bytes.to_vec())).collect();
-            assert_eq!(received, all.into_iter().map(|bytes| (from, bytes)).collect::<Vec<_>>());
+            let expected = all.iter().map(|bytes| Arrived { from, to: None, bytes });
+            assert_eq!(batch.iter().collect::<Vec<_>>(), expected.collect::<Vec<_>>());
         }
     }
 
@@ -200,8 +241,42 @@ mod tests {
         let mut seen = Vec::new();
         for expected in [BATCH, 40 - BATCH] {
             assert_eq!(batch.receive(other.as_fd()).unwrap(), expected);
-            seen.extend(batch.iter().map(|(_, bytes)| bytes[0]));
+            seen.extend(batch.iter().map(|one| one.bytes[0]));
         }
         assert_eq!(seen, (0..40).collect::<Vec<u8>>());
+    }
+
+    #[test]
+    fn a_socket_at_all_addresses_tells_to_which_one_was_sent_and_answers_from_it() {
+        for (all, own) in
+            [("0.0.0.0:0", ["127.0.0.1", "127.0.0.2", "127.9.8.7"].as_slice()), ("[::]:0", &["::1"])]
+        {
+            let socket = UdpSocket::bind(all).unwrap();
+            tell_own_addresses(socket.as_fd()).unwrap();
+            let port = socket.local_addr().unwrap().port();
+            for own in own.iter().map(|own| own.parse::<IpAddr>().unwrap()) {
+                let client = UdpSocket::bind((own, 0)).unwrap();
+                // Only what comes from there arrives at it.
+                client.connect((own, port)).unwrap();
+                client.send(b"asked").unwrap();
+                let mut batch = Batch::default();
+                assert_eq!(batch.receive(socket.as_fd()).unwrap(), 1);
+                let from = client.local_addr().unwrap();
+                let expected = Arrived { from, to: Some(own), bytes: b"asked" };
+                assert_eq!(batch.iter().collect::<Vec<_>>(), [expected]);
+                let answer = Outgoing { from: Some(own), to: from, bytes: b"answered" };
+                assert_eq!(send(socket.as_fd(), std::iter::once(answer)).unwrap(), 1);
+                assert_eq!(client.recv(&mut [0; 10]).unwrap(), 8);
+            }
+            // 192.0.2.0/24 and 2001:db8::/32 are nobody's: they are for documentation.
+            let foreign = if port_is_v4(&socket) { "192.0.2.1" } else { "2001:db8::1" };
+            let to = socket.local_addr().unwrap();
+            let forged = Outgoing { from: Some(foreign.parse().unwrap()), to, bytes: b"forged" };
+            assert!(send(socket.as_fd(), std::iter::once(forged)).is_err());
+        }
+    }
+
+    fn port_is_v4(socket: &UdpSocket) -> bool {
+        socket.local_addr().unwrap().is_ipv4()
     }
 }

@@ -2,7 +2,8 @@
 //! slices of coroutine mode.
 //!
 //! It reads a few atomics and calls function pointers, which MUST be safe from another thread (they set flags on which
-//! the loop's thread acts). The loop's fast path reads no clock: the thread compares the heartbeat between its ticks.
+//! the loop's thread acts). The loop's fast path reads no clock: the thread compares the heartbeat between its ticks. While
+//! no coroutine is entered there are none.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -22,7 +23,7 @@ pub struct Heartbeat {
     since: AtomicU64,
     /// Who must be told when a coroutine is entered: [`SLEEPERS`], [`TICKER`].
     told: AtomicU8,
-    sleepers: [OnceLock<Thread>; 2],
+    sleepers: [OnceLock<Thread>; 3],
     board: OnceLock<&'static Board>,
 }
 
@@ -36,6 +37,7 @@ const TICKER: u8 = 2;
 pub(crate) enum Sleeper {
     Deputy,
     Ticker,
+    Watch,
 }
 
 impl Heartbeat {
@@ -191,7 +193,11 @@ impl Watch {
             let (beat, coroutine) = heartbeat.read();
             let in_coroutine = Heartbeat::is_in_coroutine(beat);
             if beat != last || !in_coroutine {
+                let is_idle = beat == last;
                 (last, held, reports, told) = (beat, Duration::ZERO, 0, None);
+                if is_idle {
+                    heartbeat.sleep_until_entered(Sleeper::Watch, beat);
+                }
                 continue;
             }
             held += tick;
@@ -211,6 +217,49 @@ impl Watch {
             }
             reports += 1;
             (self.held)(coroutine, held, if reports == 1 { Attempt::First } else { Attempt::Second });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use super::*;
+
+    static HELD: AtomicUsize = AtomicUsize::new(0);
+
+    fn held(_: CoroutineId, _: Duration, _: Attempt) {
+        HELD.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+        let began = Instant::now();
+        while !is_so() {
+            assert!(began.elapsed() < Duration::from_secs(30), "{what}");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn the_thread_sleeps_while_nothing_is_entered_and_then_watches_again() {
+        let heartbeat: &'static Heartbeat = Box::leak(Box::default());
+        heartbeat.idle();
+        let watch = Watch {
+            held_max: Duration::from_millis(8),
+            held,
+            slice: Duration::ZERO,
+            preempt: || (),
+            late_after: Duration::ZERO,
+            late: || (),
+            give_up: |_| (),
+        };
+        watch.start(heartbeat).unwrap();
+        for round in 1..=3 {
+            wait_until("it sleeps", || heartbeat.told.load(Ordering::SeqCst) & SLEEPERS != 0);
+            heartbeat.enter(CoroutineId { index: 0, generation: 1 }, NEVER_LATE);
+            wait_until("it reports", || HELD.load(Ordering::SeqCst) == 2 * round);
+            heartbeat.idle();
         }
     }
 }

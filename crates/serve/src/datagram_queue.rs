@@ -3,7 +3,7 @@
 //! Must not know who takes it. Invariant: each queue is bounded, in datagrams and in bytes.
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use weft_rt::Nanos;
@@ -13,15 +13,24 @@ use weft_rt::datagrams::Batch;
 const QUEUE_MAX: usize = 1024;
 const QUEUE_BYTES_MAX: usize = 4 * 1024 * 1024;
 
+/// The two ends of a datagram.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ends {
+    /// At which address of the configuration: the first that this server was told is 0.
+    pub place: u32,
+    /// Which of the machine's addresses, where the configuration says all.
+    pub own: Option<IpAddr>,
+    /// Who has sent it, or gets it.
+    pub peer: SocketAddr,
+}
+
 /// One that has arrived.
 #[derive(Debug)]
 pub struct Datagram {
     /// What the handler calls the service.
     pub service: u32,
-    /// At which address: the first that this server was told is 0.
-    pub place: u32,
-    /// Who has sent it.
-    pub from: SocketAddr,
+    /// Where, and from whom.
+    pub ends: Ends,
     /// What it says.
     pub bytes: Vec<u8>,
 }
@@ -69,14 +78,12 @@ impl<T> Queue<T> {
 pub(crate) struct Datagrams {
     pub sockets: Vec<Socket>,
     pub batch: Option<Batch>,
-    /// By the place and the sender.
-    pub queue: Queue<(u32, SocketAddr)>,
+    pub queue: Queue<Ends>,
     /// How many of them the handler was told of and has not taken.
     pub told: usize,
     /// Until when it is told of none, because it could not take one.
     pub rests_until: Nanos,
-    /// By the place and whom it is for.
-    pub out: Queue<(u32, SocketAddr)>,
+    pub out: Queue<Ends>,
 }
 
 impl Datagrams {

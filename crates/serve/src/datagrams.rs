@@ -8,13 +8,12 @@
 //! counted.
 
 use std::io;
-use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-use weft_rt::datagrams::{BATCH, overflowed, send};
+use weft_rt::datagrams::{BATCH, Outgoing, overflowed, send, tell_own_addresses};
 use weft_rt::{MILLISECOND, Nanos};
 
-use crate::datagram_queue::{Datagram, Socket};
+use crate::datagram_queue::{Datagram, Ends, Socket};
 use crate::keys::{TunnelKey, listener_key};
 use crate::server::Server;
 
@@ -28,8 +27,9 @@ impl Server {
     /// takes it by [`Server::take_datagram`].
     ///
     /// # Errors
-    /// Those of epoll_ctl(2).
+    /// Those of epoll_ctl(2) and setsockopt(2).
     pub fn listen_for_datagrams(&self, fd: OwnedFd, service: u32) -> io::Result<()> {
+        tell_own_addresses(fd.as_fd())?;
         let number = {
             let mut listeners = self.listeners.borrow_mut();
             listeners.numbers += 1;
@@ -50,8 +50,9 @@ impl Server {
         // An error is one of an earlier answer, which its sender does not wait for: the next datagram follows it.
         let Ok(count) = batch.receive(datagrams.sockets[place].fd.as_fd()) else { return true };
         self.stats.datagrams_received.add(count as u64);
-        for (from, bytes) in batch.iter() {
-            if !datagrams.queue.push((place as u32, from), bytes.to_vec()) {
+        for arrived in batch.iter() {
+            let ends = Ends { place: place as u32, own: arrived.to, peer: arrived.from };
+            if !datagrams.queue.push(ends, arrived.bytes.to_vec()) {
                 self.stats.datagrams_dropped.add(1);
             }
         }
@@ -77,9 +78,9 @@ impl Server {
     pub fn take_datagram(&self) -> Option<Datagram> {
         let datagrams = &mut *self.datagrams.borrow_mut();
         datagrams.told = datagrams.told.saturating_sub(1);
-        let ((place, from), bytes) = datagrams.queue.pop()?;
-        let service = datagrams.sockets.get(place as usize)?.service;
-        Some(Datagram { service, place, from, bytes })
+        let (ends, bytes) = datagrams.queue.pop()?;
+        let service = datagrams.sockets.get(ends.place as usize)?.service;
+        Some(Datagram { service, ends, bytes })
     }
 
     /// The handler was told of a datagram and could not take it now.
@@ -91,10 +92,10 @@ impl Server {
 
     /// Sends a datagram from an address of this server. Returns false if it is lost: it is too large, there is no such address, or
     /// too many wait to be sent.
-    pub fn send_datagram(&self, place: u32, to: SocketAddr, bytes: &[u8]) -> bool {
+    pub fn send_datagram(&self, ends: Ends, bytes: &[u8]) -> bool {
         let mut datagrams = self.datagrams.borrow_mut();
-        let is_possible = bytes.len() <= DATAGRAM_BYTES_MAX && datagrams.sockets.len() > place as usize;
-        let is_queued = is_possible && datagrams.out.push((place, to), bytes.to_vec());
+        let is_possible = bytes.len() <= DATAGRAM_BYTES_MAX && datagrams.sockets.len() > ends.place as usize;
+        let is_queued = is_possible && datagrams.out.push(ends, bytes.to_vec());
         if !is_queued {
             self.stats.datagrams_dropped.add(1);
         }
@@ -104,12 +105,12 @@ impl Server {
     /// Sends what waits. What the kernel has no room for waits for the next turn.
     pub(crate) fn send_datagrams(&self) {
         let datagrams = &mut *self.datagrams.borrow_mut();
-        while let Some(((place, _), _)) = datagrams.out.all.front() {
-            let place = *place;
-            let Some(socket) = datagrams.sockets.get(place as usize) else { return };
+        while let Some((Ends { place, .. }, _)) = datagrams.out.all.front() {
+            let Some(socket) = datagrams.sockets.get(*place as usize) else { return };
             // Those for one socket that follow each other leave in one call.
-            let same = datagrams.out.all.iter().take(BATCH).take_while(|((of, _), _)| *of == place);
-            let sent = match send(socket.fd.as_fd(), same.map(|((_, to), bytes)| (to, bytes.as_slice()))) {
+            let same = datagrams.out.all.iter().take(BATCH).take_while(|(ends, _)| ends.place == *place);
+            let outgoing = same.map(|(ends, bytes)| Outgoing { from: ends.own, to: ends.peer, bytes });
+            let sent = match send(socket.fd.as_fd(), outgoing) {
                 Ok(sent) => {
                     self.stats.datagrams_sent.add(sent as u64);
                     sent

@@ -92,7 +92,7 @@ mod wheel;
 
 pub use address::{Endpoint, Peer};
 pub use client::{Client, ProxyFields, ProxyWord, client};
-pub use datagram_queue::Datagram;
+pub use datagram_queue::{Datagram, Ends};
 pub use deputy::Deputy;
 pub use goodbye::Goodbyes;
 pub use handler::{Handler, Refusal};

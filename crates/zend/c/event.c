@@ -2,6 +2,7 @@
  *
  * Between two events no coroutine and no PHP value exists for a connection. Invariants: the host hears of the end of each
  * event that it has given, so that the next one follows; a failure of a service closes its connection, and nothing else. */
+#include "boot.h"
 #include "contain.h"
 #include "context.h"
 #include "coroutine.h"
@@ -13,6 +14,17 @@
 #include "websocket.h"
 
 #define SERVICES "Weft\\Internal\\Services"
+
+/* Services::event(), once the class is there: it stays as long as the application. */
+static WEFT_BOOT zend_function *event_method;
+
+static zend_function *find_method(void)
+{
+	zend_string *name = zend_string_init(ZEND_STRL(SERVICES), 0);
+	zend_class_entry *class = zend_lookup_class(name);
+	zend_string_release(name);
+	return class ? zend_hash_str_find_ptr(&class->function_table, ZEND_STRL("event")) : NULL;
+}
 
 static void call_service(weft_coroutine *coroutine)
 {
@@ -27,12 +39,11 @@ static void call_service(weft_coroutine *coroutine)
 	ZVAL_STRINGL(&arguments[3], event.data.bytes ? event.data.bytes : "", event.data.length);
 	ZVAL_LONG(&arguments[4], event.code);
 	ZVAL_UNDEF(&result);
-	zend_string *name = zend_string_init(ZEND_STRL(SERVICES), 0);
-	zend_class_entry *class = zend_lookup_class(name);
-	zend_string_release(name);
-	zend_function *method = class ? zend_hash_str_find_ptr(&class->function_table, ZEND_STRL("event")) : NULL;
-	if (method) {
-		zend_call_known_function(method, NULL, class, &result, 5, arguments, NULL);
+	if (UNEXPECTED(!event_method)) {
+		event_method = find_method();
+	}
+	if (event_method) {
+		zend_call_known_function(event_method, NULL, event_method->common.scope, &result, 5, arguments, NULL);
 	}
 	zval_ptr_dtor(&result);
 	zval_ptr_dtor(&arguments[2]);
@@ -92,8 +103,12 @@ void weft_event_run(weft_coroutine *coroutine)
 	const uint64_t tunnel = coroutine->argument;
 	weft_isolate_begin(coroutine);
 	bool failed = settle(weft_contained(call_service, coroutine), coroutine);
-	weft_contained_last(weft_run_deferred, coroutine);
-	weft_contained_last(finish, coroutine);
+	if (UNEXPECTED(Z_TYPE(weft_context_slot(coroutine)->deferred) != IS_UNDEF)) {
+		weft_contained_last(weft_run_deferred, coroutine);
+	}
+	if (UNEXPECTED(BG(user_shutdown_function_names) || OG(active))) {
+		weft_contained_last(finish, coroutine);
+	}
 	weft_isolate_end(coroutine);
 	weft_host_event_done(tunnel, failed);
 }

@@ -24,11 +24,11 @@ final class Peer
     /** The address of the sender, with its port: "192.0.2.7:50123" or "[2001:db8::7]:50123". */
     public function address(): string
     {
-        return explode(' ', $this->id, 2)[1] ?? '';
+        return explode(' ', $this->id, 3)[1] ?? '';
     }
 
     /**
-     * Sends a datagram from the address at which the peer's own arrived. It never waits.
+     * Sends a datagram from the address at which the peer's own arrived, also where the server listens at all. It never waits.
      *
      * @param string $message 0 to 65,507 bytes; what is longer than the path allows, some 1,400, travels in fragments
      * @return bool false when it is lost already: too many wait to be sent

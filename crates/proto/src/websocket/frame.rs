@@ -29,6 +29,11 @@ pub fn frame(kind: Kind, payload: &[u8]) -> Vec<u8> {
     encode(if kind == Kind::Text { TEXT } else { BINARY }, payload)
 }
 
+/// Appends it.
+pub fn write_frame(kind: Kind, payload: &[u8], into: &mut Vec<u8>) {
+    write(if kind == Kind::Text { TEXT } else { BINARY }, payload, into);
+}
+
 /// A whole message as one frame, whose payload is compressed.
 pub fn compressed_frame(kind: Kind, payload: &[u8]) -> Vec<u8> {
     encode(COMPRESSED | if kind == Kind::Text { TEXT } else { BINARY }, payload)
@@ -57,6 +62,11 @@ pub fn close_frame(code: CloseCode, reason: &str) -> Vec<u8> {
 
 fn encode(opcode: u8, payload: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(payload.len() + 10);
+    write(opcode, payload, &mut out);
+    out
+}
+
+fn write(opcode: u8, payload: &[u8], out: &mut Vec<u8>) {
     out.push(FINAL | opcode);
     match payload.len() {
         length @ 0..=125 => out.push(length as u8),
@@ -70,5 +80,4 @@ fn encode(opcode: u8, payload: &[u8]) -> Vec<u8> {
         }
     }
     out.extend_from_slice(payload);
-    out
 }

@@ -7,7 +7,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use weft_proto::framing::{Framing, Unframable};
-use weft_proto::websocket::{Deflate, Deflater, Failure, Inflater, Kind, Received, compressed_frame, frame};
+use weft_proto::websocket::{
+    Deflate, Deflater, Failure, Inflater, Kind, Received, compressed_frame, frame, write_frame,
+};
 
 use crate::tunnel::Tunnel;
 use crate::tunnel::event_form::{EventStream, FORMS, message_event};
@@ -18,6 +20,8 @@ use crate::tunnel::outbox::Frame;
 pub(crate) struct Coders {
     deflater: RefCell<Option<Box<Deflater>>>,
     inflater: RefCell<Option<Box<Inflater>>>,
+    /// Where frames are made before they are shared: a message costs one allocation, and not two.
+    scratch: RefCell<Vec<u8>>,
 }
 
 impl Coders {
@@ -34,6 +38,18 @@ impl Coders {
             }
             other => Ok(other),
         }
+    }
+
+    fn plain(&self, kind: Kind, payload: &[u8]) -> Frame {
+        /// A larger buffer is not kept.
+        const KEPT_BYTES: usize = 16 * 1024;
+        if payload.len() > KEPT_BYTES {
+            return frame(kind, payload).into();
+        }
+        let mut scratch = self.scratch.borrow_mut();
+        scratch.clear();
+        write_frame(kind, payload, &mut scratch);
+        scratch.as_slice().into()
     }
 
     fn compressed(&self, kind: Kind, payload: &[u8]) -> Option<Frame> {
@@ -83,7 +99,10 @@ impl<'m> Message<'m> {
         {
             return Ok(Frame::clone(frame));
         }
-        let frame: Frame = framing.encode(self.payload)?.into();
+        let frame: Frame = match **framing {
+            Framing::Raw => self.payload.into(),
+            _ => framing.encode(self.payload)?.into(),
+        };
         self.framed = Some((Rc::clone(framing), Frame::clone(&frame)));
         Ok(frame)
     }
@@ -103,7 +122,7 @@ impl<'m> Message<'m> {
                 return Frame::clone(frame);
             }
         }
-        Frame::clone(self.plain.get_or_insert_with(|| frame(self.kind, self.payload).into()))
+        Frame::clone(self.plain.get_or_insert_with(|| self.coders.plain(self.kind, self.payload)))
     }
 }
 

@@ -7,7 +7,7 @@
 use std::num::NonZeroU32;
 
 use weft_proto::websocket::{CloseCode, Received as Frame};
-use weft_rt::Nanos;
+use weft_rt::{MILLISECOND, Nanos, SECOND};
 
 use crate::connection::{Connection, Phase};
 use crate::server::{Server, TurnStage};
@@ -219,7 +219,7 @@ impl Server {
         }
         match tunnel.is_pinged {
             true => after(tunnel.since, limits.ping_timeout_ms),
-            false if limits.ping_ms > 0 => after(tunnel.since, limits.ping_ms),
+            false if limits.ping_ms > 0 => ping_due(tunnel.since, limits.ping_ms),
             false => Nanos::MAX,
         }
     }
@@ -314,7 +314,40 @@ impl Server {
     }
 }
 
+/// When a peer gets a ping that was heard at this time: a little early, at a time that it shares with many. So a worker wakes
+/// once for the pings of a second, and finds their answers together, in place of once for each of both.
+fn ping_due(since: Nanos, ping_ms: u64) -> Nanos {
+    /// A ping is early by less than this part of its span,
+    const PART: u64 = 16;
+    /// ... and by less than this.
+    const EARLY_MAX: Nanos = SECOND;
+    let shared = (ping_ms.saturating_mul(MILLISECOND) / PART).clamp(1, EARLY_MAX);
+    after(since, ping_ms) / shared * shared
+}
+
 /// Whether the peer's silence ends the connection: it has a ping to answer, or its protocol has none.
 fn is_to_speak(tunnel: &Tunnel) -> bool {
     tunnel.is_pinged || tunnel.codec.framing().is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pings_are_early_by_less_than_a_second_and_a_sixteenth_and_share_their_times() {
+        for ping_ms in [1, 15, 100, 1_000, 30_000, 120_000, u64::MAX] {
+            let mut times = std::collections::BTreeSet::new();
+            for step in 0..1_000 {
+                let since = 77 * SECOND + 123 + step * MILLISECOND;
+                let (due, latest) = (ping_due(since, ping_ms), after(since, ping_ms));
+                assert!(since < due && due <= latest, "{ping_ms}");
+                let span = latest - since;
+                assert!(latest - due < SECOND.min(span / 16).max(2), "{ping_ms}");
+                times.insert(due);
+            }
+            let shared = SECOND.min(ping_ms.saturating_mul(MILLISECOND) / 16);
+            assert!(times.len() as u64 <= SECOND / shared + 2, "{ping_ms}: {}", times.len());
+        }
+    }
 }

@@ -146,7 +146,18 @@ pub fn answer(server: &Server, prefix: &str, question: &[u8]) -> Rows {
 
 /// The name of a connection, which no other one of any worker has.
 pub fn name_of(prefix: &str, key: TunnelKey) -> String {
-    format!("{prefix}-w{:x}", key.0)
+    let mut name = String::new();
+    write_name(prefix, key, &mut name);
+    name
+}
+
+/// Appends it. Each event has one, and the standard library's formatting would cost more than the rest of what is lent with it.
+pub fn write_name(prefix: &str, TunnelKey(key): TunnelKey, into: &mut String) {
+    into.push_str(prefix);
+    into.push_str("-w");
+    let digits = (u64::BITS - key.leading_zeros()).div_ceil(4).max(1);
+    let digit = |at: u32| char::from_digit((key >> (4 * at)) as u32 & 0xF, 16);
+    into.extend((0..digits).rev().filter_map(digit));
 }
 
 fn number(count: usize) -> Vec<u8> {

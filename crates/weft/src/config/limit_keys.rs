@@ -178,7 +178,7 @@ pub const LIMITS: &[Key] = &[
         "websocket-ping-ms",
         Milliseconds,
         0..=DAY_MS,
-        "How long a WebSocket client may be silent before it gets a ping; 0 is never"
+        "How long a WebSocket client may be silent before it gets a ping, which comes up to 1 s or a sixteenth of it earlier; 0 is never"
     ),
     number!(
         limits.websocket_ping_timeout_ms,

@@ -13,14 +13,22 @@ use weft_zend::{Event, RequestId, Slice};
 
 use super::server_host::ServerHost;
 use super::services::overflow_of;
-use crate::bus::{What, name_of};
+use crate::bus::{What, name_of, write_name};
 
 impl ServerHost {
     fn name_of(&self, key: TunnelKey) -> String {
         name_of(&self.id_prefix, key)
     }
 
+    fn lend_name(&self, key: TunnelKey) -> Slice {
+        self.lent.connection(key, |name| write_name(&self.id_prefix, key, name))
+    }
+
     pub(super) fn tunnel_of(&self, name: &[u8]) -> Option<TunnelKey> {
+        self.lent.connection_of(name).or_else(|| self.parsed(name))
+    }
+
+    fn parsed(&self, name: &[u8]) -> Option<TunnelKey> {
         let number = name.strip_prefix(self.id_prefix.as_bytes())?.strip_prefix(b"-w")?;
         let number = std::str::from_utf8(number).ok()?;
         u64::from_str_radix(number, 16).ok().map(TunnelKey)
@@ -66,7 +74,7 @@ impl ServerHost {
             attributes: accept.attributes,
         };
         let accepted = match self.server.upgrade(key, &upgrade) {
-            Ok(tunnel) => return (Accepted::Open, self.lent.name(self.name_of(tunnel))),
+            Ok(tunnel) => return (Accepted::Open, self.lend_name(tunnel)),
             Err(NotUpgraded::Gone) => Accepted::Answered,
             Err(NotUpgraded::Refused(reject)) => {
                 let _ = self.server.refuse_upgrade(key, reject);
@@ -103,8 +111,8 @@ impl ServerHost {
                 (EventKind::Closed, code.0, reason.into_bytes())
             }
         };
-        let name = self.lent.name(self.name_of(tunnel));
-        Event { service, kind: kind as u32, code: u32::from(code), name, data: self.lent.data(data) }
+        let (name, data) = (self.lend_name(tunnel), self.lent.data(data));
+        Event { service, kind: kind as u32, code: u32::from(code), name, data }
     }
 
     pub(super) fn end_event(&self, tunnel: u64, failed: bool) {
@@ -120,23 +128,27 @@ impl ServerHost {
     }
 
     pub(super) fn send_to(&self, name: &[u8], is_binary: bool, message: &[u8]) -> MessageSent {
-        if let Some(is_queued) = self.answer_datagram(name, message) {
-            return if is_queued { MessageSent::Queued } else { MessageSent::Lost };
+        let of_queued = |is_queued| if is_queued { MessageSent::Queued } else { MessageSent::Lost };
+        let own = self.tunnel_of(name);
+        if own.is_none()
+            && let Some(is_queued) = self.answer_datagram(name, message)
+        {
+            return of_queued(is_queued);
         }
         let kind = if is_binary { Kind::Binary } else { Kind::Text };
         if !is_binary && std::str::from_utf8(message).is_err() {
             return MessageSent::NoText;
         }
-        if self.topics.is_elsewhere(name) {
+        let Some(own) = own else {
             let what = if is_binary { What::Binary } else { What::Text };
-            let is_queued = self.topics.is_done_elsewhere(name, what, &[message]);
-            return if is_queued { MessageSent::Queued } else { MessageSent::Lost };
-        }
-        match self.tunnel_of(name).map(|key| self.server.tunnel_send(key, kind, message)) {
-            Some(Sent::Queued) => MessageSent::Queued,
-            Some(Sent::Unframable(Unframable::Delimiter)) => MessageSent::HasDelimiter,
-            Some(Sent::Unframable(Unframable::Length)) => MessageSent::TooLong,
-            _ => MessageSent::Lost,
+            let is_sent = || self.topics.is_done_elsewhere(name, what, &[message]);
+            return of_queued(self.topics.is_elsewhere(name) && is_sent());
+        };
+        match self.server.tunnel_send(own, kind, message) {
+            Sent::Queued => MessageSent::Queued,
+            Sent::Unframable(Unframable::Delimiter) => MessageSent::HasDelimiter,
+            Sent::Unframable(Unframable::Length) => MessageSent::TooLong,
+            Sent::Dropped | Sent::Overflowed | Sent::Gone => MessageSent::Lost,
         }
     }
 
