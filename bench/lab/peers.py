@@ -101,8 +101,9 @@ def bare(_role: str, port: int, _run: Path) -> Commands:
     return [[str(BENCH / "peers" / "bare" / "target" / "bare"), str(port)]]
 
 
-def hyper(_role: str, port: int, _run: Path) -> Commands:
-    return [[str(BENCH / "peers" / "hyper" / "target" / "release" / "bench-hyper"), str(port)]]
+def hyper(role: str, port: int, run: Path) -> Commands:
+    secure = [str(secure_port(run)), *map(str, certified(run))] if role in SECURE else []
+    return [[str(BENCH / "peers" / "hyper" / "target" / "release" / "bench-hyper"), str(port), *secure]]
 
 
 def netty(_role: str, port: int, _run: Path) -> Commands:
@@ -317,8 +318,8 @@ PEERS = (
     Peer("fpm-64", "nginx + php-fpm, 64 processes", fpm_with(64), found(PHP_FPM), {"wordpress": "/", "fair": "/hello.php"}, variant=True),
     Peer("fpm-50", "nginx + php-fpm, 50 processes", fpm_with(50), found(PHP_FPM), SYNC_FPM, variant=True),
     Peer("bare", "bare epoll (C)", bare, lambda: BENCH / "peers" / "bare" / "target" / "bare", {"hello": "/"}),
-    Peer("hyper", "hyper (tokio current_thread)", hyper,
-         lambda: BENCH / "peers" / "hyper" / "target" / "release" / "bench-hyper", ROUTES),
+    Peer("hyper", "hyper (tokio current_thread), rustls", hyper,
+         lambda: BENCH / "peers" / "hyper" / "target" / "release" / "bench-hyper", {**ROUTES, "tls": "/"}),
     Peer("netty", "Netty 4.1 (native epoll)", netty, lambda: BENCH / "peers" / "netty" / "target" / "classes", ROUTES,
          warmup_factor=4),
     Peer("bare-push", "bare epoll (C), without WebSocket's frames", bare_push, lambda: BENCH / "peers" / "bare" / "target" / "push",
