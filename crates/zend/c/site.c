@@ -33,11 +33,9 @@ static int remove_it(zval *entry)
 static void forget(void)
 {
 	/* PHP sets it to 0 for a request with open_basedir, and never back (php_request_startup). */
-	if (UNEXPECTED(!CWDG(realpath_cache_size_limit))) {
-		zend_ini_entry *size = zend_hash_str_find_ptr(EG(ini_directives), ZEND_STRL("realpath_cache_size"));
-		if (size && size->on_modify) {
-			size->on_modify(size, size->value, size->mh_arg1, size->mh_arg2, size->mh_arg3, PHP_INI_STAGE_RUNTIME);
-		}
+	zend_ini_entry *size = zend_hash_str_find_ptr(EG(ini_directives), ZEND_STRL("realpath_cache_size"));
+	if (size && size->on_modify) {
+		size->on_modify(size, size->value, size->mh_arg1, size->mh_arg2, size->mh_arg3, PHP_INI_STAGE_RUNTIME);
 	}
 	if (realpath_cache_size() != 0) {
 		realpath_cache_clean();
