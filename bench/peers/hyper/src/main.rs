@@ -54,7 +54,9 @@ async fn serve_securely(listener: TcpListener, acceptor: TlsAcceptor) -> std::io
             let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
             let stream = TokioIo::new(stream);
             if is_http2 {
-                let _ = http2::Builder::new(TokioExecutor::new()).serve_connection(stream, service_fn(answer)).await;
+                let _ = http2::Builder::new(TokioExecutor::new())
+                    .serve_connection(stream, service_fn(answer))
+                    .await;
             } else {
                 let _ = http1::Builder::new().serve_connection(stream, service_fn(answer)).await;
             }
