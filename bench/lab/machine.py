@@ -51,7 +51,7 @@ def describe() -> dict[str, str]:
         "weft": first_line(str(weft_binary()), "version"),
         "weft revision": first_line("git", "-C", str(ROOT), "describe", "--always", "--dirty"),
         "gcc": first_line("gcc", "--version"),
-        "hyper": f"{locked('hyper')} on tokio {locked('tokio')}",
+        "hyper": f"{locked('hyper')} on tokio {locked('tokio')}, rustls {locked('rustls')}",
         "rustc": first_line("rustc", "--version"),
         "Netty": netty.removeprefix("netty-codec-http-"),
         "java": first_line("java", "-version"),

@@ -171,8 +171,9 @@ def frankenphp(_role: str, port: int, _run: Path) -> Commands:
              "--worker", str(BENCH / "sites" / "resident" / "index.php")]]
 
 
-def hyper(_role: str, port: int, _run: Path) -> Commands:
-    return [[str(BENCH / "peers" / "hyper" / "target" / "release" / "bench-hyper"), str(port)]]
+def hyper(role: str, port: int, run: Path) -> Commands:
+    secure = [str(secure_port(run)), *map(str, certified(run))] if role in SECURE else []
+    return [[str(BENCH / "peers" / "hyper" / "target" / "release" / "bench-hyper"), str(port), *secure]]
 
 
 def netty(transport: str, in_container: int = 2) -> Callable[[str, int, Path], Commands]:
@@ -401,8 +402,8 @@ PEERS = (
     Peer("fpm-64", "nginx + php-fpm, 64 processes", fpm_with(64), found(PHP_FPM), {"wordpress": "/", "fair": "/hello.php"}),
     Peer("fpm-50", "nginx + php-fpm, 50 processes", fpm_with(50), found(PHP_FPM), SYNC_FPM),
     Peer("bare", "bare epoll (C)", bare, lambda: BENCH / "peers" / "bare" / "target" / "bare", {"hello": "/"}),
-    Peer("hyper", "hyper (tokio current_thread)", hyper,
-         lambda: BENCH / "peers" / "hyper" / "target" / "release" / "bench-hyper", ROUTES),
+    Peer("hyper", "hyper (tokio current_thread), rustls", hyper,
+         lambda: BENCH / "peers" / "hyper" / "target" / "release" / "bench-hyper", {**ROUTES, "tls": "/"}),
     Peer("go", "Go net/http", go, lambda: BENCH / "peers" / "go" / "target" / "bench-go", {**ROUTES, "container": "/"}),
     Peer("netty", "Netty 4.1 (native epoll)", netty("epoll"), netty_classes, {**ROUTES, "container": "/"}, warmup_factor=4),
     Peer("netty-nio", "Netty 4.1 (NIO)", netty("nio"), netty_classes, {"hello": "/", "sleep": "/sleep"}, warmup_factor=4, soaks=False),

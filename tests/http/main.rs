@@ -11,6 +11,7 @@ mod forged;
 mod listeners;
 mod proxied;
 mod proxies;
+mod records;
 mod refusals;
 mod requests;
 mod responses;

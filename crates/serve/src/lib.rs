@@ -113,6 +113,7 @@ pub use stream::respond::{Error, Headers};
 pub use stream::wait::Waited;
 pub use stream::write::Write;
 pub use tally::{Tally, UNKNOWN};
+pub use transport::{Session, note_server_name};
 pub use tunnel::TunnelEvent;
 pub use tunnel::event_form::message_event;
 pub use tunnel::limits::TunnelLimits;

@@ -89,8 +89,8 @@ pub struct Server {
     begun: Cell<Option<RequestKey>>,
     /// A refusal that the handler has not been told about yet.
     pub(crate) refusal: Cell<Option<Refusal>>,
-    /// The connections that carry streams, by their slots.
-    pub(crate) carriers: RefCell<BTreeMap<u32, Carrier>>,
+    /// The connections that carry streams, by their slots. Boxed, because nearly half of a tree's places are empty.
+    pub(crate) carriers: RefCell<BTreeMap<u32, Box<Carrier>>>,
     pub(crate) compressed: RefCell<Compressed>,
     pub(crate) tunnels: RefCell<Tunnels>,
     pub(crate) coders: Coders,

@@ -1,7 +1,7 @@
 //! The transport of a connection: bytes in, bytes out, and what is known of its readiness.
 //!
 //! It alone owns the descriptor: it receives, sends, knows whether there is more to read, and ends both directions. The
-//! bytes travel as they are, by TLS (`tls.rs`), or in a stream of another connection (`carried.rs`), which has no
+//! bytes travel as they are, by TLS (`tls.rs`, `records.rs`), or in a stream of another connection (`carried.rs`), which has no
 //! descriptor. Must not know what the bytes mean. Invariant: the registration is edge-triggered, so `readable` stays
 //! set until a read has proved that nothing is left: by a short read, or EAGAIN. Sending returns EAGAIN only when the
 //! next edge is certain to come.
@@ -10,6 +10,9 @@ mod carried;
 mod layered;
 mod over;
 mod received;
+mod records;
+mod remainder;
+mod session;
 mod tls;
 
 use std::io::IoSlice;
@@ -28,6 +31,7 @@ use weft_rt::{Nanos, Readiness, SECOND};
 pub(crate) use carried::{Carried, Link};
 use over::Over;
 pub(crate) use received::Received;
+pub use session::{Session, note_server_name};
 
 /// The most bytes for one sendfile(2): the kernel's own limit, rounded to pages.
 const SENDFILE_BYTES_MAX: u64 = 0x7fff_f000;

@@ -28,6 +28,8 @@ static int remove_it(zval *entry)
 	return ZEND_HASH_APPLY_REMOVE;
 }
 
+/* Most requests leave no real path: opcache knows scripts by the path that they are asked for. To look through all buckets for
+ * none would cost more than the rest of what a site does. */
 static void forget(void)
 {
 	/* PHP sets it to 0 for a request with open_basedir, and never back (php_request_startup). */
@@ -35,7 +37,9 @@ static void forget(void)
 	if (size && size->on_modify) {
 		size->on_modify(size, size->value, size->mh_arg1, size->mh_arg2, size->mh_arg3, PHP_INI_STAGE_RUNTIME);
 	}
-	realpath_cache_clean();
+	if (realpath_cache_size() != 0) {
+		realpath_cache_clean();
+	}
 	zend_hash_reverse_apply(&EG(persistent_list), remove_it); /* in the order of PHP's end */
 	weft_messages_forget();
 }

@@ -95,7 +95,7 @@ impl Server {
             let (streams, quiet_since) = (Cell::new(0), Cell::new(now));
             let line = Line::default();
             let link = Link { carrier: index, generation, is_secure, streams, quiet_since, line };
-            Carrier::new(link, bell(index, generation), &self.limits, now)
+            Box::new(Carrier::new(link, bell(index, generation), &self.limits, now))
         });
         let mut passes = carrier.meter.pass(first, now);
         carrier.buffers.borrow_mut().push(first);
@@ -133,7 +133,12 @@ impl Server {
                 Outcome::Linger
             }
             false if goes_on => Outcome::Later,
-            _ => Outcome::Wait,
+            _ => {
+                if carrier.link.streams.get() == 0 && arrived.is_empty() {
+                    carrier.buffers.borrow_mut().shrink();
+                }
+                Outcome::Wait
+            }
         }
     }
 
@@ -233,7 +238,7 @@ impl Server {
         }
     }
 
-    fn forget_carrier(&self, index: u32) -> Option<Carrier> {
+    fn forget_carrier(&self, index: u32) -> Option<Box<Carrier>> {
         let carrier = self.carriers.borrow_mut().remove(&index)?;
         self.stats.busy.set(self.stats.busy.get() - 1);
         Some(carrier)

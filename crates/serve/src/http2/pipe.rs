@@ -48,6 +48,15 @@ impl Buffers {
         &self.out[self.sent..]
     }
 
+    /// Gives back the memory of buffers that are empty.
+    pub(crate) fn shrink(&mut self) {
+        for buffer in [&mut self.arrived, &mut self.out] {
+            if buffer.is_empty() {
+                *buffer = Vec::new();
+            }
+        }
+    }
+
     fn is_full(&mut self) -> bool {
         self.waits |= self.unsent().len() >= OUT_BYTES_MAX;
         self.waits

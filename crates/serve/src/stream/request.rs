@@ -7,7 +7,6 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use rustix::net::SocketAddrUnix;
-use rustls::ServerConnection;
 use weft_proto::{Framing, Head, Version};
 use weft_rt::Nanos;
 
@@ -15,6 +14,7 @@ use crate::address::{Endpoint, Peer};
 use crate::connection::Connection;
 use crate::keys::RequestKey;
 use crate::stream::Stream;
+use crate::transport::Session;
 
 /// One request, lent to a closure.
 #[derive(Clone, Copy)]
@@ -106,7 +106,7 @@ impl<'a> RequestView<'a> {
     }
 
     /// The TLS session of the connection, if it has one.
-    pub fn session(&self) -> Option<&'a ServerConnection> {
+    pub fn session(&self) -> Option<&'a Session> {
         self.carrier.transport.session()
     }
 

@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use rustix::buffer::spare_capacity;
 use rustix::io::{Errno, pread};
-use rustls::{ServerConfig, ServerConnection};
+use rustls::ServerConfig;
 
 use crate::transport::carried::Carried;
 use crate::transport::over::Over;
+use crate::transport::session::Session;
 use crate::transport::tls::Tls;
 use crate::transport::{Received, Transport};
 
@@ -53,7 +54,7 @@ impl Transport {
     }
 
     /// The TLS session on the socket, if there is one.
-    pub(crate) fn session(&self) -> Option<&ServerConnection> {
+    pub(crate) fn session(&self) -> Option<&Session> {
         match self.over.as_deref() {
             Some(Over::Tls(tls)) => Some(tls.session()),
             _ => None,

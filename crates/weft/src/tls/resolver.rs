@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
+use weft_serve::note_server_name;
 
 use super::certificate::Pair;
 use crate::acme::{Challenges, PROTOCOL};
@@ -72,6 +73,7 @@ impl ByName {
 
 impl ResolvesServerCert for ByName {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        note_server_name(hello.server_name());
         if let Some(challenges) = &self.challenges
             && hello.alpn().is_some_and(|mut offered| offered.any(|one| one == PROTOCOL))
         {

@@ -2,7 +2,7 @@
 //!
 //! Must not know requests. Invariant: a client cannot set one of these by a header, whose names all begin with `HTTP_`.
 
-use rustls::ServerConnection;
+use weft_serve::Session;
 use x509_parser::certificate::X509Certificate;
 use x509_parser::prelude::FromDer;
 use x509_parser::time::ASN1Time;
@@ -11,7 +11,7 @@ use x509_parser::time::ASN1Time;
 pub type Variables = Vec<(&'static [u8], Vec<u8>)>;
 
 /// The variables of one connection.
-pub fn variables(session: &ServerConnection) -> Variables {
+pub fn variables(session: &Session) -> Variables {
     let mut variables: Variables = Vec::new();
     let version = match session.protocol_version() {
         Some(rustls::ProtocolVersion::TLSv1_2) => "TLSv1.2",
