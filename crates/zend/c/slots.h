@@ -19,7 +19,7 @@
 	SLOT(response, 24)                                                                                                \
 	SLOT(superglobals, 104)                                                                                           \
 	SLOT(leftover, 8)                                                                                                 \
-	SLOT(wait, 56)                                                                                                    \
+	SLOT(wait, 64)                                                                                                    \
 	SLOT(task, 8)                                                                                                     \
 	SLOT(context, 32)                                                                                                 \
 	SLOT(fiber, 32)                                                                                                   \

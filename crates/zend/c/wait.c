@@ -128,9 +128,14 @@ void weft_cancel(bool for_good)
 void weft_stop(void)
 {
 	const uint32_t caught_max = 1000; /* ms */
+	const uint32_t alone = 10; /* ms, in which what the exception leads to can do something: a finally block, a destructor */
 	uint32_t now = (uint32_t) (weft_host_now() / 1000000) | 1;
 	weft_wait *wait = weft_wait_slot(weft_current);
 	wait->stop = false;
+	if (wait->stopped && now - wait->thrown < alone) {
+		return; /* several have noticed the same end; whoever computes on is stopped at the end of its next slice */
+	}
+	wait->thrown = now;
 	if (!wait->stopped) {
 		char where[512];
 		snprintf(where, sizeof(where), "the request is cancelled while it computes, at %s:%u%s",

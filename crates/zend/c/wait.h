@@ -15,6 +15,7 @@ typedef struct {
 	bool deadlocked;               /* {main}: its wait must throw a DeadlockError */
 	bool stop;                     /* it was cancelled while it computed: the VM's next check throws */
 	uint32_t stopped;              /* when that happened first, in milliseconds; 0: it has not */
+	uint32_t thrown;               /* when it did last */
 } weft_wait;
 
 WEFT_SLOT(wait, weft_wait)

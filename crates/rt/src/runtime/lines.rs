@@ -16,18 +16,27 @@ pub(super) const FOR_A_PLACE: usize = 0;
 pub(crate) struct Lines {
     /// With the moment at which each came.
     lines: RefCell<[VecDeque<(Start, Nanos)>; 1 + CLASSES]>,
+    /// How many wait in all of them: mostly none, and each turn of the loop asks.
+    waiting: Cell<usize>,
     /// Jobs of each class that have left their line and have not begun.
     leaving: Cell<[usize; CLASSES]>,
 }
 
 impl Lines {
+    #[inline]
     pub fn len(&self) -> usize {
-        self.lines.borrow().iter().map(VecDeque::len).sum()
+        self.waiting.get()
+    }
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// Whether nobody waits for a place.
+    #[inline]
     pub fn is_free(&self) -> bool {
-        self.lines.borrow()[FOR_A_PLACE].is_empty()
+        self.is_empty() || self.lines.borrow()[FOR_A_PLACE].is_empty()
     }
 
     pub fn holds(&self, class: usize) -> bool {
@@ -46,6 +55,7 @@ impl Lines {
     }
 
     pub fn push(&self, line: usize, start: Start, now: Nanos) {
+        self.waiting.set(self.waiting.get() + 1);
         self.lines.borrow_mut()[line].push_back((start, now));
     }
 
@@ -55,7 +65,9 @@ impl Lines {
     }
 
     pub fn take(&self, line: usize) -> Option<Start> {
-        self.lines.borrow_mut()[line].pop_front().map(|(start, _)| start)
+        let (start, _) = self.lines.borrow_mut()[line].pop_front()?;
+        self.waiting.set(self.waiting.get() - 1);
+        Some(start)
     }
 
     pub fn count_leaving(&self, start: &Start, change: impl Fn(usize) -> usize) {

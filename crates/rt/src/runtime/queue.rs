@@ -23,8 +23,7 @@ const PATIENCE_PARTS: Nanos = 4;
 
 impl Runtime {
     /// From here on jobs that will probably compute for long are held back while enough others of their size do. It MUST NOT
-    /// call the runtime. Without time slices it changes
-    /// nothing, nor with those of tests, which are shorter than any tick.
+    /// call the runtime. Without time slices it changes nothing, nor with those of tests, which are shorter than any tick.
     pub fn keep_sizes(&self, of: SizeKeysOf) {
         if self.limits.slice >= TICK_MIN {
             self.sizes.keep(of);
@@ -83,7 +82,11 @@ impl Runtime {
     }
 
     /// When the first job of a line has waited too long.
+    #[inline]
     pub(super) fn queue_deadline(&self) -> Option<Nanos> {
+        if self.lines.is_empty() {
+            return None;
+        }
         let (_, since) = self.lines.first(self.lines.longest(|_| true)?)?;
         Some(since.saturating_add(self.limits.queue_wait_max))
     }
@@ -99,7 +102,15 @@ impl Runtime {
 
     /// A coroutine has ended, or memory may be free again. The end of a task frees a stack, but only a task may take
     /// its place.
+    #[inline]
     pub fn offer_place(&self) {
+        if !self.lines.is_empty() {
+            self.offer_place_to_waiting();
+        }
+    }
+
+    #[cold]
+    fn offer_place_to_waiting(&self) {
         let first_is_task = self.lines.first(FOR_A_PLACE).is_some_and(|(start, _)| start.task);
         let is_full = self.is_full();
         if first_is_task || !is_full {
@@ -109,7 +120,15 @@ impl Runtime {
     }
 
     /// Those that were held back begin as soon as few enough of their class could compute, or when they have waited for long.
+    #[inline]
     pub(super) fn release(&self) {
+        if !self.lines.is_empty() {
+            self.release_waiting();
+        }
+    }
+
+    #[cold]
+    fn release_waiting(&self) {
         for class in 0..CLASSES {
             while self.lines.holds(class) && self.may_begin(class) && !self.is_full() {
                 self.leave_line(1 + class);
