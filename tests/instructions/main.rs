@@ -92,8 +92,9 @@ fn of_records_for_the_log_of_slow_requests() {
 #[test]
 fn of_a_page_in_a_document_root() {
     let server = Server::of_docroot(&[("index.php", "<?php echo 'Hello World';")]).with("--instances", "1");
+    // Callgrind makes it so slow that it is not short any more: what is kept of its size is counted, too.
     let counts = Counts::per_request(server, "/", "Hello World");
-    check("a page", &counts, Known { weft: 13_000, all: 34_060 }, Known { weft: 13_160, all: 35_600 });
+    check("a page", &counts, Known { weft: 13_260, all: 34_310 }, Known { weft: 13_580, all: 35_980 });
 }
 
 /// Services that send back what they get.
@@ -129,9 +130,9 @@ return new Weft\Application(static fn (): string => 'Hello World', ['/echo' => n
 const MESSAGE: &str =
     "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789";
 
-// Counted with PHP 8.2, before names were written in place and found again: it is less now.
-const A_MESSAGE: Known = Known { weft: 7_150, all: 10_760 };
-const SOME_BYTES: Known = Known { weft: 6_330, all: 10_980 };
+// With PHP 8.4 they were not counted: a twentieth more is what other code costs there at most.
+const A_MESSAGE: [Known; 2] = [Known { weft: 5_220, all: 8_280 }, Known { weft: 5_480, all: 8_690 }];
+const SOME_BYTES: [Known; 2] = [Known { weft: 4_370, all: 8_470 }, Known { weft: 4_590, all: 8_890 }];
 
 #[test]
 fn of_a_message_to_a_websocket_and_its_answer() {
@@ -142,7 +143,8 @@ fn of_a_message_to_a_websocket_and_its_answer() {
             assert_eq!(socket.text(), MESSAGE);
         }
     });
-    check("a message", &counts, A_MESSAGE, A_MESSAGE);
+    let [with_82, with_84] = A_MESSAGE;
+    check("a message", &counts, with_82, with_84);
 }
 
 #[test]
@@ -161,7 +163,8 @@ fn of_bytes_to_a_tcp_service_and_their_answer() {
             assert_eq!(answer, MESSAGE.as_bytes());
         }
     });
-    check("bytes", &counts, SOME_BYTES, SOME_BYTES);
+    let [with_82, with_84] = SOME_BYTES;
+    check("bytes", &counts, with_82, with_84);
 }
 
 const QUERIES: &str = r#"

@@ -11,7 +11,7 @@ use super::tree::Tree;
 const KERNEL_CONNECTION: u64 = 5_018;
 /// Bytes of weft for one, without and with TLS.
 const OWN_CONNECTION: u64 = 113;
-const TLS_CONNECTION: u64 = 9_841;
+const TLS_CONNECTION: u64 = 5_734;
 /// Resident bytes and page tables of a request that waits.
 const COROUTINE: u64 = 15_872;
 /// Bytes of a worker beside them: PHP, an application of middling size.
