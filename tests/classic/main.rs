@@ -21,7 +21,6 @@ mod responses;
 mod routing;
 mod rules;
 mod settings;
-mod sizes;
 mod slices;
 mod slow;
 mod sqlite;

@@ -26,9 +26,6 @@ pub struct Job {
     pub pool: u32,
 }
 
-/// What makes a job like others, from the closest likeness to the widest; 0: nothing does.
-pub type SizeKeys = [u64; 3];
-
 /// A job on its way to a coroutine.
 #[derive(Clone, Copy)]
 pub(crate) struct Start {
@@ -40,17 +37,12 @@ pub(crate) struct Start {
     pub account: Option<&'static Account>,
     /// The coroutine whose record a task's waits are in.
     pub recorder: Option<Recorder>,
-    /// What makes it like other jobs.
-    pub size_keys: SizeKeys,
-    /// Ticks for which it will probably compute at least; 0 if that is not known.
-    pub expected: u32,
 }
 
 impl Start {
-    /// A job of which nothing is known, that nobody spawned.
+    /// A job that no coroutine has spawned.
     pub(crate) fn of(job: Job) -> Start {
-        let (family, account, recorder) = (None, None, None);
-        Start { job, task: false, family, account, recorder, size_keys: SizeKeys::default(), expected: 0 }
+        Start { job, task: false, family: None, account: None, recorder: None }
     }
 }
 
@@ -194,9 +186,6 @@ pub(crate) struct Coroutine {
     pub since: Nanos,
     /// Ticks for which it has computed, in all.
     pub computed: u32,
-    /// For how many its job was expected to at least, and by what that is known of later ones.
-    pub expected: u32,
-    pub size_keys: SizeKeys,
     /// Ticks that were left of its slice when it gave way.
     pub rest: u32,
     /// What its job is charged to.
@@ -216,7 +205,6 @@ impl Coroutine {
         (self.cancelled, self.interrupted, self.computed) = (false, false, 0);
         (self.job, self.task, self.family, self.since) = (start.job, start.task, family, now);
         self.account = start.account;
-        (self.expected, self.size_keys) = (start.expected, start.size_keys);
         CoroutineId { index, generation: self.generation }
     }
 }

@@ -9,8 +9,7 @@
 //! - [`clock`]: nanoseconds since boot. [`memory`]: the memory of this process. [`counter`]: numbers that others read.
 //! - [`wait`]: the vocabulary of waits. `family`: which coroutines share descriptors and children.
 //! - [`coroutine`]: what a coroutine is to the scheduler, and the [`Switch`] that gives it the processor.
-//! - [`runtime`]: the scheduler; below it the loop, the start of jobs and their queue; its limits in `scheduler_limits`. `sizes`: what
-//!   a job will probably compute.
+//! - [`runtime`]: the scheduler; below it the loop, the start of jobs and their queue; its limits in `scheduler_limits`.
 //! - [`park`]: the only way to suspend. [`waits`]: how often and how long. `overview`: the live coroutines.
 //! - [`timers`], [`fds`], [`reactor`]: waits for a time, waits for a descriptor, and the kernel mechanism.
 //! - [`offload`]: threads for calls that cannot be made ready-based.
@@ -23,10 +22,6 @@
 //! - One [`Runtime`] per process, used by the one thread that made it; other threads only reach [`offload`]'s queues.
 //! - No borrow is held across a switch: `RefCell` guards end before `Switch::enter` and `Switch::leave` are called.
 #![deny(unsafe_code)]
-
-// The tests share a switch with those beside the crate, which know it by its name.
-#[cfg(test)]
-extern crate self as weft_rt;
 
 pub mod account;
 mod behind;
@@ -48,7 +43,6 @@ pub mod reactor;
 pub mod record;
 pub mod runtime;
 mod scheduler_limits;
-mod sizes;
 mod stopwatch;
 mod thread_clock;
 mod ticker;
@@ -59,7 +53,7 @@ pub mod watch;
 
 pub use account::Account;
 pub use clock::{MILLISECOND, Nanos, SECOND};
-pub use coroutine::{Context, Job, Left, SizeKeys, Switch};
+pub use coroutine::{Context, Job, Left, Switch};
 pub use overview::{Stacked, Standing};
 pub use reactor::Readiness;
 pub use record::{Detail, ListedWait, Record, SingleWait, Spent, Waited};

@@ -1,13 +1,12 @@
 //! The scheduler: its state, and the running coroutine. It decides which coroutine runs; [`Switch`] runs it.
 //!
-//! Its parts: `turn` is the loop, `start` gives a job a coroutine, `queue` tells when the jobs begin that wait for one, in `lines`, `accounts`
+//! Its parts: `turn` is the loop, `start` gives a job a coroutine, `queue` holds the jobs that wait for one, `accounts`
 //! tells what they are charged to, `records` which of them are recorded. Waiting is in
 //! [`crate::park`]. This file must know no hook; it only tells the signals which descriptor wakes the loop. Invariants: a
 //! coroutine leaves only to the loop; every queue has a limit in [`SchedulerLimits`].
 
 mod accounts;
 mod idle;
-mod lines;
 mod queue;
 mod ready;
 mod records;
@@ -16,12 +15,12 @@ mod start;
 mod turn;
 
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::os::fd::RawFd;
 
 pub use accounts::AccountOf;
 use accounts::Accounts;
 use idle::Idle;
-use lines::Lines;
 pub(crate) use ready::Ready;
 use ready::ReadyQueue;
 pub(crate) use records::Records;
@@ -31,14 +30,13 @@ pub use turn::Driver;
 
 use crate::behind::Slices;
 use crate::board::Board;
-use crate::coroutine::{Coroutine, Job, Switch};
+use crate::coroutine::{Coroutine, Job, Start, Switch};
 use crate::counter::{Counter, Gauge};
 use crate::family::Family;
 use crate::fds::FdTable;
 use crate::offload::Offload;
 use crate::reactor::Reactor;
 use crate::scheduler_limits::SchedulerLimits;
-use crate::sizes::Sizes;
 use crate::timers::Timers;
 use crate::waits::NO_FD;
 use crate::watch::Heartbeat;
@@ -96,7 +94,7 @@ pub struct Runtime {
     pub heartbeat: &'static Heartbeat,
     idle: RefCell<Idle>,
     vacant: RefCell<Vec<u32>>,
-    lines: Lines,
+    queue: RefCell<VecDeque<(Start, Nanos)>>,
     /// The number of tasks among them.
     live_tasks: Cell<usize>,
     /// Places kept for jobs that are not tasks and have left the queue: new jobs do not overtake them.
@@ -111,7 +109,6 @@ pub struct Runtime {
     pub(crate) waits_for: Cell<(WaitKind, RawFd)>,
     pub(crate) accounts: Accounts,
     pub(crate) records: Records,
-    sizes: Sizes,
     now: Cell<Nanos>,
     /// When the kernel was last asked for events.
     asked: Cell<Nanos>,
@@ -162,7 +159,7 @@ impl Runtime {
             heartbeat: Box::leak(Box::default()),
             idle: RefCell::default(),
             vacant: RefCell::default(),
-            lines: Lines::default(),
+            queue: RefCell::default(),
             live_tasks: Cell::new(0),
             kept: Cell::new(0),
             current: Cell::new(None),
@@ -173,7 +170,6 @@ impl Runtime {
             waits_for: Cell::new((WaitKind::Coroutine, NO_FD)),
             accounts: Accounts::default(),
             records: Records::default(),
-            sizes: Sizes::default(),
             now: Cell::new(clock::now()),
             asked: Cell::new(0),
             dispatched: Cell::new(0),

@@ -20,7 +20,7 @@ use crate::{MILLISECOND, Nanos, Readiness, Wake};
 /// The longest interval between two ticks. Each costs some microseconds of the core: the thread wakes, and a timer is set.
 const TICK_MAX: Nanos = MILLISECOND;
 /// The shortest one: below it, a worker would do little else.
-pub(super) const TICK_MIN: Nanos = 50_000;
+const TICK_MIN: Nanos = 50_000;
 /// A level holds those that have computed at most this many slices more than the level before it.
 const SLICES_PER_LEVEL: u32 = 8;
 /// For how many ticks one that will soon end is left alone at most.

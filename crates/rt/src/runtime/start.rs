@@ -4,7 +4,7 @@
 //! hot; each run of a slot has a generation of its own.
 
 use super::{Ready, Runtime};
-use crate::coroutine::{Context, Coroutine, Job, Left, SizeKeys, Start, State};
+use crate::coroutine::{Context, Coroutine, Job, Left, Start, State};
 use crate::family::{BITS, FIRST, Family};
 use crate::watch::NEVER_LATE;
 use crate::{Account, CoroutineId, WaitKind, Wake, hook};
@@ -23,12 +23,9 @@ pub enum Spawn {
 impl Runtime {
     /// Gives a job to a coroutine. From the loop it starts at once; from a coroutine, in the next turn.
     pub fn spawn(&self, job: Job) -> Spawn {
-        let start = self.sized(Start::of(job));
+        let start = Start::of(job);
         if self.is_full() {
             return self.enqueue(start);
-        }
-        if self.holds_back(start.expected) {
-            return self.hold_back(start);
         }
         let waits = self.ready.borrow().has_first() || hook::somebody_holds_up();
         if self.current.get().is_some() || self.stepped_out.get() || waits {
@@ -89,7 +86,7 @@ impl Runtime {
     /// entered again with it; this saves two switches if many jobs start in one turn. The switch calls this on the
     /// coroutine. `None` if there is no job, or others come first; the coroutine then leaves.
     pub fn next_job(&self, next: impl FnOnce() -> Option<Job>) -> Option<Job> {
-        let none_waits = |_: &CoroutineId| self.lines.is_free() && !self.ready.borrow().has_first();
+        let none_waits = |_: &CoroutineId| self.queue.borrow().is_empty() && !self.ready.borrow().has_first();
         let id = self.current.get().filter(none_waits)?;
         if self.coroutines.borrow()[id.index as usize].task {
             return None;
@@ -140,8 +137,6 @@ impl Runtime {
             family: 0,
             since: 0,
             computed: 0,
-            expected: 0,
-            size_keys: SizeKeys::default(),
             rest: 0,
             account: None,
             recorder: None,
@@ -172,23 +167,12 @@ impl Runtime {
         hook::end_forked_child();
         self.current.set(None);
         self.charge(index);
-        if self.slices.has_computed() {
-            self.slices.count(&mut self.coroutines.borrow_mut()[index as usize]);
-        }
         if left != Left::Parked {
             hook::leaves();
             self.ended(index, context, left);
+        } else if self.slices.has_computed() {
+            self.slices.count(&mut self.coroutines.borrow_mut()[index as usize]);
         }
-    }
-
-    /// The job with what is known of its size.
-    #[inline]
-    fn sized(&self, start: Start) -> Start {
-        if !self.sizes.are_kept() {
-            return start;
-        }
-        let size_keys = self.sizes.keys(start.job);
-        Start { size_keys, expected: self.sizes.expected(&size_keys), ..start }
     }
 
     /// What the running coroutine is charged to, for which its job is asked if nobody has named it yet.
@@ -221,15 +205,6 @@ impl Runtime {
         self.records.ran(&self.coroutines, index, spent);
     }
 
-    /// What a job has computed says something of the next ones like it.
-    #[inline]
-    fn learn_size(&self, index: u32) {
-        if self.sizes.are_kept() {
-            let coroutine = &self.coroutines.borrow()[index as usize];
-            self.sizes.add(&coroutine.size_keys, coroutine.computed);
-        }
-    }
-
     fn ended(&self, index: u32, context: Context, left: Left) {
         let (task, job, pool) = {
             let mut coroutines = self.coroutines.borrow_mut();
@@ -238,7 +213,6 @@ impl Runtime {
             (coroutine.task, coroutine.job, coroutine.pool)
         };
         hook::job_ended(self);
-        self.learn_size(index);
         self.records.hand_out(&self.coroutines, index);
         if let Some(tell) = self.on_ended.get() {
             tell(job);

@@ -51,7 +51,6 @@ impl Runtime {
     pub fn run(&self, driver: &dyn Driver) {
         loop {
             self.run_ready(driver);
-            self.release();
             if self.nothing_is_ready() {
                 hook::before_idle(self);
             }
@@ -165,7 +164,7 @@ impl Runtime {
                 Ready::Wake(_) => (), // cancelled between its wake and its turn
                 Ready::Start(start) => self.start_or_tell(start, driver),
                 Ready::Queued(start) => {
-                    self.has_left(&start);
+                    self.kept.set(self.kept.get() - usize::from(!start.task));
                     if driver.takes_up(start.job) {
                         self.start_or_tell(start, driver);
                     } else {

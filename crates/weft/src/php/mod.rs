@@ -5,11 +5,10 @@
 //!
 //! # Layout, in reading order
 //! - `engine`: PHP is started; `support`: what is known of its version; `isolation`: of its extensions. `boot`: an application's life in a worker, with `boot_host`; `instances` and `stacks`: what it runs on.
-//! - `serve`: requests become jobs, within `server_limits`; `job`: which are for requests. `answers`: what needs no PHP; `front`: who has a say before PHP, with `secure`: what TLS means for a request. `gate`: where they wait for their share. `alike`: which of them are alike, so that the scheduler learns how much they compute. `marks`: which route they are counted with. `traced`: what is recorded of them; `timing`: what a response says of that. `server_host`: the answers to what PHP asks,
+//! - `serve`: requests become jobs, within `server_limits`; `job`: which are for requests. `answers`: what needs no PHP; `front`: who has a say before PHP, with `secure`: what TLS means for a request. `gate`: where they wait for their share. `marks`: which route they are counted with. `traced`: what is recorded of them; `timing`: what a response says of that. `server_host`: the answers to what PHP asks,
 //!   with `facts` about a request `host_sites` about the script and the site that answer it (`site_choice`: which site that is; `site_settings`: what it sets), `websocket` and `connections` about connections, `topics` about what they subscribe to (`event_streams`: responses that do), `datagrams` about those without, `services` about TCP and UDP services (`lent`: what PHP borrows; `detached`: what it keeps), `delegation` of a response, and `forked` in a child that a request has forked.
 //! - `script`: `weft php`.
 
-mod alike;
 mod answers;
 mod boot;
 mod boot_host;

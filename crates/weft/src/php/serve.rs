@@ -13,7 +13,6 @@ use weft_serve::{
 };
 use weft_zend::{Engine, JobKind};
 
-use super::alike;
 use super::answers::{self, RETRY_AFTER};
 use super::facts::{Facts, Scratch};
 use super::forked::ForkedHost;
@@ -120,7 +119,6 @@ pub fn start(
     FORKED.set(Some(Box::leak(Box::new(ForkedHost::new(server, host)))));
     weft_zend::host::install(host);
     Gate::install(runtime, server, host, config);
-    runtime.keep_sizes(|job| self::host().map_or_else(Default::default, |host| alike::size_keys(host, job)));
     for pool in config.pools() {
         // One instance of each boots before the first request; others do when they are needed. It is not refused, because
         // nothing but the others runs yet.
