@@ -9,8 +9,8 @@ use crate::clock::{self, MILLISECOND, Nanos};
 
 /// What the kernel takes its time from.
 const CLOCK_SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
-/// The pace of the counter is measured over this span: the kernel's clock and the counter are read together to within 100 ns,
-/// so that it is known to 20 millionths.
+/// The pace of the counter is measured over this span: the kernel's clock and the counter are read together to within 100 ns
+/// or so, so that it is known to 20 millionths.
 const MEASURED_OVER: Nanos = 5 * MILLISECOND;
 
 /// A moment in units of the stopwatch.
@@ -55,11 +55,23 @@ impl Stopwatch {
 
 /// `None` if the counter stands still.
 fn measured_pace() -> Option<u64> {
-    let (began, first) = (clock::now(), counter());
+    let (began, first) = together();
     std::thread::sleep(std::time::Duration::from_nanos(MEASURED_OVER));
-    let (ended, last) = (clock::now(), counter());
+    let (ended, last) = together();
     let ticks = last.checked_sub(first).filter(|ticks| *ticks > 0)?;
     u64::try_from((u128::from(ended - began) << 32) / u128::from(ticks)).ok().filter(|pace| *pace > 0)
+}
+
+/// The clock and the counter at the same moment: of some readings the one with the least time around it, because others may have
+/// the processor in the middle of one.
+fn together() -> (Nanos, u64) {
+    const READINGS: usize = 16;
+    let reading = |_| {
+        let (before, counted) = (clock::now(), counter());
+        (clock::now() - before, before, counted)
+    };
+    let nearest = (0..READINGS).map(reading).min();
+    nearest.map_or((0, 0), |(span, before, counted)| (before + span / 2, counted))
 }
 
 #[cfg(target_arch = "x86_64")]
