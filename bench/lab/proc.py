@@ -198,23 +198,31 @@ def wait_quiet(pids: list[int], deadline_s: float = 60.0) -> None:
 
 
 def set_nice(nice: int) -> None:
-    """Sets our nice value, which servers and load inherit, and that of our session's autogroup where the kernel has them:
+    """Sets our nice value, which servers and load inherit, and that of our session's autogroup where we have one:
     between sessions only the latter counts (sched(7), The autogroup feature)."""
     os.setpriority(os.PRIO_PROCESS, 0, nice)
-    autogroup = Path("/proc/self/autogroup")
-    if autogroup.exists():
-        autogroup.write_text(f"{nice}\n")
+    if autogroup_nice(Path("/proc/self/autogroup")) is not None:
+        Path("/proc/self/autogroup").write_text(f"{nice}\n")
 
 
 def share_nice(pids: list[int]) -> None:
     """Gives processes that have begun a session of their own, as php-fpm does, the nice value of our autogroup."""
-    own = Path("/proc/self/autogroup")
-    if own.exists():
-        nice = own.read_text().split()[-1]
-        for pid in pids:
-            theirs = Path(f"/proc/{pid}/autogroup")
-            if theirs.read_text().split()[-1] != nice:
-                theirs.write_text(f"{nice}\n")
+    ours = autogroup_nice(Path("/proc/self/autogroup"))
+    for pid in pids if ours is not None else []:
+        group = Path(f"/proc/{pid}/autogroup")
+        if autogroup_nice(group) not in (None, ours):
+            group.write_text(f"{ours}\n")
+
+
+def autogroup_nice(file: Path) -> int | None:
+    """The nice value of a process's autogroup; None where it has none. The kernel may lack autogroups, and a process
+    whose ancestors never began a session, as in a bare container, is in the root group: its file is there and empty,
+    a write is refused with EINVAL, and its plain nice value counts (kernel/sched/autogroup.c)."""
+    try:
+        said = file.read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return int(said.split()[-1]) if said.strip() else None
 
 
 def require_files(needed: int) -> None:

@@ -87,6 +87,32 @@ class Kernel(unittest.TestCase):
             self.assertEqual(proc.switches([1]), proc.Switches(2 * counts[0], 2 * counts[1]))
 
 
+class Autogroups(unittest.TestCase):
+    """What a session's autogroup says of itself, and what the root group does not (sched(7))."""
+
+    def test_the_nice_value(self) -> None:
+        for text, nice in (("/autogroup-25 nice 0\n", 0), ("/autogroup-4 nice -12\n", -12), ("", None)):
+            with mock.patch.object(Path, "read_text", return_value=text):
+                self.assertEqual(proc.autogroup_nice(Path("autogroup")), nice)
+        self.assertIsNone(proc.autogroup_nice(Path("/proc/self/no-such-file")))
+
+    def test_the_root_group_is_left_alone(self) -> None:
+        with mock.patch.object(Path, "read_text", return_value=""), mock.patch.object(Path, "write_text") as write, \
+                mock.patch("os.setpriority") as plain:
+            proc.set_nice(3)
+            proc.share_nice([1])
+        write.assert_not_called()
+        plain.assert_called_once()
+
+    def test_another_session_gets_ours(self) -> None:
+        texts = {"self": "/autogroup-4 nice -12\n", "7": "/autogroup-9 nice 0\n", "8": "/autogroup-4 nice -12\n", "9": ""}
+        written: list[str] = []
+        with mock.patch.object(Path, "read_text", lambda file: texts[file.parent.name]), \
+                mock.patch.object(Path, "write_text", lambda file, text: written.append(f"{file} {text}")):
+            proc.share_nice([7, 8, 9])
+        self.assertEqual(written, ["/proc/7/autogroup -12\n"])
+
+
 class Groups(unittest.TestCase):
     """On directories that look like a mounted hierarchy."""
 
