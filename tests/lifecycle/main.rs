@@ -16,6 +16,7 @@ mod logs;
 mod orphans;
 mod profile;
 mod recycling;
+mod relaxed;
 mod reload;
 mod rights;
 mod routes;

@@ -9,6 +9,7 @@
 //! # Layout, in reading order
 //!
 //! - [`loaded`]: which libphp the loader has found; checked before anything else.
+//! - [`relax`]: libphp's calls of its own functions, made direct.
 //! - [`engine`]: starts PHP, boots an application, runs a script, stops.
 //! - [`fiber`]: the [`weft_rt::Switch`] within one PHP instance.
 //! - `native`: the one below PHP, for classic mode.
@@ -33,6 +34,8 @@ mod lines;
 pub mod loaded;
 pub mod memory_bound;
 mod native;
+#[cfg(target_arch = "x86_64")]
+pub mod relax;
 mod schedule;
 mod settings;
 mod slice;

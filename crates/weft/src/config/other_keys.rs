@@ -135,6 +135,16 @@ pub const OTHERS: &[Key] = &[
         "Extension that coroutine mode takes although weft cannot give each request its own state of it; may be repeated"
     ),
     key!(
+        php.relax,
+        "relax",
+        One,
+        "YES",
+        "true, false",
+        "true",
+        |v| v.boolean()?,
+        "Make the calls within PHP's library direct when the server starts, on amd64: PHP code runs faster"
+    ),
+    key!(
         dev.mode,
         "mode",
         One,

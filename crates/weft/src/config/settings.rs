@@ -361,13 +361,21 @@ pub struct Trust {
     pub host: bool,
 }
 
-/// `[php]`: ini settings that override php.ini, applied in this order.
-#[derive(Debug, Clone, Default, PartialEq)]
+/// `[php]`: ini settings that override php.ini, applied in this order, and how PHP is loaded.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Php {
     /// `name`, `value`; a later entry of the same name wins.
     pub ini: Vec<(String, String)>,
     /// Extensions that coroutine mode takes although it cannot isolate them.
     pub accept_shared_state: Vec<String>,
+    /// Whether the calls within PHP's library become direct.
+    pub relax: bool,
+}
+
+impl Default for Php {
+    fn default() -> Php {
+        Php { ini: Vec::new(), accept_shared_state: Vec::new(), relax: true }
+    }
 }
 
 /// `[dev]`: settings for development.
