@@ -52,7 +52,7 @@ fn they_stay_as_they_are_where_that_is_asked_for() {
 /// The library that the loader finds for weft, with another name for one of its sections.
 fn library_without(section: &str, directory: &std::path::Path) {
     let found = finish(Command::new("ldd").arg(binary())).stdout;
-    let path = found.lines().find_map(|line| line.split_once("libphp")?.1.split_whitespace().nth(1));
+    let path = found.lines().find_map(|line| line.split_once("libphp")?.1.split_whitespace().nth(2));
     let path = PathBuf::from(path.expect("weft is linked with libphp"));
     let name =
         found.lines().find_map(|line| line.trim().split(' ').next().filter(|name| name.contains("libphp")));
