@@ -6,6 +6,8 @@
 use std::os::fd::OwnedFd;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::thread::Thread;
+use std::time::Duration;
 
 use rustix::event::{EventfdFlags, eventfd};
 
@@ -44,6 +46,11 @@ pub(crate) struct Board {
     /// The beat at which it should give way, and the ticks that it has run then.
     asked: AtomicU64,
     ticks: AtomicU32,
+    /// Who is called when a coroutine goes on although it was asked to give way. By itself.
+    deputy: OnceLock<Thread>,
+    /// The beat of the last one that did, and for how many nanoseconds it had run. By the ticker.
+    goes_on: AtomicU64,
+    ran: AtomicU64,
 }
 
 impl Board {
@@ -55,6 +62,30 @@ impl Board {
     pub(crate) fn ask(&self, beat: u64, ticks: u32) {
         self.ticks.store(ticks, Ordering::Relaxed);
         self.asked.store(beat, Ordering::Release);
+    }
+
+    /// The coroutine of this beat, which has run for so long, goes on although it was asked to give way.
+    pub(crate) fn call_deputy(&self, beat: u64, ran: Duration) {
+        if self.goes_on.load(Ordering::Relaxed) != beat {
+            self.ran.store(u64::try_from(ran.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+            self.goes_on.store(beat, Ordering::Release);
+            self.deputy.get().inspect(|thread| thread.unpark());
+        }
+    }
+
+    /// Whether there is a ticker, which calls. The calling thread is the one that will be called.
+    pub(crate) fn calls_this_thread(&self) -> bool {
+        let has_ticker = self.bell.get().is_some();
+        if has_ticker {
+            self.deputy.get_or_init(std::thread::current);
+        }
+        has_ticker
+    }
+
+    /// For how long the coroutine of this beat had run when it was seen to go on; `None`: it was not.
+    pub(crate) fn goes_on(&self, beat: u64) -> Option<Duration> {
+        (self.goes_on.load(Ordering::Acquire) == beat)
+            .then(|| Duration::from_nanos(self.ran.load(Ordering::Relaxed)))
     }
 
     /// Whether others are ready, and the coroutine of this beat was asked to give way to them.

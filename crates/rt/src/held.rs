@@ -1,8 +1,8 @@
 //! A loop that one coroutine holds: who notices, and who acts in its place meanwhile.
 //!
 //! A thread compares the loop's heartbeat between its ticks. When the loop has been idle for long it sleeps, and the
-//! next coroutine that is entered wakes it. Where code is preempted, one that computes on although it was asked to give way
-//! to others is in C code, so the loop is known to be held sooner. Must not know what the deputy does. Invariant: a [`Deputy`] acts only while
+//! next coroutine that is entered wakes it. Where code is preempted, one that goes on although it was asked to give way is in C
+//! code: the ticker calls the thread then, which sleeps meanwhile, and if others wait the loop is known to be held sooner. Must not know what the deputy does. Invariant: a [`Deputy`] acts only while
 //! the heartbeat stands still, or has just moved: what it shares with the loop's thread it must share in a way that
 //! does not depend on that.
 
@@ -90,6 +90,9 @@ impl Watch {
     fn run(self, mut deputy: impl Deputy) {
         let mut seen = self.look();
         loop {
+            if self.board.calls_this_thread() {
+                self.wait_for_call(&mut seen);
+            }
             std::thread::sleep(TICK);
             let beat = self.heartbeat.beat();
             if beat != seen.beat {
@@ -103,6 +106,22 @@ impl Watch {
                 self.heartbeat.sleep_until_entered(Sleeper::Deputy, beat);
                 seen = self.look();
             }
+        }
+    }
+
+    /// Sleeps until the ticker says of a coroutine that it goes on, and that one still runs.
+    fn wait_for_call(&self, seen: &mut Seen) {
+        loop {
+            let beat = self.heartbeat.beat();
+            if let Some(ran) = self.board.goes_on(beat) {
+                if seen.beat != beat {
+                    *seen = self.look();
+                    seen.since = seen.since.checked_sub(ran).unwrap_or(seen.since);
+                }
+                return;
+            }
+            // A call that has come since then ends this at once.
+            std::thread::park();
         }
     }
 

@@ -1,6 +1,8 @@
 /* The end of a time slice, where a coroutine has PHP to itself (native.c, instance/): PHP code that computes lets others
  * run, between any two of its machine instructions.
  *
+ * It is first asked to do so at the VM's check for interrupts, which costs nothing. If it comes to none before it is asked again:
+ *
  *     ticker (another thread) ── weft_timeslice_end ──► the pages of the VM's code and of the JIT's are not executable
  *     the PHP thread, in PHP code, or as soon as it comes back to it from C code
  *           ── fault, on the signal stack ──► code_fault makes them executable; should the running coroutine give way?
@@ -12,7 +14,7 @@
  *
  * The check alone would not do for compiled code: some loops of traces have none, and the JIT of functions makes it at the
  * head of a loop without having written back what it keeps in registers, and continues in the VM with what memory holds:
- * a step of the loop is repeated (`php` does that with pcntl_async_signals).
+ * a step of the loop is repeated (`php` does that with pcntl_async_signals). There the fault is what comes first.
  *
  * All of it is safe because all that PHP code changes belongs to the instance, and whoever interrupts it changes nothing. In C
  * code there may be locks and state of libraries that instances share. PHP code that C code calls (a comparison of
@@ -53,7 +55,7 @@ typedef struct {
 static range vm, vm_pages, compiled[MAPPINGS_MAX];
 static size_t mappings;
 static bool closes_code; /* the end of a slice is a fault of PHP code */
-static bool asks_check; /* it is the VM's check for interrupts, where that is sound */
+static bool asks_check; /* before that, or instead, it is the VM's check for interrupts, where that is sound */
 static atomic_bool closed; /* PHP code is not executable. Set by the ticker, cleared by the PHP thread */
 static atomic_bool closing; /* the ticker is at it */
 
@@ -388,10 +390,11 @@ bool weft_timeslice_can(void)
 
 void weft_timeslice_end(void)
 {
-	if (closes_code) {
-		close_code();
-	} else {
+	bool was_asked = zend_atomic_bool_load(&EG(vm_interrupt));
+	if (asks_check && !steps_max && !(closes_code && was_asked)) {
 		weft_interrupt_preempt();
+	} else {
+		close_code();
 	}
 }
 
@@ -400,7 +403,7 @@ void weft_timeslice_start(void)
 	find_vm();
 	find_compiled();
 	closes_code = diverts && vm.high - vm.low >= VM_BYTES_MIN && can_open_code();
-	asks_check = !closes_code && (!mappings || compiles_traces());
+	asks_check = !mappings || compiles_traces();
 	weft_interrupt_ask(check);
 	if (closes_code) {
 		weft_stack_ask_about_code(code_fault);
