@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .peers import BENCH, weft_binary
+from .peers import BENCH, free_port, weft_binary
 from .proc import BenchError, wait_for
 
 ROWS = 1_000
@@ -31,12 +31,6 @@ INSERT INTO item SELECT seq, CONCAT('item ', seq), seq * 7 FROM bench_seq;
 CREATE USER 'bench'@'localhost' IDENTIFIED BY 'bench';
 GRANT ALL ON bench.* TO 'bench'@'localhost';
 """.replace("bench_seq", f"seq_1_to_{ROWS}")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def answers(port: int) -> bool:

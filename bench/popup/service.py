@@ -19,7 +19,7 @@ from http.cookiejar import CookieJar
 from pathlib import Path
 
 from lab import backends, proc
-from lab.peers import BENCH, SERVER_CORE, weft_binary
+from lab.peers import BENCH, SERVER_CORE, free_port, weft_binary
 
 STEPS = ("naive", "queue", "cache", "pool", "keepalive")
 BACKENDS = ("embedded", "mariadb", "redis", "redis-files")
@@ -85,7 +85,7 @@ def mariadb() -> Iterator[Database]:
 @contextmanager
 def redis(appendfsync: str) -> Iterator[tuple[dict[str, str], int]]:
     with backends.directory("popup-redis") as run:
-        port = backends.free_port()
+        port = free_port()
         server = [backends.need("redis-server"), "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "yes",
                   "--appendfsync", appendfsync]
         with backends.started(server, OTHER_CORE, run) as process:
@@ -164,7 +164,7 @@ class Stage:
         if configurations > 0:
             self.database.renew()
         with backends.directory("popup") as run:
-            data, port = run / "data", backends.free_port()
+            data, port = run / "data", free_port()
             database = self.database if self.database.client is not None else Database(path=data / "popup.sqlite")
             environment = {"POPUP_DATA": str(data), "POPUP_ADMIN_TOKEN": TOKEN, "POPUP_STEP": step, "POPUP_SECRET": secret}
             command = [str(weft_binary()), "serve", str(BENCH.parent / "examples" / "popup" / "app.php"), "--workers", str(workers),
