@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -21,9 +22,22 @@ def first_line(*command: str) -> str:
     return next(iter((done.stdout + done.stderr).strip().splitlines()), "").strip() or "missing"
 
 
-def locked(name: str) -> str:
-    """The version of a crate in the hyper peer's lock file."""
-    found = re.search(rf'name = "{name}"\nversion = "([^"]+)"', (BENCH / "peers" / "hyper" / "Cargo.lock").read_text())
+def locked(peer: str, name: str) -> str:
+    """The version of a crate in a peer's lock file."""
+    found = re.search(rf'name = "{name}"\nversion = "([^"]+)"', (BENCH / "peers" / peer / "Cargo.lock").read_text())
+    return found.group(1) if found else "missing"
+
+
+def built_from(program: Path) -> str:
+    """The version of the module that a Go program was built from: one that `go install` built does not know its own."""
+    done = subprocess.run(["go", "version", "-m", str(program)], capture_output=True, text=True, check=False) if shutil.which("go") else None
+    found = re.search(r"^\tmod\t\S+\tv(\S+)", done.stdout, re.MULTILINE) if done else None
+    return found.group(1) if found else "missing"
+
+
+def required(peer: str, module: str) -> str:
+    """The version of a Go module in a peer's go.mod."""
+    found = re.search(rf"{re.escape(module)} v(\S+)", (BENCH / "peers" / peer / "go.mod").read_text())
     return found.group(1) if found else "missing"
 
 
@@ -34,9 +48,17 @@ def proc_value(path: str, key: str) -> str:
     return "unknown"
 
 
-def has_swoole() -> bool:
+def swoole() -> str:
     extension = swoole_extension()
-    return extension is not None and extension.exists()
+    if extension is None or not extension.exists():
+        return "missing"
+    return first_line("php", "-d", f"extension={extension}", "-r", "echo SWOOLE_VERSION;")
+
+
+def workerman() -> str:
+    if "BENCH_WORKERMAN" not in os.environ:
+        return "missing"
+    return first_line("php", "-r", "require getenv('BENCH_WORKERMAN'); echo Workerman\\Worker::VERSION;")
 
 
 def describe() -> dict[str, str]:
@@ -51,14 +73,20 @@ def describe() -> dict[str, str]:
         "weft": first_line(str(weft_binary()), "version"),
         "weft revision": first_line("git", "-C", str(ROOT), "describe", "--always", "--dirty"),
         "gcc": first_line("gcc", "--version"),
-        "hyper": f"{locked('hyper')} on tokio {locked('tokio')}, rustls {locked('rustls')}",
+        "hyper": f"{locked('hyper', 'hyper')} on tokio {locked('hyper', 'tokio')}, rustls {locked('hyper', 'rustls')}",
+        "tokio-tungstenite": f"{locked('tungstenite', 'tokio-tungstenite')} on tokio {locked('tungstenite', 'tokio')}",
         "rustc": first_line("rustc", "--version"),
         "Netty": netty.removeprefix("netty-codec-http-"),
         "java": first_line("java", "-version"),
         "Go": first_line("go", "version"),
+        "gorilla/websocket": required("go_push", "github.com/gorilla/websocket"),
+        "Centrifugo": built_from(BENCH / "peers" / "centrifugo" / "target" / "centrifugo"),
         "nginx": first_line("nginx", "-v"),
         "php-fpm": first_line(PHP_FPM, "--version"),
-        "Swoole": first_line("php", "-d", f"extension={swoole_extension()}", "-r", "echo SWOOLE_VERSION;") if has_swoole() else "missing",
+        "Swoole": swoole(),
+        "Workerman": workerman(),
+        "RoadRunner": first_line("rr", "--version"),
+        "FrankenPHP": first_line("frankenphp", "version"),
         "wrk": first_line("wrk", "-v"),
         "ab": first_line("ab", "-V"),
         "h2load": first_line("h2load", "--version"),

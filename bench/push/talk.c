@@ -87,14 +87,15 @@ static void echo(unsigned short port, int connections, int seconds) {
     struct talker *talkers = calloc((size_t)connections, sizeof *talkers);
     int epoll = epoll_create1(0);
     must(talkers != NULL && epoll >= 0, "epoll");
+    /* All handshakes at once: one after the other, each would wait for the server's turn on a busy core. */
+    for (int i = 0; i < connections; i++) {
+        talkers[i].fd = connect_from(0, port);
+        if (!is_raw) ask_for_websocket(talkers[i].fd, "/echo");
+    }
     for (int i = 0; i < connections; i++) {
         struct talker *t = &talkers[i];
         char welcome[64];
-        t->fd = connect_from(0, port);
-        if (!is_raw) {
-            ask_for_websocket(t->fd, "/echo");
-            hear_first(t->fd, welcome, sizeof welcome);
-        }
+        if (!is_raw) hear_first(t->fd, welcome, sizeof welcome);
         struct epoll_event event = { .events = EPOLLIN, .data.ptr = t };
         must(epoll_ctl(epoll, EPOLL_CTL_ADD, t->fd, &event) == 0, "epoll_ctl");
     }
