@@ -60,6 +60,13 @@ def exact(metrics: Metrics, cpu_us: float) -> Metrics:
     return metrics | {"cpu_us": cpu_us, "user_us": metrics["user_us"] * scale, "kernel_us": metrics["kernel_us"] * scale}
 
 
+def divided(metrics: Metrics, core: proc.Cpu) -> Metrics:
+    """The figures with the split into user and kernel that the whole core has had."""
+    if core.total_s <= 0:
+        raise BenchError("the kernel counted no CPU time on the server's core")
+    return metrics | {"user_us": metrics["cpu_us"] * core.user_s / core.total_s, "kernel_us": metrics["cpu_us"] * core.kernel_s / core.total_s}
+
+
 def evolution(peer: Peer, settings: Settings) -> Measured:
     handler = handler_us(peer)
     for name, path, connections, close in LOADS:
@@ -67,11 +74,13 @@ def evolution(peer: Peer, settings: Settings) -> Measured:
             continue  # its processes answer once
         with Running(peer, "evolution", path) as server:
             load.wrk(server.port, path, connections, max(1, settings.warmup_s), close)
-            before, ran = switches(server), proc.run_time_s(server.pids())
+            before, ran, core = switches(server), proc.run_time_s(server.pids()), proc.core_cpu(SERVER_CORE)
             metrics = loaded(server, lambda p=path, n=connections, c=close, s=server: load.wrk(s.port, p, n, settings.seconds, c))
             switched = switches(server) - before
             count = metrics["requests"]
-            if not peer.forks:  # ticks of 10 ms are too coarse for a pool whose processes use a few each
+            if peer.forks:
+                metrics = divided(metrics, proc.core_cpu(SERVER_CORE) - core)
+            else:  # ticks of 10 ms are too coarse for a pool whose processes use a few each
                 metrics = exact(metrics, (proc.run_time_s(server.pids()) - ran) * 1e6 / count)
             yield name, metrics | spent(handler, metrics) | {"voluntary": switched.voluntary / count, "involuntary": switched.involuntary / count,
                                                              "all_switches": (switched.voluntary + switched.involuntary) / count}

@@ -21,6 +21,7 @@ LABEL_CHARACTER, LABELS_MIN = 7.6, 60
 TIMES = (("p50_ms", 5.0), ("p90_ms", 4.0), ("p99_ms", 3.2), ("max_ms", 2.2))
 MODELS = ("fork", "prefork", "threads", "loop", "coroutine", "weft")
 WIDE, BAR = 900, 16
+SHARES, SWITCHES, FIGURES = (168, 600), (622, 722), 770  # where the columns of the evolution stand
 
 
 @dataclass(frozen=True)
@@ -128,38 +129,47 @@ def grid(result: dict[str, Any], css: Callable[[str], str]) -> str:
 
 
 def spending(result: dict[str, Any]) -> str:
-    """Where each model's CPU time goes: a bar for each load, the handler's share first. The models in the order of their history."""
+    """Where each model's CPU time goes, and how often it is switched: two bars for each load, the handler's share first. The models in
+    the order of their history."""
     rows = {(row["peer"], row["variant"]): row for row in result["summary"]}
     variants = list(dict.fromkeys(row["variant"] for row in result["summary"]))
     models = [model for model in MODELS if any((model, variant) in rows for variant in variants)]
-    left, end = 168, WIDE - 250
-    parts, y = [], 44.0
+    most = max((median(row, "all_switches") or 0 for row in rows.values()), default=0) or 1.0
+    parts, y = [text(SWITCHES[0], 14, "value", "context switches"), text(SWITCHES[0], 36, "tick", "a request")], 44.0
     for share in (0, 25, 50, 75, 100):
-        x = left + (end - left) * share / 100
-        parts.append(text(x, 36, "tick", f"{share} %", "middle"))
-    legend = (("handler", "the handler: effective CPU"), ("other-user", "the model, in user land"), ("other-kernel", "the model, in the kernel"))
-    for index, (css, name) in enumerate(legend):
-        parts += [f'<rect x="{left + 190 * index}" y="4" width="12" height="12" class="{css}"/>', text(left + 190 * index + 18, 14, "value", name)]
+        parts.append(text(SHARES[0] + (SHARES[1] - SHARES[0]) * share / 100, 36, "tick", f"{share} %", "middle"))
+    legend = (("handler", "the handler: effective CPU"), ("other-user", "the model: user land"), ("other-kernel", "kernel"))
+    for x, (css, name) in zip((SHARES[0], SHARES[0] + 184, SHARES[0] + 334), legend, strict=True):
+        parts += [f'<rect x="{x}" y="4" width="12" height="12" class="{css}"/>', text(x + 16, 14, "value", name)]
     for model in models:
         parts.append(text(0, y + 12, "model", model))
         for variant in variants:
             if row := rows.get((model, variant)):
-                parts += spent(row, variant, left, end, y)
+                parts += [text(SHARES[0] - 8, y + 12, "tick", variant, "end"), *spent(row, y), *switched(row, most, y)]
+                parts.append(text(FIGURES, y + 12, "value", f"{median(row, 'cpu_us'):.0f} us, {number(median(row, 'rate') or 0, 0)}/s"))
                 y += BAR + 4
         y += 10
     return f'<svg viewBox="0 0 {WIDE} {y:.0f}" role="img" aria-label="{escape(result["title"])}">{"".join(parts)}</svg>'
 
 
-def spent(row: dict[str, Any], variant: str, left: float, end: float, y: float) -> list[str]:
-    """One bar, as wide for each: what differs is its division. Its cost, switches and rate stand behind it."""
+def spent(row: dict[str, Any], y: float) -> list[str]:
+    """The bar of the CPU time, as wide for each: what differs is its division."""
     pieces = [("handler", median(row, "handler_us") or 0), ("other-user", median(row, "model_user_us") or 0),
               ("other-kernel", median(row, "model_kernel_us") or 0)]
-    whole, at, parts = sum(size for _, size in pieces) or 1.0, left, [text(left - 8, y + 12, "tick", variant, "end")]
+    whole, at, parts = sum(size for _, size in pieces) or 1.0, float(SHARES[0]), []
     for css, size in pieces:
-        width = (end - left) * size / whole
+        width = (SHARES[1] - SHARES[0]) * size / whole
         parts.append(f'<rect x="{at:.1f}" y="{y:.1f}" width="{width:.1f}" height="{BAR}" class="{css}"><title>{size:.1f} us</title></rect>')
         at += width
     if pieces[0][1] / whole > 0.12:
-        parts.append(text(left + 6, y + 12, "inside", f"{100 * pieces[0][1] / whole:.0f} %"))
-    figures = f"{median(row, 'cpu_us'):.0f} us, {median(row, 'all_switches'):.2f} switches, {number(median(row, 'rate') or 0, 0)}/s"
-    return [*parts, text(end + 10, y + 12, "value", figures)]
+        parts.append(text(SHARES[0] + 6, y + 12, "inside", f"{100 * pieces[0][1] / whole:.0f} %"))
+    return parts
+
+
+def switched(row: dict[str, Any], most: float, y: float) -> list[str]:
+    """The bar of the context switches of a request: the longest one is that of the most."""
+    count = median(row, "all_switches") or 0.0
+    width = max(0.5, (SWITCHES[1] - SWITCHES[0]) * count / most)
+    title = f"{median(row, 'voluntary') or 0:.3g} voluntary, {median(row, 'involuntary') or 0:.3g} involuntary"
+    return [f'<rect x="{SWITCHES[0]}" y="{y:.1f}" width="{width:.1f}" height="{BAR}" class="switched"><title>{title}</title></rect>',
+            text(SWITCHES[0] + width + 5, y + 12, "value", f"{count:.2f}")]

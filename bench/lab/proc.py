@@ -156,13 +156,25 @@ def kernel_memory() -> int:
     return int(slab.split()[1]) * 1024 + int(tcp.split()[-1]) * PAGE_BYTES
 
 
-def core_busy_s(core: int) -> tuple[float, float]:
-    """(busy, stolen) seconds of a core since boot. Stolen: the hypervisor ran another guest."""
+def core_times_s(core: int) -> list[float]:
+    """Seconds of a core since boot, sampled by the tick: user, nice, system, idle, iowait, irq, softirq, steal."""
     for line in Path("/proc/stat").read_text().splitlines():
         if line.startswith(f"cpu{core} "):
-            user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, line.split()[1:9])
-            return (user + nice + system + irq + softirq + steal) / TICKS_PER_S, steal / TICKS_PER_S
+            return [int(ticks) / TICKS_PER_S for ticks in line.split()[1:9]]
     raise BenchError(f"core {core} is not in /proc/stat: the bench needs two cores, 0 for servers and 1 for load")
+
+
+def core_busy_s(core: int) -> tuple[float, float]:
+    """(busy, stolen) seconds of a core since boot. Stolen: the hypervisor ran another guest."""
+    user, nice, system, _idle, _iowait, irq, softirq, steal = core_times_s(core)
+    return user + nice + system + irq + softirq + steal, steal
+
+
+def core_cpu(core: int) -> Cpu:
+    """CPU that all programs together have used on a core. Of a server whose processes live for less than a tick only this has a split
+    into user and kernel: of a process in which no tick has fallen the kernel says that all its time was user time."""
+    user, nice, system, _idle, _iowait, irq, softirq, _steal = core_times_s(core)
+    return Cpu(user + nice, system + irq + softirq)
 
 
 def unread_bytes(port: int) -> int:

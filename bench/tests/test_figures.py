@@ -89,6 +89,12 @@ class Figures(unittest.TestCase):
         self.assertEqual(evolution.exact({"cpu_us": 20.0, "user_us": 5.0, "kernel_us": 15.0}, 40.0),
                          {"cpu_us": 40.0, "user_us": 10.0, "kernel_us": 30.0})
 
+    def test_processes_shorter_than_a_tick_are_divided_as_their_core_is(self) -> None:
+        self.assertEqual(evolution.divided({"cpu_us": 20.0, "user_us": 20.0, "kernel_us": 0.0}, proc.Cpu(1.0, 3.0)),
+                         {"cpu_us": 20.0, "user_us": 5.0, "kernel_us": 15.0})
+        with self.assertRaises(proc.BenchError):
+            evolution.divided({"cpu_us": 20.0, "user_us": 20.0, "kernel_us": 0.0}, proc.Cpu(0.0, 0.0))
+
     def test_the_progress_says_what_is_left(self) -> None:
         self.assertEqual(progress.status(0, 4, "hello 1/2 weft", 3, 3), "[0/4] hello 1/2 weft, 3 s")
         self.assertEqual(progress.status(1, 4, "hello 1/2 bare", 2, 62), "[1/4] hello 1/2 bare, 2 s; about 3 min left")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from . import made
 from .nginx import FPM_CHILDREN
-from .peer import BENCH, PAGES, PEER_SOURCES, QUERIES, SCRIPT, SERVES, Commands, Peer, Starter, found, named_file
+from .peer import BENCH, PEER_SOURCES, QUERIES, SCRIPT, SERVES, Commands, Peer, Starter, found, named_file
 
 # Of PHP's command line, which has them off.
 CLI_SETTINGS = ("opcache.enable_cli=1", "opcache.jit_buffer_size=64M", "opcache.jit=tracing")
@@ -70,9 +70,10 @@ def roadrunner(role: str, port: int, run: Path) -> Commands:
 
 
 def frankenphp(_role: str, port: int, _run: Path) -> Commands:
-    """The script of weft's resident mode; by FrankenPHP's defaults there are twice as many workers as cores."""
-    return [["frankenphp", "php-server", "--listen", f"127.0.0.1:{port}", "--root", str(PAGES),
-             "--worker", str(BENCH / "sites" / "resident" / "index.php")]]
+    """The script of weft's resident mode, for every path: it is the index of its root. By FrankenPHP's defaults there are twice as
+    many workers as cores."""
+    root = BENCH / "sites" / "resident"
+    return [["frankenphp", "php-server", "--listen", f"127.0.0.1:{port}", "--root", str(root), "--worker", str(root / "index.php")]]
 
 
 SWOOLE = (
