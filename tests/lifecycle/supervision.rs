@@ -7,6 +7,16 @@ use weft_tests::{Server, process, until};
 
 use crate::server;
 
+/// A worker keeps opcache from restarting as long as it lives. Once the time is over, the next worker that starts would kill it.
+#[test]
+fn opcache_is_patient_with_workers_that_keep_it_from_restarting() {
+    let app = "return fn () => ini_get('opcache.force_restart_timeout');";
+    let seconds: u64 = Server::new(app).start().get("/").text().parse().expect("a number");
+    assert!(seconds > 1_000_000, "{seconds}");
+    let told = Server::new(app).with("--define", "opcache.force_restart_timeout=300").start();
+    assert_eq!(told.get("/").text(), "300");
+}
+
 #[test]
 fn the_watchdog_names_file_and_line_of_a_stuck_coroutine() {
     let app = "function busy() {\n  while (!is_file('enough')) {\n    clearstatcache();\n  }\n}\nreturn function () { busy(); return 'done'; };";

@@ -208,11 +208,11 @@ static bool is_off(const char *lines, const char *name)
 /* Starts the engine; runs no user code (except opcache.preload). Returns 0, or what failed. */
 int weft_engine_start(const weft_engine_options *options)
 {
+	/* opcache kills a process that has kept it from restarting for force_restart_timeout; a script that stays loaded
+	 * does that (accel_is_inactive() in ext/opcache/ZendAccelerator.c). */
 	static const char shared[] = "html_errors=0\nregister_argc_argv=1\nimplicit_flush=0\noutput_buffering=0\n"
-		"max_execution_time=0\nmax_input_time=-1\n";
+		"max_execution_time=0\nmax_input_time=-1\nopcache.force_restart_timeout=2147483\n";
 	static const char script[] = "display_errors=1\nimplicit_flush=1\nmemory_limit=-1\n";
-	/* opcache kills a process that has kept it from restarting for this long; a script that stays loaded does
-	 * that. */
 	static const char loaded[] = "opcache.force_restart_timeout=2147483\n";
 	/* The same; and a hard time limit would kill the process with all its instances. */
 	static const char many[] = "hard_timeout=0\nopcache.force_restart_timeout=2147483\n";
