@@ -78,9 +78,14 @@ fn examine_machine(settings: Settings) -> Result<Vec<Advice>, Vec<String>> {
     let config = settings.load()?;
     weft_zend::host::install(&php::Terminal);
     let info = php::engine_examine(&config).map_err(|why| vec![why])?;
-    let plan = Plan::of(&config);
-    let mut all = checks::of_server(&Tree::new("/"), &plan);
-    all.extend(checks::of_php(&Php { extensions: &info.extensions, setting: &php::ini }, &plan));
+    let (tree, plan) = (Tree::new("/"), Plan::of(&config));
+    let mut all = checks::of_server(&tree, &plan);
+    let scripts = checks::scripts(&tree, &plan);
+    all.extend(checks::of_php(
+        &Php { extensions: &info.extensions, setting: &php::ini },
+        &plan,
+        scripts.as_ref(),
+    ));
     Ok(checks::in_order(all))
 }
 

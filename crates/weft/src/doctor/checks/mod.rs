@@ -6,19 +6,25 @@
 //! # Layout, in reading order
 //! - `advice`: one finding; `tree`: the files it is read from; `plan`: what the configuration wants of the machine.
 //! - `capacity`: how many connections and coroutines fit before which limit. `accept`: queues of new connections. `outgoing`: ports
-//!   and connections that have ended. `aged`: settings that were good advice once. `processor`, `traffic`, `storage`, `names`: the
-//!   rest of the machine. `php`: PHP's settings. `client`: what matters where load is made.
+//!   and connections that have ended. `aged`: settings that were good advice once. `processor`, `cores`, `traffic`,
+//!   `cards`, `storage`, `names`: the rest of the machine. `ini`, `php`, `opcache`: PHP's settings; `scripts`: how much code they are for.
+//!   `client`: what matters where load is made.
 
 mod accept;
 mod advice;
 mod aged;
 mod capacity;
+mod cards;
 mod client;
+mod cores;
+mod ini;
 mod names;
+mod opcache;
 mod outgoing;
 mod php;
 mod plan;
 mod processor;
+mod scripts;
 mod storage;
 #[cfg(test)]
 mod tests;
@@ -26,13 +32,17 @@ mod traffic;
 mod tree;
 
 pub use advice::{Advice, Severity};
-pub use php::{Php, examine as of_php};
+pub use ini::Php;
+pub use php::examine as of_php;
 pub use plan::Plan;
+pub use scripts::count as scripts;
 pub use tree::Tree;
 
 /// Everything that is known of a machine that serves, the worst first.
 pub fn of_server(tree: &Tree, plan: &Plan) -> Vec<Advice> {
     let mut all = at_start(tree, plan);
+    all.extend(cores::examine(tree, plan));
+    all.extend(cards::examine(tree, plan));
     all.extend(outgoing::examine(tree));
     all.extend(aged::examine(tree));
     all.extend(names::examine(tree));

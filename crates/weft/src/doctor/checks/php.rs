@@ -1,104 +1,20 @@
-//! PHP's settings, as far as they bound a server.
+//! PHP's settings, as far as they bound a server; `opcache` has those of opcache.
 //!
 //! Must not know how they are read. Invariant: a setting that PHP does not have is no finding.
 
 use super::advice::{Advice, Severity};
 use super::capacity::amount;
+use super::ini::Php;
+use super::opcache;
 use super::plan::Plan;
+use super::scripts::Scripts;
 
-/// What PHP has loaded, and one of its settings by name; "" if there is none.
-pub struct Php<'a> {
-    pub extensions: &'a [String],
-    pub setting: &'a dyn Fn(&str) -> String,
-}
-
-impl Php<'_> {
-    fn is_on(&self, name: &str) -> bool {
-        !matches!((self.setting)(name).to_ascii_lowercase().as_str(), "" | "0" | "off" | "no" | "false")
-    }
-
-    fn number(&self, name: &str) -> Option<u64> {
-        (self.setting)(name).trim().parse().ok()
-    }
-
-    /// `128M` in bytes; `None` for none and for -1.
-    fn bytes(&self, name: &str) -> Option<u64> {
-        let text = (self.setting)(name);
-        let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-        let scale = match text[digits.len()..].to_ascii_lowercase().as_str() {
-            "k" => 10,
-            "m" => 20,
-            "g" => 30,
-            _ => 0,
-        };
-        digits.parse::<u64>().ok().map(|number| number << scale)
-    }
-
-    fn has(&self, extension: &str) -> bool {
-        self.extensions.iter().any(|name| name.eq_ignore_ascii_case(extension))
-    }
-}
-
-pub fn examine(php: &Php<'_>, plan: &Plan) -> Vec<Advice> {
-    let mut all = opcache(php, plan);
+/// PHP's settings; `scripts` is how many files the application has, if that is known.
+pub fn examine(php: &Php<'_>, plan: &Plan, scripts: Option<&Scripts>) -> Vec<Advice> {
+    let mut all = opcache::examine(php, plan, scripts);
     all.extend(
         [memory_limit(php, plan), sessions(php, plan), paths(php), watchers(php)].into_iter().flatten(),
     );
-    all
-}
-
-fn opcache(php: &Php<'_>, plan: &Plan) -> Vec<Advice> {
-    if !php.has("Zend OPcache") || !php.is_on("opcache.enable") {
-        let why = "every worker compiles every file for itself, classic mode with each request";
-        let found = "opcache is not loaded, or off";
-        return vec![
-            Advice::note("opcache", Severity::Warning, found)
-                .because(why)
-                .fix("zend_extension=opcache and opcache.enable=1 in php.ini"),
-        ];
-    }
-    let mut all = Vec::new();
-    let megabytes = php.number("opcache.memory_consumption").unwrap_or(0);
-    if megabytes < 128 {
-        let found = format!("opcache has {megabytes} MiB");
-        let why = "once it is full, further files are compiled with each request, and no restart of it is possible while scripts stay loaded";
-        all.push(
-            Advice::note("opcache.memory_consumption", Severity::Note, found)
-                .because(why)
-                .fix("opcache.memory_consumption=256 in php.ini"),
-        );
-    }
-    if php.number("opcache.max_accelerated_files").is_some_and(|files| files < 10_000) {
-        let found =
-            format!("opcache keeps {} files", php.number("opcache.max_accelerated_files").unwrap_or(0));
-        let why = "frameworks with their libraries have more; those beyond are compiled with each request";
-        all.push(
-            Advice::note("opcache.max_accelerated_files", Severity::Note, found)
-                .because(why)
-                .fix("opcache.max_accelerated_files=20000 in php.ini"),
-        );
-    }
-    if php.is_on("opcache.validate_timestamps") && !plan.is_development && !plan.shares_php {
-        let every = php.number("opcache.revalidate_freq").unwrap_or(2);
-        let found = format!("opcache asks every {every} s whether files have changed");
-        let why = "that is a stat() for each file of a request, which a release that ends in weft reload does not need";
-        all.push(
-            Advice::note("opcache.validate_timestamps", Severity::Note, found)
-                .because(why)
-                .fix("opcache.validate_timestamps=0 in php.ini, and weft reload after a change"),
-        );
-    }
-    if php.is_on("opcache.jit") && php.bytes("opcache.jit_buffer_size").unwrap_or(0) == 0 {
-        let found = "opcache.jit is on, opcache.jit_buffer_size is 0: there is no JIT";
-        all.push(
-            Advice::note("opcache.jit", Severity::Note, found)
-                .because("code that computes runs two to three times faster with it")
-                .fix("opcache.jit_buffer_size=64M in php.ini"),
-        );
-    }
-    if all.is_empty() {
-        all.push(Advice::note("opcache", Severity::Fine, format!("opcache is on, with {megabytes} MiB")));
-    }
     all
 }
 

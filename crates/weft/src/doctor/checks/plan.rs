@@ -1,6 +1,8 @@
 //! What a configuration wants of its machine.
 //!
-//! Must not know the machine. Invariant: every number is for one worker, unless its name says otherwise.
+//! Must not know the machine, beyond where the application lies. Invariant: every number is for one worker, unless its name says otherwise.
+
+use std::path::{Path, PathBuf};
 
 use crate::config::{Config, ListenAddress, LogTarget, Mode};
 
@@ -20,6 +22,8 @@ pub struct Plan {
     pub backlog: u64,
     /// Whether requests share one PHP, so that what a process has is everybody's.
     pub shares_php: bool,
+    /// Whether scripts stay loaded in a worker, so that opcache never finds it idle.
+    pub stays_loaded: bool,
     /// Whether connections are encrypted.
     pub is_tls: bool,
     /// Milliseconds after which an idle connection is closed; 0: never.
@@ -32,6 +36,8 @@ pub struct Plan {
     pub logs: Vec<String>,
     /// Whether changed files are loaded without a reload.
     pub is_development: bool,
+    /// Directories with the code of the applications.
+    pub code: Vec<PathBuf>,
 }
 
 impl Plan {
@@ -50,6 +56,7 @@ impl Plan {
             workers: mode.workers(config) as u64,
             connections: limits.connections_max as u64,
             running,
+            stays_loaded: mode != Mode::Classic || config.has_site_applications(),
             tasks: limits.tasks_max as u64,
             backlog: u64::from(config.server.backlog),
             shares_php,
@@ -59,6 +66,7 @@ impl Plan {
             ports: config.server.listen.iter().filter_map(ListenAddress::port).collect(),
             logs: logs.into_iter().filter_map(file).collect(),
             is_development: config.dev.mode == crate::config::Environment::Development,
+            code: code(config),
         }
     }
 
@@ -66,4 +74,24 @@ impl Plan {
     pub fn descriptors(&self) -> u64 {
         self.connections + DESCRIPTORS_BESIDE
     }
+}
+
+/// Where the code of each application lies: a public directory is only the door to what is beside it, as composer lays it out.
+fn code(config: &Config) -> Vec<PathBuf> {
+    let of_site = |config: &Config| [config.server.application.clone(), config.resident.script.clone()];
+    let all = [config].into_iter().chain(config.sites.iter().map(|site| &site.config));
+    let mut found: Vec<PathBuf> = all
+        .flat_map(of_site)
+        .flatten()
+        .filter_map(|path| path.canonicalize().ok())
+        .filter_map(|path| if path.is_dir() { Some(path) } else { path.parent().map(Path::to_owned) })
+        .map(|path| match path.parent() {
+            Some(above) if above.join("vendor").is_dir() => above.to_owned(),
+            _ => path,
+        })
+        .collect();
+    found.sort();
+    // What lies below another one is counted there.
+    found.dedup_by(|later, earlier| later.starts_with(earlier));
+    found
 }

@@ -3,6 +3,7 @@
 //! Must not know what is computed. Invariant: quotas are those of control groups v2.
 
 use super::advice::{Advice, Severity};
+use super::cores;
 use super::plan::Plan;
 use super::tree::Tree;
 
@@ -16,18 +17,8 @@ pub fn examine(tree: &Tree, plan: &Plan) -> Vec<Advice> {
     all
 }
 
-/// Cores in a list such as `0-3,8`.
-fn count(list: &str) -> u64 {
-    let of = |range: &str| {
-        let (first, last) = range.trim().split_once('-').unwrap_or((range.trim(), range.trim()));
-        Some(last.parse::<u64>().ok()? + 1 - first.parse::<u64>().ok()?)
-    };
-    list.split(',').filter_map(of).sum()
-}
-
 fn quota(tree: &Tree, plan: &Plan) -> Vec<Advice> {
-    let status = tree.text("proc/self/status").unwrap_or_default();
-    let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).map_or(0, count);
+    let allowed = cores::allowed(tree).len() as u64;
     let quota = |text: &String| {
         let mut words = text.split_ascii_whitespace().map(|word| word.parse::<f64>().ok());
         Some(words.next()?? / words.next()??)
@@ -133,10 +124,4 @@ fn pressure(tree: &Tree) -> Option<Advice> {
         .because("the machine reads pages again that it has just dropped: more memory, or fewer workers")
         .fix("lower workers or instances_max, or add memory")
     })
-}
-
-#[cfg(test)]
-#[test]
-fn a_list_of_cores_is_counted() {
-    assert_eq!((count("0-3,8"), count("0"), count(" 2-2\n"), count("")), (5, 1, 1, 0));
 }

@@ -1,5 +1,8 @@
 //! What the doctor says of machines that are planted as files.
 
+mod hardware;
+mod opcache;
+
 use super::*;
 use crate::master::testing::Directory;
 
@@ -23,12 +26,14 @@ fn plan() -> Plan {
         tasks: 1_000,
         backlog: 1_024,
         shares_php: true,
+        stays_loaded: true,
         is_tls: false,
         idle_timeout_ms: 60_000,
         spool_bytes: 1 << 30,
         ports: vec![8080],
         logs: Vec::new(),
         is_development: false,
+        code: Vec::new(),
     }
 }
 
@@ -347,7 +352,7 @@ fn how_names_are_looked_up() {
 #[test]
 fn settings_of_php() {
     let none: &dyn Fn(&str) -> String = &|_| String::new();
-    let all = of_php(&Php { extensions: &[], setting: none }, &plan());
+    let all = of_php(&Php { extensions: &[], setting: none }, &plan(), None);
     assert_eq!(of(&all, "opcache").severity, Severity::Warning);
     let loaded = ["Zend OPcache".to_owned(), "xdebug".to_owned()];
     let setting = |name: &str| {
@@ -363,7 +368,7 @@ fn settings_of_php() {
         };
         value.to_owned()
     };
-    let all = of_php(&Php { extensions: &loaded, setting: &setting }, &plan());
+    let all = of_php(&Php { extensions: &loaded, setting: &setting }, &plan(), None);
     for subject in [
         "opcache.memory_consumption",
         "opcache.max_accelerated_files",
@@ -378,7 +383,7 @@ fn settings_of_php() {
     );
     assert_eq!(of(&all, "extensions").found, "xdebug is loaded");
     let classic = Plan { shares_php: false, ..plan() };
-    let all = of_php(&Php { extensions: &loaded, setting: &setting }, &classic);
+    let all = of_php(&Php { extensions: &loaded, setting: &setting }, &classic, None);
     assert!(of(&all, "opcache.validate_timestamps").fix.contains("weft reload"));
     assert!(!all.iter().any(|advice| advice.subject == "memory_limit"));
 }
