@@ -11,17 +11,32 @@ static MARIADB: OnceLock<MariaDb> = OnceLock::new();
 static POSTGRES: OnceLock<Postgres> = OnceLock::new();
 static REDIS: OnceLock<Redis> = OnceLock::new();
 
+/// This suite's MariaDB.
+pub fn mariadb() -> &'static MariaDb {
+    MARIADB.get_or_init(MariaDb::start)
+}
+
+/// This suite's PostgreSQL.
+pub fn postgres() -> &'static Postgres {
+    POSTGRES.get_or_init(Postgres::start)
+}
+
+/// This suite's Redis.
+pub fn redis() -> &'static Redis {
+    REDIS.get_or_init(Redis::start)
+}
+
 /// The environment in which a script finds its support files and its servers.
 pub fn environment(kind: &str) -> Vec<(&'static str, String)> {
     let mut environment = vec![("POOLS", root().display().to_string())];
     if ["shared", "clients", "databases"].contains(&kind) {
-        environment.push(("MARIADB_PORT", MARIADB.get_or_init(MariaDb::start).port.to_string()));
+        environment.push(("MARIADB_PORT", mariadb().port.to_string()));
     }
     if kind == "databases" {
-        environment.push(("POSTGRES_PORT", POSTGRES.get_or_init(Postgres::start).port.to_string()));
+        environment.push(("POSTGRES_PORT", postgres().port.to_string()));
     }
     if kind == "clients" {
-        environment.push(("REDIS_PORT", REDIS.get_or_init(Redis::start).port.to_string()));
+        environment.push(("REDIS_PORT", redis().port.to_string()));
     }
     environment
 }

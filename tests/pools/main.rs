@@ -5,6 +5,7 @@
 //! once, when the first script needs it, and ends with this process.
 
 mod calls;
+mod databases;
 mod environment;
 mod handlers;
 
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
         trials.push(Trial::test(name.to_string_lossy(), move || run(&path).map_err(Into::into)));
     }
     trials.extend(handlers::trials());
+    trials.extend(databases::trials());
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 

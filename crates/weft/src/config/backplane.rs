@@ -76,7 +76,7 @@ impl Backplane {
 }
 
 /// What a part of a URL stands for: `%40` is an @.
-fn decoded(text: &str) -> String {
+pub fn decoded(text: &str) -> String {
     let mut plain = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((byte, behind)) = rest.split_first() {

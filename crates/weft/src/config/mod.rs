@@ -47,7 +47,7 @@ mod value;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-pub use backplane::{Backplane, BackplaneKind};
+pub use backplane::{Backplane, BackplaneKind, decoded};
 pub use environment::HANDOVER;
 pub use host_name::is_address;
 pub use listen::ListenAddress;

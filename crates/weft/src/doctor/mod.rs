@@ -1,4 +1,5 @@
-//! `weft doctor`: which limit of this machine bites first (`checks`, `advised`). `weft doctor --extensions`: which waits of the
+//! `weft doctor`: which limit of this machine bites first (`checks`, `advised`), and with `--database` whether databases have room for
+//! the workers (`databases`). `weft doctor --extensions`: which waits of the
 //! loaded PHP are cooperative, and which block the worker; and which extensions may be in PHP instances.
 //!
 //! It starts the engine with the given settings and inspects the mapped objects: libphp, the extensions, the libraries
@@ -7,6 +8,7 @@
 
 mod advised;
 pub mod checks;
+mod databases;
 mod finding;
 mod instances;
 mod objects;
@@ -24,6 +26,7 @@ use weft_zend::Engine;
 use crate::flags::Settings;
 use crate::php;
 use checks::{Advice, Php, Plan, Tree};
+use databases::Target;
 use finding::{Finding, Findings, Part};
 use instances::Judged;
 use objects::Object;
@@ -38,6 +41,11 @@ pub struct Arguments {
     /// What bounds this machine where it makes load for another server
     #[arg(long, conflicts_with = "extensions")]
     client: bool,
+    /// Ask a database whether it has room for the pools of all workers: mysql://, pgsql:// or redis://, each
+    /// [USER[:PASSWORD]@]HOST[:PORT][/DATABASE], or mysql+unix:///PATH/OF/SOCKET and the like; repeatable. Without a password it takes
+    /// that of MYSQL_PWD, PGPASSWORD or REDISCLI_AUTH
+    #[arg(long, value_name = "URL", conflicts_with_all = ["extensions", "client"])]
+    database: Vec<String>,
     /// As JSON, for programs
     #[arg(long)]
     json: bool,
@@ -48,7 +56,7 @@ pub struct Arguments {
 /// Runs `weft doctor`. Of extensions it succeeds if no unreviewed function bypasses the hooks, and none keeps coroutine mode
 /// from starting; of the machine, if nothing is worse than a note.
 pub fn doctor(arguments: Arguments) -> ExitCode {
-    let Arguments { extensions, client, json, settings } = arguments;
+    let Arguments { extensions, client, database, json, settings } = arguments;
     let examined = match (extensions, client) {
         (true, _) => examine(settings).map(|findings| {
             let is_in_order = findings.unknown().is_empty() && findings.refused.is_none();
@@ -56,7 +64,7 @@ pub fn doctor(arguments: Arguments) -> ExitCode {
             (text, if is_in_order { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }),
         (false, true) => Ok(told(&checks::of_client(&Tree::new("/")), json)),
-        (false, false) => examine_machine(settings).map(|all| told(&all, json)),
+        (false, false) => examine_machine(settings, &database).map(|all| told(&all, json)),
     };
     match examined {
         Ok((text, code)) => {
@@ -74,7 +82,8 @@ fn told(all: &[Advice], json: bool) -> (String, ExitCode) {
     (if json { advised::json(all) } else { advised::text(all) }, advised::exit_code(all))
 }
 
-fn examine_machine(settings: Settings) -> Result<Vec<Advice>, Vec<String>> {
+fn examine_machine(settings: Settings, urls: &[String]) -> Result<Vec<Advice>, Vec<String>> {
+    let targets = targets(urls)?;
     let config = settings.load()?;
     weft_zend::host::install(&php::Terminal);
     let info = php::engine_examine(&config).map_err(|why| vec![why])?;
@@ -86,7 +95,21 @@ fn examine_machine(settings: Settings) -> Result<Vec<Advice>, Vec<String>> {
         &plan,
         scripts.as_ref(),
     ));
+    all.extend(databases::examine(&targets, &config.php.ini, &plan, &tree));
     Ok(checks::in_order(all))
+}
+
+/// The databases to ask. A URL that is wrong is named by its number, since it may hold a password.
+fn targets(urls: &[String]) -> Result<Vec<Target>, Vec<String>> {
+    let (mut targets, mut mistakes) = (Vec::new(), Vec::new());
+    for (number, url) in (1..).zip(urls) {
+        match Target::parse(url, |name| std::env::var(name).ok()) {
+            Ok(target) => targets.push(target),
+            Err(why) if urls.len() == 1 => mistakes.push(format!("the URL of --database {why}")),
+            Err(why) => mistakes.push(format!("URL {number} of --database {why}")),
+        }
+    }
+    if mistakes.is_empty() { Ok(targets) } else { Err(mistakes) }
 }
 
 fn examine(settings: Settings) -> Result<Findings, Vec<String>> {
