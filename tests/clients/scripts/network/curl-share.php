@@ -17,9 +17,9 @@ $get = static function (string $path, array $options = []) use ($share): string 
 
 return [
     'prints' => static function () use ($get): void {
-        // The first may use a connection of an earlier request.
+        // The first may use a connection of an earlier request, and so may the third, whose own one is closed.
         echo strtok($get('/late/0/first'), ' '), ', ', $get('/late/0/second'), "\n";
-        echo $get('/late/60000/text', [CURLOPT_TIMEOUT_MS => 50]), ', ', $get('/late/0/third'), ', ', $get('/late/0/fourth'), "\n";
+        echo $get('/late/60000/text', [CURLOPT_TIMEOUT_MS => 50]), ', ', strtok($get('/late/0/third'), ' '), ', ', $get('/late/0/fourth'), "\n";
         $curl = curl_init();
         foreach (['one', 'two'] as $text) {
             curl_setopt_array($curl, [CURLOPT_URL => getenv('UPSTREAM_HTTP') . "/late/0/$text", CURLOPT_RETURNTRANSFER => true]);
