@@ -4,17 +4,19 @@
 //! counted, never as if the cache were full.
 
 use super::advice::{Advice, Severity};
+use super::capacity::amount;
 use super::ini::Php;
 use super::plan::Plan;
 use super::scripts::Scripts;
 
-/// What a compiled file takes at least of opcache's memory, and of its memory for strings, in bytes. Counted with
-/// `opcache_get_status()` after compiling all files of Debian 12's Symfony (9.7 and 1.6 KiB each), Illuminate (12.2 and 1.4) and
-/// WordPress (34 and 3.8) with PHP 8.2.
-const FILE: u64 = 10 << 10;
-const STRINGS_OF_FILE: u64 = 1_400;
-/// PHP's own names take this much of the memory for strings before any file is compiled.
-const STRINGS_BEFORE: u64 = 2_600 << 10;
+/// What files take at least of opcache's memory, and of its memory for strings, for 100 bytes of source. Counted with
+/// `opcache_get_status()` after compiling all files of Debian 12's Symfony (259 and 43), Illuminate (300 and 35) and WordPress (218 and
+/// 26) with PHP 8.2.
+const MEMORY_PERCENT: u64 = 218;
+const STRINGS_PERCENT: u64 = 26;
+/// What PHP's own names take of the memory for strings before any file is compiled, counted likewise; a quarter of that memory is the
+/// table that finds them (`accel_startup` in ext/opcache/ZendAccelerator.c).
+const NAMES: u64 = 500 << 10;
 /// `max_accelerated_files` is raised to one of these (`prime_numbers` in ext/opcache/zend_accelerator_hash.c).
 const PLACES: [u64; 10] = [1_979, 3_907, 7_963, 16_229, 32_531, 65_407, 130_987, 262_237, 524_521, 1_048_793];
 /// A day: whoever sets less wants opcache to end processes.
@@ -79,11 +81,12 @@ fn memory(php: &Php<'_>, plan: &Plan, scripts: Option<&Scripts>) -> Option<Advic
     let strings = php.number("opcache.interned_strings_buffer").unwrap_or(8);
     let (found, needed) = match scripts {
         // The memory for strings is a part of it.
-        Some(Scripts { files, is_cut }) => {
-            let needed = (files * FILE).div_ceil(1 << 20) + strings;
+        Some(Scripts { files, bytes, is_cut }) => {
+            let needed = (bytes * MEMORY_PERCENT / 100).div_ceil(1 << 20) + strings;
             let more = if *is_cut { "more than " } else { "" };
+            let source = amount(*bytes);
             let found = format!(
-                "opcache has {megabytes} MiB, {strings} of them for strings; the application has {more}{files} files, for which {needed} are little"
+                "opcache has {megabytes} MiB, {strings} of them for strings; the application has {more}{files} files of {source}, for which {needed} are little"
             );
             (found, needed)
         }
@@ -100,10 +103,11 @@ fn memory(php: &Php<'_>, plan: &Plan, scripts: Option<&Scripts>) -> Option<Advic
 
 fn strings(php: &Php<'_>, scripts: Option<&Scripts>) -> Option<Advice> {
     let megabytes = php.number("opcache.interned_strings_buffer")?;
-    let files = scripts?.files;
-    let needed = STRINGS_BEFORE + files * STRINGS_OF_FILE;
+    let Scripts { files, bytes, .. } = scripts?;
+    let needed = (NAMES + bytes * STRINGS_PERCENT / 100) * 4 / 3;
     (megabytes << 20 < needed).then(|| {
-        let found = format!("opcache has {megabytes} MiB for strings, for an application of {files} files");
+        let source = amount(*bytes);
+        let found = format!("opcache has {megabytes} MiB for strings, for an application of {files} files of {source}");
         let value = needed.div_ceil(1 << 20).next_power_of_two();
         Advice::note("opcache.interned_strings_buffer", Severity::Note, found)
             .because("strings of the files beyond are kept again and again, once in each file, in the cache's other memory")
@@ -115,7 +119,7 @@ fn places(php: &Php<'_>, plan: &Plan, scripts: Option<&Scripts>) -> Option<Advic
     let set = php.number("opcache.max_accelerated_files")?;
     let room = PLACES.into_iter().find(|places| *places >= set).unwrap_or(PLACES[PLACES.len() - 1]);
     let (needed, counted) = match scripts {
-        Some(Scripts { files, is_cut: false }) => (*files, format!(", the application has {files}")),
+        Some(Scripts { files, is_cut: false, .. }) => (*files, format!(", the application has {files}")),
         Some(Scripts { files, .. }) => (*files, format!(", the application has more than {files}")),
         // Frameworks with their libraries.
         None => (10_000, String::new()),

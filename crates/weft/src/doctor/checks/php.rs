@@ -13,7 +13,9 @@ use super::scripts::Scripts;
 pub fn examine(php: &Php<'_>, plan: &Plan, scripts: Option<&Scripts>) -> Vec<Advice> {
     let mut all = opcache::examine(php, plan, scripts);
     all.extend(
-        [memory_limit(php, plan), sessions(php, plan), paths(php), watchers(php)].into_iter().flatten(),
+        [memory_limit(php, plan), sessions(php, plan), paths(php, scripts), watchers(php)]
+            .into_iter()
+            .flatten(),
     );
     all
 }
@@ -47,12 +49,33 @@ fn sessions(php: &Php<'_>, plan: &Plan) -> Option<Advice> {
     })
 }
 
-fn paths(php: &Php<'_>) -> Option<Advice> {
+/// What PHP remembers of a file's path and its directories, in bytes: counted with `realpath_cache_size()` after asking for all files of
+/// Debian 12's WordPress (122), and for those of all its PHP libraries (124).
+const PATH: u64 = 124;
+
+fn paths(php: &Php<'_>, scripts: Option<&Scripts>) -> Option<Advice> {
     let size = php.bytes("realpath_cache_size")?;
-    (size < 1 << 20).then(|| {
-        Advice::note("realpath_cache_size", Severity::Note, format!("PHP remembers {} of paths", amount(size)))
-            .because("an application of some thousand files resolves the others with a system call for each part of their paths")
-            .fix("realpath_cache_size=4M in php.ini")
+    let allowed = (php.setting)("open_basedir");
+    if !allowed.is_empty() {
+        // `php_request_startup` in main/main.c: what was allowed once could be a link elsewhere now.
+        let found =
+            format!("open_basedir is {allowed}: PHP remembers no paths, whatever realpath_cache_size is");
+        return Some(
+            Advice::note("realpath_cache_size", Severity::Note, found)
+                .because("each function that opens or asks for a file resolves all parts of its path again, and those of open_basedir, with a system call each")
+                .fix("another user for each application, or ReadOnlyPaths= and InaccessiblePaths= in weft's unit, in place of open_basedir"),
+        );
+    }
+    let (needed, files) = match scripts {
+        Some(Scripts { files, .. }) => (files * PATH, format!("the application's {files} files are")),
+        None => (1 << 20, "those of an application with thousands of files are".to_owned()),
+    };
+    (size < needed).then(|| {
+        let found = format!("PHP remembers {} of paths; {files} {}", amount(size), amount(needed));
+        let value = needed.div_ceil(1 << 20).next_power_of_two().max(4);
+        Advice::note("realpath_cache_size", Severity::Note, found)
+            .because("the paths of other files are resolved with a system call for each of their parts, each time that one is asked for")
+            .fix(format!("realpath_cache_size={value}M in php.ini"))
     })
 }
 

@@ -1,4 +1,4 @@
-//! How many PHP files the application has.
+//! How many PHP files the application has, and of how many bytes.
 //!
 //! Must not know what is in them, nor opcache. Invariant: the count is bounded in entries and depth, and links are not followed, so
 //! that it ends whatever lies below a document root.
@@ -20,6 +20,8 @@ const SKIPPED: [&str; 3] = [".git", ".svn", "node_modules"];
 pub struct Scripts {
     /// Files whose names end with `.php`.
     pub files: u64,
+    /// Their bytes together.
+    pub bytes: u64,
     /// Whether there may be more than were counted.
     pub is_cut: bool,
 }
@@ -44,6 +46,7 @@ pub fn count(tree: &Tree, plan: &Plan) -> Option<Scripts> {
                 }
             } else if path.extension().is_some_and(|ending| ending == "php") {
                 found.files += 1;
+                found.bytes += entry.metadata().map_or(0, |file| file.len());
             }
         }
     }

@@ -24,7 +24,7 @@ fn of_opcache(changed: &[(&str, &str)], files: u64, plan: &Plan, subject: &str) 
         all.clone().find(|(own, _)| *own == name).map_or_else(String::new, |(_, value)| (*value).to_owned())
     };
     let php = Php { extensions: &["Zend OPcache".to_owned()], setting: &setting };
-    let scripts = super::super::scripts::Scripts { files, is_cut: false };
+    let scripts = super::super::scripts::Scripts { files, bytes: files * 4_000, is_cut: false };
     let all = of_php(&php, plan, (files > 0).then_some(&scripts));
     all.into_iter().find(|advice| advice.subject == subject)
 }
@@ -72,8 +72,24 @@ fn the_cache_is_compared_with_the_files_of_the_application() {
     assert!(said(17_000, "opcache.max_accelerated_files").unwrap().fix.contains("files=34000"));
     assert!(said(17_000, "opcache.memory_consumption").unwrap().fix.contains("consumption=512"));
     assert!(said(17_000, "opcache.interned_strings_buffer").unwrap().fix.contains("buffer=32"));
+    let memory = said(17_000, "opcache.memory_consumption").unwrap();
+    assert!(memory.found.ends_with("17000 files of 64.8 MiB, for which 150 are little"), "{memory:?}");
     let loaded = of_opcache(&[], 17_000, &plan(), "opcache.max_accelerated_files").unwrap();
     assert!(loaded.why.contains("each worker compiles them for itself when it starts"), "{loaded:?}");
+}
+
+#[test]
+fn paths_of_files_are_remembered_unless_open_basedir_forbids_it() {
+    let (size, allowed) = ("realpath_cache_size", "open_basedir");
+    let of = |settings: &[(&str, &str)], files| of_opcache(settings, files, &classic(), size);
+    assert_eq!(of(&[(size, "4096K")], 30_000), None);
+    let few = of(&[(size, "4096K")], 40_000).unwrap();
+    assert!(few.found.contains("4 MiB of paths; the application's 40000 files are 4.7 MiB"), "{few:?}");
+    assert_eq!(few.fix, "realpath_cache_size=8M in php.ini");
+    assert!(of(&[(size, "16K")], 0).unwrap().fix.contains("=4M"));
+    assert_eq!(of(&[(size, "16K")], 100), None, "a small application");
+    let none = of(&[(size, "4096K"), (allowed, "/srv")], 100).unwrap();
+    assert!(none.found.starts_with("open_basedir is /srv: PHP remembers no paths"), "{none:?}");
 }
 
 #[test]
@@ -94,15 +110,15 @@ fn what_changed_files_leave_and_preloading_are_told() {
 #[test]
 fn scripts_are_counted_below_the_application_and_links_are_not_followed() {
     let (directory, tree) = machine(&[
-        ("srv/app/public/index.php", ""),
-        ("srv/app/vendor/a/b/C.php", ""),
+        ("srv/app/public/index.php", "<?php\n"),
+        ("srv/app/vendor/a/b/C.php", "<?php class C {}\n"),
         ("srv/app/vendor/a/readme.md", ""),
         ("srv/app/node_modules/x/x.php", ""),
         ("srv/other/x.php", ""),
     ]);
     std::os::unix::fs::symlink("../../app", directory.path().join("srv/app/vendor/self")).unwrap();
     let of = |code: &str| scripts(&tree, &Plan { code: vec![code.into()], ..plan() });
-    assert_eq!(of("/srv/app").map(|found| (found.files, found.is_cut)), Some((2, false)));
+    assert_eq!(of("/srv/app").map(|found| (found.files, found.bytes, found.is_cut)), Some((2, 23, false)));
     assert_eq!(of("/srv/none"), None);
     assert_eq!(scripts(&tree, &plan()), None);
 }
