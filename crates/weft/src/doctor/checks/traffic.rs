@@ -7,7 +7,7 @@ use super::plan::Plan;
 use super::tree::Tree;
 
 pub fn examine(tree: &Tree, plan: &Plan) -> Vec<Advice> {
-    [tracked(tree, plan), softnet(tree), keepalive(tree, plan), loopback(tree)]
+    [tracked(tree, plan), softnet(tree), squeezed(tree), keepalive(tree, plan), loopback(tree)]
         .into_iter()
         .flatten()
         .collect()
@@ -38,21 +38,71 @@ fn tracked(tree: &Tree, plan: &Plan) -> Option<Advice> {
     Some(advice)
 }
 
-/// The columns of /proc/net/softnet_stat, one line for each core: packets, dropped, squeezed (hexadecimal).
-fn softnet(tree: &Tree) -> Option<Advice> {
-    let text = tree.text("proc/net/softnet_stat")?;
-    let column = |at: usize| {
-        let of = |line: &str| u64::from_str_radix(line.split_ascii_whitespace().nth(at)?, 16).ok();
-        text.lines().filter_map(of).sum::<u64>()
+/// A processor's line of /proc/net/softnet_stat (`softnet_seq_show` in the kernel's net/core/net-procfs.c). Its counters have 32 bits,
+/// and begin anew.
+struct Softnet {
+    processor: u64,
+    packets: u64,
+    /// Packets that found its queue full.
+    dropped: u64,
+    /// Times that it gave up early, with packets left.
+    squeezed: u64,
+}
+
+fn softnet_lines(tree: &Tree) -> Vec<Softnet> {
+    let text = tree.text("proc/net/softnet_stat").unwrap_or_default();
+    let line = |(place, line): (u64, &str)| {
+        let columns: Vec<u64> =
+            line.split_ascii_whitespace().map_while(|word| u64::from_str_radix(word, 16).ok()).collect();
+        let [packets, dropped, squeezed, ..] = columns[..] else { return None };
+        // Older kernels do not name it; there processors that are offline have no line, and shift the others.
+        let processor = columns.get(12).copied().unwrap_or(place);
+        Some(Softnet { processor, packets, dropped, squeezed })
     };
-    let (packets, dropped, squeezed) = (column(0), column(1), column(2));
-    (dropped > 0 || squeezed * 1_000 > packets).then(|| {
-        let found = format!("of {packets} packets since boot {dropped} were dropped, and the kernel gave up early {squeezed} times");
-        let backlog = tree.sysctl("net.core.netdev_max_backlog").unwrap_or(1_000) * 4;
-        Advice::note("softnet", if dropped * 10_000 > packets { Severity::Warning } else { Severity::Note }, found)
-            .because("packets come in bursts that one core cannot take: they are sent again, after 200 ms at least")
-            .sysctl("net.core.netdev_max_backlog", backlog)
-    })
+    (0..).zip(text.lines()).filter_map(line).collect()
+}
+
+/// A processor's queue is for packets that come from the machine itself, or that another processor has steered to it.
+fn softnet(tree: &Tree) -> Option<Advice> {
+    let lines = softnet_lines(tree);
+    let dropped: u64 = lines.iter().map(|line| line.dropped).sum();
+    let packets: u64 = lines.iter().map(|line| line.packets).sum();
+    let worst = lines.iter().max_by_key(|line| line.dropped).filter(|line| line.dropped > 0)?;
+    let found = format!(
+        "of {packets} packets since boot {dropped} were dropped, {} of them at processor {}",
+        worst.dropped, worst.processor
+    );
+    let severity = if dropped * 10_000 > packets { Severity::Warning } else { Severity::Note };
+    let backlog = tree.sysctl("net.core.netdev_max_backlog").unwrap_or(1_000) * 4;
+    Some(
+        Advice::note("softnet", severity, found)
+            .because("packets come in bursts for which a processor's queue has no room: they are sent again, after 200 ms at least")
+            .sysctl("net.core.netdev_max_backlog", backlog),
+    )
+}
+
+/// A turn of receiving ends after `netdev_budget` packets or `netdev_budget_usecs`, whichever is first
+/// (Documentation/admin-guide/sysctl/net.rst). Where a thousandth of the packets sees that, it is a third of the packets: a turn has
+/// up to 300.
+fn squeezed(tree: &Tree) -> Option<Advice> {
+    let lines = softnet_lines(tree);
+    let worst =
+        lines.iter().filter(|line| line.squeezed * 1_000 > line.packets).max_by_key(|line| line.squeezed)?;
+    let (budget, micros) = (
+        tree.sysctl("net.core.netdev_budget").unwrap_or(300),
+        tree.sysctl("net.core.netdev_budget_usecs").unwrap_or(2_000),
+    );
+    let found = format!(
+        "processor {} ended receiving early {} times, with packets left, for {} packets since boot",
+        worst.processor, worst.squeezed, worst.packets
+    );
+    let mut advice = Advice::note("time_squeeze", Severity::Note, found)
+        .because("what is left waits for the next turn, behind other work of that processor, and fills the ring of the card meanwhile")
+        .sysctl("net.core.netdev_budget", budget * 2);
+    let (key, value) = ("net.core.netdev_budget_usecs", micros * 2);
+    advice.fix.push_str(&format!("; sysctl -w {key}='{value}'"));
+    advice.keep.push_str(&format!("; echo '{key} = {value}' >> /etc/sysctl.d/60-weft.conf"));
+    Some(advice)
 }
 
 fn keepalive(tree: &Tree, plan: &Plan) -> Option<Advice> {

@@ -44,6 +44,38 @@ fn packets_that_a_card_has_lost_are_told() {
     assert_eq!(of_card(&[bridge], "network card"), None);
 }
 
+#[test]
+fn queues_of_processors_and_turns_that_end_early_are_told_apart() {
+    let stat = |text: &'static str| [("proc/net/softnet_stat", text)];
+    let calm = "00000fff 00000000 00000003 00000000\n000003e8 00000000 00000001 00000000\n";
+    assert!(is_silent(&stat(calm), "softnet") && is_silent(&stat(calm), "time_squeeze"));
+    let dropped =
+        "00000fff 00000000 0 0 0 0 0 0 0 0 0 0 00000000\n00000001 00000002 0 0 0 0 0 0 0 0 0 0 00000005\n";
+    let advice = said(&stat(dropped), "softnet");
+    assert_eq!(advice.found, "of 4096 packets since boot 2 were dropped, 2 of them at processor 5");
+    assert!(advice.fix.contains("net.core.netdev_max_backlog='4000'"), "{advice:?}");
+    assert!(is_silent(&stat(dropped), "time_squeeze"));
+    let squeezed = [
+        (
+            "proc/net/softnet_stat",
+            "00000fff 00000000 00000003 00000000\n000003e8 00000000 00000002 00000000\n",
+        ),
+        ("proc/sys/net/core/netdev_budget", "300\n"),
+        ("proc/sys/net/core/netdev_budget_usecs", "8000\n"),
+    ];
+    let advice = said(&squeezed, "time_squeeze");
+    assert!(advice.found.starts_with("processor 1 ended receiving early 2 times"), "{advice:?}");
+    assert_eq!(
+        advice.fix,
+        "sysctl -w net.core.netdev_budget='600'; sysctl -w net.core.netdev_budget_usecs='16000'"
+    );
+    assert!(
+        advice.keep.ends_with("echo 'net.core.netdev_budget_usecs = 16000' >> /etc/sysctl.d/60-weft.conf"),
+        "{advice:?}"
+    );
+    assert!(is_silent(&squeezed, "softnet"));
+}
+
 /// /proc/interrupts with these counts of the card's queues on four processors.
 fn interrupts(name: &str, counts: [u64; 4]) -> String {
     let [a, b, c, d] = counts;
