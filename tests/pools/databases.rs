@@ -2,6 +2,8 @@
 //!
 //! Must not know how the doctor asks. Invariant: no output has a password, whether the server was reached or not.
 
+use std::process::Command;
+
 use libtest_mimic::Trial;
 use serde_json::Value;
 use weft_tests::services::{Backplane, Kind, free_port};
@@ -11,10 +13,12 @@ use crate::environment::{mariadb, postgres, redis};
 
 /// The tests of this file.
 pub fn trials() -> Vec<Trial> {
-    let tests: [(&str, fn()); 4] = [
+    let tests: [(&str, fn()); 6] = [
         ("databases::each_server_tells_its_room", each_tells_its_room),
         ("databases::sockets_and_passwords", sockets_and_passwords),
+        ("databases::bounds_of_the_applications_pool", bounds_of_a_pool),
         ("databases::a_server_that_is_not_there", not_there),
+        ("databases::addresses_of_ipv6", addresses_of_ipv6),
         ("databases::a_client_that_is_not_loaded", not_loaded),
     ];
     let trial = |(name, test): (&str, fn())| {
@@ -52,6 +56,10 @@ fn found(one: &Value) -> &str {
 fn of<'a>(all: &'a [Value], subject: &str, server: &str) -> &'a Value {
     let one = all.iter().find(|one| one["subject"] == subject && found(one).contains(server));
     one.unwrap_or_else(|| panic!("no {subject} of {server} in {all:#?}"))
+}
+
+fn of_redis<'a>(all: &'a [Value], subject: &str) -> &'a Value {
+    of(all, subject, "redis at 127.0.0.1")
 }
 
 fn each_tells_its_room() {
@@ -109,7 +117,7 @@ fn sockets_and_passwords() {
     );
     of(&all, "appendfsync", "redis at 127.0.0.1");
     assert!(!format!("{all:?}").contains(secret), "{all:#?}");
-    assert_eq!(findings(&[&full], &[]).len(), all.iter().filter(|one| found(one).contains("redis")).count());
+    of_redis(&findings(&[&full], &[]), "appendfsync");
     // A wrong one is a finding; the right one would be an answer.
     let refused = findings(&[&full.replace(secret, "se-cond")], &[]);
     assert_eq!(refused.len(), 1, "{refused:#?}");
@@ -117,6 +125,27 @@ fn sockets_and_passwords() {
         found(&refused[0]).contains("cannot be asked") && !format!("{refused:?}").contains("se-cond"),
         "{refused:#?}"
     );
+}
+
+/// Three workers with the default of 16 need 48.
+fn bounds_of_a_pool() {
+    let small = Backplane::start_with(Kind::Redis, &["--maxclients", "40", "--timeout", "50"]);
+    let with = |options: &str| findings(&[&format!("{}{options}", small.url())], &[]);
+    let default = with("");
+    assert_eq!(of_redis(&default, "maxclients")["severity"], "serious");
+    assert_eq!(of_redis(&default, "timeout")["severity"], "warning");
+    let told = with("?max=8&idleTimeout=30");
+    assert_eq!(of_redis(&told, "maxclients")["severity"], "fine");
+    assert!(told.iter().all(|one| one["subject"] != "timeout"), "{told:#?}");
+    let port = postgres().port;
+    let made = format!(
+        "(new PDO('pgsql:host=127.0.0.1;port={port};user=weft;dbname=weft'))->exec('CREATE DATABASE narrow CONNECTION LIMIT 5');"
+    );
+    let made = Command::new("php").args(["-r", &made]).status();
+    assert!(made.is_ok_and(|status| status.success()), "no database");
+    let narrow = findings(&[&format!("pgsql://weft@127.0.0.1:{port}/narrow")], &[]);
+    let limit = of(&narrow, "CONNECTION LIMIT", "takes 5 connections of this database");
+    assert_eq!(limit["severity"], "serious", "{limit:#}");
 }
 
 fn not_there() {
@@ -134,6 +163,18 @@ fn not_there() {
     let wrong = doctor(&["--database", "mysql://u:se-cret@"], &[]);
     assert_eq!((wrong.code, wrong.stderr.contains("se-cret")), (Some(2), false), "{wrong:?}");
     assert!(wrong.stderr.starts_with("weft: the URL of --database is not mysql://"), "{wrong:?}");
+}
+
+/// Where a machine has no IPv6, it is another reason.
+fn addresses_of_ipv6() {
+    let port = free_port();
+    let urls = ["mysql", "pgsql", "redis"].map(|kind| format!("{kind}://somebody@[::1]:{port}"));
+    let all = findings(&urls.each_ref().map(String::as_str), &[]);
+    assert_eq!(all.len(), 3, "{all:#?}");
+    for one in &all {
+        assert!(found(one).contains(&format!(" at [::1]:{port} cannot be asked: ")), "{one:#}");
+        assert!(!found(one).contains("getaddr") && !found(one).contains("parse"), "{one:#}");
+    }
 }
 
 /// Where no php.ini loads anything, only what is compiled into libphp is there.

@@ -43,7 +43,8 @@ pub struct Arguments {
     client: bool,
     /// Ask a database whether it has room for the pools of all workers: mysql://, pgsql:// or redis://, each
     /// [USER[:PASSWORD]@]HOST[:PORT][/DATABASE], or mysql+unix:///PATH/OF/SOCKET and the like; repeatable. Without a password it takes
-    /// that of MYSQL_PWD, PGPASSWORD or REDISCLI_AUTH
+    /// that of MYSQL_PWD, PGPASSWORD or REDISCLI_AUTH. ?max=N&idleTimeout=SECONDS are the bounds of the application's pool there, unless it
+    /// has a pool's defaults
     #[arg(long, value_name = "URL", conflicts_with_all = ["extensions", "client"])]
     database: Vec<String>,
     /// As JSON, for programs

@@ -34,7 +34,7 @@ mod tree;
 pub use advice::{Advice, Severity};
 pub use ini::Php;
 pub use php::examine as of_php;
-pub use plan::{POOL_CONNECTIONS, POOL_IDLE_SECONDS, Plan};
+pub use plan::Plan;
 pub use scripts::count as scripts;
 pub use tree::Tree;
 

@@ -9,11 +9,6 @@ use crate::config::{Config, ListenAddress, LogTarget, Mode};
 /// Descriptors that a worker needs besides its connections: PHP's files and database connections, logs, epoll.
 pub const DESCRIPTORS_BESIDE: u64 = 256;
 
-/// Connections of a pool, unless its `max` says otherwise (docs/reference/pools.md).
-pub const POOL_CONNECTIONS: u64 = 16;
-/// Seconds after which such a pool closes an idle one.
-pub const POOL_IDLE_SECONDS: u64 = 60;
-
 /// What is wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
@@ -78,12 +73,6 @@ impl Plan {
     /// Descriptors of a worker.
     pub fn descriptors(&self) -> u64 {
         self.connections + DESCRIPTORS_BESIDE
-    }
-
-    /// Connections that all workers open to one database: a pool for each worker where requests share one, otherwise one for each
-    /// request.
-    pub fn database_connections(&self) -> u64 {
-        self.workers * if self.shares_php { POOL_CONNECTIONS } else { self.running }
     }
 }
 

@@ -12,7 +12,8 @@ function weft_ask_mysql(object $asked): array
 {
     // PDO encrypts only if one of these options is given. On this machine nobody is in between.
     $tls = [PDO::MYSQL_ATTR_SSL_CIPHER => 'DEFAULT', PDO::MYSQL_ATTR_SSL_VERIFY_SERVER_CERT => !$asked->local];
-    $dsn = $asked->port ? "mysql:host=$asked->host;port=$asked->port" : "mysql:unix_socket=$asked->host";
+    $host = str_contains($asked->host, ':') ? "[$asked->host]" : $asked->host;
+    $dsn = $asked->port ? "mysql:host=$host;port=$asked->port" : "mysql:unix_socket=$asked->host";
     $pdo = new PDO($dsn, $asked->user, $asked->password, [PDO::ATTR_TIMEOUT => $asked->seconds] + ($asked->tls ? $tls : []));
     $names = "'max_connections', 'max_user_connections', 'wait_timeout', 'thread_cache_size', 'thread_handling', 'Threads_connected', "
         . "'Threads_created', 'Connections', 'Connection_errors_max_connections'";
@@ -35,7 +36,8 @@ function weft_ask_pgsql(object $asked): array
     $own = $pdo->query(
         "SELECT (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS used,
                 (SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()) AS ssl,
-                (SELECT rolconnlimit FROM pg_roles WHERE rolname = current_user) AS user_limit",
+                (SELECT rolconnlimit FROM pg_roles WHERE rolname = current_user) AS user_limit,
+                (SELECT datconnlimit FROM pg_database WHERE datname = current_database()) AS database_limit",
     );
 
     return $values + $own->fetch(PDO::FETCH_ASSOC);
@@ -51,7 +53,7 @@ function weft_ask_redis(object $asked): array
         $redis->auth($asked->user === '' ? $asked->password : [$asked->user, $asked->password]);
     }
     $info = $redis->info('clients') + $redis->info('stats');
-    $values = array_intersect_key($info, ['connected_clients' => 0, 'maxclients' => 0, 'rejected_connections' => 0]);
+    $values = array_intersect_key($info, array_flip(['connected_clients', 'maxclients', 'rejected_connections']));
     foreach (['maxclients', 'timeout', 'tcp-backlog', 'appendonly', 'appendfsync'] as $name) {
         try {
             $values = (array) $redis->config('GET', $name) + $values;

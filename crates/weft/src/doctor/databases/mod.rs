@@ -4,13 +4,15 @@
 //! settings and counters; a password is in no finding, in no message and in no argument of a process.
 //!
 //! # Layout, in reading order
-//! - `target`: which server, from a URL. `ask`: PHP's own client asks it, as the application would. `answer`: what it said.
+//! - `target`: which server, from a URL. `pool`: the connections of the workers there. `ask`: PHP's own client asks it, as the
+//!   application would. `answer`: what it said.
 //! - `room`: connections to any server. `mysql`, `pgsql`, `redis`: what is particular to each.
 
 mod answer;
 mod ask;
 mod mysql;
 mod pgsql;
+mod pool;
 mod redis;
 mod room;
 mod target;

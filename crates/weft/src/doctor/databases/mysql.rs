@@ -60,7 +60,7 @@ fn waits(target: &Target, values: &Values, plan: &Plan) -> Option<Advice> {
 /// A pool that shrinks and grows again gets its connections faster where the server has kept their threads.
 fn threads(target: &Target, values: &Values, plan: &Plan) -> Option<Advice> {
     let kept = values.number("thread_cache_size")?;
-    let wanted = plan.database_connections().min(THREADS_MAX);
+    let wanted = target.pool.connections(plan).min(THREADS_MAX);
     if kept >= wanted || values.text("thread_handling").is_some_and(|how| how != "one-thread-per-connection")
     {
         return None;
@@ -72,7 +72,7 @@ fn threads(target: &Target, values: &Values, plan: &Plan) -> Option<Advice> {
     );
     let why = format!(
         "{} connections may end and begin together, when pools or requests do: for each beyond the server makes a thread",
-        plan.database_connections()
+        target.pool.connections(plan)
     );
     let (fix, keep) = set("thread_cache_size", wanted);
     Some(Advice { fix, keep, ..Advice::note("thread_cache_size", Severity::Note, found).because(why) })

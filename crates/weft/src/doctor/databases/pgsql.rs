@@ -11,7 +11,8 @@ use crate::doctor::checks::{Advice, Plan, Severity};
 pub fn examine(target: &Target, values: &Values, plan: &Plan) -> Vec<Advice> {
     let parts = [
         connections(target, values, plan),
-        of_user(target, values, plan),
+        limit(target, values.number("user_limit"), plan, "role"),
+        limit(target, values.number("database_limit"), plan, "database"),
         idle_sessions(target, values, plan),
         encrypted(
             target,
@@ -40,18 +41,16 @@ fn connections(target: &Target, values: &Values, plan: &Plan) -> Option<Advice> 
     Some(room(target, &bound, plan, |value| raise(value + reserved)))
 }
 
-/// A bound for the role that asked; -1 is none.
-fn of_user(target: &Target, values: &Values, plan: &Plan) -> Option<Advice> {
-    let max = values.number("user_limit")?;
+/// A bound for the role that asked, or for the database; -1 is none. It is kept in the server's catalogue.
+fn limit(target: &Target, max: Option<u64>, plan: &Plan, whose: &str) -> Option<Advice> {
+    let max = max?;
     let bound = Room { subject: "CONNECTION LIMIT", max, used: 0, refused: String::new() };
     let advice = room(target, &bound, plan, |value| {
-        (
-            format!("ALTER ROLE CURRENT_USER CONNECTION LIMIT {value}, as a superuser with the role's name"),
-            String::new(),
-        )
+        let fix = format!("ALTER {} … CONNECTION LIMIT {value}, as a superuser", whose.to_uppercase());
+        (fix, String::new())
     });
     (advice.severity > Severity::Fine)
-        .then(|| Advice { found: format!("{target} takes {max} connections of this role"), ..advice })
+        .then(|| Advice { found: format!("{target} takes {max} connections of this {whose}"), ..advice })
 }
 
 /// In milliseconds; since PostgreSQL 14.

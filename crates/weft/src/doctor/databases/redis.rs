@@ -39,7 +39,7 @@ fn backlog(target: &Target, values: &Values, plan: &Plan, tree: &Tree) -> Option
     let backlog = values.number("tcp-backlog")?;
     let kernel = tree.sysctl("net.core.somaxconn").filter(|_| target.is_local());
     let places = kernel.unwrap_or(u64::MAX).min(backlog);
-    let burst = plan.database_connections();
+    let burst = target.pool.connections(plan);
     let is_cut = places < backlog;
     if !is_cut && places >= burst {
         return None;

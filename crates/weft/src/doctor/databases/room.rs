@@ -5,7 +5,7 @@
 //! be of a server with these settings that runs now.
 
 use super::target::Target;
-use crate::doctor::checks::{Advice, POOL_CONNECTIONS, POOL_IDLE_SECONDS, Plan, Severity};
+use crate::doctor::checks::{Advice, Plan, Severity};
 
 /// A bound of connections.
 #[derive(Debug, Clone)]
@@ -20,19 +20,9 @@ pub struct Room {
     pub refused: String,
 }
 
-/// Who opens how many.
-fn wanted(plan: &Plan) -> String {
-    let (workers, all) = (plan.workers, plan.database_connections());
-    if plan.shares_php {
-        format!("{workers} workers with a pool of {POOL_CONNECTIONS} each open up to {all}")
-    } else {
-        format!("{workers} workers with {} requests at once in each open up to {all}", plan.running)
-    }
-}
-
 /// Compares it with what the workers open. `fix` and `keep` raise the bound to a number.
 pub fn room(target: &Target, room: &Room, plan: &Plan, remedy: impl Fn(u64) -> (String, String)) -> Advice {
-    let needed = plan.database_connections();
+    let needed = target.pool.connections(plan);
     let Room { subject, max, used, refused } = room;
     let found = format!("{target} takes {max} connections, {used} are in use{refused}");
     let free = max.saturating_sub(*used);
@@ -52,7 +42,8 @@ pub fn room(target: &Target, room: &Room, plan: &Plan, remedy: impl Fn(u64) -> (
         (true, 0) => "; or fewer workers in [server]".to_owned(),
         (false, _) => "; or fewer instances_max in [classic], or workers in [server]".to_owned(),
     };
-    let advice = Advice::note(subject, severity, found).because(format!("{}: {excess}", wanted(plan)));
+    let advice =
+        Advice::note(subject, severity, found).because(format!("{}: {excess}", target.pool.told(plan)));
     Advice { keep, ..advice.fix(raise + &less) }
 }
 
@@ -65,10 +56,11 @@ pub fn idle(
     (fix, keep): (&str, &str),
 ) -> Option<Advice> {
     let seconds = seconds.filter(|seconds| *seconds > 0)?;
-    (plan.stays_loaded && seconds <= POOL_IDLE_SECONDS).then(|| {
+    let kept = target.pool.idle_seconds();
+    (plan.stays_loaded && seconds <= kept).then(|| {
         let found = format!("{target} closes a connection that was idle for {seconds} s");
         let why = format!(
-            "a pool keeps idle ones for {POOL_IDLE_SECONDS} s: it finds them closed and connects again, and code without a pool gets an error"
+            "a pool keeps idle ones for {kept} s: it finds them closed and connects again, and code without a pool gets an error"
         );
         let fix = format!("{fix}; or an idleTimeout below {seconds} for the pool");
         let advice = Advice::note(subject, Severity::Warning, found).because(why).fix(fix);

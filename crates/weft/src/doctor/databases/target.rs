@@ -7,6 +7,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::path::Path;
 
+use super::pool::Pool;
 use crate::config::decoded;
 
 /// What speaks there.
@@ -86,10 +87,15 @@ pub struct Target {
     pub database: String,
     /// Whether the client has to encrypt; PostgreSQL's decides by itself.
     pub is_tls: bool,
+    /// The application's pool of connections there.
+    pub pool: Pool,
 }
 
 const EXPECTED: &str = "is not mysql://, pgsql:// or redis:// (rediss:// with TLS) with [USER[:PASSWORD]@]HOST[:PORT][/DATABASE], nor \
                         the same with +unix (mysql+unix://) and [USER[:PASSWORD]@]/PATH/OF/SOCKET";
+
+const OPTIONS: &str = "has an option that is none of database=NAME, max=CONNECTIONS and idleTimeout=SECONDS of the pool, and, for \
+                       MySQL, tls=1";
 
 impl Target {
     /// From a URL; `environment` has the password if the URL has none.
@@ -127,6 +133,7 @@ impl Target {
             password: decoded(password),
             database: if is_socket { String::new() } else { decoded(path.trim_start_matches('/')) },
             is_tls: name == "rediss",
+            pool: Pool::default(),
         };
         target.options(query)?;
         if target.password.is_empty() {
@@ -140,11 +147,8 @@ impl Target {
             match option.split_once('=') {
                 Some(("database", name)) => self.database = decoded(name),
                 Some(("tls", "1")) if self.kind == Kind::Mysql => self.is_tls = true,
-                _ => {
-                    return Err(
-                        "has an option that is neither database=NAME nor, for MySQL, tls=1".to_owned()
-                    );
-                }
+                Some((name, value)) if self.pool.take(name, value) => {}
+                _ => return Err(OPTIONS.to_owned()),
             }
         }
         Ok(())

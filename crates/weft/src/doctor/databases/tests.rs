@@ -113,7 +113,10 @@ fn connections_are_compared_with_the_pools_of_all_workers() {
     assert_eq!(of("151", "2").severity, Severity::Fine);
     let busy = of("100", "41");
     assert_eq!(busy.severity, Severity::Warning, "{busy:?}");
-    assert!(busy.why.starts_with("4 workers with a pool of 16 each open up to 64:"), "{busy:?}");
+    assert!(
+        busy.why.starts_with("4 workers with a pool of 16 each, its default, open up to 64:"),
+        "{busy:?}"
+    );
     let few = of("50", "2");
     assert_eq!(few.severity, Severity::Serious, "{few:?}");
     assert_eq!(
@@ -128,10 +131,37 @@ fn connections_are_compared_with_the_pools_of_all_workers() {
     assert_eq!(few.severity, Severity::Serious, "{few:?}");
     assert!(few.fix.starts_with("ALTER SYSTEM SET max_connections = 84,"), "{few:?}");
     assert!(said("pgsql://h", &[("user_limit", "-1")], "CONNECTION LIMIT").is_none());
-    assert!(said("pgsql://h", &[("user_limit", "10")], "CONNECTION LIMIT").is_some());
+    let role = said("pgsql://h", &[("user_limit", "10")], "CONNECTION LIMIT").unwrap();
+    assert!(role.found.ends_with("takes 10 connections of this role"), "{role:?}");
+    let database =
+        said("pgsql://h", &[("user_limit", "-1"), ("database_limit", "10")], "CONNECTION LIMIT").unwrap();
+    assert!(database.fix.starts_with("ALTER DATABASE … CONNECTION LIMIT 80,"), "{database:?}");
     let clients = [("maxclients", "32"), ("connected_clients", "1"), ("rejected_connections", "7")];
     let few = said("redis://h", &clients, "maxclients").unwrap();
     assert!(few.found.ends_with("has refused 7") && few.keep == "redis-cli CONFIG REWRITE", "{few:?}");
+}
+
+#[test]
+fn a_url_may_say_what_the_applications_pool_is_bounded_by() {
+    let few = [
+        ("max_connections", "50"),
+        ("Threads_connected", "2"),
+        ("wait_timeout", "60"),
+        ("thread_cache_size", "40"),
+    ];
+    let of = |options: &str, subject| {
+        said(&format!("mysql://h{options}"), &few, subject).filter(|one| one.severity > Severity::Fine)
+    };
+    for subject in ["max_connections", "wait_timeout", "thread_cache_size"] {
+        assert!(of("", subject).is_some(), "{subject}");
+        assert_eq!(of("?max=10&idleTimeout=30", subject), None, "{subject}");
+    }
+    let many = of("?max=20", "max_connections").unwrap();
+    assert!(many.why.starts_with("4 workers with a pool of 20 each open up to 80:"), "{many:?}");
+    for wrong in ["?max=0", "?max=many", "?idleTimeout=0", "?idleTimeout", "?min=1"] {
+        let why = Target::parse(&format!("mysql://h{wrong}"), |_| None).unwrap_err();
+        assert!(why.contains("max=CONNECTIONS"), "{wrong}: {why}");
+    }
 }
 
 #[test]
