@@ -13,10 +13,11 @@ use crate::environment::{mariadb, postgres, redis};
 
 /// The tests of this file.
 pub fn trials() -> Vec<Trial> {
-    let tests: [(&str, fn()); 6] = [
+    let tests: [(&str, fn()); 7] = [
         ("databases::each_server_tells_its_room", each_tells_its_room),
         ("databases::sockets_and_passwords", sockets_and_passwords),
         ("databases::bounds_of_the_applications_pool", bounds_of_a_pool),
+        ("databases::what_all_clients_of_redis_wait_for", redis_waits),
         ("databases::a_server_that_is_not_there", not_there),
         ("databases::addresses_of_ipv6", addresses_of_ipv6),
         ("databases::a_client_that_is_not_loaded", not_loaded),
@@ -146,6 +147,25 @@ fn bounds_of_a_pool() {
     let narrow = findings(&[&format!("pgsql://weft@127.0.0.1:{port}/narrow")], &[]);
     let limit = of(&narrow, "CONNECTION LIMIT", "takes 5 connections of this database");
     assert_eq!(limit["severity"], "serious", "{limit:#}");
+}
+
+fn redis_waits() {
+    let redis = Backplane::start_with(
+        Kind::Redis,
+        &["--enable-debug-command", "yes", "--latency-monitor-threshold", "5"],
+    );
+    assert_eq!(redis.redis(&["DEBUG", "SLEEP", "0.2"]).trim(), "OK");
+    let all = findings(&[&redis.url()], &[]);
+    let slow = of_redis(&all, "slowlog");
+    assert_eq!(slow["severity"], "warning");
+    assert!(
+        found(slow).contains(" commands of 10 ms and more") && found(slow).contains("DEBUG, took "),
+        "{slow:#}"
+    );
+    assert!(
+        all.iter().any(|one| one["subject"] == "latency" && found(one).contains("has stood still")),
+        "{all:#?}"
+    );
 }
 
 fn not_there() {

@@ -53,7 +53,7 @@ function weft_ask_redis(object $asked): array
         $redis->auth($asked->user === '' ? $asked->password : [$asked->user, $asked->password]);
     }
     $info = $redis->info('clients') + $redis->info('stats');
-    $values = array_intersect_key($info, array_flip(['connected_clients', 'maxclients', 'rejected_connections']));
+    $values = array_intersect_key($info, array_flip(['connected_clients', 'maxclients', 'rejected_connections', 'latest_fork_usec']));
     foreach (['maxclients', 'timeout', 'tcp-backlog', 'appendonly', 'appendfsync'] as $name) {
         try {
             $values = (array) $redis->config('GET', $name) + $values;
@@ -62,7 +62,43 @@ function weft_ask_redis(object $asked): array
         }
     }
 
-    return array_filter($values, is_string(...), ARRAY_FILTER_USE_KEY);
+    return array_filter($values, is_string(...), ARRAY_FILTER_USE_KEY) + weft_redis_waits($redis);
+}
+
+/**
+ * How long commands have taken: there and back at best, those that the server has listed in a day, by name only, and what it has
+ * watched itself.
+ *
+ * @return array<string, scalar>
+ */
+function weft_redis_waits(Redis $redis): array
+{
+    $trips = [];
+    for ($ping = 0; $ping < 20; $ping++) {
+        $from = hrtime(true);
+        $redis->ping();
+        $trips[] = intdiv(hrtime(true) - $from, 1_000);
+    }
+    $values = ['ping_us' => min($trips)];
+    try {
+        $since = (int) ($redis->time()[0] ?? 0) - 86_400;
+        // Each has a number, a time, microseconds, and the command with its arguments.
+        $slow = array_filter((array) $redis->slowlog('get', 128), static fn ($one) => is_array($one) && $one[1] > $since && $one[2] >= 10_000);
+        array_multisort(array_column($slow, 2), SORT_DESC, $slow);
+        if ($slow !== []) {
+            $values += ['slow_count' => count($slow), 'slow_us' => $slow[0][2], 'slow_command' => strtoupper((string) $slow[0][3][0])];
+        }
+        // Each has a name, the time of the last one, and how many milliseconds the last and the longest took.
+        $watched = array_filter((array) $redis->rawCommand('LATENCY', 'LATEST'), static fn ($one) => is_array($one) && $one[1] > $since);
+        array_multisort(array_column($watched, 3), SORT_DESC, $watched);
+        if ($watched !== []) {
+            $values += ['event' => $watched[0][0], 'event_ms' => $watched[0][3]];
+        }
+    } catch (RedisException) {
+        // a server of somebody else's, who does not tell
+    }
+
+    return $values;
 }
 
 $asked = json_decode((string) file_get_contents('php://stdin'));

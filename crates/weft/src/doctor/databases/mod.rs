@@ -6,7 +6,8 @@
 //! # Layout, in reading order
 //! - `target`: which server, from a URL. `pool`: the connections of the workers there. `ask`: PHP's own client asks it, as the
 //!   application would. `answer`: what it said.
-//! - `room`: connections to any server. `mysql`, `pgsql`, `redis`: what is particular to each.
+//! - `room`: connections to any server. `mysql`, `pgsql`, `redis`: what is particular to each. `waits`: what all clients of a Redis wait
+//!   for.
 
 mod answer;
 mod ask;
@@ -18,6 +19,7 @@ mod room;
 mod target;
 #[cfg(test)]
 mod tests;
+mod waits;
 
 use answer::Answer;
 use target::Kind;
@@ -40,7 +42,11 @@ fn judge(target: &Target, answer: &Answer, plan: &Plan, tree: &Tree) -> Vec<Advi
     match target.kind {
         Kind::Mysql => mysql::examine(target, values, plan),
         Kind::Pgsql => pgsql::examine(target, values, plan),
-        Kind::Redis => redis::examine(target, values, plan, tree),
+        Kind::Redis => {
+            let mut all = redis::examine(target, values, plan, tree);
+            all.extend(waits::examine(target, values, tree));
+            all
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! What is particular to Redis: its accept queue, and one thread that waits for the disk.
+//! What is particular to Redis: its accept queue, and one thread that waits for the disk; `waits` has what else that thread does.
 //!
 //! Must not know how the server was asked. Invariant: names are those of redis.conf; a server that does not tell its settings is judged
 //! by its counters.
@@ -20,7 +20,7 @@ pub fn examine(target: &Target, values: &Values, plan: &Plan, tree: &Tree) -> Ve
 }
 
 /// A setting, for now and for the next start.
-fn set(name: &str, value: impl std::fmt::Display) -> (String, String) {
+pub(super) fn set(name: &str, value: impl std::fmt::Display) -> (String, String) {
     (format!("redis-cli CONFIG SET {name} {value}"), "redis-cli CONFIG REWRITE".to_owned())
 }
 

@@ -222,3 +222,52 @@ fn redis_waits_for_its_disk_and_its_queue_is_the_kernels() {
     let small = said("redis://h", &[("tcp-backlog", "10")], "tcp-backlog").unwrap();
     assert!(small.fix.starts_with("tcp-backlog 64 in redis.conf"), "{small:?}");
 }
+
+#[test]
+fn what_all_clients_of_redis_wait_for() {
+    let of = |values: &[(&str, &str)], subject| said("redis://127.0.0.1", values, subject);
+    assert_eq!(of(&[("ping_us", "999"), ("latest_fork_usec", "900")], "latency"), None);
+    let far = of(&[("ping_us", "2300")], "latency").unwrap();
+    assert!(
+        far.found.ends_with("answers PING after 2.3 ms at best") && far.why.contains("23.0 ms more"),
+        "{far:?}"
+    );
+    let slow = [("slow_count", "3"), ("slow_us", "310000"), ("slow_command", "KEYS")];
+    let slow = of(&slow, "slowlog").unwrap();
+    assert_eq!(slow.severity, Severity::Warning);
+    assert!(
+        slow.found.ends_with(
+            "lists 3 commands of 10 ms and more from the last day; the slowest, KEYS, took 310.0 ms"
+        ),
+        "{slow:?}"
+    );
+    let event = of(&[("event", "aof-fsync-always"), ("event_ms", "40")], "latency").unwrap();
+    assert!(event.found.ends_with("for up to 40 ms, by aof-fsync-always"), "{event:?}");
+    assert_eq!(of(&[("event", "command"), ("event_ms", "9")], "latency"), None);
+    assert_eq!(of(&[("latest_fork_usec", "900")], "latest_fork_usec"), None);
+    let fork = of(&[("latest_fork_usec", "45000")], "latest_fork_usec").unwrap();
+    assert!(
+        fork.fix.starts_with("redis-cli CONFIG SET save ''") && fork.keep == "redis-cli CONFIG REWRITE",
+        "{fork:?}"
+    );
+}
+
+#[test]
+fn huge_pages_make_forks_of_a_redis_on_this_machine_dear() {
+    let directory = Directory::new();
+    let place = directory.path().join("sys/kernel/mm/transparent_hugepage");
+    std::fs::create_dir_all(&place).unwrap();
+    let of = |url: &str, choice: &str| {
+        std::fs::write(place.join("enabled"), choice).unwrap();
+        let answer = Answer::Values(Values::of(&[("latest_fork_usec", "45000")]));
+        let all = judge(&target(url), &answer, &plan(), &Tree::new(directory.path()));
+        all.into_iter().find(|advice| advice.subject == "latest_fork_usec").unwrap()
+    };
+    let huge = of("redis://127.0.0.1", "[always] madvise never\n");
+    assert!(huge.fix.starts_with("echo madvise > /sys/") && huge.keep.contains("command line"), "{huge:?}");
+    for (url, choice) in
+        [("redis://127.0.0.1", "always [madvise] never\n"), ("redis://h", "[always] madvise never\n")]
+    {
+        assert!(of(url, choice).fix.starts_with("redis-cli"), "{url} {choice}");
+    }
+}
