@@ -1,10 +1,10 @@
 //! A loop that one coroutine holds: who notices, and who acts in its place meanwhile.
 //!
 //! A thread compares the loop's heartbeat between its ticks. When the loop has been idle for long it sleeps, and the
-//! next coroutine that is entered wakes it. Where code is preempted, one that goes on although it was asked to give way is in C
-//! code: the ticker calls the thread then, which sleeps meanwhile, and if others wait the loop is known to be held sooner. Must not know what the deputy does. Invariant: a [`Deputy`] acts only while
-//! the heartbeat stands still, or has just moved: what it shares with the loop's thread it must share in a way that
-//! does not depend on that.
+//! next coroutine that is entered wakes it. Where code is preempted it sleeps until the ticker calls it, because one goes on
+//! that was asked to give way: that one is probably in C code, and if others wait the loop is known to be held sooner. Must
+//! not know what the deputy does. Invariant: a [`Deputy`] acts only while the heartbeat stands still, or has just moved: what
+//! it shares with the loop's thread it must share in a way that does not depend on that.
 
 use std::time::{Duration, Instant};
 
@@ -116,6 +116,7 @@ impl Watch {
             if let Some(ran) = self.board.goes_on(beat) {
                 if seen.beat != beat {
                     *seen = self.look();
+                    // Of the processor time that it had until now nothing is known: that counts from here.
                     seen.since = seen.since.checked_sub(ran).unwrap_or(seen.since);
                 }
                 return;

@@ -3,8 +3,8 @@
 //! It compares the loop's heartbeat between its ticks, and calls one function pointer, which MUST be safe from another
 //! thread. It sends no signal: a signal would end system calls of the coroutine with EINTR. While one runs that has computed
 //! for a while, it waits in poll(2) for the loop's events as well, so that who has come need not wait for a tick; if that one
-//! goes on, there are no ticks until its slice ends. Who goes on although it was asked to give way is in C code: the deputy is
-//! called (`held.rs`). When the loop has been idle for some ticks it sleeps, and the next
+//! goes on, there are no ticks until its slice ends. If one is still there a tick after it was asked to give way, the
+//! deputy is called (`held.rs`). When the loop has been idle for some ticks it sleeps, and the next
 //! coroutine that is entered wakes it.
 //!
 //! It must not know who runs next, or how code is interrupted. Invariants: it reads atomics and asks the kernel, nothing
