@@ -6,7 +6,8 @@ Like scenarios.py, whose table ends with these SCENARIOS; it must not know how r
 from __future__ import annotations
 
 import atexit
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from functools import lru_cache
 
 from . import backends, load, proc, sites
@@ -27,35 +28,53 @@ def installed(core: int) -> dict[str, dict[str, str]]:
     return stack.enter_context(sites.applications(core))
 
 
-def served(server: Running, path: str, seconds: float, pages: tuple[Page, ...] = ()) -> Metrics:
-    """Thirty visitors, each of whom asks again as soon as he has his answer, beside the kernel's accounting."""
+def served(server: Running, path: str, settings: Settings, pages: tuple[Page, ...] = ()) -> Iterator[Metrics]:
+    """Thirty visitors, each of whom asks again as soon as he has his answer, beside the kernel's accounting; a window for each round."""
     with Visitors(server.port, path, CLIENTS, pages) as crowd:
         proc.wait_for(f"each of {CLIENTS} visitors to be answered once", crowd.settled, FIRST_PAGES_S)
         crowd.watch(SETTLE_S)
-        roots = [process.pid for process in server.processes]
-        before, busy_before = proc.tree_cpu(roots), proc.core_busy_s(SERVER_CORE)
-        seen = crowd.watch(seconds)
-        used, busy = proc.tree_cpu(roots) - before, proc.core_busy_s(SERVER_CORE)
-        held = proc.memory(server.pids())
+    for _ in range(settings.rounds):
+        with Visitors(server.port, path, CLIENTS, pages) as crowd:
+            proc.wait_for(f"each of {CLIENTS} visitors to be answered once", crowd.settled, FIRST_PAGES_S)
+            yield window(server, crowd, settings.seconds)
+
+
+def window(server: Running, crowd: Visitors, seconds: float) -> Metrics:
+    roots = [process.pid for process in server.processes]
+    before, busy_before = proc.tree_cpu(roots), proc.core_busy_s(SERVER_CORE)
+    seen = crowd.watch(seconds)
+    used, busy = proc.tree_cpu(roots) - before, proc.core_busy_s(SERVER_CORE)
+    held = proc.memory(server.pids())
     return {"cpu_ms": used.total_s * 1e3 / seen.answers, "user_ms": used.user_s * 1e3 / seen.answers,
             "kernel_ms": used.kernel_s * 1e3 / seen.answers, "rate": seen.rate, "p50_ms": seen.p50_ms, "p99_ms": seen.p99_ms,
             "pss_mb": held.pss / 1e6, "server_core_percent": 100 * used.total_s / seconds,
             "foreign_percent": max(0.0, 100 * (busy[0] - busy_before[0] - used.total_s) / seconds)}
 
 
+@contextmanager
+def started(peer: Peer, name: str, core: int) -> Iterator[Running]:
+    """A server of one application. The others', which run meanwhile, were told of their own."""
+    with ExitStack() as stack:
+        with backends.told(**installed(core)[name]):
+            server = stack.enter_context(Running(peer, "applications", APPLICATIONS[name]))
+        yield server
+
+
 def applications(peer: Peer, settings: Settings) -> Measured:
     """Each application by a server of its own, so that its memory is its own."""
     for name, path in APPLICATIONS.items():
-        with backends.told(**installed(settings.backend_core)[name]), Running(peer, "applications", path) as server:
-            yield name, served(server, path, 2 * settings.seconds)
+        with started(peer, name, settings.backend_core) as server:
+            for metrics in served(server, path, settings):
+                yield name, metrics
 
 
 def mix(peer: Peer, settings: Settings) -> Measured:
     """WordPress's front page, a post, a search and, for its administrator, the list of posts, as often each."""
-    with sites.wordpress(settings.backend_core), Running(peer, "applications", "/") as server:
+    with started(peer, "WordPress", settings.backend_core) as server:
         login = load.log_in(server.port, "/wp-login.php", {"log": "boss", "pwd": "a long pass phrase", "testcookie": "1"})
         pages: tuple[Page, ...] = (("/", {}), ("/?p=1", {}), ("/?s=hello", {}), ("/wp-admin/edit.php", login))
-        yield f"c={CLIENTS}", served(server, "/", 4 * settings.seconds, pages)
+        for metrics in served(server, "/", settings, pages):
+            yield f"c={CLIENTS}", metrics
 
 
 EACH = (Column("user_ms", "user ms", 1), Column("kernel_ms", "kernel ms", 1), Column("rate", "requests/s", 1), Column("p50_ms", "p50 ms", 0),
@@ -66,8 +85,9 @@ SCENARIOS = (
              Column("cpu_ms", "CPU ms/request"),
              EACH,
              applications, role="applications", goal="CPU and p99 no more than php-fpm's, memory no more than that of 30 children",
-             limit=("ratio", 1.0), reference="fpm-8"),
+             limit=("ratio", 1.0), reference="fpm-8", in_turns=len(APPLICATIONS)),
     Scenario("mix", "WordPress, four of its pages in turn, thirty visitors", "Is a usual mix of pages as fast as with php-fpm?",
              Column("p99_ms", "p99 ms", 0), (Column("cpu_ms", "CPU ms/request"), *(column for column in EACH if column.metric != "p99_ms")), mix,
-             role="applications", goal="requests per second, p50 and p99 no worse than php-fpm's with 8 or 30 children", limit=("ratio", 1.0), reference="fpm-8"),
+             role="applications", goal="requests per second, p50 and p99 no worse than php-fpm's with 8 or 30 children", limit=("ratio", 1.0), reference="fpm-8",
+             in_turns=1),
 )

@@ -27,8 +27,9 @@ class Sample:
     metrics: Metrics
 
 
-def summarise(samples: list[Sample], headline: str, reference: str) -> list[dict[str, Any]]:
-    """One row per variant and peer: median, min, max of each metric; the headline's ratio to the reference peer."""
+def summarise(samples: list[Sample], headline: str, reference: str, in_turns: bool = False) -> list[dict[str, Any]]:
+    """One row per variant and peer: median, min, max of each metric; the headline's ratio to the reference peer. Of windows in turns
+    it is the median of the ratios within each round, and every metric has such a one."""
     groups: dict[tuple[str, str], list[Metrics]] = {}
     for sample in samples:
         if not sample.variant.startswith(SERIES) and (sample.round > 0 or (sample.variant, sample.peer) in groups):
@@ -44,7 +45,22 @@ def summarise(samples: list[Sample], headline: str, reference: str) -> list[dict
         base = next((r for r in rows if r["variant"] == row["variant"] and r["peer"] == reference), None)
         value = base["metrics"][headline]["median"] if base else 0
         row["ratio"] = row["metrics"][headline]["median"] / value if value > 0 else None
+        if in_turns:
+            row["ratios"] = paired(samples, row["variant"], row["peer"], reference)
+            row["ratio"] = row["ratios"].get(headline, {"median": None})["median"]
     return rows
+
+
+def paired(samples: list[Sample], variant: str, peer: str, reference: str) -> dict[str, dict[str, float]]:
+    """Median, min, max of each metric's ratios to the reference's in the same round."""
+    rounds = {name: {s.round: s.metrics for s in samples if (s.variant, s.peer) == (variant, name)} for name in (peer, reference)}
+    ratios: dict[str, list[float]] = {}
+    for number, metrics in rounds[peer].items():
+        base = rounds[reference].get(number, {})
+        for metric, value in metrics.items():
+            if base.get(metric, 0) > 0:
+                ratios.setdefault(metric, []).append(value / base[metric])
+    return {metric: {"median": statistics.median(values), "min": min(values), "max": max(values)} for metric, values in ratios.items()}
 
 
 def save(directory: Path, scenario: Scenario, samples: list[Sample], facts: dict[str, Any]) -> dict[str, Any]:
@@ -53,8 +69,9 @@ def save(directory: Path, scenario: Scenario, samples: list[Sample], facts: dict
         "scenario": scenario.name, "title": scenario.title, "question": scenario.question, "goal": scenario.goal,
         "limit": scenario.limit, "reference": scenario.reference, "lower_is_better": scenario.lower_is_better,
         "headline": asdict(scenario.headline), "columns": [asdict(c) for c in scenario.columns],
-        "curves": [asdict(c) for c in scenario.curves], "spends": scenario.spends,
-        **facts, "summary": summarise(samples, scenario.headline.metric, scenario.reference), "samples": [asdict(s) for s in samples],
+        "curves": [asdict(c) for c in scenario.curves], "spends": scenario.spends, "in_turns": scenario.in_turns > 0,
+        **facts, "summary": summarise(samples, scenario.headline.metric, scenario.reference, scenario.in_turns > 0),
+        "samples": [asdict(s) for s in samples],
     }
     directory.mkdir(parents=True, exist_ok=True)
     (directory / f"{scenario.name}.json").write_text(json.dumps(result, indent=1) + "\n")
@@ -77,8 +94,15 @@ def cells(result: dict[str, Any], row: dict[str, Any]) -> list[str]:
     main = metrics[headline["metric"]]
     spread = f"{number(main['min'], headline['digits'])} … {number(main['max'], headline['digits'])}" if row["runs"] > 1 else ""
     ratio = f"{row['ratio']:.2f} x" if row["ratio"] is not None and result["limit"] and result["limit"][0] == "ratio" else ""
-    rest = [number(metrics[c["metric"]]["median"], c["digits"]) if c["metric"] in metrics else "" for c in result["columns"]]
+    rest = [beside(row, c) if c["metric"] in metrics else "" for c in result["columns"]]
     return [row["variant"], row["peer"], number(main["median"], headline["digits"]), spread, ratio, *rest]
+
+
+def beside(row: dict[str, Any], column: dict[str, Any]) -> str:
+    """A metric's median, with its ratio to the reference's where windows were measured in turns."""
+    value = number(row["metrics"][column["metric"]]["median"], column["digits"])
+    ratio = row.get("ratios", {}).get(column["metric"])
+    return f"{value} ({ratio['median']:.2f} x)" if ratio and "percent" not in column["metric"] else value
 
 
 def header(result: dict[str, Any]) -> list[str]:

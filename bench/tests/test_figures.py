@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import math
 import unittest
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from lab import evolution, noise, proc, progress, results
+from lab import evolution, in_turns, noise, proc, progress, results
 from lab.results import Sample
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
@@ -36,7 +37,7 @@ class Recorded(unittest.TestCase):
         for name, record in found.items():
             with self.subTest(name):
                 samples = [Sample(**sample) for sample in record["samples"]]
-                summary = results.summarise(samples, record["headline"]["metric"], record["reference"])
+                summary = results.summarise(samples, record["headline"]["metric"], record["reference"], record.get("in_turns", False))
                 self.assertTrue(same(summary, record["summary"]), f"{summary} is not {record['summary']}")
 
     def test_a_changed_sample_changes_the_figures(self) -> None:
@@ -60,6 +61,16 @@ class Figures(unittest.TestCase):
         weft, bare = results.summarise(samples, "cpu_us", "bare")
         self.assertEqual(weft["metrics"]["cpu_us"], {"median": 5.0, "min": 4.0, "max": 9.0})
         self.assertEqual((weft["runs"], round(weft["ratio"], 4), bare["ratio"]), (3, 1.6667, 1.0))
+
+    def test_windows_in_turns_are_compared_with_their_neighbours(self) -> None:
+        # The machine becomes three times as slow, and then as fast as before: the ratio is the same all the time.
+        samples = [Sample(turn, peer, "c=1", {"cpu_us": value * slow, "rate": 1 / slow, "idle": 0.0})
+                   for turn, slow in enumerate((1.0, 3.0, 1.0), 1) for peer, value in (("weft", 2.0), ("bare", 4.0))]
+        weft, bare = results.summarise([*samples, Sample(4, "weft", "c=1", {"cpu_us": 9.0})], "cpu_us", "bare", in_turns=True)
+        self.assertEqual(weft["ratios"]["cpu_us"], {"median": 0.5, "min": 0.5, "max": 0.5})
+        self.assertEqual((weft["ratio"], weft["ratios"]["rate"]["median"], bare["ratio"], "idle" in weft["ratios"]), (0.5, 1.0, 1.0, False))
+        self.assertEqual(results.beside(weft, {"metric": "rate", "digits": 1}), "1.0 (1.00 x)")
+        self.assertEqual(results.summarise(samples[:1], "cpu_us", "bare", in_turns=True)[0]["ratio"], None)
 
     def test_the_pass_that_counts_calls_is_no_run(self) -> None:
         samples = [Sample(1, "weft", "c=1", {"cpu_us": 4.0}), Sample(0, "weft", "c=1", {"calls": 3.0}), Sample(0, "bare", "c=1", {"calls": 2.0})]
@@ -124,6 +135,29 @@ class Noise(unittest.TestCase):
 
     def test_what_has_no_share_is_not_disturbed(self) -> None:
         self.assertEqual(noise.disturbance([("c=1", {"rate": 1.0})]), 0.0)
+
+
+class InTurns(unittest.TestCase):
+    def test_the_peers_alternate_and_one_that_fails_leaves(self) -> None:
+        failed: dict[str, str] = {}
+
+        def windows(peer: str, count: int) -> Iterator[tuple[str, dict[str, float]]]:
+            for number in range(count):
+                if (peer, number) == ("c", 1):
+                    raise proc.BenchError("it died")
+                yield f"part {number // 2}", {"rate": float(number)}
+
+        def failing(peer: str, work: Callable[[], None]) -> None:
+            try:
+                work()
+            except proc.BenchError as error:
+                failed[peer] = str(error)
+
+        samples = list(in_turns.alternate({peer: windows(peer, 3) for peer in "abc"}, failing))
+        self.assertEqual([(s.peer, s.variant, s.round) for s in samples],
+                         [("a", "part 0", 1), ("b", "part 0", 1), ("c", "part 0", 1), ("a", "part 0", 2), ("b", "part 0", 2),
+                          ("a", "part 1", 1), ("b", "part 1", 1)])
+        self.assertEqual(failed, {"c": "it died"})
 
 
 if __name__ == "__main__":
