@@ -1,4 +1,4 @@
-"""The scenario of spans: what recording them costs a request, by the part of the requests that is recorded.
+"""Scenarios of what it costs a request to be looked at: its spans, by the part of the requests that is recorded, and its figures.
 
 Like scenarios.py, whose table ends with these SCENARIOS; it must not know how results are written or drawn.
 """
@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from .measure import CPU, SHARE, Column, Measured, Scenario, Settings, timed, warm
-from .peers import Commands, Peer, Running
+from .peers import Commands, Peer, Running, free_port
 
 CONNECTIONS = 100
 PARTS = {"off": None, "0 %": 0.0, "1 %": 0.01, "10 %": 0.1, "100 %": 1.0}
@@ -55,16 +55,16 @@ def collector() -> Iterator[Collector]:
         server.server_close()
 
 
-def recording(peer: Peer, part: float | None, port: int) -> Peer:
-    """The peer with its spans sent to this port."""
-    if part is None:
-        return peer
-
-    def commands(role: str, own_port: int, run: Path) -> Commands:
-        flags = ["--trace-url", f"http://127.0.0.1:{port}", "--trace-ratio", str(part)]
-        return [[*command, *flags] for command in peer.commands(role, own_port, run)]
+def flagged(peer: Peer, *flags: str) -> Peer:
+    def commands(role: str, port: int, run: Path) -> Commands:
+        return [[*command, *flags] for command in peer.commands(role, port, run)]
 
     return replace(peer, commands=commands)
+
+
+def recording(peer: Peer, part: float | None, port: int) -> Peer:
+    """The peer with its spans sent to this port."""
+    return peer if part is None else flagged(peer, "--trace-url", f"http://127.0.0.1:{port}", "--trace-ratio", str(part))
 
 
 def spans(peer: Peer, settings: Settings) -> Measured:
@@ -80,7 +80,22 @@ def spans(peer: Peer, settings: Settings) -> Measured:
             yield f"{name} recorded", metrics | collected
 
 
+def figures(peer: Peer, settings: Settings) -> Measured:
+    """A server that counts by route for its operator, and one that does not: both run, and have work in turn."""
+    counting = flagged(peer, "--listen", f"admin://127.0.0.1:{free_port()}")
+    with Running(peer, "figures") as plain, Running(counting, "figures") as counted:
+        for server in (plain, counted):
+            warm(server, settings, CONNECTIONS)
+        for _ in range(settings.rounds):
+            without, metrics = (timed(server, settings, CONNECTIONS) for server in (plain, counted))
+            added = 100 * (metrics["cpu_us"] / without["cpu_us"] - 1)
+            yield f"c={CONNECTIONS}", metrics | {"plain_us": without["cpu_us"], "added_percent": added}
+
+
 SCENARIOS = (
     Scenario("spans", "Hello, with its spans recorded", "What does a trace cost the request?", CPU,
              (Column("collected_percent", "collected %", 0), *SHARE), spans, role="spans"),
+    Scenario("figures", "Hello, with its figures counted by route", "What does it cost that the operator sees routes, waits and latencies?",
+             Column("added_percent", "added CPU %", 1), (CPU, Column("plain_us", "without, us"), *SHARE), figures, role="figures",
+             goal="less than 1 % of the CPU time of hello", limit=("value", 1.0), in_turns=1),
 )

@@ -118,6 +118,11 @@ fn waits() {
 }
 
 #[test]
+fn servers_that_have_work_in_turn() {
+    smoke(&["figures"], &["weft"]);
+}
+
+#[test]
 fn connections_and_rates() {
     smoke(&["concurrency"], &["weft"]);
 }

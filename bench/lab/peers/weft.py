@@ -18,7 +18,7 @@ CONNECTIONS = int(os.environ.get("BENCH_CONNECTIONS", "16"))  # to the database,
 # for an application that waits only for so many connections: further requests wait as requests, not as coroutines with stacks.
 FLAGS = {"hello": ["--idle-timeout-ms", "600000"], "park": ["--coroutines-max", "12000"], "db3": ["--coroutines-max", str(CONNECTIONS * 5 // 4)]}
 # Another setting of the same application.
-SAME = {"spans": "hello"}
+SAME = {"spans": "hello", "figures": "hello"}
 # Scenarios of WebSockets.
 PUSH = ("push", "broadcast", "crowd", "publish")
 # As many instances as requests that wait at once, if that is more than usual.
