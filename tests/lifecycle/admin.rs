@@ -37,7 +37,11 @@ pub(crate) fn ask(weft: &Running, target: &str, token: Option<&str>) -> Response
 
 /// The samples of `/metrics`, by name and labels.
 pub(crate) fn metrics(weft: &Running) -> HashMap<String, f64> {
-    let response = ask(weft, "/metrics", None);
+    samples(&ask(weft, "/metrics", None))
+}
+
+/// Those of an answer.
+pub(crate) fn samples(response: &Response) -> HashMap<String, f64> {
     assert_eq!(response.status, 200);
     assert_eq!(response.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
     let text = response.text();

@@ -65,8 +65,16 @@ fn named(text: &str) -> Vec<(String, Vec<String>)> {
 
 /// What a server says after some requests, with the labels of each metric.
 fn said() -> BTreeMap<String, BTreeSet<String>> {
-    let server =
-        Server::new("return fn ($r) => usleep(1000) . ($r->path() === '/no' ? throw new Error() : 'done');");
+    // What waits in a function of ticks blocks.
+    const APPLICATION: &str = "
+declare(ticks=1);
+return static function ($r): string {
+    usleep(1000);
+    register_tick_function('usleep', 1000);
+    unregister_tick_function('usleep');
+    return $r->path() === '/no' ? throw new Error() : 'done';
+};";
+    let server = Server::new(APPLICATION);
     // A port where nobody listens: the link to other hosts says so.
     let weft = with_admin(server).with("--topics-backplane", "redis://127.0.0.1:1").start();
     // What the first request waited for is counted before its path is a route.

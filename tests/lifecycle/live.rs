@@ -6,6 +6,7 @@ use weft_tests::browser::Browser;
 use weft_tests::{Client, Response, Running, Server, in_each_mode, until};
 
 use crate::admin::{address, ask, with_admin};
+use crate::insides::{BLOCKS, line_of};
 
 const TOKEN: &str = "0123456789abcdef";
 const PAGES: &str = "
@@ -161,6 +162,30 @@ fn the_numbers_move_and_tables_are_sorted() {
     assert_eq!(said, "descending");
     browser.click("#routes th[data-key=requests] button");
     sorted(json!(["/b", "/a"]));
+}
+
+#[test]
+fn the_inside_of_workers_is_shown() {
+    let weft = with_admin(Server::new(BLOCKS)).with("--workers", "1").start();
+    let place = format!("{}:{}", weft.path("app.php").display(), line_of(&weft, "usleep(1000)"));
+    let browser = Browser::start();
+    browser.open(&format!("http://{}/", address(&weft)));
+    let _idle = weft.connect();
+    until("the call with its place", || {
+        weft.get("/");
+        let (functions, places) = (column(&browser, "#blocking", 1), column(&browser, "#blocking", 2));
+        (functions[0] == "usleep()" && places[0] == *place).then_some(())
+    });
+    until("what connections do", || {
+        let states = column(&browser, "#connections", 1);
+        ["idle", "handling"]
+            .iter()
+            .all(|state| states.as_array().is_some_and(|all| all.contains(&json!(state))))
+            .then_some(())
+    });
+    let lag = "const at = [...document.querySelectorAll('#workers th')].findIndex((head) => head.dataset.key === 'lag');
+        return document.querySelectorAll('#workers tbody td')[at]?.textContent";
+    until("loop lag", || browser.run(lag).as_str().is_some_and(|lag| lag.contains("ms")).then_some(()));
 }
 
 #[test]

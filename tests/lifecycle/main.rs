@@ -7,6 +7,7 @@ mod dashboard;
 mod extensions;
 mod first_request;
 mod held;
+mod insides;
 mod library;
 mod limits;
 mod links;

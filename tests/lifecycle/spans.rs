@@ -14,7 +14,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::Value as Json;
 use weft_tests::services::{Authority, Collector as RealCollector, MariaDb, Redis};
-use weft_tests::{Client, PATIENCE, Server, in_each_mode, until};
+use weft_tests::{Client, PATIENCE, Running, Server, in_each_mode, until};
 
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const PARENT: &str = "b7ad6b7169203331";
@@ -285,12 +285,33 @@ fn a_histogram_leads_to_a_trace() {
     let weft = with_admin(Server::new("return fn () => 'done';")).with("--trace-url", &collector.url).start();
     weft.say(format!("GET / HTTP/1.1\r\nHost: a\r\ntraceparent: 00-{TRACE}-{PARENT}-01\r\n\r\n"));
     collector.server_span();
-    let ask = |accept: &str| {
-        let mut client = Client::connect(crate::admin::address(&weft));
-        client.send(format!("GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: {accept}\r\n\r\n"));
-        client.read().text()
+    assert_leads_to_trace(&weft);
+}
+
+/// Its client records it, and tells its own collector.
+#[test]
+fn a_histogram_leads_to_the_trace_of_a_client_without_a_collector() {
+    let weft = with_admin(Server::new("return fn () => 'done';")).start();
+    let say = |flags: &str| {
+        let parent = format!("traceparent: 00-{TRACE}-{PARENT}-{flags}");
+        assert_eq!(weft.say(format!("GET / HTTP/1.1\r\nHost: a\r\n{parent}\r\n\r\n")).text(), "done");
     };
-    let text = ask("application/openmetrics-text;version=1.0.0");
+    say("00");
+    assert!(!metrics_in(&weft, OPENMETRICS).contains(" # {"), "nobody records it");
+    say("01");
+    assert_leads_to_trace(&weft);
+}
+
+const OPENMETRICS: &str = "application/openmetrics-text;version=1.0.0";
+
+fn metrics_in(weft: &Running, format: &str) -> String {
+    let mut client = Client::connect(crate::admin::address(weft));
+    client.send(format!("GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: {format}\r\n\r\n"));
+    client.read().text()
+}
+
+fn assert_leads_to_trace(weft: &Running) {
+    let text = metrics_in(weft, OPENMETRICS);
     let line = text.lines().find(|line| line.contains(" # ")).unwrap_or_else(|| panic!("{text}"));
     let (bucket, exemplar) = line.split_once(" # ").expect("both");
     assert!(bucket.starts_with("weft_request_duration_seconds_bucket{le=\""), "{line}");
@@ -300,7 +321,7 @@ fn a_histogram_leads_to_a_trace() {
     let bound = bucket.split('"').nth(1).expect("a bound").parse().unwrap_or(f64::INFINITY);
     let [seconds, at] = words[..] else { panic!("{line}") };
     assert!(seconds > 0.0 && seconds <= bound && at > 1.6e9, "{line}");
-    assert!(!ask("text/plain").contains(" # "), "the older format has none");
+    assert!(!metrics_in(weft, "text/plain").contains(" # {"), "the older format has none");
 }
 
 #[test]

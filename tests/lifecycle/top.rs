@@ -8,6 +8,7 @@ use weft_tests::terminal::Terminal;
 use weft_tests::{Client, Running, Server, until, weft};
 
 use crate::admin::{address, with_admin};
+use crate::insides::BLOCKS;
 
 const APPLICATION: &str = "
 $gate = new Weft\\Channel(0);
@@ -47,6 +48,8 @@ fn one_picture_is_printed_for_scripts() {
     assert!(page.contains("\nheld back by: ") && page.contains("\n/hello "), "{page}");
     assert!(page.contains(&format!(" {} ready ", weft.workers()[0])), "{page}");
     assert!(!page.contains('\x1b'), "{page}");
+    assert!(page.contains("\nconnections ") && page.contains(" handling 1"), "{page}");
+    assert!(page.contains("\ncoroutines 0 parked") && page.contains(" LAG P99"), "{page}");
     let mut waits = weft.connect();
     waits.get("/pool");
     let in_flight = until("its request to be listed", || {
@@ -86,18 +89,8 @@ fn a_handler_that_burns_the_processor_is_named() {
     assert_eq!(client.read().text(), "done");
 }
 
-/// PHP lets nothing leave while a function of ticks runs, so what waits in one holds the whole worker.
 #[test]
 fn calls_that_block_for_real_are_named() {
-    const BLOCKS: &str = "
-declare(ticks=1);
-return static function (Weft\\Http\\Request $request): string {
-    $blocks = static function (): void { usleep(1000); };
-    register_tick_function($blocks);
-    $done = 'done';
-    unregister_tick_function($blocks);
-    return $done;
-};";
     let weft = with_admin(Server::new(BLOCKS)).with("--workers", "1").start();
     let (mut client, ends) = (weft.connect(), AtomicBool::new(false));
     std::thread::scope(|scope| {
@@ -112,7 +105,8 @@ return static function (Weft\\Http\\Request $request): string {
             said.starts_with("calls block whole workers, ").then_some(said)
         });
         ends.store(true, Relaxed);
-        assert!(said.ends_with("a second: weft doctor --extensions and the log name them"), "{said}");
+        assert!(said.ends_with(": weft doctor --extensions and the log name them"), "{said}");
+        assert!(said.contains(" a second, most often usleep() at /"), "{said}");
     });
     assert!(weft.log().contains("usleep"), "{}", weft.log());
 }

@@ -265,6 +265,12 @@ impl Head {
             && !matches!(self.framing(), Framing::None | Framing::Length(0))
     }
 
+    /// Whether there is a field `traceparent`: most heads have none, and this costs less than to look for it.
+    #[inline]
+    pub fn is_traced(&self) -> bool {
+        self.meaning.is_traced()
+    }
+
     /// The protocols of the Upgrade field, if Connection names it (RFC 9110 7.8), and not in HTTP/1.0. In HTTP/2 only a head
     /// has both that stands for an extended CONNECT (RFC 8441).
     pub fn upgrade<'a>(&self, buf: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {

@@ -46,6 +46,15 @@ impl Start {
     }
 }
 
+/// The resident memory of a context, in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Footprint {
+    /// Its stack.
+    pub stack: usize,
+    /// What else no other context has.
+    pub heap: usize,
+}
+
 /// Why a context returned the processor to the loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Left {
@@ -116,6 +125,17 @@ pub trait Switch {
     /// A signal's handler has run and may have left work that no coroutine has done: the loop has nothing left to run.
     /// Called from the loop; it may spawn.
     fn signalled(&self) {}
+
+    /// Tells in which file and line the running context's code stands, once; an empty name: it has no file.
+    fn stands_at(&self, tell: &mut dyn FnMut(&[u8], u32)) {
+        tell(b"", 0);
+    }
+
+    /// How much memory a context has.
+    fn footprint(&self, context: Context) -> Footprint {
+        let _ = context;
+        Footprint::default()
+    }
 
     /// The running context makes a call of `symbol` that blocks the loop, for the first time.
     fn blocks(&self, symbol: &'static str) {

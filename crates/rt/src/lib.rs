@@ -13,7 +13,8 @@
 //! - [`park`]: the only way to suspend. [`waits`]: how often and how long. `overview`: the live coroutines.
 //! - [`timers`], [`fds`], [`reactor`]: waits for a time, waits for a descriptor, and the kernel mechanism.
 //! - [`offload`]: threads for calls that cannot be made ready-based.
-//! - [`account`]: what jobs are charged together. [`record`]: what one job has done with its time.
+//! - [`account`]: what jobs are charged together. [`record`]: what one job has done with its time. [`lag`]: for how long the loop
+//!   was busy. [`blocking`]: where calls have blocked it.
 //! - [`watch`]: the thread that notices a coroutine that holds the loop. [`held`]: who acts meanwhile; [`ledger`]: what it may take.
 //! - [`hook`]: the libc symbols this executable provides in place of libc's.
 //!
@@ -25,8 +26,10 @@
 
 pub mod account;
 mod behind;
+pub mod blocking;
 mod board;
 pub mod clock;
+pub mod contexts;
 pub mod coroutine;
 pub mod counter;
 pub mod datagrams;
@@ -34,6 +37,7 @@ mod family;
 pub mod fds;
 pub mod held;
 pub mod hook;
+pub mod lag;
 pub mod ledger;
 pub mod memory;
 pub mod offload;
@@ -53,7 +57,7 @@ pub mod watch;
 
 pub use account::Account;
 pub use clock::{MILLISECOND, Nanos, SECOND};
-pub use coroutine::{Context, Job, Left, Switch};
+pub use coroutine::{Context, Footprint, Job, Left, Switch};
 pub use overview::{Stacked, Standing};
 pub use reactor::Readiness;
 pub use record::{Detail, ListedWait, Record, SingleWait, Spent, Waited};

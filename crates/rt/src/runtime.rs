@@ -1,11 +1,12 @@
 //! The scheduler: its state, and the running coroutine. It decides which coroutine runs; [`Switch`] runs it.
 //!
 //! Its parts: `turn` is the loop, `start` gives a job a coroutine, `queue` holds the jobs that wait for one, `accounts`
-//! tells what they are charged to, `records` which of them are recorded. Waiting is in
+//! tells what they are charged to, `records` which of them are recorded, `footprint` what they cost. Waiting is in
 //! [`crate::park`]. This file must know no hook; it only tells the signals which descriptor wakes the loop. Invariants: a
 //! coroutine leaves only to the loop; every queue has a limit in [`SchedulerLimits`].
 
 mod accounts;
+mod footprint;
 mod idle;
 mod queue;
 mod ready;
@@ -29,11 +30,14 @@ pub use start::Spawn;
 pub use turn::Driver;
 
 use crate::behind::Slices;
+use crate::blocking::Blocking;
 use crate::board::Board;
+use crate::contexts::{Contexts, Round};
 use crate::coroutine::{Coroutine, Job, Start, Switch};
 use crate::counter::{Counter, Gauge};
 use crate::family::Family;
 use crate::fds::FdTable;
+use crate::lag::Lag;
 use crate::offload::Offload;
 use crate::reactor::Reactor;
 use crate::scheduler_limits::SchedulerLimits;
@@ -65,12 +69,18 @@ pub struct Stats {
     pub refused: Counter,
     /// Waits that blocked the whole worker because Zend forbade the switch.
     pub blocked: Counter,
+    /// Where they did.
+    pub blocking: Blocking,
+    /// For how long the loop was away from what had become ready.
+    pub lag: Lag,
     /// Gauge: jobs that wait for a coroutine.
     pub queued: Gauge,
     /// Gauge: coroutines alive, tasks included.
     pub live: Gauge,
     /// Gauge: tasks alive, or about to start.
     pub tasks: Gauge,
+    /// Gauges: contexts without a job, and what all cost, where [`Runtime::measure_contexts`] is called.
+    pub contexts: Contexts,
     /// For how long coroutines had the loop, in nanoseconds, where accounts or records are kept.
     pub ran: Counter,
     /// What coroutines wait for, by [`WaitKind`].
@@ -109,6 +119,7 @@ pub struct Runtime {
     pub(crate) waits_for: Cell<(WaitKind, RawFd)>,
     pub(crate) accounts: Accounts,
     pub(crate) records: Records,
+    round: Cell<Round>,
     now: Cell<Nanos>,
     /// When the kernel was last asked for events.
     asked: Cell<Nanos>,
@@ -170,6 +181,7 @@ impl Runtime {
             waits_for: Cell::new((WaitKind::Coroutine, NO_FD)),
             accounts: Accounts::default(),
             records: Records::default(),
+            round: Cell::default(),
             now: Cell::new(clock::now()),
             asked: Cell::new(0),
             dispatched: Cell::new(0),

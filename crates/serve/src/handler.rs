@@ -76,6 +76,10 @@ pub trait Handler {
         crate::UNKNOWN
     }
 
+    /// A request was answered that is part of this trace, which its client records; it took so long. This MUST NOT call the
+    /// server.
+    fn traced(&self, _trace: u128, _duration: Nanos) {}
+
     /// A response has ended. The summary lends the request's bytes: this MUST NOT call the server.
     fn finished(&self, _summary: &Summary<'_>) {}
 

@@ -33,7 +33,7 @@
 //! - `site.rs`, `compress.rs`: files of a site, in a content coding that their client accepts.
 //! - `ways_out.rs`, `hand_over.rs`, `parcel.rs`, `deputy.rs`: connections that go to another worker while this one's loop is held;
 //!   `rescue.rs`: those that do when it fails; `goodbye.rs`: what is said to the others.
-//! - `deadlines.rs`, `wheel.rs`: which connection is late.
+//! - `deadlines.rs`, `wheel.rs`: which connection is late. `states.rs`, `census.rs`: in which state how many are.
 //! - `eviction.rs`, `evict.rs`: which connection is closed for a new one when there is no room.
 //!
 //! # Invariants
@@ -48,6 +48,7 @@ mod accept;
 mod address;
 mod admission;
 mod announced;
+mod census;
 mod client;
 mod coder;
 mod compress;
@@ -79,6 +80,7 @@ mod server;
 mod server_limits;
 mod site;
 mod spool;
+mod states;
 mod stats;
 mod step;
 mod stream;
@@ -105,6 +107,7 @@ pub use root::{Look, Root};
 pub use server::Server;
 pub use server_limits::ServerLimits;
 pub use site::Beside;
+pub use states::{ConnectionState, States};
 pub use stats::{Answers, Durations, Stats};
 pub use stream::Fields;
 pub use stream::body::{BodyRead, BodyView};

@@ -23,6 +23,7 @@ use crate::http2::carrier::Carrier;
 use crate::keys::{RequestKey, SERVER_BIT, Source, source};
 use crate::listeners::Listeners;
 use crate::spool::Spool;
+use crate::states::Round;
 use crate::stats::Stats;
 use crate::step::Step;
 use crate::stream::Stream;
@@ -103,6 +104,7 @@ pub struct Server {
     date_turn: Cell<Nanos>,
     pub(crate) repeated: RefCell<Repeated>,
     pub(crate) ways_out: WaysOut,
+    pub(crate) round: Cell<Round>,
     /// When [`Server::drain`] was called.
     pub(crate) draining: Cell<Option<Nanos>>,
 }
@@ -161,6 +163,7 @@ impl Server {
             date_turn: Cell::new(0),
             repeated: RefCell::default(),
             ways_out: WaysOut::default(),
+            round: Cell::default(),
             draining: Cell::new(None),
         }))
     }

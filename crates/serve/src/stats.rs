@@ -5,6 +5,8 @@
 use weft_rt::counter::{Counter, Gauge};
 use weft_rt::{MILLISECOND, Nanos};
 
+use crate::states::States;
+
 /// Counters since the start, except for those marked as gauges.
 #[derive(Default, Debug)]
 #[repr(C)]
@@ -46,6 +48,10 @@ pub struct Stats {
     pub unread: Gauge,
     /// Gauge: connections that are WebSockets.
     pub tunnels: Gauge,
+    /// Gauges: connections by their states, where [`Server::count_states`](crate::Server::count_states) is called.
+    pub connection_states: States,
+    /// Gauges: the same of the streams of HTTP/2 connections.
+    pub stream_states: States,
 }
 
 /// Answers.

@@ -118,6 +118,22 @@ impl Table {
         Some((connection, self.streams.get(connection.stream?)?))
     }
 
+    /// Places of connections: those of them that there are, and those that are free.
+    pub(crate) fn places(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The connections in some of the places, and their streams. There MUST be such places.
+    pub(crate) fn occupied_in(
+        &self,
+        places: std::ops::Range<usize>,
+    ) -> impl Iterator<Item = (&Connection, Option<&Stream>)> {
+        self.slots[places].iter().filter_map(|slot| {
+            let connection = slot.connection.as_ref()?;
+            Some((connection, connection.stream.and_then(|stream| self.streams.get(stream))))
+        })
+    }
+
     /// The connections, with their slots and their streams.
     pub(crate) fn occupied(
         &self,

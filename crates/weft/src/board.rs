@@ -224,17 +224,20 @@ impl Counted {
             ])
             .chain([&spans.taken, &spans.lost, &spans.unkept])
             .chain(server.answers.counters())
+            .chain(runtime.lag.counters())
             .chain(runtime.waits.iter().flat_map(|waits| [&waits.ended, &waits.nanos]))
             .chain(self.routes.0.iter().flat_map(counters))
     }
 
     fn add(&self, other: &Counted) {
         self.counters().zip(other.counters()).for_each(|(sum, counter)| sum.add(counter.get()));
+        self.runtime.blocking.merge(&other.runtime.blocking);
     }
 
     fn clear(&self) {
         self.counters().for_each(|counter| counter.set(0));
         self.exemplars.clear();
+        self.runtime.blocking.clear();
         let (runtime, server) = (&self.runtime, &self.server);
         for gauge in [
             &runtime.live,
@@ -245,7 +248,12 @@ impl Counted {
             &server.in_flight,
             &server.unread,
             &server.tunnels,
-        ] {
+        ]
+        .into_iter()
+        .chain(runtime.contexts.gauges())
+        .chain(server.connection_states.gauges())
+        .chain(server.stream_states.gauges())
+        {
             gauge.set(0);
         }
         runtime.waits.iter().for_each(|waits| waits.lasting.set(0));

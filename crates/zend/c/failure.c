@@ -153,6 +153,13 @@ void weft_report_blocked(const char *function)
 	weft_host_log(WEFT_LOG_WARNING, weft_current ? weft_current->request : 0, weft_slice_text(where));
 }
 
+const char *weft_stands_at(uint32_t *line)
+{
+	const zend_string *file = zend_get_executed_filename_ex();
+	*line = file ? zend_get_executed_lineno() : 0;
+	return file ? ZSTR_VAL(file) : NULL;
+}
+
 /* The running C stack is used up: raises an Error at the VM's next check. Called by the handler of SIGSEGV. */
 void weft_interrupt_overflow(void)
 {

@@ -363,6 +363,15 @@ void weft_coroutine_resumed(weft_coroutine *coroutine)
 	}
 }
 
+/* The resident bytes of its stack, but not those of Fibers that its job has made. */
+size_t weft_coroutine_stack(const weft_coroutine *coroutine)
+{
+	if (!coroutine->started || coroutine->lost) {
+		return 0;
+	}
+	return weft_stack_resident(coroutine->fiber ? &((const zend_fiber *) coroutine->fiber)->context : &bare_context);
+}
+
 void weft_coroutine_destroy(weft_coroutine *coroutine)
 {
 	if (coroutine->fiber) {

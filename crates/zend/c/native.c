@@ -147,6 +147,19 @@ void weft_native_trim(const weft_coroutine *coroutine)
 	}
 }
 
+size_t weft_native_resident(const weft_coroutine *coroutine)
+{
+	const weft_native *own = weft_native_slot(coroutine);
+	return weft_resident_bytes(own->stack + NATIVE_GUARD_BYTES, own->bytes - NATIVE_GUARD_BYTES);
+}
+
+/* Where there is one such coroutine: PHP's heap is its own. How much of that is in memory is not known, but what Zend has
+ * of the system. */
+void weft_native_footprint(const weft_coroutine *coroutine, weft_footprint *footprint)
+{
+	*footprint = (weft_footprint) {.stack = weft_native_resident(coroutine), .heap = zend_memory_usage(true)};
+}
+
 /* Its guard does not count: that is where a stack ends whose mapping lies below this one, a Fiber's of another instance for example,
  * and PHP has a pointer to that end (EG(stack_base)). */
 bool weft_native_holds(const weft_coroutine *coroutine, const void *address)

@@ -3,6 +3,7 @@
 #define WEFT_NATIVE_H
 
 #include "coroutine.h"
+#include "footprint.h"
 
 typedef struct {
 	char *stack;   /* NULL: its stack is a Fiber's or a bare context's */
@@ -26,6 +27,8 @@ void weft_native_destroy(weft_coroutine *coroutine);
 char *weft_native_yellow(const weft_coroutine *coroutine);
 void weft_native_limits(const weft_coroutine *coroutine);
 void weft_native_trim(const weft_coroutine *coroutine);
+size_t weft_native_resident(const weft_coroutine *coroutine);
+void weft_native_footprint(const weft_coroutine *coroutine, weft_footprint *footprint);
 bool weft_native_holds(const weft_coroutine *coroutine, const void *address);
 
 #endif

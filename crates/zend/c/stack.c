@@ -21,6 +21,7 @@
 #include "coroutine.h"
 #include "crash.h"
 #include "failure.h"
+#include "footprint.h"
 #include "native.h"
 #include "stack_zones.h"
 #include "zend_observer.h"
@@ -86,6 +87,12 @@ void weft_stack_restore(zend_fiber_context *context)
 			madvise((void *) low, unused - low, MADV_DONTNEED);
 		}
 	}
+}
+
+size_t weft_stack_resident(const zend_fiber_context *context)
+{
+	const fiber_stack *stack = (const fiber_stack *) context->stack;
+	return stack ? weft_resident_bytes(stack->pointer, stack->size) : 0;
 }
 
 static void open_part(char *low, char *high)

@@ -12,6 +12,9 @@ void weft_stack_arm(zend_fiber_context *context);
 /* After a job that has opened more of its stack: closes it again and returns the memory below the running frame. */
 void weft_stack_restore(zend_fiber_context *context);
 
+/* Bytes of a context's stack that are in memory. */
+size_t weft_stack_resident(const zend_fiber_context *context);
+
 /* What instances have to say to a fault: a write to a page of theirs that is protected (true: it may be made again), and a stack
  * that is used up, at this instruction (returns if that cannot be contained). */
 typedef bool (*weft_write_fault)(void *address);

@@ -6,7 +6,7 @@
 use std::ffi::c_void;
 use std::io;
 
-use weft_rt::{Context, Job, Left, Runtime, Switch};
+use weft_rt::{Context, Footprint, Job, Left, Runtime, Switch};
 
 use crate::abi::JobKind;
 use crate::{native, sys};
@@ -191,6 +191,16 @@ impl Switch for FiberSwitch {
 
     fn blocks(&self, symbol: &'static str) {
         native::report_blocked(symbol);
+    }
+
+    fn stands_at(&self, tell: &mut dyn FnMut(&[u8], u32)) {
+        native::stands_at(tell);
+    }
+
+    /// All coroutines share one heap.
+    fn footprint(&self, context: Context) -> Footprint {
+        // SAFETY: the scheduler names a context that exists, of which nothing is changed.
+        Footprint { stack: unsafe { sys::weft_coroutine_stack(pointer(context)) }, heap: 0 }
     }
 
     fn signalled(&self) {

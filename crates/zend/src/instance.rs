@@ -11,7 +11,7 @@ use std::ffi::{CStr, c_int, c_void};
 use std::io;
 use std::time::Duration;
 
-use weft_rt::{Context, Job, Left, Switch};
+use weft_rt::{Context, Footprint, Job, Left, Switch};
 
 use crate::memory_bound::MemoryBound;
 use crate::native::{self, pointer};
@@ -177,6 +177,11 @@ impl Switch for InstanceSwitch {
     }
 
     native::native_answers!();
+
+    fn footprint(&self, context: Context) -> Footprint {
+        // SAFETY: the scheduler names a context that exists, of which nothing is changed; the result is written before the call returns.
+        native::footprint(|found| unsafe { sys::weft_instance_footprint(pointer(context), found) })
+    }
 
     fn destroy(&self, context: Context) {
         // SAFETY: the scheduler destroys idle contexts only, once.

@@ -7,7 +7,7 @@
 use std::ffi::c_void;
 use std::io;
 
-use weft_rt::{Context, Job, Left, Switch};
+use weft_rt::{Context, Footprint, Job, Left, Switch};
 
 use crate::abi::EnterResult;
 use crate::sys;
@@ -48,9 +48,30 @@ macro_rules! native_answers {
         fn blocks(&self, symbol: &'static str) {
             crate::native::report_blocked(symbol);
         }
+
+        fn stands_at(&self, tell: &mut dyn FnMut(&[u8], u32)) {
+            crate::native::stands_at(tell);
+        }
     };
 }
 pub(crate) use native_answers;
+
+/// Tells in which file and line the code of the context that runs stands.
+pub(crate) fn stands_at(tell: &mut dyn FnMut(&[u8], u32)) {
+    let mut line = 0;
+    // SAFETY: called on the context that runs; the number is written before the call returns.
+    let file = unsafe { sys::weft_stands_at(&raw mut line) };
+    // SAFETY: a name ends with a NUL, and is there while the code of its file runs, which waits for this.
+    let name = if file.is_null() { c"" } else { unsafe { std::ffi::CStr::from_ptr(file) } };
+    tell(name.to_bytes(), line);
+}
+
+/// What `measure` writes.
+pub(crate) fn footprint(measure: impl FnOnce(*mut sys::Footprint)) -> Footprint {
+    let mut found = sys::Footprint::default();
+    measure(&raw mut found);
+    Footprint { stack: found.stack, heap: found.heap }
+}
 
 /// Reports where a call of `symbol` blocks the worker. For the scheduler, on the running context.
 pub(crate) fn report_blocked(symbol: &str) {
@@ -160,6 +181,11 @@ impl Switch for NativeSwitch {
     }
 
     native_answers!();
+
+    fn footprint(&self, context: Context) -> Footprint {
+        // SAFETY: the scheduler names a context that exists, of which nothing is changed; the result is written before the call returns.
+        footprint(|found| unsafe { sys::weft_native_footprint(pointer(context), found) })
+    }
 
     fn destroy(&self, context: Context) {
         // SAFETY: the scheduler destroys idle contexts only, once.

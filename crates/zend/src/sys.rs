@@ -54,6 +54,14 @@ pub struct InstancesFigures {
     pub promised_bytes: u64,
 }
 
+/// The result of [`weft_native_footprint`] and [`weft_instance_footprint`], in bytes.
+#[repr(C)]
+#[derive(Default)]
+pub struct Footprint {
+    pub stack: usize,
+    pub heap: usize,
+}
+
 unsafe extern "C" {
     pub static mut weft_development: bool;
 
@@ -102,6 +110,10 @@ unsafe extern "C" {
     pub fn weft_timeslice_stop();
 
     pub fn weft_report_blocked(function: *const c_char);
+    pub fn weft_stands_at(line: *mut u32) -> *const c_char;
+    pub fn weft_coroutine_stack(coroutine: *const c_void) -> usize;
+    pub fn weft_native_footprint(coroutine: *const c_void, footprint: *mut Footprint);
+    pub fn weft_instance_footprint(instance: *const c_void, footprint: *mut Footprint);
     pub fn weft_cancel(for_good: bool);
     pub fn weft_cancel_pending() -> bool;
     pub fn weft_in_conversation() -> bool;

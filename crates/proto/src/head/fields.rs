@@ -22,6 +22,7 @@ pub(super) struct Meaning {
     connection_upgrade: bool,
     expect_continue: bool,
     expect_other: bool,
+    traced: bool,
     without_length: Framing,
 }
 
@@ -87,6 +88,10 @@ impl Meaning {
                 self.connection(value);
                 Ok(())
             }
+            11 if name.eq_ignore_ascii_case(b"traceparent") => {
+                self.traced = true;
+                Ok(())
+            }
             12 if name.eq_ignore_ascii_case(b"content-type") => once(&mut self.content_type),
             13 if name.eq_ignore_ascii_case(b"authorization") => once(&mut self.authorization),
             14 if name.eq_ignore_ascii_case(b"content-length") => self.length(value),
@@ -143,6 +148,11 @@ impl Meaning {
 
     pub(super) fn expects_continue(&self) -> bool {
         self.expect_continue
+    }
+
+    /// Whether there is a field `traceparent`, whatever its value.
+    pub(super) fn is_traced(&self) -> bool {
+        self.traced
     }
 
     pub(super) fn upgrades(&self) -> bool {

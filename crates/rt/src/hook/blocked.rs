@@ -29,6 +29,11 @@ pub fn offloaded_calls() -> impl Iterator<Item = (&'static str, u64)> {
     named(&OFFLOADED)
 }
 
+/// What the function is called that [`BlockedAt`](crate::blocking::BlockedAt) names by its number.
+pub fn function_name(number: usize) -> &'static str {
+    ALL.get(number).map_or("", |&(name, _)| name)
+}
+
 fn named(counts: &'static Counts) -> impl Iterator<Item = (&'static str, u64)> {
     let counts = ALL.iter().zip(counts);
     counts.map(|(&(name, _), count)| (name, count.load(Ordering::Relaxed))).filter(|&(_, count)| count > 0)

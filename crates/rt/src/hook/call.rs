@@ -117,12 +117,15 @@ impl Call {
     /// Counts a call that blocks the whole worker.
     #[cold]
     pub fn count_blocked(self) {
-        self.runtime.stats.blocked.set(self.runtime.stats.blocked.get() + 1);
+        let (saved, stats) = (errno(), self.runtime.stats);
+        stats.blocked.add(1);
+        self.runtime
+            .switch
+            .stands_at(&mut |file, line| stats.blocking.add(self.symbol as usize, file, line, 1));
         if blocked::count(self.symbol) {
-            let saved = errno();
             self.runtime.switch.blocks(self.symbol.name());
-            set_errno(saved);
         }
+        set_errno(saved);
     }
 
     /// Runs `work` on an offload thread. `None` if it was cancelled before the end.

@@ -46,7 +46,7 @@ mod socket;
 mod symbols;
 mod time;
 
-pub use blocked::{blocked_calls, offloaded_calls};
+pub use blocked::{blocked_calls, function_name, offloaded_calls};
 pub use call::yield_at_calls;
 pub(crate) use child::{child_ended, end_forked_child};
 pub use child::{keep_families_apart, on_forked_child_begin, on_forked_child_end, signals_are_own};

@@ -15,6 +15,11 @@ impl Idle {
         self.count
     }
 
+    /// The slots of all pools.
+    pub fn all(&self) -> impl Iterator<Item = u32> {
+        self.pools.iter().flatten().copied()
+    }
+
     pub fn take(&mut self, pool: u32) -> Option<u32> {
         let taken = self.pools.get_mut(pool as usize)?.pop();
         self.count -= usize::from(taken.is_some());
@@ -42,6 +47,7 @@ mod tests {
         for (pool, index) in [(0, 1), (3, 2), (0, 4), (3, 5)] {
             idle.keep(pool, index);
         }
+        assert_eq!(idle.all().collect::<Vec<_>>(), [1, 4, 2, 5]);
         assert_eq!((idle.len(), idle.take(3), idle.take(0), idle.take(1)), (4, Some(5), Some(4), None));
         assert_eq!((idle.take(3), idle.take(3), idle.take(0), idle.len()), (Some(2), None, Some(1), 0));
     }

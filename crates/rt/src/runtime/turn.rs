@@ -49,6 +49,8 @@ pub trait Driver {
 impl Runtime {
     /// The loop. Returns when the driver has finished.
     pub fn run(&self, driver: &dyn Driver) {
+        // Nothing has become ready for a loop that did not run.
+        self.asked.set(clock::now());
         loop {
             self.run_ready(driver);
             if self.nothing_is_ready() {
@@ -125,13 +127,16 @@ impl Runtime {
             {
                 return false;
             }
-            next.map(|at| at.saturating_sub(clock::now()))
+            let now = clock::now();
+            self.looks_again(now);
+            next.map(|at| at.saturating_sub(now))
         } else {
             self.now.set(clock::now());
             if self.now.get() < self.asked.get() + EVENTS_EVERY && !self.ready.borrow().is_empty() {
                 hook::deliver(self);
                 return false;
             }
+            self.looks_again(self.now.get());
             Some(0)
         };
         self.heartbeat.idle();
@@ -142,6 +147,13 @@ impl Runtime {
         self.asked.set(self.now.get());
         hook::deliver(self);
         true
+    }
+
+    /// The kernel is asked for events at this moment.
+    #[inline]
+    fn looks_again(&self, now: Nanos) {
+        // The clock does not run backwards.
+        self.stats.lag.add(now.wrapping_sub(self.asked.get()));
     }
 
     /// Runs what is ready now, but at most [`READY_PER_TURN`] coroutines, and none that begins when the ticker has ticked:

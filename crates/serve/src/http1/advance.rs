@@ -11,7 +11,8 @@
 //! request of a connection is with the handler. The next one is parsed when the response has ended, so answers keep
 //! their order.
 
-use weft_proto::{Parse, Reject};
+use weft_proto::{Parse, Reject, Traceparent};
+use weft_rt::Nanos;
 
 use crate::admission::Admission;
 use crate::connection::{Connection, Phase};
@@ -341,7 +342,20 @@ impl Server {
             at = weft_rt::clock::now();
             self.answered.set((self.runtime.turn_time(), at));
         }
-        self.answers_like(stream).add(stream.status, at.saturating_sub(stream.since));
+        let took = at.saturating_sub(stream.since);
+        self.answers_like(stream).add(stream.status, took);
+        if stream.head.is_traced() {
+            self.tell_trace(stream, took);
+        }
+    }
+
+    #[cold]
+    fn tell_trace(&self, stream: &Stream, took: Nanos) {
+        // Of bytes that are no head nothing can be told.
+        let received = (stream.head_bytes > 0).then(|| Traceparent::of_head(&stream.head, stream.bytes()));
+        if let Some(received) = received.flatten().filter(|received| received.sampled) {
+            self.handler.traced(received.trace, took);
+        }
     }
 
     fn ended_phase(&self, connection: &mut Connection, stream: &mut Stream) -> Next {

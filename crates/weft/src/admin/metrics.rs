@@ -6,6 +6,7 @@ use std::fmt::{Display, Write};
 
 use weft_serve::Durations;
 
+use super::insides_metrics;
 use super::routes;
 use super::snapshot::{Link, Snapshot, Sums, Worker};
 use crate::board::Stage;
@@ -40,6 +41,7 @@ pub fn render(seen: &Snapshot, format: Format) -> String {
         page.link(link);
     }
     page.workers(&seen.workers);
+    insides_metrics::samples(seen, &mut page.text, |text, of| head(text, format, of));
     routes::samples(&seen.routes, &mut page.text, |text, of| head(text, format, of));
     if format == Format::OpenMetrics {
         page.text.push_str("# EOF\n");

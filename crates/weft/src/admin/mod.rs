@@ -9,6 +9,10 @@ mod asking;
 mod bodies;
 mod fpm_status;
 mod guard;
+mod insides;
+mod insides_json;
+mod insides_metrics;
+mod insides_totals;
 mod metrics;
 mod page;
 mod profile;
@@ -21,7 +25,7 @@ mod verdict;
 
 use std::cell::Cell;
 
-use weft_rt::Nanos;
+use weft_rt::{Nanos, Runtime};
 use weft_serve::{RequestKey, RequestView, Server};
 
 use self::answer::{Answer, TEXT};
@@ -204,7 +208,17 @@ impl Admin {
         serves && self.board.master.ready.get() == 1
     }
 
+    /// Looks at what is not counted as it happens: what connections do, and what coroutines cost.
+    pub fn every_second(&self, runtime: &Runtime, server: &Server) {
+        runtime.measure_contexts();
+        server.count_states();
+    }
+
     fn snapshot(&self, server: &Server) -> Snapshot {
+        if let Some(runtime) = Runtime::get() {
+            // That of other workers is a second old.
+            self.every_second(runtime, server);
+        }
         let mut seen = Snapshot::take(self.board, self.mode, self.queue_max);
         seen.sums.datagrams_overflowed = server.datagrams_overflowed();
         seen

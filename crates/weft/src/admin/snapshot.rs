@@ -8,8 +8,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rustix::param::clock_ticks_per_second;
 use weft_serve::Durations;
 
+use super::insides::{self, Blocked, Insides};
 use super::routes::{self, Route};
 use crate::board::{Board, Counted, Page, Stage};
+use crate::config::Mode;
 use crate::trace::Exemplar;
 use crate::wait_names::NAMES;
 
@@ -30,6 +32,10 @@ pub struct Snapshot {
     pub link: Option<Link>,
     pub workers: Vec<Worker>,
     pub routes: Vec<Route>,
+    /// Where calls have blocked.
+    pub blocked: Vec<Blocked>,
+    /// Whether each request has a PHP instance, or PHP to itself.
+    pub has_instances: bool,
     /// The last of each class of durations.
     pub exemplars: [Option<Exemplar>; Durations::BOUNDS.len() + 1],
 }
@@ -102,6 +108,7 @@ pub struct Worker {
     pub ran: u64,
     pub turned_away: u64,
     pub waiting: [usize; NAMES.len()],
+    pub insides: Insides,
     pub process: Process,
 }
 
@@ -156,6 +163,8 @@ impl Snapshot {
             }),
             workers,
             routes: routes::gather(board),
+            blocked: insides::blocked(board),
+            has_instances: mode != Mode::Coroutine.name(),
             exemplars: exemplars(board),
         }
     }
@@ -239,6 +248,7 @@ impl Worker {
             ran: runtime.ran.get(),
             turned_away: runtime.refused.get(),
             waiting: NAMES.map(|(kind, _)| runtime.waits[kind.place()].lasting.get()),
+            insides: Insides::of(&page.counted),
             process: Process::of(page.pid.get()),
         }
     }

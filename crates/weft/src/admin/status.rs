@@ -7,6 +7,7 @@ use weft_serve::Durations;
 
 use super::routes::Route;
 use super::snapshot::{Snapshot, Worker};
+use super::{insides_json, insides_totals};
 use crate::wait_names::NAMES;
 
 /// One object, and a line end.
@@ -45,6 +46,8 @@ pub fn render(seen: &Snapshot) -> String {
             "timed_out": sums.timed_out,
             "http2_floods": sums.http2_floods,
             "websockets": seen.total(|worker| worker.websockets),
+            "by_state": insides_json::states(&insides_totals::connections(seen)),
+            "http2_streams_by_state": insides_json::states(&insides_totals::streams(seen)),
         },
         "websocket_messages": {
             "received": sums.messages_received,
@@ -72,19 +75,22 @@ pub fn render(seen: &Snapshot) -> String {
         "waits": sums.waits,
         "waits_by_kind": waits,
         "blocking_calls": sums.blocked,
+        "blocking_calls_at": insides_json::blocked(seen),
+        "coroutines": insides_json::coroutines(seen),
+        "instances": insides_json::instances(seen),
         "loop_turns": sums.turns,
         "run_ms": sums.ran as f64 / 1e6,
         "routes": seen.routes.iter().map(Route::json).collect::<Vec<_>>(),
-        "workers": seen.workers.iter().map(worker).collect::<Vec<_>>(),
+        "workers": seen.workers.iter().map(|one| worker(one, seen.has_instances)).collect::<Vec<_>>(),
     });
     format!("{status:#}\n")
 }
 
-fn worker(worker: &Worker) -> Value {
+fn worker(worker: &Worker, has_instances: bool) -> Value {
     let waiting = NAMES.iter().zip(worker.waiting).filter(|(_, count)| *count > 0);
     let waiting: Map<String, Value> =
         waiting.map(|((_, name), count)| ((*name).into(), json!(count))).collect();
-    json!({
+    let mut said = json!({
         "worker": worker.slot,
         "pid": worker.pid,
         "generation": worker.generation,
@@ -106,5 +112,9 @@ fn worker(worker: &Worker) -> Value {
         "switches": worker.process.switches,
         "preemptions": worker.process.preemptions,
         "memory_bytes": worker.process.memory_bytes,
-    })
+    });
+    if let Value::Object(said) = &mut said {
+        said.extend(insides_json::of_worker(worker, has_instances));
+    }
+    said
 }

@@ -366,6 +366,10 @@ impl Handler for Requests {
         routes().map_or(UNKNOWN, |routes| routes.mark_of_answer(path, status))
     }
 
+    fn traced(&self, trace: u128, duration: Nanos) {
+        traced::keep_exemplar(trace, duration);
+    }
+
     fn finished(&self, summary: &Summary<'_>) {
         let Some(host) = HOST.get() else { return };
         let request = &summary.request;

@@ -216,9 +216,17 @@ pub fn answered(summary: &Summary<'_>, host: &ServerHost, facts: &Facts<'_>, cli
     }
     .write(&mut list);
     exporter.send(&list, 1);
+    if place.parent.is_none() {
+        // That of a client's trace was kept when its answer was counted.
+        keep_exemplar(place.own.trace, summary.duration);
+    }
+}
+
+/// A request of a trace that is recorded, here or by its client, has taken so long.
+pub fn keep_exemplar(trace: u128, duration: Nanos) {
     if let Some(exemplars) = EXEMPLARS.get() {
         let at_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
-        exemplars.keep(Exemplar { trace: place.own.trace, duration: summary.duration, at_ms });
+        exemplars.keep(Exemplar { trace, duration, at_ms });
     }
 }
 

@@ -49,6 +49,9 @@ pub fn json(picture: &Picture) -> String {
     let rates = |all: &[(String, f64)]| -> Map<String, Value> {
         all.iter().map(|(name, count)| (name.clone(), json!(per_s(*count)))).collect()
     };
+    let wholes = |all: &[(String, f64)]| -> Map<String, Value> {
+        all.iter().map(|(name, count)| (name.clone(), whole(*count))).collect()
+    };
     let of_times = |times: &Times| json!({ "p50_ms": times.below(0.5), "p99_ms": times.below(0.99) });
     let worker = |worker: &Worker| {
         json!({
@@ -56,8 +59,8 @@ pub fn json(picture: &Picture) -> String {
             "requests": per_s(worker.requests), "in_flight": whole(worker.in_flight), "queued": whole(worker.queued),
             "connections": whole(worker.connections), "cpu": per_s(worker.cpu_s()), "cpu_system": per_s(worker.system_s),
             "run": per_s(worker.run_ms / 1e3), "run_queue": per_s(worker.run_queue_s),
-            "memory_bytes": whole(worker.memory_bytes),
-            "waiting": worker.waiting.iter().map(|(kind, count)| (kind.clone(), whole(*count))).collect::<Map<_, _>>(),
+            "memory_bytes": whole(worker.memory_bytes), "lag_p99_ms": worker.lag.below(0.99),
+            "waiting": wholes(&worker.waiting),
         })
     };
     let route = |route: &Route| {
@@ -85,7 +88,17 @@ pub fn json(picture: &Picture) -> String {
         "queued": whole(sample.queued),
         "turned_away": per_s(sample.turned_away),
         "blocking_calls": per_s(sample.blocking_calls),
+        "blocking_calls_at": rates(&sample.blocking_at),
         "connections": whole(sample.connections),
+        "connections_by_state": wholes(&sample.states),
+        "http2_streams_by_state": wholes(&sample.streams),
+        "coroutines": {
+            "live": whole(sample.coroutines.live), "parked": whole(sample.coroutines.parked),
+            "idle": whole(sample.coroutines.idle), "stack_bytes": whole(sample.coroutines.stack_bytes),
+        },
+        "instances": sample.instances.as_ref().map(|own| {
+            json!({ "busy": whole(own.busy), "idle": whole(own.idle), "bytes": whole(own.bytes) })
+        }),
         "waits": sample.waits.iter().map(waits).collect::<Map<_, _>>(),
         "workers": sample.workers.iter().map(worker).collect::<Vec<_>>(),
         "routes": sample.routes.iter().map(route).collect::<Vec<_>>(),

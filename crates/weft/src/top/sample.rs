@@ -22,7 +22,15 @@ pub struct Sample {
     pub room: f64,
     pub turned_away: f64,
     pub blocking_calls: f64,
+    /// Where they were made: "usleep() at /srv/app.php:3", and how many; the most frequent first.
+    pub blocking_at: Vec<(String, f64)>,
     pub connections: f64,
+    /// How many connections, and streams of HTTP/2, do what.
+    pub states: Vec<(String, f64)>,
+    pub streams: Vec<(String, f64)>,
+    pub coroutines: Coroutines,
+    /// Nothing where requests share one PHP.
+    pub instances: Option<Instances>,
     pub websockets: f64,
     /// What coroutines wait for: how many do so now, how many waits have ended, and how long those took.
     pub waits: Vec<Waits>,
@@ -30,7 +38,22 @@ pub struct Sample {
     pub routes: Vec<Route>,
 }
 
-/// How long requests took: the upper bounds in milliseconds of classes, the last without one, and their counts.
+/// Coroutines at this moment.
+pub struct Coroutines {
+    pub live: f64,
+    pub parked: f64,
+    pub idle: f64,
+    pub stack_bytes: f64,
+}
+
+/// PHP instances at this moment.
+pub struct Instances {
+    pub busy: f64,
+    pub idle: f64,
+    pub bytes: f64,
+}
+
+/// How long something took, requests for example: the upper bounds in milliseconds of classes, the last without one, and their counts.
 #[derive(Default)]
 pub struct Times(pub Vec<(Option<f64>, f64)>);
 
@@ -56,6 +79,8 @@ pub struct Worker {
     pub system_s: f64,
     pub run_ms: f64,
     pub run_queue_s: f64,
+    /// For how long its loop was away from what had become ready.
+    pub lag: Times,
     pub memory_bytes: f64,
     pub waiting: Vec<(String, f64)>,
 }
@@ -141,7 +166,22 @@ impl Sample {
             room: number(requests, "/max"),
             turned_away: grown(before, now, "/requests/turned_away"),
             blocking_calls: grown(before, now, "/blocking_calls"),
+            blocking_at: blocking_at(list(before, "blocking_calls_at"), list(now, "blocking_calls_at")),
             connections: number(now, "/connections/open"),
+            states: counts(&now["connections"]["by_state"]),
+            streams: counts(&now["connections"]["http2_streams_by_state"]),
+            coroutines: Coroutines {
+                live: number(now, "/coroutines/live"),
+                parked: number(now, "/coroutines/parked"),
+                idle: number(now, "/coroutines/idle"),
+                stack_bytes: number(now, "/coroutines/live_stack_bytes")
+                    + number(now, "/coroutines/idle_stack_bytes"),
+            },
+            instances: now["instances"].is_object().then(|| Instances {
+                busy: number(now, "/instances/busy"),
+                idle: number(now, "/instances/idle"),
+                bytes: number(now, "/instances/busy_bytes") + number(now, "/instances/idle_bytes"),
+            }),
             websockets: number(now, "/connections/websockets"),
             waits: waits(&before["waits_by_kind"], &now["waits_by_kind"]),
             workers: list(now, "workers")
@@ -159,6 +199,28 @@ impl Sample {
     pub fn total(&self, of: impl Fn(&Worker) -> f64) -> f64 {
         self.workers.iter().map(of).sum()
     }
+}
+
+/// The numbers of an object, the largest first.
+fn counts(of: &Value) -> Vec<(String, f64)> {
+    let mut counts = grown_of(&Value::Null, of);
+    counts.sort_by(|a, b| b.1.total_cmp(&a.1));
+    counts
+}
+
+/// The places at which calls have blocked meanwhile.
+fn blocking_at(before: &[Value], now: &[Value]) -> Vec<(String, f64)> {
+    let is_same = |a: &Value, b: &Value| ["function", "file", "line"].iter().all(|key| a[*key] == b[*key]);
+    let one = |place: &Value| {
+        let was = before.iter().find(|earlier| is_same(earlier, place)).unwrap_or(&Value::Null);
+        let (function, file) = (text(place, "function"), text(place, "file"));
+        let at =
+            if file.is_empty() { String::new() } else { format!(" at {file}:{}", number(place, "/line")) };
+        (format!("{function}(){at}"), grown(was, place, "/count"))
+    };
+    let mut places: Vec<_> = now.iter().map(one).filter(|(_, count)| *count > 0.0).collect();
+    places.sort_by(|a, b| b.1.total_cmp(&a.1));
+    places
 }
 
 fn waits(before: &Value, now: &Value) -> Vec<Waits> {
@@ -191,8 +253,9 @@ impl Worker {
             system_s: grown(before, now, "/cpu_system_s"),
             run_ms: grown(before, now, "/run_ms"),
             run_queue_s: grown(before, now, "/run_queue_s"),
+            lag: Times::between(&before["loop_lag"], &now["loop_lag"]),
             memory_bytes: number(now, "/memory_bytes"),
-            waiting: grown_of(&Value::Null, &now["waiting"]),
+            waiting: counts(&now["waiting"]),
         }
     }
 

@@ -8,6 +8,10 @@ use super::sample::{Route, Sample, Times, Waits, Worker};
 use super::table::{Cell, Column, Mark, Order, Row, Table};
 use super::verdict;
 
+/// The highest bounds of the times of requests, and of loop lag.
+const ABOVE: &str = ">30s";
+const LAG_ABOVE: &str = ">10s";
+
 const WORKERS: &[Column] = &[
     Column::number("WORKER", 6),
     Column::number("PID", 8),
@@ -20,6 +24,7 @@ const WORKERS: &[Column] = &[
     Column::number("SYS%", 5),
     Column::number("APP%", 5),
     Column::number("STOLEN%", 7),
+    Column::number("LAG P99", 7),
     Column::number("MEMORY", 8),
     Column::text("WAITING", 10),
 ];
@@ -101,18 +106,19 @@ pub fn head(sample: &Sample) -> Vec<String> {
             "requests {:.1}/s  {}  p50 {}  p99 {}",
             per_s(sample.requests),
             answers.join("  "),
-            bound(&sample.times, 0.5),
-            bound(&sample.times, 0.99)
+            bound(&sample.times, 0.5, ABOVE),
+            bound(&sample.times, 0.99, ABOVE)
         ),
         format!(
-            "in flight {} of {}  queued {}  turned away {:.1}/s  connections {}  websockets {}",
+            "in flight {} of {}  queued {}  turned away {:.1}/s  websockets {}",
             sample.in_flight,
             sample.room,
             sample.queued,
             per_s(sample.turned_away),
-            sample.connections,
             sample.websockets
         ),
+        connections(sample),
+        places(sample),
         format!("waiting {}", if waits.is_empty() { "none".to_owned() } else { waits.join("  ") }),
         format!(
             "cpu {:.0} % of a core, of which {} in the application",
@@ -121,6 +127,45 @@ pub fn head(sample: &Sample) -> Vec<String> {
         ),
         format!("held back by: {}", verdict::of(sample)),
     ]
+}
+
+/// How many connections there are, and what they do.
+fn connections(sample: &Sample) -> String {
+    let named = |(state, count): &(String, f64)| format!("{} {count}", state.replace('_', " "));
+    let all = |counts: &[(String, f64)]| counts.iter().map(named).collect::<Vec<_>>().join("  ");
+    let mut said = format!("connections {}", sample.connections);
+    if !sample.states.is_empty() {
+        said += &format!(": {}", all(&sample.states));
+    }
+    if !sample.streams.is_empty() {
+        said += &format!("; streams: {}", all(&sample.streams));
+    }
+    said
+}
+
+/// What requests run on, and how much memory that has.
+fn places(sample: &Sample) -> String {
+    let own = &sample.coroutines;
+    let running = (own.live - own.parked).max(0.0);
+    let coroutines = format!(
+        "coroutines {} parked  {running} runnable  {} idle  stacks {}",
+        own.parked,
+        own.idle,
+        mebibytes(own.stack_bytes)
+    );
+    match &sample.instances {
+        Some(own) => format!(
+            "instances {} busy  {} idle  heaps {}  {coroutines}",
+            own.busy,
+            own.idle,
+            mebibytes(own.bytes)
+        ),
+        None => coroutines,
+    }
+}
+
+fn mebibytes(bytes: f64) -> String {
+    format!("{:.1}M", bytes / f64::from(1 << 20))
 }
 
 fn wait(waits: &Waits, ended_per_s: f64) -> String {
@@ -136,9 +181,8 @@ fn wait(waits: &Waits, ended_per_s: f64) -> String {
 pub fn workers(sample: &Sample) -> Table {
     let seconds = span_of(sample);
     let row = |worker: &Worker| {
-        let mut waiting = worker.waiting.clone();
-        waiting.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let waiting: Vec<String> = waiting.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
+        let waiting: Vec<String> =
+            worker.waiting.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
         let stage = if worker.is_held { "held" } else { &worker.stage };
         Row {
             cells: vec![
@@ -154,10 +198,8 @@ pub fn workers(sample: &Sample) -> Table {
                 Cell::number(worker.system_s / seconds * 100.0, 0),
                 or_none(part(worker.run_ms / 1e3, worker.cpu_s()), 0),
                 Cell::number(worker.run_queue_s / seconds * 100.0, 0),
-                Cell::Number(
-                    worker.memory_bytes,
-                    format!("{:.1}M", worker.memory_bytes / f64::from(1 << 20)),
-                ),
+                time(&worker.lag, 0.99, LAG_ABOVE),
+                Cell::Number(worker.memory_bytes, mebibytes(worker.memory_bytes)),
                 Cell::Text(waiting.join(", ")),
             ],
             mark: if worker.is_held { Mark::Bad } else { Mark::Usual },
@@ -177,8 +219,8 @@ pub fn routes(sample: &Sample) -> Table {
                 Cell::Text(route.name.clone()),
                 Cell::number(route.requests / seconds, 1),
                 Cell::number(route.errors / seconds, 1),
-                time(&route.times, 0.5),
-                time(&route.times, 0.99),
+                time(&route.times, 0.5, ABOVE),
+                time(&route.times, 0.99, ABOVE),
                 Cell::number(route.run_ms / seconds / 10.0, 0),
                 each(route.run_ms),
                 each(route.wait_ms()),
@@ -250,18 +292,18 @@ fn or_none(figure: Option<f64>, digits: usize) -> Cell {
     figure.map_or(Cell::Number(-1.0, "-".to_owned()), |figure| Cell::number(figure, digits))
 }
 
-fn time(times: &Times, of: f64) -> Cell {
+fn time(times: &Times, of: f64, above: &str) -> Cell {
     let any = times.0.iter().any(|(_, count)| *count > 0.0);
     let key = times.below(of).unwrap_or(if any { f64::INFINITY } else { -1.0 });
-    Cell::Number(key, bound(times, of))
+    Cell::Number(key, bound(times, of, above))
 }
 
-/// A bound in milliseconds, as "<5ms".
-fn bound(times: &Times, of: f64) -> String {
+/// A bound in milliseconds, as "<5ms"; `above` if it is higher than all that are known.
+fn bound(times: &Times, of: f64, above: &str) -> String {
     let any = times.0.iter().any(|(_, count)| *count > 0.0);
     match times.below(of) {
         Some(ms) => format!("<{ms}ms"),
-        None if any => ">30s".to_owned(),
+        None if any => above.to_owned(),
         None => "-".to_owned(),
     }
 }
@@ -334,7 +376,7 @@ mod tests {
         assert_eq!([span(59.0), span(3_700.0), span(90_000.0)], ["59 s", "1 h 1 min", "1 d 1 h"]);
         assert_eq!([age(12.3), age(61_000.0)], ["12 ms", "1 min"]);
         assert_eq!([part(0.5, 1.0), part(3.0, 1.0), part(0.0, 0.0)], [Some(50.0), Some(100.0), None]);
-        assert_eq!(bound(&Times(vec![(Some(0.25), 3.0), (None, 0.0)]), 0.99), "<0.25ms");
-        assert_eq!(bound(&Times(vec![(Some(0.25), 0.0), (None, 2.0)]), 0.5), ">30s");
+        assert_eq!(bound(&Times(vec![(Some(0.25), 3.0), (None, 0.0)]), 0.99, ABOVE), "<0.25ms");
+        assert_eq!(bound(&Times(vec![(Some(0.25), 0.0), (None, 2.0)]), 0.5, ABOVE), ">30s");
     }
 }

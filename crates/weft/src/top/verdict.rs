@@ -20,9 +20,11 @@ pub fn of(sample: &Sample) -> String {
         );
     }
     if sample.blocking_calls > 0.0 {
+        let place = sample.blocking_at.first();
         return format!(
-            "calls block whole workers, {:.1} a second: weft doctor --extensions and the log name them",
-            sample.blocking_calls / seconds
+            "calls block whole workers, {:.1} a second{}: weft doctor --extensions and the log name them",
+            sample.blocking_calls / seconds,
+            place.map_or(String::new(), |(place, _)| format!(", most often {place}"))
         );
     }
     let part = |worker: &Worker| worker.cpu_s() / seconds;
@@ -105,9 +107,11 @@ mod tests {
         );
         let shares = json!({ "requests": { "max": 40, "in_flight": 6, "queued": 2 } });
         assert!(verdict(&shares).starts_with("2 requests wait for a place, or for their share"));
-        assert!(
-            verdict(&json!({ "blocking_calls": 3 })).starts_with("calls block whole workers, 3.0 a second")
-        );
+        let place = |line: u32, count: u32| json!({ "function": "usleep", "file": "/a.php", "line": line, "count": count });
+        let blocks = json!({ "blocking_calls": 3, "blocking_calls_at": [place(7, 1), place(8, 2)] });
+        assert!(verdict(&blocks).starts_with(
+            "calls block whole workers, 3.0 a second, most often usleep() at /a.php:8: weft doctor"
+        ));
         assert!(
             verdict(&json!({ "waits_by_kind": waits }))
                 .starts_with("nothing of weft's; 4 wait for coroutine")

@@ -11,7 +11,7 @@ use weft_serve::Durations;
 
 const CLASSES: usize = Durations::BOUNDS.len() + 1;
 
-/// A request of which the collector has a trace.
+/// A request whose trace is recorded, by weft or by its client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exemplar {
     /// The id of the trace.

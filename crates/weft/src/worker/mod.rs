@@ -285,6 +285,9 @@ impl Worker {
         let _ = self.control.send(&ToMaster::Status(status));
         InstanceSwitch::trim(Duration::from_millis(self.config.classic.instances_idle_ms));
         self.runtime.offer_place();
+        if let Some(admin) = self.admin {
+            admin.every_second(self.runtime, self.server);
+        }
         if let Some(reason) = self.recycle.borrow_mut().due(&status) {
             self.ask_for_replacement(reason);
         }

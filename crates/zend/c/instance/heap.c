@@ -9,6 +9,7 @@
  * handed out is zero where Zend will describe its pages. The region limits the total of all instances: beyond it a
  * request ends with PHP's "Out of memory". */
 #include "instance.h"
+#include "../footprint.h"
 
 #include <sys/mman.h>
 
@@ -123,6 +124,19 @@ size_t weft_heap_held(uint32_t owner)
 size_t weft_heap_most(uint32_t owner)
 {
 	return held[owner - 1].most * CHUNK_BYTES;
+}
+
+size_t weft_heap_resident(uint32_t owner)
+{
+	uint32_t left = held[owner - 1].now;
+	size_t bytes = 0;
+	for (uint32_t i = 0; left && i < chunk_count; i++) {
+		if (owners[i] == owner) {
+			bytes += weft_resident_bytes(region + i * CHUNK_BYTES, CHUNK_BYTES);
+			left--;
+		}
+	}
+	return bytes;
 }
 
 static void *take(uint32_t first, uint32_t count, uint32_t owner)

@@ -303,6 +303,15 @@ size_t weft_instance_stack(const weft_instance *instance, char *text, size_t siz
 	return weft_code_stack(instance->coroutine, text, size);
 }
 
+/* What it alone has: its stack; its heap, and what is put aside of the pages that instances exchange. */
+void weft_instance_footprint(const weft_instance *instance, weft_footprint *footprint)
+{
+	const size_t line_bytes = 64;
+	size_t aside = instance->image.line_count * line_bytes + instance->image.pages * sizeof(*instance->image.masks);
+	footprint->stack = weft_native_resident(instance->coroutine);
+	footprint->heap = weft_heap_resident(instance->number) + aside;
+}
+
 /* If a script is loaded (resident.c), the heap and the contents of the tables belong to it. */
 static void trim(weft_instance *instance)
 {

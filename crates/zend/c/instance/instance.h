@@ -118,6 +118,8 @@ size_t weft_heap_bytes(void);
 size_t weft_heap_held(uint32_t owner);
 size_t weft_heap_most(uint32_t owner);
 void weft_heap_mark(uint32_t owner);
+/* How much of that is in memory. */
+size_t weft_heap_resident(uint32_t owner);
 
 /* ---- tables.c ---- */
 void weft_tables_note(void);

@@ -59,6 +59,7 @@ const tables = {
     numeric("php", "App", "effective CPU: the part of its CPU time in which the application had the loop",
       (w) => (w.cpu > 0 ? Math.min(1, w.run / w.cpu) : null), (part) => (part === null ? "–" : percentOf(part))),
     numeric("stolen", "Stolen", "part of the time in which it could have run and had no core", (w) => w.stolen, percentOf, (w) => (w.stolen >= CROWDED ? "warn" : "")),
+    numeric("lag", "Lag p99", "in 99 of 100 turns its loop was busy for less, until it looked again at what had become ready", (w) => w.lag, duration),
     numeric("memory", "Memory", "resident", (w) => w.memory, bytes),
     worded("waiting", "Waiting for", "", (w) => w.waiting.map(([kind, count]) => `${kind} ${count}`).join(", ")),
   ] }),
@@ -79,6 +80,17 @@ const tables = {
     numeric("ended", "Ended/s", "waits that ended, per second", (w) => w.ended, perSecond),
     numeric("each", "Each", "how long one took on the average", (w) => w.each, duration),
     numeric("ms", "Together", "time waited, per second", (w) => w.ms, (ms) => `${duration(ms)}/s`),
+  ] }),
+  connections: new Table(find("#connections"), { label: "Connections", sort: "count", empty: "there is no connection", columns: [
+    worded("state", "State", "what they do", (s) => s.name),
+    numeric("count", "Connections", "", (s) => s.connections, whole),
+    numeric("streams", "Streams", "of connections that speak HTTP/2", (s) => s.streams, whole),
+  ] }),
+  blocking: new Table(find("#blocking"), { label: "Calls that block whole workers", sort: "rate", empty: "no call has blocked a worker", columns: [
+    worded("function", "Function", "of the C library", (b) => b.function),
+    worded("place", "Place", "in PHP code", (b) => b.place),
+    numeric("rate", "Calls/s", "calls per second", (b) => b.rate, perSecond, (b) => (b.rate > 0 ? "bad" : "")),
+    numeric("count", "All", "since the server began, or was reloaded", (b) => b.count, whole),
   ] }),
   requests: new Table(find("#requests"), { label: "Requests in flight", sort: "age", empty: "no request is in flight", columns: [
     numeric("age", "Age", "since it began to run", (r) => number(r.age_ms), duration, (r) => (r.age_ms >= 1e4 ? "warn" : "")),
@@ -149,6 +161,8 @@ function take(status) {
     tables.workers.show(ten.workers);
     tables.routes.show(ten.routes.filter((route) => route.requests > 0 || route.time > 0));
     tables.waits.show(ten.waits);
+    tables.connections.show(ten.states);
+    tables.blocking.show(ten.blocking);
   }
   answers.push({ t: now, status });
   const ready = status.ready ? "ready" : "not ready";

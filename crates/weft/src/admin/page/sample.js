@@ -36,6 +36,8 @@ function percentile(times, part) {
   return from;
 }
 
+const boundsOf = (histogram) => list(histogram?.durations).map((one) => one.to_ms);
+
 function workerBetween(before, now, seconds) {
   const user = grown(now.cpu_user_s, before?.cpu_user_s) / seconds;
   const system = grown(now.cpu_system_s, before?.cpu_system_s) / seconds;
@@ -47,9 +49,27 @@ function workerBetween(before, now, seconds) {
     // What the application does in the kernel is the kernel's part, so that the parts add up.
     cpu: user + system, system, php: Math.min(run, user), engine: Math.max(0, user - run), run,
     stolen: grown(now.run_queue_s, before?.run_queue_s) / seconds,
+    lag: percentile(timesBetween(before?.loop_lag?.durations, now.loop_lag?.durations, boundsOf(now.loop_lag)), 0.99),
     memory: number(now.memory_bytes),
     waiting: entries(now.waiting).sort((a, b) => b[1] - a[1]),
   };
+}
+
+/** What connections do, and streams of HTTP/2. */
+function statesOf(connections) {
+  const [own, streams] = [connections?.by_state ?? {}, connections?.http2_streams_by_state ?? {}];
+  const names = [...new Set([...Object.keys(own), ...Object.keys(streams)])];
+  return names.map((name) => ({ name: name.replaceAll("_", " "), connections: number(own[name]), streams: number(streams[name]) }));
+}
+
+/** The places at which calls have blocked. */
+function blockingBetween(before, now, seconds) {
+  const key = (one) => JSON.stringify([one.function, one.file, one.line]);
+  const were = new Map(list(before).map((one) => [key(one), one]));
+  return list(now).map((one) => ({
+    function: `${one.function}()`, place: one.file ? `${one.file}:${number(one.line)}` : "",
+    rate: grown(one.count, were.get(key(one))?.count) / seconds, count: number(one.count),
+  }));
 }
 
 function routeBetween(before, now, seconds, bounds) {
@@ -70,7 +90,7 @@ function routeBetween(before, now, seconds, bounds) {
 /** What happened between two answers, so many seconds apart; rates are by second. */
 function sampleBetween(before, now, seconds) {
   const [was, is] = [before.requests ?? {}, now.requests ?? {}];
-  const bounds = list(is.durations).map((one) => one.to_ms); // those of a route are only the ones that it has met
+  const bounds = boundsOf(is); // those of a route are only the ones that it has met
   const workersWere = byKey(before.workers, "pid");
   const routesWere = byKey(before.routes, "route");
   const workers = list(now.workers).map((one) => workerBetween(workersWere.get(one.pid), one, seconds));
@@ -86,6 +106,8 @@ function sampleBetween(before, now, seconds) {
     inFlight: number(is.in_flight), queued: number(is.queued), room: number(is.max),
     turnedAway: grown(is.turned_away, was.turned_away) / seconds,
     connections: number(now.connections?.open), websockets: number(now.connections?.websockets),
+    states: statesOf(now.connections),
+    blocking: blockingBetween(before.blocking_calls_at, now.blocking_calls_at, seconds),
     memory: sum(workers, (one) => one.memory),
     memoryMax: Math.max(0, ...workers.map((one) => one.memory)),
     waits: waits.filter((one) => one.lasting > 0 || one.ended > 0),
