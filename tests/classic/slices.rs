@@ -180,6 +180,45 @@ fn code_is_interrupted_wherever_it_is() {
     }
 }
 
+/// Counts down to 0, as phpass does: where a step is repeated behind a check of the VM's, the count passes 0, and the loop has no end.
+const COUNTS_DOWN: &str = r#"<?php
+final class Hasher
+{
+    function hash(string $password, string $salt): string
+    {
+        $count = 1 << 13;
+        $hash = md5($salt . $password, true);
+        do {
+            $hash = md5($hash . $password, true);
+        } while (--$count);
+        return bin2hex($hash);
+    }
+}
+set_time_limit(5);
+$hasher = new Hasher();
+echo $hasher->hash('word', 'a'), $hasher->hash('word', 'b'), $hasher->hash('word', 'c');
+"#;
+
+#[test]
+fn a_loop_that_counts_down_ends() {
+    const AT_ONCE: usize = 8;
+    const EACH: usize = 40;
+    for jit in JITS {
+        let weft = with_slices_of("1", &[("down.php", COUNTS_DOWN)], jit).start();
+        let expected = ask(&weft, "GET", "/down.php", "").text();
+        assert_eq!(expected.len(), 3 * 32, "{jit}: {expected}");
+        thread::scope(|scope| {
+            for _ in 0..AT_ONCE {
+                scope.spawn(|| {
+                    for _ in 0..EACH {
+                        assert_eq!(ask(&weft, "GET", "/down.php", "").text(), expected, "{jit}");
+                    }
+                });
+            }
+        });
+    }
+}
+
 #[test]
 fn a_time_limit_is_reached_by_scripts_that_compute_a_little_at_a_time() {
     let page = r#"<?php

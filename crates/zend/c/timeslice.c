@@ -1,7 +1,8 @@
 /* The end of a time slice, where a coroutine has PHP to itself (native.c, instance/): PHP code that computes lets others
  * run, between any two of its machine instructions.
  *
- * It is first asked to do so at the VM's check for interrupts, which costs nothing. If it comes to none before it is asked again:
+ * Without a JIT it is first asked to do so at the VM's check for interrupts, which costs nothing. With one, or if it comes to no
+ * check before it is asked again:
  *
  *     ticker (another thread) ── weft_timeslice_end ──► the pages of the VM's code and of the JIT's are not executable
  *     the PHP thread, in PHP code, or as soon as it comes back to it from C code
@@ -12,9 +13,9 @@
  * No signal comes from outside: one would end system calls with EINTR, also such as are not restarted. The fault is one of
  * an instruction of PHP code, which makes no system calls. These may read the closed pages; nothing but the JIT writes them.
  *
- * The check alone would not do for compiled code: some loops of traces have none, and the JIT of functions makes it at the
- * head of a loop without having written back what it keeps in registers, and continues in the VM with what memory holds:
- * a step of the loop is repeated (`php` does that with pcntl_async_signals). There the fault is what comes first.
+ * The check will not do for compiled code: some loops of traces have none, and both JITs make it at the head of a loop without having
+ * written back what they keep in registers, and continue in the VM with what memory holds: a step of the loop is repeated
+ * (`php` does that with pcntl_async_signals), so that `do … while (--$count)` may pass 0 and never end.
  *
  * All of it is safe because all that PHP code changes belongs to the instance, and whoever interrupts it changes nothing. In C
  * code there may be locks and state of libraries that instances share. PHP code that C code calls (a comparison of
@@ -55,7 +56,7 @@ typedef struct {
 static range vm, vm_pages, compiled[MAPPINGS_MAX];
 static size_t mappings;
 static bool closes_code; /* the end of a slice is a fault of PHP code */
-static bool asks_check; /* before that, or instead, it is the VM's check for interrupts, where that is sound */
+static bool asks_check; /* before that, or instead, it is the VM's check for interrupts: where there is no JIT */
 static atomic_bool closed; /* PHP code is not executable. Set by the ticker, cleared by the PHP thread */
 static atomic_bool closing; /* the ticker is at it */
 
@@ -109,22 +110,6 @@ static void find_compiled(void)
 	if (maps) {
 		fclose(maps);
 	}
-}
-
-/* Whether the JIT compiles traces; their exits write back what they keep in registers. */
-static bool compiles_traces(void)
-{
-	static const char *const names[] = {"tracing", "on", "yes", "true"};
-	char value[32];
-	size_t length = weft_engine_ini("opcache.jit", value, sizeof(value) - 1);
-	value[length < sizeof(value) ? length : sizeof(value) - 1] = 0;
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		if (strcasecmp(value, names[i]) == 0) {
-			return true;
-		}
-	}
-	long flags = strtol(value, NULL, 10);
-	return flags == 1 || flags / 10 % 10 == 5; /* ZEND_JIT_ON_HOT_TRACE */
 }
 
 /* ---- giving way ---- */
@@ -403,7 +388,7 @@ void weft_timeslice_start(void)
 	find_vm();
 	find_compiled();
 	closes_code = diverts && vm.high - vm.low >= VM_BYTES_MIN && can_open_code();
-	asks_check = !mappings || compiles_traces();
+	asks_check = !mappings;
 	weft_interrupt_ask(check);
 	if (closes_code) {
 		weft_stack_ask_about_code(code_fault);
