@@ -64,6 +64,7 @@ pub fn watch(runtime: &Runtime, deputy: impl Deputy + 'static) -> std::io::Resul
         board: runtime.slices.board,
         clock: ThreadClock::of_this_thread()?,
         held_after: HELD_AFTER.max(slice + AFTER_SLICE),
+        computes_on: COMPUTES_ON,
     };
     crate::hook::with_signals_blocked(|| thread.spawn(move || watch.run(deputy))).map(drop)
 }
@@ -75,6 +76,7 @@ struct Watch {
     /// Of the loop's thread.
     clock: ThreadClock,
     held_after: Duration,
+    computes_on: Duration,
 }
 
 /// Since when a coroutine has run, the processor time that the loop's thread had used then, and when others were first seen to
@@ -139,7 +141,7 @@ impl Watch {
     /// Whether who was seen to keep others waiting has computed on since.
     fn computes_on(&self, seen: &mut Seen) -> bool {
         match seen.awaited {
-            Some(used) => self.clock.used() >= used + COMPUTES_ON,
+            Some(used) => self.clock.used() >= used + self.computes_on,
             None => {
                 seen.awaited = self.board.is_awaited(seen.beat).then(|| self.clock.used());
                 false
@@ -153,6 +155,9 @@ mod tests {
     use super::*;
     use crate::CoroutineId;
 
+    /// More processor time than the test itself needs, also where a processor is emulated.
+    const LONG: Duration = Duration::from_millis(200);
+
     fn compute(clock: &ThreadClock, span: Duration) {
         let end = clock.used() + span;
         while clock.used() < end {}
@@ -164,7 +169,7 @@ mod tests {
         let board: &'static Board = Box::leak(Box::default());
         heartbeat.enter(CoroutineId { index: 0, generation: 1 }, 0);
         let clock = ThreadClock::of_this_thread().unwrap();
-        let watch = Watch { heartbeat, board, clock, held_after: Duration::from_millis(200) };
+        let watch = Watch { heartbeat, board, clock, held_after: LONG, computes_on: Duration::MAX };
         let mut seen = watch.look();
         seen.since = seen.since.checked_sub(watch.held_after).expect("the machine runs for longer");
         assert!(!watch.has_run_for_long(&seen), "this thread is runnable, and has computed nothing");
@@ -178,15 +183,15 @@ mod tests {
         let board: &'static Board = Box::leak(Box::default());
         heartbeat.enter(CoroutineId { index: 0, generation: 1 }, 0);
         let clock = ThreadClock::of_this_thread().unwrap();
-        let watch = Watch { heartbeat, board, clock, held_after: Duration::MAX };
+        let watch = Watch { heartbeat, board, clock, held_after: Duration::MAX, computes_on: LONG };
         let mut seen = watch.look();
-        compute(&watch.clock, COMPUTES_ON);
+        compute(&watch.clock, LONG);
         assert!(!watch.computes_on(&mut seen), "nobody waits for it");
         board.others_wait(heartbeat.beat());
         assert!(!watch.computes_on(&mut seen), "others have only begun to wait");
-        std::thread::sleep(2 * COMPUTES_ON);
+        std::thread::sleep(2 * LONG);
         assert!(!watch.computes_on(&mut seen), "it has not had the processor");
-        compute(&watch.clock, COMPUTES_ON);
+        compute(&watch.clock, LONG);
         assert!(watch.computes_on(&mut seen));
     }
 }

@@ -126,26 +126,15 @@ const LATE_TICK: Duration = Duration::from_millis(250);
 /// The beginning of a job that has no time limit.
 pub(crate) const NEVER_LATE: Nanos = Nanos::MAX;
 
-/// How often a coroutine that blocks the loop has been reported.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Attempt {
-    /// It has reached the limit.
-    First,
-    /// It has reached twice the limit.
-    Second,
-}
-
 /// How long a coroutine may hold the loop after it was told to end.
 pub const GIVEN_UP_AFTER: Duration = Duration::from_secs(3);
 
 /// What to do, and when. The functions run on the watch thread.
-#[derive(Clone, Copy, Debug)]
 pub struct Watch {
     /// A coroutine that has blocked the loop this long is reported, once. Zero: never.
     pub held_max: Duration,
-    /// Reports it, with the time it has held the loop so far. Called once when the limit is reached, and once more at twice
-    /// the limit, when the code that was asked to report has not run.
-    pub held: fn(CoroutineId, Duration, Attempt),
+    /// Reports it, with the time it has held the loop so far.
+    pub held: Box<dyn Fn(CoroutineId, Duration) + Send>,
     /// A coroutine that has run this long is asked to yield. Zero: never.
     pub slice: Duration,
     /// Asks the running coroutine to yield.
@@ -186,7 +175,7 @@ impl Watch {
     }
 
     fn run(self, heartbeat: &Heartbeat, tick: Duration) {
-        let (mut last, mut held, mut reports, mut told) = (0, Duration::ZERO, 0, None);
+        let (mut last, mut held, mut is_reported, mut told) = (0, Duration::ZERO, false, None);
         let mut given_up = false;
         loop {
             std::thread::sleep(tick);
@@ -194,7 +183,7 @@ impl Watch {
             let in_coroutine = Heartbeat::is_in_coroutine(beat);
             if beat != last || !in_coroutine {
                 let is_idle = beat == last;
-                (last, held, reports, told) = (beat, Duration::ZERO, 0, None);
+                (last, held, is_reported, told) = (beat, Duration::ZERO, false, None);
                 if is_idle {
                     heartbeat.sleep_until_entered(Sleeper::Watch, beat);
                 }
@@ -212,11 +201,10 @@ impl Watch {
                     (self.give_up)(coroutine);
                 }
             }
-            if self.held_max.is_zero() || held < self.held_max * (reports + 1) || reports == 2 {
-                continue;
+            if !self.held_max.is_zero() && held >= self.held_max && !is_reported {
+                is_reported = true;
+                (self.held)(coroutine, held);
             }
-            reports += 1;
-            (self.held)(coroutine, held, if reports == 1 { Attempt::First } else { Attempt::Second });
         }
     }
 }
@@ -228,10 +216,6 @@ mod tests {
     use super::*;
 
     static HELD: AtomicUsize = AtomicUsize::new(0);
-
-    fn held(_: CoroutineId, _: Duration, _: Attempt) {
-        HELD.fetch_add(1, Ordering::SeqCst);
-    }
 
     fn wait_until(what: &str, is_so: impl Fn() -> bool) {
         let began = Instant::now();
@@ -247,7 +231,9 @@ mod tests {
         heartbeat.idle();
         let watch = Watch {
             held_max: Duration::from_millis(8),
-            held,
+            held: Box::new(|_, _| {
+                HELD.fetch_add(1, Ordering::SeqCst);
+            }),
             slice: Duration::ZERO,
             preempt: || (),
             late_after: Duration::ZERO,
@@ -258,7 +244,7 @@ mod tests {
         for round in 1..=3 {
             wait_until("it sleeps", || heartbeat.told.load(Ordering::SeqCst) & SLEEPERS != 0);
             heartbeat.enter(CoroutineId { index: 0, generation: 1 }, NEVER_LATE);
-            wait_until("it reports", || HELD.load(Ordering::SeqCst) == 2 * round);
+            wait_until("it reports", || HELD.load(Ordering::SeqCst) == round);
             heartbeat.idle();
         }
     }

@@ -1,4 +1,5 @@
-/* The PHP stack of a coroutine in one line, for the profiler: "/srv/index.php;Shop\Cart::total;array_sum".
+/* The PHP stack of a coroutine in one line, for the profiler: "/srv/index.php;Shop\Cart::total;array_sum"; and the place where
+ * code runs that holds its worker.
  *
  * The frames of a coroutine that is parked do not change. Those of the code that runs are read by another thread while it goes
  * on, so a pointer in them may lead nowhere: such memory is read by the kernel (process_vm_readv(2) of this process), which
@@ -175,6 +176,50 @@ size_t weft_code_stack_running(char *text, size_t size)
 		return 0;
 	}
 	size_t length = stack_of(read_checked, frame, text, size);
+	return *current == running ? length : 0;
+}
+
+/* "function() at file:line" of the PHP code nearest to the top, and the C function that it has called, if it has. 0: there is none. */
+static size_t place_of(const zend_execute_data *frame, char *text, size_t size)
+{
+	const zend_function *called = NULL;
+	const zend_string *filename;
+	zend_execute_data data;
+	zend_function function;
+	char name[2 * NAME_BYTES_MAX + 64], file[NAME_BYTES_MAX];
+	uint32_t line;
+	for (int steps_left = FRAMES_MAX; frame && steps_left-- > 0; frame = data.prev_execute_data) {
+		if (!read_checked(&data, frame, sizeof(data)) || (data.func && !read_checked(&function, data.func, sizeof(function.common)))) {
+			return 0;
+		}
+		if (data.func && !called) {
+			called = data.func;
+		}
+		if (data.func && ZEND_USER_CODE(function.type)) {
+			break;
+		}
+	}
+	if (!frame || !called || !read_checked((void *) &filename, &data.func->op_array.filename, sizeof(filename))
+		|| !data.opline || !read_checked(&line, &data.opline->lineno, sizeof(line))) {
+		return 0;
+	}
+	size_t file_length = read_name(read_checked, filename, file);
+	size_t name_length = function.common.function_name || called != data.func ? describe(read_checked, called, name, sizeof(name)) : 0;
+	int length = snprintf(text, size, "%.*s%s%.*s:%u", (int) name_length, name, name_length ? "() at " : "", (int) file_length, file, line);
+	return file_length && length > 0 && (size_t) length < size ? (size_t) length : 0;
+}
+
+size_t weft_code_place_running(char *text, size_t size, uint64_t *request)
+{
+	weft_coroutine *const volatile *current = &weft_current;
+	zend_execute_data *const volatile *top = &EG(current_execute_data);
+	const weft_coroutine *running = *current;
+	const zend_execute_data *frame = *top;
+	*request = 0;
+	if (!running || !frame || !read_checked(request, &running->request, sizeof(*request))) {
+		return 0;
+	}
+	size_t length = place_of(frame, text, size);
 	return *current == running ? length : 0;
 }
 

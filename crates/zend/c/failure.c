@@ -19,7 +19,7 @@ static void (*slice_ended)(void); /* NULL: there are no time slices */
 static bool (*runs_alone)(const zend_execute_data *frame);
 static void (*stock_error_cb)(int, zend_string *, const uint32_t, zend_string *);
 static void (*next_interrupt)(zend_execute_data *);
-static volatile sig_atomic_t preempt, report, late;
+static volatile sig_atomic_t preempt, late;
 
 static bool is_fatal(int type)
 {
@@ -67,13 +67,6 @@ static void on_interrupt(zend_execute_data *frame)
 		weft_current->overflowed = false;
 		zend_throw_error(NULL, "Maximum call stack size reached: the C stack of this coroutine is used up. Infinite recursion?");
 		return;
-	}
-	if (report) {
-		char where[512];
-		report = 0;
-		snprintf(where, sizeof(where), "a coroutine holds the loop: at %s:%u; all other requests of this worker wait for it",
-			zend_get_executed_filename(), zend_get_executed_lineno());
-		weft_host_log(WEFT_LOG_WARNING, weft_current ? weft_current->request : 0, weft_slice_text(where));
 	}
 	if (late) {
 		late = 0;
@@ -169,7 +162,7 @@ void weft_interrupt_overflow(void)
 	zend_atomic_bool_store(&EG(vm_interrupt), true);
 }
 
-/* Other threads call the next four: they only read or set flags, which the VM checks between two instructions. */
+/* Other threads call the next two: they only set flags, which the VM checks between two instructions. */
 void weft_interrupt_preempt(void)
 {
 	preempt = 1;
@@ -180,16 +173,4 @@ void weft_interrupt_late(void)
 {
 	late = 1;
 	zend_atomic_bool_store(&EG(vm_interrupt), true);
-}
-
-void weft_interrupt_report(void)
-{
-	report = 1;
-	zend_atomic_bool_store(&EG(vm_interrupt), true);
-}
-
-/* Whether the last report is still pending: then the coroutine is not in PHP code, but inside a C function. */
-bool weft_interrupt_report_pending(void)
-{
-	return report;
 }

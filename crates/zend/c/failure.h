@@ -16,8 +16,6 @@ void weft_interrupt_overflow(void);
 void weft_interrupt_preempt(void);
 /* If the running coroutine has run for too long, it stops. */
 void weft_interrupt_late(void);
-void weft_interrupt_report(void);
-bool weft_interrupt_report_pending(void);
 void weft_report_blocked(const char *function);
 /* The file in which PHP code runs, and the line; NULL: none runs. It lives as long as that code. */
 const char *weft_stands_at(uint32_t *line);

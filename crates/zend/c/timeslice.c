@@ -13,9 +13,10 @@
  * No signal comes from outside: one would end system calls with EINTR, also such as are not restarted. The fault is one of
  * an instruction of PHP code, which makes no system calls. These may read the closed pages; nothing but the JIT writes them.
  *
- * The check will not do for compiled code: some loops of traces have none, and both JITs make it at the head of a loop without having
- * written back what they keep in registers, and continue in the VM with what memory holds: a step of the loop is repeated
- * (`php` does that with pcntl_async_signals), so that `do … while (--$count)` may pass 0 and never end.
+ * The check will not do for compiled code: some loops of traces have none, and PHP 8.2 harms what is kept in registers there. At the
+ * end of a trace's loop it reads the flag by way of rax, which may hold a counter and is written back then; the code of whole
+ * functions continues in the VM with what memory holds. `do … while (--$count)` may never end (nor does it in `php` with
+ * pcntl_async_signals).
  *
  * All of it is safe because all that PHP code changes belongs to the instance, and whoever interrupts it changes nothing. In C
  * code there may be locks and state of libraries that instances share. PHP code that C code calls (a comparison of

@@ -60,19 +60,6 @@ impl FiberSwitch {
         // SAFETY: as in `preempt`.
         unsafe { sys::weft_interrupt_late() };
     }
-
-    /// Asks the running coroutine to log where it is. Any thread may call this.
-    pub fn report() {
-        // SAFETY: as in `preempt`.
-        unsafe { sys::weft_interrupt_report() };
-    }
-
-    /// Whether the last [`FiberSwitch::report`] is still pending: the coroutine is inside a C function, not in PHP
-    /// code. Any thread may call this.
-    pub fn report_pending() -> bool {
-        // SAFETY: reads one flag.
-        unsafe { sys::weft_interrupt_report_pending() }
-    }
 }
 
 /// Writes the current place in PHP code: "function() at file:line". Returns the number of bytes, or 0 if no PHP code
@@ -94,6 +81,18 @@ pub fn crash_location(text: &mut [u8]) -> usize {
 pub fn running_stack() -> String {
     // SAFETY: the buffer is as long as it says; memory that may be gone is read by the kernel, which refuses what is not there.
     native::stack(|text, size| unsafe { sys::weft_code_stack_running(text, size) })
+}
+
+/// The place in PHP code that runs at this moment, "function() at file:line", and the request that it belongs to; empty if none runs,
+/// or it could not be read. Code that the JIT has compiled may be some lines further. Any thread may call this; what runs goes on
+/// meanwhile.
+#[must_use]
+pub fn running_place() -> (String, Option<u64>) {
+    let mut request = 0;
+    // SAFETY: as in `running_stack`; the number is written before the call returns.
+    let place =
+        native::place(|text, size| unsafe { sys::weft_code_place_running(text, size, &raw mut request) });
+    (place, Some(request).filter(|request| *request != 0))
 }
 
 /// Whether [`running_stack`] can read anything here: a filter of system calls may forbid process_vm_readv(2).

@@ -50,7 +50,7 @@ pub use connections::{Connections, Event};
 pub use engine::{Engine, EngineError, Opcache, Options, ResidentScript, Script};
 pub use fiber::{
     FiberSwitch, attempt_last_words, can_read_running_stack, code_function, code_location, crash_location,
-    report_crashes, running_stack,
+    report_crashes, running_place, running_stack,
 };
 pub use host::{Host, RequestId, Slice};
 pub use instance::{InstanceOptions, InstanceSwitch};

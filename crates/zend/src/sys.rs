@@ -1,5 +1,5 @@
 //! The C functions of `c/`, declared once. All of them MUST be called on the one thread that started the engine, except
-//! `weft_interrupt_preempt`, `weft_interrupt_late`, `weft_interrupt_report*` and `weft_timeslice_end`, which any thread
+//! `weft_interrupt_preempt`, `weft_interrupt_late`, `weft_code_*_running` and `weft_timeslice_end`, which any thread
 //! may call.
 
 #![allow(unsafe_code)]
@@ -144,6 +144,7 @@ unsafe extern "C" {
     pub fn weft_instance_waiting(instance: *const c_void, text: *mut c_char, size: usize) -> usize;
     pub fn weft_code_stack(coroutine: *const c_void, text: *mut c_char, size: usize) -> usize;
     pub fn weft_code_stack_running(text: *mut c_char, size: usize) -> usize;
+    pub fn weft_code_place_running(text: *mut c_char, size: usize, request: *mut u64) -> usize;
     pub fn weft_code_stack_can_run() -> bool;
     pub fn weft_instance_stack(instance: *const c_void, text: *mut c_char, size: usize) -> usize;
     pub fn weft_crash_location(text: *mut c_char, size: usize) -> usize;
@@ -151,6 +152,4 @@ unsafe extern "C" {
     pub fn weft_crash_attempt(work: extern "C" fn(), signal_number: c_int);
     pub fn weft_interrupt_preempt();
     pub fn weft_interrupt_late();
-    pub fn weft_interrupt_report();
-    pub fn weft_interrupt_report_pending() -> bool;
 }

@@ -106,6 +106,11 @@ impl Mode {
         self != Mode::Coroutine
     }
 
+    /// After how many milliseconds code of several coroutines of one PHP is asked to let others run; 0: never.
+    pub fn preempt_ms(self, config: &Config) -> u64 {
+        if self == Mode::Coroutine { config.dev.preempt_ms } else { 0 }
+    }
+
     /// The mode's name, for people.
     pub fn name(self) -> &'static str {
         match self {

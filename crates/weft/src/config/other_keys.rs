@@ -169,14 +169,14 @@ pub const OTHERS: &[Key] = &[
         "preempt-ms",
         Milliseconds,
         0..=60_000,
-        "Time slice after which a computing coroutine lets others run, in coroutine mode; 0 is off"
+        "Time slice after which a computing coroutine lets others run, in coroutine mode; the JIT then keeps nothing in registers; 0 is off"
     ),
     number!(
         dev.watchdog_ms,
         "watchdog-ms",
         Milliseconds,
         0..=DAY_MS,
-        "Log a coroutine that holds the loop longer than this, with file and line; 0 is off"
+        "Log a coroutine that holds the loop longer than this, with function, file and line; 0 is off"
     ),
     key!(
         dev.verify_instances,

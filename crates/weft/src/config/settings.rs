@@ -387,7 +387,7 @@ pub struct Dev {
     pub watch: Vec<PathBuf>,
     /// Time slice after which a coroutine that computes must yield; 0 is off.
     pub preempt_ms: u64,
-    /// A coroutine that blocks the loop for longer is logged with file and line; 0 is off.
+    /// A coroutine that blocks the loop for longer is logged with function, file and line; 0 is off.
     pub watchdog_ms: u64,
     /// Whether whole pages are compared at each switch of PHP instances.
     pub verify_instances: bool,

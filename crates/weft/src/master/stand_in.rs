@@ -1,8 +1,8 @@
-//! Accepting on behalf of a worker that cannot.
+//! Accepting on behalf of a worker that cannot, or may be held.
 //!
 //! Must not know why it cannot. Invariant: while any worker serves, each TCP accept queue has a worker that accepts
-//! from it: its own, or all the others. So a connection that the kernel puts there waits no longer than any other. A
-//! unix socket has one queue, from which all workers accept anyway.
+//! from it: its own, or all the others, and all further workers besides. So a connection that the kernel puts there waits no longer
+//! than any other. A unix socket has one queue, from which all workers accept anyway.
 
 use std::os::fd::AsFd;
 
@@ -21,7 +21,9 @@ impl Master {
     }
 
     /// Gives the sockets of slots without a serving worker to all workers that serve, and takes back those of slots
-    /// that are served again.
+    /// that are served again. Further workers have the sockets of all slots: where one has become held, the next may be at any
+    /// moment, and until that is noticed a connection in its queue would wait. The kernel wakes the queue's own worker first, which was
+    /// there before (ep_poll_callback in fs/eventpoll.c, EPOLLEXCLUSIVE).
     pub fn share_sockets(&mut self) {
         // During a boot, slots of the old and the new generation differ; that ends soon, with a worker in each
         // slot.
@@ -36,17 +38,14 @@ impl Master {
             }
         }
         let listeners = &self.listeners;
-        // An extra worker takes connections from held workers only, and is gone when they are free.
-        let standing_in = |worker: &&mut Worker| takes_connections(worker) && worker.slot < count;
-        for worker in self.workers.iter_mut().filter(standing_in) {
-            let back: Vec<usize> = worker
-                .stands_in_for
-                .extract_if(.., |slot| served.get(*slot).is_none_or(|served| *served))
-                .collect();
+        for worker in self.workers.iter_mut().filter(|worker| takes_connections(worker)) {
+            let is_further = worker.slot >= count;
+            let is_wanted = |slot: usize| slot < count && (is_further || !served[slot]);
+            let back: Vec<usize> = worker.stands_in_for.extract_if(.., |slot| !is_wanted(*slot)).collect();
             for slot in back {
                 worker.tell(&ToWorker::StopStandingIn { slot: slot as u64 });
             }
-            for slot in (0..count).filter(|slot| !served[*slot]) {
+            for slot in (0..count).filter(|slot| is_wanted(*slot)) {
                 if worker.stands_in_for.contains(&slot) {
                     continue;
                 }

@@ -121,8 +121,12 @@ fn start(config: &Config, instances: bool) -> Result<EngineInfo, String> {
     }
     ini.push(own(("opcache.jit", "tracing")));
     ini.push(own(("display_errors", if development { "1" } else { "0" })));
+    ini.extend(config.php.ini.clone());
+    if Mode::of(config).preempt_ms(config) > 0 {
+        super::registers::keep_out_of(&mut ini);
+    }
     let options = Options {
-        ini: ini.into_iter().chain(config.php.ini.clone()).collect(),
+        ini,
         executable: executable(),
         library: Some(library().ok_or(NO_LIBRARY)?),
         development,
@@ -177,14 +181,6 @@ pub fn with_engine<T>(ask: impl FnOnce(&Engine) -> T) -> Option<T> {
 /// An ini setting of the running engine; empty without one.
 pub fn ini(name: &str) -> String {
     ENGINE.with(|cell| cell.get().map_or_else(String::new, |engine| engine.ini(name)))
-}
-
-/// Whether code may be asked to check for interrupts. What the JIT of functions makes continues after a check with old
-/// values of what it keeps in registers: a loop takes a step twice (`php` alone does that with `pcntl_async_signals`).
-pub fn checks_are_sound() -> bool {
-    let kind = ini("opcache.jit").to_ascii_lowercase();
-    // As a number, the tens are what triggers the compilation: 5 are hot traces (ZEND_JIT_ON_HOT_TRACE).
-    kind.parse().map_or(kind != "function", |flags: u32| flags < 2 || flags / 10 % 10 == 5)
 }
 
 const NO_LIBRARY: &str = "weft's PHP library was not found beside the executable: install both (make install), or keep \

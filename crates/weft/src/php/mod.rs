@@ -4,7 +4,7 @@
 //! It joins weft-zend with weft-serve and must not know processes: those belong to the master.
 //!
 //! # Layout, in reading order
-//! - `engine`: PHP is started; `support`: what is known of its version; `isolation`: of its extensions. `boot`: an application's life in a worker, with `boot_host`; `instances` and `stacks`: what it runs on.
+//! - `engine`: PHP is started; `support`: what is known of its version; `isolation`: of its extensions; `registers`: the JIT without them. `boot`: an application's life in a worker, with `boot_host`; `instances` and `stacks`: what it runs on.
 //! - `serve`: requests become jobs, within `server_limits`; `job`: which are for requests. `answers`: what needs no PHP; `front`: who has a say before PHP, with `secure`: what TLS means for a request. `gate`: where they wait for their share. `marks`: which route they are counted with. `traced`: what is recorded of them; `timing`: what a response says of that. `server_host`: the answers to what PHP asks,
 //!   with `facts` about a request `host_sites` about the script and the site that answer it (`site_choice`: which site that is; `site_settings`: what it sets), `websocket` and `connections` about connections, `topics` about what they subscribe to (`event_streams`: responses that do), `datagrams` about those without, `services` about TCP and UDP services (`lent`: what PHP borrows; `detached`: what it keeps), `delegation` of a response, and `forked` in a child that a request has forked.
 //! - `script`: `weft php`.
@@ -30,6 +30,7 @@ mod job;
 mod lent;
 mod marks;
 mod purpose;
+mod registers;
 mod script;
 mod secure;
 mod serve;
@@ -49,9 +50,7 @@ pub use boot::{
     boot, check_application, check_settings, end, end_tasks, start_tasks, try_application,
     warnings_of_application,
 };
-pub use engine::{
-    EngineInfo, checks_are_sound, engine_examine, engine_start, ini, memory_is_broken, version, with_engine,
-};
+pub use engine::{EngineInfo, engine_examine, engine_start, ini, memory_is_broken, version, with_engine};
 pub use gate::gate;
 pub use isolation::Unisolated;
 pub use job::request_of;
@@ -61,6 +60,7 @@ pub use serve::{
     account_of, admit_waiting, become_forked, describe, replacement_wanted, run_max, start as serve,
     takes_up, turn_all_away, turn_away,
 };
+pub use server_host::request_names;
 pub use services::{datagram_service, stream_service};
 pub use support::Support;
 pub use traced::{begin as begin_records, finish as finish_traces};

@@ -32,6 +32,20 @@ use crate::config::{Config, Environment, Trust};
 use crate::tls::{self, Variables};
 use crate::trace::{Place, Spans};
 
+/// The names of this worker's requests in logs and for PHP, for any thread.
+pub fn request_names(presence: &Presence) -> impl Fn(RequestId) -> String + Send + 'static {
+    let prefix = prefix_of(presence);
+    move |request| name_of(&prefix, request)
+}
+
+fn prefix_of(presence: &Presence) -> String {
+    format!("{:x}", presence.post.member.owner)
+}
+
+fn name_of(prefix: &str, request: RequestId) -> String {
+    format!("{prefix}-{request:x}")
+}
+
 /// The host's own state besides the server.
 pub struct ServerHost {
     pub(super) server: &'static Server,
@@ -68,7 +82,7 @@ impl ServerHost {
             server,
             topics: WorkerTopics::new(server, presence, config),
             trust: config.trust.clone(),
-            id_prefix: format!("{:x}", presence.post.member.owner),
+            id_prefix: prefix_of(presence),
             scratch: RefCell::default(),
             variables: RefCell::default(),
             detached: RefCell::default(),
@@ -90,7 +104,7 @@ impl ServerHost {
 
     /// The name of a request in logs and for PHP.
     pub fn id(&self, request: RequestId) -> String {
-        format!("{}-{request:x}", self.id_prefix)
+        name_of(&self.id_prefix, request)
     }
 
     /// "GET /path", for reports to the operator.

@@ -13,6 +13,7 @@ mod mappings;
 mod recycle;
 mod signals;
 mod slow;
+mod stuck;
 
 use std::cell::{Cell, RefCell};
 use std::os::fd::AsRawFd;
@@ -23,10 +24,9 @@ use std::time::Duration;
 
 use weft_rt::reactor::Event;
 use weft_rt::runtime::DRIVER_KEY;
-use weft_rt::watch::{Attempt, Watch};
-use weft_rt::{CoroutineId, Driver, Job, MILLISECOND, Nanos, Runtime, SECOND, clock};
+use weft_rt::{Driver, Job, MILLISECOND, Nanos, Runtime, SECOND, clock};
 use weft_serve::{Relay, Server};
-use weft_zend::{Engine, FiberSwitch, InstanceSwitch, JobKind};
+use weft_zend::{Engine, InstanceSwitch, JobKind};
 
 use self::drain::Drain;
 use self::mappings::within_mappings;
@@ -176,7 +176,7 @@ impl Worker {
         add(control.fd().as_raw_fd(), CONTROL_KEY)?;
         add(signals.fd(), SIGNAL_KEY)?;
         add(bus.bell().as_raw_fd(), BUS_KEY)?;
-        watch(&config)
+        stuck::watch(&config, php::request_names(presence))
             .start(runtime.heartbeat)
             .map_err(|error| format!("no thread for the watch: {error}"))?;
         let recycle = RefCell::new(Recycle::new(&config.recycle));
@@ -415,44 +415,4 @@ thread_local! {
 /// The worker's current requests.
 fn requests() -> String {
     RUNTIME.get().map_or_else(String::new, |runtime| drain::in_hand(&runtime.live()))
-}
-
-/// A request has run too long, and PHP code or C code goes on although it was told to stop.
-fn give_up(_: CoroutineId) {
-    tracing::error!(
-        "a request has run longer than request_timeout_ms and cannot be stopped: {}; this worker ends, and others answer what \
-         waits here where they can",
-        signals::busy_with("self")
-    );
-    lost::give_up();
-}
-
-/// A coroutine blocks the loop: PHP is asked to report where it is; if it does not, it is inside a C function.
-fn held(_: CoroutineId, held: Duration, attempt: Attempt) {
-    match attempt {
-        Attempt::First => FiberSwitch::report(),
-        Attempt::Second if FiberSwitch::report_pending() => tracing::warn!(
-            "a coroutine has held the loop for {} ms and PHP cannot say where: {}; all other requests of this worker wait for it",
-            held.as_millis(),
-            signals::busy_with("self")
-        ),
-        Attempt::Second => {}
-    }
-}
-
-fn watch(config: &Config) -> Watch {
-    let wanted = if Mode::of(config) == Mode::Coroutine { config.dev.preempt_ms } else { 0 };
-    let preempt_ms = if php::checks_are_sound() { wanted } else { 0 };
-    if preempt_ms < wanted {
-        tracing::warn!("preempt_ms is without effect: it needs opcache.jit=tracing, or off");
-    }
-    Watch {
-        held_max: Duration::from_millis(config.dev.watchdog_ms),
-        held,
-        slice: Duration::from_millis(preempt_ms),
-        preempt: FiberSwitch::preempt,
-        late_after: Duration::from_millis(config.limits.request_timeout_ms),
-        late: FiberSwitch::stop_if_late,
-        give_up,
-    }
 }

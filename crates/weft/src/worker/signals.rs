@@ -68,7 +68,7 @@ pub fn busy_with(process: &str) -> String {
     let read = |name: &str| std::fs::read_to_string(format!("/proc/{process}/{name}")).unwrap_or_default();
     let syscall = read("syscall");
     match syscall.split(' ').next().unwrap_or_default().trim() {
-        "running" | "" => "it computes, in a C function or in code compiled by the tracing JIT".to_owned(),
+        "running" | "" => "it computes, in a C function or in code compiled by the JIT".to_owned(),
         number => format!(
             "it is blocked in system call {number} ({}), which no hook made cooperative",
             read("wchan")
