@@ -4,7 +4,7 @@
 //! thread. It sends no signal: a signal would end system calls of the coroutine with EINTR. While one runs that has computed
 //! for a while, it waits in poll(2) for the loop's events as well, so that who has come need not wait for a tick; if that one
 //! goes on, there are no ticks until its slice ends. If one is still there a tick after it was asked to give way, the
-//! deputy is called (`held.rs`). When the loop has been idle for some ticks it sleeps, and the next
+//! deputy is called (`held.rs`), and it is asked again once in a slice only. When the loop has been idle for some ticks it sleeps, and the next
 //! coroutine that is entered wakes it.
 //!
 //! It must not know who runs next, or how code is interrupted. Invariants: it reads atomics and asks the kernel, nothing
@@ -41,6 +41,17 @@ pub(crate) struct Ticker {
     pub interrupt: fn(),
 }
 
+/// What the thread does next.
+#[derive(Debug, PartialEq, Eq)]
+enum Next {
+    /// It sleeps until the next tick.
+    Tick,
+    /// It waits for events until then.
+    Events,
+    /// It waits for so many ticks, in which nothing but another coroutine, or an event, can matter.
+    Watch { most: u32, for_events: bool },
+}
+
 /// What the thread has seen.
 #[derive(Default)]
 struct Seen {
@@ -75,19 +86,19 @@ impl Ticker {
         let mut last = Instant::now();
         loop {
             let rest = (last + self.span).saturating_duration_since(Instant::now());
-            if rest.is_zero() || !self.looks_for_events(&seen) {
-                std::thread::sleep(rest);
-                last = Instant::now();
-                self.tick(&mut seen);
-                continue;
-            }
-            let most = self.ticks_to_watch(&seen);
-            let has_come = if most > 1 {
-                let (has_come, until) = self.watch(&mut seen, last, most);
-                last = until;
-                has_come
-            } else {
-                self.wait(rest)
+            let has_come = match self.next(&seen, rest) {
+                Next::Tick => {
+                    std::thread::sleep(rest);
+                    last = Instant::now();
+                    self.tick(&mut seen);
+                    false
+                }
+                Next::Events => self.wait(rest, true),
+                Next::Watch { most, for_events } => {
+                    let (has_come, until) = self.watch(&mut seen, last, (most, for_events));
+                    last = until;
+                    has_come
+                }
             };
             if has_come {
                 self.has_come(&mut seen);
@@ -96,10 +107,34 @@ impl Ticker {
         }
     }
 
-    /// Waits for the loop's events, or until it rings. Returns whether there are events.
-    fn wait(&self, most: Duration) -> bool {
+    /// What the thread does next, so long before the next tick is due.
+    fn next(&self, seen: &Seen, rest: Duration) -> Next {
+        if rest.is_zero() {
+            return Next::Tick;
+        }
+        if self.slice > 1 && self.goes_on(seen) {
+            return Next::Watch { most: self.slice, for_events: false };
+        }
+        if !self.looks_for_events(seen) {
+            return Next::Tick;
+        }
+        match self.ticks_to_watch(seen) {
+            0 | 1 => Next::Events,
+            most => Next::Watch { most, for_events: true },
+        }
+    }
+
+    /// Whether who runs goes on although it was asked to give way, and the deputy knows: it is in C code, and gives way as soon as it
+    /// comes back. Each tick would cost the core some microseconds, and change nothing.
+    fn goes_on(&self, seen: &Seen) -> bool {
+        seen.beat == self.heartbeat.beat() && self.board.goes_on(seen.beat).is_some()
+    }
+
+    /// Waits until the loop rings, and for its events if so wanted. Returns whether there are events.
+    fn wait(&self, most: Duration, for_events: bool) -> bool {
         let Some(bell) = self.board.bell() else { return false };
-        let [has_come, has_rung] = crate::reactor::wait_for_events(&self.events, bell, most);
+        let events = for_events.then_some(&*self.events);
+        let [has_come, has_rung] = crate::reactor::wait_for_events(events, bell, most);
         if has_rung {
             self.board.heard();
         }
@@ -116,13 +151,13 @@ impl Ticker {
         end.saturating_sub(seen.ticks)
     }
 
-    /// Waits for events for so many ticks since `last`, without waking at each of them; the loop tells when it enters another
-    /// coroutine. Returns whether events have come, and when the last tick was.
-    fn watch(&self, seen: &mut Seen, last: Instant, most: u32) -> (bool, Instant) {
+    /// Waits for so many ticks since `last`, for events if so wanted, without waking at each of them; the loop tells when it enters
+    /// another coroutine. Returns whether events have come, and when the last tick was.
+    fn watch(&self, seen: &mut Seen, last: Instant, (most, for_events): (u32, bool)) -> (bool, Instant) {
         self.board.stop_counting(most, self.span.as_nanos() as u64);
         self.heartbeat.tell_when_entered(self.board);
         let until = (last + self.span * most).saturating_duration_since(Instant::now());
-        let has_come = self.heartbeat.beat() == seen.beat && self.wait(until);
+        let has_come = self.heartbeat.beat() == seen.beat && self.wait(until, for_events);
         self.heartbeat.tell_no_more();
         self.board.catch_up();
         let passed = last.elapsed();
@@ -214,6 +249,7 @@ impl Ticker {
 mod tests {
     use super::*;
     use crate::CoroutineId;
+    use crate::board::ALONE;
     use std::io::Write;
     use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -271,6 +307,33 @@ mod tests {
         // Only the bell ends a watch of so many ticks.
         assert!(is_watched(1));
         assert!(board.ticked.load(Ordering::Relaxed) >= counted + 5);
+    }
+
+    #[test]
+    fn who_is_in_c_code_is_asked_once_in_a_slice() {
+        let heartbeat: &'static Heartbeat = Box::leak(Box::default());
+        let board: &'static Board = Box::leak(Box::default());
+        let (events, mut event) = std::io::pipe().unwrap();
+        event.write_all(b"x").unwrap();
+        heartbeat.enter(CoroutineId { index: 0, generation: 1 }, 0);
+        board.alone.store(ALONE, Ordering::Relaxed);
+        let span = Duration::from_millis(1);
+        let ticker = Ticker {
+            heartbeat,
+            board,
+            events: Arc::new(OwnedFd::from(events)),
+            span,
+            slice: 10,
+            interrupt: || (),
+        };
+        let seen = Seen { beat: heartbeat.beat(), ticks: ALONE, quiet: 0, early: EARLY_MAX };
+        assert_eq!(ticker.next(&seen, span), Next::Watch { most: 10 - ALONE, for_events: true });
+        board.ask(seen.beat, seen.ticks);
+        assert_eq!(ticker.next(&seen, span), Next::Tick);
+        board.call_deputy(seen.beat, span);
+        assert_eq!(ticker.next(&seen, span), Next::Watch { most: 10, for_events: false });
+        heartbeat.enter(CoroutineId { index: 1, generation: 1 }, 0);
+        assert_eq!(ticker.next(&seen, span), Next::Tick);
     }
 
     #[test]

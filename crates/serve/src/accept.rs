@@ -132,9 +132,16 @@ impl Server {
         own.chain(connections).chain(datagrams.descriptors()).chain(self.hand_over_descriptors()).collect()
     }
 
+    /// While others accept from the same sockets: takes one connection in a turn, because another worker may be free for the next,
+    /// and the first may compute for long. The kernel has woken that one for it (EPOLLEXCLUSIVE).
+    pub fn accept_singly(&self, on: bool) {
+        self.accepts_singly.set(on);
+    }
+
     /// Accepts the connections that wait at a listener.
     pub(crate) fn accept(&self, index: u32) {
-        for _ in 0..self.limits.accepts_per_turn {
+        let most = if self.accepts_singly.get() { 1 } else { self.limits.accepts_per_turn };
+        for _ in 0..most {
             if !self.accept_one(index) {
                 return;
             }

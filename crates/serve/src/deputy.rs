@@ -19,8 +19,12 @@ use weft_rt::ledger::{Offer, Offered, Taker};
 
 use crate::parcel;
 
-/// How long the deputy waits for connections before it looks whether the hold still lasts.
+/// How long the deputy waits for connections before it looks whether the hold still lasts: at first, and at most. Each look costs the
+/// core some microseconds.
 const TICK: Duration = Duration::from_millis(5);
+const TICK_MAX: Duration = Duration::from_millis(20);
+/// A hold that has lasted so many times as long as a tick probably lasts for one more.
+const TICKS: u32 = 8;
 /// Connections accepted before those that were offered get their turn.
 const ACCEPTS_PER_TURN: usize = 64;
 
@@ -123,8 +127,9 @@ impl held::Deputy for Deputy {
         }
         (self.tell)(true);
         while hold.lasts() {
-            if !self.pass_on() {
-                std::thread::sleep(TICK);
+            let tick = (hold.span() / TICKS).clamp(TICK, TICK_MAX);
+            if !self.pass_on(tick) {
+                std::thread::sleep(tick);
             }
         }
         (self.tell)(false);
@@ -132,8 +137,8 @@ impl held::Deputy for Deputy {
 }
 
 impl Deputy {
-    /// Waits for what may leave, and passes it on. Returns false if nothing can leave now.
-    fn pass_on(&self) -> bool {
+    /// Waits for so long for what may leave, and passes it on. Returns false if nothing can leave now.
+    fn pass_on(&self, tick: Duration) -> bool {
         let Some(mut way) = self.gate.enter() else { return false };
         let Way { relay: Some(relay), accept_queues, accepted } = &mut *way else { return false };
         if !leave(relay, accepted) {
@@ -145,7 +150,7 @@ impl Deputy {
             return false;
         }
         let queues: Vec<_> = accept_queues.iter().map(|queue| queue.fd.as_fd()).collect();
-        let (ready_queues, arrived) = weft_rt::ledger::wait(&queues, &unread, TICK);
+        let (ready_queues, arrived) = weft_rt::ledger::wait(&queues, &unread, tick);
         let mut goes_on = arrived.into_iter().all(|offered| self.take(relay, offered));
         for queue in ready_queues {
             accepted.extend((0..ACCEPTS_PER_TURN).map_while(|_| accept_queues[queue].accept()));

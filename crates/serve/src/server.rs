@@ -84,6 +84,7 @@ pub struct Server {
     pub(crate) eviction: Eviction,
     /// A connection waits for room and none is idle: the next one that gets an answer makes room.
     pub(crate) crowded: Cell<bool>,
+    pub(crate) accepts_singly: Cell<bool>,
     /// Requests that arrived in this turn and that the handler has not been given yet.
     pub(crate) arrived: RefCell<VecDeque<RequestKey>>,
     /// While the handler is given the requests that arrived: the last one it was given.
@@ -149,6 +150,7 @@ impl Server {
             line: Line::default(),
             eviction: Eviction::default(),
             crowded: Cell::new(false),
+            accepts_singly: Cell::new(false),
             arrived: RefCell::default(),
             begun: Cell::new(None),
             refusal: Cell::new(None),

@@ -96,9 +96,11 @@ pub(crate) fn has_events(epoll: &OwnedFd) -> bool {
     matches!(poll(&mut own, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })), Ok(1..))
 }
 
-/// The same, after having waited for one for so long at most, or until the other descriptor is readable. Which of the two are.
-pub(crate) fn wait_for_events(epoll: &OwnedFd, other: &OwnedFd, most: Duration) -> [bool; 2] {
-    let mut own = [PollFd::new(epoll, PollFlags::IN), PollFd::new(other, PollFlags::IN)];
+/// The same, after having waited for one for so long at most, or until the other descriptor is readable. Which of the two are;
+/// `None`: only the other one is waited for.
+pub(crate) fn wait_for_events(epoll: Option<&OwnedFd>, other: &OwnedFd, most: Duration) -> [bool; 2] {
+    let flags = if epoll.is_some() { PollFlags::IN } else { PollFlags::empty() };
+    let mut own = [PollFd::new(epoll.unwrap_or(other), flags), PollFd::new(other, PollFlags::IN)];
     let most = Timespec { tv_sec: most.as_secs() as i64, tv_nsec: most.subsec_nanos() as _ };
     let is_one = matches!(poll(&mut own, Some(&most)), Ok(1..));
     own.map(|one| is_one && !one.revents().is_empty())

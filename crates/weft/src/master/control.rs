@@ -98,6 +98,10 @@ pub enum ToWorker {
         /// The slot, or [`EVERY_SLOT`].
         slot: u64,
     },
+    /// Others accept from the same sockets: take one connection at a time, because another worker may be free for the next.
+    AcceptSingly,
+    /// Take as many connections at once as there are.
+    AcceptAll,
 }
 
 /// All slots but the worker's own.
@@ -274,6 +278,8 @@ const REOPEN_LOGS: u8 = 18;
 const STAND_IN: u8 = 19;
 const STOP_STANDING_IN: u8 = 20;
 const LEAVE: u8 = 21;
+const ACCEPT_SINGLY: u8 = 22;
+const ACCEPT_ALL: u8 = 23;
 
 impl ToMaster {
     fn encode(&self) -> Vec<u8> {
@@ -322,6 +328,8 @@ impl ToWorker {
             ToWorker::ReopenLogs => vec![REOPEN_LOGS],
             ToWorker::StandIn { slot } => with_numbers(STAND_IN, &[*slot]),
             ToWorker::StopStandingIn { slot } => with_numbers(STOP_STANDING_IN, &[*slot]),
+            ToWorker::AcceptSingly => vec![ACCEPT_SINGLY],
+            ToWorker::AcceptAll => vec![ACCEPT_ALL],
         }
     }
 
@@ -334,6 +342,8 @@ impl ToWorker {
             REOPEN_LOGS => Some(ToWorker::ReopenLogs),
             STAND_IN => numbers(rest).map(|[slot]| ToWorker::StandIn { slot }),
             STOP_STANDING_IN => numbers(rest).map(|[slot]| ToWorker::StopStandingIn { slot }),
+            ACCEPT_SINGLY => Some(ToWorker::AcceptSingly),
+            ACCEPT_ALL => Some(ToWorker::AcceptAll),
             _ => None,
         }
     }
@@ -395,6 +405,8 @@ mod tests {
             ToWorker::Leave { deadline_ms: 1 },
             ToWorker::Stop,
             ToWorker::ReopenLogs,
+            ToWorker::AcceptSingly,
+            ToWorker::AcceptAll,
         ];
         for message in down {
             master.send(&message).unwrap();

@@ -1,4 +1,4 @@
-//! Further workers: forked at once while every worker is held by one computation, and let go when they are idle.
+//! Further workers: forked at once while computations hold every worker, or nearly, and let go when they are idle.
 //!
 //! The kernel then shares the cores among the computations, and there is a worker for whoever comes next. Must not know
 //! how a worker finds out that it is held. Invariant: there are at most `extra_workers_max` of them, in slots behind
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use super::worker_process::{Stage, Worker};
 use super::{Master, WorkerSetup};
 
-/// A further worker ends when two workers have been free for this long.
+/// A further worker ends when more workers than needed have been free for this long.
 const IDLE: Duration = Duration::from_secs(10);
 /// ... and the next one after this.
 const NEXT: Duration = Duration::from_secs(1);
@@ -29,7 +29,7 @@ impl Master {
         let extras = self.workers.iter().filter(|worker| self.is_extra(worker)).count();
         let is_barred = self.stopping || self.reload.is_booting() || !self.announced || self.engine.is_none();
         let rests = self.extras.rests_until.is_some_and(|until| until > Instant::now());
-        if self.spare_workers() > 0 || is_coming || is_barred || rests {
+        if self.spare_workers() >= self.spare_wanted() || is_coming || is_barred || rests {
             return;
         }
         self.extras.wanted = extras < self.mode.extra_workers(&self.config);
@@ -38,6 +38,15 @@ impl Master {
     /// Workers that serve and are not held.
     fn spare_workers(&self) -> usize {
         self.workers.iter().filter(|worker| worker.stage == Stage::Ready && !worker.is_held).count()
+    }
+
+    /// How many such there should be. With one, two requests that come at once would meet in it, and if the first computes, the
+    /// second waits until that is noticed: where two are held already, that is likely.
+    fn spare_wanted(&self) -> usize {
+        const MOST: usize = 2;
+        let held =
+            self.workers.iter().filter(|worker| worker.stage == Stage::Ready && worker.is_held).count();
+        held.clamp(1, MOST)
     }
 
     /// Forks the one that is wanted; returns `Some` in the child.
@@ -65,12 +74,12 @@ impl Master {
         // The count of free workers changes by messages, after each of which this is asked again.
         is_there
             .then(|| self.extras.spare_since.map_or_else(Instant::now, |since| since + IDLE))
-            .filter(|_| self.spare_workers() >= 2)
+            .filter(|_| self.spare_workers() > self.spare_wanted())
     }
 
     /// Ends one that is not needed any more.
     pub fn release_extras(&mut self, now: Instant) {
-        if self.spare_workers() < 2 {
+        if self.spare_workers() <= self.spare_wanted() {
             self.extras.spare_since = None;
             return;
         }

@@ -16,6 +16,7 @@ impl Master {
         for worker in self.workers.iter_mut().filter(|worker| takes_connections(worker)) {
             worker.tell(&ToWorker::StopStandingIn { slot: EVERY_SLOT });
             worker.stands_in_for.clear();
+            worker.accepts_singly = None;
         }
         self.share_sockets();
     }
@@ -37,6 +38,7 @@ impl Master {
                 *served = true;
             }
         }
+        let has_further = self.workers.iter().any(|worker| takes_connections(worker) && worker.slot >= count);
         let listeners = &self.listeners;
         for worker in self.workers.iter_mut().filter(|worker| takes_connections(worker)) {
             let is_further = worker.slot >= count;
@@ -56,6 +58,9 @@ impl Master {
                     worker.tell_with(&ToWorker::StandIn { slot: slot as u64 }, socket.as_fd());
                 }
                 worker.stands_in_for.push(slot);
+            }
+            if worker.accepts_singly.replace(has_further) != Some(has_further) {
+                worker.tell(if has_further { &ToWorker::AcceptSingly } else { &ToWorker::AcceptAll });
             }
         }
     }

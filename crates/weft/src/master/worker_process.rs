@@ -48,6 +48,8 @@ pub struct Worker {
     pub page: Option<&'static Page>,
     /// Slots from whose sockets it was told to accept, besides its own.
     pub stands_in_for: Vec<usize>,
+    /// Whether it was told to take one connection at a time; `None` if an earlier image may have.
+    pub accepts_singly: Option<bool>,
 }
 
 /// The stage of a worker's life.
@@ -88,6 +90,7 @@ impl Worker {
             accepts: matches!(stage, Stage::Ready | Stage::Booting { .. }),
             page: None,
             stands_in_for: Vec::new(),
+            accepts_singly: Some(false),
         }
     }
 

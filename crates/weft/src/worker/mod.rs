@@ -219,6 +219,8 @@ impl Worker {
                 Received::Message(ToWorker::StopStandingIn { slot }) => {
                     self.server.stop_standing_in((slot != EVERY_SLOT).then_some(slot));
                 }
+                Received::Message(ToWorker::AcceptSingly) => self.server.accept_singly(true),
+                Received::Message(ToWorker::AcceptAll) => self.server.accept_singly(false),
                 Received::Closed => {
                     tracing::warn!("the master is gone; this worker finishes its requests and ends");
                     let _ =
