@@ -25,6 +25,8 @@ use crate::transport::Transport;
 
 /// How long to wait after running out of descriptors, memory or room.
 const PAUSE: Nanos = 100 * MILLISECOND;
+/// After a turn this long, others that accept from the same sockets are woken first.
+const COMPUTED: Nanos = 2 * MILLISECOND;
 /// How many connections are closed when accept4(2) finds no descriptor: requests need descriptors, too.
 const DESCRIPTORS_FREED: usize = 8;
 
@@ -71,14 +73,15 @@ impl Server {
         self.open_listener(fd, Some(endpoint), service, None)
     }
 
-    /// Serves a listening socket of another worker, identified by a number, until [`Server::stop_standing_in`], as this
-    /// worker serves its own at that address.
+    /// Serves a listening socket of another worker, identified by a number, until [`Server::stop_standing_in`], with a service that
+    /// was added.
     ///
     /// # Errors
-    /// As for [`Server::listen`], and if it serves nothing there.
-    pub fn stand_in(&self, fd: OwnedFd, endpoint: Endpoint, whom: u64) -> io::Result<()> {
-        let service = self.listeners.borrow().service_at(&endpoint);
-        let service = service.ok_or_else(|| io::Error::other(format!("nothing is served at {endpoint}")))?;
+    /// As for [`Server::listen`], and if there is no such service.
+    pub fn stand_in(&self, fd: OwnedFd, endpoint: Endpoint, (service, whom): (u64, u64)) -> io::Result<()> {
+        let count = self.listeners.borrow().services.len() as u64;
+        let service = u32::try_from(service).ok().filter(|_| service < count);
+        let service = service.ok_or_else(|| io::Error::other(format!("nothing is known of {endpoint}")))?;
         self.open_listener(fd, Some(endpoint), service, Some(whom))
     }
 
@@ -136,6 +139,23 @@ impl Server {
     /// and the first may compute for long. The kernel has woken that one for it (EPOLLEXCLUSIVE).
     pub fn accept_singly(&self, on: bool) {
         self.accepts_singly.set(on);
+    }
+
+    /// At the end of a turn that began then: if it was long, this worker goes behind the others that wait for the same sockets. The
+    /// kernel wakes the first that waits (EPOLLEXCLUSIVE), and would let one that has just computed wait for the processor.
+    pub(crate) fn let_others_accept(&self, began: Nanos) {
+        if weft_rt::clock::now().saturating_sub(began) < COMPUTED || self.listeners.borrow().pause.is_some() {
+            return;
+        }
+        let goes_behind = |listener: &Listener| {
+            self.runtime.with_reactor(|reactor| {
+                reactor.delete(listener.fd.as_raw_fd())?;
+                reactor.add_shared(listener.fd.as_raw_fd(), listener_key(listener.number))
+            })
+        };
+        if !self.listeners.borrow().open.iter().all(|listener| goes_behind(listener).is_ok()) {
+            self.pause(Pause::Until(began + PAUSE)); // no memory: all are registered again then
+        }
     }
 
     /// Accepts the connections that wait at a listener.

@@ -76,12 +76,6 @@ impl Listeners {
         self.open.iter().find(|listener| listener.number == number)
     }
 
-    /// The service at an address that this worker serves, too.
-    pub(crate) fn service_at(&self, endpoint: &Endpoint) -> Option<u32> {
-        let own = self.open.iter().find(|listener| listener.endpoint.as_ref() == Some(endpoint));
-        own.map(|listener| listener.service)
-    }
-
     pub(crate) fn resume_at(&self) -> Option<Nanos> {
         match self.pause {
             Some(Pause::Until(at) | Pause::Full(at)) => Some(at),

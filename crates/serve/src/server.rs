@@ -207,6 +207,9 @@ impl Server {
         }
         self.expire(now);
         self.resume_accepting(now);
+        if self.accepts_singly.get() {
+            self.let_others_accept(now);
+        }
         self.note_room();
         self.note_spool(now);
     }

@@ -59,6 +59,11 @@ impl Config {
         of_rules.chain(of_sites).fold(self.limits.body_bytes_max, u64::max)
     }
 
+    /// The addresses whose connections workers serve, in the order in which these number them.
+    pub fn services(&self) -> impl Iterator<Item = &ListenAddress> {
+        self.server.listen.iter().filter(|address| address.udp().is_none())
+    }
+
     /// Whether an address wants TLS.
     pub fn wants_tls(&self) -> bool {
         self.server.listen.iter().any(ListenAddress::is_tls)

@@ -92,6 +92,8 @@ pub enum ToWorker {
     StandIn {
         /// The slot to which it belongs.
         slot: u64,
+        /// What is served there: its place among [`crate::config::Config::services`].
+        service: u64,
     },
     /// Return the sockets of this slot to its own worker.
     StopStandingIn {
@@ -326,7 +328,7 @@ impl ToWorker {
             ToWorker::Leave { deadline_ms } => with_numbers(LEAVE, &[*deadline_ms]),
             ToWorker::Stop => vec![STOP],
             ToWorker::ReopenLogs => vec![REOPEN_LOGS],
-            ToWorker::StandIn { slot } => with_numbers(STAND_IN, &[*slot]),
+            ToWorker::StandIn { slot, service } => with_numbers(STAND_IN, &[*slot, *service]),
             ToWorker::StopStandingIn { slot } => with_numbers(STOP_STANDING_IN, &[*slot]),
             ToWorker::AcceptSingly => vec![ACCEPT_SINGLY],
             ToWorker::AcceptAll => vec![ACCEPT_ALL],
@@ -340,7 +342,7 @@ impl ToWorker {
             LEAVE => numbers(rest).map(|[deadline_ms]| ToWorker::Leave { deadline_ms }),
             STOP => Some(ToWorker::Stop),
             REOPEN_LOGS => Some(ToWorker::ReopenLogs),
-            STAND_IN => numbers(rest).map(|[slot]| ToWorker::StandIn { slot }),
+            STAND_IN => numbers(rest).map(|[slot, service]| ToWorker::StandIn { slot, service }),
             STOP_STANDING_IN => numbers(rest).map(|[slot]| ToWorker::StopStandingIn { slot }),
             ACCEPT_SINGLY => Some(ToWorker::AcceptSingly),
             ACCEPT_ALL => Some(ToWorker::AcceptAll),
@@ -418,10 +420,10 @@ mod tests {
     fn a_socket_comes_with_its_message_only() {
         let (master, worker) = pair().unwrap();
         let (own, peer) = std::os::unix::net::UnixStream::pair().unwrap();
-        master.send_with(&ToWorker::StandIn { slot: 3 }, own.as_fd()).unwrap();
+        master.send_with(&ToWorker::StandIn { slot: 3, service: 1 }, own.as_fd()).unwrap();
         master.send(&ToWorker::StopStandingIn { slot: 3 }).unwrap();
         drop(own);
-        assert_eq!(worker.receive(), Received::Message(ToWorker::StandIn { slot: 3 }));
+        assert_eq!(worker.receive(), Received::Message(ToWorker::StandIn { slot: 3, service: 1 }));
         let socket = std::os::unix::net::UnixStream::from(worker.take_socket().unwrap());
         assert!(worker.take_socket().is_none());
         assert_eq!(worker.receive(), Received::Message(ToWorker::StopStandingIn { slot: 3 }));

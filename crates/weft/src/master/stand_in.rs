@@ -4,11 +4,13 @@
 //! from it: its own, or all the others, and all further workers besides. So a connection that the kernel puts there waits no longer
 //! than any other. A unix socket has one queue, from which all workers accept anyway.
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use super::Master;
 use super::control::{EVERY_SLOT, ToWorker};
+use super::listen::Listener;
 use super::worker_process::{Stage, Worker};
+use crate::config::Config;
 
 impl Master {
     /// The same after another image of the master was in charge, whose stand-ins this one does not know.
@@ -39,7 +41,7 @@ impl Master {
             }
         }
         let has_further = self.workers.iter().any(|worker| takes_connections(worker) && worker.slot >= count);
-        let listeners = &self.listeners;
+        let queues = accept_queues(&self.listeners, &self.config);
         for worker in self.workers.iter_mut().filter(|worker| takes_connections(worker)) {
             let is_further = worker.slot >= count;
             let is_wanted = |slot: usize| slot < count && (is_further || !served[slot]);
@@ -47,15 +49,11 @@ impl Master {
             for slot in back {
                 worker.tell(&ToWorker::StopStandingIn { slot: slot as u64 });
             }
-            for slot in (0..count).filter(|slot| is_wanted(*slot)) {
-                if worker.stands_in_for.contains(&slot) {
-                    continue;
-                }
-                let tcp = listeners.iter().filter(|l| !l.is_shared());
-                for (_, socket) in
-                    tcp.flat_map(|l| l.sockets.iter().enumerate()).filter(|(i, _)| i % count == slot)
-                {
-                    worker.tell_with(&ToWorker::StandIn { slot: slot as u64 }, socket.as_fd());
+            let missing: Vec<usize> =
+                (0..count).filter(|slot| is_wanted(*slot) && !worker.stands_in_for.contains(slot)).collect();
+            for slot in missing {
+                for (_, service, socket) in queues.iter().filter(|(number, ..)| number % count == slot) {
+                    worker.tell_with(&ToWorker::StandIn { slot: slot as u64, service: *service }, *socket);
                 }
                 worker.stands_in_for.push(slot);
             }
@@ -64,6 +62,23 @@ impl Master {
             }
         }
     }
+}
+
+/// The accept queues of slots: their numbers at their address, what is served there, and their sockets.
+fn accept_queues<'a>(listeners: &'a [Listener], config: &Config) -> Vec<(usize, u64, BorrowedFd<'a>)> {
+    let own = listeners.iter().filter(|listener| !listener.is_shared());
+    let numbered = own.filter_map(|listener| {
+        // One that is not configured any more goes with its workers.
+        let service = config.services().position(|address| *address == listener.configured)?;
+        Some(
+            listener
+                .sockets
+                .iter()
+                .enumerate()
+                .map(move |(slot, socket)| (slot, service as u64, socket.as_fd())),
+        )
+    });
+    numbered.flatten().collect()
 }
 
 /// Whether a worker accepts the connections in its queue.

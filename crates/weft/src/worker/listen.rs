@@ -52,8 +52,7 @@ fn add_services(
         let config = Arc::clone(config);
         Arc::new(move |address| config.trust.proxies.iter().any(|network| network.contains(address)))
     };
-    let addresses = config.server.listen.iter().filter(|address| address.udp().is_none());
-    let added = addresses.map(|address| {
+    let added = config.services().map(|address| {
         let stream = address.service().map(php::stream_service).transpose()?;
         let config_of =
             |tls: &Ready| if stream.is_some() { tls.without_alpn() } else { Arc::clone(&tls.config) };

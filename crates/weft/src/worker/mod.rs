@@ -215,7 +215,7 @@ impl Worker {
                 }
                 Received::Message(ToWorker::Stop) => return self.drain.borrow_mut().stop(),
                 Received::Message(ToWorker::ReopenLogs) => crate::log::reopen(),
-                Received::Message(ToWorker::StandIn { slot }) => self.stand_in(slot),
+                Received::Message(ToWorker::StandIn { slot, service }) => self.stand_in(slot, service),
                 Received::Message(ToWorker::StopStandingIn { slot }) => {
                     self.server.stop_standing_in((slot != EVERY_SLOT).then_some(slot));
                 }
@@ -232,13 +232,14 @@ impl Worker {
     }
 
     /// Accepts on behalf of a worker that cannot.
-    fn stand_in(&self, slot: u64) {
+    fn stand_in(&self, slot: u64, service: u64) {
         let Some(socket) = self.control.take_socket().filter(|_| self.drain.borrow().is_serving()) else {
             return;
         };
         let address = rustix::net::getsockname(&socket).ok().and_then(|address| address.try_into().ok());
         let Some(address) = address else { return };
-        if let Err(error) = self.server.stand_in(socket, weft_serve::Endpoint::Tcp(address), slot) {
+        if let Err(error) = self.server.stand_in(socket, weft_serve::Endpoint::Tcp(address), (service, slot))
+        {
             tracing::warn!("cannot accept for worker {slot}: {error}");
         }
     }
