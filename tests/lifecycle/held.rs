@@ -92,6 +92,23 @@ fn open(fifo: &Path) {
     drop(std::fs::OpenOptions::new().write(true).open(fifo).unwrap());
 }
 
+/// A process that has been stopped cannot pass anything on.
+#[test]
+fn a_further_worker_accepts_from_the_queues_of_others_whatever_these_do() {
+    for (mode, server) in servers(8) {
+        let weft = server.start();
+        let first = weft.workers()[0];
+        let held = Held::begin(&weft, "one");
+        assert!(!weft.get("/who").text().ends_with(&first.to_string()), "{mode}");
+        process::signal(first, Signal::STOP);
+        for _ in 0..5 {
+            assert!(!weft.get("/who").text().ends_with(&first.to_string()), "{mode}");
+        }
+        process::signal(first, Signal::CONT);
+        held.release();
+    }
+}
+
 #[test]
 fn connections_in_every_state_are_answered_while_the_worker_is_held() {
     for (mode, server) in servers(8) {

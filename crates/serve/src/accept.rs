@@ -135,8 +135,8 @@ impl Server {
         own.chain(connections).chain(datagrams.descriptors()).chain(self.hand_over_descriptors()).collect()
     }
 
-    /// While others accept from the same sockets: takes one connection in a turn, because another worker may be free for the next,
-    /// and the first may compute for long. The kernel has woken that one for it (EPOLLEXCLUSIVE).
+    /// While others accept from the same sockets: takes one connection in a turn, and behind the requests that have come with it. The
+    /// kernel has woken another worker for it, if one is free (EPOLLEXCLUSIVE), and what runs now may compute for long.
     pub fn accept_singly(&self, on: bool) {
         self.accepts_singly.set(on);
     }
@@ -158,10 +158,21 @@ impl Server {
         }
     }
 
+    /// At the end of a turn: accepts one connection of each listener at which some were seen to wait.
+    pub(crate) fn accept_seen(&self) {
+        let seen = std::mem::take(&mut *self.seen_waiting.borrow_mut());
+        for index in seen {
+            self.accept_one(index);
+        }
+    }
+
     /// Accepts the connections that wait at a listener.
     pub(crate) fn accept(&self, index: u32) {
-        let most = if self.accepts_singly.get() { 1 } else { self.limits.accepts_per_turn };
-        for _ in 0..most {
+        if self.accepts_singly.get() {
+            self.seen_waiting.borrow_mut().push(index);
+            return;
+        }
+        for _ in 0..self.limits.accepts_per_turn {
             if !self.accept_one(index) {
                 return;
             }

@@ -85,6 +85,8 @@ pub struct Server {
     /// A connection waits for room and none is idle: the next one that gets an answer makes room.
     pub(crate) crowded: Cell<bool>,
     pub(crate) accepts_singly: Cell<bool>,
+    /// Listeners at which connections wait, for the end of the turn.
+    pub(crate) seen_waiting: RefCell<Vec<u32>>,
     /// Requests that arrived in this turn and that the handler has not been given yet.
     pub(crate) arrived: RefCell<VecDeque<RequestKey>>,
     /// While the handler is given the requests that arrived: the last one it was given.
@@ -151,6 +153,7 @@ impl Server {
             eviction: Eviction::default(),
             crowded: Cell::new(false),
             accepts_singly: Cell::new(false),
+            seen_waiting: RefCell::default(),
             arrived: RefCell::default(),
             begun: Cell::new(None),
             refusal: Cell::new(None),
@@ -209,6 +212,7 @@ impl Server {
         self.resume_accepting(now);
         if self.accepts_singly.get() {
             self.let_others_accept(now);
+            self.accept_seen();
         }
         self.note_room();
         self.note_spool(now);

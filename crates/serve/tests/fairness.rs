@@ -82,3 +82,42 @@ fn rest_of(stream: &mut TcpStream, end: &str) -> Vec<u8> {
     }
     bytes
 }
+
+#[test]
+fn where_others_accept_too_no_connection_waits_behind_a_request_that_runs() {
+    let (free, blocked) = std::sync::mpsc::channel::<()>();
+    let (enter, entered) = std::sync::mpsc::channel::<()>();
+    let counts = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&counts);
+    let server = TestServer::start(Answer::AtOnce, ServerLimits::default(), move |server, key| {
+        log.lock().unwrap().push(server.connections());
+        echo(server, key);
+    });
+    let mut streams = std::thread::scope(|scope| {
+        let asked = &server;
+        let waits = scope.spawn(move || {
+            asked.run(move |server| {
+                server.accept_singly(true);
+                enter.send(()).unwrap();
+                blocked.recv().unwrap();
+            });
+        });
+        entered.recv().unwrap();
+        let streams: Vec<TcpStream> = (0..3)
+            .map(|number| {
+                let mut stream = server.connect();
+                stream.write_all(requests("one", number + 1).as_bytes()).unwrap();
+                stream
+            })
+            .collect();
+        free.send(()).unwrap();
+        waits.join().unwrap();
+        streams
+    });
+    for (count, stream) in streams.iter_mut().enumerate() {
+        answers(stream, "one", count + 1);
+    }
+    // While the first request of a connection runs, the next connection has not been accepted.
+    let counts = counts.lock().unwrap();
+    assert_eq!([counts[0], counts[1], counts[3]], [1, 2, 3], "{counts:?}");
+}
