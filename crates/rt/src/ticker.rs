@@ -4,8 +4,8 @@
 //! thread. It sends no signal: a signal would end system calls of the coroutine with EINTR. While one runs that has computed
 //! for a while, it waits in poll(2) for the loop's events as well, so that who has come need not wait for a tick; if that one
 //! goes on, there are no ticks until its slice ends. If one is still there a tick after it was asked to give way, the
-//! deputy is called (`held.rs`), and it is asked again once in a slice only. When the loop has been idle for some ticks it sleeps, and the next
-//! coroutine that is entered wakes it.
+//! deputy is called (`held.rs`), and it is asked again once in a slice only. When the loop has been idle for some ticks the
+//! thread sleeps, and the next coroutine that is entered wakes it.
 //!
 //! It must not know who runs next, or how code is interrupted. Invariants: it reads atomics and asks the kernel, nothing
 //! else; a slice costs the loop's fast path no clock and no system call; what it asks is void once the heartbeat has moved;
@@ -124,8 +124,8 @@ impl Ticker {
         }
     }
 
-    /// Whether who runs goes on although it was asked to give way, and the deputy knows: it is in C code, and gives way as soon as it
-    /// comes back. Each tick would cost the core some microseconds, and change nothing.
+    /// Whether who runs goes on although it was asked to give way, and the deputy knows: it is in C code, and gives way as soon
+    /// as it comes back. Each tick would cost the core some microseconds, and change nothing.
     fn goes_on(&self, seen: &Seen) -> bool {
         seen.beat == self.heartbeat.beat() && self.board.goes_on(seen.beat).is_some()
     }

@@ -73,15 +73,11 @@ impl Server {
         self.open_listener(fd, Some(endpoint), service, None)
     }
 
-    /// Serves a listening socket of another worker, identified by a number, until [`Server::stop_standing_in`], with a service that
-    /// was added.
+    /// The same for a listening socket of another worker, identified by a number, until [`Server::stop_standing_in`].
     ///
     /// # Errors
-    /// As for [`Server::listen`], and if there is no such service.
-    pub fn stand_in(&self, fd: OwnedFd, endpoint: Endpoint, (service, whom): (u64, u64)) -> io::Result<()> {
-        let count = self.listeners.borrow().services.len() as u64;
-        let service = u32::try_from(service).ok().filter(|_| service < count);
-        let service = service.ok_or_else(|| io::Error::other(format!("nothing is known of {endpoint}")))?;
+    /// As for [`Server::listen`].
+    pub fn stand_in(&self, fd: OwnedFd, endpoint: Endpoint, (service, whom): (u32, u64)) -> io::Result<()> {
         self.open_listener(fd, Some(endpoint), service, Some(whom))
     }
 
@@ -141,8 +137,8 @@ impl Server {
         self.accepts_singly.set(on);
     }
 
-    /// At the end of a turn that began then: if it was long, this worker goes behind the others that wait for the same sockets. The
-    /// kernel wakes the first that waits (EPOLLEXCLUSIVE), and would let one that has just computed wait for the processor.
+    /// At the end of a turn that began then: if it was long, this worker goes behind the others that wait for the same sockets.
+    /// The kernel wakes the first that waits (EPOLLEXCLUSIVE), and would let one that has just computed wait for the processor.
     pub(crate) fn let_others_accept(&self, began: Nanos) {
         if weft_rt::clock::now().saturating_sub(began) < COMPUTED || self.listeners.borrow().pause.is_some() {
             return;

@@ -25,8 +25,7 @@ impl Master {
 
     /// Gives the sockets of slots without a serving worker to all workers that serve, and takes back those of slots
     /// that are served again. Further workers have the sockets of all slots: where one has become held, the next may be at any
-    /// moment, and until that is noticed a connection in its queue would wait. The kernel wakes the queue's own worker first, which was
-    /// there before (ep_poll_callback in fs/eventpoll.c, EPOLLEXCLUSIVE).
+    /// moment, and until that is noticed a connection in its queue would wait.
     pub fn share_sockets(&mut self) {
         // During a boot, slots of the old and the new generation differ; that ends soon, with a worker in each
         // slot.

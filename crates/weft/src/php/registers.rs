@@ -6,8 +6,8 @@
 //! then has another value, and its loop may never end; `php` with `pcntl_async_signals` does that, too. Where values are in memory
 //! only, it cannot happen.
 
-/// Which the digits of opcache.jit after a name mean, with the one for registers, the third last, set to 0 (`zend_jit_parse_config_num`
-/// and `zend_jit_config` in `ext/opcache/jit/zend_jit.c`).
+/// The digits that a name of opcache.jit stands for, with the one for registers, the third last, set to 0 (`zend_jit_config` and
+/// `zend_jit_parse_config_num` in `ext/opcache/jit/zend_jit.c`).
 const TRACING: u32 = 1054;
 const FUNCTION: u32 = 1005;
 

@@ -13,7 +13,15 @@ use crate::master::listen::BoundListener;
 use crate::php;
 use crate::tls::Ready;
 
-/// Serves the sockets, each as its address says; returns their descriptors.
+/// Where a worker accepts, and what it may be asked to accept for others.
+pub struct Listening {
+    /// The descriptors of its sockets.
+    pub sockets: Vec<RawFd>,
+    /// The numbers of all services, in the order of [`Config::services`].
+    pub services: Vec<u32>,
+}
+
+/// Serves the sockets, each as its address says.
 ///
 /// # Errors
 /// One line: what is wrong with an address.
@@ -22,9 +30,9 @@ pub fn listen(
     listeners: Vec<BoundListener>,
     tls: Option<&Ready>,
     config: &Arc<Config>,
-) -> Result<Vec<RawFd>, String> {
+) -> Result<Listening, String> {
     let services = add_services(server, tls, config)?;
-    let mut listening = Vec::new();
+    let mut sockets = Vec::new();
     for listener in listeners {
         if let (Some(_), Some(path)) = (listener.configured.udp(), listener.configured.service()) {
             let service = php::datagram_service(path)?;
@@ -34,12 +42,12 @@ pub fn listen(
         }
         let service = services.iter().find(|(address, _)| *address == listener.configured);
         let (_, service) = service.ok_or_else(|| format!("{} is not configured", listener.address))?;
-        listening.push(listener.fd.as_raw_fd());
+        sockets.push(listener.fd.as_raw_fd());
         server
             .listen_for(listener.fd, listener.address.endpoint(), *service)
             .map_err(|error| format!("cannot listen: {error}"))?;
     }
-    Ok(listening)
+    Ok(Listening { sockets, services: services.into_iter().map(|(_, number)| number).collect() })
 }
 
 /// Adds what is served at each address.

@@ -85,6 +85,8 @@ pub fn run(setup: WorkerSetup) -> ExitCode {
 struct Worker {
     runtime: &'static Runtime,
     server: &'static Server,
+    /// The numbers of what it serves, also for others.
+    services: Vec<u32>,
     control: Rc<ControlEnd>,
     signals: Signals,
     drain: RefCell<Drain>,
@@ -171,7 +173,7 @@ impl Worker {
         }
         crash::prepare(runtime, server, control.fd().as_raw_fd());
         RUNTIME.set(Some(runtime));
-        lost::serving(control.fd().as_raw_fd(), &listening, requests);
+        lost::serving(control.fd().as_raw_fd(), &listening.sockets, requests);
         let add = |fd, key| runtime.with_reactor(|reactor| reactor.add(fd, key)).map_err(failed);
         add(control.fd().as_raw_fd(), CONTROL_KEY)?;
         add(signals.fd(), SIGNAL_KEY)?;
@@ -184,6 +186,7 @@ impl Worker {
         Ok(Worker {
             runtime,
             server,
+            services: listening.services,
             control,
             signals,
             drain: RefCell::default(),
@@ -238,7 +241,12 @@ impl Worker {
         };
         let address = rustix::net::getsockname(&socket).ok().and_then(|address| address.try_into().ok());
         let Some(address) = address else { return };
-        if let Err(error) = self.server.stand_in(socket, weft_serve::Endpoint::Tcp(address), (service, slot))
+        let service = usize::try_from(service).ok().and_then(|place| self.services.get(place));
+        let Some(service) = service else {
+            tracing::warn!("cannot accept for worker {slot}: {address} is not configured here");
+            return;
+        };
+        if let Err(error) = self.server.stand_in(socket, weft_serve::Endpoint::Tcp(address), (*service, slot))
         {
             tracing::warn!("cannot accept for worker {slot}: {error}");
         }
