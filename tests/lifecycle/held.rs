@@ -110,6 +110,17 @@ fn a_further_worker_accepts_from_the_queues_of_others_whatever_these_do() {
 }
 
 #[test]
+fn the_log_says_where_a_worker_is_held_and_in_which_system_call() {
+    for (_, server) in servers(0) {
+        let mut weft = server.with("--watchdog-ms", "100").start();
+        let held = Held::begin(&weft, "one");
+        weft.wait_for_log("syscall() at ");
+        weft.wait_for_log("; it is blocked in system call ");
+        held.release();
+    }
+}
+
+#[test]
 fn connections_in_every_state_are_answered_while_the_worker_is_held() {
     for (mode, server) in servers(8) {
         let weft = server.start();

@@ -84,6 +84,7 @@ pub struct Server {
     pub(crate) eviction: Eviction,
     /// A connection waits for room and none is idle: the next one that gets an answer makes room.
     pub(crate) crowded: Cell<bool>,
+    /// What [`Server::accept_singly`] was told.
     pub(crate) accepts_singly: Cell<bool>,
     /// Listeners at which connections wait, for the end of the turn.
     pub(crate) seen_waiting: RefCell<Vec<u32>>,

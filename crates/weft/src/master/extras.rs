@@ -3,8 +3,7 @@
 //! The kernel then shares the cores among the computations, and there is a worker for whoever comes next. Must not know
 //! how a worker finds out that it is held. Invariant: there are at most `extra_workers_max` of them, in slots behind
 //! the configured ones; they have no accept queue of their own, so none is lost with them, and accept from those of the
-//! others (`stand_in.rs`); and one boots at a time,
-//! because the one that is coming may be enough.
+//! others (`stand_in.rs`); and one boots at a time, because the one that is coming may be enough.
 
 use std::time::{Duration, Instant};
 

@@ -234,7 +234,7 @@ impl Worker {
         }
     }
 
-    /// Accepts on behalf of a worker that cannot.
+    /// Accepts on behalf of a worker that cannot, or may be held.
     fn stand_in(&self, slot: u64, service: u64) {
         let Some(socket) = self.control.take_socket().filter(|_| self.drain.borrow().is_serving()) else {
             return;

@@ -65,13 +65,19 @@ pub fn exit_now(status: i32) -> ! {
 /// What the main thread of a process (a pid, or "self") is doing outside of interpreted PHP code (proc_pid_syscall(5),
 /// proc_pid_wchan(5)).
 pub fn busy_with(process: &str) -> String {
+    blocked_in(process)
+        .unwrap_or_else(|| "it computes, in a C function or in code compiled by the JIT".to_owned())
+}
+
+/// The same, where it waits in a system call.
+pub fn blocked_in(process: &str) -> Option<String> {
     let read = |name: &str| std::fs::read_to_string(format!("/proc/{process}/{name}")).unwrap_or_default();
     let syscall = read("syscall");
     match syscall.split(' ').next().unwrap_or_default().trim() {
-        "running" | "" => "it computes, in a C function or in code compiled by the JIT".to_owned(),
-        number => format!(
+        "running" | "" => None,
+        number => Some(format!(
             "it is blocked in system call {number} ({}), which no hook made cooperative",
             read("wchan")
-        ),
+        )),
     }
 }

@@ -29,7 +29,11 @@ pub fn watch(config: &Config, name: impl Fn(u64) -> String + Send + 'static) -> 
 fn say_where(held: Duration, name: &dyn Fn(u64) -> String) {
     let held = held.as_millis();
     let (place, request) = running_place();
-    let place = if place.is_empty() { signals::busy_with("self") } else { place };
+    let place = match signals::blocked_in("self") {
+        _ if place.is_empty() => signals::busy_with("self"),
+        Some(blocked) => format!("{place}; {blocked}"),
+        None => place,
+    };
     let what = format!(
         "a coroutine has held the loop for {held} ms: {place}; all other requests of this worker wait for it"
     );
