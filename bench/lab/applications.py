@@ -18,6 +18,7 @@ from .visitors import Page, Visitors
 CLIENTS = 30
 FIRST_PAGES_S = 180  # the first page of each visitor may compile everything
 SETTLE_S = 15  # weft's further worker, forked while all was compiled, has gone by then
+RESUME_S = 2.5  # after a pause: weft's instances have given memory back, and take it again
 
 
 @lru_cache(maxsize=1)
@@ -36,6 +37,7 @@ def served(server: Running, path: str, settings: Settings, pages: tuple[Page, ..
     for _ in range(settings.rounds):
         with Visitors(server.port, path, CLIENTS, pages) as crowd:
             proc.wait_for(f"each of {CLIENTS} visitors to be answered once", crowd.settled, FIRST_PAGES_S)
+            crowd.watch(RESUME_S)
             seen = window(server, crowd, settings.seconds)
         yield seen  # while others have their turn nobody visits this one
 

@@ -2,7 +2,7 @@
 --
 -- The variants are formatted once, before the clock starts: the generator must stay cheaper than the servers it loads.
 -- The count is prime so that the order never falls into step with the number of connections.
--- Arguments after "--": PATH, then "close" for one request per connection or "keep", then a number of sites to ask in turn (0: none),
+-- Arguments after "--": PATH, where "{site}" stands for the number of a site, then "close" for one request per connection or "keep", then a number of sites to ask in turn (0: none),
 -- then the bytes of a body to send, if any. Of large bodies there are fewer variants: each is kept whole.
 local VARIANTS, LARGE_VARIANTS = 4093, 13
 local requests, next_one, variants = {}, 0, VARIANTS
@@ -15,7 +15,8 @@ function init(args)
   local mark = path:find("?", 1, true) and "&" or "?"
   for i = 1, variants do
     local agent = string.format("bench/%d (%s)", i % 17, string.rep("x", i % 23))
-    requests[i] = wrk.format(bytes > 0 and "POST" or "GET", string.format("%s%sid=%d&part=%d", path, mark, i * 7919, i % 11), {
+    local page = sites > 0 and path:gsub("{site}", i % sites) or path
+    requests[i] = wrk.format(bytes > 0 and "POST" or "GET", string.format("%s%sid=%d&part=%d", page, mark, i * 7919, i % 11), {
       ["Host"] = sites > 0 and string.format("site%d.test", i % sites) or wrk.headers["Host"],
       ["User-Agent"] = agent,
       ["Accept"] = "text/html",

@@ -58,7 +58,7 @@ class Running:
                 raise BenchError(f"{self.peer.name} ended with {process.returncode} before it was ready: {process.args!r}")
         try:
             with load.connect(self.port, 0) as client:
-                load.ask(client, "/" if self.role == "park" else self.path, 0, "site0.test" if self.peer.sites else "127.0.0.1")
+                load.ask(client, "/" if self.role == "park" else self.path.replace("{site}", "0"), 0, "site0.test" if self.peer.sites else "127.0.0.1")
             return True
         except (OSError, BenchError):
             return False

@@ -24,6 +24,7 @@ PUSH = ("push", "broadcast", "crowd", "publish")
 # As many instances as requests that wait at once, if that is more than usual.
 INSTANCES = {"sleep": 1000, "wait1": 100, "wordpress": 60, "beside": 210}
 INSTANCES_USUAL = 50
+SITE_COUNT = 300
 # As long as nginx waits for php-fpm: waiting requests are measured, not refused.
 QUEUE = ("--queue-timeout-ms", "60000")
 WAITS = {**QUERIES, "redis": "/", "scope": "/", "hostile": "/"}
@@ -82,6 +83,11 @@ def weft_docroot(role: str, port: int, _run: Path, instances: int = 0) -> Comman
     return serve(docroot(), port, 1, "--instances", str(count), *QUEUE, *further_flags())
 
 
+def weft_no_jit(role: str, port: int, run: Path) -> Commands:
+    """As php-fpm in Debian: PHP code is not compiled."""
+    return [[*weft_docroot(role, port, run)[0], "--define", "opcache.jit=off"]]
+
+
 def weft_one(role: str, port: int, run: Path) -> Commands:
     return weft_docroot(role, port, run, 1)
 
@@ -100,6 +106,12 @@ def weft_sites(count: int) -> Starter:
     return commands
 
 
+def weft_one_of_many_pages(_role: str, port: int, run: Path) -> Commands:
+    """The pages of as many sites in the only one, so that as much code is used: what is left is what sites cost."""
+    made.site_roots(run, SITE_COUNT)
+    return serve(run, port, 1, *QUEUE)
+
+
 def row(name: str, label: str, commands: Starter, paths: dict[str, str], soaks: bool = True, sites: int = 0) -> Peer:
     return Peer(name, label, commands, weft_binary, paths, soaks=soaks, sites=sites, made_by="cargo build --release makes it")
 
@@ -115,10 +127,12 @@ MODES = (
     row("weft-sync-50", "weft, synchronous, 50 processes", weft_sync(50), QUERIES),
     row("weft-instances", "weft, one process of instances", weft_docroot,
         {"hello": "/hello.php", "sleep": "/sleep.php", **PHP_BODIES, **CLASSIC, **WHOLE}, soaks=False),
+    row("weft-no-jit", "weft, one process of instances, no JIT", weft_no_jit, {"applications": "/", "fair": "/hello.php", "wordpress": "/"}, soaks=False),
     row("weft-one", "weft, one process, one request at a time", weft_one, {"classic": "/hello.php"}),
     row("weft-resident", "weft, resident instances", weft_resident, {**SERVES, "symfony": "/"}, soaks=False),
 )
 SITES = (
     row("weft-1-site", "weft, one site", weft_sites(1), {"sites": "/index.php"}, sites=1),
-    row("weft-300-sites", "weft, 300 sites", weft_sites(300), {"sites": "/index.php"}, sites=300),
+    row("weft-300-pages", "weft, one site of 300 pages", weft_one_of_many_pages, {"sites": "/site{site}/index.php"}, sites=SITE_COUNT),
+    row("weft-300-sites", "weft, 300 sites", weft_sites(SITE_COUNT), {"sites": "/index.php"}, sites=SITE_COUNT),
 )

@@ -5,7 +5,7 @@
 
 use std::os::fd::OwnedFd;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::thread::Thread;
 use std::time::Duration;
 
@@ -28,7 +28,9 @@ pub(crate) struct Board {
     /// Ticks for which the running coroutine may compute while only such wait that gave way. By the loop.
     pub own: AtomicU32,
     /// Ticks for which it may although others are ready. By the loop.
-    pub alone: AtomicU32,
+    alone: AtomicU32,
+    /// Whether the ticker sleeps for several ticks, because those are so many. By the ticker, until the loop rings for it.
+    strides: AtomicBool,
     /// Ticks since one of those that gave way has run: with a coroutine, or while some of those wait.
     pub of_others: AtomicU32,
     /// All such ticks.
@@ -57,6 +59,28 @@ impl Board {
     /// The ticks that the coroutine has run which was asked at this beat; `None`: none was.
     pub(crate) fn asked_at(&self, beat: u64) -> Option<u32> {
         (self.asked.load(Ordering::Acquire) == beat).then(|| self.ticks.load(Ordering::Relaxed))
+    }
+
+    /// Ticks for which the running coroutine may compute although others are ready.
+    pub(crate) fn alone(&self) -> u32 {
+        self.alone.load(Ordering::SeqCst)
+    }
+
+    /// They are so many from now on. If it is sooner than the ticker thinks that somebody may be interrupted, it hears of it.
+    pub(crate) fn leave_alone(&self, ticks: u32) {
+        self.alone.store(ticks, Ordering::SeqCst);
+        if ticks < ALONE && self.strides.load(Ordering::SeqCst) && self.strides.swap(false, Ordering::SeqCst) {
+            self.ring();
+        }
+    }
+
+    /// While the ticker waits, it is rung for when somebody may be interrupted sooner. Returns whether it was not, and he may not.
+    pub(crate) fn stride(&self, wait: impl FnOnce()) -> bool {
+        self.strides.store(true, Ordering::SeqCst);
+        if self.alone() >= ALONE {
+            wait();
+        }
+        self.strides.swap(false, Ordering::SeqCst) && self.alone() >= ALONE
     }
 
     pub(crate) fn ask(&self, beat: u64, ticks: u32) {
@@ -178,6 +202,20 @@ impl Board {
 mod tests {
     use super::*;
     use crate::MILLISECOND;
+
+    #[test]
+    fn who_sleeps_for_several_ticks_hears_of_those_for_whom_they_are_too_many() {
+        let board = Board::default();
+        board.hang_bell().unwrap();
+        let has_rung = || rustix::io::read(board.bell().unwrap(), &mut [0; 8]).is_ok();
+        board.leave_alone(ALONE);
+        assert!(board.stride(|| board.leave_alone(ALONE + 1)) && !has_rung());
+        assert!(!board.stride(|| board.leave_alone(ALONE - 1)) && has_rung());
+        // Nor does it go to sleep then.
+        assert!(!board.stride(|| panic!("he may be interrupted")));
+        board.leave_alone(0);
+        assert!(!has_rung(), "nobody sleeps");
+    }
 
     #[test]
     fn uncounted_ticks_are_counted_once_and_only_so_many() {

@@ -9,20 +9,25 @@
 //!
 //! It must not know who runs next, or how code is interrupted. Invariants: it reads atomics and asks the kernel, nothing
 //! else; a slice costs the loop's fast path no clock and no system call; what it asks is void once the heartbeat has moved;
-//! events interrupt at most [`EARLY_MAX`] times, and once more for each tick.
+//! events interrupt at most [`EARLY_MAX`] times, and once more for each [`TICKS_PER_EARLY`] ticks.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use crate::board::Board;
+use crate::board::{ALONE, Board};
 use crate::watch::{Heartbeat, Sleeper};
 
 /// Ticks without any coroutine after which the thread sleeps.
 const QUIET_TICKS: u32 = 16;
 /// Interruptions between two ticks that may be saved up: a connection comes, then its request, then what that waits for.
 const EARLY_MAX: u32 = 4;
+/// After so many ticks there may be one more.
+const TICKS_PER_EARLY: u32 = 2;
+const SAVED_MAX: u32 = EARLY_MAX * TICKS_PER_EARLY;
+/// Ticks that pass as one where nothing can matter sooner.
+const STRIDE: u32 = 2;
 /// After an event the thread looks away for this part of a tick: until the loop has taken it.
 const LOOK_AWAY: u32 = 16;
 /// Whole ticks after which one that computes probably goes on for some more.
@@ -61,7 +66,7 @@ struct Seen {
     ticks: u32,
     /// Ticks without any.
     quiet: u32,
-    /// Interruptions between ticks that are left.
+    /// Interruptions between ticks that are left, in ticks.
     early: u32,
 }
 
@@ -82,15 +87,19 @@ impl Ticker {
     }
 
     fn run(self) {
-        let mut seen = Seen { early: EARLY_MAX, ..Seen::default() };
+        let mut seen = Seen { early: SAVED_MAX, ..Seen::default() };
         let mut last = Instant::now();
         loop {
-            let rest = (last + self.span).saturating_duration_since(Instant::now());
+            let stride = self.stride(&seen);
+            let rest = (last + self.span * stride).saturating_duration_since(Instant::now());
             let has_come = match self.next(&seen, rest) {
                 Next::Tick => {
-                    std::thread::sleep(rest);
-                    last = Instant::now();
-                    self.tick(&mut seen);
+                    let is_time = self.sleep(rest, stride);
+                    let ticks = self.ticks_since(last).min(stride);
+                    if is_time && ticks > 0 {
+                        last = Instant::now();
+                        self.tick(&mut seen, ticks);
+                    }
                     false
                 }
                 Next::Events => self.wait(rest, true),
@@ -105,6 +114,29 @@ impl Ticker {
                 std::thread::sleep((self.span / LOOK_AWAY).min(rest));
             }
         }
+    }
+
+    /// How many ticks pass as one: while somebody runs who may compute for longer whoever is ready, those in between would find
+    /// nothing to do. If he does not do what he was asked to, the deputy is to know soon.
+    fn stride(&self, seen: &Seen) -> u32 {
+        let is_alone = self.slice >= ALONE && self.board.alone() >= ALONE;
+        if is_alone && self.board.asked_at(seen.beat).is_none() { STRIDE } else { 1 }
+    }
+
+    /// Sleeps until so many ticks have passed, or somebody runs for whom they are too many. Returns whether they have.
+    fn sleep(&self, rest: Duration, stride: u32) -> bool {
+        if stride == 1 || self.board.bell().is_none() {
+            std::thread::sleep(rest);
+            return true;
+        }
+        self.board.stride(|| {
+            self.wait(rest, false);
+        })
+    }
+
+    /// Whole ticks since then.
+    fn ticks_since(&self, last: Instant) -> u32 {
+        u32::try_from(last.elapsed().as_nanos() / self.span.as_nanos()).unwrap_or(u32::MAX)
     }
 
     /// What the thread does next, so long before the next tick is due.
@@ -160,8 +192,7 @@ impl Ticker {
         let has_come = self.heartbeat.beat() == seen.beat && self.wait(until, for_events);
         self.heartbeat.tell_no_more();
         self.board.catch_up();
-        let passed = last.elapsed();
-        let ticks = u32::try_from(passed.as_nanos() / self.span.as_nanos()).unwrap_or(most).min(most);
+        let ticks = self.ticks_since(last).min(most);
         self.passed(seen, ticks);
         if !has_come {
             self.end_if_due(seen);
@@ -173,14 +204,14 @@ impl Ticker {
     fn looks_for_events(&self, seen: &Seen) -> bool {
         let beat = self.heartbeat.beat();
         self.slice != 0
-            && seen.early > 0
+            && seen.early >= TICKS_PER_EARLY
             && self.yields_to_events(beat, seen.ticks_at(beat))
             && self.board.asked_at(beat).is_none()
     }
 
     /// Whether who runs at this beat, since so many ticks, has had what it may compute although others are ready.
     fn yields_to_events(&self, beat: u64, ticks: u32) -> bool {
-        Heartbeat::is_in_coroutine(beat) && ticks >= self.board.alone.load(Ordering::Relaxed)
+        Heartbeat::is_in_coroutine(beat) && ticks >= self.board.alone()
     }
 
     /// Between two ticks, events have come.
@@ -188,17 +219,17 @@ impl Ticker {
         let beat = self.heartbeat.beat();
         let ticks = seen.ticks_at(beat);
         if self.yields_to_events(beat, ticks) {
-            seen.early -= 1;
+            seen.early -= TICKS_PER_EARLY;
             self.board.others_wait(beat);
             self.board.ask(beat, ticks);
             (self.interrupt)();
         }
     }
 
-    fn tick(&self, seen: &mut Seen) {
-        let moved = self.passed(seen, 1);
+    fn tick(&self, seen: &mut Seen, ticks: u32) {
+        let moved = self.passed(seen, ticks);
         if Heartbeat::is_in_coroutine(seen.beat) || self.board.has_behind() {
-            self.board.count(1);
+            self.board.count(ticks);
             seen.quiet = 0;
         } else {
             seen.quiet = if moved { 0 } else { seen.quiet + 1 };
@@ -216,7 +247,7 @@ impl Ticker {
         let moved = beat != seen.beat;
         seen.beat = beat;
         seen.ticks = if moved { 0 } else { seen.ticks.saturating_add(ticks) };
-        seen.early = EARLY_MAX.min(seen.early + ticks);
+        seen.early = SAVED_MAX.min(seen.early + ticks);
         moved
     }
 
@@ -233,7 +264,7 @@ impl Ticker {
     /// Whether the slice ends of who has run for so many whole ticks: it is used up, or somebody else could run.
     fn should_end(&self, beat: u64, ticks: u32) -> bool {
         let board = self.board;
-        let others_are_ready = ticks >= board.alone.load(Ordering::Relaxed)
+        let others_are_ready = ticks >= board.alone()
             && (board.ready.load(Ordering::Relaxed) > 0
                 || board.has_unsent(beat)
                 || crate::reactor::has_events(&self.events));
@@ -249,7 +280,6 @@ impl Ticker {
 mod tests {
     use super::*;
     use crate::CoroutineId;
-    use crate::board::ALONE;
     use std::io::Write;
     use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -316,7 +346,7 @@ mod tests {
         let (events, mut event) = std::io::pipe().unwrap();
         event.write_all(b"x").unwrap();
         heartbeat.enter(CoroutineId { index: 0, generation: 1 }, 0);
-        board.alone.store(ALONE, Ordering::Relaxed);
+        board.leave_alone(ALONE);
         let span = Duration::from_millis(1);
         let ticker = Ticker {
             heartbeat,
@@ -326,7 +356,7 @@ mod tests {
             slice: 10,
             interrupt: || (),
         };
-        let seen = Seen { beat: heartbeat.beat(), ticks: ALONE, quiet: 0, early: EARLY_MAX };
+        let seen = Seen { beat: heartbeat.beat(), ticks: ALONE, quiet: 0, early: SAVED_MAX };
         assert_eq!(ticker.next(&seen, span), Next::Watch { most: 10 - ALONE, for_events: true });
         board.ask(seen.beat, seen.ticks);
         assert_eq!(ticker.next(&seen, span), Next::Tick);
@@ -334,6 +364,26 @@ mod tests {
         assert_eq!(ticker.next(&seen, span), Next::Watch { most: 10, for_events: false });
         heartbeat.enter(CoroutineId { index: 1, generation: 1 }, 0);
         assert_eq!(ticker.next(&seen, span), Next::Tick);
+    }
+
+    #[test]
+    fn ticks_pass_as_one_while_nobody_may_interrupt() {
+        let (heartbeat, board): (&Heartbeat, &Board) = (Box::leak(Box::default()), Box::leak(Box::default()));
+        let (events, _silent) = std::io::pipe().unwrap();
+        let (events, span) = (Arc::new(OwnedFd::from(events)), Duration::from_millis(1));
+        let mut ticker = Ticker { heartbeat, board, events, span, slice: 10, interrupt: || () };
+        let seen = Seen { beat: 8, ..Seen::default() };
+        for (alone, stride) in [(ALONE, STRIDE), (ALONE - 1, 1), (0, 1)] {
+            board.leave_alone(alone);
+            assert_eq!(ticker.stride(&seen), stride, "{alone}");
+        }
+        board.leave_alone(ALONE);
+        ticker.slice = ALONE - 1;
+        assert_eq!(ticker.stride(&seen), 1, "a shorter slice would end in between");
+        ticker.slice = ALONE;
+        assert_eq!(ticker.stride(&seen), STRIDE);
+        board.ask(seen.beat, ALONE);
+        assert_eq!(ticker.stride(&seen), 1, "the deputy is to know");
     }
 
     #[test]

@@ -7,8 +7,7 @@
  *     ticker (another thread) ── weft_timeslice_end ──► the pages of the VM's code and of the JIT's are not executable
  *     the PHP thread, in PHP code, or as soon as it comes back to it from C code
  *           ── fault, on the signal stack ──► code_fault makes them executable; should the running coroutine give way?
- *                  yes: it continues at weft_timeslice_entry, which keeps all registers on the coroutine's stack, gives
- *                       way, and returns to the instruction that faulted
+ *                  yes: it is diverted (divert.c): gives way, and goes on at the instruction that faulted
  *
  * No signal comes from outside: one would end system calls with EINTR, also such as are not restarted. The fault is one of
  * an instruction of PHP code, which makes no system calls. These may read the closed pages; nothing but the JIT writes them.
@@ -26,6 +25,7 @@
  * `closed` or `closing` is set; whatever the PHP thread does with such a page, the fault opens it first. */
 #include "timeslice.h"
 #include "coroutine.h"
+#include "divert.h"
 #include "engine.h"
 #include "failure.h"
 #include "host.h"
@@ -36,18 +36,14 @@
 #include "zend_atomic.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <link.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <ucontext.h>
 
 #define MAPPINGS_MAX 8
 #define VM_BYTES_MIN (16 * 1024) /* a VM whose instructions are functions of their own has a shorter one */
-#define RED_ZONE_BYTES 128 /* below the stack pointer, a function may keep data (System V ABI) */
 
 typedef struct {
 	const char *low, *high;
@@ -135,88 +131,6 @@ static void check(void)
 	}
 }
 
-#ifdef __x86_64__
-/* Called with the address of the interrupted instruction on the stack, below the red zone of the interrupted code. The
- * VM and the JIT use no wider registers than those that fxsave keeps; the others are the callee's to keep. */
-static const bool diverts = true;
-extern void weft_timeslice_entry(void);
-__asm__(
-	".text\n"
-	".hidden weft_timeslice_entry\n"
-	".globl weft_timeslice_entry\n"
-	".type weft_timeslice_entry, @function\n"
-	"weft_timeslice_entry:\n"
-	"	pushfq\n"
-	"	cld\n"
-	"	push %rax\n"
-	"	push %rcx\n"
-	"	push %rdx\n"
-	"	push %rsi\n"
-	"	push %rdi\n"
-	"	push %r8\n"
-	"	push %r9\n"
-	"	push %r10\n"
-	"	push %r11\n"
-	"	push %rbp\n"
-	"	mov %rsp, %rbp\n"
-	"	sub $512, %rsp\n"
-	"	and $-64, %rsp\n"
-	"	fxsave64 (%rsp)\n"
-	"	call weft_timeslice_ended\n"
-	"	fxrstor64 (%rsp)\n"
-	"	mov %rbp, %rsp\n"
-	"	pop %rbp\n"
-	"	pop %r11\n"
-	"	pop %r10\n"
-	"	pop %r9\n"
-	"	pop %r8\n"
-	"	pop %rdi\n"
-	"	pop %rsi\n"
-	"	pop %rdx\n"
-	"	pop %rcx\n"
-	"	pop %rax\n"
-	"	popfq\n"
-	"	ret $128\n"
-	".size weft_timeslice_entry, . - weft_timeslice_entry\n");
-
-__attribute__((visibility("hidden"), used)) void weft_timeslice_ended(void)
-{
-	int saved = errno;
-	weft_host_give_way();
-	errno = saved;
-}
-
-/* Whether the access was to fetch an instruction, which may begin on the page before. */
-static bool was_fetch(const ucontext_t *context, const void *address)
-{
-	const greg_t fetch = 1 << 4; /* in the error code of a page fault */
-	return (context->uc_mcontext.gregs[REG_ERR] & fetch) || address == (const void *) context->uc_mcontext.gregs[REG_RIP];
-}
-
-static void divert(ucontext_t *context)
-{
-	greg_t *registers = context->uc_mcontext.gregs;
-	uintptr_t *stack = (uintptr_t *) (registers[REG_RSP] - RED_ZONE_BYTES);
-	*--stack = (uintptr_t) registers[REG_RIP]; /* may be the first access to that part of the stack (stack.c) */
-	registers[REG_RSP] = (greg_t) stack;
-	registers[REG_RIP] = (greg_t) (uintptr_t) weft_timeslice_entry;
-}
-#else
-static const bool diverts = false;
-/* A jump to any address needs a register, and the interrupted code may be using it: the check must do. */
-static bool was_fetch(const ucontext_t *context, const void *address)
-{
-	(void) context;
-	(void) address;
-	return true;
-}
-
-static void divert(ucontext_t *context)
-{
-	(void) context;
-}
-#endif
-
 /* ---- PHP code that is not executable ---- */
 
 static bool protect(const range *range, int rights)
@@ -293,52 +207,31 @@ static bool step_ends_slice(void)
 	return true;
 }
 
-#ifdef __x86_64__
-#define TRAP_FLAG 0x100
-
-static void trap(ucontext_t *context, bool on)
-{
-	greg_t *flags = &context->uc_mcontext.gregs[REG_EFL];
-	*flags = on ? *flags | TRAP_FLAG : *flags & ~(greg_t) TRAP_FLAG;
-}
-
 /* An instruction of PHP code has been executed. */
 static void on_trap(int signal_number, siginfo_t *info, void *context)
 {
 	(void) signal_number;
 	(void) info;
-	const void *next = (const void *) ((ucontext_t *) context)->uc_mcontext.gregs[REG_RIP];
+	const void *next = weft_divert_next(context);
 	bool leaves = !is_compiled(next) && !is_within(&vm_pages, next);
 	bool diverted = is_php(next) && step_ends_slice() && is_to_give_way();
 	if (leaves || diverted) {
-		trap(context, false);
+		weft_divert_step(context, false);
 		close_code();
 	}
 	if (diverted) {
-		divert(context);
+		weft_divert(context);
 	}
 }
 
 void weft_timeslice_step(uint32_t most)
 {
 	struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
-	if (most && closes_code && sigaction(SIGTRAP, &action, NULL) == 0) {
+	if (most && closes_code && weft_divert_steps() && sigaction(SIGTRAP, &action, NULL) == 0) {
 		steps_max = most;
 		close_code();
 	}
 }
-#else
-static void trap(ucontext_t *context, bool on)
-{
-	(void) context;
-	(void) on;
-}
-
-void weft_timeslice_step(uint32_t most)
-{
-	(void) most;
-}
-#endif
 
 /* Whether the JIT has run into closed pages. `closing` must be read first: when it is cleared, `closed` is set already. */
 static bool jit_writes(void)
@@ -353,16 +246,16 @@ static bool code_fault(const void *address, void *context)
 	if (!of_compiled && !is_within(&vm_pages, address)) {
 		return false;
 	}
-	bool fetch = was_fetch(context, address);
+	bool fetch = weft_divert_was_fetch(context, address);
 	if (!(fetch || (of_compiled && jit_writes())) || !open_code(!fetch)) {
 		return false;
 	}
 	if (steps_max && fetch) {
-		trap(context, true); /* who comes back executes an instruction before it gives way again */
+		weft_divert_step(context, true); /* who comes back executes an instruction before it gives way again */
 	} else if (steps_max) {
 		close_vm(); /* the JIT does not come back to compiled code, but to the VM */
 	} else if (fetch && is_php(address) && is_to_give_way()) {
-		divert(context);
+		weft_divert(context);
 	}
 	return true;
 }
@@ -388,7 +281,7 @@ void weft_timeslice_start(void)
 {
 	find_vm();
 	find_compiled();
-	closes_code = diverts && vm.high - vm.low >= VM_BYTES_MIN && can_open_code();
+	closes_code = weft_divert_can() && vm.high - vm.low >= VM_BYTES_MIN && can_open_code();
 	asks_check = !mappings;
 	weft_interrupt_ask(check);
 	if (closes_code) {

@@ -13,7 +13,7 @@ use std::time::Duration;
 use super::Runtime;
 use crate::behind::HIGHEST;
 use crate::board::ALONE;
-use crate::coroutine::State;
+use crate::coroutine::{Coroutine, State};
 use crate::ticker::Ticker;
 use crate::{MILLISECOND, Nanos, Readiness, Wake};
 
@@ -23,7 +23,7 @@ const TICK_MAX: Nanos = MILLISECOND;
 const TICK_MIN: Nanos = 50_000;
 /// A level holds those that have computed at most this many slices more than the level before it.
 const SLICES_PER_LEVEL: u32 = 8;
-/// For how many ticks one that will soon end is left alone at most.
+/// For how many ticks one is left alone at most that will soon end, but does not wait often.
 const ALONE_BEHIND_MAX: u32 = 2;
 /// While this many parts of slices went to others, one goes to those that gave way.
 const PARTS_OF_OTHERS: u32 = 3;
@@ -37,7 +37,7 @@ impl Runtime {
         let slice = self.limits.slice;
         let Some(interrupt) = self.switch.interrupter().filter(|_| slice != 0) else { return Ok(()) };
         self.slices.board.own.store(self.part_of_slice(), Ordering::Relaxed);
-        self.slices.board.alone.store(ALONE, Ordering::Relaxed);
+        self.slices.board.leave_alone(ALONE);
         self.slices.board.hang_bell()?;
         let ticker = Ticker {
             heartbeat: self.heartbeat,
@@ -139,6 +139,7 @@ impl Runtime {
             let mut coroutines = self.coroutines.borrow_mut();
             let coroutine = &mut coroutines[wait.coroutine.index as usize];
             coroutine.wait = coroutine.wait.wrapping_add(1);
+            coroutine.count_no_wait();
             coroutine.cancelled
         };
         if cancelled {
@@ -153,30 +154,37 @@ impl Runtime {
                 >= self.part_of_slice().saturating_mul(PARTS_OF_OTHERS)
     }
 
-    /// Runs one of those that gave way. `is_due`: others are ready, and do not interrupt it for a part of a slice. Nor do
-    /// they interrupt one that will probably end soon: most events are for others like it, whose turn it is not yet.
+    /// For how many ticks one that gave way may compute whatever is ready. `is_due`: others are, and it is its turn all the same. One
+    /// that will probably end soon is left alone, too: most events are for others like it, whose turn it is not yet. One that waits
+    /// often will probably wait again before an interruption is worth its cost.
+    fn alone_ticks(&self, coroutine: &Coroutine, is_due: bool) -> u32 {
+        let is_long = self.level(coroutine.computed) == HIGHEST;
+        match (is_due, is_long) {
+            (_, false) if coroutine.waits_within(ALONE) => ALONE,
+            (true, _) => self.part_of_slice(),
+            (false, true) => 0,
+            (false, false) => self.part_of_slice().min(ALONE_BEHIND_MAX),
+        }
+    }
+
+    /// Runs one of those that gave way.
     pub(crate) fn run_behind(&self, is_due: bool) {
         let Some(wait) = self.slices.pop() else { return };
         if self.is_ready(wait) {
             let board = self.slices.board;
-            let (own, is_long) = {
+            let (own, alone) = {
                 let coroutine = &self.coroutines.borrow()[wait.coroutine.index as usize];
                 let own =
                     if coroutine.rest > 0 { coroutine.rest } else { self.own_ticks(coroutine.computed) };
-                (own, self.level(coroutine.computed) == HIGHEST)
+                (own, self.alone_ticks(coroutine, is_due))
             };
             board.own.store(own, Ordering::Relaxed);
-            let alone = match (is_due, is_long) {
-                (true, _) => self.part_of_slice(),
-                (false, true) => 0,
-                (false, false) => self.part_of_slice().min(ALONE_BEHIND_MAX),
-            };
-            board.alone.store(alone, Ordering::Relaxed);
+            board.leave_alone(alone);
             self.slices.is_behind.set(true);
             self.enter(wait.coroutine.index, None);
             self.slices.is_behind.set(false);
             board.own.store(self.part_of_slice(), Ordering::Relaxed);
-            board.alone.store(ALONE, Ordering::Relaxed);
+            board.leave_alone(ALONE);
             board.of_others.store(0, Ordering::Relaxed);
         }
     }
