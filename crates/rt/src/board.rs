@@ -1,7 +1,7 @@
 //! What the loop's thread and the ticker tell each other.
 //!
 //! It must not know when a slice ends or who runs next. Invariants: each field has one writer, but for the counts of ticks,
-//! to which both threads add; a tick is counted once, for the coroutine that ran then.
+//! to which both threads add, and `strides`, which both clear; a tick is counted once, for the coroutine that ran then.
 
 use std::os::fd::OwnedFd;
 use std::sync::OnceLock;
@@ -29,7 +29,7 @@ pub(crate) struct Board {
     pub own: AtomicU32,
     /// Ticks for which it may although others are ready. By the loop.
     alone: AtomicU32,
-    /// Whether the ticker sleeps for several ticks, because those are so many. By the ticker, until the loop rings for it.
+    /// Whether the ticker sleeps for several ticks, because those are so many. The loop rings for it at most once.
     strides: AtomicBool,
     /// Ticks since one of those that gave way has run: with a coroutine, or while some of those wait.
     pub of_others: AtomicU32,

@@ -10,7 +10,7 @@
  *
  * It must not know why code is interrupted. Invariant: nothing but the stack below the interrupted code is written. */
 #include "divert.h"
-#include "host.h"
+#include "schedule.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -24,7 +24,7 @@ const TICK_MIN: Nanos = 50_000;
 /// A level holds those that have computed at most this many slices more than the level before it.
 const SLICES_PER_LEVEL: u32 = 8;
 /// For how many ticks one is left alone at most that will soon end, but does not wait often.
-const ALONE_BEHIND_MAX: u32 = 2;
+const ALONE_BEHIND_MAX: u32 = 1;
 /// While this many parts of slices went to others, one goes to those that gave way.
 const PARTS_OF_OTHERS: u32 = 3;
 
