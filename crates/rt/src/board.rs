@@ -69,7 +69,8 @@ impl Board {
     /// They are so many from now on. If it is sooner than the ticker thinks that somebody may be interrupted, it hears of it.
     pub(crate) fn leave_alone(&self, ticks: u32) {
         self.alone.store(ticks, Ordering::SeqCst);
-        if ticks < ALONE && self.strides.load(Ordering::SeqCst) && self.strides.swap(false, Ordering::SeqCst) {
+        if ticks < ALONE && self.strides.load(Ordering::SeqCst) && self.strides.swap(false, Ordering::SeqCst)
+        {
             self.ring();
         }
     }
