@@ -2,8 +2,8 @@
 --
 -- The variants are formatted once, before the clock starts: the generator must stay cheaper than the servers it loads.
 -- The count is prime so that the order never falls into step with the number of connections.
--- Arguments after "--": PATH, where "{site}" stands for the number of a site, then "close" for one request per connection or "keep", then a number of sites to ask in turn (0: none),
--- then the bytes of a body to send, if any. Of large bodies there are fewer variants: each is kept whole.
+-- Arguments after "--": PATH, where "{site}" stands for the number of a site, then "close" for one request per connection or "keep",
+-- then a number of sites to ask in turn (0: none), then the bytes of a body to send, if any. Of large bodies there are fewer variants: each is kept whole.
 local VARIANTS, LARGE_VARIANTS = 4093, 13
 local requests, next_one, variants = {}, 0, VARIANTS
 

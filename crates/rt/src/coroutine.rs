@@ -11,9 +11,6 @@ use crate::timers::TimerKey;
 use crate::wait::{CoroutineId, Wake};
 use crate::waits::WaitKind;
 
-/// The number of a wait is this much above that of the wait before: when one has ended, its number is nobody's.
-const NUMBERS_PER_WAIT: u32 = 2;
-
 /// An execution context of a [`Switch`], opaque to the scheduler.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Context(pub usize);
@@ -209,8 +206,8 @@ pub(crate) struct Coroutine {
     pub since: Nanos,
     /// Ticks for which it has computed, in all.
     pub computed: u32,
-    /// What the number of its waits would have been when its job was started, had each slice that ended since not been one.
-    pub first_wait: u32,
+    /// How often its job has waited. The ends of slices do not count.
+    pub waits: u32,
     /// Ticks that were left of its slice when it gave way.
     pub rest: u32,
     /// What its job is charged to.
@@ -227,25 +224,14 @@ impl Coroutine {
     /// Turns to another job, as a new coroutine: ids of the last run no longer match. `index` is its own place.
     pub(crate) fn begin(&mut self, index: u32, start: Start, family: Family, now: Nanos) -> CoroutineId {
         self.generation = self.generation.wrapping_add(1);
-        (self.cancelled, self.interrupted, self.computed) = (false, false, 0);
-        self.first_wait = self.wait;
+        (self.cancelled, self.interrupted, self.computed, self.waits) = (false, false, 0, 0);
         (self.job, self.task, self.family, self.since) = (start.job, start.task, family, now);
         self.account = start.account;
         CoroutineId { index, generation: self.generation }
     }
 
-    /// The waits of its job; the ends of slices are none.
-    fn waits(&self) -> u32 {
-        self.wait.wrapping_sub(self.first_wait) / NUMBERS_PER_WAIT
-    }
-
-    /// A slice has ended, which has a number as waits have.
-    pub(crate) fn count_no_wait(&mut self) {
-        self.first_wait = self.first_wait.wrapping_add(NUMBERS_PER_WAIT);
-    }
-
     /// Whether it computes for less than so many ticks from one wait to the next, on average.
     pub(crate) fn waits_within(&self, ticks: u32) -> bool {
-        self.computed < self.waits().saturating_mul(ticks)
+        self.computed < self.waits.saturating_mul(ticks)
     }
 }

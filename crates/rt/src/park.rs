@@ -63,6 +63,7 @@ impl Runtime {
                 coroutine.waits_for = kind;
                 coroutine.waits_since = self.stats.waits[kind.place()].begin();
                 coroutine.timer = deadline.map(|at| self.timers.borrow_mut().arm(at, Due::Wait(wait)));
+                coroutine.waits = coroutine.waits.saturating_add(1);
                 waits = true;
             }
             let context = coroutine.context;

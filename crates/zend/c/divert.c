@@ -25,24 +25,29 @@ static void give_way(void)
 	errno = saved;
 }
 
-#ifdef __x86_64__
-#define RED_ZONE_BYTES 128 /* below the stack pointer, a function may keep data (System V ABI) */
-#define TRAP_FLAG 0x100 /* in the flags: the processor traps after each instruction */
+#if defined(__x86_64__) || defined(__aarch64__)
+extern void weft_divert_entry(void);
+#define ENTRY(instructions) \
+	__asm__( \
+		".text\n" \
+		".hidden weft_divert_entry\n" \
+		".globl weft_divert_entry\n" \
+		".type weft_divert_entry, %function\n" \
+		"weft_divert_entry:\n" instructions ".size weft_divert_entry, . - weft_divert_entry\n")
 
 bool weft_divert_can(void)
 {
 	return true;
 }
+#endif
+
+#ifdef __x86_64__
+#define RED_ZONE_BYTES 128 /* below the stack pointer, a function may keep data (System V ABI) */
+#define TRAP_FLAG 0x100 /* in the flags: the processor traps after each instruction */
 
 /* Called with the address of the interrupted instruction on the stack, below the red zone of the interrupted code. The
  * VM and the JIT use no wider registers than those that fxsave keeps; the others are the callee's to keep. */
-extern void weft_divert_entry(void);
-__asm__(
-	".text\n"
-	".hidden weft_divert_entry\n"
-	".globl weft_divert_entry\n"
-	".type weft_divert_entry, @function\n"
-	"weft_divert_entry:\n"
+ENTRY(
 	"	pushfq\n"
 	"	cld\n"
 	"	push %rax\n"
@@ -73,8 +78,7 @@ __asm__(
 	"	pop %rcx\n"
 	"	pop %rax\n"
 	"	popfq\n"
-	"	ret $128\n"
-	".size weft_divert_entry, . - weft_divert_entry\n");
+	"	ret $128\n");
 
 __attribute__((visibility("hidden"), used)) void weft_diverted(void)
 {
@@ -125,24 +129,12 @@ typedef struct {
 	ucontext_t context;
 } signal_frame;
 
-bool weft_divert_can(void)
-{
-	return true;
-}
-
 /* Called with such a frame at the stack pointer. */
-extern void weft_divert_entry(void);
-__asm__(
-	".text\n"
-	".hidden weft_divert_entry\n"
-	".globl weft_divert_entry\n"
-	".type weft_divert_entry, %function\n"
-	"weft_divert_entry:\n"
+ENTRY(
 	"	mov x0, sp\n"
 	"	bl weft_diverted\n"
 	"	mov x8, #139\n" /* __NR_rt_sigreturn */
-	"	svc #0\n"
-	".size weft_divert_entry, . - weft_divert_entry\n");
+	"	svc #0\n");
 
 __attribute__((visibility("hidden"), used)) void weft_diverted(signal_frame *frame)
 {

@@ -13,7 +13,7 @@ use std::time::Duration;
 use super::Runtime;
 use crate::behind::HIGHEST;
 use crate::board::ALONE;
-use crate::coroutine::{Coroutine, State};
+use crate::coroutine::State;
 use crate::ticker::Ticker;
 use crate::{MILLISECOND, Nanos, Readiness, Wake};
 
@@ -139,7 +139,6 @@ impl Runtime {
             let mut coroutines = self.coroutines.borrow_mut();
             let coroutine = &mut coroutines[wait.coroutine.index as usize];
             coroutine.wait = coroutine.wait.wrapping_add(1);
-            coroutine.count_no_wait();
             coroutine.cancelled
         };
         if cancelled {
@@ -154,19 +153,6 @@ impl Runtime {
                 >= self.part_of_slice().saturating_mul(PARTS_OF_OTHERS)
     }
 
-    /// For how many ticks one that gave way may compute whatever is ready. `is_due`: others are, and it is its turn all the same. One
-    /// that will probably end soon is left alone, too: most events are for others like it, whose turn it is not yet. One that waits
-    /// often will probably wait again before an interruption is worth its cost.
-    fn alone_ticks(&self, coroutine: &Coroutine, is_due: bool) -> u32 {
-        let is_long = self.level(coroutine.computed) == HIGHEST;
-        match (is_due, is_long) {
-            (_, false) if coroutine.waits_within(ALONE) => ALONE,
-            (true, _) => self.part_of_slice(),
-            (false, true) => 0,
-            (false, false) => self.part_of_slice().min(ALONE_BEHIND_MAX),
-        }
-    }
-
     /// Runs one of those that gave way.
     pub(crate) fn run_behind(&self, is_due: bool) {
         let Some(wait) = self.slices.pop() else { return };
@@ -176,7 +162,9 @@ impl Runtime {
                 let coroutine = &self.coroutines.borrow()[wait.coroutine.index as usize];
                 let own =
                     if coroutine.rest > 0 { coroutine.rest } else { self.own_ticks(coroutine.computed) };
-                (own, self.alone_ticks(coroutine, is_due))
+                let is_long = self.level(coroutine.computed) == HIGHEST;
+                let waits_often = coroutine.waits_within(ALONE);
+                (own, alone_ticks(self.part_of_slice(), is_due, is_long, waits_often))
             };
             board.own.store(own, Ordering::Relaxed);
             board.leave_alone(alone);
@@ -186,6 +174,39 @@ impl Runtime {
             board.own.store(self.part_of_slice(), Ordering::Relaxed);
             board.leave_alone(ALONE);
             board.of_others.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+/// For how many ticks one that gave way may compute whatever is ready. `is_due`: others are, and it is its turn all the same. One
+/// that will probably end soon is left alone, too: most events are for others like it, whose turn it is not yet. One that waits
+/// often will probably wait again before an interruption is worth its cost.
+fn alone_ticks(part_of_slice: u32, is_due: bool, is_long: bool, waits_often: bool) -> u32 {
+    match (is_due, is_long) {
+        (_, false) if waits_often => ALONE,
+        (true, _) => part_of_slice,
+        (false, true) => 0,
+        (false, false) => part_of_slice.min(ALONE_BEHIND_MAX),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_that_waits_often_is_interrupted_later_than_one_that_only_computes() {
+        const PART: u32 = 2;
+        let due_or_not =
+            |is_long, waits_often| [true, false].map(|due| alone_ticks(PART, due, is_long, waits_often));
+        assert_eq!(due_or_not(false, true), [ALONE, ALONE]);
+        assert_eq!(due_or_not(false, false), [PART, ALONE_BEHIND_MAX]);
+        for waits_often in [true, false] {
+            assert_eq!(
+                due_or_not(true, waits_often),
+                [PART, 0],
+                "whoever has come goes before one that has computed for long"
+            );
         }
     }
 }

@@ -137,7 +137,7 @@ impl Runtime {
             family: 0,
             since: 0,
             computed: 0,
-            first_wait: 0,
+            waits: 0,
             rest: 0,
             account: None,
             recorder: None,
