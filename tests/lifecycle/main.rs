@@ -27,6 +27,7 @@ mod spans;
 mod start;
 mod stop;
 mod supervision;
+mod surplus;
 mod top;
 
 use weft_tests::Server;

@@ -353,6 +353,20 @@ impl Server {
         }
     }
 
+    /// Until then, other workers accept what comes and take what is passed on.
+    pub fn leave_to_others(&self, until: Nanos) {
+        if !matches!(self.listeners.borrow().pause, Some(Pause::Full(_) | Pause::Until(_))) {
+            self.pause(Pause::Others(until));
+        }
+    }
+
+    /// The end of [`Server::leave_to_others`], if it has not come yet.
+    pub fn accept_again(&self) {
+        if matches!(self.listeners.borrow().pause, Some(Pause::Others(_))) {
+            self.resume();
+        }
+    }
+
     fn resume(&self) {
         let mut listeners = self.listeners.borrow_mut();
         listeners.pause = None;

@@ -82,24 +82,48 @@ impl Server {
                 .collect()
         };
         for index in idle {
-            let passed = {
-                let mut table = self.table.borrow_mut();
-                self.claim(index, &mut table);
-                let Some(connection) = table.at(index) else { continue };
-                let offer = Offer { word: connection.word(), ..Offer::default() };
-                let socket = connection.transport.to_pass_on().filter(|_| !connection.is_gone);
-                let passed = socket.is_some_and(|socket| parcel::send(way_out, socket, &offer).is_ok());
-                if let (true, Some(number)) = (passed, connection.transport.number()) {
-                    // The new owner has the same open file, so closing it here leaves it in this worker's epoll.
-                    let _ = self.runtime.with_reactor(|reactor| reactor.delete(number));
-                    self.is_gone(connection);
-                }
-                passed || connection.is_gone
-            };
-            if passed {
+            if self.depart(index, way_out) {
                 self.close(index);
             }
         }
+    }
+
+    /// Passes on a request that was handed over and waits for its turn. Whoever reads the relay takes it, so this worker must not
+    /// ([`Server::leave_to_others`]). Returns whether it is gone; else it waits as before.
+    pub fn pass_on(&self, key: RequestKey) -> bool {
+        let Some(way_out) = self.way_out() else { return false };
+        let index = self.table.borrow_mut().streams.open(key).map(|stream| stream.connection);
+        let Some(index) = index else { return false };
+        let is_gone = self.depart(index, &way_out);
+        if is_gone {
+            self.close(index);
+        } else {
+            self.offer(index, &mut self.table.borrow_mut());
+        }
+        is_gone
+    }
+
+    /// Passes a connection on, with what was read of it, if it may leave as it is. Returns whether it is gone; then it MUST be closed.
+    pub(crate) fn depart(&self, index: u32, way_out: &OwnedFd) -> bool {
+        let mut table = self.table.borrow_mut();
+        self.claim(index, &mut table);
+        let Some((slot, mut stream)) = table.slot_and_stream(index) else { return false };
+        let Some(connection) = &mut slot.connection else { return false };
+        if connection.is_gone {
+            return true;
+        }
+        let Some((_, offer)) = offer_of(connection, stream.as_deref_mut()) else { return false };
+        let socket = connection.transport.to_pass_on();
+        if !socket.is_some_and(|socket| parcel::send(way_out, socket, &offer).is_ok()) {
+            put_back(stream, offer);
+            return false;
+        }
+        if let Some(number) = connection.transport.number() {
+            // The new owner has the same open file, so closing it here leaves it in this worker's epoll.
+            let _ = self.runtime.with_reactor(|reactor| reactor.delete(number));
+        }
+        self.is_gone(connection);
+        true
     }
 
     /// Nothing leaves any more; what the deputy has accepted and could not pass on is the loop's.

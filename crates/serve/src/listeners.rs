@@ -51,6 +51,8 @@ pub(crate) enum Pause {
     Full(Nanos),
     /// Out of descriptors or memory. The server tries again at this time.
     Until(Nanos),
+    /// Other workers have room and this one has none, until this time.
+    Others(Nanos),
 }
 
 /// The listeners of a worker.
@@ -78,7 +80,7 @@ impl Listeners {
 
     pub(crate) fn resume_at(&self) -> Option<Nanos> {
         match self.pause {
-            Some(Pause::Until(at) | Pause::Full(at)) => Some(at),
+            Some(Pause::Until(at) | Pause::Full(at) | Pause::Others(at)) => Some(at),
             None => None,
         }
     }

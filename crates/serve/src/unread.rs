@@ -79,6 +79,20 @@ impl Server {
         self.line.room.set(if unread > 0 { 0 } else { self.handler.room() });
     }
 
+    /// Passes on up to so many connections of the line, the first first, as [`Server::pass_on`] does with requests.
+    pub fn pass_on_unread(&self, most: usize) {
+        let Some(way_out) = self.way_out() else { return };
+        let mut gone = Vec::new();
+        self.line.waiting.borrow_mut().retain(|(index, _)| {
+            let leaves = gone.len() < most && self.depart(*index, &way_out);
+            if leaves {
+                gone.push(*index);
+            }
+            !leaves
+        });
+        gone.into_iter().for_each(|index| self.close(index));
+    }
+
     fn take_out(&self, index: u32, admission: Admission) {
         if let Some(connection) = self.table.borrow_mut().at(index) {
             connection.admission = admission;

@@ -63,6 +63,25 @@ impl Runtime {
         }
     }
 
+    /// Jobs that wait because no coroutine may start.
+    pub fn waiting(&self) -> usize {
+        self.queue.borrow().len()
+    }
+
+    /// Takes up to so many jobs out of the queue for which `leaves` says that somebody else has them now; those that have waited
+    /// longest are asked about first. It MUST NOT start a job. Returns how many are gone.
+    pub fn withdraw(&self, most: usize, mut leaves: impl FnMut(Job) -> bool) -> usize {
+        let mut asked = self.queue.take();
+        let mut left = 0;
+        asked.retain(|(start, _)| {
+            let is_gone = !start.task && left < most && leaves(start.job);
+            left += usize::from(is_gone);
+            !is_gone
+        });
+        self.queue.replace(asked);
+        left
+    }
+
     /// Jobs that wait for a coroutine, including those for which a place is kept.
     pub fn queued(&self) -> usize {
         self.queue.borrow().len() + self.kept.get()

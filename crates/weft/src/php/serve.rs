@@ -172,6 +172,15 @@ pub fn takes_up(job: Job) -> bool {
     is_ours
 }
 
+/// Passes a job that waits for a coroutine on to another worker; false: it stays.
+pub fn pass_on(job: Job) -> bool {
+    let is_gone = request_of(job).zip(SERVER.get()).is_some_and(|(key, server)| server.pass_on(key));
+    if is_gone {
+        forget(job);
+    }
+    is_gone
+}
+
 /// A request will not begin here.
 fn forget(job: Job) {
     if let Some(host) = HOST.get() {

@@ -7,6 +7,7 @@
 mod crash;
 mod drain;
 mod insight;
+mod late;
 mod listen;
 pub mod lost;
 mod mappings;
@@ -14,6 +15,7 @@ mod recycle;
 mod signals;
 mod slow;
 mod stuck;
+mod surplus;
 
 use std::cell::{Cell, RefCell};
 use std::os::fd::AsRawFd;
@@ -26,14 +28,16 @@ use weft_rt::reactor::Event;
 use weft_rt::runtime::DRIVER_KEY;
 use weft_rt::{Driver, Job, MILLISECOND, Nanos, Runtime, SECOND, clock};
 use weft_serve::{Relay, Server};
-use weft_zend::{Engine, InstanceSwitch, JobKind};
+use weft_zend::{Engine, InstanceSwitch};
 
 use self::drain::Drain;
+use self::late::Late;
 use self::mappings::within_mappings;
 use self::recycle::Recycle;
 use self::signals::Signals;
 pub use self::signals::busy_with;
 use self::slow::Slow;
+use self::surplus::Surplus;
 use crate::admin::{self, Admin};
 use crate::board::{Board, Page};
 use crate::bus::{self, Bus, Presence};
@@ -91,7 +95,9 @@ struct Worker {
     signals: Signals,
     drain: RefCell<Drain>,
     recycle: RefCell<Recycle>,
+    late: Late,
     slow: Slow,
+    surplus: Surplus,
     next_status: Cell<Nanos>,
     next_look: Cell<Nanos>,
     look_again: Cell<bool>,
@@ -191,7 +197,9 @@ impl Worker {
             signals,
             drain: RefCell::default(),
             recycle,
+            late: Late::new(&config),
             slow: Slow::new(config.limits.request_slow_ms),
+            surplus: Surplus::new(board, page),
             next_status,
             next_look: Cell::default(),
             look_again: Cell::default(),
@@ -273,22 +281,6 @@ impl Worker {
         }
     }
 
-    /// Cancels the requests that have run longer than `request_timeout_ms`.
-    fn cancel_late(&self, now: Nanos) {
-        let common = self.config.limits.request_timeout_ms.saturating_mul(MILLISECOND);
-        if common == 0 && self.config.sites.is_empty() {
-            return;
-        }
-        for (id, job, since) in self.runtime.live() {
-            let limit = if self.config.sites.is_empty() { common } else { php::run_max(job) };
-            let late = limit > 0 && !JobKind::Task.is_of(job) && now.saturating_sub(since) >= limit;
-            if late && self.runtime.cancel(id) {
-                let what = php::describe(job);
-                tracing::warn!("{what} is cancelled: it has run longer than request_timeout_ms");
-            }
-        }
-    }
-
     fn every_second(&self) {
         bus::look(self.presence, self.server);
         let status = self.status();
@@ -365,9 +357,10 @@ impl Driver for Worker {
         if now >= self.next_status.get() {
             self.next_status.set(now + STATUS_EVERY);
             self.every_second();
-            self.cancel_late(now);
         }
+        self.late.turn(now, self.runtime);
         self.slow.turn(now, self.runtime);
+        self.surplus.turn(now, (self.runtime, self.server));
         profile::turn(now);
         if now >= self.next_look.get() {
             self.next_look.set(now + LOOK_EVERY);
@@ -383,9 +376,11 @@ impl Driver for Worker {
         let look = self.look_again.get().then(|| self.next_look.get());
         let shares = php::gate().and_then(|gate| gate.deadline());
         let slow = self.slow.deadline(self.runtime);
+        let (late, surplus) =
+            (self.late.deadline(self.runtime), self.surplus.deadline((self.runtime, self.server)));
         let (drain, server) = (self.drain.borrow().deadline(), self.server.deadline());
         // Not flatten(): the compiler would compare what is not there before it asks, which memcheck reports.
-        let others = [look, drain, server, shares, slow, profile::deadline()]
+        let others = [look, drain, server, shares, late, slow, surplus, profile::deadline()]
             .map(|deadline| deadline.unwrap_or(Nanos::MAX));
         Some(others.into_iter().fold(self.next_status.get(), Nanos::min))
     }
