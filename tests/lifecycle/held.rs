@@ -118,6 +118,8 @@ fn a_further_worker_accepts_from_the_queues_of_others_whatever_these_do() {
         until("it to have the queue of the first", || listens(further, weft.address.port()).then_some(()));
         for pid in [weft.pid(), first] {
             process::signal(pid, Signal::STOP);
+            // Its deputy might accept a connection, and stop then.
+            until("the process to stop", || process::is_stopped(pid).then_some(()));
         }
         for _ in 0..5 {
             assert!(weft.get("/who").text().ends_with(&further.to_string()), "{mode}");

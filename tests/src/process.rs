@@ -1,5 +1,7 @@
 //! Processes, observed through /proc (proc(5)), and signals.
 
+use std::path::Path;
+
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
 /// The children of a process, oldest first. Zombies are included.
@@ -9,7 +11,11 @@ pub fn children(pid: u32) -> Vec<u32> {
 }
 
 fn state(pid: u32) -> Option<char> {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    state_in(Path::new(&format!("/proc/{pid}")))
+}
+
+fn state_in(directory: &Path) -> Option<char> {
+    let status = std::fs::read_to_string(directory.join("stat")).unwrap_or_default();
     // The name in parentheses may contain anything; the state follows it.
     status.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next())
 }
@@ -19,9 +25,11 @@ pub fn is_alive(pid: u32) -> bool {
     state(pid).is_some_and(|state| state != 'Z' && state != 'X') && test_kill_process(pid_of(pid)).is_ok()
 }
 
-/// Whether SIGSTOP has stopped the process.
+/// Whether SIGSTOP has stopped the process, which is the end of what each of its threads was doing.
 pub fn is_stopped(pid: u32) -> bool {
-    state(pid) == Some('T')
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let mut states = threads.map(|thread| state_in(&thread.path())).peekable();
+    states.peek().is_some() && states.all(|state| state == Some('T'))
 }
 
 /// Sends a signal to one process.

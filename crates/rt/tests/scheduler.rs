@@ -109,6 +109,33 @@ fn who_comes_later_does_not_overtake_the_queue() {
 }
 
 #[test]
+fn what_somebody_else_has_leaves_the_queue_and_the_others_keep_their_order() {
+    let (runtime, _) = start(SchedulerLimits { coroutines_max: 1, ..SchedulerLimits::default() });
+    let (entries, write) = log();
+    for word in ["first", "second", "third", "fourth", "fifth"] {
+        let write = write.clone();
+        spawn(runtime, move || {
+            runtime.sleep_until(clock::now() + 1_000_000);
+            write(word);
+        });
+    }
+    let mut asked = 0;
+    let withdrawn = runtime.withdraw(2, |_| {
+        asked += 1;
+        asked != 2
+    });
+    assert_eq!(
+        (withdrawn, asked, runtime.waiting()),
+        (2, 3, 2),
+        "the second and the fourth go, the third stays"
+    );
+    while entries.borrow().len() < 3 {
+        runtime.run(&UntilDone(runtime));
+    }
+    assert_eq!(*entries.borrow(), ["first", "third", "fifth"]);
+}
+
+#[test]
 fn a_cancelled_coroutine_leaves_this_wait_and_every_later_one_at_once() {
     let (runtime, _) = start(SchedulerLimits::default());
     let id = Rc::new(Cell::new(None));
