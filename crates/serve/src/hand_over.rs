@@ -114,7 +114,7 @@ impl Server {
         }
         let Some((_, offer)) = offer_of(connection, stream.as_deref_mut()) else { return false };
         let socket = connection.transport.to_pass_on();
-        if !socket.is_some_and(|socket| parcel::send(way_out, socket, &offer).is_ok()) {
+        if socket.is_none_or(|socket| parcel::send(way_out, socket, &offer).is_err()) {
             put_back(stream, offer);
             return false;
         }
