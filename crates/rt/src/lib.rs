@@ -16,6 +16,7 @@
 //! - [`account`]: what jobs are charged together. [`record`]: what one job has done with its time. [`lag`]: for how long the loop
 //!   was busy. [`blocking`]: where calls have blocked it.
 //! - [`watch`]: the thread that notices a coroutine that holds the loop. [`held`]: who acts meanwhile; [`ledger`]: what it may take.
+//!   [`urgency`]: how soon the kernel lets the loop run beside others that compute.
 //! - [`hook`]: the libc symbols this executable provides in place of libc's.
 //!
 //! # Invariants
@@ -51,6 +52,7 @@ mod stopwatch;
 mod thread_clock;
 mod ticker;
 pub mod timers;
+pub mod urgency;
 pub mod wait;
 pub mod waits;
 pub mod watch;

@@ -137,10 +137,24 @@ impl Server {
         self.accepts_singly.set(on);
     }
 
-    /// At the end of a turn that began then: if it was long, this worker goes behind the others that wait for the same sockets.
-    /// The kernel wakes the first that waits (EPOLLEXCLUSIVE), and would let one that has just computed wait for the processor.
-    pub(crate) fn let_others_accept(&self, began: Nanos) {
-        if weft_rt::clock::now().saturating_sub(began) < COMPUTED || self.listeners.borrow().pause.is_some() {
+    /// At the end of a turn that began then: accepts one connection of each listener at which some were seen to wait, and goes behind
+    /// the other workers that wait for the same sockets. The kernel wakes the first that waits (EPOLLEXCLUSIVE), and would let one that
+    /// has just run wait for the processor. After a long turn it does so before it accepts.
+    pub(crate) fn accept_in_turns(&self, began: Nanos) {
+        if weft_rt::clock::now().saturating_sub(began) >= COMPUTED {
+            self.go_behind(began);
+        }
+        let seen = std::mem::take(&mut *self.seen_waiting.borrow_mut());
+        if !seen.is_empty() {
+            for index in seen {
+                self.accept_one(index);
+            }
+            self.go_behind(began);
+        }
+    }
+
+    fn go_behind(&self, now: Nanos) {
+        if self.listeners.borrow().pause.is_some() {
             return;
         }
         let goes_behind = |listener: &Listener| {
@@ -150,15 +164,7 @@ impl Server {
             })
         };
         if !self.listeners.borrow().open.iter().all(|listener| goes_behind(listener).is_ok()) {
-            self.pause(Pause::Until(began + PAUSE)); // no memory: all are registered again then
-        }
-    }
-
-    /// At the end of a turn: accepts one connection of each listener at which some were seen to wait.
-    pub(crate) fn accept_seen(&self) {
-        let seen = std::mem::take(&mut *self.seen_waiting.borrow_mut());
-        for index in seen {
-            self.accept_one(index);
+            self.pause(Pause::Until(now + PAUSE)); // no memory: all are registered again then
         }
     }
 

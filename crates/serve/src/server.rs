@@ -212,8 +212,7 @@ impl Server {
         self.expire(now);
         self.resume_accepting(now);
         if self.accepts_singly.get() {
-            self.let_others_accept(now);
-            self.accept_seen();
+            self.accept_in_turns(now);
         }
         self.note_room();
         self.note_spool(now);

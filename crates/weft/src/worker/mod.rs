@@ -26,6 +26,7 @@ use std::time::Duration;
 
 use weft_rt::reactor::Event;
 use weft_rt::runtime::DRIVER_KEY;
+use weft_rt::urgency::Urgency;
 use weft_rt::{Driver, Job, MILLISECOND, Nanos, Runtime, SECOND, clock};
 use weft_serve::{Relay, Server};
 use weft_zend::{Engine, InstanceSwitch};
@@ -98,6 +99,7 @@ struct Worker {
     late: Late,
     slow: Slow,
     surplus: Surplus,
+    urgency: Arc<Urgency>,
     next_status: Cell<Nanos>,
     next_look: Cell<Nanos>,
     look_again: Cell<bool>,
@@ -169,8 +171,16 @@ impl Worker {
         )?;
         php::start_tasks();
         let listening = listen::listen(server, listeners, tls.as_ref(), &config)?;
-        if let Some(tell) = tell {
-            let deputy = server.hand_over(relay, tell);
+        let urgency = Arc::new(Urgency::of_this_thread());
+        if let Some(mut tell) = tell {
+            let of_loop = Arc::clone(&urgency);
+            let deputy = server.hand_over(
+                relay,
+                Box::new(move |is_held| {
+                    of_loop.is_held(is_held);
+                    tell(is_held);
+                }),
+            );
             deputy
                 .and_then(|deputy| weft_rt::held::watch(runtime, deputy))
                 .map_err(|error| format!("no deputy for the loop: {error}"))?;
@@ -200,6 +210,7 @@ impl Worker {
             late: Late::new(&config),
             slow: Slow::new(config.limits.request_slow_ms),
             surplus: Surplus::new(board, page),
+            urgency,
             next_status,
             next_look: Cell::default(),
             look_again: Cell::default(),
@@ -230,8 +241,8 @@ impl Worker {
                 Received::Message(ToWorker::StopStandingIn { slot }) => {
                     self.server.stop_standing_in((slot != EVERY_SLOT).then_some(slot));
                 }
-                Received::Message(ToWorker::AcceptSingly) => self.server.accept_singly(true),
-                Received::Message(ToWorker::AcceptAll) => self.server.accept_singly(false),
+                Received::Message(ToWorker::AcceptSingly) => self.others_compute(true),
+                Received::Message(ToWorker::AcceptAll) => self.others_compute(false),
                 Received::Closed => {
                     tracing::warn!("the master is gone; this worker finishes its requests and ends");
                     let _ =
@@ -240,6 +251,12 @@ impl Worker {
                 }
             }
         }
+    }
+
+    /// There are further workers, because computations hold others, or there are none any more.
+    fn others_compute(&self, they_do: bool) {
+        self.server.accept_singly(they_do);
+        self.urgency.others_compute(they_do);
     }
 
     /// Accepts on behalf of a worker that cannot, or may be held.
