@@ -107,7 +107,12 @@ fn the_pid_file_and_its_state_are_not_led_elsewhere() {
     let server = with_own_directory(server()).with("--pid-file", "own/weft.pid");
     let secret = secret(server.directory());
     let mut weft = server.start();
-    symlink(&secret, weft.path("own/weft.pid.state.new")).unwrap();
+    let new = weft.path("own/weft.pid.state.new");
+    // The state of the start may still be on its way through this name.
+    until("the state to be there", || {
+        (weft.path("own/weft.pid.state").exists() && !new.exists()).then_some(())
+    });
+    symlink(&secret, new).unwrap();
     let outcome = weft.weft(&["reload", "--pid-file=own/weft.pid"]);
     assert_eq!(outcome.code, Some(0), "{outcome:?}");
     assert_untouched(&secret);
