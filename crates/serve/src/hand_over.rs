@@ -97,16 +97,23 @@ impl Server {
         let is_gone = self.depart(index, &way_out);
         if is_gone {
             self.close(index);
-        } else {
-            self.offer(index, &mut self.table.borrow_mut());
         }
         is_gone
     }
 
     /// Passes a connection on, with what was read of it, if it may leave as it is. Returns whether it is gone; then it MUST be closed.
+    /// Else it is offered again.
     pub(crate) fn depart(&self, index: u32, way_out: &OwnedFd) -> bool {
         let mut table = self.table.borrow_mut();
         self.claim(index, &mut table);
+        let is_gone = self.leave(index, way_out, &mut table);
+        if !is_gone {
+            self.offer(index, &mut table);
+        }
+        is_gone
+    }
+
+    fn leave(&self, index: u32, way_out: &OwnedFd, table: &mut Table) -> bool {
         let Some((slot, mut stream)) = table.slot_and_stream(index) else { return false };
         let Some(connection) = &mut slot.connection else { return false };
         if connection.is_gone {
