@@ -38,12 +38,12 @@ impl Urgency {
     }
 
     /// Whether others compute on this machine.
-    pub fn others_compute(&self, they_do: bool) {
+    pub fn set_others_compute(&self, they_do: bool) {
         self.change(|state| state.others_compute = they_do);
     }
 
     /// Whether one computation holds the thread. For another thread.
-    pub fn is_held(&self, it_is: bool) {
+    pub fn set_held(&self, it_is: bool) {
         self.change(|state| state.is_held = it_is);
     }
 
@@ -88,12 +88,12 @@ mod tests {
         let before = now();
         let is_told = before.sched_runtime != 0; // since Linux 6.12
         let changes: [(&dyn Fn(), bool); 6] = [
-            (&|| urgency.is_held(true), false),
-            (&|| urgency.others_compute(true), false),
-            (&|| urgency.is_held(false), true),
-            (&|| urgency.is_held(true), false),
-            (&|| urgency.is_held(false), true),
-            (&|| urgency.others_compute(false), false),
+            (&|| urgency.set_held(true), false),
+            (&|| urgency.set_others_compute(true), false),
+            (&|| urgency.set_held(false), true),
+            (&|| urgency.set_held(true), false),
+            (&|| urgency.set_held(false), true),
+            (&|| urgency.set_others_compute(false), false),
         ];
         for (change, is_short) in changes {
             change();

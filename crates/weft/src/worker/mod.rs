@@ -177,7 +177,7 @@ impl Worker {
             let deputy = server.hand_over(
                 relay,
                 Box::new(move |is_held| {
-                    of_loop.is_held(is_held);
+                    of_loop.set_held(is_held);
                     tell(is_held);
                 }),
             );
@@ -256,7 +256,7 @@ impl Worker {
     /// There are further workers, because computations hold others, or there are none any more.
     fn others_compute(&self, they_do: bool) {
         self.server.accept_singly(they_do);
-        self.urgency.others_compute(they_do);
+        self.urgency.set_others_compute(they_do);
     }
 
     /// Accepts on behalf of a worker that cannot, or may be held.
