@@ -78,15 +78,18 @@ impl Runtime {
         }
     }
 
-    /// The queue for a coroutine whose wait has ended; `None`: it runs with those that are ready. Where many compute about
-    /// as long, with waits in between, those that began first shall end first. A short one is not kept; for one that
-    /// computes for long, a wait is as good as a turn that others had.
+    /// The queue for a coroutine whose wait has ended; `None`: it runs with those that are ready. One that has computed for a
+    /// slice is behind others, in the order in which they began: where many compute about as long, with waits in between, each
+    /// would otherwise have its turn after each of its waits, and all would end as late as the last one. A short one is not
+    /// kept, nor is anyone who would be the next anyway; for one that computes for long, a wait is as good as a turn that
+    /// others had.
     pub(crate) fn level_after_wait(&self, begun: Nanos, computed: u32) -> Option<usize> {
-        if computed < self.end_of(0) || self.slices.is_empty() {
+        if computed < self.end_of(0) {
             return None;
         }
         let level = self.level(computed);
-        (level != HIGHEST && self.slices.has_older(level, begun)).then_some(level)
+        let is_next = || self.ready.borrow().is_empty() && !self.slices.has_older(level, begun);
+        (level != HIGHEST && !is_next()).then_some(level)
     }
 
     /// A quarter of a slice, in ticks: also what one that has just begun may run while others wait that gave way. It may be

@@ -1,0 +1,60 @@
+//! Who runs next of those that have computed for a slice, tested with a switch that is not PHP's.
+
+mod common;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use common::{UntilDone, log, spawn, start};
+use weft_rt::{Readiness, Runtime, SchedulerLimits, Wait, Wake, clock};
+
+/// With the default limits a slice is one tick; with [`Runtime::end_each_slice`] each call of `give_way` counts as one.
+const SHORT: u32 = 0;
+const A_SLICE: u32 = 1;
+const LONG: u32 = 8;
+
+/// Starts jobs one after another, each of which computes for so many ticks and then waits; ends their waits from the last job
+/// to the first. Returns the order in which they run.
+fn order_after_waits(jobs: &'static [(&'static str, u32)]) -> Vec<String> {
+    let (runtime, _): (&Runtime, _) = start(SchedulerLimits::default());
+    runtime.end_each_slice();
+    let (entries, write) = log();
+    let waits: Rc<RefCell<Vec<Wait>>> = Rc::default();
+    spawn(runtime, move || {
+        for &(name, ticks) in jobs {
+            let (waits, write) = (Rc::clone(&waits), write.clone());
+            spawn(runtime, move || {
+                (0..ticks).for_each(|_| runtime.give_way());
+                let wait = runtime.begin_wait();
+                waits.borrow_mut().push(wait);
+                assert_eq!(runtime.park(wait, None), Wake::Ready(Readiness::default()));
+                write(name);
+            });
+            // Each begins at a moment of its own, and waits before the next one begins.
+            runtime.sleep_until(clock::now() + 1_000_000);
+        }
+        for wait in waits.borrow().iter().rev() {
+            assert!(runtime.wake(*wait, Readiness::default()));
+        }
+    });
+    runtime.run(&UntilDone(runtime));
+    entries.borrow().iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn those_that_have_computed_for_a_slice_go_on_in_the_order_in_which_they_began() {
+    let order =
+        order_after_waits(&[("first", A_SLICE), ("second", A_SLICE), ("third", A_SLICE), ("new", SHORT)]);
+    assert_eq!(order, ["new", "first", "second", "third"]);
+}
+
+#[test]
+fn a_wait_is_a_turn_for_those_that_compute_for_long() {
+    let order = order_after_waits(&[("short", SHORT), ("slice", A_SLICE), ("long", LONG), ("new", SHORT)]);
+    assert_eq!(order, ["new", "long", "short", "slice"]);
+}
+
+#[test]
+fn who_is_next_anyway_is_not_kept() {
+    assert_eq!(order_after_waits(&[("first", A_SLICE), ("second", A_SLICE)]), ["second", "first"]);
+}
