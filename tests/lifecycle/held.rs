@@ -47,7 +47,7 @@ function page(string $path, string $method, string $body): string
 "#;
 
 /// The same pages in each mode, with one worker and at most this many further ones.
-fn servers(extra: usize) -> [(&'static str, Server); 3] {
+pub(crate) fn servers(extra: usize) -> [(&'static str, Server); 3] {
     in_each_mode(PAGES).map(|(mode, server)| {
         let server = server
             .with("-d", "ffi.enable=1")
@@ -60,13 +60,13 @@ fn servers(extra: usize) -> [(&'static str, Server); 3] {
 }
 
 /// A request that holds a worker until [`Held::release`].
-struct Held {
+pub(crate) struct Held {
     client: Client,
     fifo: PathBuf,
 }
 
 impl Held {
-    fn begin(weft: &Running, name: &str) -> Held {
+    pub(crate) fn begin(weft: &Running, name: &str) -> Held {
         let fifo = fifo(weft, name);
         let mut client = weft.connect();
         client.get(&format!("/hold/{name}"));
@@ -75,7 +75,7 @@ impl Held {
         Held { client, fifo }
     }
 
-    fn release(mut self) {
+    pub(crate) fn release(mut self) {
         assert!(!self.client.is_readable(), "it did not hold");
         open(&self.fifo);
         assert_eq!(self.client.read().text(), "held");

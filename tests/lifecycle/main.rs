@@ -6,6 +6,7 @@ mod commands;
 mod dashboard;
 mod extensions;
 mod first_request;
+mod free;
 mod held;
 mod insides;
 mod library;

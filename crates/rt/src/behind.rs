@@ -1,9 +1,9 @@
 //! Those that gave way at the end of a time slice, or whose wait has ended after they had computed for a while, in the
 //! order in which they run again.
 //!
-//! Must not know when a slice ends: that is `runtime/slice.rs`. Invariant: each gets its turn. In the highest queue that
-//! is the order of arrival, and who was interrupted before its slice had ended goes on with it first. In the others it is
-//! the order in which they began: who began first ends first, and the fewest are in the midst of their work.
+//! Must not know when a slice ends: that is `runtime/slice.rs`. Invariant: each gets its turn. Those that have computed for
+//! long have a slice each in the order of arrival, and who was interrupted before its slice had ended goes on with it first.
+//! The others are ordered by when they are due.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -13,17 +13,15 @@ use crate::board::Board;
 use crate::coroutine::Coroutine;
 use crate::{Nanos, Wait};
 
-/// Queues of those that gave way, by what they have computed so far.
-pub(crate) const LEVELS: usize = 3;
-pub(crate) const HIGHEST: usize = LEVELS - 1;
-/// Every so many times it is the turn of the highest level that is not empty.
-const TURN_OF_THE_HIGHEST: u32 = 4;
+/// Every so many times it is the turn of one that has computed for long.
+const TURN_OF_LONG: u32 = 4;
 
 /// The state of slices in a runtime.
 pub(crate) struct Slices {
     pub board: &'static Board,
-    /// With the moment at which each began.
-    behind: RefCell<[VecDeque<(Nanos, Wait)>; LEVELS]>,
+    /// Those that have not computed for long, with the moment at which each is due.
+    short: RefCell<VecDeque<(Nanos, Wait)>>,
+    long: RefCell<VecDeque<Wait>>,
     turns: Cell<u32>,
     /// The tick at which the running coroutine was entered, or was last counted.
     entered: Cell<u32>,
@@ -37,7 +35,8 @@ impl Slices {
     pub(crate) fn new(board: &'static Board) -> Slices {
         Slices {
             board,
-            behind: RefCell::default(),
+            short: RefCell::default(),
+            long: RefCell::default(),
             turns: Cell::new(0),
             entered: Cell::new(0),
             ends_each: Cell::new(false),
@@ -71,45 +70,53 @@ impl Slices {
             coroutine.computed.saturating_add(ticks.wrapping_sub(self.entered.replace(ticks)));
     }
 
-    /// How many there are in the queues.
-    fn waiting(&self) -> usize {
-        self.board.behind.load(Ordering::Relaxed)
-    }
-
     pub(crate) fn is_empty(&self) -> bool {
-        self.waiting() == 0
+        self.board.behind.load(Ordering::Relaxed) == 0
     }
 
-    /// `begun`: the moment at which its job began. `goes_on`: before the others of the highest queue. At most the one that
-    /// was popped last may, so that no other waits longer than for the rest of its slice.
-    pub(crate) fn push(&self, level: usize, begun: Nanos, wait: Wait, goes_on: bool) {
-        let queue = &mut self.behind.borrow_mut()[level];
-        let at = match level {
-            HIGHEST if goes_on => 0,
-            HIGHEST => queue.len(),
-            _ => queue.partition_point(|(other, _)| *other <= begun),
-        };
-        queue.insert(at, (begun, wait));
-        self.board.behind.store(self.waiting() + 1, Ordering::Relaxed);
+    /// `due`: before those that are due later.
+    pub(crate) fn push_short(&self, due: Nanos, wait: Wait) {
+        let mut short = self.short.borrow_mut();
+        let at = short.partition_point(|(other, _)| *other <= due);
+        short.insert(at, (due, wait));
+        drop(short);
+        self.tell();
     }
 
-    /// Whether one that began earlier waits, in this queue or a lower one.
-    pub(crate) fn has_older(&self, level: usize, begun: Nanos) -> bool {
-        self.behind.borrow()[..=level]
-            .iter()
-            .any(|queue| queue.front().is_some_and(|(other, _)| *other < begun))
+    /// `goes_on`: before the others. At most the one that was popped last may, so that no other waits longer than for the
+    /// rest of its slice.
+    pub(crate) fn push_long(&self, wait: Wait, goes_on: bool) {
+        if goes_on {
+            self.long.borrow_mut().push_front(wait);
+        } else {
+            self.long.borrow_mut().push_back(wait);
+        }
+        self.tell();
+    }
+
+    fn tell(&self) {
+        let count = self.short.borrow().len() + self.long.borrow().len();
+        self.board.behind.store(count, Ordering::Relaxed);
+    }
+
+    /// Whether one waits that is due before that.
+    pub(crate) fn has_sooner(&self, due: Nanos) -> bool {
+        self.short.borrow().front().is_some_and(|(other, _)| *other < due)
     }
 
     /// Who runs next of those that gave way.
     pub(crate) fn pop(&self) -> Option<Wait> {
-        let mut behind = self.behind.borrow_mut();
         let turn = self.turns.get().wrapping_add(1);
-        let lowest = behind.iter().position(|level| !level.is_empty())?;
-        let highest = behind.iter().rposition(|level| !level.is_empty())?;
-        let level = if turn.is_multiple_of(TURN_OF_THE_HIGHEST) { highest } else { lowest };
+        let pop_short = || self.short.borrow_mut().pop_front().map(|(_, wait)| wait);
+        let pop_long = || self.long.borrow_mut().pop_front();
+        let next = if turn.is_multiple_of(TURN_OF_LONG) {
+            pop_long().or_else(pop_short)
+        } else {
+            pop_short().or_else(pop_long)
+        }?;
         self.turns.set(turn);
-        self.board.behind.store(self.waiting() - 1, Ordering::Relaxed);
-        behind[level].pop_front().map(|(_, wait)| wait)
+        self.tell();
+        Some(next)
     }
 }
 
@@ -131,26 +138,24 @@ mod tests {
     }
 
     #[test]
-    fn below_the_highest_queue_whoever_began_first_is_next() {
+    fn of_those_that_have_not_computed_for_long_whoever_is_due_first_is_next() {
         let slices = slices();
-        for (begun, number) in [(30, 3), (10, 1), (20, 2), (10, 4)] {
-            slices.push(1, begun, wait(number), false);
+        for (due, number) in [(30, 3), (10, 1), (20, 2), (10, 4)] {
+            slices.push_short(due, wait(number));
         }
-        slices.push(0, 40, wait(5), false);
-        assert!(slices.has_older(1, 20) && slices.has_older(0, 50));
-        assert!(!slices.has_older(1, 10) && !slices.has_older(0, 40));
-        assert_eq!(order(&slices), [5, 1, 4, 2, 3]);
+        assert!(slices.has_sooner(20) && !slices.has_sooner(10));
+        assert_eq!(order(&slices), [1, 4, 2, 3]);
         assert!(slices.is_empty());
     }
 
     #[test]
-    fn in_the_highest_queue_the_order_is_that_of_arrival_and_who_was_interrupted_goes_on() {
+    fn those_that_have_computed_for_long_run_as_they_come_and_who_was_interrupted_goes_on() {
         let slices = slices();
         for number in [1, 2, 3] {
-            slices.push(HIGHEST, 10 - u64::from(number), wait(number), false);
+            slices.push_long(wait(number), false);
         }
         let first = slices.pop().unwrap();
-        slices.push(HIGHEST, 0, first, true);
+        slices.push_long(first, true);
         assert_eq!(order(&slices), [1, 2, 3]);
     }
 
@@ -158,8 +163,8 @@ mod tests {
     fn those_that_have_computed_for_long_get_every_fourth_turn() {
         let slices = slices();
         for number in 1..=6 {
-            slices.push(0, u64::from(number), wait(number), false);
-            slices.push(HIGHEST, 0, wait(10 + number), false);
+            slices.push_short(u64::from(number), wait(number));
+            slices.push_long(wait(10 + number), false);
         }
         assert_eq!(order(&slices)[..8], [1, 2, 3, 11, 4, 5, 6, 12]);
     }

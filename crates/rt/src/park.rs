@@ -170,10 +170,9 @@ impl Runtime {
         drop(coroutines);
         let first = waited && (first || crate::hook::comes_first(wait.coroutine));
         // Most have computed for less than a tick.
-        let level =
-            if computed == 0 || first || !waited { None } else { self.level_after_wait(begun, computed) };
-        match level {
-            Some(level) => self.slices.push(level, begun, wait, false),
+        let due = if computed == 0 || first || !waited { None } else { self.due_after_wait(begun, computed) };
+        match due {
+            Some(due) => self.slices.push_short(due, wait),
             None if first => self.ready.borrow_mut().push_first(crate::runtime::Ready::Wake(wait)),
             None => self.ready.borrow_mut().push_back(crate::runtime::Ready::Wake(wait)),
         }

@@ -6,17 +6,20 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use common::{UntilDone, log, spawn, start};
-use weft_rt::{Readiness, Runtime, SchedulerLimits, Wait, Wake, clock};
+use weft_rt::{Nanos, Readiness, Runtime, SchedulerLimits, Wait, Wake, clock};
 
-/// With the default limits a slice is one tick; with [`Runtime::end_each_slice`] each call of `give_way` counts as one.
-const SHORT: u32 = 0;
-const A_SLICE: u32 = 1;
-const LONG: u32 = 8;
+/// Nanoseconds. It has eight ticks: with [`Runtime::end_each_slice`] each call of `give_way` counts as one.
+const SLICE: Nanos = 8_000_000;
+/// Ticks that jobs compute.
+const LITTLE: u32 = 0;
+const A_SLICE: u32 = 8;
+const NEARLY_LONG: u32 = 63;
+const LONG: u32 = 64;
 
 /// Starts jobs one after another, each of which computes for so many ticks and then waits; ends their waits from the last job
 /// to the first. Returns the order in which they run.
 fn order_after_waits(jobs: &'static [(&'static str, u32)]) -> Vec<String> {
-    let (runtime, _): (&Runtime, _) = start(SchedulerLimits::default());
+    let (runtime, _): (&Runtime, _) = start(SchedulerLimits { slice: SLICE, ..SchedulerLimits::default() });
     runtime.end_each_slice();
     let (entries, write) = log();
     let waits: Rc<RefCell<Vec<Wait>>> = Rc::default();
@@ -44,13 +47,19 @@ fn order_after_waits(jobs: &'static [(&'static str, u32)]) -> Vec<String> {
 #[test]
 fn those_that_have_computed_for_a_slice_go_on_in_the_order_in_which_they_began() {
     let order =
-        order_after_waits(&[("first", A_SLICE), ("second", A_SLICE), ("third", A_SLICE), ("new", SHORT)]);
+        order_after_waits(&[("first", A_SLICE), ("second", A_SLICE), ("third", A_SLICE), ("new", LITTLE)]);
     assert_eq!(order, ["new", "first", "second", "third"]);
 }
 
 #[test]
+fn a_short_one_passes_one_that_has_computed_for_much_longer() {
+    let order = order_after_waits(&[("much", NEARLY_LONG), ("slice", A_SLICE), ("new", LITTLE)]);
+    assert_eq!(order, ["new", "slice", "much"]);
+}
+
+#[test]
 fn a_wait_is_a_turn_for_those_that_compute_for_long() {
-    let order = order_after_waits(&[("short", SHORT), ("slice", A_SLICE), ("long", LONG), ("new", SHORT)]);
+    let order = order_after_waits(&[("short", LITTLE), ("slice", A_SLICE), ("long", LONG), ("new", LITTLE)]);
     assert_eq!(order, ["new", "long", "short", "slice"]);
 }
 

@@ -11,7 +11,6 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::Runtime;
-use crate::behind::HIGHEST;
 use crate::board::ALONE;
 use crate::coroutine::State;
 use crate::ticker::Ticker;
@@ -21,8 +20,8 @@ use crate::{MILLISECOND, Nanos, Readiness, Wake};
 const TICK_MAX: Nanos = MILLISECOND;
 /// The shortest one: below it, a worker would do little else.
 const TICK_MIN: Nanos = 50_000;
-/// A level holds those that have computed at most this many slices more than the level before it.
-const SLICES_PER_LEVEL: u32 = 8;
+/// Slices after which one has computed for long.
+const SHORT_MAX: u32 = 8;
 /// For how many ticks one is left alone at most that will soon end, but does not wait often.
 const ALONE_BEHIND_MAX: u32 = 1;
 /// While this many parts of slices went to others, one goes to those that gave way.
@@ -60,36 +59,30 @@ impl Runtime {
         self.limits.slice.clamp(TICK_MIN, TICK_MAX)
     }
 
-    /// Which queue a coroutine belongs to that has computed for so many ticks.
-    fn level(&self, computed: u32) -> usize {
-        (0..HIGHEST).find(|level| computed < self.end_of(*level)).unwrap_or(HIGHEST)
+    fn is_long(&self, computed: u32) -> bool {
+        computed >= self.slice_ticks().saturating_mul(SHORT_MAX)
     }
 
-    /// The ticks after which a coroutine belongs to the next queue.
-    fn end_of(&self, level: usize) -> u32 {
-        self.slice_ticks().saturating_mul(SLICES_PER_LEVEL.pow(level as u32))
+    /// When it is the turn of one that has computed for so many ticks, but not for long. Who began first is first, but each
+    /// falls back by what it has computed, times the slices that this is: after one slice as if it had begun a slice later,
+    /// after eight as if it had begun 64 later. So those that compute about as long end in the order in which they began,
+    /// with few in the midst of their work, and a short one passes those that compute for much longer.
+    fn due(&self, begun: Nanos, computed: u32) -> Nanos {
+        let ticks = u64::from(computed) * u64::from(computed) / u64::from(self.slice_ticks());
+        begun.saturating_add(ticks.saturating_mul(self.tick_span()))
     }
 
-    /// For how many ticks such a coroutine may run while others wait that gave way: until it belongs behind those.
-    fn own_ticks(&self, computed: u32) -> u32 {
-        match self.level(computed) {
-            HIGHEST => self.slice_ticks(),
-            level => self.end_of(level) - computed,
-        }
-    }
-
-    /// The queue for a coroutine whose wait has ended; `None`: it runs with those that are ready. One that has computed for a
-    /// slice is behind others, in the order in which they began: where many compute about as long, with waits in between, each
-    /// would otherwise have its turn after each of its waits, and all would end as late as the last one. A short one is not
-    /// kept, nor is anyone who would be the next anyway; for one that computes for long, a wait is as good as a turn that
-    /// others had.
-    pub(crate) fn level_after_wait(&self, begun: Nanos, computed: u32) -> Option<usize> {
-        if computed < self.end_of(0) {
+    /// For a coroutine whose wait has ended: when it is due, behind those that are ready. `None`: it runs with them. Many that
+    /// wait now and then would otherwise have their turns there, one after each wait, and all would end as late as the last
+    /// one. One that has hardly begun is not kept, nor is anyone who would be the next anyway; for one that computes for
+    /// long, a wait is as good as a turn that others had.
+    pub(crate) fn due_after_wait(&self, begun: Nanos, computed: u32) -> Option<Nanos> {
+        if computed < self.part_of_slice() || self.is_long(computed) {
             return None;
         }
-        let level = self.level(computed);
-        let is_next = || self.ready.borrow().is_empty() && !self.slices.has_older(level, begun);
-        (level != HIGHEST && !is_next()).then_some(level)
+        let due = self.due(begun, computed);
+        let is_next = self.ready.borrow().is_empty() && !self.slices.has_sooner(due);
+        (!is_next).then_some(due)
     }
 
     /// A quarter of a slice, in ticks: also what one that has just begun may run while others wait that gave way. It may be
@@ -128,11 +121,15 @@ impl Runtime {
             if self.slices.ends_each.get() {
                 coroutine.computed = coroutine.computed.saturating_add(1);
             }
-            let level = self.level(coroutine.computed);
             let rest = board.own.load(Ordering::Relaxed).saturating_sub(ticks);
-            coroutine.rest = if level == HIGHEST { rest } else { 0 };
-            let goes_on = self.slices.is_behind.get() && coroutine.rest > 0 && !self.slices.ends_each.get();
-            self.slices.push(level, coroutine.since, wait, goes_on);
+            if self.is_long(coroutine.computed) {
+                coroutine.rest = rest;
+                let goes_on = self.slices.is_behind.get() && rest > 0 && !self.slices.ends_each.get();
+                self.slices.push_long(wait, goes_on);
+            } else {
+                coroutine.rest = 0;
+                self.slices.push_short(self.due(coroutine.since, coroutine.computed), wait);
+            }
             coroutine.context
         };
         crate::hook::leaves();
@@ -163,9 +160,8 @@ impl Runtime {
             let board = self.slices.board;
             let (own, alone) = {
                 let coroutine = &self.coroutines.borrow()[wait.coroutine.index as usize];
-                let own =
-                    if coroutine.rest > 0 { coroutine.rest } else { self.own_ticks(coroutine.computed) };
-                let is_long = self.level(coroutine.computed) == HIGHEST;
+                let own = if coroutine.rest > 0 { coroutine.rest } else { self.slice_ticks() };
+                let is_long = self.is_long(coroutine.computed);
                 let waits_often = coroutine.waits_within(ALONE);
                 (own, alone_ticks(self.part_of_slice(), is_due, is_long, waits_often))
             };
