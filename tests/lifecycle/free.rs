@@ -1,6 +1,6 @@
 //! Beside computations that hold other workers, those that are free share what comes, and run at once when it does.
 
-use weft_tests::until;
+use weft_tests::{process, until};
 
 use crate::held::{Held, servers};
 
@@ -30,12 +30,14 @@ fn workers_that_are_free_take_new_connections_in_turn() {
         let held = Held::begin(&weft, "one");
         let further = until("a further worker", || weft.workers().into_iter().find(|pid| *pid != first));
         held.release();
-        let answers = || {
-            let answered_by = |_| weft.get("/who").text().rsplit(' ').next().unwrap().parse::<u32>().unwrap();
-            (0..ASKED).map(answered_by).collect::<Vec<_>>()
+        let answered_by = |_| {
+            // One that still works could not take the next connection anyway.
+            let both = [first, further];
+            until("both to wait", || both.into_iter().all(process::sleeps).then_some(()));
+            weft.get("/who").text().rsplit(' ').next().unwrap().parse::<u32>().unwrap()
         };
         until(&format!("{mode}: both to answer about as often"), || {
-            let by = answers();
+            let by: Vec<u32> = (0..ASKED).map(answered_by).collect();
             let count = |pid| by.iter().filter(|other| **other == pid).count();
             (count(first) >= AT_LEAST && count(further) >= AT_LEAST).then_some(())
         });

@@ -32,6 +32,11 @@ pub fn is_stopped(pid: u32) -> bool {
     states.peek().is_some() && states.all(|state| state == Some('T'))
 }
 
+/// Whether the main thread of the process waits for something.
+pub fn sleeps(pid: u32) -> bool {
+    state(pid) == Some('S')
+}
+
 /// Sends a signal to one process.
 ///
 /// # Panics
