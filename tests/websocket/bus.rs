@@ -85,6 +85,41 @@ fn every_worker_gets_each_message_once_and_in_order() {
     }
 }
 
+/// How often a process has slept, and was woken.
+fn woken(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("a worker's status");
+    let count = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+    count.expect("a count").trim().parse().expect("a number")
+}
+
+#[test]
+fn a_message_wakes_no_worker_without_subscribers() {
+    let weft = rooms().with("--workers", "3").start();
+    let mut sockets = crowd(&weft, 30);
+    let (mut own, pid) = sockets.pop().expect("a connection");
+    assert_eq!(ask(&mut own, "join own"), "true");
+    let others: Vec<u32> = weft.workers().into_iter().filter(|worker| *worker != pid).collect();
+    let before: Vec<u64> = others.iter().map(|pid| woken(*pid)).collect();
+    // One after the other, so that each wakes whom it wakes.
+    for number in 0..500 {
+        own.send(&format!("say own {number}"));
+        assert_eq!(own.text(), number.to_string());
+    }
+    for (pid, before) in others.iter().zip(before) {
+        let times = woken(*pid) - before;
+        assert!(times < 250, "{times} times for 500 messages of others");
+    }
+    // It has noticed none of these, and gets what comes next, as one that subscribes now does.
+    let of_another = sockets.iter().position(|(_, worker)| *worker != pid).expect("one of another worker");
+    let (mut late, _) = sockets.swap_remove(of_another);
+    assert_eq!(ask(&mut late, "join own"), "true");
+    assert!(publish(&weft, "end", 0, 1));
+    for (socket, _) in &mut sockets {
+        assert_eq!(heard_until(socket, "end 0"), Vec::<String>::new());
+    }
+    assert_eq!(heard_until(&mut late, "end 0"), Vec::<String>::new(), "nothing that was published before");
+}
+
 #[test]
 fn when_workers_are_killed_the_others_miss_nothing() {
     let weft = mortal().with("--workers", "3").start();

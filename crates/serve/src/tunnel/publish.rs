@@ -37,6 +37,12 @@ pub fn label(id: &[u8], topic: &[u8], payload: &[u8]) -> Vec<u8> {
 }
 
 impl Server {
+    /// `watch` is told of each topic that has a first subscriber (`true`), or no more of them (`false`). It MUST NOT ask the
+    /// server anything.
+    pub fn watch_topics(&self, watch: impl Fn(&[u8], bool) + 'static) {
+        self.tunnels.borrow_mut().topics.watch = Some(Box::new(watch));
+    }
+
     /// Subscribes a tunnel to a topic ([`is_topic`]), with labels or without.
     pub fn subscribe(&self, key: TunnelKey, topic: &[u8], is_labelled: bool) -> Subscribed {
         debug_assert!(is_topic(topic));
@@ -51,6 +57,11 @@ impl Server {
     /// Whether a tunnel has subscribed to a topic.
     pub fn has_subscribed(&self, key: TunnelKey, topic: &[u8]) -> bool {
         self.tunnels.borrow().has_subscribed(key, topic)
+    }
+
+    /// Whether a topic has subscribers.
+    pub fn is_heard(&self, topic: &[u8]) -> bool {
+        self.tunnels.borrow().topics.find(topic).is_some()
     }
 
     /// The topics of a tunnel.

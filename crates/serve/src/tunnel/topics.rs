@@ -38,9 +38,13 @@ pub(crate) struct Topic {
     pub members: Vec<Member>,
 }
 
+/// Is told of a topic that has a first subscriber (`true`), or no more of them (`false`).
+pub(crate) type Watch = Box<dyn Fn(&[u8], bool)>;
+
 /// The topics that have subscribers.
 #[derive(Default)]
 pub(crate) struct Topics {
+    pub watch: Option<Watch>,
     /// By name: only the numbers, because the names are at their places, and a million clients may have a topic each.
     numbers: HashTable<u32>,
     hasher: RandomState,
@@ -75,6 +79,9 @@ impl Topics {
             hasher.hash_one(places[*number as usize].as_ref().map_or(&[][..], |topic| &topic.name))
         };
         self.numbers.insert_unique(hasher.hash_one(name), number, hash_of);
+        if let Some(watch) = &self.watch {
+            watch(name, true);
+        }
         number
     }
 
@@ -113,6 +120,9 @@ impl Topics {
                 entry.remove();
             }
             self.vacant.push(number);
+            if let Some(watch) = &self.watch {
+                watch(&topic.name, false);
+            }
         }
     }
 }

@@ -8,6 +8,7 @@ use weft_rt::{MILLISECOND, Nanos, Runtime, SECOND, Wake, clock};
 
 use super::member::Member;
 use super::name::Known;
+use super::post::Post;
 use super::shared::NEWS;
 
 /// How long it may take. Another host's messages come within milliseconds; in seconds when its link is replaced, as by a
@@ -20,8 +21,8 @@ const LOOK_EVERY: Nanos = 50 * MILLISECOND;
 /// Waits until this worker has delivered all that was delivered to the client that knows the message `after`. Returns where
 /// the last message of each of the topics is then ([`super::shared::Bus::lasts`]). `None` when that takes too long, the caller
 /// cannot wait, or was cancelled; also when `after` is no message's id.
-pub fn catch_up(member: &Member, after: &[u8], topics: &[&[u8]]) -> Option<Vec<Result<u64, u64>>> {
-    let known = Known::of(after)?;
+pub fn catch_up(post: &Post, after: &[u8], topics: &[&[u8]]) -> Option<Vec<Result<u64, u64>>> {
+    let (member, known) = (post.member, Known::of(after)?);
     let (mut to, mut until, mut pause) = (None, None, LOOK_AGAIN);
     loop {
         // Where its last message is on this bus: known at once, or when the last one of another host has come.
@@ -32,6 +33,8 @@ pub fn catch_up(member: &Member, after: &[u8], topics: &[&[u8]]) -> Option<Vec<R
             return Some(lasts);
         }
         let runtime = Runtime::get().filter(|runtime| runtime.can_park())?;
+        // What comes may be for others, who alone are told of it.
+        post.hear_what_is_there();
         let now = clock::now();
         if now >= *until.get_or_insert(now + PATIENCE) || runtime.sleep_until(now + pause) == Wake::Cancelled
         {

@@ -18,9 +18,11 @@ use super::questions;
 use super::recent;
 use super::shared::{MAIL, NEWS};
 
-/// Messages of one turn.
+/// Messages of one turn to which this worker has subscribers,
 const PER_TURN: usize = 256;
-/// ... their bytes
+/// ... and others, which cost it next to nothing, and come many at once: nobody is woken for them.
+const UNHEARD_PER_TURN: usize = 16 * 1024;
+/// ... the bytes of the former
 const BYTES_PER_TURN: usize = 64 * 1024;
 /// ... and how many connections have got one.
 const DELIVERIES_PER_TURN: usize = 4096;
@@ -49,6 +51,15 @@ pub fn look(presence: &Presence, server: &Server) {
     presence.look(server, clock::now());
 }
 
+/// Reads what nobody was woken for, so that a new subscriber gets nothing that was published long before. What is more than a
+/// turn delivers comes in the next ones.
+pub fn read_up(presence: &Presence, server: &Server) {
+    if presence.post.member.has_news() {
+        deliver_news(presence, server);
+        presence.post.hear_what_is_there();
+    }
+}
+
 /// Delivers what has come; what is left comes in the next turn ([`Member::has_news`]).
 fn deliver(presence: &Presence, server: &Server) {
     let (post, member) = (presence.post, presence.post.member);
@@ -75,11 +86,11 @@ fn deliver(presence: &Presence, server: &Server) {
 
 fn deliver_news(presence: &Presence, server: &Server) {
     let member = presence.post.member;
-    let (bytes, deliveries) = (Cell::new(0), Cell::new(0));
-    for _ in 0..PER_TURN {
+    let (heard, bytes, deliveries) = (Cell::new(0), Cell::new(0), Cell::new(0));
+    for _ in 0..UNHEARD_PER_TURN {
         let next = member.next(NEWS, |at, record| {
             let Some(message) = Message::decode(record) else { return };
-            if message.is_past || !presence.take(&message) {
+            if message.is_past || !presence.take(&message) || !server.is_heard(message.topic) {
                 return;
             }
             let except: Vec<TunnelKey> = excluded_in(message.except, member.owner).map(TunnelKey).collect();
@@ -90,11 +101,15 @@ fn deliver_news(presence: &Presence, server: &Server) {
                 id: &|| id(member.bus.epoch, end_of(at, record), &message),
                 except: &except,
             });
+            heard.set(heard.get() + 1);
             bytes.set(bytes.get() + record.len());
             deliveries.set(deliveries.get() + queued);
         });
         match next {
-            Next::Given if bytes.get() < BYTES_PER_TURN && deliveries.get() < DELIVERIES_PER_TURN => (),
+            Next::Given
+                if heard.get() < PER_TURN
+                    && bytes.get() < BYTES_PER_TURN
+                    && deliveries.get() < DELIVERIES_PER_TURN => {}
             Next::Given | Next::Nothing => return,
             Next::Missed => {
                 presence.begin_anew();

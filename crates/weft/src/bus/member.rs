@@ -1,9 +1,11 @@
 //! A worker's part in the bus: who it is, and how far it has read.
 //!
-//! Must not know what it reads. Invariant: each record is read once, in order; what was missed because others did not wait
-//! any more is reported once.
+//! Must not know what it reads. Invariants: each record is read once, in order; what was missed because others did not wait
+//! any more is reported once; publishers know to which topics it has subscribers, so it sleeps while others get messages.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use super::places::{LINK, RINGS};
@@ -22,6 +24,8 @@ pub struct Member {
     pub owner: u64,
     place: Option<usize>,
     read: [Cell<u64>; RINGS],
+    /// Buckets with more than one topic that has subscribers here, and how many more ([`Bus::note_subscribers`]).
+    crowded: RefCell<HashMap<u32, u32>>,
     scratch: RefCell<Vec<u8>>,
 }
 
@@ -69,6 +73,7 @@ impl Member {
             owner,
             place,
             read: read.unwrap_or_default().map(Cell::new),
+            crowded: RefCell::default(),
             scratch: RefCell::default(),
         }
     }
@@ -81,6 +86,34 @@ impl Member {
     /// Whether it gets what others write.
     pub fn reads(&self) -> bool {
         self.place.is_some()
+    }
+
+    /// The bells that wake this worker; nobody MUST read them.
+    pub fn bells(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.bus.bells.of_worker(self.place)
+    }
+
+    /// This worker has a first subscriber to a topic: what is published from now on wakes it.
+    pub fn begin_topic(&self, topic: &[u8]) {
+        let Some(place) = self.place else { return };
+        if let (bucket, true) = self.bus.note_subscribers(place, topic) {
+            *self.crowded.borrow_mut().entry(bucket).or_default() += 1;
+        }
+    }
+
+    /// This worker has no subscribers to a topic any more.
+    pub fn end_topic(&self, topic: &[u8]) {
+        let Some(place) = self.place else { return };
+        let is_last = |bucket| {
+            let mut crowded = self.crowded.borrow_mut();
+            let Some(more) = crowded.get_mut(&bucket) else { return true };
+            *more -= 1;
+            if *more == 0 {
+                crowded.remove(&bucket);
+            }
+            false
+        };
+        self.bus.forget_subscribers(place, topic, is_last);
     }
 
     /// Whether there is something to read.

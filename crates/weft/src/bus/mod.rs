@@ -2,7 +2,8 @@
 //!
 //! # Layout, in reading order
 //! - `shared`: the bus itself, in memory that all processes share: `memory` with its lock, `ring` of records, `places` of
-//!   readers, `index` of topics; `message`: what is published.
+//!   readers, `index` of topics, `interest` of workers in topics; `message`: what is published. `wake`: whom that
+//!   wakes, with `bells`.
 //! - `member`: a worker's part in it. `publish`: publishing, which may wait; `deliver`: what was read goes to
 //!   connections; `missed`: what one gets that comes back; `catch_up`: it has not to
 //!   hear twice what it has heard elsewhere; `recent`: what one gets that is new.
@@ -10,10 +11,12 @@
 //! - `presence`: who is at a topic, comes and goes.
 //! - `hosts`: what is known of other hosts; `name`: what a message is called at all of them.
 
+mod bells;
 mod catch_up;
 mod deliver;
 mod hosts;
 mod index;
+mod interest;
 mod letter;
 mod member;
 mod memory;
@@ -28,9 +31,10 @@ mod questions;
 mod recent;
 mod ring;
 mod shared;
+mod wake;
 
 pub use catch_up::{catch_up, lasts};
-pub use deliver::{look, note_ended, turn};
+pub use deliver::{look, note_ended, read_up, turn};
 pub use hosts::{HOSTS, Host};
 pub use letter::{Letter, encode_rows, rows_of};
 pub use member::{Member, Next};

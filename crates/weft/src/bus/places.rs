@@ -98,7 +98,8 @@ impl Places {
         &self.cursors[place * RINGS + ring]
     }
 
-    fn used(&self) -> usize {
+    /// How many of them were ever taken.
+    pub fn used(&self) -> usize {
         (self.used.load(Acquire) as usize).min(PLACES)
     }
 }

@@ -239,6 +239,20 @@ impl Post {
         self.is_due.set(true);
     }
 
+    /// This worker has a first subscriber to a topic.
+    pub fn begin_topic(&self, topic: &[u8]) {
+        self.member.begin_topic(topic);
+        // Whoever has published it meanwhile may not have known that.
+        self.hear_what_is_there();
+    }
+
+    /// What was written without a bell for this worker is to be read, too.
+    pub fn hear_what_is_there(&self) {
+        if self.member.has_news() {
+            self.hear_bell();
+        }
+    }
+
     /// Whether there may be something to read, or to send.
     pub fn is_due(&self) -> bool {
         self.is_due.get()

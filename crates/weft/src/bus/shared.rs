@@ -9,25 +9,32 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::Ordering::Relaxed;
 
-use rustix::event::{EventfdFlags, eventfd};
-
+use super::bells::Bells;
 use super::hosts::{self, Host, Hosts};
 use super::index::{self, Index, number_of};
+use super::interest::{self, Interest};
 use super::memory::{Held, Memory};
 use super::message::{Message, now_ms};
-use super::places::{self, Places, RINGS};
+use super::places::{self, LINK, Places, RINGS};
 use super::ring::{self, Found, HEAD_WORDS, Ring};
 
 /// The layout; another version of weft with another one makes a bus of its own.
-const LAYOUT: u64 = 0x7765_6674_6275_7303;
+const LAYOUT: u64 = 0x7765_6674_6275_7304;
 const FIRST_WORDS: usize = 8;
 /// Words of the ring of questions and answers.
 const MAIL_WORDS: usize = 128 * 1024;
-/// Words of everything but the ring of messages.
+/// Words of everything but the ring of messages, and who has subscribers to what.
 const OTHER_WORDS: usize =
     FIRST_WORDS + places::WORDS + index::WORDS + hosts::WORDS + 2 * HEAD_WORDS + MAIL_WORDS;
-/// A record has no more than this part of its ring.
-const PARTS: u64 = 8;
+/// A record has no more than this part of its ring; and after as much all workers are woken, whatever they have
+/// subscribed to, so that none is far behind.
+pub(super) const PARTS: u64 = 8;
+
+// The first words.
+const WORD_LAYOUT: usize = 0;
+const WORD_EPOCH: usize = 1;
+const WORD_PLACES: usize = 2;
+const WORD_BUCKETS: usize = 3;
 
 /// The ring of published messages.
 pub const NEWS: usize = 0;
@@ -38,13 +45,14 @@ pub const MAIL: usize = 1;
 #[derive(Debug)]
 pub struct Bus {
     memory: Memory,
-    /// Written to for each record: wakes all workers, which wait for its edges and never read it (epoll(7)).
-    bell: OwnedFd,
+    /// What wakes those who read it.
+    pub bells: Bells,
     /// Of which start of the server it is.
     pub epoch: u32,
-    places: Places,
-    rings: [Ring; RINGS],
+    pub(super) places: Places,
+    pub(super) rings: [Ring; RINGS],
     index: Index,
+    pub(super) interest: Interest,
     /// The other hosts that share its topics.
     pub hosts: Hosts,
 }
@@ -72,52 +80,62 @@ pub enum Back {
 }
 
 impl Bus {
-    /// A new one, for so many bytes of messages, which are made a power of two.
+    /// A new one, for so many bytes of messages, which are made a power of two, and so many workers.
     ///
     /// # Errors
     /// Those of memfd_create(2), mmap(2) and eventfd(2).
-    pub fn new(bytes: usize) -> io::Result<Bus> {
+    pub fn new(bytes: usize, workers: usize) -> io::Result<Bus> {
         let news = (bytes / size_of::<u64>()).next_power_of_two();
-        let words = OTHER_WORDS + news;
+        let bells = Bells::new(workers)?;
+        let size = interest::Size::of(workers, bells.own());
+        let words = OTHER_WORDS + news + size.words().ok_or(io::ErrorKind::OutOfMemory)?;
         let memory = Memory::new(words)?;
         let mut epoch = [0; 4];
         // Without randomness, the time tells one start from another.
         let _ = rustix::rand::getrandom(&mut epoch, rustix::rand::GetRandomFlags::NONBLOCK);
         // Other hosts know it by this number, and 0 is none.
         let epoch = (u32::from_ne_bytes(epoch) ^ now_ms() as u32).max(1);
-        memory.words[1].store(u64::from(epoch), Relaxed);
-        memory.words[0].store(LAYOUT, Relaxed);
-        Ok(Bus::of(memory, eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?))
+        for (at, value) in [
+            (WORD_EPOCH, u64::from(epoch)),
+            (WORD_PLACES, size.places as u64),
+            (WORD_BUCKETS, size.buckets as u64),
+            (WORD_LAYOUT, LAYOUT),
+        ] {
+            memory.words[at].store(value, Relaxed);
+        }
+        Ok(Bus::of(memory, bells, size))
     }
 
-    /// That of an earlier image; `None` if it has another layout.
-    pub fn adopt(memory: OwnedFd, bell: OwnedFd) -> Option<Bus> {
-        let memory = Memory::adopt(memory).ok()?;
-        let news = memory.words.len().checked_sub(OTHER_WORDS)?;
-        let is_ours = memory.words.first()?.load(Relaxed) == LAYOUT && news.is_power_of_two();
-        is_ours.then(|| Bus::of(memory, bell))
+    /// That of an earlier image, from what [`Bus::descriptors`] were there; `None` if it has another layout.
+    pub fn adopt(descriptors: Vec<OwnedFd>) -> Option<Bus> {
+        let mut descriptors = descriptors.into_iter();
+        let memory = Memory::adopt(descriptors.next()?).ok()?;
+        let bells = Bells::of(descriptors.collect())?;
+        let first = |word: usize| memory.words.get(word).map(|word| word.load(Relaxed));
+        (first(WORD_LAYOUT)? == LAYOUT).then_some(())?;
+        let [places, buckets] = [first(WORD_PLACES)? as usize, first(WORD_BUCKETS)? as usize];
+        let size = interest::Size { places, buckets };
+        let news = memory.words.len().checked_sub(OTHER_WORDS)?.checked_sub(size.words()?)?;
+        (news.is_power_of_two() && places == bells.own()).then(|| Bus::of(memory, bells, size))
     }
 
-    fn of(memory: Memory, bell: OwnedFd) -> Bus {
+    fn of(memory: Memory, bells: Bells, size: interest::Size) -> Bus {
         let words = memory.words;
         let (first, rest) = words.split_at(FIRST_WORDS);
         let (places, rest) = rest.split_at(places::WORDS);
         let (index, rest) = rest.split_at(index::WORDS);
         let (hosts, rest) = rest.split_at(hosts::WORDS);
+        let (of_topics, rest) = rest.split_at(size.words().unwrap_or_default());
         let (mail, news) = rest.split_at(HEAD_WORDS + MAIL_WORDS);
-        let epoch = first[1].load(Relaxed) as u32;
+        let epoch = first[WORD_EPOCH].load(Relaxed) as u32;
         let (places, index, hosts) = (Places::of(places), Index::of(index), Hosts::of(hosts));
-        Bus { memory, bell, epoch, places, rings: [Ring::of(news), Ring::of(mail)], index, hosts }
+        let (interest, rings) = (Interest::of(of_topics, size), [Ring::of(news), Ring::of(mail)]);
+        Bus { memory, bells, epoch, places, rings, index, interest, hosts }
     }
 
-    /// The descriptors that lead to it: its memory, and its bell.
-    pub fn descriptors(&self) -> [BorrowedFd<'_>; 2] {
-        [self.memory.as_fd(), self.bell.as_fd()]
-    }
-
-    /// Becomes readable at each record (an edge of epoll(7)); nobody MUST read it.
-    pub fn bell(&self) -> BorrowedFd<'_> {
-        self.bell.as_fd()
+    /// The descriptors that lead to it: its memory, and its bells.
+    pub fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        std::iter::once(self.memory.as_fd()).chain(self.bells.all()).collect()
     }
 
     /// What a message and its topic can have, in bytes.
@@ -134,10 +152,11 @@ impl Bus {
         // Under the lock: what it says was here has to be what is here.
         let seen = self.hosts.seen(self.epoch, None);
         let bytes = self.fitting(&Message { seen: &seen, ..*message })?;
-        let end = self.rings[NEWS].head() + Ring::words_of(bytes.len());
+        let at = self.rings[NEWS].head();
+        let end = at + Ring::words_of(bytes.len());
         self.write_message(&held, message.topic, &bytes, || self.hosts.note_own(&held, end));
         drop(held);
-        self.ring_bell();
+        self.wake_for(message, at);
         Ok((end, seen))
     }
 
@@ -156,7 +175,7 @@ impl Bus {
         self.hosts.set(&held, news);
         self.hosts.end(&held);
         drop(held);
-        self.ring_bell();
+        self.wake_for(message, at);
         Ok(())
     }
 
@@ -201,7 +220,11 @@ impl Bus {
             let others = bytes.len() - message.payload.len();
             return Err(Refused::TooLong(self.bytes_max().saturating_sub(others)));
         }
-        if self.is_full(NEWS, bytes.len()) { Err(Refused::Full) } else { Ok(bytes) }
+        if self.is_full(NEWS, bytes.len()) {
+            self.wake_all();
+            return Err(Refused::Full);
+        }
+        Ok(bytes)
     }
 
     /// Writes a message; `note` is called before anybody sees it.
@@ -226,12 +249,13 @@ impl Bus {
         }
         let held = self.lock().ok_or(Refused::Busy)?;
         if self.is_full(MAIL, bytes.len()) {
+            self.wake_all();
             return Err(Refused::Full);
         }
         ring.write(&held, bytes, 0);
         let at = ring.advance(&held, bytes.len());
         drop(held);
-        self.ring_bell();
+        self.wake_all();
         Ok(at)
     }
 
@@ -249,15 +273,6 @@ impl Bus {
         Some(held)
     }
 
-    fn ring_bell(&self) {
-        let one = 1u64.to_ne_bytes();
-        if rustix::io::write(&self.bell, &one).is_err() {
-            // Nobody reads it, so after 2^64 - 2 times it is full.
-            let _ = rustix::io::read(&self.bell, &mut [0; 8]);
-            let _ = rustix::io::write(&self.bell, &one);
-        }
-    }
-
     /// The reader who has read least is not waited for any more; returns its process.
     pub fn leave_behind(&self, ring: usize) -> Option<u32> {
         let (at, place) = self.places.slowest(ring)?;
@@ -269,8 +284,13 @@ impl Bus {
     pub fn join(&self, owner: u64, after: Option<u64>) -> Option<(usize, [u64; RINGS])> {
         let held = self.lock()?;
         let [news, mail] = [NEWS, MAIL].map(|ring| self.rings[ring].head());
-        let from = [after.unwrap_or(news), mail];
-        Some((self.places.take(&held, owner, from)?, from))
+        let (from, used) = ([after.unwrap_or(news), mail], self.places.used());
+        let place = self.places.take(&held, owner, from)?;
+        drop(held);
+        if owner & LINK == 0 {
+            self.interest.begin(place, place < used);
+        }
+        Some((place, from))
     }
 
     /// A process does not read any more.
@@ -341,7 +361,7 @@ mod tests {
 
     #[test]
     fn a_history_ends_with_a_message_that_is_there_whatever_a_dead_publisher_has_begun() {
-        let bus = Bus::new(1 << 16).unwrap();
+        let bus = Bus::new(1 << 16, 1).unwrap();
         let at = bus.head(NEWS);
         bus.publish(&Message::new(Kind::Text, (0, 0), b"topic", b"hello")).unwrap();
         bus.index.note(&bus.lock().unwrap(), number_of(b"topic"), bus.head(NEWS)); // and dies

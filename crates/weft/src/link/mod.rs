@@ -103,7 +103,7 @@ async fn serve(setup: &LinkSetup) -> io::Result<()> {
     let link = Link::new(bus, page, config.topics.bytes, config.topics.history_ms);
     let mut process = Process {
         link,
-        bell: Watched::of(bus.bell())?,
+        bell: Watched::of(bus.bells.of_link())?,
         leash: Watched::of(setup.leash.as_fd())?,
         words: setup.leash.try_clone()?,
         config: Arc::clone(config),

@@ -58,8 +58,8 @@ pub struct Handover {
     pub pid_file: Option<(PathBuf, OwnedFd)>,
     /// The secrets of TLS's tickets.
     pub tickets: Option<OwnedFd>,
-    /// The bus of the workers: its memory and its bell.
-    pub bus: Option<[OwnedFd; 2]>,
+    /// The bus of the workers: [`crate::bus::Bus::descriptors`].
+    pub bus: Vec<OwnedFd>,
     /// Bound sockets.
     pub listeners: Vec<Listener>,
     /// Running workers.
@@ -113,9 +113,9 @@ impl<'a> Writer<'a> {
     }
 
     /// Adds the bus of the workers.
-    pub fn bus(&mut self, fds: [BorrowedFd<'a>; 2]) {
-        let [memory, bell] = fds.map(|fd| fd.as_raw_fd());
-        self.line(format_args!("bus {memory} {bell}"));
+    pub fn bus(&mut self, fds: Vec<BorrowedFd<'a>>) {
+        let numbers: Vec<String> = fds.iter().map(|fd| fd.as_raw_fd().to_string()).collect();
+        self.line(format_args!("bus {}", numbers.join(" ")));
         self.fds.extend(fds);
     }
 
@@ -195,10 +195,7 @@ impl Handover {
                     let [fd, path] = words(rest)?;
                     handover.pid_file = Some((path.into(), own(fd)?));
                 }
-                "bus" => {
-                    let [memory, bell] = words(rest)?;
-                    handover.bus = Some([own(memory)?, own(bell)?]);
-                }
+                "bus" => handover.bus = rest.split(' ').map(own).collect::<Option<_>>()?,
                 "tickets" => handover.tickets = Some(own(rest)?),
                 "listener" => handover.listeners.push(listener(rest)?),
                 "worker" => handover.workers.push(worker(rest)?),

@@ -122,7 +122,7 @@ fn next_image(settings: Settings, launch: Launch, handover: Handover) -> Result<
     };
     let mode = Mode::of(&config);
     // Another version of weft may have another one: then what old workers publish reaches only them.
-    let bus = handover.bus.and_then(|[memory, bell]| Bus::adopt(memory, bell));
+    let bus = Bus::adopt(handover.bus);
     let mut master = Master::new(config, launch, Console::Parent(None), mode, bus)?;
     guarded_path::distrust(handover.user);
     master.generation = handover.generation + 1;
@@ -189,7 +189,8 @@ impl Master {
         let notify = Notify::from_environment();
         let relay = Relay::new().map_err(|e| format!("no sockets between workers: {e}"))?;
         let board = Board::new().map_err(|e| format!("no memory that workers share: {e}"))?;
-        let bus = bus.map_or_else(|| Bus::new(config.topics.bytes), Ok);
+        let workers = mode.workers(&config) + mode.extra_workers(&config);
+        let bus = bus.map_or_else(|| Bus::new(config.topics.bytes, workers), Ok);
         let bus = bus.map_err(|e| format!("no memory for topics: {e}"))?;
         let master = Master {
             extras: Extras::default(),

@@ -38,8 +38,9 @@ impl WorkerTopics {
         let last = self.server.with_request(key, |view| view.header("last-event-id").map(<[u8]>::to_vec));
         let shown = last.flatten();
         let after = stream.after.or(shown.as_deref()).filter(|id| !id.is_empty());
+        bus::read_up(self.presence, self.server);
         // May wait, so it comes before anything that must be of one moment.
-        let caught_up = after.and_then(|after| bus::catch_up(self.member, after, stream.topics));
+        let caught_up = after.and_then(|after| bus::catch_up(self.post, after, stream.topics));
         let lasts = match &caught_up {
             None if stream.recent > 0 => bus::lasts(self.member, stream.topics),
             _ => caught_up.clone(),

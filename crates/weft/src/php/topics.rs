@@ -19,8 +19,8 @@ use crate::config::Config;
 pub struct WorkerTopics {
     pub(super) server: &'static Server,
     pub(super) member: &'static Member,
-    post: &'static Post,
-    presence: &'static Presence,
+    pub(super) post: &'static Post,
+    pub(super) presence: &'static Presence,
     pub(super) limits: Limits,
     lent: Lent,
 }
@@ -122,7 +122,7 @@ impl WorkerTopics {
     fn resume(&self, key: TunnelKey, wanted: &Wanted<'_>, after: &[u8]) -> TopicSubscribed {
         let last_of = |mut lasts: Vec<Result<u64, u64>>| lasts.pop();
         // May wait, so it comes before anything that must be of one moment.
-        let last = bus::catch_up(self.member, after, &[wanted.topic]).and_then(last_of);
+        let last = bus::catch_up(self.post, after, &[wanted.topic]).and_then(last_of);
         let otherwise = match wanted.recent {
             0 => None,
             _ => last.or_else(|| bus::lasts(self.member, &[wanted.topic]).and_then(last_of)),
@@ -202,6 +202,7 @@ impl Topics for WorkerTopics {
             return TopicSubscribed::Name;
         }
         let wanted = Wanted { topic, is_labelled, recent };
+        bus::read_up(self.presence, self.server);
         match (self.own(connection), after) {
             (Some(key), Some(after)) => self.resume(key, &wanted, after),
             (Some(key), None) => self.subscribe_new(key, &wanted),
@@ -237,6 +238,7 @@ impl Topics for WorkerTopics {
     }
 
     fn position(&self) -> Slice {
+        bus::read_up(self.presence, self.server);
         self.lent.data(bus::position(self.member))
     }
 

@@ -193,7 +193,12 @@ impl Worker {
         let add = |fd, key| runtime.with_reactor(|reactor| reactor.add(fd, key)).map_err(failed);
         add(control.fd().as_raw_fd(), CONTROL_KEY)?;
         add(signals.fd(), SIGNAL_KEY)?;
-        add(bus.bell().as_raw_fd(), BUS_KEY)?;
+        let post = presence.post;
+        post.member.bells().try_for_each(|bell| add(bell.as_raw_fd(), BUS_KEY))?;
+        server.watch_topics(move |topic, has_subscribers| match has_subscribers {
+            true => post.begin_topic(topic),
+            false => post.member.end_topic(topic),
+        });
         stuck::watch(&config, php::request_names(presence))
             .start(runtime.heartbeat)
             .map_err(|error| format!("no thread for the watch: {error}"))?;
