@@ -33,12 +33,12 @@ def of_two(peer: Peer, _settings: Settings) -> Peer:
     return dataclasses.replace(peer, commands=weft_push(2))
 
 
-def settled(pids: list[int]) -> proc.Memory:
-    """The memory of processes when it stands still. Their CPU clock does not: clients are sent pings."""
-    last, end = proc.memory(pids), time.monotonic() + SETTLED_DEADLINE_S
+def settled(server: Running) -> proc.Memory:
+    """The memory of a server when it stands still and all its workers are there. Their CPU clock does not: clients are sent pings."""
+    last, end = proc.memory(server.pids()), time.monotonic() + SETTLED_DEADLINE_S
     while time.monotonic() < end:
         time.sleep(1.0)
-        now = proc.memory(pids)
+        now = proc.memory(server.pids())
         if abs(now.pss - last.pss) <= STEADY * last.pss:
             return now
         last = now
@@ -49,21 +49,20 @@ def crowd(peer: Peer, settings: Settings) -> Measured:
     """User memory is the Pss of all processes of the server, the shared memory of the bus included."""
     count = settings.crowd
     with Running(peer, "crowd") as server:
-        pids = server.pids()
         talk.get(server.port, "/")
-        before, kernel_before = settled(pids), proc.kernel_memory()
+        before, kernel_before = settled(server), proc.kernel_memory()
         with talk.Crowd(server.port, count, settings.crowd_each) as clients:
             metrics: Metrics = {"count": count, "workers": len(server.workers())}
             opening: list[Metrics] = []
             metrics |= opened(server, clients, before, opening)
-            after, kernel = settled(pids), proc.kernel_memory() - kernel_before
+            after, kernel = settled(server), proc.kernel_memory() - kernel_before
             metrics |= {"user_kib": (after.pss - before.pss) / 1024 / count, "anonymous_kib": (after.anonymous - before.anonymous) / 1024 / count,
                         "kernel_both_ends_kib": kernel / 1024 / count, "total_pss_mib": after.pss / 2**20}
             metrics |= held(server, clients, settings)
             metrics |= told_apart(server, clients, min(count, settings.crowd_own or count))
             told: list[Metrics] = []
             metrics |= told_all(server, clients, told)
-            metrics["user_kib_at_the_end"] = (settled(pids).pss - before.pss) / 1024 / count
+            metrics["user_kib_at_the_end"] = (settled(server).pss - before.pss) / 1024 / count
             last = clients.counts()
             clients.require_order(last)
             if last["open"] != count:
