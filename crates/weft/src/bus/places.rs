@@ -75,6 +75,11 @@ impl Places {
         self.owners[..self.used()].iter().map(|owner| owner.load(Acquire)).filter(|owner| *owner != 0)
     }
 
+    /// The place of an owner.
+    pub fn of_owner(&self, owner: u64) -> Option<usize> {
+        (0..self.used()).find(|place| owner != 0 && self.owners[*place].load(Acquire) == owner)
+    }
+
     /// The reader in a place has read everything before this position.
     pub fn has_read(&self, place: usize, ring: usize, to: u64) {
         self.cursor(place, ring).store(to, Release);

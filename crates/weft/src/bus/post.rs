@@ -90,7 +90,7 @@ impl Post {
         self.last.set(number);
         let deadline = clock::now() + DEADLINE;
         self.open.borrow_mut().insert(number, Open { waiting_for, ..Open::default() });
-        let letter = Letter { kind: Kind::Question, to: to.unwrap_or(0), from: own, number, rows }.encode();
+        let letter = Letter { kind: Kind::Question, to: to.unwrap_or(0), from: own, number, rows };
         let answered =
             self.send_question(runtime, &letter).and_then(|()| self.wait(runtime, number, deadline));
         let open = self.open.borrow_mut().remove(&number).unwrap_or_default();
@@ -105,7 +105,7 @@ impl Post {
         self.last.set(number);
         let waiting_for: Vec<u64> = bus.readers().filter(|worker| *worker != own).collect();
         let letter = Letter { kind: Kind::Question, to: 0, from: own, number, rows };
-        let is_sent = waiting_for.is_empty() || bus.mail(&letter.encode()).is_ok();
+        let is_sent = waiting_for.is_empty() || bus.mail(&letter.encode(), 0).is_ok();
         let deadline = now + DEADLINE;
         is_sent.then(|| {
             self.open.borrow_mut().insert(number, Open { waiting_for, deadline, ..Open::default() })
@@ -137,10 +137,10 @@ impl Post {
         Some(Ok((open.rows, open.waiting_for)))
     }
 
-    fn send_question(&self, runtime: &Runtime, letter: &[u8]) -> Result<(), NotAnswered> {
-        let until = clock::now() + PATIENCE;
+    fn send_question(&self, runtime: &Runtime, letter: &Letter<'_>) -> Result<(), NotAnswered> {
+        let (until, bytes) = (clock::now() + PATIENCE, letter.encode());
         loop {
-            match self.member.bus.mail(letter) {
+            match self.member.bus.mail(&bytes, letter.to) {
                 Ok(_) => return Ok(()),
                 Err(Refused::TooLong(_)) => return Err(NotAnswered::CannotWait),
                 Err(Refused::Full) if clock::now() >= until => {
@@ -215,7 +215,8 @@ impl Post {
     fn send(&self, now: Nanos) -> bool {
         let mut unsent = self.unsent.borrow_mut();
         while let Some(letter) = unsent.front() {
-            match self.member.bus.mail(letter) {
+            let to = Letter::decode(letter).map_or(0, |letter| letter.to);
+            match self.member.bus.mail(letter, to) {
                 Ok(_) | Err(Refused::TooLong(_)) => {
                     unsent.pop_front();
                     self.full_since.set(0);

@@ -237,11 +237,11 @@ impl Bus {
         self.index.is_noted(held);
     }
 
-    /// Sends something to workers that know what it is.
+    /// Sends something to a worker that knows what it is, or to all (0).
     ///
     /// # Errors
     /// See [`Refused`]; nothing was written.
-    pub fn mail(&self, bytes: &[u8]) -> Result<u64, Refused> {
+    pub fn mail(&self, bytes: &[u8], to: u64) -> Result<u64, Refused> {
         let ring = &self.rings[MAIL];
         let bytes_max = (ring.length() / PARTS) as usize * size_of::<u64>();
         if bytes.len() > bytes_max {
@@ -255,7 +255,7 @@ impl Bus {
         ring.write(&held, bytes, 0);
         let at = ring.advance(&held, bytes.len());
         drop(held);
-        self.wake_all();
+        self.wake_reader(to, at);
         Ok(at)
     }
 

@@ -1,22 +1,20 @@
 //! Whom a record on the bus wakes.
 //!
-//! Must not know what a message says. Invariants: who has subscribers to a message's topic when it is published is woken for
-//! it; whoever is not reads it later, before it is far behind.
+//! Must not know what a record says. Invariants: who has subscribers to a message's topic when it is published is woken for
+//! it, and so is whoever a letter is for; all others read it later, before they are far behind.
 
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::fence;
 
 use super::index::number_of;
 use super::message::{Kind, Message};
-use super::shared::{Bus, NEWS, PARTS};
+use super::places::LINK;
+use super::shared::{Bus, MAIL, NEWS, PARTS};
 
 impl Bus {
     /// Wakes those for whom the message is that begins at a position: who has subscribers, and the link.
     pub(super) fn wake_for(&self, message: &Message<'_>, at: u64) {
-        let ring = &self.rings[NEWS];
-        let part = ring.length() / PARTS;
-        let is_for_all =
-            !matches!(message.kind, Kind::Text | Kind::Binary) || at / part != ring.head() / part;
+        let is_for_all = !matches!(message.kind, Kind::Text | Kind::Binary) || self.ends_part(NEWS, at);
         // The message is there before it is looked who has subscribers: see [`Interest`].
         fence(SeqCst);
         let places = self.interest.places(self.bucket_of(message.topic)).filter(|_| !is_for_all);
@@ -26,6 +24,23 @@ impl Bus {
             None => self.bells.ring_common(),
         }
         self.wake_link();
+    }
+
+    /// Wakes the reader for whom the letter is that begins at a position; with 0, all.
+    pub(super) fn wake_reader(&self, to: u64, at: u64) {
+        let is_alone = to != 0 && !self.ends_part(MAIL, at);
+        let place = self.places.of_owner(to).filter(|place| is_alone && *place < self.bells.own());
+        match place {
+            _ if is_alone && to & LINK != 0 => self.wake_link(),
+            Some(place) => self.bells.ring_own(place),
+            None => self.wake_all(),
+        }
+    }
+
+    /// Whether the record at a position is the last one of an eighth of its ring: all are woken then.
+    fn ends_part(&self, ring: usize, at: u64) -> bool {
+        let part = self.rings[ring].length() / PARTS;
+        at / part != self.head(ring) / part
     }
 
     pub(super) fn wake_all(&self) {
@@ -99,8 +114,21 @@ mod tests {
             bus.note_subscribers(place, b"news");
         }
         assert_eq!(publish(&bus, Kind::Text, b"news"), [COMMON], "most have subscribers");
-        assert!(bus.mail(b"a letter").is_ok());
-        assert_eq!(rung(&bus), [COMMON]);
+    }
+
+    #[test]
+    fn a_letter_wakes_whom_it_is_for() {
+        let bus = Bus::new(1 << 16, 2).unwrap();
+        (1..=2).for_each(|pid| assert!(bus.join(pid << 32, None).is_some()));
+        let mail = |to| {
+            bus.mail(b"a letter", to).unwrap();
+            rung(&bus)
+        };
+        assert_eq!(mail(2 << 32), [3]);
+        assert_eq!((mail(0), mail(7 << 32)), (vec![0], vec![0]), "all, and one that is not there");
+        bus.hosts.become_link();
+        bus.join(LINK | 3 << 32, None).unwrap();
+        assert_eq!((mail(LINK | 3 << 32), mail(0)), (vec![1], vec![0, 1]));
     }
 
     #[test]
