@@ -106,16 +106,16 @@ impl<'a> Request<'a> {
         Err(Failure::own("the authority refuses each nonce that it gives out"))
     }
 
-    /// A new order. One that replaces a certificate may be refused because another host's has done so already.
+    /// A new order. One that replaces a certificate may be refused because another host's has done so already, or because the
+    /// authority does not know that certificate (any more): then it is asked for as if it were the first. What an authority
+    /// refuses for another reason it refuses again.
     fn order(&self) -> Result<Order, Failure> {
         let identifiers = [Identifier::Dns(self.name.to_owned())];
         if let Some(replaced) = &self.replaces {
             let order = self.again(|| {
                 let wanted = NewOrder::new(&identifiers).replaces(replaced.clone());
                 match done(self.account.new_order(&wanted)) {
-                    Err(error) if is(&error, "alreadyReplaced") || !matches!(error, Error::Api(_)) => {
-                        Ok(None)
-                    }
+                    Err(error) if !is(&error, "badNonce") && !is(&error, "rateLimited") => Ok(None),
                     other => other.map(Some).map_err(|error| self.failed(error)),
                 }
             })?;

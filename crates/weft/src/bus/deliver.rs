@@ -51,13 +51,22 @@ pub fn look(presence: &Presence, server: &Server) {
     presence.look(server, clock::now());
 }
 
-/// Reads what nobody was woken for, so that a new subscriber gets nothing that was published long before. What is more than a
-/// turn delivers comes in the next ones.
+/// Passes over messages that nobody here gets, for which this worker was not woken, so that a new subscriber gets nothing that
+/// was published long before. Others are left to the turn, which delivers only so much at once.
 pub fn read_up(presence: &Presence, server: &Server) {
-    if presence.post.member.has_news() {
-        deliver_news(presence, server);
-        presence.post.hear_what_is_there();
+    let is_passed = |record: &[u8]| {
+        let is_other = |message: Message<'_>| {
+            let is_message = matches!(message.kind, MessageKind::Text | MessageKind::Binary);
+            message.is_past || is_message && !server.is_heard(message.topic)
+        };
+        Message::decode(record).is_none_or(is_other)
+    };
+    for _ in 0..UNHEARD_PER_TURN {
+        if !presence.post.member.pass(NEWS, is_passed) {
+            break;
+        }
     }
+    presence.post.hear_what_is_there();
 }
 
 /// Delivers what has come; what is left comes in the next turn ([`Member::has_news`]).

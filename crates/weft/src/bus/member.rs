@@ -145,7 +145,23 @@ impl Member {
         self.put_back(scratch, next)
     }
 
-    fn put_back(&self, scratch: Vec<u8>, next: Next) -> Next {
+    /// Passes over the next record of a ring if `is_passed` says so; returns whether it did.
+    pub fn pass(&self, ring: usize, is_passed: impl FnOnce(&[u8]) -> bool) -> bool {
+        let (Some(place), at) = (self.place, self.read[ring].get()) else { return false };
+        let mut scratch = std::mem::take(&mut *self.scratch.borrow_mut());
+        scratch.clear();
+        let to = match self.bus.read(ring, at, &mut scratch) {
+            Found::Record { next, .. } if is_passed(&scratch) => Some(next),
+            _ => None,
+        };
+        if let Some(to) = to {
+            self.read[ring].set(to);
+            self.bus.has_read(place, ring, to);
+        }
+        self.put_back(scratch, to.is_some())
+    }
+
+    fn put_back<T>(&self, scratch: Vec<u8>, next: T) -> T {
         /// A larger buffer is not kept.
         const KEPT_BYTES: usize = 64 * 1024;
         if scratch.capacity() <= KEPT_BYTES {
