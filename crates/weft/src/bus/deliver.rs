@@ -61,11 +61,9 @@ pub fn read_up(presence: &Presence, server: &Server) {
         };
         Message::decode(record).is_none_or(is_other)
     };
-    for _ in 0..UNHEARD_PER_TURN {
-        if !presence.post.member.pass(NEWS, is_passed) {
-            break;
-        }
-    }
+    // What was published since: no more than a second's, and an eighth of the ring.
+    let (member, head) = (presence.post.member, presence.post.member.bus.head(NEWS));
+    while member.position(NEWS) < head && member.pass(NEWS, is_passed) {}
     presence.post.hear_what_is_there();
 }
 
@@ -73,6 +71,9 @@ pub fn read_up(presence: &Presence, server: &Server) {
 fn deliver(presence: &Presence, server: &Server) {
     let (post, member) = (presence.post, presence.post.member);
     deliver_news(presence, server);
+    if member.bus.head(MAIL) != member.position(MAIL) {
+        read_up(presence, server); // a letter may subscribe a connection
+    }
     for _ in 0..LETTERS_PER_TURN {
         let next = member.next(MAIL, |_, record| {
             let Some(letter) = Letter::decode(record) else { return };
