@@ -149,6 +149,13 @@ void weft_check_in(uint32_t instance)
 	}
 }
 
+void weft_check_begin_again(void)
+{
+	for (uint32_t i = 0; i < numbers; i++) {
+		all[i + 1].pages = 0;
+	}
+}
+
 void weft_check_forget(uint32_t instance)
 {
 	if (instance <= numbers && all) {

@@ -2,8 +2,7 @@
  * which holds the contents of the active instance.
  *
  *     after start-up    all pages are write-protected: their contents are the pristine state, the same for every instance
- *     first write       the page faults, once in the life of the process: it is copied (its pristine copy), listed, and
- *                       writable from then on
+ *     first write       the page faults: it is copied (its pristine copy), listed, and writable from then on
  *     exchange          each listed page is compared with its pristine copy, line by line (64 bytes): lines that differ are
  *                       saved for the instance that leaves; those of the next one are loaded; all others become pristine
  *
@@ -32,6 +31,7 @@ static bool too_many_ranges;
 static char **pages;     /* address of each listed page */
 static char *pristine;   /* their copies, in the same order */
 static uint32_t page_count;
+static uint8_t leaves[PAGES_MAX]; /* which of them are taken from the list */
 #ifdef __x86_64__
 static bool avx2;
 #endif
@@ -266,6 +266,62 @@ void weft_image_exchange(weft_image *out, weft_image *in)
 		take_out(out);
 	}
 	put_in(out, in);
+}
+
+/* ---- pages that nobody changes any more ---- */
+
+static bool is_pristine(uint32_t page, weft_image_of image_of, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const weft_image *image = image_of(i);
+		if (image && page < image->pages && image->masks[page]) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Lines are packed in the order of the pages, and there are none of a page that leaves: only masks move up. */
+static void close_masks(weft_image *image)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < image->pages; i++) {
+		image->masks[kept] = image->masks[i];
+		kept += !leaves[i];
+	}
+	image->pages = kept;
+}
+
+static bool protect_again(char *page)
+{
+	range *of = range_of(page);
+	if (mprotect(page, WEFT_PAGE_BYTES, PROT_READ) != 0) {
+		return false;
+	}
+	of->listed[(page - of->low) / WEFT_PAGE_BYTES] = 0;
+	return true;
+}
+
+void weft_image_unlist(bool (*is_wanted)(const char *page), weft_image_of image_of, uint32_t count)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < page_count; i++) {
+		leaves[i] = is_wanted(pages[i]) && is_pristine(i, image_of, count) && protect_again(pages[i]);
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		weft_image *image = image_of(i);
+		if (image) {
+			close_masks(image);
+		}
+	}
+	for (uint32_t i = 0; i < page_count; i++) {
+		if (!leaves[i]) {
+			pages[kept] = pages[i];
+			memmove(pristine + kept * WEFT_PAGE_BYTES, pristine + i * WEFT_PAGE_BYTES, kept < i ? WEFT_PAGE_BYTES : 0);
+			kept++;
+		}
+	}
+	page_count = kept;
 }
 
 /* Arena memory that the active instance no longer uses becomes pristine again: otherwise its contents would be carried

@@ -28,7 +28,6 @@
 
 #define REGION_BYTES ((size_t) 64 << 30)      /* for all heaps, if there is no limit */
 #define REGION_BYTES_LEAST ((size_t) 8 << 30) /* if address space is scarce: ulimit -v, valgrind */
-#define LIGHT_LINES 384 /* the changes of requests to a light application: 24 KiB */
 
 bool weft_collects_garbage;
 
@@ -260,7 +259,7 @@ weft_enter_result weft_instance_enter(weft_instance *instance, bool has_job, uin
 	if (UNEXPECTED(!instance->begun)) {
 		begin(instance);
 	}
-	if (has_job && UNEXPECTED(instance->image.line_count > LIGHT_LINES) && !instance->moved) {
+	if (has_job && UNEXPECTED(!instance->moved) && weft_tables_are_large()) {
 		weft_tables_move();
 		instance->moved = true;
 	}
@@ -312,23 +311,48 @@ void weft_instance_footprint(const weft_instance *instance, weft_footprint *foot
 	footprint->heap = weft_heap_resident(instance->number) + aside;
 }
 
+static void move_tables(weft_instance *instance, bool out)
+{
+	put_in_place(instance);
+	if (out) {
+		weft_tables_move();
+	} else {
+		weft_tables_return();
+	}
+	instance->moved = out;
+	put_in_place(NULL);
+}
+
 /* If a script is loaded (resident.c), the heap and the contents of the tables belong to it. */
 static void trim(weft_instance *instance)
 {
 	weft_native_trim(instance->coroutine);
-	if (weft_resident_of(instance->coroutine)) {
-		weft_heap_give_back(instance->heap);
-	} else {
+	if (!weft_resident_of(instance->coroutine)) {
 		weft_heap_trim(instance->number);
-		if (instance->moved) {
-			put_in_place(instance);
-			weft_tables_return();
-			instance->moved = false;
-			put_in_place(NULL);
+		move_tables(instance, false);
+	} else {
+		weft_heap_give_back(instance->heap);
+		if (!instance->moved && weft_tables_are_large()) {
+			move_tables(instance, true);
 		}
 	}
 	weft_image_trim(&instance->image);
 	instance->trimmed = true;
+}
+
+static weft_image *image_of(uint32_t index)
+{
+	return instances[index] ? &instances[index]->image : NULL;
+}
+
+/* Before the first instances moved their tables, they wrote to pages that no switch needs to compare since. */
+static void unlist_tables(void)
+{
+	if (weft_tables_are_large() && weft_tables_pages() > 0) {
+		put_in_place(NULL);
+		weft_check_begin_again();
+		weft_image_unlist(weft_tables_hold, image_of, instances_max);
+	}
 }
 
 /* Instances that have been idle for `idle_ns` keep what they need; other memory is returned. */
@@ -347,6 +371,7 @@ void weft_instances_trim(uint64_t idle_ns)
 	if (any) {
 		malloc_trim(0);
 	}
+	unlist_tables();
 }
 
 /* Memory is short: idle instances return what they can at once, and the instance with the largest loaded script loads

@@ -74,6 +74,10 @@ void weft_image_trim(weft_image *image);
 /* The listed pages: those that have been written to at least once. */
 uint32_t weft_image_pages(void);
 char *weft_image_page(uint32_t index);
+/* Takes pages from the list, of those that are wanted, in which no instance differs: they are write-protected again. `image_of`
+ * gives what the instance with an index below `count` has changed, or NULL; none may be loaded. */
+typedef weft_image *(*weft_image_of)(uint32_t index);
+void weft_image_unlist(bool (*is_wanted)(const char *page), weft_image_of image_of, uint32_t count);
 /* A first write to a page: true if it belongs to the image, and the write may be tried again. */
 bool weft_image_fault(void *address);
 
@@ -123,6 +127,9 @@ size_t weft_heap_resident(uint32_t owner);
 
 /* ---- tables.c ---- */
 void weft_tables_note(void);
+bool weft_tables_hold(const char *page);
+uint32_t weft_tables_pages(void);
+bool weft_tables_are_large(void);
 void weft_tables_move(void);
 void weft_tables_return(void);
 
@@ -165,6 +172,8 @@ void weft_check_out(uint32_t instance);
 void weft_check_in(uint32_t instance);
 /* The loaded pages belong to `instance`, whose request has ended. */
 void weft_check_idle(uint32_t instance);
+/* The list of pages has been shortened: what was saved is of no use. */
+void weft_check_begin_again(void);
 void weft_check_forget(uint32_t instance);
 
 /* ---- instance.c ---- */

@@ -1,11 +1,14 @@
 //! Requests leave nothing behind, and idle instances keep little memory.
 
+use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int};
 use std::time::Duration;
 
-use weft_zend::InstanceSwitch;
+use weft_rt::reactor::Event;
+use weft_rt::{Driver, Nanos};
+use weft_zend::{InstanceOptions, InstanceSwitch};
 
-use crate::common::{Worker, alone, resident_kib};
+use crate::common::{OPTIONS, Worker, alone, resident_kib};
 
 fn round(worker: &Worker, page: &str, count: usize) {
     let asked: Vec<_> = (0..count).map(|n| worker.ask(page, &format!("n={n}"))).collect();
@@ -73,6 +76,74 @@ fn tables_of_an_application_go_back_with_the_rest() {
             round(&worker, "calm.php", 40);
         }
         assert!(idle.iter().all(|each| *each < 400), "{idle:?} KiB each");
+    });
+}
+
+/// The first instances add to the tables of start-up, and write to pages that nobody changes once all have their own.
+#[test]
+fn pages_of_tables_that_have_moved_are_compared_no_more() {
+    alone("memory::pages_of_tables_that_have_moved_are_compared_no_more", || {
+        let worker = Worker::start(8, &[("log_errors", "0")]);
+        round(&worker, "calm.php", 16);
+        let light = InstanceSwitch::figures().pages;
+        round(&worker, "declares.php", 16);
+        let first = InstanceSwitch::figures().pages;
+        assert!(
+            first > light + 10,
+            "{light} pages, then {first}: the script has written to few pages of the tables"
+        );
+        for _ in 0..3 {
+            round(&worker, "declares.php", 16);
+            InstanceSwitch::trim(Duration::ZERO);
+            let later = InstanceSwitch::figures().pages;
+            assert!(later < light + 10, "{light} pages, {first} and then {later}");
+            round(&worker, "calm.php", 16);
+        }
+        round(&worker, "declares.php", 16);
+        let moved = InstanceSwitch::figures().pages;
+        assert!(
+            moved < light + 10,
+            "{light} pages, {first} and then {moved}: idle instances have moved no tables"
+        );
+    });
+}
+
+/// Looks for such pages at each turn, and notes whether there were some while requests waited.
+struct Trims<'a>(&'a Worker, &'a Cell<bool>);
+
+impl Driver for Trims<'_> {
+    fn event(&self, _: Event) {}
+    fn turn(&self, _: Nanos) {
+        let before = InstanceSwitch::figures().pages;
+        InstanceSwitch::trim(Duration::ZERO);
+        if InstanceSwitch::figures().pages < before && !self.0.has_served() {
+            self.1.set(true);
+        }
+    }
+    fn deadline(&self) -> Option<Nanos> {
+        None
+    }
+    fn finished(&self) -> bool {
+        self.0.has_served()
+    }
+}
+
+#[test]
+fn who_waits_meanwhile_keeps_what_it_has() {
+    alone("memory::who_waits_meanwhile_keeps_what_it_has", || {
+        let options = InstanceOptions { verify: true, instances_max: 8, ..OPTIONS };
+        let worker = Worker::start_with(options, &[("log_errors", "0")]);
+        let found = Cell::new(false);
+        for page in ["declares.php", "calm.php", "declares.php", "calm.php"] {
+            let asked: Vec<_> = (0..24).map(|n| worker.ask(page, &format!("n={n}"))).collect();
+            worker.runtime.run(&Trims(&worker, &found));
+            for (n, id) in asked.into_iter().enumerate() {
+                let response = worker.response(id);
+                assert_eq!(response.body, format!("calm {n}"), "{page}: {:?}", worker.web.log.borrow());
+            }
+        }
+        assert!(found.get(), "nobody waited while pages were found");
+        assert!(worker.web.replacements.borrow().is_empty(), "{:?}", worker.web.log.borrow());
     });
 }
 
