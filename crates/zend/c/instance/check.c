@@ -88,10 +88,10 @@ void weft_check_idle(uint32_t instance)
 		return;
 	}
 	kept *mine = &all[instance];
-	uint32_t pages = weft_image_pages();
+	uint32_t pages = weft_pages_count;
 	mine->stale_count = 0;
 	for (uint32_t i = 0; i < pages; i++) {
-		void **word = (void **) weft_image_page(i);
+		void **word = (void **) weft_pages[i];
 		for (size_t j = 0; j < WEFT_PAGE_BYTES / sizeof(*word); j++) {
 			if (weft_heap_holds(word[j]) || weft_instance_of_stack(word[j])) {
 				note_stale(mine, &word[j]);
@@ -106,15 +106,15 @@ void weft_check_out(uint32_t instance)
 		return;
 	}
 	kept *mine = &all[instance];
-	uint32_t pages = weft_image_pages();
+	uint32_t pages = weft_pages_count;
 	if (mine->pages != pages) {
 		free(mine->copy);
 		mine->copy = malloc(pages * WEFT_PAGE_BYTES);
 		mine->pages = mine->copy ? pages : 0;
 	}
 	for (uint32_t i = 0; i < mine->pages; i++) {
-		memcpy(mine->copy + i * WEFT_PAGE_BYTES, weft_image_page(i), WEFT_PAGE_BYTES);
-		search(weft_image_page(i), instance);
+		memcpy(mine->copy + i * WEFT_PAGE_BYTES, weft_pages[i], WEFT_PAGE_BYTES);
+		search(weft_pages[i], instance);
 	}
 }
 
@@ -140,7 +140,7 @@ void weft_check_in(uint32_t instance)
 	}
 	const kept *mine = &all[instance];
 	for (uint32_t i = 0; i < mine->pages; i++) {
-		const char *differs = difference(weft_image_page(i), mine->copy + i * WEFT_PAGE_BYTES);
+		const char *differs = difference(weft_pages[i], mine->copy + i * WEFT_PAGE_BYTES);
 		if (differs) {
 			report("a page is not as it was left", differs, instance, 0);
 			weft_host_replace(weft_slice_text("an instance was corrupted (verify_instances)"));

@@ -107,7 +107,7 @@ const char *weft_instances_start(uint32_t max, size_t heap_bytes, bool verify)
 	}
 	weft_tables_note();
 	weft_patterns_start();
-	weft_stack_ask(weft_image_fault, weft_instance_overrun);
+	weft_stack_ask(weft_pages_fault, weft_instance_overrun);
 	return weft_image_start();
 }
 
@@ -351,7 +351,7 @@ static void unlist_tables(void)
 	if (weft_tables_are_large() && weft_tables_pages() > 0) {
 		put_in_place(NULL);
 		weft_check_begin_again();
-		weft_image_unlist(weft_tables_hold, image_of, instances_max);
+		weft_pages_unlist(weft_tables_hold, image_of, instances_max);
 	}
 }
 
@@ -467,7 +467,7 @@ uint32_t weft_instance_of_stack(const void *address)
 
 weft_instances_figures weft_instances_report(void)
 {
-	figures.pages = weft_image_pages();
+	figures.pages = weft_pages_count;
 	figures.heap_bytes = weft_heap_bytes();
 	figures.promised_bytes = promised();
 	figures.lines = placed ? placed->image.line_count : 0;

@@ -6,7 +6,8 @@
  *   libraries.c  which libraries belong to an instance: libphp, its extensions, libxml2 and libraries built on it
  *   arena.c      malloc and its family: allocations of those libraries during PHP's start lie in one arena
  *   fitness.c    which extensions cannot be in one
- *   image.c      the writable pages (arena and libraries' data): protection, pristine copies, exchange
+ *   pages.c      the writable pages (arena and libraries' data) that were written to: protection, pristine copies
+ *   image.c      the exchange of their contents
  *   heap.c       the Zend heap of each instance, cut from one region
  *   tables.c     functions, classes and constants: in the arena, or in memory of the instance
  *   patterns.c   regular expressions, compiled once for all
@@ -54,6 +55,18 @@ bool weft_arena_holds(const void *address);
 int weft_arena_open(void);
 bool weft_arena_is_open(void);
 
+/* ---- pages.c ---- */
+/* The addresses of the listed pages, those that somebody has written to; their pristine copies, in the same order. */
+extern char **weft_pages;
+extern char *weft_pages_pristine;
+extern uint32_t weft_pages_count;
+/* Write-protects all pages. NULL, or why this process cannot have instances. */
+const char *weft_pages_start(void);
+/* A first write to a page: true if it belongs to the image, and the write may be tried again. */
+bool weft_pages_fault(void *address);
+/* Address space that occupies memory where it is written to; NULL: there is none. */
+void *weft_pages_reserve(size_t bytes);
+
 /* ---- image.c ---- */
 /* What an instance has changed of the image: the lines (64 bytes) that differ from the pristine pages. */
 typedef struct {
@@ -71,15 +84,10 @@ void weft_image_exchange(weft_image *out, weft_image *in);
 void weft_image_restore(char *low, size_t bytes);
 void weft_image_free(weft_image *image);
 void weft_image_trim(weft_image *image);
-/* The listed pages: those that have been written to at least once. */
-uint32_t weft_image_pages(void);
-char *weft_image_page(uint32_t index);
-/* Takes pages from the list, of those that are wanted, in which no instance differs: they are write-protected again. `image_of`
- * gives what the instance with an index below `count` has changed, or NULL; none may be loaded. */
+/* pages.c: takes pages from the list, of those that may leave, in which no instance differs. `image_of` gives what the instance
+ * with an index below `count` has changed, or NULL; none may be loaded. */
 typedef weft_image *(*weft_image_of)(uint32_t index);
-void weft_image_unlist(bool (*is_wanted)(const char *page), weft_image_of image_of, uint32_t count);
-/* A first write to a page: true if it belongs to the image, and the write may be tried again. */
-bool weft_image_fault(void *address);
+void weft_pages_unlist(bool (*may_leave)(const char *page), weft_image_of image_of, uint32_t count);
 
 /* ---- thread_local.c ---- */
 /* Records the pristine state. NULL, or why this process cannot have instances. */

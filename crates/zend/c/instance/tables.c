@@ -47,8 +47,8 @@ bool weft_tables_hold(const char *page)
 uint32_t weft_tables_pages(void)
 {
 	uint32_t count = 0;
-	for (uint32_t i = 0; i < weft_image_pages(); i++) {
-		count += weft_tables_hold(weft_image_page(i));
+	for (uint32_t i = 0; i < weft_pages_count; i++) {
+		count += weft_tables_hold(weft_pages[i]);
 	}
 	return count;
 }
@@ -57,8 +57,8 @@ uint32_t weft_tables_pages(void)
 bool weft_tables_are_large(void)
 {
 	static uint32_t seen;
-	if (UNEXPECTED(!are_large && weft_image_pages() != seen)) {
-		seen = weft_image_pages();
+	if (UNEXPECTED(!are_large && weft_pages_count != seen)) {
+		seen = weft_pages_count;
 		are_large = weft_tables_pages() > FEW_PAGES;
 	}
 	return are_large;

@@ -1,7 +1,7 @@
 /* Thread-local variables of the libraries that belong to an instance (libraries.c): libxml2 keeps its globals there
  * from 2.12 on, and an extension may.
  *
- * They lie in no segment that image.c sees, but in a block for each library and thread, beside those of other
+ * They lie in no segment that pages.c sees, but in a block for each library and thread, beside those of other
  * libraries. All PHP runs in one thread, so each such block has one address, and its bytes are copied at each
  * exchange. Debian 12's libraries have none. */
 #include "instance.h"
