@@ -5,7 +5,7 @@
  *     nobody differs    a page to which nobody will write again leaves the list, and is write-protected again
  *
  * When the kernel is to write to such a page, it does not fault but reports EFAULT: so the pages to which it writes
- * are listed from the start. It must not know what is done with the pages.
+ * are listed from the start. It must not know how contents are exchanged; of what an instance has changed it reads in which pages.
  *
  * Invariant: a page that is not listed is pristine. */
 #include "instance.h"
