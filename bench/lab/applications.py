@@ -1,6 +1,8 @@
 """The scenario of whole applications as Debian packages them, in their usual state: no page waits for a slow server.
 
-Like scenarios.py, whose table ends with these SCENARIOS; it must not know how results are written or drawn.
+Like scenarios.py, whose table ends with these SCENARIOS; it must not know how results are written or drawn. Each round starts its
+servers anew: starts of one server, php-fpm's as well, differ by up to 10 % where its windows differ by 2 (where the kernel puts its
+pages decides), so that one start of each compares nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +20,6 @@ from .visitors import Page, Visitors
 CLIENTS = 30
 FIRST_PAGES_S = 180  # the first page of each visitor may compile everything
 SETTLE_S = 15  # weft's further worker, forked while all was compiled, has gone by then
-RESUME_S = 2.5  # after a pause: weft's instances have given memory back, and take it again
 
 
 @lru_cache(maxsize=1)
@@ -29,17 +30,12 @@ def installed(core: int) -> dict[str, dict[str, str]]:
     return stack.enter_context(sites.applications(core))
 
 
-def served(server: Running, path: str, settings: Settings, pages: tuple[Page, ...] = ()) -> Iterator[Metrics]:
-    """Thirty visitors, each of whom asks again as soon as he has his answer, beside the kernel's accounting; a window for each round."""
+def served(server: Running, path: str, settings: Settings, pages: tuple[Page, ...] = ()) -> Metrics:
+    """Thirty visitors, each of whom asks again as soon as he has his answer, beside the kernel's accounting."""
     with Visitors(server.port, path, CLIENTS, pages) as crowd:
         proc.wait_for(f"each of {CLIENTS} visitors to be answered once", crowd.settled, FIRST_PAGES_S)
         crowd.watch(SETTLE_S)
-    for _ in range(settings.rounds):
-        with Visitors(server.port, path, CLIENTS, pages) as crowd:
-            proc.wait_for(f"each of {CLIENTS} visitors to be answered once", crowd.settled, FIRST_PAGES_S)
-            crowd.watch(RESUME_S)
-            seen = window(server, crowd, settings.seconds)
-        yield seen  # while others have their turn nobody visits this one
+        return window(server, crowd, settings.seconds)
 
 
 def window(server: Running, crowd: Visitors, seconds: float) -> Metrics:
@@ -56,28 +52,28 @@ def window(server: Running, crowd: Visitors, seconds: float) -> Metrics:
 
 @contextmanager
 def started(peer: Peer, name: str, core: int) -> Iterator[Running]:
-    """A server of one application. The others', which run meanwhile, were told of their own."""
-    with ExitStack() as stack:
-        with backends.told(**installed(core)[name]):
-            server = stack.enter_context(Running(peer, "applications", APPLICATIONS[name]))
+    """A server of one application."""
+    with backends.told(**installed(core)[name]), Running(peer, "applications", APPLICATIONS[name]) as server:
         yield server
 
 
 def applications(peer: Peer, settings: Settings) -> Measured:
     """Each application by a server of its own, so that its memory is its own."""
     for name, path in APPLICATIONS.items():
-        with started(peer, name, settings.backend_core) as server:
-            for metrics in served(server, path, settings):
-                yield name, metrics
+        for _ in range(settings.rounds):
+            with started(peer, name, settings.backend_core) as server:
+                metrics = served(server, path, settings)
+            yield name, metrics
 
 
 def mix(peer: Peer, settings: Settings) -> Measured:
     """WordPress's front page, a post, a search and, for its administrator, the list of posts, as often each."""
-    with started(peer, "WordPress", settings.backend_core) as server:
-        login = load.log_in(server.port, "/wp-login.php", {"log": "boss", "pwd": "a long pass phrase", "testcookie": "1"})
-        pages: tuple[Page, ...] = (("/", {}), ("/?p=1", {}), ("/?s=hello", {}), ("/wp-admin/edit.php", login))
-        for metrics in served(server, "/", settings, pages):
-            yield f"c={CLIENTS}", metrics
+    for _ in range(settings.rounds):
+        with started(peer, "WordPress", settings.backend_core) as server:
+            login = load.log_in(server.port, "/wp-login.php", {"log": "boss", "pwd": "a long pass phrase", "testcookie": "1"})
+            pages: tuple[Page, ...] = (("/", {}), ("/?p=1", {}), ("/?s=hello", {}), ("/wp-admin/edit.php", login))
+            metrics = served(server, "/", settings, pages)
+        yield f"c={CLIENTS}", metrics
 
 
 EACH = (Column("user_ms", "user ms", 1), Column("kernel_ms", "kernel ms", 1), Column("rate", "requests/s", 1), Column("p50_ms", "p50 ms", 0),

@@ -1,4 +1,4 @@
-"""Servers that all run at once, and are measured in turn, some seconds each: their ratios hold on a machine whose speed drifts.
+"""Servers that are measured in turn, some seconds each: their ratios hold on a machine whose speed drifts.
 
 It must not know what a window measures. Invariants: one server has work at a time; the windows of one number are neighbours in
 time, and all that is compared is compared within them; a server that fails leaves the turns, and the others go on.

@@ -83,7 +83,7 @@ class Scenario:
     curves: tuple[Curve, ...] = ()
     traced: tuple[str, int] | None = None  # a pass of its own that counts system calls: of which role, so many requests at once
     spends: bool = False  # the report draws where the CPU time goes, instead of the headline
-    in_turns: int = 0  # if not 0, the servers of all peers run at once, and `measure` yields so many windows for each round (in_turns.py)
+    in_turns: int = 0  # if not 0, the peers take turns window by window, and `measure` yields so many for each round (in_turns.py)
 
 
 def accounted(server: Running, work: Callable[[], tuple[int, float]]) -> Metrics:
