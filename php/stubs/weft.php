@@ -274,6 +274,15 @@ function stream_declare(
     bool $inclusive,
 ): void {}
 
+/**
+ * Messages of a service are given to its method message() without PHP code in between; whatever else happens, to Services::event().
+ *
+ * @internal
+ * @param class-string $connection the class of the connection that it gets with them, whose first property is the name
+ * @param bool $told whether it is told which of them are binary
+ */
+function service_receives(int $service, object $receiver, string $connection, bool $told): void {}
+
 /** @internal gives back the beginning of a message, which is given again when there are that many bytes of it */
 function stream_give_back(string $name, string $bytes, int $wanted): void {}
 

@@ -2,8 +2,9 @@
 
 use std::io::{Read, Write};
 
+use rustix::process::Signal;
 use serde_json::json;
-use weft_tests::Running;
+use weft_tests::{Running, process, until};
 
 use crate::server;
 use weft_tests::websocket::{Socket, frame, handshake};
@@ -146,6 +147,39 @@ fn what_a_service_throws_closes_its_connection_only() {
     other.send("exit");
     other.send("still there");
     assert_eq!(other.text(), "still there");
+}
+
+/// A worker takes events that have come together one after the other on one coroutine.
+#[test]
+fn events_that_come_together_end_each_in_its_own_way() {
+    const WORDS: [&str; 6] = ["plain", "throw", "exit", "wait 200", "state", "close enough"];
+    let weft = server().start();
+    let mut sockets: Vec<(usize, Socket)> = (0..60)
+        .map(|number| (number % WORDS.len(), Socket::open(&weft, &format!("/dialogue?user=u{number}"))))
+        .collect();
+    for (number, (_, socket)) in sockets.iter_mut().enumerate() {
+        assert_eq!(socket.text(), format!("hello u{number}"));
+    }
+    let [worker] = weft.workers()[..] else { panic!("one worker: {:?}", weft.workers()) };
+    process::signal(worker, Signal::STOP);
+    until("the worker to be stopped", || process::is_stopped(worker).then_some(()));
+    for (word, socket) in &mut sockets {
+        socket.send(WORDS[*word]);
+    }
+    process::signal(worker, Signal::CONT);
+    for (word, socket) in &mut sockets {
+        match WORDS[*word] {
+            "throw" => assert_eq!(socket.close().0, 1011),
+            "close enough" => assert_eq!(socket.close().0, 4000),
+            // No state is another's: this request has none, and is of no task.
+            "state" => assert!(socket.text().starts_with("[[],null,")),
+            "exit" => {
+                socket.send("still there");
+                assert_eq!(socket.text(), "still there");
+            }
+            said => assert_eq!(socket.text(), said),
+        }
+    }
 }
 
 #[test]

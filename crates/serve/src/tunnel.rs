@@ -17,6 +17,7 @@ pub(crate) mod codec;
 pub(crate) mod coders;
 pub(crate) mod event_form;
 pub(crate) mod events;
+pub(crate) mod few;
 pub(crate) mod leave;
 pub(crate) mod limits;
 pub(crate) mod open;
@@ -31,14 +32,13 @@ pub(crate) mod subscribe;
 pub(crate) mod topics;
 pub(crate) mod tunnels;
 
-use std::collections::VecDeque;
-
 use weft_proto::websocket::{CloseCode, Decoder, Kind};
 use weft_rt::{MILLISECOND, Nanos, Runtime};
 
 use crate::keys::TunnelKey;
 use attributes::Attributes;
 use codec::Codec;
+use few::Few;
 use outbox::{Outbox, Overflow};
 use owner::Owner;
 use topics::Membership;
@@ -117,7 +117,7 @@ pub(crate) struct Tunnel {
     pub rest: Vec<u8>,
     /// The logarithm of the window with which the peer reads compressed messages; 0 if none are agreed on.
     pub window_bits: u8,
-    pub inbox: VecDeque<TunnelEvent>,
+    pub inbox: Few<TunnelEvent>,
     pub inbox_bytes: usize,
     pub out: Outbox,
     /// When the peer was last heard, or when the ping was sent that it has not answered.
@@ -150,7 +150,7 @@ impl Tunnel {
             codec: Codec::WebSocket(Decoder::new(message_bytes_max)),
             rest: Vec::new(),
             window_bits: 0,
-            inbox: VecDeque::new(),
+            inbox: Few::None,
             inbox_bytes: 0,
             out: Outbox::default(),
             since: now,
@@ -193,9 +193,6 @@ impl Tunnel {
         let event = self.inbox.pop_front()?;
         if let TunnelEvent::Message(_, bytes) = &event {
             self.inbox_bytes -= bytes.len();
-        }
-        if self.inbox.is_empty() {
-            self.inbox = VecDeque::new(); // an idle one keeps no memory
         }
         Some(event)
     }

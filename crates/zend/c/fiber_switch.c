@@ -69,14 +69,14 @@ static bool is_known(const weft_coroutine *coroutine)
 	return GC_REFCOUNT(coroutine->fiber) > 1 || (GC_FLAGS(coroutine->fiber) & IS_OBJ_WEAKLY_REFERENCED);
 }
 
-/* If several requests arrive together, each starts where the previous one ended, without a switch. */
-static void run_requests(weft_coroutine *coroutine)
+/* If several requests arrive together, or events, each starts where the previous one ended, without a switch. */
+static void run_row(weft_coroutine *coroutine, uint32_t job, void (*run)(weft_coroutine *), bool (*next)(uint64_t *))
 {
-	uint64_t request;
-	weft_handler_run(coroutine);
-	while (!coroutine->stack_opened && !is_known(coroutine) && weft_host_next_request(&request)) {
-		take_job(coroutine, WEFT_JOB_REQUEST, request);
-		weft_handler_run(coroutine);
+	uint64_t argument;
+	run(coroutine);
+	while (!coroutine->stack_opened && !is_known(coroutine) && next(&argument)) {
+		take_job(coroutine, job, argument);
+		run(coroutine);
 	}
 }
 
@@ -84,13 +84,13 @@ void weft_job_run(weft_coroutine *coroutine)
 {
 	switch (coroutine->job) {
 		case WEFT_JOB_REQUEST:
-			run_requests(coroutine);
+			run_row(coroutine, WEFT_JOB_REQUEST, weft_handler_run, weft_host_next_request);
 			break;
 		case WEFT_JOB_TASK:
 			weft_task_run(coroutine);
 			break;
 		case WEFT_JOB_EVENT:
-			weft_event_run(coroutine);
+			run_row(coroutine, WEFT_JOB_EVENT, weft_event_run, weft_host_next_event);
 			break;
 		case WEFT_JOB_SIGNALS:
 			weft_signals_run(coroutine);

@@ -17,7 +17,9 @@ bool weft_host_wake(uint64_t wait);
 void weft_host_yield(void);
 bool weft_host_spawn(uint32_t kind, uint64_t argument);
 uint64_t weft_host_self(void);
-bool weft_host_next_request(uint64_t *request); /* for a coroutine that has just ended one */
+/* For a coroutine that has just ended one. */
+bool weft_host_next_request(uint64_t *request);
+bool weft_host_next_event(uint64_t *tunnel);
 /* Between these, the hooks count the code as outside of any coroutine: calls are plain, and nothing parks. */
 uint64_t weft_host_step_out(void);
 void weft_host_step_in(uint64_t coroutine);

@@ -113,6 +113,14 @@ ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_stream_declare, 0,
 ZEND_END_ARG_INFO()
 ZEND_FUNCTION(Weft_Internal_stream_declare);
 
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_service_receives, 0, 4, MAY_BE_VOID)
+	ZEND_ARG_TYPE_MASK(0, service, MAY_BE_LONG, NULL)
+	ZEND_ARG_TYPE_MASK(0, receiver, MAY_BE_OBJECT, NULL)
+	ZEND_ARG_TYPE_MASK(0, connection, MAY_BE_STRING, NULL)
+	ZEND_ARG_TYPE_MASK(0, told, MAY_BE_BOOL, NULL)
+ZEND_END_ARG_INFO()
+ZEND_FUNCTION(Weft_Internal_service_receives);
+
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_stream_give_back, 0, 3, MAY_BE_VOID)
 	ZEND_ARG_TYPE_MASK(0, name, MAY_BE_STRING, NULL)
 	ZEND_ARG_TYPE_MASK(0, bytes, MAY_BE_STRING, NULL)
@@ -219,6 +227,7 @@ static const zend_function_entry weft_functions[] = {
 	ZEND_NS_FALIAS("Weft\\Internal", websocket_await, Weft_Internal_websocket_await, arginfo_Weft_Internal_websocket_await)
 	ZEND_NS_FALIAS("Weft\\Internal", websocket_disown, Weft_Internal_websocket_disown, arginfo_Weft_Internal_websocket_disown)
 	ZEND_NS_FALIAS("Weft\\Internal", stream_declare, Weft_Internal_stream_declare, arginfo_Weft_Internal_stream_declare)
+	ZEND_NS_FALIAS("Weft\\Internal", service_receives, Weft_Internal_service_receives, arginfo_Weft_Internal_service_receives)
 	ZEND_NS_FALIAS("Weft\\Internal", stream_give_back, Weft_Internal_stream_give_back, arginfo_Weft_Internal_stream_give_back)
 	ZEND_NS_FALIAS("Weft\\Internal", connection_client, Weft_Internal_connection_client, arginfo_Weft_Internal_connection_client)
 	ZEND_NS_FALIAS("Weft\\Internal", connection_service, Weft_Internal_connection_service, arginfo_Weft_Internal_connection_service)

@@ -217,6 +217,10 @@ pub trait Host {
     fn accept_websocket(&self, request: RequestId, accept: &Accept<'_>) -> (Accepted, Slice) {
         (Accepted::Answered, Slice::NONE)
     }
+    /// Another tunnel whose event has come, for a coroutine that has just ended one and goes on with it.
+    fn next_event(&self) -> Option<u64> {
+        None
+    }
     /// The next event of the tunnel for which a job runs. What it holds is lent.
     fn take_event(&self, tunnel: u64) -> Option<Event> {
         None

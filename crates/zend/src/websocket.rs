@@ -58,6 +58,14 @@ unsafe extern "C" fn weft_host_event_take(tunnel: u64, event: *mut Event) -> boo
 }
 
 #[unsafe(no_mangle)]
+unsafe extern "C" fn weft_host_next_event(tunnel: *mut u64) -> bool {
+    let Some(next) = with(None, |host| host.next_event()) else { return false };
+    // SAFETY: C passes the address of a word of its own.
+    unsafe { *tunnel = next };
+    true
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn weft_host_event_done(tunnel: u64, failed: bool) {
     with((), |host| host.event_done(tunnel, failed));
 }

@@ -25,11 +25,17 @@ final class Streams
     /** @var array<int, Protocol> by the number of the service, where a PHP class tells messages apart */
     private static array $protocols = [];
 
+    /** Whether there are some: otherwise what is sent is what it was given. */
+    public static bool $encodes = false;
+
     public static function declare(string $path, int $number, Endpoint $service): void
     {
         $framing = $service->framing();
         if ($framing->protocol !== null) {
             self::$protocols[$number] = new Protocol($framing->protocol);
+            self::$encodes = true;
+        } elseif ($service instanceof Service) {
+            service_receives($number, $service, Connection::class, false);
         }
         stream_declare(
             $path,
@@ -75,9 +81,6 @@ final class Streams
     /** What is sent for a message, before the server frames it. */
     public static function encode(Connection $connection, string $message): string
     {
-        if (self::$protocols === []) {
-            return $message;
-        }
         $protocol = self::$protocols[connection_service($connection->id) ?? -1] ?? null;
 
         return $protocol === null ? $message : $protocol->encode($message, $connection);

@@ -31,7 +31,9 @@ final class Connection
      */
     public function send(string $message): bool
     {
-        return Internal\websocket_send($this->id, Streams::encode($this, $message), true);
+        $bytes = Streams::$encodes ? Streams::encode($this, $message) : $message;
+
+        return Internal\websocket_send($this->id, $bytes, true);
     }
 
     /**

@@ -22,22 +22,32 @@ const REST_MS: u64 = 100;
 impl Server {
     /// Gives the handler tunnels that have events, as long as it has room.
     pub(crate) fn give_events(&self) {
-        if self.tunnels.borrow().rests_until > self.runtime.turn_time() {
-            return;
-        }
-        for _ in 0..EVENTS_PER_TURN {
-            if !self.has_due_events() {
+        {
+            let mut tunnels = self.tunnels.borrow_mut();
+            if tunnels.due.is_empty() || tunnels.rests_until > self.runtime.turn_time() {
                 return;
             }
-            let key = {
-                let mut tunnels = self.tunnels.borrow_mut();
-                let Some(key) = tunnels.due.pop_front() else { return };
-                let Some(tunnel) = tunnels.get_mut(key) else { continue };
-                tunnel.turn = Turn::Runs;
-                key
-            };
+            tunnels.left_in_turn = EVENTS_PER_TURN;
+        }
+        while let Some(key) = self.next_due() {
             self.handler.tunnel(key);
         }
+        self.tunnels.borrow_mut().left_in_turn = 0;
+    }
+
+    /// Another tunnel that has events in this turn, for a handler that has done with the last one but has not returned. It counts
+    /// as given, as by [`Handler::tunnel`](crate::Handler::tunnel). `None` at all other times.
+    pub fn next_due(&self) -> Option<TunnelKey> {
+        let mut tunnels = self.tunnels.borrow_mut();
+        while tunnels.left_in_turn > 0 && !tunnels.due.is_empty() && self.handler.event_room() > 0 {
+            tunnels.left_in_turn -= 1;
+            let key = tunnels.due.pop_front()?;
+            if let Some(tunnel) = tunnels.get_mut(key) {
+                tunnel.turn = Turn::Runs;
+                return Some(key);
+            }
+        }
+        None
     }
 
     /// Whether an event could be given to the handler.

@@ -3,7 +3,6 @@
 //! A frame may be shared by all tunnels that get it. Must not know what a frame says. Invariants: a frame of which a part
 //! was sent is sent as a whole; nothing follows a close frame; of pings and pongs at most one each waits.
 
-use std::collections::VecDeque;
 use std::rc::Rc;
 
 use rustix::io::Errno;
@@ -12,6 +11,7 @@ use weft_proto::websocket::{CloseCode, close_frame, ping_frame, pong_frame};
 
 use crate::stream::outgoing::Flush;
 use crate::transport::Transport;
+use crate::tunnel::few::Few;
 
 /// What becomes of a message for which there is no room because the peer does not keep up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -43,43 +43,6 @@ pub enum Sent {
 /// A frame that waits, perhaps of many tunnels.
 pub(crate) type Frame = Rc<[u8]>;
 
-/// Messages in their order. One alone, as a broadcast leaves it with each of its many tunnels, needs no memory of its own.
-#[derive(Default)]
-struct Messages {
-    /// The first one, if it came when there was none.
-    first: Option<Frame>,
-    #[expect(clippy::box_collection, reason = "an outbox is rather small than fast where messages wait")]
-    more: Option<Box<VecDeque<Frame>>>,
-}
-
-impl Messages {
-    fn is_empty(&self) -> bool {
-        self.front().is_none()
-    }
-
-    fn front(&self) -> Option<&Frame> {
-        self.first.as_ref().or_else(|| self.more.as_ref()?.front())
-    }
-
-    fn push_back(&mut self, frame: Frame) {
-        if self.is_empty() {
-            self.first = Some(frame);
-        } else {
-            self.more.get_or_insert_default().push_back(frame);
-        }
-    }
-
-    fn pop_front(&mut self) -> Option<Frame> {
-        if let Some(first) = self.first.take() {
-            return Some(first);
-        }
-        let frame = self.more.as_mut()?.pop_front();
-        // An idle one keeps no memory.
-        self.more.take_if(|more| more.is_empty());
-        frame
-    }
-}
-
 #[derive(Default)]
 pub(crate) struct Outbox {
     /// The frame that is being sent, and how much of it has been.
@@ -87,7 +50,7 @@ pub(crate) struct Outbox {
     /// Pings and pongs overtake messages, so that a long queue is no silence.
     pong: Option<Frame>,
     ping: Option<Frame>,
-    messages: Messages,
+    messages: Few<Frame>,
     close: Option<Frame>,
     /// Bytes of `messages`.
     bytes: usize,
@@ -150,7 +113,7 @@ impl Outbox {
 
     /// Forgets the messages of which nothing has been sent.
     pub(crate) fn drop_messages(&mut self) {
-        self.messages = Messages::default();
+        self.messages = Few::None;
         self.bytes = 0;
         (self.ping, self.pong) = (None, None);
     }
@@ -245,24 +208,6 @@ mod tests {
         }
         assert_eq!(outbox.push(frame(101), 100, Overflow::DropOldest), Sent::Dropped);
         assert_eq!(outbox.bytes(), 60);
-    }
-
-    #[test]
-    fn messages_keep_their_order_however_they_come_and_go() {
-        let (mut messages, mut expected) = (Messages::default(), VecDeque::new());
-        for step in 0..200usize {
-            if step * 7 % 5 < 3 - step / 100 {
-                messages.push_back(frame(step));
-                expected.push_back(step);
-            } else {
-                assert_eq!(messages.pop_front().map(|frame| frame.len()), expected.pop_front());
-            }
-            assert_eq!(messages.front().map(|frame| frame.len()), expected.front().copied());
-        }
-        while let Some(length) = expected.pop_front() {
-            assert_eq!(messages.pop_front().map(|frame| frame.len()), Some(length));
-        }
-        assert!(messages.is_empty() && messages.more.is_none());
     }
 
     #[test]

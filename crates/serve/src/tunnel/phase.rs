@@ -140,7 +140,7 @@ impl Server {
         }
         tunnel.blocked_since = 0;
         let is_due = std::mem::take(&mut tunnel.is_drain_due) && tunnel.wants_drained && tunnel.takes();
-        if is_due && !tunnel.inbox.contains(&TunnelEvent::Drained) {
+        if is_due && !tunnel.inbox.any(|event| *event == TunnelEvent::Drained) {
             tunnel.push(TunnelEvent::Drained);
         }
     }

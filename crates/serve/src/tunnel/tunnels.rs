@@ -25,6 +25,8 @@ pub(crate) struct Tunnels {
     places: Vec<Place>,
     vacant: Vec<u32>,
     pub due: VecDeque<TunnelKey>,
+    /// How many more events may be given in this turn; 0 at all other times.
+    pub left_in_turn: usize,
     /// Until when no event is given, because the handler could not handle one.
     pub rests_until: Nanos,
     pub topics: Topics,

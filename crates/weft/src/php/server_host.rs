@@ -410,8 +410,13 @@ impl Host for ServerHost {
         self.accept(request, accept)
     }
 
+    fn next_event(&self) -> Option<u64> {
+        let due = || self.server.next_due().map(|key| JobKind::Event.job(key.0));
+        Runtime::get()?.next_job(due).map(|job| job.argument)
+    }
+
     fn take_event(&self, tunnel: u64) -> Option<Event> {
-        self.next_event(tunnel)
+        self.event_of(tunnel)
     }
 
     fn event_done(&self, tunnel: u64, failed: bool) {

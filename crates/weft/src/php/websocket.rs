@@ -91,7 +91,7 @@ impl ServerHost {
         (accepted, Slice::NONE)
     }
 
-    pub(super) fn next_event(&self, tunnel: u64) -> Option<Event> {
+    pub(super) fn event_of(&self, tunnel: u64) -> Option<Event> {
         if ServerHost::is_datagram(tunnel) {
             return self.next_datagram();
         }
