@@ -81,6 +81,7 @@ impl Bus {
 #[cfg(test)]
 mod tests {
     use std::os::fd::OwnedFd;
+    use std::sync::Barrier;
 
     use super::*;
 
@@ -114,6 +115,36 @@ mod tests {
             bus.note_subscribers(place, b"news");
         }
         assert_eq!(publish(&bus, Kind::Text, b"news"), [COMMON], "most have subscribers");
+    }
+
+    /// As far as a run can show it: the processors decide what is seen first.
+    #[test]
+    fn who_subscribes_while_another_publishes_is_woken_or_sees_the_message() {
+        const ROUNDS: usize = 5_000;
+        let bus = Bus::new(1 << 16, 4).unwrap();
+        (1..=4).for_each(|pid| assert!(bus.join(pid << 32, None).is_some()));
+        let at_once = Barrier::new(2);
+        let topic = |round: usize| format!("topic {round}").into_bytes();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for round in 0..ROUNDS {
+                    let topic = topic(round);
+                    let message = Message::new(Kind::Text, (0, 0), &topic, b"hello");
+                    at_once.wait();
+                    bus.publish(&message).unwrap();
+                    at_once.wait();
+                }
+            });
+            for round in 0..ROUNDS {
+                let (topic, before) = (topic(round), bus.head(NEWS));
+                (0..4).for_each(|place| bus.has_read(place, NEWS, before));
+                at_once.wait();
+                bus.note_subscribers(0, &topic);
+                let is_seen = bus.head(NEWS) != before;
+                at_once.wait();
+                assert!(!rung(&bus).is_empty() || is_seen, "round {round}");
+            }
+        });
     }
 
     #[test]
