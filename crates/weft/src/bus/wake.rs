@@ -120,11 +120,12 @@ mod tests {
     /// As far as a run can show it: the processors decide what is seen first.
     #[test]
     fn who_subscribes_while_another_publishes_is_woken_or_sees_the_message() {
-        const ROUNDS: usize = 5_000;
+        const ROUNDS: usize = 20_000;
         let bus = Bus::new(1 << 16, 4).unwrap();
         (1..=4).for_each(|pid| assert!(bus.join(pid << 32, None).is_some()));
         let at_once = Barrier::new(2);
         let topic = |round: usize| format!("topic {round}").into_bytes();
+        let mut missed = Vec::new();
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 for round in 0..ROUNDS {
@@ -142,9 +143,12 @@ mod tests {
                 bus.note_subscribers(0, &topic);
                 let is_seen = bus.head(NEWS) != before;
                 at_once.wait();
-                assert!(!rung(&bus).is_empty() || is_seen, "round {round}");
+                if rung(&bus).is_empty() && !is_seen {
+                    missed.push(round);
+                }
             }
         });
+        assert!(missed.is_empty(), "{missed:?}");
     }
 
     #[test]
