@@ -1,8 +1,8 @@
 """The scenario of whole applications as Debian packages them, in their usual state: no page waits for a slow server.
 
 Like scenarios.py, whose table ends with these SCENARIOS; it must not know how results are written or drawn. Each round starts its
-servers anew: starts of one server, php-fpm's as well, differ by up to 10 % where its windows
-differ by 2, so that one start of each compares nothing.
+servers anew: starts of one server, php-fpm's as well, differ by up to 10 % where its windows differ by 2, so that one start of each
+compares nothing.
 """
 
 from __future__ import annotations

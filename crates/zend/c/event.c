@@ -17,6 +17,7 @@
 #include "weft_arginfo.h"
 
 #define SERVICES "Weft\\Internal\\Services"
+#define SERVICES_MAX UINT16_MAX /* it bounds the table, and is far beyond what applications have */
 
 /* Services::event(), once the class is there: it stays as long as the application. */
 static WEFT_BOOT zend_function *event_method;
@@ -52,6 +53,10 @@ ZEND_FUNCTION(Weft_Internal_service_receives)
 		Z_PARAM_CLASS(connection)
 		Z_PARAM_BOOL(told)
 	ZEND_PARSE_PARAMETERS_END();
+	if (number < 0 || number > SERVICES_MAX) {
+		zend_value_error("There is no service of this number");
+		RETURN_THROWS();
+	}
 	if (number >= receivers_count) {
 		receivers = safe_perealloc(receivers, (size_t) number + 1, sizeof(receiver), 0, 1);
 		memset(receivers + receivers_count, 0, ((size_t) number + 1 - receivers_count) * sizeof(receiver));

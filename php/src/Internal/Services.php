@@ -127,7 +127,10 @@ final class Services
         return !$does ? $manner : $manner | self::WANTS_DRAINED;
     }
 
-    /** An event that the server does not give to the service itself, as it does most messages: the kind is 0 for opened, 1 for a text, 2 for a binary message, 3 for closed, 4 for drained. */
+    /**
+     * An event that the server does not give to the service itself, as it does most messages: the kind is 0 for opened, 1 for a text,
+     * 2 for a binary message, 3 for closed, 4 for drained.
+     */
     public static function event(int $service, int $kind, string $id, string $data, int $code): void
     {
         if (self::$services[$service] instanceof StreamEndpoint) {
