@@ -5,6 +5,7 @@
 mod cleanup;
 mod fibers;
 mod processes;
+mod rest;
 mod scopes;
 
 use weft_tests::{Client, Response, Running};

@@ -137,6 +137,12 @@ pub trait Switch {
         Footprint::default()
     }
 
+    /// Gives memory of the stacks of a context that does not run back to the system: what lies beyond where it stands. Called
+    /// from the loop.
+    fn trim(&self, context: Context) {
+        let _ = context;
+    }
+
     /// The running context makes a call of `symbol` that blocks the loop, for the first time.
     fn blocks(&self, symbol: &'static str) {
         let _ = symbol;
@@ -168,6 +174,14 @@ pub trait Switch {
 
     /// Frees an idle context.
     fn destroy(&self, context: Context);
+}
+
+/// What a look has found of a coroutine that does not run: in which wait of which job it is, or after which one.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct RestSeen {
+    pub generation: u32,
+    pub waits: u32,
+    pub is_trimmed: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -208,6 +222,8 @@ pub(crate) struct Coroutine {
     pub computed: u32,
     /// How often its job has waited. The ends of slices do not count.
     pub waits: u32,
+    /// Whether it has stayed where it is, as it was last looked at.
+    pub rest_seen: RestSeen,
     /// Ticks that were left of its slice when it gave way.
     pub rest: u32,
     /// What its job is charged to.

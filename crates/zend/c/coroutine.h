@@ -11,6 +11,7 @@ struct weft_coroutine {
 	zend_fiber_context *resume_at; /* where to continue; a nested user Fiber's context if it parked inside one */
 	zend_object *fiber;            /* the pooled \Fiber; NULL for a bare context (a script's {main}) and for a native stack */
 	zend_execute_data *frame;      /* its frame while it is parked */
+	zval *vm_top, *vm_end;         /* the unused part of its VM stack while it does not run */
 	weft_coroutine *next, **previous; /* in the list of all coroutines */
 	uint64_t serial;               /* number of this run: never the same twice */
 	uint64_t id;                   /* this run, for the scheduler */

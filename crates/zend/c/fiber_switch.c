@@ -119,6 +119,14 @@ static void forget_again(weft_coroutine *coroutine)
 	}
 }
 
+/* Where it leaves, for the next enter, and what lies beyond. */
+static void remember(weft_coroutine *coroutine)
+{
+	coroutine->resume_at = EG(current_fiber_context);
+	coroutine->vm_top = EG(vm_stack_top);
+	coroutine->vm_end = EG(vm_stack_end);
+}
+
 /* Runs jobs until it is told to end. Runs on the coroutine. */
 static void take_jobs(weft_coroutine *coroutine)
 {
@@ -132,7 +140,7 @@ static void take_jobs(weft_coroutine *coroutine)
 			weft_stack_restore(EG(current_fiber_context));
 		}
 		coroutine->ended = true;
-		coroutine->resume_at = EG(current_fiber_context);
+		remember(coroutine);
 		switch_to(loop_context);
 	}
 }
@@ -341,7 +349,7 @@ void weft_coroutine_leave(weft_coroutine *coroutine)
 	weft_isolate_out(coroutine);
 	weft_exchanging = false;
 	EG(exception) = NULL;
-	coroutine->resume_at = EG(current_fiber_context);
+	remember(coroutine);
 	coroutine->frame = EG(current_execute_data);
 	switch_to(loop_context);
 	weft_exchanging = true;
@@ -370,6 +378,17 @@ size_t weft_coroutine_stack(const weft_coroutine *coroutine)
 		return 0;
 	}
 	return weft_stack_resident(coroutine->fiber ? &((const zend_fiber *) coroutine->fiber)->context : &bare_context);
+}
+
+/* Gives back the memory of both stacks of one that does not run, beyond what it uses. Of those of Fibers that its job has made,
+ * only the one on which it is parked. */
+void weft_coroutine_trim(const weft_coroutine *coroutine)
+{
+	if (!coroutine->vm_top || coroutine->lost) {
+		return; /* it has not run yet, or never will again */
+	}
+	weft_stack_trim(coroutine->resume_at);
+	weft_give_back((char *) coroutine->vm_top, (char *) coroutine->vm_end);
 }
 
 void weft_coroutine_destroy(weft_coroutine *coroutine)

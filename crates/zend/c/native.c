@@ -15,6 +15,7 @@
 #include "boot.h"
 #include "coroutine.h"
 #include "signals.h"
+#include "stack.h"
 #include "stack_zones.h"
 #include "wait.h"
 
@@ -140,11 +141,7 @@ void weft_native_trim(const weft_coroutine *coroutine)
 	if (!weft_native_holds(coroutine, handle)) {
 		return;
 	}
-	char *low = weft_native_yellow(coroutine) + YELLOW_BYTES;
-	char *high = (char *) ((uintptr_t) handle & ~(weft_page_bytes() - 1)) - weft_page_bytes();
-	if (high > low) {
-		madvise(low, (size_t) (high - low), MADV_DONTNEED);
-	}
+	weft_give_back(weft_native_yellow(coroutine) + YELLOW_BYTES, (char *) handle - weft_page_bytes());
 }
 
 size_t weft_native_resident(const weft_coroutine *coroutine)

@@ -31,6 +31,7 @@
 #include <ucontext.h>
 
 #define OPEN_BYTES (256 * 1024)
+#define RED_ZONE_BYTES 128 /* below the stack pointer, for functions that call no other one (AMD64 ABI, section 3.2.2) */
 #define FIBER_GUARD_BYTES weft_page_bytes() /* ZEND_FIBER_GUARD_PAGES in Zend/zend_fibers.c */
 
 /* Zend/zend_fibers.c keeps this struct private; its first two fields have been these since 8.1. */
@@ -76,16 +77,28 @@ void weft_stack_arm(zend_fiber_context *context)
 	}
 }
 
+void weft_give_back(char *low, char *high)
+{
+	const uintptr_t page = weft_page_bytes(), first = ((uintptr_t) low + page - 1) & ~(page - 1), end = (uintptr_t) high & ~(page - 1);
+	if (end > first) {
+		madvise((void *) first, end - first, MADV_DONTNEED);
+	}
+}
+
 void weft_stack_restore(zend_fiber_context *context)
 {
-	const uintptr_t page = weft_page_bytes(), spare = 16 * 1024;
+	const size_t spare = 16 * 1024;
 	weft_stack_arm(context);
 	if (context->stack) {
-		uintptr_t low = (uintptr_t) ((fiber_stack *) context->stack)->pointer;
-		uintptr_t unused = ((uintptr_t) __builtin_frame_address(0) - spare) & ~(page - 1);
-		if (unused > low) {
-			madvise((void *) low, unused - low, MADV_DONTNEED);
-		}
+		weft_give_back(((fiber_stack *) context->stack)->pointer, (char *) __builtin_frame_address(0) - spare);
+	}
+}
+
+void weft_stack_trim(const zend_fiber_context *context)
+{
+	const fiber_stack *stack = (const fiber_stack *) context->stack;
+	if (stack) {
+		weft_give_back(stack->pointer, (char *) context->handle - RED_ZONE_BYTES);
 	}
 }
 

@@ -6,11 +6,16 @@
 
 /* Catches stack overflows. Called once in a process, when the engine has started. */
 void weft_stack_start(void);
+/* Returns the whole pages between two addresses to the system: what was in them is lost. */
+void weft_give_back(char *low, char *high);
 /* Closes the part of a context's stack that it does not need now: for every new one (user Fibers too), and after it
  * was opened. */
 void weft_stack_arm(zend_fiber_context *context);
 /* After a job that has opened more of its stack: closes it again and returns the memory below the running frame. */
 void weft_stack_restore(zend_fiber_context *context);
+
+/* Returns the memory of a context's stack below where it stands to the system. The context MUST NOT run. */
+void weft_stack_trim(const zend_fiber_context *context);
 
 /* Bytes of a context's stack that are in memory. */
 size_t weft_stack_resident(const zend_fiber_context *context);

@@ -8,8 +8,6 @@
 #include "request.h"
 #include "weft_arginfo.h"
 
-#define LINES_MAX 64
-
 ZEND_FUNCTION(Weft_Internal_websocket_asked)
 {
 	ZEND_PARSE_PARAMETERS_NONE();
@@ -23,7 +21,7 @@ static size_t collect(HashTable *array, weft_header *list)
 	zend_string *name;
 	zval *value;
 	ZEND_HASH_FOREACH_STR_KEY_VAL(array, name, value) {
-		if (name && Z_TYPE_P(value) == IS_STRING && count < LINES_MAX) {
+		if (name && Z_TYPE_P(value) == IS_STRING) {
 			list[count++] = (weft_header){weft_slice_of(name), weft_slice_of(Z_STR_P(value))};
 		}
 	} ZEND_HASH_FOREACH_END();
@@ -42,15 +40,20 @@ ZEND_FUNCTION(Weft_Internal_websocket_accept)
 		Z_PARAM_ARRAY_HT(headers)
 		Z_PARAM_ARRAY_HT(attributes)
 	ZEND_PARSE_PARAMETERS_END();
-	weft_header header_list[LINES_MAX], attribute_list[LINES_MAX];
-	const weft_lines lines[2] = {{header_list, collect(headers, header_list)}, {attribute_list, collect(attributes, attribute_list)}};
+	/* Not on the stack: that of this coroutine will be a conversation's, and keeps what it has touched. */
+	const size_t lines_max = zend_hash_num_elements(headers) + zend_hash_num_elements(attributes);
+	weft_header *list = safe_emalloc(lines_max, sizeof(*list), 0);
+	const size_t headers_count = collect(headers, list);
+	const weft_lines lines[2] = {{list, headers_count}, {list + headers_count, collect(attributes, list + headers_count)}};
 	weft_slice name = {NULL, 0}, none = {NULL, 0};
 	uint64_t request = weft_current ? weft_current->request : 0;
 	if (request) {
 		weft_request_keep(weft_current); /* the answer ends the request's bytes, and the handler goes on */
 	}
-	switch (weft_host_websocket_accept(request, (uint32_t) service, (uint32_t) manner,
-		protocol ? weft_slice_of(protocol) : none, lines, &name)) {
+	const uint32_t accepted = weft_host_websocket_accept(request, (uint32_t) service, (uint32_t) manner,
+		protocol ? weft_slice_of(protocol) : none, lines, &name);
+	efree(list);
+	switch (accepted) {
 		case WEFT_ACCEPTED_OPEN:
 			RETURN_STRINGL(name.bytes, name.length);
 		case WEFT_ACCEPTED_PROTOCOL:

@@ -202,6 +202,11 @@ impl Switch for FiberSwitch {
         Footprint { stack: unsafe { sys::weft_coroutine_stack(pointer(context)) }, heap: 0 }
     }
 
+    fn trim(&self, context: Context) {
+        // SAFETY: the scheduler names a context that does not run, from the loop.
+        unsafe { sys::weft_coroutine_trim(pointer(context)) };
+    }
+
     fn signalled(&self) {
         // SAFETY: reads one flag of the engine, on its thread.
         if unsafe { sys::weft_signals_pending() }

@@ -111,6 +111,7 @@ unsafe extern "C" {
 
     pub fn weft_report_blocked(function: *const c_char);
     pub fn weft_stands_at(line: *mut u32) -> *const c_char;
+    pub fn weft_coroutine_trim(coroutine: *const c_void);
     pub fn weft_coroutine_stack(coroutine: *const c_void) -> usize;
     pub fn weft_native_footprint(coroutine: *const c_void, footprint: *mut Footprint);
     pub fn weft_instance_footprint(instance: *const c_void, footprint: *mut Footprint);

@@ -15,9 +15,6 @@ use Weft\WebSocket\Connection;
 use Weft\WebSocket\Conversation;
 use Weft\WebSocket\Endpoint;
 use Weft\WebSocket\Service;
-use Weft\WebSocket\Socket;
-
-use function Weft\go;
 
 /**
  * The services of an application: which one a request for a WebSocket is for, and which method an event calls.
@@ -28,10 +25,6 @@ final class Services
 {
     private const ASKED_OF_OTHER_ORIGIN = 2;
     private const ANSWERED = 3;
-
-    private const NORMAL = 1000;
-    private const FAILED = 1011;
-    private const TRY_AGAIN_LATER = 1013;
 
     /** Bits of a manner, above Overflow. */
     private const WANTS_DRAINED = 4;
@@ -146,7 +139,7 @@ final class Services
         }
         $connection = new Connection($id);
         if ($service instanceof Conversation) {
-            self::converse($service, $connection);
+            Conversing::begin($service, $connection);
 
             return;
         }
@@ -157,31 +150,5 @@ final class Services
             4 => $service->drained($connection),
             default => $service->message($connection, $data, $kind === 2),
         };
-    }
-
-    private static function converse(Conversation $conversation, Connection $connection): void
-    {
-        self::own($connection->id, static fn () => $conversation->converse(new Socket($connection)));
-    }
-
-    /**
-     * A connection of a conversation is open: the coroutine that it belongs to begins.
-     *
-     * @param \Closure(): void $converse
-     */
-    public static function own(string $id, \Closure $converse): void
-    {
-        // Whatever ends the coroutine, exit() and exceptions included.
-        $seat = new Seat(static fn () => websocket_disown($id, self::FAILED));
-        try {
-            go(static function () use ($converse, $id, $seat): void {
-                $converse();
-                websocket_disown($id, self::NORMAL);
-                $seat->giveUp();
-            });
-        } catch (\Error $error) {
-            websocket_disown($id, self::TRY_AGAIN_LATER);
-            throw $error;
-        }
     }
 }

@@ -8,7 +8,6 @@ use Weft\Tcp\Connection;
 use Weft\Tcp\Conversation;
 use Weft\Tcp\Endpoint;
 use Weft\Tcp\Service;
-use Weft\Tcp\Socket;
 
 /**
  * The TCP services of an application: what the server is told of them, and which method an event calls.
@@ -53,7 +52,7 @@ final class Streams
         $connection = new Connection($id);
         $protocol = self::$protocols[$number] ?? null;
         if ($service instanceof Conversation) {
-            Services::own($id, static fn () => $service->converse(new Socket($connection, $protocol)));
+            Conversing::begin($service, $connection, $protocol);
 
             return;
         }

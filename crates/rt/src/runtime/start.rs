@@ -4,7 +4,7 @@
 //! hot; each run of a slot has a generation of its own.
 
 use super::{Ready, Runtime};
-use crate::coroutine::{Context, Coroutine, Job, Left, Start, State};
+use crate::coroutine::{Context, Coroutine, Job, Left, RestSeen, Start, State};
 use crate::family::{BITS, FIRST, Family};
 use crate::watch::NEVER_LATE;
 use crate::{Account, CoroutineId, WaitKind, Wake, hook};
@@ -138,6 +138,7 @@ impl Runtime {
             since: 0,
             computed: 0,
             waits: 0,
+            rest_seen: RestSeen::default(),
             rest: 0,
             account: None,
             recorder: None,

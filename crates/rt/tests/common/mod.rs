@@ -16,6 +16,8 @@ thread_local! {
     static TASKS: RefCell<Vec<Option<Task>>> = const { RefCell::new(Vec::new()) };
     /// Whether coroutines of this thread may park: Zend forbids it at times.
     pub static MAY_LEAVE: Cell<bool> = const { Cell::new(true) };
+    /// The contexts that were trimmed, since somebody took them.
+    pub static TRIMMED: RefCell<Vec<Context>> = const { RefCell::new(Vec::new()) };
     static YIELDER: Cell<*const Yielder<Task, Option<()>>> = const { Cell::new(std::ptr::null()) };
 }
 
@@ -63,6 +65,10 @@ impl Switch for Stacks {
 
     fn may_leave(&self) -> bool {
         MAY_LEAVE.get()
+    }
+
+    fn trim(&self, context: Context) {
+        TRIMMED.with_borrow_mut(|trimmed| trimmed.push(context));
     }
 
     fn destroy(&self, context: Context) {

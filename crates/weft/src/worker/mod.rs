@@ -309,6 +309,7 @@ impl Worker {
         // A full socket only means that the master is busy; the next figures follow in a second.
         let _ = self.control.send(&ToMaster::Status(status));
         InstanceSwitch::trim(Duration::from_millis(self.config.classic.instances_idle_ms));
+        self.runtime.trim_contexts();
         self.runtime.offer_place();
         if let Some(admin) = self.admin {
             admin.every_second(self.runtime, self.server);
