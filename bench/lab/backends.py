@@ -1,4 +1,4 @@
-"""The backends that the servers under test wait for: MariaDB, Redis, and an upstream that answers after 50 ms.
+"""The backends that the servers under test wait for: MariaDB, Redis, NATS, and an upstream that answers after 50 ms.
 
 Each is started afresh in a temporary directory, pinned to the core given, reached over loopback or a unix socket, announced to
 the servers through BENCH_* variables, and stopped by its process id. It must not know which server uses it.
@@ -111,8 +111,8 @@ def mariadb(core: int) -> Iterator[None]:
 
 
 @contextmanager
-def redis(core: int) -> Iterator[None]:
-    """Redis without persistence, with one key (BENCH_REDIS_PORT)."""
+def redis(core: int) -> Iterator[int]:
+    """Redis without persistence, with one key (BENCH_REDIS_PORT); its port."""
     with directory("redis") as run:
         port = free_port()
         server = [need("redis-server"), "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
@@ -121,7 +121,18 @@ def redis(core: int) -> Iterator[None]:
             with socket.create_connection(("127.0.0.1", port), 5) as client:
                 client.sendall(b"SET greeting Hello\r\n")
                 client.recv(100)
-            yield
+            yield port
+
+
+@contextmanager
+def nats(core: int) -> Iterator[int]:
+    """NATS with JetStream; its port."""
+    with directory("nats") as run:
+        port = free_port()
+        server = [need("nats-server"), "--addr", "127.0.0.1", "--port", str(port), "--jetstream", "--store_dir", str(run / "data")]
+        with started(server, core, run):
+            wait_for("NATS to answer", lambda: answers(port), START_DEADLINE_S)
+            yield port
 
 
 @contextmanager

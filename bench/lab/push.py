@@ -16,6 +16,7 @@ from .peers import Peer, Running, secure_port, weft_push
 MESSAGES = 3  # to all of the crowd, one after the other
 OWN_AT_ONCE = 500  # published by one request
 OWN_AHEAD = 20_000  # published, and not yet heard
+WARM_CONVERSATIONS = 50  # that come before the others: code is loaded and compiled
 SPARE = 500  # descriptors of a worker that are no client's
 STEPS = 40  # points of a curve
 STEADY = 0.002  # memory that changes by less in a second has settled
@@ -194,6 +195,18 @@ def publish(peer: Peer, settings: Settings) -> Measured:
     yield f"{settings.publish_rate:,}/s", metrics | latencies(seen[-1])
 
 
+def conversations(peer: Peer, settings: Settings) -> Measured:
+    """Each client has said something and heard it. User memory is the Pss of all processes of the server."""
+    with Running(peer, "conversations") as server:
+        with talk.kept("hold", server.port, WARM_CONVERSATIONS):
+            before = settled(server)
+            with talk.kept("hold", server.port, settings.parked):
+                after = settled(server)
+    count = settings.parked
+    yield "each", {"user_kib": (after.pss - before.pss) / 1024 / count, "anonymous_kib": (after.anonymous - before.anonymous) / 1024 / count,
+                   "total_pss_mib": after.pss / 2**20, "count": count}
+
+
 def latencies(seen: dict[str, int]) -> Metrics:
     return {"p50_ms": seen["p50_us"] / 1e3, "p99_ms": seen["p99_us"] / 1e3, "max_ms": seen["max_us"] / 1e3}
 
@@ -223,4 +236,7 @@ SCENARIOS = (
     Scenario("publish", "Published in one worker, heard by a client of another", "How long does it take?", Column("p99_ms", "p99 ms"),
              (Column("p50_ms", "p50 ms"), Column("max_ms", "max ms"), CPU, *SHARE, *NOISE), publish, role="publish",
              goal="p99 below 2 ms at 10,000 messages/s", limit=("value", 2.0), prepare=of_two),
+    Scenario("conversations", "Conversations that wait for their client", "What does a coroutine keep that owns a connection?",
+             Column("user_kib", "user KiB each"), (Column("anonymous_kib", "anonymous KiB"), Column("total_pss_mib", "server's Pss MiB", 1), Column("count", "held", 0)),
+             conversations, role="conversations", goal="at most 13 KB each", limit=("value", 12.69)),
 )

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from . import (applications, backends, containers, evolution, fair, hostile, instances, load, manysites, micro, popups, proc, push, secure, shapes,
-               spans, trace)
+from . import (applications, backends, containers, evolution, fair, hostile, hosts, instances, load, manysites, micro, popups, proc, push, secure,
+               shapes, spans, stalled, trace)
 from .measure import CPU, RATE, SHARE, WAITED, Column, Curve, Measured, Scenario, Settings, per_connection, timed, warm
 from .peers import FPM_CHILDREN, Peer, Running
 
@@ -170,6 +170,8 @@ SCENARIOS = (
     *secure.SCENARIOS,
     *manysites.SCENARIOS,
     *push.SCENARIOS,
+    *stalled.SCENARIOS,
+    *hosts.SCENARIOS,
     *spans.SCENARIOS,
     *shapes.SCENARIOS,
     *evolution.SCENARIOS,

@@ -1,7 +1,8 @@
-"""The clients of push: bench/push/crowd holds connections and counts what they hear, bench/push/talk times what comes back.
+"""The clients of push: bench/push/crowd holds connections and counts what they hear, bench/push/talk times what comes back, or keeps
+connections that talk little or do not read, bench/push/backplane does without a server.
 
 It must not know which server answers. No public load generator holds a million WebSockets and accounts for every message,
-so these two are the bench's own; both run on the load's core.
+so these are the bench's own; all run on the load's core.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import json
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from urllib.request import Request, urlopen
 
 from .load import LOAD_CORE
@@ -22,6 +24,7 @@ STALLED_S = 30.0
 LOOK_EVERY_S = 0.02
 CLIENT_TIMEOUT_S = 120.0
 MESSAGE_BYTES = 100
+KEPT_S = 600.0
 
 
 def pinned(program: str, *arguments: object) -> list[str]:
@@ -97,9 +100,37 @@ class Crowd:
             raise BenchError(f"not every client has heard everything once: {bad or 'one of their processes has ended'}; {counts}")
 
 
-def talk(what: str, port: int, amount: int, seconds: float) -> dict[str, int]:
-    command = pinned("talk", what, port, amount, max(1, round(seconds)))
+def talk(what: str, port: int, amount: int, seconds: float, *more: int) -> dict[str, int]:
+    return said_by(pinned("talk", what, port, amount, max(1, round(seconds)), *more), seconds)
+
+
+def through(backplane: str, port: int, rate: int, seconds: float) -> dict[str, int]:
+    """The same through Redis or NATS alone."""
+    return said_by(pinned("backplane", backplane, port, rate, max(1, round(seconds))), seconds)
+
+
+def said_by(command: list[str], seconds: float) -> dict[str, int]:
     done = subprocess.run(command, capture_output=True, text=True, timeout=seconds + CLIENT_TIMEOUT_S, check=False)
     if done.returncode != 0:
         raise BenchError(f"{' '.join(command)} failed ({done.returncode}): {done.stderr.strip()[-400:]}")
     return json.loads(done.stdout)
+
+
+@contextmanager
+def kept(what: str, port: int, count: int) -> Iterator[None]:
+    """Connections that "hold" or "stall", as talk.c says, while the block lasts."""
+    process = subprocess.Popen(pinned("talk", what, port, count, round(KEPT_S)), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout and process.stderr
+        if process.stdout.readline() != "there\n":
+            raise BenchError(f"not all of {count:,} clients came: {process.stderr.read().strip()[-400:]}")
+        yield
+        if process.poll() is not None:
+            raise BenchError(f"the clients have ended with {process.returncode}")
+    finally:
+        try:
+            process.communicate(timeout=CLIENT_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

@@ -29,6 +29,8 @@ static inline void must(int ok, const char *what) {
     if (!ok) { fprintf(stderr, "%s: %s\n", what, strerror(errno)); exit(1); }
 }
 
+static inline void fail(const char *why) { fprintf(stderr, "%s: %s\n", program_invocation_short_name, why); exit(1); }
+
 /* Connects to 127.0.0.1, from an address of its own if one is named: each has 28,000 ports. Loopback answers at once. */
 static inline int connect_from(uint32_t source, unsigned short port) {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;

@@ -2,47 +2,32 @@
  *
  * Usage: talk echo PORT CONNECTIONS SECONDS   100 bytes on each WebSocket, the next when they have come back
  *        talk raw PORT CONNECTIONS SECONDS    the same without frames, over TCP
- *        talk publish PORT RATE SECONDS       100 bytes at a constant rate to one worker; a client of another one hears them
+ *        talk steady PORT RATE SECONDS        100 bytes at a constant rate on one WebSocket
+ *        talk publish PORT RATE SECONDS [PORT-2]
+ *                                             100 bytes at a constant rate to one worker; a client of another one hears them, or
+ *                                             of the host at the second port
+ *        talk hold PORT CONNECTIONS SECONDS   a message there and back on each WebSocket, and no more
+ *        talk stall PORT CONNECTIONS SECONDS  WebSockets that do not read: hold and stall say when they are there, and stay for so
+ *                                             long, or until stdin ends
  *
  * Time counts from when a message is due, not from when it is sent. Prints one line of JSON. It must not know which
  * server answers. Invariant: an echo that differs from what was sent, and a published message that is missing or heard
  * twice, end it with an error.
  */
 #define _GNU_SOURCE
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
+#include "histogram.h"
 #include "socket.h"
 
-enum { PAYLOAD_BYTES = 100, CONNECTIONS_MAX = 10000, EVENTS_MAX = 512, SLOWEST_US = 2000000, TRIES_MAX = 200, LAST_S = 5 };
+enum { PAYLOAD_BYTES = 100, CONNECTIONS_MAX = 10000, EVENTS_MAX = 512, TRIES_MAX = 200, LAST_S = 5 };
 
 struct talker { int fd; size_t have; int64_t sent_ns; char bytes[256]; };
 
-static uint32_t histogram[SLOWEST_US + 1];
-static uint64_t answered;
 static char payload[PAYLOAD_BYTES], request[PAYLOAD_BYTES + 6];
 static size_t request_bytes;
 static int is_raw;
-
-static void fail(const char *why) { fprintf(stderr, "talk: %s\n", why); exit(1); }
-
-static void record(int64_t ns) {
-    int64_t us = ns < 0 ? 0 : ns / 1000;
-    histogram[us > SLOWEST_US ? SLOWEST_US : us]++;
-    answered++;
-}
-
-static int percentile(double share) {
-    uint64_t rank = (uint64_t)(share * (double)answered), seen = 0;
-    for (int us = 0; us <= SLOWEST_US; us++) if ((seen += histogram[us]) > rank) return us;
-    return SLOWEST_US;
-}
-
-static void report(int64_t began_ns) {
-    int longest = SLOWEST_US;
-    while (longest > 0 && histogram[longest] == 0) longest--;
-    printf("{\"messages\":%lu,\"wall_us\":%ld,\"p50_us\":%d,\"p99_us\":%d,\"max_us\":%d}\n", answered, (now_ns() - began_ns) / 1000,
-           percentile(0.5), percentile(0.99), longest);
-}
 
 /* Receives one frame's payload, blocking: for what comes before anything is measured. */
 static size_t hear_first(int fd, char *into, size_t room) {
@@ -155,17 +140,10 @@ static size_t take_published(char *bytes, size_t have, long *next) {
     return have - used;
 }
 
-static void publish(unsigned short port, int rate, int seconds) {
+/* Messages at a constant rate to `publisher`, until `listener` has heard all of them. */
+static void at_rate(int publisher, int listener, int rate, int seconds) {
     static char bytes[1 << 20];
-    char process[64], text[PAYLOAD_BYTES], frame[PAYLOAD_BYTES + 6];
-    int publisher = connect_from(0, port);
-    ask_for_websocket(publisher, "/relay");
-    hear_first(publisher, process, sizeof process);
-    int listener = listener_elsewhere(port, process);
-    char heard[64];
-    struct frame confirmed;
-    ssize_t got = recv(listener, heard, sizeof heard, 0);
-    if (got <= 0 || !read_frame(heard, (size_t)got, &confirmed) || confirmed.whole != (size_t)got) fail("nobody listens");
+    char text[PAYLOAD_BYTES], frame[PAYLOAD_BYTES + 6];
     prctl(PR_SET_TIMERSLACK, 1);
     int epoll = epoll_create1(0);
     struct epoll_event event = { .events = EPOLLIN, .data.fd = listener }, ready[1];
@@ -184,26 +162,73 @@ static void publish(unsigned short port, int rate, int seconds) {
         int64_t left = sent < total ? due - now_ns() : 100000000;
         struct timespec timeout = { .tv_nsec = left > 0 ? left : 0 };
         if (epoll_pwait2(epoll, ready, 1, &timeout, NULL) <= 0) continue;
-        got = recv(listener, bytes + have, sizeof bytes - have, MSG_DONTWAIT);
+        ssize_t got = recv(listener, bytes + have, sizeof bytes - have, MSG_DONTWAIT);
         if (got <= 0) fail("the server closed the listener's connection");
         have = take_published(bytes, have + (size_t)got, &next);
     }
     report(began);
 }
 
+static void publish(unsigned short port, unsigned short listeners_port, int rate, int seconds) {
+    char process[64], heard[64];
+    int publisher = connect_from(0, port);
+    ask_for_websocket(publisher, "/relay");
+    hear_first(publisher, process, sizeof process);
+    int listener = listener_elsewhere(listeners_port, process);
+    struct frame confirmed;
+    ssize_t got = recv(listener, heard, sizeof heard, 0);
+    if (got <= 0 || !read_frame(heard, (size_t)got, &confirmed) || confirmed.whole != (size_t)got) fail("nobody listens");
+    at_rate(publisher, listener, rate, seconds);
+}
+
+static void steady(unsigned short port, int rate, int seconds) {
+    char welcome[64];
+    int fd = connect_from(0, port);
+    ask_for_websocket(fd, "/echo");
+    hear_first(fd, welcome, sizeof welcome);
+    at_rate(fd, fd, rate, seconds);
+}
+
+/* Opens connections, and keeps them. One after the other: a server's memory is looked at, not its time. */
+static void keep(unsigned short port, int connections, int seconds, int speaks) {
+    struct talker t;
+    for (int i = 0; i < connections; i++) {
+        char welcome[64];
+        t.fd = connect_from(0, port);
+        ask_for_websocket(t.fd, speaks ? "/talk" : "/news");
+        hear_first(t.fd, welcome, sizeof welcome);
+        if (!speaks) continue;
+        ask(&t);
+        while (!is_whole(&t)) {
+            ssize_t got = recv(t.fd, t.bytes + t.have, sizeof t.bytes - t.have, 0);
+            if (got <= 0) fail("the server closed a connection");
+            t.have += (size_t)got;
+        }
+    }
+    printf("there\n");
+    fflush(stdout);
+    struct pollfd end = { .fd = 0, .events = POLLIN };
+    poll(&end, 1, seconds * 1000);
+}
+
 int main(int argc, char **argv) {
-    const char *what = argc == 5 ? argv[1] : "";
-    int port = argc == 5 ? atoi(argv[2]) : 0, amount = argc == 5 ? atoi(argv[3]) : 0, seconds = argc == 5 ? atoi(argv[4]) : 0;
-    if (port <= 0 || amount <= 0 || seconds <= 0) {
-        fprintf(stderr, "usage: %s echo|raw PORT CONNECTIONS SECONDS, or %s publish PORT RATE SECONDS\n", argv[0], argv[0]);
+    int counts = argc == 5 || (argc == 6 && strcmp(argv[1], "publish") == 0);
+    const char *what = counts ? argv[1] : "";
+    int port = counts ? atoi(argv[2]) : 0, amount = counts ? atoi(argv[3]) : 0, seconds = counts ? atoi(argv[4]) : 0;
+    int second = argc == 6 ? atoi(argv[5]) : port;
+    if (port <= 0 || amount <= 0 || seconds <= 0 || second <= 0) {
+        fprintf(stderr, "usage: %s echo|raw|hold|stall PORT CONNECTIONS SECONDS, or %s steady|publish PORT RATE SECONDS [PORT-2]\n",
+                argv[0], argv[0]);
         return 2;
     }
     for (int i = 0; i < PAYLOAD_BYTES; i++) payload[i] = (char)('a' + i % 26);
     is_raw = strcmp(what, "raw") == 0;
     request_bytes = is_raw ? PAYLOAD_BYTES : write_frame(request, TEXT, payload, PAYLOAD_BYTES);
     if (is_raw) memcpy(request, payload, PAYLOAD_BYTES);
-    if (strcmp(what, "publish") == 0) publish((unsigned short)port, amount, seconds);
+    if (strcmp(what, "publish") == 0) publish((unsigned short)port, (unsigned short)second, amount, seconds);
+    else if (strcmp(what, "steady") == 0) steady((unsigned short)port, amount, seconds);
     else if (amount > CONNECTIONS_MAX) fail("too many connections");
+    else if (strcmp(what, "hold") == 0 || strcmp(what, "stall") == 0) keep((unsigned short)port, amount, seconds, what[0] == 'h');
     else echo((unsigned short)port, amount, seconds);
     return 0;
 }

@@ -74,7 +74,7 @@ class EchoService extends Service
                 while ($sent < 100_000 && $connection->send(str_repeat('x', 10_000))) {
                     ++$sent;
                 }
-                Calls::$all[] = 'flooded ' . json_encode([$sent < 100_000, $connection->waitingBytes() <= 300_000]);
+                Calls::$all[] = 'flooded ' . json_encode([$sent < 100_000, $connection->waitingBytes() <= 1_100_000]);
                 return;
         }
         $connection->send($message);

@@ -112,7 +112,7 @@ final class Slow extends Service
         while ($sent < 100_000 && $connection->send($body)) {
             $sent++;
         }
-        Dialogue::$calls[] = "sent less than 100000: " . json_encode($sent < 100_000) . ' ' . json_encode($connection->waitingBytes() <= 300_000);
+        Dialogue::$calls[] = "sent less than 100000: " . json_encode($sent < 100_000) . ' ' . json_encode($connection->waitingBytes() <= 1_100_000);
     }
 
     public function overflow(): Overflow

@@ -189,6 +189,7 @@ fn a_reload_under_way_loses_no_message_for_those_who_are_connected() {
     assert_eq!(ask(&mut labelled, "label all"), "true");
     let before: BTreeSet<u32> = weft.workers().into_iter().collect();
     let (stop, published) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let mut last_label = None;
     let heard = std::thread::scope(|scope| {
         let publisher = scope.spawn(|| {
             let mut turn = 0;
@@ -200,11 +201,13 @@ fn a_reload_under_way_loses_no_message_for_those_who_are_connected() {
         });
         let readers: Vec<_> =
             sockets.iter_mut().map(|(socket, _)| scope.spawn(move || heard_until(socket, "never"))).collect();
+        let labels = scope.spawn(|| heard_until(&mut labelled, "never"));
         until("it has begun", || (published.load(Relaxed) > 50).then_some(()));
         weft.signal(Signal::HUP);
         until("new workers", || weft.workers().iter().all(|pid| !before.contains(pid)).then_some(()));
         stop.store(true, Relaxed);
         publisher.join().unwrap();
+        last_label = labels.join().unwrap().pop();
         readers.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
     });
     // Each has heard all of it up to the moment at which its connection was closed.
@@ -213,10 +216,7 @@ fn a_reload_under_way_loses_no_message_for_those_who_are_connected() {
         assert!(heard.len() > 50, "{}", heard.len());
     }
     // And finds the rest with the new workers.
-    let mut last = String::new();
-    while let (0x81, message) = labelled.read() {
-        last = String::from_utf8(message).unwrap();
-    }
+    let last = last_label.expect("it has heard something");
     let (id, number) = (last.split(' ').next().unwrap(), last.rsplit(' ').next().unwrap());
     let (mut back, ..) = enter(&weft, "/room");
     back.send(&format!("resume all {id}"));

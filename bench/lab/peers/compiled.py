@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 
 from . import made
-from .peer import BENCH, MESSAGES, PEER_SOURCES, ROUTES, SECURE, Commands, Peer, Starter
+from .peer import BENCH, DIALOGUES, MESSAGES, PEER_SOURCES, ROUTES, SECURE, Commands, Peer, Starter
 
 NETTY = PEER_SOURCES / "netty" / "target"
 JAVA_WARMUP = 4
@@ -85,8 +85,8 @@ MODELS = (
 )
 PUSH = (
     built("bare-push", "bare epoll (C), without WebSocket's frames", program("bare", "target", "push"), MESSAGES),
-    built("tungstenite", "tokio-tungstenite (tokio current_thread)", program("tungstenite", "target", "release", "bench-tungstenite"), MESSAGES),
-    built("go-push", "Go, gorilla/websocket", program("go_push", "target", "bench-go-push"), MESSAGES, warmup_factor=GO_WARMUP),
+    built("tungstenite", "tokio-tungstenite (tokio current_thread)", program("tungstenite", "target", "release", "bench-tungstenite"), DIALOGUES),
+    built("go-push", "Go, gorilla/websocket", program("go_push", "target", "bench-go-push"), DIALOGUES, warmup_factor=GO_WARMUP),
     on_java("netty-push", "Netty 4.1 (native epoll)", netty_push, MESSAGES, main="Push"),
     built("centrifugo", "Centrifugo 6, its JSON protocol", program("centrifugo", "target", "centrifugo"), {"broadcast": "/health"}, centrifugo,
           warmup_factor=GO_WARMUP),

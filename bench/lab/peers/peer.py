@@ -36,6 +36,7 @@ QUERIES = {"db3": "/", "db10": "/"}
 # One program for all of these, which is told the role.
 SCRIPT = dict.fromkeys((*SERVES, "container"), "/")
 MESSAGES = {"push": "/", "broadcast": "/"}
+DIALOGUES = {**MESSAGES, "conversations": "/"}
 # The applications of sites.py: the page of each that is measured.
 APPLICATIONS = {"MediaWiki": "/index.php?title=Bench", "DokuWiki": "/doku.php?id=start",
                 "phpMyAdmin": "/index.php?route=/database/structure&db=bench", "WordPress": "/"}

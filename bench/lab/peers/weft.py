@@ -20,7 +20,7 @@ FLAGS = {"hello": ["--idle-timeout-ms", "600000"], "park": ["--coroutines-max", 
 # Another setting of the same application.
 SAME = {"spans": "hello", "figures": "hello"}
 # Scenarios of WebSockets.
-PUSH = ("push", "broadcast", "crowd", "publish")
+PUSH = ("push", "broadcast", "crowd", "publish", "conversations", "stalled")
 # As many instances as requests that wait at once, if that is more than usual.
 INSTANCES = {"sleep": 1000, "wait1": 100, "wordpress": 60, "beside": 210}
 INSTANCES_USUAL = 50
@@ -48,8 +48,10 @@ def serve(what: Path, port: int, workers: int = 1, *flags: str) -> Commands:
 
 def weft(role: str, port: int, run: Path) -> Commands:
     """Coroutine mode: the application of the role."""
+    if role == "hosts":
+        return weft_hosts(port, run)
     if role in PUSH:
-        return weft_push(1)(role, port, run)
+        return weft_push(1, ["--tasks-max", "12000"] if role == "conversations" else [])(role, port, run)
     app_name = (SECURE | SAME).get(role, role)
     flags = [*FLAGS.get(app_name, []), *further_flags()]
     if role in SECURE:
@@ -66,6 +68,13 @@ def weft_push(workers: int, limits: Sequence[str] = ()) -> Starter:
         raw = ["--listen", f"tcp://127.0.0.1:{made.secure_port(run)}/raw", "--idle-timeout-ms", "600000"]
         return serve(BENCH / "apps" / "push.php", port, workers, *raw, *limits, *further_flags())
     return commands
+
+
+def weft_hosts(port: int, run: Path) -> Commands:
+    """Two hosts of one worker each, joined by $BENCH_BACKPLANE; the port of the other one is the second port."""
+    backplane = os.environ.get("BENCH_BACKPLANE", "redis://127.0.0.1:6379")
+    return [serve(BENCH / "apps" / "push.php", each, 1, "--topics-backplane", backplane, *further_flags())[0]
+            for each in (port, made.secure_port(run))]
 
 
 def weft_sync(workers: int) -> Starter:
@@ -118,7 +127,7 @@ def row(name: str, label: str, commands: Starter, paths: dict[str, str], soaks: 
 
 WEFT = (
     row("weft", "weft (coroutine mode)", weft,
-        {**ROUTES, **WAITS, "container": "/", "evolution": "/", "popup": "/", **dict.fromkeys((*SECURE, *SAME, *PUSH), "/")}),
+        {**ROUTES, **WAITS, "container": "/", "evolution": "/", "popup": "/", **dict.fromkeys((*SECURE, *SAME, *PUSH, "hosts"), "/")}),
 )
 MODES = (
     row("weft-channel", "weft, connections in a channel", weft_channel, {"db3": "/"}),

@@ -1,6 +1,6 @@
 // Go's net/http and gorilla/websocket: the Go peer of push, on one processor.
 //
-// /echo sends back what it gets, /crowd hears what /common?sequence=N publishes, anything else is answered at once.
+// /echo and /talk send back what they get, /crowd hears what /common?sequence=N publishes, anything else is answered at once.
 // A broadcast frames its message once and writes it to one connection after the other, which costs less than a
 // goroutine and a channel for each of them.
 //
@@ -110,6 +110,7 @@ func main() {
 		log.Fatal("usage: bench-go-push PORT")
 	}
 	http.HandleFunc("/echo", echo)
+	http.HandleFunc("/talk", echo)
 	http.HandleFunc("/crowd", listen)
 	http.HandleFunc("/", answer)
 	log.Fatal(http.ListenAndServe(net.JoinHostPort("127.0.0.1", os.Args[1]), nil))

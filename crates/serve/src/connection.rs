@@ -42,6 +42,8 @@ pub(crate) struct Connection {
     pub phase: Phase,
     /// Whether it is in the list of connections to be processed in this turn.
     pub queued: bool,
+    /// Whether it is in the line of those that have got what many get.
+    pub is_delivered_to: bool,
     /// Whether its next request may be read.
     pub admission: Admission,
     /// Requests dispatched.
@@ -77,6 +79,7 @@ impl Connection {
             peer,
             phase,
             queued: false,
+            is_delivered_to: false,
             admission: Admission::None,
             requests: 0,
             dropped: 0,

@@ -31,6 +31,7 @@ use crate::stream::streams::Streams;
 use crate::table::Table;
 use crate::tally::Marks;
 use crate::tunnel::coders::Coders;
+use crate::tunnel::deliveries::Deliveries;
 use crate::tunnel::tunnels::Tunnels;
 use crate::ways_out::WaysOut;
 use crate::wheel::Wheel;
@@ -77,6 +78,8 @@ pub struct Server {
     pub(crate) wheel: RefCell<Wheel>,
     /// Connections to be processed before the loop waits again.
     queue: RefCell<Vec<u32>>,
+    /// Connections that have got what many get, and are processed when it is their turn.
+    pub(crate) deliveries: Deliveries,
     /// The connection whose request is being dispatched: it is processed without being queued.
     dispatching: Cell<Option<u32>>,
     pub(crate) stage: Cell<TurnStage>,
@@ -148,6 +151,7 @@ impl Server {
             marks: Cell::default(),
             wheel: RefCell::default(),
             queue: RefCell::default(),
+            deliveries: Deliveries::default(),
             dispatching: Cell::new(None),
             stage: Cell::new(TurnStage::Send),
             line: Line::default(),
@@ -203,6 +207,9 @@ impl Server {
         }
         self.stage.set(TurnStage::Send);
         self.send_queued();
+        if self.deliveries.are_due() {
+            self.send_deliveries();
+        }
         if self.has_datagrams.get() {
             self.send_datagrams();
         }
@@ -237,7 +244,8 @@ impl Server {
 
     /// When [`Server::turn`] must be called even if nothing happens.
     pub fn deadline(&self) -> Option<Nanos> {
-        let is_behind = !self.queue.borrow().is_empty() || !self.arrived.borrow().is_empty();
+        let is_behind =
+            !self.queue.borrow().is_empty() || !self.arrived.borrow().is_empty() || self.deliveries.are_due();
         if is_behind || self.is_called() {
             return Some(0);
         }

@@ -26,6 +26,7 @@ use rustix::net::{
     RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, SocketAddrAny, getsockname, recv, send, sendmsg,
     shutdown,
 };
+use socket2::SockRef;
 use weft_rt::{Nanos, Readiness, SECOND};
 
 pub(crate) use carried::{Carried, Link};
@@ -35,6 +36,11 @@ pub use session::{Session, note_server_name};
 
 /// The most bytes for one sendfile(2): the kernel's own limit, rounded to pages.
 const SENDFILE_BYTES_MAX: u64 = 0x7fff_f000;
+/// With less, the kernel would ask for the rest of a large message in small pieces.
+const UNSENT_BYTES_MIN: usize = 64 * 1024;
+/// What waits in an outbox may be shared by thousands of them; the kernel has a copy for each.
+const UNSENT_BYTES_MAX: usize = 256 * 1024;
+
 /// A socket, and TLS on it; or a stream of another connection.
 pub(crate) struct Transport {
     /// `None` for a stream of another connection.
@@ -88,6 +94,16 @@ impl Transport {
         if let Some(socket) = &self.socket {
             // A Unix socket has no such option, and no peer that vanishes.
             let _ = set_tcp_user_timeout(socket, u32::try_from(span_ms).unwrap_or(u32::MAX));
+        }
+    }
+
+    /// The kernel takes no more than so many bytes that it has not sent yet, or a little more, and 256 KiB at most (tcp(7),
+    /// TCP_NOTSENT_LOWAT). By itself it takes twice what it could have under way: megabytes for each peer that has stopped to read.
+    pub(crate) fn bound_unsent(&self, bytes: usize) {
+        let bytes = bytes.clamp(UNSENT_BYTES_MIN, UNSENT_BYTES_MAX) as u32;
+        if let Some(socket) = &self.socket {
+            // A Unix socket has no such option, and its own bound is small.
+            let _ = SockRef::from(socket).set_tcp_notsent_lowat(bytes);
         }
     }
 

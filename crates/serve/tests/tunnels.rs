@@ -306,3 +306,55 @@ fn what_is_published_reaches_the_subscribers() {
         assert_eq!(read(&mut streams[place]), (0x81, b"own".to_vec()));
     }
 }
+
+#[test]
+fn what_many_get_is_sent_in_parts_and_a_message_of_ones_own_at_once() {
+    const MANY: usize = 300;
+    let server = echoing(ServerLimits::default());
+    let mut streams: Vec<_> = (0..MANY).map(|_| open(&server)).collect();
+    let keys = server.run(|_| KEYS.with_borrow(Vec::clone));
+    let (own_waits, waiting) = server.run(move |server| {
+        let last = keys[MANY - 1];
+        let waits = |key: &TunnelKey| server.tunnel_waiting(*key) > 0;
+        keys.iter().for_each(|key| assert_eq!(server.subscribe(*key, b"news", false), Subscribed::Yes));
+        assert_eq!(server.publish(&published(b"news", &[b'x'; 5_000], &[])), MANY);
+        assert_eq!(server.tunnel_send(last, Kind::Text, b"own"), Sent::Queued);
+        server.turn(weft_rt::clock::now());
+        (waits(&last), keys.iter().filter(|key| waits(key)).count())
+    });
+    assert!(!own_waits, "it waits behind the others");
+    assert!(0 < waiting && waiting < MANY, "{waiting} of {MANY} wait after a turn");
+    for stream in &mut streams {
+        assert_eq!(read(stream).1.len(), 5_000);
+    }
+    assert_eq!(read(&mut streams[MANY - 1]), (0x81, b"own".to_vec()));
+}
+
+/// Bytes that the kernel keeps of what the server has sent to this client (proc_net_tcp(5), tx_queue).
+fn kept_by_kernel(client: &std::net::TcpStream) -> u64 {
+    let ports = [client.peer_addr().unwrap().port(), client.local_addr().unwrap().port()];
+    let ends = ports.map(|port| format!(":{port:04X}"));
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let rows = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let row = rows.into_iter().find(|row| row[1].ends_with(&ends[0]) && row[2].ends_with(&ends[1]));
+    u64::from_str_radix(row.expect("the server's end")[4].split(':').next().unwrap(), 16).unwrap()
+}
+
+#[test]
+fn the_kernel_keeps_little_for_a_client_that_does_not_read() {
+    let limits = TunnelLimits { queue_bytes_max: 100_000, ..TunnelLimits::default() };
+    let server = echoing(tunnels(limits));
+    server.run(|_| POLICY.set(Overflow::DropOldest));
+    let stream = open(&server);
+    let key = key(&server);
+    // Each time as much as its queue has room for, which the kernel gets before the next time.
+    for _ in 0..200 {
+        server.run(move |server| {
+            for _ in 0..3 {
+                assert_eq!(server.tunnel_send(key, Kind::Binary, &[b'x'; 10_000]), Sent::Queued);
+            }
+        });
+    }
+    let kept = kept_by_kernel(&stream);
+    assert!(kept < 200_000, "{kept} bytes, of which none is on its way");
+}

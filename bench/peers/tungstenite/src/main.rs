@@ -1,5 +1,5 @@
 //! tokio-tungstenite on tokio's current_thread runtime: the Rust peer of push.
-//! `/echo` sends back what it gets, `/crowd` hears what `/common?sequence=N` publishes, anything else is answered at once.
+//! `/echo` and `/talk` send back what they get, `/crowd` hears what `/common?sequence=N` publishes, anything else is answered at once.
 //! Usage: bench-tungstenite PORT
 
 use std::net::Ipv4Addr;
@@ -79,7 +79,7 @@ async fn serve(stream: TcpStream, topic: Sender<Utf8Bytes>) {
     let seen = stream.peek(&mut first).await.unwrap_or(0);
     match &first[..seen] {
         b"GET /crowd" => drop(listen(stream, &topic).await),
-        b"GET /echo " => drop(echo(stream).await),
+        b"GET /echo " | b"GET /talk " => drop(echo(stream).await),
         _ => drop(answer(stream, &topic).await),
     }
 }

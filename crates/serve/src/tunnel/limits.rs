@@ -8,11 +8,11 @@
 pub struct TunnelLimits {
     /// Bytes of a message that is received: 1 MiB. Beyond it the tunnel is closed with 1009.
     pub message_bytes_max: usize,
-    /// Bytes that wait for one peer: 256 KiB. Beyond it, what [`Overflow`](crate::Overflow) says.
+    /// Bytes that wait for one peer: 1 MiB. Beyond it, what [`Overflow`](crate::Overflow) says.
     pub queue_bytes_max: usize,
     /// The same for a stream: 1 MiB.
     pub stream_message_bytes_max: usize,
-    /// The same for a stream: 256 KiB.
+    /// The same for a stream: 1 MiB.
     pub stream_queue_bytes_max: usize,
     /// Silence of a stream's peer after which it is closed: 600,000 ms. 0: never.
     pub stream_idle_ms: u64,
@@ -32,9 +32,9 @@ impl Default for TunnelLimits {
     fn default() -> TunnelLimits {
         TunnelLimits {
             message_bytes_max: 1024 * 1024,
-            queue_bytes_max: 256 * 1024,
+            queue_bytes_max: 1024 * 1024,
             stream_message_bytes_max: 1024 * 1024,
-            stream_queue_bytes_max: 256 * 1024,
+            stream_queue_bytes_max: 1024 * 1024,
             stream_idle_ms: 600_000,
             ping_ms: 30_000,
             ping_timeout_ms: 10_000,

@@ -1,7 +1,8 @@
 //! What is published to a topic goes to its subscribers among the tunnels of this worker.
 //!
 //! Must not know who publishes, or how a message came here. Invariants: a message is framed once for all tunnels that get
-//! it in the same form; no subscriber is waited for.
+//! it in the same form; no subscriber is waited for; those that have taken
+//! nothing of what they got before are left alone.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -109,13 +110,13 @@ impl Server {
                     Err(why) => Sent::Unframable(why),
                 };
                 queued += usize::from(sent == Sent::Queued);
-                touched.extend(tunnel.connection);
+                // Where a peer does not take what was sent before, an event will say when it does.
+                let waits_for_peer = tunnel.blocked_since > 0 && sent != Sent::Overflowed;
+                touched.extend(tunnel.connection.filter(|_| !waits_for_peer));
             }
         }
         self.stats.messages_delivered.add(queued as u64);
-        for index in touched {
-            self.touch(index);
-        }
+        self.deliver(&touched);
         queued
     }
 

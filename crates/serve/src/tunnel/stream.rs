@@ -44,6 +44,7 @@ impl Server {
         let mut tunnels = self.tunnels.borrow_mut();
         let Some(tunnel) = tunnels.at(number) else { return };
         connection.phase = Phase::Tunnel;
+        connection.transport.bound_unsent(self.limits.tunnels.stream_queue_bytes_max);
         (tunnel.stage, tunnel.since) = (Stage::Open, now);
         if self.draining.get().is_some() {
             tunnel.leaves_at = tunnel.leaves_at.min(now);

@@ -29,11 +29,11 @@ impl Default for LimitSettings {
             queue_timeout_ms: 5_000,
             shares: Vec::new(),
             websocket_message_bytes_max: 1 << 20,
-            websocket_queue_bytes_max: 256 << 10,
+            websocket_queue_bytes_max: 1 << 20,
             websocket_ping_ms: 30_000,
             websocket_ping_timeout_ms: 10_000,
             tcp_message_bytes_max: 1 << 20,
-            tcp_queue_bytes_max: 256 << 10,
+            tcp_queue_bytes_max: 1 << 20,
             tcp_idle_timeout_ms: 600_000,
             stack_bytes: 8 << 20,
         }
