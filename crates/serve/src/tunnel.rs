@@ -15,6 +15,7 @@ pub(crate) mod attributes;
 pub(crate) mod calls;
 pub(crate) mod codec;
 pub(crate) mod coders;
+pub(crate) mod deliver;
 pub(crate) mod deliveries;
 pub(crate) mod event_form;
 pub(crate) mod events;

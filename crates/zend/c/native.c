@@ -15,7 +15,6 @@
 #include "boot.h"
 #include "coroutine.h"
 #include "signals.h"
-#include "stack.h"
 #include "stack_zones.h"
 #include "wait.h"
 

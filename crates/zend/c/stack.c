@@ -77,14 +77,6 @@ void weft_stack_arm(zend_fiber_context *context)
 	}
 }
 
-void weft_give_back(char *low, char *high)
-{
-	const uintptr_t page = weft_page_bytes(), first = ((uintptr_t) low + page - 1) & ~(page - 1), end = (uintptr_t) high & ~(page - 1);
-	if (end > first) {
-		madvise((void *) first, end - first, MADV_DONTNEED);
-	}
-}
-
 void weft_stack_restore(zend_fiber_context *context)
 {
 	const size_t spare = 16 * 1024;

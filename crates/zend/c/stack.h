@@ -6,8 +6,6 @@
 
 /* Catches stack overflows. Called once in a process, when the engine has started. */
 void weft_stack_start(void);
-/* Returns the whole pages between two addresses to the system: what was in them is lost. */
-void weft_give_back(char *low, char *high);
 /* Closes the part of a context's stack that it does not need now: for every new one (user Fibers too), and after it
  * was opened. */
 void weft_stack_arm(zend_fiber_context *context);

@@ -1,80 +1,30 @@
 //! The line of connections that have got what many get: a message of a topic.
 //!
-//! All of them at the end of one turn would keep everybody else waiting meanwhile, for tens of milliseconds if they are many
-//! thousand. Must not know what is sent. Invariants: a turn sends for a bounded time, unless more is published than is sent: what
-//! waits for a connection is what two turns have published at most; a connection that has something of its own to send does not
-//! wait in this line.
+//! Must not know what becomes of them. Invariant: those that came first are the first to be taken.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
-use weft_rt::{MILLISECOND, Nanos, clock};
-
-use crate::server::Server;
-
-/// So many are sent to at once, as what one client gets is: a line would only make them later.
-const FEW: usize = 32;
-/// For how long a turn sends. To ask the kernel for events in between costs one or two hundredths of this.
-const SPAN: Nanos = MILLISECOND / 10;
-/// Connections between two looks at the clock.
-const PER_LOOK: usize = 4;
-
-/// The places of connections, each at most once at a time.
+/// The places of connections.
 #[derive(Default)]
 pub(crate) struct Deliveries {
     line: RefCell<VecDeque<u32>>,
     /// Whether the last turn has left some.
-    are_left: Cell<bool>,
+    pub are_left: Cell<bool>,
     /// Whether more came before those were sent to.
-    are_late: Cell<bool>,
+    pub are_late: Cell<bool>,
 }
 
 impl Deliveries {
     pub(crate) fn are_due(&self) -> bool {
         !self.line.borrow().is_empty()
     }
-}
 
-impl Server {
-    /// Has these connections processed: in this turn, or as soon as it is their turn.
-    pub(crate) fn deliver(&self, connections: &[u32]) {
-        if connections.len() <= FEW {
-            return connections.iter().for_each(|index| self.touch(*index));
-        }
-        self.deliveries.are_late.set(self.deliveries.are_left.get());
-        let (mut table, mut line) = (self.table.borrow_mut(), self.deliveries.line.borrow_mut());
-        for index in connections {
-            if let Some(connection) = table.at(*index)
-                && !connection.queued
-                && !connection.is_delivered_to
-            {
-                connection.is_delivered_to = true;
-                line.push_back(*index);
-            }
-        }
+    pub(crate) fn add(&self, index: u32) {
+        self.line.borrow_mut().push_back(index);
     }
 
-    /// Processes the first of the line, or all.
-    pub(crate) fn send_deliveries(&self) {
-        let until = if self.deliveries.are_late.take() { Nanos::MAX } else { clock::now() + SPAN };
-        while self.send_some() && clock::now() < until {}
-        self.deliveries.are_left.set(self.deliveries.are_due());
-    }
-
-    /// Returns whether there were as many as that.
-    fn send_some(&self) -> bool {
-        for _ in 0..PER_LOOK {
-            let Some(index) = self.deliveries.line.borrow_mut().pop_front() else { return false };
-            if self.takes_delivery(index) {
-                self.process(index);
-            }
-        }
-        true
-    }
-
-    /// Whether the connection in this place is one that was put into the line.
-    fn takes_delivery(&self, index: u32) -> bool {
-        let mut table = self.table.borrow_mut();
-        table.at(index).is_some_and(|connection| std::mem::take(&mut connection.is_delivered_to))
+    pub(crate) fn take(&self) -> Option<u32> {
+        self.line.borrow_mut().pop_front()
     }
 }

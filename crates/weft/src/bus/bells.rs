@@ -10,7 +10,9 @@ use rustix::event::{EventfdFlags, eventfd};
 
 /// Workers that have bells of their own: each is a descriptor in every process.
 const OWN_MAX: usize = 256;
-/// Bells beside those.
+/// Workers beside those of a reload: such as are started because computations hold others.
+const SPARE: usize = 2;
+/// Bells that belong to no worker.
 const OTHERS: usize = 2;
 
 /// The bells.
@@ -31,8 +33,13 @@ impl Bells {
     /// Those of eventfd(2).
     pub fn new(workers: usize) -> io::Result<Bells> {
         let new = || Ok(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
-        let own = workers.saturating_mul(2).saturating_add(OTHERS).min(OWN_MAX);
+        let own = Bells::count(workers) - OTHERS;
         Ok(Bells { common: new()?, link: new()?, own: (0..own).map(|_| new()).collect::<io::Result<_>>()? })
+    }
+
+    /// How many there are for so many workers: descriptors of each process.
+    pub fn count(workers: usize) -> usize {
+        workers.saturating_mul(2).saturating_add(SPARE).min(OWN_MAX) + OTHERS
     }
 
     /// Those of an earlier image, in the order of [`Bells::all`].

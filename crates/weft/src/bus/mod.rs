@@ -33,6 +33,7 @@ mod ring;
 mod shared;
 mod wake;
 
+pub use bells::Bells;
 pub use catch_up::{catch_up, lasts};
 pub use deliver::{look, note_ended, read_up, turn};
 pub use hosts::{HOSTS, Host};

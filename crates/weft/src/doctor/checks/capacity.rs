@@ -4,7 +4,7 @@
 //! taken to cost; BENCHMARKING.md has measured both.
 
 use super::advice::{Advice, Severity};
-use super::plan::{DESCRIPTORS_BESIDE, Plan};
+use super::plan::Plan;
 use super::tree::Tree;
 
 /// Bytes of the kernel for an idle TCP connection: its slabs, without data.
@@ -39,7 +39,7 @@ pub fn examine(tree: &Tree, plan: &Plan) -> Vec<Advice> {
 
 fn descriptors(tree: &Tree, plan: &Plan) -> Option<Advice> {
     let (soft, hard) = tree.limit("Max open files")?;
-    let (needed, room) = (plan.descriptors(), hard.saturating_sub(DESCRIPTORS_BESIDE));
+    let (needed, room) = (plan.descriptors(), hard.saturating_sub(plan.descriptors_beside()));
     let found = format!(
         "{hard} descriptors for each worker (soft limit {soft}, which weft raises): room for {room} connections"
     );

@@ -4,10 +4,12 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::bus::Bells;
 use crate::config::{Config, ListenAddress, LogTarget, Mode};
 
-/// Descriptors that a worker needs besides its connections: PHP's files and database connections, logs, epoll.
-pub const DESCRIPTORS_BESIDE: u64 = 256;
+/// Descriptors that a worker needs besides its connections and the bells of the bus: PHP's files and database connections, logs,
+/// epoll.
+const DESCRIPTORS_BESIDE: u64 = 256;
 
 /// What is wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,7 +74,13 @@ impl Plan {
 
     /// Descriptors of a worker.
     pub fn descriptors(&self) -> u64 {
-        self.connections + DESCRIPTORS_BESIDE
+        self.connections + self.descriptors_beside()
+    }
+
+    /// Those that are no connections.
+    pub fn descriptors_beside(&self) -> u64 {
+        let bells = Bells::count(usize::try_from(self.workers).unwrap_or(usize::MAX));
+        DESCRIPTORS_BESIDE + bells as u64
     }
 }
 

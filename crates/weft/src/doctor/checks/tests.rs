@@ -81,31 +81,31 @@ fn descriptors_are_raised_where_they_were_set() {
     let few = limits("1024", "1024");
     let advice = said(&[(LIMITS, &few)], "descriptors");
     assert_eq!(
-        (advice.severity, advice.found.contains("room for 768 connections")),
+        (advice.severity, advice.found.contains("room for 756 connections")),
         (Severity::Serious, true)
     );
     assert!(
-        advice.fix.starts_with("ulimit -Hn 10256") && advice.keep.contains("/etc/security/limits.d"),
+        advice.fix.starts_with("ulimit -Hn 10268") && advice.keep.contains("/etc/security/limits.d"),
         "{advice:?}"
     );
     let unit = ("proc/self/cgroup", "0::/system.slice/weft.service\n");
     assert!(
         said(&[(LIMITS, &few), unit], "descriptors")
             .fix
-            .contains("systemctl edit weft.service: [Service] LimitNOFILE=10256")
+            .contains("systemctl edit weft.service: [Service] LimitNOFILE=10268")
     );
     let container = [(LIMITS, &few[..]), (".dockerenv", ""), ("proc/sys/fs/nr_open", "8000")];
     let advice = said(&container, "descriptors");
     assert!(
-        advice.fix.contains("--ulimit nofile=10256:10256 (fs.nr_open, now 8000, bounds it"),
+        advice.fix.contains("--ulimit nofile=10268:10268 (fs.nr_open, now 8000, bounds it"),
         "{advice:?}"
     );
     assert_eq!(said(&[(LIMITS, &limits("1024", "8000"))], "descriptors").severity, Severity::Warning);
-    for enough in ["10256", "unlimited"] {
+    for enough in ["10268", "unlimited"] {
         assert!(is_silent(&[(LIMITS, &limits("1024", enough))], "descriptors"));
     }
     let full = [("proc/sys/fs/file-max", "50000"), ("proc/sys/fs/file-nr", "12000 0 50000")];
-    assert!(said(&full, "fs.file-max").fix.contains("fs.file-max='94048'"));
+    assert!(said(&full, "fs.file-max").fix.contains("fs.file-max='94144'"));
 }
 
 #[test]
