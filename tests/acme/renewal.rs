@@ -44,3 +44,30 @@ fn the_authority_s_wish_is_remembered() {
     assert!(time("start") <= time("at") && time("at") <= time("end"), "{wish}");
     assert!(time("ask_again") > 0 && wish["certificate"].as_str().is_some_and(|id| id.contains('.')));
 }
+
+#[test]
+fn an_order_that_replaces_what_was_replaced_before_is_made_as_a_first_one() {
+    let place = Place::new(crate::DAYS_90, 0);
+    let (certificate, state) = (place.kept("a.example.pem"), place.kept("a.example.json"));
+    let weft = place.server("a.example").start();
+    served(&weft, place.tls_address(), "a.example");
+    until("what the authority says about renewal", || {
+        std::fs::read_to_string(&state).ok().filter(|text| text.contains("\"ask_again\"")).map(drop)
+    });
+    let mut serials = BTreeSet::from([serial(place.tls_address(), "a.example")]);
+    drop(weft);
+    let first = std::fs::read(&certificate).expect("it is kept");
+    let text = std::fs::read_to_string(&state).expect("it is kept");
+    let mut wished: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    wished["wish"]["at"] = 1.into();
+    // The authority wants it renewed at once, which is done; and again, as if this host had missed that another one did it.
+    for orders in [2, 3] {
+        std::fs::write(&certificate, &first).expect("the test's own file");
+        std::fs::write(&state, wished.to_string()).expect("the test's own file");
+        let weft = place.server("a.example").start();
+        until("another certificate", || serials.insert(serial(place.tls_address(), "a.example")).then_some(()));
+        assert_eq!(place.pebble.orders(), orders, "{}", place.pebble.log());
+        drop(weft);
+    }
+    assert!(!serials.contains(""));
+}
