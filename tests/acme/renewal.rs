@@ -65,7 +65,9 @@ fn an_order_that_replaces_what_was_replaced_before_is_made_as_a_first_one() {
         std::fs::write(&certificate, &first).expect("the test's own file");
         std::fs::write(&state, wished.to_string()).expect("the test's own file");
         let weft = place.server("a.example").start();
-        until("another certificate", || serials.insert(serial(place.tls_address(), "a.example")).then_some(()));
+        until("another certificate", || {
+            serials.insert(serial(place.tls_address(), "a.example")).then_some(())
+        });
         assert_eq!(place.pebble.orders(), orders, "{}", place.pebble.log());
         drop(weft);
     }

@@ -191,3 +191,8 @@ fn parts_and_crowds() {
 fn messages() {
     smoke(&["publish"], &["weft"]);
 }
+
+#[test]
+fn clients_that_wait_and_hosts() {
+    smoke(&["conversations", "stalled", "hosts"], &["weft"]);
+}
