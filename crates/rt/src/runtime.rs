@@ -1,10 +1,9 @@
 //! The scheduler: its state, and the running coroutine. It decides which coroutine runs; [`Switch`] runs it.
 //!
 //! Its parts: `turn` is the loop, `start` gives a job a coroutine, `queue` holds the jobs that wait for one, `accounts`
-//! tells what they are charged to, `records` which of them are recorded, `footprint` what they cost; `trim` gives back what they do not
-//! need. Waiting is in
-//! [`crate::park`]. This file must know no hook; it only tells the signals which descriptor wakes the loop. Invariants: a
-//! coroutine leaves only to the loop; every queue has a limit in [`SchedulerLimits`].
+//! tells what they are charged to, `records` which of them are recorded, `footprint` what they cost; `trim` gives back what
+//! they do not need. Waiting is in [`crate::park`]. This file must know no hook; it only tells the signals which descriptor
+//! wakes the loop. Invariants: a coroutine leaves only to the loop; every queue has a limit in [`SchedulerLimits`].
 
 mod accounts;
 mod footprint;

@@ -330,6 +330,29 @@ fn what_many_get_is_sent_in_parts_and_a_message_of_ones_own_at_once() {
     assert_eq!(read(&mut streams[MANY - 1]), (0x81, b"own".to_vec()));
 }
 
+#[test]
+fn what_many_get_is_sent_to_all_at_once_when_more_comes_before_the_last_has_it() {
+    const MANY: usize = 300;
+    let server = echoing(ServerLimits::default());
+    let mut streams: Vec<_> = (0..MANY).map(|_| open(&server)).collect();
+    let keys = server.run(|_| KEYS.with_borrow(Vec::clone));
+    let waiting = server.run(move |server| {
+        let waiting = || keys.iter().filter(|key| server.tunnel_waiting(**key) > 0).count();
+        let tell = |what| {
+            server.publish(&published(b"news", what, &[]));
+            server.turn(weft_rt::clock::now());
+            waiting()
+        };
+        keys.iter().for_each(|key| assert_eq!(server.subscribe(*key, b"news", false), Subscribed::Yes));
+        (tell(&[b'x'; 5_000]), tell(b"more"))
+    });
+    assert!(waiting.0 > 0 && waiting.1 == 0, "{waiting:?} wait after each turn");
+    for stream in &mut streams {
+        assert_eq!(read(stream).1.len(), 5_000);
+        assert_eq!(read(stream), (0x81, b"more".to_vec()));
+    }
+}
+
 /// Bytes that the kernel keeps of what the server has sent to this client (proc_net_tcp(5), tx_queue).
 fn kept_by_kernel(client: &std::net::TcpStream) -> u64 {
     let ports = [client.peer_addr().unwrap().port(), client.local_addr().unwrap().port()];

@@ -42,7 +42,7 @@ impl Server {
     /// The answer 101 has been sent: from here on the connection is a tunnel, and these are its first bytes.
     pub(crate) fn begin_tunnel(&self, connection: &mut Connection, stream: &mut Stream) -> Vec<u8> {
         connection.phase = Phase::Tunnel;
-        // As much again as its outbox, where messages count, and where older ones may give way to newer ones.
+        // No more than its outbox may keep, where messages count, and where older ones may give way to newer ones.
         connection.transport.bound_unsent(self.limits.tunnels.queue_bytes_max);
         let mut first = stream.input.split_off(stream.wire.next.min(stream.input.len()));
         first.append(&mut stream.wire.carry);

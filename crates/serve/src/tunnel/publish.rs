@@ -1,8 +1,7 @@
 //! What is published to a topic goes to its subscribers among the tunnels of this worker.
 //!
 //! Must not know who publishes, or how a message came here. Invariants: a message is framed once for all tunnels that get
-//! it in the same form; no subscriber is waited for; those that have taken
-//! nothing of what they got before are left alone.
+//! it in the same form; no subscriber is waited for; those whose peers take nothing of what they got before are left alone.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
