@@ -21,8 +21,10 @@ final class Topic
      *
      * @param string $message UTF-8, unless it is binary; at most an eighth of topics_bytes
      * @param Connection|list<Connection>|null $except who does not get it, 500 connections at most: the one from which it came, say
+     * @param string $key what the message tells the state of, of at most 255 bytes: for a service whose overflow() is
+     *     Overflow::KeepNewest it takes the place of this topic's message with the same key that still waits; '' for none
      * @return string the message's id
-     * @throws \ValueError for a topic or a message that cannot be published
+     * @throws \ValueError for a topic, a message or a key that cannot be published
      * @throws PublishException when workers do not keep up, and when no server is found or it refuses
      */
     public static function publish(
@@ -30,13 +32,14 @@ final class Topic
         string $message,
         bool $binary = false,
         Connection|array|null $except = null,
+        string $key = '',
     ): string {
         $names = self::names($except instanceof Connection ? [$except] : $except ?? []);
         $elsewhere = getenv('WEFT_TOPICS_PUBLISH_TO');
         if (is_string($elsewhere) && $elsewhere !== '') {
-            return Publisher::publish($elsewhere, $topic, $message, $binary, $names);
+            return Publisher::publish($elsewhere, $topic, $message, $binary, $names, $key);
         }
-        $id = Internal\topic_publish($topic, $message, $binary, $names);
+        $id = Internal\topic_publish($topic, $message, $binary, $names, $key);
 
         return match (true) {
             is_string($id) => $id,

@@ -234,7 +234,7 @@ function websocket_asked(): int {}
 function websocket_accept(int $service, int $manner, ?string $protocol, array $headers, array $attributes): ?string {}
 
 /** @internal Weft\WebSocket\Connection::send() */
-function websocket_send(string $name, string $message, bool $binary): bool {}
+function websocket_send(string $name, string $message, bool $binary, string $key): bool {}
 
 /** @internal Weft\WebSocket\Connection::close() */
 function websocket_close(string $name, int $code, string $reason): bool {}
@@ -286,6 +286,14 @@ function service_receives(int $service, object $receiver, string $connection, bo
 /** @internal gives back the beginning of a message, which is given again when there are that many bytes of it */
 function stream_give_back(string $name, string $bytes, int $wanted): void {}
 
+/**
+ * Weft\Tcp\Connection::sendFile().
+ *
+ * @internal
+ * @throws \ValueError for what cannot be sent
+ */
+function stream_send_file(string $name, string $path, int $offset, ?int $length): bool {}
+
 /** @internal the address of a connection's client; null when it has ended */
 function connection_client(string $name): ?string {}
 
@@ -306,7 +314,7 @@ function websocket_remember(string $name, string $attribute, ?string $value): bo
  * @return string|bool|null the message's id; false when there was no room in time; null when this process is no server's
  * @throws \ValueError for a topic or a message that cannot be published
  */
-function topic_publish(string $topic, string $message, bool $binary, string $except): string|bool|null {}
+function topic_publish(string $topic, string $message, bool $binary, string $except, string $key): string|bool|null {}
 
 /**
  * Weft\WebSocket\Connection::subscribe() and resume().

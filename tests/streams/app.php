@@ -69,6 +69,19 @@ class EchoService extends Service
                     $message = $e->getMessage();
                 }
                 break;
+            case 'id':
+                $message = getmypid() . " {$connection->id}";
+                break;
+            case 'file':
+                $arguments = explode(' ', $rest);
+                try {
+                    if (!$connection->sendFile($arguments[0], ...array_map(intval(...), array_slice($arguments, 1)))) {
+                        Calls::$all[] = 'not sent';
+                    }
+                } catch (ValueError $e) {
+                    $connection->send($e->getMessage());
+                }
+                break;
             case 'flood':
                 $sent = 0;
                 while ($sent < 100_000 && $connection->send(str_repeat('x', 10_000))) {
@@ -185,12 +198,24 @@ final class Dialogue extends Conversation
     }
 }
 
+/** Sends a file on a connection of any worker. */
+function file_to(string $id, string $name): array
+{
+    try {
+        return [getmypid(), (new Connection($id))->sendFile($name)];
+    } catch (ValueError $e) {
+        return [getmypid(), $e->getMessage()];
+    }
+}
+
 return new Weft\Application(
     fn (Request $request): Response => match ($request->path()) {
         '/calls' => Response::json(Calls::$all),
         // In one function, so that its worker does nothing else.
         '/compute' => Response::text((file_put_contents('computes', 'x') ?: '') . hash_pbkdf2('sha512', 'a', 'b', 1_000_000)),
         '/kept' => Response::json(array_map(fn (Connection $kept) => [$kept->isOpen(), $kept->send('from http')], Calls::$kept)),
+        '/waiting' => Response::text((string) Calls::$kept[0]->waitingBytes()),
+        '/file' => Response::json(file_to($request->query('id'), $request->query('name'))),
         '/coroutines' => Response::text((string) count(Weft\Coroutine::list())),
         default => Response::text("page\n"),
     },

@@ -3,6 +3,7 @@
 mod client;
 mod conversation;
 mod datagrams;
+mod files;
 mod framing;
 mod lives;
 mod proxied;

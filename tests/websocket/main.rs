@@ -13,6 +13,7 @@ mod publishers;
 mod questions;
 mod recent;
 mod service;
+mod states;
 mod topics;
 
 use weft_tests::Server;

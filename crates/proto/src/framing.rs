@@ -90,8 +90,8 @@ impl Prefix {
         }
     }
 
-    fn write(self, length: usize, out: &mut Vec<u8>) -> Result<(), Unframable> {
-        let number = (length + if self.counts_itself { self.size() } else { 0 }) as u64;
+    fn write(self, length: u64, out: &mut Vec<u8>) -> Result<(), Unframable> {
+        let number = length.saturating_add(if self.counts_itself { u64::from(self.bytes) } else { 0 });
         if self.bytes < 8 && number >> (8 * self.bytes) != 0 {
             return Err(Unframable::Length);
         }
@@ -105,6 +105,18 @@ impl Prefix {
 }
 
 impl Framing {
+    /// What announces so many bytes that are sent as they are: a prefix, or nothing.
+    ///
+    /// # Errors
+    /// The prefix has too few bytes for that.
+    pub fn head(&self, length: u64) -> Result<Vec<u8>, Unframable> {
+        let mut head = Vec::new();
+        if let Framing::Prefixed(prefix) = self {
+            prefix.write(length, &mut head)?;
+        }
+        Ok(head)
+    }
+
     /// A message as it is sent.
     ///
     /// # Errors
@@ -123,7 +135,7 @@ impl Framing {
             }
             Framing::Prefixed(prefix) => {
                 let mut out = Vec::with_capacity(prefix.size() + message.len());
-                prefix.write(message.len(), &mut out)?;
+                prefix.write(message.len() as u64, &mut out)?;
                 out.extend_from_slice(message);
                 Ok(out)
             }

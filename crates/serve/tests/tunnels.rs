@@ -7,7 +7,7 @@ use std::io::Write as _;
 use common::websocket::*;
 use common::*;
 use weft_proto::websocket::{CloseCode, Kind};
-use weft_serve::{Overflow, Published, Sent, ServerLimits, Subscribed, TunnelKey, TunnelLimits};
+use weft_serve::{Overflow, Published, Sent, ServerLimits, StateKey, Subscribed, TunnelKey, TunnelLimits};
 
 #[test]
 fn a_dialogue_has_the_same_answer_however_its_bytes_are_split() {
@@ -104,9 +104,13 @@ fn the_server_closes_and_waits_for_the_answer() {
     let mut stream = open(&server);
     let key = key(&server);
     let closed = server.run(move |server| {
-        server.tunnel_send(key, Kind::Text, b"last");
+        server.tunnel_send(key, Kind::Text, b"last", None);
         let first = server.tunnel_close(key, CloseCode(4001), "enough");
-        (first, server.tunnel_close(key, CloseCode(4002), ""), server.tunnel_send(key, Kind::Text, b"later"))
+        (
+            first,
+            server.tunnel_close(key, CloseCode(4002), ""),
+            server.tunnel_send(key, Kind::Text, b"later", None),
+        )
     });
     assert_eq!(closed, (true, false, Sent::Gone));
     assert_eq!(read(&mut stream), (0x81, b"last".to_vec()));
@@ -192,7 +196,7 @@ fn events_of_one_tunnel_come_one_at_a_time_and_in_order() {
     let key = key(&server);
     let late = server.run(move |server| {
         (
-            server.tunnel_send(key, Kind::Text, b"x"),
+            server.tunnel_send(key, Kind::Text, b"x", None),
             server.tunnel_is_open(key),
             server.tunnel_attribute(key, b"user"),
         )
@@ -225,7 +229,7 @@ fn a_handler_is_told_when_a_client_has_caught_up() {
             let body = vec![b'x'; 10_000];
             let count = (0..10_000).take_while(|_| {
                 server.tunnel_waiting(key) < 200_000
-                    && server.tunnel_send(key, Kind::Binary, &body) == Sent::Queued
+                    && server.tunnel_send(key, Kind::Binary, &body, None) == Sent::Queued
             });
             count.count()
         });
@@ -276,8 +280,77 @@ fn messages_for_a_client_that_does_not_read_are_dropped() {
     }
 }
 
+#[test]
+fn a_client_that_does_not_read_gets_the_newest_of_each_state_and_all_that_is_of_none() {
+    const STATES: usize = 5;
+    const ROUNDS: usize = 2_000;
+    let limits = TunnelLimits { queue_bytes_max: 50_000, ..TunnelLimits::default() };
+    let server = echoing(tunnels(limits));
+    server.run(|_| POLICY.set(Overflow::KeepNewest));
+    let mut stream = open(&server);
+    let key = key(&server);
+    let told = |state: usize, round: usize| format!("{state} {round} {}", "x".repeat(2_000));
+    // Twenty megabytes, of which the kernel takes a part.
+    server.run(move |server| {
+        assert_eq!(server.subscribe(key, b"states", false), Subscribed::Yes);
+        for round in 0..ROUNDS {
+            for state in 0..STATES {
+                let (text, name) = (told(state, round), state.to_string());
+                let state = StateKey::of(b"states", name.as_bytes());
+                assert_eq!(
+                    server.publish(&Published { state, ..published(b"states", text.as_bytes(), &[]) }),
+                    1
+                );
+            }
+            if round % 100 == 0 {
+                let own = format!("own {round}");
+                assert_eq!(server.tunnel_send(key, Kind::Text, own.as_bytes(), None), Sent::Queued);
+            }
+            server.turn(weft_rt::clock::now());
+        }
+        assert!(server.tunnel_waiting(key) <= 50_000);
+        let end = format!("own {ROUNDS}");
+        assert_eq!(server.tunnel_send(key, Kind::Text, end.as_bytes(), None), Sent::Queued);
+    });
+    let (mut last, mut own) = ([None; STATES], Vec::new());
+    while own.last() != Some(&ROUNDS) {
+        let text = String::from_utf8(read(&mut stream).1).unwrap();
+        let mut words = text.split(' ');
+        let (state, round) = (words.next().unwrap(), words.next().unwrap().parse::<usize>().unwrap());
+        if state == "own" {
+            own.push(round);
+            continue;
+        }
+        let state: usize = state.parse().unwrap();
+        assert!(last[state].is_none_or(|before| before < round), "{state}: {round} after {last:?}");
+        last[state] = Some(round);
+    }
+    assert_eq!(last, [Some(ROUNDS - 1); STATES]);
+    assert_eq!(own, (0..=ROUNDS).step_by(100).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_queue_that_is_full_of_newest_states_closes_its_tunnel() {
+    let limits = TunnelLimits { queue_bytes_max: 50_000, ..TunnelLimits::default() };
+    let server = echoing(tunnels(limits));
+    server.run(|_| POLICY.set(Overflow::KeepNewest));
+    let stream = open(&server);
+    let key = key(&server);
+    let sent = server.run(move |server| {
+        let name = |number: usize| number.to_string();
+        let mut states = (0..10_000).map(|number| StateKey::of(b"", name(number).as_bytes()));
+        states.find_map(|state| {
+            let sent = server.tunnel_send(key, Kind::Binary, &[b'x'; 10_000], state);
+            (sent != Sent::Queued).then_some(sent)
+        })
+    });
+    assert_eq!(sent, Some(Sent::Overflowed));
+    until_seen(&server, "closed 1013 the client does not keep up");
+    drop(stream);
+}
+
 fn published<'a>(topic: &'a [u8], payload: &'a [u8], except: &'a [TunnelKey]) -> Published<'a> {
-    Published { topic, kind: Kind::Text, payload, id: &|| b"id".to_vec(), except }
+    Published { topic, kind: Kind::Text, payload, state: None, id: &|| b"id".to_vec(), except }
 }
 
 #[test]
@@ -318,7 +391,7 @@ fn what_many_get_is_sent_in_parts_and_a_message_of_ones_own_at_once() {
         let waits = |key: &TunnelKey| server.tunnel_waiting(*key) > 0;
         keys.iter().for_each(|key| assert_eq!(server.subscribe(*key, b"news", false), Subscribed::Yes));
         assert_eq!(server.publish(&published(b"news", &[b'x'; 5_000], &[])), MANY);
-        assert_eq!(server.tunnel_send(last, Kind::Text, b"own"), Sent::Queued);
+        assert_eq!(server.tunnel_send(last, Kind::Text, b"own", None), Sent::Queued);
         server.turn(weft_rt::clock::now());
         (waits(&last), keys.iter().filter(|key| waits(key)).count())
     });
@@ -374,7 +447,7 @@ fn the_kernel_keeps_little_for_a_client_that_does_not_read() {
     for _ in 0..200 {
         server.run(move |server| {
             for _ in 0..3 {
-                assert_eq!(server.tunnel_send(key, Kind::Binary, &[b'x'; 10_000]), Sent::Queued);
+                assert_eq!(server.tunnel_send(key, Kind::Binary, &[b'x'; 10_000], None), Sent::Queued);
             }
         });
     }

@@ -26,6 +26,9 @@ pub struct Arguments {
     /// The server: an admin address at which it listens [topics.publish_to, or the first of server.listen]
     #[arg(long, value_name = "ADDRESS")]
     to: Option<ListenAddress>,
+    /// What the message tells the state of: services that keep the newest per key may skip older messages with this key
+    #[arg(long, default_value = "", hide_default_value = true)]
+    key: String,
     /// The message is bytes, and not a text
     #[arg(long)]
     binary: bool,
@@ -36,7 +39,7 @@ pub struct Arguments {
 
 /// Runs `weft publish`.
 pub fn run(arguments: Arguments) -> ExitCode {
-    match publish(arguments) {
+    match publish(&arguments) {
         Ok(said) => {
             crate::print::print(&said);
             ExitCode::SUCCESS
@@ -48,10 +51,10 @@ pub fn run(arguments: Arguments) -> ExitCode {
     }
 }
 
-fn publish(arguments: Arguments) -> Result<String, String> {
-    let config = config::load(arguments.config, std::env::vars_os(), Vec::new())
+fn publish(arguments: &Arguments) -> Result<String, String> {
+    let config = config::load(arguments.config.clone(), std::env::vars_os(), Vec::new())
         .map_err(|mistakes| mistakes.join("\nweft: "))?;
-    let address = arguments.to.or_else(|| address_of(&config)).ok_or(
+    let address = arguments.to.clone().or_else(|| address_of(&config)).ok_or(
         "no server is named: give --to the admin address at which it listens, as in --to admin+unix:/run/weft/admin.sock \
          (server.listen in weft.toml, or topics.publish_to, names it as well)",
     )?;
@@ -60,7 +63,7 @@ fn publish(arguments: Arguments) -> Result<String, String> {
         Some(text) => text.as_bytes().to_vec(),
     };
     let token = config.topics.publish_token.as_ref().or(config.admin.token.as_ref());
-    let request = request(&arguments.topic, &message, arguments.binary, token.map(String::as_str));
+    let request = request(arguments, &message, token.map(String::as_str));
     match operator::ask(&address, &request, ANSWER_BYTES_MAX)? {
         (200, body) => Ok(body),
         (_, body) => Err(format!("{address} has refused it: {}", body.trim_end())),
@@ -83,12 +86,13 @@ fn read_all() -> Result<Vec<u8>, String> {
     Ok(message)
 }
 
-fn request(topic: &str, message: &[u8], is_binary: bool, token: Option<&str>) -> Vec<u8> {
-    let coded: String = topic.bytes().map(|byte| format!("%{byte:02x}")).collect();
-    let kind = if is_binary { "application/octet-stream" } else { "text/plain; charset=utf-8" };
+fn request(arguments: &Arguments, message: &[u8], token: Option<&str>) -> Vec<u8> {
+    let coded = |text: &str| text.bytes().map(|byte| format!("%{byte:02x}")).collect::<String>();
+    let (topic, key) = (coded(&arguments.topic), coded(&arguments.key));
+    let kind = if arguments.binary { "application/octet-stream" } else { "text/plain; charset=utf-8" };
     let authorization = operator::authorization(token);
     let head = format!(
-        "POST /publish?topic={coded} HTTP/1.1\r\nHost: weft\r\nConnection: close\r\nContent-Type: {kind}\r\n\
+        "POST /publish?topic={topic}&key={key} HTTP/1.1\r\nHost: weft\r\nConnection: close\r\nContent-Type: {kind}\r\n\
          Content-Length: {}\r\n{authorization}\r\n",
         message.len()
     );
@@ -101,8 +105,10 @@ mod tests {
 
     #[test]
     fn any_topic_is_named_in_the_request() {
-        let text = String::from_utf8(request("a b/é", b"hi", false, Some("secret"))).unwrap();
-        assert!(text.starts_with("POST /publish?topic=%61%20%62%2f%c3%a9 HTTP/1.1\r\n"), "{text}");
+        let (topic, key) = ("a b/é".to_owned(), "k".to_owned());
+        let arguments = Arguments { topic, key, message: None, to: None, binary: false, config: None };
+        let text = String::from_utf8(request(&arguments, b"hi", Some("secret"))).unwrap();
+        assert!(text.starts_with("POST /publish?topic=%61%20%62%2f%c3%a9&key=%6b HTTP/1.1\r\n"), "{text}");
         assert!(text.contains("\r\nAuthorization: Bearer secret\r\n"), "{text}");
         assert!(text.ends_with("\r\nContent-Length: 2\r\nAuthorization: Bearer secret\r\n\r\nhi"), "{text}");
     }

@@ -60,3 +60,38 @@ ZEND_FUNCTION(Weft_Internal_stream_give_back)
 	ZEND_PARSE_PARAMETERS_END();
 	weft_host_stream_give_back(weft_slice_of(name), weft_slice_of(bytes), (uint64_t) wanted);
 }
+
+ZEND_FUNCTION(Weft_Internal_stream_send_file)
+{
+	zend_string *name, *path;
+	zend_long offset, length = -1;
+	bool is_rest;
+	ZEND_PARSE_PARAMETERS_START(4, 4)
+		Z_PARAM_STR(name)
+		Z_PARAM_PATH_STR(path)
+		Z_PARAM_LONG(offset)
+		Z_PARAM_LONG_OR_NULL(length, is_rest)
+	ZEND_PARSE_PARAMETERS_END();
+	if (offset < 0 || (!is_rest && length < 0)) {
+		zend_value_error("Offset and length of what is sent of a file are 0 or more");
+		RETURN_THROWS();
+	}
+	switch (weft_host_stream_send_file(weft_slice_of(name), weft_slice_of(path), (uint64_t) offset, is_rest ? -1 : length)) {
+		case WEFT_FILE_QUEUED:
+			RETURN_TRUE;
+		case WEFT_FILE_MISSING:
+			zend_value_error("There is no regular file %s", ZSTR_VAL(path));
+			RETURN_THROWS();
+		case WEFT_FILE_UNREADABLE:
+			zend_value_error("The file %s cannot be read", ZSTR_VAL(path));
+			RETURN_THROWS();
+		case WEFT_FILE_RANGE:
+			zend_value_error("The file %s has fewer bytes than are to be sent", ZSTR_VAL(path));
+			RETURN_THROWS();
+		case WEFT_FILE_TOO_LONG:
+			zend_value_error("The length of a message does not fit the bytes of its prefix");
+			RETURN_THROWS();
+		default:
+			RETURN_FALSE;
+	}
+}

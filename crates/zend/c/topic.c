@@ -20,15 +20,17 @@ static weft_slice slice_or_none(const zend_string *text)
 
 ZEND_FUNCTION(Weft_Internal_topic_publish)
 {
-	zend_string *topic, *message, *except;
+	zend_string *topic, *message, *except, *key;
 	bool is_binary;
-	ZEND_PARSE_PARAMETERS_START(4, 4)
+	ZEND_PARSE_PARAMETERS_START(5, 5)
 		Z_PARAM_STR(topic)
 		Z_PARAM_STR(message)
 		Z_PARAM_BOOL(is_binary)
 		Z_PARAM_STR(except)
+		Z_PARAM_STR(key)
 	ZEND_PARSE_PARAMETERS_END();
-	const weft_publication publication = {weft_slice_of(topic), weft_slice_of(message), weft_slice_of(except), is_binary};
+	const weft_publication publication = {weft_slice_of(topic), weft_slice_of(message), weft_slice_of(except),
+		weft_slice_of(key), is_binary};
 	weft_slice said = {NULL, 0};
 	uint32_t published = weft_host_topic_publish(&publication, &said);
 	if (EG(exception)) {

@@ -8,6 +8,7 @@ typedef struct {
 	weft_slice topic;
 	weft_slice message;
 	weft_slice except;
+	weft_slice key;
 	bool is_binary;
 } weft_publication;
 

@@ -84,19 +84,25 @@ static void return_sent(zval *return_value, uint32_t sent)
 		zend_value_error("The length of a message does not fit the bytes of its prefix");
 		RETURN_THROWS();
 	}
+	if (sent == WEFT_MESSAGE_KEY) {
+		zend_value_error("The key of a message has at most 255 bytes");
+		RETURN_THROWS();
+	}
 	RETURN_BOOL(sent == WEFT_MESSAGE_QUEUED);
 }
 
 ZEND_FUNCTION(Weft_Internal_websocket_send)
 {
-	zend_string *name, *message;
+	zend_string *name, *message, *key;
 	bool is_binary;
-	ZEND_PARSE_PARAMETERS_START(3, 3)
+	ZEND_PARSE_PARAMETERS_START(4, 4)
 		Z_PARAM_STR(name)
 		Z_PARAM_STR(message)
 		Z_PARAM_BOOL(is_binary)
+		Z_PARAM_STR(key)
 	ZEND_PARSE_PARAMETERS_END();
-	return_sent(return_value, weft_host_websocket_send(weft_slice_of(name), is_binary, weft_slice_of(message)));
+	return_sent(return_value,
+		weft_host_websocket_send(weft_slice_of(name), is_binary, weft_slice_of(message), weft_slice_of(key)));
 }
 
 ZEND_FUNCTION(Weft_Internal_websocket_close)

@@ -25,7 +25,7 @@ uint32_t weft_host_websocket_accept(uint64_t request, uint32_t service, uint32_t
 bool weft_host_event_take(uint64_t tunnel, weft_event *event);
 void weft_host_event_done(uint64_t tunnel, bool failed);
 void weft_host_event_postpone(uint64_t tunnel);
-uint32_t weft_host_websocket_send(weft_slice name, bool is_binary, weft_slice message);
+uint32_t weft_host_websocket_send(weft_slice name, bool is_binary, weft_slice message, weft_slice key);
 bool weft_host_websocket_close(weft_slice name, uint32_t code, weft_slice reason);
 int64_t weft_host_websocket_waiting(weft_slice name);
 /* A weft_taken; the event is lent. */
@@ -47,6 +47,8 @@ weft_slice weft_host_connection_client(weft_slice name);
 /* -1: it has ended. */
 int64_t weft_host_connection_service(weft_slice name);
 void weft_host_stream_give_back(weft_slice name, weft_slice bytes, uint64_t wanted);
+/* Less than no bytes are the rest of the file. */
+uint32_t weft_host_stream_send_file(weft_slice name, weft_slice path, uint64_t offset, int64_t length);
 
 /* Runs the job of an event. */
 void weft_event_run(weft_coroutine *coroutine);

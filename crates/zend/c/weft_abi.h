@@ -103,6 +103,7 @@ typedef enum {
 	WEFT_OVERFLOW_CLOSE = 0,
 	WEFT_OVERFLOW_DROP_OLDEST = 1,
 	WEFT_OVERFLOW_DROP_NEWEST = 2,
+	WEFT_OVERFLOW_KEEP_NEWEST = 3,
 } weft_overflow;
 typedef enum {
 	WEFT_MESSAGE_LOST = 0,
@@ -110,7 +111,16 @@ typedef enum {
 	WEFT_MESSAGE_NO_TEXT = 2,
 	WEFT_MESSAGE_HAS_DELIMITER = 3,
 	WEFT_MESSAGE_TOO_LONG = 4,
+	WEFT_MESSAGE_KEY = 5,
 } weft_message_sent;
+typedef enum {
+	WEFT_FILE_LOST = 0,
+	WEFT_FILE_QUEUED = 1,
+	WEFT_FILE_MISSING = 2,
+	WEFT_FILE_UNREADABLE = 3,
+	WEFT_FILE_RANGE = 4,
+	WEFT_FILE_TOO_LONG = 5,
+} weft_file_sent;
 typedef enum {
 	WEFT_TOPIC_YES = 0,
 	WEFT_TOPIC_NO_SERVER = 1,

@@ -65,10 +65,11 @@ ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_websocket_accept, 
 ZEND_END_ARG_INFO()
 ZEND_FUNCTION(Weft_Internal_websocket_accept);
 
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_websocket_send, 0, 3, MAY_BE_BOOL)
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_websocket_send, 0, 4, MAY_BE_BOOL)
 	ZEND_ARG_TYPE_MASK(0, name, MAY_BE_STRING, NULL)
 	ZEND_ARG_TYPE_MASK(0, message, MAY_BE_STRING, NULL)
 	ZEND_ARG_TYPE_MASK(0, binary, MAY_BE_BOOL, NULL)
+	ZEND_ARG_TYPE_MASK(0, key, MAY_BE_STRING, NULL)
 ZEND_END_ARG_INFO()
 ZEND_FUNCTION(Weft_Internal_websocket_send);
 
@@ -128,6 +129,14 @@ ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_stream_give_back, 
 ZEND_END_ARG_INFO()
 ZEND_FUNCTION(Weft_Internal_stream_give_back);
 
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_stream_send_file, 0, 4, MAY_BE_BOOL)
+	ZEND_ARG_TYPE_MASK(0, name, MAY_BE_STRING, NULL)
+	ZEND_ARG_TYPE_MASK(0, path, MAY_BE_STRING, NULL)
+	ZEND_ARG_TYPE_MASK(0, offset, MAY_BE_LONG, NULL)
+	ZEND_ARG_TYPE_MASK(0, length, MAY_BE_LONG|MAY_BE_NULL, NULL)
+ZEND_END_ARG_INFO()
+ZEND_FUNCTION(Weft_Internal_stream_send_file);
+
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_connection_client, 0, 1, MAY_BE_STRING|MAY_BE_NULL)
 	ZEND_ARG_TYPE_MASK(0, name, MAY_BE_STRING, NULL)
 ZEND_END_ARG_INFO()
@@ -151,11 +160,12 @@ ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_websocket_remember
 ZEND_END_ARG_INFO()
 ZEND_FUNCTION(Weft_Internal_websocket_remember);
 
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_topic_publish, 0, 4, MAY_BE_STRING|MAY_BE_BOOL|MAY_BE_NULL)
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_Weft_Internal_topic_publish, 0, 5, MAY_BE_STRING|MAY_BE_BOOL|MAY_BE_NULL)
 	ZEND_ARG_TYPE_MASK(0, topic, MAY_BE_STRING, NULL)
 	ZEND_ARG_TYPE_MASK(0, message, MAY_BE_STRING, NULL)
 	ZEND_ARG_TYPE_MASK(0, binary, MAY_BE_BOOL, NULL)
 	ZEND_ARG_TYPE_MASK(0, except, MAY_BE_STRING, NULL)
+	ZEND_ARG_TYPE_MASK(0, key, MAY_BE_STRING, NULL)
 ZEND_END_ARG_INFO()
 ZEND_FUNCTION(Weft_Internal_topic_publish);
 
@@ -229,6 +239,7 @@ static const zend_function_entry weft_functions[] = {
 	ZEND_NS_FALIAS("Weft\\Internal", stream_declare, Weft_Internal_stream_declare, arginfo_Weft_Internal_stream_declare)
 	ZEND_NS_FALIAS("Weft\\Internal", service_receives, Weft_Internal_service_receives, arginfo_Weft_Internal_service_receives)
 	ZEND_NS_FALIAS("Weft\\Internal", stream_give_back, Weft_Internal_stream_give_back, arginfo_Weft_Internal_stream_give_back)
+	ZEND_NS_FALIAS("Weft\\Internal", stream_send_file, Weft_Internal_stream_send_file, arginfo_Weft_Internal_stream_send_file)
 	ZEND_NS_FALIAS("Weft\\Internal", connection_client, Weft_Internal_connection_client, arginfo_Weft_Internal_connection_client)
 	ZEND_NS_FALIAS("Weft\\Internal", connection_service, Weft_Internal_connection_service, arginfo_Weft_Internal_connection_service)
 	ZEND_NS_FALIAS("Weft\\Internal", websocket_attribute, Weft_Internal_websocket_attribute, arginfo_Weft_Internal_websocket_attribute)

@@ -241,6 +241,8 @@ enums! {
         DropOldest,
         /// They are dropped.
         DropNewest,
+        /// The connection is closed; of those with the same key only the newest waits.
+        KeepNewest,
     }
 
     /// What became of a message.
@@ -253,6 +255,24 @@ enums! {
         NoText,
         /// It contains the delimiter of its stream.
         HasDelimiter,
+        /// Its length does not fit the prefix of its stream.
+        TooLong,
+        /// Its key is too long.
+        Key,
+    }
+
+    /// What became of a file for a stream.
+    enum FileSent as "weft_file_sent", "WEFT_FILE_" {
+        /// It is lost.
+        Lost,
+        /// It will be sent.
+        Queued,
+        /// It is not there, or no regular file.
+        Missing,
+        /// It cannot be read.
+        Unreadable,
+        /// It has fewer bytes.
+        Range,
         /// Its length does not fit the prefix of its stream.
         TooLong,
     }

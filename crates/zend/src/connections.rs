@@ -4,7 +4,7 @@
 //! Must not know what travels over a connection. Invariant: no method calls Zend, or parks; a name whose connection has ended is
 //! no error.
 
-use crate::abi::Taken;
+use crate::abi::{FileSent, Taken};
 use crate::slice::Slice;
 
 /// An event of a tunnel, for C.
@@ -41,4 +41,6 @@ pub trait Connections {
     fn service(&self, name: &[u8]) -> Option<u32>;
     /// Gives back the beginning of a message, which is given again when there are `wanted` bytes of it.
     fn give_back(&self, name: &[u8], bytes: &[u8], wanted: usize);
+    /// Sends a part of a file, so many bytes from `offset` on, or the rest.
+    fn send_file(&self, name: &[u8], path: &[u8], offset: u64, length: Option<u64>) -> FileSent;
 }

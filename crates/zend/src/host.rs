@@ -229,8 +229,8 @@ pub trait Host {
     fn event_done(&self, tunnel: u64, failed: bool) {}
     /// The job of an event could not be started: another one will be.
     fn postpone_event(&self, tunnel: u64) {}
-    /// Sends a message to a connection by its name.
-    fn websocket_send(&self, name: &[u8], is_binary: bool, message: &[u8]) -> MessageSent {
+    /// Sends a message to a connection by its name, with the key of the state that it tells; that is empty for none.
+    fn websocket_send(&self, name: &[u8], is_binary: bool, message: &[u8], key: &[u8]) -> MessageSent {
         MessageSent::Lost
     }
     /// Closes a connection. Returns `false` if it is closed.

@@ -4,7 +4,7 @@
 //! As in [`crate::host`]: called from C on the engine's thread; nothing here calls Zend or parks.
 #![allow(unsafe_code)]
 
-use crate::abi::{IS_OWNED, OverflowPolicy, TAKES_DATAGRAMS, Taken, WANTS_DRAINED};
+use crate::abi::{FileSent, IS_OWNED, OverflowPolicy, TAKES_DATAGRAMS, Taken, WANTS_DRAINED};
 use crate::connections::Event;
 use crate::host::{DeclaredFraming, DeclaredStream, with};
 use crate::slice::Slice;
@@ -73,6 +73,15 @@ unsafe extern "C" fn weft_host_stream_give_back(name: Slice, bytes: Slice, wante
     if let Some(all) = with(None, |host| host.connections()) {
         all.give_back(name, bytes, wanted as usize);
     }
+}
+
+/// Less than no bytes are the rest of the file.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn weft_host_stream_send_file(name: Slice, path: Slice, offset: u64, length: i64) -> u32 {
+    // SAFETY: valid during the call.
+    let (name, path) = unsafe { (name.get(), path.get()) };
+    let all = with(None, |host| host.connections());
+    all.map_or(FileSent::Lost, |all| all.send_file(name, path, offset, u64::try_from(length).ok())) as u32
 }
 
 #[unsafe(no_mangle)]

@@ -17,6 +17,7 @@ pub(crate) struct Publication {
     topic: Slice,
     message: Slice,
     except: Slice,
+    key: Slice,
     is_binary: bool,
 }
 
@@ -30,6 +31,7 @@ unsafe extern "C" fn weft_host_topic_publish(publication: *const Publication, sa
             message: publication.message.get(),
             is_binary: publication.is_binary,
             except: publication.except.is_some().then(|| publication.except.get()),
+            key: publication.key.get(),
         };
         (publish, &mut *said)
     };

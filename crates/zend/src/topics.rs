@@ -16,6 +16,8 @@ pub struct Publish<'a> {
     pub is_binary: bool,
     /// The names of the connections that do not get it, with a space in between.
     pub except: Option<&'a [u8]>,
+    /// Which of the topic's states it tells; empty for none.
+    pub key: &'a [u8],
 }
 
 /// What a connection subscribes to.

@@ -76,10 +76,15 @@ extern "C" fn weft_host_event_postpone(tunnel: u64) {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn weft_host_websocket_send(name: Slice, is_binary: bool, message: Slice) -> u32 {
+unsafe extern "C" fn weft_host_websocket_send(
+    name: Slice,
+    is_binary: bool,
+    message: Slice,
+    key: Slice,
+) -> u32 {
     // SAFETY: valid during the call.
-    let (name, message) = unsafe { (name.get(), message.get()) };
-    with(MessageSent::Lost, |host| host.websocket_send(name, is_binary, message)) as u32
+    let (name, message, key) = unsafe { (name.get(), message.get(), key.get()) };
+    with(MessageSent::Lost, |host| host.websocket_send(name, is_binary, message, key)) as u32
 }
 
 #[unsafe(no_mangle)]

@@ -19,13 +19,15 @@ final class Publisher
     /**
      * @param string $address as in --listen: "admin+unix:/path" or "admin://HOST:PORT"
      * @param string $except the ids of the connections that do not get it, with a space in between
+     * @param string $key what the message tells the state of
      * @return string the message's id
      * @throws \ValueError for a topic or a message that cannot be published
      * @throws PublishException when the server is not found, or refuses
      */
-    public static function publish(string $address, string $topic, string $message, bool $binary, string $except): string
+    public static function publish(string $address, string $topic, string $message, bool $binary, string $except, string $key): string
     {
-        [$status, $body] = self::ask($address, self::request($topic, $message, $binary, $except));
+        $query = http_build_query(['topic' => $topic, 'except' => $except, 'key' => $key]);
+        [$status, $body] = self::ask($address, self::request($query, $message, $binary));
         $id = $status === 200 ? json_decode($body, true)['id'] ?? null : null;
         if (is_string($id)) {
             return $id;
@@ -39,11 +41,11 @@ final class Publisher
         };
     }
 
-    private static function request(string $topic, string $message, bool $binary, string $except): string
+    private static function request(string $query, string $message, bool $binary): string
     {
         $token = getenv('WEFT_TOPICS_PUBLISH_TOKEN');
         $lines = [
-            'POST /publish?' . http_build_query(['topic' => $topic, 'except' => $except]) . ' HTTP/1.1',
+            "POST /publish?$query HTTP/1.1",
             'Host: weft',
             'Connection: close',
             'Content-Type: ' . ($binary ? 'application/octet-stream' : 'text/plain; charset=utf-8'),

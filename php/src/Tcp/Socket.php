@@ -80,11 +80,23 @@ final class Socket implements \IteratorAggregate
      * Sends a message, as Connection::send() does: it never waits.
      *
      * @return bool false when it is lost: the connection is closed or closing, or there was no room
-     * @throws \ValueError when it cannot be framed
+     * @throws \ValueError when it cannot be framed; for a key that is too long
      */
-    public function send(string $message): bool
+    public function send(string $message, string $key = ''): bool
     {
-        return $this->connection->send($message);
+        return $this->connection->send($message, $key);
+    }
+
+    /**
+     * Sends a file, or a part of it, as Connection::sendFile() does.
+     *
+     * @param ?int $length bytes from the offset on; null for the rest
+     * @return bool false when it is lost: the connection is closed or closing, or 16 files wait for the client
+     * @throws \ValueError for what cannot be sent
+     */
+    public function sendFile(string $path, int $offset = 0, ?int $length = null): bool
+    {
+        return $this->connection->sendFile($path, $offset, $length);
     }
 
     /**

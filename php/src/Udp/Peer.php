@@ -40,6 +40,6 @@ final class Peer
             throw new \ValueError('A datagram has at most 65,507 bytes, not ' . strlen($message));
         }
 
-        return Internal\websocket_send($this->id, $message, true);
+        return Internal\websocket_send($this->id, $message, true, '');
     }
 }

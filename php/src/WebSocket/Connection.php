@@ -29,12 +29,14 @@ final class Connection
      * the service's overflow() says what becomes of more.
      *
      * @param string $message UTF-8, unless it is binary
+     * @param string $key what the message tells the state of, of at most 255 bytes: where overflow() is Overflow::KeepNewest, it takes
+     *     the place of the message with the same key that still waits; '' for none
      * @return bool false when it is lost: the connection is closed or closing, or there was no room
-     * @throws \ValueError for a text that is not UTF-8
+     * @throws \ValueError for a text that is not UTF-8, and for a key that is too long
      */
-    public function send(string $message, bool $binary = false): bool
+    public function send(string $message, bool $binary = false, string $key = ''): bool
     {
-        return Internal\websocket_send($this->id, $message, $binary);
+        return Internal\websocket_send($this->id, $message, $binary, $key);
     }
 
     /**

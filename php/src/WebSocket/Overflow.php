@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Weft\WebSocket;
 
-/** What becomes of a message when websocket_queue_bytes_max bytes wait for its client. */
+/** What becomes of a message when as many bytes wait for its client as websocket_queue_bytes_max or tcp_queue_bytes_max says. */
 enum Overflow: int
 {
     /** The connection is closed with 1013: the client comes back and starts anew. */
@@ -13,4 +13,9 @@ enum Overflow: int
     case DropOldest = 1;
     /** It is dropped, and send() returns false. */
     case DropNewest = 2;
+    /**
+     * For many states: while a message with a key waits, the next one with the same key takes its place. The connection is closed with
+     * 1013 when there is still no room: messages without keys are never dropped. One key of two topics is two keys.
+     */
+    case KeepNewest = 3;
 }

@@ -60,11 +60,11 @@ final class Socket implements \IteratorAggregate
      *
      * @param string $message UTF-8, unless it is binary
      * @return bool false when it is lost: the connection is closed or closing, or there was no room
-     * @throws \ValueError for a text that is not UTF-8
+     * @throws \ValueError for a text that is not UTF-8, and for a key that is too long
      */
-    public function send(string $message, bool $binary = false): bool
+    public function send(string $message, bool $binary = false, string $key = ''): bool
     {
-        return $this->connection->send($message, $binary);
+        return $this->connection->send($message, $binary, $key);
     }
 
     /**

@@ -10,6 +10,7 @@ use weft_rt::Nanos;
 use crate::keys::TunnelKey;
 use crate::server::Server;
 use crate::tunnel::coders::Message;
+use crate::tunnel::newest::StateKey;
 use crate::tunnel::outbox::{Frame, Sent};
 use crate::tunnel::{Stage, Tunnel, TunnelEvent, Turn, after};
 
@@ -131,7 +132,7 @@ impl Server {
 impl Server {
     /// Sends a message. It never waits: what the peer does not take is kept within `queue_bytes_max` of
     /// [`TunnelLimits`](crate::TunnelLimits).
-    pub fn tunnel_send(&self, key: TunnelKey, kind: Kind, payload: &[u8]) -> Sent {
+    pub fn tunnel_send(&self, key: TunnelKey, kind: Kind, payload: &[u8], state: Option<StateKey>) -> Sent {
         let (sent, connection) = {
             let mut tunnels = self.tunnels.borrow_mut();
             let Some(tunnel) = tunnels.get_mut(key) else { return Sent::Gone };
@@ -139,7 +140,7 @@ impl Server {
                 Ok(frame) => frame,
                 Err(why) => return Sent::Unframable(why),
             };
-            (self.queue_frame(tunnel, frame), tunnel.connection)
+            (self.queue_frame(tunnel, frame, state), tunnel.connection)
         };
         if let Some(index) = connection {
             self.touch(index);
@@ -148,11 +149,11 @@ impl Server {
     }
 
     /// Puts a frame into a tunnel's queue, or does what its policy says.
-    pub(crate) fn queue_frame(&self, tunnel: &mut Tunnel, frame: Frame) -> Sent {
+    pub(crate) fn queue_frame(&self, tunnel: &mut Tunnel, frame: Frame, state: Option<StateKey>) -> Sent {
         if !tunnel.takes() {
             return Sent::Gone;
         }
-        let sent = tunnel.out.push(frame, self.queue_bytes_max(tunnel), tunnel.overflow);
+        let sent = tunnel.out.push(frame, state, self.queue_bytes_max(tunnel), tunnel.overflow);
         match sent {
             // There it is a time without an event that counts.
             Sent::Queued if tunnel.codec.events().is_some() => tunnel.since = self.runtime.turn_time(),
@@ -192,11 +193,11 @@ impl Server {
         self.tunnels.borrow().get(key).is_some_and(Tunnel::takes)
     }
 
-    /// Bytes that wait for the peer; 0 after the tunnel's end.
+    /// Bytes that wait for the peer, those of files included; 0 after the tunnel's end.
     pub fn tunnel_waiting(&self, key: TunnelKey) -> usize {
         let mut tunnels = self.tunnels.borrow_mut();
         let Some(tunnel) = tunnels.get_mut(key) else { return 0 };
-        let bytes = tunnel.out.bytes();
+        let bytes = tunnel.out.bytes().saturating_add(tunnel.out.file_bytes() as usize);
         tunnel.is_drain_due |= bytes > 0;
         bytes
     }

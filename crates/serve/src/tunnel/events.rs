@@ -78,7 +78,7 @@ impl Server {
             let mut tunnels = self.tunnels.borrow_mut();
             let Some(tunnel) = tunnels.get_mut(key) else { return Sent::Gone };
             let Codec::Events(form) = tunnel.codec else { return Sent::Gone };
-            (self.queue_frame(tunnel, form.frame(events)), tunnel.connection)
+            (self.queue_frame(tunnel, form.frame(events), None), tunnel.connection)
         };
         if let Some(index) = connection {
             self.touch(index);

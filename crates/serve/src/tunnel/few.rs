@@ -44,6 +44,15 @@ impl<T> Few<T> {
         }
     }
 
+    /// The element with so many before it.
+    pub fn get_mut(&mut self, index: usize) -> Option<&mut T> {
+        match self {
+            Few::One(first) if index == 0 => Some(first),
+            Few::None | Few::One(_) => None,
+            Few::More(all) => all.get_mut(index),
+        }
+    }
+
     pub fn push_back(&mut self, element: T) {
         *self = match std::mem::take(self) {
             Few::None => Few::One(element),
@@ -109,6 +118,9 @@ mod tests {
             }
             assert_eq!((few.front(), few.len()), (expected.front(), expected.len()));
             assert_eq!(few.front_mut(), expected.front_mut());
+            for index in 0..3 {
+                assert_eq!(few.get_mut(index), expected.get_mut(index));
+            }
             assert_eq!(
                 (few.is_empty(), few.any(|known| *known == step)),
                 (expected.is_empty(), expected.contains(&step))

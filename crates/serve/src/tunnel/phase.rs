@@ -25,6 +25,8 @@ const BYTES_PER_TURN: usize = 256 * 1024;
 const RECEIVE_BYTES: usize = 8 * 1024;
 /// The reason in the close frames of a worker that ends.
 pub(super) const RESTARTS: &str = "the server restarts";
+/// Why a stream was cut of which a peer expects the rest of a file.
+const CUT: &str = "a file became shorter while it was sent";
 /// Why a stream was closed whose peer has sent nothing for too long.
 const SILENT: &str = "the client was silent for tcp_idle_timeout_ms";
 
@@ -118,7 +120,12 @@ impl Server {
             return Outcome::Later;
         }
         match tunnel.out.flush(&mut connection.transport) {
-            Flush::Broken => return Outcome::Broken,
+            Flush::Broken => {
+                if tunnel.out.is_cut() {
+                    tunnel.note_end(CloseCode::INTERNAL_ERROR, CUT);
+                }
+                return Outcome::Broken;
+            }
             Flush::Done => self.note_drained(tunnel),
             Flush::Blocked { sent } => {
                 tunnel.is_drain_due = true;

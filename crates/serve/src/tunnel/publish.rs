@@ -13,6 +13,7 @@ use crate::keys::TunnelKey;
 use crate::server::Server;
 use crate::tunnel::Tunnel;
 use crate::tunnel::coders::Message;
+use crate::tunnel::newest::StateKey;
 use crate::tunnel::outbox::{Overflow, Sent};
 use crate::tunnel::topics::{Subscribed, is_topic};
 use crate::tunnel::tunnels::Tunnels;
@@ -25,6 +26,8 @@ pub struct Published<'a> {
     pub kind: Kind,
     /// What subscribers get.
     pub payload: &'a [u8],
+    /// The state that it tells, if it tells one.
+    pub state: Option<StateKey>,
     /// Its id, for subscribers who want labels or events.
     pub id: &'a dyn Fn() -> Vec<u8>,
     /// The subscribers that do not get it.
@@ -105,7 +108,7 @@ impl Server {
                     made.for_tunnel(tunnel)
                 };
                 let sent = match framed {
-                    Ok(frame) => self.queue_frame(tunnel, frame),
+                    Ok(frame) => self.queue_frame(tunnel, frame, message.state),
                     Err(why) => Sent::Unframable(why),
                 };
                 queued += usize::from(sent == Sent::Queued);
@@ -124,7 +127,8 @@ impl Server {
     pub fn missed_messages(&self) -> usize {
         let mut touched = Vec::new();
         for tunnel in self.tunnels.borrow_mut().iter_mut() {
-            let counts = tunnel.overflow == Overflow::Close && !tunnel.topics.is_empty();
+            let may_miss = matches!(tunnel.overflow, Overflow::DropOldest | Overflow::DropNewest);
+            let counts = !may_miss && !tunnel.topics.is_empty();
             if counts && tunnel.takes() {
                 let until = self.close_ends(tunnel, self.runtime.turn_time());
                 tunnel.begin_closing(CloseCode::TRY_AGAIN_LATER, "messages were missed", until);

@@ -54,7 +54,7 @@ pub fn see(server: &'static Server, key: TunnelKey, answer: bool) {
     };
     SEEN.with_borrow_mut(|seen| seen.push(line));
     if let (true, TunnelEvent::Message(kind, bytes)) = (answer, event) {
-        server.tunnel_send(key, kind, &bytes);
+        server.tunnel_send(key, kind, &bytes, None);
     }
     server.event_done(key);
 }
@@ -160,7 +160,7 @@ pub fn flood(server: &TestServer, key: TunnelKey) -> Sent {
     server.run(move |server| {
         let body = vec![b'x'; 10_000];
         (0..10_000)
-            .map(|_| server.tunnel_send(key, Kind::Binary, &body))
+            .map(|_| server.tunnel_send(key, Kind::Binary, &body, None))
             .find(|sent| *sent != Sent::Queued)
             .unwrap_or(Sent::Queued)
     })

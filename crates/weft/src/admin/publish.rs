@@ -63,17 +63,21 @@ impl Publications {
         let asked = server.with_request(key, |request| {
             let fields = Fields::of(request.query().unwrap_or_default());
             let media_type = request.header("content-type").unwrap_or_default();
-            (fields.topic, fields.except, media_type.starts_with(b"application/octet-stream"))
+            (fields, media_type.starts_with(b"application/octet-stream"))
         });
         let unread = || Answer::new(500, TEXT, "500 Internal Server Error: the message cannot be read\n");
-        let (topic, except, is_binary) = asked.ok_or_else(unread)?;
+        let (Fields { topic, except, key: state }, is_binary) = asked.ok_or_else(unread)?;
         let payload = body_of(server, key).ok_or_else(unread)?;
-        let publication = Publication { topic: &topic, payload: &payload, is_binary, except: &except };
+        let publication =
+            Publication { topic: &topic, payload: &payload, is_binary, except: &except, key: &state };
         match publish_at_once(self.post.member.bus, &publication) {
             Ok(id) => Ok((topic, id)),
             Err(failed) => {
                 let status = match failed {
-                    NotPublished::Topic | NotPublished::NotText | NotPublished::Excluded => 400,
+                    NotPublished::Topic
+                    | NotPublished::NotText
+                    | NotPublished::Excluded
+                    | NotPublished::Key => 400,
                     NotPublished::TooLong(_) => 413,
                     NotPublished::Full | NotPublished::Busy | NotPublished::Cancelled => 503,
                 };
@@ -101,6 +105,7 @@ fn published(id: &str, subscribers: Option<usize>) -> Answer {
 struct Fields {
     topic: Vec<u8>,
     except: Vec<u8>,
+    key: Vec<u8>,
 }
 
 impl Fields {
@@ -112,6 +117,7 @@ impl Fields {
             match &field[..at] {
                 b"topic" => fields.topic = value(),
                 b"except" => fields.except = value(),
+                b"key" => fields.key = value(),
                 _ => (),
             }
         }
@@ -138,8 +144,9 @@ mod tests {
 
     #[test]
     fn a_query_is_read_as_forms_write_it() {
-        let fields = Fields::of(b"x=1&topic=room+1%2f%C3%A9%zz&except=1a-w2+1a-w3");
+        let fields = Fields::of(b"x=1&topic=room+1%2f%C3%A9%zz&except=1a-w2+1a-w3&key=%00");
         assert_eq!((&fields.topic[..], &fields.except[..]), ("room 1/é%zz".as_bytes(), &b"1a-w2 1a-w3"[..]));
+        assert_eq!(fields.key, [0]);
         assert!(Fields::of(b"").topic.is_empty());
     }
 }

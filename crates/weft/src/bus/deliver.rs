@@ -7,7 +7,7 @@ use std::cell::Cell;
 
 use weft_proto::websocket::Kind;
 use weft_rt::{Nanos, clock};
-use weft_serve::{Published, Server, TunnelKey};
+use weft_serve::{Published, Server, StateKey, TunnelKey};
 
 use super::letter::{Kind as LetterKind, Letter};
 use super::member::Next;
@@ -108,6 +108,7 @@ fn deliver_news(presence: &Presence, server: &Server) {
                 topic: message.topic,
                 kind: if message.kind == MessageKind::Binary { Kind::Binary } else { Kind::Text },
                 payload: message.payload,
+                state: StateKey::of(message.topic, message.key),
                 id: &|| id(member.bus.epoch, end_of(at, record), &message),
                 except: &except,
             });

@@ -41,6 +41,8 @@ pub struct Message<'a> {
     pub topic: &'a [u8],
     /// What subscribers get.
     pub payload: &'a [u8],
+    /// Which of the topic's states it tells: 255 bytes at most; empty for none.
+    pub key: &'a [u8],
     /// The other host that has published it.
     pub origin: Option<Origin>,
     /// Whether it is there only for those who come back: it was published before anybody here could subscribe.
@@ -61,19 +63,31 @@ pub struct Origin {
 impl<'a> Message<'a> {
     /// A message of this host.
     pub fn new(kind: Kind, who: (u64, u64), topic: &'a [u8], payload: &'a [u8]) -> Message<'a> {
-        let (except, seen) = (&b""[..], &b""[..]);
-        Message { time_ms: now_ms(), kind, who, except, topic, payload, origin: None, is_past: false, seen }
+        let (except, key, seen) = (&b""[..], &b""[..], &b""[..]);
+        Message {
+            time_ms: now_ms(),
+            kind,
+            who,
+            except,
+            topic,
+            payload,
+            key,
+            origin: None,
+            is_past: false,
+            seen,
+        }
     }
 
     /// The bytes that it takes.
     pub fn encode(&self) -> Vec<u8> {
-        let lists = self.except.len() + self.seen.len();
-        let length = HEAD_BYTES + 10 + lists + self.topic.len() + self.payload.len();
+        let lists = self.except.len() + self.seen.len() + self.key.len();
+        let length = HEAD_BYTES + 11 + lists + self.topic.len() + self.payload.len();
         let mut bytes = Vec::with_capacity(length);
         for number in [self.time_ms, self.who.0, self.who.1] {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
-        let flags = u8::from(self.is_past) | u8::from(!self.except.is_empty()) << 1;
+        let (has_except, has_key) = (!self.except.is_empty(), !self.key.is_empty());
+        let flags = u8::from(self.is_past) | u8::from(has_except) << 1 | u8::from(has_key) << 2;
         bytes.extend_from_slice(&[
             self.kind as u8,
             self.topic.len() as u8,
@@ -84,10 +98,14 @@ impl<'a> Message<'a> {
         if let Some(origin) = self.origin {
             bytes.extend_from_slice(&origin.end.to_le_bytes());
         }
-        if !self.except.is_empty() {
+        if has_except {
             let count = self.except.len() / CONNECTION_BYTES;
             bytes.extend_from_slice(&(count as u16).to_le_bytes());
             bytes.extend_from_slice(self.except);
+        }
+        if has_key {
+            bytes.push(self.key.len() as u8);
+            bytes.extend_from_slice(self.key);
         }
         bytes.extend_from_slice(self.seen);
         bytes.extend_from_slice(self.topic);
@@ -99,7 +117,7 @@ impl<'a> Message<'a> {
     pub fn decode(bytes: &'a [u8]) -> Option<Message<'a>> {
         let (head, rest) = bytes.split_first_chunk::<HEAD_BYTES>()?;
         let (numbers, flags) = head.as_chunks::<8>().0.split_at_checked(3)?;
-        let [time_ms, owner, key] = [0, 1, 2].map(|at| u64::from_le_bytes(numbers[at]));
+        let [time_ms, owner, number] = [0, 1, 2].map(|at| u64::from_le_bytes(numbers[at]));
         let [kind, length, flags, seen, host @ ..] = *flags.first()?;
         let kind = *[Kind::Text, Kind::Binary, Kind::Joined, Kind::Left].get(usize::from(kind))?;
         let (origin, rest) = match u32::from_le_bytes(host) {
@@ -116,15 +134,23 @@ impl<'a> Message<'a> {
                 rest.split_at_checked(usize::from(u16::from_le_bytes(*count)) * CONNECTION_BYTES)?
             }
         };
+        let (key, rest) = match flags & 4 {
+            0 => (&b""[..], rest),
+            _ => {
+                let (length, rest) = rest.split_first()?;
+                rest.split_at_checked(usize::from(*length))?
+            }
+        };
         let (seen, rest) = rest.split_at_checked(usize::from(seen) * SEEN_BYTES)?;
         let (topic, payload) = rest.split_at_checked(usize::from(length))?;
         Some(Message {
             time_ms,
-            who: (owner, key),
+            who: (owner, number),
             except,
             kind,
             topic,
             payload,
+            key,
             origin,
             is_past: flags & 1 != 0,
             seen,
@@ -172,7 +198,8 @@ mod tests {
             let origin = Some(Origin { host: 1, end: u64::MAX });
             let except = excluded_of(b"5f-w1 nonsense 5f-w2 60-w3").expect("three");
             assert_eq!(excluded_in(&except, 0x5F).collect::<Vec<_>>(), [1, 2]);
-            let message = Message { origin, is_past: true, seen: &seen, except: &except, ..own };
+            let message =
+                Message { origin, is_past: true, seen: &seen, except: &except, key: b"state", ..own };
             let bytes = message.encode();
             assert_eq!(Message::decode(&bytes), Some(message));
             assert_eq!(Message::decode(&bytes[..bytes.len() - payload.len() - 1]), None);

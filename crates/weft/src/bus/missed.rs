@@ -3,6 +3,8 @@
 //! Must not know how it gets them. Invariant: all messages that followed the one it knows, or none: what may have been
 //! forgotten is never taken for nothing.
 
+use weft_serve::StateKey;
+
 use super::hosts::{Host, seen_in};
 use super::member::Member;
 use super::message::{Kind, Message, now_ms};
@@ -33,6 +35,8 @@ pub struct Missed {
     pub id: Vec<u8>,
     /// What subscribers get.
     pub payload: Vec<u8>,
+    /// Which of its topic's states it tells, if it tells one.
+    pub state: Option<StateKey>,
 }
 
 /// Bytes of a frame before a message, at most.
@@ -42,7 +46,8 @@ impl Missed {
     /// One that begins at a position.
     pub(super) fn of(at: u64, id: Vec<u8>, message: &Message<'_>) -> Missed {
         let (is_binary, payload) = (message.kind == Kind::Binary, message.payload.to_vec());
-        Missed { is_binary, at, time_ms: message.time_ms, id, payload }
+        let state = StateKey::of(message.topic, message.key);
+        Missed { is_binary, at, time_ms: message.time_ms, id, payload, state }
     }
 
     /// What one with this id takes of a connection's queue, with its label.

@@ -46,6 +46,6 @@ pub use places::pid_of;
 pub use post::{NotAnswered, Post};
 pub use presence::{Attendee, PREFIX as PRESENCE, Presence, announcement, attendees_of, rows_of_attendee};
 pub use publish::{NotPublished, Publication, publish, publish_at_once};
-pub use questions::{Rows, What, answer, name_of, question, write_name};
+pub use questions::{NO_TOPIC, Rows, What, answer, name_of, question, write_name};
 pub use recent::{Wanted, recent_of_all, rows as recent_rows, send as send_recent, subscribe};
 pub use shared::{Bus, MAIL, NEWS, Refused};

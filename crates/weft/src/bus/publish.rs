@@ -6,7 +6,7 @@
 use std::fmt;
 
 use weft_rt::{MILLISECOND, Nanos, Runtime, Wake, clock};
-use weft_serve::is_topic;
+use weft_serve::{STATE_KEY_BYTES_MAX, is_topic};
 
 use super::message::{EXCLUDED_MAX, Kind, Message, excluded_of};
 use super::name::name_of;
@@ -28,6 +28,8 @@ pub struct Publication<'a> {
     pub is_binary: bool,
     /// The names of the connections that do not get it, with a space in between.
     pub except: &'a [u8],
+    /// Which of the topic's states it tells; empty for none.
+    pub key: &'a [u8],
 }
 
 /// Why it was not published.
@@ -41,6 +43,8 @@ pub enum NotPublished {
     TooLong(usize),
     /// Too many connections are left out.
     Excluded,
+    /// Its key is too long.
+    Key,
     /// Workers have not read what it would overwrite.
     Full,
     /// Another process has the lock of the bus, and does not go on.
@@ -62,6 +66,7 @@ impl fmt::Display for NotPublished {
                 write!(f, "a message to this topic has at most {most} bytes, an eighth of topics_bytes")
             }
             NotPublished::Excluded => write!(f, "a message leaves out at most {EXCLUDED_MAX} connections"),
+            NotPublished::Key => write!(f, "the key of a message has at most {STATE_KEY_BYTES_MAX} bytes"),
             NotPublished::Full => {
                 f.write_str("workers do not keep up with what is published; try again later")
             }
@@ -82,10 +87,13 @@ pub fn publish_at_once(bus: &Bus, publication: &Publication<'_>) -> Result<Strin
     if !publication.is_binary && std::str::from_utf8(publication.payload).is_err() {
         return Err(NotPublished::NotText);
     }
+    if publication.key.len() > STATE_KEY_BYTES_MAX {
+        return Err(NotPublished::Key);
+    }
     let kind = if publication.is_binary { Kind::Binary } else { Kind::Text };
     let except = excluded_of(publication.except).ok_or(NotPublished::Excluded)?;
     let message = Message::new(kind, (0, 0), publication.topic, publication.payload);
-    let message = Message { except: &except, ..message };
+    let message = Message { except: &except, key: publication.key, ..message };
     match bus.publish(&message) {
         Ok((end, seen)) => Ok(name_of(bus.epoch, end, None, &seen)),
         Err(Refused::TooLong(most)) => Err(NotPublished::TooLong(most)),

@@ -3,8 +3,12 @@
 //! Must not know how a question travels. Invariants: a worker asks itself in the same words as the others; what a question
 //! does is done once, by the worker that has the connection.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
 use weft_proto::websocket::{CloseCode, Kind};
-use weft_serve::{Sent, Server, Subscribed, TunnelKey, is_topic};
+use weft_serve::{Sent, Server, StateKey, Subscribed, TunnelKey, is_topic};
 
 use super::letter::{encode_rows, rows_of};
 use crate::in_flight;
@@ -24,7 +28,7 @@ pub enum What {
     Topics,
     /// All leave a topic: how many have.
     Dissolve,
-    /// A text for a connection. Here and below: "1" if that was done, "0" if not, nothing if there is no such connection.
+    /// A text for a connection, and the key of the state that it tells, if it tells one. Here and below: "1" if that was done, "0" if not, nothing if there is no such connection.
     Text,
     /// Bytes for one.
     Binary,
@@ -60,6 +64,8 @@ pub enum What {
     SubscribeRecent,
     /// Which requests are in flight, and where each stands.
     InFlight,
+    /// A part of a file is sent: its path, where the part begins, and its length, or nothing for the rest.
+    File,
 }
 
 impl What {
@@ -69,7 +75,7 @@ impl What {
     }
 }
 
-const ALL: [What; 23] = [
+const ALL: [What; 24] = [
     What::Count,
     What::Connections,
     What::Attributes,
@@ -93,7 +99,11 @@ const ALL: [What; 23] = [
     What::Recent,
     What::SubscribeRecent,
     What::InFlight,
+    What::File,
 ];
+
+/// The topic of the states that are told to one connection.
+pub const NO_TOPIC: &[u8] = b"";
 
 /// Rows of an answer.
 pub type Rows = Vec<Vec<u8>>;
@@ -189,8 +199,16 @@ fn about_one(server: &Server, what: What, subject: &[u8], more: &[&[u8]]) -> Row
         _ => (),
     }
     let is_done = match what {
-        What::Text => server.tunnel_send(key, Kind::Text, first) == Sent::Queued,
-        What::Binary => server.tunnel_send(key, Kind::Binary, first) == Sent::Queued,
+        What::Text | What::Binary => {
+            let kind = if what == What::Text { Kind::Text } else { Kind::Binary };
+            let state = more.get(1).and_then(|state| StateKey::of(NO_TOPIC, state));
+            server.tunnel_send(key, kind, first, state) == Sent::Queued
+        }
+        What::File => {
+            let number = |at: usize| std::str::from_utf8(more.get(at)?).ok()?.parse().ok();
+            let path = Path::new(OsStr::from_bytes(first));
+            server.tunnel_send_file(key, path, number(1).unwrap_or_default(), number(2)).is_ok()
+        }
         What::Close => {
             let code = std::str::from_utf8(first).ok().and_then(|code| code.parse().ok());
             let reason = String::from_utf8_lossy(more.get(1).copied().unwrap_or_default());

@@ -163,7 +163,7 @@ pub fn send(
     for message in recent(member, wanted.topic, last, Reader::Subscriber(Some(key)), &limits) {
         let kind = if message.is_binary { Kind::Binary } else { Kind::Text };
         let text = wanted.is_labelled.then(|| label(&message.id, wanted.topic, &message.payload));
-        server.tunnel_send(key, kind, text.as_deref().unwrap_or(&message.payload));
+        server.tunnel_send(key, kind, text.as_deref().unwrap_or(&message.payload), message.state);
     }
 }
 

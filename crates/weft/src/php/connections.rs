@@ -2,12 +2,16 @@
 //!
 //! Must not know what a service does. Invariant: a name of another worker, or of a connection that has ended, is no error.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
 use weft_proto::websocket::CloseCode;
-use weft_serve::{Awaited, Peer, TunnelKey, TunnelNext};
-use weft_zend::abi::Taken;
+use weft_serve::{Awaited, Error, FileNotSent, Peer, TunnelKey, TunnelNext, check_file};
+use weft_zend::abi::{FileSent, Taken};
 use weft_zend::{Connections, Event, Slice};
 
 use super::server_host::ServerHost;
+use crate::bus::What;
 
 impl Connections for ServerHost {
     fn next(&self, name: &[u8]) -> Result<Event, Taken> {
@@ -51,6 +55,31 @@ impl Connections for ServerHost {
     fn give_back(&self, name: &[u8], bytes: &[u8], wanted: usize) {
         if let Some(key) = self.tunnel_of(name) {
             self.server.give_back(key, bytes, wanted);
+        }
+    }
+
+    fn send_file(&self, name: &[u8], path: &[u8], offset: u64, length: Option<u64>) -> FileSent {
+        // The worker that has the connection may be in another directory.
+        let Ok(path) = std::path::absolute(OsStr::from_bytes(path)) else { return FileSent::Missing };
+        let sent = if self.topics.is_elsewhere(name) {
+            check_file(&path, offset, length).and_then(|()| {
+                let number = |number: u64| number.to_string().into_bytes();
+                let (offset, length) = (number(offset), length.map_or_else(Vec::new, number));
+                let more = [path.as_os_str().as_bytes(), &offset, &length];
+                let is_sent = self.topics.is_done_elsewhere(name, What::File, &more);
+                if is_sent { Ok(()) } else { Err(FileNotSent::Gone) }
+            })
+        } else {
+            let key = self.tunnel_of(name).unwrap_or(TunnelKey(0));
+            self.server.tunnel_send_file(key, &path, offset, length)
+        };
+        match sent {
+            Ok(()) => FileSent::Queued,
+            Err(FileNotSent::File(Error::NotFound)) => FileSent::Missing,
+            Err(FileNotSent::File(_)) => FileSent::Unreadable,
+            Err(FileNotSent::Range(_)) => FileSent::Range,
+            Err(FileNotSent::Unframable(_)) => FileSent::TooLong,
+            Err(FileNotSent::Full | FileNotSent::Gone) => FileSent::Lost,
         }
     }
 }

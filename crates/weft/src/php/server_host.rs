@@ -427,8 +427,8 @@ impl Host for ServerHost {
         self.server.postpone_event(TunnelKey(tunnel));
     }
 
-    fn websocket_send(&self, name: &[u8], is_binary: bool, message: &[u8]) -> MessageSent {
-        self.send_to(name, is_binary, message)
+    fn websocket_send(&self, name: &[u8], is_binary: bool, message: &[u8], key: &[u8]) -> MessageSent {
+        self.send_to(name, is_binary, message, key)
     }
 
     fn websocket_close(&self, name: &[u8], code: u16, reason: &[u8]) -> bool {

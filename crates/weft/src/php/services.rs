@@ -26,6 +26,7 @@ pub fn overflow_of(policy: OverflowPolicy) -> Overflow {
         OverflowPolicy::Close => Overflow::Close,
         OverflowPolicy::DropOldest => Overflow::DropOldest,
         OverflowPolicy::DropNewest => Overflow::DropNewest,
+        OverflowPolicy::KeepNewest => Overflow::KeepNewest,
     }
 }
 

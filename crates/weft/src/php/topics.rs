@@ -91,7 +91,8 @@ impl WorkerTopics {
         let Some(missed) = bus::missed(self.member, topic, last, after, &limits) else { return false };
         for message in missed {
             let kind = if message.is_binary { Kind::Binary } else { Kind::Text };
-            self.server.tunnel_send(key, kind, &label(&message.id, topic, &message.payload));
+            let labelled = label(&message.id, topic, &message.payload);
+            self.server.tunnel_send(key, kind, &labelled, message.state);
         }
         true
     }
@@ -181,6 +182,7 @@ impl Topics for WorkerTopics {
             payload: publish.message,
             is_binary: publish.is_binary,
             except: publish.except.unwrap_or_default(),
+            key: publish.key,
         };
         let failed = match bus::publish(self.member.bus, &publication) {
             Ok(id) => return (TopicPublished::Yes, self.lent.name(id)),
@@ -189,7 +191,7 @@ impl Topics for WorkerTopics {
         let kind = match failed {
             NotPublished::Topic => TopicPublished::Name,
             NotPublished::NotText => TopicPublished::NoText,
-            NotPublished::TooLong(_) | NotPublished::Excluded => TopicPublished::TooLong,
+            NotPublished::TooLong(_) | NotPublished::Excluded | NotPublished::Key => TopicPublished::TooLong,
             NotPublished::Full | NotPublished::Busy => TopicPublished::Busy,
             NotPublished::Cancelled => TopicPublished::Cancelled,
         };

@@ -6,14 +6,16 @@
 
 use weft_proto::framing::Unframable;
 use weft_proto::websocket::{CloseCode, Kind};
-use weft_serve::{NotUpgraded, RequestKey, Sent, TunnelEvent, TunnelKey, Upgrade};
+use weft_serve::{
+    NotUpgraded, RequestKey, STATE_KEY_BYTES_MAX, Sent, StateKey, TunnelEvent, TunnelKey, Upgrade,
+};
 use weft_zend::abi::{Accepted, Asked, EventKind, MessageSent, Remembered};
 use weft_zend::host::Accept;
 use weft_zend::{Event, RequestId, Slice};
 
 use super::server_host::ServerHost;
 use super::services::overflow_of;
-use crate::bus::{What, name_of, write_name};
+use crate::bus::{NO_TOPIC, What, name_of, write_name};
 
 impl ServerHost {
     fn name_of(&self, key: TunnelKey) -> String {
@@ -127,7 +129,7 @@ impl ServerHost {
         self.server.event_done(key);
     }
 
-    pub(super) fn send_to(&self, name: &[u8], is_binary: bool, message: &[u8]) -> MessageSent {
+    pub(super) fn send_to(&self, name: &[u8], is_binary: bool, message: &[u8], state: &[u8]) -> MessageSent {
         let of_queued = |is_queued| if is_queued { MessageSent::Queued } else { MessageSent::Lost };
         let own = self.tunnel_of(name);
         if own.is_none()
@@ -136,15 +138,18 @@ impl ServerHost {
             return of_queued(is_queued);
         }
         let kind = if is_binary { Kind::Binary } else { Kind::Text };
+        if state.len() > STATE_KEY_BYTES_MAX {
+            return MessageSent::Key;
+        }
         if !is_binary && std::str::from_utf8(message).is_err() {
             return MessageSent::NoText;
         }
         let Some(own) = own else {
             let what = if is_binary { What::Binary } else { What::Text };
-            let is_sent = || self.topics.is_done_elsewhere(name, what, &[message]);
+            let is_sent = || self.topics.is_done_elsewhere(name, what, &[message, state]);
             return of_queued(self.topics.is_elsewhere(name) && is_sent());
         };
-        match self.server.tunnel_send(own, kind, message) {
+        match self.server.tunnel_send(own, kind, message, StateKey::of(NO_TOPIC, state)) {
             Sent::Queued => MessageSent::Queued,
             Sent::Unframable(Unframable::Delimiter) => MessageSent::HasDelimiter,
             Sent::Unframable(Unframable::Length) => MessageSent::TooLong,
