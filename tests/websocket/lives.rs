@@ -4,9 +4,11 @@ use std::io::{Read, Write};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use weft_tests::{Server, process, until};
+use weft_tests::events::Events;
+use weft_tests::{Client, Running, Server, process, until};
 
 use crate::server;
+use crate::topics::{ask, enter, rooms};
 use weft_tests::websocket::{Socket, frame};
 
 #[test]
@@ -29,6 +31,76 @@ fn a_reload_closes_connections_with_1001_and_new_ones_meet_the_new_worker() {
     weft.signal(Signal::TERM);
     assert_eq!(socket.close().0, 1001);
     socket.end();
+    assert!(weft.wait().success(), "{}", weft.log());
+}
+
+fn reload(weft: &mut Running, generation: u32) {
+    weft.signal(Signal::HUP);
+    weft.wait_for_log(&format!("reload: generation {generation} is ready"));
+}
+
+fn closes_and_ends(mut socket: Socket) {
+    assert_eq!(socket.close(), (1001, "the server restarts".to_owned()));
+    socket.end();
+}
+
+#[test]
+fn connections_stay_with_the_old_worker_as_long_as_they_may() {
+    let server = rooms().with("--workers", "1").with("--drain-timeout-ms", "4000");
+    let mut weft = server.with("--reload-keep-ms", "3600000").start();
+    let (mut first, first_pid, first_id) = enter(&weft, "/room");
+    assert_eq!(ask(&mut first, "join news"), "true");
+    let mut events = Events::open(&weft, "/events").0;
+    reload(&mut weft, 2);
+    let (mut second, second_pid, _) = enter(&weft, "/room");
+    assert!(first_pid != second_pid && weft.workers().contains(&first_pid), "{:?}", weft.workers());
+    // It hears what is published there, can be asked from there, and publishes itself.
+    assert_eq!(ask(&mut second, "join news"), "true");
+    second.send("say news from the new one");
+    assert_eq!((first.text(), second.text()), ("from the new one".into(), "from the new one".into()));
+    assert_eq!(ask(&mut second, &format!("send {first_id} to the old one")), "true");
+    assert_eq!(first.text(), "to the old one");
+    first.send("say all for everybody");
+    assert!(events.block().ends_with("data: for everybody"));
+    assert_eq!(ask(&mut second, "count news"), "2");
+    // With the next reload only the last generation stays.
+    reload(&mut weft, 3);
+    closes_and_ends(first);
+    until("the first worker ends", || (!weft.workers().contains(&first_pid)).then_some(()));
+    assert_eq!(ask(&mut second, "count news"), "1");
+    // A server that stops keeps nobody.
+    weft.signal(Signal::TERM);
+    closes_and_ends(second);
+    assert!(weft.wait().success(), "{}", weft.log());
+}
+
+#[test]
+fn when_the_time_is_over_connections_leave_and_requests_have_none_of_it() {
+    let mut weft = rooms().start();
+    weft.write_application(
+        r"
+        final class Echoes extends Weft\WebSocket\Service {
+            public function message(Weft\WebSocket\Connection $c, string $m, bool $b): void { $c->send($m); }
+        }
+        return new Weft\Application(function ($request) {
+            if ($request->path() !== '/sleep') { return 'x'; }
+            touch('sleeps');
+            sleep(60);
+        }, ['/echo' => new Echoes()]);",
+    );
+    weft.write("weft.toml", "[server]\nreload_keep_ms = 3000\ndrain_timeout_ms = 1000\n");
+    reload(&mut weft, 2);
+    let mut socket = Socket::open(&weft, "/echo");
+    let mut client = Client::connect(weft.address);
+    client.send("GET /sleep HTTP/1.1\r\nHost: a\r\n\r\n");
+    until("the page sleeps", || weft.path("sleeps").exists().then_some(()));
+    reload(&mut weft, 3);
+    // The request ends after a second, long before the connection.
+    assert_eq!(client.read().status, 503);
+    socket.send("still there");
+    assert_eq!(socket.text(), "still there");
+    closes_and_ends(socket);
+    weft.signal(Signal::TERM);
     assert!(weft.wait().success(), "{}", weft.log());
 }
 

@@ -58,6 +58,7 @@ mod datagrams;
 mod deadlines;
 mod deputy;
 mod descriptor;
+mod drain;
 mod evict;
 mod eviction;
 mod file;

@@ -114,6 +114,8 @@ pub struct Server {
     pub(crate) round: Cell<Round>,
     /// When [`Server::drain`] was called.
     pub(crate) draining: Cell<Option<Nanos>>,
+    /// From when on tunnels are told to leave, if they are.
+    pub(crate) leaving_from: Cell<Option<Nanos>>,
 }
 
 impl Server {
@@ -175,6 +177,7 @@ impl Server {
             ways_out: WaysOut::default(),
             round: Cell::default(),
             draining: Cell::new(None),
+            leaving_from: Cell::new(None),
         }))
     }
 
@@ -459,29 +462,8 @@ impl Server {
     }
 }
 
-/// Shutting down.
+/// How much there is.
 impl Server {
-    /// Answers the requests in flight and then closes: responses carry `Connection: close`, and idle connections are
-    /// closed after `drain_idle_ms` without a request. Draining is complete when [`Stats::connections`] is 0.
-    pub fn drain(&self) {
-        if self.draining.get().is_some() {
-            return;
-        }
-        self.draining.set(Some(self.runtime.turn_time()));
-        let mut table = self.table.borrow_mut();
-        let all: Vec<u32> = table.occupied().map(|(index, ..)| index).collect();
-        for index in all {
-            self.arm(index, &mut table);
-        }
-        self.drain_carriers(&mut table);
-        self.drain_tunnels(&mut table);
-    }
-
-    /// Whether [`Server::drain`] was called.
-    pub fn draining(&self) -> bool {
-        self.draining.get().is_some()
-    }
-
     /// Connections that hold no buffers.
     pub fn idle(&self) -> usize {
         self.stats.connections.get().saturating_sub(self.stats.busy.get())

@@ -124,7 +124,7 @@ fn draining_answers_what_is_in_flight_and_then_closes() {
     server.until(|server| server.in_flight() == 1);
     server.run(|server| {
         server.stop_accepting();
-        server.drain();
+        server.drain(0);
     });
     // A request that was on its way to an idle connection is answered, and it is the last one.
     late.write_all(GET).unwrap();

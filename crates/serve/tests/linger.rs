@@ -86,7 +86,7 @@ fn nobody_lingers_for_long_when_the_server_goes_away() {
     let server = TestServer::start(Answer::AtOnce, limits, echo);
     let mut stream = server.connect();
     begin(&mut stream, "Content-Length: 100000000");
-    server.run(|server| server.drain());
+    server.run(|server| server.drain(0));
     while server.run(|server| server.connections()) > 0 {
         let _ = stream.write_all(b"x");
     }

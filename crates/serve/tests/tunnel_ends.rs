@@ -15,7 +15,7 @@ fn a_worker_that_ends_tells_its_tunnels_one_after_another() {
     let mut late = server.connect();
     late.write_all(&ASK.as_bytes()[..20]).unwrap();
     server.settle();
-    server.run(|server| server.drain());
+    server.run(|server| server.drain(0));
     late.write_all(&ASK.as_bytes()[20..]).unwrap();
     assert!(head(&mut late).starts_with("HTTP/1.1 503 "));
     assert_eq!(read_close(&mut streams[0]), (1001, "the server restarts".to_owned()));
@@ -25,6 +25,32 @@ fn a_worker_that_ends_tells_its_tunnels_one_after_another() {
     assert_eq!(read(&mut streams[9]), (0x81, b"x".to_vec()));
     for stream in &mut streams[1..] {
         assert_eq!(read_close(stream).0, 1001);
+    }
+    for mut stream in streams {
+        stream.write_all(&close(1001, "")).unwrap();
+        ends(&mut stream);
+    }
+    server.until(|server| server.tunnels() == 0);
+}
+
+#[test]
+fn tunnels_stay_with_a_worker_that_keeps_them_until_it_is_told_to_leave_again() {
+    let server = echoing(tunnels(TunnelLimits { leave_ms: 50, ..TunnelLimits::default() }));
+    let mut streams: Vec<_> = (0..3).map(|_| open(&server)).collect();
+    let hour = 3_600 * weft_rt::SECOND;
+    server.run(move |server| server.drain(hour));
+    let mut late = server.connect();
+    late.write_all(ASK.as_bytes()).unwrap();
+    assert!(head(&mut late).starts_with("HTTP/1.1 503 "), "others are turned away");
+    for stream in &mut streams {
+        stream.write_all(&masked(0x81, b"x")).unwrap();
+        assert_eq!(read(stream), (0x81, b"x".to_vec()));
+    }
+    // Longer is not possible, sooner is.
+    server.run(move |server| server.drain(2 * hour));
+    server.run(|server| server.drain(0));
+    for stream in &mut streams {
+        assert_eq!(read_close(stream), (1001, "the server restarts".to_owned()));
     }
     for mut stream in streams {
         stream.write_all(&close(1001, "")).unwrap();
@@ -106,7 +132,7 @@ fn a_worker_whose_time_is_over_tells_its_handler_the_end_of_each_tunnel_that_it_
     // The handler does not know of this one yet.
     let mut new = open(&server);
     server.until(|_| HELD.with_borrow(Vec::len) == 2);
-    server.run(|server| server.drain());
+    server.run(|server| server.drain(0));
     assert_eq!(server.run(|server| server.cut_tunnels()), 3);
     for stream in [&mut silent, &mut busy] {
         assert_eq!(read_close(stream), (1001, "the server restarts".to_owned()));

@@ -144,7 +144,7 @@ fn waiting_is_not_idling_and_draining_waits_for_it() {
     };
     let (server, mut first) = busy(limits);
     let mut stream = asked(&server, "/");
-    server.run(|server| server.drain());
+    server.run(|server| server.drain(0));
     // A connection that is idle, and came later, is closed for it.
     assert_eq!(rest(&mut server.connect()), "");
     server.answer_first();

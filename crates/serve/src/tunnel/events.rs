@@ -47,8 +47,8 @@ impl Server {
         let mut tunnel = Tunnel::new(NOBODY, overflow, 0, now);
         tunnel.codec = Codec::Events(EventStream { is_chunked: body == SentBody::Chunked, heartbeat_ms });
         (tunnel.is_mute, tunnel.connection) = (true, Some(stream.connection));
-        if self.draining.get().is_some() {
-            tunnel.leaves_at = now;
+        if let Some(from) = self.leaving_from.get() {
+            tunnel.leaves_at = from.max(now);
         }
         connection.transport.give_up_after(self.limits.write_timeout_ms);
         let tunnel = self.tunnels.borrow_mut().insert(tunnel);

@@ -13,16 +13,16 @@ use crate::tunnel::phase::RESTARTS;
 use crate::tunnel::{Stage, TunnelEvent};
 
 impl Server {
-    /// The worker ends: its tunnels are told so, one after another, so that their clients do not come back all at once.
-    pub(crate) fn drain_tunnels(&self, table: &mut Table) {
+    /// The worker ends: from this time on its tunnels are told so, one after another, so that their clients do not come back all at
+    /// once.
+    pub(crate) fn drain_tunnels(&self, table: &mut Table, from: Nanos) {
         let mut tunnels = self.tunnels.borrow_mut();
-        let now = self.runtime.turn_time();
         let span = self.limits.tunnels.leave_ms.saturating_mul(SECOND / 1000);
         let count = tunnels.count().max(1) as u64;
         let mut leaving = Vec::new();
         for (tunnel, place) in tunnels.iter_mut().zip(0u64..) {
             tunnel.leaves_at =
-                now.saturating_add((u128::from(span) * u128::from(place) / u128::from(count)) as Nanos);
+                from.saturating_add((u128::from(span) * u128::from(place) / u128::from(count)) as Nanos);
             leaving.extend(tunnel.connection.map(|index| (index, self.tunnel_deadline(tunnel))));
         }
         drop(tunnels);

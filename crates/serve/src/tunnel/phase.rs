@@ -240,8 +240,8 @@ impl Server {
         // Others have nothing to answer; a peer that does not read what was sent before is late by itself.
         let is_answered = tunnel.codec.has_closing_handshake();
         let until = if is_answered { after(now, limits.close_timeout_ms) } else { Nanos::MAX };
-        match self.draining.get() {
-            Some(began) if limits.leave_ms > 0 => until.min(after(began, limits.leave_ms / 2 * 3)).max(now),
+        match self.leaving_from.get() {
+            Some(from) if limits.leave_ms > 0 => until.min(after(from, limits.leave_ms / 2 * 3)).max(now),
             _ => until,
         }
     }

@@ -46,8 +46,8 @@ impl Server {
         connection.phase = Phase::Tunnel;
         connection.transport.bound_unsent(self.limits.tunnels.stream_queue_bytes_max);
         (tunnel.stage, tunnel.since) = (Stage::Open, now);
-        if self.draining.get().is_some() {
-            tunnel.leaves_at = tunnel.leaves_at.min(now);
+        if let Some(from) = self.leaving_from.get() {
+            tunnel.leaves_at = tunnel.leaves_at.min(from.max(now));
         }
         tunnel.push(TunnelEvent::Opened);
         connection.heard = self.tunnel_deadline(tunnel);

@@ -151,6 +151,14 @@ pub const SERVER: &[Key] = &[
         "Time that running requests have to finish when a worker stops"
     ),
     number!(
+        server.reload_keep_ms,
+        "reload-keep-ms",
+        Milliseconds,
+        0..=DAY_MS,
+        "Time for which WebSockets, TCP connections and streams of events stay with a worker that a reload replaces; then they have \
+         drain_timeout_ms to leave, as they have at once with 0"
+    ),
+    number!(
         server.boot_timeout_ms,
         "boot-timeout-ms",
         Milliseconds,

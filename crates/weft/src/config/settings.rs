@@ -129,6 +129,8 @@ pub struct Server {
     pub daemon: bool,
     /// How long running requests may take when a worker stops.
     pub drain_timeout_ms: u64,
+    /// How long connections that live long stay with a worker that a reload replaces, before they are told to leave.
+    pub reload_keep_ms: u64,
     /// How long a worker may take to load the application.
     pub boot_timeout_ms: u64,
     /// Milliseconds that a worker may be silent before it is killed and replaced; 0 is off.
@@ -431,6 +433,7 @@ impl Default for Server {
             pid_file: None,
             daemon: false,
             drain_timeout_ms: 30_000,
+            reload_keep_ms: 0,
             boot_timeout_ms: 60_000,
             stuck_timeout_ms: 120_000,
             extra_workers_max: ExtraWorkers::Auto,

@@ -78,7 +78,13 @@ pub enum ToWorker {
         /// Milliseconds from now.
         deadline_ms: u64,
     },
-    /// The same for a worker beside which others of its image go on: connections that are idle are theirs from now on.
+    /// The `Drain` that follows replaces the worker by one with new code: its tunnels stay for this long. After another `Drain`
+    /// they leave at once.
+    Keep {
+        /// Milliseconds from that `Drain` on.
+        ms: u64,
+    },
+    /// The same as `Drain` for a worker beside which others of its image go on: connections that are idle are theirs from now on.
     Leave {
         /// Milliseconds from now.
         deadline_ms: u64,
@@ -282,6 +288,7 @@ const STOP_STANDING_IN: u8 = 20;
 const LEAVE: u8 = 21;
 const ACCEPT_SINGLY: u8 = 22;
 const ACCEPT_ALL: u8 = 23;
+const KEEP: u8 = 24;
 
 impl ToMaster {
     fn encode(&self) -> Vec<u8> {
@@ -325,6 +332,7 @@ impl ToWorker {
     fn encode(&self) -> Vec<u8> {
         match self {
             ToWorker::Drain { deadline_ms } => with_numbers(DRAIN, &[*deadline_ms]),
+            ToWorker::Keep { ms } => with_numbers(KEEP, &[*ms]),
             ToWorker::Leave { deadline_ms } => with_numbers(LEAVE, &[*deadline_ms]),
             ToWorker::Stop => vec![STOP],
             ToWorker::ReopenLogs => vec![REOPEN_LOGS],
@@ -339,6 +347,7 @@ impl ToWorker {
         let (kind, rest) = packet.split_first()?;
         match *kind {
             DRAIN => numbers(rest).map(|[deadline_ms]| ToWorker::Drain { deadline_ms }),
+            KEEP => numbers(rest).map(|[ms]| ToWorker::Keep { ms }),
             LEAVE => numbers(rest).map(|[deadline_ms]| ToWorker::Leave { deadline_ms }),
             STOP => Some(ToWorker::Stop),
             REOPEN_LOGS => Some(ToWorker::ReopenLogs),
@@ -405,6 +414,7 @@ mod tests {
         let down = [
             ToWorker::Drain { deadline_ms: 30_000 },
             ToWorker::Leave { deadline_ms: 1 },
+            ToWorker::Keep { ms: u64::MAX },
             ToWorker::Stop,
             ToWorker::ReopenLogs,
             ToWorker::AcceptSingly,

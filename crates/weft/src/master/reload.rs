@@ -148,7 +148,10 @@ impl Master {
         if !self.reload.is_booting() || !(0..self.slots.len()).all(ready) {
             return;
         }
-        self.drain_where(|worker, _| worker.generation < generation && worker.is_staying());
+        // Those that an earlier reload has left with their connections drain now: two generations are in memory, and not more.
+        let (timeout_ms, keep_ms) = (self.config.server.drain_timeout_ms, self.config.server.reload_keep_ms);
+        let old = |worker: &&mut Worker| worker.generation < generation && worker.stage != Stage::Killed;
+        self.workers.iter_mut().filter(old).for_each(|worker| worker.retire(timeout_ms, keep_ms));
         self.listeners.iter_mut().for_each(Listener::settle);
         self.reload.phase = Phase::Retiring { until: Instant::now() + RETIRING_MAX };
     }

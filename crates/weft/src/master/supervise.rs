@@ -340,7 +340,7 @@ impl Master {
         }
         self.abandon_check();
         self.abandon_renewal();
-        self.drain_where(|worker, _| worker.is_staying());
+        self.drain_where(|worker, _| worker.stage != Stage::Killed);
     }
 
     /// The second SIGTERM ends the wait.

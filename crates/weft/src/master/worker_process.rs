@@ -142,9 +142,18 @@ impl Worker {
         matches!(self.stage, Stage::Ready | Stage::Booting { .. })
     }
 
-    /// Has it finish what runs and end.
+    /// Has it finish what runs and end; sooner, if it does already.
     pub fn drain(&mut self, timeout_ms: u64) {
         self.end(&ToWorker::Drain { deadline_ms: timeout_ms }, timeout_ms);
+    }
+
+    /// The same, but its tunnels stay for `keep_ms`, unless it drains already.
+    pub fn retire(&mut self, timeout_ms: u64, keep_ms: u64) {
+        if self.stage != Stage::Ready || keep_ms == 0 {
+            return self.drain(timeout_ms);
+        }
+        self.tell(&ToWorker::Keep { ms: keep_ms });
+        self.drain(timeout_ms.saturating_add(keep_ms));
     }
 
     /// The same while others of its image go on.
@@ -154,6 +163,10 @@ impl Worker {
 
     fn end(&mut self, message: &ToWorker, timeout_ms: u64) {
         self.tell(message);
+        if let Stage::Draining { until } = self.stage {
+            self.stage = Stage::Draining { until: until.min(drain_ends(timeout_ms)) };
+            return;
+        }
         // A worker that is still loading has nothing to finish, and may not read its control end for long.
         self.accepts &= self.stage == Stage::Ready;
         let timeout_ms = if self.stage == Stage::Ready { timeout_ms } else { 0 };
@@ -162,7 +175,7 @@ impl Worker {
 
     /// The stage of one that drains from now on.
     pub fn drained_by(timeout_ms: u64) -> Stage {
-        Stage::Draining { until: Instant::now() + Duration::from_millis(timeout_ms) + DRAIN_GRACE }
+        Stage::Draining { until: drain_ends(timeout_ms) }
     }
 
     /// Has it end at once.
@@ -189,4 +202,9 @@ impl Worker {
             }
         }
     }
+}
+
+/// When one that drains from now on is killed.
+fn drain_ends(timeout_ms: u64) -> Instant {
+    Instant::now() + Duration::from_millis(timeout_ms) + DRAIN_GRACE
 }

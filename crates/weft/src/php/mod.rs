@@ -57,8 +57,8 @@ pub use job::request_of;
 pub use purpose::of_connection as service_of_connection;
 pub use script::{Terminal, main as cli_main};
 pub use serve::{
-    account_of, admit_waiting, become_forked, describe, pass_on, replacement_wanted, run_max, start as serve,
-    takes_up, turn_all_away, turn_away,
+    account_of, admit_waiting, become_forked, describe, is_request, pass_on, replacement_wanted, run_max,
+    start as serve, takes_up, turn_all_away, turn_away,
 };
 pub use server_host::request_names;
 pub use services::{datagram_service, stream_service};

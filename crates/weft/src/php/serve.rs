@@ -143,6 +143,11 @@ pub fn describe(job: Job) -> String {
     if JobKind::Event.is_of(job) { host.describe_event(job.argument) } else { host.describe(job.argument) }
 }
 
+/// Whether a job answers a request.
+pub fn is_request(job: Job) -> bool {
+    request_of(job).is_some()
+}
+
 /// How long a job may run where there are sites; 0: for any time.
 pub fn run_max(job: Job) -> Nanos {
     let of_pool = |host: &'static ServerHost| host.settings_of_site(pools::site_of(job.pool)?);

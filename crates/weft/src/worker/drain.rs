@@ -22,6 +22,8 @@ pub enum Drain {
     Draining {
         /// When the rest is cancelled.
         deadline: Nanos,
+        /// When requests are cancelled that still run while tunnels stay longer.
+        requests_until: Nanos,
         /// Whether no request is left, and the tasks were told to end.
         tasks_told: bool,
     },
@@ -35,10 +37,12 @@ pub enum Drain {
 }
 
 impl Drain {
-    /// Begins the drain; a second call can only make the deadline earlier.
-    pub fn begin(&mut self, at: Nanos) {
+    /// Begins the drain, which ends at this time, that of requests earlier by `keep`; a second call can only make it earlier.
+    pub fn begin(&mut self, at: Nanos, keep: Nanos) {
         match self {
-            Drain::Serving => *self = Drain::Draining { deadline: at, tasks_told: false },
+            Drain::Serving => {
+                *self = Drain::Draining { deadline: at, requests_until: at - keep, tasks_told: false };
+            }
             Drain::Draining { deadline, .. } => *deadline = at.min(*deadline),
             Drain::Cancelling { .. } | Drain::Finished => {}
         }
@@ -62,7 +66,8 @@ impl Drain {
     /// When something has to happen.
     pub fn deadline(&self) -> Option<Nanos> {
         match self {
-            Drain::Draining { deadline, .. } | Drain::Cancelling { deadline } => Some(*deadline),
+            Drain::Draining { deadline, requests_until, .. } => Some(*deadline.min(requests_until)),
+            Drain::Cancelling { deadline } => Some(*deadline),
             Drain::Serving | Drain::Finished => None,
         }
     }
@@ -92,6 +97,14 @@ impl Drain {
                     );
                 }
                 *self = Drain::Cancelling { deadline: now + CANCEL_GRACE };
+            }
+            Drain::Draining { requests_until: until, .. } if now >= *until => {
+                *until = Nanos::MAX;
+                let requests = runtime.live().into_iter().filter(|(_, job, _)| crate::php::is_request(*job));
+                for (id, ..) in requests {
+                    runtime.cancel(id);
+                }
+                crate::php::turn_all_away();
             }
             // The tasks that requests or the boot have started: no request can need them any more.
             Drain::Draining { tasks_told: told @ false, .. } if requests_done => {

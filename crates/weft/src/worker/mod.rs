@@ -95,6 +95,8 @@ struct Worker {
     control: Rc<ControlEnd>,
     signals: Signals,
     drain: RefCell<Drain>,
+    /// How long the next drain lets tunnels stay.
+    keep_ms: Cell<u64>,
     recycle: RefCell<Recycle>,
     late: Late,
     slow: Slow,
@@ -211,6 +213,7 @@ impl Worker {
             control,
             signals,
             drain: RefCell::default(),
+            keep_ms: Cell::default(),
             recycle,
             late: Late::new(&config),
             slow: Slow::new(config.limits.request_slow_ms),
@@ -233,6 +236,7 @@ impl Worker {
             match self.control.receive() {
                 Received::Nothing => return,
                 Received::Message(ToWorker::Drain { deadline_ms }) => self.begin_drain(deadline_ms),
+                Received::Message(ToWorker::Keep { ms }) => self.keep_ms.set(ms),
                 Received::Message(ToWorker::Leave { deadline_ms }) => {
                     let way_out = self.server.way_out();
                     self.begin_drain(deadline_ms);
@@ -285,8 +289,9 @@ impl Worker {
     fn begin_drain(&self, deadline_ms: u64) {
         lost::sockets_are_closed();
         self.server.stop_accepting();
-        self.server.drain();
-        self.drain.borrow_mut().begin(clock::now() + deadline_ms * MILLISECOND);
+        let keep = self.keep_ms.take() * MILLISECOND;
+        self.server.drain(keep);
+        self.drain.borrow_mut().begin(clock::now() + deadline_ms * MILLISECOND, keep);
         // If the socket is full, the master does not read; it waits for this only for a while.
         let _ = self.control.send(&ToMaster::AcceptsNoMore);
     }
