@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
+use std::num::NonZeroU64;
 use std::sync::LazyLock;
 
 /// Places that are noted beyond those that are taken, before the latter are forgotten.
@@ -16,14 +17,19 @@ pub const STATE_KEY_BYTES_MAX: usize = 255;
 /// Which state a message tells: of two that wait, only the newer one is sent where the policy is
 /// [`KeepNewest`](crate::Overflow::KeepNewest).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct StateKey(pub(super) u64);
+pub struct StateKey(NonZeroU64);
 
 impl StateKey {
     /// A key of a topic, or of no topic: the same one elsewhere is another state. `None` for an empty key: the message is of no state.
     pub fn of(topic: &[u8], key: &[u8]) -> Option<StateKey> {
         // Nobody can choose keys that have the same hash.
         static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);
-        (!key.is_empty()).then(|| StateKey(HASHER.hash_one((topic, key))))
+        (!key.is_empty()).then(|| StateKey(NonZeroU64::MIN | HASHER.hash_one((topic, key))))
+    }
+
+    #[cfg(test)]
+    pub(super) fn numbered(number: u64) -> StateKey {
+        StateKey(NonZeroU64::MIN.saturating_add(number))
     }
 }
 
@@ -73,15 +79,18 @@ mod tests {
     fn places_are_counted_from_the_front_and_those_that_are_taken_are_forgotten() {
         let mut newest = Newest::default();
         for number in 0..3 {
-            newest.note(StateKey(number), number as usize);
+            newest.note(StateKey::numbered(number), number as usize);
         }
         newest.take_first();
-        assert_eq!([0, 1, 2, 3].map(|key| newest.find(StateKey(key))), [None, Some(0), Some(1), None]);
-        newest.note(StateKey(0), 2);
-        assert_eq!(newest.find(StateKey(0)), Some(2));
+        assert_eq!(
+            [0, 1, 2, 3].map(|key| newest.find(StateKey::numbered(key))),
+            [None, Some(0), Some(1), None]
+        );
+        newest.note(StateKey::numbered(0), 2);
+        assert_eq!(newest.find(StateKey::numbered(0)), Some(2));
         // A queue through which ever new keys go: two wait.
         for number in 10..10_000 {
-            newest.note(StateKey(number), 3);
+            newest.note(StateKey::numbered(number), 3);
             newest.take_first();
         }
         assert!(newest.places.len() <= 2 * 3 + TAKEN_MAX + 1, "{}", newest.places.len());

@@ -112,8 +112,10 @@ impl Outbox {
         max: usize,
         overflow: Overflow,
     ) -> Sent {
-        let key = key.filter(|_| overflow == Overflow::KeepNewest);
-        if let Some(sent) = key.and_then(|key| self.replace(key, &frame, max)) {
+        let key = if overflow == Overflow::KeepNewest { key } else { None };
+        if let Some(key) = key
+            && let Some(sent) = self.replace(key, &frame, max)
+        {
             return sent;
         }
         let fits = |outbox: &Outbox| outbox.bytes() + frame.len() <= max;
@@ -190,15 +192,17 @@ impl Outbox {
     pub(crate) fn flush(&mut self, transport: &mut Transport) -> Flush {
         let mut total = 0;
         loop {
-            if self.front.is_none() {
-                self.front = self.next().map(|frame| (frame, 0));
-            }
             let result = if let Some((frame, sent)) = &self.front {
                 match self.peek() {
                     Some(second) => transport.send_both(&frame[*sent..], second),
                     None => transport.send(&frame[*sent..], self.files().is_some()),
                 }
-            } else if let Some(rare) = self.rare.as_mut().filter(|rare| !rare.files.is_empty()) {
+            } else if let Some(frame) = self.next() {
+                self.front = Some((frame, 0));
+                continue;
+            } else if self.files().is_some()
+                && let Some(rare) = &mut self.rare
+            {
                 rare.files.send(transport)
             } else {
                 return match transport.settle() {
@@ -222,10 +226,14 @@ impl Outbox {
     /// The frame after the first, unless a file comes before it.
     fn peek(&self) -> Option<&Frame> {
         let control = self.pong.as_ref().or(self.ping.as_ref());
-        match (control.or(self.messages.front()), &self.rare) {
-            (None, Some(rare)) if rare.files.is_empty() => rare.close.as_ref(),
-            (_, Some(rare)) if rare.files.are_due() => control,
-            (frame, _) => frame,
+        let first = control.or(self.messages.front());
+        let Some(rare) = &self.rare else { return first };
+        if rare.files.are_due() {
+            control
+        } else if rare.files.is_empty() {
+            first.or(rare.close.as_ref())
+        } else {
+            first
         }
     }
 
@@ -233,10 +241,21 @@ impl Outbox {
         self.rare.as_ref().map(|rare| &rare.files).filter(|files| !files.is_empty())
     }
 
+    #[inline]
     fn next(&mut self) -> Option<Frame> {
-        if let Some(frame) = self.pong.take().or_else(|| self.ping.take()) {
-            return Some(frame);
+        if self.pong.is_some() || self.ping.is_some() {
+            return self.pong.take().or_else(|| self.ping.take());
         }
+        if self.rare.is_some() {
+            return self.next_beside_rare();
+        }
+        let frame = self.messages.pop_front()?;
+        self.bytes -= frame.len();
+        Some(frame)
+    }
+
+    #[cold]
+    fn next_beside_rare(&mut self) -> Option<Frame> {
         if self.files().is_some_and(Files::are_due) {
             return None;
         }
@@ -303,7 +322,7 @@ mod tests {
     #[test]
     fn the_newest_of_a_key_takes_the_place_of_the_older_one() {
         let mut outbox = Outbox::default();
-        let key = |number| Some(StateKey(number));
+        let key = |number| Some(StateKey::numbered(number));
         let mut push = |letter: u8, length: usize, key| {
             outbox.push(vec![letter; length].into(), key, 100, Overflow::KeepNewest)
         };
@@ -333,7 +352,7 @@ mod tests {
         for overflow in [Overflow::Close, Overflow::DropOldest, Overflow::DropNewest] {
             let mut outbox = Outbox::default();
             for _ in 0..2 {
-                assert_eq!(outbox.push(frame(10), Some(StateKey(1)), 100, overflow), Sent::Queued);
+                assert_eq!(outbox.push(frame(10), Some(StateKey::numbered(1)), 100, overflow), Sent::Queued);
             }
             assert!(outbox.bytes() == 20 && outbox.rare.is_none());
         }
