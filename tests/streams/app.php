@@ -182,6 +182,10 @@ final class Dialogue extends Conversation
                     $message = $e->getMessage();
                 }
             }
+            if (str_starts_with($message, 'file ')) {
+                $socket->sendFile(substr($message, 5), 1);
+                $message = 'flushed ' . json_encode($socket->flush()) . " {$socket->connection->waitingBytes()}";
+            }
             if ($message === 'flood') {
                 for ($i = 0; $i < 2_000; ++$i) {
                     $socket->send(str_repeat('x', 10_000));

@@ -41,6 +41,19 @@ fn a_file_is_sent_in_its_place_among_messages() {
 }
 
 #[test]
+fn a_coroutine_waits_until_its_client_has_taken_a_file() {
+    let weft = server().start();
+    std::fs::write(weft.path("large"), numbered(LARGE)).unwrap();
+    let mut stream = connect(&weft, "dialogue");
+    read(&mut stream, b"name?\n");
+    stream.write_all(b"Ada\nfile large\n").unwrap();
+    let mut said = vec![0; LARGE - 1];
+    stream.read_exact(&mut said).unwrap();
+    assert!(said == numbered(LARGE)[1..], "the file is another one");
+    read(&mut stream, b"Ada: flushed true 0\n");
+}
+
+#[test]
 fn what_cannot_be_sent_is_refused_with_its_reason() {
     let weft = server().start();
     weft.write("small", "what is in it");

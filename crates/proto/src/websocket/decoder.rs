@@ -162,6 +162,11 @@ impl Decoder {
 
     /// Takes bytes of a header. Each rule is checked at its first byte.
     fn take_header(&mut self, input: &[u8]) -> Result<usize, Failure> {
+        if self.header_bytes == 0
+            && let Some(first) = input.first_chunk::<HEADER_BYTES_MAX>()
+        {
+            return self.take_whole_header(*first);
+        }
         let mut used = 0;
         for byte in input {
             self.header[usize::from(self.header_bytes)] = *byte;
@@ -178,6 +183,18 @@ impl Decoder {
             }
         }
         Ok(used)
+    }
+
+    /// Takes a header of which all bytes are there, with some that follow it.
+    fn take_whole_header(&mut self, bytes: [u8; HEADER_BYTES_MAX]) -> Result<usize, Failure> {
+        self.header = bytes;
+        self.check_first()?;
+        self.check_second()?;
+        self.header_bytes = 2;
+        let length = self.header_length();
+        self.header_bytes = length as u8;
+        self.begin_frame()?;
+        Ok(length)
     }
 
     /// The length of the header, as far as its first two bytes say.
