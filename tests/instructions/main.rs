@@ -62,12 +62,17 @@ fn of_hello() {
     check("hello", &counts, Known { weft: 5_480, all: 6_090 }, Known { weft: 5_500, all: 6_140 });
 }
 
+/// What hello costs in weft's own code, of two times the least: on a busy machine more seconds pass meanwhile, and each has its work.
+fn least(server: &dyn Fn() -> Server) -> u64 {
+    let count = || Counts::per_request(server(), "/", "Hello World").of_weft();
+    count().min(count())
+}
+
 #[test]
 fn of_figures_by_route() {
     let server = || Server::new("return static fn (Weft\\Http\\Request $request): string => 'Hello World';");
-    let counted = server().with("--listen", "127.0.0.1:0").with("--listen", "admin://127.0.0.1:0");
-    let [plain, counted] =
-        [server(), counted].map(|server| Counts::per_request(server, "/", "Hello World").of_weft());
+    let counted = || server().with("--listen", "127.0.0.1:0").with("--listen", "admin://127.0.0.1:0");
+    let [plain, counted] = [least(&server), least(&counted)];
     println!("hello: {plain} instructions of weft's, {counted} with figures by route");
     assert!(
         counted <= plain + FIGURES_MAX,
@@ -79,8 +84,8 @@ fn of_figures_by_route() {
 #[test]
 fn of_records_for_the_log_of_slow_requests() {
     let server = || Server::new("return static fn (Weft\\Http\\Request $request): string => 'Hello World';");
-    let [plain, recorded] = [server(), server().with("--request-slow-ms", "60000")]
-        .map(|server| Counts::per_request(server, "/", "Hello World").of_weft());
+    let recorded = || server().with("--request-slow-ms", "60000");
+    let [plain, recorded] = [least(&server), least(&recorded)];
     println!("hello: {plain} instructions of weft's, {recorded} with records");
     assert!(
         recorded <= plain + RECORDS_MAX,
