@@ -191,6 +191,35 @@ fn a_host_that_starts_later_has_the_history(kind: Kind) {
     assert_eq!(back.text(), "true");
 }
 
+fn of_the_past_too_only_the_newest_of_a_key_is_sent_on_every_host(kind: Kind) {
+    let backplane = Backplane::start(kind);
+    let (one, two) = pair(&backplane);
+    let ((mut here, _), (mut there, _)) = (enter(&one), enter(&two));
+    assert_eq!(ask(&mut there, "label all"), "true");
+    for command in
+        ["say all first", "state all gold 1", "say all trade", "state all gold 2", "state all iron 1"]
+    {
+        here.send(command);
+    }
+    let first = parts(&there.text()).0;
+    // Who keeps up, and does not ask for it, gets all of them.
+    let heard: Vec<String> = (0..4).map(|_| parts(&there.text()).1).collect();
+    assert_eq!(heard, ["gold 1", "trade", "gold 2", "iron 1"]);
+    let newest = ["gold 2", "trade", "iron 1"];
+    for weft in [&one, &two] {
+        let mut late = Socket::open(weft, "/newest");
+        late.text();
+        late.send("recent all 4");
+        assert_eq!(newest.map(|_| late.text()), newest);
+        assert_eq!(late.text(), "true");
+        let mut back = Socket::open(weft, "/newest");
+        back.text();
+        back.send(&format!("resume all {first}"));
+        assert_eq!(newest.map(|_| parts(&back.text()).1), newest);
+        assert_eq!(back.text(), "true");
+    }
+}
+
 macro_rules! with_both {
     ($($name:ident)*) => {
         mod redis {
@@ -210,4 +239,5 @@ with_both! {
     a_stream_of_events_goes_on_at_another_host
     who_asks_a_host_that_cannot_know_is_too_late
     a_host_that_starts_later_has_the_history
+    of_the_past_too_only_the_newest_of_a_key_is_sent_on_every_host
 }

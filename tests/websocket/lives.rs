@@ -82,24 +82,32 @@ fn when_the_time_is_over_connections_leave_and_requests_have_none_of_it() {
         final class Echoes extends Weft\WebSocket\Service {
             public function message(Weft\WebSocket\Connection $c, string $m, bool $b): void { $c->send($m); }
         }
+        final class Talks extends Weft\WebSocket\Conversation {
+            public function converse(Weft\WebSocket\Socket $s): void {
+                foreach ($s as $message) { $s->send($message->data); }
+            }
+        }
         return new Weft\Application(function ($request) {
             if ($request->path() !== '/sleep') { return 'x'; }
             touch('sleeps');
             sleep(60);
-        }, ['/echo' => new Echoes()]);",
+        }, ['/echo' => new Echoes(), '/talk' => new Talks()]);",
     );
     weft.write("weft.toml", "[server]\nreload_keep_ms = 3000\ndrain_timeout_ms = 1000\n");
     reload(&mut weft, 2);
-    let mut socket = Socket::open(&weft, "/echo");
+    let (mut socket, mut talk) = (Socket::open(&weft, "/echo"), Socket::open(&weft, "/talk"));
     let mut client = Client::connect(weft.address);
     client.send("GET /sleep HTTP/1.1\r\nHost: a\r\n\r\n");
     until("the page sleeps", || weft.path("sleeps").exists().then_some(()));
     reload(&mut weft, 3);
     // The request ends after a second, long before the connection.
     assert_eq!(client.read().status, 503);
-    socket.send("still there");
-    assert_eq!(socket.text(), "still there");
+    for socket in [&mut socket, &mut talk] {
+        socket.send("still there");
+        assert_eq!(socket.text(), "still there");
+    }
     closes_and_ends(socket);
+    closes_and_ends(talk);
     weft.signal(Signal::TERM);
     assert!(weft.wait().success(), "{}", weft.log());
 }

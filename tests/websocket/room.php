@@ -32,6 +32,7 @@ class Room extends Service
                 'others' => Topic::publish($topic, $rest, except: $connection),
                 'all-but' => self::publishExcept($topic, $rest),
                 'bytes' => Topic::publish($topic, $rest, true),
+                'state' => Topic::publish($topic, $rest, key: explode(' ', $rest)[0]),
                 'flood' => self::flood($topic, (int) $rest),
                 'many' => self::many($connection),
                 'attend' => $connection->attend($topic, $rest),
@@ -41,7 +42,7 @@ class Room extends Service
         } catch (Throwable $failed) {
             $said = $failed::class . ': ' . $failed->getMessage();
         }
-        if (!in_array($word, ['say', 'others', 'all-but', 'bytes'], true) || str_contains((string) $said, ':')) {
+        if (!in_array($word, ['say', 'others', 'all-but', 'bytes', 'state'], true) || str_contains((string) $said, ':')) {
             $connection->send(is_string($said) ? $said : json_encode($said));
         }
     }
@@ -117,6 +118,14 @@ final class Tolerant extends Room
     }
 }
 
+final class Newest extends Room
+{
+    public function overflow(): Overflow
+    {
+        return Overflow::KeepNewest;
+    }
+}
+
 return new Weft\Application(
     function (Request $request): Response {
         if ($request->path() === '/pid') {
@@ -135,5 +144,5 @@ return new Weft\Application(
 
         return Response::text($id);
     },
-    ['/room' => new Room(), '/tolerant' => new Tolerant()],
+    ['/room' => new Room(), '/tolerant' => new Tolerant(), '/newest' => new Newest()],
 );

@@ -289,7 +289,7 @@ impl Worker {
     fn begin_drain(&self, deadline_ms: u64) {
         lost::sockets_are_closed();
         self.server.stop_accepting();
-        let keep = self.keep_ms.take() * MILLISECOND;
+        let keep = self.keep_ms.take().min(deadline_ms) * MILLISECOND;
         self.server.drain(keep);
         self.drain.borrow_mut().begin(clock::now() + deadline_ms * MILLISECOND, keep);
         // If the socket is full, the master does not read; it waits for this only for a while.
