@@ -187,6 +187,13 @@ impl Head {
         }
     }
 
+    /// Where the path of the target stands in these bytes, and its length, which is 0 where [`Head::path`] says `/` of a target
+    /// that has none.
+    #[inline]
+    pub fn path_place(&self) -> (usize, usize) {
+        (self.target.path.at as usize, self.target.path.len as usize)
+    }
+
     /// Path and query of the target, as an origin-form request would send them (RFC 9112 3.2.1); or `*`.
     pub fn origin<'a>(&self, buf: &'a [u8]) -> Cow<'a, [u8]> {
         let target = self.raw_target.slice(buf);

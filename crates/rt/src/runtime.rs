@@ -180,7 +180,7 @@ impl Runtime {
             on_ended: Cell::new(None),
             run_max_of: Cell::new(None),
             waits_for: Cell::new((WaitKind::Coroutine, NO_FD)),
-            accounts: Accounts::default(),
+            accounts: Accounts::new(),
             records: Records::default(),
             round: Cell::default(),
             now: Cell::new(clock::now()),
@@ -278,9 +278,10 @@ impl Runtime {
         self.accounts.keep(of);
     }
 
-    /// From here on the job of the running coroutine is charged to this account. In the loop it means nothing.
+    /// From here on the job of the running coroutine is charged to this account, or to one that it is asked for. In the loop it
+    /// means nothing.
     #[inline]
-    pub fn charge_to(&self, account: &'static Account) {
+    pub fn charge_to(&self, account: Option<&'static Account>) {
         self.accounts.charge_to(account);
     }
 

@@ -14,25 +14,32 @@ const CLOCK_SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current
 const MEASURED_OVER: Nanos = 5 * MILLISECOND;
 
 /// A moment in units of the stopwatch.
-#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tick(u64);
 
+impl Tick {
+    /// Before all others.
+    pub const NEVER: Tick = Tick(0);
+}
+
 /// The stopwatch.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stopwatch {
-    /// Nanoseconds of a tick in units of 2^-32; 0: ticks are nanoseconds of the clock.
+    /// Nanoseconds of a tick in units of 2^-32.
     pace: u64,
 }
 
 impl Stopwatch {
-    /// One that reads the clock.
-    pub const PLAIN: Stopwatch = Stopwatch { pace: 0 };
+    /// None: it measures nothing.
+    pub const NONE: Stopwatch = Stopwatch { pace: 0 };
+    /// One that reads the clock. No processor's counter is as fast as its pace would say, 2^32 ticks a nanosecond.
+    pub const PLAIN: Stopwatch = Stopwatch { pace: 1 };
 
     /// The cheapest one that this machine has. It takes some milliseconds.
     pub fn new() -> Stopwatch {
         let source = std::fs::read_to_string(CLOCK_SOURCE).unwrap_or_default();
         if source.trim() == "tsc" {
-            Stopwatch { pace: measured_pace().unwrap_or(0) }
+            measured_pace().map_or(Stopwatch::PLAIN, |pace| Stopwatch { pace })
         } else {
             Stopwatch::PLAIN
         }
@@ -41,16 +48,31 @@ impl Stopwatch {
     /// Now.
     #[inline]
     pub fn now(self) -> Tick {
-        Tick(if self.pace == 0 { clock::now() } else { counter() })
+        Tick(if self == Stopwatch::PLAIN { clocked() } else { counter() })
     }
 
     /// The time between two moments; 0 if the second comes before the first, as it may by some nanoseconds where a process has
     /// moved to another processor.
     #[inline]
     pub fn between(self, first: Tick, second: Tick) -> Nanos {
-        let ticks = second.0.saturating_sub(first.0);
-        if self.pace == 0 { ticks } else { ((u128::from(ticks) * u128::from(self.pace)) >> 32) as Nanos }
+        let Some(ticks) = second.0.checked_sub(first.0) else { return backwards() };
+        if self == Stopwatch::PLAIN {
+            ticks
+        } else {
+            ((u128::from(ticks) * u128::from(self.pace)) >> 32) as Nanos
+        }
     }
+}
+
+/// The clock, out of the way of code that reads the counter.
+#[cold]
+fn clocked() -> u64 {
+    clock::now()
+}
+
+#[cold]
+fn backwards() -> Nanos {
+    0
 }
 
 /// `None` if the counter stands still.
@@ -59,7 +81,9 @@ fn measured_pace() -> Option<u64> {
     std::thread::sleep(std::time::Duration::from_nanos(MEASURED_OVER));
     let (ended, last) = together();
     let ticks = last.checked_sub(first).filter(|ticks| *ticks > 0)?;
-    u64::try_from((u128::from(ended - began) << 32) / u128::from(ticks)).ok().filter(|pace| *pace > 0)
+    u64::try_from((u128::from(ended - began) << 32) / u128::from(ticks))
+        .ok()
+        .filter(|pace| *pace > Stopwatch::PLAIN.pace)
 }
 
 /// The clock and the counter at the same moment: of some readings the one with the least time around it, because others may have

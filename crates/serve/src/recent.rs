@@ -1,59 +1,97 @@
-//! The marks of paths that were asked for lately, so that most requests need no search.
+//! Where requests for the paths are counted that were asked for lately, so that most need no search.
 //!
-//! Must not know how a mark is found. Invariants: a mark is told only for the path with which it was kept; it takes a fixed
-//! room, and a path that does not fit is searched for each time.
+//! Must not know how it is found. Invariants: it is told only for the path with which it was kept; it takes a fixed room, and a
+//! path that does not fit is searched for each time.
 
 use std::cell::Cell;
 
-/// Paths that are kept; a power of two.
-const PLACES: usize = 64;
-/// Bytes of a path that fits.
-const BYTES_MAX: usize = 29;
+use crate::tally::Tally;
 
-#[derive(Clone, Copy)]
-struct Entry {
-    /// 0 if there is none: no path is empty.
-    length: u8,
-    path: [u8; BYTES_MAX],
-    mark: u16,
+/// Short paths that are kept, and longer ones: a power of two, of this exponent.
+const PLACES_LOG2: u32 = 6;
+const PLACES: usize = 1 << PLACES_LOG2;
+/// Bytes of a path that is short: it is kept and compared as one word.
+const SHORT_MAX: usize = size_of::<u64>();
+/// Bytes of a path that fits.
+const LONG_MAX: usize = 47;
+
+/// A short path.
+#[derive(Default)]
+struct Short {
+    /// The path stands at the upper end, below zeros; no path has a zero in it, so the word tells its length. 0: there is none.
+    word: Cell<u64>,
+    tally: Cell<Option<&'static Tally>>,
 }
 
+/// A longer one, of which the rest is zeros.
+type Long = ([u8; LONG_MAX], Option<&'static Tally>);
+
 /// The paths.
-pub struct Recent([Cell<Entry>; PLACES]);
+pub struct Recent {
+    short: [Short; PLACES],
+    long: [Cell<Long>; PLACES],
+}
 
 impl Default for Recent {
     fn default() -> Recent {
-        Recent(std::array::from_fn(|_| Cell::new(Entry { length: 0, path: [0; BYTES_MAX], mark: 0 })))
+        Recent {
+            short: std::array::from_fn(|_| Short::default()),
+            long: std::array::from_fn(|_| Cell::new(([0; LONG_MAX], None))),
+        }
     }
 }
 
-/// The place of a path that fits. Paths of one application differ in their lengths and at their ends.
+/// A short path as a word, and where it is kept. `from` begins with it.
 #[inline]
-fn place_of(path: &[u8]) -> usize {
-    let (middle, last) = (path[path.len() / 2], path[path.len() - 1]);
-    (path.len() ^ usize::from(last) << 1 ^ usize::from(middle) << 3) % PLACES
+fn word_of(from: &[u8], length: usize) -> Option<(u64, usize)> {
+    if length.wrapping_sub(1) >= SHORT_MAX {
+        return None;
+    }
+    let first = from.first_chunk::<SHORT_MAX>()?;
+    let word = u64::from_le_bytes(*first) << (8 * (SHORT_MAX - length));
+    // Its upper half, the end of the path, decides.
+    Some((word, (word.wrapping_mul(0x4f6c_dd1d) >> (u64::BITS - PLACES_LOG2)) as usize))
+}
+
+/// A path as it is kept, and where. Paths of one application differ in their lengths and at their ends.
+fn text_of(path: &[u8]) -> Option<([u8; LONG_MAX], usize)> {
+    let (last, middle) = (path.last()?, path[path.len() / 2]);
+    let mut text = [0; LONG_MAX];
+    text.get_mut(..path.len())?.copy_from_slice(path);
+    Some((text, (path.len() ^ usize::from(*last) << 1 ^ usize::from(middle) << 3) % PLACES))
 }
 
 impl Recent {
-    /// The mark of a path, if it is here.
+    /// Where a path is counted, in few instructions; `None`: it is not short, or not here. `from` begins with the path.
     #[inline]
-    pub fn mark_of(&self, path: &[u8]) -> Option<u16> {
-        if path.is_empty() || path.len() > BYTES_MAX {
-            return None;
-        }
-        let entry = self.0[place_of(path)].get();
-        let is_it = usize::from(entry.length) == path.len() && entry.path[..path.len()] == *path;
-        is_it.then_some(entry.mark)
+    pub fn find_short(&self, from: &[u8], length: usize) -> Option<Option<&'static Tally>> {
+        let (word, place) = word_of(from, length)?;
+        let kept = &self.short[place];
+        // Not flattened: where a word is, a tally is, and nobody needs to ask.
+        (kept.word.get() == word).then(|| kept.tally.get())
     }
 
-    /// Keeps the mark of a path, in place of another one's, if it fits.
-    pub fn keep(&self, path: &[u8], mark: u16) {
-        if path.is_empty() || path.len() > BYTES_MAX {
-            return;
+    /// Where a path is counted, if it is here.
+    pub fn find(&self, path: &[u8]) -> Option<&'static Tally> {
+        let (text, place) = text_of(path)?;
+        let (kept, tally) = self.long[place].get();
+        if kept == text { tally } else { None }
+    }
+
+    /// Keeps where a path is counted, in place of another one's, if it fits.
+    pub fn keep(&self, path: &[u8], tally: &'static Tally) {
+        let mut from = [0; SHORT_MAX];
+        if let Some(begins) = from.get_mut(..path.len()) {
+            begins.copy_from_slice(path);
+            if let Some((word, place)) = word_of(&from, path.len()) {
+                self.short[place].word.set(word);
+                self.short[place].tally.set(Some(tally));
+            }
         }
-        let mut entry = Entry { length: path.len() as u8, path: [0; BYTES_MAX], mark };
-        entry.path[..path.len()].copy_from_slice(path);
-        self.0[place_of(path)].set(entry);
+        // A short one, too: it is looked for here where too little follows it.
+        if let Some((text, place)) = text_of(path) {
+            self.long[place].set((text, Some(tally)));
+        }
     }
 }
 
@@ -61,21 +99,52 @@ impl Recent {
 mod tests {
     use super::*;
 
+    /// Three tallies; they are told apart by their addresses.
+    fn tallies() -> &'static [Tally] {
+        Box::leak(std::iter::repeat_with(Tally::default).take(3).collect())
+    }
+
+    fn is(found: Option<&'static Tally>, expected: Option<&'static Tally>) -> bool {
+        found.map(std::ptr::from_ref) == expected.map(std::ptr::from_ref)
+    }
+
+    /// Both ways tell the same.
+    fn find(recent: &Recent, path: &[u8]) -> Option<&'static Tally> {
+        let (found, request) = (recent.find(path), [path, b" HTTP/1.1\r\n"].concat());
+        let short = recent.find_short(&request, path.len()).flatten();
+        assert!(is(short, found.filter(|_| path.len() <= SHORT_MAX)), "{path:?}");
+        found
+    }
+
     #[test]
-    fn a_mark_is_told_for_its_path_only() {
-        let recent = Recent::default();
-        assert_eq!((recent.mark_of(b"/"), recent.mark_of(b"")), (None, None));
-        let long = [b'/'; BYTES_MAX + 1];
-        for (path, mark) in [(&b"/"[..], 1), (b"/a/b", 2), (&long[..BYTES_MAX], 3)] {
-            recent.keep(path, mark);
-            assert_eq!(recent.mark_of(path), Some(mark));
+    fn a_tally_is_told_for_its_path_only() {
+        let (recent, [a, b, c]) = (Recent::default(), tallies()) else { panic!() };
+        assert!(is(find(&recent, b"/"), None) && is(find(&recent, b""), None));
+        for length in 1..=LONG_MAX {
+            let path: Vec<u8> = (0..length).map(|i| b"/abcdefghij"[i % 11]).collect();
+            assert!(is(find(&recent, &path), None), "{length}");
+            recent.keep(&path, a);
+            assert!(is(find(&recent, &path), Some(a)), "{length}");
+            for changed in 0..length {
+                let mut other = path.clone();
+                other[changed] = b'z';
+                assert!(is(find(&recent, &other), None), "{length}: {changed}");
+            }
         }
-        // The same place, another path.
-        assert_eq!((place_of(b"/a/b"), recent.mark_of(b"/c/b")), (place_of(b"/c/b"), None));
-        recent.keep(b"/c/b", 4);
-        assert_eq!((recent.mark_of(b"/c/b"), recent.mark_of(b"/a/b")), (Some(4), None));
-        recent.keep(&long, 5);
-        recent.keep(b"", 5);
-        assert_eq!((recent.mark_of(&long), recent.mark_of(b"")), (None, None));
+        let long = [b'/'; LONG_MAX + 1];
+        recent.keep(&long, b);
+        recent.keep(b"", b);
+        assert!(is(find(&recent, &long), None) && is(find(&recent, b""), None));
+        recent.keep(b"/", c);
+        assert!(is(find(&recent, b"/"), Some(c)));
+    }
+
+    #[test]
+    fn what_follows_a_path_does_not_matter() {
+        let (recent, [a, ..]) = (Recent::default(), tallies()) else { panic!() };
+        recent.keep(b"/a", a);
+        assert!(is(recent.find_short(b"/a?b=1 HTTP/1.1", 2).flatten(), Some(a)));
+        assert!(is(recent.find_short(b"/ab HTTP/1.1", 3).flatten(), None));
+        assert!(recent.find_short(b"/a", 2).is_none(), "too little follows");
     }
 }

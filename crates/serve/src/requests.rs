@@ -44,7 +44,7 @@ impl Server {
         Summary {
             key: stream.key,
             request: RequestView::of(connection, stream, carrier),
-            mark: stream.mark.get(),
+            mark: self.mark_known(stream),
             status: stream.status,
             body_bytes: stream.written,
             duration: weft_rt::clock::now().saturating_sub(stream.since),

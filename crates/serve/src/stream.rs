@@ -26,6 +26,7 @@ use crate::coder::Coder;
 use crate::http1::wire::Wire;
 use crate::keys::RequestKey;
 use crate::parcel::RETRIED;
+use crate::tally::Tally;
 use outgoing::Outgoing;
 use store::Store;
 
@@ -107,8 +108,10 @@ pub(crate) struct Stream {
     pub reported: bool,
     /// Whether its answer is in the counters.
     pub is_counted: bool,
-    /// By what the handler knows it again.
-    pub mark: Cell<u16>,
+    /// Where it is counted, if that is known.
+    pub tally: Cell<Option<&'static Tally>>,
+    /// Whether its mark was told or asked for; if it has no tally all the same, its mark is [`UNKNOWN`](crate::UNKNOWN).
+    pub is_marked: Cell<bool>,
     /// Coroutines that are parked on the body or on room for the response.
     pub waiters: Vec<Wait>,
     /// When the first byte of the request was seen.
@@ -152,7 +155,8 @@ impl Stream {
             overrun: false,
             reported: false,
             is_counted: false,
-            mark: Cell::new(0),
+            tally: Cell::new(None),
+            is_marked: Cell::new(false),
             waiters: Vec::new(),
             since: 0,
             body_since: 0,
@@ -171,6 +175,13 @@ impl Stream {
     /// The bytes to which [`Head`]'s offsets refer.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.input[self.start..]
+    }
+
+    /// What begins with the path of its target, as sent, and the length of that path.
+    #[inline]
+    pub(crate) fn path_on(&self) -> Option<(&[u8], usize)> {
+        let (at, length) = self.head.path_place();
+        Some((self.input.get(self.start + at..)?, length))
     }
 
     /// Wakes all coroutines that are parked on this stream; each checks again for itself.
@@ -194,7 +205,8 @@ impl Stream {
         (self.status, self.written, self.reported, self.is_counted) = (0, 0, false, false);
         (self.spools, self.overrun, self.waits, self.is_retried) = (false, false, false, false);
         self.since = now;
-        self.mark.set(0);
+        self.tally.set(None);
+        self.is_marked.set(false);
         self.fields = None;
         self.coder = None;
         self.body.clear();

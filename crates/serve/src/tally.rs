@@ -32,8 +32,15 @@ impl Marks {
         Marks { tallies, recent: Recent::default() }
     }
 
+    /// Where the requests of a mark are counted.
     #[inline]
     pub fn tally(&self, mark: u16) -> Option<&'static Tally> {
         self.tallies.get(usize::from(mark).wrapping_sub(1))
+    }
+
+    /// The mark of a tally.
+    pub fn mark_of(&self, tally: &Tally) -> u16 {
+        let number = self.tallies.iter().position(|one| std::ptr::eq(one, tally));
+        number.map_or(0, |number| number as u16 + 1)
     }
 }

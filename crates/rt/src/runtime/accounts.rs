@@ -13,11 +13,10 @@ use crate::{Account, Nanos};
 pub type AccountOf = fn(Job) -> Option<&'static Account>;
 
 /// The accounts of a runtime, if it keeps some.
-#[derive(Default)]
 pub(crate) struct Accounts {
     of: Cell<Option<AccountOf>>,
     /// What measures for how long coroutines have the loop, if somebody wants to know.
-    stopwatch: Cell<Option<Stopwatch>>,
+    stopwatch: Cell<Stopwatch>,
     /// When the running coroutine got the loop.
     entered: Cell<Tick>,
     /// What it is charged to, if that is known.
@@ -25,6 +24,11 @@ pub(crate) struct Accounts {
 }
 
 impl Accounts {
+    pub const fn new() -> Accounts {
+        let (of, running) = (Cell::new(None), Cell::new(None));
+        Accounts { of, stopwatch: Cell::new(Stopwatch::NONE), entered: Cell::new(Tick::NEVER), running }
+    }
+
     pub fn keep(&self, of: AccountOf) {
         self.of.set(Some(of));
         self.measure();
@@ -32,8 +36,8 @@ impl Accounts {
 
     /// From here on it is measured for how long coroutines have the loop.
     pub fn measure(&self) {
-        if self.stopwatch.get().is_none() {
-            self.stopwatch.set(Some(Stopwatch::new()));
+        if self.stopwatch.get() == Stopwatch::NONE {
+            self.stopwatch.set(Stopwatch::new());
         }
     }
 
@@ -52,7 +56,8 @@ impl Accounts {
     /// A coroutine gets the loop that is charged to this, as far as is known.
     #[inline]
     pub fn enter(&self, account: Option<&'static Account>) {
-        if let Some(stopwatch) = self.stopwatch.get() {
+        let stopwatch = self.stopwatch.get();
+        if stopwatch != Stopwatch::NONE {
             self.running.set(account);
             self.entered.set(stopwatch.now());
         }
@@ -60,14 +65,14 @@ impl Accounts {
 
     /// From here on the running coroutine is charged to this.
     #[inline]
-    pub fn charge_to(&self, account: &'static Account) {
-        self.running.set(Some(account));
+    pub fn charge_to(&self, account: Option<&'static Account>) {
+        self.running.set(account);
     }
 
     /// The running coroutine goes on with another job.
     #[inline]
     pub fn go_on(&self) {
-        self.running.set(None);
+        self.enter(None);
     }
 
     /// What the running coroutine is charged to.
@@ -76,11 +81,13 @@ impl Accounts {
         self.running.get()
     }
 
-    /// For how long it has had the loop, if that is measured; from here on that is counted anew.
+    /// For how long it has had the loop, if that is measured.
     #[inline]
     pub fn spent(&self) -> Option<Nanos> {
-        let stopwatch = self.stopwatch.get()?;
-        let now = stopwatch.now();
-        Some(stopwatch.between(self.entered.replace(now), now))
+        let stopwatch = self.stopwatch.get();
+        if stopwatch == Stopwatch::NONE {
+            return None;
+        }
+        Some(stopwatch.between(self.entered.get(), stopwatch.now()))
     }
 }

@@ -4,7 +4,7 @@
 //! bound on how many do. A question that changes nothing may be asked again by another worker, if this one is held meanwhile:
 //! its request is offered to the others while it waits.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 
 use weft_rt::{Nanos, clock};
 use weft_serve::{RequestKey, Server};
@@ -26,7 +26,6 @@ pub struct Asking<T> {
     /// Whether the request may begin again elsewhere.
     may_leave: bool,
     waiting: RefCell<Vec<Waiting<T>>>,
-    is_any: Cell<bool>,
 }
 
 struct Waiting<T> {
@@ -38,7 +37,7 @@ struct Waiting<T> {
 
 impl<T> Asking<T> {
     pub fn new(post: &'static Post, answer: fn(T, Told) -> Answer) -> Asking<T> {
-        Asking { post, answer, may_leave: false, waiting: RefCell::default(), is_any: Cell::default() }
+        Asking { post, answer, may_leave: false, waiting: RefCell::default() }
     }
 
     /// The same for questions that change nothing.
@@ -61,7 +60,6 @@ impl<T> Asking<T> {
             return Err(own);
         };
         self.waiting.borrow_mut().push(Waiting { key, question, own: Some(own) });
-        self.is_any.set(true);
         if self.may_leave {
             server.offer_waiting(key);
         }
@@ -69,15 +67,8 @@ impl<T> Asking<T> {
         Ok(())
     }
 
-    /// Answers those for whom all workers have answered, or have had their time.
-    #[inline]
-    pub fn turn(&self, server: &Server, now: Nanos) {
-        if self.is_any.get() {
-            self.go_on(server, now);
-        }
-    }
-
-    fn go_on(&self, server: &Server, now: Nanos) {
+    /// Answers those for whom all workers have answered, or have had their time. Returns whether others wait.
+    pub fn turn(&self, server: &Server, now: Nanos) -> bool {
         let mut waiting = self.waiting.borrow_mut();
         waiting.retain_mut(|one| {
             let told = self.post.answers_to(one.question, now);
@@ -87,7 +78,7 @@ impl<T> Asking<T> {
             }
             false
         });
-        self.is_any.set(!waiting.is_empty());
+        !waiting.is_empty()
     }
 }
 

@@ -3,7 +3,7 @@
 //! Must not know what a body says. Invariants: nothing here waits; what has not arrived as a whole is looked for in each turn, and
 //! there is a bound on how many are.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 
 use weft_serve::{BodyView, RequestKey, Server};
 
@@ -14,8 +14,6 @@ use super::asking::WAITING_MAX;
 #[derive(Default)]
 pub struct Bodies {
     waiting: RefCell<Vec<RequestKey>>,
-    /// Whether there is one.
-    is_any: Cell<bool>,
 }
 
 impl Bodies {
@@ -28,21 +26,17 @@ impl Bodies {
             Answer::new(503, TEXT, "503 Service Unavailable: too many at once\n").send(server, key);
         } else {
             self.waiting.borrow_mut().push(key);
-            self.is_any.set(true);
             server.want_whole_body(key);
         }
         false
     }
 
-    /// Goes on with those whose bodies have arrived meanwhile.
-    #[inline]
-    pub fn turn(&self, server: &Server, go_on: impl Fn(RequestKey)) {
-        if self.is_any.get() {
-            let mut waiting = std::mem::take(&mut *self.waiting.borrow_mut());
-            waiting.retain(|key| still_waits(server, *key, &go_on));
-            self.waiting.borrow_mut().append(&mut waiting);
-            self.is_any.set(!self.waiting.borrow().is_empty());
-        }
+    /// Goes on with those whose bodies have arrived meanwhile. Returns whether others wait.
+    pub fn turn(&self, server: &Server, go_on: impl Fn(RequestKey)) -> bool {
+        let mut waiting = std::mem::take(&mut *self.waiting.borrow_mut());
+        waiting.retain(|key| still_waits(server, *key, &go_on));
+        self.waiting.borrow_mut().append(&mut waiting);
+        !self.waiting.borrow().is_empty()
     }
 }
 

@@ -69,6 +69,8 @@ pub struct Admin {
     profiles: Profiles,
     requests: Requests,
     verdicts: Verdicts,
+    /// Whether a request may wait for its answer.
+    waits: Cell<bool>,
 }
 
 /// Who answers a request.
@@ -97,6 +99,7 @@ impl Admin {
             profiles: Profiles::new(post),
             requests: Requests::new(post),
             verdicts: Verdicts::default(),
+            waits: Cell::default(),
         })
     }
 
@@ -112,6 +115,7 @@ impl Admin {
 
     #[cold]
     fn give_answer(&self, server: &Server, key: RequestKey) {
+        self.waits.set(true);
         match server.with_request(key, |request| self.who_answers(server, request)) {
             Some(Answers::Now(answer)) => answer.send(server, key),
             Some(Answers::Page(is_known)) => self.page.send(server, key, is_known),
@@ -141,11 +145,18 @@ impl Admin {
     }
 
     /// Goes on with what has not been answered.
+    #[inline]
     pub fn turn(&self, server: &Server, now: Nanos) {
-        self.publications.turn(server, now);
-        self.profiles.turn(server, now);
-        self.requests.turn(server, now);
-        self.verdicts.turn(server);
+        if self.waits.get() {
+            self.go_on(server, now);
+        }
+    }
+
+    #[cold]
+    fn go_on(&self, server: &Server, now: Nanos) {
+        let publications = self.publications.turn(server, now);
+        let (profiles, requests) = (self.profiles.turn(server, now), self.requests.turn(server, now));
+        self.waits.set(self.verdicts.turn(server) | publications | profiles | requests);
     }
 
     fn answer_to(&self, server: &Server, request: &RequestView<'_>) -> Answer {

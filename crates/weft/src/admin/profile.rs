@@ -44,10 +44,9 @@ impl Profiles {
         }
     }
 
-    /// Answers those for whom all workers have answered.
-    #[inline]
-    pub fn turn(&self, server: &Server, now: Nanos) {
-        self.0.turn(server, now);
+    /// Answers those for whom all workers have answered. Returns whether others wait.
+    pub fn turn(&self, server: &Server, now: Nanos) -> bool {
+        self.0.turn(server, now)
     }
 }
 

@@ -39,11 +39,11 @@ impl Publications {
         }
     }
 
-    /// Publishes those that have arrived meanwhile, and answers those whose subscribers have been counted.
-    #[inline]
-    pub fn turn(&self, server: &Server, now: Nanos) {
-        self.bodies.turn(server, |key| self.publish(server, key));
-        self.counting.turn(server, now);
+    /// Publishes those that have arrived meanwhile, and answers those whose subscribers have been counted. Returns whether others
+    /// wait.
+    pub fn turn(&self, server: &Server, now: Nanos) -> bool {
+        let waits = self.bodies.turn(server, |key| self.publish(server, key));
+        self.counting.turn(server, now) | waits
     }
 
     /// Publishes a message that is there, and has its subscribers counted.

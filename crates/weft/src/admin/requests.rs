@@ -30,10 +30,9 @@ impl Requests {
         }
     }
 
-    /// Answers those for whom all workers have answered, or have had their time.
-    #[inline]
-    pub fn turn(&self, server: &Server, now: Nanos) {
-        self.0.turn(server, now);
+    /// Answers those for whom all workers have answered, or have had their time. Returns whether others wait.
+    pub fn turn(&self, server: &Server, now: Nanos) -> bool {
+        self.0.turn(server, now)
     }
 }
 

@@ -21,10 +21,9 @@ impl Verdicts {
         }
     }
 
-    /// Goes on with what has not been answered.
-    #[inline]
-    pub fn turn(&self, server: &Server) {
-        self.0.turn(server, |key| give(server, key));
+    /// Goes on with what has not been answered, and returns whether there is more.
+    pub fn turn(&self, server: &Server) -> bool {
+        self.0.turn(server, |key| give(server, key))
     }
 }
 

@@ -73,17 +73,20 @@ struct Session {
 struct Profiler {
     runtime: &'static Runtime,
     session: RefCell<Option<Session>>,
-    /// When the loop looks next; 0: never.
-    next: Cell<Nanos>,
 }
+
+/// What does not come.
+const NEVER: Nanos = Nanos::MAX;
 
 thread_local! {
     static PROFILER: Cell<Option<&'static Profiler>> = const { Cell::new(None) };
+    /// When the loop looks next. Beside the profiler, because each turn asks.
+    static NEXT: Cell<Nanos> = const { Cell::new(NEVER) };
 }
 
 /// From here on this worker can be asked for profiles.
 pub fn open(runtime: &'static Runtime) {
-    let profiler = Profiler { runtime, session: RefCell::default(), next: Cell::default() };
+    let profiler = Profiler { runtime, session: RefCell::default() };
     PROFILER.set(Some(Box::leak(Box::new(profiler))));
 }
 
@@ -106,18 +109,17 @@ pub fn taken(number: u64) -> Option<Vec<(String, u64)>> {
 /// The loop's part in a turn: next to nothing while no profile is taken.
 #[inline]
 pub fn turn(now: Nanos) {
-    if let Some(profiler) = PROFILER.get()
-        && profiler.next.get() != 0
-        && now >= profiler.next.get()
+    if now >= NEXT.get()
+        && let Some(profiler) = PROFILER.get()
     {
-        profiler.look(now);
+        NEXT.set(profiler.look(now));
     }
 }
 
 /// When the loop must look next.
 #[inline]
-pub fn deadline() -> Option<Nanos> {
-    PROFILER.get().map(|profiler| profiler.next.get()).filter(|next| *next != 0)
+pub fn deadline() -> Nanos {
+    NEXT.get()
 }
 
 impl Profiler {
@@ -145,26 +147,25 @@ impl Profiler {
         };
         sampler.start().map_err(|error| format!("no thread for a profile: {error}"))?;
         let next = now + period;
-        self.next.set(next);
+        NEXT.set(next);
         *session = Some(Session { number: wanted.number, until, period, next, from: 0, folded });
         Ok(())
     }
 
-    /// Looks at what waits, or forgets a session that nobody has asked for.
-    fn look(&self, now: Nanos) {
+    /// Looks at what waits, or forgets a session that nobody has asked for. Returns when to look next.
+    fn look(&self, now: Nanos) -> Nanos {
         let mut open = self.session.borrow_mut();
-        let Some(session) = open.as_mut() else { return self.next.set(0) };
+        let Some(session) = open.as_mut() else { return NEVER };
         if now >= session.until {
-            let is_old = now >= session.until + KEPT;
-            self.next.set(if is_old { 0 } else { session.until + KEPT });
-            if is_old {
-                *open = None;
+            let forgotten = session.until + KEPT;
+            if now < forgotten {
+                return forgotten;
             }
-            return;
+            *open = None;
+            return NEVER;
         }
         let missed = (now - session.next) / session.period;
         session.next += (missed + 1) * session.period;
-        self.next.set(session.next);
         let (stacks, all) = self.runtime.stacks(session.from, STACKS_PER_LOOK);
         session.from = session.from.wrapping_add(stacks.len());
         let each = (all / stacks.len().max(1)) as u64 * (missed + 1).min(MISSED_MAX);
@@ -178,6 +179,7 @@ impl Profiler {
             let why = stacked.waits_for.map_or("ready", wait_names::name_of);
             folded.add(&line("off-CPU", &stacked.stack, &format!("[{why}]")), each);
         }
+        session.next
     }
 }
 

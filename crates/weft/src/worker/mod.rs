@@ -408,7 +408,7 @@ impl Driver for Worker {
             (self.late.deadline(self.runtime), self.surplus.deadline((self.runtime, self.server)));
         let (drain, server) = (self.drain.borrow().deadline(), self.server.deadline());
         // Not flatten(): the compiler would compare what is not there before it asks, which memcheck reports.
-        let others = [look, drain, server, shares, late, slow, surplus, profile::deadline()]
+        let others = [look, drain, server, shares, late, slow, surplus, Some(profile::deadline())]
             .map(|deadline| deadline.unwrap_or(Nanos::MAX));
         Some(others.into_iter().fold(self.next_status.get(), Nanos::min))
     }
