@@ -119,13 +119,22 @@ void weft_context_end(weft_coroutine *coroutine)
 /* ---- defer() ---- */
 
 /* Work that is C code, on an object: that of a class which extends this one. */
-static zend_class_entry *native_class;
-static void (*native_work)(zend_object *object);
+static struct {
+	zend_class_entry *of;
+	bool (*quick)(zend_object *object); /* false: not done, because PHP code has to run */
+	void (*any)(zend_object *object);
+} native;
 
-void weft_defer_natively(zend_class_entry *class_entry, void (*work)(zend_object *object))
+void weft_defer_natively(zend_class_entry *class_entry, bool (*quick)(zend_object *object), void (*any)(zend_object *object))
 {
-	native_class = class_entry;
-	native_work = work;
+	native.of = class_entry;
+	native.quick = quick;
+	native.any = any;
+}
+
+static bool is_native(const zval *work)
+{
+	return Z_TYPE_P(work) == IS_OBJECT && native.of && Z_OBJ_P(work)->ce->parent == native.of;
 }
 
 void weft_defer(zval *work)
@@ -154,6 +163,27 @@ ZEND_FUNCTION(Weft_defer)
 	weft_defer(work);
 }
 
+/* Runs what needs no PHP code, from the last one on, up to one that does. */
+void weft_run_deferred_natively(weft_coroutine *coroutine)
+{
+	zval *deferred = &weft_context_slot(coroutine)->deferred;
+	HashTable *all = Z_ARRVAL_P(deferred);
+	while (zend_hash_num_elements(all) > 0) {
+		zend_ulong last = all->nNextFreeElement - 1;
+		const zval *work = zend_hash_index_find(all, last);
+		if (!work || !is_native(work) || !native.quick(Z_OBJ_P(work))) {
+			return;
+		}
+		if (EXPECTED(zend_hash_num_elements(all) == 1)) {
+			break; /* it ends with the list */
+		}
+		zend_hash_index_del(all, last);
+		all->nNextFreeElement = (zend_long) last;
+	}
+	zval_ptr_dtor(deferred);
+	ZVAL_UNDEF(deferred);
+}
+
 /* Runs the last one first; each may defer more. No code can catch what they throw, so it is logged. Runs contained:
  * after a bailout the rest is not run. */
 void weft_run_deferred(weft_coroutine *coroutine)
@@ -169,8 +199,8 @@ void weft_run_deferred(weft_coroutine *coroutine)
 		ZVAL_COPY(&work, found);
 		zend_hash_index_del(all, last);
 		all->nNextFreeElement = (zend_long) last;
-		if (Z_TYPE(work) == IS_OBJECT && native_class && Z_OBJ(work)->ce->parent == native_class) {
-			native_work(Z_OBJ(work));
+		if (is_native(&work)) {
+			native.any(Z_OBJ(work));
 		} else {
 			ZVAL_UNDEF(&result);
 			call_user_function(NULL, NULL, &work, &result, 0, NULL);

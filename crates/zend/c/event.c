@@ -172,6 +172,9 @@ static void finish(weft_coroutine *coroutine)
 static void handle(weft_coroutine *coroutine)
 {
 	call_service(coroutine);
+	if (!EG(exception) && Z_TYPE(weft_context_slot(coroutine)->deferred) == IS_ARRAY) {
+		weft_run_deferred_natively(coroutine);
+	}
 	bool is_rest = Z_TYPE(weft_context_slot(coroutine)->deferred) != IS_UNDEF || BG(user_shutdown_function_names) || OG(active);
 	if (EXPECTED(!EG(exception) && !is_rest)) {
 		weft_response_slot(coroutine)->answered = true;

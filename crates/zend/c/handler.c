@@ -134,6 +134,9 @@ static void call_handler(weft_coroutine *coroutine)
 static void handle(weft_coroutine *coroutine)
 {
 	call_handler(coroutine);
+	if (!EG(exception) && Z_TYPE(weft_context_slot(coroutine)->deferred) == IS_ARRAY) {
+		weft_run_deferred_natively(coroutine);
+	}
 	if (EXPECTED(!EG(exception)) && EXPECTED(Z_TYPE(weft_context_slot(coroutine)->deferred) == IS_UNDEF) && EXPECTED(!*weft_leftover_slot(coroutine))) {
 		weft_response_slot(coroutine)->answered = true;
 		weft_request_close(coroutine);

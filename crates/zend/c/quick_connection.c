@@ -8,19 +8,11 @@
 #include "context.h"
 #include "coroutine.h"
 #include "php/version.h"
-#include "quick_layout.h"
+#include "quick_properties.h"
 #include "ext/pdo/php_pdo_driver.h"
 
-enum { D_LEASES };
-static layout databases = {.names = {"leases"}};
-enum { S_LEASES, S_OPTIONS, S_ONCE };
-static layout statements = {.names = {"leases", "options", "once"}};
-enum { L_SESSIONS, L_SPARE };
-static layout leases_layout = {.names = {"sessions", "spare"}};
-enum { N_SLOT, N_LOOSE, N_STREAK, N_CURSOR, N_CURSORS, N_HOLDS, N_TRANSACTION, N_LOST, N_CHANGED, N_ID, N_ERROR, N_USED };
-static layout sessions_layout = {.names = {"slot", "loose", "streak", "cursor", "cursors", "holds", "transaction", "lost",
-	"changed", "lastInsertId", "error", "used"}};
-_Static_assert(N_USED < PROPERTIES_MAX, "the list of names needs its end");
+static layout databases = {.names = {[D_LEASES] = "leases"}}, statements = {.names = STATEMENTS}, leases_layout = {.names = LEASES},
+	sessions_layout = {.names = SESSIONS};
 
 static zend_string *statement_name, *session_name; /* in lower case */
 
@@ -59,7 +51,7 @@ static ZEND_NAMED_FUNCTION(quick_prepare)
 		Z_PARAM_ARRAY(options)
 	ZEND_PARSE_PARAMETERS_END();
 	zend_object *this = Z_OBJ_P(ZEND_THIS), *database = object_in(ZEND_THIS, &databases);
-	const zval *leases = database ? AT(database, databases, D_LEASES) : NULL;
+	const zval *leases = database ? AT(database, D_LEASES) : NULL;
 	zend_object *statement = leases && Z_TYPE_P(leases) == IS_OBJECT ? make(statement_name, &statements, &made) : NULL;
 	if (UNEXPECTED(!statement)) {
 		zend_function *any = EG(exception) ? NULL : method(this, "prepareany");
@@ -68,18 +60,12 @@ static ZEND_NAMED_FUNCTION(quick_prepare)
 		}
 		return;
 	}
-	zval value;
-	ZVAL_STR_COPY(&value, query);
-	set(OBJ_PROP_NUM(statement, 0), &value); /* queryString */
-	set_object(AT(statement, statements, S_LEASES), Z_OBJ_P(leases));
+	/* As it was made, it has no value in these that must be released. */
+	ZVAL_STR_COPY(AT(statement, S_TEXT), query);
+	ZVAL_OBJ_COPY(AT(statement, S_LEASES), Z_OBJ_P(leases));
 	if (options) {
-		ZVAL_COPY(&value, options);
-	} else {
-		ZVAL_EMPTY_ARRAY(&value);
+		ZVAL_COPY(AT(statement, S_OPTIONS), options);
 	}
-	set(AT(statement, statements, S_OPTIONS), &value);
-	ZVAL_FALSE(&value);
-	set(AT(statement, statements, S_ONCE), &value);
 	ZVAL_OBJ(return_value, statement);
 }
 
@@ -90,7 +76,7 @@ zval *weft_quick_session(zend_object *object, zend_long coroutine)
 	zval value, made;
 	ZVAL_OBJ(&value, object);
 	zend_object *leases = object_in(&value, &leases_layout);
-	zval *spare = leases ? AT(leases, leases_layout, L_SPARE) : NULL;
+	zval *spare = leases ? AT(leases, L_SPARE) : NULL;
 	bool ready = spare && coroutine;
 	if (EXPECTED(ready && Z_TYPE_P(spare) == IS_OBJECT)) {
 		ZVAL_COPY_VALUE(&made, spare);
@@ -100,7 +86,7 @@ zval *weft_quick_session(zend_object *object, zend_long coroutine)
 	}
 	if (EXPECTED(ready)) {
 		weft_defer(&value);
-		return zend_hash_index_update(array_at(AT(leases, leases_layout, L_SESSIONS)), (zend_ulong) coroutine, &made);
+		return zend_hash_index_update(array_at(AT(leases, L_SESSIONS)), (zend_ulong) coroutine, &made);
 	}
 	zend_function *enter = EG(exception) ? NULL : method(object, "enter");
 	if (!enter) {
@@ -112,15 +98,15 @@ zval *weft_quick_session(zend_object *object, zend_long coroutine)
 	zval_ptr_dtor(&made); /* it is in the list */
 	ZVAL_OBJ(&value, object);
 	leases = EG(exception) ? NULL : object_in(&value, &leases_layout);
-	return leases ? zend_hash_index_find(Z_ARRVAL_P(AT(leases, leases_layout, L_SESSIONS)), (zend_ulong) coroutine) : NULL;
+	return leases ? zend_hash_index_find(Z_ARRVAL_P(AT(leases, L_SESSIONS)), (zend_ulong) coroutine) : NULL;
 }
 
 /* Whether nobody else has this session, and all that it still says is about its last statement. */
 static bool is_free(const zend_object *session)
 {
-	return GC_REFCOUNT(session) == 1 && !is_array_with(AT(session, sessions_layout, N_CURSORS)) && Z_TYPE_P(AT(session, sessions_layout, N_CURSOR)) == IS_NULL
-		&& Z_LVAL_P(AT(session, sessions_layout, N_HOLDS)) == 0 && !IS_TRUE_AT(session, sessions_layout, N_TRANSACTION)
-		&& !IS_TRUE_AT(session, sessions_layout, N_LOST) && !IS_TRUE_AT(session, sessions_layout, N_CHANGED);
+	return GC_REFCOUNT(session) == 1 && !is_array_with(AT(session, N_CURSORS)) && Z_TYPE_P(AT(session, N_CURSOR)) == IS_NULL
+		&& Z_LVAL_P(AT(session, N_HOLDS)) == 0 && !IS_TRUE_AT(session, N_TRANSACTION)
+		&& !IS_TRUE_AT(session, N_LOST) && !IS_TRUE_AT(session, N_CHANGED);
 }
 
 /* Keeps it for the next coroutine. */
@@ -128,32 +114,37 @@ static void spare_session(zend_object *leases, zend_object *session)
 {
 	zval id;
 	ZVAL_CHAR(&id, '0');
-	set(AT(session, sessions_layout, N_ID), &id);
-	set_null(AT(session, sessions_layout, N_ERROR));
-	ZVAL_FALSE(AT(session, sessions_layout, N_USED));
-	ZVAL_FALSE(AT(session, sessions_layout, N_LOOSE));
-	ZVAL_LONG(AT(session, sessions_layout, N_STREAK), 0);
-	set_object(AT(leases, leases_layout, L_SPARE), session);
+	set(AT(session, N_ID), &id);
+	set_null(AT(session, N_ERROR));
+	ZVAL_FALSE(AT(session, N_USED));
+	ZVAL_FALSE(AT(session, N_LOOSE));
+	ZVAL_LONG(AT(session, N_STREAK), 0);
+	set_object(AT(leases, L_SPARE), session);
 }
 
-/* The end of a coroutine. One that has read all its results leases nothing. */
-static void leave(zend_object *this)
+/* The end of a coroutine that leases nothing, because it has read all its results. */
+static bool leave_quickly(zend_object *this)
 {
 	zval object;
 	ZVAL_OBJ(&object, this);
 	zend_object *leases = object_in(&object, &leases_layout);
-	zval *sessions = leases ? AT(leases, leases_layout, L_SESSIONS) : NULL;
+	zval *sessions = leases ? AT(leases, L_SESSIONS) : NULL;
 	zend_ulong id = weft_current ? weft_current->serial : 0;
 	const zval *found = sessions && Z_TYPE_P(sessions) == IS_ARRAY ? zend_hash_index_find(Z_ARRVAL_P(sessions), id) : NULL;
 	zend_object *session = found ? object_in(found, &sessions_layout) : NULL;
-	if (EXPECTED(session && Z_TYPE_P(AT(session, sessions_layout, N_SLOT)) == IS_NULL)) {
+	if (EXPECTED(session && Z_TYPE_P(AT(session, N_SLOT)) == IS_NULL)) {
 		if (EXPECTED(is_free(session))) {
 			spare_session(leases, session);
 		}
 		zend_hash_index_del(array_at(sessions), id);
-		return;
+		return true;
 	}
-	zend_function *any = method(this, "leaveany");
+	return false;
+}
+
+static void leave(zend_object *this)
+{
+	zend_function *any = leave_quickly(this) ? NULL : method(this, "leaveany");
 	if (any) {
 		zend_call_known_function(any, this, this->ce, NULL, 0, NULL, NULL);
 	}
@@ -192,7 +183,7 @@ void weft_quick_connection_start(void)
 	own->ce_flags |= ZEND_ACC_EXPLICIT_ABSTRACT_CLASS;
 	zend_class_entry *leases = zend_register_internal_class(&leases_entry);
 	leases->ce_flags |= ZEND_ACC_EXPLICIT_ABSTRACT_CLASS;
-	weft_defer_natively(leases, leave);
+	weft_defer_natively(leases, leave_quickly, leave);
 	EG(current_module) = NULL;
 	zend_function *prepare = zend_hash_str_find_ptr(&own->function_table, ZEND_STRL("prepare"));
 	prepare->internal_function.handler = quick_prepare;

@@ -1,28 +1,31 @@
 /* Properties of PHP classes that C code reads and writes: where they are.
  *
- * Must not know which. Invariant: a property is found by its name, and a class that lacks one is not a class that we know. */
+ * Must not know which. Invariant: a property has the number that its name says here; a class in which it has another is not a class
+ * that we know. */
 #ifndef WEFT_QUICK_LAYOUT_H
 #define WEFT_QUICK_LAYOUT_H
 
 #include "weft.h"
 
-#define PROPERTIES_MAX 13 /* of one class */
+#define PROPERTIES_MAX 14 /* of one class */
 
-/* Where a class has them: found by name when its first object comes. */
+/* Where a class has them: in the order in which it declares them, behind those of its parent. That is looked at when its first
+ * object comes. */
 typedef struct {
-	const char *names[PROPERTIES_MAX + 1]; /* ends with NULL */
+	const char *names[PROPERTIES_MAX]; /* NULL: one that C code does not know */
 	zend_class_entry *class_entry;
-	uint32_t offsets[PROPERTIES_MAX];
 } layout;
 
-static bool find_properties(layout *of, zend_class_entry *class_entry)
+static bool has_properties(layout *of, zend_class_entry *class_entry)
 {
-	for (int i = 0; of->names[i]; i++) {
+	for (uint32_t i = 0; i < PROPERTIES_MAX; i++) {
+		if (!of->names[i]) {
+			continue;
+		}
 		const zend_property_info *info = zend_hash_str_find_ptr(&class_entry->properties_info, of->names[i], strlen(of->names[i]));
-		if (!info || (info->flags & ZEND_ACC_STATIC)) {
+		if (!info || (info->flags & ZEND_ACC_STATIC) || info->offset != OBJ_PROP_TO_OFFSET(i)) {
 			return false;
 		}
-		of->offsets[i] = info->offset;
 	}
 	of->class_entry = class_entry;
 	return true;
@@ -35,11 +38,11 @@ static inline zend_object *object_in(const zval *value, layout *of)
 		return NULL;
 	}
 	zend_object *object = Z_OBJ_P(value);
-	return EXPECTED(object->ce == of->class_entry) || find_properties(of, object->ce) ? object : NULL;
+	return EXPECTED(object->ce == of->class_entry) || has_properties(of, object->ce) ? object : NULL;
 }
 
-#define AT(object, of, property) OBJ_PROP(object, (of).offsets[property])
-#define IS_TRUE_AT(object, of, property) (Z_TYPE_P(AT(object, of, property)) == IS_TRUE)
+#define AT(object, property) OBJ_PROP_NUM(object, property)
+#define IS_TRUE_AT(object, property) (Z_TYPE_P(AT(object, property)) == IS_TRUE)
 
 static inline void set(zval *property, zval *value)
 {
@@ -74,11 +77,20 @@ static inline HashTable *array_at(zval *property)
 	return Z_ARRVAL_P(property);
 }
 
+/* An element of a list, NULL if there is none. */
+static inline zval *element(const HashTable *list, uint32_t number)
+{
+	if (EXPECTED(HT_IS_PACKED(list) && number < list->nNumUsed && Z_TYPE(list->arPacked[number]) != IS_UNDEF)) {
+		return &list->arPacked[number];
+	}
+	return zend_hash_index_find(list, number);
+}
+
 /* The last element of a list leaves it: array_pop(). */
 static inline void pop(HashTable *list, zval *last)
 {
 	uint32_t count = zend_hash_num_elements(list);
-	ZVAL_COPY_VALUE(last, zend_hash_index_find(list, count - 1));
+	ZVAL_COPY_VALUE(last, element(list, count - 1));
 	if (EXPECTED(HT_IS_PACKED(list) && list->nNumUsed == count && !HT_HAS_ITERATORS(list))) {
 		ZVAL_UNDEF(&list->arPacked[count - 1]);
 		list->nNumUsed = list->nNumOfElements = count - 1;

@@ -1,29 +1,37 @@
-/* The properties of SharedPdo's PHP classes that quick_statement.c reads and writes.
+/* The properties of SharedPdo's PHP classes that quick_statement.c and quick_connection.c read and write, by their numbers.
  *
- * Only for that file. Must not know what they mean: the classes say that. */
+ * Only for these files. Must not know what they mean: the classes say that. */
 #ifndef WEFT_QUICK_PROPERTIES_H
 #define WEFT_QUICK_PROPERTIES_H
 
 #include "quick_layout.h"
 
-enum { S_LEASES, S_PREPARED, S_TICKET, S_SESSION, S_LEFT, S_ROWS, S_COLUMNS, S_BOUND, S_GIVEN, S_SETTINGS, S_ERROR, S_OPTIONS, S_ONCE };
-static layout statements = {.names = {"leases", "prepared", "ticket", "session", "left", "rows", "columns", "bound", "given", "settings",
-	"error", "options", "once"}};
-_Static_assert(S_ONCE < PROPERTIES_MAX, "the list of names needs its end");
-enum { L_SESSIONS, L_SLOTS, L_WAITERS, L_VERSION, L_TICKETS };
-static layout leases_layout = {.names = {"sessions", "slots", "waiters", "attributesVersion", "tickets"}};
+/* SharedPdo */
+enum { D_LEASES = 1 };
+/* SharedPdoStatement */
+enum { S_TEXT, S_LEASES, S_PREPARED, S_TICKET, S_SESSION, S_LEFT, S_ROWS, S_COLUMNS, S_BOUND, S_GIVEN, S_SETTINGS, S_ERROR, S_OPTIONS, S_WAY };
+#define STATEMENTS {[S_TEXT] = "queryString", [S_LEASES] = "leases", [S_PREPARED] = "prepared", [S_TICKET] = "ticket", \
+	[S_SESSION] = "session", [S_LEFT] = "left", [S_ROWS] = "rows", [S_COLUMNS] = "columns", [S_BOUND] = "bound", \
+	[S_GIVEN] = "given", [S_SETTINGS] = "settings", [S_ERROR] = "error", [S_OPTIONS] = "options", [S_WAY] = "way"}
+#define USUAL 0 /* SharedPdoStatement::USUAL */
+/* Leases */
+enum { L_SESSIONS, L_WAITERS, L_SPARE, L_VERSION = 6, L_TICKETS = 8, L_SLOTS };
+#define LEASES {[L_SESSIONS] = "sessions", [L_WAITERS] = "waiters", [L_SPARE] = "spare", [L_VERSION] = "attributesVersion", \
+	[L_TICKETS] = "tickets", [L_SLOTS] = "slots"}
+/* Waiters */
 enum { W_COUNT };
-static layout waiters_layout = {.names = {"count"}};
+/* Slots */
 enum { I_IDLE, I_CLOSED, I_DISTRUSTED, I_IDLE_NS, I_AGE_NS };
-static layout slots_layout = {.names = {"idle", "closed", "distrustedNs", "idleNs", "ageNs"}};
-enum { T_USED, T_HELD, T_OPENED, T_RESOURCE };
-static layout slot_layout = {.names = {"usedAt", "held", "openedAt", "resource"}};
-enum { N_SLOT, N_LOOSE, N_STREAK, N_CURSOR, N_CURSORS, N_HOLDS, N_TRANSACTION, N_LOST, N_CHANGED, N_ERROR, N_USED };
-static layout sessions_layout = {.names = {"slot", "loose", "streak", "cursor", "cursors", "holds", "transaction", "lost", "changed",
-	"error", "used"}};
-enum { C_VERSION, C_BUFFERED, C_STATEMENTS, C_PDO };
-static layout connections_layout = {.names = {"attributesVersion", "buffered", "statements", "pdo"}};
-enum { P_TICKET, P_BOUND, P_MODE_SET, P_KEPT, P_RECENT, P_STATEMENT, P_SINGLE, P_CHANGES };
-static layout prepared_layout = {.names = {"ticket", "bound", "fetchModeSet", "kept", "recent", "statement", "single", "changes"}};
+/* Slot */
+enum { T_USED, T_HELD, T_RESOURCE = 3, T_OPENED };
+/* Session */
+enum { N_SLOT, N_LOOSE, N_STREAK, N_CURSOR, N_CURSORS, N_HOLDS, N_TRANSACTION, N_LOST, N_CHANGED, N_ID, N_ERROR, N_USED };
+#define SESSIONS {[N_SLOT] = "slot", [N_LOOSE] = "loose", [N_STREAK] = "streak", [N_CURSOR] = "cursor", [N_CURSORS] = "cursors", \
+	[N_HOLDS] = "holds", [N_TRANSACTION] = "transaction", [N_LOST] = "lost", [N_CHANGED] = "changed", [N_ID] = "lastInsertId", \
+	[N_ERROR] = "error", [N_USED] = "used"}
+/* SharedConnection */
+enum { C_VERSION, C_BUFFERED = 2, C_STATEMENTS, C_PDO = 5 };
+/* Prepared */
+enum { P_TICKET, P_BOUND, P_MODE_SET, P_KEPT, P_RECENT, P_STATEMENT = 7, P_SINGLE = 9, P_CHANGES };
 
 #endif

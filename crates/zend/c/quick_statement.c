@@ -17,6 +17,14 @@
 
 #include <time.h>
 
+static layout statements = {.names = STATEMENTS}, leases_layout = {.names = LEASES}, sessions_layout = {.names = SESSIONS},
+	waiters_layout = {.names = {[W_COUNT] = "count"}},
+	slots_layout = {.names = {[I_IDLE] = "idle", [I_CLOSED] = "closed", [I_DISTRUSTED] = "distrustedNs", [I_IDLE_NS] = "idleNs", [I_AGE_NS] = "ageNs"}},
+	slot_layout = {.names = {[T_USED] = "usedAt", [T_HELD] = "held", [T_RESOURCE] = "resource", [T_OPENED] = "openedAt"}},
+	connections_layout = {.names = {[C_VERSION] = "attributesVersion", [C_BUFFERED] = "buffered", [C_STATEMENTS] = "statements", [C_PDO] = "pdo"}},
+	prepared_layout = {.names = {[P_TICKET] = "ticket", [P_BOUND] = "bound", [P_MODE_SET] = "fetchModeSet", [P_KEPT] = "kept",
+		[P_RECENT] = "recent", [P_STATEMENT] = "statement", [P_SINGLE] = "single", [P_CHANGES] = "changes"}};
+
 static zend_long now_ns(void)
 {
 	struct timespec now;
@@ -40,13 +48,13 @@ typedef struct {
 static bool session_of(ground *at)
 {
 	zend_long id = weft_current ? (zend_long) weft_current->serial : 0;
-	zval *sessions = AT(at->leases, leases_layout, L_SESSIONS), *found = NULL;
+	zval *sessions = AT(at->leases, L_SESSIONS), *found = NULL;
 	if (EXPECTED(Z_TYPE_P(sessions) == IS_ARRAY)) {
 		found = zend_hash_index_find(Z_ARRVAL_P(sessions), id);
 	}
 	if (found) {
 		at->session = object_in(found, &sessions_layout);
-		return at->session && !IS_TRUE_AT(at->session, sessions_layout, N_LOST);
+		return at->session && !IS_TRUE_AT(at->session, N_LOST);
 	}
 	found = weft_quick_session(at->leases, id);
 	at->session = found && !EG(exception) ? object_in(found, &sessions_layout) : NULL;
@@ -56,68 +64,69 @@ static bool session_of(ground *at)
 /* The slot that the session has, or the one that was used last. */
 static bool slot_for(ground *at)
 {
-	at->slot = object_in(AT(at->session, sessions_layout, N_SLOT), &slot_layout);
+	at->slot = object_in(AT(at->session, N_SLOT), &slot_layout);
 	at->taken = !at->slot;
 	if (at->slot) {
 		return true;
 	}
-	const zval *idle = AT(at->slots, slots_layout, I_IDLE);
+	const zval *idle = AT(at->slots, I_IDLE);
 	ZVAL_DEREF(idle);
-	if (IS_TRUE_AT(at->slots, slots_layout, I_CLOSED) || !is_array_with(idle)) {
+	if (IS_TRUE_AT(at->slots, I_CLOSED) || !is_array_with(idle)) {
 		return false;
 	}
-	zval *last = zend_hash_index_find(Z_ARRVAL_P(idle), zend_hash_num_elements(Z_ARRVAL_P(idle)) - 1);
+	const zval *last = element(Z_ARRVAL_P(idle), zend_hash_num_elements(Z_ARRVAL_P(idle)) - 1);
 	at->slot = last ? object_in(last, &slot_layout) : NULL;
 	if (!at->slot) {
 		return false;
 	}
-	zend_long used = Z_LVAL_P(AT(at->slot, slot_layout, T_USED));
-	return now_ns() - used < 1000000000L && used > Z_LVAL_P(AT(at->slots, slots_layout, I_DISTRUSTED));
+	zend_long used = Z_LVAL_P(AT(at->slot, T_USED));
+	return now_ns() - used < 1000000000L && used > Z_LVAL_P(AT(at->slots, I_DISTRUSTED));
 }
 
 /* Finds all of it without changing anything. False: this is not the usual case. */
 static bool find_ground(zend_object *this, uint32_t count, ground *at)
 {
-	at->leases = object_in(AT(this, statements, S_LEASES), &leases_layout);
-	at->slots = at->leases ? object_in(AT(at->leases, leases_layout, L_SLOTS), &slots_layout) : NULL;
+	at->leases = object_in(AT(this, S_LEASES), &leases_layout);
+	at->slots = at->leases ? object_in(AT(at->leases, L_SLOTS), &slots_layout) : NULL;
 	if (!at->slots || !session_of(at) || !slot_for(at)) {
 		return false;
 	}
-	at->connection = object_in(AT(at->slot, slot_layout, T_RESOURCE), &connections_layout);
-	if (!at->connection || Z_LVAL_P(AT(at->connection, connections_layout, C_VERSION)) != Z_LVAL_P(AT(at->leases, leases_layout, L_VERSION))) {
+	at->connection = object_in(AT(at->slot, T_RESOURCE), &connections_layout);
+	if (!at->connection || Z_LVAL_P(AT(at->connection, C_VERSION)) != Z_LVAL_P(AT(at->leases, L_VERSION))) {
 		return false;
 	}
-	zval *text = OBJ_PROP_NUM(this, 0), *kept = AT(at->connection, connections_layout, C_STATEMENTS);
+	zval *text = AT(this, S_TEXT), *kept = AT(at->connection, C_STATEMENTS);
 	ZVAL_DEREF(text);
 	zval *found = Z_TYPE_P(text) == IS_STRING ? zend_symtable_find(Z_ARRVAL_P(kept), Z_STR_P(text)) : NULL;
 	at->prepared = found ? object_in(found, &prepared_layout) : NULL;
-	if (!at->prepared || Z_LVAL_P(AT(at->prepared, prepared_layout, P_TICKET)) != 0
-			|| Z_LVAL_P(AT(at->prepared, prepared_layout, P_BOUND)) > count || IS_TRUE_AT(at->prepared, prepared_layout, P_MODE_SET)) {
+	if (!at->prepared || Z_LVAL_P(AT(at->prepared, P_TICKET)) != 0
+			|| Z_LVAL_P(AT(at->prepared, P_BOUND)) > count || IS_TRUE_AT(at->prepared, P_MODE_SET)) {
 		return false;
 	}
-	at->real = Z_OBJ_P(AT(at->prepared, prepared_layout, P_STATEMENT));
+	at->real = Z_OBJ_P(AT(at->prepared, P_STATEMENT));
 	return true;
 }
 
 /* Takes the connection and the statement: from here on nobody else has them. The statement remains in its connection's list. */
 static void take(ground *at, uint32_t count)
 {
-	ZVAL_FALSE(AT(at->session, sessions_layout, N_LOOSE));
+	ZVAL_FALSE(AT(at->session, N_LOOSE));
 	if (at->taken) {
-		pop(array_at(AT(at->slots, slots_layout, I_IDLE)), AT(at->session, sessions_layout, N_SLOT));
-		ZVAL_TRUE(AT(at->slot, slot_layout, T_HELD));
+		pop(array_at(AT(at->slots, I_IDLE)), AT(at->session, N_SLOT));
+		ZVAL_TRUE(AT(at->slot, T_HELD));
 	}
-	GC_ADDREF(at->prepared);
-	ZVAL_LONG(AT(at->prepared, prepared_layout, P_TICKET), EXECUTING);
-	ZVAL_LONG(AT(at->prepared, prepared_layout, P_BOUND), count);
-	ZVAL_TRUE(AT(at->prepared, prepared_layout, P_RECENT));
-	Z_LVAL_P(AT(at->session, sessions_layout, N_HOLDS))++;
+	ZVAL_LONG(AT(at->prepared, P_TICKET), EXECUTING);
+	ZVAL_LONG(AT(at->prepared, P_BOUND), count);
+	ZVAL_TRUE(AT(at->prepared, P_RECENT));
+	Z_LVAL_P(AT(at->session, N_HOLDS))++;
 }
 
-/* The statement has failed, and leaves its connection's list. */
+/* The statement has failed, and leaves its connection's list; `prepared` was the caller's reference. */
 static void forget(const ground *at, zval *prepared)
 {
 	call(at->connection, "forget", NULL, 1, prepared);
+	OBJ_RELEASE(at->prepared);
+	ZVAL_UNDEF(prepared);
 }
 
 /* ---- the end of a result ---- */
@@ -125,66 +134,66 @@ static void forget(const ground *at, zval *prepared)
 /* Gives the connection back as Leases::settle() and Slots::give() do. */
 static void settle(zend_object *leases, zend_object *session, zend_object *slot, zend_object *connection)
 {
-	zend_object *slots = object_in(AT(leases, leases_layout, L_SLOTS), &slots_layout);
-	const zend_object *waiters = object_in(AT(leases, leases_layout, L_WAITERS), &waiters_layout);
-	pdo_dbh_t *dbh = php_pdo_dbh_fetch_inner(Z_OBJ_P(AT(connection, connections_layout, C_PDO)));
+	zend_object *slots = object_in(AT(leases, L_SLOTS), &slots_layout);
+	const zend_object *waiters = object_in(AT(leases, L_WAITERS), &waiters_layout);
+	pdo_dbh_t *dbh = php_pdo_dbh_fetch_inner(Z_OBJ_P(AT(connection, C_PDO)));
 	bool in_transaction = dbh->methods && (dbh->methods->in_transaction ? dbh->methods->in_transaction(dbh) : dbh->in_txn);
 	zval argument;
-	if (UNEXPECTED(!slots || !waiters || in_transaction || Z_LVAL_P(AT(waiters, waiters_layout, W_COUNT)) > 0)) {
+	if (UNEXPECTED(!slots || !waiters || in_transaction || Z_LVAL_P(AT(waiters, W_COUNT)) > 0)) {
 		ZVAL_OBJ(&argument, session);
 		call(leases, "settle", NULL, 1, &argument);
 		return;
 	}
-	ZVAL_FALSE(AT(session, sessions_layout, N_TRANSACTION));
-	if (Z_TYPE_P(AT(session, sessions_layout, N_CURSOR)) != IS_NULL
-			|| is_array_with(AT(session, sessions_layout, N_CURSORS)) || Z_LVAL_P(AT(session, sessions_layout, N_HOLDS)) != 0
-			|| IS_TRUE_AT(session, sessions_layout, N_CHANGED)) {
+	ZVAL_FALSE(AT(session, N_TRANSACTION));
+	if (Z_TYPE_P(AT(session, N_CURSOR)) != IS_NULL
+			|| is_array_with(AT(session, N_CURSORS)) || Z_LVAL_P(AT(session, N_HOLDS)) != 0
+			|| IS_TRUE_AT(session, N_CHANGED)) {
 		return;
 	}
 	zend_long now = now_ns();
-	HashTable *idle = array_at(AT(slots, slots_layout, I_IDLE));
-	const zval *first = zend_hash_index_find(idle, 0);
+	HashTable *idle = array_at(AT(slots, I_IDLE));
+	const zval *first = element(idle, 0);
 	const zend_object *oldest = first ? object_in(first, &slot_layout) : slot;
-	ZVAL_LONG(AT(session, sessions_layout, N_STREAK), 0);
+	ZVAL_LONG(AT(session, N_STREAK), 0);
 	GC_ADDREF(slot);
-	set_null(AT(session, sessions_layout, N_SLOT));
+	set_null(AT(session, N_SLOT));
 	ZVAL_OBJ(&argument, slot);
-	bool usual = IS_TRUE_AT(slot, slot_layout, T_HELD) && !IS_TRUE_AT(slots, slots_layout, I_CLOSED)
-		&& now - Z_LVAL_P(AT(slot, slot_layout, T_OPENED)) <= Z_LVAL_P(AT(slots, slots_layout, I_AGE_NS))
-		&& oldest && now - Z_LVAL_P(AT(oldest, slot_layout, T_USED)) <= Z_LVAL_P(AT(slots, slots_layout, I_IDLE_NS));
+	bool usual = IS_TRUE_AT(slot, T_HELD) && !IS_TRUE_AT(slots, I_CLOSED)
+		&& now - Z_LVAL_P(AT(slot, T_OPENED)) <= Z_LVAL_P(AT(slots, I_AGE_NS))
+		&& oldest && now - Z_LVAL_P(AT(oldest, T_USED)) <= Z_LVAL_P(AT(slots, I_IDLE_NS));
 	if (UNEXPECTED(!usual)) {
 		call(slots, "give", NULL, 1, &argument);
 		zval_ptr_dtor(&argument);
 		return;
 	}
-	ZVAL_LONG(AT(slot, slot_layout, T_USED), now);
-	ZVAL_FALSE(AT(slot, slot_layout, T_HELD));
+	ZVAL_LONG(AT(slot, T_USED), now);
+	ZVAL_FALSE(AT(slot, T_HELD));
 	push(idle, &argument);
 }
 
 /* StatementResult::end() for a result that is there: its statement goes back to its connection, and the connection to the pool. */
 static void end(zend_execute_data *execute_data, zend_object *this)
 {
-	zend_object *prepared = Z_OBJ_P(AT(this, statements, S_PREPARED));
-	zend_object *leases = object_in(AT(this, statements, S_LEASES), &leases_layout);
-	zend_object *session = object_in(AT(this, statements, S_SESSION), &sessions_layout);
-	zend_object *slot = session ? object_in(AT(session, sessions_layout, N_SLOT), &slot_layout) : NULL;
-	zend_object *connection = slot ? object_in(AT(slot, slot_layout, T_RESOURCE), &connections_layout) : NULL;
-	zval *cursor = session ? AT(session, sessions_layout, N_CURSOR) : NULL;
-	if (UNEXPECTED(!connection || !IS_TRUE_AT(prepared, prepared_layout, P_KEPT) || Z_TYPE_P(cursor) != IS_OBJECT || Z_OBJ_P(cursor) != prepared)) {
+	zend_object *prepared = Z_OBJ_P(AT(this, S_PREPARED));
+	zend_object *leases = object_in(AT(this, S_LEASES), &leases_layout);
+	zend_object *session = object_in(AT(this, S_SESSION), &sessions_layout);
+	zend_object *slot = session ? object_in(AT(session, N_SLOT), &slot_layout) : NULL;
+	zend_object *connection = slot ? object_in(AT(slot, T_RESOURCE), &connections_layout) : NULL;
+	zval *cursor = session ? AT(session, N_CURSOR) : NULL;
+	if (UNEXPECTED(!connection || !IS_TRUE_AT(prepared, P_KEPT) || Z_TYPE_P(cursor) != IS_OBJECT || Z_OBJ_P(cursor) != prepared)) {
 		call(this, "end", NULL, 0, NULL);
 		return;
 	}
 	zval closed;
 	GC_ADDREF(session);
 	GC_ADDREF(connection);
-	ZVAL_NULL(AT(this, statements, S_PREPARED)); /* its reference is ours now */
+	ZVAL_NULL(AT(this, S_PREPARED)); /* its reference is ours now */
 	set_null(cursor);
 	ZVAL_UNDEF(&closed);
-	in_place(execute_data, real_close_cursor, Z_OBJ_P(AT(prepared, prepared_layout, P_STATEMENT)), 0, &closed);
+	in_place(execute_data, real_close_cursor, Z_OBJ_P(AT(prepared, P_STATEMENT)), 0, &closed);
 	zval_ptr_dtor(&closed);
 	if (EXPECTED(!EG(exception))) {
-		ZVAL_LONG(AT(prepared, prepared_layout, P_TICKET), 0); /* before: nobody executes it again */
+		ZVAL_LONG(AT(prepared, P_TICKET), 0); /* before: nobody executes it again */
 	}
 	OBJ_RELEASE(prepared);
 	if (EXPECTED(!EG(exception))) {
@@ -200,81 +209,79 @@ static void end(zend_execute_data *execute_data, zend_object *this)
 static void begin(zend_execute_data *execute_data, zend_object *this, const ground *at, const pdo_stmt_t *real)
 {
 	zval ticket, value;
-	zval *tickets = AT(at->leases, leases_layout, L_TICKETS);
+	zval *tickets = AT(at->leases, L_TICKETS);
 	Z_LVAL_P(tickets)++;
 	ZVAL_LONG(&ticket, Z_LVAL_P(tickets));
-	ZVAL_COPY_VALUE(AT(this, statements, S_TICKET), &ticket);
-	ZVAL_COPY_VALUE(AT(at->prepared, prepared_layout, P_TICKET), &ticket);
-	ZVAL_LONG(AT(this, statements, S_COLUMNS), real->column_count);
-	ZVAL_LONG(AT(this, statements, S_ROWS), real->row_count);
-	ZVAL_LONG(AT(this, statements, S_LEFT), real->row_count);
+	ZVAL_COPY_VALUE(AT(this, S_TICKET), &ticket);
+	ZVAL_COPY_VALUE(AT(at->prepared, P_TICKET), &ticket);
+	ZVAL_LONG(AT(this, S_COLUMNS), real->column_count);
+	ZVAL_LONG(AT(this, S_ROWS), real->row_count);
+	ZVAL_LONG(AT(this, S_LEFT), real->row_count);
 	ZVAL_TRUE(&value);
-	set(AT(this, statements, S_ERROR), &value);
-	set_null(AT(at->session, sessions_layout, N_ERROR));
-	ZVAL_TRUE(AT(at->session, sessions_layout, N_USED));
-	if (EXPECTED(Z_TYPE_P(AT(at->session, sessions_layout, N_CURSOR)) == IS_NULL)) {
-		set_object(AT(at->session, sessions_layout, N_CURSOR), at->prepared);
+	set(AT(this, S_ERROR), &value);
+	set_null(AT(at->session, N_ERROR));
+	ZVAL_TRUE(AT(at->session, N_USED));
+	if (EXPECTED(Z_TYPE_P(AT(at->session, N_CURSOR)) == IS_NULL)) {
+		set_object(AT(at->session, N_CURSOR), at->prepared);
 	} else {
 		ZVAL_OBJ(&value, at->prepared);
 		GC_ADDREF(at->prepared);
-		zend_hash_index_update(array_at(AT(at->session, sessions_layout, N_CURSORS)), Z_LVAL(ticket), &value);
+		zend_hash_index_update(array_at(AT(at->session, N_CURSORS)), Z_LVAL(ticket), &value);
 	}
-	set_object(AT(this, statements, S_PREPARED), at->prepared);
+	set_object(AT(this, S_PREPARED), at->prepared);
 	if (real->row_count == 0) {
 		end(execute_data, this);
 	}
 }
 
+/* The statement has thrown. An exception that PHP code may catch is its class's to handle: it may execute again. */
+static void failed(zval *return_value, zend_object *this, const ground *at, zval *prepared, zval *parameters)
+{
+	zval of_failed[2];
+	if (!take_exception(&of_failed[0])) {
+		return;
+	}
+	forget(at, prepared);
+	ZVAL_NULL(&of_failed[1]);
+	if (parameters) {
+		ZVAL_COPY_VALUE(&of_failed[1], parameters);
+	}
+	call(this, "executefailed", return_value, 2, of_failed);
+	zval_ptr_dtor(&of_failed[0]);
+}
+
 static void run(INTERNAL_FUNCTION_PARAMETERS, zend_object *this, ground *at, zval *parameters)
 {
-	zval prepared, connection, failure;
-	ZVAL_OBJ(&prepared, at->prepared);
-	GC_ADDREF(at->prepared);
-	ZVAL_OBJ(&connection, at->connection);
-	GC_ADDREF(at->connection);
-	if (!parameters && is_array_with(AT(this, statements, S_BOUND))) {
+	zval prepared, of_executed[2];
+	ZVAL_OBJ_COPY(&prepared, at->prepared);
+	ZVAL_OBJ_COPY(&of_executed[0], at->connection);
+	ZVAL_NULL(&of_executed[1]);
+	if (!parameters && is_array_with(AT(this, S_BOUND))) {
 		call(this, "bindto", NULL, 1, &prepared);
 	}
 	if (EXPECTED(!EG(exception))) {
 		in_place(execute_data, real_execute, at->real, ZEND_CALL_NUM_ARGS(execute_data), return_value);
 	}
 	const pdo_stmt_t *real = php_pdo_stmt_fetch_object(at->real);
-	Z_LVAL_P(AT(at->session, sessions_layout, N_HOLDS))--;
+	Z_LVAL_P(AT(at->session, N_HOLDS))--;
 	if (UNEXPECTED(EG(exception) != NULL)) {
-		zval of_failed[2];
-		bool taken = take_exception(&failure);
-		if (taken) {
-			forget(at, &prepared);
-		}
-		zval_ptr_dtor(&prepared); /* while the connection is ours: its end may write to it */
-		ZVAL_UNDEF(&prepared);
-		if (taken) {
-			ZVAL_COPY_VALUE(&of_failed[0], &failure);
-			ZVAL_NULL(&of_failed[1]);
-			if (parameters) {
-				ZVAL_COPY_VALUE(&of_failed[1], parameters);
-			}
-			call(this, "executefailed", return_value, 2, of_failed);
-			zval_ptr_dtor(&failure);
-		}
+		failed(return_value, this, at, &prepared, parameters);
 	} else if (UNEXPECTED(Z_TYPE_P(return_value) != IS_TRUE)) {
-		zval of_executed[2] = {connection};
 		call(this, "noterefusal", NULL, 1, &prepared);
 		forget(at, &prepared);
-		zval_ptr_dtor(&prepared);
-		ZVAL_UNDEF(&prepared);
-		ZVAL_NULL(&of_executed[1]);
 		call(this, "executed", return_value, 2, of_executed);
-	} else if (UNEXPECTED(real->column_count == 0 || !IS_TRUE_AT(at->prepared, prepared_layout, P_SINGLE)
-			|| IS_TRUE_AT(at->prepared, prepared_layout, P_CHANGES) || !IS_TRUE_AT(at->connection, connections_layout, C_BUFFERED))) {
-		zval of_executed[2] = {connection, prepared};
-		ZVAL_LONG(AT(at->prepared, prepared_layout, P_TICKET), 0);
+	} else if (UNEXPECTED(real->column_count == 0 || !IS_TRUE_AT(at->prepared, P_SINGLE)
+			|| IS_TRUE_AT(at->prepared, P_CHANGES) || !IS_TRUE_AT(at->connection, C_BUFFERED))) {
+		ZVAL_LONG(AT(at->prepared, P_TICKET), 0);
+		ZVAL_COPY_VALUE(&of_executed[1], &prepared);
 		call(this, "executed", return_value, 2, of_executed);
 	} else {
 		begin(execute_data, this, at, real);
 	}
-	zval_ptr_dtor(&connection);
-	zval_ptr_dtor(&prepared);
+	if (EXPECTED(Z_TYPE(prepared) == IS_OBJECT)) {
+		OBJ_RELEASE(at->prepared); /* while the connection is ours: its end may write to it */
+	}
+	OBJ_RELEASE(at->connection);
 }
 
 /* These parameters replace what was bound, until the next are given. */
@@ -282,10 +289,10 @@ static void note_given(zend_object *this, zval *parameters)
 {
 	zval given, none;
 	ZVAL_COPY(&given, parameters);
-	set(AT(this, statements, S_GIVEN), &given);
-	if (is_array_with(AT(this, statements, S_BOUND))) {
+	set(AT(this, S_GIVEN), &given);
+	if (is_array_with(AT(this, S_BOUND))) {
 		ZVAL_EMPTY_ARRAY(&none);
-		set(AT(this, statements, S_BOUND), &none);
+		set(AT(this, S_BOUND), &none);
 	}
 }
 
@@ -298,11 +305,11 @@ static ZEND_NAMED_FUNCTION(quick_execute)
 	ZEND_PARSE_PARAMETERS_END();
 	zend_object *this = object_in(&EX(This), &statements);
 	ground at;
-	const zval *counted = parameters ? parameters : this ? AT(this, statements, S_BOUND) : NULL;
-	bool again = this && !parameters && Z_TYPE_P(AT(this, statements, S_GIVEN)) != IS_NULL; /* with the last parameters */
+	const zval *counted = parameters ? parameters : this ? AT(this, S_BOUND) : NULL;
+	bool again = this && !parameters && Z_TYPE_P(AT(this, S_GIVEN)) != IS_NULL; /* with the last parameters */
 	uint32_t count = counted && Z_TYPE_P(counted) == IS_ARRAY ? zend_hash_num_elements(Z_ARRVAL_P(counted)) : 0;
-	bool usual = this && !again && Z_TYPE_P(AT(this, statements, S_PREPARED)) == IS_NULL && Z_TYPE_P(AT(this, statements, S_SETTINGS)) == IS_NULL
-		&& !IS_TRUE_AT(this, statements, S_ONCE) && !is_array_with(AT(this, statements, S_OPTIONS)) && find_ground(this, count, &at);
+	bool usual = this && !again && Z_TYPE_P(AT(this, S_PREPARED)) == IS_NULL && Z_TYPE_P(AT(this, S_SETTINGS)) == IS_NULL
+		&& Z_LVAL_P(AT(this, S_WAY)) == USUAL && !is_array_with(AT(this, S_OPTIONS)) && find_ground(this, count, &at);
 	if (UNEXPECTED(!usual)) {
 		if (!EG(exception)) {
 			pass_on(INTERNAL_FUNCTION_PARAM_PASSTHRU, "executeany");
@@ -313,7 +320,7 @@ static ZEND_NAMED_FUNCTION(quick_execute)
 	if (parameters) {
 		note_given(this, parameters);
 	}
-	set_object(AT(this, statements, S_SESSION), at.session);
+	set_object(AT(this, S_SESSION), at.session);
 	run(INTERNAL_FUNCTION_PARAM_PASSTHRU, this, &at, parameters);
 }
 
@@ -321,9 +328,9 @@ static ZEND_NAMED_FUNCTION(quick_execute)
 static zend_object *readable(zend_execute_data *execute_data, zend_object **prepared)
 {
 	zend_object *this = object_in(&EX(This), &statements);
-	*prepared = this ? object_in(AT(this, statements, S_PREPARED), &prepared_layout) : NULL;
-	bool open = *prepared && Z_LVAL_P(AT(*prepared, prepared_layout, P_TICKET)) == Z_LVAL_P(AT(this, statements, S_TICKET));
-	return open && Z_LVAL_P(AT(this, statements, S_LEFT)) > 0 ? this : NULL;
+	*prepared = this ? object_in(AT(this, S_PREPARED), &prepared_layout) : NULL;
+	bool open = *prepared && Z_LVAL_P(AT(*prepared, P_TICKET)) == Z_LVAL_P(AT(this, S_TICKET));
+	return open && Z_LVAL_P(AT(this, S_LEFT)) > 0 ? this : NULL;
 }
 
 /* Reads by a method of the real statement; `all`: to the end, otherwise one row. */
@@ -340,7 +347,7 @@ static void read_rows(INTERNAL_FUNCTION_PARAMETERS, zend_function *method, bool 
 	}
 	zval failure;
 	GC_ADDREF(prepared);
-	in_place(execute_data, method, Z_OBJ_P(AT(prepared, prepared_layout, P_STATEMENT)), count, return_value);
+	in_place(execute_data, method, Z_OBJ_P(AT(prepared, P_STATEMENT)), count, return_value);
 	OBJ_RELEASE(prepared);
 	if (UNEXPECTED(EG(exception) != NULL)) {
 		if (take_exception(&failure)) {
@@ -350,7 +357,7 @@ static void read_rows(INTERNAL_FUNCTION_PARAMETERS, zend_function *method, bool 
 		return;
 	}
 	/* A constructor of a row's class may have ended the result. */
-	if (EXPECTED(readable(execute_data, &prepared)) && (all || --Z_LVAL_P(AT(this, statements, S_LEFT)) == 0)) {
+	if (EXPECTED(readable(execute_data, &prepared)) && (all || --Z_LVAL_P(AT(this, S_LEFT)) == 0)) {
 		end(execute_data, this);
 	}
 }
@@ -381,7 +388,7 @@ ZEND_METHOD(Weft_Database_QuickStatement, tell)
 	ZEND_PARSE_PARAMETERS_END();
 	zval value;
 	ZVAL_STR_COPY(&value, text);
-	set(OBJ_PROP_NUM(Z_OBJ(EX(This)), 0), &value);
+	set(AT(Z_OBJ(EX(This)), S_TEXT), &value);
 }
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_tell, 0, 1, IS_VOID, 0)
@@ -413,7 +420,7 @@ static zend_object_handlers handlers;
 static void destruct(zend_object *object)
 {
 	zend_object *known = object->ce == statements.class_entry ? object : NULL;
-	if (!known || Z_TYPE_P(AT(known, statements, S_PREPARED)) != IS_NULL) {
+	if (!known || Z_TYPE_P(AT(known, S_PREPARED)) != IS_NULL) {
 		zend_objects_destroy_object(object);
 	}
 }

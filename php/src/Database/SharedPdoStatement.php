@@ -12,6 +12,15 @@ namespace Weft\Database;
  */
 final class SharedPdoStatement extends StatementResult
 {
+    /** It is prepared once, and kept. */
+    private const USUAL = 0;
+
+    /** What is kept of this text has failed: it is prepared again. */
+    private const ANEW = 1;
+
+    /** Of query(): not prepared, not kept. */
+    private const ONCE = 2;
+
     /** @var array<int|string, array{mixed, int}> */
     private $bound = [];
 
@@ -24,22 +33,23 @@ final class SharedPdoStatement extends StatementResult
     /** @var array<array-key, mixed>|true|null PDO's errorInfo; true: none; null: not executed */
     private $error = null;
 
-    /** @var bool what is kept of this text has failed: it is prepared again */
-    private $anew = false;
+    /** @var array<int, mixed> of prepare() */
+    private $options = [];
+
+    /** @var int */
+    private $way = self::USUAL;
 
     /**
      * @internal SharedPdo makes these.
      * @param Leases $leases
      * @param array<int, mixed> $options of prepare()
-     * @param bool $once of query(): not prepared, not kept
+     * @param bool $once whether it is of query()
      */
-    public function __construct(
-        $leases,
-        string $sql,
-        private $options,
-        private $once,
-    ) {
+    public function __construct($leases, string $sql, array $options, bool $once)
+    {
         $this->leases = $leases;
+        $this->options = $options;
+        $this->way = $once ? self::ONCE : self::USUAL;
         $this->tell($sql);
     }
 
@@ -129,7 +139,7 @@ final class SharedPdoStatement extends StatementResult
         $session = $this->session;
         $again = $this->leases->failed($session, $failure, $this->queryString);
         if ($attempt === 1 && !$session->transaction && Failure::stale($failure)) {
-            $this->anew = true;
+            $this->way = $this->way === self::ONCE ? self::ONCE : self::ANEW;
 
             return;
         }
@@ -250,7 +260,7 @@ final class SharedPdoStatement extends StatementResult
     private function run($connection, $params)
     {
         $settings = $this->settings;
-        if ($this->once) {
+        if ($this->way === self::ONCE) {
             $prepared = $connection->query($this->queryString);
             if ($prepared !== null && $settings !== null && ($settings->fetchMode !== null || $settings->columns !== [])) {
                 $settings->apply($connection, $prepared);
@@ -260,8 +270,8 @@ final class SharedPdoStatement extends StatementResult
         }
         $sql = $this->queryString;
         $cached = $this->options === [] && ($settings === null || !$settings->byClient || $connection->serverSide === null);
-        $prepared = $cached && !$this->anew ? $connection->take($sql) : $connection->prepare($sql, $this->options);
-        $this->anew = false;
+        $prepared = $cached && $this->way === self::USUAL ? $connection->take($sql) : $connection->prepare($sql, $this->options);
+        $this->way = self::USUAL;
         $count = \count($params ?? $this->bound);
         if ($prepared !== null && $prepared->bound > $count) {
             $prepared = $connection->prepare($sql, $this->options);
