@@ -20,14 +20,14 @@ const TOLERANCE_PERCENT: u64 = 3;
 
 /// What three queries by a `SharedPdo` may cost, in percent of what they cost by a PDO that one coroutine has for itself. Both let the
 /// client put in the parameters, which is PDO's default.
-const SHARED_PERCENT_MAX: u64 = 105;
+const SHARED_PERCENT_MAX: u64 = 103;
 
 /// The same of a `SharedPdo` that lets the server put them in, as it does unasked: mysqlnd does more for binary rows, the server less.
-const CHOSEN_PERCENT_MAX: u64 = 115;
+const CHOSEN_PERCENT_MAX: u64 = 112;
 
-/// What an address for the operator may add to hello, a hundredth: the look at the request's path, two readings of the processor's
-/// counter, and the sums. 58 are counted.
-const FIGURES_MAX: u64 = 61;
+/// What an address for the operator may add to hello: the look at the request's path, two readings of the processor's counter, and
+/// the sums. 60 are counted, a hundredth of hello is 61, and two counts of the same differ by some.
+const FIGURES_MAX: u64 = 65;
 
 /// Where the kernel does not take its time from that counter, the clock is read in its place, twice.
 const CLOCK_MAX: u64 = 45;
@@ -214,7 +214,7 @@ fn of_three_queries_by_a_shared_pdo() {
         "$db = new Weft\\Database\\SharedPdo($dsn, 'root', '', $options, max: 4);
         return static fn (Weft\\Http\\Request $request): string => three_queries($db);",
     );
-    let (with_82, with_84) = (Known { weft: 20_240, all: 70_990 }, Known { weft: 20_650, all: 73_830 });
+    let (with_82, with_84) = (Known { weft: 19_750, all: 67_460 }, Known { weft: 20_150, all: 73_000 });
     check("three queries, SharedPdo", &counts, with_82, with_84);
 }
 

@@ -6,13 +6,12 @@
 
 #include "weft.h"
 
-/* Calls a method of the real statement in the frame of the running call, with the first of its arguments. */
+/* Calls a method of the real statement, which the caller holds, in the frame of the running call, with the first of its arguments. */
 static inline void in_place(zend_execute_data *execute_data, zend_function *function, zend_object *object, uint32_t arguments, zval *return_value)
 {
 	zend_function *own = EX(func);
 	zend_object *this = Z_OBJ(EX(This));
 	uint32_t count = ZEND_CALL_NUM_ARGS(execute_data);
-	GC_ADDREF(object);
 	EX(func) = function;
 	Z_OBJ(EX(This)) = object;
 	ZEND_CALL_NUM_ARGS(execute_data) = arguments;
@@ -20,7 +19,6 @@ static inline void in_place(zend_execute_data *execute_data, zend_function *func
 	ZEND_CALL_NUM_ARGS(execute_data) = count;
 	Z_OBJ(EX(This)) = this;
 	EX(func) = own;
-	OBJ_RELEASE(object);
 }
 
 static inline void call(zend_object *object, const char *method, zval *return_value, uint32_t count, zval *arguments)

@@ -63,8 +63,8 @@ static ZEND_NAMED_FUNCTION(quick_prepare)
 	/* As it was made, it has no value in these that must be released. */
 	ZVAL_STR_COPY(AT(statement, S_TEXT), query);
 	ZVAL_OBJ_COPY(AT(statement, S_LEASES), Z_OBJ_P(leases));
-	if (options) {
-		ZVAL_COPY(AT(statement, S_OPTIONS), options);
+	if (options && is_array_with(options)) {
+		ZVAL_COPY(AT(statement, S_WAY), options);
 	}
 	ZVAL_OBJ(return_value, statement);
 }

@@ -80,8 +80,8 @@ static inline HashTable *array_at(zval *property)
 /* An element of a list, NULL if there is none. */
 static inline zval *element(const HashTable *list, uint32_t number)
 {
-	if (EXPECTED(HT_IS_PACKED(list) && number < list->nNumUsed && Z_TYPE(list->arPacked[number]) != IS_UNDEF)) {
-		return &list->arPacked[number];
+	if (EXPECTED(HT_IS_PACKED(list))) {
+		return number < list->nNumUsed && Z_TYPE(list->arPacked[number]) != IS_UNDEF ? &list->arPacked[number] : NULL;
 	}
 	return zend_hash_index_find(list, number);
 }

@@ -9,10 +9,10 @@
 /* SharedPdo */
 enum { D_LEASES = 1 };
 /* SharedPdoStatement */
-enum { S_TEXT, S_LEASES, S_PREPARED, S_TICKET, S_SESSION, S_LEFT, S_ROWS, S_COLUMNS, S_BOUND, S_GIVEN, S_SETTINGS, S_ERROR, S_OPTIONS, S_WAY };
+enum { S_TEXT, S_LEASES, S_PREPARED, S_TICKET, S_SESSION, S_LEFT, S_ROWS, S_COLUMNS, S_BOUND, S_GIVEN, S_SETTINGS, S_ERROR, S_WAY };
 #define STATEMENTS {[S_TEXT] = "queryString", [S_LEASES] = "leases", [S_PREPARED] = "prepared", [S_TICKET] = "ticket", \
 	[S_SESSION] = "session", [S_LEFT] = "left", [S_ROWS] = "rows", [S_COLUMNS] = "columns", [S_BOUND] = "bound", \
-	[S_GIVEN] = "given", [S_SETTINGS] = "settings", [S_ERROR] = "error", [S_OPTIONS] = "options", [S_WAY] = "way"}
+	[S_GIVEN] = "given", [S_SETTINGS] = "settings", [S_ERROR] = "error", [S_WAY] = "way"}
 #define USUAL 0 /* SharedPdoStatement::USUAL */
 /* Leases */
 enum { L_SESSIONS, L_WAITERS, L_SPARE, L_VERSION = 6, L_TICKETS = 8, L_SLOTS };

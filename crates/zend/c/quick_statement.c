@@ -155,8 +155,7 @@ static void settle(zend_object *leases, zend_object *session, zend_object *slot,
 	const zval *first = element(idle, 0);
 	const zend_object *oldest = first ? object_in(first, &slot_layout) : slot;
 	ZVAL_LONG(AT(session, N_STREAK), 0);
-	GC_ADDREF(slot);
-	set_null(AT(session, N_SLOT));
+	ZVAL_NULL(AT(session, N_SLOT)); /* its reference is ours now */
 	ZVAL_OBJ(&argument, slot);
 	bool usual = IS_TRUE_AT(slot, T_HELD) && !IS_TRUE_AT(slots, I_CLOSED)
 		&& now - Z_LVAL_P(AT(slot, T_OPENED)) <= Z_LVAL_P(AT(slots, I_AGE_NS))
@@ -188,10 +187,10 @@ static void end(zend_execute_data *execute_data, zend_object *this)
 	GC_ADDREF(session);
 	GC_ADDREF(connection);
 	ZVAL_NULL(AT(this, S_PREPARED)); /* its reference is ours now */
-	set_null(cursor);
+	ZVAL_NULL(cursor);
+	GC_DELREF(prepared);
 	ZVAL_UNDEF(&closed);
-	in_place(execute_data, real_close_cursor, Z_OBJ_P(AT(prepared, P_STATEMENT)), 0, &closed);
-	zval_ptr_dtor(&closed);
+	in_place(execute_data, real_close_cursor, Z_OBJ_P(AT(prepared, P_STATEMENT)), 0, &closed); /* a bool, or nothing */
 	if (EXPECTED(!EG(exception))) {
 		ZVAL_LONG(AT(prepared, P_TICKET), 0); /* before: nobody executes it again */
 	}
@@ -309,7 +308,7 @@ static ZEND_NAMED_FUNCTION(quick_execute)
 	bool again = this && !parameters && Z_TYPE_P(AT(this, S_GIVEN)) != IS_NULL; /* with the last parameters */
 	uint32_t count = counted && Z_TYPE_P(counted) == IS_ARRAY ? zend_hash_num_elements(Z_ARRVAL_P(counted)) : 0;
 	bool usual = this && !again && Z_TYPE_P(AT(this, S_PREPARED)) == IS_NULL && Z_TYPE_P(AT(this, S_SETTINGS)) == IS_NULL
-		&& Z_LVAL_P(AT(this, S_WAY)) == USUAL && !is_array_with(AT(this, S_OPTIONS)) && find_ground(this, count, &at);
+		&& Z_TYPE_P(AT(this, S_WAY)) == IS_LONG && Z_LVAL_P(AT(this, S_WAY)) == USUAL && find_ground(this, count, &at);
 	if (UNEXPECTED(!usual)) {
 		if (!EG(exception)) {
 			pass_on(INTERNAL_FUNCTION_PARAM_PASSTHRU, "executeany");

@@ -33,10 +33,7 @@ final class SharedPdoStatement extends StatementResult
     /** @var array<array-key, mixed>|true|null PDO's errorInfo; true: none; null: not executed */
     private $error = null;
 
-    /** @var array<int, mixed> of prepare() */
-    private $options = [];
-
-    /** @var int */
+    /** @var int|array<int, mixed> options of prepare(): it is prepared with them each time */
     private $way = self::USUAL;
 
     /**
@@ -48,8 +45,7 @@ final class SharedPdoStatement extends StatementResult
     public function __construct($leases, string $sql, array $options, bool $once)
     {
         $this->leases = $leases;
-        $this->options = $options;
-        $this->way = $once ? self::ONCE : self::USUAL;
+        $this->way = $once ? self::ONCE : ($options ?: self::USUAL);
         $this->tell($sql);
     }
 
@@ -139,7 +135,7 @@ final class SharedPdoStatement extends StatementResult
         $session = $this->session;
         $again = $this->leases->failed($session, $failure, $this->queryString);
         if ($attempt === 1 && !$session->transaction && Failure::stale($failure)) {
-            $this->way = $this->way === self::ONCE ? self::ONCE : self::ANEW;
+            $this->way = $this->way === self::USUAL ? self::ANEW : $this->way;
 
             return;
         }
@@ -269,12 +265,15 @@ final class SharedPdoStatement extends StatementResult
             return $prepared;
         }
         $sql = $this->queryString;
-        $cached = $this->options === [] && ($settings === null || !$settings->byClient || $connection->serverSide === null);
-        $prepared = $cached && $this->way === self::USUAL ? $connection->take($sql) : $connection->prepare($sql, $this->options);
-        $this->way = self::USUAL;
+        [$way, $options] = \is_array($this->way) ? [self::ANEW, $this->way] : [$this->way, []];
+        $cached = $options === [] && ($settings === null || !$settings->byClient || $connection->serverSide === null);
+        $prepared = $cached && $way === self::USUAL ? $connection->take($sql) : $connection->prepare($sql, $options);
+        if ($options === []) {
+            $this->way = self::USUAL;
+        }
         $count = \count($params ?? $this->bound);
         if ($prepared !== null && $prepared->bound > $count) {
-            $prepared = $connection->prepare($sql, $this->options);
+            $prepared = $connection->prepare($sql, $options);
         }
         if ($prepared === null) {
             return null;

@@ -187,9 +187,6 @@ impl Runtime {
 
     #[cold]
     fn ask_for_account(&self, index: u32) -> Option<&'static Account> {
-        if !self.accounts.are_kept() {
-            return None;
-        }
         let (job, task) = {
             let coroutine = &self.coroutines.borrow()[index as usize];
             (coroutine.job, coroutine.task)
@@ -204,7 +201,7 @@ impl Runtime {
     fn charge(&self, index: u32) {
         let Some(spent) = self.accounts.spent() else { return };
         self.stats.ran.add(spent);
-        if let Some(account) = self.accounts.running().or_else(|| self.ask_for_account(index)) {
+        if let Some(account) = self.name_account(index) {
             account.ran.add(spent);
         }
         self.records.ran(&self.coroutines, index, spent);
