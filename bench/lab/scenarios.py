@@ -137,7 +137,7 @@ SCENARIOS = (
              (Column("reach", "rate / reachable"), Column("rate", "requests/s", 0), Column("hello_rate", "hello/s", 0), CPU,
               Column("p50_ms", "p50 ms", 1), Column("p99_ms", "p99 ms", 1), *SHARE[:2], *SHARE[6:]),
              sleep10, role="sleep", traced=("sleep", 100), lower_is_better=False, goal="at least 0.85, p99 below 25 ms", limit=("value", 0.85)),
-    Scenario("db3", "Three PDO queries", "Who serves most, and stays flat?", RATE, WAITED, database("db3", (100, 300, 500)),
+    Scenario("db3", "Three PDO queries", "Who serves most, and stays flat?", RATE, WAITED, database("db3", (100, 300, 500, 1000)),
              role="db3", lower_is_better=False, goal="weft ahead of all, c=500 at least 95 % of c=100, p99 at most 3 x p50"),
     Scenario("db10", "One query of 10 ms", "What do processes cost that wait?", RATE, WAITED, database("db10", (100, 300)),
              role="db10", lower_is_better=False, goal="weft at least 5 x 8 processes"),

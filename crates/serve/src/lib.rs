@@ -17,7 +17,7 @@
 //!   `http2/reply.rs`: heads; `http2/meter.rs`: floods; `transport/carried.rs`: a stream as a transport.
 //! - `stream.rs`, `stream/streams.rs`: one request and its answer, and the key that names it.
 //!   - `stream/store.rs`, `stream/body.rs`, `stream/hold.rs`: its body, and when it begins if that has not arrived.
-//!   - `stream/request.rs`, and `client.rs` beside it: what a handler can ask. `mark.rs`: by what it knows a request again, and where that is counted (`tally.rs`, `recent.rs`).
+//!   - `stream/request.rs`, and `client.rs` beside it: what a handler can ask. `mark.rs`: by what it knows a request again, and where that is counted (`tally.rs`, `answers.rs`, `recent.rs`).
 //!   - `stream/respond.rs`, `stream/write.rs`: how it answers; `stream/outgoing.rs`, `stream/waiting.rs`: what waits to be
 //!     sent, and how much of that waits in memory.
 //!   - `stream/wait.rs`: how coroutines wait for a body or for room in a response.
@@ -48,6 +48,7 @@ mod accept;
 mod address;
 mod admission;
 mod announced;
+mod answers;
 mod census;
 mod client;
 mod coder;
@@ -94,6 +95,7 @@ mod ways_out;
 mod wheel;
 
 pub use address::{Endpoint, Peer};
+pub use answers::{Answers, Durations};
 pub use client::{Client, ProxyFields, ProxyWord, client};
 pub use datagram_queue::{Datagram, Ends};
 pub use deputy::Deputy;
@@ -109,7 +111,7 @@ pub use server::Server;
 pub use server_limits::ServerLimits;
 pub use site::Beside;
 pub use states::{ConnectionState, States};
-pub use stats::{Answers, Durations, Stats};
+pub use stats::Stats;
 pub use stream::Fields;
 pub use stream::body::{BodyRead, BodyView};
 pub use stream::request::{RequestView, Summary};

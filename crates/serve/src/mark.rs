@@ -3,9 +3,9 @@
 //! Must not know what a mark means. Invariants: a mark is the request's alone; the next one of the same stream has none. An answer
 //! is counted once: under its request's mark, or with those that have none.
 
+use crate::answers::Answers;
 use crate::keys::RequestKey;
 use crate::server::Server;
-use crate::stats::Answers;
 use crate::stream::Stream;
 use crate::tally::{Marks, Tally, UNKNOWN};
 

@@ -5,8 +5,8 @@
 
 use weft_rt::Account;
 
+use crate::answers::Answers;
 use crate::recent::Recent;
-use crate::stats::Answers;
 
 /// The mark of requests of which the path alone does not tell where they are counted.
 pub const UNKNOWN: u16 = 1;
@@ -24,7 +24,8 @@ pub struct Tally {
 /// What is counted of requests by their marks.
 pub(crate) struct Marks {
     tallies: &'static [Tally],
-    pub recent: Recent,
+    /// Where paths are counted that came lately.
+    pub recent: Recent<&'static Tally>,
 }
 
 impl Marks {
