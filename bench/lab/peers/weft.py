@@ -15,8 +15,10 @@ from .peer import BENCH, CLASSIC, PHP_BODIES, QUERIES, ROOT, ROUTES, SECURE, SER
 
 CONNECTIONS = int(os.environ.get("BENCH_CONNECTIONS", "16"))  # to the database, of each server that shares them
 # Only the settings that the scenarios need: connections that may idle for minutes, and room for everything parked. And the setting
-# for an application that waits only for so many connections: further requests wait as requests, not as coroutines with stacks.
-FLAGS = {"hello": ["--idle-timeout-ms", "600000"], "park": ["--coroutines-max", "12000"], "db3": ["--coroutines-max", str(CONNECTIONS * 5 // 4)]}
+# for an application that waits only for so many connections: further requests wait as requests, not as coroutines with stacks. In
+# their line those of the clients before, which have gone, may still stand.
+FLAGS = {"hello": ["--idle-timeout-ms", "600000"], "park": ["--coroutines-max", "12000"],
+         "db3": ["--coroutines-max", str(CONNECTIONS * 5 // 4), "--queue-max", "4000"]}
 # Another setting of the same application.
 SAME = {"spans": "hello", "figures": "hello"}
 # Scenarios of WebSockets.

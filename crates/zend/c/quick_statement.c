@@ -15,22 +15,10 @@
 #include "quick_properties.h"
 #include "ext/pdo/php_pdo_driver.h"
 
-#include <time.h>
-
 static layout statements = {.names = STATEMENTS}, leases_layout = {.names = LEASES}, sessions_layout = {.names = SESSIONS},
-	waiters_layout = {.names = {[W_COUNT] = "count"}},
-	slots_layout = {.names = {[I_IDLE] = "idle", [I_CLOSED] = "closed", [I_DISTRUSTED] = "distrustedNs", [I_IDLE_NS] = "idleNs", [I_AGE_NS] = "ageNs"}},
-	slot_layout = {.names = {[T_USED] = "usedAt", [T_HELD] = "held", [T_RESOURCE] = "resource", [T_OPENED] = "openedAt"}},
-	connections_layout = {.names = {[C_VERSION] = "attributesVersion", [C_BUFFERED] = "buffered", [C_STATEMENTS] = "statements", [C_PDO] = "pdo"}},
+	slots_layout = {.names = SLOTS}, slot_layout = {.names = SLOT}, connections_layout = {.names = CONNECTIONS},
 	prepared_layout = {.names = {[P_TICKET] = "ticket", [P_BOUND] = "bound", [P_MODE_SET] = "fetchModeSet", [P_KEPT] = "kept",
 		[P_RECENT] = "recent", [P_STATEMENT] = "statement", [P_SINGLE] = "single", [P_CHANGES] = "changes"}};
-
-static zend_long now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return now.tv_sec * 1000000000L + now.tv_nsec;
-}
 
 /* PDO's own methods, as they are called from outside. */
 static zend_function *real_execute, *real_fetch, *real_fetch_column, *real_fetch_all, *real_close_cursor;
@@ -80,12 +68,13 @@ static bool slot_for(ground *at)
 		return false;
 	}
 	zend_long used = Z_LVAL_P(AT(at->slot, T_USED));
-	return now_ns() - used < 1000000000L && used > Z_LVAL_P(AT(at->slots, I_DISTRUSTED));
+	return weft_quick_now() - used < 1000000000L && used > Z_LVAL_P(AT(at->slots, I_DISTRUSTED));
 }
 
 /* Finds all of it without changing anything. False: this is not the usual case. */
 static bool find_ground(zend_object *this, uint32_t count, ground *at)
 {
+	at->session = NULL;
 	at->leases = object_in(AT(this, S_LEASES), &leases_layout);
 	at->slots = at->leases ? object_in(AT(at->leases, L_SLOTS), &slots_layout) : NULL;
 	if (!at->slots || !session_of(at) || !slot_for(at)) {
@@ -131,45 +120,6 @@ static void forget(const ground *at, zval *prepared)
 
 /* ---- the end of a result ---- */
 
-/* Gives the connection back as Leases::settle() and Slots::give() do. */
-static void settle(zend_object *leases, zend_object *session, zend_object *slot, zend_object *connection)
-{
-	zend_object *slots = object_in(AT(leases, L_SLOTS), &slots_layout);
-	const zend_object *waiters = object_in(AT(leases, L_WAITERS), &waiters_layout);
-	pdo_dbh_t *dbh = php_pdo_dbh_fetch_inner(Z_OBJ_P(AT(connection, C_PDO)));
-	bool in_transaction = dbh->methods && (dbh->methods->in_transaction ? dbh->methods->in_transaction(dbh) : dbh->in_txn);
-	zval argument;
-	if (UNEXPECTED(!slots || !waiters || in_transaction || Z_LVAL_P(AT(waiters, W_COUNT)) > 0)) {
-		ZVAL_OBJ(&argument, session);
-		call(leases, "settle", NULL, 1, &argument);
-		return;
-	}
-	ZVAL_FALSE(AT(session, N_TRANSACTION));
-	if (Z_TYPE_P(AT(session, N_CURSOR)) != IS_NULL
-			|| is_array_with(AT(session, N_CURSORS)) || Z_LVAL_P(AT(session, N_HOLDS)) != 0
-			|| IS_TRUE_AT(session, N_CHANGED)) {
-		return;
-	}
-	zend_long now = now_ns();
-	HashTable *idle = array_at(AT(slots, I_IDLE));
-	const zval *first = element(idle, 0);
-	const zend_object *oldest = first ? object_in(first, &slot_layout) : slot;
-	ZVAL_LONG(AT(session, N_STREAK), 0);
-	ZVAL_NULL(AT(session, N_SLOT)); /* its reference is ours now */
-	ZVAL_OBJ(&argument, slot);
-	bool usual = IS_TRUE_AT(slot, T_HELD) && !IS_TRUE_AT(slots, I_CLOSED)
-		&& now - Z_LVAL_P(AT(slot, T_OPENED)) <= Z_LVAL_P(AT(slots, I_AGE_NS))
-		&& oldest && now - Z_LVAL_P(AT(oldest, T_USED)) <= Z_LVAL_P(AT(slots, I_IDLE_NS));
-	if (UNEXPECTED(!usual)) {
-		call(slots, "give", NULL, 1, &argument);
-		zval_ptr_dtor(&argument);
-		return;
-	}
-	ZVAL_LONG(AT(slot, T_USED), now);
-	ZVAL_FALSE(AT(slot, T_HELD));
-	push(idle, &argument);
-}
-
 /* StatementResult::end() for a result that is there: its statement goes back to its connection, and the connection to the pool. */
 static void end(zend_execute_data *execute_data, zend_object *this)
 {
@@ -196,7 +146,7 @@ static void end(zend_execute_data *execute_data, zend_object *this)
 	}
 	OBJ_RELEASE(prepared);
 	if (EXPECTED(!EG(exception))) {
-		settle(leases, session, slot, connection);
+		weft_quick_settle(leases, session, slot, connection);
 	}
 	OBJ_RELEASE(connection);
 	OBJ_RELEASE(session);
@@ -295,6 +245,27 @@ static void note_given(zend_object *this, zval *parameters)
 	}
 }
 
+/* Where no connection is idle: leases one as executeAny() does, which waits for it or opens it. False: another reason stood in the
+ * way, or an exception does. */
+static bool lease(zend_object *this, zval *parameters, const ground *at)
+{
+	if (!at->slots || !at->session || IS_TRUE_AT(at->session, N_LOST) || Z_TYPE_P(AT(at->session, N_SLOT)) != IS_NULL
+			|| is_array_with(AT(at->slots, I_IDLE)) || EG(exception)) {
+		return false;
+	}
+	zval session, leased;
+	if (parameters) {
+		note_given(this, parameters);
+	}
+	set_object(AT(this, S_SESSION), at->session);
+	set_null(AT(this, S_ERROR));
+	ZVAL_OBJ(&session, at->session);
+	ZVAL_UNDEF(&leased);
+	call(at->leases, "lease", &leased, 1, &session);
+	zval_ptr_dtor(&leased);
+	return !EG(exception);
+}
+
 static ZEND_NAMED_FUNCTION(quick_execute)
 {
 	zval *parameters = NULL;
@@ -308,7 +279,8 @@ static ZEND_NAMED_FUNCTION(quick_execute)
 	bool again = this && !parameters && Z_TYPE_P(AT(this, S_GIVEN)) != IS_NULL; /* with the last parameters */
 	uint32_t count = counted && Z_TYPE_P(counted) == IS_ARRAY ? zend_hash_num_elements(Z_ARRVAL_P(counted)) : 0;
 	bool usual = this && !again && Z_TYPE_P(AT(this, S_PREPARED)) == IS_NULL && Z_TYPE_P(AT(this, S_SETTINGS)) == IS_NULL
-		&& Z_TYPE_P(AT(this, S_WAY)) == IS_LONG && Z_LVAL_P(AT(this, S_WAY)) == USUAL && find_ground(this, count, &at);
+		&& Z_TYPE_P(AT(this, S_WAY)) == IS_LONG && Z_LVAL_P(AT(this, S_WAY)) == USUAL
+		&& (find_ground(this, count, &at) || (lease(this, parameters, &at) && find_ground(this, count, &at)));
 	if (UNEXPECTED(!usual)) {
 		if (!EG(exception)) {
 			pass_on(INTERNAL_FUNCTION_PARAM_PASSTHRU, "executeany");

@@ -12,21 +12,24 @@ use function Weft\go;
  * Connections that coroutines keep for a moment although nothing needs them and others wait.
  *
  * The next statement of the same request may follow at once, and queueing for a connection costs a switch each time. So a
- * coroutine keeps its connection until it waits for something else; then a task runs and hands on what is not in use again.
+ * coroutine keeps its connection; a millisecond later a task hands on what is not in use again.
  *
  * @internal
  */
 final class Loose
 {
+    /** So late the task looks. Statements that follow each other need no task of their own then. */
+    private const LATER_US = 1_000;
+
     /** @var list<Session> */
     private array $sessions = [];
 
-    private readonly \Closure $collect;
+    private readonly \Closure $collectLater;
 
     /** @param Slots<SharedConnection> $slots */
     public function __construct(private readonly Slots $slots)
     {
-        $this->collect = $this->collect(...);
+        $this->collectLater = $this->collectLater(...);
     }
 
     public function add(Session $session): void
@@ -37,10 +40,16 @@ final class Loose
             return;
         }
         try {
-            go($this->collect);
+            go($this->collectLater);
         } catch (\Error) {
             $this->collect(); // there are tasks_max tasks already
         }
+    }
+
+    private function collectLater(): void
+    {
+        \usleep(self::LATER_US);
+        $this->collect();
     }
 
     private function collect(): void
