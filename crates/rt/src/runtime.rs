@@ -180,7 +180,7 @@ impl Runtime {
             on_ended: Cell::new(None),
             run_max_of: Cell::new(None),
             waits_for: Cell::new((WaitKind::Coroutine, NO_FD)),
-            accounts: Accounts::new(),
+            accounts: Accounts::default(),
             records: Records::default(),
             round: Cell::default(),
             now: Cell::new(clock::now()),

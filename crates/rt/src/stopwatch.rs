@@ -14,23 +14,18 @@ const CLOCK_SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current
 const MEASURED_OVER: Nanos = 5 * MILLISECOND;
 
 /// A moment in units of the stopwatch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 pub(crate) struct Tick(u64);
 
-impl Tick {
-    /// Before all others.
-    pub const NEVER: Tick = Tick(0);
-}
-
 /// The stopwatch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 pub(crate) struct Stopwatch {
     /// Nanoseconds of a tick in units of 2^-32.
     pace: u64,
 }
 
 impl Stopwatch {
-    /// None: it measures nothing.
+    /// The default: it measures nothing.
     pub const NONE: Stopwatch = Stopwatch { pace: 0 };
     /// One that reads the clock. No processor's counter is as fast as its pace would say, 2^32 ticks a nanosecond.
     pub const PLAIN: Stopwatch = Stopwatch { pace: 1 };

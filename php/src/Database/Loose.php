@@ -48,8 +48,11 @@ final class Loose
 
     private function collectLater(): void
     {
-        \usleep(self::LATER_US);
-        $this->collect();
+        try {
+            \usleep(self::LATER_US);
+        } finally {
+            $this->collect(); // also if the task is cancelled: no other one begins while these are listed
+        }
     }
 
     private function collect(): void

@@ -13,6 +13,7 @@ use crate::{Account, Nanos};
 pub type AccountOf = fn(Job) -> Option<&'static Account>;
 
 /// The accounts of a runtime, if it keeps some.
+#[derive(Default)]
 pub(crate) struct Accounts {
     of: Cell<Option<AccountOf>>,
     /// What measures for how long coroutines have the loop, if somebody wants to know.
@@ -24,11 +25,6 @@ pub(crate) struct Accounts {
 }
 
 impl Accounts {
-    pub const fn new() -> Accounts {
-        let (of, running) = (Cell::new(None), Cell::new(None));
-        Accounts { of, stopwatch: Cell::new(Stopwatch::NONE), entered: Cell::new(Tick::NEVER), running }
-    }
-
     pub fn keep(&self, of: AccountOf) {
         self.of.set(Some(of));
         self.measure();
