@@ -4,8 +4,8 @@
 //! thread. It sends no signal: a signal would end system calls of the coroutine with EINTR. While one runs that has computed
 //! for a while, it waits in poll(2) for the loop's events as well, so that who has come need not wait for a tick; if that one
 //! goes on, there are no ticks until its slice ends. If one is still there a tick after it was asked to give way, the
-//! deputy is called (`held.rs`), and it is asked again once in a slice only. When the loop has been idle for some ticks the
-//! thread sleeps, and the next coroutine that is entered wakes it.
+//! deputy is called (`held.rs`), and it is asked again once in [`ASKED_AGAIN_AFTER`] ticks only. When the loop has been idle
+//! for some ticks the thread sleeps, and the next coroutine that is entered wakes it.
 //!
 //! It must not know who runs next, or how code is interrupted. Invariants: it reads atomics and asks the kernel, nothing
 //! else; a slice costs the loop's fast path no clock and no system call; what it asks is void once the heartbeat has moved;
@@ -32,6 +32,9 @@ const STRIDE: u32 = 2;
 const LOOK_AWAY: u32 = 16;
 /// Whole ticks after which one that computes probably goes on for some more.
 const WATCHED_AFTER: u32 = 1;
+/// After so many ticks one that goes on is asked again to give way, however long a slice is: it may have heard of it where it
+/// could not, in a stretch of C code among the VM's, and compute since.
+const ASKED_AGAIN_AFTER: u32 = 8;
 
 /// The thread, before it is started.
 pub(crate) struct Ticker {
@@ -145,7 +148,7 @@ impl Ticker {
             return Next::Tick;
         }
         if self.slice > 1 && self.goes_on(seen) {
-            return Next::Watch { most: self.slice, for_events: false };
+            return Next::Watch { most: self.slice.min(ASKED_AGAIN_AFTER), for_events: false };
         }
         if !self.looks_for_events(seen) {
             return Next::Tick;
@@ -156,8 +159,8 @@ impl Ticker {
         }
     }
 
-    /// Whether who runs goes on although it was asked to give way, and the deputy knows: it is in C code, and gives way as soon
-    /// as it comes back. Each tick would cost the core some microseconds, and change nothing.
+    /// Whether who runs goes on although it was asked to give way, and the deputy knows: most are in C code, and give way as soon
+    /// as they come back. Each tick would cost the core some microseconds, and change nothing.
     fn goes_on(&self, seen: &Seen) -> bool {
         seen.beat == self.heartbeat.beat() && self.board.goes_on(seen.beat).is_some()
     }
@@ -340,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_in_c_code_is_asked_once_in_a_slice() {
+    fn who_is_in_c_code_is_asked_only_now_and_then() {
         let heartbeat: &'static Heartbeat = Box::leak(Box::default());
         let board: &'static Board = Box::leak(Box::default());
         let (events, mut event) = std::io::pipe().unwrap();
@@ -348,20 +351,17 @@ mod tests {
         heartbeat.enter(CoroutineId { index: 0, generation: 1 }, 0);
         board.leave_alone(ALONE);
         let span = Duration::from_millis(1);
-        let ticker = Ticker {
-            heartbeat,
-            board,
-            events: Arc::new(OwnedFd::from(events)),
-            span,
-            slice: 10,
-            interrupt: || (),
-        };
+        let events = Arc::new(OwnedFd::from(events));
+        let mut ticker = Ticker { heartbeat, board, events, span, slice: 6, interrupt: || () };
         let seen = Seen { beat: heartbeat.beat(), ticks: ALONE, quiet: 0, early: SAVED_MAX };
-        assert_eq!(ticker.next(&seen, span), Next::Watch { most: 10 - ALONE, for_events: true });
+        assert_eq!(ticker.next(&seen, span), Next::Watch { most: 6 - ALONE, for_events: true });
         board.ask(seen.beat, seen.ticks);
         assert_eq!(ticker.next(&seen, span), Next::Tick);
         board.call_deputy(seen.beat, span);
-        assert_eq!(ticker.next(&seen, span), Next::Watch { most: 10, for_events: false });
+        assert_eq!(ticker.next(&seen, span), Next::Watch { most: 6, for_events: false });
+        ticker.slice = 60_000;
+        let again = ASKED_AGAIN_AFTER;
+        assert_eq!(ticker.next(&seen, span), Next::Watch { most: again, for_events: false }, "it computes");
         heartbeat.enter(CoroutineId { index: 1, generation: 1 }, 0);
         assert_eq!(ticker.next(&seen, span), Next::Tick);
     }
