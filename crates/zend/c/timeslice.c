@@ -4,7 +4,8 @@
  * Without a JIT it is first asked to do so at the VM's check for interrupts, which costs nothing. With one, or if it comes to no
  * check before it is asked again:
  *
- *     ticker (another thread) ── weft_timeslice_end ──► the pages of the VM's code and of the JIT's are not executable
+ *     ticker (another thread) ── weft_timeslice_end ──► the pages of the VM's code are not executable; if that was not enough until
+ *           it asks again, those of the JIT's neither. They are a hundred times as many, and few scripts keep to them
  *     the PHP thread, in PHP code, or as soon as it comes back to it from C code
  *           ── fault, on the signal stack ──► code_fault makes them executable; should the running coroutine give way?
  *                  yes: it is diverted (divert.c): gives way, and goes on at the instruction that faulted
@@ -54,7 +55,9 @@ static range vm, vm_pages, compiled[MAPPINGS_MAX];
 static size_t mappings;
 static bool closes_code; /* the end of a slice is a fault of PHP code */
 static bool asks_check; /* before that, or instead, it is the VM's check for interrupts: where there is no JIT */
-static atomic_bool closed; /* PHP code is not executable. Set by the ticker, cleared by the PHP thread */
+static atomic_bool closed; /* the VM's code is not executable. Set by the ticker, cleared by the PHP thread */
+static atomic_bool compiled_closed; /* nor the JIT's. Set and cleared by the same */
+static atomic_bool missed; /* C code on the VM's pages came first. Set by the PHP thread, cleared by the ticker */
 static atomic_bool closing; /* the ticker is at it */
 
 static bool is_within(const range *range, const void *address)
@@ -152,23 +155,28 @@ static bool can_open_code(void)
 
 /* On the ticker. It does not wait for the PHP thread, nor that for it: if one opens pages while the other closes them, some
  * remain closed, and `closed` set, until the next fault. */
-static void close_code(void)
+static void close_code(bool with_compiled)
 {
 	atomic_store(&closing, true);
 	protect(&vm_pages, PROT_READ);
-	for (size_t i = 0; i < mappings; i++) {
+	for (size_t i = 0; with_compiled && i < mappings; i++) {
 		protect(&compiled[i], PROT_READ);
+	}
+	if (with_compiled) {
+		atomic_store(&compiled_closed, true);
 	}
 	atomic_store(&closed, true);
 	atomic_store(&closing, false);
 }
 
-/* While the JIT writes, its pages are as it has made them: writable and, if it is not debugged, not executable. */
-static bool open_code(bool for_writing)
+/* The JIT's as well, if they are closed or it is one of them that was met. While the JIT writes, its pages are as it has made them:
+ * writable and, if it is not debugged, not executable. */
+static bool open_code(bool of_compiled, bool for_writing)
 {
 	atomic_store(&closed, false);
 	bool opened = protect(&vm_pages, vm_pages.rights);
-	for (size_t i = 0; i < mappings; i++) {
+	bool with_compiled = atomic_exchange(&compiled_closed, false) || of_compiled;
+	for (size_t i = 0; with_compiled && i < mappings; i++) {
 		bool always_writable = compiled[i].rights & PROT_WRITE;
 		opened &= protect(&compiled[i], for_writing && !always_writable ? PROT_READ | PROT_WRITE : compiled[i].rights);
 	}
@@ -217,7 +225,7 @@ static void on_trap(int signal_number, siginfo_t *info, void *context)
 	bool diverted = is_php(next) && step_ends_slice() && is_to_give_way();
 	if (leaves || diverted) {
 		weft_divert_step(context, false);
-		close_code();
+		close_code(true);
 	}
 	if (diverted) {
 		weft_divert(context);
@@ -229,7 +237,7 @@ void weft_timeslice_step(uint32_t most)
 	struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
 	if (most && closes_code && weft_divert_steps() && sigaction(SIGTRAP, &action, NULL) == 0) {
 		steps_max = most;
-		close_code();
+		close_code(true);
 	}
 }
 
@@ -247,14 +255,16 @@ static bool code_fault(const void *address, void *context)
 		return false;
 	}
 	bool fetch = weft_divert_was_fetch(context, address);
-	if (!(fetch || (of_compiled && jit_writes())) || !open_code(!fetch)) {
+	if (!(fetch || (of_compiled && jit_writes())) || !open_code(of_compiled, !fetch)) {
 		return false;
 	}
 	if (steps_max && fetch) {
 		weft_divert_step(context, true); /* who comes back executes an instruction before it gives way again */
 	} else if (steps_max) {
 		close_vm(); /* the JIT does not come back to compiled code, but to the VM */
-	} else if (fetch && is_php(address) && is_to_give_way()) {
+	} else if (fetch && !is_php(address)) {
+		atomic_store(&missed, true);
+	} else if (fetch && is_to_give_way()) {
 		weft_divert(context);
 	}
 	return true;
@@ -273,7 +283,8 @@ void weft_timeslice_end(void)
 	if (asks_check && !steps_max && !(closes_code && was_asked)) {
 		weft_interrupt_preempt();
 	} else {
-		close_code();
+		bool was_missed = atomic_exchange(&missed, false);
+		close_code(was_missed || atomic_load(&closed));
 	}
 }
 
