@@ -37,7 +37,6 @@ final class Pool
 
     private readonly Limits $limits;
 
-    /** @var Waiters<R> */
     private readonly Waiters $waiters;
 
     /** @var Places<R> */

@@ -27,6 +27,7 @@
 #include "superglobals.h"
 #include "task.h"
 #include "wait.h"
+#include "waiters.h"
 #include "wrap_all.h"
 #include "writer.h"
 #include "weft_arginfo.h"
@@ -143,6 +144,7 @@ static PHP_MINIT_FUNCTION(weft)
 	weft_guard_register();
 	weft_wait_register();
 	weft_lock_register();
+	weft_waiters_register();
 	weft_channel_register();
 	weft_task_register();
 	weft_context_register();

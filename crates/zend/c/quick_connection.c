@@ -9,14 +9,12 @@
 #include "coroutine.h"
 #include "php/version.h"
 #include "quick_calls.h"
+#include "quick_lease.h"
 #include "quick_properties.h"
-#include "ext/pdo/php_pdo_driver.h"
-
-#include <time.h>
 
 static layout databases = {.names = {[D_LEASES] = "leases"}}, statements = {.names = STATEMENTS}, leases_layout = {.names = LEASES},
-	sessions_layout = {.names = SESSIONS}, loose_layout = {.names = LOOSE}, waiters_layout = {.names = WAITERS},
-	slots_layout = {.names = SLOTS}, slot_layout = {.names = SLOT}, connections_layout = {.names = CONNECTIONS};
+	sessions_layout = {.names = SESSIONS}, waiters_layout = {.names = WAITERS}, slots_layout = {.names = SLOTS},
+	slot_layout = {.names = SLOT}, connections_layout = {.names = CONNECTIONS};
 
 static zend_string *statement_name, *session_name; /* in lower case */
 
@@ -105,89 +103,6 @@ zval *weft_quick_session(zend_object *object, zend_long coroutine)
 	return leases ? zend_hash_index_find(Z_ARRVAL_P(AT(leases, L_SESSIONS)), (zend_ulong) coroutine) : NULL;
 }
 
-/* ---- a connection comes back ---- */
-
-zend_long weft_quick_now(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return now.tv_sec * 1000000000L + now.tv_nsec;
-}
-
-/* Slots::give() of a slot whose reference is ours. */
-static void give(zend_object *slots, const zend_object *waiters, zend_object *slot)
-{
-	zval argument, handed;
-	zend_long now = weft_quick_now();
-	HashTable *idle = array_at(AT(slots, I_IDLE));
-	const zval *first = element(idle, 0);
-	const zend_object *oldest = first ? object_in(first, &slot_layout) : slot;
-	ZVAL_OBJ(&argument, slot);
-	bool usual = IS_TRUE_AT(slot, T_HELD) && !IS_TRUE_AT(slots, I_CLOSED) && now - Z_LVAL_P(AT(slot, T_OPENED)) <= Z_LVAL_P(AT(slots, I_AGE_NS))
-		&& oldest && now - Z_LVAL_P(AT(oldest, T_USED)) <= Z_LVAL_P(AT(slots, I_IDLE_NS));
-	if (UNEXPECTED(!usual)) {
-		call(slots, "give", NULL, 1, &argument);
-		zval_ptr_dtor(&argument);
-		return;
-	}
-	ZVAL_LONG(AT(slot, T_USED), now);
-	ZVAL_FALSE(&handed);
-	if (UNEXPECTED(Z_LVAL_P(AT(waiters, W_COUNT)) > 0)) {
-		call((zend_object *) waiters, "hand", &handed, 1, &argument);
-	}
-	if (EXPECTED(Z_TYPE(handed) == IS_FALSE)) {
-		ZVAL_FALSE(AT(slot, T_HELD));
-		push(array_at(AT(slots, I_IDLE)), &argument);
-	} else {
-		zval_ptr_dtor(&argument); /* it belongs to a waiter */
-	}
-}
-
-static bool is_in_transaction(const zend_object *connection)
-{
-	pdo_dbh_t *dbh = php_pdo_dbh_fetch_inner(Z_OBJ_P(AT(connection, C_PDO)));
-	return dbh->methods && (dbh->methods->in_transaction ? dbh->methods->in_transaction(dbh) : dbh->in_txn);
-}
-
-/* Loose::add() */
-static void keep_loosely(zend_object *leases, zend_object *session)
-{
-	zval argument;
-	zend_object *loose = object_in(AT(leases, L_LOOSE), &loose_layout);
-	ZVAL_OBJ(&argument, session);
-	if (EXPECTED(loose && is_array_with(AT(loose, O_SESSIONS)))) {
-		ZVAL_TRUE(AT(session, N_LOOSE));
-		GC_ADDREF(session);
-		push(array_at(AT(loose, O_SESSIONS)), &argument);
-	} else { /* it begins a task */
-		call(Z_OBJ_P(AT(leases, L_LOOSE)), "add", NULL, 1, &argument);
-	}
-}
-
-void weft_quick_settle(zend_object *leases, zend_object *session, zend_object *slot, zend_object *connection)
-{
-	zend_object *slots = object_in(AT(leases, L_SLOTS), &slots_layout);
-	const zend_object *waiters = object_in(AT(leases, L_WAITERS), &waiters_layout);
-	if (UNEXPECTED(!slots || !waiters || is_in_transaction(connection))) {
-		zval argument;
-		ZVAL_OBJ(&argument, session);
-		call(leases, "settle", NULL, 1, &argument);
-		return;
-	}
-	ZVAL_FALSE(AT(session, N_TRANSACTION));
-	if (Z_TYPE_P(AT(session, N_CURSOR)) != IS_NULL || is_array_with(AT(session, N_CURSORS)) || Z_LVAL_P(AT(session, N_HOLDS)) != 0
-			|| IS_TRUE_AT(session, N_CHANGED)) {
-		return;
-	}
-	if (Z_LVAL_P(AT(waiters, W_COUNT)) > 0 && ++Z_LVAL_P(AT(session, N_STREAK)) < STREAK_MAX) {
-		keep_loosely(leases, session);
-		return;
-	}
-	ZVAL_LONG(AT(session, N_STREAK), 0);
-	ZVAL_NULL(AT(session, N_SLOT)); /* its reference is ours now */
-	give(slots, waiters, slot);
-}
-
 /* ---- a coroutine leaves ---- */
 
 /* Whether all that this session still says is about its last statement. */
@@ -226,9 +141,9 @@ static bool leave_quickly(zend_object *this)
 	zend_object *slot = object_in(AT(session, N_SLOT), &slot_layout);
 	const zend_object *connection = slot ? object_in(AT(slot, T_RESOURCE), &connections_layout) : NULL;
 	zend_object *slots = slot ? object_in(AT(leases, L_SLOTS), &slots_layout) : NULL;
-	const zend_object *waiters = slot ? object_in(AT(leases, L_WAITERS), &waiters_layout) : NULL;
+	zend_object *waiters = slot ? object_in(AT(leases, L_WAITERS), &waiters_layout) : NULL;
 	bool done = is_done(session);
-	if (UNEXPECTED(slot ? !done || !connection || !slots || !waiters || is_in_transaction(connection) : Z_TYPE_P(AT(session, N_SLOT)) != IS_NULL)) {
+	if (UNEXPECTED(slot ? !done || !connection || !slots || !waiters || weft_quick_in_transaction(connection) : Z_TYPE_P(AT(session, N_SLOT)) != IS_NULL)) {
 		return false;
 	}
 	ZVAL_NULL(AT(session, N_SLOT)); /* its reference is ours now */
@@ -237,7 +152,7 @@ static bool leave_quickly(zend_object *this)
 	}
 	zend_hash_index_del(array_at(sessions), id);
 	if (slot) {
-		give(slots, waiters, slot);
+		weft_quick_give(slots, waiters, slot);
 	}
 	return true;
 }

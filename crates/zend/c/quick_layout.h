@@ -115,8 +115,10 @@ static inline void push(HashTable *list, zval *element)
 	}
 }
 
+/* Whether it is an array that is not empty, or a reference to one: that is what a function leaves behind which takes it so. */
 static inline bool is_array_with(const zval *value)
 {
+	ZVAL_DEREF(value);
 	return Z_TYPE_P(value) == IS_ARRAY && zend_hash_num_elements(Z_ARRVAL_P(value)) != 0;
 }
 

@@ -1,4 +1,5 @@
-/* The properties of SharedPdo's PHP classes that quick_statement.c and quick_connection.c read and write, by their numbers.
+/* The properties of SharedPdo's PHP classes that quick_statement.c, quick_connection.c and quick_lease.c read and
+ * write, by their numbers.
  *
  * Only for these files. Must not know what they mean: the classes say that. */
 #ifndef WEFT_QUICK_PROPERTIES_H
@@ -26,8 +27,15 @@ enum { O_SESSIONS };
 enum { W_COUNT };
 #define WAITERS {[W_COUNT] = "count"}
 /* Slots */
-enum { I_IDLE, I_CLOSED, I_DISTRUSTED, I_IDLE_NS, I_AGE_NS };
-#define SLOTS {[I_IDLE] = "idle", [I_CLOSED] = "closed", [I_DISTRUSTED] = "distrustedNs", [I_IDLE_NS] = "idleNs", [I_AGE_NS] = "ageNs"}
+enum { I_IDLE, I_CLOSED, I_DISTRUSTED, I_IDLE_NS, I_AGE_NS, I_PLACES = 6, I_WAITERS, I_LIMITS };
+#define SLOTS {[I_IDLE] = "idle", [I_CLOSED] = "closed", [I_DISTRUSTED] = "distrustedNs", [I_IDLE_NS] = "idleNs", [I_AGE_NS] = "ageNs", \
+	[I_PLACES] = "places", [I_WAITERS] = "waiters", [I_LIMITS] = "limits"}
+/* Places */
+enum { E_OPEN };
+#define PLACES {[E_OPEN] = "open"}
+/* Limits */
+enum { M_MAX = 3, M_WAIT_TIMEOUT = 5, M_WAITERS_MAX };
+#define LIMITS {[M_MAX] = "max", [M_WAIT_TIMEOUT] = "waitTimeout", [M_WAITERS_MAX] = "waitersMax"}
 /* Slot */
 enum { T_USED, T_HELD, T_RESOURCE = 3, T_OPENED };
 #define SLOT {[T_USED] = "usedAt", [T_HELD] = "held", [T_RESOURCE] = "resource", [T_OPENED] = "openedAt"}

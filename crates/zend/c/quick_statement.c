@@ -12,6 +12,7 @@
 #include "php/version.h"
 #include "quick_calls.h"
 #include "quick_connection.h"
+#include "quick_lease.h"
 #include "quick_properties.h"
 #include "ext/pdo/php_pdo_driver.h"
 
@@ -253,16 +254,12 @@ static bool lease(zend_object *this, zval *parameters, const ground *at)
 			|| is_array_with(AT(at->slots, I_IDLE)) || EG(exception)) {
 		return false;
 	}
-	zval session, leased;
 	if (parameters) {
 		note_given(this, parameters);
 	}
 	set_object(AT(this, S_SESSION), at->session);
 	set_null(AT(this, S_ERROR));
-	ZVAL_OBJ(&session, at->session);
-	ZVAL_UNDEF(&leased);
-	call(at->leases, "lease", &leased, 1, &session);
-	zval_ptr_dtor(&leased);
+	weft_quick_lease(at->leases, at->session);
 	return !EG(exception);
 }
 

@@ -28,7 +28,7 @@ final class Leases extends QuickLeases
     /** @var array<int, Session> by coroutine */
     private $sessions = [];
 
-    /** @var Waiters<SharedConnection> */
+    /** @var Waiters */
     private $waiters;
 
     /** @var Session|null of a coroutine that has ended, for the next one; only native code looks here */

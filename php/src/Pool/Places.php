@@ -32,7 +32,6 @@ final class Places
 
     /**
      * @param Connector<R> $connector
-     * @param Waiters<R> $waiters
      */
     public function __construct(
         private readonly Connector $connector,
@@ -107,7 +106,7 @@ final class Places
     {
         if ($this->waiters->count > 0 && $this->open < $this->max) {
             ++$this->open;
-            if (!$this->waiters->hand(null)) {
+            if (!$this->waiters->hand(Waiters::OPEN)) {
                 --$this->open;
             }
         }
@@ -126,7 +125,7 @@ final class Places
         if (Coroutines::interrupted($failure)) {
             $this->offer(); // it says nothing about the server
         } elseif ($this->open === 0) {
-            while ($this->waiters->hand(null, $failure)) {
+            while ($this->waiters->hand($failure)) {
                 continue;
             }
         }

@@ -39,7 +39,6 @@ final class Slots
     /**
      * @param Connector<R> $connector
      * @param Places<R> $places
-     * @param Waiters<R> $waiters
      */
     public function __construct(
         private readonly Connector $connector,
@@ -163,7 +162,7 @@ final class Slots
     {
         $this->closed = true;
         $refusal = $this->refusal();
-        while ($this->waiters->hand(null, $refusal)) {
+        while ($this->waiters->hand($refusal)) {
             continue;
         }
         while (($slot = \array_pop($this->idle)) !== null) {
@@ -207,37 +206,49 @@ final class Slots
         if ($waiting >= $this->limits->waitersMax) {
             throw new PoolException("Pool $name: $waiting coroutines wait already (waitersMax)");
         }
-        $waiter = $this->waiters->enter();
+        $given = null;
         try {
-            $this->waiters->park($waiter, $timeout);
+            $this->waiters->wait($timeout, $given);
         } catch (\Throwable $interruption) {
-            $this->refund($waiter);
+            $this->refund($given);
             throw $interruption;
         }
-        if (!$waiter->served) {
-            ++$this->waiters->timeouts;
-            throw new PoolTimeout(
-                "Pool $name: none of $max became free in $timeout s, and {$this->waiters->count} more"
-                . ' coroutines wait. Hold them for a shorter time, or raise max',
-            );
-        }
-        if ($waiter->failure !== null) {
-            throw $waiter->failure;
-        }
 
-        return $waiter->slot ?? $this->places->connect();
+        return $this->received($given, $timeout);
     }
 
     /**
-     * A waiter leaves without having used what it was given.
+     * What a waiter was given, as a slot. Native code calls this, too.
      *
-     * @param Waiter<R> $waiter
+     * @param Slot<R>|true|\Throwable|null $given
+     * @return Slot<R>
      */
-    private function refund(Waiter $waiter): void
+    private function received(Slot|bool|\Throwable|null $given, float $timeout): Slot
     {
-        if ($waiter->slot !== null) {
-            $this->give($waiter->slot);
-        } elseif ($waiter->served && $waiter->failure === null) {
+        if ($given === null) {
+            ++$this->waiters->timeouts;
+            throw new PoolTimeout(
+                "Pool {$this->limits->name}: none of {$this->limits->max} became free in $timeout s, and {$this->waiters->count} more"
+                . ' coroutines wait. Hold them for a shorter time, or raise max',
+            );
+        }
+        if ($given instanceof \Throwable) {
+            throw $given;
+        }
+
+        return $given instanceof Slot ? $given : $this->places->connect();
+    }
+
+    /**
+     * A waiter leaves without having used what it was given. Native code calls this, too.
+     *
+     * @param Slot<R>|true|\Throwable|null $given
+     */
+    private function refund(Slot|bool|\Throwable|null $given): void
+    {
+        if ($given instanceof Slot) {
+            $this->give($given);
+        } elseif ($given === Waiters::OPEN) {
             --$this->places->open;
             $this->places->offer();
         }
