@@ -86,8 +86,11 @@ def need(program: str) -> str:
 
 
 @contextmanager
-def mariadb(core: int) -> Iterator[None]:
-    """MariaDB with 1,000 rows, over a unix socket (BENCH_DB_SOCKET), as a database beside its server would be."""
+def mariadb(core: int, pooled: bool = False) -> Iterator[None]:
+    """MariaDB with 1,000 rows, over a unix socket (BENCH_DB_SOCKET), as a database beside its server would be.
+
+    `pooled`: it answers all connections with the threads that one core can run, not with a thread for each. Else that core's
+    scheduler decides how long a query waits for its thread, up to some hundred milliseconds, whichever server has asked."""
     with directory("mariadb") as run:
         data, endpoint = run / "data", run / "sock"
         user = ["--user=root"] if os.geteuid() == 0 else []
@@ -97,6 +100,7 @@ def mariadb(core: int) -> Iterator[None]:
             raise BenchError(f"mariadb-install-db failed: {(done.stderr or done.stdout).strip()[-400:]}")
         server = [need("mariadbd"), "--no-defaults", f"--datadir={data}", f"--socket={endpoint}", "--skip-networking", *user,
                   f"--max-connections={CONNECTIONS_MAX}", f"--pid-file={run / 'pid'}"]
+        server += ["--thread-handling=pool-of-threads", "--thread-pool-size=1"] if pooled else []
         client = [need("mariadb"), "--no-defaults", f"--socket={endpoint}", "-uroot"]
 
         def ready() -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from . import (applications, backends, containers, evolution, fair, hostile, hosts, instances, load, manysites, micro, popups, proc, push, secure,
                shapes, spans, stalled, trace)
 from .measure import CPU, RATE, SHARE, WAITED, Column, Curve, Measured, Scenario, Settings, per_connection, timed, warm
-from .peers import FPM_CHILDREN, Peer, Running
+from .peers import FPM_CHILDREN, SERVER_CORE, Peer, Running
 
 
 def hello(peer: Peer, settings: Settings) -> Measured:
@@ -104,7 +104,8 @@ def queries(peer: Peer, settings: Settings) -> Measured:
 def database(role: str, connections: tuple[int, ...]) -> Callable[[Peer, Settings], Measured]:
     """Up and down again: how a server and the database share a core changes during the run, whatever the number of connections."""
     def measure(peer: Peer, settings: Settings) -> Measured:
-        with backends.mariadb(settings.backend_core), Running(peer, role) as server:
+        core = settings.backend_core
+        with backends.mariadb(core, pooled=core != SERVER_CORE), Running(peer, role) as server:
             warm(server, settings)
             for count in (*connections, *reversed(connections)):
                 yield f"c={count}", timed(server, settings, count)
