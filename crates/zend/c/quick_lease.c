@@ -9,8 +9,6 @@
 #include "waiters.h"
 #include "ext/pdo/php_pdo_driver.h"
 
-#include <time.h>
-
 static layout loose_layout = {.names = LOOSE}, waiters_layout = {.names = WAITERS}, slots_layout = {.names = SLOTS},
 	slot_layout = {.names = SLOT}, places_layout = {.names = PLACES}, limits_layout = {.names = LIMITS};
 
@@ -70,11 +68,17 @@ void weft_quick_lease(zend_object *leases, zend_object *session)
 
 /* ---- a connection comes back ---- */
 
-zend_long weft_quick_now(void)
+/* Whether Slots::give() would close neither this one nor the one that has been idle for longest. Not asked twice at the same time, by
+ * the clock's ticks: as long as that either may stay. */
+static bool none_is_to_close(const zend_object *slots, const HashTable *idle, const zend_object *slot, zend_long now)
 {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return now.tv_sec * 1000000000L + now.tv_nsec;
+	if (EXPECTED(now == Z_LVAL_P(AT(slot, T_USED)))) {
+		return true;
+	}
+	const zval *first = element(idle, 0);
+	const zend_object *oldest = first ? object_in(first, &slot_layout) : slot;
+	return now - Z_LVAL_P(AT(slot, T_OPENED)) <= Z_LVAL_P(AT(slots, I_AGE_NS)) && oldest
+		&& now - Z_LVAL_P(AT(oldest, T_USED)) <= Z_LVAL_P(AT(slots, I_IDLE_NS));
 }
 
 void weft_quick_give(zend_object *slots, zend_object *waiters, zend_object *slot)
@@ -82,12 +86,8 @@ void weft_quick_give(zend_object *slots, zend_object *waiters, zend_object *slot
 	zval argument;
 	zend_long now = weft_quick_now();
 	HashTable *idle = array_at(AT(slots, I_IDLE));
-	const zval *first = element(idle, 0);
-	const zend_object *oldest = first ? object_in(first, &slot_layout) : slot;
 	ZVAL_OBJ(&argument, slot);
-	bool usual = IS_TRUE_AT(slot, T_HELD) && !IS_TRUE_AT(slots, I_CLOSED) && now - Z_LVAL_P(AT(slot, T_OPENED)) <= Z_LVAL_P(AT(slots, I_AGE_NS))
-		&& oldest && now - Z_LVAL_P(AT(oldest, T_USED)) <= Z_LVAL_P(AT(slots, I_IDLE_NS));
-	if (UNEXPECTED(!usual)) {
+	if (UNEXPECTED(!IS_TRUE_AT(slot, T_HELD) || IS_TRUE_AT(slots, I_CLOSED) || !none_is_to_close(slots, idle, slot, now))) {
 		call(slots, "give", NULL, 1, &argument);
 		zval_ptr_dtor(&argument);
 		return;
@@ -97,7 +97,7 @@ void weft_quick_give(zend_object *slots, zend_object *waiters, zend_object *slot
 		zval_ptr_dtor(&argument); /* it belongs to a waiter */
 	} else {
 		ZVAL_FALSE(AT(slot, T_HELD));
-		push(array_at(AT(slots, I_IDLE)), &argument);
+		push(idle, &argument);
 	}
 }
 

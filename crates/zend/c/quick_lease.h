@@ -4,6 +4,8 @@
 
 #include "weft.h"
 
+#include <time.h>
+
 /* Leases::lease(), for a session that has no connection, but for the attributes that the connection may lack. An exception may say
  * why there is none. */
 void weft_quick_lease(zend_object *leases, zend_object *session);
@@ -13,7 +15,13 @@ void weft_quick_settle(zend_object *leases, zend_object *session, zend_object *s
 void weft_quick_give(zend_object *slots, zend_object *waiters, zend_object *slot);
 /* PDO::inTransaction() of a SharedConnection. */
 bool weft_quick_in_transaction(const zend_object *connection);
+
 /* Slots::hrtime(), to within some milliseconds. */
-zend_long weft_quick_now(void);
+static inline zend_long weft_quick_now(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return now.tv_sec * 1000000000L + now.tv_nsec;
+}
 
 #endif

@@ -292,13 +292,18 @@ static ZEND_NAMED_FUNCTION(quick_execute)
 	run(INTERNAL_FUNCTION_PARAM_PASSTHRU, this, &at, parameters);
 }
 
+/* Whether this result is of that statement still, and is not read to its end. */
+static inline bool can_read(const zend_object *this, const zend_object *prepared)
+{
+	return Z_LVAL_P(AT(prepared, P_TICKET)) == Z_LVAL_P(AT(this, S_TICKET)) && Z_LVAL_P(AT(this, S_LEFT)) > 0;
+}
+
 /* The statement whose rows can be read, if what is left to read is known. */
-static zend_object *readable(zend_execute_data *execute_data, zend_object **prepared)
+static inline zend_object *readable(zend_execute_data *execute_data, zend_object **prepared)
 {
 	zend_object *this = object_in(&EX(This), &statements);
 	*prepared = this ? object_in(AT(this, S_PREPARED), &prepared_layout) : NULL;
-	bool open = *prepared && Z_LVAL_P(AT(*prepared, P_TICKET)) == Z_LVAL_P(AT(this, S_TICKET));
-	return open && Z_LVAL_P(AT(this, S_LEFT)) > 0 ? this : NULL;
+	return *prepared && can_read(this, *prepared) ? this : NULL;
 }
 
 /* Reads by a method of the real statement; `all`: to the end, otherwise one row. */
@@ -316,6 +321,8 @@ static void read_rows(INTERNAL_FUNCTION_PARAMETERS, zend_function *method, bool 
 	zval failure;
 	GC_ADDREF(prepared);
 	in_place(execute_data, method, Z_OBJ_P(AT(prepared, P_STATEMENT)), count, return_value);
+	/* A constructor of a row's class may have ended the result. */
+	bool goes_on = Z_TYPE_P(AT(this, S_PREPARED)) == IS_OBJECT && Z_OBJ_P(AT(this, S_PREPARED)) == prepared && can_read(this, prepared);
 	OBJ_RELEASE(prepared);
 	if (UNEXPECTED(EG(exception) != NULL)) {
 		if (take_exception(&failure)) {
@@ -324,8 +331,7 @@ static void read_rows(INTERNAL_FUNCTION_PARAMETERS, zend_function *method, bool 
 		}
 		return;
 	}
-	/* A constructor of a row's class may have ended the result. */
-	if (EXPECTED(readable(execute_data, &prepared)) && (all || --Z_LVAL_P(AT(this, S_LEFT)) == 0)) {
+	if (EXPECTED(goes_on) && (all || --Z_LVAL_P(AT(this, S_LEFT)) == 0)) {
 		end(execute_data, this);
 	}
 }
