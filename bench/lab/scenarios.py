@@ -101,12 +101,12 @@ def queries(peer: Peer, settings: Settings) -> Measured:
         yield "20 at once", trace.per_request(server, settings.traced_requests, 20)
 
 
-def database(role: str, connections: tuple[int, ...]) -> Callable[[Peer, Settings], Measured]:
+def database(role: str, connections: tuple[int, ...], sleeps: bool = False) -> Callable[[Peer, Settings], Measured]:
     """Up and down again: how a server and the database share a core changes during the run, whatever the number of connections. Each
-    server has a database of its own, which is idle while others have their turn."""
+    server has a database of its own, which is idle while others have their turn. A query that `sleeps` keeps its thread meanwhile."""
     def measure(peer: Peer, settings: Settings) -> Measured:
         core = settings.backend_core
-        with backends.mariadb(core, pooled=core != SERVER_CORE), Running(peer, role) as server:
+        with backends.mariadb(core, pooled=core != SERVER_CORE and not sleeps), Running(peer, role) as server:
             warm(server, settings)
             for _ in range(settings.rounds):
                 for count in (*connections, *reversed(connections)):
@@ -143,7 +143,7 @@ SCENARIOS = (
     Scenario("db3", "Three PDO queries", "Who serves most, and stays flat?", RATE, WAITED, database("db3", (100, 300, 500, 1000)),
              role="db3", lower_is_better=False, goal="weft ahead of all, c=500 at least 95 % of c=100, p99 at most 2 x p50", reference="weft",
              in_turns=8),
-    Scenario("db10", "One query of 10 ms", "What do processes cost that wait?", RATE, WAITED, database("db10", (100, 300)),
+    Scenario("db10", "One query of 10 ms", "What do processes cost that wait?", RATE, WAITED, database("db10", (100, 300), sleeps=True),
              role="db10", lower_is_better=False, goal="weft at least 5 x 8 processes", reference="weft", in_turns=4),
     Scenario("redis", "One Redis GET", "Does waiting together pay even when the wait is short?", RATE, WAITED, redis, role="redis",
              lower_is_better=False, goal="weft at least 1.5 x weft-sync-1"),
