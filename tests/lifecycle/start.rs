@@ -186,3 +186,14 @@ fn workers_drop_roots_rights() {
     assert_eq!((&said[0], &said[1]), (&33.into(), &33.into()), "{said}");
     assert_eq!(said[2], 33);
 }
+
+/// A table that grows in a process with threads makes its worker wait for the kernel (fs/file.c, `expand_fdtable`).
+#[test]
+fn a_workers_table_of_descriptors_has_room_from_the_start() {
+    const ROOM: u64 = 16_384;
+    let weft = server().start();
+    let status = std::fs::read_to_string(format!("/proc/{}/status", weft.workers()[0])).unwrap();
+    let size = status.lines().find_map(|line| line.strip_prefix("FDSize:")).unwrap();
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).maximum.unwrap_or(ROOM);
+    assert!(size.trim().parse::<u64>().unwrap() >= ROOM.min(limit), "{size} of {limit}");
+}

@@ -11,18 +11,23 @@ use std::sync::atomic::Ordering;
 
 use crate::board::Board;
 use crate::coroutine::Coroutine;
+use crate::usual::Usual;
 use crate::{Nanos, Wait};
 
-/// Every so many times it is the turn of one that has computed for long.
-const TURN_OF_LONG: u32 = 4;
+/// For each tick of one that has computed for long, the others have so many while both wait.
+const TICKS_OF_SHORT: u32 = 3;
 
 /// The state of slices in a runtime.
 pub(crate) struct Slices {
     pub board: &'static Board,
+    /// For how long jobs compute.
+    pub usual: Usual,
     /// Those that have not computed for long, with the moment at which each is due.
     short: RefCell<VecDeque<(Nanos, Wait)>>,
     long: RefCell<VecDeque<Wait>>,
-    turns: Cell<u32>,
+    /// Ticks that those who have not computed for long have had since it was the turn of one that has.
+    ahead: Cell<u32>,
+    is_turn_of_long: Cell<bool>,
     /// The tick at which the running coroutine was entered, or was last counted.
     entered: Cell<u32>,
     /// Whether each question whether a slice has ended is answered with yes.
@@ -35,9 +40,11 @@ impl Slices {
     pub(crate) fn new(board: &'static Board) -> Slices {
         Slices {
             board,
+            usual: Usual::default(),
             short: RefCell::default(),
             long: RefCell::default(),
-            turns: Cell::new(0),
+            ahead: Cell::new(0),
+            is_turn_of_long: Cell::new(false),
             entered: Cell::new(0),
             ends_each: Cell::new(false),
             is_behind: Cell::new(false),
@@ -106,17 +113,32 @@ impl Slices {
 
     /// Who runs next of those that gave way.
     pub(crate) fn pop(&self) -> Option<Wait> {
-        let turn = self.turns.get().wrapping_add(1);
         let pop_short = || self.short.borrow_mut().pop_front().map(|(_, wait)| wait);
         let pop_long = || self.long.borrow_mut().pop_front();
-        let next = if turn.is_multiple_of(TURN_OF_LONG) {
+        let next = if self.is_turn_of_long.get() {
             pop_long().or_else(pop_short)
         } else {
             pop_short().or_else(pop_long)
         }?;
-        self.turns.set(turn);
         self.tell();
         Some(next)
+    }
+
+    /// One that was popped has computed for so many ticks; a slice has so many. Time counts and not turns, because every event
+    /// interrupts one that has computed for long: its turns are shorter than those of others.
+    pub(crate) fn had(&self, ticks: u32, is_long: bool, slice: u32) {
+        let turn = slice.saturating_mul(TICKS_OF_SHORT);
+        if is_long {
+            self.ahead.set(self.ahead.get().saturating_sub(ticks.saturating_mul(TICKS_OF_SHORT)));
+            if self.ahead.get() == 0 {
+                self.is_turn_of_long.set(false);
+            }
+        } else {
+            self.ahead.set(self.ahead.get().saturating_add(ticks).min(turn));
+            if self.ahead.get() == turn {
+                self.is_turn_of_long.set(true);
+            }
+        }
     }
 }
 
@@ -160,12 +182,39 @@ mod tests {
     }
 
     #[test]
-    fn those_that_have_computed_for_long_get_every_fourth_turn() {
+    fn those_that_have_computed_for_long_get_a_quarter_of_the_time_however_often_they_are_interrupted() {
+        const SLICE: u32 = 8;
         let slices = slices();
-        for number in 1..=6 {
-            slices.push_short(u64::from(number), wait(number));
-            slices.push_long(wait(10 + number), false);
+        let (mut turns, mut ticks) = (Vec::new(), [0, 0]);
+        slices.push_short(1, wait(0));
+        slices.push_long(wait(1), false);
+        for _ in 0..6 * (3 + SLICE) {
+            let next = slices.pop().unwrap();
+            let is_long = next.number == 1;
+            let had = if is_long { 1 } else { SLICE };
+            if is_long {
+                slices.push_long(next, true);
+            } else {
+                slices.push_short(1, next);
+            }
+            slices.had(had, is_long, SLICE);
+            turns.push(next.number);
+            ticks[usize::from(is_long)] += had;
         }
-        assert_eq!(order(&slices)[..8], [1, 2, 3, 11, 4, 5, 6, 12]);
+        assert_eq!(turns[..14], [0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0]);
+        assert_eq!(ticks[0], 3 * ticks[1]);
+    }
+
+    #[test]
+    fn what_one_that_has_computed_for_long_is_owed_does_not_grow_while_none_is_there() {
+        const SLICE: u32 = 8;
+        let slices = slices();
+        (0..100).for_each(|_| slices.had(SLICE, false, SLICE));
+        slices.push_short(1, wait(0));
+        slices.push_long(wait(1), false);
+        slices.push_long(wait(2), false);
+        assert_eq!(slices.pop().unwrap(), wait(1));
+        slices.had(SLICE, true, SLICE);
+        assert_eq!(order(&slices), [0, 2], "it has had its slice");
     }
 }

@@ -53,6 +53,7 @@ mod thread_clock;
 mod ticker;
 pub mod timers;
 pub mod urgency;
+mod usual;
 pub mod wait;
 pub mod waits;
 pub mod watch;

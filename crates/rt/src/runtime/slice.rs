@@ -20,8 +20,13 @@ use crate::{MILLISECOND, Nanos, Readiness, Wake};
 const TICK_MAX: Nanos = MILLISECOND;
 /// The shortest one: below it, a worker would do little else.
 const TICK_MIN: Nanos = 50_000;
-/// Slices after which one has computed for long.
+/// Slices after which one has computed for long, where jobs usually compute for less.
 const SHORT_MAX: u32 = 8;
+/// Where they compute for more: so many times as long as usual. Those that are alike have one order, that in which they
+/// began; a few ticks more or less must not make one of many the last of all.
+const USUAL_TIMES: u32 = 4;
+/// Slices after which one has computed for long, whatever is usual.
+const SHORT_MOST: u32 = 32;
 /// For how many ticks one is left alone at most that will soon end, but does not wait often.
 const ALONE_BEHIND_MAX: u32 = 1;
 /// While this many parts of slices went to others, one goes to those that gave way.
@@ -60,7 +65,11 @@ impl Runtime {
     }
 
     fn is_long(&self, computed: u32) -> bool {
-        computed >= self.slice_ticks().saturating_mul(SHORT_MAX)
+        let slices = |count| self.slice_ticks().saturating_mul(count);
+        let short_max = slices(SHORT_MAX);
+        computed >= short_max
+            && computed
+                >= self.slices.usual.ticks().saturating_mul(USUAL_TIMES).clamp(short_max, slices(SHORT_MOST))
     }
 
     /// When it is the turn of one that has computed for so many ticks, but not for long. Who began first is first, but each
@@ -158,18 +167,22 @@ impl Runtime {
         let Some(wait) = self.slices.pop() else { return };
         if self.is_ready(wait) {
             let board = self.slices.board;
-            let (own, alone) = {
+            let (own, alone, is_long) = {
                 let coroutine = &self.coroutines.borrow()[wait.coroutine.index as usize];
                 let own = if coroutine.rest > 0 { coroutine.rest } else { self.slice_ticks() };
                 let is_long = self.is_long(coroutine.computed);
                 let waits_often = coroutine.waits_within(ALONE);
-                (own, alone_ticks(self.part_of_slice(), is_due, is_long, waits_often))
+                (own, alone_ticks(self.part_of_slice(), is_due, is_long, waits_often), is_long)
             };
             board.own.store(own, Ordering::Relaxed);
             board.leave_alone(alone);
+            board.catch_up();
+            let begun = self.slices.ticks();
             self.slices.is_behind.set(true);
             self.enter(wait.coroutine.index, None);
             self.slices.is_behind.set(false);
+            board.catch_up();
+            self.slices.had(self.slices.ticks().wrapping_sub(begun), is_long, self.slice_ticks());
             board.own.store(self.part_of_slice(), Ordering::Relaxed);
             board.leave_alone(ALONE);
             board.of_others.store(0, Ordering::Relaxed);

@@ -169,11 +169,12 @@ impl Runtime {
         hook::end_forked_child();
         self.current.set(None);
         self.charge(index);
+        if self.slices.has_computed() {
+            self.slices.count(&mut self.coroutines.borrow_mut()[index as usize]);
+        }
         if left != Left::Parked {
             hook::leaves();
             self.ended(index, context, left);
-        } else if self.slices.has_computed() {
-            self.slices.count(&mut self.coroutines.borrow_mut()[index as usize]);
         }
     }
 
@@ -208,12 +209,15 @@ impl Runtime {
     }
 
     fn ended(&self, index: u32, context: Context, left: Left) {
-        let (task, job, pool) = {
+        let (task, job, pool, computed) = {
             let mut coroutines = self.coroutines.borrow_mut();
             let coroutine = &mut coroutines[index as usize];
             coroutine.state = State::Idle;
-            (coroutine.task, coroutine.job, coroutine.pool)
+            (coroutine.task, coroutine.job, coroutine.pool, coroutine.computed)
         };
+        if computed > 0 {
+            self.slices.usual.ended(computed);
+        }
         hook::job_ended(self);
         self.records.hand_out(&self.coroutines, index);
         if let Some(tell) = self.on_ended.get() {

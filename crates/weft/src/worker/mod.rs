@@ -5,6 +5,7 @@
 //! fork.
 
 mod crash;
+mod descriptors;
 mod drain;
 mod insight;
 mod late;
@@ -119,6 +120,7 @@ impl Worker {
         relay: Relay,
         (board, page, bus, slot): (&'static Board, Option<&'static Page>, &'static Bus, usize),
     ) -> Result<Worker, String> {
+        descriptors::make_room();
         let signals = Signals::block()?;
         let booted = php::boot(&config)?;
         let (coroutines_max, tasks_max) =
