@@ -1,7 +1,7 @@
 //! For how long jobs usually compute: what "long" is beside.
 //!
-//! Weighted by what they compute, so that it says how large the job is to which the thread's time goes: nine of a millisecond
-//! for each of a hundred, and it is a hundred. Must not know what the answer is for. Invariant: what was is
+//! Weighted by what they compute, so that it says how large the job is to which the thread's time goes: with nine jobs of 1 ms
+//! for each of 100 ms it is about 100 ms. Must not know what the answer is for. Invariant: what was is
 //! forgotten; an unusual job counts until some hundreds have ended.
 
 use std::cell::Cell;

@@ -21,12 +21,12 @@ const TICK_MAX: Nanos = MILLISECOND;
 /// The shortest one: below it, a worker would do little else.
 const TICK_MIN: Nanos = 50_000;
 /// Slices after which one has computed for long, where jobs usually compute for less.
-const SHORT_MAX: u32 = 8;
+const LONG_AFTER: u32 = 8;
 /// Where they compute for more: so many times as long as usual. Those that are alike have one order, that in which they
 /// began; a few ticks more or less must not make one of many the last of all.
 const USUAL_TIMES: u32 = 4;
 /// Slices after which one has computed for long, whatever is usual.
-const SHORT_MOST: u32 = 32;
+const LONG_AFTER_MAX: u32 = 32;
 /// For how many ticks one is left alone at most that will soon end, but does not wait often.
 const ALONE_BEHIND_MAX: u32 = 1;
 /// While this many parts of slices went to others, one goes to those that gave way.
@@ -66,10 +66,8 @@ impl Runtime {
 
     fn is_long(&self, computed: u32) -> bool {
         let slices = |count| self.slice_ticks().saturating_mul(count);
-        let short_max = slices(SHORT_MAX);
-        computed >= short_max
-            && computed
-                >= self.slices.usual.ticks().saturating_mul(USUAL_TIMES).clamp(short_max, slices(SHORT_MOST))
+        let usual = self.slices.usual.ticks();
+        computed >= usual.saturating_mul(USUAL_TIMES).clamp(slices(LONG_AFTER), slices(LONG_AFTER_MAX))
     }
 
     /// When it is the turn of one that has computed for so many ticks, but not for long. Who began first is first, but each
