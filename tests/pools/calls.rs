@@ -87,9 +87,10 @@ return static function (Request $request) use ($db, $table): string {
 };
 "##;
 
-/// Three queries at once are one send and one receive; the request and its answer are the others.
+/// Three queries at once are one send and one receive; the request and its answer are the others. On a busy machine an answer may
+/// come in two parts; if each did, or each query had its own, it would be a receive more for every request.
 pub fn of_a_batch() {
-    check(BATCH, "shared", "item 1, item 2 and 5", (2.1, 2.1));
+    check(BATCH, "shared", "item 1, item 2 and 5", (2.4, 2.1));
 }
 
 /// Each request makes at most so many receives and sends, asks nothing, and registers nothing.
