@@ -138,7 +138,7 @@ class Noise(unittest.TestCase):
 
 
 class InTurns(unittest.TestCase):
-    def test_the_peers_alternate_and_one_that_fails_leaves(self) -> None:
+    def test_the_peers_alternate_there_and_back_and_one_that_fails_leaves(self) -> None:
         failed: dict[str, str] = {}
 
         def windows(peer: str, count: int) -> Iterator[tuple[str, dict[str, float]]]:
@@ -155,7 +155,7 @@ class InTurns(unittest.TestCase):
 
         samples = list(in_turns.alternate({peer: windows(peer, 3) for peer in "abc"}, failing))
         self.assertEqual([(s.peer, s.variant, s.round) for s in samples],
-                         [("a", "part 0", 1), ("b", "part 0", 1), ("c", "part 0", 1), ("a", "part 0", 2), ("b", "part 0", 2),
+                         [("a", "part 0", 1), ("b", "part 0", 1), ("c", "part 0", 1), ("b", "part 0", 2), ("a", "part 0", 2),
                           ("a", "part 1", 1), ("b", "part 1", 1)])
         self.assertEqual(failed, {"c": "it died"})
 

@@ -274,6 +274,15 @@ fn words(text: &str) -> Vec<&str> {
 }
 
 #[test]
+fn a_number_where_a_worker_script_is_named_leads_to_the_other_flag() {
+    let mut weft = Server::of_docroot(&[("index.php", "<?php")]).with("--worker", "2").spawn();
+    weft.wait_for_log(
+        "the worker script 2: No such file or directory (os error 2); --workers sets the number of processes",
+    );
+    assert!(!weft.wait().success());
+}
+
+#[test]
 fn each_instance_has_the_application_loaded_and_one_request_at_a_time() {
     let weft = waits("6").start();
     assert!(weft.log().contains("worker.php (resident mode)"), "{}", weft.log());

@@ -53,8 +53,7 @@ impl Docroot {
     /// Those of realpath(3); not a directory.
     pub fn open(application: &Path, config: &Config) -> Result<Docroot, String> {
         let failed = |error: std::io::Error| format!("{}: {error}", application.display());
-        let script =
-            |path: &Path| path.canonicalize().map_err(|error| format!("{}: {error}", path.display()));
+        let script = |path: &Path| path.canonicalize().map_err(|error| no_script(path, &error));
         let resident = Mode::of(config).resident_script(config).map(script).transpose()?;
         let classic = &config.classic;
         let mut root = application.canonicalize().map_err(failed)?;
@@ -181,4 +180,12 @@ impl Docroot {
             below.then(|| tree.root.source(name))
         })
     }
+}
+
+/// A worker script is not there. Who gives a number has probably mixed up two flags.
+fn no_script(path: &Path, error: &std::io::Error) -> String {
+    let is_number = path.to_str().is_some_and(|name| name.parse::<u32>().is_ok());
+    let hint =
+        if is_number { "; --workers sets the number of processes, --worker names a script" } else { "" };
+    format!("the worker script {}: {error}{hint}", path.display())
 }
