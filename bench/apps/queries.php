@@ -5,6 +5,7 @@
 
 define('DSN', 'mysql:unix_socket=' . getenv('BENCH_DB_SOCKET') . ';dbname=bench');
 define('CONNECTIONS', (int) (getenv('BENCH_CONNECTIONS') ?: 16));
+define('SLOW_CONNECTIONS', (int) (getenv('BENCH_CONNECTIONS') ?: 128));
 const BY_ID = 'SELECT id, name, value FROM item WHERE id = ?';
 const SOME = 'SELECT id, name, value FROM item LIMIT 5';
 

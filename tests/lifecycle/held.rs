@@ -330,6 +330,19 @@ fn there_are_no_more_workers_than_allowed_and_they_go_when_they_are_idle() {
 }
 
 #[test]
+fn a_further_worker_that_computes_does_not_go_in_place_of_one_that_is_free() {
+    let [(_, server), ..] = servers(2);
+    // It would be cut off soon after it had been told to go.
+    let weft = server.with("--drain-timeout-ms", "200").start();
+    let [first, second, third] = ["a", "b", "c"].map(|name| Held::begin(&weft, name));
+    assert_eq!(weft.workers().len(), 3);
+    first.release();
+    second.release();
+    until("one of the three to go", || (weft.workers().len() == 2).then_some(()));
+    third.release();
+}
+
+#[test]
 fn a_held_worker_that_is_told_to_stop_loses_nothing_that_waits_for_it() {
     let [(_, server), ..] = servers(1);
     let mut weft = server.start();

@@ -58,7 +58,7 @@ function upstream(): string
 [, $role, $port] = $argv;
 $with = match ($role) {
     'db3' => pool(CONNECTIONS, pdo(...)),
-    'db10' => pool(128, pdo(...)),
+    'db10' => pool(SLOW_CONNECTIONS, pdo(...)),
     'redis' => pool(CONNECTIONS, redis(...)),
     default => null,
 };

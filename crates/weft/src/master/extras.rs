@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use super::worker_process::{Stage, Worker};
 use super::{Master, WorkerSetup};
 
-/// A further worker ends when more workers than needed have been free for this long.
-const IDLE: Duration = Duration::from_secs(10);
-/// ... and the next one after this.
-const NEXT: Duration = Duration::from_secs(1);
+/// A further worker ends when more workers than needed have been free for this long, and the next one after as long again. It
+/// takes its part of the requests meanwhile: on one core two processes compute them by turns, in caches that are the other's, which
+/// costs a quarter more. Another one is forked within some milliseconds.
+const IDLE: Duration = Duration::from_secs(1);
 
 impl Master {
     /// Whether a worker is one of them.
@@ -88,12 +88,13 @@ impl Master {
         }
         let slots = self.slots.len();
         let timeout_ms = self.config.server.drain_timeout_ms;
-        let extras =
-            self.workers.iter_mut().filter(|worker| worker.slot >= slots && worker.stage == Stage::Ready);
-        if let Some(worker) = extras.max_by_key(|worker| worker.slot) {
+        // What a held one computes may take longer than a drain.
+        let is_spare =
+            |worker: &&mut Worker| worker.slot >= slots && worker.stage == Stage::Ready && !worker.is_held;
+        if let Some(worker) = self.workers.iter_mut().filter(is_spare).max_by_key(|worker| worker.slot) {
             tracing::debug!("{} is not needed any more", worker.name());
             worker.leave(timeout_ms);
-            self.extras.spare_since = Some(now + NEXT - IDLE);
+            self.extras.spare_since = Some(now);
         }
     }
 }
