@@ -18,7 +18,7 @@ const PAGES: &str = r#"
 function hold(string $name): void
 {
     $libc = FFI::cdef('long syscall(long number, ...);');
-    touch(__DIR__ . "/$name.in");
+    file_put_contents(__DIR__ . "/$name.in", getmypid());
     $open = php_uname('m') === 'aarch64' ? 56 : 257;
     $libc->syscall($open, -100, __DIR__ . "/$name", 0);
 }
@@ -332,14 +332,22 @@ fn there_are_no_more_workers_than_allowed_and_they_go_when_they_are_idle() {
 #[test]
 fn a_further_worker_that_computes_does_not_go_in_place_of_one_that_is_free() {
     let [(_, server), ..] = servers(2);
-    // It would be cut off soon after it had been told to go.
-    let weft = server.with("--drain-timeout-ms", "200").start();
-    let [first, second, third] = ["a", "b", "c"].map(|name| Held::begin(&weft, name));
-    assert_eq!(weft.workers().len(), 3);
-    first.release();
-    second.release();
-    until("one of the three to go", || (weft.workers().len() == 2).then_some(()));
-    third.release();
+    let mut weft = server.with("--log-level", "debug").start();
+    let held = ["a", "b", "c"].map(|name| Held::begin(&weft, name));
+    let workers = weft.workers();
+    assert_eq!(workers.len(), 3);
+    let pid_of = |name: &str| {
+        let said = || std::fs::read_to_string(weft.path(&format!("{name}.in"))).ok()?.parse::<u32>().ok();
+        until("the page to name its worker", said)
+    };
+    // The one that was forked last comes last.
+    let (newest, others): (Vec<_>, Vec<_>) =
+        held.into_iter().zip(["a", "b", "c"]).partition(|(_, name)| pid_of(name) == workers[2]);
+    others.into_iter().for_each(|(one, _)| one.release());
+    let is_not_needed = |pid: u32| format!("(pid {pid}, generation 1) is not needed any more");
+    weft.wait_for_log(&is_not_needed(workers[1]));
+    assert!(!weft.log().contains(&is_not_needed(workers[2])), "it computes");
+    newest.into_iter().for_each(|(one, _)| one.release());
 }
 
 #[test]
