@@ -69,9 +69,9 @@ impl Master {
 
     /// When the next one may end.
     pub fn extras_deadline(&self) -> Option<Instant> {
-        let is_there = self.workers.iter().any(|worker| self.is_extra(worker) && worker.is_staying());
         // The count of free workers changes by messages, after each of which this is asked again.
-        is_there
+        self.spare_extra()
+            .is_some()
             .then(|| self.extras.spare_since.map_or_else(Instant::now, |since| since + IDLE))
             .filter(|_| self.spare_workers() > self.spare_wanted())
     }
@@ -86,15 +86,20 @@ impl Master {
         if now.saturating_duration_since(since) < IDLE {
             return;
         }
-        let slots = self.slots.len();
         let timeout_ms = self.config.server.drain_timeout_ms;
-        // What a held one computes may take longer than a drain.
-        let is_spare =
-            |worker: &&mut Worker| worker.slot >= slots && worker.stage == Stage::Ready && !worker.is_held;
-        if let Some(worker) = self.workers.iter_mut().filter(is_spare).max_by_key(|worker| worker.slot) {
+        if let Some(index) = self.spare_extra() {
+            let worker = &mut self.workers[index];
             tracing::debug!("{} is not needed any more", worker.name());
             worker.leave(timeout_ms);
             self.extras.spare_since = Some(now);
         }
+    }
+
+    /// The newest further worker that may end. What a held one computes may take longer than a drain.
+    fn spare_extra(&self) -> Option<usize> {
+        let is_spare =
+            |worker: &Worker| self.is_extra(worker) && worker.stage == Stage::Ready && !worker.is_held;
+        let spare = self.workers.iter().enumerate().filter(|(_, worker)| is_spare(worker));
+        spare.max_by_key(|(_, worker)| worker.slot).map(|(index, _)| index)
     }
 }
