@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::Signal;
@@ -348,6 +349,31 @@ fn a_further_worker_that_computes_does_not_go_in_place_of_one_that_is_free() {
     weft.wait_for_log(&is_not_needed(workers[1]));
     assert!(!weft.log().contains(&is_not_needed(workers[2])), "it computes");
     newest.into_iter().for_each(|(one, _)| one.release());
+}
+
+/// What a process has used of the processor (Documentation/scheduler/sched-stats.rst).
+fn used(pid: u32) -> Duration {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/schedstat")).unwrap();
+    Duration::from_nanos(text.split(' ').next().and_then(|used| used.parse().ok()).unwrap())
+}
+
+#[test]
+fn the_master_rests_while_the_only_further_worker_computes() {
+    // Twice as long as more workers than needed have to be free before one ends.
+    const WATCHED: Duration = Duration::from_secs(2);
+    let [(_, server), ..] = servers(1);
+    let weft = server.with("--workers", "2").start();
+    let [first, second, further] = ["a", "b", "c"].map(|name| Held::begin(&weft, name));
+    assert_eq!(weft.workers().len(), 3);
+    first.release();
+    second.release();
+    let (begun, before) = (Instant::now(), used(weft.pid()));
+    while begun.elapsed() < WATCHED {
+        assert!(weft.get("/who").text().starts_with("/who "));
+    }
+    let used = used(weft.pid()) - before;
+    assert!(used < WATCHED / 20, "the master has used {used:?} of {WATCHED:?}");
+    further.release();
 }
 
 #[test]

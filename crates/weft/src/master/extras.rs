@@ -12,7 +12,7 @@ use super::{Master, WorkerSetup};
 
 /// A further worker ends when more workers than needed have been free for this long, and the next one after as long again. It
 /// takes its part of the requests meanwhile: on one core two processes compute them by turns, in caches that are the other's, which
-/// costs a quarter more. Another one is forked within some milliseconds.
+/// costs more. Another one is forked within some milliseconds.
 const IDLE: Duration = Duration::from_secs(1);
 
 impl Master {
