@@ -19,6 +19,9 @@ $handler = function () use (&$n, &$handler): void {
             set_time_limit(1);
             while (true) {
             }
+        case 'compute':
+            while (true) {
+            }
         case 'hint':
             header('Link: </a.css>; rel=preload');
             echo json_encode([headers_send(103), headers_send(103)]);
@@ -49,7 +52,11 @@ $handler = function () use (&$n, &$handler): void {
     }
     echo $n;
 };
+// As frameworks do, it has something to do after each.
 while (frankenphp_handle_request($handler)) {
+    for ($until = microtime(true) + 0.05; microtime(true) < $until;) {
+    }
+    usleep(1_000);
 }
 "#;
 
@@ -67,6 +74,17 @@ fn a_request_that_runs_too_long_is_cancelled_and_the_script_stays_loaded() {
     assert_eq!(weft.get("/?do=wait").status, 504);
     weft.wait_for_log("request_timeout_ms");
     assert_eq!(served(&weft), 2);
+}
+
+/// What it was cancelled for is over when the script goes on, which computes and waits after each request.
+#[test]
+fn a_request_that_computes_too_long_is_cancelled_and_the_script_stays_loaded() {
+    let mut weft = worker().with("--request-timeout-ms", "300").start();
+    for n in [2, 4] {
+        assert_eq!(weft.get("/?do=compute").status, 504);
+        weft.wait_for_log("the request is cancelled while it computes");
+        assert_eq!(served(&weft), n, "{}", weft.log());
+    }
 }
 
 #[test]

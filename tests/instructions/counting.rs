@@ -23,6 +23,7 @@ type ByFile = BTreeMap<String, u64>;
 pub struct Counts {
     mean: ByFile,
     least_of_weft: u64,
+    least_of_all: u64,
 }
 
 impl Counts {
@@ -39,7 +40,12 @@ impl Counts {
     /// PHP's and its extensions' as well. Not the C library's: it chooses its code by the processor, and a byte that one instruction
     /// sets with others (`rep stosb`) counts as an instruction.
     pub fn of_all(&self) -> u64 {
-        self.mean.iter().filter(|(name, _)| !name.starts_with("libc.so")).map(|(_, count)| count).sum()
+        of_all(&self.mean)
+    }
+
+    /// The same of the stretch with the fewest.
+    pub fn least_of_all(&self) -> u64 {
+        self.least_of_all
     }
 
     /// What one request costs, asked for again and again on one connection.
@@ -86,9 +92,18 @@ impl Counts {
         }
         mean.values_mut().for_each(|count| *count /= COUNTED as u64);
         mean.retain(|_, count| *count > 0);
-        let least = stretches.iter().filter_map(|stretch| stretch.get("weft")).min();
-        Counts { mean, least_of_weft: least.copied().unwrap_or(0) / STRETCH as u64 }
+        let mut of_weft = stretches.iter().filter_map(|stretch| stretch.get("weft").copied());
+        let least = |counts: &mut dyn Iterator<Item = u64>| counts.min().unwrap_or(0) / STRETCH as u64;
+        Counts {
+            mean,
+            least_of_weft: least(&mut of_weft),
+            least_of_all: least(&mut stretches.iter().map(of_all)),
+        }
     }
+}
+
+fn of_all(counts: &ByFile) -> u64 {
+    counts.iter().filter(|(name, _)| !name.starts_with("libc.so")).map(|(_, count)| count).sum()
 }
 
 /// A dump, as soon as callgrind has written it.

@@ -282,6 +282,15 @@ impl Runtime {
         is_late
     }
 
+    /// The running coroutine has done what its job was for, and goes on to the next: what it was cancelled for is over, and its time
+    /// begins anew.
+    pub fn begin_anew(&self) {
+        let Some(id) = self.current() else { return };
+        let mut coroutines = self.coroutines.borrow_mut();
+        let coroutine = &mut coroutines[id.index as usize];
+        (coroutine.cancelled, coroutine.interrupted, coroutine.since) = (false, false, clock::now());
+    }
+
     /// The deadline `span` from now; `None` (forever) stays `None`.
     pub fn deadline(&self, span: Option<Nanos>) -> Option<Nanos> {
         span.map(|ns| clock::now().saturating_add(ns))

@@ -19,7 +19,9 @@
 #include "persistent.h"
 #include "request.h"
 #include "resident.h"
+#include "schedule.h"
 #include "session.h"
+#include "wait.h"
 #include "zend_ini.h"
 
 #include <dlfcn.h>
@@ -240,6 +242,14 @@ bool weft_resident_begin_request(weft_resident *resident)
 	return arrived;
 }
 
+/* What the script does between two requests is not the one that has ended: if that was cancelled, the script is not. */
+static void go_on(weft_coroutine *coroutine)
+{
+	coroutine->cancelled = weft_wait_slot(coroutine)->stop = false;
+	weft_wait_slot(coroutine)->stopped = 0;
+	weft_host_begin_anew();
+}
+
 void weft_resident_end_request(weft_resident *resident)
 {
 	weft_coroutine *coroutine = resident->coroutine;
@@ -251,5 +261,6 @@ void weft_resident_end_request(weft_resident *resident)
 	weft_resident_forget_request(coroutine);
 	renew(resident);
 	weft_persistent_settle();
+	go_on(coroutine);
 	enter(resident);
 }

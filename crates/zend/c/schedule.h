@@ -13,6 +13,7 @@ bool weft_host_slice_has_ended(void); /* for a handler of signals, too */
 void weft_host_give_way(void);
 bool weft_host_is_parked(const void *context); /* not: one that waits only for its turn */
 bool weft_host_is_late(void); /* the running coroutine has run for too long; all its waits end from now on */
+void weft_host_begin_anew(void); /* the running coroutine goes on after a request that has ended: what that was cancelled for is over */
 bool weft_host_wake(uint64_t wait);
 void weft_host_yield(void);
 bool weft_host_spawn(uint32_t kind, uint64_t argument);

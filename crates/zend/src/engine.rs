@@ -353,7 +353,7 @@ impl Engine {
         (!why.is_empty()).then_some(why)
     }
 
-    /// The file of a loaded extension; `None` if it is compiled into libphp.
+    /// The file of a loaded extension; `None` if it is a part of libphp, or of weft.
     pub fn extension_file(&self, extension: &str) -> Option<PathBuf> {
         let name = c_string(extension).ok()?;
         // SAFETY: the buffer has `size` bytes; the name lives for the call.

@@ -9,7 +9,7 @@
 //! # Layout, in reading order
 //!
 //! - [`loaded`]: which libphp the loader has found; checked before anything else.
-//! - [`relax`]: libphp's calls of its own functions, made direct.
+//! - [`relax`]: the calls of libphp and of extensions, made direct.
 //! - [`engine`]: starts PHP, boots an application, runs a script, stops.
 //! - [`fiber`]: the [`weft_rt::Switch`] within one PHP instance.
 //! - `native`: the one below PHP, for classic mode.

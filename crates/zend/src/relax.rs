@@ -1,12 +1,13 @@
-//! libphp, relaxed: calls within the library, and loads of addresses, become direct in the memory of this process.
+//! A shared library, relaxed: its calls of functions, and its loads of addresses, become direct in the memory of this process.
 //!
 //! Distributions build libphp so that it can lie anywhere and others can take the place of its symbols: a call of its own
 //! functions goes through a stub, and the address of each global variable is loaded first. The php command, which does the same
-//! work as a program, has neither, and is faster for it. Once the library is loaded all addresses are known, so that the
-//! instructions can be exchanged for those that a linker would have chosen for a program ([`code`]).
+//! work as a program, has neither, and is faster for it. Extensions call PHP's functions in the same way. Once a library is loaded
+//! all addresses are known, so that the instructions can be exchanged for those that a linker would have chosen for a program
+//! ([`code`]).
 //!
-//! Must not know what PHP runs. Invariants: only code that is in memory exactly as in its file is changed, before anything of
-//! it runs in another thread; whatever is not as expected, the library stays as it is.
+//! Must not know what PHP runs, nor which libraries are worth it. Invariants: only code that is in memory exactly as in its file is
+//! changed, before anything of it runs in another thread; whatever is not as expected, the library stays as it is.
 
 mod code;
 
@@ -20,17 +21,15 @@ use object::{Object as _, ObjectSection as _};
 
 pub use self::code::Relaxed;
 use self::code::{Part, Tables};
-use crate::loaded;
-
 /// What the sections are called that hold stubs, by the options of the linker and the compiler.
 const STUBS: [&str; 3] = [".plt", ".plt.got", ".plt.sec"];
 
-/// Relaxes the library that this process has loaded. It takes some 30 ms.
+/// Relaxes a library that this process has loaded, by its file, symbolic links resolved. It takes some 30 ms for libphp, and 1 to 10 ms
+/// for an extension.
 ///
 /// # Errors
 /// Why the library stays as it is, for the operator.
-pub fn relax() -> Result<Relaxed, String> {
-    let path = &loaded::php().file;
+pub fn relax(path: &Path) -> Result<Relaxed, String> {
     let said = |what: &str, why: &dyn std::fmt::Display| format!("{what}: {why}");
     let file = std::fs::read(path).map_err(|error| said(&path.display().to_string(), &error))?;
     let elf = object::File::parse(&*file).map_err(|error| said(&path.display().to_string(), &error))?;

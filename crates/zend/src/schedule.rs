@@ -98,6 +98,12 @@ extern "C" fn weft_host_is_late() -> bool {
     with(false, Runtime::is_late)
 }
 
+/// The running coroutine's request has ended, and its script goes on: what it was cancelled for is over.
+#[unsafe(no_mangle)]
+extern "C" fn weft_host_begin_anew() {
+    with((), Runtime::begin_anew);
+}
+
 /// Gives a task to another coroutine. `false`: there are too many, or there is no runtime.
 #[unsafe(no_mangle)]
 extern "C" fn weft_host_spawn(kind: u32, argument: u64) -> bool {

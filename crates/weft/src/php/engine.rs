@@ -10,6 +10,8 @@ use weft_zend::abi::NO_SITE;
 use weft_zend::{Engine, InstanceSwitch, Options, ResidentScript};
 
 use super::isolation::Unisolated;
+#[cfg(target_arch = "x86_64")]
+use super::relaxed;
 use crate::config::pools::Pool;
 use crate::config::{Config, Environment, Mode};
 
@@ -57,33 +59,18 @@ thread_local! {
 /// # Errors
 /// A message for the operator. An extension that coroutine mode cannot isolate, and that is not accepted, is an error, too.
 pub fn engine_start(config: &Config) -> Result<EngineInfo, String> {
+    #[cfg(target_arch = "x86_64")]
     if config.php.relax {
-        relax();
+        relaxed::library();
     }
     let info = engine_examine(config)?;
     info.unisolated.refuse(config)?;
+    #[cfg(target_arch = "x86_64")]
+    if config.php.relax {
+        with_engine(relaxed::extensions);
+    }
     Ok(info)
 }
-
-/// Makes the calls within PHP's library direct, if that can be done here.
-#[cfg(target_arch = "x86_64")]
-fn relax() {
-    let began = std::time::Instant::now();
-    match weft_zend::relax::relax() {
-        Ok(relaxed) => {
-            let (calls, loads, took) = (relaxed.calls, relaxed.loads, began.elapsed().as_millis());
-            tracing::debug!(
-                "{calls} calls and {loads} loads of PHP's library are direct now, after {took} ms"
-            );
-        }
-        Err(why) => {
-            tracing::info!("the calls within PHP's library stay indirect, which costs a few percent: {why}")
-        }
-    }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn relax() {}
 
 /// Starts the engine for scripts that are to be loaded one after another, without instances.
 ///

@@ -31,6 +31,8 @@ mod lent;
 mod marks;
 mod purpose;
 mod registers;
+#[cfg(target_arch = "x86_64")]
+mod relaxed;
 mod script;
 mod secure;
 mod serve;

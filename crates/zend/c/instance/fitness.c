@@ -74,14 +74,16 @@ size_t weft_extension_unfit(const char *name, char *buffer, size_t size)
 	return length > 0 ? (size_t) length : 0;
 }
 
-/* The file of a loaded extension; 0 bytes: it is compiled into libphp. */
+/* The file of a loaded extension; 0 bytes: it is a part of libphp, or of weft. An entry without a handle may be in a file of its own:
+ * an extension of the engine, such as opcache, registers it itself. Its name lies in the constants of that file. */
 size_t weft_extension_file(const char *name, char *buffer, size_t size)
 {
 	zend_module_entry *module = module_named(name);
-	Dl_info info;
-	if (!module || !module->handle || !dladdr(module->name, &info) || !info.dli_fname) {
+	Dl_info extension, php, weft;
+	if (!module || !dladdr(module->name, &extension) || !extension.dli_fname || !dladdr((void *) sapi_startup, &php)
+			|| !dladdr(known, &weft) || extension.dli_fbase == php.dli_fbase || extension.dli_fbase == weft.dli_fbase) {
 		return 0;
 	}
-	int length = snprintf(buffer, size, "%s", info.dli_fname);
+	int length = snprintf(buffer, size, "%s", extension.dli_fname);
 	return length > 0 ? (size_t) length : 0;
 }

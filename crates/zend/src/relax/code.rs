@@ -82,6 +82,13 @@ pub struct Relaxed {
     pub loads: usize,
 }
 
+impl std::ops::AddAssign for Relaxed {
+    fn add_assign(&mut self, other: Relaxed) {
+        self.calls += other.calls;
+        self.loads += other.loads;
+    }
+}
+
 /// One instruction that changes.
 struct Change {
     /// The address of its last four bytes: a distance from the next instruction.

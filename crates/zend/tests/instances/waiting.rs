@@ -21,11 +21,14 @@ struct Looks<'a> {
 }
 
 impl Looks<'_> {
-    /// All have arrived, and none waits for the disk any more.
+    /// All have arrived, none waits for the disk any more, and none is about to try the lock again: it is another process's for
+    /// them, so each tries from time to time.
     fn all_wait(&self) -> bool {
         let arrived =
             fs::metadata(self.directory.join("arrived")).is_ok_and(|file| file.len() == WAITING as u64);
-        arrived && self.worker.runtime.stats.waits[WaitKind::Lock.place()].lasting.get() == WAITING
+        let (stacks, _) = self.worker.runtime.stacks(0, WAITING);
+        let waiting = stacks.iter().filter(|found| found.waits_for == Some(WaitKind::Lock)).count();
+        arrived && waiting == WAITING
     }
 
     fn look(&self) {
