@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use weft_tests::command::{self, binary, write_program};
 use weft_tests::{Running, Server, until};
@@ -24,6 +25,7 @@ pub struct Counts {
     mean: ByFile,
     least_of_weft: u64,
     least_of_all: u64,
+    shortest_pause: Duration,
 }
 
 impl Counts {
@@ -46,6 +48,12 @@ impl Counts {
     /// The same of the stretch with the fewest.
     pub fn least_of_all(&self) -> u64 {
         self.least_of_all
+    }
+
+    /// Before each stretch the server has nothing to do, because it takes a while to tell callgrind something: the shortest of these
+    /// pauses. The stretch with the fewest instructions may have come after any of them.
+    pub fn shortest_pause(&self) -> Duration {
+        self.shortest_pause
     }
 
     /// What one request costs, asked for again and again on one connection.
@@ -72,20 +80,24 @@ impl Counts {
         let [worker] = weft.workers()[..] else { panic!("one worker: {:?}", weft.workers()) };
         let mut exchange = connected(&weft);
         (0..WARM_UP).for_each(|_| exchange());
+        let mut last = Instant::now();
+        let mut shortest_pause = Duration::MAX;
         let stretches: Vec<ByFile> = (1..=COUNTED / STRETCH)
             .map(|number| {
                 tell(&["-i", "on"], worker);
+                shortest_pause = shortest_pause.min(last.elapsed());
                 (0..STRETCH).for_each(|_| exchange());
+                last = Instant::now();
                 tell(&["-i", "off"], worker);
                 tell(&["--dump=counted"], worker);
                 // That of the first thread, which serves. What the ticker does depends on how long it takes.
                 read(&directory.join(format!("counts.{worker}.{number}-01")))
             })
             .collect();
-        Counts::of(&stretches)
+        Counts::of(&stretches, shortest_pause)
     }
 
-    fn of(stretches: &[ByFile]) -> Counts {
+    fn of(stretches: &[ByFile], shortest_pause: Duration) -> Counts {
         let mut mean = ByFile::new();
         for (name, count) in stretches.iter().flatten() {
             *mean.entry(name.clone()).or_default() += count;
@@ -98,6 +110,7 @@ impl Counts {
             mean,
             least_of_weft: least(&mut of_weft),
             least_of_all: least(&mut stretches.iter().map(of_all)),
+            shortest_pause,
         }
     }
 }

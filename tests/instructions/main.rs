@@ -8,6 +8,7 @@ mod counting;
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::time::Duration;
 
 use weft_tests::services::MariaDb;
 use weft_tests::websocket::Socket;
@@ -24,6 +25,11 @@ const SHARED_PERCENT_MAX: u64 = 103;
 
 /// The same of a `SharedPdo` that lets the server put them in, as it does unasked: mysqlnd does more for binary rows, the server less.
 const CHOSEN_PERCENT_MAX: u64 = 112;
+
+/// A connection that was idle for a second is asked whether it lives. Where it takes as long to tell callgrind something, the first
+/// request of each stretch asks, which is so much more for each of a hundred: 312 were counted.
+const ASKED_AFTER: Duration = Duration::from_millis(900);
+const ASKED_MAX: u64 = 350;
 
 /// What an address for the operator may add to hello: the look at the request's path, two readings of the processor's counter, and
 /// the sums. 59 are counted where nothing else runs, and a hundredth of hello is 61. On a busy machine each of the two counts differs
@@ -253,10 +259,11 @@ fn of_a_plain_pdo_that_emulates_prepares_and_a_shared_one() {
         "three queries: {plain:?} by a plain PDO, {emulated:?} by a SharedPdo, {chosen:?} if it may choose"
     );
     let plain = plain.least_of_all();
-    for (shared, percent, way) in [
-        (emulated.least_of_all(), SHARED_PERCENT_MAX, "that emulates too"),
-        (chosen.least_of_all(), CHOSEN_PERCENT_MAX, ""),
-    ] {
+    for (shared, percent, way) in
+        [(emulated, SHARED_PERCENT_MAX, "that emulates too"), (chosen, CHOSEN_PERCENT_MAX, "")]
+    {
+        let asked = if shared.shortest_pause() < ASKED_AFTER { 0 } else { ASKED_MAX };
+        let shared = shared.least_of_all() - asked;
         println!("{shared} of {plain}");
         assert!(
             shared * 100 <= plain * percent,
