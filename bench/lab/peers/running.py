@@ -45,12 +45,17 @@ class Running:
             proc.wait_for(f"{self.peer.name} to answer on 127.0.0.1:{self.port}", self._answers, READY_DEADLINE_S)
             proc.share_nice(self.pids())
         except BaseException as error:
-            said = self.log.read_text(errors="replace")[-1500:] if self.log.exists() else ""
+            said = self._said()
             self.__exit__()
             if isinstance(error, BenchError):
-                raise BenchError(f"{error}\n--- {self.peer.name} said:\n{said}") from None
+                raise BenchError(f"{error}{said}") from None
             raise
         return self
+
+    def _said(self) -> str:
+        """The end of its log, to stand behind an error."""
+        said = self.log.read_text(errors="replace")[-1500:] if self.log.exists() else ""
+        return f"\n--- {self.peer.name} said:\n{said}" if said else ""
 
     def _answers(self) -> bool:
         for process in self.processes:
@@ -63,7 +68,9 @@ class Running:
         except (OSError, BenchError):
             return False
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _: object = None, error: object = None, *__: object) -> None:
+        if isinstance(error, BenchError):
+            error.args = (f"{error}{self._said()}",)
         everyone = proc.tree(p.pid for p in self.processes if p.poll() is None)
         deadline_s = PARKED_STOP_DEADLINE_S if self.role == "park" else STOP_DEADLINE_S
         for process in reversed(self.processes):

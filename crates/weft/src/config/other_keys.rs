@@ -142,7 +142,7 @@ pub const OTHERS: &[Key] = &[
         "true, false",
         "true",
         |v| v.boolean()?,
-        "Make the calls within PHP's library direct when the server starts, on amd64: PHP code runs faster"
+        "Make the calls of PHP's library and extensions direct when the server starts, on amd64: PHP code runs faster"
     ),
     key!(
         dev.mode,
